@@ -1,62 +1,167 @@
 //! How advice is said in the words of the tool that was asked: each tool has a table of its own, most of them in its own
 //! folder.
 //!
-//! A finding's own advice names words of the plan; a tool has others, or none. Refuses to judge: what was found stays as
-//! it was found, unless it concerns nothing that the tool prints.
+//! A remedy's own words name keys of the plan; a tool has others, or none. Every table decides on every remedy, or the
+//! compiler refuses it. Refuses to judge: what was found stays as it was found, unless it concerns nothing that the tool
+//! prints.
 
-use iodyno_model::Finding;
+use iodyno_model::{Finding, Remedy};
 
-/// A code, a word of the plan's own advice that tells it from others of the code (empty: any), and the advice instead;
-/// empty: the finding concerns nothing that the tool prints.
-pub type Said = (u8, &'static str, &'static str);
+use Remedy as R;
 
-/// The finding with the first advice that fits; where none does, with its own.
-pub fn said(finding: Finding, advice: &[Said]) -> Option<Finding> {
-    let fits = |(code, word, _): &&Said| *code == finding.code && finding.advice.contains(word);
-    match advice.iter().find(fits) {
-        Some((_, _, "")) => None,
-        Some((_, _, advice)) => Some(Finding { advice: (*advice).into(), ..finding }),
-        None => Some(finding),
+/// How a tool words a remedy.
+pub enum Wording {
+    /// In words of its own.
+    Own(&'static str),
+    /// As it is said where no tool was asked.
+    General,
+    /// Not at all: the finding concerns nothing that the tool prints.
+    Unprinted,
+}
+
+/// A function that words findings for a tool, from its table of remedies: those that it has words for, those whose general
+/// words do, and those of findings that it does not print.
+macro_rules! wording {
+    (
+        $(#[$doc:meta])*
+        $name:ident { $($remedy:pat => $text:literal,)* }
+        general { $general:pat }
+        $(unprinted { $unprinted:pat })?
+    ) => {
+        $(#[$doc])*
+        pub fn $name(finding: iodyno_model::Finding) -> Option<iodyno_model::Finding> {
+            use crate::advice::Wording;
+            crate::advice::worded(finding, |remedy| match remedy {
+                $($remedy => Wording::Own($text),)*
+                $general => Wording::General,
+                $($unprinted => Wording::Unprinted,)?
+            })
+        }
+    };
+}
+pub(crate) use wording;
+
+/// Groups of remedies on which several tools decide alike, as a pattern.
+macro_rules! remedies {
+    (everywhere) => {
+        R::UseDedicatedProcessors
+            | R::RaiseCpuLimit
+            | R::RaiseIoLimit
+            | R::FreeMemory
+            | R::CoolDown
+            | R::StopOtherIo
+            | R::EnableBarriers
+            | R::WidenLink
+            | R::RemoveShaper
+            | R::LeaveOverlay
+            | R::SetUpDirectLoop
+            | R::MeasureBackingDevice
+            | R::CompareStorageBelow
+            | R::ReadAsWholePath
+            | R::CoverWholeTarget
+            | R::DistrustFigure
+    };
+    (clocks) => {
+        R::KeepClockUnset
+            | R::ChangeClockSource
+            | R::LengthenPhases
+    };
+    (errors) => {
+        R::FixFailures
+            | R::ReadWorkerError
+            | R::DistrustStorage
+    };
+    (flows) => {
+        R::RaiseReceiveBuffer
+            | R::AddFlows
+            | R::SmoothBursts
+            | R::RaiseReceiveWindow
+            | R::RaiseSendWindow
+    };
+    (depth) => {
+        R::UseAsynchronousEngine
+            | R::KeepDepthDirect
+            | R::KeepDepthWithWorkers
+            | R::SubmitDirect
+            | R::LayOutFirst
+            | R::FitDeviceQueue
+    };
+    (percentiles) => {
+        R::ReadMedian
+            | R::ReadLowerPercentile
+    };
+    (schedules) => {
+        R::ReadIntendedLatency
+            | R::SetOpenLoop
+    };
+    (requests) => {
+        R::AvoidReadAhead
+            | R::AvoidMerges
+            | R::ShrinkBlocks
+    };
+    (peaks) => {
+        R::SweepFurther
+            | R::RaiseDepth
+    };
+    (storage) => {
+        R::BypassPageCache
+            | R::FindCacheHolder
+            | R::ReadOnAnotherNode
+            | R::IncludeFlush
+            | R::WriteOnce
+            | R::FillBeforeReading
+            | R::WriteRandomData
+            | R::OutgrowDeviceCache
+            | R::FlushBefore
+            | R::AlignBlocks
+            | R::SyncLess
+            | R::EnlargeTarget
+            | R::DropCaches
+            | R::ChooseStorage
+            | R::FillVolume
+            | R::SeparateFiles
+    };
+    ($($group:ident)+) => {
+        $(remedies!($group))|+
+    };
+}
+pub(crate) use remedies;
+
+/// The finding as a tool words it. One whose remedy is unknown keeps its words.
+pub fn worded(finding: Finding, wording: fn(Remedy) -> Wording) -> Option<Finding> {
+    let Some(remedy) = finding.remedy() else { return Some(finding) };
+    match wording(remedy) {
+        Wording::Own(words) => Some(Finding { advice: words.into(), ..finding }),
+        Wording::General => Some(Finding { advice: general(remedy).into(), ..finding }),
+        Wording::Unprinted => None,
     }
 }
 
-/// What can be said about the machine without any tool's words.
-const MACHINE: &[Said] = &[
-    (
-        11,
-        "`placement`",
-        "stop what else runs on this machine, or keep processors for this run (taskset, isolcpus)",
-    ),
-    (12, "`finish", "flush what is in memory before the run (sync), or wait a while"),
-    (
-        14,
-        "look at each worker",
-        "see what the slow ones' file, device or processor has that the others have not",
-    ),
-];
+/// A remedy without any tool's words, where there are such.
+fn general(remedy: Remedy) -> &'static str {
+    match remedy {
+        R::ReserveProcessors => {
+            "stop what else runs on this machine, or keep processors for this run (taskset, isolcpus)"
+        }
+        R::FlushBefore => "flush what is in memory before the run (sync), or wait a while",
+        R::CompareWorkers => "see what the slow ones' file, device or processor has that the others have not",
+        remedy => remedy.words(),
+    }
+}
 
 /// For what was asked in words of the plan itself, whose report shows latency from the intended start, and no p99.9 of too
 /// few samples.
-pub const NATIVE: &[Said] = &[(6, "read p99 instead", ""), (9, "`service`", "")];
-
-/// The finding in a tool's words, and what they do not say without any tool's.
-pub fn of(finding: Finding, tool: &[Said]) -> Option<Finding> {
-    said(said(finding, tool)?, MACHINE)
+pub fn native(finding: Finding) -> Option<Finding> {
+    let is_printed = !matches!(finding.remedy(), Some(R::ReadLowerPercentile | R::ReadIntendedLatency));
+    is_printed.then_some(finding)
 }
 
-/// The advice of a finding of this code, said as `translate` says it; `None` where the finding is left out.
+/// What to do about a finding in the words of a tool; `None` where the finding is left out.
 #[cfg(test)]
-pub fn translated(code: u8, advice: &str, translate: crate::Translate) -> Option<String> {
-    let finding = Finding {
-        code,
-        severity: iodyno_model::Severity::Note,
-        phase: String::new(),
-        job: None,
-        sentence: String::new(),
-        figures: Vec::new(),
-        advice: advice.into(),
-        explained_by: None,
-    };
+pub fn translated(remedy: Remedy, translate: crate::Translate) -> Option<String> {
+    let (severity, phase, sentence) = (iodyno_model::Severity::Note, String::new(), String::new());
+    let finding = Finding::new(remedy.kind(), severity, phase, sentence, Vec::new());
+    let finding = Finding { remedy: Some(remedy), advice: remedy.words().into(), ..finding };
     translate(finding).map(|finding| finding.advice)
 }
 
@@ -72,37 +177,45 @@ mod tests {
     use crate::mdtest::advice::translate as mdtest;
     use crate::measure::advice::translate as measure;
 
-    const NATIVE: Translate = |finding| said(finding, super::NATIVE);
-
     #[test]
     fn each_tool_is_told_its_own_options() {
-        let placed = "keep processors for the workers (`cpus` in `placement`)";
-        assert!(translated(11, placed, fio).unwrap().contains("cpus_allowed="));
-        assert!(translated(11, placed, ior).unwrap().contains("mpirun"));
-        assert!(translated(11, placed, dd).unwrap().contains("taskset"));
-        assert_eq!(translated(11, placed, NATIVE).unwrap(), placed);
-        assert_eq!(translated(11, "the machine is hot", fio).unwrap(), "the machine is hot");
-        assert!(
-            translated(14, "let the first end (`stop = \"first done\"`)", mdtest).unwrap().contains("-W")
-        );
-        assert!(translated(23, "run longer (`time`)", dd).unwrap().contains("count="));
-        assert!(translated(1, "any", measure).unwrap().contains("--size"));
+        let placed = R::ReserveProcessors;
+        assert!(translated(placed, fio).unwrap().contains("cpus_allowed="));
+        assert!(translated(placed, ior).unwrap().contains("mpirun"));
+        assert!(translated(placed, dd).unwrap().contains("taskset"));
+        assert_eq!(translated(placed, native).unwrap(), placed.words());
+        assert_eq!(translated(R::CoolDown, fio).unwrap(), R::CoolDown.words());
+        assert!(translated(R::EndTogether, mdtest).unwrap().contains("-W"));
+        assert!(translated(R::RunLonger, dd).unwrap().contains("count="));
+        assert!(translated(R::BypassPageCache, measure).unwrap().contains("--size"));
     }
 
-    /// What the plan's own advice says, and no tool understands.
-    const WORDS: &[(u8, &str)] = &[
-        (1, "set `direct = true` for the target, or say `intent = \"cache\"`"),
-        (1, "run on at least two nodes, or go past the cache: `direct = true`, or `invalidate = true`"),
-        (2, "end the job with `finish = { sync = \"fsync\" }`, or say `intent = \"cache\"`"),
-        (2, "write each place once (`passes = 1`), or set `direct = true`; say `intent = \"cache\"`"),
-        (3, "lay the target out with data first (`prepare = \"filled\"`)"),
-        (13, "set `direct = true` (buffered operations are done as they are handed over)"),
-        (13, "lay the file out first (`prepare = \"filled\"`: writes that extend it wait)"),
-        (16, "use a `block` that is a multiple, or lay the file out first (`prepare = \"filled\"`)"),
-        (19, "set `direct = true` for the target"),
-        (22, "choose a directory; if memory is what you measure, say `intent = \"cache\"`"),
-        (22, "write all of the span before measuring (`prepare = \"filled\"`, `--full`)"),
-        (31, "give each worker a file of its own (`{worker}` in the path)"),
+    #[test]
+    fn a_finding_of_before_is_known_by_its_words() {
+        let (severity, phase, sentence) = (iodyno_model::Severity::Note, String::new(), String::new());
+        let found = Finding::new(R::RunLonger.kind(), severity, phase, sentence, Vec::new());
+        let found = Finding { kind: None, advice: R::RunLonger.words().into(), ..found };
+        assert!(dd(found.clone()).unwrap().advice.contains("count="));
+        let unknown = Finding { advice: "wait".into(), ..found };
+        assert_eq!(dd(unknown).unwrap().advice, "wait");
+    }
+
+    /// Remedies whose own words no tool understands.
+    const WORDS: &[Remedy] = &[
+        R::BypassPageCache,
+        R::ReadOnAnotherNode,
+        R::IncludeFlush,
+        R::WriteOnce,
+        R::FillBeforeReading,
+        R::KeepDepthDirect,
+        R::SubmitDirect,
+        R::LayOutFirst,
+        R::AlignBlocks,
+        R::SyncLess,
+        R::AvoidReadAhead,
+        R::ChooseStorage,
+        R::FillVolume,
+        R::SeparateFiles,
     ];
 
     #[test]
@@ -125,10 +238,10 @@ mod tests {
         let plan =
             ["`direct = ", "`intent", "`prepare", "`passes", "`finish", "`invalidate", "`block`", "`{worker"];
         for (tool, translate) in tools {
-            for (code, advice) in WORDS {
-                let told = translated(*code, advice, translate).unwrap_or_default();
+            for remedy in WORDS {
+                let told = translated(*remedy, translate).unwrap_or_default();
                 let word = plan.iter().find(|word| told.contains(**word));
-                assert_eq!(word, None, "{tool} [{code}]: {told}");
+                assert_eq!(word, None, "{tool} {remedy:?}: {told}");
             }
         }
     }
@@ -136,26 +249,21 @@ mod tests {
     #[test]
     fn advice_does_not_contradict_what_was_asked() {
         // Past the cache already, and on one node.
-        let split = "use a `block` that the device takes whole (`/sys/block/*/queue/max_sectors_kb`)";
-        assert!(!translated(19, split, fio).unwrap().contains("direct=1"));
-        assert!(
-            !translated(13, "lay the file out first (`prepare = \"filled\"`)", fio)
-                .unwrap()
-                .contains("direct=1")
-        );
-        let alone = translated(1, "run on at least two nodes, or go past the cache", ior).unwrap();
+        assert!(!translated(R::ShrinkBlocks, fio).unwrap().contains("direct=1"));
+        assert!(!translated(R::LayOutFirst, fio).unwrap().contains("direct=1"));
+        let alone = translated(R::ReadOnAnotherNode, ior).unwrap();
         assert!(alone.starts_with("run on at least two nodes"), "{alone}");
-        let overwritten = translated(2, "write each place once (`passes = 1`)", fio).unwrap();
+        let overwritten = translated(R::WriteOnce, fio).unwrap();
         assert!(!overwritten.contains("end_fsync"), "{overwritten}");
     }
 
     #[test]
     fn what_a_tool_does_not_print_is_no_matter() {
-        assert_eq!(translated(9, "set `open_loop = true`", ior), None);
-        assert_eq!(translated(9, "read `latency`, and not `service`", NATIVE), None);
-        assert!(translated(9, "set `open_loop = true`", NATIVE).is_some());
-        assert_eq!(translated(15, "read the rate, or time batches", dd), None);
-        assert_eq!(translated(6, "more samples", io500), None);
-        assert_eq!(translated(13, "deeper", hdparm), None);
+        assert_eq!(translated(R::SetOpenLoop, ior), None);
+        assert_eq!(translated(R::ReadIntendedLatency, native), None);
+        assert!(translated(R::SetOpenLoop, native).is_some());
+        assert_eq!(translated(R::TimeBatches, dd), None);
+        assert_eq!(translated(R::ReadMedian, io500), None);
+        assert_eq!(translated(R::UseAsynchronousEngine, hdparm), None);
     }
 }

@@ -151,8 +151,9 @@ fn refused(world: &mut World, arguments: &[&str]) -> String {
 }
 
 fn finding(code: u8, severity: Severity, sentence: &str, figure: Figure, advice: &str) -> Finding {
-    let (sentence, advice, phase) = (sentence.into(), advice.into(), "seq1m-q8-read".into());
-    Finding { code, severity, phase, job: None, sentence, figures: vec![figure], advice, explained_by: None }
+    let kind = FindingKind::numbered(code).unwrap();
+    let found = Finding::new(kind, severity, "seq1m-q8-read".into(), sentence.into(), vec![figure]);
+    Finding { advice: advice.into(), ..found }
 }
 
 /// The card of a stored run.

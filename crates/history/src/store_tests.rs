@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use iodyno_model::{
-    Event, Figure, Finding, JobRecord, Kind, Machine, PhaseRecord, Plan, Record, Severity, Started, Verb,
+    Event, Figure, Finding, FindingKind, JobRecord, Kind, Machine, PhaseRecord, Plan, Record, Severity,
+    Started, Verb,
 };
 use rusqlite::Connection;
 
@@ -49,12 +50,14 @@ fn keep(path: &Path, name: &str, tags: &[&str]) -> Keeping {
 fn record(name: &str) -> Record {
     let finding = |severity| Finding {
         code: 5,
+        kind: Some(FindingKind::DeviceCacheReads),
         severity,
         phase: "p".into(),
         job: None,
         sentence: "s".into(),
         figures: vec![Figure::new("f", 1.0, "%")],
         advice: "a".into(),
+        remedy: None,
         explained_by: None,
     };
     let findings = vec![finding(Severity::Note), finding(Severity::Doubtful)];

@@ -36,6 +36,7 @@ pub mod placement;
 pub mod plan;
 pub mod record;
 pub mod reflect;
+pub mod remedy;
 pub mod setting;
 pub mod shared_storage;
 pub mod sighting;
@@ -56,7 +57,7 @@ pub use case::{
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use demand::{Demand, DemandRecord};
 pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Said, Started, WorkerState};
-pub use finding::{Figure, Finding, Severity};
+pub use finding::{Figure, Finding, FindingKind, Severity};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
 pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Think};
@@ -74,6 +75,7 @@ pub use record::{
     CacheShare, Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, RoundsRecord, Stage,
     SteadyRecord, WearOut, WorkerRecord,
 };
+pub use remedy::Remedy;
 pub use setting::Setting;
 pub use sighting::{
     ClockFacts, ConnectionActivity, ControlActivity, CpuShares, DeviceActivity, InterfaceActivity, IoLimit,

@@ -60,7 +60,7 @@ fn sentence(told: &Verdict<'_>) -> String {
     format!(
         "{}: {}{}{others}; {}",
         counts.collect::<Vec<_>>().join(", "),
-        causes::name(told.main.code),
+        causes::about(told.main),
         figure.unwrap_or_default(),
         match told.main.severity {
             Severity::Invalid => "do not quote these figures",
@@ -113,7 +113,7 @@ fn alike(group: &[Told<'_>], paint: Paint) -> String {
 pub(crate) fn names(explains: &[&Finding]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for finding in explains {
-        let name = format!("{} [{}] {}", word(finding.severity), finding.code, causes::name(finding.code));
+        let name = format!("{} [{}] {}", word(finding.severity), finding.code, causes::about(finding));
         if !names.contains(&name) {
             names.push(name);
         }
@@ -139,13 +139,14 @@ fn also(group: &[Told<'_>]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use iodyno_model::Figure;
+    use iodyno_model::{Figure, FindingKind};
 
     use super::*;
 
     fn finding(code: u8, severity: Severity, explained_by: Option<u8>, figure: Figure) -> Finding {
-        let (phase, sentence, advice) = ("p".into(), format!("what {code} says"), format!("do {code}"));
-        Finding { code, severity, phase, job: None, sentence, figures: vec![figure], advice, explained_by }
+        let kind = FindingKind::numbered(code).expect("a known number");
+        let found = Finding::new(kind, severity, "p".into(), format!("what {code} says"), vec![figure]);
+        Finding { advice: format!("do {code}"), explained_by, ..found }
     }
 
     fn busy() -> Vec<Finding> {

@@ -55,12 +55,14 @@ fn mixed() -> Vec<Event> {
     let plan = plan(vec![first, again, second, watch]);
     let finding = |code, severity, phase: &str, sentence: &str| Finding {
         code,
+        kind: FindingKind::numbered(code),
         severity,
         phase: phase.into(),
         job: None,
         sentence: sentence.into(),
         figures: vec![Figure::new("asked", 4.0 * 1073741824.0, "bytes"), Figure::new("read", 12.5, "%")],
         advice: "read past the page cache: direct = \"yes\"".into(),
+        remedy: (code == 1).then_some(Remedy::BypassPageCache),
         explained_by: None,
     };
     let findings = vec![

@@ -4,7 +4,9 @@
 //! than asked, or a read before every write. More requests than operations can explain are somebody else's (12), and
 //! fewer are read ahead (19).
 
-use iodyno_model::{DeviceActivity, Figure, Intent, Kind, Severity, Target, Verb, units};
+use iodyno_model::{
+    DeviceActivity, Figure, FindingKind, Intent, Kind, Remedy, Severity, Target, Verb, units,
+};
 
 use crate::case::{Carrier, Case, operations};
 use crate::merge::Suspicion;
@@ -23,11 +25,6 @@ const MOST_REQUESTS: f64 = 2.2;
 /// The same for a write that is made durable: data, journal and its commit. Chosen: the journal has a head, an inode
 /// and a map besides; `amplification` stands on one side only.
 const MOST_DURABLE: f64 = 8.0;
-
-const ADVICE_SMALL: &str = "use a `block` that is a multiple of the file system's and the device's block (4 KiB and more), \
-                            aligned to it (`align`)";
-const ADVICE_DURABLE: &str = "lay the file out first (`prepare = \"filled\"`), so that a sync need not write the file \
-                              system's journal as well, use `fdatasync`, or sync less often";
 
 /// Loads of this phase that cost the device far more than was asked.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -110,10 +107,10 @@ fn larger(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity, verb: Verb)
         units::binary(moved / count),
         units::binary(size)
     );
-    let advice = if durable { ADVICE_DURABLE } else { ADVICE_SMALL };
+    let remedy = if durable { Remedy::SyncLess } else { Remedy::AlignBlocks };
     let figures = figures(case, load, device, moved, ratio, verb);
     let severity = if ratio >= limits.1 { Severity::Doubtful } else { Severity::Note };
-    Some(suspicion(case, load, (severity, ratio), sentence, figures, advice))
+    Some(suspicion(case, load, (severity, ratio), sentence, figures, remedy))
 }
 
 /// What was only to be written had to be read first: less than a block was written.
@@ -133,7 +130,7 @@ fn read_first(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Opti
     );
     let figures = figures(case, load, device, moved, ratio, Verb::Write);
     let severity = if ratio >= RATIOS.1 { Severity::Doubtful } else { Severity::Note };
-    Some(suspicion(case, load, (severity, ratio), sentence, figures, ADVICE_SMALL))
+    Some(suspicion(case, load, (severity, ratio), sentence, figures, Remedy::AlignBlocks))
 }
 
 fn figures(
@@ -163,9 +160,11 @@ fn suspicion(
     (severity, ratio): (Severity, f64),
     sentence: String,
     figures: Vec<Figure>,
-    advice: &str,
+    remedy: Remedy,
 ) -> Suspicion {
-    let found = Suspicion::new(16, severity, case.label(), sentence, figures).advice(advice).weight(ratio);
+    let found = Suspicion::new(FindingKind::WriteAmplification, severity, case.label(), sentence, figures)
+        .remedy(remedy)
+        .weight(ratio);
     let found = found.needs(1.0 - 1.0 / ratio);
     if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found }
 }

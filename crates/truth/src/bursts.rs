@@ -3,7 +3,7 @@
 //! The mean of such a run is a figure of its length. Proof: one lasting fall of the rate, from one level to another; a
 //! drift, a dip and a rise are another lie (7).
 
-use iodyno_model::{Figure, JobRecord, PhaseRecord, Severity, units};
+use iodyno_model::{Figure, FindingKind, JobRecord, PhaseRecord, Remedy, Severity, units};
 
 use crate::case::label;
 use crate::merge::Suspicion;
@@ -21,9 +21,6 @@ const LEAST_DEVIATIONS: f64 = 6.0;
 /// How many median deviations of the slow level's rows do: three deviations of normal values. Source: the normal
 /// distribution, whose deviation is 1.4826 median ones; docs/decisions/0007-steady-in-seconds.md.
 pub const LEAST_APART: f64 = 4.4;
-
-const ADVICE: &str = "run until the fast part no longer matters (a longer `time`), or leave it out with a `ramp` of at \
-                      least its length; tell both rates";
 
 /// A fall in a row of counts, each over `interval_ns`.
 pub fn check(phase: &PhaseRecord, job: &JobRecord, counts: &[f64], interval_ns: f64) -> Option<Suspicion> {
@@ -51,9 +48,10 @@ pub fn check(phase: &PhaseRecord, job: &JobRecord, counts: &[f64], interval_ns: 
     if each > 0.0 && beyond.is_finite() {
         figures.push(Figure::new("moved beyond the later rate", beyond, "bytes"));
     }
-    let suspicion = Suspicion::new(8, Severity::Doubtful, label(phase), sentence, figures);
+    let suspicion =
+        Suspicion::new(FindingKind::FallingRate, Severity::Doubtful, label(phase), sentence, figures);
     let needs = needs(&found, counts);
-    Some(suspicion.job(&job.name).advice(ADVICE).weight(fast / slow.max(1e-9)).needs(needs))
+    Some(suspicion.job(&job.name).remedy(Remedy::OutlastBurst).weight(fast / slow.max(1e-9)).needs(needs))
 }
 
 /// The share that must have been lost behind the fall, or won before it, whichever is more.

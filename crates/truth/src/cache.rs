@@ -6,16 +6,14 @@
 //! is *cannot tell*, with the reason, and not zero.
 
 use iodyno_model::{
-    CacheShare, Figure, Intent, PhaseRecord, Plan, Record, Severity, Sighting, Target, TargetKind, Verb,
+    CacheShare, Figure, FindingKind, Intent, PhaseRecord, Plan, Record, Remedy, Severity, Sighting, Target,
+    TargetKind, Verb,
 };
 
 use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
 use crate::reads::{DOUBTFUL_SHARE, LEAST_BYTES, Load, loads, resident};
 use crate::target;
-
-const ADVICE: &str = "see what else has these files open or mapped; `direct = true` does without the cache, `drop_caches` \
-                      in the phase (as root) empties it, and a span larger than memory outgrows it";
 
 /// How much of what a phase read came from the page cache; none where it read no storage at all.
 pub fn share(plan: &Plan, record: &Record, phase: &PhaseRecord) -> Option<CacheShare> {
@@ -121,7 +119,7 @@ fn undropped(case: &Case<'_>, sighting: &Sighting) -> Option<Suspicion> {
         false => format!("{left_bytes} bytes were still in the page cache when the phase began: {reason}"),
     };
     let figures = vec![Figure::new("still in the page cache", *left_bytes as f64, "bytes")];
-    let found = Suspicion::new(1, Severity::Note, case.label(), sentence, figures);
-    let found = found.advice(ADVICE).matter("undropped").weight(*left_bytes as f64);
+    let found = Suspicion::new(FindingKind::CachedReads, Severity::Note, case.label(), sentence, figures);
+    let found = found.remedy(Remedy::FindCacheHolder).matter("undropped").weight(*left_bytes as f64);
     Some(if is_machine { found } else { found.job(of) })
 }

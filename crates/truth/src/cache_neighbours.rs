@@ -4,13 +4,10 @@
 //! A note, said once: whether the cache answered is told by what the devices did. It accuses nobody who goes past the
 //! cache or has emptied it.
 
-use iodyno_model::{Figure, Intent, Job, Place, Severity, Target, Verb};
+use iodyno_model::{Figure, FindingKind, Intent, Job, Place, Remedy, Severity, Target, Verb};
 
 use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
-
-const ADVICE: &str = "run on at least two nodes, or go past the cache: `direct = true`, or `invalidate = true` \
-                      where the data is read";
 
 /// Reads of others' data that were written on the same machine.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -32,8 +29,8 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
                 Figure::new("ranks", f64::from(ranks), ""),
                 Figure::new("workers", workers(job), ""),
             ];
-            Suspicion::new(1, Severity::Note, case.label(), sentence.into(), figures)
-                .advice(ADVICE)
+            Suspicion::new(FindingKind::CachedReads, Severity::Note, case.label(), sentence.into(), figures)
+                .remedy(Remedy::ReadOnAnotherNode)
                 .job(&job.name)
                 .matter("neighbours")
         })

@@ -4,7 +4,7 @@
 //! device, the network links of all hosts together, or what the user said that it carries. Whatever is faster was answered
 //! on this side of the link. Links carry both ways at once, so that reads and writes are held against it each alone.
 
-use iodyno_model::{Figure, Intent, JobRecord, Kind, Link, Severity, units};
+use iodyno_model::{Figure, FindingKind, Intent, JobRecord, Kind, Link, Remedy, Severity, units};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -16,9 +16,6 @@ const BEYOND: f64 = 1.05;
 /// Less than this may still lie in buffers on both sides, bytes. Chosen: well above the buffers of sockets and queues;
 /// `faster_than_its_link` stands on both sides.
 const LEAST_BYTES: u64 = 64 << 20;
-
-const ADVICE: &str = "do not quote this figure: look for what answers on this side of the link (the page cache, a cache of \
-                      the client, compression, data that were never written), or correct the ceiling";
 
 /// What this phase moved faster than it can have come.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -76,6 +73,7 @@ fn judged(case: &Case<'_>, link: &Link, jobs: Vec<&JobRecord>) -> Option<Suspici
         Figure::new("bytes", bytes as f64, "bytes"),
         Figure::new("seconds", seconds, ""),
     ];
-    let found = Suspicion::new(32, Severity::Invalid, case.label(), sentence, figures);
-    Some(found.advice(ADVICE).weight(rate / most).needs(1.0 - most / rate))
+    let found =
+        Suspicion::new(FindingKind::ImplausibleRate, Severity::Invalid, case.label(), sentence, figures);
+    Some(found.remedy(Remedy::DistrustFigure).weight(rate / most).needs(1.0 - most / rate))
 }

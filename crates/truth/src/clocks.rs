@@ -4,7 +4,7 @@
 //! Proof: two clocks of the machine against each other over the phase, and what one reading costs. A clock that is
 //! slewed by time synchronisation (500 ppm at most) is in order.
 
-use iodyno_model::{ClockFacts, Figure, Kind, Severity, Sighting, units};
+use iodyno_model::{ClockFacts, Figure, FindingKind, Kind, Remedy, Severity, Sighting, units};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -27,15 +27,6 @@ const LEAST_TIMES: f64 = 5.0;
 /// no more than that; `trouble_with_clocks` stands on both sides.
 const MOST_SKEW: (f64, f64) = (1.0, 1_000_000.0);
 
-const ADVICE_STEP: &str = "let no one set the clock while a run goes on (stop `ntpdate` and the like; chrony and ntpd slew); \
-                           times of day in this record and in logs of it do not agree with other machines";
-const ADVICE_DRIFT: &str = "choose another clock source of the kernel (`clocksource`), or another machine: every time and \
-                            every rate is off by as much";
-const ADVICE_RESOLUTION: &str = "read the rate rather than the latencies, or time batches: one operation is too short for \
-                                 this clock";
-const ADVICE_SKEW: &str = "use a quicker network between the hosts, or longer phases: starts and ends of different hosts \
-                           are known no better";
-
 /// Clocks that were in the way of this phase.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     let mut found: Vec<Suspicion> = skewed(case).into_iter().collect();
@@ -54,9 +45,11 @@ fn suspicion(
     severity: Severity,
     sentence: String,
     figures: Vec<Figure>,
-    advice: &str,
+    remedy: Remedy,
 ) -> Suspicion {
-    Suspicion::new(15, severity, case.label(), sentence, figures).advice(advice).matter(advice)
+    Suspicion::new(FindingKind::UnreliableClock, severity, case.label(), sentence, figures)
+        .remedy(remedy)
+        .matter(remedy.words())
 }
 
 fn stepped(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
@@ -70,7 +63,7 @@ fn stepped(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
         format!("the wall clock was set {way} by {} during the phase", units::duration(step.abs()));
     let figures =
         vec![Figure::new("stepped by", step, "ns"), Figure::new("over", clock.interval_ns as f64, "ns")];
-    Some(suspicion(case, Severity::Doubtful, sentence, figures, ADVICE_STEP).weight(step.abs()))
+    Some(suspicion(case, Severity::Doubtful, sentence, figures, Remedy::KeepClockUnset).weight(step.abs()))
 }
 
 fn drifted(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
@@ -88,7 +81,7 @@ fn drifted(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
         Figure::new("apart, parts per million", clock.drift_ppm, ""),
         Figure::new("over", clock.interval_ns as f64, "ns"),
     ];
-    Some(suspicion(case, severity, sentence, figures, ADVICE_DRIFT).weight(drift))
+    Some(suspicion(case, severity, sentence, figures, Remedy::ChangeClockSource).weight(drift))
 }
 
 /// Operations too short for what one reading shows, or costs.
@@ -116,7 +109,7 @@ fn coarse(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
         Figure::new("cost of a reading", clock.cost_ns, "ns"),
     ];
     Some(
-        suspicion(case, Severity::Note, sentence, figures, ADVICE_RESOLUTION)
+        suspicion(case, Severity::Note, sentence, figures, Remedy::TimeBatches)
             .job(job)
             .weight(step / median.max(1.0)),
     )
@@ -134,5 +127,5 @@ fn skewed(case: &Case<'_>) -> Option<Suspicion> {
         units::duration(error)
     );
     let figures = vec![Figure::new("largest error", error, "ns"), Figure::new("of the phase", percent, "%")];
-    Some(suspicion(case, Severity::Doubtful, sentence, figures, ADVICE_SKEW).weight(percent))
+    Some(suspicion(case, Severity::Doubtful, sentence, figures, Remedy::LengthenPhases).weight(percent))
 }

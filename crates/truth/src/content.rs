@@ -4,8 +4,8 @@
 //! compress (its mount options, its extents). That a disk may compress inside, nobody can see, and nothing is said of it.
 
 use iodyno_model::{
-    Content, Figure, Intent, Job, JobRecord, Marks, Payload, Pick, Refresh, Severity, TargetFacts,
-    TargetKind, Verb, Workload,
+    Content, Figure, FindingKind, Intent, Job, JobRecord, Marks, Payload, Pick, Refresh, Remedy, Severity,
+    TargetFacts, TargetKind, Verb, Workload,
 };
 
 use crate::case::{Case, bytes};
@@ -19,10 +19,6 @@ const LEAST_PERCENT: f64 = 20.0;
 const COMPRESSORS: [&str; 3] = ["zfs", "fuse.s3backer", "squashfs"];
 /// Mount options that ask for it.
 const OPTIONS: [&str; 3] = ["compress", "compression", "compress-force"];
-
-const ADVICE: &str = "write data that neither compresses nor repeats (`payload = \"random\"`, which is the default; of a \
-                      job that says so: no `compress`, `dedupe` or `same_in_every_write`), or mount without compression; \
-                      if your data is like this, say how much of it with `payload = { compress = 50 }`";
 
 /// Jobs of this phase whose data the storage could make smaller.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -64,8 +60,8 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
         file_system.unwrap_or("the storage")
     );
     let severity = if percent >= INVALID_SHARE * 100.0 { Severity::Invalid } else { Severity::Doubtful };
-    let found = Suspicion::new(4, severity, case.label(), sentence, figures);
-    Some(found.advice(ADVICE).job(&job.name).weight(percent))
+    let found = Suspicion::new(FindingKind::ReducibleData, severity, case.label(), sentence, figures);
+    Some(found.remedy(Remedy::WriteRandomData).job(&job.name).weight(percent))
 }
 
 /// Whether the files were looked at when they were written and on the storage: then nothing more becomes of them. Where

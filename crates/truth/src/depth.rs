@@ -3,7 +3,7 @@
 //! Proof: the depths that were counted when operations were handed over. Depth is a limit only where the job itself
 //! leaves it unused (a rate, pauses, a search, a script that hands over), so such jobs are not judged.
 
-use iodyno_model::{Action, Figure, Job, JobRecord, Severity, Step, Workload};
+use iodyno_model::{Action, Figure, FindingKind, Job, JobRecord, Remedy, Severity, Step, Workload};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -17,12 +17,6 @@ pub const LEAST_SHARE: f64 = 0.45;
 /// Hand-overs at the rising start of a job weigh nothing in so many times the depth. Chosen: the start then lowers the
 /// mean by an eighth; `depth_that_was_never_reached` stands on both sides.
 const LEAST_ROUNDS: u64 = 4;
-
-const ADVICE_SYNCHRONOUS: &str = "set `engine = \"io_uring\"`, or `depth = 1` and as many `workers`";
-const ADVICE: &str = "set `direct = true` (buffered operations complete as they are handed over), raise `workers`, or \
-                      lower `depth` to what is reached";
-const ADVICE_DIRECT: &str = "raise `workers`: operations are over before one worker has handed the next ones over; or \
-                             lower `depth` to what is reached";
 
 /// Jobs of this phase whose depth was not reached.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -47,15 +41,16 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
             Figure::new("depth reached, mean", mean, ""),
             Figure::new("depth reached, most", most as f64, ""),
         ];
-        let advice = match (synchronous, case.targets(job).all(|target| case.is_direct(target))) {
-            (true, _) => ADVICE_SYNCHRONOUS,
-            (_, true) => ADVICE_DIRECT,
-            _ => ADVICE,
+        let remedy = match (synchronous, case.targets(job).all(|target| case.is_direct(target))) {
+            (true, _) => Remedy::UseAsynchronousEngine,
+            (_, true) => Remedy::KeepDepthWithWorkers,
+            _ => Remedy::KeepDepthDirect,
         };
         let suspicion =
-            Suspicion::new(13, Severity::Doubtful, case.label(), sentence, figures).job(&job.name);
+            Suspicion::new(FindingKind::DepthNotReached, Severity::Doubtful, case.label(), sentence, figures)
+                .job(&job.name);
         let asked = f64::from(record.depth);
-        let suspicion = suspicion.advice(advice).matter(advice).weight(asked / mean.max(0.01));
+        let suspicion = suspicion.remedy(remedy).matter(remedy.words()).weight(asked / mean.max(0.01));
         let suspicion = suspicion.takes(1.0 - mean / asked);
         // What an engine cannot do is nobody else's doing.
         let needs = (!synchronous).then(|| 1.0 - mean / (LEAST_SHARE * asked));

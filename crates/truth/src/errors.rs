@@ -4,17 +4,12 @@
 //! operation that is expected to fail (correctness) is judged by its expectation, not here.
 
 use iodyno_model::{
-    ErrorCount, Figure, Intent, Job, JobRecord, Pick, Severity, Verb, WorkerRecord, Workload,
+    ErrorCount, Figure, FindingKind, Intent, Job, JobRecord, Pick, Remedy, Severity, Verb, WorkerRecord,
+    Workload,
 };
 
 use crate::case::Case;
 use crate::merge::Suspicion;
-
-const ADVICE_FAILED: &str = "mend what fails first: no figure of this run speaks of the storage's work";
-const ADVICE_SHORT: &str =
-    "make the target at least as large as the span (`prepare = \"filled\"`), or lower `span` or `block`";
-const ADVICE_WORKER: &str = "see the error of the worker; the figures are those of the others";
-const ADVICE_VERIFY: &str = "do not trust this storage: what was read is not what was written";
 
 /// Names of error numbers that storage gives. Source: Linux, `errno.h`; a record made elsewhere may mean others.
 const NAMES: [(i32, &str); 22] = [
@@ -54,15 +49,21 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     }
     found
         .into_iter()
-        .map(|(matter, sentence, figures, advice, weight, job)| {
-            let suspicion = Suspicion::new(20, Severity::Invalid, case.label(), sentence, figures);
-            suspicion.advice(advice).matter(matter).weight(weight).job(job)
+        .map(|(matter, sentence, figures, remedy, weight, job)| {
+            let suspicion = Suspicion::new(
+                FindingKind::FailedOperations,
+                Severity::Invalid,
+                case.label(),
+                sentence,
+                figures,
+            );
+            suspicion.remedy(remedy).matter(matter).weight(weight).job(job)
         })
         .collect()
 }
 
-/// Matter, sentence, figures, advice, weight, job.
-type Found<'a> = (&'static str, String, Vec<Figure>, &'static str, f64, &'a str);
+/// Matter, sentence, figures, remedy, weight, job.
+type Found<'a> = (&'static str, String, Vec<Figure>, Remedy, f64, &'a str);
 
 fn failed(record: &JobRecord) -> Option<Found<'_>> {
     let failures: Vec<&ErrorCount> = record.tally.errors.iter().filter(|error| error.errno > 0).collect();
@@ -88,7 +89,7 @@ fn failed(record: &JobRecord) -> Option<Found<'_>> {
         Figure::new("failed", count as f64, ""),
         Figure::new("share", count as f64 / tried as f64 * 100.0, "%"),
     ];
-    Some(("failed", sentence, figures, ADVICE_FAILED, count as f64, &record.name))
+    Some(("failed", sentence, figures, Remedy::FixFailures, count as f64, &record.name))
 }
 
 fn short<'a>(job: &Job, record: &'a JobRecord) -> Option<Found<'a>> {
@@ -101,7 +102,7 @@ fn short<'a>(job: &Job, record: &'a JobRecord) -> Option<Found<'a>> {
         Figure::new("short", line.short as f64, ""),
         Figure::new("share", line.short as f64 / line.operations.max(1) as f64 * 100.0, "%"),
     ];
-    Some(("short", sentence, figures, ADVICE_SHORT, line.short as f64, &record.name))
+    Some(("short", sentence, figures, Remedy::EnlargeTarget, line.short as f64, &record.name))
 }
 
 /// Short transfers that are the end of something: reads of streams and scripts, and the last read of each worker.
@@ -123,7 +124,7 @@ fn unverified(record: &JobRecord) -> Option<Found<'_>> {
     let sentence =
         format!("{count} blocks did not hold what was written, first at offset {}", first.first_offset);
     let figures = vec![Figure::new("wrong blocks", count as f64, "")];
-    Some(("verify", sentence, figures, ADVICE_VERIFY, count as f64, &record.name))
+    Some(("verify", sentence, figures, Remedy::DistrustStorage, count as f64, &record.name))
 }
 
 fn broken<'a>(worker: &WorkerRecord, record: &'a JobRecord) -> Option<Found<'a>> {
@@ -135,7 +136,7 @@ fn broken<'a>(worker: &WorkerRecord, record: &'a JobRecord) -> Option<Found<'a>>
         Figure::new("workers", record.workers.len() as f64, ""),
         Figure::new("broken", broken as f64, ""),
     ];
-    Some(("worker", sentence, figures, ADVICE_WORKER, broken as f64, &record.name))
+    Some(("worker", sentence, figures, Remedy::ReadWorkerError, broken as f64, &record.name))
 }
 
 fn name(errno: i32) -> String {

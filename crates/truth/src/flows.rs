@@ -5,8 +5,8 @@
 //! processor time of the worker, and how late the schedule was kept. A flow whose other end nobody saw is not judged by it.
 
 use iodyno_model::{
-    ConnectionActivity, Figure, Finding, Job, JobRecord, Kind, ProcessorActivity, Rate, Record, Severity,
-    Sighting, WorkerRecord, units,
+    ConnectionActivity, Figure, Finding, FindingKind, Job, JobRecord, Kind, ProcessorActivity, Rate, Record,
+    Remedy, Severity, Sighting, WorkerRecord, units,
 };
 
 use crate::case::{COUNTED_NS, Case};
@@ -34,17 +34,6 @@ const LEAST_IDLE: f64 = 0.5;
 /// A connection that was busy for less than one in so many parts of the phase was not held up. Chosen: a quarter;
 /// `a_flow_that_waits_for_a_window` stands on both sides.
 const LEAST_BUSY: f64 = 4.0;
-
-const ADVICE_BUFFER: &str = "raise the receiver's buffer (`receive_buffer_bytes`, and `net.core.rmem_max` of its kernel), or \
-                             send at a rate that it can take";
-const ADVICE_CORE: &str = "use more flows (`workers`), each on a processor of its own, larger blocks, or a method that copies \
-                           less; until then the figure is that of a processor, not of the network";
-const ADVICE_BURST: &str =
-    "send in smaller blocks, lower the rate, or give the sender a processor of its own (`placement`)";
-const ADVICE_WINDOW: &str =
-    "raise the receiver's buffer (`window_bytes`, `net.ipv4.tcp_rmem`), or use more flows (`workers`)";
-const ADVICE_SENDER: &str =
-    "raise the sender's buffer (`window_bytes`, `net.ipv4.tcp_wmem`), or use more flows (`workers`)";
 
 /// Flows that something else than the network limited.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -126,9 +115,9 @@ fn full_buffer(phase: String, job: &str, received: Received) -> Option<Suspicion
         Figure::new("lost in all", lost, ""),
         Figure::new("dropped of what was sent", percent(dropped, sent), "%"),
     ];
-    let found = Suspicion::new(27, Severity::Doubtful, phase, sentence, figures);
+    let found = Suspicion::new(FindingKind::SmallReceiveBuffer, Severity::Doubtful, phase, sentence, figures);
     let needs = percent(dropped, sent) / 100.0;
-    Some(found.job(job).advice(ADVICE_BUFFER).weight(dropped).needs(needs))
+    Some(found.job(job).remedy(Remedy::RaiseReceiveBuffer).weight(dropped).needs(needs))
 }
 
 /// 28: a flow at full speed whose worker always had a processor, while others idled.
@@ -156,8 +145,8 @@ fn full_processor(case: &Case<'_>) -> Option<Suspicion> {
     );
     let figures =
         vec![Figure::new("processor time of the flow", used, "%"), Figure::new("processors idle", idle, "")];
-    let found = Suspicion::new(28, Severity::Note, case.label(), sentence, figures);
-    Some(found.job(&job.name).advice(ADVICE_CORE).weight(used))
+    let found = Suspicion::new(FindingKind::ProcessorBound, Severity::Note, case.label(), sentence, figures);
+    Some(found.job(&job.name).remedy(Remedy::AddFlows).weight(used))
 }
 
 fn idle_processors(seen: &ProcessorActivity) -> f64 {
@@ -185,9 +174,9 @@ fn burst(case: &Case<'_>) -> Option<Suspicion> {
     );
     let figures =
         vec![Figure::new("caught up at once", bytes, "bytes"), Figure::new("lost", percent(lost, sent), "%")];
-    let found = Suspicion::new(29, Severity::Doubtful, case.label(), sentence, figures);
+    let found = Suspicion::new(FindingKind::BurstLoss, Severity::Doubtful, case.label(), sentence, figures);
     let needs = percent(lost, sent) / 100.0;
-    Some(found.job(&job.name).advice(ADVICE_BURST).weight(bytes).needs(needs))
+    Some(found.job(&job.name).remedy(Remedy::SmoothBursts).weight(bytes).needs(needs))
 }
 
 /// What was due while the sender was late, bytes: its rate times how late the latest of a thousand was.
@@ -210,10 +199,10 @@ fn windowed(case: &Case<'_>, seen: &ConnectionActivity) -> Option<Suspicion> {
     let busy = seen.busy_us as f64;
     let peer = percent(seen.window_limited_us as f64, busy);
     let own = percent(seen.buffer_limited_us as f64, busy);
-    let (limited, advice, whose) = if peer >= own {
-        (peer, ADVICE_WINDOW, "the peer's window was full")
+    let (limited, remedy, whose) = if peer >= own {
+        (peer, Remedy::RaiseReceiveWindow, "the peer's window was full")
     } else {
-        (own, ADVICE_SENDER, "the send buffer was too small")
+        (own, Remedy::RaiseSendWindow, "the send buffer was too small")
     };
     let long_enough = seen.busy_us as f64 * 1000.0 >= case.found.elapsed_ns as f64 / LEAST_BUSY;
     if limited < MOST_LIMITED_PERCENT || !long_enough {
@@ -231,6 +220,6 @@ fn windowed(case: &Case<'_>, seen: &ConnectionActivity) -> Option<Suspicion> {
     if seen.peer_window_bytes > 0 {
         figures.push(Figure::new("peer's window", seen.peer_window_bytes as f64, "bytes"));
     }
-    let found = Suspicion::new(30, Severity::Doubtful, case.label(), sentence, figures);
-    Some(found.job(job).advice(advice).matter(advice).weight(limited))
+    let found = Suspicion::new(FindingKind::SmallWindow, Severity::Doubtful, case.label(), sentence, figures);
+    Some(found.job(job).remedy(remedy).matter(remedy.words()).weight(limited))
 }

@@ -5,7 +5,8 @@
 //! only a device that saw nearly none is accused; a device that says it writes through needs none.
 
 use iodyno_model::{
-    DeviceActivity, Figure, Histogram, Intent, JobRecord, Severity, TargetFacts, Verb, units,
+    DeviceActivity, Figure, FindingKind, Histogram, Intent, JobRecord, Remedy, Severity, TargetFacts, Verb,
+    units,
 };
 
 use crate::case::{Case, operations};
@@ -23,10 +24,6 @@ const MOST_SHARED: u64 = 10;
 const FLOOR_NS: f64 = 5_000.0;
 /// The kernel that first counted flushes. Source: Linux, Documentation/ABI/testing/procfs-diskstats.
 const COUNTS_SINCE: (u32, u32) = (5, 5);
-
-const ADVICE: &str = "mount with barriers (not `nobarrier` or `barrier=0`), switch the device's write cache to what it \
-                      really keeps (`/sys/block/*/queue/write_cache`), and see that no layer (libeatmydata, a \
-                      hypervisor's `cache=unsafe`) swallows syncs";
 
 /// Jobs of this phase whose syncs made nothing durable.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -127,8 +124,8 @@ fn suspicion(
     sentence: String,
     figures: Vec<Figure>,
 ) -> Suspicion {
-    let found = Suspicion::new(17, severity, case.label(), sentence, figures);
-    found.advice(ADVICE).job(&record.name)
+    let found = Suspicion::new(FindingKind::IneffectiveFlushes, severity, case.label(), sentence, figures);
+    found.remedy(Remedy::EnableBarriers).job(&record.name)
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@
 //! generator, the rate is the generator's. Says nothing where nothing but another such device is written: then the
 //! generator is what was measured.
 
-use iodyno_model::{Figure, Job, JobRecord, Line, Severity, Target, TargetKind, Verb, Workload, units};
+use iodyno_model::{
+    Figure, FindingKind, Job, JobRecord, Line, Remedy, Severity, Target, TargetKind, Verb, Workload, units,
+};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -18,9 +20,6 @@ pub const MOST_PERCENT: f64 = 60.0;
 const GENERATORS: &[&str] = &["/dev/urandom", "/dev/random", "/dev/zero"];
 /// Devices that keep nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
-
-const ADVICE: &str =
-    "copy data prepared beforehand (a file in memory), or let `iodyno measure PATH` write data of its own";
 
 /// Scripts of this phase whose time went into making data rather than storing it.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -51,8 +50,9 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
         Figure::new("rate of the generator alone", generated, "bytes/s"),
         Figure::new("rate of all the rest alone", stored, "bytes/s"),
     ];
-    let suspicion = Suspicion::new(10, Severity::Doubtful, case.label(), sentence, figures);
-    let suspicion = suspicion.job(&job.name).matter("generator").advice(ADVICE).weight(percent);
+    let suspicion =
+        Suspicion::new(FindingKind::GeneratorBound, Severity::Doubtful, case.label(), sentence, figures);
+    let suspicion = suspicion.job(&job.name).matter("generator").remedy(Remedy::PrepareData).weight(percent);
     Some(suspicion.takes(percent / 100.0))
 }
 

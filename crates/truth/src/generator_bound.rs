@@ -4,7 +4,7 @@
 //! engine that only pretends is all generator, and a job that pauses or keeps a rate waits on purpose. A processor that is
 //! full while the device is full too accuses nobody.
 
-use iodyno_model::{Figure, Intent, Job, JobRecord, Kind, Severity, Sighting, Submit};
+use iodyno_model::{Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Severity, Sighting, Submit};
 
 use crate::case::{COUNTED_NS, Case};
 use crate::machine::capacity_ns;
@@ -33,12 +33,6 @@ const ALL_OURS: f64 = 0.8;
 const BUSY: [&str; 6] = ["null", "dummy", "sim", "cpuio", "exec", "net"];
 /// Settings by which an engine asks again and again instead of waiting.
 const POLLING: [&str; 5] = ["hipri", "sqpoll", "iopoll", "userspace_reap", "busy_poll"];
-
-const ADVICE_OUTSIDE: &str = "make the data cheaper (a `payload` without compress and dedupe, no `verify` in the measured \
-                              phase), or use more `workers`";
-const ADVICE_FULL: &str =
-    "use more `workers`, a cheaper engine (`engine = \"io_uring\"`), or larger `block`s";
-const ADVICE_CROWD: &str = "use as many `workers` as there are processors, and a `depth` for more in flight";
 
 /// Jobs of this phase that were limited by themselves.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -110,17 +104,17 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
             "{:.0} % of the workers' time went by outside of any operation, into making or checking data",
             outside * 100.0
         );
-        Some((what, ADVICE_OUTSIDE, outside))
+        Some((what, Remedy::CheapenData, outside))
     } else if full >= FULL && (user >= LEAST_USER || has_idle_device(case, job)) {
         let what = format!(
             "the workers' processors were {:.0} % busy: they were the limit, not the storage",
             full * 100.0
         );
-        Some((what, ADVICE_FULL, full))
+        Some((what, Remedy::AddWorkers, full))
     } else {
         crowded(case, &spent)
     };
-    let (sentence, advice, weight) = found?;
+    let (sentence, remedy, weight) = found?;
     let mut figures = vec![
         Figure::new("workers' processor time", full * 100.0, "%"),
         Figure::new("of it in user space", user * 100.0, "%"),
@@ -130,15 +124,16 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     }
     figures.extend(utilisation(case, job).map(|share| Figure::new("device busy", share * 100.0, "%")));
     figures.extend(spent.waited.map(|ns| Figure::new("waited for a processor", share(ns) * 100.0, "%")));
-    let found = Suspicion::new(10, Severity::Doubtful, case.label(), sentence, figures);
-    let found = found.job(&record.name).matter(advice).advice(advice).weight(weight).takes(weight);
+    let found =
+        Suspicion::new(FindingKind::GeneratorBound, Severity::Doubtful, case.label(), sentence, figures);
+    let found = found.job(&record.name).matter(remedy.words()).remedy(remedy).weight(weight).takes(weight);
     // Processors that are full of operations which memory answers are no limit of the program's own.
-    let needs = (advice == ADVICE_FULL).then_some(full);
+    let needs = (remedy == Remedy::AddWorkers).then_some(full);
     Some(Suspicion { needs, ..found })
 }
 
 /// More busy workers than processors.
-fn crowded(case: &Case<'_>, spent: &Spent) -> Option<(String, &'static str, f64)> {
+fn crowded(case: &Case<'_>, spent: &Spent) -> Option<(String, Remedy, f64)> {
     let waited = spent.waited? / spent.all;
     let ours = case.found.sightings.iter().find_map(|sighting| match sighting {
         Sighting::Processors(seen) if seen.busy_ns > 0 => Some(seen.own_ns as f64 / capacity_ns(seen) as f64),
@@ -152,7 +147,7 @@ fn crowded(case: &Case<'_>, spent: &Spent) -> Option<(String, &'static str, f64)
             ours * 100.0
         )
     };
-    (waited >= MOST_WAITED && ours >= ALL_OURS).then(|| (what(), ADVICE_CROWD, waited))
+    (waited >= MOST_WAITED && ours >= ALL_OURS).then(|| (what(), Remedy::MatchProcessors, waited))
 }
 
 fn utilisation(case: &Case<'_>, job: &Job) -> Option<f64> {

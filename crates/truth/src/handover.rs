@@ -6,7 +6,8 @@
 //! faster than one worker reaps them is none of this: there no time is spent in submission.
 
 use iodyno_model::{
-    DeviceActivity, Figure, Intent, Job, JobRecord, Kind, Severity, Target, TargetFacts, Verb,
+    DeviceActivity, Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Severity, Target, TargetFacts,
+    Verb,
 };
 
 use crate::case::{Case, bytes, operations};
@@ -29,13 +30,6 @@ const WORKING: f64 = 0.5;
 /// (3). Chosen: whichever is more of it; `depth_that_was_handed_over_and_never_in_flight` and
 /// `depth_that_was_in_flight_is_not_accused` stand on both sides.
 const LEAST_MOVED: f64 = 0.5;
-
-const ADVICE_BUFFERED: &str = "set `direct = true` (buffered operations are done as they are handed over), raise \
-                               `workers`, or lower `depth` to what is reached";
-const ADVICE_DIRECT: &str = "lay the file out first (`prepare = \"filled\"`: writes that extend it are done as they are \
-                             handed over), raise `workers`, or lower `depth` to what is reached";
-const ADVICE_QUEUE: &str = "lower `depth` or `workers` to what the device takes, or let it take more \
-                            (`/sys/block/*/queue/nr_requests`, the queue depth of its driver)";
 
 /// Jobs of this phase whose depth was full on paper, or larger than their device's queue.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -117,7 +111,13 @@ impl<'a> Judged<'a> {
             Figure::new("queue of the device", takes as f64, ""),
         ];
         figures.extend(self.in_device.map(|found| Figure::new("in the device, mean", found, "")));
-        Some(self.suspicion(severity, sentence, figures, ADVICE_QUEUE, self.asked / takes.max(1) as f64))
+        Some(self.suspicion(
+            severity,
+            sentence,
+            figures,
+            Remedy::FitDeviceQueue,
+            self.asked / takes.max(1) as f64,
+        ))
     }
 
     /// Each operation was over when the call that handed it over came back.
@@ -158,9 +158,9 @@ impl<'a> Judged<'a> {
         figures
             .extend(submitting.map(|share| Figure::new("time in submission", share.min(1.0) * 100.0, "%")));
         figures.extend(parts(self.record));
-        let advice = if buffered { ADVICE_BUFFERED } else { ADVICE_DIRECT };
+        let remedy = if buffered { Remedy::SubmitDirect } else { Remedy::LayOutFirst };
         let weight = self.asked / self.in_device.unwrap_or(1.0).max(0.01);
-        Some(self.suspicion(Severity::Doubtful, sentence, figures, advice, weight))
+        Some(self.suspicion(Severity::Doubtful, sentence, figures, remedy, weight))
     }
 
     fn suspicion(
@@ -168,14 +168,15 @@ impl<'a> Judged<'a> {
         severity: Severity,
         sentence: String,
         figures: Vec<Figure>,
-        advice: &str,
+        remedy: Remedy,
         weight: f64,
     ) -> Suspicion {
-        let found = Suspicion::new(13, severity, self.case.label(), sentence, figures);
+        let found =
+            Suspicion::new(FindingKind::DepthNotReached, severity, self.case.label(), sentence, figures);
         found
             .job(&self.job.name)
-            .advice(advice)
-            .matter(advice)
+            .remedy(remedy)
+            .matter(remedy.words())
             .weight(weight)
             .takes(1.0 - 1.0 / weight.max(1.0))
     }

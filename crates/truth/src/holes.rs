@@ -4,7 +4,7 @@
 //! a device that moved less than was read past the page cache. Nothing is said of a device's own holes: trimmed blocks of
 //! a disk are counted like any others.
 
-use iodyno_model::{Direct, Figure, Intent, Layout, Severity, Target, TargetKind, Verb};
+use iodyno_model::{Direct, Figure, FindingKind, Intent, Layout, Remedy, Severity, Target, TargetKind, Verb};
 
 use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
@@ -14,9 +14,6 @@ use crate::reads::{DOUBTFUL_SHARE, LEAST_BYTES, Load, loads, severity};
 const COUNTED: [&str; 8] = ["psync", "pvsync", "pvsync2", "sync", "vsync", "libaio", "io_uring", "posixaio"];
 /// File systems that one device carries whole, and that keep data as it is.
 const PLAIN: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "f2fs", "jfs"];
-
-const ADVICE: &str = "lay the target out with data first (`prepare = \"filled\"`), or let the plan write all of the span \
-                      before it reads; space that is only reserved is read as zeros without touching the storage";
 
 /// Reads of this phase that had nothing to read.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -125,7 +122,9 @@ fn suspicion(
     figures: Vec<Figure>,
 ) -> Option<Suspicion> {
     let severity: Severity = severity(share)?;
-    let found = Suspicion::new(3, severity, case.label(), sentence, figures).advice(ADVICE).weight(share);
+    let found = Suspicion::new(FindingKind::UnwrittenReads, severity, case.label(), sentence, figures)
+        .remedy(Remedy::FillBeforeReading)
+        .weight(share);
     let found = found.takes(share);
     Some(if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found })
 }

@@ -4,7 +4,8 @@
 //! Proof: what the kernel counted against us. Others who run on processors that we do not want are nobody's business.
 
 use iodyno_model::{
-    ControlActivity, Figure, IoLimit, Kind, Pressure, ProcessorActivity, Severity, Sighting, units,
+    ControlActivity, Figure, FindingKind, IoLimit, Kind, Pressure, ProcessorActivity, Remedy, Severity,
+    Sighting, units,
 };
 
 use crate::case::{COUNTED_NS, Case};
@@ -28,18 +29,6 @@ const MOST_MEMORY_PERCENT: (f64, f64) = (20.0, 5.0);
 /// A limit is reached from this share on, and is not ours beyond this one. Chosen: a limit is kept on the mean, and
 /// exceeded in bursts; `limits_of_a_control_group` stands on both sides of the first, and not beyond the second.
 const LIMIT_REACHED: std::ops::RangeInclusive<f64> = 0.85..=1.3;
-
-const ADVICE_STEAL: &str =
-    "measure on dedicated processors, or at another time: other guests have this machine too";
-const ADVICE_GROUP: &str =
-    "raise or leave out the control group's limit (`--cpus` of a container, `cpu.max`)";
-const ADVICE_IO: &str = "raise or leave out the control group's limit of I/O (`io.max`, `blkio.throttle`), or read the \
-                         figure as that of the limit";
-const ADVICE_OTHERS: &str = "stop what else runs on this machine, or keep processors for the workers (`cpus` in \
-                             `placement`, `isolcpus` of the kernel)";
-const ADVICE_MEMORY: &str =
-    "leave the machine more memory: stop what else runs, or raise the control group's limit";
-const ADVICE_HEAT: &str = "let the machine cool down, or measure with a fixed, lower frequency";
 
 /// Who held this phase back.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -67,9 +56,10 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     found
 }
 
-fn suspicion(case: &Case<'_>, sentence: String, figures: Vec<Figure>, advice: &str) -> Suspicion {
-    let found = Suspicion::new(11, Severity::Doubtful, case.label(), sentence, figures);
-    found.advice(advice).matter(advice)
+fn suspicion(case: &Case<'_>, sentence: String, figures: Vec<Figure>, remedy: Remedy) -> Suspicion {
+    let found =
+        Suspicion::new(FindingKind::SharedMachine, Severity::Doubtful, case.label(), sentence, figures);
+    found.remedy(remedy).matter(remedy.words())
 }
 
 fn percent(part: u64, of: u64) -> f64 {
@@ -94,7 +84,9 @@ fn stolen(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
         Figure::new("stolen of all processors", all, "%"),
         Figure::new("stolen of the workers' time at most", cost, "%"),
     ];
-    Some(suspicion(case, sentence, figures, ADVICE_STEAL).weight(wanted).takes(cost / 100.0))
+    Some(
+        suspicion(case, sentence, figures, Remedy::UseDedicatedProcessors).weight(wanted).takes(cost / 100.0),
+    )
 }
 
 /// How much of their time the workers lost by what was stolen, at most, in percent: as if all of it had hit one of them
@@ -138,7 +130,7 @@ fn taken(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
     figures.extend(waited.map(|waited| Figure::new("workers waited for a processor", waited, "%")));
     figures.extend(seen.runnable.map(|tasks| Figure::new("tasks that wanted to run", tasks, "")));
     let lost = waited.unwrap_or(others);
-    Some(suspicion(case, sentence, figures, ADVICE_OTHERS).weight(lost).takes(lost / 100.0))
+    Some(suspicion(case, sentence, figures, Remedy::ReserveProcessors).weight(lost).takes(lost / 100.0))
 }
 
 fn hot(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
@@ -150,7 +142,7 @@ fn hot(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
         figures.push(Figure::new("frequency after", after, "MHz"));
     }
     let slower = seen.mhz.map_or(0.0, |[before, after, _]| 1.0 - after / before.max(1.0));
-    Some(suspicion(case, sentence, figures, ADVICE_HEAT).weight(times as f64).takes(slower.max(0.0)))
+    Some(suspicion(case, sentence, figures, Remedy::CoolDown).weight(times as f64).takes(slower.max(0.0)))
 }
 
 fn held_back(case: &Case<'_>, group: &ControlActivity) -> Option<Suspicion> {
@@ -168,7 +160,7 @@ fn held_back(case: &Case<'_>, group: &ControlActivity) -> Option<Suspicion> {
         Figure::new("time held back", group.throttled_ns as f64, "ns"),
     ];
     figures.extend(group.cpu_quota.map(|quota| Figure::new("processors allowed", quota, "")));
-    Some(suspicion(case, sentence, figures, ADVICE_GROUP).weight(periods).takes(time / 100.0))
+    Some(suspicion(case, sentence, figures, Remedy::RaiseCpuLimit).weight(periods).takes(time / 100.0))
 }
 
 /// A limit of the group's I/O that the phase ran into.
@@ -205,7 +197,7 @@ fn limited(case: &Case<'_>, limit: &IoLimit) -> Option<Suspicion> {
     );
     let figures = vec![Figure::new("allowed", allowed, unit), Figure::new("attained", rate, unit)];
     // An even limit holds the device back, and makes nothing unsteady.
-    Some(suspicion(case, sentence, figures, ADVICE_IO).weight(rate / allowed).takes(0.0))
+    Some(suspicion(case, sentence, figures, Remedy::RaiseIoLimit).weight(rate / allowed).takes(0.0))
 }
 
 fn starved(case: &Case<'_>, pressure: &Pressure) -> Option<Suspicion> {
@@ -219,5 +211,5 @@ fn starved(case: &Case<'_>, pressure: &Pressure) -> Option<Suspicion> {
         Figure::new("somebody waited for memory", some, "%"),
         Figure::new("everybody waited for memory", full, "%"),
     ];
-    Some(suspicion(case, sentence, figures, ADVICE_MEMORY).weight(some).takes(some / 100.0))
+    Some(suspicion(case, sentence, figures, Remedy::FreeMemory).weight(some).takes(some / 100.0))
 }

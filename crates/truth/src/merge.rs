@@ -2,7 +2,7 @@
 //!
 //! Drops nothing but repetition: every phase concerned is named or counted.
 
-use iodyno_model::{Figure, Finding, Severity};
+use iodyno_model::{Figure, Finding, FindingKind, Remedy, Severity};
 
 /// Phases that are named before the rest is only counted. Chosen: they fit a line;
 /// `forty_phases_are_one_finding_with_the_worst_figures` counts them.
@@ -26,15 +26,21 @@ pub struct Suspicion {
 
 impl Suspicion {
     /// A suspicion about a phase.
-    pub fn new(code: u8, severity: Severity, phase: String, sentence: String, figures: Vec<Figure>) -> Self {
-        let (job, advice, explained_by) = (None, String::new(), None);
-        let finding = Finding { code, severity, phase, job, sentence, figures, advice, explained_by };
+    pub fn new(
+        kind: FindingKind,
+        severity: Severity,
+        phase: String,
+        sentence: String,
+        figures: Vec<Figure>,
+    ) -> Self {
+        let finding = Finding::new(kind, severity, phase, sentence, figures);
         Suspicion { finding, matter: String::new(), weight: 0.0, takes: None, needs: None }
     }
 
     /// What to do about it.
-    pub fn advice(mut self, advice: &str) -> Self {
-        self.finding.advice = advice.into();
+    pub fn remedy(mut self, remedy: Remedy) -> Self {
+        self.finding.remedy = Some(remedy);
+        self.finding.advice = remedy.words().into();
         self
     }
 
@@ -123,14 +129,16 @@ fn names(phases: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn suspicion(code: u8, phase: &str, weight: f64) -> Suspicion {
+    fn suspicion(kind: FindingKind, phase: &str, weight: f64) -> Suspicion {
         let figures = vec![Figure::new("share", weight, "%")];
-        Suspicion::new(code, Severity::Note, phase.into(), format!("it is {weight}"), figures).weight(weight)
+        Suspicion::new(kind, Severity::Note, phase.into(), format!("it is {weight}"), figures).weight(weight)
     }
 
     #[test]
     fn forty_phases_are_one_finding_with_the_worst_figures() {
-        let many = (0..40).map(|index| suspicion(6, &format!("p{index}"), f64::from(index % 7))).collect();
+        let many = (0..40)
+            .map(|index| suspicion(FindingKind::FewSamples, &format!("p{index}"), f64::from(index % 7)))
+            .collect();
         let findings = merge(many);
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].phase, "p0, p1, p2, p3 and 36 more");
@@ -140,18 +148,22 @@ mod tests {
 
     #[test]
     fn what_is_explained_in_one_phase_stands_for_itself_in_another() {
-        let mut explained = suspicion(7, "a", 1.0);
+        let mut explained = suspicion(FindingKind::UnsteadyRate, "a", 1.0);
         explained.finding.explained_by = Some(11);
-        let found = merge(vec![explained, suspicion(7, "b", 2.0)]);
+        let found = merge(vec![explained, suspicion(FindingKind::UnsteadyRate, "b", 2.0)]);
         let told: Vec<_> = found.iter().map(|one| (one.phase.as_str(), one.explained_by)).collect();
         assert_eq!(told, [("a", Some(11)), ("b", None)]);
     }
 
     #[test]
     fn different_matters_stay_apart_and_the_worst_comes_first() {
-        let mut bad = suspicion(20, "b", 1.0);
+        let mut bad = suspicion(FindingKind::FailedOperations, "b", 1.0);
         bad.finding.severity = Severity::Invalid;
-        let found = merge(vec![suspicion(6, "a", 1.0), suspicion(6, "a", 2.0).matter("x"), bad]);
+        let found = merge(vec![
+            suspicion(FindingKind::FewSamples, "a", 1.0),
+            suspicion(FindingKind::FewSamples, "a", 2.0).matter("x"),
+            bad,
+        ]);
         assert_eq!(found.iter().map(|finding| finding.code).collect::<Vec<_>>(), [20, 6, 6]);
     }
 }

@@ -3,7 +3,9 @@
 //! Proof: a phase that only looks at names, on a device that read next to nothing meanwhile: fewer bytes than the inodes
 //! take that were looked at. Said of nobody who had the caches dropped before; names on a server cannot be told.
 
-use iodyno_model::{Figure, Intent, Job, JobRecord, Kind, Severity, Sighting, Target, TargetKind, Verb};
+use iodyno_model::{
+    Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Severity, Sighting, Target, TargetKind, Verb,
+};
 
 use crate::case::{Case, operations};
 use crate::merge::Suspicion;
@@ -30,10 +32,6 @@ const LEAST_EACH: u64 = 64;
 /// One change in so many looks makes a phase one of changes. Chosen: a hundredth of them warms no cache that matters;
 /// `names_in_memory` stands on one side only.
 const LOOKS_FOR_EACH: u64 = 100;
-
-const ADVICE: &str = "drop the caches before the phase (`drop_caches = true`, as root), or look at far more names than \
-                      memory holds; what one machine made, another one looks at uncached (`place = { shift_nodes = 1 }`, \
-                      mdtest -N); if the caches are what you measure, say `intent = \"cache\"`";
 
 /// Jobs of this phase whose names lay in memory.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -87,8 +85,8 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
         figures.push(Figure::new("names in memory before", names.dentries.0 as f64, ""));
         figures.push(Figure::new("inodes in memory before", names.inodes.0 as f64, ""));
     }
-    let found = Suspicion::new(21, Severity::Doubtful, case.label(), sentence, figures);
-    Some(found.advice(ADVICE).job(&job.name).weight(looks as f64))
+    let found = Suspicion::new(FindingKind::CachedNames, Severity::Doubtful, case.label(), sentence, figures);
+    Some(found.remedy(Remedy::DropCaches).job(&job.name).weight(looks as f64))
 }
 
 /// How many objects a set has, of all its workers; a set that does not say may have any number.

@@ -3,7 +3,7 @@
 //! Proof: an interface that carried the workload's bytes at (nearly) the rate of its link, or of a queue discipline that
 //! lets no more through. Where the network is what is measured, its link is no lie, but a shaper in front of it is.
 
-use iodyno_model::{Figure, Intent, InterfaceActivity, Kind, Severity, Sighting, units};
+use iodyno_model::{Figure, FindingKind, Intent, InterfaceActivity, Kind, Remedy, Severity, Sighting, units};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -17,11 +17,6 @@ const LEAST_CARRIED: f64 = 0.5;
 /// Less than this is a handful of packets, bytes. Chosen: less than a thousand full packets;
 /// `a_handful_of_packets_fills_no_link` stands on both sides.
 const LEAST_BYTES: u64 = 1 << 20;
-
-const ADVICE_LINK: &str = "use a quicker link or several of them, or measure on the storage's own host; what the storage \
-                           itself can do is not in these figures";
-const ADVICE_SHAPER: &str = "take the queue discipline away (`tc qdisc show dev NAME`), or raise its rate; until then the \
-                             figures are its own";
 
 /// Interfaces that this phase filled.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -79,7 +74,7 @@ fn judged(case: &Case<'_>, interface: &InterfaceActivity) -> Option<Suspicion> {
             Figure::new("held back", queue.overlimits as f64, ""),
             Figure::new("backlog", queue.backlog_bytes as f64, "bytes"),
         ];
-        return Some(suspicion(case, sentence, figures, ADVICE_SHAPER).weight(sent / rate));
+        return Some(suspicion(case, sentence, figures, Remedy::RemoveShaper).weight(sent / rate));
     }
     let link = interface.link_bits.filter(|bits| *bits > 0 && !network)? as f64;
     let used = if outward { sent } else { 0.0 }.max(if inward { received } else { 0.0 });
@@ -98,9 +93,11 @@ fn judged(case: &Case<'_>, interface: &InterfaceActivity) -> Option<Suspicion> {
         Figure::new("used of the link", used / link * 100.0, "%"),
         Figure::new("dropped", interface.dropped as f64, ""),
     ];
-    Some(suspicion(case, sentence, figures, ADVICE_LINK).weight(used / link))
+    Some(suspicion(case, sentence, figures, Remedy::WidenLink).weight(used / link))
 }
 
-fn suspicion(case: &Case<'_>, sentence: String, figures: Vec<Figure>, advice: &str) -> Suspicion {
-    Suspicion::new(18, Severity::Doubtful, case.label(), sentence, figures).advice(advice).matter(advice)
+fn suspicion(case: &Case<'_>, sentence: String, figures: Vec<Figure>, remedy: Remedy) -> Suspicion {
+    Suspicion::new(FindingKind::NetworkBound, Severity::Doubtful, case.label(), sentence, figures)
+        .remedy(remedy)
+        .matter(remedy.words())
 }

@@ -4,7 +4,9 @@
 //! system's journal and metadata are written by the kernel for us, so that much is allowed for each operation that needs
 //! it; what was still in memory before the phase began is told as such. Where a server works for us (FUSE) nothing is said.
 
-use iodyno_model::{DeviceActivity, Figure, Intent, Kind, OpenSync, Severity, Sighting, units};
+use iodyno_model::{
+    DeviceActivity, Figure, FindingKind, Intent, Kind, OpenSync, Remedy, Severity, Sighting, units,
+};
 
 use crate::case::{Case, as_one};
 use crate::merge::Suspicion;
@@ -29,11 +31,6 @@ const COPIES: [(&str, f64); 4] = [("btrfs", 3.0), ("zfs", 3.0), ("bcachefs", 3.0
 /// Share of what others wrote that was in memory before, from which it was left over. Chosen: most of it;
 /// `strangers_on_the_device` stands on one side only.
 const LEFT_OVER: f64 = 0.8;
-
-const ADVICE: &str = "stop what else uses this device (`iodyno iostat`, `pidstat -d` and `iotop` show who it is), or \
-                      measure at another time";
-const ADVICE_LEFT: &str = "flush before the phase begins (`sync`, or `finish = { sync = \"fsync\" }` in the phase that \
-                           writes), or add a `pause` before it";
 
 /// Devices of this phase that moved more than was asked of them.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -120,12 +117,12 @@ fn judged(case: &Case<'_>, device: &DeviceActivity, own: (f64, f64)) -> Option<S
         Figure::new("written by this run", own.1, "bytes"),
         Figure::new("of others", percent, "%"),
     ];
-    let (severity, advice, matter) = match is_left {
-        true => (Severity::Note, ADVICE_LEFT, "left"),
-        false => (Severity::Doubtful, ADVICE, "others"),
+    let (severity, remedy, matter) = match is_left {
+        true => (Severity::Note, Remedy::FlushBefore, "left"),
+        false => (Severity::Doubtful, Remedy::StopOtherIo, "others"),
     };
-    let found = Suspicion::new(12, severity, case.label(), sentence, figures);
-    Some(found.advice(advice).matter(matter).weight(percent).takes(percent / 100.0))
+    let found = Suspicion::new(FindingKind::SharedDevice, severity, case.label(), sentence, figures);
+    Some(found.remedy(remedy).matter(matter).weight(percent).takes(percent / 100.0))
 }
 
 /// Bytes that waited to be written when the phase began.

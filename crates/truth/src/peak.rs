@@ -5,8 +5,8 @@
 //! its own (how long does one take?), and nobody reads it as a limit.
 
 use iodyno_model::{
-    Coordinate, Direct, Figure, Intent, JobRecord, Kind, Parameter, PhaseRecord, Plan, Record, Severity,
-    Value,
+    Coordinate, Direct, Figure, FindingKind, Intent, JobRecord, Kind, Parameter, PhaseRecord, Plan, Record,
+    Remedy, Severity, Value,
 };
 
 use crate::case::{Carrier, Case, label};
@@ -26,11 +26,6 @@ const OURS: (f64, f64) = (0.9, 1.2);
 /// The device's own clock ticks every few milliseconds: shorter phases are not judged, ns. Chosen: more than a hundred
 /// ticks of 4 ms; `a_device_that_had_time_to_spare` stands on both sides.
 const LEAST_NS: u64 = 500_000_000;
-
-const ADVICE_SWEEP: &str = "sweep further (`[[sweep]] depth = { from = 1, to = 256, times = 2 }`, or more `workers`) until \
-                            more depth brings no more; the last point is no limit of the device";
-const ADVICE_IDLE: &str = "raise `depth` or `workers` until the device is busy all the time; what held it up meanwhile is \
-                           the program's or the machine's, not the device's";
 
 /// Phases and sweeps of the record that stopped short of the device's limit.
 pub fn check(plan: &Plan, record: &Record) -> Vec<Suspicion> {
@@ -93,8 +88,9 @@ fn rising(plan: &Plan, record: &Record) -> Vec<Suspicion> {
             Figure::new(&format!("rate at {word} {}", deepest.0), deepest.1, "1/s"),
             Figure::new("grew with the depth to the power of", power, ""),
         ];
-        let suspicion = Suspicion::new(24, Severity::Note, label(last), sentence, figures);
-        found.push(suspicion.advice(ADVICE_SWEEP).matter("sweep").weight(power));
+        let suspicion =
+            Suspicion::new(FindingKind::BelowPeak, Severity::Note, label(last), sentence, figures);
+        found.push(suspicion.remedy(Remedy::SweepFurther).matter("sweep").weight(power));
     }
     found
 }
@@ -166,9 +162,10 @@ fn idle(case: &Case<'_>) -> Vec<Suspicion> {
             Figure::new("depth asked, all workers", asked as f64, ""),
             Figure::new("in the device, mean", device.weighted_ns as f64 / case.found.elapsed_ns as f64, ""),
         ];
-        let suspicion = Suspicion::new(24, Severity::Note, case.label(), sentence, figures);
+        let suspicion =
+            Suspicion::new(FindingKind::BelowPeak, Severity::Note, case.label(), sentence, figures);
         // Whatever held the program up left the device idle.
-        found.push(suspicion.advice(ADVICE_IDLE).matter("idle").weight(100.0 - busy).needs(0.0));
+        found.push(suspicion.remedy(Remedy::RaiseDepth).matter("idle").weight(100.0 - busy).needs(0.0));
     }
     found
 }

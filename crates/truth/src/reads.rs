@@ -4,7 +4,7 @@
 //! (what it moved for others is no proof of anything); where neither can be watched, what was resident before the phase.
 //! A job past the page cache is never accused: what is missing there has other reasons (holes, lie 3).
 
-use iodyno_model::{Figure, Intent, Job, JobRecord, Severity, Target, TargetKind, Verb};
+use iodyno_model::{Figure, FindingKind, Intent, Job, JobRecord, Remedy, Severity, Target, TargetKind, Verb};
 
 use crate::case::{Carrier, Case, bytes};
 use crate::merge::Suspicion;
@@ -22,9 +22,6 @@ pub const INVALID_SHARE: f64 = 0.5;
 /// A span that is resident to this share after the phase was not evicted while it ran. Chosen: pages at the edges may
 /// be missing; `reads_from_the_page_cache_where_no_device_can_be_watched` stands on both sides.
 const WHOLE_SHARE: f64 = 0.99;
-
-const ADVICE: &str = "set `direct = true` for the target, or `invalidate = true` and a span larger than memory; if the \
-                      cache is what you measure, say `intent = \"cache\"`";
 
 /// How much a share of bytes spoils that memory took instead of the storage.
 pub fn severity(share: f64) -> Option<Severity> {
@@ -194,8 +191,9 @@ fn by_residency(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
 fn suspicion(case: &Case<'_>, load: &Load<'_>, share: f64, figures: Vec<Figure>) -> Option<Suspicion> {
     let sentence =
         format!("{:.0} % of the bytes read came from the page cache, not from the storage", share * 100.0);
-    let found =
-        Suspicion::new(1, severity(share)?, case.label(), sentence, figures).advice(ADVICE).weight(share);
+    let found = Suspicion::new(FindingKind::CachedReads, severity(share)?, case.label(), sentence, figures)
+        .remedy(Remedy::BypassPageCache)
+        .weight(share);
     let found = found.takes(share);
     Some(if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found })
 }

@@ -4,7 +4,7 @@
 //! account of the program taken at its most harmless. Said where the size is the question: small operations that arrived as
 //! large requests, and direct ones that arrived in pieces. What the page cache makes of large operations is its business.
 
-use iodyno_model::{DeviceActivity, Direct, Figure, Intent, Severity, Verb, units};
+use iodyno_model::{DeviceActivity, Direct, Figure, FindingKind, Intent, Remedy, Severity, Verb, units};
 
 use crate::case::{Carrier, Case, operations};
 use crate::merge::Suspicion;
@@ -25,14 +25,6 @@ const OURS: (f64, f64) = (0.8, 1.3);
 /// The least request of somebody else, bytes, where the device does not tell its block. Source: Linux,
 /// Documentation/ABI/stable/sysfs-block, `logical_block_size`.
 const LEAST_REQUEST: u64 = 512;
-
-const ADVICE_MERGED: &str = "set `direct = true` for the target, so that each operation is a request of its own; for \
-                             reads through the cache, `advise = true` or `pick = \"random\"` keeps the kernel from \
-                             reading ahead, `/sys/block/*/queue/nomerges` from merging";
-const ADVICE_DIRECT: &str = "`pick = \"random\"` or `depth = 1` leaves nothing to merge; \
-                             `/sys/block/*/queue/nomerges` keeps the kernel from it";
-const ADVICE_SPLIT: &str = "use a `block` that the device takes whole (`/sys/block/*/queue/max_sectors_kb`), with `depth` \
-                            instead of size";
 
 /// Loads of this phase that reached the device in another shape.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -96,14 +88,15 @@ fn judged(case: &Case<'_>, load: &Load<'_>, verb: Verb) -> Option<Suspicion> {
         Figure::new("merged on the way", merges(device, verb) as f64, ""),
     ];
     figures.extend(ahead.map(|bytes| Figure::new("read-ahead", bytes as f64, "bytes")));
-    let advice = match (split, direct) {
-        (true, _) => ADVICE_SPLIT,
-        (_, true) => ADVICE_DIRECT,
-        _ => ADVICE_MERGED,
+    let remedy = match (split, direct) {
+        (true, _) => Remedy::ShrinkBlocks,
+        (_, true) => Remedy::AvoidMerges,
+        _ => Remedy::AvoidReadAhead,
     };
     let times = found as f64 / asked.max(1) as f64;
-    let suspicion = Suspicion::new(19, Severity::Note, case.label(), sentence, figures);
-    let suspicion = suspicion.advice(advice).matter(verb.name()).weight(times.max(1.0 / times.max(1e-9)));
+    let suspicion =
+        Suspicion::new(FindingKind::ReshapedRequests, Severity::Note, case.label(), sentence, figures);
+    let suspicion = suspicion.remedy(remedy).matter(verb.name()).weight(times.max(1.0 / times.max(1e-9)));
     Some(if load.jobs.len() == 1 { suspicion.job(&load.jobs[0].name) } else { suspicion })
 }
 

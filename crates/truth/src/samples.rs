@@ -3,7 +3,7 @@
 //! A percentile is an order statistic: with n samples beyond it, its rank is uncertain by about √n of them. It judges
 //! only the percentiles that reports show, and only a note: rates and medians stand.
 
-use iodyno_model::{Figure, Histogram, Kind, Severity};
+use iodyno_model::{Figure, FindingKind, Histogram, Kind, Remedy, Severity};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -15,10 +15,6 @@ pub const LEAST_BEYOND: u64 = 10;
 /// Percentiles that reports show, the surest first. Chosen: those that are quoted most; `percentiles_of_a_few_samples`
 /// has too few for either.
 pub const SHOWN: [f64; 2] = [99.0, 99.9];
-
-const ADVICE: &str = "run longer (`time`) or do more operations (`operations`), or read the median instead";
-/// Of the highest one, which some reports leave out by themselves where it rests on too little.
-const ADVICE_HIGHEST: &str = "run longer (`time`) or do more operations (`operations`), or read p99 instead";
 
 /// Percentiles of this phase that rest on too few samples: the lowest such of each job and verb.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -37,9 +33,10 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
                 Figure::new("needed beyond it", LEAST_BEYOND as f64, ""),
             ];
             let figures = [figures, spread(&line.latency, *percent)].concat();
-            let advice = if *percent > SHOWN[0] { ADVICE_HIGHEST } else { ADVICE };
-            let suspicion = Suspicion::new(6, Severity::Note, case.label(), sentence, figures);
-            found.push(suspicion.job(&job.name).advice(advice).weight(-(count as f64)));
+            let remedy = if *percent > SHOWN[0] { Remedy::ReadLowerPercentile } else { Remedy::ReadMedian };
+            let suspicion =
+                Suspicion::new(FindingKind::FewSamples, Severity::Note, case.label(), sentence, figures);
+            found.push(suspicion.job(&job.name).remedy(remedy).weight(-(count as f64)));
         }
     }
     found

@@ -5,7 +5,10 @@
 //! they were not (`open_loop = false`), each operation that took longer than its slot held up the ones behind it, as many
 //! as were due in that time. Refuses to call queueing a lie where the latency from the intended start is the one told.
 
-use iodyno_model::{Figure, Histogram, Job, JobRecord, Kind, Line, Rate, Severity, Verb, histogram, units};
+use iodyno_model::{
+    Figure, FindingKind, Histogram, Job, JobRecord, Kind, Line, Rate, Remedy, Severity, Verb, histogram,
+    units,
+};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -22,11 +25,6 @@ const LEAST_TIMES: f64 = 3.0;
 /// Operations that were held up by one, at most: beyond that the answer is the same. Chosen: bounds the work;
 /// `latency_without_the_waiting` stands on one side only.
 const MOST_HELD: u64 = 1_000_000;
-
-/// What to read where both were kept; nothing for who shows the honest one anyway.
-pub const ADVICE_KEPT: &str =
-    "read `latency`, which counts from the intended start, and not `service`, which leaves out the waiting";
-const ADVICE: &str = "set `open_loop = true`, so that latency counts from when each operation was due";
 
 /// Jobs of this phase whose latency leaves out the time they were late.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -60,12 +58,13 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
         Figure::new("longest from the actual start", both.actual.max as f64, "ns"),
     ];
     figures.extend(asked(job).map(|rate| Figure::new("rate asked of each worker", rate, "1/s")));
-    // Who shows the honest one drops the finding by its advice; for everybody else it is the figure that is shown.
-    let advice = if both.kept { ADVICE_KEPT } else { ADVICE };
-    let found = Suspicion::new(9, Severity::Doubtful, case.label(), sentence, figures);
+    // Who shows the honest one drops the finding by its remedy; for everybody else it is the figure that is shown.
+    let remedy = if both.kept { Remedy::ReadIntendedLatency } else { Remedy::SetOpenLoop };
+    let found =
+        Suspicion::new(FindingKind::CoordinatedOmission, Severity::Doubtful, case.label(), sentence, figures);
     // So many of them must have been held up.
     let needs = 1.0 - PERCENT / 100.0;
-    Some(found.job(&record.name).advice(advice).weight(intended / actual.max(1.0)).needs(needs))
+    Some(found.job(&record.name).remedy(remedy).weight(intended / actual.max(1.0)).needs(needs))
 }
 
 fn is_paced(line: &&Line) -> bool {

@@ -4,7 +4,9 @@
 //! through the page cache or extends the file; a file system of several hosts passes its locks around. Who spins for the
 //! lock is not seen, so that the share is the least.
 
-use iodyno_model::{Figure, Intent, Job, JobRecord, Severity, Sighting, Target, TargetKind, Verb};
+use iodyno_model::{
+    Figure, FindingKind, Intent, Job, JobRecord, Remedy, Severity, Sighting, Target, TargetKind, Verb,
+};
 
 use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
@@ -17,9 +19,6 @@ const LEAST_WAITING: f64 = 0.2;
 /// Fewer looks tell too little: a look each 0.1 s. Chosen: a second; `workers_that_wait_for_one_file` stands on both
 /// sides.
 const LEAST_LOOKS: u64 = 10;
-
-const ADVICE: &str = "give each worker a file of its own (`{worker}` in the path): what one shared file can take is a \
-                      figure of the file system's locks";
 
 /// The file that several workers wrote to and waited for.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -46,8 +45,8 @@ fn judged(case: &Case<'_>, sighting: &Sighting) -> Option<Suspicion> {
         Figure::new("share of them", share * 100.0, "%"),
         Figure::new("looks", looks as f64, ""),
     ];
-    let found = Suspicion::new(31, Severity::Doubtful, case.label(), sentence, figures);
-    Some(found.advice(ADVICE).weight(share).takes(share))
+    let found = Suspicion::new(FindingKind::SharedFile, Severity::Doubtful, case.label(), sentence, figures);
+    Some(found.remedy(Remedy::SeparateFiles).weight(share).takes(share))
 }
 
 /// The file that most workers share of which some write, and how many work on it; none where each has its own.

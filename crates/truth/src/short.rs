@@ -3,7 +3,7 @@
 //! Proof: the time that its edges take, against its length: until the last worker had begun, the first filling and the
 //! last draining of the queue, and a turn of the scheduler at each end.
 
-use iodyno_model::{Figure, JobRecord, Kind, Severity, units};
+use iodyno_model::{Figure, FindingKind, JobRecord, Kind, Remedy, Severity, units};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -14,9 +14,6 @@ const TURN_NS: f64 = 4_000_000.0;
 /// Share of the phase that its edges may take, in percent: beyond the first it is told, beyond the second it is
 /// doubted. Chosen: a rate off by a tenth is another, by a third a wrong one; `a_phase_of_edges` stands on both sides.
 const MOST_PERCENT: (f64, f64) = (10.0, 30.0);
-
-const ADVICE: &str = "run longer (`time`), or do more (`operations`, `bytes`, a larger `span`): at least ten times what \
-                      the edges take";
 
 /// Whether this phase was too short.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -55,7 +52,11 @@ fn judged(case: &Case<'_>) -> Option<Suspicion> {
         Figure::new("operations", operations as f64, ""),
     ];
     let severity = if percent >= MOST_PERCENT.1 { Severity::Doubtful } else { Severity::Note };
-    Some(Suspicion::new(23, severity, case.label(), sentence, figures).advice(ADVICE).weight(percent))
+    Some(
+        Suspicion::new(FindingKind::ShortPhase, severity, case.label(), sentence, figures)
+            .remedy(Remedy::RunLonger)
+            .weight(percent),
+    )
 }
 
 /// How long it takes to fill a queue and to drain it, ns; with one in flight there is none.

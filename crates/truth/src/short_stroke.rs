@@ -3,7 +3,9 @@
 //! Proof: the span that was read or written against the device's size. Only where the plan means the whole device
 //! (`intent = "whole device"`); whether it says it rotates proves nothing, as virtual disks say anything.
 
-use iodyno_model::{Figure, Intent, Job, JobRecord, Pick, Severity, Target, TargetKind, Verb, Workload};
+use iodyno_model::{
+    Figure, FindingKind, Intent, Job, JobRecord, Pick, Remedy, Severity, Target, TargetKind, Verb, Workload,
+};
 
 use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
@@ -14,9 +16,6 @@ const WHOLE_SHARE: f64 = 0.9;
 /// Less than this is another device than the one that was meant. Chosen: whichever is more of it; `short_strokes`
 /// stands on both sides.
 const INVALID_SHARE: f64 = 0.5;
-
-const ADVICE: &str = "leave out `span` (or give it `\"rest\"`), give a sequential job no `time` before it has been through, \
-                      or say `intent = \"device\"` if a part is what you mean";
 
 /// Jobs of this phase that touched a part of what was to be the whole.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -49,8 +48,8 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
             Figure::new("from the first byte on the device to the last", bytes as f64, "bytes")
         }));
     let severity = if share < INVALID_SHARE { Severity::Invalid } else { Severity::Doubtful };
-    let found = Suspicion::new(25, severity, case.label(), sentence, figures);
-    Some(found.advice(ADVICE).job(&job.name).weight(1.0 / share.max(1e-9)))
+    let found = Suspicion::new(FindingKind::ShortStroke, severity, case.label(), sentence, figures);
+    Some(found.remedy(Remedy::CoverWholeTarget).job(&job.name).weight(1.0 / share.max(1e-9)))
 }
 
 /// How far apart the first and the last place lie that were touched, bytes.

@@ -3,7 +3,7 @@
 //! Proof: each worker's own rate and end. Workers of one job are to do the same; where they wait for different times, do
 //! scripts with each other or are slowed down on purpose, nothing is said.
 
-use iodyno_model::{Figure, Job, JobRecord, Severity, WorkerRecord, Workload, units};
+use iodyno_model::{Figure, FindingKind, Job, JobRecord, Remedy, Severity, WorkerRecord, Workload, units};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -24,11 +24,6 @@ const MOST_IDLE_PERCENT: f64 = 20.0;
 /// Shorter ends are start-up and stop (23), ns. Chosen: a worker starts and stops within milliseconds;
 /// `an_end_of_workers_is_a_tail_from_a_tenth_of_a_second_on` stands on both sides.
 const LEAST_TAIL_NS: u64 = 100_000_000;
-
-const ADVICE_SLOW: &str = "look at each worker (`each = true` in `measure`): see what its file, device or processor has \
-                           that the others have not";
-const ADVICE_TAIL: &str = "let all workers work for the same time (`time`) rather than for the same amount, or let the \
-                           first one that is done end the phase (`stop = \"first done\"`)";
 
 /// Jobs of this phase with workers that hang behind.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -104,7 +99,7 @@ fn slowest(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Op
         Figure::new("slowest worker", rate(slow), "1/s"),
         Figure::new("usual worker", usual, "1/s"),
     ];
-    let found = suspicion(case, record, sentence, figures, ADVICE_SLOW);
+    let found = suspicion(case, record, sentence, figures, Remedy::CompareWorkers);
     Some(found.weight(usual / rate(slow).max(1e-9)).takes(1.0 - rate(slow) / usual))
 }
 
@@ -131,7 +126,7 @@ fn tail(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Optio
         Figure::new("without work", percent, "%"),
     ];
     let share = percent / 100.0;
-    Some(suspicion(case, record, sentence, figures, ADVICE_TAIL).weight(share).takes(share))
+    Some(suspicion(case, record, sentence, figures, Remedy::EndTogether).weight(share).takes(share))
 }
 
 /// Where slower workers caught up with the fastest: how far apart they were when the time was up.
@@ -150,7 +145,7 @@ fn worn(case: &Case<'_>, record: &JobRecord) -> Option<Suspicion> {
         Figure::new("slowest worker", least, ""),
         Figure::new("time was up", worn.at_ns as f64, "ns"),
     ];
-    let found = suspicion(case, record, sentence, figures, ADVICE_SLOW);
+    let found = suspicion(case, record, sentence, figures, Remedy::CompareWorkers);
     Some(found.weight(most / least.max(1.0)).takes(1.0 - least / most))
 }
 
@@ -159,8 +154,9 @@ fn suspicion(
     record: &JobRecord,
     sentence: String,
     figures: Vec<Figure>,
-    advice: &str,
+    remedy: Remedy,
 ) -> Suspicion {
-    let found = Suspicion::new(14, Severity::Doubtful, case.label(), sentence, figures);
-    found.job(&record.name).advice(advice)
+    let found =
+        Suspicion::new(FindingKind::UnevenWorkers, Severity::Doubtful, case.label(), sentence, figures);
+    found.job(&record.name).remedy(remedy)
 }

@@ -4,7 +4,9 @@
 //! time from the actual start; lateness against a schedule is another lie (9). A storage that is slow throughout has no
 //! spikes.
 
-use iodyno_model::{Figure, Histogram, JobRecord, Kind, Line, Severity, histogram, units};
+use iodyno_model::{
+    Figure, FindingKind, Histogram, JobRecord, Kind, Line, Remedy, Severity, histogram, units,
+};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -22,9 +24,6 @@ const DOUBTFUL_ROWS: usize = 3;
 /// Percent of the time in spikes from which they are. Chosen: a twentieth of the mean;
 /// `spikes_that_take_a_twentieth_of_the_time_weigh_more` stands on both sides.
 const DOUBTFUL_PERCENT: f64 = 5.0;
-
-const ADVICE: &str = "read the maximum and p99.9 beside the mean, and the rows of the series for when they came; look for \
-                      garbage collection, snapshots, or who else uses the machine at that distance";
 
 /// Spikes of this phase.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -72,8 +71,8 @@ fn judged(case: &Case<'_>, record: &JobRecord) -> Option<Suspicion> {
         units::duration(all.max as f64),
         units::duration(all.mean())
     );
-    let found = Suspicion::new(26, severity, case.label(), sentence, figures);
-    Some(found.job(&record.name).advice(ADVICE).weight(all.max as f64).needs(percent / 100.0))
+    let found = Suspicion::new(FindingKind::LatencySpikes, severity, case.label(), sentence, figures);
+    Some(found.job(&record.name).remedy(Remedy::ReadTail).weight(all.max as f64).needs(percent / 100.0))
 }
 
 /// How many values lie at or above a limit, and their sum.

@@ -7,7 +7,9 @@
 //! otherwise it is a *note*. What counting noise alone would do (a Poisson process of that rate) is never told; a phase
 //! too short has no verdict. How often the rule errs: `docs/decisions/0007-steady-in-seconds.md`.
 
-use iodyno_model::{Figure, Job, JobRecord, Kind, PhaseRecord, Plan, Record, SeriesRow, Severity, units};
+use iodyno_model::{
+    Figure, FindingKind, Job, JobRecord, Kind, PhaseRecord, Plan, Record, Remedy, SeriesRow, Severity, units,
+};
 
 use crate::bursts::{self, LEAST_APART};
 use crate::case::{Case, label};
@@ -36,11 +38,6 @@ const NOISE_RANGE: f64 = 5.5;
 const NOISE_SLOPE: f64 = 4.2;
 /// Rows that are looked at together at most. Source: the experiment `stationary`, wandering rates.
 const MOST_ROWS: usize = 30;
-
-const ADVICE_SERIES: &str =
-    "let it settle with a longer `ramp`, precondition the device, and run longer (`time`)";
-const ADVICE_PASSES: &str =
-    "repeat it more often (`repeat`), precondition the device, and see who else uses the machine";
 
 /// Phases and passes of the record that were not steady.
 pub fn check(plan: &Plan, record: &Record) -> Vec<Suspicion> {
@@ -144,7 +141,7 @@ fn judge_series(asked: &Job, phase: &PhaseRecord, job: &JobRecord) -> Option<Sus
         has_ranged: has_levels(&coarse, coarse_ns),
         rounds: ROUNDS,
         what: format!("over {full} rows of {} in five rounds", units::duration(row_ns)),
-        advice: ADVICE_SERIES,
+        remedy: Remedy::SettleFirst,
     };
     let mut suspicion = judged.suspicion(phase, job)?;
     if let Some(warm_up) = warm_up(&rows) {
@@ -168,7 +165,7 @@ fn judge_passes(passes: &[&PhaseRecord], index: usize, job: &JobRecord) -> Optio
         has_ranged: round_ns >= ROUND_NS,
         rounds: jobs.len(),
         what: format!("over {} passes", jobs.len()),
-        advice: ADVICE_PASSES,
+        remedy: Remedy::RepeatMoreOften,
     };
     judged.suspicion(passes[0], job)
 }
@@ -198,7 +195,7 @@ struct Judged {
     has_ranged: bool,
     rounds: usize,
     what: String,
-    advice: &'static str,
+    remedy: Remedy,
 }
 
 impl Judged {
@@ -234,8 +231,8 @@ impl Judged {
             Figure::new("slope excursion", found.slope_percent, "%"),
             Figure::new("steady slope up to", slope_limit, "%"),
         ];
-        let suspicion = Suspicion::new(7, severity, label(phase), sentence, figures);
-        let suspicion = suspicion.job(&job.name).advice(self.advice).weight(range.max(slope));
+        let suspicion = Suspicion::new(FindingKind::UnsteadyRate, severity, label(phase), sentence, figures);
+        let suspicion = suspicion.job(&job.name).remedy(self.remedy).weight(range.max(slope));
         Some(suspicion.needs(needs(found, self.rounds)))
     }
 }

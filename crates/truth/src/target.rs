@@ -3,7 +3,7 @@
 //! What lives in memory is doubtful; what only has a layer between is a note. It reads names that the kernel gives, and
 //! says nothing about a target that no witness could name.
 
-use iodyno_model::{Figure, Intent, Severity, TargetFacts, shared_storage};
+use iodyno_model::{Figure, FindingKind, Intent, Remedy, Severity, TargetFacts, shared_storage};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -13,50 +13,50 @@ struct Disguise {
     severity: Severity,
     what: &'static str,
     because: &'static str,
-    advice: &'static str,
+    remedy: Remedy,
 }
 
 const MEMORY: Disguise = Disguise {
     severity: Severity::Doubtful,
     what: "memory",
     because: "it measures memory, no storage",
-    advice: "choose a directory on the storage you mean; if memory is what you measure, say `intent = \"cache\"`",
+    remedy: Remedy::ChooseStorage,
 };
 const OVERLAY: Disguise = Disguise {
     severity: Severity::Note,
     what: "an overlay",
     because: "the first write to a file of the lower layer copies all of it",
-    advice: "choose a directory that is mounted from the storage itself (a volume of the container)",
+    remedy: Remedy::LeaveOverlay,
 };
 const LOOP: Disguise = Disguise {
     severity: Severity::Note,
     what: "a loop device",
     because: "its blocks lie in a file, which has a page cache of its own",
-    advice: "measure the file's own device, or set up the loop device with direct I/O",
+    remedy: Remedy::SetUpDirectLoop,
 };
 const LOOP_DIRECT: Disguise = Disguise {
     severity: Severity::Note,
     what: "a loop device with direct I/O",
     because: "its blocks lie in a file, whose file system takes part",
-    advice: "measure the file's own device to see what the layer costs",
+    remedy: Remedy::MeasureBackingDevice,
 };
 const FUSE: Disguise = Disguise {
     severity: Severity::Note,
     what: "a FUSE file system",
     because: "a process in user space answers, with its own caches",
-    advice: "compare with the storage below it to see what the layer costs",
+    remedy: Remedy::CompareStorageBelow,
 };
 const NETWORK: Disguise = Disguise {
     severity: Severity::Note,
     what: "a network file system",
     because: "server and network take part, and no device of this machine can be watched",
-    advice: "read the figures as those of client, network and server together",
+    remedy: Remedy::ReadAsWholePath,
 };
 const THIN: Disguise = Disguise {
     severity: Severity::Note,
     what: "a thin or mapped volume",
     because: "blocks that were never written are not there, and are made by the first write",
-    advice: "write all of the span before measuring (`prepare = \"filled\"`, `--full`)",
+    remedy: Remedy::FillVolume,
 };
 
 /// Targets of this phase that are not what they seem.
@@ -121,8 +121,9 @@ fn suspicion(case: &Case<'_>, facts: &TargetFacts, disguise: &'static Disguise) 
     if figures.is_empty() {
         figures.push(Figure::new("layers below", facts.layers.len() as f64, ""));
     }
-    let found = Suspicion::new(22, disguise.severity, case.label(), sentence, figures);
-    let found = found.advice(disguise.advice).matter(disguise.what);
+    let found =
+        Suspicion::new(FindingKind::DisguisedTarget, disguise.severity, case.label(), sentence, figures);
+    let found = found.remedy(disguise.remedy).matter(disguise.what);
     // All of what memory answers was answered by memory.
     Some(if disguise.what == MEMORY.what { found.takes(1.0) } else { found })
 }
@@ -133,16 +134,16 @@ mod tests {
 
     #[test]
     fn a_loop_device_with_direct_io_is_not_told_to_use_it() {
-        let advice = |layer: &str| {
+        let remedy = |layer: &str| {
             let facts = TargetFacts {
                 disk: Some("loop3".into()),
                 layers: vec![layer.into()],
                 ..TargetFacts::default()
             };
-            disguise(&facts).map(|disguise| disguise.advice)
+            disguise(&facts).map(|disguise| disguise.remedy)
         };
-        assert!(advice("loop device, backed by /f").is_some_and(|advice| advice.contains("direct I/O")));
-        let direct = advice("loop device with direct I/O, backed by /f");
-        assert!(direct.is_some_and(|advice| !advice.contains("direct I/O")), "{direct:?}");
+        assert_eq!(remedy("loop device, backed by /f"), Some(Remedy::SetUpDirectLoop));
+        let direct = remedy("loop device with direct I/O, backed by /f");
+        assert_eq!(direct, Some(Remedy::MeasureBackingDevice));
     }
 }

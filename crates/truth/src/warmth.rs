@@ -6,7 +6,8 @@
 //! passes must not overlap.
 
 use iodyno_model::{
-    Figure, Intent, Job, JobRecord, Pattern, Sample, Series, SeriesRow, Severity, Verb, Workload, units,
+    Figure, FindingKind, Intent, Job, JobRecord, Pattern, Remedy, Sample, Series, SeriesRow, Severity, Verb,
+    Workload, units,
 };
 
 use crate::case::{Case, bytes};
@@ -35,9 +36,6 @@ const OTHERS: f64 = 1.3;
 /// Share of a sample that must lie in a pass to speak for it. Chosen: the rest may be of the other pass;
 /// `a_speed_up_is_a_cache_only_where_reads_cost_the_device_less` stands on one side only.
 const INSIDE: f64 = 0.8;
-
-const ADVICE: &str = "read a span several times larger than any cache before the storage (`span`, `size`), or each place \
-                      once (`passes = 1`); the first pass is the storage's own";
 
 /// Jobs of this phase that read the same again, faster.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -238,6 +236,6 @@ fn suspicion(case: &Case<'_>, job: &str, span: u64, rates: (f64, f64), when: &st
         Figure::new("span", span as f64, "bytes"),
     ];
     let severity = if ratio >= INVALID_RATIO { Severity::Invalid } else { Severity::Doubtful };
-    let found = Suspicion::new(5, severity, case.label(), sentence, figures);
-    Some(found.advice(ADVICE).job(job).weight(ratio).takes(1.0 - 1.0 / ratio))
+    let found = Suspicion::new(FindingKind::DeviceCacheReads, severity, case.label(), sentence, figures);
+    Some(found.remedy(Remedy::OutgrowDeviceCache).job(job).weight(ratio).takes(1.0 - 1.0 / ratio))
 }

@@ -5,7 +5,7 @@
 //! others and earlier phases made the device write; where nothing can be watched, the growth of dirty memory. A sync makes
 //! the last write to each place durable and none before it.
 
-use iodyno_model::{Figure, Intent, Job, JobRecord, Kind, Sighting, Verb};
+use iodyno_model::{Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Sighting, Verb};
 
 use crate::case::{Carrier, Case, bytes, operations};
 use crate::content;
@@ -15,13 +15,6 @@ use crate::reads::{LEAST_BYTES, Load, loads, severity};
 /// A sync after at most so many writes leaves little behind it. Chosen: a thousandth moves no figure;
 /// `writes_absorbed_by_memory` stands on one side only.
 const WRITES_PER_SYNC: u64 = 1000;
-
-const ADVICE: &str = "end the job with `finish = { sync = \"fsync\" }`, so that the flush is part of the time, or set \
-                      `direct = true` for the target; if the cache is what you measure, say `intent = \"cache\"`";
-
-const ADVICE_OVERWRITTEN: &str = "write each place once (a `span` or `size` as large as what is written, `passes = 1`), \
-                                  sync more often (`every = { fsync = 1 }`), or set `direct = true` for the target; if the \
-                                  cache is what you measure, say `intent = \"cache\"`";
 
 /// Writes of this phase that stayed in memory, or were overwritten there.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
@@ -98,8 +91,8 @@ fn overwritten(case: &Case<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Optio
         "{:.0} % of the bytes written were overwritten in memory before they were flushed: the storage got the rest",
         share * 100.0
     );
-    let found = Suspicion::new(2, severity, case.label(), sentence, figures);
-    let found = found.advice(ADVICE_OVERWRITTEN).matter("overwritten").weight(share).takes(share);
+    let found = Suspicion::new(FindingKind::UnflushedWrites, severity, case.label(), sentence, figures);
+    let found = found.remedy(Remedy::WriteOnce).matter("overwritten").weight(share).takes(share);
     Some(if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found })
 }
 
@@ -128,7 +121,9 @@ fn suspicion(case: &Case<'_>, load: &Load<'_>, share: f64, figures: Vec<Figure>)
     let sentence =
         format!("{:.0} % of the bytes written were still in memory when the time stopped", share * 100.0);
     let found =
-        Suspicion::new(2, severity(share)?, case.label(), sentence, figures).advice(ADVICE).weight(share);
+        Suspicion::new(FindingKind::UnflushedWrites, severity(share)?, case.label(), sentence, figures)
+            .remedy(Remedy::IncludeFlush)
+            .weight(share);
     let found = found.takes(share);
     Some(if load.jobs.len() == 1 { found.job(&load.jobs[0].name) } else { found })
 }

@@ -2,45 +2,43 @@
 //!
 //! It refuses to judge: what was found stays as it was found, unless it concerns nothing that is printed.
 
-use iodyno_model::Finding;
+use iodyno_model::Remedy as R;
 
-use crate::advice::{self, Said};
+use crate::advice::{remedies, wording};
 
-/// Advice by a finding's code, and by a word of the plan's that it names where one code has several.
-const ADVICE: &[Said] = &[
-    (31, "", "let each thread write a file of its own: a fileset instead of one file"),
-    (
-        1,
-        "",
-        "`directio` on the flowops goes past the page cache, or a fileset (entries=, size=) of twice the memory does not \
-         fit in it; `cached=false` begins a file cold",
-    ),
-    (2, "`passes", "`fsync` more often, `dsync` on the writes, or larger files than are written"),
-    (2, "", "`fsync` after the writes, or `dsync` on them"),
-    (3, "", "`prealloc` the fileset: what has no blocks is read as zeros"),
-    (5, "", "a fileset (entries=, size=) several times larger than any cache before the storage"),
-    (6, "", ""),
-    (7, "", "a longer run (`run SECONDS`), or several (`--also confidence=95:5`)"),
-    (8, "", "a longer run (`run SECONDS`), so that the fast part no longer matters"),
-    (9, "", ""),
-    (10, "a cheaper engine", "more threads (instances=)"),
-    (10, "as many `workers`", "no more threads (instances=) than there are processors"),
-    (12, "`finish", "`sync` (system \"sync\") before the run, or a `sleep`"),
-    (13, "`direct", "`directio`: buffered operations complete as they are handed over"),
-    (13, "", "as many threads (instances=), each with one operation"),
-    (14, "`stop", "`set mode quit timeout`: with `alldone` or `firstdone` the threads do unequal work"),
-    (16, "", "an `iosize` that is a multiple of the file system's block"),
-    (19, "", ""),
-    (20, "`span`", "`prealloc` the fileset, as large as it is read"),
-    (22, "`intent", "set $dir to a directory of the storage you mean"),
-    (22, "`prepare", "`prealloc` the fileset, so that every block is there before it is measured"),
-    (23, "", "a longer run (`run SECONDS`): ten times as long as its start and stop"),
-    (24, "", "more threads (instances=)"),
-];
-
-/// A finding whose advice names words of the script.
-pub fn translate(finding: Finding) -> Option<Finding> {
-    advice::of(finding, ADVICE)
+wording! {
+    /// A finding whose advice names words of the script.
+    translate {
+        R::BypassPageCache | R::FindCacheHolder | R::ReadOnAnotherNode =>
+            "`directio` on the flowops goes past the page cache, or a fileset (entries=, size=) of twice the memory \
+             does not fit in it; `cached=false` begins a file cold",
+        R::IncludeFlush => "`fsync` after the writes, or `dsync` on them",
+        R::WriteOnce => "`fsync` more often, `dsync` on the writes, or larger files than are written",
+        R::FillBeforeReading => "`prealloc` the fileset: what has no blocks is read as zeros",
+        R::OutgrowDeviceCache =>
+            "a fileset (entries=, size=) several times larger than any cache before the storage",
+        R::SettleFirst | R::RepeatMoreOften =>
+            "a longer run (`run SECONDS`), or several (`--also confidence=95:5`)",
+        R::OutlastBurst => "a longer run (`run SECONDS`), so that the fast part no longer matters",
+        remedies!(peaks) | R::AddWorkers => "more threads (instances=)",
+        R::MatchProcessors => "no more threads (instances=) than there are processors",
+        R::FlushBefore => "`sync` (system \"sync\") before the run, or a `sleep`",
+        R::UseAsynchronousEngine | R::KeepDepthWithWorkers | R::LayOutFirst | R::FitDeviceQueue =>
+            "as many threads (instances=), each with one operation",
+        R::KeepDepthDirect | R::SubmitDirect =>
+            "`directio`: buffered operations complete as they are handed over",
+        R::EndTogether =>
+            "`set mode quit timeout`: with `alldone` or `firstdone` the threads do unequal work",
+        R::AlignBlocks | R::SyncLess => "an `iosize` that is a multiple of the file system's block",
+        R::EnlargeTarget => "`prealloc` the fileset, as large as it is read",
+        R::ChooseStorage => "set $dir to a directory of the storage you mean",
+        R::FillVolume => "`prealloc` the fileset, so that every block is there before it is measured",
+        R::RunLonger => "a longer run (`run SECONDS`): ten times as long as its start and stop",
+        R::SeparateFiles => "let each thread write a file of its own: a fileset instead of one file",
+    }
+    general { remedies!(everywhere clocks errors flows) | R::WriteRandomData | R::PrepareData | R::CheapenData
+        | R::ReserveProcessors | R::CompareWorkers | R::TimeBatches | R::DropCaches | R::ReadTail }
+    unprinted { remedies!(percentiles schedules requests) }
 }
 
 #[cfg(test)]
@@ -50,10 +48,10 @@ mod tests {
 
     #[test]
     fn advice_names_words_of_the_script() {
-        assert!(translated(1, "set `direct = true`", translate).unwrap().starts_with("`directio`"));
-        assert!(translated(23, "run longer (`time`)", translate).unwrap().contains("run SECONDS"));
-        assert!(translated(22, "say `intent = cache`", translate).unwrap().contains("$dir"));
-        assert_eq!(translated(6, "read p99 instead", translate), None);
-        assert_eq!(translated(9, "`service`", translate), None);
+        assert!(translated(R::BypassPageCache, translate).unwrap().starts_with("`directio`"));
+        assert!(translated(R::RunLonger, translate).unwrap().contains("run SECONDS"));
+        assert!(translated(R::ChooseStorage, translate).unwrap().contains("$dir"));
+        assert_eq!(translated(R::ReadLowerPercentile, translate), None);
+        assert_eq!(translated(R::ReadIntendedLatency, translate), None);
     }
 }

@@ -2,25 +2,30 @@
 //!
 //! It refuses to judge: what was found stays as it was found.
 
-use iodyno_model::Finding;
+use iodyno_model::Remedy as R;
 
-use crate::advice::{self, Said};
+use crate::advice::{remedies, wording};
 
-/// Advice by a finding's code.
-const ADVICE: &[Said] = &[
-    (31, "", "give each worker a target of its own"),
-    (1, "", "a `Disk maximum size` of twice the memory does not fit in the page cache"),
-    (2, "", "name a device as target: what is written there goes past the page cache"),
-    (3, "", "let the test file be written in full before the test"),
-    (16, "", "a `size` that is a multiple of the file system's and the device's block"),
-    (19, "", "name a device as target: through the page cache the kernel makes other requests"),
-    (22, "`intent", "name a target on the storage you mean"),
-    (22, "`prepare", "let the test file be written in full before the test"),
-    (6, "", "a longer `Run Time` has more samples in its tail"),
-    (13, "", "fewer `# of Outstanding I/Os`, or more workers"),
-];
-
-/// A finding whose advice names entries of the file.
-pub fn translate(finding: Finding) -> Option<Finding> {
-    advice::of(finding, ADVICE)
+wording! {
+    /// A finding whose advice names entries of the file.
+    translate {
+        R::BypassPageCache | R::FindCacheHolder | R::ReadOnAnotherNode =>
+            "a `Disk maximum size` of twice the memory does not fit in the page cache",
+        R::IncludeFlush | R::WriteOnce =>
+            "name a device as target: what is written there goes past the page cache",
+        R::FillBeforeReading | R::FillVolume => "let the test file be written in full before the test",
+        remedies!(percentiles) => "a longer `Run Time` has more samples in its tail",
+        remedies!(depth) => "fewer `# of Outstanding I/Os`, or more workers",
+        R::AlignBlocks | R::SyncLess =>
+            "a `size` that is a multiple of the file system's and the device's block",
+        remedies!(requests) =>
+            "name a device as target: through the page cache the kernel makes other requests",
+        R::ChooseStorage => "name a target on the storage you mean",
+        R::SeparateFiles => "give each worker a target of its own",
+    }
+    general { remedies!(everywhere clocks errors flows schedules peaks) | R::WriteRandomData
+        | R::OutgrowDeviceCache | R::SettleFirst | R::RepeatMoreOften | R::OutlastBurst | R::PrepareData
+        | R::CheapenData | R::AddWorkers | R::MatchProcessors | R::ReserveProcessors | R::FlushBefore
+        | R::CompareWorkers | R::EndTogether | R::TimeBatches | R::EnlargeTarget | R::DropCaches
+        | R::RunLonger | R::ReadTail }
 }

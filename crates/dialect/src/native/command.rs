@@ -120,12 +120,7 @@ pub fn run(
 
 /// A plan as a native run, with a live line and nothing written but the report.
 pub fn request(plan: Plan, reporter: Box<dyn Reporter>) -> Run {
-    Run {
-        live_ns: LIVE_NS,
-        tells_all: true,
-        translate: |finding| crate::advice::said(finding, crate::advice::NATIVE),
-        ..Run::of(plan, reporter)
-    }
+    Run { live_ns: LIVE_NS, tells_all: true, translate: crate::advice::native, ..Run::of(plan, reporter) }
 }
 
 /// How often the live line moves, ns.

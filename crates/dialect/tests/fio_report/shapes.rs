@@ -419,12 +419,14 @@ fn courses() -> Vec<Shape> {
     let laid = || Event::LayingOut { job: "si".into(), files: 1, total_bytes: 16 << 20 };
     let finding = Finding {
         code: 1,
+        kind: Some(FindingKind::CachedReads),
         severity: Severity::Invalid,
         phase: String::new(),
         job: Some("si".into()),
         sentence: "the page cache answered".into(),
         figures: vec![Figure::new("from the device", 0.0, "%")],
         advice: "direct=1".into(),
+        remedy: None,
         explained_by: None,
     };
     let mut json = simple();

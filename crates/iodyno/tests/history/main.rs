@@ -7,6 +7,8 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod before;
+#[cfg(target_os = "linux")]
 mod comparing;
 #[cfg(target_os = "linux")]
 mod keeping;
@@ -19,7 +21,12 @@ mod schema;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([keeping::cases(), comparing::cases(), schema::cases()].into_iter().flatten().collect())
+    testbed::run(
+        [keeping::cases(), comparing::cases(), schema::cases(), before::cases()]
+            .into_iter()
+            .flatten()
+            .collect(),
+    )
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -4,8 +4,8 @@
 //! prove: a plan without traps gets no line.
 
 use iodyno_model::{
-    Content, Direct, Finish, Intent, Job, Kind, Machine, OpenSync, Payload, Phase, Prepare, Refresh, Target,
-    TargetKind, Workload,
+    Content, Direct, FindingKind, Finish, Intent, Job, Kind, Machine, OpenSync, Payload, Phase, Prepare,
+    Refresh, Target, TargetKind, Workload,
 };
 
 use super::amount::{self, Scene};
@@ -63,11 +63,9 @@ impl Traps {
     }
 }
 
-fn trap(code: u8, sentence: impl std::fmt::Display, key: &str) -> Option<String> {
-    match code {
-        0 => Some(format!("{sentence} → {key}")),
-        code => Some(format!("{sentence} (lie {code}) → {key}")),
-    }
+fn trap(lie: Option<FindingKind>, sentence: impl std::fmt::Display, key: &str) -> Option<String> {
+    let lie = lie.map_or(String::new(), |lie| format!(" (lie {})", lie.number()));
+    Some(format!("{sentence}{lie} → {key}"))
 }
 
 /// Whether numbers of the page cache would be lies.
@@ -98,7 +96,7 @@ fn missing(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option
         true => format!("prepare = \"filled\" with a size in {}", section(target)),
         false => format!("create = true in {}", section(target)),
     };
-    trap(if amount::reads(job) > 0.0 { 3 } else { 0 }, what, &key)
+    trap((amount::reads(job) > 0.0).then_some(FindingKind::UnwrittenReads), what, &key)
 }
 
 fn cached_reads(scene: &Scene<'_>, machine: &Machine, job: &Job, target: &Target) -> Option<String> {
@@ -115,7 +113,11 @@ fn cached_reads(scene: &Scene<'_>, machine: &Machine, job: &Job, target: &Target
         bytes(span),
         units::binary(memory)
     );
-    trap(1, what, &format!("direct = true in {}, or intent = \"cache\" if that is meant", section(target)))
+    trap(
+        Some(FindingKind::CachedReads),
+        what,
+        &format!("direct = true in {}, or intent = \"cache\" if that is meant", section(target)),
+    )
 }
 
 fn cached_writes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
@@ -130,7 +132,11 @@ fn cached_writes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> 
     }
     let what =
         format!("writes to {} stay in memory, as nothing syncs them inside the measured time", name(target));
-    trap(2, what, &format!("finish = \"fsync\" in the job, or direct = true in {}", section(target)))
+    trap(
+        Some(FindingKind::UnflushedWrites),
+        what,
+        &format!("finish = \"fsync\" in the job, or direct = true in {}", section(target)),
+    )
 }
 
 fn holes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
@@ -142,7 +148,7 @@ fn holes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<S
         return None;
     }
     let what = format!("reads of {} find holes that no device has to read", name(target));
-    trap(3, what, &format!("prepare = \"filled\" in {}", section(target)))
+    trap(Some(FindingKind::UnwrittenReads), what, &format!("prepare = \"filled\" in {}", section(target)))
 }
 
 fn misaligned(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
@@ -160,7 +166,7 @@ fn misaligned(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Opt
         name(target),
         bytes(unit)
     );
-    trap(0, what, &format!("block = \"{}\" in the job", units::binary(unit).replace(' ', "")))
+    trap(None, what, &format!("block = \"{}\" in the job", units::binary(unit).replace(' ', "")))
 }
 
 fn not_a_device(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
@@ -183,7 +189,7 @@ fn not_a_device(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> O
         _ => "file",
     };
     trap(
-        22,
+        Some(FindingKind::DisguisedTarget),
         format!("{} {is}", name(target)),
         &format!("{key} = \"…\" on another mount in {}", section(target)),
     )
@@ -202,7 +208,7 @@ fn easy_data(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option
         _ => return None,
     };
     let what = format!("{} {what}, which some storage compresses or deduplicates away", where_(phase, job));
-    trap(4, what, "payload = \"random\" in the job")
+    trap(Some(FindingKind::ReducibleData), what, "payload = \"random\" in the job")
 }
 
 fn depth_ignored(_: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
@@ -216,7 +222,11 @@ fn depth_ignored(_: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option
         job.depth.most,
         job.engine
     );
-    trap(13, what, &format!("engine = \"io_uring\", or workers = {} with depth = 1", job.depth.most))
+    trap(
+        Some(FindingKind::DepthNotReached),
+        what,
+        &format!("engine = \"io_uring\", or workers = {} with depth = 1", job.depth.most),
+    )
 }
 
 /// Fewer and the 99th percentile rests on less than ten operations.
@@ -230,7 +240,7 @@ fn few_operations(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> O
         where_(phase, job),
         many(count, "operation")
     );
-    trap(6, what, "until = { operations = 20000 } in the job, or more")
+    trap(Some(FindingKind::FewSamples), what, "until = { operations = 20000 } in the job, or more")
 }
 
 const SHORTEST_NS: u64 = 1_000_000_000;
@@ -242,7 +252,7 @@ fn too_short(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option
     }
     let what =
         format!("{} runs for {}, too short for start and stop to vanish", where_(phase, job), time(short));
-    trap(23, what, "until = { time = \"10s\" } in the job")
+    trap(Some(FindingKind::ShortPhase), what, "until = { time = \"10s\" } in the job")
 }
 
 fn endless(_: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
@@ -255,7 +265,7 @@ fn endless(_: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<Strin
         return None;
     }
     trap(
-        0,
+        None,
         format!("{} runs until it is stopped", where_(phase, job)),
         "until = { time = \"10s\" } in the job",
     )
@@ -272,7 +282,7 @@ fn crowded(machine: &Machine, phase: &Phase) -> Option<String> {
         many(workers, "worker"),
         many(machine.cpus.into(), "CPU")
     );
-    trap(0, what, "fewer workers, and depth with engine = \"io_uring\"")
+    trap(None, what, "fewer workers, and depth with engine = \"io_uring\"")
 }
 
 fn watches_for_ever(phase: &Phase) -> Option<String> {
@@ -280,7 +290,7 @@ fn watches_for_ever(phase: &Phase) -> Option<String> {
     if !phase.jobs.is_empty() || phase.watch_ns > 0 || ends {
         return None;
     }
-    trap(0, format!("{} watches until it is stopped", phase.name), "watch = \"10s\" in the phase")
+    trap(None, format!("{} watches until it is stopped", phase.name), "watch = \"10s\" in the phase")
 }
 
 fn no_room(scene: &Scene<'_>) -> Vec<(String, String)> {
@@ -303,7 +313,7 @@ fn no_room(scene: &Scene<'_>) -> Vec<(String, String)> {
             bytes(needed),
             units::binary(free)
         );
-        Some((section(target), trap(0, what, &format!("a smaller size in {}", section(target)))?))
+        Some((section(target), trap(None, what, &format!("a smaller size in {}", section(target)))?))
     };
     targets.filter_map(check).collect()
 }

@@ -2,8 +2,8 @@
 
 use iodyno_model::histogram::coarse_of;
 use iodyno_model::{
-    Coordinate, CpuShares, DemandRecord, DeviceActivity, Figure, Finding, Histogram, JobRecord, Line,
-    Machine, MemoryLevels, Parameter, PhaseRecord, Plan, Pressure, Record, Sample, Series, SeriesRow,
+    Coordinate, CpuShares, DemandRecord, DeviceActivity, Figure, Finding, FindingKind, Histogram, JobRecord,
+    Line, Machine, MemoryLevels, Parameter, PhaseRecord, Plan, Pressure, Record, Sample, Series, SeriesRow,
     Severity, Sighting, Started, TargetFacts, Value, Verb, WorkerRecord, WorldFacts,
 };
 use iodyno_report::html::Run;
@@ -206,12 +206,14 @@ fn sightings() -> Vec<Sighting> {
 fn findings() -> Vec<Finding> {
     let finding = |code, severity, sentence: &str, advice: &str, figures: Vec<Figure>| Finding {
         code,
+        kind: FindingKind::numbered(code),
         severity,
         phase: "mixed".into(),
         job: Some("mixed".into()),
         sentence: sentence.into(),
         figures,
         advice: advice.into(),
+        remedy: None,
         explained_by: None,
     };
     vec![
@@ -253,12 +255,14 @@ pub fn sweeps() -> Record {
     record.phases.iter_mut().enumerate().for_each(|(index, phase)| phase.index = index);
     record.findings.push(Finding {
         code: 3,
+        kind: Some(FindingKind::UnwrittenReads),
         severity: Severity::Invalid,
         phase: "randread".into(),
         job: None,
         sentence: "these reads came from the page cache".into(),
         figures: vec![Figure::new("read by the device", 0.0, "bytes")],
         advice: "direct = true, or a span larger than memory".into(),
+        remedy: None,
         explained_by: None,
     });
     record
