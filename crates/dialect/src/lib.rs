@@ -34,7 +34,7 @@ mod strerror;
 pub use dash::dashes;
 
 use iodyno_model::conversation::Conversation;
-use iodyno_model::{Diagnostic, Event, Finding, Machine, Plan, Record, TargetFacts, WorldFacts};
+use iodyno_model::{Diagnostic, EngineTrait, Event, Finding, Machine, Plan, Record, TargetFacts, WorldFacts};
 use iodyno_report::{Output, Reporter};
 use std::io;
 
@@ -90,6 +90,10 @@ pub trait Loader {
     /// The reason, as a lower-case fragment.
     fn engine_available(&self, _name: &str) -> Result<(), String> {
         Ok(())
+    }
+    /// What an engine of this name is known for.
+    fn engine_traits(&self, name: &str) -> &'static [EngineTrait] {
+        EngineTrait::unsaid(name)
     }
     /// The size of a page of memory, bytes.
     fn page_bytes(&self) -> u64 {

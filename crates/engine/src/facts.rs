@@ -2,7 +2,7 @@
 //!
 //! Facts lie below the loop. What checks a plan, opens files or makes a source reads them, and never names an engine.
 
-use iodyno_model::{Diagnostic, Job, VerbSet};
+use iodyno_model::{Diagnostic, EngineTrait, Job, VerbSet};
 
 use crate::failure::Failure;
 
@@ -57,6 +57,8 @@ pub struct EngineFacts {
     pub takes_turns: bool,
     /// An operation costs so much that a loop without instrumentation is not worth compiling.
     pub is_slow: bool,
+    /// What of it matters to who judges its figures; a job's record keeps it.
+    pub traits: &'static [EngineTrait],
     /// Whether this machine has it, and if not, why, with a hint.
     pub available: fn() -> Result<(), Failure>,
     /// What is wrong with a job's settings; called before anything is touched.
@@ -85,6 +87,7 @@ impl EngineFacts {
             is_collective: false,
             takes_turns: false,
             is_slow: false,
+            traits: &[],
             available: || Ok(()),
             check: |_| Vec::new(),
         }

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileTypeExt;
 use iodyno_dialect::{Loader, PathFacts, PathKind};
 use iodyno_engine::world::World;
 use iodyno_engine::{clock, witness};
-use iodyno_model::{Machine, WorldFacts};
+use iodyno_model::{EngineTrait, Machine, WorldFacts};
 
 use crate::{forwarded_files, leftovers};
 
@@ -149,6 +149,10 @@ impl Loader for HostLoader {
         self.looked.set(true);
         let facts = iodyno_engine::engines::facts(name).ok_or_else(|| format!("no engine `{name}`"))?;
         (facts.available)().map_err(|failure| failure.message)
+    }
+
+    fn engine_traits(&self, name: &str) -> &'static [EngineTrait] {
+        iodyno_engine::engines::facts(name).map_or(&[], |facts| facts.traits)
     }
 
     fn east_s(&self) -> i64 {

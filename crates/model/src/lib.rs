@@ -23,6 +23,7 @@ pub mod case;
 pub mod conversation;
 pub mod demand;
 pub mod document;
+pub mod engine_trait;
 pub mod event;
 pub mod finding;
 pub mod histogram;
@@ -56,6 +57,7 @@ pub use case::{
 };
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use demand::{Demand, DemandRecord};
+pub use engine_trait::EngineTrait;
 pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Said, Started, WorkerState};
 pub use finding::{Figure, Finding, FindingKind, Severity};
 pub use histogram::Histogram;

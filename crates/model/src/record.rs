@@ -5,6 +5,7 @@ use crate::reflect::Reflect;
 use crate::aging::AgingRecord;
 use crate::case::{CaseRecord, ExerciseRecord};
 use crate::demand::DemandRecord;
+use crate::engine_trait::EngineTrait;
 use crate::finding::Finding;
 use crate::origin::Diagnostic;
 use crate::sighting::{Sample, Sighting};
@@ -138,6 +139,9 @@ pub struct JobRecord {
     pub name: String,
     /// The engine that ran it.
     pub engine: String,
+    /// What of that engine matters to who judges; none: the record does not say.
+    #[reflect(omit_empty)]
+    pub engine_traits: Option<Vec<EngineTrait>>,
     /// The depth it asked for.
     pub depth: u32,
     /// All workers merged.

@@ -5,9 +5,9 @@
 use std::borrow::Cow;
 
 use iodyno_model::{
-    Action, Coordinate, DeviceActivity, Direct, Extent, Intent, Job, JobRecord, Layout, MountActivity,
-    OpenSync, Parameter, Pattern, Phase, PhaseRecord, Plan, Record, Sighting, Step, Target, TargetFacts,
-    TargetKind, Value, Verb, Workload,
+    Action, Coordinate, DeviceActivity, Direct, EngineTrait, Extent, Intent, Job, JobRecord, Layout,
+    MountActivity, OpenSync, Parameter, Pattern, Phase, PhaseRecord, Plan, Record, Sighting, Step, Target,
+    TargetFacts, TargetKind, Value, Verb, Workload,
 };
 
 use crate::generator;
@@ -19,9 +19,6 @@ pub const COUNTED_NS: u64 = 200_000_000;
 /// Processors that idle for less than one in so many parts of the time have nothing left to give. Chosen: a tenth;
 /// `a_device_that_had_time_to_spare` stands on one side only.
 const LEAST_IDLE: u64 = 10;
-
-/// Engines that only pretend: whatever their targets are, no storage was touched.
-const PRETENDERS: [&str; 3] = ["null", "dummy", "sim"];
 
 /// What moves bytes beneath the page cache, and counts them.
 #[derive(Clone, Debug)]
@@ -138,7 +135,7 @@ impl<'a> Case<'a> {
 
     /// The jobs that touched their targets.
     pub fn storage_jobs(&self) -> impl Iterator<Item = (&'a Job, &'a JobRecord)> + use<'a> {
-        self.jobs().filter(|(_, record)| !PRETENDERS.contains(&record.engine.as_str()))
+        self.jobs().filter(|(_, record)| !record.engine_is(EngineTrait::Pretends))
     }
 
     /// A job's targets.
@@ -247,7 +244,7 @@ impl<'a> Case<'a> {
             Sighting::Own { read_bytes, write_bytes } => Some((*read_bytes, *write_bytes)),
             _ => None,
         });
-        let past = self.jobs().any(|(_, record)| record.engine == "sg");
+        let past = self.jobs().any(|(_, record)| record.engine_is(EngineTrait::PassesBlockLayer));
         own.filter(|_| !past && !targets.into_iter().any(served))
     }
 

@@ -3,13 +3,13 @@
 //! Proof: the depths that were counted when operations were handed over. Depth is a limit only where the job itself
 //! leaves it unused (a rate, pauses, a search, a script that hands over), so such jobs are not judged.
 
-use iodyno_model::{Action, Figure, FindingKind, Job, JobRecord, Remedy, Severity, Step, Workload};
+use iodyno_model::{
+    Action, EngineTrait, Figure, FindingKind, Job, JobRecord, Remedy, Severity, Step, Workload,
+};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
 
-/// Engines that can have one operation in flight in each worker, whatever is asked.
-const SYNCHRONOUS: [&str; 5] = ["psync", "pvsync", "mmap", "sync", "splice"];
 /// When all complete together and are handed over again one by one, depths of 1 to n are counted: half of n on average.
 /// Less than that was never in flight. Chosen: a tenth below that half; `depth_that_was_never_reached` stands on both
 /// sides.
@@ -99,5 +99,5 @@ fn most(record: &JobRecord) -> usize {
 }
 
 fn is_synchronous(record: &JobRecord) -> bool {
-    SYNCHRONOUS.contains(&record.engine.as_str())
+    record.engine_is(EngineTrait::OneAtATime)
 }

@@ -5,8 +5,8 @@
 //! processor time of the worker, and how late the schedule was kept. A flow whose other end nobody saw is not judged by it.
 
 use iodyno_model::{
-    ConnectionActivity, Figure, Finding, FindingKind, Job, JobRecord, Kind, ProcessorActivity, Rate, Record,
-    Remedy, Severity, Sighting, WorkerRecord, units,
+    ConnectionActivity, EngineTrait, Figure, Finding, FindingKind, Job, JobRecord, Kind, ProcessorActivity,
+    Rate, Record, Remedy, Severity, Sighting, WorkerRecord, units,
 };
 
 use crate::case::{COUNTED_NS, Case};
@@ -37,7 +37,7 @@ const LEAST_BUSY: f64 = 4.0;
 
 /// Flows that something else than the network limited.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
-    let flows = || case.jobs().filter(|(_, record)| record.engine == "socket");
+    let flows = || case.jobs().filter(|(_, record)| record.engine_is(EngineTrait::MovesFlows));
     // How many datagrams found a full buffer is a count, and no matter of time.
     let mut found: Vec<_> = flows().filter_map(|(job, record)| overflowed(case, job, record)).collect();
     if case.found.elapsed_ns < COUNTED_NS || flows().next().is_none() {
@@ -126,7 +126,9 @@ fn full_processor(case: &Case<'_>) -> Option<Suspicion> {
         Sighting::Processors(seen) => Some(seen),
         _ => None,
     })?;
-    let open = |(job, record): &(&Job, &JobRecord)| record.engine == "socket" && !job.pace.has_rate();
+    let open = |(job, record): &(&Job, &JobRecord)| {
+        record.engine_is(EngineTrait::MovesFlows) && !job.pace.has_rate()
+    };
     let busiest = case.jobs().filter(open).flat_map(|(job, record)| {
         record.workers.iter().filter_map(move |worker| {
             let ran = worker.ended_ns.saturating_sub(worker.began_ns);
@@ -155,12 +157,16 @@ fn idle_processors(seen: &ProcessorActivity) -> f64 {
 
 /// 29: datagrams are lost of a flow that should have been even, and was sent in bursts that no buffer holds.
 fn burst(case: &Case<'_>) -> Option<Suspicion> {
-    let all = case.jobs().filter(|(_, record)| record.engine == "socket").map(|(_, record)| lost(record));
+    let all = case
+        .jobs()
+        .filter(|(_, record)| record.engine_is(EngineTrait::MovesFlows))
+        .map(|(_, record)| lost(record));
     let (lost, sent) = all.fold((0.0, 0.0), |(lost, sent), (more, of)| (lost + more, sent + of));
     if percent(lost, sent) < LEAST_LOST_PERCENT {
         return None;
     }
-    let paced = case.jobs().filter(|(job, record)| record.engine == "socket" && job.pace.has_rate());
+    let paced =
+        case.jobs().filter(|(job, record)| record.engine_is(EngineTrait::MovesFlows) && job.pace.has_rate());
     let worst = paced.filter_map(|(job, record)| Some((job, late_bytes(job, record)?)));
     let (job, bytes) = worst.reduce(|a, b| if b.1 > a.1 { b } else { a })?;
     if bytes < USUAL_BUFFER_BYTES {

@@ -4,7 +4,9 @@
 //! engine that only pretends is all generator, and a job that pauses or keeps a rate waits on purpose. A processor that is
 //! full while the device is full too accuses nobody.
 
-use iodyno_model::{Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Severity, Sighting, Submit};
+use iodyno_model::{
+    EngineTrait, Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Severity, Sighting, Submit,
+};
 
 use crate::case::{COUNTED_NS, Case};
 use crate::machine::capacity_ns;
@@ -29,8 +31,6 @@ const MOST_WAITED: f64 = 0.3;
 /// Share of all processors that our own work took. Chosen: the kernel's own work takes the rest;
 /// `more_workers_than_processors` stands on both sides.
 const ALL_OURS: f64 = 0.8;
-/// Engines that keep a processor busy on purpose, or are no storage.
-const BUSY: [&str; 6] = ["null", "dummy", "sim", "cpuio", "exec", "net"];
 /// Settings by which an engine asks again and again instead of waiting.
 const POLLING: [&str; 5] = ["hipri", "sqpoll", "iopoll", "userspace_reap", "busy_poll"];
 
@@ -58,7 +58,7 @@ fn waits_for_storage(case: &Case<'_>, job: &Job, record: &JobRecord) -> bool {
         && !memory
         && mostly_data
         && record.tally.waits == 0
-        && !BUSY.contains(&record.engine.as_str())
+        && !record.engine_is(EngineTrait::KeepsProcessorBusy)
 }
 
 /// Where the workers' time went, ns, summed over them.

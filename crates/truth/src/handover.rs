@@ -6,8 +6,8 @@
 //! faster than one worker reaps them is none of this: there no time is spent in submission.
 
 use iodyno_model::{
-    DeviceActivity, Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Severity, Target, TargetFacts,
-    Verb,
+    DeviceActivity, EngineTrait, Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Severity, Target,
+    TargetFacts, Verb,
 };
 
 use crate::case::{Case, bytes, operations};
@@ -15,9 +15,6 @@ use crate::depth::{self, LEAST_SHARE};
 use crate::merge::Suspicion;
 use crate::target;
 
-/// The engine that hands buffered operations over synchronously by its nature. Source: `io_submit(2)`; the kernel makes
-/// direct I/O asynchronous only.
-const LIBAIO: &str = "libaio";
 /// Share of a worker's time in submission from which it had no time to wait for anything in flight; what is left is
 /// drawing, reaping and the first fill of the queue. Chosen: a fifth is more than that takes;
 /// `depth_that_was_handed_over_and_never_in_flight` and `depth_that_was_in_flight_is_not_accused` stand on both sides.
@@ -129,7 +126,8 @@ impl<'a> Judged<'a> {
             (true, _, Some(share)) if self.verb == Verb::Write => share >= MOST_SUBMITTING,
             (true, Some(found), Some(share)) => is_short(found) && share >= MOST_SUBMITTING,
             (true, Some(found), None) => {
-                is_short(found) && self.record.engine == LIBAIO && self.verb == Verb::Read
+                let inline = self.record.engine_is(EngineTrait::SubmitsBufferedInline);
+                is_short(found) && inline && self.verb == Verb::Read
             }
             (false, Some(found), Some(share)) => {
                 is_short(found) && share >= MOST_SUBMITTING && working(self.record) <= WORKING

@@ -4,14 +4,14 @@
 //! a device that moved less than was read past the page cache. Nothing is said of a device's own holes: trimmed blocks of
 //! a disk are counted like any others.
 
-use iodyno_model::{Direct, Figure, FindingKind, Intent, Layout, Remedy, Severity, Target, TargetKind, Verb};
+use iodyno_model::{
+    Direct, EngineTrait, Figure, FindingKind, Intent, Layout, Remedy, Severity, Target, TargetKind, Verb,
+};
 
 use crate::case::{Case, bytes};
 use crate::merge::Suspicion;
 use crate::reads::{DOUBTFUL_SHARE, LEAST_BYTES, Load, loads, severity};
 
-/// Engines whose operations past the cache the block layer counts, each of them.
-const COUNTED: [&str; 8] = ["psync", "pvsync", "pvsync2", "sync", "vsync", "libaio", "io_uring", "posixaio"];
 /// File systems that one device carries whole, and that keep data as it is.
 const PLAIN: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "f2fs", "jfs"];
 
@@ -107,11 +107,9 @@ fn is_past(case: &Case<'_>, target: &Target) -> bool {
 }
 
 fn is_counted(case: &Case<'_>, load: &Load<'_>) -> bool {
-    let mut engines = case
-        .storage_jobs()
-        .filter(|(job, _)| load.jobs.iter().any(|its| std::ptr::eq(*its, *job)))
-        .map(|(_, record)| record.engine.as_str());
-    engines.all(|engine| COUNTED.contains(&engine))
+    let mut jobs =
+        case.storage_jobs().filter(|(job, _)| load.jobs.iter().any(|its| std::ptr::eq(*its, *job)));
+    jobs.all(|(_, record)| record.engine_is(EngineTrait::CountedByBlockLayer))
 }
 
 fn suspicion(

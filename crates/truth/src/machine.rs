@@ -4,8 +4,8 @@
 //! Proof: what the kernel counted against us. Others who run on processors that we do not want are nobody's business.
 
 use iodyno_model::{
-    ControlActivity, Figure, FindingKind, IoLimit, Kind, Pressure, ProcessorActivity, Remedy, Severity,
-    Sighting, units,
+    ControlActivity, EngineTrait, Figure, FindingKind, IoLimit, Kind, Pressure, ProcessorActivity, Remedy,
+    Severity, Sighting, units,
 };
 
 use crate::case::{COUNTED_NS, Case};
@@ -33,7 +33,7 @@ const LIMIT_REACHED: std::ops::RangeInclusive<f64> = 0.85..=1.3;
 /// Who held this phase back.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     // Simulated time goes on without processors.
-    let real = case.jobs().any(|(_, record)| !matches!(record.engine.as_str(), "sim" | "dummy"));
+    let real = case.jobs().any(|(_, record)| !record.engine_is(EngineTrait::HasVirtualTime));
     if !real || case.found.elapsed_ns < COUNTED_NS {
         return Vec::new();
     }

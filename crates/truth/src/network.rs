@@ -3,7 +3,9 @@
 //! Proof: an interface that carried the workload's bytes at (nearly) the rate of its link, or of a queue discipline that
 //! lets no more through. Where the network is what is measured, its link is no lie, but a shaper in front of it is.
 
-use iodyno_model::{Figure, FindingKind, Intent, InterfaceActivity, Kind, Remedy, Severity, Sighting, units};
+use iodyno_model::{
+    EngineTrait, Figure, FindingKind, Intent, InterfaceActivity, Kind, Remedy, Severity, Sighting, units,
+};
 
 use crate::case::Case;
 use crate::merge::Suspicion;
@@ -20,7 +22,7 @@ const LEAST_BYTES: u64 = 1 << 20;
 
 /// Interfaces that this phase filled.
 pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
-    let real = case.jobs().any(|(_, record)| !matches!(record.engine.as_str(), "sim" | "null" | "dummy"));
+    let real = case.jobs().any(|(_, record)| !record.engine_is(EngineTrait::Pretends));
     let interfaces = case.found.sightings.iter().filter_map(|sighting| match sighting {
         Sighting::Interface(interface) if real => Some(interface),
         _ => None,
@@ -50,8 +52,8 @@ fn busy_ns(case: &Case<'_>) -> Option<u64> {
 fn judged(case: &Case<'_>, interface: &InterfaceActivity) -> Option<Suspicion> {
     let seconds = busy_ns(case).unwrap_or(interface.interval_ns).min(interface.interval_ns) as f64 / 1e9;
     let (towards, away) = moved(case);
-    let network =
-        case.intent() == Intent::Network || case.jobs().any(|(_, record)| record.engine.starts_with("net"));
+    let network = case.intent() == Intent::Network
+        || case.jobs().any(|(_, record)| record.engine_is(EngineTrait::ExchangesFiles));
     let carried = |bytes: u64, of: u64| of >= LEAST_BYTES && bytes as f64 >= LEAST_CARRIED * of as f64;
     let bits = |bytes: u64| bytes as f64 * 8.0 / seconds.max(1e-9);
     let (sent, received) = (bits(interface.sent_bytes), bits(interface.received_bytes));

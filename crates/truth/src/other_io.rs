@@ -5,7 +5,8 @@
 //! it; what was still in memory before the phase began is told as such. Where a server works for us (FUSE) nothing is said.
 
 use iodyno_model::{
-    DeviceActivity, Figure, FindingKind, Intent, Kind, OpenSync, Remedy, Severity, Sighting, units,
+    DeviceActivity, EngineTrait, Figure, FindingKind, Intent, Kind, OpenSync, Remedy, Severity, Sighting,
+    units,
 };
 
 use crate::case::{Case, as_one};
@@ -63,7 +64,7 @@ fn is_served(case: &Case<'_>) -> bool {
         Sighting::Target(facts) => facts.file_system.as_deref().is_some_and(|name| name.starts_with("fuse")),
         _ => false,
     };
-    let past = case.jobs().any(|(_, record)| record.engine == "sg");
+    let past = case.jobs().any(|(_, record)| record.engine_is(EngineTrait::PassesBlockLayer));
     past || case.storage_jobs().next().is_none() || case.found.sightings.iter().any(fuse)
 }
 

@@ -87,7 +87,7 @@ pub fn plan(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Ve
     };
     let mut plan = load(&arguments.file, arguments.seed, loader)?;
     let facts = facts(&plan, loader);
-    let explanation = report::explain(&plan, &facts, &loader.machine());
+    let explanation = report::explain(&plan, &facts, &loader.machine(), &|name| loader.engine_traits(name));
     if arguments.expand {
         plan = sweep::expand(&plan)?;
     }

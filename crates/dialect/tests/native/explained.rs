@@ -1,6 +1,6 @@
 //! Plans explained with made-up facts: `golden/native/explain/*.toml` and the facts below.
 
-use iodyno_model::{Machine, TargetFacts};
+use iodyno_model::{EngineTrait, Machine, TargetFacts};
 use iodyno_report::plan::explain;
 
 use super::{files, golden, parse, root};
@@ -57,7 +57,7 @@ fn facts() -> Vec<TargetFacts> {
 fn golden_plans_are_explained() {
     for path in files("golden/native/explain") {
         let plan = parse(&path).unwrap_or_else(|wrong| panic!("{}:\n{wrong}", path.display()));
-        golden(&path.with_extension("txt"), &explain(&plan, &facts(), &machine()));
+        golden(&path.with_extension("txt"), &explain(&plan, &facts(), &machine(), &EngineTrait::unsaid));
     }
 }
 
@@ -65,13 +65,13 @@ fn golden_plans_are_explained() {
 #[test]
 fn an_honest_plan_has_no_traps() {
     let plan = parse(&root().join("golden/native/explain/honest.toml")).unwrap();
-    assert!(!explain(&plan, &facts(), &machine()).contains("Watch out"));
+    assert!(!explain(&plan, &facts(), &machine(), &EngineTrait::unsaid).contains("Watch out"));
 }
 
 #[test]
 fn without_facts_nothing_is_claimed_about_devices() {
     let plan = parse(&root().join("golden/native/explain/honest.toml")).unwrap();
-    let text = explain(&plan, &[], &Machine::default());
+    let text = explain(&plan, &[], &Machine::default(), &EngineTrait::unsaid);
     assert!(!text.contains("drive writes") && !text.contains("Watch out"), "{text}");
     assert!(text.contains("Creates or overwrites"), "{text}");
 }

@@ -13,6 +13,7 @@ use iodyno_model::{
 use super::log_steps::LogSteps;
 use super::{Emit, Options, PhaseContext, Ranks, gather};
 use crate::clock::{self, NEVER, Tick};
+use crate::engines;
 use crate::failure::Failure;
 use crate::journal::Reader;
 use crate::open;
@@ -409,5 +410,13 @@ fn work(tally: &Tally) -> u64 {
 
 fn empty_record(job: &Job) -> JobRecord {
     let (name, engine) = (job.name.clone(), job.engine.clone());
-    JobRecord { name, engine, depth: job.depth.most, tally: Tally::default(), ..JobRecord::default() }
+    let engine_traits = engines::facts(&engine).map(|facts| facts.traits.to_vec());
+    JobRecord {
+        name,
+        engine,
+        engine_traits,
+        depth: job.depth.most,
+        tally: Tally::default(),
+        ..JobRecord::default()
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_values, setting, whole};
 use crate::clock::{self, NEVER, Tick};
@@ -40,6 +40,7 @@ impl Engine for Cpuio {
         uses_files: false,
         is_slow: true,
         check: Self::check,
+        traits: &[EngineTrait::KeepsProcessorBusy],
         ..EngineFacts::named("cpuio")
     };
 

@@ -5,7 +5,7 @@
 //! be with a real device. Without a delay an operation is complete at once, like `null`'s. It moves no byte and opens
 //! no file.
 
-use iodyno_model::{Diagnostic, Job, Verb};
+use iodyno_model::{Diagnostic, EngineTrait, Job, Verb};
 
 use super::{
     Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on,
@@ -47,6 +47,7 @@ impl Engine for Dummy {
         uses_files: false,
         opens_files: true,
         check: Self::check,
+        traits: &[EngineTrait::Pretends, EngineTrait::HasVirtualTime, EngineTrait::KeepsProcessorBusy],
         ..EngineFacts::named("dummy")
     };
 

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
 
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::{
     Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switch,
@@ -59,6 +59,7 @@ impl Engine for Exec {
         uses_files: false,
         is_slow: true,
         check: Self::check,
+        traits: &[EngineTrait::KeepsProcessorBusy],
         ..EngineFacts::named("exec")
     };
 

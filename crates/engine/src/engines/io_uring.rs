@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::priority;
 use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, check_values, switched_on};
@@ -139,6 +139,7 @@ impl Engine for Uring {
         ],
         available: Self::available,
         check: Self::check,
+        traits: &[EngineTrait::CountedByBlockLayer],
         ..EngineFacts::named("io_uring")
     };
 

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::priority::{self, Priorities};
 use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, switch, switched_on};
@@ -113,6 +113,7 @@ impl Engine for Libaio {
         ],
         available: Self::available,
         check: Self::check,
+        traits: &[EngineTrait::CountedByBlockLayer, EngineTrait::SubmitsBufferedInline],
         ..EngineFacts::named("libaio")
     };
 

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::os::fd::RawFd;
 use std::sync::OnceLock;
 
-use iodyno_model::{Diagnostic, Job, Verb};
+use iodyno_model::{Diagnostic, EngineTrait, Job, Verb};
 
 use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_values, setting};
 use crate::call;
@@ -77,6 +77,7 @@ impl Engine for Mmap {
         most_depth: 1,
         performs: true,
         check: Self::check,
+        traits: &[EngineTrait::OneAtATime],
         ..EngineFacts::named("mmap")
     };
 

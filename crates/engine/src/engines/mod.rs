@@ -327,3 +327,21 @@ pub fn only_verbs(job: &Job, engine: &str, verbs: &[Verb]) -> Vec<Diagnostic> {
 pub fn is_data(verb: Verb) -> bool {
     verb.moves_data()
 }
+
+#[cfg(test)]
+mod tests {
+    use iodyno_model::EngineTrait;
+
+    use super::*;
+
+    /// Records of before name an engine and say nothing of it: they are judged as if it had said what it says now.
+    #[test]
+    fn engines_are_what_records_of_before_take_them_for() {
+        for facts in all_facts() {
+            let unsaid = EngineTrait::unsaid(facts.name);
+            let same =
+                unsaid.iter().all(|one| facts.traits.contains(one)) && unsaid.len() == facts.traits.len();
+            assert!(same || unsaid.is_empty(), "{}: {:?}", facts.name, facts.traits);
+        }
+    }
+}

@@ -5,7 +5,7 @@
 //! datagram that the reader waits for, and each side takes its leave with a close message, over TCP too. `netsplice` is
 //! the same through splice, for streams only; a spliced buffer may be sent after it was filled anew.
 
-use iodyno_model::{Diagnostic, Job, TargetKind, Verb, VerbSet};
+use iodyno_model::{Diagnostic, EngineTrait, Job, TargetKind, Verb, VerbSet};
 use socket2::Socket;
 
 use super::{
@@ -63,6 +63,11 @@ impl<const SPLICE: bool> Engine for Network<SPLICE> {
         connects: true,
         is_slow: true,
         check: Self::check,
+        traits: if SPLICE {
+            &[EngineTrait::ExchangesFiles]
+        } else {
+            &[EngineTrait::KeepsProcessorBusy, EngineTrait::ExchangesFiles]
+        },
         ..EngineFacts::named(if SPLICE { "netsplice" } else { "net" })
     };
 

@@ -7,7 +7,7 @@ use super::{Engine, EngineFacts, Failure, Setup, Single};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{AT_POSITION, Files, Io, Slot};
-use iodyno_model::Verb;
+use iodyno_model::{EngineTrait, Verb};
 
 /// Calls that first ask whether they would wait.
 #[derive(Default)]
@@ -22,6 +22,7 @@ impl Engine for Nowait {
         about: "preadv2 with RWF_NOWAIT, then pread where that would wait; counts both",
         most_depth: 1,
         performs: true,
+        traits: &[EngineTrait::CountedByBlockLayer, EngineTrait::OneAtATime],
         ..EngineFacts::named("nowait")
     };
 

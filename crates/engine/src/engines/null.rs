@@ -3,6 +3,8 @@
 //! The yardstick of our own cost; it moves no byte and opens no file.
 
 use super::{Engine, EngineFacts, Failure, Setup};
+use iodyno_model::EngineTrait;
+
 use crate::clock::{self, Tick};
 use crate::io::{Files, Io, Slot};
 
@@ -18,6 +20,7 @@ impl Engine for Null {
         about: "completes every operation at once: the cost of the loop itself",
         submits: true,
         uses_files: false,
+        traits: &[EngineTrait::Pretends, EngineTrait::KeepsProcessorBusy],
         ..EngineFacts::named("null")
     };
 

@@ -4,7 +4,7 @@
 //! on FreeBSD and macOS the kernel does it. Reads, writes and syncs at an offset are asynchronous; everything else is
 //! carried out by `call` at once.
 
-use iodyno_model::{Verb, VerbSet};
+use iodyno_model::{EngineTrait, Verb, VerbSet};
 
 use super::{Engine, EngineFacts, Failure, Setup};
 use crate::call;
@@ -34,6 +34,7 @@ impl Engine for Posixaio {
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
         submits: true,
         most_depth: 1024,
+        traits: &[EngineTrait::CountedByBlockLayer],
         ..EngineFacts::named("posixaio")
     };
 

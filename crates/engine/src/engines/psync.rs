@@ -1,6 +1,8 @@
 //! `psync`: one system call for each operation, in the worker itself. `call`, and nothing else.
 
 use super::{Engine, EngineFacts, Failure, Setup, Single};
+use iodyno_model::EngineTrait;
+
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{Files, Io, Slot};
@@ -16,6 +18,7 @@ impl Engine for Psync {
         most_depth: 1,
         performs: true,
         takes_turns: true,
+        traits: &[EngineTrait::CountedByBlockLayer, EngineTrait::OneAtATime],
         ..EngineFacts::named("psync")
     };
 

@@ -6,7 +6,7 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::{Diagnostic, Job, Verb};
+use iodyno_model::{Diagnostic, EngineTrait, Job, Verb};
 
 use super::{
     Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on,
@@ -62,6 +62,11 @@ impl<const SECOND: bool> Engine for Vectored<SECOND> {
         most_depth: 1,
         takes_turns: true,
         check: Self::check,
+        traits: if SECOND {
+            &[EngineTrait::CountedByBlockLayer]
+        } else {
+            &[EngineTrait::CountedByBlockLayer, EngineTrait::OneAtATime]
+        },
         ..EngineFacts::named(if SECOND { "pvsync2" } else { "pvsync" })
     };
 

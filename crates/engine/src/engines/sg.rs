@@ -5,7 +5,7 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
+use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::{
     Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting,
@@ -91,6 +91,7 @@ impl Engine for Sg {
         writes_to_read: true,
         is_slow: true,
         check: Self::check,
+        traits: &[EngineTrait::PassesBlockLayer],
         ..EngineFacts::named("sg")
     };
 

@@ -6,7 +6,7 @@
 //! what is received is counted and not verified. It refuses to frame, to handshake and to take leave: what goes over
 //! the wire is the payload alone.
 
-use iodyno_model::{Diagnostic, Job, TargetKind, Verb, VerbSet};
+use iodyno_model::{Diagnostic, EngineTrait, Job, TargetKind, Verb, VerbSet};
 
 use super::{
     Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, check_values, only_verbs, setting,
@@ -130,6 +130,7 @@ impl Engine for Sockets {
         performs: true,
         uses_files: false,
         check: Self::check,
+        traits: &[EngineTrait::MovesFlows],
         ..EngineFacts::named("socket")
     };
 

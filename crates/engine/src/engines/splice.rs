@@ -5,7 +5,7 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::Verb;
+use iodyno_model::{EngineTrait, Verb};
 
 use super::{Engine, EngineFacts, Failure, Setup, Single};
 use crate::call;
@@ -27,6 +27,7 @@ impl Engine for Splice {
         about: "splice and vmsplice through a pipe, two calls for each operation",
         most_depth: 1,
         is_slow: true,
+        traits: &[EngineTrait::OneAtATime],
         ..EngineFacts::named("splice")
     };
 

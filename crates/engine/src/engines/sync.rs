@@ -5,7 +5,7 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::Verb;
+use iodyno_model::{EngineTrait, Verb};
 
 use super::{Engine, EngineFacts, Failure, Setup, Single};
 use crate::call;
@@ -24,6 +24,7 @@ impl Engine for Sync {
         about: "lseek, then read or write, two calls for each operation out of order",
         most_depth: 1,
         takes_turns: true,
+        traits: &[EngineTrait::CountedByBlockLayer, EngineTrait::OneAtATime],
         ..EngineFacts::named("sync")
     };
 

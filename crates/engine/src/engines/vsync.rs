@@ -6,7 +6,7 @@
 
 use std::os::fd::RawFd;
 
-use iodyno_model::Verb;
+use iodyno_model::{EngineTrait, Verb};
 
 use super::sync::Seeker;
 use super::{Engine, EngineFacts, Failure, Setup};
@@ -38,6 +38,7 @@ impl Engine for Vsync {
     const FACTS: EngineFacts = EngineFacts {
         about: "readv and writev, one call for each run of adjacent operations",
         most_depth: MOST_VECTORS,
+        traits: &[EngineTrait::CountedByBlockLayer],
         ..EngineFacts::named("vsync")
     };
 

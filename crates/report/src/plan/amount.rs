@@ -3,8 +3,8 @@
 //! Guesses no device's speed: what only a clock ends has a time and no bytes.
 
 use iodyno_model::{
-    Action, Extent, Job, Kind, Limit, Phase, Pick, Plan, Prepare, Size, Step, Target, TargetFacts,
-    TargetKind, Verb, Workload,
+    Action, EngineTrait, Extent, Job, Kind, Limit, Phase, Pick, Plan, Prepare, Size, Step, Target,
+    TargetFacts, TargetKind, Verb, Workload,
 };
 
 /// A plan with what is known of its targets.
@@ -13,12 +13,24 @@ pub(crate) struct Scene<'a> {
     pub(crate) plan: &'a Plan,
     /// Facts by target name; a target without facts is unknown.
     pub(crate) facts: &'a [TargetFacts],
+    /// What an engine of a name is known for.
+    pub(crate) traits: &'a dyn Fn(&str) -> &'static [EngineTrait],
 }
 
 impl<'a> Scene<'a> {
     /// The targets of a job.
     pub(crate) fn targets(&self, job: &'a Job) -> impl Iterator<Item = &'a Target> + use<'a, '_> {
         job.targets.iter().filter_map(|index| self.plan.targets.get(*index))
+    }
+
+    /// Whether a job's engine has a trait.
+    pub(crate) fn engine_is(&self, job: &Job, asked: EngineTrait) -> bool {
+        (self.traits)(&job.engine).contains(&asked)
+    }
+
+    /// Whether a job touches no storage.
+    pub(crate) fn pretends(&self, job: &Job) -> bool {
+        self.engine_is(job, EngineTrait::Pretends)
     }
 
     /// What is known of a target. A swept copy is named after its original.

@@ -3,7 +3,8 @@
 //! Works from the plan and from facts it is handed; opens nothing and promises nothing about speed.
 
 use iodyno_model::{
-    Direct, Job, Machine, Phase, Plan, Prepare, Target, TargetFacts, TargetKind, WorkerKind, Workload, sweep,
+    Direct, EngineTrait, Job, Machine, Phase, Plan, Prepare, Target, TargetFacts, TargetKind, WorkerKind,
+    Workload, sweep,
 };
 
 use super::amount::{self, Scene};
@@ -11,10 +12,15 @@ use super::exact::{bytes, many, number, time};
 use super::{line, pitfall};
 use iodyno_model::units;
 
-/// The plan in plain words; `facts` are what is known of its targets, by name.
-pub fn explain(plan: &Plan, facts: &[TargetFacts], machine: &Machine) -> String {
+/// The plan in plain words; `facts` are what is known of its targets, `traits` what is known of an engine, by name.
+pub fn explain(
+    plan: &Plan,
+    facts: &[TargetFacts],
+    machine: &Machine,
+    traits: &dyn Fn(&str) -> &'static [EngineTrait],
+) -> String {
     let expanded = sweep::expand(plan).unwrap_or_else(|_| plan.clone());
-    let scene = Scene { plan: &expanded, facts };
+    let scene = Scene { plan: &expanded, facts, traits };
     let mut out = String::new();
     section(&mut out, "What it does", deeds(plan, &expanded));
     section(&mut out, "How much", amounts(&scene));
@@ -256,11 +262,6 @@ pub(crate) fn cached(target: &Target) -> bool {
         TargetKind::File { .. } | TargetKind::FileSet { .. } | TargetKind::Device { .. }
     );
     stored && target.open.direct == Direct::No
-}
-
-/// Whether an engine touches no storage.
-pub(crate) fn pretends(job: &Job) -> bool {
-    matches!(job.engine.as_str(), "null" | "dummy" | "sim")
 }
 
 /// The name of the phase for messages.

@@ -4,13 +4,13 @@
 //! prove: a plan without traps gets no line.
 
 use iodyno_model::{
-    Content, Direct, FindingKind, Finish, Intent, Job, Kind, Machine, OpenSync, Payload, Phase, Prepare,
-    Refresh, Target, TargetKind, Workload,
+    Content, Direct, EngineTrait, FindingKind, Finish, Intent, Job, Kind, Machine, OpenSync, Payload, Phase,
+    Prepare, Refresh, Target, TargetKind, Workload,
 };
 
 use super::amount::{self, Scene};
 use super::exact::{bytes, many, time};
-use super::explain::{cached, name, pretends, where_};
+use super::explain::{cached, name, where_};
 use iodyno_model::units;
 
 /// A trap of one job.
@@ -85,7 +85,7 @@ fn memory(scene: &Scene<'_>, machine: &Machine, target: &Target) -> Option<u64> 
 }
 
 fn missing(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
-    let made = target.open.create || target.prepare != Prepare::AsItIs || pretends(job);
+    let made = target.open.create || target.prepare != Prepare::AsItIs || scene.pretends(job);
     let gone = scene.facts(target).is_some_and(|facts| facts.missing);
     let file = matches!(target.kind, TargetKind::File { .. });
     if made || !gone || !file {
@@ -100,7 +100,7 @@ fn missing(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option
 }
 
 fn cached_reads(scene: &Scene<'_>, machine: &Machine, job: &Job, target: &Target) -> Option<String> {
-    if !storage(scene) || pretends(job) || !cached(target) || amount::reads(job) == 0.0 {
+    if !storage(scene) || scene.pretends(job) || !cached(target) || amount::reads(job) == 0.0 {
         return None;
     }
     let (span, memory) = (scene.span(job, target)?, memory(scene, machine, target)?);
@@ -127,7 +127,7 @@ fn cached_writes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> 
         _ => amount::share(job, |verb| verb.kind() == Kind::Sync) > 0.0,
     };
     let safe = synced || every || target.open.sync != OpenSync::No;
-    if !storage(scene) || pretends(job) || !cached(target) || safe || amount::writes(job) == 0.0 {
+    if !storage(scene) || scene.pretends(job) || !cached(target) || safe || amount::writes(job) == 0.0 {
         return None;
     }
     let what =
@@ -144,7 +144,7 @@ fn holes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<S
         target.prepare,
         Prepare::Sparse | Prepare::Reserved | Prepare::ReservedBeyondEnd | Prepare::Empty | Prepare::Absent
     );
-    if !storage(scene) || pretends(job) || !empty || amount::reads(job) == 0.0 {
+    if !storage(scene) || scene.pretends(job) || !empty || amount::reads(job) == 0.0 {
         return None;
     }
     let what = format!("reads of {} find holes that no device has to read", name(target));
@@ -153,7 +153,7 @@ fn holes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<S
 
 fn misaligned(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
     let Workload::Pattern(pattern) = &job.workload else { return None };
-    if target.open.direct != Direct::Yes || pretends(job) {
+    if target.open.direct != Direct::Yes || scene.pretends(job) {
         return None;
     }
     let facts = scene.facts(target)?;
@@ -170,7 +170,7 @@ fn misaligned(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Opt
 }
 
 fn not_a_device(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
-    if !storage(scene) || pretends(job) {
+    if !storage(scene) || scene.pretends(job) {
         return None;
     }
     let facts = scene.facts(target)?;
@@ -196,7 +196,7 @@ fn not_a_device(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> O
 }
 
 fn easy_data(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
-    if !storage(scene) || pretends(job) || amount::writes(job) == 0.0 {
+    if !storage(scene) || scene.pretends(job) || amount::writes(job) == 0.0 {
         return None;
     }
     let Payload { content, refresh, .. } = &job.payload;
@@ -211,9 +211,8 @@ fn easy_data(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option
     trap(Some(FindingKind::ReducibleData), what, "payload = \"random\" in the job")
 }
 
-fn depth_ignored(_: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
-    let waits = matches!(job.engine.as_str(), "psync" | "pvsync" | "mmap" | "splice");
-    if !waits || job.depth.most <= 1 {
+fn depth_ignored(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+    if !scene.engine_is(job, EngineTrait::OneAtATime) || job.depth.most <= 1 {
         return None;
     }
     let what = format!(
@@ -246,7 +245,7 @@ fn few_operations(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> O
 const SHORTEST_NS: u64 = 1_000_000_000;
 
 fn too_short(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
-    let short = job.limit.time_ns.filter(|ns| *ns < SHORTEST_NS && !pretends(job))?;
+    let short = job.limit.time_ns.filter(|ns| *ns < SHORTEST_NS && !scene.pretends(job))?;
     if scene.plan.intent == Intent::Correctness {
         return None;
     }
@@ -301,7 +300,7 @@ fn no_room(scene: &Scene<'_>) -> Vec<(String, String)> {
             .phases
             .iter()
             .flat_map(|phase| &phase.jobs)
-            .any(|job| job.targets.contains(&index) && !pretends(job));
+            .any(|job| job.targets.contains(&index) && !scene.pretends(job));
         let facts = scene.facts(target)?;
         let there = facts.file_bytes.unwrap_or(0);
         let needed = scene.length(target)?.saturating_mul(scene.copies(index, target)).saturating_sub(there);

@@ -68,9 +68,47 @@ const SAFETY_HINT: &str = "say in a `// SAFETY:` comment right above why this ca
 const CLOCK_HINT: &str = "ask crates/engine/src/clock.rs, or take the time from the event";
 const PRINT_HINT: &str = "results and talk are written by the door: return the text, or send an event";
 
+/// Crates that know no engine by name.
+const ENGINELESS: &[&str] = &["truth", "report"];
+/// Engines whose names mean something else as well: JSON's nothing, and a kind of operations.
+const AMBIGUOUS: &[&str] = &["null", "sync"];
+const ENGINE_HINT: &str =
+    "ask for a trait: an engine says it in its FACTS, a job's record keeps it (model/src/engine_trait.rs)";
+
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let rules = [unsafe_code, clocks, printing, abstinence];
-    tree.sources.iter().flat_map(|source| rules.iter().flat_map(move |rule| rule(source))).collect()
+    let each = tree.sources.iter().flat_map(|source| rules.iter().flat_map(move |rule| rule(source)));
+    each.chain(named_engines(tree)).collect()
+}
+
+/// Engines that are named where none is to be known.
+fn named_engines(tree: &Tree) -> Vec<Violation> {
+    let engines = tree.sources.iter().filter(|source| source.path.starts_with("crates/engine/src/engines/"));
+    let names: Vec<&str> = engines.flat_map(|source| own_names(&source.text)).collect();
+    let is_engineless = |source: &&Source| source.package().is_some_and(|name| ENGINELESS.contains(&name));
+    let mut violations = Vec::new();
+    for source in tree.sources.iter().filter(|source| source.is_product()).filter(is_engineless) {
+        let comments = source.masked.comments.lines().chain(std::iter::repeat(""));
+        for (index, (line, comment)) in source.text.lines().zip(comments).enumerate() {
+            let is_named = |name: &&&str| {
+                let literal = format!("\"{name}\"");
+                line.contains(&literal) && !comment.contains(&literal)
+            };
+            let named = names.iter().find(is_named).filter(|_| !source.is_test_line(index + 1));
+            violations.extend(named.map(|name| {
+                Violation::new(&source.path, index + 1, format!("knows the engine `{name}`"), ENGINE_HINT)
+            }));
+        }
+    }
+    violations
+}
+
+/// The names that an engine's file gives to engines.
+fn own_names(text: &str) -> Vec<&str> {
+    let calls = text.split("EngineFacts::named(").skip(1);
+    let names =
+        calls.flat_map(|call| call.split(')').next().unwrap_or_default().split('"').skip(1).step_by(2));
+    names.filter(|name| !AMBIGUOUS.contains(name)).collect()
 }
 
 fn unsafe_code(source: &Source) -> Vec<Violation> {
@@ -186,6 +224,22 @@ mod tests {
         let long = "// SAFETY: a long story\n// 2\n// 3\n// 4\n// 5\n// 6\nlet x = unsafe { f() };";
         assert!(found(call, long).is_empty());
         assert!(found(call, "unsafe extern \"C\" { fn f(); }\nunsafe { f() } // SAFETY: here").is_empty());
+    }
+
+    #[test]
+    fn who_judges_and_reports_knows_no_engine() {
+        let engine = (
+            "crates/engine/src/engines/net.rs",
+            "//! x\n..EngineFacts::named(if S { \"netsplice\" } else { \"net\" })",
+        );
+        let lines = |text: &str| {
+            let tree = planted(&[engine, ("crates/truth/src/depth.rs", text)]);
+            check(&tree).iter().map(|violation| violation.line).collect::<Vec<_>>()
+        };
+        assert_eq!(lines("fn f() {}\nconst A: &[&str] = &[\"other\", \"netsplice\"];"), [2]);
+        assert_eq!(lines("if engine == \"net\" {}"), [1]);
+        assert!(lines("// \"net\"\nlet a = \"network\";").is_empty());
+        assert!(lines("#[cfg(test)]\nmod tests {\nlet a = \"net\";\n}").is_empty());
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use iodyno_model::{Diagnostic, Job, Kind};
+use iodyno_model::{Diagnostic, EngineTrait, Job, Kind};
 
 use self::settings::Settings;
 use super::{Engine, EngineFacts, Failure, Setup};
@@ -57,6 +57,7 @@ impl Engine for Sim {
         submits: true,
         uses_files: false,
         check: Self::check,
+        traits: &[EngineTrait::Pretends, EngineTrait::HasVirtualTime, EngineTrait::KeepsProcessorBusy],
         ..EngineFacts::named("sim")
     };
 

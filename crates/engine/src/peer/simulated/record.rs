@@ -6,6 +6,8 @@ use iodyno_model::{
     ConnectionActivity, Fatal, JobRecord, Machine, PhaseRecord, Record, Sighting, Tally, WorkerRecord,
 };
 
+use crate::engines;
+
 use super::flow::{Flow, What};
 use super::runs::Run;
 use super::sockets::Role;
@@ -121,6 +123,7 @@ fn job(flow: &Flow, start_ns: u64, now_ns: u64) -> JobRecord {
     JobRecord {
         name: flow.job.name.clone(),
         engine: flow.job.engine.clone(),
+        engine_traits: engines::facts(&flow.job.engine).map(|facts| facts.traits.to_vec()),
         depth: flow.job.depth.most,
         tally,
         workers: vec![worker],
