@@ -8,7 +8,7 @@ use iodyno_dialect::{Converse, Run, Translate};
 use iodyno_engine::peer::background;
 use iodyno_engine::peer::{self, Listener};
 use iodyno_model::conversation::RunNumber;
-use iodyno_model::{Diagnostic, Event, Finding, Origin, Record, Severity};
+use iodyno_model::{Diagnostic, Event, Finding, FindingKind, Origin, Record, Severity};
 use iodyno_report::median_pass::OnePass;
 use iodyno_truth::demand;
 
@@ -49,7 +49,12 @@ pub fn answer(talk: Converse, policy: &OutputPolicy) -> u8 {
 }
 
 /// Findings about what one end of a flow did to it: its buffer, its processor, its bursts, its window.
-const OF_THIS_END: std::ops::RangeInclusive<u8> = 27..=30;
+const OF_THIS_END: [FindingKind; 4] = [
+    FindingKind::SmallReceiveBuffer,
+    FindingKind::ProcessorBound,
+    FindingKind::BurstLoss,
+    FindingKind::SmallWindow,
+];
 
 /// Where everything goes that is printed and told.
 struct ConversationRun {
@@ -113,8 +118,9 @@ impl ConversationRun {
 
     /// Of a client's run a server tells what held its own end back: nobody else can see it.
     fn tell_of_this_end(&mut self, record: &Record) {
-        let doubtful =
-            |finding: &Finding| OF_THIS_END.contains(&finding.code) && finding.severity >= Severity::Doubtful;
+        let is_of_this_end =
+            |finding: &Finding| finding.kind().is_some_and(|kind| OF_THIS_END.contains(&kind));
+        let doubtful = |finding: &Finding| is_of_this_end(finding) && finding.severity >= Severity::Doubtful;
         let findings = record.findings.iter().filter(|finding| self.finds && doubtful(finding)).cloned();
         let findings: Vec<_> = findings.filter_map(self.translate).collect();
         if !findings.is_empty() {
