@@ -28,7 +28,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let [before, rest @ ..] = arguments else {
         return Err("same: name the program before the change, and perhaps the one after it".into());
     };
-    let after = rest.first().map_or_else(|| root.join("target/release/iodyno"), PathBuf::from);
+    let after = rest.first().map_or_else(|| root.join("target/debug/iodyno"), PathBuf::from);
     let programs = [absolute(Path::new(before))?, absolute(&after)?];
     let files = files()?;
     let (mut same, mut different) = (0, 0);
@@ -102,31 +102,57 @@ fn said(program: &Path, files: &[(String, String)], line: &CommandLine) -> Resul
     Ok(format!("{}\n-- errors --\n{}\n-- {} --\n", text(&output.stdout), text(&output.stderr), output.status))
 }
 
-/// The text with every number as `#`, and with blanks and rules folded, as their lengths follow the numbers.
+/// The text with every number as `#`, and with blanks and rules folded, as their lengths follow the numbers. Which unit a
+/// number is printed in follows it as well, so its scale goes: kB becomes B, and KiB becomes iB.
 fn masked(text: &str) -> String {
     let mut masked = String::new();
-    for letter in text.chars() {
-        let letter = if letter.is_ascii_digit() { '#' } else { letter };
-        let is_folded = matches!(letter, '#' | ' ' | '-' | '─' | '=');
-        let is_part = matches!(letter, '.' | ',') && masked.ends_with('#');
-        if is_part || (is_folded && masked.ends_with(letter)) {
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let length = number(rest);
+        if length > 0 {
+            rest = &rest[length..];
+            masked.push('#');
+            let blank = usize::from(rest.starts_with(' '));
+            let word = rest[blank..].split(|next: char| !next.is_alphabetic()).next().unwrap_or_default();
+            if let Some(unit) = unscaled(word) {
+                masked.push_str(unit);
+                rest = &rest[blank + word.len()..];
+            }
             continue;
         }
-        masked.push(letter);
+        rest = &rest[letter.len_utf8()..];
+        let is_folded = matches!(letter, ' ' | '-' | '─' | '=') && masked.ends_with(letter);
+        if !is_folded {
+            masked.push(letter);
+        }
     }
-    // Which rows a table of latencies has, and in which unit, is measured as well.
-    let masked = masked.replace("= #", "=#").replace("(nsec)", "(usec)").replace("(msec)", "(usec)");
-    let masked = masked.replace(" µs", " ms").replace(" ns", " ms").replace(" kB/s", " MB/s");
-    let masked =
-        masked.replace(" GB/s", " MB/s").replace("[ #", "[#").replace("#k,", "#").replace("#, ", "# ");
+    // A number's blanks go with its width. A heading of fio's names the unit of its row.
+    let masked = masked.replace("= #", "=#").replace("[ #", "[#");
+    let masked = masked.replace("(nsec)", "(usec)").replace("(msec)", "(usec)");
+    // Which rows a table of latencies has is measured as well, and so are the findings of so short a run. They end a stream.
     let lines = masked.lines().filter(|line| !line.trim_start().starts_with("lat (usec) :"));
-    // And so are the findings of so short a run.
-    let is_finding = |line: &&str| {
-        ["note [", "doubtful [", "invalid [", "# doubtful", "doubtful:"]
-            .iter()
-            .any(|word| line.contains(word))
+    lines.take_while(|line| *line != "findings").collect::<Vec<_>>().join("\n").trim_end().to_string()
+}
+
+/// How many bytes of a text are the number that it begins with: digits, with points and commas between them.
+fn number(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let is_part = |at: &usize| is_digit(*at) || (*at > 0 && is_digit(at + 1) && b".,".contains(&bytes[*at]));
+    (0..bytes.len()).take_while(is_part).count()
+}
+
+/// A unit without its scale.
+fn unscaled(word: &str) -> Option<&'static str> {
+    let unit = match word {
+        "k" | "M" | "G" => "",
+        "B" | "kB" | "KB" | "MB" | "GB" | "TB" => "B",
+        "KiB" | "MiB" | "GiB" | "TiB" => "iB",
+        "ns" | "µs" | "us" | "ms" | "s" => "s",
+        "nsec" | "usec" | "msec" => "sec",
+        _ => return None,
     };
-    lines.take_while(|line| !is_finding(line)).collect::<Vec<_>>().join("\n")
+    Some(unit)
 }
 
 /// The first lines that differ.
@@ -182,7 +208,13 @@ mod tests {
 
     #[test]
     fn numbers_and_the_widths_that_follow_them_are_masked() {
-        assert_eq!(masked("a 12.5 GB/s   --- 7"), masked("a 9 GB/s - 12,000"));
-        assert_ne!(masked("a 12 GB/s"), masked("a 12 IOPS"));
+        assert_eq!(masked("a 12.5 GB/s   --- 7"), masked("a 9 MB/s - 12,000"));
+        assert_eq!(masked("IOPS=32.0k, BW=125MiB/s (128KiB/1msec)"), "IOPS=#, BW=#iB/s (#iB/#sec)");
+        assert_eq!(masked("x=[ 1096],\n\nfindings\n  1 note: this\n"), "x=[#],");
+        for (one, other) in
+            [("a 12 GB/s", "a 12 IOPS"), ("1 MB", "1 MiB"), ("9 ms", "9 MB"), ("5.00th", "5 ")]
+        {
+            assert_ne!(masked(one), masked(other));
+        }
     }
 }
