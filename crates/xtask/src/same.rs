@@ -28,7 +28,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let [before, rest @ ..] = arguments else {
         return Err("same: name the program before the change, and perhaps the one after it".into());
     };
-    let after = rest.first().map_or_else(|| root.join("target/debug/iodyno"), PathBuf::from);
+    let after = rest.first().map_or_else(|| root.join("target/release/iodyno"), PathBuf::from);
     let programs = [absolute(Path::new(before))?, absolute(&after)?];
     let files = files()?;
     let (mut same, mut different) = (0, 0);
