@@ -1,12 +1,18 @@
 //! The option table: every option of a real tool exactly once, with what we do about it.
 //!
 //! Help, documentation, completion, near-miss suggestions and the honest error for what is not supported all come from
-//! the same entries, so they cannot disagree. Knows no tool's syntax: how an option is spelled on a command line or in
-//! a file is its dialect's business, and so is what its value means.
+//! the same entries, so they cannot disagree; so does parsing: [`Arguments`] splits a command line by a table, and a
+//! [`Setter`] says what an option sets. What a value means is its dialect's business.
+
+mod arguments;
+mod setter;
 
 use std::fmt::Write as _;
 
 use iodyno_model::{Diagnostic, Origin};
+
+pub use arguments::{Arguments, Given, Misfit, Place, Syntax, Token};
+pub use setter::{OutOfBounds, Set, Setter, entries, setter};
 
 /// All options of one tool.
 #[derive(Clone, Copy, Debug)]

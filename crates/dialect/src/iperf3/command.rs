@@ -5,9 +5,10 @@
 use iodyno_model::Origin;
 
 use super::amount;
-use super::options::{SERVER_ONLY, TABLE, is_client_only};
-use super::strftime;
-use crate::option::{Entry, Status};
+use super::options::{SERVER_ONLY, SETTERS, TABLE, is_client_only};
+use crate::option::{Arguments, Given, OutOfBounds, Status, Syntax, Token, setter};
+
+const SYNTAX: Syntax = Syntax { is_abbreviated: true, ..Syntax::GETOPT };
 
 /// Why a command line leads to no test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,14 +121,15 @@ pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
         skew_s: 10,
         ..Command::default()
     };
-    let mut rest = arguments.iter().map(String::as_str);
-    while let Some(argument) = rest.next() {
-        if let Some(word) = argument.strip_prefix("--").filter(|word| !word.is_empty()) {
-            long(word, &mut rest, &mut wanted)?;
-        } else if let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-            short(letters, &mut rest, &mut wanted)?;
-        } else if argument != "--" {
-            return Err(parameter(format!("unexpected argument `{argument}`: options begin with a dash")));
+    for token in Arguments::new(&TABLE, SYNTAX, arguments) {
+        match token.map_err(|misfit| Stop::Option(misfit.getopt(&TABLE)))? {
+            Token::Option(given) => set(given, &mut wanted)?,
+            Token::Separator => {}
+            Token::Operand(argument) => {
+                return Err(parameter(format!(
+                    "unexpected argument `{argument}`: options begin with a dash"
+                )));
+            }
         }
     }
     consistent(wanted)
@@ -137,73 +139,8 @@ fn parameter(text: impl Into<String>) -> Stop {
     Stop::Parameter(text.into())
 }
 
-type Rest<'a, 'b> = &'b mut dyn Iterator<Item = &'a str>;
-
-fn long<'a>(word: &'a str, rest: Rest<'a, '_>, wanted: &mut Command) -> Result<(), Stop> {
-    let (name, attached) = match word.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (word, None),
-    };
-    let entry = named(name)?;
-    let optional = entry.value.starts_with('[');
-    let value = match (takes(entry), attached) {
-        (false, Some(_)) => return Err(Stop::Option(format!("option '--{name}' doesn't allow an argument"))),
-        (false, None) => "",
-        (true, Some(value)) => value,
-        (true, None) if optional => "",
-        (true, None) => {
-            rest.next().ok_or_else(|| Stop::Option(format!("option '--{name}' requires an argument")))?
-        }
-    };
-    set(entry, value, wanted)
-}
-
-/// The option of that name, or the only one that begins so.
-fn named(name: &str) -> Result<&'static Entry, Stop> {
-    let is_word = |known: &str| known.chars().count() > 1;
-    if let Some(entry) = TABLE.find(name).filter(|_| is_word(name)) {
-        return Ok(entry);
-    }
-    let begins = |entry: &&Entry| {
-        entry.name.starts_with(name)
-            || entry.aliases.iter().any(|alias| is_word(alias) && alias.starts_with(name))
-    };
-    let found: Vec<&'static Entry> = TABLE.entries.iter().filter(begins).collect();
-    match found.as_slice() {
-        [entry] => Ok(entry),
-        [] => {
-            let near =
-                TABLE.suggest(name).map(|near| format!(" (did you mean '--{near}'?)")).unwrap_or_default();
-            Err(Stop::Option(format!("unrecognized option '--{name}'{near}")))
-        }
-        several => {
-            let names: Vec<String> = several.iter().map(|entry| format!("'--{}'", entry.name)).collect();
-            Err(Stop::Option(format!("option '--{name}' is ambiguous; possibilities: {}", names.join(" "))))
-        }
-    }
-}
-
-fn short<'a>(letters: &'a str, rest: Rest<'a, '_>, wanted: &mut Command) -> Result<(), Stop> {
-    for (at, letter) in letters.char_indices() {
-        let name = &letters[at..at + letter.len_utf8()];
-        let entry = TABLE.find(name).ok_or_else(|| Stop::Option(format!("invalid option -- '{letter}'")))?;
-        let behind = &letters[at + letter.len_utf8()..];
-        if !takes(entry) || entry.value.starts_with('[') {
-            set(entry, "", wanted)?;
-            continue;
-        }
-        let missing = || Stop::Option(format!("option requires an argument -- '{letter}'"));
-        let value = if behind.is_empty() { rest.next().ok_or_else(missing)? } else { behind };
-        return set(entry, value, wanted);
-    }
-    Ok(())
-}
-
-fn takes(entry: &Entry) -> bool {
-    !entry.value.is_empty()
-}
-
-fn set(entry: &'static Entry, value: &str, wanted: &mut Command) -> Result<(), Stop> {
+fn set(given: Given<'_>, wanted: &mut Command) -> Result<(), Stop> {
+    let entry = given.entry;
     if let Status::Refused(..) = entry.status {
         let refused = TABLE.check(entry.name, &Origin::Default).err();
         let (what, hint) = refused.map(|refused| (refused.message, refused.hint)).unwrap_or_default();
@@ -211,185 +148,82 @@ fn set(entry: &'static Entry, value: &str, wanted: &mut Command) -> Result<(), S
         return Err(parameter(format!("{what}{hint}")));
     }
     wanted.given.push(entry.name);
-    if switched(entry.name, wanted)?
-        || shared(entry.name, value, wanted)?
-        || serving(entry.name, value, wanted)?
-    {
-        return Ok(());
-    }
-    measured(entry.name, value, wanted)
+    let value = given.value.unwrap_or_default();
+    let out_of_bounds = |range: OutOfBounds| beyond(value, range.least, range.most, range.what);
+    setter(SETTERS, entry).map_or(Ok(()), |setter| setter.apply(wanted, value, out_of_bounds))
 }
 
-fn switched(name: &str, wanted: &mut Command) -> Result<bool, Stop> {
-    let test = &mut wanted.test;
-    match name {
-        "help" => return Err(Stop::Help),
-        "version" => return Err(Stop::Version),
-        "server" => wanted.server = true,
-        "verbose" => wanted.verbose = true,
-        "json" => wanted.json = true,
-        "json-stream" => (wanted.json, wanted.json_stream) = (true, true),
-        "json-stream-full-output" => wanted.json_full = true,
-        "forceflush" | "no-fq-socket-pacing" => {}
-        "mptcp" => (wanted.mptcp, test.mptcp) = (true, true),
-        "daemon" => wanted.daemon = true,
-        "one-off" => wanted.one_off = true,
-        "use-pkcs1-padding" => wanted.pkcs1 = true,
-        "udp" => test.udp = true,
-        "sctp" => test.sctp = true,
-        "reverse" => test.reverse = true,
-        "bidir" => test.bidir = true,
-        "no-delay" => test.nodelay = true,
-        "version4" => wanted.family = Some(4),
-        "version6" => wanted.family = Some(6),
-        "zerocopy" => test.zerocopy = true,
-        "skip-rx-copy" => test.skip_rx_copy = true,
-        "get-server-output" => test.get_server_output = true,
-        "udp-counters-64bit" => test.counters_64bit = true,
-        "gsro" => test.gsro = true,
-        "repeating-payload" => test.repeating_payload = true,
-        "dont-fragment" => test.dont_fragment = true,
-        _ => return Ok(false),
-    }
-    Ok(true)
+/// A letter of `-f`.
+pub(super) fn unit_of(value: &str) -> Result<char, Stop> {
+    let letter = value.chars().next().filter(|letter| "kmgtKMGT".contains(*letter));
+    letter.ok_or_else(|| parameter("bad format specifier (valid formats are in the set [kmgtKMGT])"))
 }
 
-fn shared(name: &str, value: &str, wanted: &mut Command) -> Result<bool, Stop> {
-    let text = || Some(value.to_string());
-    match name {
-        "port" => wanted.port = number(value, 1, 65_535, "port")? as u16,
-        "format" => {
-            let letter = value.chars().next().filter(|letter| "kmgtKMGT".contains(*letter));
-            wanted.format = letter
-                .ok_or_else(|| parameter("bad format specifier (valid formats are in the set [kmgtKMGT])"))?;
-        }
-        "interval" => {
-            let seconds = value.parse().ok().filter(|s: &f64| *s == 0.0 || (0.1..=60.0).contains(s));
-            wanted.interval_s =
-                seconds.ok_or_else(|| parameter("invalid report interval (min = 0.1, max = 60 seconds)"))?;
-        }
-        "pidfile" => wanted.pid_file = text(),
-        "file" => wanted.file = text(),
-        "affinity" => {
-            let (ours, theirs) = value.split_once(',').map_or((value, None), |(a, b)| (a, Some(b)));
-            let bad = |_| parameter("bad -A affinity specifier: expected N or N,M");
-            let theirs = theirs.map(str::parse).transpose().map_err(bad)?;
-            wanted.affinity = Some((ours.parse().map_err(bad)?, theirs));
-        }
-        "bind" => {
-            let (address, device) = behind_percent(value);
-            wanted.bind = Some(address);
-            wanted.device = device.or(wanted.device.take());
-        }
-        "bind-dev" => wanted.device = text(),
-        "logfile" => wanted.log_file = text(),
-        "timestamps" => {
-            wanted.timestamps = Some(if value.is_empty() { strftime::DEFAULT } else { value }.into())
-        }
-        "rcv-timeout" => wanted.receive_timeout_ms = number(value, 100, 86_400_000, "receive timeout in ms")?,
-        "snd-timeout" => wanted.send_timeout_ms = number(value, 0, 86_400_000, "send timeout in ms")?,
-        "cntl-ka" => wanted.keepalive = Some(if value.is_empty() { "on" } else { value }.into()),
-        "debug" => wanted.debug = true,
-        _ => return Ok(false),
-    }
-    Ok(true)
+pub(super) fn interval(value: &str) -> Result<f64, Stop> {
+    let seconds = value.parse().ok().filter(|s: &f64| *s == 0.0 || (0.1..=60.0).contains(s));
+    seconds.ok_or_else(|| parameter("invalid report interval (min = 0.1, max = 60 seconds)"))
 }
 
-fn serving(name: &str, value: &str, wanted: &mut Command) -> Result<bool, Stop> {
-    let text = || Some(value.to_string());
-    match name {
-        "server-bitrate-limit" => {
-            let (rate, seconds) = value.split_once('/').unwrap_or((value, "5"));
-            let rate = amount::rate(rate)
-                .ok_or_else(|| parameter("server bitrate limit: expected a rate such as 100M"))?;
-            wanted.rate_limit =
-                Some((rate, number(seconds, 1, 3600, "averaging time in seconds")?)).filter(|_| rate > 0);
-        }
-        "idle-timeout" => wanted.idle_timeout_s = Some(number(value, 1, 86_400, "idle timeout in seconds")?),
-        "server-max-duration" => wanted.most_time_s = Some(number(value, 1, 86_400, "duration in seconds")?),
-        "rsa-private-key-path" => wanted.private_key = text(),
-        "authorized-users-path" => wanted.users = text(),
-        "time-skew-threshold" => wanted.skew_s = number(value, 1, 86_400, "time skew in seconds")?,
-        "client" => {
-            let (host, device) = behind_percent(value);
-            wanted.host = Some(host);
-            wanted.device = device.or(wanted.device.take());
-        }
-        "connect-timeout" => {
-            wanted.connect_timeout_ms = number(value, 0, 86_400_000, "connect timeout in ms")?
-        }
-        "cport" => wanted.near_port = number(value, 1, 65_535, "client port")? as u16,
-        "username" => wanted.user = text(),
-        "rsa-public-key-path" => wanted.public_key = text(),
-        "title" => wanted.title = text(),
-        _ => return Ok(false),
-    }
-    Ok(true)
+pub(super) fn affinity(value: &str) -> Result<(u32, Option<u32>), Stop> {
+    let (ours, theirs) = value.split_once(',').map_or((value, None), |(a, b)| (a, Some(b)));
+    let bad = |_| parameter("bad -A affinity specifier: expected N or N,M");
+    let theirs = theirs.map(str::parse).transpose().map_err(bad)?;
+    Ok((ours.parse().map_err(bad)?, theirs))
 }
 
-fn measured(name: &str, value: &str, wanted: &mut Command) -> Result<(), Stop> {
-    let test = &mut wanted.test;
-    let size = |what: &str| {
-        amount::size(value).ok_or_else(|| parameter(format!("`{value}`: expected {what} such as 64K or 10M")))
-    };
-    match name {
-        "bitrate" => {
-            let (rate, burst) =
-                value.split_once('/').map_or((value, None), |(rate, burst)| (rate, Some(burst)));
-            let bad = || parameter(format!("`{value}`: expected a rate such as 100M"));
-            test.rate = amount::rate(rate).ok_or_else(bad)?;
-            test.burst = burst.map_or(Ok(0), |burst| number(burst, 1, 1000, "burst"))? as u32;
-            wanted.rate_given = true;
-        }
-        "pacing-timer" => test.pacing_timer = size("a number of µs")?,
-        "fq-rate" => {
-            test.fq_rate =
-                amount::rate(value).ok_or_else(|| parameter("fq-rate: expected a rate such as 100M"))?;
-        }
-        "time" => test.time_s = number(value, 0, 86_400, "test duration in seconds")?,
-        "bytes" => test.bytes = size("a number of bytes")?,
-        "blockcount" => test.blocks = size("a number of blocks")?,
-        "length" => test.block_bytes = size("a block size")?,
-        "parallel" => {
-            let too_large = "number of parallel streams too large (maximum = 128)";
-            test.parallel = value
-                .parse()
-                .ok()
-                .filter(|count| (1..=128).contains(count))
-                .ok_or_else(|| parameter(too_large))?;
-        }
-        "window" => {
-            let too_large = "socket buffer size too large (maximum = 536870912 bytes)";
-            test.window = amount::size(value)
-                .filter(|bytes| *bytes <= 512 << 20)
-                .ok_or_else(|| parameter(too_large))?;
-        }
-        "congestion" => test.congestion = value.into(),
-        "set-mss" => test.mss = number(value, 1, 32_767, "TCP MSS")? as u32,
-        "tos" => {
-            test.tos = based(value)
-                .filter(|tos| *tos <= 255)
-                .ok_or_else(|| parameter("bad TOS value (must be between 0 and 255 inclusive)"))?
-        }
-        "dscp" => {
-            test.tos = dscp(value)
-                .ok_or_else(|| parameter("bad DSCP value (0 to 63, or a name such as ef, af11, cs1)"))?
-        }
-        "flowlabel" => {
-            let bad = "bad flow label (must be between 1 and 1048575 inclusive)";
-            test.flow_label =
-                based(value).filter(|label| (1..=0xf_ffff).contains(label)).ok_or_else(|| parameter(bad))?;
-        }
-        "omit" => test.omit_s = number(value, 0, 600, "omit time in seconds")?,
-        "extra-data" => test.extra_data = Some(value.into()),
-        other => return Err(parameter(format!("`{other}` is not known"))),
-    }
-    Ok(())
+/// Bits per second and over how many seconds; none: no limit.
+pub(super) fn limit(value: &str) -> Result<Option<(u64, u64)>, Stop> {
+    let (limit, seconds) = value.split_once('/').unwrap_or((value, "5"));
+    let limit = rate(limit, "server bitrate limit")?;
+    Ok(Some((limit, number(seconds, 1, 3600, "averaging time in seconds")?)).filter(|_| limit > 0))
+}
+
+pub(super) fn rate_and_burst(value: &str) -> Result<(u64, u32), Stop> {
+    let (rate, burst) = value.split_once('/').map_or((value, None), |(rate, burst)| (rate, Some(burst)));
+    let bad = || parameter(format!("`{value}`: expected a rate such as 100M"));
+    let rate = amount::rate(rate).ok_or_else(bad)?;
+    Ok((rate, burst.map_or(Ok(0), |burst| number(burst, 1, 1000, "burst"))? as u32))
+}
+
+pub(super) fn rate(value: &str, option: &str) -> Result<u64, Stop> {
+    amount::rate(value).ok_or_else(|| parameter(format!("{option}: expected a rate such as 100M")))
+}
+
+pub(super) fn size(value: &str, what: &str) -> Result<u64, Stop> {
+    amount::size(value).ok_or_else(|| parameter(format!("`{value}`: expected {what} such as 64K or 10M")))
+}
+
+pub(super) fn parallel(value: &str) -> Result<u32, Stop> {
+    let streams = value.parse().ok().filter(|count| (1..=128).contains(count));
+    streams.ok_or_else(|| parameter("number of parallel streams too large (maximum = 128)"))
+}
+
+pub(super) fn window(value: &str) -> Result<u64, Stop> {
+    let bytes = amount::size(value).filter(|bytes| *bytes <= 512 << 20);
+    bytes.ok_or_else(|| parameter("socket buffer size too large (maximum = 536870912 bytes)"))
+}
+
+pub(super) fn tos(value: &str) -> Result<u32, Stop> {
+    let tos = based(value).filter(|tos| *tos <= 255);
+    tos.ok_or_else(|| parameter("bad TOS value (must be between 0 and 255 inclusive)"))
+}
+
+pub(super) fn class(value: &str) -> Result<u32, Stop> {
+    dscp(value).ok_or_else(|| parameter("bad DSCP value (0 to 63, or a name such as ef, af11, cs1)"))
+}
+
+pub(super) fn flow_label(value: &str) -> Result<u32, Stop> {
+    let label = based(value).filter(|label| (1..=0xf_ffff).contains(label));
+    label.ok_or_else(|| parameter("bad flow label (must be between 1 and 1048575 inclusive)"))
+}
+
+fn beyond(value: &str, least: u64, most: u64, what: &str) -> Stop {
+    parameter(format!("`{value}`: expected a {what} between {least} and {most}"))
 }
 
 fn number(value: &str, least: u64, most: u64, what: &str) -> Result<u64, Stop> {
-    let bad = || parameter(format!("`{value}`: expected a {what} between {least} and {most}"));
-    value.parse().ok().filter(|number| (least..=most).contains(number)).ok_or_else(bad)
+    let number = value.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| beyond(value, least, most, what))
 }
 
 /// Decimal, `0x` hexadecimal or `0` octal.
@@ -418,7 +252,7 @@ fn dscp(value: &str) -> Option<u32> {
     Some(code << 2)
 }
 
-fn behind_percent(value: &str) -> (String, Option<String>) {
+pub(super) fn behind_percent(value: &str) -> (String, Option<String>) {
     match value.split_once('%') {
         // A link-local address keeps its zone: the name service needs it.
         Some((host, device)) if !host.to_ascii_lowercase().starts_with("fe80") => {
