@@ -2,13 +2,17 @@
 //!
 //! It knows no address and no socket: what cannot be is found out when it is tried.
 
+use std::ops::RangeInclusive;
+
 use iodyno_model::{Diagnostic, Origin};
 
-use crate::option::{Entry, Status};
+use crate::option::{Arguments, Given, Misfit, Status, Syntax, Token, setter};
 
 use super::header::Amount;
 use super::number;
-use super::options::TABLE;
+use super::options::{SETTERS, TABLE};
+
+const SYNTAX: Syntax = Syntax { switches_take: true, ..Syntax::GETOPT };
 
 /// How fast each stream sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -165,153 +169,67 @@ pub enum Stop {
 /// # Errors
 /// What keeps it from being followed, or what is to be printed instead.
 pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
-    let mut reading = Reading { wanted: Command::default(), wrong: Vec::new(), server: false, stop: None };
-    let mut words = arguments.iter().map(String::as_str);
-    while let Some(argument) = words.next() {
-        reading.argument(argument, &mut words);
+    let mut parsing =
+        Parsing { command: Command::default(), wrong: Vec::new(), is_server: false, stop: None };
+    for token in Arguments::new(&TABLE, SYNTAX, arguments) {
+        parsing.token(token);
     }
-    reading.finish()
+    parsing.finish()
 }
 
-struct Reading {
-    wanted: Command,
+/// A command line that is being read.
+#[derive(Debug)]
+pub struct Parsing {
+    /// What it says so far.
+    pub command: Command,
+    /// What is wrong so far.
     wrong: Vec<Diagnostic>,
-    server: bool,
-    stop: Option<Stop>,
+    /// `-s`.
+    pub is_server: bool,
+    /// What is to be printed instead.
+    pub stop: Option<Stop>,
 }
 
-impl Reading {
-    fn argument<'a>(&mut self, argument: &'a str, words: &mut impl Iterator<Item = &'a str>) {
-        if let Some(long) = argument.strip_prefix("--") {
-            let (name, value) =
-                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            let Some(entry) = self.known(name, argument) else { return };
-            let value = match (entry.value.is_empty(), value) {
-                (true, _) => "",
-                (false, Some(value)) => value,
-                (false, None) => words.next().unwrap_or(""),
-            };
-            return self.take(entry, value, argument);
-        }
-        let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-            let what = Diagnostic::error(&Origin::argument(argument), "expected an option");
-            return self.wrong.push(what.hint("the server is named by -c HOST"));
+impl Parsing {
+    fn token(&mut self, token: Result<Token<'_>, Misfit<'_>>) {
+        let done = match token {
+            Ok(Token::Option(given)) => self.option(given),
+            Err(Misfit::Unfinished { argument, entry, .. }) => {
+                self.option(Given { entry, argument, value: None, is_apart: false })
+            }
+            Err(Misfit::Unknown { argument, name }) => {
+                TABLE.check(name, &Origin::argument(argument)).map(|_| ())
+            }
+            Ok(Token::Separator) => TABLE.check("", &Origin::argument("--")).map(|_| ()),
+            Ok(Token::Operand(argument)) => {
+                let what = Diagnostic::error(&Origin::argument(argument), "expected an option");
+                Err(what.hint("the server is named by -c HOST"))
+            }
+            Err(Misfit::Ambiguous { .. } | Misfit::Superfluous { .. }) => Ok(()),
         };
-        let mut rest = letters;
-        while let Some(letter) = rest.chars().next() {
-            rest = &rest[letter.len_utf8()..];
-            let Some(entry) = self.known(letter.encode_utf8(&mut [0; 4]), argument) else { return };
-            if entry.value.is_empty() {
-                self.take(entry, "", argument);
-                continue;
-            }
-            let value = if rest.is_empty() { words.next().unwrap_or("") } else { rest };
-            return self.take(entry, value, argument);
-        }
+        self.wrong.extend(done.err());
     }
 
-    fn known(&mut self, name: &str, argument: &str) -> Option<&'static Entry> {
-        match TABLE.check(name, &Origin::argument(argument)) {
-            Ok(entry) => Some(entry),
-            Err(wrong) => {
-                self.wrong.push(wrong);
-                None
-            }
-        }
-    }
-
-    fn take(&mut self, entry: &'static Entry, value: &str, argument: &str) {
+    fn option(&mut self, given: Given<'_>) -> Result<(), Diagnostic> {
+        let (entry, origin) = (given.entry, Origin::argument(given.argument));
+        TABLE.check(entry.name, &origin)?;
+        let value = given.value.unwrap_or_default();
         if matches!(entry.status, Status::Ignored(_)) {
-            return;
+            return Ok(());
         }
         if !entry.value.is_empty() && value.is_empty() {
             let what = format!("`{}` wants {}: {}", entry.name, entry.value, entry.help);
-            return self.wrong.push(Diagnostic::error(&Origin::argument(argument), what));
+            return Err(Diagnostic::error(&origin, what));
         }
-        let taken =
-            if entry.value.is_empty() { self.switch(entry.name) } else { self.valued(entry.name, value) };
-        if taken.is_none() {
-            let what = format!("`{value}`: expected {}: {}", entry.value, entry.help);
-            self.wrong.push(Diagnostic::error(&Origin::argument(argument), what));
-        }
+        let set = setter(SETTERS, entry).map_or(Ok(()), |setter| setter.apply(self, value, |_| ()));
+        set.map_err(|()| {
+            Diagnostic::error(&origin, format!("`{value}`: expected {}: {}", entry.value, entry.help))
+        })
     }
 
-    fn switch(&mut self, name: &str) -> Option<()> {
-        let wanted = &mut self.wanted;
-        match name {
-            "e" => wanted.enhanced = true,
-            "m" => {}
-            "sum-only" => wanted.sum_only = true,
-            "u" => wanted.udp = true,
-            "C" => wanted.compatible = true,
-            "N" => {
-                wanted.nodelay = true;
-                wanted.socket_options.push(("nodelay".into(), "on".into()));
-            }
-            "s" => self.server = true,
-            "1" => wanted.single = true,
-            "D" => wanted.daemon = true,
-            "V" => wanted.ipv6 = true,
-            "d" => wanted.dual = true,
-            "r" => wanted.trade = true,
-            "R" => wanted.reverse = true,
-            "no-udp-fin" => wanted.no_final = true,
-            "h" => self.stop = Some(Stop::Help),
-            "v" => self.stop = Some(Stop::Version),
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn valued(&mut self, name: &str, value: &str) -> Option<()> {
-        let wanted = &mut self.wanted;
-        let bytes = |value| number::amount(value).map(|bytes| bytes as u64);
-        let seconds = |value: &str| {
-            let seconds: f64 = value.parse().ok()?;
-            (0.0..1e9).contains(&seconds).then_some((seconds * 1e9).round() as u64)
-        };
-        match name {
-            "b" => {
-                let writes = value.strip_suffix("pps").or_else(|| value.strip_suffix("PPS"));
-                wanted.rate = Some(match writes {
-                    Some(writes) => Rate::Writes(number::amount(writes.trim())?),
-                    None => Rate::Bits(number::amount(value)?),
-                });
-            }
-            "f" => {
-                let one = value.chars().next().filter(|_| value.chars().count() == 1)?;
-                wanted.format = Some(one).filter(|one| "bkmgtaBKMGTA".contains(*one))?;
-            }
-            "i" => wanted.interval_ns = Some(seconds(value)?).filter(|ns| *ns == 0 || *ns >= 5_000_000)?,
-            "l" => wanted.block_bytes = Some(bytes(value)?).filter(|bytes| (1..=1 << 30).contains(bytes)),
-            "o" => wanted.output = Some(value.into()),
-            "p" => wanted.port = value.parse().ok().filter(|port| *port > 0)?,
-            "w" => wanted.window_bytes = Some(bytes(value)?),
-            "B" => wanted.bind = Some(value.into()),
-            "M" => wanted.mss = Some(bytes(value)?).filter(|mss| (1..=65_535).contains(mss)),
-            "S" => wanted.tos = tos(value)?,
-            "Z" => wanted.socket_options.push(("congestion".into(), value.into())),
-            "t" => wanted.amount = Some(Amount::Time(seconds(value)?)),
-            "n" => wanted.amount = Some(Amount::Bytes(bytes(value)?)),
-            "c" => wanted.host = Some(value.into()),
-            "connect-retries" => wanted.retries = value.parse().ok()?,
-            "fq-rate" => {
-                let rate = number::amount(value)? / 8.0;
-                wanted.socket_options.push(("pacing_bps".into(), format!("{rate:.0}")));
-            }
-            "F" => wanted.file = Some(value.into()),
-            "L" => wanted.listen_port = Some(value.parse().ok()?),
-            "P" => wanted.streams = value.parse().ok().filter(|streams| (1..=128).contains(streams))?,
-            "T" => wanted.socket_options.push(("ttl".into(), value.parse::<u8>().ok()?.to_string())),
-            "x" => {
-                let known = value.chars().all(|letter| "CDMSVcdmsv".contains(letter));
-                wanted.excluded = Some(value.to_ascii_uppercase()).filter(|_| known)?;
-            }
-            "y" => wanted.csv = matches!(value, "C" | "c").then_some(true)?,
-            _ => return None,
-        }
-        (name != "l" || wanted.block_bytes.is_some()).then_some(())?;
-        (name != "M" || wanted.mss.is_some()).then_some(())
+    /// An option of the sockets.
+    pub fn socket_option(&mut self, name: &str, value: &str) {
+        self.command.socket_options.push((name.into(), value.into()));
     }
 
     fn finish(mut self) -> Result<Command, Stop> {
@@ -319,21 +237,21 @@ impl Reading {
             return Err(stop);
         }
         self.both();
-        let wanted = &mut self.wanted;
+        let wanted = &mut self.command;
         for (name, value) in [("mss", wanted.mss), ("tos", Some(wanted.tos.into()).filter(|tos| *tos > 0))] {
             wanted.socket_options.extend(value.map(|value| (name.to_string(), value.to_string())));
         }
-        if self.wrong.is_empty() { Ok(self.wanted) } else { Err(Stop::Wrong(self.wrong)) }
+        if self.wrong.is_empty() { Ok(self.command) } else { Err(Stop::Wrong(self.wrong)) }
     }
 
     /// What does not go together.
     fn both(&mut self) {
-        let wanted = &self.wanted;
+        let wanted = &self.command;
         let good = self.wrong.is_empty();
         let mut say = |words: &str, what: &str, hint: &str| {
             self.wrong.push(Diagnostic::error(&Origin::argument(words), what).hint(hint));
         };
-        match (self.server, &wanted.host) {
+        match (self.is_server, &wanted.host) {
             (true, Some(_)) => say("-c", "both a server and a client", "give -s or -c"),
             (false, None) if good => {
                 return self.wrong.push(
@@ -366,13 +284,55 @@ impl Reading {
         if matches!(wanted.amount, Some(Amount::Bytes(0))) {
             say("-n", "nothing to send", "give a number of bytes");
         }
-        if !self.server && wanted.daemon {
+        if !self.is_server && wanted.daemon {
             say("-D", "only a server goes on in the background", "start the client with nohup and &");
         }
         if wanted.compatible && wanted.reverse {
             say("-C", "old servers cannot send on the client's connection", "leave -C or -R out");
         }
     }
+}
+
+pub(super) fn bytes(value: &str, bounds: RangeInclusive<u64>) -> Result<u64, ()> {
+    number::amount(value).map(|bytes| bytes as u64).filter(|bytes| bounds.contains(bytes)).ok_or(())
+}
+
+pub(super) fn seconds(value: &str) -> Result<u64, ()> {
+    let seconds = value.parse().ok().filter(|seconds: &f64| (0.0..1e9).contains(seconds));
+    seconds.map(|seconds| (seconds * 1e9).round() as u64).ok_or(())
+}
+
+/// 0, or at least 5 ms.
+pub(super) fn interval(value: &str) -> Result<u64, ()> {
+    seconds(value).and_then(|ns| if ns == 0 || ns >= 5_000_000 { Ok(ns) } else { Err(()) })
+}
+
+pub(super) fn rate(value: &str) -> Result<Rate, ()> {
+    let writes = value.strip_suffix("pps").or_else(|| value.strip_suffix("PPS"));
+    let rate = match writes {
+        Some(writes) => number::amount(writes.trim()).map(Rate::Writes),
+        None => number::amount(value).map(Rate::Bits),
+    };
+    rate.ok_or(())
+}
+
+/// A rate in bit/s, as the sockets take it.
+pub(super) fn bytes_per_second(value: &str) -> Result<String, ()> {
+    number::amount(value).map(|bits| format!("{:.0}", bits / 8.0)).ok_or(())
+}
+
+pub(super) fn unit(value: &str) -> Result<char, ()> {
+    let letter = value.chars().next().filter(|letter| "bkmgtaBKMGTA".contains(*letter));
+    letter.filter(|_| value.chars().count() == 1).ok_or(())
+}
+
+pub(super) fn excluded(value: &str) -> Result<String, ()> {
+    let is_known = value.chars().all(|letter| "CDMSVcdmsv".contains(letter));
+    if is_known { Ok(value.to_ascii_uppercase()) } else { Err(()) }
+}
+
+pub(super) fn is_csv(value: &str) -> Result<(), ()> {
+    if matches!(value, "C" | "c") { Ok(()) } else { Err(()) }
 }
 
 /// A type of service by its number or name (RFC 2474, 2597, 3246; RFC 1349 for the oldest).
