@@ -27,6 +27,7 @@ pub mod net;
 pub mod netperf;
 pub mod option;
 pub mod posix;
+pub mod quantity;
 pub mod run_options;
 mod status;
 mod strerror;

@@ -5,6 +5,7 @@
 //! [`Setter`] says what an option sets. What a value means is its dialect's business.
 
 mod arguments;
+mod given;
 mod setter;
 
 use std::fmt::Write as _;
@@ -12,6 +13,7 @@ use std::fmt::Write as _;
 use iodyno_model::{Diagnostic, Origin};
 
 pub use arguments::{Arguments, Given, Misfit, Place, Syntax, Token};
+pub use given::{GivenOptions, ValueRules};
 pub use setter::{OutOfBounds, Set, Setter, entries, setter};
 
 /// All options of one tool.

@@ -3,6 +3,8 @@
 //! `/` and `-` are letters of names and paths, and signs of arithmetic behind a number or a variable. Refuses nothing
 //! but a quotation without an end; every other oddity is a sign that the parser stumbles over, with its line.
 
+use crate::quantity::BINARY;
+
 /// What a word is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
@@ -194,16 +196,7 @@ fn name_length(text: &str) -> usize {
 
 /// A number with an optional size letter.
 pub fn number(word: &str) -> Option<f64> {
-    let (digits, unit) = match word.char_indices().last()? {
-        (at, letter) if letter.is_ascii_alphabetic() => {
-            let power = "kmgt".find(letter.to_ascii_lowercase())?;
-            (&word[..at], 1024f64.powi(power as i32 + 1))
-        }
-        _ => (word, 1.0),
-    };
-    let plain = digits.chars().all(|digit| digit.is_ascii_digit() || digit == '.');
-    let number: f64 = digits.parse().ok().filter(|_| plain && digits.starts_with(char::is_numeric))?;
-    Some(number * unit)
+    BINARY.plain_fraction(word).filter(|_| word.starts_with(char::is_numeric))
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@
 
 use iodyno_model::{Diagnostic, Origin};
 
-use super::options::{self, is_flag};
+use super::options::{self, TABLE};
 use super::settings::{self, Settings};
-use crate::option::Entry;
+use crate::option::{Arguments, Given, Syntax, Token};
 
 /// What a command line asks for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Command {
     /// What all tests begin with.
     pub defaults: Settings,
@@ -20,91 +20,40 @@ pub struct Command {
     pub help: bool,
 }
 
+const SYNTAX: Syntax = Syntax { long: Some(options::long), letter: options::letter, ..Syntax::COUNTED };
+
 /// Reads a command line.
 ///
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse(arguments: &[String]) -> Result<Command, Vec<Diagnostic>> {
-    let mut reader = Reader { rest: arguments.iter(), command: Command::default(), wrong: Vec::new() };
-    while let Some(argument) = reader.rest.next() {
-        reader.argument(argument);
+    let mut command = Command { defaults: settings::none(), script: None, help: false };
+    let mut wrong = Vec::new();
+    for token in Arguments::new(&TABLE, SYNTAX, arguments) {
+        match token {
+            Ok(Token::Option(given)) => command.set(given, &mut wrong),
+            Ok(Token::Separator) => wrong.push(operand("--")),
+            Ok(Token::Operand(argument)) => wrong.push(operand(argument)),
+            Err(misfit) => wrong.push(misfit.or_unknown(options::unknown)),
+        }
     }
-    if reader.wrong.is_empty() { Ok(reader.command) } else { Err(reader.wrong) }
+    if wrong.is_empty() { Ok(command) } else { Err(wrong) }
 }
 
-struct Reader<'a> {
-    rest: std::slice::Iter<'a, String>,
-    command: Command,
-    wrong: Vec<Diagnostic>,
+fn operand(argument: &str) -> Diagnostic {
+    Diagnostic::error(&Origin::argument(argument), format!("`{argument}`: no option"))
+        .hint("the file is named by -o, a script by -f")
 }
 
-impl Reader<'_> {
-    fn argument(&mut self, argument: &str) {
-        match (argument.strip_prefix("--"), argument.strip_prefix('-')) {
-            (Some(name), _) if !name.is_empty() => self.long(argument, name),
-            (None, Some(letters)) if !letters.is_empty() => self.letters(argument, letters),
-            _ => {
-                let wrong =
-                    Diagnostic::error(&Origin::argument(argument), format!("`{argument}`: no option"));
-                self.wrong.push(wrong.hint("the file is named by -o, a script by -f"));
-            }
-        }
-    }
-
-    fn long(&mut self, argument: &str, name: &str) {
-        let (name, value) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
-        match options::long(name) {
-            Some(entry) if is_flag(entry) && value.is_none() => self.raise(entry, argument),
-            Some(entry) => self.value(entry, argument, value),
-            None => self.wrong.push(options::unknown(name, &Origin::argument(argument))),
-        }
-    }
-
-    /// Letters of flags, the last of which may be one that has a value.
-    fn letters(&mut self, argument: &str, letters: &str) {
-        let mut rest = letters;
-        while let Some(letter) = rest.chars().next() {
-            rest = &rest[letter.len_utf8()..];
-            let Some(entry) = options::letter(letter) else {
-                self.wrong.push(options::unknown(&format!("-{letter}"), &Origin::argument(argument)));
-                return;
-            };
-            match (is_flag(entry), rest.strip_prefix('=')) {
-                (true, None) => self.raise(entry, argument),
-                (_, Some(value)) => return self.value(entry, argument, Some(value)),
-                (false, None) => {
-                    return self.value(entry, argument, Some(rest).filter(|rest| !rest.is_empty()));
-                }
-            }
-        }
-    }
-
-    fn raise(&mut self, entry: &'static Entry, argument: &str) {
-        if entry.name == "help" {
-            self.command.help = true;
-            return;
-        }
-        let done = self.command.defaults.raise(entry, &Origin::argument(argument));
-        self.wrong.extend(done.err());
-    }
-
-    fn value(&mut self, entry: &'static Entry, argument: &str, value: Option<&str>) {
-        let Some(value) = value.or_else(|| self.rest.next().map(String::as_str)) else {
-            let wrong =
-                Diagnostic::error(&Origin::argument(argument), format!("{}: no value follows", entry.name));
-            self.wrong.push(wrong.hint(entry.help));
-            return;
-        };
-        let origin = match argument.contains(value) && !value.is_empty() {
-            true => Origin::argument(argument),
-            false => Origin::argument(&format!("{argument} {value}")),
-        };
-        match entry.name {
-            "scriptFile" => self.command.script = Some((value.into(), origin)),
-            "directives" => {
-                settings::directives(value, &origin, &mut self.command.defaults, &mut self.wrong);
-            }
-            _ => self.wrong.extend(self.command.defaults.set(entry, value, &origin).err()),
+impl Command {
+    fn set(&mut self, given: Given<'_>, wrong: &mut Vec<Diagnostic>) {
+        let (entry, origin) = (given.entry, given.origin());
+        match (entry.name, given.value) {
+            ("help", None) => self.help = true,
+            (_, None) => wrong.extend(self.defaults.raise(entry, &origin).err()),
+            ("scriptFile", Some(path)) => self.script = Some((path.into(), origin)),
+            ("directives", Some(line)) => settings::directives(line, &origin, &mut self.defaults, wrong),
+            (_, Some(value)) => wrong.extend(self.defaults.set(entry, value, &origin).err()),
         }
     }
 }

@@ -45,13 +45,14 @@ pub fn parse(path: &str, text: &str, defaults: &Settings) -> Result<Vec<Settings
 
 #[cfg(test)]
 mod tests {
+    use super::super::settings::none;
     use super::*;
 
     const SCRIPT: &str = "Two tests.\n blockSize=1g\n\n IOR START\n\tapi=POSIX # a back end\n  testFile = a, blockSize=4m\n\
                           run\n  #nothing\n filePerProc=1\n RUN\nRun\n  ior stop\nblockSize=x\n";
 
     fn blocks(script: &str) -> Vec<(i64, i64)> {
-        let tests = parse("s", script, &Settings::default()).unwrap();
+        let tests = parse("s", script, &none()).unwrap();
         tests.iter().map(|test| (test.number("blockSize"), test.number("filePerProc"))).collect()
     }
 
@@ -69,10 +70,9 @@ mod tests {
 
     #[test]
     fn what_is_wrong_has_its_line() {
-        let wrong =
-            parse("s.ior", "ior start\nblockSize=1m\n blokSize=2\nrun\ncollective\n", &Settings::default());
+        let wrong = parse("s.ior", "ior start\nblockSize=1m\n blokSize=2\nrun\ncollective\n", &none());
         let told: Vec<_> = wrong.unwrap_err().iter().map(|wrong| wrong.origin.to_string()).collect();
         assert_eq!(told, ["s.ior:3", "s.ior:5"]);
-        assert!(parse("s", "blockSize=1m\nrun\n", &Settings::default()).is_err());
+        assert!(parse("s", "blockSize=1m\nrun\n", &none()).is_err());
     }
 }

@@ -2,29 +2,37 @@
 //!
 //! IOR reads `1.5m` as 1 and `4q` as 4; here both are errors that say what was expected.
 
+use crate::quantity::Suffixes;
+
 /// A whole number: decimal digits, perhaps a sign, then k, m, g, t or p (powers of 1024) in either case.
 ///
 /// # Errors
 /// What was expected, as a lower-case fragment.
 pub fn whole(text: &str) -> Result<i64, String> {
-    let expected = || format!("`{text}`: expected a whole number such as 8, 4k, 2m or 1g");
-    let text = text.trim();
-    let digits = text.trim_start_matches(['+', '-']);
-    let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
-    let number: i64 = digits[..end].parse().map_err(|_| expected())?;
-    let power = match digits[end..].to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
-        "" if digits[end..].len() < 2 => 0,
-        "k" => 1,
-        "m" => 2,
-        "g" => 3,
-        "t" => 4,
-        "p" => 5,
-        _ => return Err(expected()),
-    };
-    let factor = 1024i64.pow(power);
-    let number = number.checked_mul(factor).ok_or_else(|| format!("`{text}`: too large"))?;
-    Ok(if text.starts_with('-') { -number } else { number })
+    BYTES.whole(text, "8, 4k, 2m or 1g")
 }
+
+const BYTES: Suffixes = Suffixes {
+    any_case: true,
+    units: &[
+        ("b", 1),
+        ("k", 1 << 10),
+        ("kb", 1 << 10),
+        ("kib", 1 << 10),
+        ("m", 1 << 20),
+        ("mb", 1 << 20),
+        ("mib", 1 << 20),
+        ("g", 1 << 30),
+        ("gb", 1 << 30),
+        ("gib", 1 << 30),
+        ("t", 1 << 40),
+        ("tb", 1 << 40),
+        ("tib", 1 << 40),
+        ("p", 1 << 50),
+        ("pb", 1 << 50),
+        ("pib", 1 << 50),
+    ],
+};
 
 /// A flag: a counter that may be given a number; words for yes and no are taken too.
 ///

@@ -197,7 +197,7 @@ impl Parsing {
             Err(Misfit::Unfinished { argument, entry, .. }) => {
                 self.option(Given { entry, argument, value: None, is_apart: false })
             }
-            Err(Misfit::Unknown { argument, name }) => {
+            Err(Misfit::Unknown { argument, name, .. }) => {
                 TABLE.check(name, &Origin::argument(argument)).map(|_| ())
             }
             Ok(Token::Separator) => TABLE.check("", &Origin::argument("--")).map(|_| ()),

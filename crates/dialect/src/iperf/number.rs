@@ -2,59 +2,24 @@
 //!
 //! Layout learned from the output of 2.1.8. It refuses to guess: a suffix that is none is an error.
 
+use crate::quantity::{BY_CASE, four_places, unit};
+
 /// A number with a suffix: lower case counts by 1000, upper case by 1024. None: it is none, or is negative.
 pub fn amount(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let (digits, factor) = match text.chars().last()? {
-        'k' => (&text[..text.len() - 1], 1e3),
-        'm' => (&text[..text.len() - 1], 1e6),
-        'g' => (&text[..text.len() - 1], 1e9),
-        't' => (&text[..text.len() - 1], 1e12),
-        'K' => (&text[..text.len() - 1], 1024.0),
-        'M' => (&text[..text.len() - 1], 1024.0 * 1024.0),
-        'G' => (&text[..text.len() - 1], 1024.0 * 1024.0 * 1024.0),
-        'T' => (&text[..text.len() - 1], 1024.0_f64.powi(4)),
-        _ => (text, 1.0),
-    };
-    let plain = digits.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
-    let number: f64 = digits.parse().ok().filter(|_| plain)?;
-    let whole = number * factor;
-    (whole.is_finite() && whole < 9e18).then_some(whole)
+    BY_CASE.plain_fraction(text.trim()).filter(|amount| *amount < 9e18)
 }
 
 /// An amount as reports write it: three digits, a unit, and `Bytes` or `bits` behind it. `format` is `-f`: `b`, `k`, `m`,
 /// `g`, `t` count bits by 1000, upper case counts bytes by 1024; `a` and `A` pick the unit that fits.
 pub fn told(bytes: f64, format: char) -> String {
-    let bits = format.is_ascii_lowercase();
-    let (base, number) = if bits { (1000.0, bytes * 8.0) } else { (1024.0, bytes) };
-    let fitting = || {
-        let mut power = 0;
-        let mut left: f64 = number;
-        while left >= base && power < 4 {
-            left /= base;
-            power += 1;
-        }
-        power
-    };
-    let power = match format.to_ascii_lowercase() {
-        'b' => 0,
-        'k' => 1,
-        'm' => 2,
-        'g' => 3,
-        't' => 4,
-        _ => fitting(),
-    };
-    let unit = ["", "K", "M", "G", "T"][power as usize];
-    format!("{} {unit}{}", digits(number / base.powi(power)), if bits { "bits" } else { "Bytes" })
+    unit(bytes, format, digits)
 }
 
 /// Three digits in four places; fewer than one thousandth are zeros.
 fn digits(number: f64) -> String {
     match number {
         _ if number < 0.9995 => format!("{number:4.3}").replace("0.000", "0.00"),
-        _ if number < 9.995 => format!("{number:4.2}"),
-        _ if number < 99.95 => format!("{number:4.1}"),
-        _ => format!("{number:4.0}"),
+        _ => four_places(number),
     }
 }
 

@@ -3,29 +3,16 @@
 //! Rates count in thousands and sizes in 1024s, both ways. It refuses what the original's `strtod` passes over: letters
 //! behind the number that mean nothing.
 
+use crate::quantity::{BINARY, DECIMAL, four_places, unit};
+
 /// A size: `128K`, `1.5G`, in 1024s.
 pub fn size(text: &str) -> Option<u64> {
-    scaled(text, 1024.0)
+    BINARY.fraction(text).filter(|size| *size < 9.2e18).map(|size| size as u64)
 }
 
 /// A rate: `100M`, `1.5G`, in thousands.
 pub fn rate(text: &str) -> Option<u64> {
-    scaled(text, 1000.0)
-}
-
-fn scaled(text: &str, base: f64) -> Option<u64> {
-    let letter = text.chars().last()?;
-    let power = match letter.to_ascii_lowercase() {
-        'k' => 1,
-        'm' => 2,
-        'g' => 3,
-        't' => 4,
-        _ => 0,
-    };
-    let digits = if power > 0 { &text[..text.len() - 1] } else { text };
-    let number: f64 = digits.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)?;
-    let amount = number * base.powi(power);
-    (amount < 9.2e18).then_some(amount as u64)
+    DECIMAL.fraction(text).filter(|rate| *rate < 9.2e18).map(|rate| rate as u64)
 }
 
 /// How rates are written (`-f`): a letter of `kmgt` for bits, of `KMGT` for bytes, `a` for what fits.
@@ -33,48 +20,12 @@ pub type Format = char;
 
 /// Bytes with the unit that fits: `7.71 GBytes`.
 pub fn bytes(amount: f64) -> String {
-    unit(amount, 'A')
+    unit(amount, 'A', four_places)
 }
 
 /// Bytes per second, in the chosen unit: `33.1 Gbits`.
 pub fn written(bytes_per_second: f64, format: Format) -> String {
-    unit(bytes_per_second, format)
-}
-
-fn unit(bytes: f64, format: Format) -> String {
-    let is_bits = format.is_ascii_lowercase();
-    let (mut value, base) = if is_bits { (bytes * 8.0, 1000.0) } else { (bytes, 1024.0) };
-    let power = match format.to_ascii_lowercase() {
-        'k' => 1,
-        'm' => 2,
-        'g' => 3,
-        't' => 4,
-        _ => fitting(value, base),
-    };
-    value /= f64::powi(base, power as i32);
-    let name = ["", "K", "M", "G", "T"][power];
-    let what = if is_bits { "bits" } else { "Bytes" };
-    format!("{} {name}{what}", four(value))
-}
-
-fn fitting(mut value: f64, base: f64) -> usize {
-    let mut power = 0;
-    while value >= base && power < 4 {
-        value /= base;
-        power += 1;
-    }
-    power
-}
-
-/// Four places: `9.99`, `99.9`, ` 999`.
-fn four(value: f64) -> String {
-    if value < 9.995 {
-        format!("{value:4.2}")
-    } else if value < 99.95 {
-        format!("{value:4.1}")
-    } else {
-        format!("{value:4.0}")
-    }
+    unit(bytes_per_second, format, four_places)
 }
 
 /// A share in percent as C's `%.2g` writes it: `0`, `7.6`, `16`, `1e+02`.

@@ -43,7 +43,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         Ok(settings) => settings,
         Err(wrong) => return refuse(wrong),
     };
-    let notes = settings.without_effect();
+    let notes = settings.without_effect().collect();
     let layout = layout(loader);
     let (test, layout) = match (test::judge(settings, loader), layout) {
         (Ok(test), Ok(layout)) => (test, layout),

@@ -186,11 +186,6 @@ const ENTRIES: &[Entry] = &[
         .under(OTHERS),
 ];
 
-/// Whether an option has no value of its own.
-pub fn is_flag(entry: &Entry) -> bool {
-    matches!(entry.kind, Kind::Switch)
-}
-
 /// What is said of an option that is none.
 pub fn unknown(name: &str, origin: &Origin) -> Diagnostic {
     let plain = name.trim_start_matches('-');
@@ -221,7 +216,7 @@ pub fn help() -> String {
     {
         let entries = || {
             TABLE.entries.iter().filter(|entry| {
-                let heading = if is_flag(entry) { FLAGS } else { ARGUMENTS };
+                let heading = if entry.is_flag() { FLAGS } else { ARGUMENTS };
                 entry.category == category && heading == kind && entry.status == Status::Done
             })
         };

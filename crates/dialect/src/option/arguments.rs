@@ -2,6 +2,8 @@
 //!
 //! What differs between tools is data, [`Syntax`]. It words no message: each tool says in its own words what is wrong.
 
+use iodyno_model::{Diagnostic, Origin};
+
 use super::{Entry, Table};
 
 /// How a tool's command line is split into options, values and operands.
@@ -13,10 +15,12 @@ pub struct Syntax {
     pub letters_assign: bool,
     /// `--x=VALUE` is taken of an option without a value, too.
     pub switches_take: bool,
+    /// What begins with `-+` is one name.
+    pub plus_names: bool,
     /// The first operand ends the options, as POSIX has it.
     pub stops_at_operand: bool,
-    /// The option of a long name.
-    pub long: fn(&Table, &str) -> Option<&'static Entry>,
+    /// The option of a long name; none: there are letters only.
+    pub long: Option<fn(&Table, &str) -> Option<&'static Entry>>,
     /// The option of a letter.
     pub letter: fn(&Table, &str) -> Option<&'static Entry>,
     /// Where an option's value is looked for.
@@ -44,10 +48,19 @@ impl Syntax {
         is_abbreviated: false,
         letters_assign: false,
         switches_take: false,
+        plus_names: false,
         stops_at_operand: false,
-        long: Table::find,
+        long: Some(Table::find),
         letter: Table::find,
         place: Place::of,
+    };
+
+    /// That of IOR and mdtest: flags are counters that may be given a number.
+    pub const COUNTED: Syntax = Syntax {
+        letters_assign: true,
+        switches_take: true,
+        place: |entry| if entry.is_flag() { Place::Nowhere } else { Place::Anywhere },
+        ..Syntax::GETOPT
     };
 }
 
@@ -95,6 +108,8 @@ pub enum Misfit<'a> {
         argument: &'a str,
         /// The name without dashes.
         name: &'a str,
+        /// Whether it is a long name.
+        is_long: bool,
     },
     /// Several long names begin so.
     Ambiguous {
@@ -119,12 +134,48 @@ pub enum Misfit<'a> {
     },
 }
 
+impl Given<'_> {
+    /// Where it was given, with its value.
+    pub fn origin(&self) -> Origin {
+        match self.value.filter(|_| self.is_apart) {
+            Some(value) => Origin::argument(&format!("{} {value}", self.argument)),
+            None => Origin::argument(self.argument),
+        }
+    }
+}
+
 impl Misfit<'_> {
+    /// The name as it was typed, without dashes.
+    pub fn name(&self) -> &str {
+        let (Misfit::Unknown { name, .. }
+        | Misfit::Ambiguous { name, .. }
+        | Misfit::Unfinished { name, .. }
+        | Misfit::Superfluous { name }) = self;
+        name
+    }
+
+    /// That no value follows, or what `unknown` makes of a name that no option has: `-x`, `name`.
+    pub fn or_unknown(&self, unknown: fn(&str, &Origin) -> Diagnostic) -> Diagnostic {
+        match self {
+            Misfit::Unfinished { argument, entry, .. } => {
+                let origin = Origin::argument(argument);
+                Diagnostic::error(&origin, format!("{}: no value follows", entry.name)).hint(entry.help)
+            }
+            Misfit::Unknown { argument, name, is_long: false } => {
+                unknown(&format!("-{name}"), &Origin::argument(argument))
+            }
+            Misfit::Unknown { argument, name, .. } => unknown(name, &Origin::argument(argument)),
+            Misfit::Ambiguous { name, .. } | Misfit::Superfluous { name } => {
+                unknown(name, &Origin::argument(name))
+            }
+        }
+    }
+
     /// What glibc's `getopt_long` prints of it, behind the program's name.
     pub fn getopt(&self, table: &Table) -> String {
         let is_long = |argument: &str| argument.starts_with("--");
         match self {
-            Misfit::Unknown { argument, name } if is_long(argument) => {
+            Misfit::Unknown { name, is_long: true, .. } => {
                 let near = table.suggest(name).map(|near| format!(" (did you mean '--{near}'?)"));
                 format!("unrecognized option '--{name}'{}", near.unwrap_or_default())
             }
@@ -163,7 +214,8 @@ impl<'a> Arguments<'a> {
         self.rest
     }
 
-    fn shift(&mut self) -> Option<&'a str> {
+    /// Takes the next argument as it is.
+    pub fn shift(&mut self) -> Option<&'a str> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
         Some(first)
@@ -183,10 +235,10 @@ impl<'a> Arguments<'a> {
     }
 
     fn named(&self, argument: &'a str, name: &'a str) -> Result<&'static Entry, Misfit<'a>> {
-        let unknown = Misfit::Unknown { argument, name };
+        let unknown = Misfit::Unknown { argument, name, is_long: true };
         let is_word = |known: &str| known.chars().count() > 1;
         if !self.syntax.is_abbreviated {
-            return (self.syntax.long)(self.table, name).ok_or(unknown);
+            return self.syntax.long.and_then(|find| find(self.table, name)).ok_or(unknown);
         }
         if let Some(entry) = self.table.find(name).filter(|_| is_word(name)) {
             return Ok(entry);
@@ -205,9 +257,15 @@ impl<'a> Arguments<'a> {
 
     fn letter(&mut self) -> Result<Token<'a>, Misfit<'a>> {
         let (argument, letters) = self.letters;
-        let (name, behind) = letters.split_at(letters.chars().next().map_or(0, char::len_utf8));
+        let first = letters.chars().next().map_or(0, char::len_utf8);
+        let is_plus = self.syntax.plus_names && argument.starts_with("-+");
+        let (name, behind) = letters.split_at(if is_plus { letters.len() } else { first });
         self.letters.1 = "";
-        let entry = (self.syntax.letter)(self.table, name).ok_or(Misfit::Unknown { argument, name })?;
+        let entry = (self.syntax.letter)(self.table, name).ok_or(Misfit::Unknown {
+            argument,
+            name,
+            is_long: false,
+        })?;
         if let Some(value) = behind.strip_prefix('=').filter(|_| self.syntax.letters_assign) {
             return self.given(entry, argument, name, Some(value));
         }
@@ -257,7 +315,7 @@ impl<'a> Iterator for Arguments<'a> {
         Some(match argument {
             "--" => Ok(Token::Separator),
             _ if !is_option => Ok(Token::Operand(argument)),
-            _ if argument.starts_with("--") => self.long(argument),
+            _ if argument.starts_with("--") && self.syntax.long.is_some() => self.long(argument),
             _ => {
                 self.letters = (argument, &argument[1..]);
                 self.letter()
@@ -321,6 +379,10 @@ mod tests {
         assert_eq!(pieces(Syntax::GETOPT, "a -u -- -"), ["a", "udp=-", "--", "-"]);
         let posix = Syntax { stops_at_operand: true, ..Syntax::GETOPT };
         assert_eq!(pieces(posix, "-u a -u"), ["udp=-", "left a", "left -u"]);
+        let letters = Syntax { long: None, ..Syntax::GETOPT };
+        assert_eq!(pieces(letters, "-u --udp"), ["udp=-", "invalid option -- '-'"]);
+        let plus = Syntax { plus_names: true, ..letters };
+        assert_eq!(pieces(plus, "-+ub -u"), ["invalid option -- '+ub'", "udp=-"]);
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn place(test: &Test, access: Access) -> Place {
     let distance = test.count("taskPerNodeOffset").min(u64::from(u32::MAX - 1)) as u32;
     if test.flag("reorderTasks") {
         let distance = distance + further;
-        let told = test.settings.is_said("numTasksOnNode0") && test.on_first_node < test.tasks;
+        let told = test.settings.is_given("numTasksOnNode0") && test.on_first_node < test.tasks;
         return match (test.nodes, told) {
             (1, _) if distance.is_multiple_of(test.tasks.max(1)) => Place::Own,
             (1, _) => Place::ShiftRanks(distance % test.tasks.max(1)),

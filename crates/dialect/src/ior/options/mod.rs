@@ -7,7 +7,7 @@ mod back_ends;
 mod program;
 mod text;
 
-use crate::option::{Entry, Kind, Spelling, Table, nearest};
+use crate::option::{Entry, Spelling, Table, nearest};
 use iodyno_model::{Diagnostic, Origin};
 
 pub use text::{document, help};
@@ -53,18 +53,15 @@ const fn joined() -> [Entry; COUNT] {
 const COMMAND_LINE_ONLY: [&str; 3] = ["scriptFile", "directives", "help"];
 
 /// The option of a letter.
-pub fn letter(letter: char) -> Option<&'static Entry> {
-    let mut spelled = [0; 6];
-    spelled[0] = b'-';
-    let length = 1 + letter.encode_utf8(&mut spelled[1..]).len();
-    let spelled = std::str::from_utf8(&spelled[..length]).ok()?;
-    TABLE.entries.iter().find(|entry| entry.aliases.contains(&spelled))
+pub fn letter(table: &Table, letter: &str) -> Option<&'static Entry> {
+    let is_it = |alias: &&str| alias.strip_prefix('-') == Some(letter);
+    table.entries.iter().find(|entry| entry.aliases.iter().any(is_it))
 }
 
 /// The option of a long name, told without its dashes; a directive's name does as well.
-pub fn long(name: &str) -> Option<&'static Entry> {
+pub fn long(table: &Table, name: &str) -> Option<&'static Entry> {
     let is_long = |alias: &&str| alias.strip_prefix("--").is_some_and(|long| long.eq_ignore_ascii_case(name));
-    let found = TABLE.entries.iter().find(|entry| entry.aliases.iter().any(is_long));
+    let found = table.entries.iter().find(|entry| entry.aliases.iter().any(is_long));
     found.or_else(|| key(name))
 }
 
@@ -73,11 +70,6 @@ pub fn key(name: &str) -> Option<&'static Entry> {
     let is_key = |known: &&str| !known.starts_with('-') && known.eq_ignore_ascii_case(name);
     let found = TABLE.entries.iter().find(|entry| is_key(&entry.name) || entry.aliases.iter().any(is_key));
     found.filter(|entry| !COMMAND_LINE_ONLY.contains(&entry.name))
-}
-
-/// Whether an option takes no value of its own on the command line.
-pub fn is_flag(entry: &Entry) -> bool {
-    matches!(entry.kind, Kind::Flag | Kind::Switch)
 }
 
 /// That there is no such option, with what may have been meant.
@@ -123,7 +115,7 @@ mod tests {
     fn every_letter_and_key_of_the_facts_is_there_once() {
         assert_eq!(TABLE.defects(), Vec::<String>::new());
         for name in LETTERS.chars() {
-            assert!(letter(name).is_some(), "-{name}");
+            assert!(letter(&TABLE, name.encode_utf8(&mut [0; 4])).is_some(), "-{name}");
         }
         for name in KEYS.split_whitespace() {
             assert!(key(name).is_some(), "{name}");
@@ -136,9 +128,9 @@ mod tests {
             "dataPacketType",
             "mpiio.showHints",
         ] {
-            assert!(long(name).is_some(), "--{name}");
+            assert!(long(&TABLE, name).is_some(), "--{name}");
         }
-        assert!(key("scriptFile").is_none() && key("b").is_none() && letter('L').is_none());
+        assert!(key("scriptFile").is_none() && key("b").is_none() && letter(&TABLE, "L").is_none());
     }
 
     #[test]

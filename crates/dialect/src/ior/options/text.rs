@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
-use super::{ARGUMENTS, DIRECTIVES, FLAGS, OLDER, TABLE, is_flag};
+use super::{ARGUMENTS, DIRECTIVES, FLAGS, OLDER, TABLE};
 use crate::option::{Entry, Status};
 
 /// The text of `ior -h`: the shape of IOR's, our words.
 pub fn help() -> String {
     let mut text = String::from("Synopsis ior\n");
-    section(&mut text, "\nFlags\n", FLAGS, is_flag);
-    section(&mut text, "\nOptional arguments\n", ARGUMENTS, |entry| !is_flag(entry));
+    section(&mut text, "\nFlags\n", FLAGS, Entry::is_flag);
+    section(&mut text, "\nOptional arguments\n", ARGUMENTS, |entry| !entry.is_flag());
     section(&mut text, "\nDirectives: -O KEY=VALUE, or a line of a script\n", DIRECTIVES, |_| true);
     section(&mut text, "\nOlder keys and letters\n", OLDER, |_| true);
     for module in modules() {
         let _ = write!(text, "\n\n{module}\n");
-        section(&mut text, "\nFlags\n", module, is_flag);
-        section(&mut text, "\nOptional arguments\n", module, |entry| !is_flag(entry));
+        section(&mut text, "\nFlags\n", module, Entry::is_flag);
+        section(&mut text, "\nOptional arguments\n", module, |entry| !entry.is_flag());
     }
     text
 }
@@ -50,7 +50,7 @@ fn section(text: &mut String, title: &str, category: &str, wanted: fn(&Entry) ->
 fn written(entry: &Entry) -> String {
     let dashed: Vec<&str> = entry.aliases.iter().copied().filter(|alias| alias.starts_with('-')).collect();
     let value = if entry.default.is_empty() { entry.value } else { entry.default };
-    match (dashed.is_empty(), is_flag(entry)) {
+    match (dashed.is_empty(), entry.is_flag()) {
         (true, true) => format!("-O {}=1", entry.name),
         (true, false) => format!("-O {}={value}", entry.name),
         (false, true) => dashed.join(", "),

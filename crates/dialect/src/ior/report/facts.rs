@@ -53,7 +53,7 @@ pub fn options(test: &Test) -> Vec<Pair> {
     pairs.push(number("tasks", test.tasks));
     pairs.push(number("clients per node", test.on_first_node));
     for (name, shown) in [("memoryPerTask", "memoryPerTask"), ("memoryPerNode", "memoryPerNode")] {
-        if test.settings.is_said(name) {
+        if test.settings.is_given(name) {
             let share = if name == "memoryPerNode" { u64::from(test.on_first_node) } else { 1 };
             pairs.push(text(shown, readable(test.hog_bytes.saturating_mul(share))));
         }
@@ -110,10 +110,10 @@ pub fn parameters(test: &Test, platform: &str, quirks: bool) -> Vec<Pair> {
         text("options", if quirks { "(null)" } else { "" }),
         number("dryRun", i64::from(test.flag("dryRun"))),
         number("nodes", test.nodes),
-        number("memoryPerTask", if test.settings.is_said("memoryPerTask") { test.hog_bytes } else { 0 }),
+        number("memoryPerTask", if test.settings.is_given("memoryPerTask") { test.hog_bytes } else { 0 }),
         number(
             "memoryPerNode",
-            if test.settings.is_said("memoryPerNode") {
+            if test.settings.is_given("memoryPerNode") {
                 test.hog_bytes * u64::from(test.on_first_node)
             } else {
                 0
