@@ -4,7 +4,8 @@
 //! out. Nothing is looked up here but files of output selectors, which the loader reads.
 
 use crate::Loader;
-use crate::option::{Kind, Status, Table};
+use crate::option::{Arguments, Misfit, Place, Status, Syntax, Table, Token};
+use crate::quantity::BY_CASE;
 
 use super::options::{GLOBAL, SERVER, TEST};
 use super::selectors;
@@ -105,113 +106,62 @@ pub(super) enum Early {
 }
 
 /// One option as it was found, with its value where it has one.
-type Found = (&'static str, String);
+type Found<'a> = (&'static str, &'a str);
 
-/// The options of an argument list, by the rules of getopt.
-struct Letters {
-    table: &'static Table,
-    tool: &'static str,
-    of: Of,
-}
+const SYNTAX: Syntax = Syntax { stops_at_operand: true, long: None, ..Syntax::GETOPT };
 
-/// Whose options they are: some of one letter take a word here and none there.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Global,
-    Test,
-    Server,
-}
+/// Before `--`: a rate may follow `-c` and `-C`.
+const GLOBAL_SYNTAX: Syntax = Syntax {
+    place: |entry| match entry.name {
+        "c" | "C" => Place::Next(|word| word.starts_with(|first: char| first.is_ascii_digit())),
+        _ => Place::of(entry),
+    },
+    ..SYNTAX
+};
 
-impl Letters {
-    /// Every option with its value; what is no option ends them, as does `--`, and is left.
-    fn all<'b>(&self, arguments: &'b [String]) -> Result<(Vec<Found>, &'b [String]), Early> {
-        let mut found = Vec::new();
-        let mut rest = arguments;
-        while let Some((argument, behind)) = rest.split_first() {
-            let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-                break;
-            };
-            rest = behind;
-            if letters == "-" {
-                break;
-            }
-            self.argument(letters, &mut rest, &mut found)?;
-        }
-        Ok((found, rest))
-    }
-
-    fn argument(&self, letters: &str, rest: &mut &[String], found: &mut Vec<Found>) -> Result<(), Early> {
-        let mut letters = letters;
-        while let Some(letter) = letters.chars().next() {
-            let name = &letters[..letter.len_utf8()];
-            letters = &letters[letter.len_utf8()..];
-            let entry = self.table.find(name).ok_or_else(|| self.unknown(name))?;
-            if let Status::Refused(why, hint) = entry.status {
-                return Err(self.refuse(format!("-{name} is not supported: {why}"), hint));
-            }
-            let taken = match (entry.kind, entry.name) {
-                (Kind::Switch, name) => optional_word(self.of, name, rest),
-                (_, "k" | "o" | "O") if self.of == Of::Test => selectors_word(&mut letters, rest),
-                _ if !letters.is_empty() => std::mem::take(&mut letters).to_string(),
-                _ => match rest.split_first() {
-                    Some((value, behind)) => {
-                        *rest = behind;
-                        value.clone()
-                    }
-                    None => return Err(self.needs(name)),
-                },
-            };
-            found.push((entry.name, taken));
-        }
-        Ok(())
-    }
-
-    fn unknown(&self, name: &str) -> Early {
-        Early::Refuse(
-            format!("{}: invalid option -- '{name}'\n hint: `{} -h` shows them all\n", self.tool, self.tool),
-            1,
-        )
-    }
-
-    fn needs(&self, name: &str) -> Early {
-        Early::Refuse(format!("{}: option requires an argument -- '{name}'\n", self.tool), 1)
-    }
-
-    fn refuse(&self, what: String, hint: &str) -> Early {
-        Early::Refuse(format!("{}: {what}\n hint: {hint}\n", self.tool), 1)
-    }
-}
-
-/// The word that may follow some switches: a rate (`-c`, `-C`), or whom it concerns (`-D` of a test).
-fn optional_word(of: Of, name: &str, rest: &mut &[String]) -> String {
-    let Some((word, behind)) = rest.split_first() else { return String::new() };
-    let fits = match name {
-        "c" | "C" if of == Of::Global => word.starts_with(|first: char| first.is_ascii_digit()),
-        "D" if of == Of::Test => {
+/// Behind it: whom it concerns may follow `-D`, selectors `-k`, `-o` and `-O`.
+const TEST_SYNTAX: Syntax = Syntax {
+    place: |entry| match entry.name {
+        "D" => Place::Next(|word| {
             !word.is_empty()
                 && word.chars().all(|letter| matches!(letter, 'L' | 'R' | 'l' | 'r' | ',' | '0' | '1'))
-        }
-        _ => false,
-    };
-    if !fits {
-        return String::new();
-    }
-    *rest = behind;
-    word.clone()
-}
+        }),
+        "k" | "o" | "O" => Place::AttachedOrNext(|word| !word.starts_with('-')),
+        _ => Place::of(entry),
+    },
+    ..SYNTAX
+};
 
-/// The selectors that may follow `-k`, `-o` and `-O`.
-fn selectors_word(letters: &mut &str, rest: &mut &[String]) -> String {
-    if !letters.is_empty() {
-        return std::mem::take(letters).to_string();
-    }
-    match rest.split_first() {
-        Some((word, behind)) if !word.starts_with('-') => {
-            *rest = behind;
-            word.clone()
+/// Every option with its value; what is no option ends them, as does `--`, and is left.
+fn options<'a>(
+    table: &'static Table,
+    syntax: Syntax,
+    arguments: &'a [String],
+) -> Result<(Vec<Found<'a>>, &'a [String]), Early> {
+    let (mut found, tool) = (Vec::new(), table.tool);
+    let mut rest = Arguments::new(table, syntax, arguments);
+    while let Some(token) = rest.next() {
+        let given = match token {
+            Ok(Token::Option(given)) => given,
+            Ok(Token::Separator | Token::Operand(_)) => break,
+            Err(misfit) => {
+                let hint = match misfit {
+                    Misfit::Unknown { .. } => format!(" hint: `{tool} -h` shows them all\n"),
+                    _ => String::new(),
+                };
+                return Err(Early::Refuse(format!("{tool}: {}\n{hint}", misfit.getopt(table)), 1));
+            }
+        };
+        let name = given.entry.name;
+        if let Status::Refused(why, hint) = given.entry.status {
+            return Err(Early::Refuse(
+                format!("{tool}: -{name} is not supported: {why}\n hint: {hint}\n"),
+                1,
+            ));
         }
-        _ => String::new(),
+        found.push((name, given.value.unwrap_or_default()));
     }
+    Ok((found, rest.rest()))
 }
 
 /// netperf's command line.
@@ -232,7 +182,7 @@ pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<C
     };
     let split = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let (global, test) = (&arguments[..split], arguments.get(split + 1..).unwrap_or_default());
-    let (found, left) = Letters { table: &GLOBAL, tool: "netperf", of: Of::Global }.all(global)?;
+    let (found, left) = options(&GLOBAL, GLOBAL_SYNTAX, global)?;
     if let Some(left) = left.first() {
         return Err(wrong(
             &format!("`{left}`: nothing but options is expected"),
@@ -240,9 +190,9 @@ pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<C
         ));
     }
     for (name, value) in found {
-        wanted.global(name, &value, loader)?;
+        wanted.global(name, value, loader)?;
     }
-    let (found, left) = Letters { table: &TEST, tool: "netperf", of: Of::Test }.all(test)?;
+    let (found, left) = options(&TEST, TEST_SYNTAX, test)?;
     if let Some(left) = left.first() {
         return Err(wrong(
             &format!("`{left}`: nothing but options is expected behind --"),
@@ -251,7 +201,7 @@ pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<C
     }
     let mut asked = None;
     for (name, value) in found {
-        wanted.own(name, &value, &mut asked)?;
+        wanted.own(name, value, &mut asked)?;
     }
     wanted.test.check().map_err(|(what, hint)| wrong(&what, hint))?;
     if let Some((letter, value)) = asked {
@@ -509,18 +459,8 @@ fn size(name: &str, text: &str) -> Result<u64, Early> {
             "K, M and G are powers of 1024, k, m and g of 1000",
         )
     };
-    let (digits, unit) = match text.chars().last() {
-        Some('K') => (&text[..text.len() - 1], 1 << 10),
-        Some('M') => (&text[..text.len() - 1], 1 << 20),
-        Some('G') => (&text[..text.len() - 1], 1 << 30),
-        Some('k') => (&text[..text.len() - 1], 1000),
-        Some('m') => (&text[..text.len() - 1], 1_000_000),
-        Some('g') => (&text[..text.len() - 1], 1_000_000_000),
-        _ => (text, 1),
-    };
-    let number: f64 = digits.parse().map_err(|_| bad())?;
-    let bytes = number * f64::from(unit);
-    if (0.0..=f64::from(i32::MAX)).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
+    let bytes = BY_CASE.fraction(text).filter(|bytes| *bytes <= f64::from(i32::MAX));
+    bytes.map(|bytes| bytes as u64).ok_or_else(bad)
 }
 
 fn whole(name: &str, text: &str) -> Result<u64, Early> {
@@ -610,7 +550,7 @@ pub(super) struct ServerWanted {
 /// # Errors
 /// A text to print instead, or what is wrong.
 pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
-    let (found, left) = Letters { table: &SERVER, tool: "netserver", of: Of::Server }.all(arguments)?;
+    let (found, left) = options(&SERVER, SYNTAX, arguments)?;
     if let Some(left) = left.first() {
         return Err(Early::Refuse(format!("netserver: `{left}`: nothing but options is expected\n"), 1));
     }
@@ -626,16 +566,16 @@ pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
     let mut other = Command::default();
     for (name, value) in found {
         match name {
-            "p" => wanted.port = port(name, &value)?,
+            "p" => wanted.port = port(name, value)?,
             "L" => {
-                wanted.host = Some(other.host_of(&value)?);
+                wanted.host = Some(other.host_of(value)?);
                 wanted.family = if other.family == 0 { wanted.family } else { other.family };
             }
             "4" => wanted.family = 4,
             "6" => wanted.family = 6,
             "D" => wanted.foreground = true,
             "1" => wanted.once = true,
-            "Z" => wanted.word = Some(value),
+            "Z" => wanted.word = Some(value.into()),
             "V" => return Err(Early::Print(super::version("Netserver"))),
             "h" => return Err(Early::Print(super::options::server_help())),
             _ => {}
@@ -689,6 +629,7 @@ mod tests {
         };
         assert!(text("-q").0.starts_with("netperf: invalid option -- 'q'"));
         assert!(text("-- -q").0.starts_with("netperf: invalid option -- 'q'"));
+        assert!(text("--quiet").0.starts_with("netperf: invalid option -- '-'\n hint: "));
         assert!(text("-l").0.contains("requires an argument"));
         assert!(text("-t FOO").0.starts_with("The test you requested (FOO) is unknown"));
         assert!(text("-y 300").0.contains("expected a byte"));
