@@ -11,6 +11,7 @@ use iodyno_model::{
     Prepare, Span, Target, TargetKind, Verb, Workload,
 };
 
+use crate::option::{Arguments, Given, Misfit, Syntax, Token};
 use crate::{Dialect, Loader, PathKind, Request, Run};
 use options::TABLE;
 use text::{Part, Timings};
@@ -81,24 +82,21 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 /// What is wrong, for standard error.
 pub fn parse(arguments: &[String]) -> Result<Result<Command, String>, String> {
     let mut wanted = Command::default();
-    let mut rest = arguments.iter().map(String::as_str);
-    while let Some(argument) = rest.next() {
-        match (argument.strip_prefix("--"), argument.strip_prefix('-')) {
-            (Some(""), _) => wanted.devices.extend(rest.by_ref().map(String::from)),
-            (Some("offset"), _) => wanted.offset_gib = Some(gibibytes(rest.next().unwrap_or(""))?),
-            (Some(long), _) => {
-                if let Some(print) = take(long, &mut wanted)? {
+    let mut rest = Arguments::new(&TABLE, Syntax::GETOPT, arguments);
+    while let Some(token) = rest.next() {
+        match token {
+            Ok(Token::Option(given)) => {
+                if let Some(print) = take(given, &mut wanted)? {
                     return Ok(Err(print));
                 }
             }
-            (None, Some(letters)) if !letters.is_empty() => {
-                for letter in letters.chars() {
-                    if let Some(print) = take(letter.encode_utf8(&mut [0; 4]), &mut wanted)? {
-                        return Ok(Err(print));
-                    }
-                }
+            Ok(Token::Operand(device)) => wanted.devices.push(device.into()),
+            Ok(Token::Separator) => {
+                wanted.devices.extend_from_slice(rest.rest());
+                break;
             }
-            _ => wanted.devices.push(argument.into()),
+            Err(Misfit::Unfinished { .. }) => wanted.offset_gib = Some(gibibytes("")?),
+            Err(misfit) => return Err(format!("{}: unknown flag\n\n{}", misfit.name(), options::help())),
         }
     }
     match wanted.devices.is_empty() || !(wanted.cached || wanted.device) {
@@ -116,14 +114,13 @@ fn gibibytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("hdparm: --offset: `{text}`: expected a number of GiB\n"))
 }
 
-fn take(name: &str, wanted: &mut Command) -> Result<Option<String>, String> {
-    let unknown = || format!("{name}: unknown flag\n\n{}", options::help());
-    let entry = TABLE.find(name).ok_or_else(unknown)?;
-    TABLE.check(name, &Origin::Default).map_err(|refused| {
+fn take(given: Given<'_>, wanted: &mut Command) -> Result<Option<String>, String> {
+    TABLE.check(given.entry.name, &Origin::Default).map_err(|refused| {
         let hint = refused.hint.map(|hint| format!(" hint: {hint}\n")).unwrap_or_default();
         format!("hdparm: {}\n{hint}", refused.message)
     })?;
-    match entry.name {
+    match given.entry.name {
+        "offset" => wanted.offset_gib = Some(gibibytes(given.value.unwrap_or_default())?),
         "t" => wanted.device = true,
         "T" => wanted.cached = true,
         "direct" => wanted.direct = true,

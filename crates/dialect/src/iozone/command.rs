@@ -6,6 +6,7 @@
 use iodyno_model::{Diagnostic, Origin};
 
 use super::options::TABLE;
+use crate::option::{Arguments, Given, Misfit, Syntax, Token};
 
 /// One option as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,94 +26,76 @@ pub struct Word {
 /// # Errors
 /// All that is no option, is refused, or lacks its value.
 pub fn parse(arguments: &[String]) -> Result<Vec<Word>, Vec<Diagnostic>> {
-    let mut parser = Parser { rest: arguments.iter(), words: Vec::new(), wrong: Vec::new(), streams: 0 };
-    while let Some(argument) = parser.rest.next() {
-        match argument.strip_prefix('-') {
-            Some(letters) if letters.starts_with('+') => parser.plus(argument),
-            Some(letters) if !letters.is_empty() => parser.letters(letters),
-            _ => parser.stray(argument),
-        }
+    let rest = Arguments::new(&TABLE, SYNTAX, arguments);
+    let mut parser = Parser { rest, words: Vec::new(), wrong: Vec::new(), streams: 0 };
+    while let Some(token) = parser.rest.next() {
+        let taken = match token {
+            Ok(Token::Option(given)) => parser.option(given),
+            Ok(Token::Operand(argument)) => Err(stray(argument)),
+            Ok(Token::Separator) => TABLE.check("-", &Origin::argument("--")).map(|_| ()),
+            Err(misfit) => Err(told(misfit)),
+        };
+        parser.wrong.extend(taken.err());
     }
     if parser.wrong.is_empty() { Ok(parser.words) } else { Err(parser.wrong) }
 }
 
+const SYNTAX: Syntax = Syntax { long: None, plus_names: true, ..Syntax::GETOPT };
+
 struct Parser<'a> {
-    rest: std::slice::Iter<'a, String>,
+    rest: Arguments<'a>,
     words: Vec<Word>,
     wrong: Vec<Diagnostic>,
     /// The most streams named so far: as many names follow `-F`.
     streams: usize,
 }
 
+fn stray(argument: &str) -> Diagnostic {
+    Diagnostic::error(&Origin::argument(argument), "iozone takes options alone")
+        .hint("-f FILE names the file")
+}
+
+fn told(misfit: Misfit<'_>) -> Diagnostic {
+    let name = misfit.name();
+    let typed = format!("-{name}");
+    let origin = Origin::argument(&typed);
+    match TABLE.check(name, &origin) {
+        Ok(entry) => Diagnostic::error(&origin, format!("`{typed}` needs a value"))
+            .hint(format!("{typed} {}", entry.value)),
+        Err(wrong) => wrong,
+    }
+}
+
 impl Parser<'_> {
-    fn stray(&mut self, argument: &str) {
-        let message = "iozone takes options alone";
-        self.wrong
-            .push(Diagnostic::error(&Origin::argument(argument), message).hint("-f FILE names the file"));
-    }
-
-    fn plus(&mut self, argument: &str) {
-        self.option(&argument[1..], argument, None);
-    }
-
-    fn letters(&mut self, letters: &str) {
-        for (at, letter) in letters.char_indices() {
-            let behind = &letters[at + letter.len_utf8()..];
-            let name = letter.to_string();
-            let valued = TABLE.find(&name).is_some_and(|entry| !entry.value.is_empty());
-            self.option(&name, &format!("-{name}"), (valued && !behind.is_empty()).then_some(behind));
-            if valued {
-                return;
-            }
-        }
-    }
-
-    fn option(&mut self, name: &str, typed: &str, behind: Option<&str>) {
-        let origin = Origin::argument(typed);
-        let entry = match TABLE.check(name, &origin) {
-            Ok(entry) => entry,
-            Err(wrong) => {
-                // What follows a refused option is its value all the same.
-                if behind.is_none() && TABLE.find(name).is_some_and(|entry| !entry.value.is_empty()) {
-                    self.rest.next();
-                }
-                return self.wrong.push(wrong);
-            }
-        };
-        let mut word = Word { name: entry.name, value: String::new(), more: Vec::new(), origin };
-        if !entry.value.is_empty() {
-            let Some(value) = behind.map(String::from).or_else(|| self.rest.next().cloned()) else {
-                let message = format!("`{typed}` needs a value");
-                let hint = format!("{typed} {}", entry.value);
-                return self.wrong.push(Diagnostic::error(&word.origin, message).hint(hint));
-            };
-            word.origin = Origin::argument(&format!("{typed} {value}"));
-            word.value = value;
-        }
+    fn option(&mut self, given: Given<'_>) -> Result<(), Diagnostic> {
+        let typed = format!("-{}", given.entry.name);
+        let entry = TABLE.check(given.entry.name, &Origin::argument(&typed))?;
+        let value = given.value.unwrap_or_default().to_string();
+        let origin = Origin::argument(&given.value.map_or(typed.clone(), |value| format!("{typed} {value}")));
+        let mut word = Word { name: entry.name, value, more: Vec::new(), origin };
         match entry.name {
             "t" | "u" => self.streams = self.streams.max(word.value.parse().unwrap_or(0)),
-            "F" => self.names(&mut word),
+            "F" => self.names(&mut word)?,
             _ => {}
         }
         self.words.push(word);
+        Ok(())
     }
 
     /// As many names as there are streams.
-    fn names(&mut self, word: &mut Word) {
+    fn names(&mut self, word: &mut Word) -> Result<(), Diagnostic> {
         if self.streams == 0 {
             let message = "-F needs to know how many names follow";
-            return self.wrong.push(Diagnostic::error(&word.origin, message).hint("say -t N before -F"));
+            return Err(Diagnostic::error(&word.origin, message).hint("say -t N before -F"));
         }
         while word.more.len() + 1 < self.streams {
-            match self.rest.next() {
-                Some(name) if !name.starts_with('-') => word.more.push(name.clone()),
-                _ => {
-                    let message = format!("{} names for {} streams", word.more.len() + 1, self.streams);
-                    let hint = "name a file for each stream";
-                    return self.wrong.push(Diagnostic::error(&word.origin, message).hint(hint));
-                }
-            }
+            let Some(name) = self.rest.shift().filter(|name| !name.starts_with('-')) else {
+                let message = format!("{} names for {} streams", word.more.len() + 1, self.streams);
+                return Err(Diagnostic::error(&word.origin, message).hint("name a file for each stream"));
+            };
+            word.more.push(name.to_string());
         }
+        Ok(())
     }
 }
 

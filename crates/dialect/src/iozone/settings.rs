@@ -10,6 +10,7 @@ use super::options::TABLE;
 use super::telemetry::{self, Moment};
 use crate::Loader;
 use crate::option::Kind;
+use crate::quantity::Suffixes;
 
 /// A kB.
 pub const KB: u64 = 1024;
@@ -493,14 +494,8 @@ pub fn clients(path: &str, text: &str) -> Result<Vec<Client>, Vec<Diagnostic>> {
 
 /// A size as iozone takes it: kB, or with a letter.
 fn bytes(text: &str, most_kb: u64) -> Option<u64> {
-    let (digits, unit) = match text.char_indices().last()? {
-        (at, 'k' | 'K') => (&text[..at], 1),
-        (at, 'm' | 'M') => (&text[..at], KB),
-        (at, 'g' | 'G') => (&text[..at], KB * KB),
-        _ => (text, 1),
-    };
-    let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
-    let kb = digits.parse::<u64>().ok()?.checked_mul(unit)?;
+    const SIZES: Suffixes = Suffixes { any_case: true, units: &[("k", 1), ("m", KB), ("g", KB * KB)] };
+    let kb = SIZES.whole(text, "").ok().and_then(|kb| u64::try_from(kb).ok())?;
     kb.checked_mul(KB).filter(|_| kb <= most_kb)
 }
 
