@@ -12,9 +12,9 @@ use std::fmt::Write as _;
 
 use iodyno_model::{Diagnostic, Origin};
 
-pub use arguments::{Arguments, Given, Misfit, Place, Syntax, Token};
+pub use arguments::{Arguments, GivenOption, Misfit, Syntax, Token, ValuePlace};
 pub use given::{GivenOptions, ValueRules};
-pub use setter::{OutOfBounds, Set, Setter, entries, setter};
+pub use setter::{OutOfBounds, Set, Setter, SetterGroup, count, entries, grouped, setter};
 
 /// All options of one tool.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use iodyno_model::{
     Prepare, Span, Target, TargetKind, Verb, Workload,
 };
 
-use crate::option::{Arguments, Given, Misfit, Syntax, Token};
+use crate::option::{Arguments, GivenOption, Misfit, Syntax, Token};
 use crate::{Dialect, Loader, PathKind, Request, Run};
 use options::TABLE;
 use text::{Part, Timings};
@@ -114,7 +114,7 @@ fn gibibytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("hdparm: --offset: `{text}`: expected a number of GiB\n"))
 }
 
-fn take(given: Given<'_>, wanted: &mut Command) -> Result<Option<String>, String> {
+fn take(given: GivenOption<'_>, wanted: &mut Command) -> Result<Option<String>, String> {
     TABLE.check(given.entry.name, &Origin::Default).map_err(|refused| {
         let hint = refused.hint.map(|hint| format!(" hint: {hint}\n")).unwrap_or_default();
         format!("hdparm: {}\n{hint}", refused.message)

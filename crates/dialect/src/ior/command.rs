@@ -7,7 +7,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 use super::options::{self, TABLE};
 use super::settings::{self, Settings};
-use crate::option::{Arguments, Given, Syntax, Token};
+use crate::option::{Arguments, GivenOption, Syntax, Token};
 
 /// What a command line asks for.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ fn operand(argument: &str) -> Diagnostic {
 }
 
 impl Command {
-    fn set(&mut self, given: Given<'_>, wrong: &mut Vec<Diagnostic>) {
+    fn set(&mut self, given: GivenOption<'_>, wrong: &mut Vec<Diagnostic>) {
         let (entry, origin) = (given.entry, given.origin());
         match (entry.name, given.value) {
             ("help", None) => self.help = true,

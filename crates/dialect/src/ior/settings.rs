@@ -14,6 +14,7 @@ const RULES: ValueRules = ValueRules {
     whole: value::whole,
     counter: value::counter,
     takes_empty: false,
+    hint_names: true,
     initials: &["dataPacketType"],
 };
 

@@ -6,7 +6,7 @@
 use iodyno_model::{Diagnostic, Origin};
 
 use super::options::TABLE;
-use crate::option::{Arguments, Given, Misfit, Syntax, Token};
+use crate::option::{Arguments, GivenOption, Misfit, Syntax, Token};
 
 /// One option as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ fn told(misfit: Misfit<'_>) -> Diagnostic {
 }
 
 impl Parser<'_> {
-    fn option(&mut self, given: Given<'_>) -> Result<(), Diagnostic> {
+    fn option(&mut self, given: GivenOption<'_>) -> Result<(), Diagnostic> {
         let typed = format!("-{}", given.entry.name);
         let entry = TABLE.check(given.entry.name, &Origin::argument(&typed))?;
         let value = given.value.unwrap_or_default().to_string();

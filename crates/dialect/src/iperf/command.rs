@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use iodyno_model::{Diagnostic, Origin};
 
-use crate::option::{Arguments, Given, Misfit, Status, Syntax, Token, setter};
+use crate::option::{Arguments, GivenOption, Misfit, Status, Syntax, Token, setter};
 
 use super::header::Amount;
 use super::number;
@@ -195,7 +195,7 @@ impl Parsing {
         let done = match token {
             Ok(Token::Option(given)) => self.option(given),
             Err(Misfit::Unfinished { argument, entry, .. }) => {
-                self.option(Given { entry, argument, value: None, is_apart: false })
+                self.option(GivenOption { entry, argument, value: None, is_apart: false })
             }
             Err(Misfit::Unknown { argument, name, .. }) => {
                 TABLE.check(name, &Origin::argument(argument)).map(|_| ())
@@ -210,7 +210,7 @@ impl Parsing {
         self.wrong.extend(done.err());
     }
 
-    fn option(&mut self, given: Given<'_>) -> Result<(), Diagnostic> {
+    fn option(&mut self, given: GivenOption<'_>) -> Result<(), Diagnostic> {
         let (entry, origin) = (given.entry, Origin::argument(given.argument));
         TABLE.check(entry.name, &origin)?;
         let value = given.value.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::command::{self, Parsing, Stop, bytes};
 use super::header::Amount;
-use crate::option::{Entry, Kind, Setter, Spelling, Table, entries, switch};
+use crate::option::{Entry, Kind, Setter, SetterGroup, Spelling, Table, count, entries, grouped, switch};
 
 const BOTH: &str = "Client and server";
 const SERVER: &str = "Server";
@@ -27,276 +27,247 @@ const fn number(name: &'static str, value: &'static str, help: &'static str) -> 
 }
 
 /// Every option with what it sets.
-pub const SETTERS: &[Setter<Parsing, ()>] = &[
-    Entry::new(
-        "b",
-        Kind::Decimal,
-        "N[kmgKMG]|Npps",
-        "rate of each stream: bit/s, or writes each second; UDP: 1M",
-    )
-    .also(&["bandwidth"])
-    .under(BOTH)
-    .parsed(|r, value| command::rate(value).map(|rate| r.command.rate = Some(rate))),
-    switch("e", "more columns").also(&["enhanced"]).under(REPORT).on(|r| r.command.enhanced = true),
-    Entry::new("f", Kind::Text, "b|k|m|g|t|K|M|G|T|a|A", "unit of rates: bits (lower case) or bytes")
-        .also(&["format"])
-        .under(REPORT)
-        .parsed(|r, value| command::unit(value).map(|unit| r.command.format = unit)),
-    switch("hide-ips", "no addresses in reports")
-        .under(REPORT)
-        .refused("addresses are what tells flows apart", "remove them from the report with sed")
-        .inert(),
-    Entry::new("i", Kind::Time, "SECONDS", "a report each so many seconds")
-        .also(&["interval"])
-        .under(REPORT)
-        .parsed(|r, value| command::interval(value).map(|ns| r.command.interval_ns = ns)),
-    Entry::new("l", Kind::Bytes, "BYTES", "bytes of a write or read; UDP: of a datagram")
-        .also(&["len"])
-        .or("128K; UDP 1470, over IPv6 1450")
-        .under(BOTH)
-        .parsed(|r, value| bytes(value, 1..=1 << 30).map(|bytes| r.command.block_bytes = Some(bytes))),
-    switch("m", "the largest segment of TCP").also(&["print_mss"]).under(REPORT).inert(),
-    Entry::new("o", Kind::Path, "FILE", "the report goes to this file")
-        .also(&["output"])
-        .under(REPORT)
-        .text(|r, path| r.command.output = Some(path.into())),
-    Entry::new("p", Kind::Whole(1, 65_535), "PORT", "the server's port")
-        .also(&["port"])
-        .or("5001")
-        .under(BOTH)
-        .whole("port", |r, port| r.command.port = port as u16),
-    Entry::new("permit-key", Kind::Text, "KEY", "a password").under(BOTH).refused(KEY, KEY_HINT).inert(),
-    switch("sum-only", "only the sums of parallel streams").under(REPORT).on(|r| r.command.sum_only = true),
-    switch("u", "UDP").also(&["udp"]).under(BOTH).on(|r| r.command.udp = true),
-    Entry::new("w", Kind::Bytes, "BYTES", "size of the socket's buffers")
-        .also(&["window"])
-        .under(BOTH)
-        .parsed(|r, value| bytes(value, 0..=u64::MAX).map(|bytes| r.command.window_bytes = Some(bytes))),
-    switch("z", "a priority above everybody else's")
-        .also(&["realtime"])
-        .under(BOTH)
-        .refused("it would stop the machine that is measured", "start it with chrt")
-        .inert(),
-    Entry::new("B", Kind::Text, "HOST[:PORT][%DEVICE]", "our own address, port and interface")
-        .also(&["bind"])
-        .under(BOTH)
-        .text(|r, host| r.command.bind = Some(host.into())),
-    switch("C", "no header beyond that of old versions")
-        .also(&["compatibility"])
-        .under(CLIENT)
-        .on(|r| r.command.compatible = true),
-    Entry::new("M", Kind::Whole(1, 65535), "BYTES", "largest segment of TCP")
-        .also(&["mss"])
-        .under(BOTH)
-        .parsed(|r, value| bytes(value, 1..=65_535).map(|bytes| r.command.mss = Some(bytes))),
-    switch("N", "send small segments at once").also(&["nodelay"]).under(BOTH).on(|r| {
-        r.command.nodelay = true;
-        r.socket_option("nodelay", "on");
-    }),
-    Entry::new("S", Kind::Text, "TOS", "type of service: a number or a name (ef, af11, lowdelay)")
-        .also(&["tos"])
-        .under(BOTH)
-        .parsed(|r, value| command::tos(value).map(|tos| r.command.tos = tos).ok_or(())),
-    Entry::new("Z", Kind::Text, "NAME", "congestion control")
-        .also(&["tcp-congestion", "linux-congestion"])
-        .under(BOTH)
-        .text(|r, name| r.socket_option("congestion", name)),
-    switch("s", "be the server").also(&["server"]).under(SERVER).on(|r| r.is_server = true),
-    switch("1", "serve one client, then end")
-        .also(&["singleclient"])
-        .under(SERVER)
-        .on(|r| r.command.single = true),
-    switch("histograms", "latencies of datagrams").under(SERVER).refused(ONE_WAY, ONE_WAY_HINT).inert(),
-    Entry::new("permit-key-timeout", Kind::Time, "SECONDS", "how long the key is good")
-        .under(SERVER)
-        .refused(KEY, KEY_HINT)
-        .inert(),
-    Entry::new("tcp-rx-window-clamp", Kind::Bytes, "BYTES", "upper limit of the window")
-        .under(SERVER)
-        .refused("the buffer's size limits the window", "use -w")
-        .inert(),
-    Entry::new("tap-dev", Kind::Text, "DEVICE", "receive from a tap device")
-        .under(SERVER)
-        .refused("only sockets are read", "leave it out")
-        .inert(),
-    Entry::new("udp-histogram", Kind::List, "WIDTH,BINS", "latencies of datagrams")
-        .under(SERVER)
-        .refused(ONE_WAY, ONE_WAY_HINT)
-        .inert(),
-    switch("U", "one thread for all datagrams")
-        .also(&["single_udp"])
-        .under(SERVER)
-        .ignored("datagrams of a peer come on a socket of their own")
-        .inert(),
-    switch("sum-dstip", "sums by our address rather than the peer's")
-        .under(SERVER)
-        .refused("sums are of the streams of one peer", "leave it out")
-        .inert(),
-    switch("D", "go on in the background").also(&["daemon"]).under(SERVER).on(|r| r.command.daemon = true),
-    Entry::new("t", Kind::Time, "SECONDS", "how long to send; of a server: how long it waits and receives")
-        .also(&["time"])
-        .or("10")
-        .under(BOTH)
-        .parsed(|r, value| command::seconds(value).map(|ns| r.command.amount = Some(Amount::Time(ns)))),
-    switch("V", "IPv6").also(&["ipv6_domain", "IPv6Version"]).under(BOTH).on(|r| r.command.ipv6 = true),
-    switch("bounceback", "round trips").under(CLIENT).refused(ROUND_TRIP, ROUND_TRIP_HINT).inert(),
-    switch("bounceback-congest", "round trips under load")
-        .under(CLIENT)
-        .refused(ROUND_TRIP, ROUND_TRIP_HINT)
-        .inert(),
-    number("bounceback-hold", "MS", "think time of the server")
-        .under(CLIENT)
-        .refused(ROUND_TRIP, ROUND_TRIP_HINT)
-        .inert(),
-    number("bounceback-period", "MS", "time between round trips")
-        .under(CLIENT)
-        .refused(ROUND_TRIP, ROUND_TRIP_HINT)
-        .inert(),
-    switch("bounceback-no-quickack", "late acknowledgements")
-        .under(CLIENT)
-        .refused(ROUND_TRIP, ROUND_TRIP_HINT)
-        .inert(),
-    Entry::new("c", Kind::Text, "HOST", "be the client of this server")
-        .also(&["client"])
-        .under(CLIENT)
-        .text(|r, host| r.command.host = Some(host.into())),
-    switch("connect-only", "connect, and send nothing")
-        .under(CLIENT)
-        .refused("connecting is measured with its distribution elsewhere", "use `iodyno netperf -t TCP_CC`")
-        .inert(),
-    Entry::new("connect-retries", Kind::Whole(0, u32::MAX as i64), "N", "try again to connect")
-        .under(CLIENT)
-        .whole("tries", |r, tries| r.command.retries = tries as u32),
-    switch("d", "send and receive at a time, over two connections")
-        .also(&["dualtest"])
-        .under(CLIENT)
-        .on(|r| r.command.dual = true),
-    Entry::new("fq-rate", Kind::Decimal, "N[kmgKMG]", "the kernel's own pace for the socket, bit/s")
-        .under(CLIENT)
-        .parsed(|r, value| command::bytes_per_second(value).map(|rate| r.socket_option("pacing_bps", &rate))),
-    switch("full-duplex", "both ways over one connection")
-        .under(CLIENT)
-        .refused(FULL_DUPLEX, FULL_DUPLEX_HINT)
-        .inert(),
-    number("ipg", "MS", "time between datagrams of a frame")
-        .under(CLIENT)
-        .refused("a rate is told with -b", "use -b with pps")
-        .inert(),
-    Entry::new("isochronous", Kind::List, "FPS:MEAN,STDEV", "bursts, as of video")
-        .under(CLIENT)
-        .refused("traffic here is even", "use -b")
-        .inert(),
-    switch("incr-dstip", "a server's address for each stream")
-        .under(CLIENT)
-        .refused(SPREAD, SPREAD_HINT)
-        .inert(),
-    switch("incr-dstport", "a server's port for each stream")
-        .under(CLIENT)
-        .refused(SPREAD, SPREAD_HINT)
-        .inert(),
-    switch("incr-srcip", "an address of ours for each stream")
-        .under(CLIENT)
-        .refused(SPREAD, SPREAD_HINT)
-        .inert(),
-    switch("incr-srcport", "a port of ours for each stream")
-        .under(CLIENT)
-        .refused(SPREAD, SPREAD_HINT)
-        .inert(),
-    switch("local-only", "through no router")
-        .under(CLIENT)
-        .refused("the routing table decides", "bind to the interface: -B HOST%DEVICE")
-        .inert(),
-    Entry::new("near-congestion", Kind::Decimal, "WEIGHT", "writes delayed by the round trip's time")
-        .under(CLIENT)
-        .refused("an experiment of the original's", "use -b")
-        .inert(),
-    switch("no-connect-sync", "parallel streams begin without waiting for each other")
-        .under(CLIENT)
-        .ignored("they begin together, so that their sum is of one time")
-        .inert(),
-    switch("no-udp-fin", "the server reports nothing").under(CLIENT).on(|r| r.command.no_final = true),
-    Entry::new("n", Kind::Bytes, "BYTES", "how much to send, rather than how long")
-        .also(&["num"])
-        .under(CLIENT)
-        .parsed(|r, value| {
-            bytes(value, 0..=u64::MAX).map(|bytes| r.command.amount = Some(Amount::Bytes(bytes)))
-        }),
-    switch("r", "send, then receive, over two connections")
-        .also(&["tradeoff"])
-        .under(CLIENT)
-        .on(|r| r.command.trade = true),
-    switch("tcp-quickack", "acknowledge at once")
-        .under(CLIENT)
-        .refused("the kernel takes it back at will", "leave it out")
-        .inert(),
-    Entry::new("tcp-write-prefetch", Kind::Bytes, "BYTES", "unsent bytes that the kernel may hold")
-        .under(CLIENT)
-        .refused("what waits in the kernel is the send buffer's size", "use -w")
-        .inert(),
-    switch("tcp-write-times", "times of writes")
-        .under(CLIENT)
-        .ignored("they are always measured: `--also html=FILE` shows them")
-        .inert(),
-    switch("trip-times", "one-way times").under(CLIENT).refused(ONE_WAY, ONE_WAY_HINT).inert(),
-    Entry::new("txdelay-time", Kind::Time, "SECONDS", "wait after connecting")
-        .under(CLIENT)
-        .refused("what is waited for is no traffic", "use sleep")
-        .inert(),
-    Entry::new("txstart-time", Kind::Time, "EPOCH", "begin at this time")
-        .under(CLIENT)
-        .refused("it begins when it is started", "use at or sleep")
-        .inert(),
-    Entry::new("F", Kind::Path, "FILE", "what is sent")
-        .also(&["fileinput"])
-        .under(CLIENT)
-        .text(|r, path| r.command.file = Some(path.into())),
-    Entry::new("H", Kind::Text, "HOST", "source of a group")
-        .also(&["ssm-host"])
-        .under(SERVER)
-        .refused(MULTICAST, MULTICAST_HINT)
-        .inert(),
-    switch("I", "what is sent comes from standard input")
-        .also(&["stdin"])
-        .under(CLIENT)
-        .refused("a pipe would be measured beside the network", "write it to a file, and use -F")
-        .inert(),
-    Entry::new("L", Kind::Whole(0, 65_535), "PORT", "our port for -d and -r")
-        .also(&["listenport"])
-        .under(CLIENT)
-        .whole("port", |r, port| r.command.listen_port = Some(port as u16)),
-    Entry::new("P", Kind::Whole(1, 128), "N", "parallel streams; of a server: clients, then it ends")
-        .also(&["parallel"])
-        .or("1")
-        .under(CLIENT)
-        .whole("streams", |r, streams| r.command.streams = streams as u32),
-    switch("R", "the server sends, over the client's connection")
-        .also(&["reverse"])
-        .under(CLIENT)
-        .on(|r| r.command.reverse = true),
-    Entry::new("T", Kind::Whole(0, 255), "N", "time to live")
-        .also(&["ttl"])
-        .under(CLIENT)
-        .whole("hops", |r, hops| r.socket_option("ttl", &hops.to_string())),
-    switch("X", "the peer's version")
-        .also(&["peer-detect"])
-        .under(CLIENT)
-        .ignored("nothing here depends on it")
-        .inert(),
-    Entry::new(
-        "x",
-        Kind::Text,
-        "CDMSV",
-        "leave out: C connections, D data, S settings, V the server's report",
-    )
-    .also(&["reportexclude"])
-    .under(REPORT)
-    .parsed(|r, value| command::excluded(value).map(|letters| r.command.excluded = letters)),
-    Entry::new("y", Kind::Text, "C", "comma-separated values")
-        .also(&["reportstyle"])
-        .under(REPORT)
-        .parsed(|r, value| command::is_csv(value).map(|()| r.command.csv = true)),
-    switch("h", "print this and end").also(&["help"]).on(|r| r.stop = Some(Stop::Help)),
-    switch("v", "print the version and end").also(&["version"]).on(|r| r.stop = Some(Stop::Version)),
+pub const SETTERS: &[Setter<Parsing, ()>] = &grouped::<_, _, { count(GROUPS) }>(GROUPS);
+
+const GROUPS: &[SetterGroup<Parsing, ()>] = &[
+    (
+        BOTH,
+        &[
+            Entry::new(
+                "b",
+                Kind::Decimal,
+                "N[kmgKMG]|Npps",
+                "rate of each stream: bit/s, or writes each second; UDP: 1M",
+            )
+            .also(&["bandwidth"])
+            .parsed(|r, value| command::rate(value).map(|rate| r.command.rate = Some(rate))),
+            Entry::new("l", Kind::Bytes, "BYTES", "bytes of a write or read; UDP: of a datagram")
+                .also(&["len"])
+                .or("128K; UDP 1470, over IPv6 1450")
+                .parsed(|r, value| {
+                    bytes(value, 1..=1 << 30).map(|bytes| r.command.block_bytes = Some(bytes))
+                }),
+            Entry::new("p", Kind::Whole(1, 65_535), "PORT", "the server's port")
+                .also(&["port"])
+                .or("5001")
+                .whole("port", |r, port| r.command.port = port as u16),
+            Entry::new("permit-key", Kind::Text, "KEY", "a password").refused(KEY, KEY_HINT).inert(),
+            switch("u", "UDP").also(&["udp"]).on(|r| r.command.udp = true),
+            Entry::new("w", Kind::Bytes, "BYTES", "size of the socket's buffers").also(&["window"]).parsed(
+                |r, value| bytes(value, 0..=u64::MAX).map(|bytes| r.command.window_bytes = Some(bytes)),
+            ),
+            switch("z", "a priority above everybody else's")
+                .also(&["realtime"])
+                .refused("it would stop the machine that is measured", "start it with chrt")
+                .inert(),
+            Entry::new("B", Kind::Text, "HOST[:PORT][%DEVICE]", "our own address, port and interface")
+                .also(&["bind"])
+                .text(|r, host| r.command.bind = Some(host.into())),
+            Entry::new("M", Kind::Whole(1, 65535), "BYTES", "largest segment of TCP")
+                .also(&["mss"])
+                .parsed(|r, value| bytes(value, 1..=65_535).map(|bytes| r.command.mss = Some(bytes))),
+            switch("N", "send small segments at once").also(&["nodelay"]).on(|r| {
+                r.command.nodelay = true;
+                r.socket_option("nodelay", "on");
+            }),
+            Entry::new("S", Kind::Text, "TOS", "type of service: a number or a name (ef, af11, lowdelay)")
+                .also(&["tos"])
+                .parsed(|r, value| command::tos(value).map(|tos| r.command.tos = tos).ok_or(())),
+            Entry::new("Z", Kind::Text, "NAME", "congestion control")
+                .also(&["tcp-congestion", "linux-congestion"])
+                .text(|r, name| r.socket_option("congestion", name)),
+            Entry::new(
+                "t",
+                Kind::Time,
+                "SECONDS",
+                "how long to send; of a server: how long it waits and receives",
+            )
+            .also(&["time"])
+            .or("10")
+            .parsed(|r, value| command::seconds(value).map(|ns| r.command.amount = Some(Amount::Time(ns)))),
+            switch("V", "IPv6").also(&["ipv6_domain", "IPv6Version"]).on(|r| r.command.ipv6 = true),
+        ],
+    ),
+    (
+        REPORT,
+        &[
+            switch("e", "more columns").also(&["enhanced"]).on(|r| r.command.enhanced = true),
+            Entry::new("f", Kind::Text, "b|k|m|g|t|K|M|G|T|a|A", "unit of rates: bits (lower case) or bytes")
+                .also(&["format"])
+                .parsed(|r, value| command::unit(value).map(|unit| r.command.format = unit)),
+            switch("hide-ips", "no addresses in reports")
+                .refused("addresses are what tells flows apart", "remove them from the report with sed")
+                .inert(),
+            Entry::new("i", Kind::Time, "SECONDS", "a report each so many seconds")
+                .also(&["interval"])
+                .parsed(|r, value| command::interval(value).map(|ns| r.command.interval_ns = ns)),
+            switch("m", "the largest segment of TCP").also(&["print_mss"]).inert(),
+            Entry::new("o", Kind::Path, "FILE", "the report goes to this file")
+                .also(&["output"])
+                .text(|r, path| r.command.output = Some(path.into())),
+            switch("sum-only", "only the sums of parallel streams").on(|r| r.command.sum_only = true),
+            Entry::new(
+                "x",
+                Kind::Text,
+                "CDMSV",
+                "leave out: C connections, D data, S settings, V the server's report",
+            )
+            .also(&["reportexclude"])
+            .parsed(|r, value| command::excluded(value).map(|letters| r.command.excluded = letters)),
+            Entry::new("y", Kind::Text, "C", "comma-separated values")
+                .also(&["reportstyle"])
+                .parsed(|r, value| command::is_csv(value).map(|()| r.command.csv = true)),
+        ],
+    ),
+    (
+        CLIENT,
+        &[
+            switch("C", "no header beyond that of old versions")
+                .also(&["compatibility"])
+                .on(|r| r.command.compatible = true),
+            switch("bounceback", "round trips").refused(ROUND_TRIP, ROUND_TRIP_HINT).inert(),
+            switch("bounceback-congest", "round trips under load")
+                .refused(ROUND_TRIP, ROUND_TRIP_HINT)
+                .inert(),
+            number("bounceback-hold", "MS", "think time of the server")
+                .refused(ROUND_TRIP, ROUND_TRIP_HINT)
+                .inert(),
+            number("bounceback-period", "MS", "time between round trips")
+                .refused(ROUND_TRIP, ROUND_TRIP_HINT)
+                .inert(),
+            switch("bounceback-no-quickack", "late acknowledgements")
+                .refused(ROUND_TRIP, ROUND_TRIP_HINT)
+                .inert(),
+            Entry::new("c", Kind::Text, "HOST", "be the client of this server")
+                .also(&["client"])
+                .text(|r, host| r.command.host = Some(host.into())),
+            switch("connect-only", "connect, and send nothing")
+                .refused(
+                    "connecting is measured with its distribution elsewhere",
+                    "use `iodyno netperf -t TCP_CC`",
+                )
+                .inert(),
+            Entry::new("connect-retries", Kind::Whole(0, u32::MAX as i64), "N", "try again to connect")
+                .whole("tries", |r, tries| r.command.retries = tries as u32),
+            switch("d", "send and receive at a time, over two connections")
+                .also(&["dualtest"])
+                .on(|r| r.command.dual = true),
+            Entry::new("fq-rate", Kind::Decimal, "N[kmgKMG]", "the kernel's own pace for the socket, bit/s")
+                .parsed(|r, value| {
+                    command::bytes_per_second(value).map(|rate| r.socket_option("pacing_bps", &rate))
+                }),
+            switch("full-duplex", "both ways over one connection")
+                .refused(FULL_DUPLEX, FULL_DUPLEX_HINT)
+                .inert(),
+            number("ipg", "MS", "time between datagrams of a frame")
+                .refused("a rate is told with -b", "use -b with pps")
+                .inert(),
+            Entry::new("isochronous", Kind::List, "FPS:MEAN,STDEV", "bursts, as of video")
+                .refused("traffic here is even", "use -b")
+                .inert(),
+            switch("incr-dstip", "a server's address for each stream").refused(SPREAD, SPREAD_HINT).inert(),
+            switch("incr-dstport", "a server's port for each stream").refused(SPREAD, SPREAD_HINT).inert(),
+            switch("incr-srcip", "an address of ours for each stream").refused(SPREAD, SPREAD_HINT).inert(),
+            switch("incr-srcport", "a port of ours for each stream").refused(SPREAD, SPREAD_HINT).inert(),
+            switch("local-only", "through no router")
+                .refused("the routing table decides", "bind to the interface: -B HOST%DEVICE")
+                .inert(),
+            Entry::new("near-congestion", Kind::Decimal, "WEIGHT", "writes delayed by the round trip's time")
+                .refused("an experiment of the original's", "use -b")
+                .inert(),
+            switch("no-connect-sync", "parallel streams begin without waiting for each other")
+                .ignored("they begin together, so that their sum is of one time")
+                .inert(),
+            switch("no-udp-fin", "the server reports nothing").on(|r| r.command.no_final = true),
+            Entry::new("n", Kind::Bytes, "BYTES", "how much to send, rather than how long")
+                .also(&["num"])
+                .parsed(|r, value| {
+                    bytes(value, 0..=u64::MAX).map(|bytes| r.command.amount = Some(Amount::Bytes(bytes)))
+                }),
+            switch("r", "send, then receive, over two connections")
+                .also(&["tradeoff"])
+                .on(|r| r.command.trade = true),
+            switch("tcp-quickack", "acknowledge at once")
+                .refused("the kernel takes it back at will", "leave it out")
+                .inert(),
+            Entry::new("tcp-write-prefetch", Kind::Bytes, "BYTES", "unsent bytes that the kernel may hold")
+                .refused("what waits in the kernel is the send buffer's size", "use -w")
+                .inert(),
+            switch("tcp-write-times", "times of writes")
+                .ignored("they are always measured: `--also html=FILE` shows them")
+                .inert(),
+            switch("trip-times", "one-way times").refused(ONE_WAY, ONE_WAY_HINT).inert(),
+            Entry::new("txdelay-time", Kind::Time, "SECONDS", "wait after connecting")
+                .refused("what is waited for is no traffic", "use sleep")
+                .inert(),
+            Entry::new("txstart-time", Kind::Time, "EPOCH", "begin at this time")
+                .refused("it begins when it is started", "use at or sleep")
+                .inert(),
+            Entry::new("F", Kind::Path, "FILE", "what is sent")
+                .also(&["fileinput"])
+                .text(|r, path| r.command.file = Some(path.into())),
+            switch("I", "what is sent comes from standard input")
+                .also(&["stdin"])
+                .refused("a pipe would be measured beside the network", "write it to a file, and use -F")
+                .inert(),
+            Entry::new("L", Kind::Whole(0, 65_535), "PORT", "our port for -d and -r")
+                .also(&["listenport"])
+                .whole("port", |r, port| r.command.listen_port = Some(port as u16)),
+            Entry::new("P", Kind::Whole(1, 128), "N", "parallel streams; of a server: clients, then it ends")
+                .also(&["parallel"])
+                .or("1")
+                .whole("streams", |r, streams| r.command.streams = streams as u32),
+            switch("R", "the server sends, over the client's connection")
+                .also(&["reverse"])
+                .on(|r| r.command.reverse = true),
+            Entry::new("T", Kind::Whole(0, 255), "N", "time to live")
+                .also(&["ttl"])
+                .whole("hops", |r, hops| r.socket_option("ttl", &hops.to_string())),
+            switch("X", "the peer's version")
+                .also(&["peer-detect"])
+                .ignored("nothing here depends on it")
+                .inert(),
+        ],
+    ),
+    (
+        SERVER,
+        &[
+            switch("s", "be the server").also(&["server"]).on(|r| r.is_server = true),
+            switch("1", "serve one client, then end").also(&["singleclient"]).on(|r| r.command.single = true),
+            switch("histograms", "latencies of datagrams").refused(ONE_WAY, ONE_WAY_HINT).inert(),
+            Entry::new("permit-key-timeout", Kind::Time, "SECONDS", "how long the key is good")
+                .refused(KEY, KEY_HINT)
+                .inert(),
+            Entry::new("tcp-rx-window-clamp", Kind::Bytes, "BYTES", "upper limit of the window")
+                .refused("the buffer's size limits the window", "use -w")
+                .inert(),
+            Entry::new("tap-dev", Kind::Text, "DEVICE", "receive from a tap device")
+                .refused("only sockets are read", "leave it out")
+                .inert(),
+            Entry::new("udp-histogram", Kind::List, "WIDTH,BINS", "latencies of datagrams")
+                .refused(ONE_WAY, ONE_WAY_HINT)
+                .inert(),
+            switch("U", "one thread for all datagrams")
+                .also(&["single_udp"])
+                .ignored("datagrams of a peer come on a socket of their own")
+                .inert(),
+            switch("sum-dstip", "sums by our address rather than the peer's")
+                .refused("sums are of the streams of one peer", "leave it out")
+                .inert(),
+            switch("D", "go on in the background").also(&["daemon"]).on(|r| r.command.daemon = true),
+            Entry::new("H", Kind::Text, "HOST", "source of a group")
+                .also(&["ssm-host"])
+                .refused(MULTICAST, MULTICAST_HINT)
+                .inert(),
+        ],
+    ),
+    (
+        "",
+        &[
+            switch("h", "print this and end").also(&["help"]).on(|r| r.stop = Some(Stop::Help)),
+            switch("v", "print the version and end").also(&["version"]).on(|r| r.stop = Some(Stop::Version)),
+        ],
+    ),
 ];
 
 /// The table.

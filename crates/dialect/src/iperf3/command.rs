@@ -6,7 +6,7 @@ use iodyno_model::Origin;
 
 use super::amount;
 use super::options::{SERVER_ONLY, SETTERS, TABLE, is_client_only};
-use crate::option::{Arguments, Given, OutOfBounds, Status, Syntax, Token, setter};
+use crate::option::{Arguments, GivenOption, OutOfBounds, Status, Syntax, Token, setter};
 
 const SYNTAX: Syntax = Syntax { is_abbreviated: true, ..Syntax::GETOPT };
 
@@ -139,7 +139,7 @@ fn parameter(text: impl Into<String>) -> Stop {
     Stop::Parameter(text.into())
 }
 
-fn set(given: Given<'_>, wanted: &mut Command) -> Result<(), Stop> {
+fn set(given: GivenOption<'_>, wanted: &mut Command) -> Result<(), Stop> {
     let entry = given.entry;
     if let Status::Refused(..) = entry.status {
         let refused = TABLE.check(entry.name, &Origin::Default).err();

@@ -5,14 +5,20 @@
 use iodyno_model::{Diagnostic, Origin};
 
 use super::options::{self, TABLE};
-use crate::option::{Arguments, Given, GivenOptions, Syntax, Token, ValueRules};
+use crate::option::{Arguments, GivenOption, GivenOptions, Syntax, Token, ValueRules};
 use crate::quantity::POWERS;
 
 /// The options that were given.
 pub type Settings = GivenOptions;
 
-const RULES: ValueRules =
-    ValueRules { table: &TABLE, whole, counter: whole, takes_empty: true, initials: &["dataPacketType"] };
+const RULES: ValueRules = ValueRules {
+    table: &TABLE,
+    whole,
+    counter: whole,
+    takes_empty: true,
+    hint_names: false,
+    initials: &["dataPacketType"],
+};
 
 /// Reads a command line.
 ///
@@ -22,7 +28,7 @@ pub fn parse(arguments: &[String]) -> Result<Settings, Vec<Diagnostic>> {
     let (mut settings, mut wrong) = (GivenOptions::none(&RULES), Vec::new());
     for token in Arguments::new(&TABLE, Syntax::COUNTED, arguments) {
         let set = token.map_err(|misfit| misfit.or_unknown(options::unknown)).and_then(|token| match token {
-            Token::Option(Given { entry, value: None, argument, .. }) => {
+            Token::Option(GivenOption { entry, value: None, argument, .. }) => {
                 settings.raise(entry, &Origin::argument(argument))
             }
             Token::Option(given) => {

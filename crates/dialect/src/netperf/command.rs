@@ -4,7 +4,7 @@
 //! out. Nothing is looked up here but files of output selectors, which the loader reads.
 
 use crate::Loader;
-use crate::option::{Arguments, Misfit, Place, Status, Syntax, Table, Token};
+use crate::option::{Arguments, Misfit, Status, Syntax, Table, Token, ValuePlace};
 use crate::quantity::BY_CASE;
 
 use super::options::{GLOBAL, SERVER, TEST};
@@ -113,8 +113,8 @@ const SYNTAX: Syntax = Syntax { stops_at_operand: true, long: None, ..Syntax::GE
 /// Before `--`: a rate may follow `-c` and `-C`.
 const GLOBAL_SYNTAX: Syntax = Syntax {
     place: |entry| match entry.name {
-        "c" | "C" => Place::Next(|word| word.starts_with(|first: char| first.is_ascii_digit())),
-        _ => Place::of(entry),
+        "c" | "C" => ValuePlace::Next(|word| word.starts_with(|first: char| first.is_ascii_digit())),
+        _ => ValuePlace::of(entry),
     },
     ..SYNTAX
 };
@@ -122,12 +122,12 @@ const GLOBAL_SYNTAX: Syntax = Syntax {
 /// Behind it: whom it concerns may follow `-D`, selectors `-k`, `-o` and `-O`.
 const TEST_SYNTAX: Syntax = Syntax {
     place: |entry| match entry.name {
-        "D" => Place::Next(|word| {
+        "D" => ValuePlace::Next(|word| {
             !word.is_empty()
                 && word.chars().all(|letter| matches!(letter, 'L' | 'R' | 'l' | 'r' | ',' | '0' | '1'))
         }),
-        "k" | "o" | "O" => Place::AttachedOrNext(|word| !word.starts_with('-')),
-        _ => Place::of(entry),
+        "k" | "o" | "O" => ValuePlace::AttachedOrNext(|word| !word.starts_with('-')),
+        _ => ValuePlace::of(entry),
     },
     ..SYNTAX
 };
@@ -140,7 +140,7 @@ fn options<'a>(
 ) -> Result<(Vec<Found<'a>>, &'a [String]), Early> {
     let (mut found, tool) = (Vec::new(), table.tool);
     let mut rest = Arguments::new(table, syntax, arguments);
-    while let Some(token) = rest.next() {
+    for token in rest.by_ref() {
         let given = match token {
             Ok(Token::Option(given)) => given,
             Ok(Token::Separator | Token::Operand(_)) => break,

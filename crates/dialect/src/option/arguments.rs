@@ -24,12 +24,12 @@ pub struct Syntax {
     /// The option of a letter.
     pub letter: fn(&Table, &str) -> Option<&'static Entry>,
     /// Where an option's value is looked for.
-    pub place: fn(&Entry) -> Place,
+    pub place: fn(&Entry) -> ValuePlace,
 }
 
 /// Where an option's value is looked for.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum ValuePlace {
     /// It has none.
     Nowhere,
     /// Attached, or the next argument.
@@ -52,25 +52,25 @@ impl Syntax {
         stops_at_operand: false,
         long: Some(Table::find),
         letter: Table::find,
-        place: Place::of,
+        place: ValuePlace::of,
     };
 
     /// That of IOR and mdtest: flags are counters that may be given a number.
     pub const COUNTED: Syntax = Syntax {
         letters_assign: true,
         switches_take: true,
-        place: |entry| if entry.is_flag() { Place::Nowhere } else { Place::Anywhere },
+        place: |entry| if entry.is_flag() { ValuePlace::Nowhere } else { ValuePlace::Anywhere },
         ..Syntax::GETOPT
     };
 }
 
-impl Place {
+impl ValuePlace {
     /// As the table has it: no value, one in brackets that may be left out, or one that must be there.
-    pub fn of(entry: &Entry) -> Place {
+    pub fn of(entry: &Entry) -> ValuePlace {
         match entry.value {
-            "" => Place::Nowhere,
-            value if value.starts_with('[') => Place::Assigned,
-            _ => Place::Anywhere,
+            "" => ValuePlace::Nowhere,
+            value if value.starts_with('[') => ValuePlace::Assigned,
+            _ => ValuePlace::Anywhere,
         }
     }
 }
@@ -79,7 +79,7 @@ impl Place {
 #[derive(Clone, Debug)]
 pub enum Token<'a> {
     /// An option.
-    Option(Given<'a>),
+    Option(GivenOption<'a>),
     /// What is no option.
     Operand(&'a str),
     /// `--` alone.
@@ -88,7 +88,7 @@ pub enum Token<'a> {
 
 /// An option as it was given.
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
+pub struct GivenOption<'a> {
     /// Which one.
     pub entry: &'static Entry,
     /// The argument it stands in.
@@ -134,7 +134,7 @@ pub enum Misfit<'a> {
     },
 }
 
-impl Given<'_> {
+impl GivenOption<'_> {
     /// Where it was given, with its value.
     pub fn origin(&self) -> Origin {
         match self.value.filter(|_| self.is_apart) {
@@ -270,10 +270,10 @@ impl<'a> Arguments<'a> {
             return self.given(entry, argument, name, Some(value));
         }
         match (self.syntax.place)(entry) {
-            Place::Anywhere | Place::AttachedOrNext(_) => {
+            ValuePlace::Anywhere | ValuePlace::AttachedOrNext(_) => {
                 self.given(entry, argument, name, Some(behind).filter(|behind| !behind.is_empty()))
             }
-            Place::Nowhere | Place::Assigned | Place::Next(_) => {
+            ValuePlace::Nowhere | ValuePlace::Assigned | ValuePlace::Next(_) => {
                 self.letters.1 = behind;
                 self.given(entry, argument, name, None)
             }
@@ -289,13 +289,18 @@ impl<'a> Arguments<'a> {
     ) -> Result<Token<'a>, Misfit<'a>> {
         let apart = match (self.syntax.place)(entry) {
             _ if attached.is_some() => None,
-            Place::Nowhere | Place::Assigned => None,
-            Place::Anywhere => Some(self.shift().ok_or(Misfit::Unfinished { argument, name, entry })?),
-            Place::Next(fits) | Place::AttachedOrNext(fits) => {
+            ValuePlace::Nowhere | ValuePlace::Assigned => None,
+            ValuePlace::Anywhere => Some(self.shift().ok_or(Misfit::Unfinished { argument, name, entry })?),
+            ValuePlace::Next(fits) | ValuePlace::AttachedOrNext(fits) => {
                 if self.rest.first().is_some_and(|word| fits(word)) { self.shift() } else { None }
             }
         };
-        Ok(Token::Option(Given { entry, argument, value: attached.or(apart), is_apart: apart.is_some() }))
+        Ok(Token::Option(GivenOption {
+            entry,
+            argument,
+            value: attached.or(apart),
+            is_apart: apart.is_some(),
+        }))
     }
 }
 
@@ -325,7 +330,7 @@ impl<'a> Iterator for Arguments<'a> {
 }
 
 fn is_valueless(syntax: Syntax, entry: &Entry) -> bool {
-    matches!((syntax.place)(entry), Place::Nowhere)
+    matches!((syntax.place)(entry), ValuePlace::Nowhere)
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ pub struct ValueRules {
     pub counter: fn(&str) -> Result<i64, String>,
     /// Whether a text may be empty.
     pub takes_empty: bool,
+    /// Whether a hint begins with the option's name.
+    pub hint_names: bool,
     /// The options of whose words the first letter is enough.
     pub initials: &'static [&'static str],
 }
@@ -46,6 +48,7 @@ impl Default for GivenOptions {
             whole: |_| Ok(0),
             counter: |_| Ok(0),
             takes_empty: true,
+            hint_names: false,
             initials: &[],
         };
         GivenOptions::none(&NONE)
@@ -70,10 +73,12 @@ impl GivenOptions {
     /// # Errors
     /// That the value has not the option's shape, or that the option is refused.
     pub fn set(&mut self, entry: &'static Entry, text: &str, origin: &Origin) -> Result<(), Diagnostic> {
-        let wrong = |why: String| {
-            Diagnostic::error(origin, format!("{}: {why}", entry.name))
-                .hint(format!("{}: {}", entry.name, entry.help))
+        let hint = match self.rules.hint_names {
+            true => format!("{}: {}", entry.name, entry.help),
+            false => entry.help.to_string(),
         };
+        let wrong =
+            |why: String| Diagnostic::error(origin, format!("{}: {why}", entry.name)).hint(hint.as_str());
         let number = match entry.kind {
             Kind::Flag | Kind::Switch => (self.rules.counter)(text).map_err(wrong)?,
             Kind::Whole(..) | Kind::Bytes => (self.rules.whole)(text).map_err(wrong)?,

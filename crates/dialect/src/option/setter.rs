@@ -13,6 +13,9 @@ pub struct Setter<S, E> {
     pub set: Set<S, E>,
 }
 
+/// Options under one heading.
+pub type SetterGroup<S, E> = (&'static str, &'static [Setter<S, E>]);
+
 /// What an option sets.
 #[derive(Debug)]
 pub enum Set<S, E> {
@@ -66,6 +69,22 @@ impl Entry {
     }
 }
 
+impl<S, E> Clone for Setter<S, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S, E> Copy for Setter<S, E> {}
+
+impl<S, E> Clone for Set<S, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S, E> Copy for Set<S, E> {}
+
 impl<S, E> Setter<S, E> {
     /// Sets what it sets.
     ///
@@ -104,4 +123,31 @@ pub const fn entries<S, E, const N: usize>(setters: &[Setter<S, E>]) -> [Entry; 
         index += 1;
     }
     entries
+}
+
+/// How many options there are under all headings.
+pub const fn count<S, E>(groups: &[SetterGroup<S, E>]) -> usize {
+    let (mut count, mut group) = (0, 0);
+    while group < groups.len() {
+        count += groups[group].1.len();
+        group += 1;
+    }
+    count
+}
+
+/// The options of all headings, each under its own.
+pub const fn grouped<S, E, const N: usize>(groups: &[SetterGroup<S, E>]) -> [Setter<S, E>; N] {
+    let mut all = [groups[0].1[0]; N];
+    let (mut at, mut group) = (0, 0);
+    while group < groups.len() {
+        let (category, part) = groups[group];
+        let mut index = 0;
+        while index < part.len() {
+            all[at] = part[index];
+            all[at].entry.category = category;
+            (at, index) = (at + 1, index + 1);
+        }
+        group += 1;
+    }
+    all
 }
