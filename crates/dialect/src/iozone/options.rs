@@ -3,11 +3,8 @@
 //! Sizes are in kB unless a letter follows. An option that the original takes and then does nothing with either works
 //! here or is refused: none is silently left out.
 
-use crate::option::{Entry, Kind, Spelling, Table};
+use crate::option::{Entry, Kind, Spelling, Table, switch};
 
-const fn switch(name: &'static str, help: &'static str) -> Entry {
-    Entry::new(name, Kind::Switch, "", help)
-}
 const fn size(name: &'static str, help: &'static str) -> Entry {
     Entry::new(name, Kind::Bytes, "KB", help)
 }

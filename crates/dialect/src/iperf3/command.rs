@@ -5,7 +5,7 @@
 use iodyno_model::Origin;
 
 use super::amount;
-use super::options::{SERVER_ONLY, SETTERS, TABLE, is_client_only};
+use super::options::{SETTERS, TABLE, is_client_only, is_server_only};
 use crate::option::{Arguments, GivenOption, OutOfBounds, Status, Syntax, Token, setter};
 
 const SYNTAX: Syntax = Syntax { is_abbreviated: true, ..Syntax::GETOPT };
@@ -269,7 +269,7 @@ fn consistent(mut wanted: Command) -> Result<Command, Stop> {
     if !wanted.server && wanted.host.is_none() {
         return Err(parameter("must either be a client (-c) or server (-s)"));
     }
-    if !wanted.server && wanted.given.iter().any(|name| SERVER_ONLY.contains(name)) {
+    if !wanted.server && wanted.given.iter().any(|name| is_server_only(name)) {
         return Err(parameter("some option you are trying to set is server only"));
     }
     if wanted.server && wanted.given.iter().any(|name| is_client_only(name)) {

@@ -2,14 +2,10 @@
 
 use super::command::{self, Command, Stop, size};
 use super::strftime;
-use crate::option::{Entry, Kind, Setter, SetterGroup, Spelling, Table, count, entries, grouped};
+use crate::option::{Entry, Kind, Setter, SetterGroup, Spelling, Table, count, entries, grouped, switch};
 
 const SCTP: (&str, &str) =
     ("an association has one stream and one address here", "leave it out: --sctp alone moves data over SCTP");
-
-const fn switch(name: &'static str, help: &'static str) -> Entry {
-    Entry::new(name, Kind::Switch, "", help)
-}
 
 const fn text(name: &'static str, value: &'static str, help: &'static str) -> Entry {
     Entry::new(name, Kind::Text, value, help)
@@ -236,16 +232,9 @@ fn unless_empty(value: &str, otherwise: &str) -> String {
 }
 
 /// Options that only a server has, by their names here.
-pub const SERVER_ONLY: &[&str] = &[
-    "daemon",
-    "one-off",
-    "server-bitrate-limit",
-    "idle-timeout",
-    "server-max-duration",
-    "rsa-private-key-path",
-    "authorized-users-path",
-    "time-skew-threshold",
-];
+pub fn is_server_only(name: &str) -> bool {
+    name != "server" && TABLE.find(name).is_some_and(|entry| entry.category == SERVER)
+}
 
 /// Options that only a client has, by their names here.
 pub fn is_client_only(name: &str) -> bool {
@@ -294,7 +283,7 @@ mod tests {
     fn every_option_once() {
         assert_eq!(TABLE.defects(), Vec::<String>::new());
         assert!(help().contains("--get-server-output") && document().contains("**no**"));
-        assert!(SERVER_ONLY.iter().all(|name| TABLE.find(name).is_some()));
+        assert!(is_server_only("daemon") && !is_server_only("server") && !is_server_only("json"));
         assert!(is_client_only("bidir") && !is_client_only("json"));
     }
 }

@@ -1,10 +1,7 @@
 //! The options of netperf, of its tests (behind `--`), and of netserver, each exactly once.
 
-use crate::option::{Entry, Kind, Spelling, Table};
+use crate::option::{Entry, Kind, Spelling, Table, switch};
 
-const fn switch(name: &'static str, help: &'static str) -> Entry {
-    Entry::new(name, Kind::Switch, "", help)
-}
 const fn pair(name: &'static str, value: &'static str, help: &'static str) -> Entry {
     Entry::new(name, Kind::List, value, help)
 }
