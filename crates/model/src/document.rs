@@ -6,8 +6,8 @@
 
 use crate::reflect::Reflect;
 use crate::{
-    AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, ErrorCount, Finding, Machine, Plan,
-    RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut, WorkerRecord,
+    AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, EngineTrait, ErrorCount, Finding, Machine,
+    Plan, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut, WorkerRecord,
 };
 
 /// The format's name and version.
@@ -118,6 +118,9 @@ pub struct JobDocument {
     /// What the engine tells of itself: name and value.
     #[reflect(default)]
     pub engine_facts: Vec<(String, String)>,
+    /// What of the engine matters to who judges the figures; none: it is known by its name only.
+    #[reflect(omit_empty)]
+    pub engine_traits: Option<Vec<EngineTrait>>,
     /// What the workers had done when the time was up, where the slower ones then caught up with the fastest.
     #[reflect(omit_empty)]
     pub worn: Option<WearOut>,

@@ -79,6 +79,7 @@ impl Json {
             name: job.name.clone(),
             engine: job.engine.clone(),
             engine_facts: job.engine_facts.clone(),
+            engine_traits: job.engine_traits.clone(),
             worn: job.worn,
             peer: job.peer.clone(),
             comparable: ComparableDocument {

@@ -100,6 +100,7 @@ fn job(told: JobDocument) -> Result<JobRecord, String> {
         worn: told.worn,
         peer: told.peer,
         engine_facts: told.engine_facts,
+        engine_traits: told.engine_traits,
         ..JobRecord::default()
     })
 }

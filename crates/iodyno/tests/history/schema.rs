@@ -48,6 +48,7 @@ fn followed() -> Outcome {
     plan(home, PLAN);
     says(home, ["run", "--quiet", "plan.toml", "--json", "record.json"]).expect(0, &[]);
     let text = std::fs::read_to_string(home.join("record.json"))?;
+    assert!(text.contains("\"pretends\""), "the null engine's traits are published");
     let broken = text.replacen("\"completed\": true", "\"completed\": \"yes\"", 1);
     assert_ne!(broken, text);
     std::fs::write(home.join("broken.json"), broken)?;
