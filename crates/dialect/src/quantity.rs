@@ -62,7 +62,7 @@ impl Suffixes {
     pub fn fraction(&self, text: &str) -> Option<f64> {
         let (digits, factor) = self.split(text)?;
         let number: f64 = digits.parse().ok()?;
-        Some(number * factor as f64).filter(|amount| amount.is_finite() && !amount.is_sign_negative())
+        Some(number * factor as f64).filter(|amount| amount.is_finite() && *amount >= 0.0)
     }
 
     /// The same, of digits and a point only: neither sign nor exponent.
@@ -80,7 +80,7 @@ impl Suffixes {
         let expected = || format!("`{text}`: expected a whole number such as {examples}");
         let text = text.trim();
         let (digits, factor) = self.split(text).ok_or_else(expected)?;
-        let number: i64 = digits.trim_end().parse().map_err(|_| expected())?;
+        let number: i64 = digits.parse().map_err(|_| expected())?;
         let amount = i64::try_from(factor).ok().and_then(|factor| number.checked_mul(factor));
         amount.ok_or_else(|| format!("`{text}`: too large"))
     }
@@ -123,7 +123,9 @@ mod tests {
         for wrong in ["", "k", "-1", "1x", "1kk", "inf", "nan", "é"] {
             assert_eq!(BINARY.fraction(wrong), None, "{wrong}");
         }
-        assert_eq!((BINARY.whole(" -4k", "8"), BINARY.whole("1 g", "8")), (Ok(-4096), Ok(1 << 30)));
+        assert_eq!((BINARY.whole(" -4k", "8"), BINARY.whole("+1g", "8")), (Ok(-4096), Ok(1 << 30)));
+        assert!(BINARY.whole("1 g", "8").is_err(), "IOR itself reads 1 of it");
+        assert_eq!(BINARY.fraction("-0"), Some(0.0));
         assert_eq!(
             BINARY.whole("1.5k", "8 or 4k"),
             Err("`1.5k`: expected a whole number such as 8 or 4k".into())

@@ -1,7 +1,7 @@
 //! The model as tables of fields: every type of a plan and a record says of itself what it is made of, once.
 //!
-//! `#[derive(Reflect)]` makes the table. What reads or writes a format walks it: [`write`](fn@write) and [`read`] for every
-//! format that `serde` knows, and [`schema`](crate::schema) for the published description. Refuses to know any format.
+//! `#[derive(Reflect)]` makes the table. [`write`](fn@write) and [`read`] walk it for every format that `serde` knows; the
+//! report makes the published JSON schema from it. Refuses to know any format.
 
 mod containers;
 mod reader;
