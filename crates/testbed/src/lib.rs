@@ -51,6 +51,7 @@ mod case;
 pub mod fuse;
 mod port;
 pub mod program;
+pub mod python;
 #[cfg(target_os = "linux")]
 pub mod rogue;
 #[cfg(target_os = "linux")]

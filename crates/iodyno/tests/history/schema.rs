@@ -1,12 +1,10 @@
 //! The record by its published schema, as an independent program checks it: PyPI's `jsonschema`.
-//!
-//! It comes from PyPI into an environment that is kept with the build; without a network that is a counted skip. Who comes
-//! while it is made waits for the lock of who makes it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use testbed::{Case, Need, Outcome, Skip};
+use testbed::python::environment;
+use testbed::{Case, Need, Outcome};
 
 use crate::keeping::says;
 use crate::program::{plan, scratch};
@@ -42,7 +40,7 @@ for path in sys.argv[2:]:
 ";
 
 fn followed() -> Outcome {
-    let python = environment()?;
+    let python = environment(Path::new(env!("CARGO_TARGET_TMPDIR")), "jsonschema", &["jsonschema"])?;
     let home = scratch();
     let home = home.path();
     plan(home, PLAN);
@@ -53,7 +51,7 @@ fn followed() -> Outcome {
     assert_ne!(broken, text);
     std::fs::write(home.join("broken.json"), broken)?;
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
-    let done = Command::new(python)
+    let done = Command::new(python.join("bin/python"))
         .current_dir(home)
         .args(["-c", CHECKS])
         .arg(schema)
@@ -63,44 +61,4 @@ fn followed() -> Outcome {
     assert!(said.contains("record.json follows"), "{said}{wrong}");
     assert!(said.contains("broken.json 'yes' is not of type 'boolean'"), "{said}{wrong}");
     Ok(())
-}
-
-/// The interpreter of a virtual environment with what PyPI has.
-fn environment() -> Result<PathBuf, Skip> {
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let lock = std::fs::File::create(kept.join("jsonschema.lock")).and_then(|file| {
-        file.lock()?;
-        Ok(file)
-    });
-    let _lock = lock.map_err(|error| Skip::new(format!("{}: {error}", kept.display())))?;
-    let home = kept.join("jsonschema");
-    let python = home.join("bin/python");
-    if home.join("complete").is_file() {
-        return Ok(python);
-    }
-    let pip = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--timeout",
-        "20",
-        "--retries",
-        "1",
-    ];
-    installed(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home))?;
-    installed(Command::new(&python).args(pip).arg("jsonschema"))?;
-    std::fs::write(home.join("complete"), "").map_err(|error| Skip::new(error.to_string()))?;
-    Ok(python)
-}
-
-fn installed(step: &mut Command) -> Result<(), Skip> {
-    let done = step.output().map_err(|error| Skip::new(error.to_string()))?;
-    let said = String::from_utf8_lossy(&done.stderr);
-    let last = said.trim().lines().last().unwrap_or("no reason given");
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(Skip::new(format!("jsonschema cannot be installed from PyPI: {last}"))),
-    }
 }

@@ -1,7 +1,4 @@
 //! Programs of others that read what we print, or drive us: PyPI's reader of iperf3's JSON, and flent, which runs netperf.
-//!
-//! Both come from PyPI into an environment that is kept with the build; without a network that is a counted skip. Who
-//! comes while it is made waits for the lock of who makes it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,43 +18,10 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// A virtual environment with what PyPI has, made once and kept with the build.
+/// What PyPI has of readers and drivers.
 fn environment() -> Result<PathBuf, Skip> {
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let lock = std::fs::File::create(kept.join("network-clients.lock")).and_then(|file| {
-        file.lock()?;
-        Ok(file)
-    });
-    let _lock = lock.map_err(|error| Skip::new(format!("{}: {error}", kept.display())))?;
-    let home = kept.join("network-clients");
-    if home.join("complete").is_file() {
-        return Ok(home);
-    }
-    let pip = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--timeout",
-        "20",
-        "--retries",
-        "1",
-    ];
-    installed(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home))?;
-    installed(Command::new(home.join("bin/python")).args(pip).args(["iperf3", "flent"]))?;
-    std::fs::write(home.join("complete"), "").map_err(|error| Skip::new(error.to_string()))?;
-    Ok(home)
-}
-
-fn installed(step: &mut Command) -> Result<(), Skip> {
-    let done = step.output().map_err(|error| Skip::new(error.to_string()))?;
-    let said = String::from_utf8_lossy(&done.stderr);
-    let last = said.trim().lines().last().unwrap_or("no reason given");
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(Skip::new(format!("flent and iperf3 cannot be installed from PyPI: {last}"))),
-    }
+    testbed::python::environment(kept, "network-clients", &["iperf3", "flent"])
 }
 
 /// What it reads of a document.
