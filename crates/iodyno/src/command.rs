@@ -113,6 +113,7 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], po
     let policy = OutputPolicy { asked, ..policy };
     let mut loader = HostLoader::new(world);
     loader.also.clone_from(&also.dialect_words);
+    loader.also.extend(also.substitution.words());
     loader.talks = !policy.original;
     let elsewhere = match also.elsewhere(&mut loader) {
         Ok(elsewhere) => elsewhere,

@@ -8,6 +8,9 @@ use iodyno_dialect::hosts::{self, Elsewhere, is_host};
 use iodyno_dialect::run_options::{BARE as RUN_OPTIONS, RunOptions};
 use iodyno_dialect::{Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
+use iodyno_report::native::Native;
+
+use crate::substitution::{Substitution, SweepReport};
 
 /// Every word, for who typed another one.
 const WORDS: &[&str] = &[
@@ -43,6 +46,7 @@ const WORDS: &[&str] = &[
     "rewrite=distinct",
     "save",
     "save=NAME",
+    "sweep=KEY:LIST",
     "text=3",
     "threads=N",
     "until-steady",
@@ -54,7 +58,7 @@ const WORDS: &[&str] = &[
 const BARE: &[&str] = &["details", "live", "ranks", "percentiles", "save", RUN_OPTIONS[0], RUN_OPTIONS[1]];
 
 /// What was asked for.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct ExtensionOptions {
     /// Devices that may be written to although somebody may still need them, by the very names that are used.
     pub destroy: Vec<String>,
@@ -76,6 +80,8 @@ pub struct ExtensionOptions {
     pub launcher: Option<String>,
     /// What may be asked of any run.
     pub asked: RunOptions,
+    /// Another engine, another depth, lists of values.
+    pub substitution: Substitution,
     /// All other words, as they are said on the hosts that the command goes to.
     pub kept: Vec<String>,
 }
@@ -139,10 +145,7 @@ impl ExtensionOptions {
                 self.keep.tags.push(name.into());
             }
             Some(("witness", "off")) => self.unwatched = true,
-            Some((
-                name @ ("text" | "bugs" | "phases" | "engine" | "depth" | "layout" | "rewrite" | "peers"),
-                value,
-            )) => {
+            Some((name @ ("text" | "bugs" | "phases" | "layout" | "rewrite" | "peers"), value)) => {
                 self.dialect_words.push((name.into(), value.into()));
             }
             Some(("data", kind @ ("fio" | "unique"))) => {
@@ -173,6 +176,13 @@ impl ExtensionOptions {
     }
 
     fn asks(&mut self, place: &str, name: &str, value: Option<&str>) -> Result<bool, Diagnostic> {
+        let taken = match value {
+            Some(value) => self.substitution.word(name, value).map_err(|wrong| wrong_value(place, &wrong))?,
+            None => false,
+        };
+        if taken {
+            return Ok(true);
+        }
         self.asked.word(name, value).map_err(|wrong| refused(place, &wrong))
     }
 
@@ -207,6 +217,10 @@ impl ExtensionOptions {
             return Err(wrong.hint("leave it out: watching is all that this does"));
         }
         run.plan.destroy.extend(self.destroy);
+        run.messages.extend(self.substitution.apply(&mut run.plan)?);
+        if self.substitution.sweeps() {
+            swept(run, self.details);
+        }
         self.asked.apply(&mut run.plan, "--also")?;
         run.unwatched = self.unwatched;
         run.keep = self.keep;
@@ -217,6 +231,17 @@ impl ExtensionOptions {
     }
 }
 
+/// Lets a table over the values stand in place of the tool's report, which has no form for it.
+fn swept(run: &mut Run, details: bool) {
+    let message =
+        "a sweep is reported as a table over its values, in place of the tool's report and its own files";
+    let note = Diagnostic::note(&Origin::argument("--also"), message);
+    run.messages.push(note.hint("csv=FILE, json=FILE and html=FILE have every point"));
+    run.files.retain(|file| file.format != "own");
+    run.reporter = Box::new(SweepReport(Native::new(false).details(details)));
+    (run.own_voice, run.tells_all, run.tells_passes, run.status) = (false, true, true, None);
+}
+
 /// Two or more numbers with dots between them.
 fn is_version(word: &str) -> bool {
     word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok())
@@ -225,6 +250,10 @@ fn is_version(word: &str) -> bool {
 /// A format that results are written in.
 fn exported(format: &str) -> Option<&'static str> {
     ["csv", "hdr", "html", "json", "live-web", "metrics", "xlsx"].into_iter().find(|known| *known == format)
+}
+
+fn wrong_value(place: &str, what: &str) -> Diagnostic {
+    Diagnostic::error(&Origin::argument(place), what).hint("e.g. engine=io_uring,depth=16,sweep=block:4k:64k")
 }
 
 fn refused(place: &str, what: &str) -> Diagnostic {

@@ -32,6 +32,7 @@ mod runs;
 mod serve;
 mod session;
 mod sink;
+mod substitution;
 mod syscall_helper;
 mod terminal;
 

@@ -78,6 +78,7 @@ fn in_own_hand(world: &World, kept: &Kept) -> Option<Run> {
     };
     let mut loader = HostLoader::new(world);
     loader.also.clone_from(&also.dialect_words);
+    loader.also.extend(also.substitution.words());
     loader.talks = true;
     let Ok(Request::Run(mut run)) = (dialect.lower)(&arguments, &mut loader) else { return None };
     also.join(&mut run).ok()?;

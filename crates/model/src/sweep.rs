@@ -180,6 +180,52 @@ pub fn expand(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     Ok(Plan { phases, targets, sweep: Vec::new(), repeat, ..plan.clone() })
 }
 
+/// The plan with all its phases written out at each point of a grid: the whole plan at the first point, then at the next,
+/// because later phases may work on what earlier ones made. The last sweep varies fastest. Jobs for which `takes` denies a
+/// parameter stay as they are; a phase without a job that takes one has no coordinates.
+///
+/// # Errors
+/// One diagnostic for each value that does not fit its parameter.
+pub fn grid(
+    plan: &Plan,
+    sweeps: &[Sweep],
+    takes: &dyn Fn(&Plan, &Job, Parameter) -> bool,
+) -> Result<Plan, Vec<Diagnostic>> {
+    let mut points: Vec<Vec<(&Sweep, &Value)>> = vec![Vec::new()];
+    for sweep in sweeps {
+        let mut next = Vec::new();
+        for point in &points {
+            next.extend(sweep.values.iter().map(|value| [&point[..], &[(sweep, value)]].concat()));
+        }
+        points = next;
+    }
+    let (before, once): (Vec<Phase>, Vec<Phase>) =
+        plan.phases.iter().cloned().partition(|phase| phase.precondition);
+    let (mut phases, mut targets, mut wrong) = (before, plan.targets.clone(), Vec::new());
+    for (point, phase) in points.iter().flat_map(|point| once.iter().map(move |phase| (point, phase))) {
+        let mut phase = phase.clone();
+        let mut taken = false;
+        for job in &mut phase.jobs {
+            for (sweep, value) in point {
+                if takes(plan, job, sweep.parameter) {
+                    taken = true;
+                    wrong.extend(set(job, &mut targets, sweep, value).err());
+                }
+            }
+        }
+        if taken {
+            let place = |(sweep, value): &(&Sweep, &Value)| Coordinate {
+                parameter: sweep.parameter,
+                value: (*value).clone(),
+            };
+            phase.coordinates.extend(point.iter().map(place));
+        }
+        phases.push(phase);
+    }
+    wrong.dedup();
+    if wrong.is_empty() { Ok(Plan { phases, targets, ..plan.clone() }) } else { Err(wrong) }
+}
+
 /// The phases of one pass, of that number from 0.
 pub fn pass(once: &[Phase], number: u32) -> impl Iterator<Item = Phase> {
     once.iter().map(move |phase| Phase { repetition: phase.repetition + number, ..phase.clone() })
@@ -308,6 +354,21 @@ mod tests {
         let found: Vec<_> = plan.phases.iter().map(|p| (p.jobs[0].workers, p.jobs[0].depth.most)).collect();
         assert_eq!(found, [(1, 8), (1, 16), (2, 8), (2, 16)]);
         assert_eq!(plan.phases[3].coordinates.len(), 2);
+    }
+
+    #[test]
+    fn all_phases_run_at_one_point_before_the_next() {
+        let mut plan = plan();
+        let kept = Job { workers: 7, ..plan.phases[0].jobs[0].clone() };
+        plan.phases.push(Phase { name: "q".into(), jobs: vec![kept], ..Phase::default() });
+        let depths = sweep(Parameter::Depth, vec![Value::Number(8), Value::Number(16)]);
+        let plan = grid(&plan, &[depths], &|_, job, _| job.workers == 1).unwrap();
+        let found: Vec<_> = plan
+            .phases
+            .iter()
+            .map(|phase| (phase.name.as_str(), phase.jobs[0].depth.most, phase.coordinates.len()))
+            .collect();
+        assert_eq!(found, [("p", 8, 1), ("q", 1, 0), ("p", 16, 1), ("q", 1, 0)]);
     }
 
     #[test]

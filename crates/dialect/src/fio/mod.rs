@@ -87,13 +87,17 @@ fn run(orders: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>>
         readonly: orders.readonly,
         ranks: 1,
     };
-    let (lowered, parts) = match lowered(&orders.jobs, &orders.clients, context, loader) {
+    let (mut lowered, parts) = match lowered(&orders.jobs, &orders.clients, context, loader) {
         Ok(Together::Here(lowered, parts)) => (*lowered, parts),
         Ok(Together::Elsewhere(request)) => return Ok(request),
         Err(problems) => return Ok(Request::Refuse { err: section::told(&problems), status: 1 }),
     };
     if orders.strict && !lowered.notes.is_empty() {
         return Ok(Request::Refuse { err: section::told(&lowered.notes), status: 1 });
+    }
+    if let Some(engine) = loader.also("engine").filter(|engine| !lower::engine::is_known(engine)) {
+        let jobs = lowered.view.jobs.iter_mut().filter(|job| lower::engine::does_file_io(&job.engine));
+        jobs.for_each(|job| job.engine.clone_from(&engine));
     }
     let mut plan = lowered.plan;
     if let Some(folder) = &orders.aux_path {

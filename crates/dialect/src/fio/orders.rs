@@ -7,10 +7,10 @@ use iodyno_model::{Diagnostic, Origin};
 use super::client::{self, Client};
 use super::gather::{self, Gathered};
 use super::number::{self, Unit};
-use super::section::{Section, at};
+use super::section::{Line, Section, at};
 use super::settings::Settings;
 use super::view::{Eta, Format, Style};
-use super::{command, file, program};
+use super::{command, file, lower, program};
 use crate::Loader;
 use crate::option::{Entry, Status, nearest};
 
@@ -127,6 +127,7 @@ impl Reading {
             sections.extend(found.iter().cloned());
             self.shown.push(found);
         }
+        substitute(&mut sections, loader);
         let Gathered { jobs, global, problems } = gather::gather(&sections);
         self.problems.extend(problems);
         (jobs, global)
@@ -166,6 +167,36 @@ impl Reading {
             }
         }
         (hosts, all_global.unwrap_or_default())
+    }
+}
+
+/// Gives every job the engine and the depth of `--also`, as options of its own: so they come with fio's batches, and its
+/// report names them. An engine that fio does not know is put in place after lowering.
+fn substitute(sections: &mut [Section], loader: &dyn Loader) {
+    let (engine, depth) = (loader.also("engine"), loader.also("depth"));
+    let option = |name: &str, text: &str| Line {
+        name: name.into(),
+        text: Some(text.into()),
+        origin: Origin::argument("--also"),
+    };
+    let mut inherited = String::new();
+    for section in sections {
+        let named = section.lines.iter().rev().find(|line| line.name == "ioengine");
+        let own = named.and_then(|line| line.text.clone()).unwrap_or_else(|| inherited.clone());
+        if section.global {
+            inherited = own;
+            continue;
+        }
+        if !lower::engine::does_file_io(&own) {
+            continue;
+        }
+        let deep = depth.as_deref().is_some_and(|depth| depth != "1") && lower::engine::waits(&own);
+        match engine.as_deref() {
+            Some(engine) if lower::engine::is_known(engine) => section.lines.push(option("ioengine", engine)),
+            _ if deep => section.lines.push(option("ioengine", "io_uring")),
+            _ => {}
+        }
+        section.lines.extend(depth.as_deref().map(|depth| option("iodepth", depth)));
     }
 }
 

@@ -85,6 +85,10 @@ pub fn lower(
         return Err(wrong);
     }
     let (plan, parts) = lower::plan(&tests);
+    // The report names what the transfers go through.
+    if let Some(engine) = loader.also("engine") {
+        tests.iter_mut().for_each(|test| test.api.clone_from(&engine));
+    }
     let words = [&["ior".to_string()][..], arguments].concat();
     let bugs = loader.also("bugs").is_some();
     let view = View {

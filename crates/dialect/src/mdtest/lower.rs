@@ -294,11 +294,6 @@ impl Lowering<'_> {
         if test.settings.text("a") == Some("DUMMY") {
             job.engine = "dummy".into();
             job.settings = self.delays();
-        } else if let Some((engine, depth)) = &test.engine
-            && matches!(&job.workload, Workload::Pattern(pattern) if !pattern.chain)
-        {
-            job.engine.clone_from(engine);
-            job.depth.most = *depth;
         }
         job.finish = Finish { sync: test.flag("Y").then_some(Verb::Syncfs), ..Finish::default() };
         let journal = Journal { completions: true, ..Journal::default() };

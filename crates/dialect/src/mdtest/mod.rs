@@ -27,7 +27,7 @@ pub const DIALECT: Dialect = Dialect {
     name: "mdtest",
     about: "rates of creating, looking at, reading and removing files and directories (mdtest)",
     drop_in: true,
-    also: &["text", "bugs", "threads", "phases", "engine", "depth", "percentiles"],
+    also: &["text", "bugs", "threads", "phases", "percentiles"],
     lower: request,
 };
 

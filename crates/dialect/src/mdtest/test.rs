@@ -69,8 +69,6 @@ pub struct Test {
     pub marks: Marks,
     /// Further phases of ours.
     pub further: Vec<Further>,
-    /// The engine, where another one was asked for, and how many operations it keeps in flight.
-    pub engine: Option<(String, u32)>,
     /// Whether creating a file that exists counts, as it does in mdtest.
     pub reuses: bool,
     /// Whether every operation is timed.
@@ -427,7 +425,7 @@ impl Judge {
         };
     }
 
-    /// Our own words: further phases, another engine.
+    /// Our own words: further phases, every latency, the original's faults.
     fn words(&mut self, loader: &dyn Loader) {
         let mut refuse = |what: String, hint: &str| {
             self.wrong.push(Diagnostic::error(&Origin::argument("--also"), what).hint(hint));
@@ -446,20 +444,6 @@ impl Judge {
             None => {}
             Some("mdtest") => self.test.reuses = true,
             Some(other) => refuse(format!("bugs={other}: no such tool here"), "bugs=mdtest"),
-        }
-        let depth = loader.also("depth").map_or(Ok(1), |text| text.parse::<u32>());
-        let Ok(depth @ 1..=65536) = depth else {
-            return refuse("depth: expected 1 to 65536".into(), "--also engine=io_uring,depth=16");
-        };
-        let engine =
-            loader.also("engine").unwrap_or_else(|| if depth > 1 { "io_uring" } else { "psync" }.into());
-        match engine.as_str() {
-            "psync" if depth == 1 => {}
-            "io_uring" => self.test.engine = Some((engine, depth)),
-            _ => refuse(
-                format!("engine={engine} with depth={depth}"),
-                "engine=psync, or engine=io_uring,depth=16",
-            ),
         }
     }
 

@@ -85,8 +85,8 @@ fn complete() -> Outcome {
     Ok(())
 }
 
-/// What some of them read.
-fn furnish(home: &Path) -> std::io::Result<()> {
+/// Writes the files that some tools read.
+pub fn furnish(home: &Path) -> std::io::Result<()> {
     let here = home.display();
     let icf = include_str!("../../../../golden/iometer/small.icf");
     std::fs::write(home.join("f.icf"), icf)?;
@@ -116,7 +116,8 @@ fn furnish(home: &Path) -> std::io::Result<()> {
     std::fs::write(home.join("f.toml"), plan)
 }
 
-fn run(home: &Path, tool: &str, words: &str, further: &[&str]) -> Told {
+/// Runs a tool there; `HERE` in its words is the place.
+pub fn run(home: &Path, tool: &str, words: &str, further: &[&str]) -> Told {
     let words = words.replace("HERE", &home.display().to_string());
     let mut command = iodyno(std::iter::once(tool).chain(words.split_whitespace()));
     command.args(further).current_dir(home).env_remove("IODYNO_ALSO").env("IODYNO_HISTORY", "off");

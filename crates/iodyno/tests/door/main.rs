@@ -27,6 +27,8 @@ mod plans;
 #[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
+mod substitution;
+#[cfg(target_os = "linux")]
 mod words;
 
 #[cfg(target_os = "linux")]
@@ -43,6 +45,7 @@ fn main() -> std::process::ExitCode {
             exports::cases(),
             findings::cases(),
             iostat::cases(),
+            substitution::cases(),
         ]
         .into_iter()
         .flatten()

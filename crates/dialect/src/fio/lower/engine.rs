@@ -76,6 +76,30 @@ const ENGINES: [(&str, Class); 24] = [
     ("dirdelete", Class::Names(Verb::Rmdir)),
 ];
 
+fn class(word: &str) -> Option<Class> {
+    let word = match word {
+        "" => "psync",
+        "cpp_null" => "null",
+        word => word,
+    };
+    ENGINES.iter().find(|engine| engine.0 == word).map(|engine| engine.1)
+}
+
+/// Whether fio's options know this engine.
+pub fn is_known(word: &str) -> bool {
+    class(word).is_some()
+}
+
+/// Whether an engine reads and writes files, so that another one can do it.
+pub fn does_file_io(word: &str) -> bool {
+    matches!(class(word), Some(Class::Waiting | Class::Asynchronous | Class::Diskless))
+}
+
+/// Whether an engine has one operation in flight.
+pub fn waits(word: &str) -> bool {
+    class(word) == Some(Class::Waiting)
+}
+
 impl Engine {
     /// What a job says.
     pub fn of(ask: &mut OptionReader<'_>) -> Engine {
