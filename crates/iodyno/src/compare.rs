@@ -73,7 +73,7 @@ fn margin(text: &str) -> Result<f64, String> {
 
 /// One side: a run, or several of the same.
 #[derive(Clone, Default)]
-pub struct Side {
+pub struct ComparedRuns {
     /// What it is called.
     pub name: String,
     /// A line about it.
@@ -108,8 +108,8 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
 }
 
 /// CompareArgs of `--across` that name nothing in which these runs could differ.
-fn strange(across: &[String], sides: &[Side]) -> Vec<Diagnostic> {
-    let run = |side: &Side| side.runs.first().cloned();
+fn strange(across: &[String], sides: &[ComparedRuns]) -> Vec<Diagnostic> {
+    let run = |side: &ComparedRuns| side.runs.first().cloned();
     let Some(((a, x), others)) = sides.split_first().and_then(|(first, others)| Some((run(first)?, others)))
     else {
         return Vec::new();
@@ -140,13 +140,13 @@ fn conditions(texts: &[String]) -> Result<Conditions, Vec<Diagnostic>> {
     if wrong.is_empty() { Ok(conditions) } else { Err(wrong) }
 }
 
-fn kept(references: &[String]) -> Result<Vec<Side>, Diagnostic> {
+fn kept(references: &[String]) -> Result<Vec<ComparedRuns>, Diagnostic> {
     let mut history = None;
     references.iter().map(|reference| side(reference, &mut history)).collect()
 }
 
-fn side(reference: &str, history: &mut Option<History>) -> Result<Side, Diagnostic> {
-    let mut side = Side::default();
+fn side(reference: &str, history: &mut Option<History>) -> Result<ComparedRuns, Diagnostic> {
+    let mut side = ComparedRuns::default();
     for word in reference.split(',').filter(|word| !word.is_empty()) {
         let (name, about, mut runs, id) = if is_file(word) { file(word)? } else { run(word, history)? };
         side.runs.append(&mut runs);
@@ -168,16 +168,16 @@ fn is_file(word: &str) -> bool {
     (word.contains('/') || word.ends_with(".json")) && std::path::Path::new(word).exists()
 }
 
-type Named = (String, String, Vec<(Started, Record)>, Option<i64>);
+type LoadedRuns = (String, String, Vec<(Started, Record)>, Option<i64>);
 
-fn file(path: &str) -> Result<Named, Diagnostic> {
+fn file(path: &str) -> Result<LoadedRuns, Diagnostic> {
     let runs = foreign(path)?;
     let version = runs.first().map_or_else(String::new, |(_, started, _)| started.machine.version.clone());
     let runs = runs.into_iter().map(|(_, started, record)| (started, record)).collect();
     Ok((path.into(), version, runs, None))
 }
 
-fn run(reference: &str, history: &mut Option<History>) -> Result<Named, Diagnostic> {
+fn run(reference: &str, history: &mut Option<History>) -> Result<LoadedRuns, Diagnostic> {
     let history = match history {
         Some(history) => history,
         None => history.insert(archive::open()?),
@@ -191,7 +191,7 @@ fn run(reference: &str, history: &mut Option<History>) -> Result<Named, Diagnost
     Ok((format!("run {id}"), about, vec![(kept.started, kept.record)], Some(id)))
 }
 
-fn told(words: &CompareArgs, conditions: &Conditions, sides: Vec<Side>) -> u8 {
+fn told(words: &CompareArgs, conditions: &Conditions, sides: Vec<ComparedRuns>) -> u8 {
     let Some((first, others)) = sides.split_first() else { return 2 };
     let siblings = if words.interleave { Vec::new() } else { known(&sides) };
     let words = &Asking { words, siblings: siblings.iter().collect() };
@@ -216,7 +216,7 @@ struct Asking<'a> {
 }
 
 /// Earlier runs of what single runs are held against each other.
-fn known(sides: &[Side]) -> Vec<Record> {
+fn known(sides: &[ComparedRuns]) -> Vec<Record> {
     let single = sides.iter().all(|side| side.ids.len() == 1 && side.runs.len() == 1);
     let Some(history) = archive::open().ok().filter(|_| single) else { return Vec::new() };
     let compared: Vec<(i64, Started, Record)> = sides
@@ -229,10 +229,16 @@ fn known(sides: &[Side]) -> Vec<Record> {
     prior_runs::of(&history, &compared)
 }
 
-fn comparison(first: &Side, mut other: Side, asking: &Asking<'_>, conditions: &Conditions) -> Comparison {
+fn comparison(
+    first: &ComparedRuns,
+    mut other: ComparedRuns,
+    asking: &Asking<'_>,
+    conditions: &Conditions,
+) -> Comparison {
     let words = asking.words;
     align(first, &mut other);
-    let all = |side: &Side| -> Vec<Record> { side.runs.iter().map(|(_, record)| record.clone()).collect() };
+    let all =
+        |side: &ComparedRuns| -> Vec<Record> { side.runs.iter().map(|(_, record)| record.clone()).collect() };
     let (before, after) = (all(first), all(&other));
     let (before, after): (Vec<&Record>, Vec<&Record>) = (before.iter().collect(), after.iter().collect());
     let pairs = pairs(&before, &after);
@@ -292,7 +298,7 @@ fn figures(pair: &Pair<'_>, confidence_percent: f64, asking: &Asking<'_>) -> Vec
 }
 
 /// Where no phase or job has one name in both, they are matched by their order, if there are as many.
-fn align(first: &Side, other: &mut Side) {
+fn align(first: &ComparedRuns, other: &mut ComparedRuns) {
     let Some((_, model)) = first.runs.first() else { return };
     let names = |record: &Record| -> Vec<(String, usize)> {
         record.phases.iter().map(|phase| (phase.name.clone(), phase.jobs.len())).collect()

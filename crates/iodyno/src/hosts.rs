@@ -18,7 +18,7 @@ use crate::session::say;
 
 /// Whose command line a launcher understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum LauncherKind {
     /// Open MPI up to 4, with a runtime of its own.
     OpenMpi,
     /// Open MPI from 5 on, whose launcher is PRRTE's.
@@ -91,7 +91,7 @@ fn prepare(elsewhere: &Elsewhere, errand: &RemoteCommand) -> Result<Command, Dia
     let program = std::env::current_exe().map_err(unknown)?;
     let directory = std::env::current_dir().map_err(unknown)?;
     let variables = variables(errand);
-    let words = Words {
+    let words = LaunchRequest {
         elsewhere,
         program: &program.to_string_lossy(),
         directory: &directory.to_string_lossy(),
@@ -101,7 +101,7 @@ fn prepare(elsewhere: &Elsewhere, errand: &RemoteCommand) -> Result<Command, Dia
     };
     let mut command = Command::new(launcher);
     command.args(words.of(kind)).env_remove("IODYNO_ALSO").envs(variables);
-    if kind == Kind::OpenMpi {
+    if kind == LauncherKind::OpenMpi {
         // A host whose network is gone is missed after 8 s, and not after 8 minutes; the user's own wish comes first.
         let missing = |(name, _): &(&str, &str)| std::env::var_os(name).is_none();
         command.envs(KEEP_ALIVE.iter().copied().filter(missing));
@@ -113,16 +113,18 @@ fn prepare(elsewhere: &Elsewhere, errand: &RemoteCommand) -> Result<Command, Dia
 }
 
 /// How a launcher is told by which remote shell it goes out. Slurm goes by daemons of its own.
-fn remote_shell(kind: Kind, shell: &str) -> Result<Vec<(&'static str, String)>, Diagnostic> {
+fn remote_shell(kind: LauncherKind, shell: &str) -> Result<Vec<(&'static str, String)>, Diagnostic> {
     match kind {
-        Kind::OpenMpi => Ok(vec![("OMPI_MCA_plm_rsh_agent", shell.into())]),
-        Kind::Prrte => Ok(vec![("PRTE_MCA_plm_ssh_agent", shell.into())]),
-        Kind::Hydra if shell.contains(char::is_whitespace) => {
+        LauncherKind::OpenMpi => Ok(vec![("OMPI_MCA_plm_rsh_agent", shell.into())]),
+        LauncherKind::Prrte => Ok(vec![("PRTE_MCA_plm_ssh_agent", shell.into())]),
+        LauncherKind::Hydra if shell.contains(char::is_whitespace) => {
             let wrong = Diagnostic::error(&Origin::argument("RSH"), "this launcher takes a program alone");
             Err(wrong.hint("name a script that calls it with its arguments"))
         }
-        Kind::Hydra => Ok(vec![("HYDRA_LAUNCHER", "ssh".into()), ("HYDRA_LAUNCHER_EXEC", shell.into())]),
-        Kind::Srun => Ok(Vec::new()),
+        LauncherKind::Hydra => {
+            Ok(vec![("HYDRA_LAUNCHER", "ssh".into()), ("HYDRA_LAUNCHER_EXEC", shell.into())])
+        }
+        LauncherKind::Srun => Ok(Vec::new()),
     }
 }
 
@@ -156,7 +158,7 @@ fn is_root() -> bool {
 }
 
 /// The launcher's path, and whose it is.
-fn launcher(wish: Option<&str>) -> Result<(PathBuf, Kind), Diagnostic> {
+fn launcher(wish: Option<&str>) -> Result<(PathBuf, LauncherKind), Diagnostic> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let there = |name: &str| found(name, &paths);
     let path = match wish {
@@ -168,7 +170,7 @@ fn launcher(wish: Option<&str>) -> Result<(PathBuf, Kind), Diagnostic> {
         }
     };
     if path.file_name() == Some(OsStr::new("srun")) {
-        return Ok((path, Kind::Srun));
+        return Ok((path, LauncherKind::Srun));
     }
     let answer = Command::new(&path).arg("--version").output();
     let text = answer.map(|answer| [answer.stdout, answer.stderr].concat()).unwrap_or_default();
@@ -200,23 +202,27 @@ fn found(name: &str, paths: &OsStr) -> Option<PathBuf> {
 }
 
 /// Whose launcher it is, by what it says of its version.
-fn kind(version: &str) -> Option<Kind> {
+fn kind(version: &str) -> Option<LauncherKind> {
     let text = version.to_lowercase();
     if text.contains("open mpi") || text.contains("openrte") {
         // "mpirun (Open MPI) 4.1.4", "mpiexec (OpenRTE) 4.1.4"
         let number =
             text.split(')').nth(1).and_then(|rest| rest.trim().split('.').next()?.parse::<u32>().ok());
-        return Some(if number.is_some_and(|major| major >= 5) { Kind::Prrte } else { Kind::OpenMpi });
+        return Some(if number.is_some_and(|major| major >= 5) {
+            LauncherKind::Prrte
+        } else {
+            LauncherKind::OpenMpi
+        });
     }
     if text.contains("prrte") || text.contains("prte") {
-        return Some(Kind::Prrte);
+        return Some(LauncherKind::Prrte);
     }
     let hydra = ["hydra", "mpich", "intel(r) mpi", "mvapich"];
-    hydra.iter().any(|word| text.contains(word)).then_some(Kind::Hydra)
+    hydra.iter().any(|word| text.contains(word)).then_some(LauncherKind::Hydra)
 }
 
 /// What the launcher is told.
-struct Words<'a> {
+struct LaunchRequest<'a> {
     elsewhere: &'a Elsewhere,
     program: &'a str,
     directory: &'a str,
@@ -225,13 +231,13 @@ struct Words<'a> {
     root: bool,
 }
 
-impl Words<'_> {
-    fn of(&self, kind: Kind) -> Vec<String> {
+impl LaunchRequest<'_> {
+    fn of(&self, kind: LauncherKind) -> Vec<String> {
         match kind {
-            Kind::OpenMpi => self.open_mpi(&["--oversubscribe"]),
-            Kind::Prrte => self.open_mpi(&["--map-by", ":OVERSUBSCRIBE"]),
-            Kind::Hydra => self.in_groups(&[], |host| self.hydra(host)),
-            Kind::Srun => self.srun(),
+            LauncherKind::OpenMpi => self.open_mpi(&["--oversubscribe"]),
+            LauncherKind::Prrte => self.open_mpi(&["--map-by", ":OVERSUBSCRIBE"]),
+            LauncherKind::Hydra => self.in_groups(&[], |host| self.hydra(host)),
+            LauncherKind::Srun => self.srun(),
         }
     }
 
@@ -292,10 +298,10 @@ mod tests {
     use super::*;
     use iodyno_dialect::hosts::list;
 
-    fn words(kind: Kind, hosts: &str, root: bool) -> String {
+    fn words(kind: LauncherKind, hosts: &str, root: bool) -> String {
         let elsewhere = Elsewhere { hosts: list(hosts).unwrap(), ..Elsewhere::default() };
         let arguments = strings(&["ior", "-t", "1m"]);
-        let words = Words {
+        let words = LaunchRequest {
             elsewhere: &elsewhere,
             program: "/opt/iodyno",
             directory: "/data",
@@ -309,19 +315,20 @@ mod tests {
     #[test]
     fn every_launcher_is_told_in_its_own_words() {
         assert_eq!(
-            words(Kind::OpenMpi, "h1,h2:4", true),
+            words(LauncherKind::OpenMpi, "h1,h2:4", true),
             "--allow-run-as-root --oversubscribe --bind-to none --host h1:1 -n 1 --wdir /data -x IODYNO_SENT \
              /opt/iodyno ior -t 1m : --host h2:4 -n 4 --wdir /data -x IODYNO_SENT /opt/iodyno ior -t 1m"
         );
         assert!(
-            words(Kind::Prrte, "h1", false).starts_with("--map-by :OVERSUBSCRIBE --bind-to none --host h1:1")
+            words(LauncherKind::Prrte, "h1", false)
+                .starts_with("--map-by :OVERSUBSCRIBE --bind-to none --host h1:1")
         );
         assert_eq!(
-            words(Kind::Hydra, "h1,h2:4", true),
+            words(LauncherKind::Hydra, "h1,h2:4", true),
             "-host h1 -n 1 -wdir /data /opt/iodyno ior -t 1m : -host h2 -n 4 -wdir /data /opt/iodyno ior -t 1m"
         );
         assert_eq!(
-            words(Kind::Srun, "h2,h1:2", false),
+            words(LauncherKind::Srun, "h2,h1:2", false),
             "--ntasks 3 --distribution=arbitrary --nodelist=h2,h1,h1 --chdir=/data --export=ALL /opt/iodyno ior -t 1m"
         );
     }
@@ -330,18 +337,18 @@ mod tests {
     fn a_remote_shell_is_told_in_each_launchers_variable() {
         let told = |kind, shell| remote_shell(kind, shell).map(|told| told.last().cloned());
         let agent = Ok(Some(("OMPI_MCA_plm_rsh_agent", "ssh -q".to_string())));
-        assert_eq!(told(Kind::OpenMpi, "ssh -q").map_err(|wrong| wrong.message), agent);
-        assert!(told(Kind::Hydra, "ssh -q").is_err() && told(Kind::Hydra, "ssh").is_ok());
-        assert!(told(Kind::Srun, "ssh").is_ok_and(|told| told.is_none()));
+        assert_eq!(told(LauncherKind::OpenMpi, "ssh -q").map_err(|wrong| wrong.message), agent);
+        assert!(told(LauncherKind::Hydra, "ssh -q").is_err() && told(LauncherKind::Hydra, "ssh").is_ok());
+        assert!(told(LauncherKind::Srun, "ssh").is_ok_and(|told| told.is_none()));
     }
 
     #[test]
     fn launchers_are_known_by_their_versions() {
-        assert_eq!(kind("mpirun (Open MPI) 4.1.4\n\nReport bugs"), Some(Kind::OpenMpi));
-        assert_eq!(kind("mpiexec (OpenRTE) 4.1.4"), Some(Kind::OpenMpi));
-        assert_eq!(kind("mpirun (Open MPI) 5.0.11"), Some(Kind::Prrte));
-        assert_eq!(kind("HYDRA build details:\n    Version: 5.0.2"), Some(Kind::Hydra));
-        assert_eq!(kind("Intel(R) MPI Library for Linux* OS, Version 2021.9"), Some(Kind::Hydra));
+        assert_eq!(kind("mpirun (Open MPI) 4.1.4\n\nReport bugs"), Some(LauncherKind::OpenMpi));
+        assert_eq!(kind("mpiexec (OpenRTE) 4.1.4"), Some(LauncherKind::OpenMpi));
+        assert_eq!(kind("mpirun (Open MPI) 5.0.11"), Some(LauncherKind::Prrte));
+        assert_eq!(kind("HYDRA build details:\n    Version: 5.0.2"), Some(LauncherKind::Hydra));
+        assert_eq!(kind("Intel(R) MPI Library for Linux* OS, Version 2021.9"), Some(LauncherKind::Hydra));
         assert_eq!(kind("lamd 7.1"), None);
     }
 }

@@ -13,7 +13,7 @@ use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, Started};
 use iodyno_report::{Output, Reporter};
 
 use crate::archive::{self, Asked};
-use crate::compare::{CompareArgs, Side};
+use crate::compare::{CompareArgs, ComparedRuns};
 use crate::loader::HostLoader;
 use crate::rerun;
 use crate::runs::{ended, one};
@@ -50,16 +50,20 @@ impl Reporter for RecordCapture {
 }
 
 /// Runs both in turns; the two sides, or the exit status of the run that failed.
-pub fn sides(world: &mut World, words: &CompareArgs, arguments: &[String]) -> Result<Vec<Side>, u8> {
+pub fn sides(world: &mut World, words: &CompareArgs, arguments: &[String]) -> Result<Vec<ComparedRuns>, u8> {
     let [a, b] = words.runs.as_slice() else {
         let wrong = Diagnostic::error(&Origin::argument("--interleave"), "it takes two: A and B");
         return Err(ended(Err(one(wrong.hint("iodyno compare --interleave A.toml B.toml -n 10")))));
     };
     let refused = |wrong| ended(Err(wrong));
     let turns = [turn(world, a).map_err(refused)?, turn(world, b).map_err(refused)?];
-    let mut sides: Vec<Side> = turns
+    let mut sides: Vec<ComparedRuns> = turns
         .iter()
-        .map(|turn| Side { name: turn.name.clone(), about: turn.about.clone(), ..Side::default() })
+        .map(|turn| ComparedRuns {
+            name: turn.name.clone(),
+            about: turn.about.clone(),
+            ..ComparedRuns::default()
+        })
         .collect();
     if turns[0].name == turns[1].name {
         sides[1].name.push_str(" (B)");

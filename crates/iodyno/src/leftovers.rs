@@ -12,7 +12,7 @@ use iodyno_model::{Diagnostic, Origin, units};
 
 /// The name of this process.
 pub fn own_name() -> String {
-    let place = Place::here();
+    let place = ProcessOrigin::here();
     format!(
         "{:08x}-{:08x}-{}-{}",
         place.machine,
@@ -26,7 +26,7 @@ pub fn own_name() -> String {
 pub fn is_over(name: &str) -> Option<bool> {
     let parts: Vec<&str> = name.split('-').collect();
     let [machine, life, namespace, number, start] = parts[..] else { return None };
-    let place = Place::here();
+    let place = ProcessOrigin::here();
     if machine != format!("{:08x}", place.machine) {
         return None;
     }
@@ -41,17 +41,17 @@ pub fn is_over(name: &str) -> Option<bool> {
 }
 
 /// Where processes have their numbers.
-struct Place {
+struct ProcessOrigin {
     machine: u32,
     life: u32,
     namespace: String,
 }
 
-impl Place {
-    fn here() -> Place {
+impl ProcessOrigin {
+    fn here() -> ProcessOrigin {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
-        Place {
+        ProcessOrigin {
             machine: hash(&[text("/etc/machine-id"), text("/proc/sys/kernel/hostname")].concat()),
             life: hash(&text("/proc/sys/kernel/random/boot_id")),
             namespace: link.chars().filter(char::is_ascii_digit).collect(),

@@ -32,7 +32,7 @@ const SCREEN_NS: u64 = 500_000_000;
 /// Everything that is written to.
 pub struct OutputSet {
     sinks: Vec<Sink>,
-    named: Option<Named>,
+    named: Option<NamedReport>,
     live: Option<Box<dyn Reporter>>,
     ranks: Option<RankTable>,
     shelf: OutputFiles,
@@ -59,21 +59,21 @@ impl Held {
 }
 
 /// The file that the report goes to, emptied when the first of it is written.
-struct Named {
+struct NamedReport {
     path: String,
     file: BufWriter<File>,
     emptied: bool,
     made: bool,
 }
 
-impl Named {
+impl NamedReport {
     fn open(path: &str) -> Result<Self, Diagnostic> {
         let made = !std::path::Path::new(path).exists();
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| {
             Diagnostic::error(&Origin::argument(path), plain(&error)).hint("the report would go there")
         })?;
-        Ok(Named { path: path.into(), file: BufWriter::new(file), emptied: false, made })
+        Ok(NamedReport { path: path.into(), file: BufWriter::new(file), emptied: false, made })
     }
 
     fn take_back(self) {
@@ -83,7 +83,7 @@ impl Named {
     }
 }
 
-impl Write for Named {
+impl Write for NamedReport {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.emptied {
             // A pipe or a device cannot be emptied, and need not be.
@@ -112,7 +112,7 @@ impl OutputSet {
         let mut sinks = sinks(&run.files)?;
         let mut shelf = OutputFiles::default();
         let own: Vec<_> = sinks.extract_if(.., |sink| sink.is_own()).collect();
-        let named = match run.output.as_deref().map(Named::open) {
+        let named = match run.output.as_deref().map(NamedReport::open) {
             None => None,
             Some(Ok(named)) => Some(named),
             Some(Err(wrong)) => {
@@ -237,7 +237,7 @@ impl OutputSet {
     /// Nothing was run: what was made here is taken away again.
     pub fn take_back(self) {
         self.sinks.into_iter().for_each(Sink::take_back);
-        self.named.into_iter().for_each(Named::take_back);
+        self.named.into_iter().for_each(NamedReport::take_back);
         self.made.iter().for_each(|path| drop(std::fs::remove_file(path)));
     }
 }

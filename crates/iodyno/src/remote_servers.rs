@@ -41,12 +41,12 @@ pub fn answer(abroad: Abroad, policy: &OutputPolicy) -> u8 {
 }
 
 /// One of them.
-struct Server {
+struct RemoteServer {
     child: Child,
     port: u16,
 }
 
-impl Drop for Server {
+impl Drop for RemoteServer {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();
@@ -54,7 +54,7 @@ impl Drop for Server {
     }
 }
 
-fn start(abroad: &Abroad) -> Result<Vec<Server>, Diagnostic> {
+fn start(abroad: &Abroad) -> Result<Vec<RemoteServer>, Diagnostic> {
     let unknown = |error: std::io::Error| Diagnostic::error(&Origin::Default, plain(&error));
     let program = std::env::current_exe().map_err(unknown)?;
     let ssh = std::env::var(SSH).unwrap_or_else(|_| "ssh".into());
@@ -65,10 +65,10 @@ fn start(abroad: &Abroad) -> Result<Vec<Server>, Diagnostic> {
     let line = words.join(" ");
     let spawn = |host: &String| one(&ssh, host, &line, &abroad.input);
     let begun: Vec<(Child, Receiver<String>)> = abroad.hosts.iter().map(spawn).collect::<Result<_, _>>()?;
-    let mut servers: Vec<Server> = Vec::new();
+    let mut servers: Vec<RemoteServer> = Vec::new();
     let mut lines = Vec::new();
     for (child, said) in begun {
-        servers.push(Server { child, port: 0 });
+        servers.push(RemoteServer { child, port: 0 });
         lines.push(said);
     }
     let until = clock::monotonic() + START_NS;
@@ -129,7 +129,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// They end by themselves; what does not is ended.
-fn part(mut servers: Vec<Server>) {
+fn part(mut servers: Vec<RemoteServer>) {
     let until = clock::monotonic() + PARTING_NS;
     while clock::monotonic() < until
         && servers.iter_mut().any(|server| matches!(server.child.try_wait(), Ok(None)))

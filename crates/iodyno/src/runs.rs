@@ -28,7 +28,7 @@ type Refusal = Vec<Diagnostic>;
     args_conflicts_with_subcommands = true, after_help = AFTER)]
 struct RunsArgs {
     #[command(subcommand)]
-    command: Option<What>,
+    command: Option<RunsCommand>,
     #[command(flatten)]
     wanted: RunFilter,
 }
@@ -37,7 +37,7 @@ const AFTER: &str = "A run is named by its number, by a tag (the newest with it)
 They lie in $XDG_DATA_HOME/iodyno/history.sqlite; IODYNO_HISTORY=FILE says otherwise, IODYNO_HISTORY=off keeps none.";
 
 #[derive(Subcommand)]
-enum What {
+enum RunsCommand {
     /// List them
     List(RunFilter),
     /// Report a run again, with what it ran on
@@ -124,13 +124,13 @@ pub fn answer(arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
-    let done = match words.command.unwrap_or(What::List(words.wanted)) {
-        What::List(wanted) => archive::open().map_err(one).and_then(|history| told(&history, &wanted)),
-        What::Show(show) => archive::open().map_err(one).and_then(|history| shown(&history, &show)),
-        What::Tag { run, names } => named(&run, &names),
-        What::Untag { run, names } => unnamed(&run, &names),
-        What::Delete { runs } => deleted(&runs),
-        What::Path => located(),
+    let done = match words.command.unwrap_or(RunsCommand::List(words.wanted)) {
+        RunsCommand::List(wanted) => archive::open().map_err(one).and_then(|history| told(&history, &wanted)),
+        RunsCommand::Show(show) => archive::open().map_err(one).and_then(|history| shown(&history, &show)),
+        RunsCommand::Tag { run, names } => named(&run, &names),
+        RunsCommand::Untag { run, names } => unnamed(&run, &names),
+        RunsCommand::Delete { runs } => deleted(&runs),
+        RunsCommand::Path => located(),
     };
     ended(done)
 }

@@ -33,14 +33,14 @@ const FRESH_NS: u64 = 1_000_000_000;
 pub struct Sink {
     /// Its path, or its address.
     pub path: String,
-    place: Place,
+    place: Destination,
     /// Who writes it; none: the run's own reporter does.
     reporter: Option<Box<dyn Reporter>>,
     /// Whether it was made here, and not a device like `/dev/null`.
     pub made: bool,
 }
 
-enum Place {
+enum Destination {
     /// A file that is written to.
     File(BufWriter<File>),
     /// A folder of files.
@@ -83,7 +83,7 @@ impl Sink {
 
     /// How often it wants to hear how things are, ns; 0: never.
     pub fn live_ns(&self) -> u64 {
-        if matches!(self.place, Place::Whole(_) | Place::Served(_)) { FRESH_NS } else { 0 }
+        if matches!(self.place, Destination::Whole(_) | Destination::Served(_)) { FRESH_NS } else { 0 }
     }
 
     /// Lets its reporter see an event.
@@ -94,16 +94,18 @@ impl Sink {
         let Some(reporter) = &mut self.reporter else { return Ok(()) };
         let err = &mut io::sink();
         match &mut self.place {
-            Place::File(file) => reporter.event(event, &mut Output { out: file, err, files: &mut NoFiles }),
-            Place::Folder(shelf) => {
+            Destination::File(file) => {
+                reporter.event(event, &mut Output { out: file, err, files: &mut NoFiles })
+            }
+            Destination::Folder(shelf) => {
                 reporter.event(event, &mut Output { out: &mut io::sink(), err, files: shelf })
             }
-            Place::Whole(path) => {
+            Destination::Whole(path) => {
                 let mut text = Vec::new();
                 reporter.event(event, &mut Output { out: &mut text, err, files: &mut NoFiles })?;
                 if text.is_empty() { Ok(()) } else { replace(path, &text) }
             }
-            Place::Served(page) => {
+            Destination::Served(page) => {
                 let mut text = Vec::new();
                 reporter.event(event, &mut Output { out: &mut text, err, files: &mut NoFiles })?;
                 if !text.is_empty() {
@@ -120,9 +122,9 @@ impl Sink {
     /// When it cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.place {
-            Place::File(file) => file.flush(),
-            Place::Folder(shelf) => shelf.flush().map_err(|(_, error)| error),
-            Place::Whole(_) | Place::Served(_) => Ok(()),
+            Destination::File(file) => file.flush(),
+            Destination::Folder(shelf) => shelf.flush().map_err(|(_, error)| error),
+            Destination::Whole(_) | Destination::Served(_) => Ok(()),
         }
     }
 
@@ -134,7 +136,7 @@ impl Sink {
     /// The file alone, for who writes it himself.
     pub fn into_file(self) -> Option<BufWriter<File>> {
         match self.place {
-            Place::File(file) => Some(file),
+            Destination::File(file) => Some(file),
             _ => None,
         }
     }
@@ -143,8 +145,10 @@ impl Sink {
     pub fn take_back(self) {
         match self.place {
             // A folder that holds something by now is not ours to take.
-            Place::Folder(_) if self.made => drop(std::fs::remove_dir(&self.path)),
-            Place::File(_) | Place::Whole(_) if self.made => drop(std::fs::remove_file(&self.path)),
+            Destination::Folder(_) if self.made => drop(std::fs::remove_dir(&self.path)),
+            Destination::File(_) | Destination::Whole(_) if self.made => {
+                drop(std::fs::remove_file(&self.path))
+            }
             _ => {}
         }
     }
@@ -155,7 +159,7 @@ fn plain_file(path: &str, reporter: Option<Box<dyn Reporter>>) -> Result<Sink, D
     // What the user already had is never overwritten.
     match OpenOptions::new().write(true).create_new(made).open(path) {
         Ok(opened) => {
-            let place = Place::File(BufWriter::new(opened));
+            let place = Destination::File(BufWriter::new(opened));
             Ok(Sink { path: path.into(), place, reporter, made })
         }
         Err(error) => Err(unwritable(path, &error)),
@@ -165,13 +169,13 @@ fn plain_file(path: &str, reporter: Option<Box<dyn Reporter>>) -> Result<Sink, D
 fn folder(path: &str) -> Result<Sink, Diagnostic> {
     std::fs::create_dir(path).map_err(|error| unwritable(path, &error))?;
     let reporter: Option<Box<dyn Reporter>> = Some(Box::new(CsvFolder::new(path)));
-    Ok(Sink { path: path.into(), place: Place::Folder(OutputFiles::default()), reporter, made: true })
+    Ok(Sink { path: path.into(), place: Destination::Folder(OutputFiles::default()), reporter, made: true })
 }
 
 fn metrics(path: &str) -> Result<Sink, Diagnostic> {
     let reporter: Option<Box<dyn Reporter>> = Some(Box::new(Metrics::new()));
     if let Ok(address) = path.parse::<SocketAddr>() {
-        let place = Place::Served(MetricsEndpoint::open(address)?);
+        let place = Destination::Served(MetricsEndpoint::open(address)?);
         return Ok(Sink { path: path.into(), place, reporter, made: false });
     }
     let made = !Path::new(path).exists();
@@ -179,7 +183,7 @@ fn metrics(path: &str) -> Result<Sink, Diagnostic> {
         return Err(unwritable(path, &io::ErrorKind::AlreadyExists.into()));
     }
     replace(Path::new(path), b"# EOF\n").map_err(|error| unwritable(path, &error))?;
-    Ok(Sink { path: path.into(), place: Place::Whole(path.into()), reporter, made })
+    Ok(Sink { path: path.into(), place: Destination::Whole(path.into()), reporter, made })
 }
 
 /// Whether a file holds nothing but older metrics.

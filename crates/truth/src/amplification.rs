@@ -8,7 +8,7 @@ use iodyno_model::{
     DeviceActivity, Figure, FindingKind, Intent, Kind, Remedy, Severity, Target, Verb, units,
 };
 
-use crate::case::{Carrier, Case, operations};
+use crate::case::{Carrier, PhaseEvidence, operations};
 use crate::merge::Suspicion;
 use crate::reads::{LEAST_BYTES, Load, loads};
 
@@ -27,15 +27,16 @@ const MOST_REQUESTS: f64 = 2.2;
 const MOST_DURABLE: f64 = 8.0;
 
 /// Loads of this phase that cost the device far more than was asked.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
     let mut found = Vec::new();
     // Reads and writes of other jobs on the same device cannot be told apart.
     let (reads, writes) = (loads(case, Verb::Read, |_, _| true), loads(case, Verb::Write, |_, _| true));
-    let names =
-        |case: &Case<'_>| case.storage_jobs().any(|(_, job)| job.tally.operations(Kind::Metadata) > 0);
+    let names = |case: &PhaseEvidence<'_>| {
+        case.storage_jobs().any(|(_, job)| job.tally.operations(Kind::Metadata) > 0)
+    };
     if names(case) {
         return found;
     }
@@ -65,7 +66,7 @@ fn is_same(a: &Load<'_>, b: &Load<'_>) -> bool {
 }
 
 /// Operations of a load by one verb, and whether they are made durable one by one.
-fn work(case: &Case<'_>, load: &Load<'_>, verb: Verb) -> (u64, bool) {
+fn work(case: &PhaseEvidence<'_>, load: &Load<'_>, verb: Verb) -> (u64, bool) {
     let is_its = |job: &iodyno_model::Job| load.jobs.iter().any(|its| std::ptr::eq(*its, job));
     let (mut count, mut syncs) = (0, 0);
     for (job, record) in case.storage_jobs().filter(|(job, _)| is_its(job)) {
@@ -79,7 +80,12 @@ fn work(case: &Case<'_>, load: &Load<'_>, verb: Verb) -> (u64, bool) {
 }
 
 /// Every operation was a request, and each was larger than the operation.
-fn larger(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity, verb: Verb) -> Option<Suspicion> {
+fn larger(
+    case: &PhaseEvidence<'_>,
+    load: &Load<'_>,
+    device: &DeviceActivity,
+    verb: Verb,
+) -> Option<Suspicion> {
     let (count, durable) = work(case, load, verb);
     let durable = durable && verb == Verb::Write;
     let (moved, requests) = match verb {
@@ -114,7 +120,7 @@ fn larger(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity, verb: Verb)
 }
 
 /// What was only to be written had to be read first: less than a block was written.
-fn read_first(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Option<Suspicion> {
+fn read_first(case: &PhaseEvidence<'_>, load: &Load<'_>, device: &DeviceActivity) -> Option<Suspicion> {
     let (count, _) = work(case, load, Verb::Write);
     let each = device.reads as f64 / count.max(1) as f64;
     let own = case.own().map_or(device.read_bytes, |(read, _)| device.read_bytes.min(read));
@@ -134,7 +140,7 @@ fn read_first(case: &Case<'_>, load: &Load<'_>, device: &DeviceActivity) -> Opti
 }
 
 fn figures(
-    case: &Case<'_>,
+    case: &PhaseEvidence<'_>,
     load: &Load<'_>,
     device: &DeviceActivity,
     moved: u64,
@@ -155,7 +161,7 @@ fn figures(
 }
 
 fn suspicion(
-    case: &Case<'_>,
+    case: &PhaseEvidence<'_>,
     load: &Load<'_>,
     (severity, ratio): (Severity, f64),
     sentence: String,

@@ -10,14 +10,14 @@ use iodyno_model::{
     TargetKind, Verb,
 };
 
-use crate::case::{Case, bytes};
+use crate::case::{PhaseEvidence, bytes};
 use crate::merge::Suspicion;
 use crate::reads::{DOUBTFUL_SHARE, LEAST_BYTES, Load, loads, resident};
 use crate::target;
 
 /// How much of what a phase read came from the page cache; none where it read no storage at all.
 pub fn share(plan: &Plan, record: &Record, phase: &PhaseRecord) -> Option<CacheShare> {
-    let case = Case::new(plan, record, phase)?;
+    let case = PhaseEvidence::new(plan, record, phase)?;
     let is_storage = |target: &&Target| {
         matches!(
             target.kind,
@@ -68,7 +68,7 @@ fn note(whole: &mut CacheShare, cached: Option<u64>, because: String) {
 }
 
 /// What came from the cache of one load, and how that is known.
-fn part(case: &Case<'_>, load: &Load<'_>) -> (Option<u64>, String) {
+fn part(case: &PhaseEvidence<'_>, load: &Load<'_>) -> (Option<u64>, String) {
     if let Some(carrier) = &load.carrier {
         let (delivered, all) = (case.read_for_us(carrier), carrier.read_bytes());
         let missing = load.asked.saturating_sub(delivered).min(load.buffered);
@@ -88,7 +88,7 @@ fn part(case: &Case<'_>, load: &Load<'_>) -> (Option<u64>, String) {
 }
 
 /// Why nothing can be told of a load.
-fn reason(case: &Case<'_>, load: &Load<'_>) -> String {
+fn reason(case: &PhaseEvidence<'_>, load: &Load<'_>) -> String {
     let facts = load.jobs.iter().flat_map(|job| case.used(job, Verb::Read));
     let path = facts.filter_map(|target| case.facts(&target.name)).map(|facts| facts.path.as_str()).next();
     let reasons = case.found.sightings.iter().filter_map(|sighting| match sighting {
@@ -101,14 +101,14 @@ fn reason(case: &Case<'_>, load: &Load<'_>) -> String {
 }
 
 /// Pages of this phase that were to leave the cache and did not.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
     case.found.sightings.iter().filter_map(|sighting| undropped(case, sighting)).collect()
 }
 
-fn undropped(case: &Case<'_>, sighting: &Sighting) -> Option<Suspicion> {
+fn undropped(case: &PhaseEvidence<'_>, sighting: &Sighting) -> Option<Suspicion> {
     let Sighting::Undropped { of, left_bytes, reason } = sighting else { return None };
     let is_machine = of.is_empty();
     if !is_machine && *left_bytes < LEAST_BYTES {

@@ -6,11 +6,11 @@
 
 use iodyno_model::{Figure, FindingKind, Intent, Job, Place, Remedy, Severity, Target, Verb};
 
-use crate::case::{Case, bytes};
+use crate::case::{PhaseEvidence, bytes};
 use crate::merge::Suspicion;
 
 /// Reads of others' data that were written on the same machine.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let nodes = case.record.world.machines();
     if nodes > 1 || matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
@@ -38,7 +38,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 /// Whether a job reads another's data through the page cache as it was left.
-fn is_fooled(case: &Case<'_>, job: &Job) -> bool {
+fn is_fooled(case: &PhaseEvidence<'_>, job: &Job) -> bool {
     let through = |target: &Target| !case.is_direct(target) && !target.open.invalidate;
     job.place != Place::Own && !case.asked.drop_caches && case.used(job, Verb::Read).any(through)
 }

@@ -97,7 +97,7 @@ pub fn as_one(sum: DeviceActivity, more: &DeviceActivity) -> DeviceActivity {
 }
 
 /// A phase with everything that is known of it.
-pub struct Case<'a> {
+pub struct PhaseEvidence<'a> {
     /// The plan that ran.
     pub plan: &'a Plan,
     /// The whole record.
@@ -108,12 +108,12 @@ pub struct Case<'a> {
     pub found: &'a PhaseRecord,
 }
 
-impl<'a> Case<'a> {
+impl<'a> PhaseEvidence<'a> {
     /// The case of a phase; `None` if the plan has no such phase.
     pub fn new(plan: &'a Plan, record: &'a Record, found: &'a PhaseRecord) -> Option<Self> {
         let by_index = plan.phases.get(found.index).filter(|phase| phase.name == found.name);
         let asked = by_index.or_else(|| plan.phases.iter().find(|phase| phase.name == found.name))?;
-        Some(Case { plan, record, asked, found })
+        Some(PhaseEvidence { plan, record, asked, found })
     }
 
     /// What the phase means to measure. A point of a sweep that goes through the page cache is there to measure it.

@@ -6,7 +6,7 @@
 
 use iodyno_model::{Figure, FindingKind, Intent, JobRecord, Kind, Link, Remedy, Severity, units};
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 
 /// So many times what the link carries are past what clocks and rounded names of links explain. Chosen: a clock that is
@@ -18,7 +18,7 @@ const BEYOND: f64 = 1.05;
 const LEAST_BYTES: u64 = 64 << 20;
 
 /// What this phase moved faster than it can have come.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Nothing) {
         return Vec::new();
     }
@@ -32,7 +32,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 /// All links on the way to the phase's targets as one, on all hosts; none where one of them is not known.
-fn links(case: &Case<'_>) -> Option<Link> {
+fn links(case: &PhaseEvidence<'_>) -> Option<Link> {
     let mut ways: Vec<(&str, &Link)> = Vec::new();
     for target in case.storage_jobs().flat_map(|(job, _)| case.targets(job)) {
         let facts = case.facts(&target.name)?;
@@ -49,7 +49,7 @@ fn links(case: &Case<'_>) -> Option<Link> {
     (bits > 0).then_some(Link { name, bits })
 }
 
-fn judged(case: &Case<'_>, link: &Link, jobs: Vec<&JobRecord>) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, link: &Link, jobs: Vec<&JobRecord>) -> Option<Suspicion> {
     let begun = jobs.iter().map(|record| record.tally.began_ns).min()?;
     let over = jobs.iter().map(|record| record.tally.last_done_ns).max()?;
     let moved = |kind: Kind| jobs.iter().map(|record| record.tally.bytes(kind)).sum::<u64>();

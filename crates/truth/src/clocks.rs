@@ -6,7 +6,7 @@
 
 use iodyno_model::{ClockFacts, Figure, FindingKind, Kind, Remedy, Severity, Sighting, units};
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 
 /// What synchronisation may slew, parts per million; the kernel's limit. Source: Linux, `MAXFREQ`; adjtimex(2).
@@ -28,7 +28,7 @@ const LEAST_TIMES: f64 = 5.0;
 const MOST_SKEW: (f64, f64) = (1.0, 1_000_000.0);
 
 /// Clocks that were in the way of this phase.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let mut found: Vec<Suspicion> = skewed(case).into_iter().collect();
     for sighting in &case.found.sightings {
         if let Sighting::Clock(clock) = sighting {
@@ -41,7 +41,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 fn suspicion(
-    case: &Case<'_>,
+    case: &PhaseEvidence<'_>,
     severity: Severity,
     sentence: String,
     figures: Vec<Figure>,
@@ -52,7 +52,7 @@ fn suspicion(
         .matter(remedy.words())
 }
 
-fn stepped(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
+fn stepped(case: &PhaseEvidence<'_>, clock: &ClockFacts) -> Option<Suspicion> {
     let step = clock.stepped_ns as f64;
     let slewed = clock.interval_ns as f64 * SLEW_PPM / 1e6;
     if step.abs() < LEAST_STEP_NS.max(2.0 * slewed) {
@@ -66,7 +66,7 @@ fn stepped(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
     Some(suspicion(case, Severity::Doubtful, sentence, figures, Remedy::KeepClockUnset).weight(step.abs()))
 }
 
-fn drifted(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
+fn drifted(case: &PhaseEvidence<'_>, clock: &ClockFacts) -> Option<Suspicion> {
     let drift = clock.drift_ppm.abs();
     if drift < MOST_DRIFT_PPM.0 || clock.interval_ns < LEAST_DRIFT_NS {
         return None;
@@ -85,7 +85,7 @@ fn drifted(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
 }
 
 /// Operations too short for what one reading shows, or costs.
-fn coarse(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
+fn coarse(case: &PhaseEvidence<'_>, clock: &ClockFacts) -> Option<Suspicion> {
     let step = clock.resolution_ns.max(clock.cost_ns);
     let mut worst: Option<(f64, &str)> = None;
     for (_, record) in case.storage_jobs() {
@@ -115,7 +115,7 @@ fn coarse(case: &Case<'_>, clock: &ClockFacts) -> Option<Suspicion> {
     )
 }
 
-fn skewed(case: &Case<'_>) -> Option<Suspicion> {
+fn skewed(case: &PhaseEvidence<'_>) -> Option<Suspicion> {
     let world = &case.record.world;
     let (error, elapsed) = (world.clock_error_ns as f64, case.found.elapsed_ns as f64);
     let percent = error / elapsed.max(1.0) * 100.0;

@@ -7,7 +7,7 @@
 use iodyno_model::{JobRecord, PhaseRecord, Record};
 
 use crate::case;
-use crate::quantity::{KINDS, Measure, Quantity, What};
+use crate::quantity::{KINDS, Measure, OperationSet, Quantity};
 use crate::samples::LEAST_BEYOND;
 use crate::statistics::difference::{of_means, of_percentiles, superiority_of};
 use crate::statistics::{Basis, Difference, chance, welch};
@@ -135,7 +135,7 @@ impl Pair<'_> {
     pub fn quantities(&self) -> Vec<Quantity> {
         let mut found = Vec::new();
         for (_, kind) in KINDS {
-            let what = What::Kind(kind);
+            let what = OperationSet::Kind(kind);
             let has = |side: &[(&PhaseRecord, &JobRecord)]| {
                 side.iter().any(|(_, job)| job.tally.operations(kind) > 0)
             };
@@ -277,7 +277,7 @@ mod tests {
         let figure = |measure, low_percent, percent, high_percent, basis| Compared {
             phase: "p".into(),
             job: "j".into(),
-            quantity: Quantity::new(What::Kind(iodyno_model::Kind::Read), measure),
+            quantity: Quantity::new(OperationSet::Kind(iodyno_model::Kind::Read), measure),
             values: (100.0, 100.0 + percent),
             difference: Some(Difference {
                 before: 100.0,

@@ -8,7 +8,7 @@ use iodyno_model::{
     TargetFacts, TargetKind, Verb, Workload,
 };
 
-use crate::case::{Case, bytes};
+use crate::case::{PhaseEvidence, bytes};
 use crate::merge::Suspicion;
 use crate::reads::{DOUBTFUL_SHARE, INVALID_SHARE, LEAST_BYTES};
 
@@ -21,14 +21,14 @@ const COMPRESSORS: [&str; 3] = ["zfs", "fuse.s3backer", "squashfs"];
 const OPTIONS: [&str; 3] = ["compress", "compression", "compress-force"];
 
 /// Jobs of this phase whose data the storage could make smaller.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
     case.storage_jobs().filter_map(|(job, record)| judged(case, job, record)).collect()
 }
 
-fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let (read, written) = (bytes(record, Verb::Read), bytes(record, Verb::Write));
     if read + written < LEAST_BYTES {
         return None;
@@ -66,7 +66,7 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
 
 /// Whether the files were looked at when they were written and on the storage: then nothing more becomes of them. Where
 /// the phase reads, they were looked at before.
-fn is_settled(case: &Case<'_>, job: &Job, written: u64) -> bool {
+fn is_settled(case: &PhaseEvidence<'_>, job: &Job, written: u64) -> bool {
     let reads = case.storage_jobs().any(|(_, record)| bytes(record, Verb::Read) > 0);
     let seen = case.targets(job).all(|target| case.layout(&target.name).is_some());
     let waiting: u64 = case.targets(job).filter_map(|target| case.dirty_after(&target.name)).sum();
@@ -74,7 +74,7 @@ fn is_settled(case: &Case<'_>, job: &Job, written: u64) -> bool {
 }
 
 /// Whether the device wrote all that the workload did: the file system made nothing smaller. What lies beneath may.
-fn is_moved_whole(case: &Case<'_>, job: &Job, written: u64) -> bool {
+fn is_moved_whole(case: &PhaseEvidence<'_>, job: &Job, written: u64) -> bool {
     if job_facts(case, job).any(|facts| facts.layers.iter().any(|layer| layer.contains("vdo"))) {
         return false;
     }
@@ -84,23 +84,23 @@ fn is_moved_whole(case: &Case<'_>, job: &Job, written: u64) -> bool {
 }
 
 /// Whether what a job's files hold lies there encoded, as far as their file system tells.
-pub fn is_encoded(case: &Case<'_>, job: &Job) -> bool {
+pub fn is_encoded(case: &PhaseEvidence<'_>, job: &Job) -> bool {
     encoded_percent(case, job).is_some_and(|percent| percent >= DOUBTFUL_SHARE * 100.0)
 }
 
 /// Whether what a job writes may take less room on its storage than it is long.
-pub fn shrinks(case: &Case<'_>, job: &Job) -> bool {
+pub fn shrinks(case: &PhaseEvidence<'_>, job: &Job) -> bool {
     is_encoded(case, job) || job_facts(case, job).any(compresses)
 }
 
 /// How much of what a job's targets hold lies there encoded, in percent; none where nobody looked.
-fn encoded_percent(case: &Case<'_>, job: &Job) -> Option<f64> {
+fn encoded_percent(case: &PhaseEvidence<'_>, job: &Job) -> Option<f64> {
     let seen = case.targets(job).filter_map(|target| case.layout(&target.name));
     let sum = seen.fold((0, 0), |sum, layout| (sum.0 + layout.encoded_bytes, sum.1 + layout.file_bytes));
     (sum.1 > 0).then(|| (sum.0 as f64 / sum.1 as f64 * 100.0).min(100.0))
 }
 
-fn job_facts<'a>(case: &Case<'a>, job: &'a Job) -> impl Iterator<Item = &'a TargetFacts> {
+fn job_facts<'a>(case: &PhaseEvidence<'a>, job: &'a Job) -> impl Iterator<Item = &'a TargetFacts> {
     case.targets(job).filter_map(|target| case.facts(&target.name))
 }
 
@@ -116,7 +116,7 @@ fn compresses(facts: &TargetFacts) -> bool {
 }
 
 /// Part of what a job writes that compresses away or repeats, in percent.
-fn redundant_percent(case: &Case<'_>, job: &Job) -> f64 {
+fn redundant_percent(case: &PhaseEvidence<'_>, job: &Job) -> f64 {
     if copies_zeros(case, job) {
         return 100.0;
     }
@@ -141,7 +141,7 @@ fn is_small(job: &Job) -> bool {
 }
 
 /// Whether a job copies zeros.
-fn copies_zeros(case: &Case<'_>, job: &Job) -> bool {
+fn copies_zeros(case: &PhaseEvidence<'_>, job: &Job) -> bool {
     let is_zero = |kind: &TargetKind| matches!(kind, TargetKind::File { path, .. } if path == "/dev/zero");
     job.payload.content == Content::Carried && case.targets(job).any(|target| is_zero(&target.kind))
 }

@@ -9,7 +9,7 @@ use iodyno_model::{
 };
 
 use crate::case;
-use crate::quantity::{KINDS, Measure, Quantity, What};
+use crate::quantity::{KINDS, Measure, OperationSet, Quantity};
 use crate::samples::LEAST_BEYOND;
 use crate::statistics::{Difference, median};
 
@@ -177,7 +177,7 @@ pub struct Scope {
     /// A phase's name, a job's, or `phase.job`; none: everywhere.
     pub place: Option<String>,
     /// Which operations.
-    pub what: What,
+    pub what: OperationSet,
 }
 
 impl Condition {
@@ -192,16 +192,16 @@ impl Condition {
         let has = |place: &str| places.iter().any(|known| known == place);
         let whole = self.place.as_str();
         if whole.is_empty() || is_what(whole) {
-            return Some(Scope { place: None, what: What::named(whole) });
+            return Some(Scope { place: None, what: OperationSet::named(whole) });
         }
         if has(whole) {
-            return Some(Scope { place: Some(whole.into()), what: What::All });
+            return Some(Scope { place: Some(whole.into()), what: OperationSet::All });
         }
         let dots: Vec<usize> = whole.match_indices('.').map(|(at, _)| at).collect();
         dots.into_iter().find_map(|at| {
             let (place, word) = (&whole[..at], &whole[at + 1..]);
             (has(place) && is_what(word))
-                .then(|| Scope { place: Some(place.into()), what: What::named(word) })
+                .then(|| Scope { place: Some(place.into()), what: OperationSet::named(word) })
         })
     }
 

@@ -7,7 +7,7 @@ use iodyno_model::{
     Action, EngineTrait, Figure, FindingKind, Job, JobRecord, Remedy, Severity, Step, Workload,
 };
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 
 /// When all complete together and are handed over again one by one, depths of 1 to n are counted: half of n on average.
@@ -19,7 +19,7 @@ pub const LEAST_SHARE: f64 = 0.45;
 const LEAST_ROUNDS: u64 = 4;
 
 /// Jobs of this phase whose depth was not reached.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
     for (job, record) in case.jobs() {
         if !is_judged(job, record) {

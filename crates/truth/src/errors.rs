@@ -8,7 +8,7 @@ use iodyno_model::{
     Workload,
 };
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 
 /// Names of error numbers that storage gives. Source: Linux, `errno.h`; a record made elsewhere may mean others.
@@ -38,7 +38,7 @@ const NAMES: [(i32, &str); 22] = [
 ];
 
 /// What failed in this phase.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
     for (job, record) in case.jobs() {
         let told = case.intent() != Intent::Correctness;

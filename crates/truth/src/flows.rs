@@ -9,7 +9,7 @@ use iodyno_model::{
     Rate, Record, Remedy, Severity, Sighting, WorkerRecord, units,
 };
 
-use crate::case::{COUNTED_NS, Case};
+use crate::case::{COUNTED_NS, PhaseEvidence};
 use crate::merge::{self, Suspicion};
 
 /// Percent of the datagrams sent that were lost, from which loss spoils a figure. Chosen: a thousandth moves no figure
@@ -36,7 +36,7 @@ const LEAST_IDLE: f64 = 0.5;
 const LEAST_BUSY: f64 = 4.0;
 
 /// Flows that something else than the network limited.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let flows = || case.jobs().filter(|(_, record)| record.engine_is(EngineTrait::MovesFlows));
     // How many datagrams found a full buffer is a count, and no matter of time.
     let mut found: Vec<_> = flows().filter_map(|(job, record)| overflowed(case, job, record)).collect();
@@ -78,7 +78,7 @@ struct Received {
 }
 
 /// 27: datagrams that came and found the buffer full.
-fn overflowed(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+fn overflowed(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let of = |name: &str| fact(record, name) as f64;
     let received = Received { came: of("datagrams"), lost: of("lost"), dropped: of("overflow") };
     full_buffer(case.label(), &job.name, received)
@@ -121,7 +121,7 @@ fn full_buffer(phase: String, job: &str, received: Received) -> Option<Suspicion
 }
 
 /// 28: a flow at full speed whose worker always had a processor, while others idled.
-fn full_processor(case: &Case<'_>) -> Option<Suspicion> {
+fn full_processor(case: &PhaseEvidence<'_>) -> Option<Suspicion> {
     let processors = case.found.sightings.iter().find_map(|sighting| match sighting {
         Sighting::Processors(seen) => Some(seen),
         _ => None,
@@ -156,7 +156,7 @@ fn idle_processors(seen: &ProcessorActivity) -> f64 {
 }
 
 /// 29: datagrams are lost of a flow that should have been even, and was sent in bursts that no buffer holds.
-fn burst(case: &Case<'_>) -> Option<Suspicion> {
+fn burst(case: &PhaseEvidence<'_>) -> Option<Suspicion> {
     let all = case
         .jobs()
         .filter(|(_, record)| record.engine_is(EngineTrait::MovesFlows))
@@ -201,7 +201,7 @@ fn late_bytes(job: &Job, record: &JobRecord) -> Option<f64> {
 }
 
 /// 30: a connection that waited for a window rather than for the network.
-fn windowed(case: &Case<'_>, seen: &ConnectionActivity) -> Option<Suspicion> {
+fn windowed(case: &PhaseEvidence<'_>, seen: &ConnectionActivity) -> Option<Suspicion> {
     let busy = seen.busy_us as f64;
     let peer = percent(seen.window_limited_us as f64, busy);
     let own = percent(seen.buffer_limited_us as f64, busy);

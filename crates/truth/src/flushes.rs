@@ -9,7 +9,7 @@ use iodyno_model::{
     units,
 };
 
-use crate::case::{Case, operations};
+use crate::case::{PhaseEvidence, operations};
 use crate::merge::Suspicion;
 use crate::target;
 
@@ -26,7 +26,7 @@ const FLOOR_NS: f64 = 5_000.0;
 const COUNTS_SINCE: (u32, u32) = (5, 5);
 
 /// Jobs of this phase whose syncs made nothing durable.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
@@ -52,7 +52,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 fn by_device(
-    case: &Case<'_>,
+    case: &PhaseEvidence<'_>,
     record: &JobRecord,
     facts: &TargetFacts,
     device: &DeviceActivity,
@@ -85,7 +85,7 @@ fn by_device(
 }
 
 /// Where no device can be watched, only time tells.
-fn by_time(case: &Case<'_>, record: &JobRecord, facts: &TargetFacts) -> Option<Suspicion> {
+fn by_time(case: &PhaseEvidence<'_>, record: &JobRecord, facts: &TargetFacts) -> Option<Suspicion> {
     let ns = median_ns(record).filter(|ns| *ns < FLOOR_NS && !target::is_memory(facts))?;
     let count = operations(record, &[Verb::Fsync, Verb::Fdatasync]);
     let sentence = format!(
@@ -118,7 +118,7 @@ fn counts_flushes(kernel: &str) -> bool {
 }
 
 fn suspicion(
-    case: &Case<'_>,
+    case: &PhaseEvidence<'_>,
     record: &JobRecord,
     severity: Severity,
     sentence: String,

@@ -8,7 +8,7 @@ use iodyno_model::{
     Figure, FindingKind, Job, JobRecord, Line, Remedy, Severity, Target, TargetKind, Verb, Workload, units,
 };
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 
 /// Share of the time in the generator from which the result is its own rather than the storage's, in percent. Chosen:
@@ -22,11 +22,11 @@ const GENERATORS: &[&str] = &["/dev/urandom", "/dev/random", "/dev/zero"];
 const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
 
 /// Scripts of this phase whose time went into making data rather than storing it.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     case.jobs().filter_map(|(job, record)| judged(case, job, record)).collect()
 }
 
-fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let Workload::Script(_) = job.workload else { return None };
     let source = case.targets(job).find_map(|target| named(target, GENERATORS))?;
     let stores = case.targets(job).any(|target| named(target, GENERATORS).or(named(target, SINKS)).is_none());
@@ -121,7 +121,7 @@ mod tests {
         let phase =
             PhaseRecord { name: "copy".into(), elapsed_ns, jobs: vec![record], ..PhaseRecord::default() };
         let record = Record { phases: vec![phase], ..Record::default() };
-        let case = Case::new(&plan, &record, &record.phases[0]).unwrap();
+        let case = PhaseEvidence::new(&plan, &record, &record.phases[0]).unwrap();
         check(&case).into_iter().map(|suspicion| suspicion.finding).collect()
     }
 

@@ -8,7 +8,7 @@ use iodyno_model::{
     EngineTrait, Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Severity, Sighting, Submit,
 };
 
-use crate::case::{COUNTED_NS, Case};
+use crate::case::{COUNTED_NS, PhaseEvidence};
 use crate::machine::capacity_ns;
 use crate::merge::Suspicion;
 use crate::target;
@@ -35,7 +35,7 @@ const ALL_OURS: f64 = 0.8;
 const POLLING: [&str; 5] = ["hipri", "sqpoll", "iopoll", "userspace_reap", "busy_poll"];
 
 /// Jobs of this phase that were limited by themselves.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
@@ -44,7 +44,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 /// Whether all that a worker does in the end is wait for the storage.
-fn waits_for_storage(case: &Case<'_>, job: &Job, record: &JobRecord) -> bool {
+fn waits_for_storage(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> bool {
     let pauses = job.pace.has_rate() || job.pace.think.is_some() || !job.pace.shared.is_empty();
     let polls = job.settings.iter().any(|setting| {
         POLLING.contains(&setting.name.as_str()) && !matches!(setting.value.as_str(), "0" | "false" | "no")
@@ -90,7 +90,7 @@ fn spent(record: &JobRecord) -> Option<Spent> {
     })
 }
 
-fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let spent = spent(record).filter(|spent| spent.all > 0.0)?;
     let share = |ns: f64| (ns / spent.all).min(1.0);
     let outside = 1.0 - share(spent.inside);
@@ -133,7 +133,7 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
 }
 
 /// More busy workers than processors.
-fn crowded(case: &Case<'_>, spent: &Spent) -> Option<(String, Remedy, f64)> {
+fn crowded(case: &PhaseEvidence<'_>, spent: &Spent) -> Option<(String, Remedy, f64)> {
     let waited = spent.waited? / spent.all;
     let ours = case.found.sightings.iter().find_map(|sighting| match sighting {
         Sighting::Processors(seen) if seen.busy_ns > 0 => Some(seen.own_ns as f64 / capacity_ns(seen) as f64),
@@ -150,13 +150,13 @@ fn crowded(case: &Case<'_>, spent: &Spent) -> Option<(String, Remedy, f64)> {
     (waited >= MOST_WAITED && ours >= ALL_OURS).then(|| (what(), Remedy::MatchProcessors, waited))
 }
 
-fn utilisation(case: &Case<'_>, job: &Job) -> Option<f64> {
+fn utilisation(case: &PhaseEvidence<'_>, job: &Job) -> Option<f64> {
     let devices = case.targets(job).filter_map(|target| case.device(&target.name));
     let busy = devices.filter(|device| device.interval_ns > 0);
     busy.map(|device| (device.busy_ns as f64 / device.interval_ns as f64).min(1.0)).reduce(f64::max)
 }
 
-fn has_idle_device(case: &Case<'_>, job: &Job) -> bool {
+fn has_idle_device(case: &PhaseEvidence<'_>, job: &Job) -> bool {
     let direct = case.targets(job).all(|target| case.is_direct(target));
     direct && utilisation(case, job).is_some_and(|share| share < DEVICE_FULL)
 }

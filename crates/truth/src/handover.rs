@@ -10,7 +10,7 @@ use iodyno_model::{
     TargetFacts, Verb,
 };
 
-use crate::case::{Case, bytes, operations};
+use crate::case::{PhaseEvidence, bytes, operations};
 use crate::depth::{self, LEAST_SHARE};
 use crate::merge::Suspicion;
 use crate::target;
@@ -29,7 +29,7 @@ const WORKING: f64 = 0.5;
 const LEAST_MOVED: f64 = 0.5;
 
 /// Jobs of this phase whose depth was full on paper, or larger than their device's queue.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
@@ -47,7 +47,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 
 /// A job whose depth was handed over, and what came of it.
 struct Judged<'a> {
-    case: &'a Case<'a>,
+    case: &'a PhaseEvidence<'a>,
     job: &'a Job,
     record: &'a JobRecord,
     /// What it does, for sentences: the verb that moved most.
@@ -62,7 +62,7 @@ struct Judged<'a> {
 }
 
 impl<'a> Judged<'a> {
-    fn new(case: &'a Case<'a>, job: &'a Job, record: &'a JobRecord) -> Option<Self> {
+    fn new(case: &'a PhaseEvidence<'a>, job: &'a Job, record: &'a JobRecord) -> Option<Self> {
         let verb = [Verb::Read, Verb::Write].into_iter().max_by_key(|verb| bytes(record, *verb))?;
         let targets: Vec<&Target> = case.used(job, verb).collect();
         let is_memory = |target: &&Target| case.facts(&target.name).is_some_and(target::is_memory);
@@ -181,7 +181,7 @@ impl<'a> Judged<'a> {
 }
 
 /// The devices that targets lie on, each once.
-fn devices<'a>(case: &Case<'a>, targets: &[&Target]) -> Vec<&'a DeviceActivity> {
+fn devices<'a>(case: &PhaseEvidence<'a>, targets: &[&Target]) -> Vec<&'a DeviceActivity> {
     let mut found: Vec<&DeviceActivity> = Vec::new();
     for device in targets.iter().filter_map(|target| case.device(&target.name)) {
         if !found.iter().any(|known| known.device == device.device) {
@@ -192,7 +192,7 @@ fn devices<'a>(case: &Case<'a>, targets: &[&Target]) -> Vec<&'a DeviceActivity> 
 }
 
 /// Whether a job works on one of these devices.
-fn shares(case: &Case<'_>, job: &Job, devices: &[&DeviceActivity]) -> bool {
+fn shares(case: &PhaseEvidence<'_>, job: &Job, devices: &[&DeviceActivity]) -> bool {
     let on = |target: &Target| {
         let device = case.device(&target.name);
         device.is_some_and(|device| devices.iter().any(|known| known.device == device.device))
@@ -201,7 +201,7 @@ fn shares(case: &Case<'_>, job: &Job, devices: &[&DeviceActivity]) -> bool {
 }
 
 /// Operations that a job was to keep in flight, the mean over the phase.
-fn asked(case: &Case<'_>, job: &Job, record: &JobRecord) -> f64 {
+fn asked(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> f64 {
     let active = active_ns(record) / (case.found.elapsed_ns as f64).max(1.0);
     let active = if case.found.elapsed_ns == 0 { 1.0 } else { active.min(1.0) };
     f64::from(record.depth.max(1)) * f64::from(job.workers.max(1)) * active
@@ -213,7 +213,11 @@ fn active_ns(record: &JobRecord) -> f64 {
 
 /// Operations in these devices, the mean over the phase; a request that several were merged into holds them all. None
 /// where the devices did not move what was asked of them.
-fn in_device(case: &Case<'_>, devices: &[&DeviceActivity], jobs: &[(&Job, &JobRecord)]) -> Option<f64> {
+fn in_device(
+    case: &PhaseEvidence<'_>,
+    devices: &[&DeviceActivity],
+    jobs: &[(&Job, &JobRecord)],
+) -> Option<f64> {
     let asked: u64 = jobs.iter().map(|(_, record)| record.tally.all_bytes()).sum();
     let count: u64 = jobs.iter().map(|(_, record)| operations(record, &[Verb::Read, Verb::Write])).sum();
     let sum = |of: fn(&DeviceActivity) -> u64| devices.iter().map(|device| of(device)).sum::<u64>() as f64;

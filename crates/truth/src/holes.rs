@@ -8,7 +8,7 @@ use iodyno_model::{
     Direct, EngineTrait, Figure, FindingKind, Intent, Layout, Remedy, Severity, Target, TargetKind, Verb,
 };
 
-use crate::case::{Case, bytes};
+use crate::case::{PhaseEvidence, bytes};
 use crate::merge::Suspicion;
 use crate::reads::{DOUBTFUL_SHARE, LEAST_BYTES, Load, loads, severity};
 
@@ -16,7 +16,7 @@ use crate::reads::{DOUBTFUL_SHARE, LEAST_BYTES, Load, loads, severity};
 const PLAIN: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "f2fs", "jfs"];
 
 /// Reads of this phase that had nothing to read.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
@@ -28,12 +28,12 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 /// Share of the bytes of a load's targets that hold nothing, 0 to 1; none where nobody looked.
-pub fn empty_share(case: &Case<'_>, load: &Load<'_>) -> Option<f64> {
+pub fn empty_share(case: &PhaseEvidence<'_>, load: &Load<'_>) -> Option<f64> {
     let (empty, all) = empty(case, load)?;
     Some(empty as f64 / all as f64)
 }
 
-fn empty(case: &Case<'_>, load: &Load<'_>) -> Option<(u64, u64)> {
+fn empty(case: &PhaseEvidence<'_>, load: &Load<'_>) -> Option<(u64, u64)> {
     // What the phase itself wrote before it read was not there when it was looked at.
     let is_read = |name: &str| targets(case, load).any(|target| target.name == name);
     let writes = case.storage_jobs().any(|(job, found)| {
@@ -45,11 +45,11 @@ fn empty(case: &Case<'_>, load: &Load<'_>) -> Option<(u64, u64)> {
     (all > 0 && !writes).then_some((empty, all))
 }
 
-fn targets<'a>(case: &Case<'a>, load: &Load<'a>) -> impl Iterator<Item = &'a Target> {
+fn targets<'a>(case: &PhaseEvidence<'a>, load: &Load<'a>) -> impl Iterator<Item = &'a Target> {
     load.jobs.iter().flat_map(|job| case.used(job, Verb::Read))
 }
 
-fn by_layout(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
+fn by_layout(case: &PhaseEvidence<'_>, load: &Load<'_>) -> Option<Suspicion> {
     let (empty, all) = empty(case, load)?;
     let share = empty as f64 / all as f64;
     // The part that was read may be the part that holds data.
@@ -75,7 +75,7 @@ fn by_layout(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
 }
 
 /// Past the cache a device must move what was read, unless there was nothing to move.
-fn by_device(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
+fn by_device(case: &PhaseEvidence<'_>, load: &Load<'_>) -> Option<Suspicion> {
     let carrier = load.carrier.as_ref()?;
     let looked_at = targets(case, load).any(|target| case.layout(&target.name).is_some());
     if looked_at || !targets(case, load).all(|target| is_past(case, target)) || !is_counted(case, load) {
@@ -97,7 +97,7 @@ fn by_device(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
 }
 
 /// Whether operations on it certainly go past the page cache of a file system that hides nothing.
-fn is_past(case: &Case<'_>, target: &Target) -> bool {
+fn is_past(case: &PhaseEvidence<'_>, target: &Target) -> bool {
     let facts = case.facts(&target.name);
     let told = facts.is_some_and(|facts| facts.direct == Some(true));
     let file_system = facts.and_then(|facts| facts.file_system.as_deref());
@@ -106,14 +106,14 @@ fn is_past(case: &Case<'_>, target: &Target) -> bool {
     direct && plain && matches!(target.kind, TargetKind::File { .. })
 }
 
-fn is_counted(case: &Case<'_>, load: &Load<'_>) -> bool {
+fn is_counted(case: &PhaseEvidence<'_>, load: &Load<'_>) -> bool {
     let mut jobs =
         case.storage_jobs().filter(|(job, _)| load.jobs.iter().any(|its| std::ptr::eq(*its, *job)));
     jobs.all(|(_, record)| record.engine_is(EngineTrait::CountedByBlockLayer))
 }
 
 fn suspicion(
-    case: &Case<'_>,
+    case: &PhaseEvidence<'_>,
     load: &Load<'_>,
     share: f64,
     sentence: String,

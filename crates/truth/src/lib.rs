@@ -53,11 +53,11 @@ pub mod target;
 pub mod warmth;
 pub mod writes;
 
-use case::Case;
+use case::PhaseEvidence;
 use merge::Suspicion;
 
 /// One known lie: what it finds in one phase.
-type Check = fn(&Case<'_>) -> Vec<Suspicion>;
+type Check = fn(&PhaseEvidence<'_>) -> Vec<Suspicion>;
 
 /// Lies about how fast it is; nothing of them matters to who asks whether it is right.
 const PERFORMANCE: &[Check] = &[
@@ -96,7 +96,7 @@ const PERFORMANCE: &[Check] = &[
 pub fn judge(plan: &Plan, record: &Record) -> Vec<Finding> {
     let mut suspicions = Vec::new();
     for phase in &record.phases {
-        let Some(case) = Case::new(plan, record, phase) else { continue };
+        let Some(case) = PhaseEvidence::new(plan, record, phase) else { continue };
         suspicions.extend(errors::check(&case));
         let is_result = case.intent() != Intent::Nothing && !case.asked.precondition;
         if plan.intent != Intent::Correctness && is_result {

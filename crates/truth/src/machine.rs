@@ -8,7 +8,7 @@ use iodyno_model::{
     Severity, Sighting, units,
 };
 
-use crate::case::{COUNTED_NS, Case};
+use crate::case::{COUNTED_NS, PhaseEvidence};
 use crate::merge::Suspicion;
 
 /// Percent that the hypervisor took: of the time that was wanted, of all processors, and of the workers' own time.
@@ -31,7 +31,7 @@ const MOST_MEMORY_PERCENT: (f64, f64) = (20.0, 5.0);
 const LIMIT_REACHED: std::ops::RangeInclusive<f64> = 0.85..=1.3;
 
 /// Who held this phase back.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     // Simulated time goes on without processors.
     let real = case.jobs().any(|(_, record)| !record.engine_is(EngineTrait::HasVirtualTime));
     if !real || case.found.elapsed_ns < COUNTED_NS {
@@ -56,7 +56,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     found
 }
 
-fn suspicion(case: &Case<'_>, sentence: String, figures: Vec<Figure>, remedy: Remedy) -> Suspicion {
+fn suspicion(case: &PhaseEvidence<'_>, sentence: String, figures: Vec<Figure>, remedy: Remedy) -> Suspicion {
     let found =
         Suspicion::new(FindingKind::SharedMachine, Severity::Doubtful, case.label(), sentence, figures);
     found.remedy(remedy).matter(remedy.words())
@@ -71,7 +71,7 @@ pub fn capacity_ns(seen: &ProcessorActivity) -> u64 {
     (seen.busy_ns + seen.idle_ns + seen.steal_ns).max(1)
 }
 
-fn stolen(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
+fn stolen(case: &PhaseEvidence<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
     let wanted = percent(seen.steal_ns, seen.steal_ns + seen.busy_ns);
     let all = percent(seen.steal_ns, capacity_ns(seen));
     let cost = cost(case, seen);
@@ -92,14 +92,14 @@ fn stolen(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
 /// How much of their time the workers lost by what was stolen, at most, in percent: as if all of it had hit one of them
 /// each time. One that waits for its storage loses nothing but what its waking up takes longer, and so a run that hardly
 /// computes may have much stolen of what little it wanted, and be none the slower. `docs/decisions/0004-stolen-time.md`
-fn cost(case: &Case<'_>, seen: &ProcessorActivity) -> f64 {
+fn cost(case: &PhaseEvidence<'_>, seen: &ProcessorActivity) -> f64 {
     let workers = case.found.jobs.iter().map(|job| job.workers.len() as u64).sum::<u64>();
     let at_once = workers.clamp(1, u64::from(seen.cpus).max(1));
     percent(seen.steal_ns, seen.interval_ns.saturating_mul(at_once)).min(100.0)
 }
 
 /// How long the workers waited for a processor, in percent of the time they ran.
-fn waited(case: &Case<'_>) -> Option<f64> {
+fn waited(case: &PhaseEvidence<'_>) -> Option<f64> {
     let workers = || case.found.jobs.iter().flat_map(|job| &job.workers);
     let waited = workers().map(|worker| worker.waited_ns).collect::<Option<Vec<u64>>>()?;
     let ran: u64 = workers().map(|worker| worker.ended_ns.saturating_sub(worker.began_ns)).sum();
@@ -107,7 +107,7 @@ fn waited(case: &Case<'_>) -> Option<f64> {
 }
 
 /// Processors that others had while our workers wanted them.
-fn taken(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
+fn taken(case: &PhaseEvidence<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
     let all = capacity_ns(seen);
     let others = percent(seen.busy_ns.saturating_sub(seen.own_ns), all);
     let ours = percent(seen.own_ns, all);
@@ -133,7 +133,7 @@ fn taken(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
     Some(suspicion(case, sentence, figures, Remedy::ReserveProcessors).weight(lost).takes(lost / 100.0))
 }
 
-fn hot(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
+fn hot(case: &PhaseEvidence<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
     let times = seen.throttled.filter(|times| *times > 0)?;
     let sentence = format!("heat slowed the processors down {times} times");
     let mut figures = vec![Figure::new("slowed down by heat", times as f64, "")];
@@ -145,7 +145,7 @@ fn hot(case: &Case<'_>, seen: &ProcessorActivity) -> Option<Suspicion> {
     Some(suspicion(case, sentence, figures, Remedy::CoolDown).weight(times as f64).takes(slower.max(0.0)))
 }
 
-fn held_back(case: &Case<'_>, group: &ControlActivity) -> Option<Suspicion> {
+fn held_back(case: &PhaseEvidence<'_>, group: &ControlActivity) -> Option<Suspicion> {
     let periods = percent(group.throttled_periods, group.periods);
     let time = percent(group.throttled_ns, group.interval_ns);
     if periods < MOST_THROTTLED_PERCENT.0 || time < MOST_THROTTLED_PERCENT.1 {
@@ -164,7 +164,7 @@ fn held_back(case: &Case<'_>, group: &ControlActivity) -> Option<Suspicion> {
 }
 
 /// A limit of the group's I/O that the phase ran into.
-fn limited(case: &Case<'_>, limit: &IoLimit) -> Option<Suspicion> {
+fn limited(case: &PhaseEvidence<'_>, limit: &IoLimit) -> Option<Suspicion> {
     let seconds = case.found.elapsed_ns as f64 / 1e9;
     let sum = |kind: Kind| {
         let tallies = case.storage_jobs().map(|(_, record)| &record.tally);
@@ -200,7 +200,7 @@ fn limited(case: &Case<'_>, limit: &IoLimit) -> Option<Suspicion> {
     Some(suspicion(case, sentence, figures, Remedy::RaiseIoLimit).weight(rate / allowed).takes(0.0))
 }
 
-fn starved(case: &Case<'_>, pressure: &Pressure) -> Option<Suspicion> {
+fn starved(case: &PhaseEvidence<'_>, pressure: &Pressure) -> Option<Suspicion> {
     let [some, full] =
         [pressure.memory_some_ns, pressure.memory_full_ns].map(|ns| percent(ns, pressure.interval_ns));
     if some < MOST_MEMORY_PERCENT.0 && full < MOST_MEMORY_PERCENT.1 {

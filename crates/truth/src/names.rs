@@ -7,7 +7,7 @@ use iodyno_model::{
     Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Severity, Sighting, Target, TargetKind, Verb,
 };
 
-use crate::case::{Case, operations};
+use crate::case::{PhaseEvidence, operations};
 use crate::merge::Suspicion;
 use crate::target;
 
@@ -34,7 +34,7 @@ const LEAST_EACH: u64 = 64;
 const LOOKS_FOR_EACH: u64 = 100;
 
 /// Jobs of this phase whose names lay in memory.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) || case.asked.drop_caches {
         return Vec::new();
     }
@@ -46,14 +46,14 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     case.storage_jobs().filter_map(|(job, record)| judged(case, job, record)).collect()
 }
 
-fn names<'a>(case: &Case<'a>) -> Option<&'a iodyno_model::NameCache> {
+fn names<'a>(case: &PhaseEvidence<'a>) -> Option<&'a iodyno_model::NameCache> {
     case.found.sightings.iter().find_map(|sighting| match sighting {
         Sighting::Names(names) => Some(names),
         _ => None,
     })
 }
 
-fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let looks = operations(record, &LOOKS);
     let changes =
         record.tally.operations(Kind::Metadata).saturating_sub(looks + operations(record, &[Verb::Close]));

@@ -7,7 +7,7 @@ use iodyno_model::{
     EngineTrait, Figure, FindingKind, Intent, InterfaceActivity, Kind, Remedy, Severity, Sighting, units,
 };
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 
 /// A link or a shaper is full from this share on; headers and acknowledgements take the rest. Chosen: TCP carries 0.94
@@ -21,7 +21,7 @@ const LEAST_CARRIED: f64 = 0.5;
 const LEAST_BYTES: u64 = 1 << 20;
 
 /// Interfaces that this phase filled.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let real = case.jobs().any(|(_, record)| !record.engine_is(EngineTrait::Pretends));
     let interfaces = case.found.sightings.iter().filter_map(|sighting| match sighting {
         Sighting::Interface(interface) if real => Some(interface),
@@ -32,7 +32,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 /// Bytes that the phase moved towards us and away from us.
-fn moved(case: &Case<'_>) -> (u64, u64) {
+fn moved(case: &PhaseEvidence<'_>) -> (u64, u64) {
     case.jobs().fold((0, 0), |(towards, away), (_, record)| {
         let tally = &record.tally;
         // A peer's bytes go both ways.
@@ -42,14 +42,14 @@ fn moved(case: &Case<'_>) -> (u64, u64) {
 }
 
 /// How long the shortest of the jobs was at work that moved most of the bytes: the interface idles before and after it, ns.
-fn busy_ns(case: &Case<'_>) -> Option<u64> {
+fn busy_ns(case: &PhaseEvidence<'_>) -> Option<u64> {
     let most = case.jobs().map(|(_, record)| record.tally.all_bytes()).max()?;
     let movers = case.jobs().filter(|(_, record)| record.tally.all_bytes() * 2 >= most.max(1));
     let spans = movers.map(|(_, record)| record.tally.last_done_ns.saturating_sub(record.tally.began_ns));
     spans.filter(|ns| *ns > 0).min()
 }
 
-fn judged(case: &Case<'_>, interface: &InterfaceActivity) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, interface: &InterfaceActivity) -> Option<Suspicion> {
     let seconds = busy_ns(case).unwrap_or(interface.interval_ns).min(interface.interval_ns) as f64 / 1e9;
     let (towards, away) = moved(case);
     let network = case.intent() == Intent::Network
@@ -98,7 +98,7 @@ fn judged(case: &Case<'_>, interface: &InterfaceActivity) -> Option<Suspicion> {
     Some(suspicion(case, sentence, figures, Remedy::WidenLink).weight(used / link))
 }
 
-fn suspicion(case: &Case<'_>, sentence: String, figures: Vec<Figure>, remedy: Remedy) -> Suspicion {
+fn suspicion(case: &PhaseEvidence<'_>, sentence: String, figures: Vec<Figure>, remedy: Remedy) -> Suspicion {
     Suspicion::new(FindingKind::NetworkBound, Severity::Doubtful, case.label(), sentence, figures)
         .remedy(remedy)
         .matter(remedy.words())

@@ -9,7 +9,7 @@ use iodyno_model::{
     units,
 };
 
-use crate::case::{Case, as_one};
+use crate::case::{PhaseEvidence, as_one};
 use crate::merge::Suspicion;
 
 /// Less than this is a handful of requests, or a file system that settles in (ext4 writes its tables after it was
@@ -34,7 +34,7 @@ const COPIES: [(&str, f64); 4] = [("btrfs", 3.0), ("zfs", 3.0), ("bcachefs", 3.0
 const LEFT_OVER: f64 = 0.8;
 
 /// Devices of this phase that moved more than was asked of them.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if case.intent() == Intent::Network {
         return Vec::new();
     }
@@ -48,7 +48,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 
 /// All devices that were watched, as one: what the program moved is told of all of them together. `None` where one is made
 /// of another, and the same bytes would count twice.
-fn all(case: &Case<'_>) -> Option<DeviceActivity> {
+fn all(case: &PhaseEvidence<'_>) -> Option<DeviceActivity> {
     let devices: Vec<&DeviceActivity> = case.devices().collect();
     let beneath =
         |name: &str| devices.iter().any(|device| device.beneath.iter().any(|lower| lower.device == name));
@@ -59,7 +59,7 @@ fn all(case: &Case<'_>) -> Option<DeviceActivity> {
 }
 
 /// Whether a process of somebody else's does our work on the device, or the device is not asked through the block layer.
-fn is_served(case: &Case<'_>) -> bool {
+fn is_served(case: &PhaseEvidence<'_>) -> bool {
     let fuse = |sighting: &Sighting| match sighting {
         Sighting::Target(facts) => facts.file_system.as_deref().is_some_and(|name| name.starts_with("fuse")),
         _ => false,
@@ -69,7 +69,7 @@ fn is_served(case: &Case<'_>) -> bool {
 }
 
 /// Bytes that the file system may have written for us besides the data.
-fn upkeep(case: &Case<'_>, written: f64) -> f64 {
+fn upkeep(case: &PhaseEvidence<'_>, written: f64) -> f64 {
     let counts = |job: &iodyno_model::JobRecord, kinds: &[Kind]| {
         kinds.iter().map(|kind| job.tally.operations(*kind)).sum::<u64>() as f64
     };
@@ -88,7 +88,7 @@ fn upkeep(case: &Case<'_>, written: f64) -> f64 {
     FOR_EACH * needy + written * times.unwrap_or(0.3)
 }
 
-fn judged(case: &Case<'_>, device: &DeviceActivity, own: (f64, f64)) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, device: &DeviceActivity, own: (f64, f64)) -> Option<Suspicion> {
     let seconds = device.interval_ns as f64 / 1e9;
     let read = (device.read_bytes as f64 - own.0 * 1.1).max(0.0);
     let write = (device.write_bytes as f64 - own.1 - upkeep(case, own.1)).max(0.0);
@@ -127,7 +127,7 @@ fn judged(case: &Case<'_>, device: &DeviceActivity, own: (f64, f64)) -> Option<S
 }
 
 /// Bytes that waited to be written when the phase began.
-fn dirty_before(case: &Case<'_>) -> f64 {
+fn dirty_before(case: &PhaseEvidence<'_>) -> f64 {
     let seen = case.found.sightings.iter().find_map(|sighting| match sighting {
         Sighting::Memory { dirty_before_bytes, .. } => Some(*dirty_before_bytes as f64),
         _ => None,

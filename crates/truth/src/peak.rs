@@ -9,7 +9,7 @@ use iodyno_model::{
     Remedy, Severity, Value,
 };
 
-use crate::case::{Carrier, Case, label};
+use crate::case::{Carrier, PhaseEvidence, label};
 use crate::depth;
 use crate::merge::Suspicion;
 use crate::reads::loads;
@@ -31,7 +31,7 @@ const LEAST_NS: u64 = 500_000_000;
 pub fn check(plan: &Plan, record: &Record) -> Vec<Suspicion> {
     let mut found = rising(plan, record);
     for phase in &record.phases {
-        let Some(case) = Case::new(plan, record, phase) else { continue };
+        let Some(case) = PhaseEvidence::new(plan, record, phase) else { continue };
         if !is_other(&case) && !found.iter().any(|known| known.finding.phase == label(phase)) {
             found.extend(idle(&case));
         }
@@ -40,7 +40,7 @@ pub fn check(plan: &Plan, record: &Record) -> Vec<Suspicion> {
 }
 
 /// Whether no device's limit is the question.
-fn is_other(case: &Case<'_>) -> bool {
+fn is_other(case: &PhaseEvidence<'_>) -> bool {
     let paced = |job: &iodyno_model::Job| {
         job.pace.has_rate()
             || job.pace.think.is_some()
@@ -54,7 +54,9 @@ fn is_other(case: &Case<'_>) -> bool {
 fn rising(plan: &Plan, record: &Record) -> Vec<Suspicion> {
     let mut found = Vec::new();
     for (index, last) in record.phases.iter().enumerate() {
-        let Some(case) = Case::new(plan, record, last).filter(|case| !is_other(case)) else { continue };
+        let Some(case) = PhaseEvidence::new(plan, record, last).filter(|case| !is_other(case)) else {
+            continue;
+        };
         let Some((parameter, depth)) = depth_of(last) else { continue };
         let alike = |other: &&PhaseRecord| {
             other.name == last.name && without(other, parameter) == without(last, parameter)
@@ -119,7 +121,7 @@ fn rate(phase: &PhaseRecord) -> f64 {
 }
 
 /// A device that had nothing to do for part of the time, with depth to spare.
-fn idle(case: &Case<'_>) -> Vec<Suspicion> {
+fn idle(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
     // Depths of a sweep are judged by the sweep.
     if depth_of(case.found).is_some() || case.found.elapsed_ns < LEAST_NS || case.is_machine_busy() {

@@ -11,7 +11,7 @@ use crate::statistics::{self, Estimate, interval};
 
 /// Which operations of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum OperationSet {
     /// All but control.
     All,
     /// Those of a kind.
@@ -30,44 +30,44 @@ pub const KINDS: [(&str, Kind); 6] = [
     ("network", Kind::Network),
 ];
 
-impl What {
+impl OperationSet {
     /// What a word means; any word that is none of ours is a label.
-    pub fn named(word: &str) -> What {
+    pub fn named(word: &str) -> OperationSet {
         match (word, KINDS.iter().find(|(name, _)| *name == word)) {
-            ("all" | "total" | "", _) => What::All,
-            (_, Some((_, kind))) => What::Kind(*kind),
-            (label, None) => What::Label(label.into()),
+            ("all" | "total" | "", _) => OperationSet::All,
+            (_, Some((_, kind))) => OperationSet::Kind(*kind),
+            (label, None) => OperationSet::Label(label.into()),
         }
     }
 
     fn has(&self, line: &Line) -> bool {
         match self {
-            What::All => line.verb.kind() != Kind::Control,
-            What::Kind(kind) => line.verb.kind() == *kind,
-            What::Label(label) => line.label == *label || line.verb.name() == label,
+            OperationSet::All => line.verb.kind() != Kind::Control,
+            OperationSet::Kind(kind) => line.verb.kind() == *kind,
+            OperationSet::Label(label) => line.label == *label || line.verb.name() == label,
         }
     }
 
     /// Operations and bytes of a row; `None` where rows do not tell these apart.
     fn of_row(&self, row: &SeriesRow) -> Option<(u64, u64)> {
         Some(match self {
-            What::All => (row.operations(), row.read_bytes + row.write_bytes + row.trim_bytes),
-            What::Kind(Kind::Read) => (row.reads, row.read_bytes),
-            What::Kind(Kind::Write) => (row.writes, row.write_bytes),
-            What::Kind(Kind::Trim) => (row.trims, row.trim_bytes),
+            OperationSet::All => (row.operations(), row.read_bytes + row.write_bytes + row.trim_bytes),
+            OperationSet::Kind(Kind::Read) => (row.reads, row.read_bytes),
+            OperationSet::Kind(Kind::Write) => (row.writes, row.write_bytes),
+            OperationSet::Kind(Kind::Trim) => (row.trims, row.trim_bytes),
             _ => return None,
         })
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for OperationSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            What::All => f.write_str("all"),
-            What::Kind(kind) => {
+            OperationSet::All => f.write_str("all"),
+            OperationSet::Kind(kind) => {
                 f.write_str(KINDS.iter().find(|(_, known)| known == kind).map_or("control", |(name, _)| name))
             }
-            What::Label(label) => f.write_str(label),
+            OperationSet::Label(label) => f.write_str(label),
         }
     }
 }
@@ -177,7 +177,7 @@ impl fmt::Display for Measure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     /// Of which operations.
-    pub what: What,
+    pub what: OperationSet,
     /// What of them.
     pub measure: Measure,
 }
@@ -185,7 +185,7 @@ pub struct Quantity {
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.what {
-            What::All => self.measure.fmt(f),
+            OperationSet::All => self.measure.fmt(f),
             _ => write!(f, "{}.{}", self.what, self.measure),
         }
     }
@@ -193,7 +193,7 @@ impl fmt::Display for Quantity {
 
 impl Quantity {
     /// A quantity.
-    pub fn new(what: What, measure: Measure) -> Self {
+    pub fn new(what: OperationSet, measure: Measure) -> Self {
         Quantity { what, measure }
     }
 
@@ -233,7 +233,7 @@ impl Quantity {
         let row = |row: &SeriesRow| match (self.measure, self.what.of_row(row)?) {
             (Measure::Rate | Measure::Worst, (operations, _)) => Some(operations as f64 * per_second),
             (Measure::Bandwidth, (_, bytes)) => Some(bytes as f64 * per_second),
-            (Measure::Mean, (operations, _)) if self.what == What::All && operations > 0 => {
+            (Measure::Mean, (operations, _)) if self.what == OperationSet::All && operations > 0 => {
                 Some(row.latency_sum_ns as f64 / operations as f64)
             }
             _ => None,
@@ -337,14 +337,17 @@ mod tests {
             (Measure::named("p0"), Measure::named("p100"), Measure::named("pace")),
             (None, None, None)
         );
-        assert_eq!(Quantity::new(What::named("read"), Measure::Percentile(99.0)).to_string(), "read.p99");
+        assert_eq!(
+            Quantity::new(OperationSet::named("read"), Measure::Percentile(99.0)).to_string(),
+            "read.p99"
+        );
     }
 
     #[test]
     fn quantities_are_what_was_counted() {
         let (phase, job) = (PhaseRecord::default(), job());
         let of = |what: &str, measure: &str| {
-            Quantity::new(What::named(what), Measure::named(measure).unwrap()).of(&phase, &job)
+            Quantity::new(OperationSet::named(what), Measure::named(measure).unwrap()).of(&phase, &job)
         };
         assert_eq!(of("read", "iops"), Some(100.0));
         assert_eq!(of("all", "bandwidth"), Some(409_600.0));
@@ -377,12 +380,12 @@ mod tests {
     #[test]
     fn estimates_hold_the_figure() {
         let (phase, job) = (PhaseRecord::default(), job());
-        let rate = Quantity::new(What::All, Measure::Rate).estimate(&[(&phase, &job)], 95.0).unwrap();
+        let rate = Quantity::new(OperationSet::All, Measure::Rate).estimate(&[(&phase, &job)], 95.0).unwrap();
         assert!(rate.low < 100.0 && rate.value == 100.0 && rate.high > 100.0, "{rate:?}");
-        let p90 = Quantity::new(What::Kind(Kind::Read), Measure::Percentile(90.0));
+        let p90 = Quantity::new(OperationSet::Kind(Kind::Read), Measure::Percentile(90.0));
         let p90 = p90.estimate(&[(&phase, &job)], 95.0).unwrap();
         assert!(p90.low < 890_000.0 && p90.high > 910_000.0, "{p90:?}");
-        let stat = Quantity::new(What::Label("stat".into()), Measure::Rate);
+        let stat = Quantity::new(OperationSet::Label("stat".into()), Measure::Rate);
         assert_eq!(stat.estimate(&[(&phase, &job)], 95.0), None);
     }
 }

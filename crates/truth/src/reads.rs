@@ -6,7 +6,7 @@
 
 use iodyno_model::{Figure, FindingKind, Intent, Job, JobRecord, Remedy, Severity, Target, TargetKind, Verb};
 
-use crate::case::{Carrier, Case, bytes};
+use crate::case::{Carrier, PhaseEvidence, bytes};
 use crate::merge::Suspicion;
 use crate::{content, holes, target};
 
@@ -67,7 +67,7 @@ impl<'a> Load<'a> {
 
 /// The loads of a phase: one for jobs that have a device or mount in common, and one for each job without.
 pub fn loads<'a>(
-    case: &Case<'a>,
+    case: &PhaseEvidence<'a>,
     verb: Verb,
     is_buffered: impl Fn(&'a Job, &'a JobRecord) -> bool,
 ) -> Vec<Load<'a>> {
@@ -114,7 +114,7 @@ pub fn loads<'a>(
 }
 
 /// Reads of this phase that memory answered.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
@@ -129,7 +129,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
         .collect()
 }
 
-fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Option<Suspicion> {
+fn by_carrier(case: &PhaseEvidence<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Option<Suspicion> {
     // What lies there compressed is less than it is read as: only what was in the cache before tells.
     if load.jobs.iter().any(|job| content::is_encoded(case, job)) {
         return by_residency(case, load);
@@ -161,7 +161,7 @@ pub struct Resident {
 }
 
 /// By what was in the page cache; none where it was not looked at.
-pub fn resident(case: &Case<'_>, load: &Load<'_>) -> Option<Resident> {
+pub fn resident(case: &PhaseEvidence<'_>, load: &Load<'_>) -> Option<Resident> {
     let names =
         load.jobs.iter().flat_map(|job| case.used(job, Verb::Read)).filter(|target| !case.is_direct(target));
     let seen = names.filter_map(|target| case.residency(&target.name));
@@ -177,7 +177,7 @@ pub fn resident(case: &Case<'_>, load: &Load<'_>) -> Option<Resident> {
     Some(Resident { span, before, share: resident.max(repeated).min(1.0) })
 }
 
-fn by_residency(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
+fn by_residency(case: &PhaseEvidence<'_>, load: &Load<'_>) -> Option<Suspicion> {
     let Resident { span, before, share } = resident(case, load)?;
     let figures = vec![
         Figure::new("read by the workload", load.asked as f64, "bytes"),
@@ -188,7 +188,12 @@ fn by_residency(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
     suspicion(case, load, share, figures)
 }
 
-fn suspicion(case: &Case<'_>, load: &Load<'_>, share: f64, figures: Vec<Figure>) -> Option<Suspicion> {
+fn suspicion(
+    case: &PhaseEvidence<'_>,
+    load: &Load<'_>,
+    share: f64,
+    figures: Vec<Figure>,
+) -> Option<Suspicion> {
     let sentence =
         format!("{:.0} % of the bytes read came from the page cache, not from the storage", share * 100.0);
     let found = Suspicion::new(FindingKind::CachedReads, severity(share)?, case.label(), sentence, figures)

@@ -6,7 +6,7 @@
 
 use iodyno_model::{DeviceActivity, Direct, Figure, FindingKind, Intent, Remedy, Severity, Verb, units};
 
-use crate::case::{Carrier, Case, operations};
+use crate::case::{Carrier, PhaseEvidence, operations};
 use crate::merge::Suspicion;
 use crate::reads::{Load, loads};
 
@@ -27,7 +27,7 @@ const OURS: (f64, f64) = (0.8, 1.3);
 const LEAST_REQUEST: u64 = 512;
 
 /// Loads of this phase that reached the device in another shape.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
@@ -40,7 +40,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
         .collect()
 }
 
-fn judged(case: &Case<'_>, load: &Load<'_>, verb: Verb) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, load: &Load<'_>, verb: Verb) -> Option<Suspicion> {
     let Some(Carrier::Device(device)) = &load.carrier else { return None };
     let is_its = |job: &iodyno_model::Job| load.jobs.iter().any(|its| std::ptr::eq(*its, job));
     let jobs = case.storage_jobs().filter(|(job, _)| is_its(job));

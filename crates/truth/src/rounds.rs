@@ -6,8 +6,8 @@
 
 use iodyno_model::{JobRecord, PhaseRecord, Plan, Record, Repeat, Rounds, RoundsRecord};
 
-use crate::case::{self, Case};
-use crate::quantity::{Measure, Quantity, What};
+use crate::case::{self, PhaseEvidence};
+use crate::quantity::{Measure, OperationSet, Quantity};
 use crate::statistics::{interval, steadiness};
 
 /// Passes that are made at most where nobody says: SNIA's 25 rounds. Source: SNIA SSS PTS.
@@ -20,7 +20,7 @@ const LEAST: usize = 3;
 const CONFIDENCE_PERCENT: f64 = 95.0;
 
 /// What is judged: a quantity of a job, pass by pass.
-struct Row {
+struct QuantityByPass {
     name: String,
     values: Vec<f64>,
 }
@@ -42,7 +42,7 @@ pub fn judge(plan: &Plan, repeat: &Repeat, record: &Record) -> RoundsRecord {
     let passes = rows.iter().map(|row| row.values.len()).max().unwrap_or(0) as u32;
     let mut found = RoundsRecord { passes, attained: !rows.is_empty(), ..RoundsRecord::default() };
     let mut worst = 0.0;
-    let mut slowest = |row: &Row, excess: f64| {
+    let mut slowest = |row: &QuantityByPass, excess: f64| {
         if excess > worst {
             worst = excess;
             found.slowest.clone_from(&row.name);
@@ -111,21 +111,21 @@ fn settled(rounds: &Rounds, values: &[f64]) -> Option<usize> {
 }
 
 /// The quantity of each job that is judged, pass by pass.
-fn rows(plan: &Plan, record: &Record) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+fn rows(plan: &Plan, record: &Record) -> Vec<QuantityByPass> {
+    let mut rows: Vec<QuantityByPass> = Vec::new();
     for phase in &record.phases {
-        let case = Case::new(plan, record, phase);
+        let case = PhaseEvidence::new(plan, record, phase);
         if case.as_ref().is_some_and(|case| case.asked.precondition) {
             continue;
         }
         for job in &phase.jobs {
             let measure = if is_paced(case.as_ref(), job) { Measure::Mean } else { Measure::Rate };
-            let quantity = Quantity::new(What::All, measure);
+            let quantity = Quantity::new(OperationSet::All, measure);
             let Some(value) = quantity.of(phase, job).filter(|value| *value > 0.0) else { continue };
             let name = name(phase, job, &quantity);
             match rows.iter_mut().find(|row| row.name == name) {
                 Some(row) => row.values.push(value),
-                None => rows.push(Row { name, values: vec![value] }),
+                None => rows.push(QuantityByPass { name, values: vec![value] }),
             }
         }
     }
@@ -141,7 +141,7 @@ fn name(phase: &PhaseRecord, job: &JobRecord, quantity: &Quantity) -> String {
 }
 
 /// Whether a job's rate is its own doing.
-pub fn is_paced(case: Option<&Case<'_>>, record: &JobRecord) -> bool {
+pub fn is_paced(case: Option<&PhaseEvidence<'_>>, record: &JobRecord) -> bool {
     let asked = case.and_then(|case| case.jobs().find(|(_, found)| found.name == record.name));
     asked.is_some_and(|(job, _)| job.pace.has_rate() || job.pace.think.is_some())
 }

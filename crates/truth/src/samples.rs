@@ -5,7 +5,7 @@
 
 use iodyno_model::{Figure, FindingKind, Histogram, Kind, Remedy, Severity};
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 use crate::statistics::interval;
 
@@ -17,7 +17,7 @@ pub const LEAST_BEYOND: u64 = 10;
 pub const SHOWN: [f64; 2] = [99.0, 99.9];
 
 /// Percentiles of this phase that rest on too few samples: the lowest such of each job and verb.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
     for (job, record) in case.jobs() {
         for line in &record.tally.lines {

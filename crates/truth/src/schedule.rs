@@ -10,7 +10,7 @@ use iodyno_model::{
     units,
 };
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 
 /// The percentile that is compared. Chosen: a stall of a hundredth of the time moves it; `latency_without_the_waiting`
@@ -27,7 +27,7 @@ const LEAST_TIMES: f64 = 3.0;
 const MOST_HELD: u64 = 1_000_000;
 
 /// Jobs of this phase whose latency leaves out the time they were late.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let paced = case.jobs().filter(|(job, _)| job.pace.has_rate() && job.pace.think.is_none());
     paced.filter_map(|(job, record)| judged(case, job, record)).collect()
 }
@@ -39,7 +39,7 @@ struct Both {
     kept: bool,
 }
 
-fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let both = kept(record).or_else(|| reckoned(job, record))?;
     let [actual, intended] = [&both.actual, &both.intended].map(|all| all.percentile(PERCENT) as f64);
     if intended - actual < LEAST_LATE_NS || intended < LEAST_TIMES * actual {

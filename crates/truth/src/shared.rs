@@ -8,7 +8,7 @@ use iodyno_model::{
     Figure, FindingKind, Intent, Job, JobRecord, Remedy, Severity, Sighting, Target, TargetKind, Verb,
 };
 
-use crate::case::{Case, bytes};
+use crate::case::{PhaseEvidence, bytes};
 use crate::merge::Suspicion;
 
 /// Share of the workers that waited at once, on the mean, from which the lock and not the storage set the pace. Chosen:
@@ -21,14 +21,14 @@ const LEAST_WAITING: f64 = 0.2;
 const LEAST_LOOKS: u64 = 10;
 
 /// The file that several workers wrote to and waited for.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
     case.found.sightings.iter().find_map(|sighting| judged(case, sighting)).into_iter().collect()
 }
 
-fn judged(case: &Case<'_>, sighting: &Sighting) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, sighting: &Sighting) -> Option<Suspicion> {
     let Sighting::Locks { waiting, looks } = *sighting else { return None };
     let (target, workers) = shared(case)?;
     let share = waiting / f64::from(workers);
@@ -50,7 +50,7 @@ fn judged(case: &Case<'_>, sighting: &Sighting) -> Option<Suspicion> {
 }
 
 /// The file that most workers share of which some write, and how many work on it; none where each has its own.
-fn shared<'a>(case: &Case<'a>) -> Option<(&'a Target, u32)> {
+fn shared<'a>(case: &PhaseEvidence<'a>) -> Option<(&'a Target, u32)> {
     let jobs: Vec<(&Job, &JobRecord)> = case.storage_jobs().collect();
     let writes = |record: &JobRecord| bytes(record, Verb::Write) > 0;
     let is_file = |target: &&Target| matches!(target.kind, TargetKind::File { .. });

@@ -5,7 +5,7 @@
 
 use iodyno_model::{Figure, FindingKind, JobRecord, Kind, Remedy, Severity, units};
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 
 /// A wake-up may come a turn of the scheduler late, ns, at either end. Source: Linux, kernel/Kconfig.hz, 250 ticks a
@@ -16,11 +16,11 @@ const TURN_NS: f64 = 4_000_000.0;
 const MOST_PERCENT: (f64, f64) = (10.0, 30.0);
 
 /// Whether this phase was too short.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     judged(case).into_iter().collect()
 }
 
-fn judged(case: &Case<'_>) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>) -> Option<Suspicion> {
     let elapsed = case.found.elapsed_ns as f64;
     let jobs: Vec<&JobRecord> = case.storage_jobs().map(|(_, record)| record).collect();
     let operations: u64 = jobs.iter().map(|job| job.tally.all_operations()).sum();

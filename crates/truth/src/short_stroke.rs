@@ -7,7 +7,7 @@ use iodyno_model::{
     Figure, FindingKind, Intent, Job, JobRecord, Pick, Remedy, Severity, Target, TargetKind, Verb, Workload,
 };
 
-use crate::case::{Case, bytes};
+use crate::case::{PhaseEvidence, bytes};
 use crate::merge::Suspicion;
 
 /// A device is whole when so much of it was touched. Chosen: reserved space and a last pass cut short; `short_strokes`
@@ -18,14 +18,14 @@ const WHOLE_SHARE: f64 = 0.9;
 const INVALID_SHARE: f64 = 0.5;
 
 /// Jobs of this phase that touched a part of what was to be the whole.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if case.intent() != Intent::WholeDevice {
         return Vec::new();
     }
     case.storage_jobs().filter_map(|(job, record)| judged(case, job, record)).collect()
 }
 
-fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let target = case.targets(job).next()?;
     let size = case.facts(&target.name)?.size_bytes.filter(|bytes| *bytes > 0)?;
     let touched = touched(case, job, record, target)?;
@@ -53,7 +53,7 @@ fn judged(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
 }
 
 /// How far apart the first and the last place lie that were touched, bytes.
-fn touched(case: &Case<'_>, job: &Job, record: &JobRecord, target: &Target) -> Option<u64> {
+fn touched(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord, target: &Target) -> Option<u64> {
     let Workload::Pattern(pattern) = &job.workload else { return None };
     let span = case.span_bytes(target, pattern)?;
     let spread = match target.kind {

@@ -5,7 +5,7 @@
 
 use iodyno_model::{Figure, FindingKind, Job, JobRecord, Remedy, Severity, WorkerRecord, Workload, units};
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 use crate::statistics::median;
 
@@ -26,7 +26,7 @@ const MOST_IDLE_PERCENT: f64 = 20.0;
 const LEAST_TAIL_NS: u64 = 100_000_000;
 
 /// Jobs of this phase with workers that hang behind.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let mut found = Vec::new();
     for (_, record) in case.jobs().filter(|(job, _)| are_alike(job)) {
         let workers: Vec<&WorkerRecord> = record
@@ -75,7 +75,7 @@ fn is_own_doing(workers: &[&WorkerRecord]) -> bool {
     slowest <= MOST_ALIKE * quickest
 }
 
-fn slowest(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Option<Suspicion> {
+fn slowest(case: &PhaseEvidence<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Option<Suspicion> {
     let rates: Vec<f64> = workers.iter().map(|worker| rate(worker)).collect();
     let usual = if rates.len() == 2 { rates[0].max(rates[1]) } else { median(&rates)? };
     let slow = workers.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
@@ -103,7 +103,7 @@ fn slowest(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Op
     Some(found.weight(usual / rate(slow).max(1e-9)).takes(1.0 - rate(slow) / usual))
 }
 
-fn tail(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Option<Suspicion> {
+fn tail(case: &PhaseEvidence<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Option<Suspicion> {
     let began = workers.iter().map(|worker| worker.began_ns).min()?;
     let first = workers.iter().map(|worker| worker.ended_ns).min()?;
     let last = workers.iter().map(|worker| worker.ended_ns).max()?;
@@ -130,7 +130,7 @@ fn tail(case: &Case<'_>, record: &JobRecord, workers: &[&WorkerRecord]) -> Optio
 }
 
 /// Where slower workers caught up with the fastest: how far apart they were when the time was up.
-fn worn(case: &Case<'_>, record: &JobRecord) -> Option<Suspicion> {
+fn worn(case: &PhaseEvidence<'_>, record: &JobRecord) -> Option<Suspicion> {
     let worn = record.worn.filter(|worn| worn.operations_most > 0)?;
     let (least, most) = (worn.operations_least as f64, worn.operations_most as f64);
     if least > LEAST_SHARE * most || most - least < LEAST_DEVIATIONS * most.sqrt() {
@@ -150,7 +150,7 @@ fn worn(case: &Case<'_>, record: &JobRecord) -> Option<Suspicion> {
 }
 
 fn suspicion(
-    case: &Case<'_>,
+    case: &PhaseEvidence<'_>,
     record: &JobRecord,
     sentence: String,
     figures: Vec<Figure>,

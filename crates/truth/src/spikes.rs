@@ -8,7 +8,7 @@ use iodyno_model::{
     Figure, FindingKind, Histogram, JobRecord, Kind, Line, Remedy, Severity, histogram, units,
 };
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 use crate::statistics::median;
 
@@ -26,7 +26,7 @@ const DOUBTFUL_ROWS: usize = 3;
 const DOUBTFUL_PERCENT: f64 = 5.0;
 
 /// Spikes of this phase.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     case.jobs().filter_map(|(_, record)| judged(case, record)).collect()
 }
 
@@ -39,7 +39,7 @@ fn service(record: &JobRecord) -> Histogram {
     all
 }
 
-fn judged(case: &Case<'_>, record: &JobRecord) -> Option<Suspicion> {
+fn judged(case: &PhaseEvidence<'_>, record: &JobRecord) -> Option<Suspicion> {
     let all = service(record);
     let usual = all.percentile(50.0).max(all.mean() as u64) as f64;
     let limit = LEAST_NS.max((TIMES * usual) as u64);

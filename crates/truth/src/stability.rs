@@ -6,7 +6,7 @@
 use iodyno_model::JobRecord;
 use iodyno_model::histogram::coarse_edges;
 
-use crate::quantity::{Measure, Quantity, What, full_rows};
+use crate::quantity::{Measure, OperationSet, Quantity, full_rows};
 use crate::statistics::{median, warm_up};
 
 /// Rows below which there is no card. Chosen: half a minute of seconds; `what_is_short_has_no_card` and
@@ -76,7 +76,7 @@ pub struct Spikes {
 /// The card of a job; `None` where it was too short.
 pub fn stability(job: &JobRecord) -> Option<Stability> {
     let series = &job.tally.series;
-    let rates = Quantity::new(What::All, Measure::Rate).rows(job)?;
+    let rates = Quantity::new(OperationSet::All, Measure::Rate).rows(job)?;
     if rates.len() < LEAST_ROWS {
         return None;
     }

@@ -12,7 +12,7 @@ use iodyno_model::{
 };
 
 use crate::bursts::{self, LEAST_APART};
-use crate::case::{Case, label};
+use crate::case::{PhaseEvidence, label};
 use crate::merge::Suspicion;
 use crate::statistics::{
     STEADY_RANGE_PERCENT, STEADY_SLOPE_PERCENT, Steadiness, drifts, levels, rounds, steadiness, warm_up,
@@ -43,7 +43,7 @@ const MOST_ROWS: usize = 30;
 pub fn check(plan: &Plan, record: &Record) -> Vec<Suspicion> {
     let mut found = Vec::new();
     let measured = |phase: &&PhaseRecord| {
-        let case = Case::new(plan, record, phase);
+        let case = PhaseEvidence::new(plan, record, phase);
         phase.repetition == first(record, phase) && !case.is_some_and(|case| case.asked.precondition)
     };
     for phase in record.phases.iter().filter(measured) {
@@ -81,7 +81,7 @@ fn first(record: &Record, phase: &PhaseRecord) -> u32 {
 
 /// A job as it was planned.
 fn asked<'a>(plan: &'a Plan, record: &'a Record, phase: &'a PhaseRecord, job: &JobRecord) -> Option<&'a Job> {
-    let case = Case::new(plan, record, phase)?;
+    let case = PhaseEvidence::new(plan, record, phase)?;
     case.jobs().find(|(_, found)| found.name == job.name).map(|(job, _)| job)
 }
 

@@ -5,7 +5,7 @@
 
 use iodyno_model::{Figure, FindingKind, Intent, Remedy, Severity, TargetFacts, shared_storage};
 
-use crate::case::Case;
+use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 
 /// What a target turned out to be.
@@ -60,7 +60,7 @@ const THIN: Disguise = Disguise {
 };
 
 /// Targets of this phase that are not what they seem.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let mut names: Vec<&str> = Vec::new();
     for target in case
         .storage_jobs()
@@ -105,7 +105,11 @@ fn disguise(facts: &TargetFacts) -> Option<&'static Disguise> {
     }
 }
 
-fn suspicion(case: &Case<'_>, facts: &TargetFacts, disguise: &'static Disguise) -> Option<Suspicion> {
+fn suspicion(
+    case: &PhaseEvidence<'_>,
+    facts: &TargetFacts,
+    disguise: &'static Disguise,
+) -> Option<Suspicion> {
     if disguise.what == MEMORY.what && case.intent() == Intent::Cache {
         return None;
     }

@@ -10,7 +10,7 @@ use iodyno_model::{
     Workload, units,
 };
 
-use crate::case::{Case, bytes};
+use crate::case::{PhaseEvidence, bytes};
 use crate::merge::Suspicion;
 use crate::reads::LEAST_BYTES;
 use crate::statistics::median;
@@ -38,7 +38,7 @@ const OTHERS: f64 = 1.3;
 const INSIDE: f64 = 0.8;
 
 /// Jobs of this phase that read the same again, faster.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
@@ -48,7 +48,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 /// The span that a job reads and nothing else, bytes; none where its rate is not the storage's to choose.
-fn span(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<u64> {
+fn span(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<u64> {
     let Workload::Pattern(pattern) = &job.workload else { return None };
     let paced = job.pace.has_rate() || job.pace.think.is_some() || job.pace.latency_target.is_some();
     let target = case.targets(job).next().filter(|_| job.targets.len() == 1)?;
@@ -63,7 +63,7 @@ fn span(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<u64> {
 }
 
 /// Within a phase: the bytes up to one span are the first pass, what follows is the second.
-fn within(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+fn within(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let span = span(case, job, record)?;
     let series = &record.tally.series;
     let workers = if case.is_own(job) { u64::from(job.workers.max(1)) } else { 1 };
@@ -105,7 +105,7 @@ enum Cost {
 }
 
 /// What a read took the job's device between two times, by the samples that lie there.
-fn cost(case: &Case<'_>, job: &Job, record: &JobRecord, (from, to): (u64, u64)) -> Cost {
+fn cost(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord, (from, to): (u64, u64)) -> Cost {
     let device = case.targets(job).next().and_then(|target| case.device(&target.name));
     let Some(device) = device else { return Cost::Unknown };
     let inside = |sample: &&Sample| {
@@ -172,10 +172,10 @@ fn is_apart(cold: &[f64], warm: &[f64]) -> bool {
 }
 
 /// Across phases: the first that read the same in the same way was slower than every later one, and so was the device.
-fn across(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
+fn across(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let span = span(case, job, record)?;
     let like = |phase| {
-        let other = Case::new(case.plan, case.record, phase)?;
+        let other = PhaseEvidence::new(case.plan, case.record, phase)?;
         let (asked, found) = other.storage_jobs().find(|(asked, _)| is_same(asked, job))?;
         self::span(&other, asked, found)?;
         Some((rate(found), device_ns(&other, asked)))
@@ -194,7 +194,7 @@ fn across(case: &Case<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
 }
 
 /// What a read took the job's device, on average, ns; none where it did not say.
-fn device_ns(case: &Case<'_>, job: &Job) -> Option<f64> {
+fn device_ns(case: &PhaseEvidence<'_>, job: &Job) -> Option<f64> {
     let device = case.targets(job).next().and_then(|target| case.device(&target.name));
     let device = device.filter(|device| device.reads > 0 && device.read_ns > 0)?;
     Some(device.read_ns as f64 / device.reads as f64)
@@ -220,7 +220,13 @@ fn rate(record: &JobRecord) -> f64 {
     reads as f64 * 1e9 / ns as f64
 }
 
-fn suspicion(case: &Case<'_>, job: &str, span: u64, rates: (f64, f64), when: &str) -> Option<Suspicion> {
+fn suspicion(
+    case: &PhaseEvidence<'_>,
+    job: &str,
+    span: u64,
+    rates: (f64, f64),
+    when: &str,
+) -> Option<Suspicion> {
     let (cold, warm) = rates;
     let ratio = warm / cold.max(1e-9);
     if ratio < LEAST_RATIO {

@@ -7,7 +7,7 @@
 
 use iodyno_model::{Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Sighting, Verb};
 
-use crate::case::{Carrier, Case, bytes, operations};
+use crate::case::{Carrier, PhaseEvidence, bytes, operations};
 use crate::content;
 use crate::merge::Suspicion;
 use crate::reads::{LEAST_BYTES, Load, loads, severity};
@@ -17,7 +17,7 @@ use crate::reads::{LEAST_BYTES, Load, loads, severity};
 const WRITES_PER_SYNC: u64 = 1000;
 
 /// Writes of this phase that stayed in memory, or were overwritten there.
-pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
+pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     if matches!(case.intent(), Intent::Cache | Intent::Network) {
         return Vec::new();
     }
@@ -28,7 +28,7 @@ pub fn check(case: &Case<'_>) -> Vec<Suspicion> {
     found
 }
 
-fn unflushed(case: &Case<'_>) -> Vec<Suspicion> {
+fn unflushed(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     loads(case, Verb::Write, |job, record| is_through(case, job) && !is_synced(job, record))
         .iter()
         .filter(|load| load.buffered >= LEAST_BYTES)
@@ -40,7 +40,7 @@ fn unflushed(case: &Case<'_>) -> Vec<Suspicion> {
 }
 
 /// Whether a job writes through the page cache.
-fn is_through(case: &Case<'_>, job: &Job) -> bool {
+fn is_through(case: &PhaseEvidence<'_>, job: &Job) -> bool {
     case.used(job, Verb::Write).any(|target| !case.is_direct(target) && !case.is_sync(target))
 }
 
@@ -50,7 +50,7 @@ fn is_synced(job: &Job, record: &JobRecord) -> bool {
     job.finish.sync.is_some() || syncs * WRITES_PER_SYNC >= operations(record, &[Verb::Write])
 }
 
-fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Option<Suspicion> {
+fn by_carrier(case: &PhaseEvidence<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Option<Suspicion> {
     let names = load.jobs.iter().flat_map(|job| case.used(job, Verb::Write)).map(|target| &target.name);
     let mut names: Vec<_> = names.collect();
     names.sort();
@@ -71,7 +71,7 @@ fn by_carrier(case: &Case<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Option
 }
 
 /// What was synced and came to the device once although it was written many times.
-fn overwritten(case: &Case<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Option<Suspicion> {
+fn overwritten(case: &PhaseEvidence<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Option<Suspicion> {
     // What compresses is less on the device than it was.
     if load.jobs.iter().any(|job| content::shrinks(case, job)) {
         return None;
@@ -97,7 +97,7 @@ fn overwritten(case: &Case<'_>, load: &Load<'_>, carrier: &Carrier<'_>) -> Optio
 }
 
 /// Dirty memory is the whole machine's, so only one load of a phase can be judged by it.
-fn by_memory(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
+fn by_memory(case: &PhaseEvidence<'_>, load: &Load<'_>) -> Option<Suspicion> {
     let writers = case.storage_jobs().filter(|(_, record)| bytes(record, Verb::Write) > 0).count();
     let growth = case.found.sightings.iter().find_map(|sighting| match sighting {
         Sighting::Memory { dirty_before_bytes, dirty_after_bytes, .. } => {
@@ -117,7 +117,12 @@ fn by_memory(case: &Case<'_>, load: &Load<'_>) -> Option<Suspicion> {
     suspicion(case, load, share, figures)
 }
 
-fn suspicion(case: &Case<'_>, load: &Load<'_>, share: f64, figures: Vec<Figure>) -> Option<Suspicion> {
+fn suspicion(
+    case: &PhaseEvidence<'_>,
+    load: &Load<'_>,
+    share: f64,
+    figures: Vec<Figure>,
+) -> Option<Suspicion> {
     let sentence =
         format!("{:.0} % of the bytes written were still in memory when the time stopped", share * 100.0);
     let found =

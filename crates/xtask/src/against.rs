@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::shell;
-use crate::suite::{Case, Choice, Outcome, Ran, Schedule, Suite, Tier};
+use crate::suite::{CaseOutcome, Choice, Ran, Schedule, Suite, TestCase, Tier};
 
 /// Asks fio's test for a line a job, in this file.
 const LINES: &str = "IODYNO_AGAINST_LINES";
@@ -46,7 +46,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
 }
 
 /// The cases against a tool, of the tests as they are now.
-fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<Case>, String> {
+fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<TestCase>, String> {
     let outcome =
         shell::run(Suite::build(root, PACKAGES), Some(&root.join("target/against/build.log")), BUILD_LIMIT)?;
     if !outcome.success {
@@ -54,7 +54,7 @@ fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<Case>, St
     }
     let suite = Suite::read(&outcome.lines)?;
     let choice = Choice { tier: Some(Tier::Against), whole: true, part };
-    let cases: Vec<Case> =
+    let cases: Vec<TestCase> =
         suite.chosen(&choice).into_iter().filter(|case| tool == "all" || is_of(case, tool)).collect();
     if cases.is_empty() {
         let mut known: Vec<&str> =
@@ -70,14 +70,14 @@ fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<Case>, St
 }
 
 /// Whether a case compares with a tool: its program or its own name says so.
-fn is_of(case: &Case, tool: &str) -> bool {
+fn is_of(case: &TestCase, tool: &str) -> bool {
     let begins =
         |name: &str| name.strip_prefix(tool).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
     begins(&case.program) || begins(&case.name)
 }
 
 /// The tool that a program's name begins with.
-fn tool_of(case: &Case) -> &str {
+fn tool_of(case: &TestCase) -> &str {
     case.program.split('_').next().unwrap_or(&case.program)
 }
 
@@ -88,7 +88,7 @@ struct Tally {
     skips: Vec<String>,
 }
 
-fn perform(cases: Vec<Case>, environment: Vec<(String, String)>) -> Tally {
+fn perform(cases: Vec<TestCase>, environment: Vec<(String, String)>) -> Tally {
     let mut tally = Tally::default();
     let schedule = Schedule { environment, ..Schedule::until(Instant::now() + LIMIT) };
     schedule.run(cases, &mut |ran| tally.hear(ran));
@@ -98,9 +98,9 @@ fn perform(cases: Vec<Case>, environment: Vec<(String, String)>) -> Tally {
 impl Tally {
     fn hear(&mut self, ran: &Ran) {
         match &ran.outcome {
-            Outcome::Passed(count) => self.passed += count,
-            Outcome::Skipped(why) => self.skips.push(format!("{}: {why}", ran.case.title())),
-            Outcome::Failed(said) => {
+            CaseOutcome::Passed(count) => self.passed += count,
+            CaseOutcome::Skipped(why) => self.skips.push(format!("{}: {why}", ran.case.title())),
+            CaseOutcome::Failed(said) => {
                 self.failed += 1;
                 println!("failed: {}", ran.case.title());
                 said.iter().for_each(|line| println!("    {line}"));
@@ -159,10 +159,10 @@ mod tests {
 
     #[test]
     fn a_tool_is_found_in_the_names_of_programs_and_cases() {
-        let case = |program: &str, name: &str| Case {
+        let case = |program: &str, name: &str| TestCase {
             program: program.into(),
             name: name.into(),
-            ..Case::default()
+            ..TestCase::default()
         };
         assert!(is_of(&case("fio_report", "shapes"), "fio") && is_of(&case("fio", "job_verify"), "fio"));
         assert!(is_of(&case("originals", "dd_counts"), "dd") && !is_of(&case("iperf3", "udp"), "iperf"));

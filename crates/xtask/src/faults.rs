@@ -84,7 +84,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let mut all = true;
     for number in chosen {
         let fault = &faults[number - 1];
-        let verdict = Verdict::of(fault, clone.with(fault)?);
+        let verdict = FaultVerdict::of(fault, clone.with(fault)?);
         println!("| {number} | {} | {} | {} | {} |", fault.name, fault.tier, verdict.word, verdict.by);
         all &= verdict.is_found;
     }
@@ -107,36 +107,40 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 /// What is said of a fault.
-struct Verdict {
+struct FaultVerdict {
     is_found: bool,
     word: &'static str,
     by: String,
 }
 
-impl Verdict {
-    fn of(fault: &Fault, outcome: Outcome) -> Verdict {
+impl FaultVerdict {
+    fn of(fault: &Fault, outcome: TestRunOutcome) -> FaultVerdict {
         let failed = match outcome {
-            Outcome::Ran(failed) => failed,
-            Outcome::Broken(why) => return Verdict { is_found: false, word: "DOES NOT BUILD", by: why },
-            Outcome::Hung => {
-                return Verdict { is_found: true, word: "found", by: "a test that never ends".into() };
+            TestRunOutcome::Ran(failed) => failed,
+            TestRunOutcome::Broken(why) => {
+                return FaultVerdict { is_found: false, word: "DOES NOT BUILD", by: why };
+            }
+            TestRunOutcome::Hung => {
+                return FaultVerdict { is_found: true, word: "found", by: "a test that never ends".into() };
             }
         };
         let more = failed.len().saturating_sub(1);
         let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
         match (failed.iter().find(|name| name.contains(&fault.finder)), failed.first()) {
-            (Some(name), _) => Verdict { is_found: true, word: "found", by: format!("{name}{and_more}") },
+            (Some(name), _) => {
+                FaultVerdict { is_found: true, word: "found", by: format!("{name}{and_more}") }
+            }
             (None, Some(name)) => {
                 let by = format!("{name}{and_more}, but not by `{}`", fault.finder);
-                Verdict { is_found: false, word: "found by others", by }
+                FaultVerdict { is_found: false, word: "found by others", by }
             }
-            (None, None) => Verdict { is_found: false, word: "NOT FOUND", by: fault.tests.clone() },
+            (None, None) => FaultVerdict { is_found: false, word: "NOT FOUND", by: fault.tests.clone() },
         }
     }
 }
 
 /// What a run of tests came to.
-enum Outcome {
+enum TestRunOutcome {
     /// The names of those that failed.
     Ran(Vec<String>),
     /// It was not built; the last words.
@@ -145,8 +149,8 @@ enum Outcome {
     Hung,
 }
 
-impl Outcome {
-    fn of(outcome: &shell::Outcome) -> Outcome {
+impl TestRunOutcome {
+    fn of(outcome: &shell::ProcessResult) -> TestRunOutcome {
         let failed = |line: &String| {
             let (name, verdict) = line.strip_prefix("test ")?.split_once(" ... ")?;
             (verdict.trim() == "FAILED").then(|| name.trim().to_string())
@@ -154,9 +158,9 @@ impl Outcome {
         let failed: Vec<String> = outcome.lines.iter().filter_map(failed).collect();
         let ran = outcome.lines.iter().any(|line| line.starts_with("test result: "));
         match (outcome.timed_out, ran || outcome.success) {
-            (true, _) => Outcome::Hung,
-            (false, true) => Outcome::Ran(failed),
-            (false, false) => Outcome::Broken(outcome.last_words().to_string()),
+            (true, _) => TestRunOutcome::Hung,
+            (false, true) => TestRunOutcome::Ran(failed),
+            (false, false) => TestRunOutcome::Broken(outcome.last_words().to_string()),
         }
     }
 }
@@ -188,31 +192,33 @@ impl Tree {
         Ok(clone)
     }
 
-    fn test(&self, arguments: &str) -> Result<Outcome, String> {
+    fn test(&self, arguments: &str) -> Result<TestRunOutcome, String> {
         let mut test = shell::cargo();
         test.current_dir(&self.sources).args(["test", "--no-fail-fast"]).args(arguments.split_whitespace());
         test.env("CARGO_TARGET_DIR", &self.target).env("CARGO_TERM_COLOR", "never");
         let log = self.target.with_file_name("log.txt");
-        Ok(Outcome::of(&shell::run(test, Some(&log), LIMIT)?))
+        Ok(TestRunOutcome::of(&shell::run(test, Some(&log), LIMIT)?))
     }
 
     /// Without a fault nothing fails.
     fn is_sound(&self, tests: BTreeSet<&str>) -> Result<(), String> {
         for arguments in tests {
             match self.test(arguments)? {
-                Outcome::Ran(failed) if failed.is_empty() => {}
-                Outcome::Ran(failed) => {
+                TestRunOutcome::Ran(failed) if failed.is_empty() => {}
+                TestRunOutcome::Ran(failed) => {
                     return Err(format!("{arguments}: fails without a fault: {}", failed.join(", ")));
                 }
-                Outcome::Broken(why) => return Err(format!("{arguments}: {why} (target/faults/log.txt)")),
-                Outcome::Hung => return Err(format!("{arguments}: it did not end without a fault")),
+                TestRunOutcome::Broken(why) => {
+                    return Err(format!("{arguments}: {why} (target/faults/log.txt)"));
+                }
+                TestRunOutcome::Hung => return Err(format!("{arguments}: it did not end without a fault")),
             }
         }
         Ok(())
     }
 
     /// Runs a fault's tests with the fault, and takes it out again.
-    fn with(&self, fault: &Fault) -> Result<Outcome, String> {
+    fn with(&self, fault: &Fault) -> Result<TestRunOutcome, String> {
         let path = self.sources.join(&fault.file);
         let sound = read(&path)?;
         let write =
@@ -233,9 +239,9 @@ fn finished(what: &str, command: std::process::Command) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn ran(lines: &[&str], success: bool) -> shell::Outcome {
+    fn ran(lines: &[&str], success: bool) -> shell::ProcessResult {
         let lines = lines.iter().map(ToString::to_string).collect();
-        shell::Outcome { success, timed_out: false, lines, duration: Duration::ZERO }
+        shell::ProcessResult { success, timed_out: false, lines, duration: Duration::ZERO }
     }
 
     fn staged() -> Fault {
@@ -269,7 +275,7 @@ mod tests {
     #[test]
     fn a_fault_is_found_by_its_finder_alone() {
         let verdict = |lines: &[&str], success| {
-            let verdict = Verdict::of(&staged(), Outcome::of(&ran(lines, success)));
+            let verdict = FaultVerdict::of(&staged(), TestRunOutcome::of(&ran(lines, success)));
             (verdict.is_found, verdict.word)
         };
         let end = "test result: FAILED. 1 passed; 1 failed";

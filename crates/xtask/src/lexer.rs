@@ -14,7 +14,7 @@ pub struct Masked {
 
 /// What the characters from here on belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TextClass {
     Code,
     Comment,
     Literal,
@@ -40,12 +40,12 @@ impl Lexer {
         self.text.get(self.at + ahead).copied().unwrap_or('\0')
     }
 
-    fn take(&mut self, count: usize, kind: Kind) {
+    fn take(&mut self, count: usize, kind: TextClass) {
         let end = (self.at + count).min(self.text.len());
         for &c in &self.text[self.at..end] {
             let blank = if c == '\n' { '\n' } else { ' ' };
-            self.masked.code.push(if kind == Kind::Code { c } else { blank });
-            self.masked.comments.push(if kind == Kind::Comment { c } else { blank });
+            self.masked.code.push(if kind == TextClass::Code { c } else { blank });
+            self.masked.comments.push(if kind == TextClass::Comment { c } else { blank });
         }
         self.at = end;
     }
@@ -58,13 +58,13 @@ impl Lexer {
             ('\'', _) => self.character_or_lifetime(),
             (c, _) if c.is_alphabetic() || c == '_' => self.word(),
             (c, _) if c.is_ascii_digit() => self.number(),
-            _ => self.take(1, Kind::Code),
+            _ => self.take(1, TextClass::Code),
         }
     }
 
     fn line_comment(&mut self) {
         let length = self.text[self.at..].iter().take_while(|&&c| c != '\n').count();
-        self.take(length, Kind::Comment);
+        self.take(length, TextClass::Comment);
     }
 
     fn block_comment(&mut self) {
@@ -74,11 +74,11 @@ impl Lexer {
                 ('/', '*') => depth += 1,
                 ('*', '/') => depth -= 1,
                 _ => {
-                    self.take(1, Kind::Comment);
+                    self.take(1, TextClass::Comment);
                     continue;
                 }
             }
-            self.take(2, Kind::Comment);
+            self.take(2, TextClass::Comment);
             if depth == 0 {
                 return;
             }
@@ -87,12 +87,12 @@ impl Lexer {
 
     /// A string with escapes; the quotes stay, so that words on either side stay apart.
     fn string(&mut self) {
-        self.take(1, Kind::Code);
+        self.take(1, TextClass::Code);
         while self.at < self.text.len() {
             match self.peek(0) {
-                '"' => return self.take(1, Kind::Code),
-                '\\' => self.take(2, Kind::Literal),
-                _ => self.take(1, Kind::Literal),
+                '"' => return self.take(1, TextClass::Code),
+                '\\' => self.take(2, TextClass::Literal),
+                _ => self.take(1, TextClass::Literal),
             }
         }
     }
@@ -100,27 +100,27 @@ impl Lexer {
     /// After `r`, `br` or `cr`: hashes, a quote, anything up to the quote followed by as many hashes.
     fn raw_string(&mut self) {
         let hashes = self.text[self.at..].iter().take_while(|&&c| c == '#').count();
-        self.take(hashes + 1, Kind::Code);
+        self.take(hashes + 1, TextClass::Code);
         while self.at < self.text.len() {
             let closes = self.peek(0) == '"' && (1..=hashes).all(|ahead| self.peek(ahead) == '#');
             if closes {
-                return self.take(hashes + 1, Kind::Code);
+                return self.take(hashes + 1, TextClass::Code);
             }
-            self.take(1, Kind::Literal);
+            self.take(1, TextClass::Literal);
         }
     }
 
     fn character_or_lifetime(&mut self) {
         let is_character = self.peek(1) == '\\' || self.peek(2) == '\'';
-        self.take(1, Kind::Code);
+        self.take(1, TextClass::Code);
         if !is_character {
             return;
         }
         while self.at < self.text.len() {
             match self.peek(0) {
-                '\'' => return self.take(1, Kind::Code),
-                '\\' => self.take(2, Kind::Literal),
-                _ => self.take(1, Kind::Literal),
+                '\'' => return self.take(1, TextClass::Code),
+                '\\' => self.take(2, TextClass::Literal),
+                _ => self.take(1, TextClass::Literal),
             }
         }
     }
@@ -128,7 +128,7 @@ impl Lexer {
     fn word(&mut self) {
         let length = self.text[self.at..].iter().take_while(|c| is_word(**c)).count();
         let word: String = self.text[self.at..self.at + length].iter().collect();
-        self.take(length, Kind::Code);
+        self.take(length, TextClass::Code);
         if matches!(word.as_str(), "r" | "br" | "cr") {
             let hashes = self.text[self.at..].iter().take_while(|&&c| c == '#').count();
             if self.peek(hashes) == '"' {
@@ -140,7 +140,7 @@ impl Lexer {
     /// A number with its suffix, so that the `r` of `0r` or the quote of `1'` is not taken for a beginning.
     fn number(&mut self) {
         let length = self.text[self.at..].iter().take_while(|c| is_word(**c)).count();
-        self.take(length, Kind::Code);
+        self.take(length, TextClass::Code);
     }
 }
 

@@ -39,7 +39,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     if text.is_empty() {
         return Err(format!("nothing was staged: {} (target/lies/log.txt)", outcome.last_words()));
     }
-    let table = Table::of(&text, arguments);
+    let table = LieTable::of(&text, arguments);
     print!("{table}");
     Ok(table.is_good())
 }
@@ -58,7 +58,7 @@ fn numbers(words: &[String]) -> Result<String, String> {
 
 /// One lie: its title, and verdict and reason of both parts.
 #[derive(Default)]
-struct Row {
+struct LieResult {
     title: String,
     lie: Option<(String, String)>,
     twin: Option<(String, String)>,
@@ -72,21 +72,23 @@ struct Honest {
 }
 
 /// All of them, by number; and what became of the honest runs.
-struct Table {
-    rows: BTreeMap<u8, Row>,
+struct LieTable {
+    rows: BTreeMap<u8, LieResult>,
     honest: Vec<Honest>,
 }
 
-impl Table {
+impl LieTable {
     /// From the test's lines: number, part, verdict, title, reason. Those asked for and never staged are missed.
-    fn of(text: &str, asked: &[String]) -> Table {
+    fn of(text: &str, asked: &[String]) -> LieTable {
         let all: Vec<u8> = if asked.is_empty() {
             (1..=LIES).collect()
         } else {
             asked.iter().filter_map(|number| number.parse().ok()).collect()
         };
-        let mut table =
-            Table { rows: all.into_iter().map(|code| (code, Row::default())).collect(), honest: Vec::new() };
+        let mut table = LieTable {
+            rows: all.into_iter().map(|code| (code, LieResult::default())).collect(),
+            honest: Vec::new(),
+        };
         for line in text.lines() {
             let [code, part, verdict, title, why] = line.splitn(5, '\t').collect::<Vec<_>>()[..] else {
                 continue;
@@ -112,7 +114,7 @@ impl Table {
         table
     }
 
-    fn count(&self, word: &str, of: fn(&Row) -> &Option<(String, String)>) -> usize {
+    fn count(&self, word: &str, of: fn(&LieResult) -> &Option<(String, String)>) -> usize {
         self.rows.values().filter(|row| of(row).as_ref().is_some_and(|(verdict, _)| verdict == word)).count()
     }
 
@@ -134,7 +136,7 @@ fn rank(told: &Option<(String, String)>) -> u8 {
     }
 }
 
-impl std::fmt::Display for Table {
+impl std::fmt::Display for LieTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{:>3} {:<56} {:<8} twin", "#", "the lie", "lie")?;
         let word = |told: &Option<(String, String)>, missing: &str| {
@@ -180,12 +182,12 @@ mod tests {
     fn a_lie_a_line_and_the_tally_last() {
         let text = "1\tlie\tcaught\tcached reads\t100 %\n1\ttwin\tsilent\tcached reads\t\n\
                     2\tlie\tskipped\twrites\tneeds root\n0\thonest\tsilent\tfio\tnothing\n0\thonest\tskipped\tior\t[11]\n";
-        let table = Table::of(text, &["1".into(), "2".into()]);
+        let table = LieTable::of(text, &["1".into(), "2".into()]);
         let said = table.to_string();
         assert!(said.contains("skipped: needs root") && said.contains("skipped: `ior`: [11]"), "{said}");
         assert!(said.contains("honest runs: 1 of 2 silent, 0 false alarms, 1 skipped\n"), "{said}");
         let alarm = "0\thonest\tfalse alarm\tdd\t[7]\n";
-        assert!(!Table::of(alarm, &["honest".into()]).is_good(), "one false alarm is one too many");
+        assert!(!LieTable::of(alarm, &["honest".into()]).is_good(), "one false alarm is one too many");
         assert!(said.ends_with("lies: 1 of 2 caught, 1 of 2 twins silent\n"), "{said}");
         assert!(!table.is_good(), "the second twin was never run");
     }
@@ -194,13 +196,13 @@ mod tests {
     fn of_several_stages_the_worst_counts() {
         let text = "13\tlie\tcaught\ta depth\t\n13\tlie\tmissed\tanother\tnothing\n13\ttwin\tskipped\ta depth\tbusy\n\
                     13\ttwin\tsilent\tanother\t\n";
-        let said = Table::of(text, &["13".into()]).to_string();
+        let said = LieTable::of(text, &["13".into()]).to_string();
         assert!(said.contains("missed: nothing") && said.contains("skipped: busy"), "{said}");
     }
 
     #[test]
     fn what_nobody_stages_is_missed() {
-        let said = Table::of("1\tlie\tmissed\tx\tsaid only: nothing\n", &[]).to_string();
+        let said = LieTable::of("1\tlie\tmissed\tx\tsaid only: nothing\n", &[]).to_string();
         assert!(
             said.contains("missed: said only: nothing") && said.contains("(nothing stages it)"),
             "{said}"

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// What became of a program that was run to its end or to its limit.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ProcessResult {
     /// True when it exited by itself with status 0.
     pub success: bool,
     /// True when it was ended because its time was up.
@@ -24,7 +24,7 @@ pub struct Outcome {
     pub duration: Duration,
 }
 
-impl Outcome {
+impl ProcessResult {
     /// The last line that says anything: most programs put their reason there.
     pub fn last_words(&self) -> &str {
         self.lines.iter().rev().map(|line| line.trim()).find(|line| !line.is_empty()).unwrap_or("no output")
@@ -57,13 +57,17 @@ pub fn compile(text: &str, program: &Path) -> Result<PathBuf, String> {
 /// Runs a program to its end or for at most `limit`, and writes all that it said to `log`.
 ///
 /// Fails only when it could not be started at all, with a sentence that names it.
-pub fn run(command: Command, log: Option<&Path>, limit: Duration) -> Result<Outcome, String> {
+pub fn run(command: Command, log: Option<&Path>, limit: Duration) -> Result<ProcessResult, String> {
     let started = Instant::now();
     run_until(command, log, &|| started.elapsed() > limit)
 }
 
 /// Runs a program to its end, or until it is to be over.
-fn run_until(mut command: Command, log: Option<&Path>, over: &dyn Fn() -> bool) -> Result<Outcome, String> {
+fn run_until(
+    mut command: Command,
+    log: Option<&Path>,
+    over: &dyn Fn() -> bool,
+) -> Result<ProcessResult, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let cannot = |error: std::io::Error| format!("cannot run {name}: {error}");
     let started = Instant::now();
@@ -74,7 +78,7 @@ fn run_until(mut command: Command, log: Option<&Path>, over: &dyn Fn() -> bool) 
     let (sender, receiver) = channel();
     std::thread::spawn(move || read_lines(reader, &sender));
     let (lines, status) = listen(&mut child, &receiver, over);
-    let outcome = Outcome {
+    let outcome = ProcessResult {
         success: status.is_some_and(|status| status.success()),
         timed_out: status.is_none(),
         lines,
@@ -161,7 +165,7 @@ pub fn fresh(file: &Path) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, limit: Duration) -> Outcome {
+    fn sh(script: &str, limit: Duration) -> ProcessResult {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         run(command, None, limit).expect("sh starts")

@@ -60,7 +60,7 @@ impl Difference {
 
 /// One side as the logarithm of its figure, and how well that is known.
 #[derive(Clone, Copy, Debug)]
-struct Side {
+struct LogEstimate {
     log: f64,
     /// Variance of the logarithm.
     variance: f64,
@@ -74,7 +74,7 @@ pub fn welch(before: &[f64], after: &[f64], confidence_percent: f64) -> Option<D
         let logs = logs(values)?;
         let count = logs.len() as f64;
         let variance = variance(&logs)? / count;
-        Some(Side { log: logs.iter().sum::<f64>() / count, variance, freedom: count - 1.0 })
+        Some(LogEstimate { log: logs.iter().sum::<f64>() / count, variance, freedom: count - 1.0 })
     };
     let mut found = between(side(before)?, side(after)?, confidence_percent)?;
     found.superiority = superiority(before, after);
@@ -111,7 +111,7 @@ pub fn of_means(before: &Estimate, after: &Estimate, confidence_percent: f64) ->
     let side = |estimate: &Estimate| {
         let reach = reach(estimate.confidence_percent, estimate.effective - 1.0)?;
         let error = (estimate.high - estimate.low) / 2.0 / reach / estimate.value;
-        (estimate.value > 0.0).then(|| Side {
+        (estimate.value > 0.0).then(|| LogEstimate {
             log: estimate.value.ln(),
             variance: error * error,
             freedom: estimate.effective - 1.0,
@@ -143,10 +143,10 @@ pub fn widened(found: Difference, between_runs_percent: f64) -> Difference {
     Difference { low_percent: percent(low), high_percent: percent(high), ..found }
 }
 
-fn between(before: Side, after: Side, confidence_percent: f64) -> Option<Difference> {
+fn between(before: LogEstimate, after: LogEstimate, confidence_percent: f64) -> Option<Difference> {
     let both = before.variance + after.variance;
     // Welch and Satterthwaite; where nothing varies, everything is known.
-    let part = |side: Side| side.variance * side.variance / side.freedom.max(1.0);
+    let part = |side: LogEstimate| side.variance * side.variance / side.freedom.max(1.0);
     let freedom = if both > 0.0 { both * both / (part(before) + part(after)) } else { 1.0 };
     let (middle, reach) = (after.log - before.log, reach(confidence_percent, freedom)? * both.sqrt());
     let sides = (before.log.exp(), after.log.exp());

@@ -13,7 +13,7 @@ pub const HEAD: &str = "\
 
 /// What a figure is of.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum What {
+enum FigureKind {
     Instructions,
     TimesPeer,
     Start,
@@ -33,30 +33,30 @@ enum What {
 
 /// One figure.
 #[derive(Debug, Clone)]
-pub struct Figure {
-    what: What,
+pub struct BenchFigure {
+    what: FigureKind,
     values: Spread,
 }
 
-impl Figure {
+impl BenchFigure {
     /// Instructions per I/O.
     pub fn instructions(per_io: f64) -> Self {
-        Self { what: What::Instructions, values: Spread::of(&[per_io]) }
+        Self { what: FigureKind::Instructions, values: Spread::of(&[per_io]) }
     }
 
     /// Start to end, seconds.
     pub fn start(seconds: Spread) -> Self {
-        Self { what: What::Start, values: seconds.times(1e3) }
+        Self { what: FigureKind::Start, values: seconds.times(1e3) }
     }
 
     /// Resident memory, bytes.
     pub fn resident(bytes: u64) -> Self {
-        Self { what: What::Resident, values: Spread::of(&[bytes as f64 / 1e6]) }
+        Self { what: FigureKind::Resident, values: Spread::of(&[bytes as f64 / 1e6]) }
     }
 
     /// Times of our rounds alone.
     pub fn of_ours(rounds: &[Spent]) -> Vec<Self> {
-        times(rounds, [What::OurUser, What::OurTotal, What::OurWall]).into()
+        times(rounds, [FigureKind::OurUser, FigureKind::OurTotal, FigureKind::OurWall]).into()
     }
 
     /// Times of both sides' rounds, and theirs over ours round by round: above 1 we need less.
@@ -65,10 +65,13 @@ impl Figure {
             let rounds = ours.iter().zip(theirs).map(|(ours, theirs)| time(theirs) / time(ours));
             Self { what, values: Spread::of(&rounds.collect::<Vec<_>>()) }
         };
-        let ratios = [ratio(What::TimesPeer, Spent::total), ratio(What::WallTimesPeer, |spent| spent.wall)];
-        let both = times(ours, [What::OurUser, What::OurTotal, What::OurWall])
+        let ratios = [
+            ratio(FigureKind::TimesPeer, Spent::total),
+            ratio(FigureKind::WallTimesPeer, |spent| spent.wall),
+        ];
+        let both = times(ours, [FigureKind::OurUser, FigureKind::OurTotal, FigureKind::OurWall])
             .into_iter()
-            .chain(times(theirs, [What::PeerUser, What::PeerTotal, What::PeerWall]));
+            .chain(times(theirs, [FigureKind::PeerUser, FigureKind::PeerTotal, FigureKind::PeerWall]));
         ratios.into_iter().chain(both).collect()
     }
 
@@ -79,11 +82,17 @@ impl Figure {
         let sum = |rounds: &[Spent]| rounds.iter().map(|spent| spent.user).sum::<f64>();
         let in_all = sum(ours) / sum(loops);
         let mut figures = vec![
-            Self { what: What::TimesLoopInAll, values: Spread::of(&[in_all]) },
-            Self { what: What::TimesLoop, values: Spread::of(&ratios) },
+            Self { what: FigureKind::TimesLoopInAll, values: Spread::of(&[in_all]) },
+            Self { what: FigureKind::TimesLoop, values: Spread::of(&ratios) },
         ];
-        figures.extend(times(ours, [What::OurUser, What::OurTotal, What::OurWall]).into_iter().take(2));
-        figures.extend(times(loops, [What::LoopUser, What::LoopTotal, What::OurWall]).into_iter().take(2));
+        figures.extend(
+            times(ours, [FigureKind::OurUser, FigureKind::OurTotal, FigureKind::OurWall]).into_iter().take(2),
+        );
+        figures.extend(
+            times(loops, [FigureKind::LoopUser, FigureKind::LoopTotal, FigureKind::OurWall])
+                .into_iter()
+                .take(2),
+        );
         figures
     }
 
@@ -100,12 +109,12 @@ impl Figure {
     /// The aim in signs and whether it was met, where it is one for this figure.
     fn against(&self, aim: Aim) -> Option<(String, &'static str)> {
         let (most, limit) = match (aim, self.what) {
-            (Aim::Instructions(limit), What::Instructions)
-            | (Aim::UserNs(limit), What::OurUser)
-            | (Aim::StartMs(limit), What::Start)
-            | (Aim::ResidentMb(limit), What::Resident) => (true, limit),
-            (Aim::TimesLoop(limit), What::TimesLoopInAll) => (true, limit),
-            (Aim::TimesPeer(limit), What::TimesPeer) => (false, limit),
+            (Aim::Instructions(limit), FigureKind::Instructions)
+            | (Aim::UserNs(limit), FigureKind::OurUser)
+            | (Aim::StartMs(limit), FigureKind::Start)
+            | (Aim::ResidentMb(limit), FigureKind::Resident) => (true, limit),
+            (Aim::TimesLoop(limit), FigureKind::TimesLoopInAll) => (true, limit),
+            (Aim::TimesPeer(limit), FigureKind::TimesPeer) => (false, limit),
             _ => return None,
         };
         let met = if most { self.values.median <= limit } else { self.values.median >= limit };
@@ -114,32 +123,32 @@ impl Figure {
 }
 
 /// User, user + system and wall time per I/O, ns.
-fn times(rounds: &[Spent], what: [What; 3]) -> [Figure; 3] {
+fn times(rounds: &[Spent], what: [FigureKind; 3]) -> [BenchFigure; 3] {
     let of = |what, time: fn(&Spent) -> f64| {
         let values: Vec<f64> = rounds.iter().map(time).collect();
-        Figure { what, values: Spread::of(&values).times(1e9) }
+        BenchFigure { what, values: Spread::of(&values).times(1e9) }
     };
     [of(what[0], |spent| spent.user), of(what[1], Spent::total), of(what[2], |spent| spent.wall)]
 }
 
-impl What {
+impl FigureKind {
     fn words(self) -> &'static str {
         match self {
-            What::Instructions => "instructions per I/O",
-            What::TimesPeer => "fio ÷ ours, user + system time",
-            What::WallTimesPeer => "fio ÷ ours, wall time",
-            What::Start => "start to end, ms",
-            What::Resident => "resident at most, MB",
-            What::TimesLoop => "ours ÷ bare loop, user time",
-            What::TimesLoopInAll => "the same of all rounds together",
-            What::LoopUser => "bare loop: user time per I/O, ns",
-            What::LoopTotal => "bare loop: user + system per I/O, ns",
-            What::OurUser => "ours: user time per I/O, ns",
-            What::OurTotal => "ours: user + system time per I/O, ns",
-            What::OurWall => "ours: wall time per I/O, ns",
-            What::PeerUser => "fio: user time per I/O, ns",
-            What::PeerTotal => "fio: user + system time per I/O, ns",
-            What::PeerWall => "fio: wall time per I/O, ns",
+            FigureKind::Instructions => "instructions per I/O",
+            FigureKind::TimesPeer => "fio ÷ ours, user + system time",
+            FigureKind::WallTimesPeer => "fio ÷ ours, wall time",
+            FigureKind::Start => "start to end, ms",
+            FigureKind::Resident => "resident at most, MB",
+            FigureKind::TimesLoop => "ours ÷ bare loop, user time",
+            FigureKind::TimesLoopInAll => "the same of all rounds together",
+            FigureKind::LoopUser => "bare loop: user time per I/O, ns",
+            FigureKind::LoopTotal => "bare loop: user + system per I/O, ns",
+            FigureKind::OurUser => "ours: user time per I/O, ns",
+            FigureKind::OurTotal => "ours: user + system time per I/O, ns",
+            FigureKind::OurWall => "ours: wall time per I/O, ns",
+            FigureKind::PeerUser => "fio: user time per I/O, ns",
+            FigureKind::PeerTotal => "fio: user + system time per I/O, ns",
+            FigureKind::PeerWall => "fio: wall time per I/O, ns",
         }
     }
 }
@@ -151,8 +160,10 @@ mod tests {
     #[test]
     fn ratios_compare_rounds_and_name_the_median() {
         let spent = |total: f64| Spent { user: total / 4.0, system: total * 0.75, wall: total };
-        let figures =
-            Figure::of_both(&[spent(1.0), spent(1.0), spent(2.0)], &[spent(1.5), spent(2.0), spent(2.0)]);
+        let figures = BenchFigure::of_both(
+            &[spent(1.0), spent(1.0), spent(2.0)],
+            &[spent(1.5), spent(2.0), spent(2.0)],
+        );
         let row = figures[0].row("x", &[Aim::TimesPeer(1.6)]);
         assert!(row.contains("1.50") && row.contains("1.00 … 2.00") && row.contains("missed"), "{row}");
         assert!(figures[0].row("x", &[Aim::TimesPeer(1.5)]).contains("met"));
@@ -160,8 +171,8 @@ mod tests {
 
     #[test]
     fn an_aim_belongs_to_its_figure_only() {
-        let row = Figure::instructions(150.4).row("x", &[Aim::StartMs(5.0), Aim::Instructions(150.0)]);
+        let row = BenchFigure::instructions(150.4).row("x", &[Aim::StartMs(5.0), Aim::Instructions(150.0)]);
         assert!(row.contains("≤ 150") && row.contains("missed"), "{row}");
-        assert!(!Figure::resident(7_000_000).row("x", &[Aim::Instructions(1.0)]).contains('≤'));
+        assert!(!BenchFigure::resident(7_000_000).row("x", &[Aim::Instructions(1.0)]).contains('≤'));
     }
 }

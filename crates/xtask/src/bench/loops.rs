@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::figure::Figure;
+use super::figure::BenchFigure;
 use super::meter::{self, Spent};
 use crate::shell;
 
@@ -93,7 +93,7 @@ struct Rounds {
 }
 
 /// Measures a loop: figures for each verb.
-pub fn measure(case: &Loop, binary: &Path) -> Result<Vec<(String, Vec<Figure>)>, String> {
+pub fn measure(case: &Loop, binary: &Path) -> Result<Vec<(String, Vec<BenchFigure>)>, String> {
     let ground = Ground::lay()?;
     let program = ground.compile()?;
     let rounds = |verb: &&'static str| Rounds { verb, theirs: Vec::new(), ours: Vec::new() };
@@ -117,7 +117,8 @@ pub fn measure(case: &Loop, binary: &Path) -> Result<Vec<(String, Vec<Figure>)>,
             })?);
         }
     }
-    let figures = |rounds: Rounds| (rounds.verb.to_string(), Figure::of_loop(&rounds.ours, &rounds.theirs));
+    let figures =
+        |rounds: Rounds| (rounds.verb.to_string(), BenchFigure::of_loop(&rounds.ours, &rounds.theirs));
     Ok(all.into_iter().map(figures).collect())
 }
 

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use super::CASE_LIMIT;
-use crate::shell::{self, Outcome};
+use crate::shell::{self, ProcessResult};
 
 /// Seconds that a program, or one operation of it, took.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -149,7 +149,7 @@ fn collected(lines: &[String]) -> Option<u64> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
-fn run(command: Command) -> Result<Outcome, String> {
+fn run(command: Command) -> Result<ProcessResult, String> {
     let outcome = shell::run(command, None, CASE_LIMIT)?;
     match (outcome.success, outcome.timed_out) {
         (true, _) => Ok(outcome),
@@ -159,7 +159,7 @@ fn run(command: Command) -> Result<Outcome, String> {
 }
 
 /// The line that says `error`, or the last one.
-fn complaint(outcome: &Outcome) -> String {
+fn complaint(outcome: &ProcessResult) -> String {
     let error = outcome.lines.iter().find(|line| line.contains("error"));
     error.map_or(outcome.last_words(), |line| line.trim()).to_string()
 }

@@ -14,7 +14,7 @@ mod net;
 mod personalities;
 
 use cases::{Aim, CASES, Case, Ground, Measure};
-use figure::Figure;
+use figure::BenchFigure;
 use loops::LOOPS;
 use meter::{Spent, Spread};
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ impl Bench {
         }
     }
 
-    fn measure(&self, case: &Case) -> Result<Vec<Figure>, String> {
+    fn measure(&self, case: &Case) -> Result<Vec<BenchFigure>, String> {
         match case.measure {
             Measure::Instructions => self.instructions(case),
             Measure::Paired { operations } => self.paired(case, operations),
@@ -133,18 +133,18 @@ impl Bench {
         Ok(command)
     }
 
-    fn instructions(&self, case: &Case) -> Result<Vec<Figure>, String> {
+    fn instructions(&self, case: &Case) -> Result<Vec<BenchFigure>, String> {
         let few = meter::callgrind(self.ours(case, FEW)?, &self.ground.folder)?;
         let many = meter::callgrind(self.ours(case, MANY)?, &self.ground.folder)?;
         let per_io = many.saturating_sub(few) as f64 / (MANY - FEW) as f64;
-        Ok(vec![Figure::instructions(per_io)])
+        Ok(vec![BenchFigure::instructions(per_io)])
     }
 
-    fn paired(&self, case: &Case, operations: u64) -> Result<Vec<Figure>, String> {
+    fn paired(&self, case: &Case, operations: u64) -> Result<Vec<BenchFigure>, String> {
         let ours = |operations| self.ours(case, operations);
         let Some(peer) = case.peer.filter(|_| shell::find("fio").is_some()) else {
             let rounds: Result<Vec<Spent>, String> = (0..ROUNDS).map(|_| per_io(&ours, operations)).collect();
-            return Ok(Figure::of_ours(&rounds?));
+            return Ok(BenchFigure::of_ours(&rounds?));
         };
         let theirs = |operations| Ok(peer(&self.ground, operations));
         let mut rounds = (Vec::new(), Vec::new());
@@ -154,16 +154,16 @@ impl Bench {
         }
         // The last run of a round is that of many operations.
         match self.ground.peers_operations() {
-            Some(done) if done == operations => Ok(Figure::of_both(&rounds.0, &rounds.1)),
+            Some(done) if done == operations => Ok(BenchFigure::of_both(&rounds.0, &rounds.1)),
             done => Err(format!("fio did {done:?} operations instead of {operations}")),
         }
     }
 
-    fn start_up(&self, case: &Case) -> Result<Vec<Figure>, String> {
+    fn start_up(&self, case: &Case) -> Result<Vec<BenchFigure>, String> {
         let walls: Result<Vec<f64>, String> =
             (0..START_UPS).map(|_| meter::wall(self.ours(case, 1)?)).collect();
         let bytes = meter::peak_memory_bytes(self.ours(case, 1)?)?;
-        Ok(vec![Figure::start(Spread::of(&walls?)), Figure::resident(bytes)])
+        Ok(vec![BenchFigure::start(Spread::of(&walls?)), BenchFigure::resident(bytes)])
     }
 }
 

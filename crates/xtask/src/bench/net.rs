@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOOP: &str = include_str!("../../bench/round-trips.c");
 
 /// A flow that both programs know.
-struct Case {
+struct FlowCase {
     name: &'static str,
     line: &'static [&'static str],
     /// Ours over theirs, at least; none: theirs cannot do it.
@@ -32,17 +32,22 @@ struct Case {
     seconds_a_gb: Option<f64>,
 }
 
-const CASES: &[Case] = &[
-    Case { name: "tcp", line: &["-C", "cubic"], times: Some(1.15), seconds_a_gb: None },
-    Case { name: "tcp-zerocopy", line: &["-C", "cubic", "-Z"], times: Some(1.2), seconds_a_gb: None },
+const CASES: &[FlowCase] = &[
+    FlowCase { name: "tcp", line: &["-C", "cubic"], times: Some(1.15), seconds_a_gb: None },
+    FlowCase { name: "tcp-zerocopy", line: &["-C", "cubic", "-Z"], times: Some(1.2), seconds_a_gb: None },
     // Neither end touches the bytes: Debian's has no word for the second half of it.
-    Case {
+    FlowCase {
         name: "tcp-spliced",
         line: &["-C", "cubic", "-Z", "--skip-rx-copy"],
         times: None,
         seconds_a_gb: Some(0.09),
     },
-    Case { name: "udp-1460", line: &["-u", "-b", "0", "-l", "1460"], times: Some(5.0), seconds_a_gb: None },
+    FlowCase {
+        name: "udp-1460",
+        line: &["-u", "-b", "0", "-l", "1460"],
+        times: Some(5.0),
+        seconds_a_gb: None,
+    },
 ];
 
 /// What a flow came to.
@@ -86,7 +91,7 @@ pub fn chore(binary: &Path) -> Result<bool, String> {
     Ok(all)
 }
 
-fn print_pair(case: &Case, ours: &[Flow], theirs: &[Flow]) {
+fn print_pair(case: &FlowCase, ours: &[Flow], theirs: &[Flow]) {
     let met = |is: bool| if is { "met" } else { "missed" };
     let of = |flows: &[Flow], what: fn(&Flow) -> f64| Spread::of(&flows.iter().map(what).collect::<Vec<_>>());
     let (speed, their_speed) = (of(ours, |flow| flow.gbps), of(theirs, |flow| flow.gbps));
@@ -109,7 +114,7 @@ fn print_pair(case: &Case, ours: &[Flow], theirs: &[Flow]) {
     );
 }
 
-fn paired(binary: &Path, case: &Case) -> Result<(Vec<Flow>, Vec<Flow>), String> {
+fn paired(binary: &Path, case: &FlowCase) -> Result<(Vec<Flow>, Vec<Flow>), String> {
     let real = shell::find("iperf3").ok_or("iperf3 is not installed")?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -152,7 +157,7 @@ fn await_port(port: u16) -> Result<(), String> {
 }
 
 /// One flow: both ends are started, and both are paid for.
-fn flow(program: &dyn Fn() -> Command, case: &Case) -> Result<Flow, String> {
+fn flow(program: &dyn Fn() -> Command, case: &FlowCase) -> Result<Flow, String> {
     let port = free_port()?.to_string();
     let log = std::env::temp_dir().join(format!("iodyno-bench-net-{}-{port}.json", std::process::id()));
     let mut serving = program();

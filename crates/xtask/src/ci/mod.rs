@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::newer;
-use crate::shell::{self, Outcome};
+use crate::shell::{self, ProcessResult};
 use crate::suite::{Choice, Tier};
 
 /// All of it must fit: a hosted run is ended after 90 minutes without a word.
@@ -54,7 +54,7 @@ impl Options {
 }
 
 /// A run in progress: where it runs, until when, and what it has counted.
-struct Run {
+struct CiRun {
     root: PathBuf,
     deadline: Instant,
     score: Score,
@@ -64,7 +64,8 @@ struct Run {
 pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let options = Options::parse(arguments)?;
     let started = Instant::now();
-    let mut run = Run { root: root.to_path_buf(), deadline: started + WHOLE_LIMIT, score: Score::default() };
+    let mut run =
+        CiRun { root: root.to_path_buf(), deadline: started + WHOLE_LIMIT, score: Score::default() };
     match options.only {
         Some(tier) => run.tests(Some(tier)),
         None => run.everything(&options),
@@ -99,7 +100,7 @@ impl Installing {
     }
 }
 
-impl Run {
+impl CiRun {
     fn everything(&mut self, options: &Options) {
         // Fetching waits for others: meanwhile it is compiled what needs no package.
         let installing = (!options.no_install).then(|| Installing::begin(&self.root, self.remaining()));
@@ -183,7 +184,7 @@ impl Run {
     }
 
     /// Runs a program with its log under `target/ci`; one that cannot be started is a failed step.
-    fn launch(&mut self, name: &str, command: Command, limit: Duration) -> Option<Outcome> {
+    fn launch(&mut self, name: &str, command: Command, limit: Duration) -> Option<ProcessResult> {
         let log = self.log(name);
         match shell::run(command, Some(&log), limit.min(self.remaining())) {
             Ok(outcome) => Some(outcome),
@@ -240,7 +241,7 @@ fn announce(word: &str, duration: Duration, name: &str, detail: &str) {
     println!("{word:<8}{:>9}  {name}{separator}{detail}", seconds(duration));
 }
 
-fn show(name: &str, outcome: &Outcome, wanted: impl Fn(&str) -> bool) {
+fn show(name: &str, outcome: &ProcessResult, wanted: impl Fn(&str) -> bool) {
     let lines: Vec<&String> = outcome.lines.iter().filter(|line| wanted(line) && !is_chatter(line)).collect();
     let first = lines.len().saturating_sub(SHOWN_LINES);
     println!(
@@ -296,9 +297,9 @@ mod unit {
         assert!(!is_chatter("Checking is a word that a test may print"));
     }
 
-    fn somewhere() -> Run {
+    fn somewhere() -> CiRun {
         let root = std::env::temp_dir().join(format!("xtask-ci-{}", std::process::id()));
-        Run { root, deadline: Instant::now() + Duration::from_secs(60), score: Score::default() }
+        CiRun { root, deadline: Instant::now() + Duration::from_secs(60), score: Score::default() }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::shell::{self, Outcome};
+use crate::shell::{self, ProcessResult};
 
 /// What is asked for. `libc6-dev-arm64-cross` is what the cross compiler only recommends, and cannot link without.
 const PACKAGES: &[&str] = &[
@@ -125,7 +125,7 @@ impl Apt<'_> {
         }
     }
 
-    fn run(&self, arguments: &[&str]) -> Result<Outcome, String> {
+    fn run(&self, arguments: &[&str]) -> Result<ProcessResult, String> {
         let mut command = Command::new("apt-get");
         command.args(["-q", "-o", "DPkg::Lock::Timeout=120"]).args(arguments);
         command.env("DEBIAN_FRONTEND", "noninteractive");

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::Run;
+use super::CiRun;
 use crate::shell;
 
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
@@ -27,12 +27,12 @@ const TARGET_LIMIT: Duration = Duration::from_secs(180);
 const EMULATED_LIMIT: Duration = Duration::from_secs(180);
 
 /// Every portability step.
-pub fn check(run: &mut Run) {
+pub fn check(run: &mut CiRun) {
     CHECKED_ONLY.iter().for_each(|target| check_target(run, target));
     emulate(run);
 }
 
-fn check_target(run: &mut Run, target: &str) {
+fn check_target(run: &mut CiRun, target: &str) {
     let name = format!("check {target}");
     if let Err(reason) = add_target(target) {
         return run.skip(&name, &reason);
@@ -59,7 +59,7 @@ fn add_target(target: &str) -> Result<(), String> {
 }
 
 /// Builds for aarch64, which type-checks it as well, and runs what was built.
-fn emulate(run: &mut Run) {
+fn emulate(run: &mut CiRun) {
     let name = format!("build {AARCH64}");
     if let Err(reason) = add_target(AARCH64) {
         return run.skip(&name, &reason);

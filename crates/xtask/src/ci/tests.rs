@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::{Run, announce, seconds, show};
+use super::{CiRun, announce, seconds, show};
 use crate::shell;
-use crate::suite::{Case, Choice, Outcome, Ran, Schedule, Suite, Tier};
+use crate::suite::{CaseOutcome, Choice, Ran, Schedule, Suite, TestCase, Tier};
 
 /// How many of the cases that took the longest are named.
 const SLOWEST: usize = 10;
@@ -32,14 +32,14 @@ struct Tally {
 }
 
 /// Builds the test programs as a contributor's own builds do, to share with them; none where they do not build.
-pub fn build(run: &mut Run) -> Option<Suite> {
+pub fn build(run: &mut CiRun) -> Option<Suite> {
     let command = Suite::build(&run.root, &[]);
     finish(run, command).1
 }
 
 /// Builds the test programs under clippy, which compiles what it judges: the workspace is compiled once for both. Where
 /// there is no clippy, that is skipped and the programs are built all the same.
-pub fn build_under_clippy(run: &mut Run) -> Option<Suite> {
+pub fn build_under_clippy(run: &mut CiRun) -> Option<Suite> {
     let mut command = Suite::build(&run.root, &[]);
     // What is built once is built faster if it need not be built incrementally, nor for a debugger: a panic names its
     // line all the same.
@@ -67,7 +67,7 @@ fn clippy_driver() -> Result<PathBuf, String> {
 }
 
 /// Counts clippy as one step: passed where the build warned of nothing.
-fn judge_warnings(run: &mut Run, lines: &[String]) {
+fn judge_warnings(run: &mut CiRun, lines: &[String]) {
     let rendered: Vec<&String> = lines.iter().filter(|line| !line.starts_with('{')).collect();
     let warnings = rendered.iter().filter(|line| is_warning(line)).count();
     if warnings == 0 {
@@ -89,7 +89,7 @@ fn is_warning(line: &str) -> bool {
     line.starts_with("warning: ") || line.starts_with("warning[")
 }
 
-fn finish(run: &mut Run, command: Command) -> (Vec<String>, Option<Suite>) {
+fn finish(run: &mut CiRun, command: Command) -> (Vec<String>, Option<Suite>) {
     let Some(outcome) = run.launch("build the tests", command, run.remaining()) else {
         return (Vec::new(), None);
     };
@@ -109,7 +109,7 @@ fn finish(run: &mut Run, command: Command) -> (Vec<String>, Option<Suite>) {
 }
 
 /// Runs the chosen cases: the pure tier by itself, then the others in one schedule, whose waiting overlaps.
-pub fn perform(run: &mut Run, suite: &Suite, choice: &Choice) {
+pub fn perform(run: &mut CiRun, suite: &Suite, choice: &Choice) {
     let mut slowest = Vec::new();
     for tiers in [&[Tier::Pure][..], &[Tier::Live, Tier::Against]] {
         let is_chosen = |tier: &&Tier| choice.tier.is_none_or(|only| only == **tier);
@@ -128,9 +128,9 @@ pub fn perform(run: &mut Run, suite: &Suite, choice: &Choice) {
 }
 
 /// Runs the cases of some tiers beside each other; the time that each case took.
-fn of_tiers(run: &mut Run, suite: &Suite, choice: &Choice, tiers: &[Tier]) -> Vec<(Duration, String)> {
+fn of_tiers(run: &mut CiRun, suite: &Suite, choice: &Choice, tiers: &[Tier]) -> Vec<(Duration, String)> {
     let chosen = |tier: &Tier| suite.chosen(&Choice { tier: Some(*tier), ..choice.clone() });
-    let cases: Vec<Case> = tiers.iter().flat_map(chosen).collect();
+    let cases: Vec<TestCase> = tiers.iter().flat_map(chosen).collect();
     let mut tallies: BTreeMap<Tier, Tally> = tiers.iter().map(|tier| (*tier, Tally::default())).collect();
     let started = Instant::now();
     Schedule::until(run.deadline).run(cases, &mut |ran| {
@@ -159,14 +159,14 @@ impl Tally {
     }
 
     /// Takes down what became of a case, and tells what failed at once.
-    fn hear(&mut self, ran: &Ran, run: &mut Run) {
+    fn hear(&mut self, ran: &Ran, run: &mut CiRun) {
         let title = ran.case.title();
         self.times.push((ran.took, title.clone()));
         if let Some(figures) = &ran.disturbed {
             let word = match &ran.outcome {
-                Outcome::Passed(_) => "passed",
-                Outcome::Skipped(_) => "was skipped",
-                Outcome::Failed(_) => "failed",
+                CaseOutcome::Passed(_) => "passed",
+                CaseOutcome::Skipped(_) => "was skipped",
+                CaseOutcome::Failed(_) => "failed",
             };
             self.disturbed.push(format!("{title}: {figures}; alone it {word}"));
         }
@@ -174,17 +174,17 @@ impl Tally {
         ran.parts.iter().for_each(|(name, outcome)| self.count(&format!("{title}: {name}"), outcome, run));
     }
 
-    fn count(&mut self, title: &str, outcome: &Outcome, run: &mut Run) {
+    fn count(&mut self, title: &str, outcome: &CaseOutcome, run: &mut CiRun) {
         match outcome {
-            Outcome::Passed(count) => {
+            CaseOutcome::Passed(count) => {
                 self.passed += count;
                 run.score.passed += count;
             }
-            Outcome::Skipped(why) => {
+            CaseOutcome::Skipped(why) => {
                 self.skipped += 1;
                 run.score.skip(title, why);
             }
-            Outcome::Failed(said) => {
+            CaseOutcome::Failed(said) => {
                 self.failed += 1;
                 run.score.failed += 1;
                 complain(title, said, run);
@@ -194,7 +194,7 @@ impl Tally {
 }
 
 /// Prints the end of what a failed case said, and keeps all of it.
-fn complain(title: &str, said: &[String], run: &Run) {
+fn complain(title: &str, said: &[String], run: &CiRun) {
     println!("  failed: {title}");
     let log = run.log(&format!("failed-{title}"));
     let _ = std::fs::create_dir_all(log.parent().unwrap_or(&log));
@@ -210,7 +210,7 @@ mod unit {
 
     fn judged(lines: &[&str]) -> Score {
         let (root, deadline) = (std::env::temp_dir(), Instant::now());
-        let mut run = Run { root, deadline, score: Score::default() };
+        let mut run = CiRun { root, deadline, score: Score::default() };
         judge_warnings(&mut run, &lines.iter().map(ToString::to_string).collect::<Vec<_>>());
         run.score
     }

@@ -52,7 +52,7 @@ pub enum Weight {
 
 /// One case, or a whole program of the pure tier.
 #[derive(Debug, Clone, Default)]
-pub struct Case {
+pub struct TestCase {
     /// Its program, by the name of its target: `door`; of a crate's own tests: the crate.
     pub program: String,
     /// Its name in the program; empty: all of the program.
@@ -67,14 +67,14 @@ pub struct Case {
     pub folder: PathBuf,
 }
 
-impl Case {
+impl TestCase {
     /// How it is named in what is printed.
     pub fn title(&self) -> String {
         if self.name.is_empty() { self.program.clone() } else { format!("{}: {}", self.program, self.name) }
     }
 
     /// A line of a program's plan: `NAME\tWEIGHT\tTIER`; or of its list: `NAME: test`, which says nothing else.
-    pub fn read(line: &str) -> Option<Case> {
+    pub fn read(line: &str) -> Option<TestCase> {
         if let Some((name, rest)) = line.split_once('\t') {
             let (weight, tier) = rest.split_once('\t')?;
             let weight = match weight {
@@ -83,10 +83,15 @@ impl Case {
                 "alone" => Weight::Alone,
                 _ => return None,
             };
-            return Some(Case { name: name.into(), weight, tier: tier.parse().ok()?, ..Case::default() });
+            return Some(TestCase {
+                name: name.into(),
+                weight,
+                tier: tier.parse().ok()?,
+                ..TestCase::default()
+            });
         }
         let name = line.strip_suffix(": test")?;
-        Some(Case { name: name.into(), tier: Tier::Live, ..Case::default() })
+        Some(TestCase { name: name.into(), tier: Tier::Live, ..TestCase::default() })
     }
 }
 
@@ -96,12 +101,14 @@ mod tests {
 
     #[test]
     fn plans_and_lists_are_read() {
-        let case = Case::read("text is the original's: -t 2\twaits\tagainst").expect("a case");
+        let case = TestCase::read("text is the original's: -t 2\twaits\tagainst").expect("a case");
         assert_eq!((case.name.as_str(), case.weight), ("text is the original's: -t 2", Weight::Waits));
         assert_eq!(case.tier, Tier::Against);
-        let case = Case::read("a::b: test").expect("a case");
+        let case = TestCase::read("a::b: test").expect("a case");
         assert_eq!((case.name.as_str(), case.weight, case.tier), ("a::b", Weight::Computes, Tier::Live));
-        assert!(Case::read("3 tests, 0 benchmarks").is_none() && Case::read("a\tflies\tlive").is_none());
+        assert!(
+            TestCase::read("3 tests, 0 benchmarks").is_none() && TestCase::read("a\tflies\tlive").is_none()
+        );
     }
 
     #[test]

@@ -29,7 +29,7 @@ const QUIET: Duration = Duration::from_millis(150);
 
 /// A share that was measured, and its limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Figure {
+struct PressureShare {
     name: &'static str,
     share: f64,
     limit: f64,
@@ -37,19 +37,19 @@ struct Figure {
 
 /// What was measured beside a case.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Figures(Vec<Figure>);
+pub struct PressureShares(Vec<PressureShare>);
 
-impl Figures {
+impl PressureShares {
     /// Whether a limit was exceeded.
     pub fn is_disturbed(&self) -> bool {
         self.0.iter().any(|figure| figure.share > figure.limit)
     }
 }
 
-impl fmt::Display for Figures {
+impl fmt::Display for PressureShares {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exceeded = self.0.iter().filter(|figure| figure.share > figure.limit);
-        let text = |figure: &Figure| {
+        let text = |figure: &PressureShare| {
             format!("{} {:.0} % (limit {:.0} %)", figure.name, figure.share * 100.0, figure.limit * 100.0)
         };
         let texts: Vec<String> = exceeded.map(text).collect();
@@ -59,17 +59,17 @@ impl fmt::Display for Figures {
 }
 
 #[cfg(test)]
-impl Figures {
+impl PressureShares {
     /// So much was stolen.
-    pub fn staged(share: f64) -> Figures {
-        Figures(vec![Figure { name: "stolen", share, limit: limit::STOLEN }])
+    pub fn staged(share: f64) -> PressureShares {
+        PressureShares(vec![PressureShare { name: "stolen", share, limit: limit::STOLEN }])
     }
 }
 
 /// Watches the machine while a case runs.
 #[derive(Debug)]
 pub struct Watch {
-    from: Moment,
+    from: CounterSample,
     /// Of a case that runs alone: the share of the quiet moment before it in which a disk was busy.
     busy_before: Option<f64>,
 }
@@ -77,27 +77,27 @@ pub struct Watch {
 impl Watch {
     /// Begins beside other cases of ours.
     pub fn among_others() -> Watch {
-        Watch { from: Moment::now(), busy_before: None }
+        Watch { from: CounterSample::now(), busy_before: None }
     }
 
     /// Begins where nothing else of ours runs, after a quiet moment.
     pub fn alone() -> Watch {
         let busy = quiet();
-        Watch { from: Moment::now(), busy_before: Some(busy) }
+        Watch { from: CounterSample::now(), busy_before: Some(busy) }
     }
 
     /// What was measured since it began.
-    pub fn end(&self) -> Figures {
-        let to = Moment::now();
-        let stolen = Figure { name: "stolen", share: self.from.stolen(&to), limit: limit::STOLEN };
+    pub fn end(&self) -> PressureShares {
+        let to = CounterSample::now();
+        let stolen = PressureShare { name: "stolen", share: self.from.stolen(&to), limit: limit::STOLEN };
         let Some(before) = self.busy_before else {
-            let waiting = |name, from_us, to_us, limit| Figure {
+            let waiting = |name, from_us, to_us, limit| PressureShare {
                 name,
                 share: self.from.share(&to, from_us, to_us),
                 limit,
             };
             let (processor, disk) = (limit::PROCESSOR_PRESSURE, limit::DISK_PRESSURE);
-            return Figures(vec![
+            return PressureShares(vec![
                 waiting("waiting for a processor", self.from.processor_us, to.processor_us, processor),
                 waiting("waiting for a disk", self.from.disk_us, to.disk_us, disk),
                 stolen,
@@ -105,9 +105,13 @@ impl Watch {
         };
         let foreign = self.from.foreign(&to);
         let busy = before.max(quiet());
-        Figures(vec![
-            Figure { name: "processors used by others", share: foreign, limit: limit::FOREIGN_PROCESSOR },
-            Figure { name: "a disk busy with others", share: busy, limit: limit::FOREIGN_DISK },
+        PressureShares(vec![
+            PressureShare {
+                name: "processors used by others",
+                share: foreign,
+                limit: limit::FOREIGN_PROCESSOR,
+            },
+            PressureShare { name: "a disk busy with others", share: busy, limit: limit::FOREIGN_DISK },
             stolen,
         ])
     }
@@ -123,7 +127,7 @@ pub struct Idle {
 impl Idle {
     /// From now on.
     pub fn begin() -> Idle {
-        Idle { since: Instant::now(), ticks: Moment::now().ticks }
+        Idle { since: Instant::now(), ticks: CounterSample::now().ticks }
     }
 
     /// The idle share of all processors since the last answer, once so much time has passed.
@@ -141,9 +145,9 @@ impl Idle {
 
 /// The share of a quiet moment in which the busiest disk was busy.
 fn quiet() -> f64 {
-    let from = Moment::now();
+    let from = CounterSample::now();
     std::thread::sleep(QUIET);
-    let to = Moment::now();
+    let to = CounterSample::now();
     let passed_ms = to.at.duration_since(from.at).as_millis().max(1) as f64;
     let busy = from.disks_ms.iter().zip(&to.disks_ms).map(|(from, to)| to.saturating_sub(*from)).max();
     busy.unwrap_or(0) as f64 / passed_ms
@@ -151,7 +155,7 @@ fn quiet() -> f64 {
 
 /// The counters at one moment.
 #[derive(Debug, Clone)]
-struct Moment {
+struct CounterSample {
     at: Instant,
     /// Time in which somebody waited, since the machine was started, µs.
     processor_us: Option<u64>,
@@ -164,10 +168,10 @@ struct Moment {
     disks_ms: Vec<u64>,
 }
 
-impl Moment {
-    fn now() -> Moment {
+impl CounterSample {
+    fn now() -> CounterSample {
         let text = |path: &str| read_to_string(path).unwrap_or_default();
-        Moment {
+        CounterSample {
             at: Instant::now(),
             processor_us: pressure(&text("/proc/pressure/cpu")),
             disk_us: pressure(&text("/proc/pressure/io")),
@@ -177,7 +181,7 @@ impl Moment {
         }
     }
 
-    fn share(&self, to: &Moment, from_us: Option<u64>, to_us: Option<u64>) -> f64 {
+    fn share(&self, to: &CounterSample, from_us: Option<u64>, to_us: Option<u64>) -> f64 {
         let passed_us = to.at.duration_since(self.at).as_micros().max(1) as f64;
         match (from_us, to_us) {
             (Some(from), Some(to)) => to.saturating_sub(from) as f64 / passed_us,
@@ -185,13 +189,13 @@ impl Moment {
         }
     }
 
-    fn stolen(&self, to: &Moment) -> f64 {
+    fn stolen(&self, to: &CounterSample) -> f64 {
         let (Some(from), Some(to)) = (self.ticks, to.ticks) else { return 0.0 };
         to[1].saturating_sub(from[1]) as f64 / to[0].saturating_sub(from[0]).max(1) as f64
     }
 
     /// What others used of all processors.
-    fn foreign(&self, to: &Moment) -> f64 {
+    fn foreign(&self, to: &CounterSample) -> f64 {
         let (Some(from), Some(until)) = (self.ticks, to.ticks) else { return 0.0 };
         let (Some(own_from), Some(own_to)) = (self.own_ticks, to.own_ticks) else { return 0.0 };
         let busy = until[2].saturating_sub(from[2]).saturating_sub(own_to.saturating_sub(own_from));
@@ -249,26 +253,26 @@ mod tests {
         assert_eq!(disks_ms(disks), [1234]);
     }
 
-    fn moment(busy: u64, own: u64, stolen: u64) -> Moment {
+    fn moment(busy: u64, own: u64, stolen: u64) -> CounterSample {
         let ticks = Some([1000 + busy, stolen, busy]);
         let (at, disks_ms) = (Instant::now(), Vec::new());
-        Moment { at, processor_us: None, disk_us: None, ticks, own_ticks: Some(own), disks_ms }
+        CounterSample { at, processor_us: None, disk_us: None, ticks, own_ticks: Some(own), disks_ms }
     }
 
     #[test]
     fn what_is_ours_is_not_foreign() {
-        let from = Moment { ticks: Some([0, 0, 0]), ..moment(0, 0, 0) };
-        let to = Moment { ticks: Some([200, 10, 120]), ..moment(0, 100, 0) };
+        let from = CounterSample { ticks: Some([0, 0, 0]), ..moment(0, 0, 0) };
+        let to = CounterSample { ticks: Some([200, 10, 120]), ..moment(0, 100, 0) };
         assert_eq!((from.foreign(&to), from.stolen(&to)), (0.1, 0.05));
-        let blind = Moment { own_ticks: None, ..to };
+        let blind = CounterSample { own_ticks: None, ..to };
         assert_eq!(from.foreign(&blind), 0.0);
     }
 
     #[test]
     fn only_what_exceeds_a_limit_disturbs() {
-        assert!(!Figures::default().is_disturbed() && !Figures::staged(0.03).is_disturbed());
-        assert!(Figures::staged(0.5).is_disturbed());
-        assert_eq!(Figures::staged(0.5).to_string(), "stolen 50 % (limit 3 %)");
-        assert_eq!(Figures::staged(0.0).to_string(), "nothing exceeded its limit");
+        assert!(!PressureShares::default().is_disturbed() && !PressureShares::staged(0.03).is_disturbed());
+        assert!(PressureShares::staged(0.5).is_disturbed());
+        assert_eq!(PressureShares::staged(0.5).to_string(), "stolen 50 % (limit 3 %)");
+        assert_eq!(PressureShares::staged(0.0).to_string(), "nothing exceeded its limit");
     }
 }

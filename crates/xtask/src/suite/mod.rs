@@ -12,8 +12,8 @@ mod outcome;
 mod programs;
 mod schedule;
 
-pub use case::{Case, Tier, Weight};
-pub use outcome::Outcome;
+pub use case::{TestCase, Tier, Weight};
+pub use outcome::CaseOutcome;
 pub use programs::Suite;
 pub use schedule::{Ran, Schedule};
 
@@ -33,7 +33,7 @@ const SAMPLE: u64 = 4;
 
 impl Choice {
     /// Whether a case is to be run.
-    pub fn takes(&self, case: &Case) -> bool {
+    pub fn takes(&self, case: &TestCase) -> bool {
         self.tier.is_none_or(|tier| tier == case.tier)
             && self.part.as_ref().is_none_or(|part| case.name.contains(part.as_str()))
             && (self.whole || case.tier != Tier::Against || is_sampled(&case.name))
@@ -52,8 +52,8 @@ fn is_sampled(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn case(name: &str, tier: Tier) -> Case {
-        Case { program: "fio".into(), name: name.into(), tier, ..Case::default() }
+    fn case(name: &str, tier: Tier) -> TestCase {
+        TestCase { program: "fio".into(), name: name.into(), tier, ..TestCase::default() }
     }
 
     #[test]

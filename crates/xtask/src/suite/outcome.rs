@@ -7,7 +7,7 @@ use crate::shell;
 
 /// How a case ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// It held; so many of them, where a whole program ran.
     Passed(u64),
     /// It could not be tried here, and why.
@@ -28,21 +28,21 @@ pub struct Counted {
 }
 
 /// What became of a single case.
-pub fn of_case(name: &str, ended: &shell::Outcome) -> Outcome {
+pub fn of_case(name: &str, ended: &shell::ProcessResult) -> CaseOutcome {
     let said = || ended.lines.clone();
     let Some((passed, failed, ignored)) = ended.lines.iter().rev().find_map(|line| summary(line)) else {
-        return Outcome::Failed(with_first(&why_it_ended(ended), said()));
+        return CaseOutcome::Failed(with_first(&why_it_ended(ended), said()));
     };
     match (passed, failed, ignored) {
-        (1, 0, 0) if ended.success => Outcome::Passed(1),
-        (0, 0, 1) if ended.success => Outcome::Skipped(reason(name, &ended.lines)),
-        (0, 0, 0) => Outcome::Failed(with_first("its program does not know it", said())),
-        _ => Outcome::Failed(said()),
+        (1, 0, 0) if ended.success => CaseOutcome::Passed(1),
+        (0, 0, 1) if ended.success => CaseOutcome::Skipped(reason(name, &ended.lines)),
+        (0, 0, 0) => CaseOutcome::Failed(with_first("its program does not know it", said())),
+        _ => CaseOutcome::Failed(said()),
     }
 }
 
 /// What became of the cases of a whole program. One that ended without a summary has failed as such.
-pub fn of_program(program: &str, ended: &shell::Outcome) -> Counted {
+pub fn of_program(program: &str, ended: &shell::ProcessResult) -> Counted {
     let named = |line: &str, end: &str| {
         let name = line.strip_prefix("test ")?.split_once(" ... ")?;
         name.1.starts_with(end).then(|| name.0.trim().to_string())
@@ -60,7 +60,7 @@ pub fn of_program(program: &str, ended: &shell::Outcome) -> Counted {
     Counted { passed, skipped, failed }
 }
 
-fn why_it_ended(ended: &shell::Outcome) -> String {
+fn why_it_ended(ended: &shell::ProcessResult) -> String {
     match ended.timed_out {
         true => "it hung, and was killed".into(),
         false => format!("it ended before it had counted: {}", ended.last_words()),
@@ -100,9 +100,9 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn ended(success: bool, text: &str) -> shell::Outcome {
+    fn ended(success: bool, text: &str) -> shell::ProcessResult {
         let lines = text.lines().map(str::to_string).collect();
-        shell::Outcome { success, timed_out: false, lines, duration: Duration::ZERO }
+        shell::ProcessResult { success, timed_out: false, lines, duration: Duration::ZERO }
     }
 
     fn result(passed: u64, failed: u64, ignored: u64) -> String {
@@ -114,10 +114,10 @@ mod tests {
 
     #[test]
     fn a_case_passes_only_where_it_was_counted() {
-        assert_eq!(of_case("a", &ended(true, &result(1, 0, 0))), Outcome::Passed(1));
-        assert!(matches!(of_case("a", &ended(true, &result(0, 0, 0))), Outcome::Failed(_)));
-        assert!(matches!(of_case("a", &ended(false, &result(1, 0, 0))), Outcome::Failed(_)));
-        let Outcome::Failed(said) = of_case("a", &ended(false, "abort")) else {
+        assert_eq!(of_case("a", &ended(true, &result(1, 0, 0))), CaseOutcome::Passed(1));
+        assert!(matches!(of_case("a", &ended(true, &result(0, 0, 0))), CaseOutcome::Failed(_)));
+        assert!(matches!(of_case("a", &ended(false, &result(1, 0, 0))), CaseOutcome::Failed(_)));
+        let CaseOutcome::Failed(said) = of_case("a", &ended(false, "abort")) else {
             panic!("no summary is no pass")
         };
         assert_eq!(said[0], "it ended before it had counted: abort");
@@ -127,11 +127,14 @@ mod tests {
     fn a_skip_keeps_its_reason() {
         let own =
             format!("skipped: a b: no /dev/fuse\ntest a b ... ignored (no /dev/fuse)\n{}", result(0, 0, 1));
-        assert_eq!(of_case("a b", &ended(true, &own)), Outcome::Skipped("no /dev/fuse".into()));
+        assert_eq!(of_case("a b", &ended(true, &own)), CaseOutcome::Skipped("no /dev/fuse".into()));
         let harness = format!("test a ... ignored, needs a kernel of 2030\n{}", result(0, 0, 1));
-        assert_eq!(of_case("a", &ended(true, &harness)), Outcome::Skipped("needs a kernel of 2030".into()));
+        assert_eq!(
+            of_case("a", &ended(true, &harness)),
+            CaseOutcome::Skipped("needs a kernel of 2030".into())
+        );
         let silent = format!("test a ... ignored\n{}", result(0, 0, 1));
-        assert_eq!(of_case("a", &ended(true, &silent)), Outcome::Skipped("it gave no reason".into()));
+        assert_eq!(of_case("a", &ended(true, &silent)), CaseOutcome::Skipped("it gave no reason".into()));
     }
 
     #[test]

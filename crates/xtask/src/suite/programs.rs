@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Case, Choice, Tier, Weight};
+use super::{Choice, TestCase, Tier, Weight};
 use crate::shell;
 
 /// Asks a program of `testbed`'s for its plan; others print their list.
@@ -21,7 +21,7 @@ const LIST_LIMIT: Duration = Duration::from_secs(120);
 #[derive(Debug, Default)]
 pub struct Suite {
     /// All of them, in order of programs.
-    pub cases: Vec<Case>,
+    pub cases: Vec<TestCase>,
 }
 
 /// A built test program.
@@ -61,15 +61,16 @@ impl Suite {
         }
         // A long case that starts last is waited for by idle processors.
         let place =
-            |case: &Case| LONGEST.lines().position(|title| title == case.title()).unwrap_or(usize::MAX);
+            |case: &TestCase| LONGEST.lines().position(|title| title == case.title()).unwrap_or(usize::MAX);
         cases.sort_by_cached_key(place);
         Ok(Suite { cases })
     }
 
     /// The cases that are chosen; a sample has at least one case of each program that compares with originals.
-    pub fn chosen(&self, choice: &Choice) -> Vec<Case> {
+    pub fn chosen(&self, choice: &Choice) -> Vec<TestCase> {
         let mut programs = BTreeSet::new();
-        let mut chosen: Vec<Case> = self.cases.iter().filter(|case| choice.takes(case)).cloned().collect();
+        let mut chosen: Vec<TestCase> =
+            self.cases.iter().filter(|case| choice.takes(case)).cloned().collect();
         programs.extend(chosen.iter().map(|case| case.program.clone()));
         let whole = Choice { whole: true, ..choice.clone() };
         let first = self.cases.iter().filter(|case| case.tier == Tier::Against && whole.takes(case));
@@ -103,16 +104,16 @@ fn named(table: &toml::Table) -> Vec<String> {
 }
 
 /// The cases of a program: one for the whole of it where it is pure.
-fn held(program: &Program, is_live: bool) -> Result<Vec<Case>, String> {
+fn held(program: &Program, is_live: bool) -> Result<Vec<TestCase>, String> {
     let folder = program.manifest.parent().unwrap_or(&program.manifest).to_path_buf();
-    let of = |case: Case| Case {
+    let of = |case: TestCase| TestCase {
         program: program.name.clone(),
         executable: program.executable.clone(),
         folder: folder.clone(),
         ..case
     };
     if !is_live {
-        return Ok(vec![of(Case { tier: Tier::Pure, weight: Weight::Computes, ..Case::default() })]);
+        return Ok(vec![of(TestCase { tier: Tier::Pure, weight: Weight::Computes, ..TestCase::default() })]);
     }
     let mut list = Command::new(&program.executable);
     list.current_dir(&folder).args(["--list", "--format", "terse"]).env(PLAN, "1");
@@ -120,7 +121,7 @@ fn held(program: &Program, is_live: bool) -> Result<Vec<Case>, String> {
     if !outcome.success {
         return Err(format!("{} cannot say what it holds: {}", program.name, outcome.last_words()));
     }
-    Ok(outcome.lines.iter().filter_map(|line| Case::read(line)).map(of).collect())
+    Ok(outcome.lines.iter().filter_map(|line| TestCase::read(line)).map(of).collect())
 }
 
 #[cfg(test)]
@@ -146,11 +147,11 @@ mod tests {
 
     #[test]
     fn a_sample_has_a_case_of_every_program() {
-        let case = |program: &str, number: u32| Case {
+        let case = |program: &str, number: u32| TestCase {
             program: program.into(),
             name: format!("case_{number}"),
             tier: Tier::Against,
-            ..Case::default()
+            ..TestCase::default()
         };
         let cases = (0..50).map(|number| case("fio", number)).chain((0..3).map(|number| case("dd", number)));
         let suite = Suite { cases: cases.collect() };

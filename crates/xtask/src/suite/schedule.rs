@@ -9,9 +9,9 @@ use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-use super::machine::{Figures, Idle, Watch};
-use super::outcome::{self, Outcome};
-use super::{Case, Tier, Weight};
+use super::machine::{Idle, PressureShares, Watch};
+use super::outcome::{self, CaseOutcome};
+use super::{TestCase, Tier, Weight};
 use crate::shell;
 
 /// Cases that wait, for each processor.
@@ -42,9 +42,9 @@ pub struct Schedule {
 #[derive(Debug, Clone)]
 pub struct Ran {
     /// The case.
-    pub case: Case,
+    pub case: TestCase,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: CaseOutcome,
     /// How long it took, the second run included.
     pub took: Duration,
     /// Whether its program could be started: no disturbance explains one that could not.
@@ -52,7 +52,7 @@ pub struct Ran {
     /// What disturbed its first run, where it was run again.
     pub disturbed: Option<String>,
     /// Of a whole program: its further outcomes, by the case's name.
-    pub parts: Vec<(String, Outcome)>,
+    pub parts: Vec<(String, CaseOutcome)>,
 }
 
 impl Schedule {
@@ -64,13 +64,13 @@ impl Schedule {
 
     /// Runs all cases and hands out each when it is over: beside each other those that may be, then those that run
     /// alone, then again those that the machine disturbed.
-    pub fn run(&self, cases: Vec<Case>, each: &mut dyn FnMut(&Ran)) {
-        let (alone, beside): (Vec<Case>, Vec<Case>) =
+    pub fn run(&self, cases: Vec<TestCase>, each: &mut dyn FnMut(&Ran)) {
+        let (alone, beside): (Vec<TestCase>, Vec<TestCase>) =
             cases.into_iter().partition(|case| case.weight == Weight::Alone);
         let mut again = Vec::new();
-        let mut judge = |ran: Ran, figures: &Figures| {
+        let mut judge = |ran: Ran, figures: &PressureShares| {
             let failed =
-                matches!(ran.outcome, Outcome::Failed(_)) && ran.case.tier != Tier::Pure && ran.began;
+                matches!(ran.outcome, CaseOutcome::Failed(_)) && ran.case.tier != Tier::Pure && ran.began;
             match failed && figures.is_disturbed() {
                 true => again.push(Ran { disturbed: Some(figures.to_string()), ..ran }),
                 false => each(&ran),
@@ -89,11 +89,11 @@ impl Schedule {
 
     /// Runs cases beside each other until all are over. What a case asks of the processors is a guess: while they are
     /// found idle, more cases run than the weights allow.
-    fn beside(&self, cases: Vec<Case>, judge: &mut dyn FnMut(Ran, &Figures)) {
+    fn beside(&self, cases: Vec<TestCase>, judge: &mut dyn FnMut(Ran, &PressureShares)) {
         let of = |weight| cases.iter().filter(|case| case.weight == weight).cloned().collect::<VecDeque<_>>();
         let (mut waiting, mut computing) = (of(Weight::Waits), of(Weight::Computes));
         let (mut waits, mut computes) = (0, 0);
-        let (sender, receiver) = channel::<(Ran, Figures)>();
+        let (sender, receiver) = channel::<(Ran, PressureShares)>();
         let (mut idle, mut beyond) = (Idle::begin(), 0);
         loop {
             // Those that compute share the processors with those that wait, while there are both.
@@ -130,7 +130,7 @@ impl Schedule {
     }
 
     /// Starts the next case of a queue; whether there was one.
-    fn start(&self, queue: &mut VecDeque<Case>, done: &Sender<(Ran, Figures)>) -> bool {
+    fn start(&self, queue: &mut VecDeque<TestCase>, done: &Sender<(Ran, PressureShares)>) -> bool {
         let Some(case) = queue.pop_front() else { return false };
         let (schedule, done) = (self.clone(), done.clone());
         std::thread::spawn(move || {
@@ -143,14 +143,14 @@ impl Schedule {
     }
 
     /// Runs a case while nothing else of ours runs.
-    fn alone(&self, case: Case) -> (Ran, Figures) {
+    fn alone(&self, case: TestCase) -> (Ran, PressureShares) {
         let watch = Watch::alone();
         let ran = self.perform(case);
         (ran, watch.end())
     }
 
     /// The command that runs a case as cargo would run its program.
-    fn command(&self, case: &Case) -> Command {
+    fn command(&self, case: &TestCase) -> Command {
         let mut command = Command::new(&case.executable);
         command.current_dir(&case.folder).env("CARGO_MANIFEST_DIR", &case.folder);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -161,7 +161,7 @@ impl Schedule {
         command
     }
 
-    fn perform(&self, case: Case) -> Ran {
+    fn perform(&self, case: TestCase) -> Ran {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let ended = shell::run(self.command(&case), None, HUNG.min(left));
         match ended {
@@ -172,7 +172,7 @@ impl Schedule {
             }
             Err(why) => Ran {
                 case,
-                outcome: Outcome::Failed(vec![why]),
+                outcome: CaseOutcome::Failed(vec![why]),
                 took: Duration::ZERO,
                 began: false,
                 disturbed: None,
@@ -183,15 +183,15 @@ impl Schedule {
 }
 
 /// What became of a program that ran whole.
-fn whole(case: Case, ended: &shell::Outcome) -> Ran {
+fn whole(case: TestCase, ended: &shell::ProcessResult) -> Ran {
     let counted = outcome::of_program(&case.program, ended);
     let skipped = counted.skipped.iter().filter_map(|skip| skip.split_once(": "));
-    let skipped = skipped.map(|(name, why)| (name.to_string(), Outcome::Skipped(why.to_string())));
-    let failed = counted.failed.iter().map(|name| (name.clone(), Outcome::Failed(ended.lines.clone())));
+    let skipped = skipped.map(|(name, why)| (name.to_string(), CaseOutcome::Skipped(why.to_string())));
+    let failed = counted.failed.iter().map(|name| (name.clone(), CaseOutcome::Failed(ended.lines.clone())));
     let parts = skipped.chain(failed).collect();
     Ran {
         case,
-        outcome: Outcome::Passed(counted.passed),
+        outcome: CaseOutcome::Passed(counted.passed),
         took: ended.duration,
         began: true,
         disturbed: None,
@@ -200,11 +200,11 @@ fn whole(case: Case, ended: &shell::Outcome) -> Ran {
 }
 
 /// The second run of a case, and what it counts as.
-fn second(first: Ran, ran: Ran, figures: &Figures) -> Ran {
+fn second(first: Ran, ran: Ran, figures: &PressureShares) -> Ran {
     let before = first.disturbed.unwrap_or_default();
     let outcome = match ran.outcome {
-        Outcome::Failed(_) if ran.began && figures.is_disturbed() => {
-            Outcome::Skipped(format!("disturbed twice: {before}; then, alone: {figures}"))
+        CaseOutcome::Failed(_) if ran.began && figures.is_disturbed() => {
+            CaseOutcome::Skipped(format!("disturbed twice: {before}; then, alone: {figures}"))
         }
         other => other,
     };
@@ -220,7 +220,7 @@ mod tests {
     }
 
     /// A shell that prints what a test program prints; its "name" is the script's argument zero.
-    fn staged(folder: &tempfile::TempDir, name: &str, body: &str, weight: Weight) -> Case {
+    fn staged(folder: &tempfile::TempDir, name: &str, body: &str, weight: Weight) -> TestCase {
         let program = folder.path().join(name);
         let result = "echo 'test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out'";
         let script = format!("#!/bin/sh\n{body}\n{result}\n");
@@ -228,7 +228,7 @@ mod tests {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&program, mode).expect("executable");
         let folder = folder.path().to_path_buf();
-        Case {
+        TestCase {
             program: name.into(),
             name: name.into(),
             tier: Tier::Live,
@@ -249,8 +249,8 @@ mod tests {
         let mut seen = Vec::new();
         schedule().run(cases, &mut |ran| seen.push((ran.case.name.clone(), ran.outcome.clone())));
         assert_eq!(seen.len(), 3);
-        assert_eq!(seen[2], ("alone".to_string(), Outcome::Passed(1)));
-        assert!(seen.iter().all(|(_, outcome)| *outcome == Outcome::Passed(1)), "{seen:?}");
+        assert_eq!(seen[2], ("alone".to_string(), CaseOutcome::Passed(1)));
+        assert!(seen.iter().all(|(_, outcome)| *outcome == CaseOutcome::Passed(1)), "{seen:?}");
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
             staged(&folder, "other", "touch other-ended", Weight::Computes),
         ];
         let mut failed = 0;
-        schedule().run(cases, &mut |ran| failed += u32::from(ran.outcome != Outcome::Passed(1)));
+        schedule().run(cases, &mut |ran| failed += u32::from(ran.outcome != CaseOutcome::Passed(1)));
         assert_eq!(failed, 0);
     }
 
@@ -275,26 +275,26 @@ mod tests {
         );
     }
 
-    fn ran(outcome: Outcome, disturbed: Option<&str>) -> Ran {
-        let (case, took) = (Case::default(), Duration::from_secs(1));
+    fn ran(outcome: CaseOutcome, disturbed: Option<&str>) -> Ran {
+        let (case, took) = (TestCase::default(), Duration::from_secs(1));
         Ran { case, outcome, took, began: true, disturbed: disturbed.map(String::from), parts: Vec::new() }
     }
 
     #[test]
     fn the_second_run_counts() {
-        let first = || ran(Outcome::Failed(Vec::new()), Some("stolen 50 %"));
-        let quiet = Figures::default();
-        let passed = second(first(), ran(Outcome::Passed(1), None), &quiet);
-        assert_eq!((passed.outcome, passed.took), (Outcome::Passed(1), Duration::from_secs(2)));
-        let failed = second(first(), ran(Outcome::Failed(Vec::new()), None), &quiet);
-        assert_eq!(failed.outcome, Outcome::Failed(Vec::new()));
+        let first = || ran(CaseOutcome::Failed(Vec::new()), Some("stolen 50 %"));
+        let quiet = PressureShares::default();
+        let passed = second(first(), ran(CaseOutcome::Passed(1), None), &quiet);
+        assert_eq!((passed.outcome, passed.took), (CaseOutcome::Passed(1), Duration::from_secs(2)));
+        let failed = second(first(), ran(CaseOutcome::Failed(Vec::new()), None), &quiet);
+        assert_eq!(failed.outcome, CaseOutcome::Failed(Vec::new()));
     }
 
     #[test]
     fn one_that_is_disturbed_again_is_skipped_with_its_figures() {
-        let first = ran(Outcome::Failed(Vec::new()), Some("stolen 50 %"));
-        let again = second(first, ran(Outcome::Failed(Vec::new()), None), &Figures::staged(0.5));
-        let Outcome::Skipped(why) = again.outcome else { panic!("{again:?}") };
+        let first = ran(CaseOutcome::Failed(Vec::new()), Some("stolen 50 %"));
+        let again = second(first, ran(CaseOutcome::Failed(Vec::new()), None), &PressureShares::staged(0.5));
+        let CaseOutcome::Skipped(why) = again.outcome else { panic!("{again:?}") };
         assert!(why.contains("stolen 50 %") && why.contains("limit 3 %"), "{why}");
     }
 }

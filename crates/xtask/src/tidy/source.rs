@@ -20,7 +20,7 @@ pub struct Source {
 
 /// A path that the code names, with its groups expanded: `std::fs::File` at line 3.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedPath {
     /// 1-based.
     pub line: usize,
     /// Segments joined by `::`.
@@ -67,7 +67,7 @@ impl Source {
     }
 
     /// Every path that starts with one of `roots` (`std`, `crate`, `super`, …), groups expanded.
-    pub fn paths(&self, roots: &[&str]) -> Vec<Named> {
+    pub fn paths(&self, roots: &[&str]) -> Vec<NamedPath> {
         let code = &self.masked.code;
         let mut found = Vec::new();
         for root in roots {
@@ -95,7 +95,7 @@ impl Source {
 /// Reads a path from `at`, adding to `found` each full path once its end is reached.
 ///
 /// Returns where it stopped.
-fn follow(code: &str, mut at: usize, mut path: String, found: &mut Vec<Named>) -> usize {
+fn follow(code: &str, mut at: usize, mut path: String, found: &mut Vec<NamedPath>) -> usize {
     loop {
         at += code[at..].len() - code[at..].trim_start().len();
         if code[at..].starts_with('{') {
@@ -118,14 +118,14 @@ fn follow(code: &str, mut at: usize, mut path: String, found: &mut Vec<Named>) -
         let rest = code[at..].trim_start();
         // `Vec::<u8>` ends the path as far as modules are concerned.
         if !rest.starts_with("::") || rest[2..].trim_start().starts_with('<') {
-            found.push(Named { line, path });
+            found.push(NamedPath { line, path });
             return at;
         }
         at = code.len() - rest.len() + 2;
     }
 }
 
-fn follow_group(code: &str, open: usize, path: &str, found: &mut Vec<Named>) -> usize {
+fn follow_group(code: &str, open: usize, path: &str, found: &mut Vec<NamedPath>) -> usize {
     let end = lexer::closing(code, open).unwrap_or(code.len());
     let mut at = open + 1;
     while at < end {
