@@ -3,7 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use testbed::fuse::{Config, Device, Fault, Kind, Pick};
+    use testbed::fuse::{Config, Device, Fault, Pick, RequestKind};
     use testbed::program::Program;
     use testbed::{Case, Need, Outcome};
 
@@ -31,8 +31,8 @@ mod linux {
         let flipped: &[&str] = &["byte 82,620", "bit flip", "bit 3"];
         let plant = |name, fault, passes, words| Planted { name, fault, passes, words };
         vec![
-            plant("flipped_when_written", flip(Kind::Write), 1, flipped),
-            plant("flipped_when_read", flip(Kind::Read), 1, flipped),
+            plant("flipped_when_written", flip(RequestKind::Write), 1, flipped),
+            plant("flipped_when_read", flip(RequestKind::Read), 1, flipped),
             plant("stale", Fault::Stale { offset: PLACE }, 2, &[PLACE_SAID, "stale"]),
             // 3 of 8 sectors are new: what is wrong begins behind them.
             plant("torn", Fault::Torn { pick: second, sectors: 3 }, 2, &["byte 83,456", "torn"]),
@@ -75,7 +75,7 @@ mod linux {
                 named(plant.name, plant.fault, after_writes(engine, depth, plant.passes), plant.words)
             })
             .collect();
-        let flip = Fault::FlipBit { on: Kind::Read, offset: FLIP, bit: 3 };
+        let flip = Fault::FlipBit { on: RequestKind::Read, offset: FLIP, bit: 3 };
         let words = &["byte 82,620", "bit flip"];
         cases.push(named("flipped_in_a_later_phase", flip, later(engine, depth), words));
         cases.push(silent("sound", after_writes(engine, depth, 2)));

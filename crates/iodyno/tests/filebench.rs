@@ -26,7 +26,7 @@ mod cases {
 
     use testbed::{Case, Outcome};
 
-    use crate::program::{Running, Told, iodyno, names, told};
+    use crate::program::{ProgramOutput, Running, iodyno, names, told};
 
     /// The cases.
     pub fn all() -> Vec<Case> {
@@ -75,13 +75,13 @@ mod cases {
         Ok(())
     }
 
-    fn filebench(arguments: &[&str]) -> Told {
+    fn filebench(arguments: &[&str]) -> ProgramOutput {
         let mut command = iodyno(["filebench"].iter().chain(arguments));
         command.env("IODYNO_FINDINGS", "0");
         told(command)
     }
 
-    fn script(folder: &Path, text: &str) -> Told {
+    fn script(folder: &Path, text: &str) -> ProgramOutput {
         let path = folder.join("script.f");
         std::fs::write(&path, text.replace("$dir", &folder.join("data").display().to_string())).unwrap();
         std::fs::create_dir_all(folder.join("data")).unwrap();
@@ -89,7 +89,7 @@ mod cases {
     }
 
     /// Operations of a row of the breakdown.
-    fn row(told: &Told, name: &str) -> u64 {
+    fn row(told: &ProgramOutput, name: &str) -> u64 {
         let line = told.out.lines().find(|line| line.split_whitespace().next() == Some(name));
         let count = line.and_then(|line| line.split_whitespace().nth(1)?.strip_suffix("ops")?.parse().ok());
         count.unwrap_or_else(|| panic!("no row {name}\n{told}"))
@@ -117,7 +117,7 @@ mod cases {
     }
 
     /// Its seconds, as it says them.
-    fn lasted(told: &Told) -> u64 {
+    fn lasted(told: &ProgramOutput) -> u64 {
         let word = told.out.split_once("Run took ").and_then(|(_, rest)| rest.split(' ').next());
         word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("it did not run\n{told}"))
     }
@@ -484,7 +484,7 @@ mod cases {
     }
 
     /// A run of a script that is interrupted once something holds.
-    fn interrupt(folder: &Path, text: &str, when: &str, is: impl Fn() -> bool) -> Told {
+    fn interrupt(folder: &Path, text: &str, when: &str, is: impl Fn() -> bool) -> ProgramOutput {
         let path = folder.join("script.f");
         std::fs::write(&path, text.replace("$dir", &folder.join("data").display().to_string())).unwrap();
         std::fs::create_dir_all(folder.join("data")).unwrap();

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use testbed::program::{Program, Said};
+use testbed::program::{Program, ProgramOutput};
 
 /// A device with noise in virtual time: ten seconds at a depth of 4.
 const NOISE: &str = r#"
@@ -27,7 +27,7 @@ depth = 4
 until = "10s"
 "#;
 
-fn iodyno(folder: &Path, arguments: &[&str]) -> Said {
+fn iodyno(folder: &Path, arguments: &[&str]) -> ProgramOutput {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
     command
         .args(arguments)

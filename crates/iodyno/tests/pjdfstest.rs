@@ -11,7 +11,7 @@ mod linux {
     use std::path::Path;
     use std::process::Command;
 
-    use testbed::program::{Program, Said};
+    use testbed::program::{Program, ProgramOutput};
     use testbed::{Case, Need, Outcome};
 
     const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
@@ -38,7 +38,7 @@ mod linux {
         scratch
     }
 
-    fn helper(home: &Path, line: &str) -> Said {
+    fn helper(home: &Path, line: &str) -> ProgramOutput {
         let words = line.split(' ').map(|word| if word == "''" { "" } else { word });
         let mut command = Command::new(IODYNO);
         command.arg0("pjdfstest").args(words).current_dir(home);
@@ -49,7 +49,7 @@ mod linux {
     #[track_caller]
     fn says(home: &Path, lines: &[(&str, &str)]) {
         for (line, expected) in lines {
-            let Said { status, out: said, err: talk } = helper(home, line);
+            let ProgramOutput { status, out: said, err: talk } = helper(home, line);
             assert_eq!(said.split_whitespace().collect::<Vec<_>>().join(" "), *expected, "{line}: {talk}");
             let failed = expected.rsplit(' ').next().is_some_and(|last| last.starts_with('E'));
             assert_eq!(status.code(), Some(i32::from(failed)), "{line}");
@@ -155,7 +155,7 @@ mod linux {
             ("-u nobody unlink f", "expected a number"),
             ("chflags . none", "BSD"),
         ] {
-            let Said { status, out, err: talk } = helper(home.path(), line);
+            let ProgramOutput { status, out, err: talk } = helper(home.path(), line);
             assert_eq!(status.code(), Some(1), "{line}");
             assert!(out.is_empty(), "{line}");
             assert!(talk.contains(hint), "{line}: {talk}");

@@ -30,10 +30,10 @@ mod serve;
 mod server;
 mod timing;
 
-pub use config::{Config, Content, Fault, Kind, Pick, Service};
+pub use config::{Config, Content, Fault, Pick, RequestKind, Service};
 pub use device::Device;
 pub(crate) use device::{await_ready, end, free_bytes, is_mounted, require_hook};
 pub use log::{Counts, Log, Request};
-pub use serve::{Order, order_for, serve, serve_when_asked};
+pub use serve::{DeviceOrder, order_for, serve, serve_when_asked};
 pub(crate) use serve::{block_signals, detach, spawn, wait_for_signal};
 pub use timing::now_ns;

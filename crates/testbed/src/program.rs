@@ -70,7 +70,7 @@ impl Program {
     /// # Panics
     /// When it cannot be started or does not end.
     #[track_caller]
-    pub fn run(self) -> Said {
+    pub fn run(self) -> ProgramOutput {
         self.outcome().unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -78,7 +78,7 @@ impl Program {
     ///
     /// # Errors
     /// A sentence, when it cannot be started or does not end.
-    pub fn outcome(self) -> Result<Said, String> {
+    pub fn outcome(self) -> Result<ProgramOutput, String> {
         self.launch()?.outcome()
     }
 
@@ -86,7 +86,7 @@ impl Program {
     ///
     /// # Errors
     /// A sentence, when it cannot be started or does not end.
-    pub fn outcome_of_an_original(self) -> Result<Said, String> {
+    pub fn outcome_of_an_original(self) -> Result<ProgramOutput, String> {
         self.launch()?.ended(|what, look| wait::for_an_original(what, look))
     }
 
@@ -250,7 +250,7 @@ impl Running {
     /// # Panics
     /// When it does not end.
     #[track_caller]
-    pub fn end(self) -> Said {
+    pub fn end(self) -> ProgramOutput {
         self.outcome().unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -258,11 +258,14 @@ impl Running {
     ///
     /// # Errors
     /// A sentence with all that it said, when it does not end.
-    pub fn outcome(self) -> Result<Said, String> {
+    pub fn outcome(self) -> Result<ProgramOutput, String> {
         self.ended(|what, look| wait::for_some(what, look))
     }
 
-    fn ended(mut self, wait_for: fn(&str, Look<'_>) -> Result<Ended, String>) -> Result<Said, String> {
+    fn ended(
+        mut self,
+        wait_for: fn(&str, Look<'_>) -> Result<Ended, String>,
+    ) -> Result<ProgramOutput, String> {
         let name = self.name.clone();
         let ended = wait_for(&format!("the end of {name}"), &mut || self.child.try_wait().transpose());
         let status =
@@ -273,7 +276,7 @@ impl Running {
             .map_err(|error| self.given_up(error))?;
         // What it left behind after a good end is not cleared away: whether there is anything is for tests to find out.
         self.collected = true;
-        Ok(Said { status, out: self.out.text(), err: self.err.text() })
+        Ok(ProgramOutput { status, out: self.out.text(), err: self.err.text() })
     }
 
     /// Kills it with all that it started, and says what it said.
@@ -361,7 +364,7 @@ fn text(heard: &Mutex<Vec<u8>>) -> String {
 
 /// What a program said, and how it ended.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub struct ProgramOutput {
     /// How it ended.
     pub status: ExitStatus,
     /// Standard output.
@@ -370,7 +373,7 @@ pub struct Said {
     pub err: String,
 }
 
-impl Said {
+impl ProgramOutput {
     /// The exit status; a death by a signal counts as 128 + n, as in a shell.
     pub fn code(&self) -> i32 {
         self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or(0))
@@ -386,7 +389,7 @@ impl Said {
     /// # Panics
     /// When it did not.
     #[track_caller]
-    pub fn expect(&self, code: i32, words: &[&str]) -> &Said {
+    pub fn expect(&self, code: i32, words: &[&str]) -> &ProgramOutput {
         assert_eq!(self.code(), code, "{self}");
         let all = self.all();
         // Reports are wrapped; words are not.
@@ -403,7 +406,7 @@ impl Said {
     /// # Panics
     /// When it was not.
     #[track_caller]
-    pub fn refused(&self, words: &[&str]) -> &Said {
+    pub fn refused(&self, words: &[&str]) -> &ProgramOutput {
         self.expect(2, words).one_error();
         assert!(self.out.is_empty(), "{self}");
         self
@@ -414,14 +417,14 @@ impl Said {
     /// # Panics
     /// When that is not so.
     #[track_caller]
-    pub fn one_error(&self) -> &Said {
+    pub fn one_error(&self) -> &ProgramOutput {
         let count = |mark: &str| self.err.lines().filter(|line| line.starts_with(mark)).count();
         assert_eq!((count("error:"), count(" hint:")), (1, 1), "{self}");
         self
     }
 }
 
-impl std::fmt::Display for Said {
+impl std::fmt::Display for ProgramOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}\n--- stdout\n{}\n--- stderr\n{}", self.status, self.out, self.err)
     }

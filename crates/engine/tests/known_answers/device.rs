@@ -8,7 +8,7 @@ use iodyno_model::{
     Depth, Direct, Extent, Histogram, Job, Open, Pattern, Phase, Pick, Plan, Rate, Tally, Target, TargetKind,
     Verb, Workload,
 };
-use testbed::fuse::{Config, Device, Fault, Kind, Pick as Met, Service};
+use testbed::fuse::{Config, Device, Fault, Pick as Met, RequestKind, Service};
 use testbed::{Case, Need, Outcome};
 
 use crate::compare::{self, Figure, Turn};
@@ -66,10 +66,10 @@ fn latencies(name: &str, device: &Device, engine: &str, depth: u32) -> Outcome {
             return Err(format!("{reached} requests reached the device instead of {operations}").into());
         }
         our_ns += tally.last_done_ns - tally.began_ns;
-        count += tally.operations(iodyno_model::Kind::Read);
+        count += tally.operations(iodyno_model::RequestKind::Read);
         logged_ns.push(plain::span_ns(&log));
         let ours = tally.lines[0].latency.clone();
-        turns.push(Turn { ours, logged: log.latencies_ns(Kind::Read), floor: floor.each_ns });
+        turns.push(Turn { ours, logged: log.latencies_ns(RequestKind::Read), floor: floor.each_ns });
     }
     let mut figures = compare::percentiles(&PERCENTILES, &turns);
     figures.push(Figure::rate(count, our_ns, &logged_ns, &beyond_ns));
@@ -120,8 +120,8 @@ pub fn stalls() -> Vec<Case> {
         let title = name.clone();
         Case::new(name, needs(engine), move || {
             let faults = vec![
-                Fault::Stall { on: Kind::Read, pick: Met::EveryNth(100), ns: STALL_NS },
-                Fault::Stall { on: Kind::Read, pick: Met::Nth(777), ns: 500_000_000 },
+                Fault::Stall { on: RequestKind::Read, pick: Met::EveryNth(100), ns: STALL_NS },
+                Fault::Stall { on: RequestKind::Read, pick: Met::Nth(777), ns: 500_000_000 },
             ];
             let device = Device::mount(Config { faults, ..Config::constant(200_000) })?;
             stalled(&title, &device, engine, depth)
@@ -138,7 +138,7 @@ const STALLED: u64 = 2000;
 fn stalled(name: &str, device: &Device, engine: &str, depth: u32) -> Outcome {
     let _real_time = RealTime::enter();
     let tally = read(device.path(), engine, depth, STALLED)?;
-    let logged = device.take_log().latencies_ns(Kind::Read);
+    let logged = device.take_log().latencies_ns(RequestKind::Read);
     let ours = &tally.lines[0].latency;
     // 20 of 2000 take 40 ms, one 500 ms: 99.7 % and 99.9 % lie among the twenty.
     let figure = |percent: f64, ours: u64| {
@@ -189,7 +189,7 @@ struct Late {
 }
 
 fn late_ones() -> Any<Late> {
-    let freeze = Fault::Freeze { on: Kind::Read, pick: Met::Nth(100), ns: 500_000_000 };
+    let freeze = Fault::Freeze { on: RequestKind::Read, pick: Met::Nth(100), ns: 500_000_000 };
     let device = Device::mount(Config { faults: vec![freeze], ..Config::constant(500_000) })?;
     let _real_time = RealTime::enter();
     let mut job = reader("io_uring", 16, 800);

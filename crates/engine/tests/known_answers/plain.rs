@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::Barrier;
 
-use testbed::fuse::{Device, Kind, Log, Request, now_ns};
+use testbed::fuse::{Device, Log, Request, RequestKind, now_ns};
 
 /// Bytes of one read.
 pub const BLOCK: u64 = 4096;
@@ -71,7 +71,7 @@ fn beyond(device: &Device, seen: Seen) -> io::Result<Floor> {
         let (start_ns, end_ns) = seen.get(&request.offset)?;
         Some((request.latency_ns(), (end_ns - start_ns).saturating_sub(request.latency_ns())))
     };
-    let mut each_ns: Vec<(u64, u64)> = log.of(Kind::Read).filter_map(beyond).collect();
+    let mut each_ns: Vec<(u64, u64)> = log.of(RequestKind::Read).filter_map(beyond).collect();
     each_ns.sort_unstable();
     Ok(Floor { each_ns, whole_ns: (ended_ns - began_ns).saturating_sub(span_ns(&log)) })
 }

@@ -15,7 +15,7 @@ mod roles;
 mod sites;
 
 use launch::{ROLE, well};
-use testbed::program::Said;
+use testbed::program::ProgramOutput;
 
 fn main() -> ExitCode {
     if let Ok(role) = std::env::var(ROLE) {
@@ -51,7 +51,7 @@ fn case(name: &str, body: fn() -> Outcome) -> Case {
     Case::new(name, &[], body)
 }
 
-fn ranks(site: Site, ranks: u32, role: &str) -> Result<Said, Box<dyn std::error::Error>> {
+fn ranks(site: Site, ranks: u32, role: &str) -> Result<ProgramOutput, Box<dyn std::error::Error>> {
     Ok(launch::launch(site.launcher()?, ranks, role)?)
 }
 
@@ -141,7 +141,7 @@ fn crowd(site: Site) -> Outcome {
     require(look_us < 1000, format!("{look_us} µs of a processor for each look"))
 }
 
-fn alone(role: &str, variables: &[(&str, &str)]) -> Result<Said, Box<dyn std::error::Error>> {
+fn alone(role: &str, variables: &[(&str, &str)]) -> Result<ProgramOutput, Box<dyn std::error::Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     command.envs(variables.iter().copied());
     Ok(launch::run(command, role)?)
@@ -182,7 +182,7 @@ fn mismatch() -> Outcome {
 }
 
 /// A launcher with two programs: the second rank is wrapped in another command.
-fn wrapped(site: Site, role: &str, wrapper: &[&str]) -> Result<Said, Box<dyn std::error::Error>> {
+fn wrapped(site: Site, role: &str, wrapper: &[&str]) -> Result<ProgramOutput, Box<dyn std::error::Error>> {
     let own = std::env::current_exe()?;
     let mut launcher = site.launcher()?;
     launcher.args(["-n", "1"]).arg(&own).args([":", "-n", "1"]).args(wrapper).arg(&own);

@@ -8,7 +8,7 @@ use std::path::Path;
 use testbed::sandbox::{LoopDevice, Mount};
 use testbed::{Case, Need, Outcome};
 
-use crate::program::{self, Running, Told, iodyno, scratch, told};
+use crate::program::{self, ProgramOutput, Running, iodyno, scratch, told};
 
 const NEEDS: &[Need] = &[Need::Root, Need::Loop, Need::Tool("mkfs.ext4")];
 
@@ -38,7 +38,7 @@ impl Young {
         self.mount.path()
     }
 
-    fn age(&self, words: &str) -> Told {
+    fn age(&self, words: &str) -> ProgramOutput {
         told(self.command(words))
     }
 

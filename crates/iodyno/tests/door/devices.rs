@@ -10,7 +10,7 @@ use std::process::Command;
 use testbed::sandbox::{LoopDevice, Mount};
 use testbed::{Case, Need, Outcome, Skip};
 
-use crate::program::{IODYNO, Told, fingerprint, iodyno, plan, run, scratch, told};
+use crate::program::{IODYNO, ProgramOutput, fingerprint, iodyno, plan, run, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     let mkfs = Need::Tool("mkfs.ext4");
@@ -40,7 +40,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-fn write_to(device: &Path, arguments: &[&str]) -> Told {
+fn write_to(device: &Path, arguments: &[&str]) -> ProgramOutput {
     let home = scratch();
     let device = device.display();
     let text = format!(
@@ -51,7 +51,7 @@ fn write_to(device: &Path, arguments: &[&str]) -> Told {
 }
 
 /// The drop-in writes what its original would write, but for devices in use.
-fn dd_to(device: &Path, also: &[&str]) -> Told {
+fn dd_to(device: &Path, also: &[&str]) -> ProgramOutput {
     let of = format!("of={}", device.display());
     let mut command = iodyno(["dd", "if=/dev/zero", &of, "bs=4k", "count=10", "oflag=direct"]);
     command.args(also).env_remove("IODYNO_ALSO");

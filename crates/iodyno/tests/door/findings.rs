@@ -8,7 +8,7 @@ use std::path::Path;
 use iodyno_dialect::DIALECTS;
 use testbed::{Case, Need, Outcome, Skip, free_port};
 
-use crate::program::{Running, Told, iodyno, told};
+use crate::program::{ProgramOutput, Running, iodyno, told};
 
 /// Where memory looks like a file system.
 const MEMORY: &str = "/dev/shm";
@@ -117,7 +117,7 @@ pub fn furnish(home: &Path) -> std::io::Result<()> {
 }
 
 /// Runs a tool there; `HERE` in its words is the place.
-pub fn run(home: &Path, tool: &str, words: &str, further: &[&str]) -> Told {
+pub fn run(home: &Path, tool: &str, words: &str, further: &[&str]) -> ProgramOutput {
     let words = words.replace("HERE", &home.display().to_string());
     let mut command = iodyno(std::iter::once(tool).chain(words.split_whitespace()));
     command.args(further).current_dir(home).env_remove("IODYNO_ALSO").env("IODYNO_HISTORY", "off");

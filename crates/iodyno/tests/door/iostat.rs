@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use testbed::{Case, Need, Outcome};
 
-use crate::program::{IODYNO, Running, Told, dressed, scratch, told};
+use crate::program::{IODYNO, ProgramOutput, Running, dressed, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     let original: &[Need] = &[Need::Tool("iostat")];
@@ -31,7 +31,7 @@ fn iostat(home: &Path, line: &str) -> Command {
     command
 }
 
-fn document(told: &Told) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
+fn document(told: &ProgramOutput) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
     let document: Value = serde_json::from_str(&told.out)?;
     Ok(document["sysstat"]["hosts"][0]["statistics"].as_array().ok_or("no statistics")?.clone())
 }

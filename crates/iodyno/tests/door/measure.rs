@@ -6,7 +6,7 @@ use testbed::sandbox::{FullDisk, LoopDevice, LoopOptions, Mount, Unprivileged, s
 use testbed::{Case, Need, Outcome};
 
 use crate::program::{
-    IODYNO, Program, Running, Told, dressed, fingerprint, iodyno, names, noise, quick, scratch, told,
+    IODYNO, Program, ProgramOutput, Running, dressed, fingerprint, iodyno, names, noise, quick, scratch, told,
 };
 
 pub fn cases() -> Vec<Case> {
@@ -41,7 +41,7 @@ fn dev_full() -> Result<(), testbed::Skip> {
 
 /// A whole card on stdout, and none of it on stderr.
 #[track_caller]
-fn card(told: &Told, words: &[&str]) {
+fn card(told: &ProgramOutput, words: &[&str]) {
     told.expect(0, words).expect(0, &["SEQ1M Q8T1", "RND4K Q1T1", "Queue depth:", "machine", "looks like"]);
     assert!(told.out.starts_with("measuring "), "{told}");
     assert!(!told.err.contains("SEQ1M"), "{told}");

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use testbed::fuse::{Config, Device, Fault, Kind, Pick};
+use testbed::fuse::{Config, Device, Fault, Pick, RequestKind};
 use testbed::sandbox::FullDisk;
 use testbed::{Case, Need, Outcome, wait};
 
-use crate::program::{Program, Running, Told, fingerprint, iodyno, names, plan, run, scratch, told};
+use crate::program::{Program, ProgramOutput, Running, fingerprint, iodyno, names, plan, run, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -73,7 +73,7 @@ fn examples() -> Outcome {
     Ok(())
 }
 
-fn reads(device: &Device, engine: &str, more: &str) -> Told {
+fn reads(device: &Device, engine: &str, more: &str) -> ProgramOutput {
     let home = scratch();
     let path = device.path().display();
     let text = format!(
@@ -85,7 +85,7 @@ fn reads(device: &Device, engine: &str, more: &str) -> Told {
 
 fn failing(nth: u64) -> Result<Device, testbed::Skip> {
     Device::mount(Config::faulty(vec![Fault::Error {
-        on: Kind::Read,
+        on: RequestKind::Read,
         pick: Pick::Nth(nth),
         errno: libc::EIO,
     }]))
@@ -114,7 +114,7 @@ fn error_through_io_uring() -> Outcome {
 }
 
 fn short() -> Outcome {
-    let fault = Fault::Short { on: Kind::Read, pick: Pick::Nth(2), bytes: 512 };
+    let fault = Fault::Short { on: RequestKind::Read, pick: Pick::Nth(2), bytes: 512 };
     let device = Device::mount(Config::faulty(vec![fault]))?;
     let home = scratch();
     let json = home.path().join("r.json");
@@ -131,7 +131,7 @@ fn short() -> Outcome {
 }
 
 /// A file on a disk with room for 2 MiB, of which `size` is wanted.
-fn written(disk: &FullDisk, target: &str) -> (tempfile::TempDir, Told) {
+fn written(disk: &FullDisk, target: &str) -> (tempfile::TempDir, ProgramOutput) {
     let home = scratch();
     let file = disk.path().join("data");
     let text = format!(

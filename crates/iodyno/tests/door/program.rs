@@ -10,7 +10,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 #[allow(unused_imports, reason = "shared by several test programs, none of which uses all of it")]
-pub use testbed::program::{Program, Running, Said as Told};
+pub use testbed::program::{Program, ProgramOutput, Running};
 
 /// The built program.
 pub const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
@@ -28,7 +28,7 @@ pub fn dressed<S: AsRef<OsStr>>(mut command: Command, arguments: impl IntoIterat
 
 /// Starts a command and waits for its end.
 #[track_caller]
-pub fn told(command: Command) -> Told {
+pub fn told(command: Command) -> ProgramOutput {
     Program::new(command).run()
 }
 
@@ -53,7 +53,7 @@ pub fn plan(home: &Path, text: &str) -> PathBuf {
 
 /// Runs a plan, quietly, in a directory.
 #[track_caller]
-pub fn run(home: &Path, text: &str, arguments: &[&str]) -> Told {
+pub fn run(home: &Path, text: &str, arguments: &[&str]) -> ProgramOutput {
     let path = plan(home, text);
     let mut command = iodyno(["run", "--quiet"]);
     command.arg(path).args(arguments).current_dir(home);

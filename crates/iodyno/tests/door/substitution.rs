@@ -8,7 +8,7 @@ use serde_json::Value;
 use testbed::{Case, Outcome};
 
 use crate::findings::{furnish, run};
-use crate::program::Told;
+use crate::program::ProgramOutput;
 
 /// Each drop-in that issues operations on files, its words, and why it cannot keep more than one in flight.
 const STORAGE: &[(&str, &str, Option<&str>)] = &[
@@ -54,7 +54,11 @@ fn complete() -> Outcome {
     Ok(())
 }
 
-fn at_home(tool: &str, words: &str, also: &str) -> Result<(Told, Value), Box<dyn std::error::Error>> {
+fn at_home(
+    tool: &str,
+    words: &str,
+    also: &str,
+) -> Result<(ProgramOutput, Value), Box<dyn std::error::Error>> {
     let home = tempfile::tempdir()?;
     furnish(home.path())?;
     std::fs::write(home.path().join("disk"), vec![1; 4 << 20])?;

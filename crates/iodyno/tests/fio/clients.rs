@@ -12,7 +12,7 @@ use testbed::{Case, Need, Outcome, Skip};
 
 use crate::differences::{Known, Mismatch};
 use crate::output::Output;
-use crate::program::{Fio, Program, Said, Sandbox};
+use crate::program::{Fio, Program, ProgramOutput, Sandbox};
 use crate::{pairs, reading};
 
 /// Where Debian puts the scripts that are not on the path.
@@ -84,7 +84,7 @@ fn both(name: &str, check: Check) -> Outcome {
     pairs::end(&known, name, &left)
 }
 
-fn run(fio: &Fio, sandbox: &Sandbox, line: &str) -> Result<Said, String> {
+fn run(fio: &Fio, sandbox: &Sandbox, line: &str) -> Result<ProgramOutput, String> {
     let said = fio.run(sandbox, line.split_ascii_whitespace())?;
     if said.code() == 0 {
         Ok(said)

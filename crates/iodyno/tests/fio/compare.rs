@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::differences::Mismatch;
 use crate::job::{Holds, JobFile};
 use crate::output::Output;
-use crate::program::{Said, Sandbox};
+use crate::program::{ProgramOutput, Sandbox};
 use crate::trace::Io;
 use crate::{layout, mask, statistics, trace};
 
@@ -28,7 +28,7 @@ const SHOWN: usize = 6;
 /// One program's run.
 pub struct Run<'a> {
     /// What it said.
-    pub said: &'a Said,
+    pub said: &'a ProgramOutput,
     /// Where it ran.
     pub sandbox: &'a Sandbox,
 }
@@ -91,7 +91,7 @@ fn judged(topic: &'static str, verdict: Result<(), String>) -> Vec<Mismatch> {
 }
 
 /// Exit status, and whether there was anything on standard error.
-pub fn streams(reference: &Said, candidate: &Said) -> Vec<Mismatch> {
+pub fn streams(reference: &ProgramOutput, candidate: &ProgramOutput) -> Vec<Mismatch> {
     let mut wrong = Vec::new();
     if reference.code() != candidate.code() {
         let said = candidate.err.lines().chain(candidate.out.lines()).next().unwrap_or_default();
@@ -423,16 +423,18 @@ fn counts_see_one_byte() {
 }
 
 fn streams_see_a_word_on_stderr() {
-    let quiet = Said::default();
-    let loud = Said { err: "warning\n".into(), ..Said::default() };
+    let quiet = ProgramOutput::default();
+    let loud = ProgramOutput { err: "warning\n".into(), ..ProgramOutput::default() };
     assert!(streams(&quiet, &quiet).is_empty());
     assert_eq!(streams(&quiet, &loud)[0].topic, "stderr");
     let apart = "disk util disk util stat: No such file or directory\nstat: No such file or directory\n";
-    let apart = Said { err: apart.into(), ..Said::default() };
+    let apart = ProgramOutput { err: apart.into(), ..ProgramOutput::default() };
     assert!(streams(&apart, &quiet).is_empty());
     assert_eq!(streams(&quiet, &apart)[0].topic, "stderr");
     assert_eq!(
-        streams(&quiet, &Said { status: ExitStatus::from_raw(1 << 8), ..Said::default() })[0].topic,
+        streams(&quiet, &ProgramOutput { status: ExitStatus::from_raw(1 << 8), ..ProgramOutput::default() })
+            [0]
+        .topic,
         "status"
     );
 }

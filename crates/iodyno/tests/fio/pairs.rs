@@ -9,7 +9,7 @@ use testbed::{Case, Need, Outcome, Skip};
 use crate::compare::{self, Run};
 use crate::differences::{Known, Mismatch};
 use crate::job::{self, Holds, JobFile};
-use crate::program::{Fio, Said, Sandbox};
+use crate::program::{Fio, ProgramOutput, Sandbox};
 
 /// A command line to hold against the original, without a job file of `jobs/`.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +63,7 @@ impl Line {
         Ok(sandbox)
     }
 
-    fn perform(&self, fio: &Fio, sandbox: &Sandbox) -> Result<Said, String> {
+    fn perform(&self, fio: &Fio, sandbox: &Sandbox) -> Result<ProgramOutput, String> {
         let mut said = fio.run(sandbox, self.arguments.iter().map(|word| sandbox.resolve(word)))?;
         anonymous(&mut said, sandbox).map_err(|error| format!("an iolog: {error}"))?;
         Ok(said)
@@ -171,8 +171,8 @@ const DEVICE_GONE: &str = "stat: No such file or directory\n";
 /// gives up jobs that have not started within seconds: there is nothing to compare with then.
 fn original(
     sandbox: impl Fn() -> Result<Sandbox, Skip>,
-    perform: impl Fn(&Sandbox) -> Result<Said, String>,
-) -> Result<(Sandbox, Said), Trouble> {
+    perform: impl Fn(&Sandbox) -> Result<ProgramOutput, String>,
+) -> Result<(Sandbox, ProgramOutput), Trouble> {
     let gave_up = |said: &str| said.contains("job startup hung");
     let theirs = sandbox()?;
     match perform(&theirs) {
@@ -198,7 +198,7 @@ fn sandbox(job: &JobFile) -> Result<Sandbox, Skip> {
 }
 
 /// Runs what comes first, spoils what is to be spoilt, then runs the job.
-fn perform(job: &JobFile, fio: &Fio, sandbox: &Sandbox) -> Result<Said, String> {
+fn perform(job: &JobFile, fio: &Fio, sandbox: &Sandbox) -> Result<ProgramOutput, String> {
     for name in &job.put {
         let bytes =
             std::fs::read(job.path.with_file_name(name)).map_err(|error| format!("{name}: {error}"))?;
@@ -223,7 +223,7 @@ fn perform(job: &JobFile, fio: &Fio, sandbox: &Sandbox) -> Result<Said, String> 
 }
 
 /// The two runs have devices of different numbers, which says nothing: they get the same name.
-fn anonymous(said: &mut Said, sandbox: &Sandbox) -> std::io::Result<()> {
+fn anonymous(said: &mut ProgramOutput, sandbox: &Sandbox) -> std::io::Result<()> {
     for (name, value) in &sandbox.environment {
         let (name, device) = (name.to_string_lossy(), value.to_string_lossy());
         let short = device.trim_start_matches("/dev/");

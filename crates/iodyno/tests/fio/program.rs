@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use testbed::Skip;
-pub use testbed::program::{Program, Said};
+pub use testbed::program::{Program, ProgramOutput};
 
 /// The original, as Debian installs it.
 const REFERENCE: &str = "/usr/bin/fio";
@@ -78,7 +78,7 @@ impl Fio {
         &self,
         sandbox: &Sandbox,
         arguments: impl IntoIterator<Item = A>,
-    ) -> Result<Said, String> {
+    ) -> Result<ProgramOutput, String> {
         let mut command = self.command(arguments);
         command.current_dir(sandbox.path());
         for (name, value) in &sandbox.environment {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use testbed::program::Program;
 use testbed::{Case, Need, Outcome};
 
-use crate::program::{Running, Told, dressed, iodyno, plan, scratch, told};
+use crate::program::{ProgramOutput, Running, dressed, iodyno, plan, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -39,7 +39,7 @@ pub fn with_history<'a>(home: &Path, words: impl IntoIterator<Item = &'a str>) -
 
 /// What it says.
 #[track_caller]
-pub fn says<'a>(home: &Path, words: impl IntoIterator<Item = &'a str>) -> Told {
+pub fn says<'a>(home: &Path, words: impl IntoIterator<Item = &'a str>) -> ProgramOutput {
     told(with_history(home, words))
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use testbed::program::Said;
+use testbed::program::ProgramOutput;
 use testbed::sandbox::{HOST_NEEDS, Hosts};
 use testbed::{Case, Need, Outcome, Skip};
 
@@ -52,7 +52,7 @@ pub fn iodyno(hosts: &Hosts, arguments: &[&str]) -> Command {
 
 /// What it said; it must have ended well.
 #[track_caller]
-pub fn well(said: Said) -> Said {
+pub fn well(said: ProgramOutput) -> ProgramOutput {
     assert!(said.status.success(), "{said:#?}");
     said
 }

@@ -5,26 +5,26 @@ use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
-use testbed::program::{Program, Said};
+use testbed::program::{Program, ProgramOutput};
 
 /// The built program.
 pub const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
 
 /// What it said and how it ended.
-pub struct Told(pub Said);
+pub struct IorOutput(pub ProgramOutput);
 
-impl Deref for Told {
-    type Target = Said;
+impl Deref for IorOutput {
+    type Target = ProgramOutput;
 
-    fn deref(&self) -> &Said {
+    fn deref(&self) -> &ProgramOutput {
         &self.0
     }
 }
 
-impl Told {
+impl IorOutput {
     /// It ended like this, and no figure is none.
     #[track_caller]
-    pub fn expect(&self, code: i32, words: &[&str]) -> &Told {
+    pub fn expect(&self, code: i32, words: &[&str]) -> &IorOutput {
         let all = self.all();
         assert_eq!(self.code(), code, "{all}");
         for word in words {
@@ -74,14 +74,14 @@ pub fn apart(command: &mut Command) {
 
 /// Runs it.
 #[track_caller]
-pub fn ior(home: &Path, line: &str) -> Told {
+pub fn ior(home: &Path, line: &str) -> IorOutput {
     told(command(home, line))
 }
 
 /// Runs a command to its end.
 #[track_caller]
-pub fn told(command: Command) -> Told {
-    Told(Program::new(command).run())
+pub fn told(command: Command) -> IorOutput {
+    IorOutput(Program::new(command).run())
 }
 
 /// The names in a directory, sorted.

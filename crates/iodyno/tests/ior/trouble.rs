@@ -6,7 +6,7 @@ use testbed::program::Running;
 use testbed::sandbox::Mount;
 use testbed::{Case, Need, Outcome};
 
-use super::program::{Told, command, ior, names, scratch, told};
+use super::program::{IorOutput, command, ior, names, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -92,7 +92,7 @@ fn interrupted() -> Outcome {
     let written = || std::fs::metadata(home.path().join("testFile")).is_ok_and(|facts| facts.len() > 0);
     running.until("something written", written);
     running.signal(libc::SIGINT);
-    let told = Told(running.end());
+    let told = IorOutput(running.end());
     told.expect(130, &["Finished            : "]);
     assert_eq!(names(home.path()), Vec::<String>::new());
     Ok(())

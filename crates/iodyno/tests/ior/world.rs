@@ -6,7 +6,7 @@ use std::process::Command;
 use testbed::program::Program;
 use testbed::{Case, Need, Outcome};
 
-use super::program::{IODYNO, Told, apart, names, scratch, told};
+use super::program::{IODYNO, IorOutput, apart, names, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     let needs = [Need::Tool("mpirun")];
@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// `mpirun -n RANKS iodyno ior LINE`.
-pub fn mpirun(home: &Path, ranks: u32, line: &str) -> Told {
+pub fn mpirun(home: &Path, ranks: u32, line: &str) -> IorOutput {
     let mut command = Command::new("mpirun");
     if Program::of("mpirun", ["--version"]).outcome().is_ok_and(|told| told.out.contains("Open MPI")) {
         command.args(["--allow-run-as-root", "--oversubscribe"]);

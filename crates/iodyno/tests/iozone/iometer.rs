@@ -4,7 +4,7 @@ use std::path::Path;
 
 use testbed::{Case, Outcome};
 
-use crate::program::{Told, iodyno, told as run};
+use crate::program::{ProgramOutput, iodyno, told as run};
 
 /// A worker with two specifications on `C:`, a second each.
 const SMALL: &str = include_str!("../../../../golden/iometer/small.icf");
@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-fn iometer(home: &Path, text: &str, words: &[&str]) -> Told {
+fn iometer(home: &Path, text: &str, words: &[&str]) -> ProgramOutput {
     std::fs::write(home.join("f.icf"), text).expect("a configuration");
     let mut command = iodyno(["iometer", "f.icf"].iter().chain(words).copied());
     command.env("IODYNO_FINDINGS", "0").current_dir(home);

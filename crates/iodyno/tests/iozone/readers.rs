@@ -5,7 +5,7 @@ use std::path::Path;
 
 use testbed::{Case, Outcome};
 
-use crate::program::{Told, iodyno, told as run};
+use crate::program::{ProgramOutput, iodyno, told as run};
 use crate::runs::{cells, iozone, rows};
 
 /// The cases.
@@ -22,7 +22,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-fn aloud(home: &Path, line: &str) -> Told {
+fn aloud(home: &Path, line: &str) -> ProgramOutput {
     let mut command = iodyno(["iozone"].into_iter().chain(line.split_whitespace()));
     command.current_dir(home);
     run(command)

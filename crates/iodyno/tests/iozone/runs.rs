@@ -6,7 +6,7 @@ use std::process::Command;
 
 use testbed::{Case, Outcome};
 
-use crate::program::{Told, dressed, iodyno, told as run};
+use crate::program::{ProgramOutput, dressed, iodyno, told as run};
 
 /// Where the columns of the base table end: `kB` and `reclen`, then the tests.
 pub const ENDS: [usize; 15] = [16, 24, 34, 44, 54, 64, 74, 84, 94, 105, 116, 126, 136, 146, 156];
@@ -29,7 +29,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// iozone in a directory, its findings silent.
-pub fn iozone(home: &Path, line: &str) -> Told {
+pub fn iozone(home: &Path, line: &str) -> ProgramOutput {
     let mut command = iodyno(["iozone"].into_iter().chain(line.split_whitespace()));
     command.env("IODYNO_FINDINGS", "0").current_dir(home);
     run(command)
@@ -47,7 +47,7 @@ pub fn cells(row: &str) -> Vec<Option<f64>> {
 }
 
 /// The rows of the table.
-pub fn rows(told: &Told) -> Vec<&str> {
+pub fn rows(told: &ProgramOutput) -> Vec<&str> {
     let below = told.out.lines().skip_while(|line| !line.contains("kB  reclen")).skip(1);
     below.take_while(|line| !line.is_empty()).collect()
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use iodyno_dialect::net::relay::path::{Fate, Impairment, Path};
-use testbed::program::{Program as Process, Running, Said};
+use testbed::program::{Program as Process, ProgramOutput, Running};
 use testbed::{Case, Outcome, free_port, wait};
 
 use crate::peers::{Program, client, heard, ours, server};
@@ -42,7 +42,7 @@ fn relay(to: u16, more: &[&str]) -> Result<(Running, u16), String> {
 }
 
 /// Ends a relay, which tells what became of everything.
-fn interrupted(process: Running) -> Result<Said, String> {
+fn interrupted(process: Running) -> Result<ProgramOutput, String> {
     process.signal(libc::SIGINT);
     let said = process.outcome()?;
     if said.code() == 0 { Ok(said) } else { Err(said.to_string()) }

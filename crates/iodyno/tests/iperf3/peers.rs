@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use testbed::program::{Program as Process, Running, Said};
+use testbed::program::{Program as Process, ProgramOutput, Running};
 use testbed::{Need, Skip, wait};
 
 /// Which program.
@@ -107,7 +107,7 @@ impl Server {
     }
 
     /// All it said, once it has ended by itself.
-    pub fn said(self) -> Result<Said, String> {
+    pub fn said(self) -> Result<ProgramOutput, String> {
         self.running.outcome()
     }
 
@@ -134,7 +134,7 @@ fn is_listened(process: i32, port: u16) -> bool {
 }
 
 /// Runs a client.
-pub fn client(mut command: Command, to: &str, port: u16, more: &[&str]) -> Result<Said, String> {
+pub fn client(mut command: Command, to: &str, port: u16, more: &[&str]) -> Result<ProgramOutput, String> {
     command.args(["-c", to, "-p", &port.to_string()]).args(more);
     Process::new(command).outcome().map_err(|why| format!("the client: {why}"))
 }

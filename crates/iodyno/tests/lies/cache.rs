@@ -5,7 +5,7 @@ use std::fs::File;
 use testbed::fuse::Config;
 
 use crate::ground::{self, DISK, Disk, STAGE, plan};
-use crate::stage::{Lie, Told, run};
+use crate::stage::{Lie, StagedFindings, run};
 
 /// The lies of this file.
 pub fn lies() -> Vec<Lie> {
@@ -28,21 +28,21 @@ pub fn lies() -> Vec<Lie> {
 const NAMES: &[u8] = &[22, 23];
 
 /// Random reads of a file that was just laid out, through the cache or past it.
-fn reads(direct: bool) -> Told {
+fn reads(direct: bool) -> StagedFindings {
     let disk = ground::ext4()?;
     let target = format!("size = \"32MiB\"\nprepare = \"filled\"\ndirect = {direct}");
     run(&plan(disk.folder(), &target, "do = \"read\"\npick = \"random\"\nuntil = { time = \"1s\" }"))
 }
 
 /// Writes of less than memory holds, with or without a flush at the end.
-fn writes(finish: &str) -> Told {
+fn writes(finish: &str) -> StagedFindings {
     let disk = Disk::new(256, 4000)?.formatted("ext4", "")?;
     let job = format!("do = \"write\"\nblock = \"256KiB\"\n{finish}");
     run(&plan(disk.folder(), "size = \"128MiB\"\ncreate = true", &job))
 }
 
 /// Looks at names that were just made; the caches are dropped before, or they are not.
-fn stats(drop_caches: bool) -> Told {
+fn stats(drop_caches: bool) -> StagedFindings {
     // So slow that reading the inodes takes longer than starting.
     let config = Config { bytes: 256 << 20, ..Config::constant(8_000_000) };
     let disk = Disk::with(config, true)?.formatted("ext4", "")?;

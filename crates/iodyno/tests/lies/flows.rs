@@ -5,14 +5,16 @@ use std::net::UdpSocket;
 
 use testbed::{Need, Skip, free_port};
 
-use crate::stage::{Lie, Told, processors, run};
+use crate::stage::{Lie, StagedFindings, processors, run};
 
 /// Buffers beyond what everybody may have are the administrator's.
 const GRANTED: &[Need] = &[Need::Root];
 
 /// The lies of this file.
 pub fn lies() -> Vec<Lie> {
-    let lie = |code, title, lie: fn() -> Told, twin: fn() -> Told| Lie::new(code, title, GRANTED, lie, twin);
+    let lie = |code, title, lie: fn() -> StagedFindings, twin: fn() -> StagedFindings| {
+        Lie::new(code, title, GRANTED, lie, twin)
+    };
     vec![
         lie(27, "loss by the receiver's own buffer", || datagrams(SMALL, BURSTS), || datagrams(LARGE, "")),
         lie(28, "a processor taken for the network", at_full_speed, || into_the_void("5MB/s")).alone(),
@@ -30,7 +32,7 @@ const BURSTS: &str = "burst = 64\n";
 const PAUSES: &str = "think = { sleep = \"100ms\", every = 1000 }\n";
 
 /// A flow of datagrams at a rate that the loop carries without effort.
-fn datagrams(buffer: u64, more: &str) -> Told {
+fn datagrams(buffer: u64, more: &str) -> StagedFindings {
     let port = free_port()?;
     run(&format!(
         "intent = \"network\"\n[target.to]\nlisten = \"udp:127.0.0.1:{port}\"\n\
@@ -47,7 +49,7 @@ fn datagrams(buffer: u64, more: &str) -> Told {
 
 /// A flow that has a processor for itself while another idles; where others took that one, or the machine's owner took
 /// from both, there is nothing to be caught.
-fn at_full_speed() -> Told {
+fn at_full_speed() -> StagedFindings {
     let before = processors()?;
     let findings = into_the_void("unlimited")?;
     let after = processors()?;
@@ -65,7 +67,7 @@ fn at_full_speed() -> Told {
 }
 
 /// A flow to somebody who never reads.
-fn into_the_void(rate: &str) -> Told {
+fn into_the_void(rate: &str) -> StagedFindings {
     let void = UdpSocket::bind("127.0.0.1:0")?;
     run(&format!(
         "intent = \"network\"\n[target.void]\nconnect = \"udp:{}\"\n[[phase]]\n\
@@ -76,17 +78,17 @@ fn into_the_void(rate: &str) -> Told {
 }
 
 /// A reader with little room that takes its time: however busy the machine is, the sender waits for room.
-fn slow_reader() -> Told {
+fn slow_reader() -> StagedFindings {
     stream("unlimited", "2MB/s", 4096)
 }
 
 /// A reader with room for more than a second of what is sent.
-fn quick_reader() -> Told {
+fn quick_reader() -> StagedFindings {
     stream("20MB/s", "unlimited", 32 << 20)
 }
 
 /// A stream at a rate, to a receiver that reads at a rate from a buffer of so many bytes.
-fn stream(sent: &str, read: &str, buffer: u64) -> Told {
+fn stream(sent: &str, read: &str, buffer: u64) -> StagedFindings {
     let port = free_port()?;
     run(&format!(
         "intent = \"network\"\n[target.to]\nlisten = \"tcp:127.0.0.1:{port}\"\n\

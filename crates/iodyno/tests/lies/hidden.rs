@@ -8,7 +8,7 @@ use testbed::Skip;
 
 use crate::ground::{BTRFS, DEEP, DISK, Disk, STAGE, plan};
 use crate::program;
-use crate::stage::{Lie, Told, heard, run};
+use crate::stage::{Lie, StagedFindings, heard, run};
 use crate::times;
 
 /// The lies of this file.
@@ -59,7 +59,7 @@ pub fn lies() -> Vec<Lie> {
 const NEIGHBOUR: &[u8] = &[6, 19, 22];
 
 /// Runs fio's command line where the data lies; what it tells its user.
-fn fio(folder: &Path, arguments: &str) -> Told {
+fn fio(folder: &Path, arguments: &str) -> StagedFindings {
     let home = tempfile::TempDir::new()?;
     let json = home.path().join("record.json");
     let words = ["fio", "--name=job", "--thread", "--randrepeat=0"].into_iter().chain(arguments.split(' '));
@@ -73,7 +73,7 @@ fn fio(folder: &Path, arguments: &str) -> Told {
 }
 
 /// Eight reads in flight by libaio, which is asynchronous past the page cache only.
-fn deep(direct: u8) -> Told {
+fn deep(direct: u8) -> StagedFindings {
     let disk = Disk::new(256, 2000)?.formatted("ext4", "")?;
     fio(disk.folder(), "--filename=data --rw=write --bs=1m --size=128m --end_fsync=1")?;
     fio(
@@ -110,7 +110,7 @@ impl Drop for Queue {
 }
 
 /// So many reads in flight on a disk whose queue takes four.
-fn queued(depth: u32) -> Told {
+fn queued(depth: u32) -> StagedFindings {
     let disk = Disk::new(256, 2000)?.formatted("ext4", "")?;
     let _queue = Queue::shortened(disk.device(), 4)?;
     let job = format!(
@@ -120,7 +120,7 @@ fn queued(depth: u32) -> Told {
 }
 
 /// Reads of a file in the page cache, or past it, while a neighbour reads far more from the same disk.
-fn beside(direct: bool) -> Told {
+fn beside(direct: bool) -> StagedFindings {
     let disk = Disk::new(512, 200)?.formatted("ext4", "")?;
     let target = format!("size = \"32MiB\"\nprepare = \"filled\"\ndirect = {direct}");
     let job = "do = \"read\"\npick = \"random\"\nblock = \"64KiB\"\nrate = \"200/s\"\nopen_loop = false\nuntil = \"2s\"";
@@ -128,7 +128,7 @@ fn beside(direct: bool) -> Told {
 }
 
 /// Writes into the page cache while a neighbour writes far more to the same disk, past it.
-fn written(finish: &str) -> Told {
+fn written(finish: &str) -> StagedFindings {
     let disk = Disk::new(512, 200)?.formatted("ext4", "")?;
     let job = format!(
         "do = \"write\"\nblock = \"64KiB\"\nrate = \"200/s\"\nopen_loop = false\nuntil = \"2s\"\n{finish}"
@@ -138,7 +138,7 @@ fn written(finish: &str) -> Told {
 }
 
 /// Even writes into the page cache, and a flush at the end that takes many times as long.
-fn flush() -> Told {
+fn flush() -> StagedFindings {
     let disk = Disk::new(256, 20_000)?.formatted("ext4", "")?;
     let job =
         "do = \"write\"\nblock = \"64KiB\"\nmeasure = { row = \"50ms\" }\nfinish = { sync = \"fsync\" }";
@@ -147,7 +147,7 @@ fn flush() -> Told {
 
 /// Runs something beside a neighbour, and hears it without what is true of such a run: that somebody else uses the disk,
 /// and what that does to the rate.
-fn with_neighbour(folder: &Path, verb: &str, it: impl FnOnce() -> Told) -> Told {
+fn with_neighbour(folder: &Path, verb: &str, it: impl FnOnce() -> StagedFindings) -> StagedFindings {
     let mut told = neighboured(folder, verb, it)?;
     told.retain(|finding| !NEIGHBOURS.contains(&finding.code));
     Ok(told)
@@ -157,7 +157,7 @@ fn with_neighbour(folder: &Path, verb: &str, it: impl FnOnce() -> Told) -> Told 
 pub const NEIGHBOURS: [u8; 5] = [7, 8, 9, 12, 26];
 
 /// Runs something while a neighbour reads or writes another file of a folder past the page cache, all the time.
-pub fn neighboured(folder: &Path, verb: &str, it: impl FnOnce() -> Told) -> Told {
+pub fn neighboured(folder: &Path, verb: &str, it: impl FnOnce() -> StagedFindings) -> StagedFindings {
     fio(folder, "--filename=other --rw=write --bs=1m --size=64m --end_fsync=1")?;
     let words = ["fio", "--name=neighbour", "--thread", "--time_based", "--runtime=60", "--filename=other"];
     let mut neighbour = program::iodyno(words);
@@ -170,7 +170,7 @@ pub fn neighboured(folder: &Path, verb: &str, it: impl FnOnce() -> Told) -> Told
 }
 
 /// Writes of so many times a file's size into the page cache, and one sync at the end.
-fn rewrite(times: u32) -> Told {
+fn rewrite(times: u32) -> StagedFindings {
     let disk = Disk::new(256, 500)?.formatted("ext4", "")?;
     let size = if times > 1 { 4 } else { 80 };
     let arguments = format!(
@@ -180,7 +180,7 @@ fn rewrite(times: u32) -> Told {
 }
 
 /// Reads in turn of two files on two disks.
-fn across(direct: bool) -> Told {
+fn across(direct: bool) -> StagedFindings {
     let one = Disk::new(128, 500)?.formatted("ext4", "")?;
     let two = Disk::new(128, 500)?.formatted("ext4", "")?;
     let target = |name: &str, disk: &Disk| {
@@ -198,7 +198,7 @@ fn across(direct: bool) -> Told {
 }
 
 /// Reads of the part of a sparse file that is written, through the page cache on purpose; or of all of it.
-fn sparse(is_written: bool) -> Told {
+fn sparse(is_written: bool) -> StagedFindings {
     let disk = Disk::new(256, 500)?.formatted("ext4", "")?;
     let data = disk.folder().join("data");
     std::fs::write(&data, vec![7; 16 << 20])?;
@@ -214,7 +214,7 @@ fn sparse(is_written: bool) -> Told {
 }
 
 /// Data that compresses, on a file system that compresses; of space that was reserved before it keeps it as it is.
-fn reserved(is_reserved: bool) -> Told {
+fn reserved(is_reserved: bool) -> StagedFindings {
     let disk = Disk::new(512, 500)?.formatted("btrfs", "compress=zstd")?;
     let fallocate = if is_reserved { "posix" } else { "none" };
     let arguments = format!(

@@ -14,7 +14,7 @@ use testbed::{Case, Need, Outcome, Skip, free_port, wait};
 use crate::ground::{DEEP, Disk};
 use crate::hidden::{NEIGHBOURS, neighboured};
 use crate::program;
-use crate::stage::{self, Told, heard};
+use crate::stage::{self, StagedFindings, heard};
 
 /// A test run takes one of so many.
 const SAMPLE: usize = 4;
@@ -207,7 +207,7 @@ fn judged(ground: Ground, run: &str) -> Outcome {
 }
 
 /// Makes the ground and runs it there.
-fn on(ground: Ground, run: &str) -> Told {
+fn on(ground: Ground, run: &str) -> StagedFindings {
     if let Cable(server) = ground {
         return over_a_cable(server, run);
     }
@@ -283,7 +283,7 @@ fn ip(line: &str) -> Result<(), Skip> {
 }
 
 /// Runs it against a server at the other end of a cable.
-fn over_a_cable(server: &str, run: &str) -> Told {
+fn over_a_cable(server: &str, run: &str) -> StagedFindings {
     let wire = Wire::laid()?;
     let port = free_port()?;
     let with = |line: &str| line.replace("PORT", &port.to_string()).replace("THERE", ENDS[1]);
@@ -304,7 +304,7 @@ fn over_a_cable(server: &str, run: &str) -> Told {
 }
 
 /// Runs it and hears its findings.
-fn real(here: &Path, there: &Path, run: &str) -> Told {
+fn real(here: &Path, there: &Path, run: &str) -> StagedFindings {
     let home = tempfile::TempDir::new()?;
     let json = home.path().join("honest.json");
     let mut run = run.to_string();

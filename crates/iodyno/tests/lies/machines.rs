@@ -20,7 +20,7 @@ use testbed::{Need, Skip, wait};
 
 use crate::ground::{self, DISK};
 use crate::program;
-use crate::stage::{Lie, Told, heard};
+use crate::stage::{Lie, StagedFindings, heard};
 
 const MILLISECOND: u64 = 1_000_000;
 const FUSE: &[Need] = &[Need::Root, Need::Fuse];
@@ -49,14 +49,14 @@ pub fn lies() -> Vec<Lie> {
 }
 
 /// Runs a command that leaves a JSON document behind, and whatever else beside it; its findings.
-fn said(mut command: Command, json: &Path) -> Told {
+fn said(mut command: Command, json: &Path) -> StagedFindings {
     command.current_dir(json.parent().unwrap_or(json));
     let told = program::told(command);
     if told.code() != 0 { Err(told.to_string().into()) } else { heard(&told, json) }
 }
 
 /// fio's way of writing 256 KiB blocks, with or without a digest of each.
-fn writes(extra: &[&str]) -> Told {
+fn writes(extra: &[&str]) -> StagedFindings {
     let config = Config { write: Service::Constant(MILLISECOND / 10), ..Config::default() };
     let device = Device::mount(config)?;
     let home = TempDir::new()?;
@@ -68,12 +68,12 @@ fn writes(extra: &[&str]) -> Told {
     said(command, &json)
 }
 
-fn laboured() -> Told {
+fn laboured() -> StagedFindings {
     writes(&["--verify=sha3-512", "--do_verify=0", "--refill_buffers"])
 }
 
 /// Buffers that stay as they are: to fill them takes half of the time of a program that was not optimised.
-fn light() -> Told {
+fn light() -> StagedFindings {
     writes(&["--scramble_buffers=0"])
 }
 
@@ -128,7 +128,7 @@ impl Drop for Group {
 }
 
 /// Reads that cost processor time, in a group with so much of it for each tenth of a second.
-fn grouped(quota_us: Option<u32>) -> Told {
+fn grouped(quota_us: Option<u32>) -> StagedFindings {
     let device = Device::mount(Config { read: Service::Constant(MILLISECOND), ..Config::default() })?;
     let group = Group::new(quota_us)?;
     let home = TempDir::new()?;
@@ -142,11 +142,11 @@ fn grouped(quota_us: Option<u32>) -> Told {
     said(command, &json)
 }
 
-fn held_back() -> Told {
+fn held_back() -> StagedFindings {
     grouped(Some(10_000))
 }
 
-fn unlimited() -> Told {
+fn unlimited() -> StagedFindings {
     grouped(None)
 }
 
@@ -168,7 +168,7 @@ impl Drop for Burners {
 
 /// Reads that others take the processors from for the first half of the time: late, and unsteady for it. The user reads one
 /// cause with what it explains, above it the verdict, and on request everything.
-fn busy() -> Told {
+fn busy() -> StagedFindings {
     let home = TempDir::new_in("/dev/shm")?;
     let (plan, json) = (home.path().join("plan.toml"), home.path().join("record.json"));
     fs::write(
@@ -243,7 +243,7 @@ impl Drop for Stranger {
 }
 
 /// Reads of a file on a disk.
-fn on_disk(disk: &ground::Disk) -> Told {
+fn on_disk(disk: &ground::Disk) -> StagedFindings {
     crate::stage::run(&format!(
         r#"
         [target.data]
@@ -263,13 +263,13 @@ fn on_disk(disk: &ground::Disk) -> Told {
     ))
 }
 
-fn crowded() -> Told {
+fn crowded() -> StagedFindings {
     let disk = ground::ext4()?;
     let _stranger = Stranger::on(disk.device())?;
     on_disk(&disk)
 }
 
-fn alone() -> Told {
+fn alone() -> StagedFindings {
     on_disk(&ground::ext4()?)
 }
 
@@ -292,7 +292,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 ";
 
 /// Four seconds of reads, the program started by another.
-fn under(mut command: Command) -> Told {
+fn under(mut command: Command) -> StagedFindings {
     let device = Device::mount(Config { read: Service::Constant(2 * MILLISECOND), ..Config::default() })?;
     let home = TempDir::new()?;
     let json = home.path().join("out.json");
@@ -302,7 +302,7 @@ fn under(mut command: Command) -> Told {
     said(command, &json)
 }
 
-fn set_forward() -> Told {
+fn set_forward() -> StagedFindings {
     let home = TempDir::new()?;
     let (source, library) = (home.path().join("clock.c"), home.path().join("clock.so"));
     fs::write(&source, SET_FORWARD)?;
@@ -318,7 +318,7 @@ fn set_forward() -> Told {
 }
 
 /// In a time namespace whose steady clock is an hour ahead: another time, and nothing wrong with it.
-fn elsewhere() -> Told {
+fn elsewhere() -> StagedFindings {
     let mut command = Command::new("unshare");
     command
         .args(["--time", "--fork", "--monotonic", "3600", "--boottime", "3600", "--"])
@@ -327,7 +327,7 @@ fn elsewhere() -> Told {
 }
 
 /// Two jobs that talk over the loop of a network namespace, behind what `setting` puts before it.
-fn talk(setting: &str) -> Told {
+fn talk(setting: &str) -> StagedFindings {
     let home = TempDir::new()?;
     let (json, job) = (home.path().join("out.json"), home.path().join("net.fio"));
     fs::write(
@@ -347,10 +347,10 @@ fn talk(setting: &str) -> Told {
 }
 
 /// 40 Mbit/s: 10 MiB take two seconds.
-fn shaped() -> Told {
+fn shaped() -> StagedFindings {
     talk("ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 40mbit burst 64kb latency 200ms")
 }
 
-fn open() -> Told {
+fn open() -> StagedFindings {
     talk("true")
 }

@@ -39,7 +39,7 @@ const MOST_STOLEN: f64 = 2.0;
 /// processor where there is none, which no worker of the run feels as waiting for one.
 const LEAST_IDLE: f64 = 10.0;
 /// Findings of a run, or why there was none.
-pub type Told = Result<Vec<Finding>, Box<dyn Error>>;
+pub type StagedFindings = Result<Vec<Finding>, Box<dyn Error>>;
 
 /// Whether `cargo xtask lies` wants to know, rather than a test run that has other things to do.
 pub fn is_wanted() -> bool {
@@ -62,8 +62,8 @@ pub struct Lie {
     needs: Vec<Need>,
     besides: &'static [u8],
     least: Severity,
-    lie: fn() -> Told,
-    twin: fn() -> Told,
+    lie: fn() -> StagedFindings,
+    twin: fn() -> StagedFindings,
     /// The lies that the twin is the twin of; none: another's twin stands for this one.
     twins: Vec<u8>,
     alone: [bool; 2],
@@ -71,7 +71,13 @@ pub struct Lie {
 
 impl Lie {
     /// A lie with its number and name.
-    pub fn new(code: u8, title: &'static str, needs: &[Need], lie: fn() -> Told, twin: fn() -> Told) -> Lie {
+    pub fn new(
+        code: u8,
+        title: &'static str,
+        needs: &[Need],
+        lie: fn() -> StagedFindings,
+        twin: fn() -> StagedFindings,
+    ) -> Lie {
         let needs = needs.to_vec();
         let (besides, least, twins, alone) = (&[], Severity::Note, vec![code], [false; 2]);
         Lie { code, part: "", title, needs, besides, least, lie, twin, twins, alone }
@@ -155,7 +161,7 @@ pub struct Watched {
 }
 
 /// Runs something and watches the machine meanwhile.
-pub fn watched(run: impl FnOnce() -> Told) -> Result<Watched, Box<dyn Error>> {
+pub fn watched(run: impl FnOnce() -> StagedFindings) -> Result<Watched, Box<dyn Error>> {
     let before = processors()?;
     let findings = run()?;
     let after = processors()?;
@@ -214,7 +220,7 @@ impl Watched {
 /// What became of a trial, in a word and the reason for it.
 type Verdict = Result<(&'static str, String), Box<dyn Error>>;
 
-fn catch(code: u8, least: Severity, lie: fn() -> Told) -> Verdict {
+fn catch(code: u8, least: Severity, lie: fn() -> StagedFindings) -> Verdict {
     let told = watched(lie)?;
     let caught = told.findings.iter().find(|finding| finding.code == code && finding.severity >= least);
     match caught {
@@ -232,7 +238,7 @@ fn unfit(told: &Watched) -> Box<dyn Error> {
 /// Silent about the lies that it is the twin of, and about everything else but what figures prove of the machine. What it
 /// is there to be silent about is no exception: a schedule is late where there is no processor, and that is the truth;
 /// but it proves no silence.
-fn hush(codes: &[u8], besides: &[u8], twin: fn() -> Told) -> Verdict {
+fn hush(codes: &[u8], besides: &[u8], twin: fn() -> StagedFindings) -> Verdict {
     let mut told = watched(twin)?;
     let is_known = |finding: &Finding| besides.contains(&finding.code) && finding.severity == Severity::Note;
     told.findings.retain(|finding| !is_known(finding));
@@ -295,13 +301,13 @@ pub fn note(code: u8, part: &str, word: &str, title: &str, why: &str) {
 }
 
 /// Runs a native plan and hears its findings; it must go well.
-pub fn run(plan: &str) -> Told {
+pub fn run(plan: &str) -> StagedFindings {
     let home = TempDir::new()?;
     run_in(home.path(), plan, 0, &[])
 }
 
 /// Runs a native plan in a directory, with further arguments; it must end with this status.
-pub fn run_in(home: &Path, plan: &str, status: i32, arguments: &[&str]) -> Told {
+pub fn run_in(home: &Path, plan: &str, status: i32, arguments: &[&str]) -> StagedFindings {
     let (file, json) = (home.join("plan.toml"), home.join("record.json"));
     // That of an earlier run: results go to new files only.
     let _ = std::fs::remove_file(&json);
@@ -320,7 +326,7 @@ pub fn run_in(home: &Path, plan: &str, status: i32, arguments: &[&str]) -> Told 
 
 /// The findings that a run told its user, with their figures from its JSON document, of a native run or of a dialect's
 /// (under `iodyno`). What stands in one of them only is an error: nobody reads the document.
-pub fn heard(said: &program::Told, json: &Path) -> Told {
+pub fn heard(said: &program::ProgramOutput, json: &Path) -> StagedFindings {
     let document: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(json)?)?;
     let ours = document.get("iodyno").unwrap_or(&document);
     let findings = ours.get("findings").cloned().unwrap_or(serde_json::Value::Array(Vec::new()));
@@ -336,7 +342,7 @@ pub fn heard(said: &program::Told, json: &Path) -> Told {
 
 /// The weight and number of each finding that stands in what a program said, as in `doubtful [7]`: in full, or under the
 /// one that explains it.
-fn read(said: &program::Told) -> BTreeSet<String> {
+fn read(said: &program::ProgramOutput) -> BTreeSet<String> {
     let words: Vec<&str> = said.out.split_whitespace().chain(said.err.split_whitespace()).collect();
     let finding = |pair: &[&str]| {
         let (weight, code) = (pair[0], pair[1]);

@@ -11,7 +11,7 @@ use testbed::{Need, Skip};
 
 use crate::ground::{self, BTRFS, DEEP, DISK, Disk, STAGE, plan};
 use crate::program;
-use crate::stage::{Lie, Told, run};
+use crate::stage::{Lie, StagedFindings, run};
 
 /// The lies of this file.
 pub fn lies() -> Vec<Lie> {
@@ -58,14 +58,14 @@ pub fn lies() -> Vec<Lie> {
 const RANDOM: &str = "do = \"read\"\npick = \"random\"\nuntil = { time = \"1s\" }";
 
 /// Reads of a file that holds something, or nothing.
-fn reads(prepare: &str) -> Told {
+fn reads(prepare: &str) -> StagedFindings {
     let disk = ground::ext4()?;
     let target = format!("size = \"32MiB\"\nprepare = \"{prepare}\"\ndirect = true");
     run(&plan(disk.folder(), &target, RANDOM))
 }
 
 /// Writes of data of which so much compresses away.
-fn soft(percent: u8) -> Told {
+fn soft(percent: u8) -> StagedFindings {
     let disk = Disk::new(256, 2000)?.formatted("btrfs", "compress=zstd")?;
     let job = format!(
         "do = \"write\"\nblock = \"128KiB\"\npayload = {{ compress = {percent} }}\nfinish = {{ sync = \"fsync\" }}"
@@ -75,7 +75,7 @@ fn soft(percent: u8) -> Told {
 
 /// The same small span of 512 places again and again, on a disk whose host caches it, or does not. Counted, so that however
 /// busy the machine is, each pass is there; so many, that the later passes fill ten rows where a cached read takes 5 µs.
-fn again(direct_io: bool, reads: u32) -> Told {
+fn again(direct_io: bool, reads: u32) -> StagedFindings {
     let config = Config { bytes: 64 << 20, direct: false, ..Config::constant(2_000_000) };
     let disk = Disk::with(config, direct_io)?;
     run(&format!(
@@ -86,21 +86,21 @@ fn again(direct_io: bool, reads: u32) -> Told {
 }
 
 /// Eight in flight, with an engine that can or cannot.
-fn deep(engine: &str) -> Told {
+fn deep(engine: &str) -> StagedFindings {
     let disk = Disk::new(256, 2000)?.formatted("ext4", "")?;
     let job = format!("engine = \"{engine}\"\ndepth = 8\n{RANDOM}");
     run(&plan(disk.folder(), "size = \"64MiB\"\nprepare = \"filled\"\ndirect = true", &job))
 }
 
 /// Random reads through the page cache that are smaller than its pages, or as large.
-fn small(block: u64) -> Told {
+fn small(block: u64) -> StagedFindings {
     let disk = ground::ext4()?;
     let target = "size = \"128MiB\"\nprepare = \"filled\"\ninvalidate = true\nadvise = true";
     run(&plan(disk.folder(), target, &format!("block = {block}\n{RANDOM}")))
 }
 
 /// A sync after every write, on a file system that hands it on or keeps it to itself.
-fn flushes(options: &str) -> Told {
+fn flushes(options: &str) -> StagedFindings {
     let disk = Disk::new(256, 500)?.formatted("ext4", options)?;
     let target = "size = \"32MiB\"\nprepare = \"filled\"\ndirect = true";
     let job = "do = \"write\"\npick = \"random\"\nevery = { fdatasync = 1 }\nuntil = { time = \"1s\" }";
@@ -108,20 +108,20 @@ fn flushes(options: &str) -> Told {
 }
 
 /// Small reads one after the other, past the cache or through it, where they are read ahead.
-fn sequential(direct: bool) -> Told {
+fn sequential(direct: bool) -> StagedFindings {
     let disk = ground::ext4()?;
     let target = format!("size = \"64MiB\"\nprepare = \"filled\"\ninvalidate = true\ndirect = {direct}");
     run(&plan(disk.folder(), &target, "do = \"read\"\nuntil = { bytes = \"16MiB\" }"))
 }
 
 /// A file system in memory.
-fn memory() -> Told {
+fn memory() -> StagedFindings {
     let mount = Mount::tmpfs(64 << 20)?;
     run(&plan(mount.path(), "size = \"32MiB\"\nprepare = \"filled\"", RANDOM))
 }
 
 /// A file on the machine's own disk.
-fn disk() -> Told {
+fn disk() -> StagedFindings {
     let home = program::scratch();
     if !is_on_disk(home.path()) {
         return Err(Skip::new("the build does not lie on a plain disk").into());
@@ -131,7 +131,7 @@ fn disk() -> Told {
 
 /// Four workers that make a file longer, past the page cache: on one file each waits for the lock that another holds while
 /// the disk writes.
-fn grow(file: &str) -> Told {
+fn grow(file: &str) -> StagedFindings {
     let disk = Disk::new(256, 4000)?.formatted("ext4", "")?;
     run(&format!(
         "[target.data]\nfile = \"{}/{file}\"\ncreate = true\ndirect = true\n[[phase]]\n[[phase.job]]\non = \"data\"\n\
@@ -141,7 +141,7 @@ fn grow(file: &str) -> Told {
 }
 
 /// 128 MiB past the cache, and what the way is said to carry.
-fn ceiling(rate: &str) -> Told {
+fn ceiling(rate: &str) -> StagedFindings {
     let disk = ground::ext4()?;
     let target = "size = \"128MiB\"\nprepare = \"filled\"\ndirect = true";
     let job = "block = \"128KiB\"\ndo = \"read\"\nuntil = { bytes = \"128MiB\" }";
@@ -161,7 +161,7 @@ fn is_on_disk(path: &Path) -> bool {
 }
 
 /// A sweep over depth that ends before the disk's eight servers are busy, or well after.
-fn sweep(most: u32) -> Told {
+fn sweep(most: u32) -> StagedFindings {
     let disk = Disk::new(256, 4000)?.formatted("ext4", "")?;
     let job = "engine = \"io_uring\"\ndo = \"read\"\npick = \"random\"\nuntil = { time = \"1s\" }\n";
     let target = "size = \"128MiB\"\nprepare = \"filled\"\ndirect = true";
@@ -170,7 +170,7 @@ fn sweep(most: u32) -> Told {
 }
 
 /// Random reads of so much of a device that is meant as a whole.
-fn stroke(span: &str) -> Told {
+fn stroke(span: &str) -> StagedFindings {
     let disk = Disk::new(256, 500)?;
     run(&format!(
         "intent = \"whole device\"\n[target.disk]\ndevice = \"{}\"\ndirect = true\n[[phase]]\n[[phase.job]]\n\

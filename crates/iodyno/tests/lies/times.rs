@@ -4,11 +4,11 @@
 //! Staged on files whose every request takes a programmed time, so that what is told can be known beforehand.
 
 use iodyno_model::Severity;
-use testbed::fuse::{Config, Device, Fault, Kind, Pick, Service};
+use testbed::fuse::{Config, Device, Fault, Pick, RequestKind, Service};
 use testbed::{Need, Skip};
 
 use crate::program;
-use crate::stage::{Lie, Told, heard, run, run_in};
+use crate::stage::{Lie, StagedFindings, heard, run, run_in};
 
 const MILLISECOND: u64 = 1_000_000;
 const FUSE: &[Need] = &[Need::Root, Need::Fuse];
@@ -59,67 +59,67 @@ fn reads(device: &Device, job: &str) -> String {
 }
 
 /// So many reads of half a millisecond by each of four workers.
-fn counted(reads_each: u64) -> Told {
+fn counted(reads_each: u64) -> StagedFindings {
     let device = timed(Service::Constant(MILLISECOND / 2))?;
     run(&reads(&device, &format!("workers = 4\nuntil = {{ operations = {reads_each} }}")))
 }
 
-fn few() -> Told {
+fn few() -> StagedFindings {
     counted(100)
 }
 
-fn enough() -> Told {
+fn enough() -> StagedFindings {
     counted(3000)
 }
 
-fn brief() -> Told {
+fn brief() -> StagedFindings {
     counted(5)
 }
 
 /// One worker reads for four seconds, in twenty rows, from a file with these service times.
-fn lasting(read: Service) -> Told {
+fn lasting(read: Service) -> StagedFindings {
     let device = timed(read)?;
     run(&reads(&device, "measure = { row = \"200ms\" }\nuntil = \"4s\""))
 }
 
-fn steady() -> Told {
+fn steady() -> StagedFindings {
     lasting(Service::Constant(2 * MILLISECOND))
 }
 
 /// Each read takes a little longer than the one before: from 1 ms to 6 ms in four seconds.
-fn drift() -> Told {
+fn drift() -> StagedFindings {
     lasting(Service::Cycle((0..1200).map(|read| MILLISECOND + read * 4500).collect()))
 }
 
 /// A second and a half at 1 ms, and then 6 ms for good.
-pub fn credit() -> Told {
+pub fn credit() -> StagedFindings {
     let times = std::iter::repeat_n(MILLISECOND, 1400).chain(std::iter::repeat_n(6 * MILLISECOND, 20_000));
     lasting(Service::Cycle(times.collect()))
 }
 
 /// Every 250th read takes 300 ms, every other 2 ms: the mean is 3.2 ms.
-fn spikes() -> Told {
+fn spikes() -> StagedFindings {
     let times = (1..=250).map(|read| if read == 125 { 300 } else { 2 } * MILLISECOND);
     lasting(Service::Cycle(times.collect()))
 }
 
 /// A hundred reads a second, each counted from when it began.
-fn paced(read: Service) -> Told {
+fn paced(read: Service) -> StagedFindings {
     let device = timed(read)?;
     run(&reads(&device, "rate = \"100/s\"\nopen_loop = false\nuntil = \"4s\""))
 }
 
 /// Each 150th read holds up eighty behind it.
-fn omission() -> Told {
+fn omission() -> StagedFindings {
     paced(Service::Cycle((1..=150).map(|read| if read == 100 { 800 } else { 2 } * MILLISECOND).collect()))
 }
 
-fn on_time() -> Told {
+fn on_time() -> StagedFindings {
     paced(Service::Constant(2 * MILLISECOND))
 }
 
 /// Two workers of fio's, each with a file of its own, whose reads take so long.
-fn pair(ms: [u64; 2]) -> Told {
+fn pair(ms: [u64; 2]) -> StagedFindings {
     let devices =
         [timed(Service::Constant(ms[0] * MILLISECOND))?, timed(Service::Constant(ms[1] * MILLISECOND))?];
     let home = tempfile::TempDir::new()?;
@@ -139,26 +139,26 @@ fn pair(ms: [u64; 2]) -> Told {
     heard(&told, &json)
 }
 
-fn stalled() -> Told {
+fn stalled() -> StagedFindings {
     pair([2, 15])
 }
 
-fn alike() -> Told {
+fn alike() -> StagedFindings {
     pair([4, 4])
 }
 
 /// Reads that go on after errors; the exit status tells of them.
-fn despite(faults: Vec<Fault>, status: i32) -> Told {
+fn despite(faults: Vec<Fault>, status: i32) -> StagedFindings {
     let config = Config { read: Service::Constant(MILLISECOND), faults, ..Config::default() };
     let device = Device::mount(config)?;
     let home = tempfile::TempDir::new()?;
     run_in(home.path(), &reads(&device, "errors = \"continue\"\nuntil = { operations = 1000 }"), status, &[])
 }
 
-fn failing() -> Told {
-    despite(vec![Fault::Error { on: Kind::Read, pick: Pick::EveryNth(50), errno: libc::EIO }], 1)
+fn failing() -> StagedFindings {
+    despite(vec![Fault::Error { on: RequestKind::Read, pick: Pick::EveryNth(50), errno: libc::EIO }], 1)
 }
 
-fn sound() -> Told {
+fn sound() -> StagedFindings {
     despite(Vec::new(), 0)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use testbed::{Case, Need, Outcome};
 
-use crate::program::{IODYNO, Told, dressed, iodyno, told as run};
+use crate::program::{IODYNO, ProgramOutput, dressed, iodyno, told as run};
 
 /// The cases.
 pub fn cases() -> Vec<Case> {
@@ -28,12 +28,12 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// mdtest with four tasks, its findings silent.
-pub fn mdtest(line: &str) -> Told {
+pub fn mdtest(line: &str) -> ProgramOutput {
     mdtest_with("threads=4", line)
 }
 
 /// mdtest with words of ours.
-pub fn mdtest_with(also: &str, line: &str) -> Told {
+pub fn mdtest_with(also: &str, line: &str) -> ProgramOutput {
     let words = ["mdtest", "--also", also].into_iter().chain(line.split_whitespace());
     let mut command = iodyno(words);
     command.env("IODYNO_FINDINGS", "0");
@@ -41,7 +41,7 @@ pub fn mdtest_with(also: &str, line: &str) -> Told {
 }
 
 /// The first figure of a row of the table.
-pub fn rate(told: &Told, row: &str) -> f64 {
+pub fn rate(told: &ProgramOutput, row: &str) -> f64 {
     let line = told.out.lines().rev().find(|line| line.starts_with(&format!("   {row} ")));
     let word = line.and_then(|line| line[3 + row.len()..].split_whitespace().next().map(String::from));
     word.and_then(|word| word.parse().ok()).unwrap_or(-1.0)

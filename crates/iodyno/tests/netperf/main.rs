@@ -8,7 +8,7 @@
 mod linux {
     use std::process::Command;
 
-    use testbed::program::{Program, Running, Said};
+    use testbed::program::{Program, ProgramOutput, Running};
     use testbed::{Case, Need, Outcome, free_port, wait};
 
     const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
@@ -56,7 +56,7 @@ mod linux {
             Server::start("netserver", &[], &[])
         }
 
-        fn run(&self, program: &[&str], line: &str) -> Result<Said, String> {
+        fn run(&self, program: &[&str], line: &str) -> Result<ProgramOutput, String> {
             let port = self.port.to_string();
             let words: Vec<&str> = line.split_whitespace().collect();
             let mut command = Command::new(program[0]);

@@ -4,7 +4,7 @@
 use super::report::{beside, iodyno};
 use super::traces::Trace;
 use std::path::Path;
-use testbed::program::{Program, Running, Said};
+use testbed::program::{Program, ProgramOutput, Running};
 use testbed::rogue::{Rogue, Terms, Troubles};
 use testbed::sandbox::{LoopDevice, Mount};
 use testbed::{Case, Need, Outcome};
@@ -98,7 +98,7 @@ fn killed_on_tmpfs(signal: i32) -> Outcome {
 }
 
 /// Runs on a file system that gets into trouble after so many requests; bounded by the limit of a case.
-fn in_trouble(troubles: Troubles) -> Result<(Said, Trace, Rogue), testbed::Skip> {
+fn in_trouble(troubles: Troubles) -> Result<(ProgramOutput, Trace, Rogue), testbed::Skip> {
     let rogue = Rogue::with(Terms { troubles, ..Terms::default() })?;
     let mut command = iodyno(["posix", "--case-time", "2s", "--only", "mkdir", "--only", "rename"]);
     command.arg("--profile").arg(beside("rogue.toml")).arg(rogue.path());

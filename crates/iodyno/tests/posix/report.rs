@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
-use testbed::program::{Program, Said};
+use testbed::program::{Program, ProgramOutput};
 
 /// The built program.
 pub const IODYNO: &str = env!("CARGO_BIN_EXE_iodyno");
@@ -22,7 +22,7 @@ pub fn iodyno<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Comman
 
 /// Runs a command to its end.
 #[track_caller]
-pub fn said(command: Command) -> Said {
+pub fn said(command: Command) -> ProgramOutput {
     let said = Program::new(command).run();
     assert!(!said.err.contains("panicked"), "{}", said.err);
     said
@@ -40,7 +40,7 @@ pub struct Report {
     /// The report, as JSON.
     pub json: Value,
     /// What was said.
-    pub said: Said,
+    pub said: ProgramOutput,
     _home: TempDir,
 }
 

@@ -5,7 +5,7 @@
 use testbed::{Case, Outcome};
 
 use crate::launch::{LAUNCHER, lost, pid_of, ranks};
-use crate::program::{Program, Running, Told, names, plan, scratch, told};
+use crate::program::{Program, ProgramOutput, Running, names, plan, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -92,7 +92,10 @@ fn under_way(home: &std::path::Path, count: u32) -> Running {
 }
 
 /// What is reported of a run that was stopped.
-fn reported(told: &Told, home: &std::path::Path) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
+fn reported(
+    told: &ProgramOutput,
+    home: &std::path::Path,
+) -> Result<serde_json::Value, Box<dyn std::error::Error>> {
     assert!(told.code() != 0, "{told}");
     told.expect(told.code(), &["hour · seed", "ranks on 1 node", "operations"]);
     let text = std::fs::read_to_string(home.join("r.json")).map_err(|error| format!("{error}\n{told}"))?;
@@ -144,7 +147,7 @@ fn killed() -> Outcome {
 }
 
 /// mdtest that makes a million files on each of three ranks, once each has made some thousands, of which one rank is killed.
-fn mdtest_without(rank: u32) -> Result<Told, Box<dyn std::error::Error>> {
+fn mdtest_without(rank: u32) -> Result<ProgramOutput, Box<dyn std::error::Error>> {
     let home = scratch();
     let words = ["mdtest", "-F", "-C", "-n", "1000000", "-d", "out"];
     let mut running = Program::new(ranks(3, home.path(), &words)).start();

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use testbed::{Need, Skip};
 
-use crate::program::{IODYNO, Told, dressed};
+use crate::program::{IODYNO, ProgramOutput, dressed};
 
 /// What every case needs.
 pub const LAUNCHER: &[Need] = &[Need::Tool("mpirun"), Need::That(open_mpi)];
@@ -33,7 +33,7 @@ pub fn ranks(count: u32, home: &Path, arguments: &[&str]) -> Command {
 
 /// The ranks that were told to be lost. Once one is gone the launcher ends the others, and kills those that a busy machine
 /// keeps from ending by themselves within a second: the first rank may find more of them lost than the one.
-pub fn lost(told: &Told) -> Vec<u32> {
+pub fn lost(told: &ProgramOutput) -> Vec<u32> {
     let number = |word: &str| word.trim().parse().ok();
     let of = |line: &str| {
         let rest = line.strip_prefix("error: rank").or_else(|| line.strip_prefix("ERROR: rank"))?;

@@ -149,7 +149,7 @@ pub(crate) fn mix(value: u64) -> u64 {
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum RequestKind {
     /// Data from the device.
     Read,
     /// Data to the device.
@@ -187,7 +187,7 @@ pub enum Fault {
     /// The request fails with this errno and touches nothing.
     Error {
         /// Kind of request.
-        on: Kind,
+        on: RequestKind,
         /// Which of them.
         pick: Pick,
         /// Positive error number.
@@ -196,7 +196,7 @@ pub enum Fault {
     /// Only the first `bytes` are transferred, and the reply says so.
     Short {
         /// Kind of request.
-        on: Kind,
+        on: RequestKind,
         /// Which of them.
         pick: Pick,
         /// Bytes transferred.
@@ -205,7 +205,7 @@ pub enum Fault {
     /// The request takes this much longer; others go on where `parallelism` lets them.
     Stall {
         /// Kind of request.
-        on: Kind,
+        on: RequestKind,
         /// Which of them.
         pick: Pick,
         /// Added to the service time.
@@ -214,7 +214,7 @@ pub enum Fault {
     /// The request takes this much longer, and the whole device stands still until it is done.
     Freeze {
         /// Kind of request.
-        on: Kind,
+        on: RequestKind,
         /// Which of them.
         pick: Pick,
         /// Added to the service time.
@@ -223,7 +223,7 @@ pub enum Fault {
     /// One bit of the byte at `offset` is inverted on its way.
     FlipBit {
         /// Reads (the media stays good) or writes (the media goes bad).
-        on: Kind,
+        on: RequestKind,
         /// Byte on the device.
         offset: u64,
         /// Bit of that byte, 0 to 7.

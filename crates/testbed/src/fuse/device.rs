@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::log::{Counts, Log, SharedLog};
-use super::serve::{ORDER_VARIABLE, Order, detach};
+use super::serve::{DeviceOrder, ORDER_VARIABLE, detach};
 use super::timing::now_ns;
 use crate::{Need, Skip, wait};
 use std::fs::{File, Permissions};
@@ -47,7 +47,7 @@ impl Device {
         let home = scratch(config.bytes)?;
         let directory = home.path().join("mnt");
         std::fs::create_dir(&directory)?;
-        let order = Order {
+        let order = DeviceOrder {
             mountpoint: directory.clone(),
             media: home.path().join("media"),
             log: home.path().join("log"),
@@ -176,7 +176,7 @@ pub(crate) fn require_hook(hooked: &AtomicBool, order: &str) {
 }
 
 /// This very program once more: its hook turns it into the server.
-fn launch(order: &Order, home: &Path) -> io::Result<Child> {
+fn launch(order: &DeviceOrder, home: &Path) -> io::Result<Child> {
     let path = home.join("order.json");
     std::fs::write(&path, serde_json::to_vec(order)?)?;
     let mut program = Command::new("/proc/self/exe");

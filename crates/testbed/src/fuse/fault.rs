@@ -3,14 +3,14 @@
 //! Deciding in one place, under the queue's lock, gives every request its number and its fate in arrival order. The
 //! rest of the server only carries the fate out.
 
-use super::config::{Fault, Kind, Pick};
+use super::config::{Fault, Pick, RequestKind};
 use super::log::Header;
 use std::sync::atomic::Ordering::AcqRel;
 
 /// A request as faults see it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RequestKind,
     /// From 1, per kind.
     pub(crate) number: u64,
     pub(crate) offset: u64,
@@ -43,7 +43,8 @@ pub(crate) struct Fate {
 pub(crate) fn decide(faults: &[Fault], asked: Asked, header: &Header) -> Fate {
     let mut fate = Fate::default();
     for (index, fault) in faults.iter().enumerate() {
-        let picked = |on: Kind, pick: Pick| on == asked.kind && meets(pick, asked, || next(header, index));
+        let picked =
+            |on: RequestKind, pick: Pick| on == asked.kind && meets(pick, asked, || next(header, index));
         fate.suffer(fault, asked, picked);
     }
     fate
@@ -64,7 +65,7 @@ fn meets(pick: Pick, asked: Asked, next: impl FnOnce() -> u64) -> bool {
 }
 
 impl Fate {
-    fn suffer(&mut self, fault: &Fault, asked: Asked, picked: impl Fn(Kind, Pick) -> bool) {
+    fn suffer(&mut self, fault: &Fault, asked: Asked, picked: impl Fn(RequestKind, Pick) -> bool) {
         match *fault {
             Fault::Error { on, pick, errno } if picked(on, pick) => self.errno = Some(errno),
             Fault::Short { on, pick, bytes } if picked(on, pick) => self.short = Some(bytes),
@@ -76,12 +77,14 @@ impl Fate {
             Fault::FlipBit { on, offset, bit } if picked(on, Pick::At(offset)) => {
                 self.flips.push(((offset - asked.offset) as usize, 1 << (bit & 7)));
             }
-            Fault::Lost { pick } if picked(Kind::Write, pick) => self.applied = Some(0),
-            Fault::Stale { offset } if picked(Kind::Write, Pick::NthAt { offset, n: 2 }) => {
+            Fault::Lost { pick } if picked(RequestKind::Write, pick) => self.applied = Some(0),
+            Fault::Stale { offset } if picked(RequestKind::Write, Pick::NthAt { offset, n: 2 }) => {
                 self.applied = Some(0);
             }
-            Fault::Torn { pick, sectors } if picked(Kind::Write, pick) => self.applied = Some(sectors * 512),
-            Fault::Misdirected { from, to } if picked(Kind::Write, Pick::At(from)) => {
+            Fault::Torn { pick, sectors } if picked(RequestKind::Write, pick) => {
+                self.applied = Some(sectors * 512)
+            }
+            Fault::Misdirected { from, to } if picked(RequestKind::Write, Pick::At(from)) => {
                 self.landing = Some((asked.offset + to).saturating_sub(from));
             }
             // A swap is a property of the media, not of a request: see `swaps`.
@@ -111,7 +114,7 @@ mod tests {
     use super::*;
 
     fn write(number: u64, offset: u64, bytes: u64) -> Asked {
-        Asked { kind: Kind::Write, number, offset, bytes }
+        Asked { kind: RequestKind::Write, number, offset, bytes }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! atomics, so a reader never sees half a record: a record counts once its seal carries the current generation.
 //! A full log drops later records and counts them; it never overwrites.
 
-use super::config::Kind;
+use super::config::RequestKind;
 use serde::Serialize;
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ pub(crate) const FAULTS_MAX: usize = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Request {
     /// What was asked.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The server had read the request.
     pub arrival_ns: u64,
     /// The device began on it: at arrival, or when one of its `parallelism` became free.
@@ -59,12 +59,12 @@ pub struct Log {
 
 impl Log {
     /// The requests of one kind.
-    pub fn of(&self, kind: Kind) -> impl Iterator<Item = &Request> {
+    pub fn of(&self, kind: RequestKind) -> impl Iterator<Item = &Request> {
         self.requests.iter().filter(move |request| request.kind == kind)
     }
 
     /// [`Request::latency_ns`] of one kind, ascending: ready to take percentiles of.
-    pub fn latencies_ns(&self, kind: Kind) -> Vec<u64> {
+    pub fn latencies_ns(&self, kind: RequestKind) -> Vec<u64> {
         let mut latencies: Vec<u64> = self.of(kind).map(Request::latency_ns).collect();
         latencies.sort_unstable();
         latencies
@@ -72,7 +72,7 @@ impl Log {
 
     /// The largest number of reads and writes that were in service at one moment, by the programmed times.
     pub fn overlap_max(&self) -> usize {
-        let served = self.requests.iter().filter(|request| request.kind != Kind::Sync);
+        let served = self.requests.iter().filter(|request| request.kind != RequestKind::Sync);
         let mut edges: Vec<(u64, i64)> = served.flat_map(|r| [(r.start_ns, 1), (r.due_ns, -1)]).collect();
         // At equal times the end sorts first: a request may begin at the moment another one ends.
         edges.sort_unstable();
@@ -230,7 +230,7 @@ impl Slot {
             return None;
         }
         let field = |index: usize| cells[index].load(Relaxed);
-        let kind = [Kind::Read, Kind::Write, Kind::Sync][field(1) as usize % 3];
+        let kind = [RequestKind::Read, RequestKind::Write, RequestKind::Sync][field(1) as usize % 3];
         Some(Request {
             kind,
             arrival_ns: field(2),

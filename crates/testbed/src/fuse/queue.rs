@@ -4,7 +4,7 @@
 //! thread ever waits for another and a late wake-up never delays the next request. This is the textbook queue that
 //! a known answer is computed from.
 
-use super::config::{Config, Kind};
+use super::config::{Config, RequestKind};
 use super::fault::{self, Asked, Fate};
 use super::log::Header;
 use super::timing::now_ns;
@@ -35,22 +35,22 @@ impl Queue {
         &self,
         config: &Config,
         header: &Header,
-        kind: Kind,
+        kind: RequestKind,
         offset: u64,
         bytes: u64,
     ) -> Admitted {
         let mut free_ns = self.free_ns.lock().unwrap_or_else(PoisonError::into_inner);
         let arrival_ns = now_ns();
         let counter = match kind {
-            Kind::Read => &header.reads,
-            Kind::Write => &header.writes,
-            Kind::Sync => &header.syncs,
+            RequestKind::Read => &header.reads,
+            RequestKind::Write => &header.writes,
+            RequestKind::Sync => &header.syncs,
         };
         let number = counter.fetch_add(1, AcqRel) + 1;
         let fate = fault::decide(&config.faults, Asked { kind, number, offset, bytes }, header);
         let service_ns = service_ns(config, kind, number, bytes) + fate.stall_ns;
         let (start_ns, due_ns) = match kind {
-            Kind::Sync => (arrival_ns, arrival_ns + service_ns),
+            RequestKind::Sync => (arrival_ns, arrival_ns + service_ns),
             _ => occupy(&mut free_ns, arrival_ns, service_ns),
         };
         if fate.freeze {
@@ -60,11 +60,11 @@ impl Queue {
     }
 }
 
-fn service_ns(config: &Config, kind: Kind, number: u64, bytes: u64) -> u64 {
+fn service_ns(config: &Config, kind: RequestKind, number: u64, bytes: u64) -> u64 {
     let fixed = match kind {
-        Kind::Read => config.read.ns(number),
-        Kind::Write => config.write.ns(number),
-        Kind::Sync => return config.sync_ns,
+        RequestKind::Read => config.read.ns(number),
+        RequestKind::Write => config.write.ns(number),
+        RequestKind::Sync => return config.sync_ns,
     };
     let transfer = config.bytes_per_s.filter(|rate| *rate > 0);
     fixed + transfer.map_or(0, |rate| (u128::from(bytes) * 1_000_000_000 / u128::from(rate)) as u64)
@@ -98,6 +98,6 @@ mod tests {
     #[test]
     fn a_rate_adds_the_transfer() {
         let config = Config { bytes_per_s: Some(1_000_000), ..Config::constant(7) };
-        assert_eq!(service_ns(&config, Kind::Read, 1, 4096), 4_096_007);
+        assert_eq!(service_ns(&config, RequestKind::Read, 1, 4096), 4_096_007);
     }
 }

@@ -7,7 +7,7 @@
 use super::config::{Config, Content, mix};
 use super::device::is_mounted;
 use super::log::SharedLog;
-use super::server::Server;
+use super::server::FuseServer;
 use super::timing::wake_promptly;
 use fuser::{MountOption, Session, SessionACL};
 use serde::{Deserialize, Serialize};
@@ -19,13 +19,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 
-/// Holds the path of an [`Order`] in a process that is to become a server.
+/// Holds the path of an [`DeviceOrder`] in a process that is to become a server.
 pub(crate) const ORDER_VARIABLE: &str = "TESTBED_DEVICE";
 
 /// What a server is told at its start.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Order {
+pub struct DeviceOrder {
     /// The device.
     pub config: Config,
     /// An existing directory; the file will be `device` in it.
@@ -55,7 +55,7 @@ pub fn serve_when_asked() {
     std::process::exit(i32::from(served.is_err()));
 }
 
-fn read_order(path: &Path) -> Result<Order, String> {
+fn read_order(path: &Path) -> Result<DeviceOrder, String> {
     let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
@@ -64,12 +64,12 @@ fn read_order(path: &Path) -> Result<Order, String> {
 ///
 /// # Errors
 /// One sentence: what could not be opened, mapped or mounted.
-pub fn serve(order: &Order) -> Result<(), String> {
+pub fn serve(order: &DeviceOrder) -> Result<(), String> {
     order.config.check()?;
     let media = open_media(order).map_err(|error| format!("{}: {error}", order.media.display()))?;
     let log = open_log(order).map_err(|error| format!("{}: {error}", order.log.display()))?;
     block_signals();
-    let server = Server::new(order.config.clone(), media, log);
+    let server = FuseServer::new(order.config.clone(), media, log);
     let mut session = Session::new(server, &order.mountpoint, &mount_config(&order.config))
         .map_err(|error| format!("mounting {}: {error}", order.mountpoint.display()))?;
     let mut unmounter = session.unmount_callable();
@@ -121,7 +121,7 @@ fn mount_config(config: &Config) -> fuser::Config {
     mount
 }
 
-fn open_media(order: &Order) -> io::Result<File> {
+fn open_media(order: &DeviceOrder) -> io::Result<File> {
     let media = File::options().read(true).write(true).create(true).truncate(false).open(&order.media)?;
     let fresh = media.metadata()?.len() == 0;
     media.set_len(order.config.bytes)?;
@@ -144,12 +144,12 @@ fn fill(media: &File, bytes: u64, seed: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn open_log(order: &Order) -> io::Result<SharedLog> {
+fn open_log(order: &DeviceOrder) -> io::Result<SharedLog> {
     let file = File::options().read(true).write(true).create(true).truncate(false).open(&order.log)?;
     SharedLog::map(&file, order.config.log_capacity)
 }
 
-fn write_report(order: &Order) -> Result<(), String> {
+fn write_report(order: &DeviceOrder) -> Result<(), String> {
     let Some(path) = &order.report else { return Ok(()) };
     let write = || -> io::Result<()> {
         let mut out = io::BufWriter::new(File::create(path)?);
@@ -195,7 +195,12 @@ pub(crate) fn detach(mountpoint: &Path) {
 
 /// A convenience for the command line: the usual order for `config` mounted at `mountpoint`, its media and log
 /// unnamed files of `scratch`.
-pub fn order_for(config: Config, mountpoint: PathBuf, scratch: &Path, report: Option<PathBuf>) -> Order {
+pub fn order_for(
+    config: Config,
+    mountpoint: PathBuf,
+    scratch: &Path,
+    report: Option<PathBuf>,
+) -> DeviceOrder {
     let (media, log) = (scratch.join("media"), scratch.join("log"));
-    Order { config, mountpoint, media, log, report, tied_to_stdin: false, home: None }
+    DeviceOrder { config, mountpoint, media, log, report, tied_to_stdin: false, home: None }
 }

@@ -3,7 +3,7 @@
 //! It refuses to be a general file system: nothing can be created, renamed or removed, and the file's size is fixed
 //! like a block device's.
 
-use super::config::{Config, Kind};
+use super::config::{Config, RequestKind};
 use super::fault::{self, Fate};
 use super::log::{Request as Logged, SharedLog};
 use super::queue::{Admitted, Queue};
@@ -25,7 +25,7 @@ const DEVICE: INodeNo = INodeNo(2);
 const ATTRIBUTES_LIVE: Duration = Duration::from_secs(3600);
 
 /// One staged device, being served.
-pub(crate) struct Server {
+pub(crate) struct FuseServer {
     config: Config,
     media: File,
     log: SharedLog,
@@ -34,22 +34,29 @@ pub(crate) struct Server {
     born: SystemTime,
 }
 
-impl Server {
-    pub(crate) fn new(config: Config, media: File, log: SharedLog) -> Server {
+impl FuseServer {
+    pub(crate) fn new(config: Config, media: File, log: SharedLog) -> FuseServer {
         let queue = Queue::new(config.parallelism);
-        Server { config, media, log, queue, space_used: AtomicU64::new(0), born: SystemTime::now() }
+        FuseServer { config, media, log, queue, space_used: AtomicU64::new(0), born: SystemTime::now() }
     }
 
-    fn admit(&self, kind: Kind, offset: u64, bytes: u64) -> Admitted {
+    fn admit(&self, kind: RequestKind, offset: u64, bytes: u64) -> Admitted {
         self.queue.admit(&self.config, self.log.header(), kind, offset, bytes)
     }
 
     /// Waits out the service time and logs the request; the reply must follow at once.
-    fn conclude(&self, admitted: &Admitted, kind: Kind, offset: u64, bytes: u64, result: Result<u64, i32>) {
+    fn conclude(
+        &self,
+        admitted: &Admitted,
+        kind: RequestKind,
+        offset: u64,
+        bytes: u64,
+        result: Result<u64, i32>,
+    ) {
         let header = self.log.header();
         match (kind, result) {
-            (Kind::Read, Ok(transferred)) => header.read_bytes.fetch_add(transferred, AcqRel),
-            (Kind::Write, Ok(transferred)) => header.written_bytes.fetch_add(transferred, AcqRel),
+            (RequestKind::Read, Ok(transferred)) => header.read_bytes.fetch_add(transferred, AcqRel),
+            (RequestKind::Write, Ok(transferred)) => header.written_bytes.fetch_add(transferred, AcqRel),
             _ => 0,
         };
         wait_until(admitted.due_ns, self.config.spin_ns);
@@ -154,7 +161,7 @@ fn errno_of(error: io::Error) -> i32 {
     error.raw_os_error().unwrap_or(libc::EIO)
 }
 
-impl Filesystem for Server {
+impl Filesystem for FuseServer {
     fn init(&mut self, _: &Request, kernel: &mut KernelConfig) -> io::Result<()> {
         // Without it the kernel executes asynchronous direct I/O one request at a time.
         kernel
@@ -224,10 +231,10 @@ impl Filesystem for Server {
         reply: ReplyData,
     ) {
         let bytes = u64::from(size);
-        let admitted = self.admit(Kind::Read, offset, bytes);
+        let admitted = self.admit(RequestKind::Read, offset, bytes);
         let data = self.read_media(offset, bytes, &admitted.fate);
         let result = data.as_ref().map(|data| data.len() as u64).map_err(|errno| *errno);
-        self.conclude(&admitted, Kind::Read, offset, bytes, result);
+        self.conclude(&admitted, RequestKind::Read, offset, bytes, result);
         match data {
             Ok(data) => reply.data(&data),
             Err(errno) => reply.error(Errno::from_i32(errno)),
@@ -247,9 +254,9 @@ impl Filesystem for Server {
         reply: ReplyWrite,
     ) {
         let bytes = data.len() as u64;
-        let admitted = self.admit(Kind::Write, offset, bytes);
+        let admitted = self.admit(RequestKind::Write, offset, bytes);
         let result = self.write_media(offset, data, &admitted.fate);
-        self.conclude(&admitted, Kind::Write, offset, bytes, result);
+        self.conclude(&admitted, RequestKind::Write, offset, bytes, result);
         match result {
             Ok(written) => reply.written(written as u32),
             Err(errno) => reply.error(Errno::from_i32(errno)),
@@ -257,12 +264,12 @@ impl Filesystem for Server {
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, data_only: bool, reply: ReplyEmpty) {
-        let admitted = self.admit(Kind::Sync, 0, 0);
+        let admitted = self.admit(RequestKind::Sync, 0, 0);
         if data_only {
             self.log.header().data_syncs.fetch_add(1, AcqRel);
         }
         let result = admitted.fate.errno.map_or(Ok(0), Err);
-        self.conclude(&admitted, Kind::Sync, 0, 0, result);
+        self.conclude(&admitted, RequestKind::Sync, 0, 0, result);
         match result {
             Ok(_) => reply.ok(),
             Err(errno) => reply.error(Errno::from_i32(errno)),

@@ -19,18 +19,18 @@ const OTHER: u16 = 0x20;
 
 /// Tag, permissions, and user or group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Entry {
+struct AclEntry {
     tag: u16,
     permissions: u16,
     id: u32,
 }
 
-fn read(bytes: &[u8]) -> Option<Vec<Entry>> {
+fn read(bytes: &[u8]) -> Option<Vec<AclEntry>> {
     let (head, entries) = bytes.split_first_chunk::<4>()?;
     if u32::from_le_bytes(*head) != VERSION || entries.len() % 8 != 0 {
         return None;
     }
-    let entry = |bytes: &[u8]| Entry {
+    let entry = |bytes: &[u8]| AclEntry {
         tag: u16::from_le_bytes([bytes[0], bytes[1]]),
         permissions: u16::from_le_bytes([bytes[2], bytes[3]]),
         id: u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]),
@@ -38,7 +38,7 @@ fn read(bytes: &[u8]) -> Option<Vec<Entry>> {
     Some(entries.chunks(8).map(entry).collect())
 }
 
-fn write(entries: &[Entry]) -> Vec<u8> {
+fn write(entries: &[AclEntry]) -> Vec<u8> {
     let mut bytes = VERSION.to_le_bytes().to_vec();
     for entry in entries {
         bytes.extend(entry.tag.to_le_bytes());
@@ -59,19 +59,19 @@ fn shift(tag: u16, masked: bool) -> Option<u32> {
     }
 }
 
-fn masked(entries: &[Entry]) -> bool {
+fn masked(entries: &[AclEntry]) -> bool {
     entries.iter().any(|entry| entry.tag == MASK)
 }
 
-fn mode_of(entries: &[Entry]) -> u32 {
+fn mode_of(entries: &[AclEntry]) -> u32 {
     let masked = masked(entries);
     let bits =
-        |entry: &Entry| shift(entry.tag, masked).map(|shift| u32::from(entry.permissions & 7) << shift);
+        |entry: &AclEntry| shift(entry.tag, masked).map(|shift| u32::from(entry.permissions & 7) << shift);
     entries.iter().filter_map(bits).sum()
 }
 
 /// Lets the entries that are permission bits be those of a mode.
-fn follow(entries: &mut [Entry], mode: u32) {
+fn follow(entries: &mut [AclEntry], mode: u32) {
     let masked = masked(entries);
     for entry in entries {
         if let Some(shift) = shift(entry.tag, masked) {
@@ -115,11 +115,11 @@ pub fn inherit(node: &mut Node, default: Option<&[u8]>, umask: u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::node::Kind;
+    use super::super::node::NodeKind;
     use super::*;
 
     fn acl(entries: &[(u16, u16, u32)]) -> Vec<u8> {
-        let entry = |&(tag, permissions, id): &(u16, u16, u32)| Entry { tag, permissions, id };
+        let entry = |&(tag, permissions, id): &(u16, u16, u32)| AclEntry { tag, permissions, id };
         write(&entries.iter().map(entry).collect::<Vec<_>>())
     }
 
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_default_acl_stands_for_the_mask_of_the_process() {
         let default = acl(&[(USER_OBJ, 7, 0), (2, 7, 5), (GROUP_OBJ, 7, 0), (MASK, 7, 0), (OTHER, 0, 0)]);
-        let mut node = Node::new(Kind::Fifo, 0o644, 0, 0);
+        let mut node = Node::new(NodeKind::Fifo, 0o644, 0, 0);
         inherit(&mut node, Some(&default), 0o777);
         assert_eq!(node.mode, 0o640);
         assert_eq!(meaning(&node.attributes[OsStr::new(ACCESS)]), Some((0o640, false)));

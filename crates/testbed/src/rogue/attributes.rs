@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 
 /// A time to be set.
 #[derive(Debug, Clone, Copy)]
-pub enum Moment {
+pub enum TimeToSet {
     /// The present.
     Now,
     /// This one.
@@ -28,9 +28,9 @@ pub struct Wish {
     /// Length.
     pub size: Option<u64>,
     /// Last access.
-    pub accessed: Option<Moment>,
+    pub accessed: Option<TimeToSet>,
     /// Last modification.
-    pub modified: Option<Moment>,
+    pub modified: Option<TimeToSet>,
     /// It goes through an open file, which was asked for permission when it was opened.
     pub opened: bool,
 }
@@ -38,7 +38,7 @@ pub struct Wish {
 impl Tree {
     /// Changes what is to be changed.
     pub fn change(&mut self, caller: &Caller, number: u64, wish: &Wish) -> Try<()> {
-        let to_now = matches!((wish.accessed, wish.modified), (Some(Moment::Now), Some(Moment::Now)));
+        let to_now = matches!((wish.accessed, wish.modified), (Some(TimeToSet::Now), Some(TimeToSet::Now)));
         if !to_now || self.is_immutable(number) {
             self.is_free(number)?;
         }
@@ -110,10 +110,10 @@ impl Tree {
     }
 
     fn set_times(&mut self, caller: &Caller, number: u64, wish: &Wish) -> Try<()> {
-        let present = |moment: Option<Moment>| matches!(moment, Some(Moment::Now));
+        let present = |moment: Option<TimeToSet>| matches!(moment, Some(TimeToSet::Now));
         let all_present = present(wish.accessed) && present(wish.modified);
         self.may_stamp(caller, number, all_present)?;
-        let omitted = self.breaks(Fault::OmitIgnored).then_some(Moment::Now);
+        let omitted = self.breaks(Fault::OmitIgnored).then_some(TimeToSet::Now);
         let present = now();
         let mut accessed = wish.accessed.or(omitted).map(|moment| self.kept(moment, present));
         let mut modified = wish.modified.or(omitted).map(|moment| self.kept(moment, present));
@@ -130,8 +130,8 @@ impl Tree {
     }
 
     /// A time as it is kept.
-    fn kept(&self, moment: Moment, present: Stamp) -> Stamp {
-        let Moment::At((seconds, nanoseconds)) = moment else { return present };
+    fn kept(&self, moment: TimeToSet, present: Stamp) -> Stamp {
+        let TimeToSet::At((seconds, nanoseconds)) = moment else { return present };
         match self.fault {
             Some(Fault::NanosecondsCut) => (seconds, nanoseconds / 1000 * 1000),
             Some(Fault::TimesBefore1970) if seconds < 0 => (0, 0),

@@ -2,7 +2,7 @@
 
 use super::content::{Content, PAGE};
 use super::fault::Fault;
-use super::node::Kind;
+use super::node::NodeKind;
 use super::tree::{PAGES, Tree, Try};
 
 /// What comes of fallocate's modes.
@@ -17,16 +17,16 @@ const GARBAGE: u64 = 16;
 impl Tree {
     fn content(&self, number: u64) -> Try<&Content> {
         match &self.node(number)?.kind {
-            Kind::Regular(content) => Ok(content),
-            Kind::Directory(..) => Err(libc::EISDIR),
+            NodeKind::Regular(content) => Ok(content),
+            NodeKind::Directory(..) => Err(libc::EISDIR),
             _ => Err(libc::EINVAL),
         }
     }
 
     fn content_mut(&mut self, number: u64) -> Try<&mut Content> {
         match &mut self.node_mut(number)?.kind {
-            Kind::Regular(content) => Ok(content),
-            Kind::Directory(..) => Err(libc::EISDIR),
+            NodeKind::Regular(content) => Ok(content),
+            NodeKind::Directory(..) => Err(libc::EISDIR),
             _ => Err(libc::EINVAL),
         }
     }
@@ -88,8 +88,8 @@ impl Tree {
             (self.breaks(Fault::TruncateUncovers), self.breaks(Fault::TruncateGrowsNothing));
         let before = self.room(number);
         let content = match &mut self.node_mut(number)?.kind {
-            Kind::Regular(content) => content,
-            Kind::Directory(..) => return Err(libc::EISDIR),
+            NodeKind::Regular(content) => content,
+            NodeKind::Directory(..) => return Err(libc::EISDIR),
             // What a file that lost its name is emptied for.
             _ => return Ok(()),
         };
@@ -183,7 +183,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::super::access::Caller;
-    use super::super::names::Order;
+    use super::super::names::NewNode;
     use super::super::tree::ROOT;
     use super::*;
     use std::ffi::OsStr;
@@ -191,8 +191,8 @@ mod tests {
     fn file(fault: Option<Fault>) -> (Tree, u64) {
         let mut tree = Tree::new(fault, false);
         let caller = Caller { uid: 0, gid: 0, pid: 0 };
-        let kind = Kind::Regular(Content::default());
-        let order = Order { kind, mode: 0o644, umask: 0, quiet: Fault::CreateKeepsParent };
+        let kind = NodeKind::Regular(Content::default());
+        let order = NewNode { kind, mode: 0o644, umask: 0, quiet: Fault::CreateKeepsParent };
         let number = tree.create(&caller, ROOT, OsStr::new("f"), order).expect("room");
         (tree, number)
     }

@@ -4,7 +4,7 @@
 //! if a test started it, when its standard input closes: so it never outlives the test, however that ended.
 
 use super::fault::Fault;
-use super::server::{HANGS, Server, Troubles};
+use super::server::{HANGS, RogueServer, Troubles};
 use super::tree::Tree;
 use crate::fuse::{
     await_ready, block_signals, detach, end, is_mounted, require_hook, spawn, wait_for_signal,
@@ -149,7 +149,7 @@ pub fn serve(terms: &Terms) -> Result<(), String> {
     };
     let judges = terms.judges || fault.is_some_and(Fault::judges);
     block_signals();
-    let server = Server::new(Tree::new(fault, judges), terms.troubles);
+    let server = RogueServer::new(Tree::new(fault, judges), terms.troubles);
     let mut session = Session::new(server, &terms.mountpoint, &config(judges))
         .map_err(|error| format!("mounting {}: {error}", terms.mountpoint.display()))?;
     let mut unmounter = session.unmount_callable();

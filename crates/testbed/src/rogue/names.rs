@@ -3,14 +3,14 @@
 use super::access::Caller;
 use super::acl;
 use super::fault::Fault;
-use super::node::{Kind, Names, Node, SGID};
+use super::node::{Names, Node, NodeKind, SGID};
 use super::tree::{Tree, Try};
 use std::ffi::OsStr;
 
 /// A file to be made.
-pub struct Order {
+pub struct NewNode {
     /// What it is.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Its mode, with the type's bits or without.
     pub mode: u32,
     /// What the creating process masks.
@@ -21,7 +21,7 @@ pub struct Order {
 
 impl Tree {
     /// Makes a file and tells the kernel of it.
-    pub fn create(&mut self, caller: &Caller, directory: u64, name: &OsStr, order: Order) -> Try<u64> {
+    pub fn create(&mut self, caller: &Caller, directory: u64, name: &OsStr, order: NewNode) -> Try<u64> {
         self.may_change(caller, directory)?;
         let name = self.known_as(directory, name)?;
         if self.names(directory)?.0.get(&name).is_some() {
@@ -45,26 +45,26 @@ impl Tree {
     }
 
     /// The new file with its owner, group, mode and ACL.
-    fn born(&self, caller: &Caller, directory: u64, order: Order) -> Try<Node> {
+    fn born(&self, caller: &Caller, directory: u64, order: NewNode) -> Try<Node> {
         let parent = self.node(directory)?;
         let inherits = parent.mode & SGID != 0;
         let uid = if self.breaks(Fault::CreatedByRoot) { 0 } else { caller.uid };
         let taken = inherits && !self.breaks(Fault::GroupNotInherited);
         let gid = if taken { parent.gid } else { caller.gid };
         let mut node = Node::new(order.kind, order.mode & 0o7777, uid, gid);
-        if let Kind::Directory(_, above) = &mut node.kind {
+        if let NodeKind::Directory(_, above) = &mut node.kind {
             *above = directory;
             if inherits && !self.breaks(Fault::MkdirDropsGroupBit) {
                 node.mode |= SGID;
             }
         }
         let mask = if self.breaks(Fault::UmaskIgnored) { 0 } else { order.umask };
-        if !matches!(node.kind, Kind::Symlink(_)) {
+        if !matches!(node.kind, NodeKind::Symlink(_)) {
             let default = parent.attributes.get(OsStr::new(acl::DEFAULT));
             let default = default.filter(|_| !self.breaks(Fault::DefaultAclIgnored));
             acl::inherit(&mut node, default.map(Vec::as_slice), mask);
         }
-        if self.breaks(Fault::CreateModeFixed) && matches!(node.kind, Kind::Regular(_)) {
+        if self.breaks(Fault::CreateModeFixed) && matches!(node.kind, NodeKind::Regular(_)) {
             node.mode = 0o644;
         }
         if self.breaks(Fault::NewFileIsOld) {
@@ -74,23 +74,23 @@ impl Tree {
     }
 
     /// What mknod makes of a mode and a device number.
-    pub fn special(&self, mode: u32, device: u32) -> Try<Kind> {
+    pub fn special(&self, mode: u32, device: u32) -> Try<NodeKind> {
         let device = if self.breaks(Fault::DeviceNumberLost) { 0 } else { device };
         Ok(match mode & libc::S_IFMT {
-            libc::S_IFREG | 0 => Kind::Regular(Default::default()),
-            libc::S_IFIFO if self.breaks(Fault::FifoIsRegular) => Kind::Regular(Default::default()),
-            libc::S_IFIFO => Kind::Fifo,
-            libc::S_IFSOCK => Kind::Socket,
-            libc::S_IFCHR if self.breaks(Fault::CharacterIsBlock) => Kind::Block(device),
-            libc::S_IFCHR => Kind::Character(device),
-            libc::S_IFBLK => Kind::Block(device),
+            libc::S_IFREG | 0 => NodeKind::Regular(Default::default()),
+            libc::S_IFIFO if self.breaks(Fault::FifoIsRegular) => NodeKind::Regular(Default::default()),
+            libc::S_IFIFO => NodeKind::Fifo,
+            libc::S_IFSOCK => NodeKind::Socket,
+            libc::S_IFCHR if self.breaks(Fault::CharacterIsBlock) => NodeKind::Block(device),
+            libc::S_IFCHR => NodeKind::Character(device),
+            libc::S_IFBLK => NodeKind::Block(device),
             _ => return Err(libc::EINVAL),
         })
     }
 
     /// An empty directory.
-    pub fn directory() -> Kind {
-        Kind::Directory(Names::default(), 0)
+    pub fn directory() -> NodeKind {
+        NodeKind::Directory(Names::default(), 0)
     }
 
     /// Gives a file one more name, and tells the kernel of it.
@@ -127,7 +127,7 @@ impl Tree {
         let name = self.known_as(directory, name)?;
         let number = self.child(directory, &name)?;
         self.may_remove(caller, directory, number)?;
-        if self.breaks(Fault::UnlinkIgnored) && matches!(self.node(number)?.kind, Kind::Fifo) {
+        if self.breaks(Fault::UnlinkIgnored) && matches!(self.node(number)?.kind, NodeKind::Fifo) {
             return Ok(());
         }
         self.drop_name(directory, &name, number)?;

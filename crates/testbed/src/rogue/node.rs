@@ -106,7 +106,7 @@ impl Names {
 
 /// A file's type, and what only that type has.
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub enum NodeKind {
     /// A regular file.
     Regular(Content),
     /// A directory, and the directory it is in.
@@ -127,7 +127,7 @@ pub enum Kind {
 #[derive(Debug, Clone)]
 pub struct Node {
     /// What it is.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// The twelve lowest bits of its mode.
     pub mode: u32,
     /// Its owner.
@@ -152,8 +152,8 @@ pub struct Node {
 
 impl Node {
     /// A new file.
-    pub fn new(kind: Kind, mode: u32, uid: u32, gid: u32) -> Node {
-        let links = if matches!(kind, Kind::Directory(..)) { 2 } else { 1 };
+    pub fn new(kind: NodeKind, mode: u32, uid: u32, gid: u32) -> Node {
+        let links = if matches!(kind, NodeKind::Directory(..)) { 2 } else { 1 };
         let born = now();
         Node {
             kind,
@@ -172,19 +172,19 @@ impl Node {
 
     /// Whether it is a directory.
     pub fn is_directory(&self) -> bool {
-        matches!(self.kind, Kind::Directory(..))
+        matches!(self.kind, NodeKind::Directory(..))
     }
 
     /// The type's bits of a mode.
     pub fn type_bits(&self) -> u32 {
         match self.kind {
-            Kind::Regular(_) => libc::S_IFREG,
-            Kind::Directory(..) => libc::S_IFDIR,
-            Kind::Symlink(_) => libc::S_IFLNK,
-            Kind::Fifo => libc::S_IFIFO,
-            Kind::Socket => libc::S_IFSOCK,
-            Kind::Block(_) => libc::S_IFBLK,
-            Kind::Character(_) => libc::S_IFCHR,
+            NodeKind::Regular(_) => libc::S_IFREG,
+            NodeKind::Directory(..) => libc::S_IFDIR,
+            NodeKind::Symlink(_) => libc::S_IFLNK,
+            NodeKind::Fifo => libc::S_IFIFO,
+            NodeKind::Socket => libc::S_IFSOCK,
+            NodeKind::Block(_) => libc::S_IFBLK,
+            NodeKind::Character(_) => libc::S_IFCHR,
         }
     }
 

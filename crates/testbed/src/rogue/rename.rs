@@ -10,16 +10,16 @@ use super::tree::{Tree, Try};
 use std::ffi::{OsStr, OsString};
 
 /// A name in a directory, and what it leads to.
-struct Place {
+struct DirectoryEntry {
     directory: u64,
     name: OsString,
     child: u64,
 }
 
 impl Tree {
-    fn place(&self, directory: u64, name: &OsStr) -> Try<Place> {
+    fn place(&self, directory: u64, name: &OsStr) -> Try<DirectoryEntry> {
         let name = self.known_as(directory, name)?;
-        Ok(Place { directory, child: self.child(directory, &name)?, name })
+        Ok(DirectoryEntry { directory, child: self.child(directory, &name)?, name })
     }
 
     /// Renames, with the flags of renameat2. What comes back is to be done some time later.
@@ -48,7 +48,7 @@ impl Tree {
             return Err(libc::EEXIST);
         }
         if flags & libc::RENAME_EXCHANGE != 0 && !self.breaks(Fault::ExchangeMoves) {
-            let target = Place { directory: to.0, name, child: target.ok_or(libc::ENOENT)? };
+            let target = DirectoryEntry { directory: to.0, name, child: target.ok_or(libc::ENOENT)? };
             return self.exchange(&source, &target).map(|()| None);
         }
         if self.breaks(Fault::RenameIgnored) {
@@ -57,7 +57,7 @@ impl Tree {
         self.replace(&source, to.0, name, target)
     }
 
-    fn exchange(&mut self, one: &Place, other: &Place) -> Try<()> {
+    fn exchange(&mut self, one: &DirectoryEntry, other: &DirectoryEntry) -> Try<()> {
         self.names_mut(one.directory)?.point(&one.name, other.child);
         if !self.breaks(Fault::ExchangeLosesOne) {
             self.names_mut(other.directory)?.point(&other.name, one.child);
@@ -74,7 +74,7 @@ impl Tree {
 
     fn replace(
         &mut self,
-        source: &Place,
+        source: &DirectoryEntry,
         directory: u64,
         name: OsString,
         target: Option<u64>,
@@ -129,7 +129,7 @@ impl Tree {
     }
 
     /// The file under its new name, and what a fault does to it.
-    fn moved(&mut self, source: &Place) -> Try<u64> {
+    fn moved(&mut self, source: &DirectoryEntry) -> Try<u64> {
         let number = match self.breaks(Fault::RenameChangesInode) && !self.node(source.child)?.is_directory()
         {
             true => self.renumber(source.child)?,
@@ -148,7 +148,7 @@ impl Tree {
 
     /// A directory knows the one it is in, and is counted there.
     fn settle(&mut self, child: u64, from: u64, to: u64) -> Try<()> {
-        use super::node::Kind::Directory;
+        use super::node::NodeKind::Directory;
         let Directory(_, parent) = &mut self.node_mut(child)?.kind else { return Ok(()) };
         *parent = to;
         if from != to {

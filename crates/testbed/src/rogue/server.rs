@@ -4,12 +4,12 @@
 //! (O_TMPFILE, birth times, the flags of chattr) is refused, as many a FUSE file system refuses it.
 
 use super::access::{Caller, READ, SEARCH, WRITE};
-use super::attributes::{Moment, Wish};
+use super::attributes::{TimeToSet, Wish};
 use super::content::PAGE;
 use super::fault::Fault;
 use super::locks::Lock;
-use super::names::Order;
-use super::node::{Kind, Node, sent_stamp, time_of};
+use super::names::NewNode;
+use super::node::{Node, NodeKind, sent_stamp, time_of};
 use super::tree::{FILES, NAME_MAX, PAGES, Tree, Try};
 use fuser::{
     AccessFlags, BsdFileFlags, CopyFileRangeFlags, Errno, FileAttr, FileHandle, FileType, Filesystem,
@@ -50,7 +50,7 @@ pub struct Troubles {
 }
 
 /// A mounted tree.
-pub struct Server {
+pub struct RogueServer {
     tree: Arc<Mutex<Tree>>,
     troubles: Troubles,
     requests: AtomicU64,
@@ -64,10 +64,10 @@ fn no(error: i32) -> Errno {
     Errno::from_i32(error)
 }
 
-impl Server {
+impl RogueServer {
     /// A server of this tree.
-    pub fn new(tree: Tree, troubles: Troubles) -> Server {
-        Server { tree: Arc::new(Mutex::new(tree)), troubles, requests: AtomicU64::new(0) }
+    pub fn new(tree: Tree, troubles: Troubles) -> RogueServer {
+        RogueServer { tree: Arc::new(Mutex::new(tree)), troubles, requests: AtomicU64::new(0) }
     }
 
     /// The tree, for this request alone.
@@ -111,23 +111,23 @@ fn done(result: Try<()>, reply: ReplyEmpty) {
 
 fn file_type(node: &Node) -> FileType {
     match node.kind {
-        Kind::Regular(_) => FileType::RegularFile,
-        Kind::Directory(..) => FileType::Directory,
-        Kind::Symlink(_) => FileType::Symlink,
-        Kind::Fifo => FileType::NamedPipe,
-        Kind::Socket => FileType::Socket,
-        Kind::Block(_) => FileType::BlockDevice,
-        Kind::Character(_) => FileType::CharDevice,
+        NodeKind::Regular(_) => FileType::RegularFile,
+        NodeKind::Directory(..) => FileType::Directory,
+        NodeKind::Symlink(_) => FileType::Symlink,
+        NodeKind::Fifo => FileType::NamedPipe,
+        NodeKind::Socket => FileType::Socket,
+        NodeKind::Block(_) => FileType::BlockDevice,
+        NodeKind::Character(_) => FileType::CharDevice,
     }
 }
 
 fn size_of(tree: &Tree, node: &Node) -> u64 {
     match &node.kind {
-        Kind::Regular(content) if tree.breaks(Fault::SizeRounded) => content.size().next_multiple_of(512),
-        Kind::Regular(content) => content.size(),
-        Kind::Symlink(_) if tree.breaks(Fault::SymlinkSizeZero) => 0,
-        Kind::Symlink(text) => text.len() as u64,
-        Kind::Directory(..) => PAGE,
+        NodeKind::Regular(content) if tree.breaks(Fault::SizeRounded) => content.size().next_multiple_of(512),
+        NodeKind::Regular(content) => content.size(),
+        NodeKind::Symlink(_) if tree.breaks(Fault::SymlinkSizeZero) => 0,
+        NodeKind::Symlink(text) => text.len() as u64,
+        NodeKind::Directory(..) => PAGE,
         _ => 0,
     }
 }
@@ -135,11 +135,11 @@ fn size_of(tree: &Tree, node: &Node) -> u64 {
 fn attributes(tree: &Tree, number: u64) -> Try<FileAttr> {
     let node = tree.node(number)?;
     let blocks = match &node.kind {
-        Kind::Regular(content) if !tree.breaks(Fault::BlocksZero) => content.allocated() * (PAGE / 512),
+        NodeKind::Regular(content) if !tree.breaks(Fault::BlocksZero) => content.allocated() * (PAGE / 512),
         _ => 0,
     };
     let rdev = match node.kind {
-        Kind::Block(device) | Kind::Character(device) => device,
+        NodeKind::Block(device) | NodeKind::Character(device) => device,
         _ => 0,
     };
     Ok(FileAttr {
@@ -161,10 +161,10 @@ fn attributes(tree: &Tree, number: u64) -> Try<FileAttr> {
     })
 }
 
-fn moment(time: TimeOrNow) -> Moment {
+fn moment(time: TimeOrNow) -> TimeToSet {
     match time {
-        TimeOrNow::Now => Moment::Now,
-        TimeOrNow::SpecificTime(time) => Moment::At(sent_stamp(time)),
+        TimeOrNow::Now => TimeToSet::Now,
+        TimeOrNow::SpecificTime(time) => TimeToSet::At(sent_stamp(time)),
     }
 }
 
@@ -185,9 +185,9 @@ fn uncached() -> FopenFlags {
 }
 
 /// One line of a directory: where the next begins, the file, its type, its name.
-type Line = (u64, u64, FileType, Vec<u8>);
+type DirectoryLine = (u64, u64, FileType, Vec<u8>);
 
-fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<Line>> {
+fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<DirectoryLine>> {
     let (names, parent) = tree.names(directory)?;
     let kind = |number| match tree.node(number) {
         Ok(node) if !tree.breaks(Fault::ReaddirWrongType) => file_type(node),
@@ -197,8 +197,8 @@ fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<Line>> {
         (1, directory, FileType::Directory, b".".to_vec()),
         (2, parent, FileType::Directory, b"..".to_vec()),
     ];
-    let mut lines: Vec<Line> = dots.into_iter().filter(|line| line.0 > offset).collect();
-    let entries: Vec<Line> = names
+    let mut lines: Vec<DirectoryLine> = dots.into_iter().filter(|line| line.0 > offset).collect();
+    let entries: Vec<DirectoryLine> = names
         .after(if tree.breaks(Fault::ReaddirCounts) { 2 } else { offset.max(2) })
         .map(|(position, name, number)| (position, number, kind(number), name.as_bytes().to_vec()))
         .collect();
@@ -208,7 +208,7 @@ fn listing(tree: &Tree, directory: u64, offset: u64) -> Try<Vec<Line>> {
 }
 
 /// What faults make of a list.
-fn haunt(tree: &Tree, directory: u64, offset: u64, lines: &mut Vec<Line>) -> Try<()> {
+fn haunt(tree: &Tree, directory: u64, offset: u64, lines: &mut Vec<DirectoryLine>) -> Try<()> {
     let positions: Vec<u64> = tree.names(directory)?.0.after(0).map(|(position, ..)| position).collect();
     match tree.fault {
         Some(Fault::ReaddirMisses) if positions.len() > 1 => {
@@ -253,7 +253,7 @@ fn wait_for_lock(tree: Arc<Mutex<Tree>>, number: u64, lock: Lock, reply: ReplyEm
     });
 }
 
-impl Filesystem for Server {
+impl Filesystem for RogueServer {
     fn init(&mut self, _: &Request, kernel: &mut KernelConfig) -> io::Result<()> {
         let tree = hold(&self.tree);
         let mut wishes = vec![
@@ -338,7 +338,7 @@ impl Filesystem for Server {
         tree.note_access(node.0);
         let cut = usize::from(tree.breaks(Fault::SymlinkTextCut));
         match tree.node(node.0).map(|node| &node.kind) {
-            Ok(Kind::Symlink(text)) => reply.data(&text[..text.len() - cut.min(text.len())]),
+            Ok(NodeKind::Symlink(text)) => reply.data(&text[..text.len() - cut.min(text.len())]),
             Ok(_) => reply.error(no(libc::EINVAL)),
             Err(error) => reply.error(no(error)),
         }
@@ -356,7 +356,7 @@ impl Filesystem for Server {
     ) {
         let mut tree = self.tree();
         let made = tree.special(mode, rdev).and_then(|kind| {
-            let order = Order { kind, mode, umask, quiet: Fault::MknodKeepsParent };
+            let order = NewNode { kind, mode, umask, quiet: Fault::MknodKeepsParent };
             tree.create(&Caller::of(request), parent.0, name, order)
         });
         self.entry(&tree, made, reply);
@@ -371,7 +371,7 @@ impl Filesystem for Server {
         umask: u32,
         reply: ReplyEntry,
     ) {
-        let order = Order { kind: Tree::directory(), mode, umask, quiet: Fault::MkdirKeepsParent };
+        let order = NewNode { kind: Tree::directory(), mode, umask, quiet: Fault::MkdirKeepsParent };
         let mut tree = self.tree();
         let made = tree.create(&Caller::of(request), parent.0, name, order);
         self.entry(&tree, made, reply);
@@ -391,8 +391,8 @@ impl Filesystem for Server {
         if text.len() > NAME_MAX && tree.breaks(Fault::SymlinkTextLimited) {
             return reply.error(no(libc::ENAMETOOLONG));
         }
-        let kind = Kind::Symlink(text);
-        let order = Order { kind, mode: 0o777, umask: 0, quiet: Fault::SymlinkKeepsParent };
+        let kind = NodeKind::Symlink(text);
+        let order = NewNode { kind, mode: 0o777, umask: 0, quiet: Fault::SymlinkKeepsParent };
         let made = tree.create(&Caller::of(request), parent.0, name, order);
         self.entry(&tree, made, reply);
     }
@@ -444,8 +444,8 @@ impl Filesystem for Server {
         _flags: i32,
         reply: ReplyCreate,
     ) {
-        let kind = Kind::Regular(Default::default());
-        let order = Order { kind, mode, umask, quiet: Fault::CreateKeepsParent };
+        let kind = NodeKind::Regular(Default::default());
+        let order = NewNode { kind, mode, umask, quiet: Fault::CreateKeepsParent };
         let mut tree = self.tree();
         let made = tree.create(&Caller::of(request), parent.0, name, order);
         match made.and_then(|number| attributes(&tree, number)) {
@@ -517,7 +517,7 @@ impl Filesystem for Server {
         tree.note_access(node.0);
         match listing(&tree, node.0, offset) {
             Ok(lines) => {
-                let full = |(next, number, kind, name): &Line| {
+                let full = |(next, number, kind, name): &DirectoryLine| {
                     reply.add(INodeNo(*number), *next, *kind, OsStr::from_bytes(name))
                 };
                 let _ = lines.iter().any(full);

@@ -5,7 +5,7 @@
 
 use super::access::Caller;
 use super::fault::Fault;
-use super::node::{Kind, Names, Node, Stamp, now};
+use super::node::{Names, Node, NodeKind, Stamp, now};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -39,7 +39,7 @@ pub struct Tree {
 impl Tree {
     /// An empty directory that everybody may use.
     pub fn new(fault: Option<Fault>, judges: bool) -> Tree {
-        let root = Node::new(Kind::Directory(Names::default(), ROOT), 0o777, 0, 0);
+        let root = Node::new(NodeKind::Directory(Names::default(), ROOT), 0o777, 0, 0);
         let nodes = HashMap::from([(ROOT, root)]);
         Tree { fault, judges, nodes, locks: BTreeMap::new(), last: ROOT, pages: 0 }
     }
@@ -67,7 +67,7 @@ impl Tree {
     /// The names of a directory, and the directory above it.
     pub fn names(&self, directory: u64) -> Try<(&Names, u64)> {
         match &self.node(directory)?.kind {
-            Kind::Directory(names, parent) => Ok((names, *parent)),
+            NodeKind::Directory(names, parent) => Ok((names, *parent)),
             _ => Err(libc::ENOTDIR),
         }
     }
@@ -75,7 +75,7 @@ impl Tree {
     /// The names of a directory, to be changed.
     pub fn names_mut(&mut self, directory: u64) -> Try<&mut Names> {
         match &mut self.node_mut(directory)?.kind {
-            Kind::Directory(names, _) => Ok(names),
+            NodeKind::Directory(names, _) => Ok(names),
             _ => Err(libc::ENOTDIR),
         }
     }
@@ -161,7 +161,7 @@ impl Tree {
     /// Pages that a file takes.
     pub fn room(&self, number: u64) -> u64 {
         match self.node(number).map(|node| &node.kind) {
-            Ok(Kind::Regular(content)) => content.allocated(),
+            Ok(NodeKind::Regular(content)) => content.allocated(),
             _ => 0,
         }
     }

@@ -6,7 +6,7 @@
 //! seen outside, no packet leaves, and everything ends with the value, or with the thread that made it. It refuses to
 //! wait for a time: each step waits for what the one before it has said or opened.
 
-use crate::program::{Program, Running, Said};
+use crate::program::{Program, ProgramOutput, Running};
 use crate::{Need, Skip, case::find_tool, wait};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -103,7 +103,7 @@ impl Hosts {
 
     /// Runs a command to its end.
     #[track_caller]
-    pub fn run(&self, command: Command) -> Said {
+    pub fn run(&self, command: Command) -> ProgramOutput {
         Program::new(command).run()
     }
 

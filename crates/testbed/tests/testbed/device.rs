@@ -3,7 +3,7 @@
 use crate::raw::{Aligned, mounted_below, open_direct};
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
-use testbed::fuse::{Config, Content, Counts, Device, Kind, Service, now_ns};
+use testbed::fuse::{Config, Content, Counts, Device, RequestKind, Service, now_ns};
 use testbed::{Case, Need, Outcome, wait};
 
 const BLOCK: u64 = 4096;
@@ -47,7 +47,7 @@ fn constant() -> Outcome {
     let log = device.log();
     assert_eq!((log.requests.len(), log.dropped), (40, 0));
     for (index, (request, seen)) in log.requests.iter().zip(seen).enumerate() {
-        assert_eq!((request.kind, request.bytes, request.result), (Kind::Read, 4096, 4096));
+        assert_eq!((request.kind, request.bytes, request.result), (RequestKind::Read, 4096, 4096));
         assert_eq!(request.offset, index as u64 * BLOCK);
         assert_eq!(request.due_ns - request.start_ns, 2_000_000);
         assert!(request.service_ns() >= 2_000_000, "{request:?}");
@@ -61,7 +61,7 @@ fn accuracy() -> Outcome {
     let floor = median_us(read_blocks(&Device::mount(Config::constant(0))?, 2000)?);
     let device = Device::mount(Config::constant(2_000_000))?;
     let seen = median_us(read_blocks(&device, 200)?);
-    let logged = median_us(device.log().latencies_ns(Kind::Read));
+    let logged = median_us(device.log().latencies_ns(RequestKind::Read));
     let overhead = median_us(device.overhead_ns(100)?);
     eprintln!("a plain loop's median overhead: {overhead:.1} µs");
     eprintln!(
@@ -77,7 +77,7 @@ fn median_us(mut times_ns: Vec<u64>) -> f64 {
 }
 
 /// The same until so many were in service at once: how many come together is for the machine to say.
-fn until_together(device: &Device, threads: u64, kind: Kind) -> Outcome {
+fn until_together(device: &Device, threads: u64, kind: RequestKind) -> Outcome {
     let mut moved = Ok(());
     wait::until(&format!("{threads} in service at once"), || {
         moved = together(device, threads, 1, kind);
@@ -87,7 +87,7 @@ fn until_together(device: &Device, threads: u64, kind: Kind) -> Outcome {
 }
 
 /// `threads` threads each move `count` blocks at the same time.
-fn together(device: &Device, threads: u64, count: u64, kind: Kind) -> Outcome {
+fn together(device: &Device, threads: u64, count: u64, kind: RequestKind) -> Outcome {
     let start_line = std::sync::Barrier::new(threads as usize);
     std::thread::scope(|scope| -> Outcome {
         let workers: Vec<_> = (0..threads)
@@ -98,7 +98,7 @@ fn together(device: &Device, threads: u64, count: u64, kind: Kind) -> Outcome {
                     let mut buffer = Aligned::new(BLOCK as usize);
                     start_line.wait();
                     (0..count).try_for_each(|index| match kind {
-                        Kind::Write => file.write_all_at(&buffer, (thread * count + index) * BLOCK),
+                        RequestKind::Write => file.write_all_at(&buffer, (thread * count + index) * BLOCK),
                         _ => file.read_exact_at(&mut buffer, (thread * count + index) * BLOCK),
                     })
                 })
@@ -113,7 +113,7 @@ fn together(device: &Device, threads: u64, count: u64, kind: Kind) -> Outcome {
 
 fn eight_at_once() -> Outcome {
     let device = Device::mount(Config { parallelism: 8, ..Config::constant(30_000_000) })?;
-    until_together(&device, 8, Kind::Read)?;
+    until_together(&device, 8, RequestKind::Read)?;
     let log = device.log();
     assert_eq!(log.overlap_max(), 8);
     assert!(log.requests.iter().all(|request| request.start_ns == request.arrival_ns), "none had to wait");
@@ -122,7 +122,7 @@ fn eight_at_once() -> Outcome {
 
 fn parallel_writes() -> Outcome {
     let device = Device::mount(Config { parallelism: 4, ..Config::constant(30_000_000) })?;
-    until_together(&device, 4, Kind::Write)?;
+    until_together(&device, 4, RequestKind::Write)?;
     assert_eq!(device.log().overlap_max(), 4);
     Ok(())
 }
@@ -130,10 +130,10 @@ fn parallel_writes() -> Outcome {
 /// Each begins when it has come and the one before is over, whichever is later, and some have had to wait.
 fn one_at_a_time() -> Outcome {
     let device = Device::mount(Config { parallelism: 1, ..Config::constant(5_000_000) })?;
-    let waits = |device: &Device| device.log().of(Kind::Read).any(|one| one.start_ns > one.arrival_ns);
+    let waits = |device: &Device| device.log().of(RequestKind::Read).any(|one| one.start_ns > one.arrival_ns);
     let mut read = Ok(());
     wait::until("a request that has to wait", || {
-        read = together(&device, 4, 3, Kind::Read);
+        read = together(&device, 4, 3, RequestKind::Read);
         read.is_err() || waits(&device)
     })?;
     read?;
@@ -146,7 +146,7 @@ fn one_at_a_time() -> Outcome {
 }
 
 fn programmed(device: &Device) -> Vec<u64> {
-    device.log().of(Kind::Read).map(|request| request.due_ns - request.start_ns).collect()
+    device.log().of(RequestKind::Read).map(|request| request.due_ns - request.start_ns).collect()
 }
 
 fn cycle() -> Outcome {
@@ -181,7 +181,7 @@ fn syncs() -> Outcome {
     let expected =
         Counts { reads: 0, writes: 1, syncs: 3, data_syncs: 2, read_bytes: 0, written_bytes: 8192 };
     assert_eq!(device.counts(), expected);
-    assert!(device.log().of(Kind::Sync).all(|request| request.service_ns() >= 3_000_000));
+    assert!(device.log().of(RequestKind::Sync).all(|request| request.service_ns() >= 3_000_000));
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use crate::raw::{Aligned, open_direct};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use testbed::fuse::{Config, Device, Fault, Kind, Pick};
+use testbed::fuse::{Config, Device, Fault, Pick, RequestKind};
 use testbed::{Case, Need, Outcome, Skip, wait};
 
 const BLOCK: usize = 4096;
@@ -48,8 +48,8 @@ fn all(byte: u8) -> Vec<u8> {
 }
 
 fn error() -> Outcome {
-    let on_third = Fault::Error { on: Kind::Read, pick: Pick::Nth(3), errno: libc::EIO };
-    let at_block_9 = Fault::Error { on: Kind::Write, pick: Pick::At(9 * 4096), errno: libc::EROFS };
+    let on_third = Fault::Error { on: RequestKind::Read, pick: Pick::Nth(3), errno: libc::EIO };
+    let at_block_9 = Fault::Error { on: RequestKind::Write, pick: Pick::At(9 * 4096), errno: libc::EROFS };
     let (device, file) = staged(vec![on_third, at_block_9])?;
     let errors: Vec<_> =
         (0..5).map(|block| read(&file, block).err().and_then(|e| e.raw_os_error())).collect();
@@ -62,8 +62,8 @@ fn error() -> Outcome {
 }
 
 fn short() -> Outcome {
-    let reads = Fault::Short { on: Kind::Read, pick: Pick::Nth(1), bytes: 512 };
-    let writes = Fault::Short { on: Kind::Write, pick: Pick::Nth(2), bytes: 1024 };
+    let reads = Fault::Short { on: RequestKind::Read, pick: Pick::Nth(1), bytes: 512 };
+    let writes = Fault::Short { on: RequestKind::Write, pick: Pick::Nth(2), bytes: 1024 };
     let (device, file) = staged(vec![reads, writes])?;
     let mut buffer = Aligned::filled(BLOCK, 7);
     assert_eq!(file.read_at(&mut buffer, 0)?, 512);
@@ -77,7 +77,7 @@ fn short() -> Outcome {
 }
 
 fn stall() -> Outcome {
-    let stall = Fault::Stall { on: Kind::Read, pick: Pick::Nth(2), ns: 40_000_000 };
+    let stall = Fault::Stall { on: RequestKind::Read, pick: Pick::Nth(2), ns: 40_000_000 };
     let (device, file) = staged(vec![stall])?;
     (0..3).try_for_each(|block| read(&file, block).map(drop))?;
     let programmed: Vec<_> = device.log().requests.iter().map(|r| r.due_ns - r.start_ns).collect();
@@ -88,7 +88,7 @@ fn stall() -> Outcome {
 
 /// Whoever comes while it stands still begins when it goes on; on a starved machine the second may come after that.
 fn freeze() -> Outcome {
-    let freeze = Fault::Freeze { on: Kind::Read, pick: Pick::At(0), ns: 200_000_000 };
+    let freeze = Fault::Freeze { on: RequestKind::Read, pick: Pick::At(0), ns: 200_000_000 };
     let (device, file) = staged(vec![freeze])?;
     std::thread::scope(|scope| -> Outcome {
         let frozen = scope.spawn(|| read(&file, 0).map(drop));
@@ -109,7 +109,7 @@ fn freeze() -> Outcome {
 }
 
 fn flip_on_read() -> Outcome {
-    let flip = Fault::FlipBit { on: Kind::Read, offset: 4096 + 100, bit: 3 };
+    let flip = Fault::FlipBit { on: RequestKind::Read, offset: 4096 + 100, bit: 3 };
     let (device, file) = staged(vec![flip])?;
     (0..3).try_for_each(|block| write(&file, block, 0xFF))?;
     let mut bad = all(0xFF);
@@ -122,7 +122,7 @@ fn flip_on_read() -> Outcome {
 }
 
 fn flip_on_write() -> Outcome {
-    let flip = Fault::FlipBit { on: Kind::Write, offset: 4095, bit: 0 };
+    let flip = Fault::FlipBit { on: RequestKind::Write, offset: 4095, bit: 0 };
     let (device, file) = staged(vec![flip])?;
     write(&file, 0, 0)?;
     let mut byte = [0];
@@ -194,7 +194,7 @@ fn space() -> Outcome {
 }
 
 fn failing_sync() -> Outcome {
-    let fault = Fault::Error { on: Kind::Sync, pick: Pick::Nth(2), errno: libc::EIO };
+    let fault = Fault::Error { on: RequestKind::Sync, pick: Pick::Nth(2), errno: libc::EIO };
     let (_device, file) = staged(vec![fault])?;
     file.sync_all()?;
     assert_eq!(file.sync_all().map_err(|error| error.raw_os_error()), Err(Some(libc::EIO)));
