@@ -66,7 +66,7 @@ fn latencies(name: &str, device: &Device, engine: &str, depth: u32) -> Outcome {
             return Err(format!("{reached} requests reached the device instead of {operations}").into());
         }
         our_ns += tally.last_done_ns - tally.began_ns;
-        count += tally.operations(iodyno_model::RequestKind::Read);
+        count += tally.operations(iodyno_model::Kind::Read);
         logged_ns.push(plain::span_ns(&log));
         let ours = tally.lines[0].latency.clone();
         turns.push(Turn { ours, logged: log.latencies_ns(RequestKind::Read), floor: floor.each_ns });
