@@ -100,18 +100,7 @@ pub fn help() -> String {
 
 /// The page `docs/dd.md`, generated.
 pub fn document() -> String {
-    format!(
-        "# dd\n\n`iodyno dd` (or a link named `dd`) copies as GNU dd does and reports in its output format: records and\n\
-         transfer line on standard error, the same exit codes, `SIGUSR1` for figures on the way. It stands in for\n\
-         GNU's dd 9.1 wherever dd is used to measure.\n\nWhat differs on purpose:\n\n\
-         - conversions that change bytes are refused, not half done;\n\
-         - a block device that is mounted, in use, or named by a table such as /etc/fstab is refused as output;\n\
-         - there is no warning of partial reads, nor of a pipe that ends before `skip` is reached;\n\
-         - with `conv=noerror` the figures are printed once at the end rather than after each bad block;\n\
-         - `iodyno dd` adds findings on standard error (the link `dd` never does): for one, that `/dev/urandom`\n  \
-           rather than the disk was the limit.\n\n{}",
-        TABLE.markdown()
-    )
+    format!("{}\n{}", include_str!("introduction.md"), TABLE.markdown())
 }
 
 #[cfg(test)]

@@ -9,33 +9,6 @@ use super::options::{self, ENGINES, ROWS, Reading, Row};
 use super::program::PROGRAM;
 use crate::option::{Status, nearest};
 
-/// How the generated page begins. The differences are those that the tests against fio know.
-pub const INTRODUCTION: &str = "`iodyno fio` (or a link named `fio`) takes fio's job files and command lines as they are and \
-reports in its output format.\nIts options are those of fio 3.42; job files and texts were held against Debian's fio 3.33.\n\n\
-What differs on purpose:\n\n\
-- a value that fio passes over in silence is an error here, with its file and line: an unknown unit (`bs=4q`), a\n  \
-fraction (`bs=1.5k` is 1 byte to fio), what is left behind a number (`runtime=1h30m` is 1 us to fio), shares of\n  \
-`bssplit` beyond 100 %;\n\
-- `5sec` is five seconds, as fio's manual says (fio 3.33 makes 5 us of it);\n\
-- expressions in parentheses are always reckoned, whatever fio was built with: `bs=(4*1024)`; times in them are us;\n\
-- `filecreate`, `filestat`, `filedelete` and their kin do one operation for each file, however many blocks it has (fio one\n  \
-for each block), and count no bytes;\n\
-- a file in `buffer_pattern` or `verify_pattern` is used whole, up to 128 MiB (fio 3.33 takes its first 512 bytes); what is\n  \
-behind the longest block is told;\n\
-- of a TCP connection, whole blocks are received (of one that comes in parts fio 3.33 loses bytes, and its job may fail);\n\
-- `--also data=unique` fills each buffer anew for each write, with bytes that neither compress nor repeat (`refill_buffers=1`\n  \
-does so, too); by default a buffer changes in a few words from write to write, as fio's;\n\
-- verify headers and state files are written as fio 3.41 and later do, and those of older versions are read, also in the same\n  \
-file; `--also headers=3.33` writes what that version reads (headers have no version before 3.41);\n\
-- blanks around a word's value do not count: `rw = read`;\n\
-- all problems are told at once, not the first alone, and a file that cannot be included is an error;\n\
-- `--debug=` takes fio's categories and prints nothing more for them.\n\n\
-## Values\n\n\
-Numbers are decimal or `0x…`. With `kb_base=1024`, fio's default, `k` and `kB` are 1024 and `KiB` is 1000; with\n\
-`kb_base=1000` `k` and `kB` are 1000 and `KiB` is 1024. Times are seconds unless the option says us; units are us, ms, s,\n\
-m, h, d. Up to three values with commas between are for reads, writes and trims. In job files `${NAME}` is a variable of\n\
-the environment, `$ncpus`, `$pagesize` and `$mb_memory` are numbers that may be reckoned with: `size=$mb_memory*2`.\n";
-
 /// `--cpuclock-test`: the engine room judges its clock at every start.
 pub const CLOCK: &str =
     "cs: the clock is chosen and checked at every start; `iodyno measure` prints which it is\n";

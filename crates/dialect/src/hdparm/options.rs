@@ -128,15 +128,7 @@ pub fn help() -> String {
 
 /// The page `docs/hdparm.md`, generated.
 pub fn document() -> String {
-    format!(
-        "# hdparm\n\n`iodyno hdparm -T -t DEVICE...` times reads of the page cache (2 MiB again and again, 2 s) and\n\
-         sequential reads of the device (2 MiB each, 3 s or until its end, caches emptied before), and prints\n\
-         hdparm's lines. Its `MB` are 2^20 bytes.\n\nWhat differs on purpose:\n\n\
-         - everything that reads or changes a drive's settings is refused;\n\
-         - all devices are looked for before the first is timed;\n\
-         - `-t` takes a regular file too.\n\n{}",
-        TABLE.markdown()
-    )
+    format!("{}\n{}", include_str!("introduction.md"), TABLE.markdown())
 }
 
 #[cfg(test)]

@@ -65,23 +65,7 @@ pub fn usage() -> String {
 
 /// The page `docs/iostat.md`, generated.
 pub fn document() -> String {
-    format!(
-        "# iostat\n\n`iodyno iostat [options] [DEVICE...|ALL] [INTERVAL [COUNT]]` prints what the kernel counted of block\n\
-         devices and processors, as the iostat of sysstat 12.6 does: `iostat -mx 1`, `iostat -x sda 5 10`,\n\
-         `iostat -o JSON 1 3`. Called by the name `iostat` it writes nothing that the original would not write.\n\n\
-         Old scripts read old columns. `--also layout=11` (or `IODYNO_ALSO=layout=11`) prints those of sysstat 11.6\n\
-         (`svctm` at the end, no discards), `layout=10` those of 10.1 (`avgrq-sz`, `avgqu-sz`, `await`, `svctm`;\n\
-         `rkB/s`, or `rsec/s` where POSIXLY_CORRECT is set), and `layout=9` those of 9.0 (`rsec/s` by default). `-V` then\n\
-         names that version.\n\n\
-         What is printed is what the kernel counted: `%util` is the share of time with at least one request in flight\n\
-         and says nothing of how much more a device could do that serves several at once; `svctm` (that share divided\n\
-         by the requests) is printed for old scripts and means nothing on such devices.\n\n\
-         What differs on purpose:\n\n\
-         - rates are of the time that passed, to the nanosecond; the original rounds it to hundredths of a second;\n\
-         - dates are those of the C locale, or of ISO 8601 with `S_TIME_FORMAT=ISO`; the point of a number is a point;\n\
-         - `-f` and `+f` are refused.\n\n{}",
-        TABLE.markdown()
-    )
+    format!("{}\n{}", include_str!("introduction.md"), TABLE.markdown())
 }
 
 #[cfg(test)]

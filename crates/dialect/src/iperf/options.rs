@@ -288,31 +288,7 @@ pub fn help() -> String {
 
 /// The page `docs/iperf.md`, generated.
 pub fn document() -> String {
-    format!(
-        "# iperf\n\n`iodyno iperf -s` and `iodyno iperf -c HOST` measure the throughput of TCP and UDP with iperf 2's peers,\n\
-         in both roles, and print what 2.1.8 prints: `iperf -s -u -p 5002`, `iperf -c HOST -u -p 5002 -e -i 1`,\n\
-         `iperf -c HOST -P 4 -t 10 -y C`. iperf 3 is another program with another protocol: `iodyno iperf3`.\n\n\
-         What differs on purpose:\n\n\
-         - a test that fails ends with status 1; the original says 0 when nobody listens;\n\
-         - `-n` is exact; with `-R` it is refused from 2 GiB on, where the original sends 1 GiB and says nothing;\n\
-         - one-way latency is not printed (`-/-/-/-`): it would need clocks that agree;\n\
-         - intervals are as long as they really were, and the last line of the columns `Reads=Dist` counts reads only;\n\
-         - dates in comma-separated values are dates (2.1.8 prints 1970 in sums and on servers);\n\
-         - a server serves at most 1024 connections at a time, 128 of one address, 896 of the machine itself, and sends at most\n  \
-         for a day at a peer's wish; to a peer that reads nothing, for two minutes;\n\
-         - a connection that says nothing, or has fallen silent, costs no thread, and gives way to a new one where places are\n  \
-         short; else it stays, as the original's, and a paused client goes on where it was;\n\
-         - where datagrams found a server's buffer full, it says so on standard error, and a client of ours hears of it\n  \
-         (finding 27);\n\
-         - a client's total over UDP is of the test's datagrams; the one that says it was the last counts at the server alone;\n\
-         - a stream's total is told once the peer has read everything, as the original's; `-n` counts to the byte;\n\
-         - nothing in this protocol proves the sender's address of a datagram: what a server sends over UDP at somebody's wish\n  \
-         (`-u -R`, `-u -d`, `-u -r`) is at most 16 MiB in a minute to one address, 256 MiB to all, and it says so. The machine's\n  \
-         own addresses are free; `--also peers=10.0.0.0/8+192.0.2.7` frees others, also of the limit of connections.\n\n\
-         A server listens at all addresses, as the original's does, unless `-B` names one: anybody who reaches it can\n\
-         make it send (`-R`, `-d`, `-r`).\n\n{}",
-        TABLE.markdown()
-    )
+    format!("{}\n{}", include_str!("introduction.md"), TABLE.markdown())
 }
 
 #[cfg(test)]

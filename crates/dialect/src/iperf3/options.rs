@@ -252,27 +252,7 @@ pub fn help() -> String {
 
 /// The page `docs/iperf3.md`, generated.
 pub fn document() -> String {
-    format!(
-        "# iperf3\n\n`iodyno iperf3 -s` and `iodyno iperf3 -c HOST` talk to any iperf3 from 3.1 on, in both roles, and print\n\
-         what 3.21 prints: text, `-J` and `--json-stream`. Called by the name `iperf3` it writes nothing that the original\n\
-         would not write.\n\n\
-         What differs on purpose:\n\n\
-         - one server serves many clients at once: at most 32 tests, 8 of one address, 512 streams in all; beyond that a\n  \
-         client hears that the server is busy;\n\
-         - `-n` and `-k` are exact: so many bytes or blocks are sent and no more, and the time is that until the last\n  \
-         of them; of several streams each sends its share;\n\
-         - datagrams that were lost, late or came twice are counted apart; UDP travels in batches where the kernel has them;\n\
-         - a token is accepted once: it cannot be shown again by somebody who listened;\n\
-         - `-F` writes to a file that it makes, or to a device or pipe, and never over a file that is there already;\n\
-         - a lost hello of a UDP stream is said again;\n\
-         - what comes after the omitted seconds counts, also where it was waited for since before; intervals come to the totals;\n\
-         - where datagrams found a receiver's buffer full, it says so on standard error (finding 27), and a client of ours\n  \
-         hears it of a server of ours;\n\
-         - connections that say nothing give way to new ones: 160 of one address, 256 in all; so do clients that want no test;\n\
-         - what a peer says is bounded in length and time; a peer that says nothing is left after a while.\n\n\
-         The server listens at every address, as the original does; `-B` names one.\n\n{}",
-        TABLE.markdown()
-    )
+    format!("{}\n{}", include_str!("introduction.md"), TABLE.markdown())
 }
 
 #[cfg(test)]

@@ -201,11 +201,8 @@ pub fn unknown(name: &str, origin: &Origin) -> Diagnostic {
 
 /// The page about mdtest, with a table of its options.
 pub fn document() -> String {
-    format!("{INTRODUCTION}\n{}", TABLE.markdown())
+    format!("{}\n{}", include_str!("introduction.md"), TABLE.markdown())
 }
-
-/// What stands before the options.
-const INTRODUCTION: &str = include_str!("introduction.md");
 
 /// Help as mdtest writes it.
 pub fn help() -> String {

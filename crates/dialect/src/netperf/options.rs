@@ -151,32 +151,14 @@ pub fn server_help() -> String {
 
 /// The page `docs/netperf.md`, generated.
 pub fn document() -> String {
-    format!("{}## Tests' options\n\n{}\n## netserver\n\n{}", INTRODUCTION, sub(&TEST), sub(&SERVER))
-        .replace("@GLOBAL@", &GLOBAL.markdown())
+    let (introduction, options) = (include_str!("introduction.md"), GLOBAL.markdown());
+    let (tests, server) = (sub(&TEST), sub(&SERVER));
+    format!("{introduction}\n{options}\n## Tests' options\n\n{tests}\n## netserver\n\n{server}")
 }
 
 fn sub(table: &Table) -> String {
     table.markdown().replacen("## Options\n\n", "", 1)
 }
-
-const INTRODUCTION: &str = "# netperf and netserver\n\n\
-`iodyno netperf -H HOST -t TCP_RR` talks to a netserver, ours or netperf's own of 2.5 and newer, and prints netperf's\n\
-tables; `iodyno netserver -D` serves netperf clients, many at once. All tests of today go over one kind of request\n\
-(OMNI); of the older ones netserver also knows those that netperf 2.7 still sends for TCP_SENDFILE and TCP_CC.\n\n\
-What differs on purpose:\n\n\
-- a TCP_CRR costs no four seconds after its end (with our netserver);\n\
-- latencies come from a full histogram (0.4 % wide), not from ten buckets to a decade;\n\
-- a transaction counts once its response has come, and `-l -N` does exactly N of them;\n\
-- processors: what user space and kernel used; time taken by a hypervisor is not counted as used;\n\
-- a peer cannot make netserver read a file (`-F ,FILE` is refused), and cannot hang, bloat or crash it: all\n\
-\x20 that it says and all time that it takes is bounded;\n\
-- a datagram of a UDP_RR that gets no answer is given up after a second (`-e`), and the test goes on;\n\
-- UDP_STREAM does not forbid routing, warns on standard error before it sends where the receiver's buffer is smaller than\n\
-\x20 the sender's, and a netserver in the foreground tells what its own buffer lost, also to a netperf of ours (finding 27);\n\
-- `-F` fills the buffers of streams, two unless `-W` says how many, with up to 64 MiB of the file; datagrams repeat its\n\
-\x20 beginning;\n\
-- a netserver that goes in the midst of a test is noticed at once; connections that say nothing, and those that ask for no\n\
-\x20 test, give way to new ones.\n\n@GLOBAL@\n";
 
 #[cfg(test)]
 mod tests {

@@ -169,7 +169,8 @@ pub fn find(name: &str) -> Option<&'static Row> {
 pub fn document() -> String {
     let program = super::program::PROGRAM.markdown().replace("## Options", "## The command line");
     let differences = super::differences::chapter();
-    format!("# fio\n\n{}\n{differences}\n{program}\n{}", super::help::INTRODUCTION, TABLE.markdown())
+    let introduction = include_str!("../introduction.md");
+    format!("{introduction}\n{differences}\n{program}\n{}", TABLE.markdown())
 }
 
 const fn row(

@@ -60,10 +60,8 @@ fn written(entry: &Entry) -> String {
 
 /// The page `docs/ior.md`, generated.
 pub fn document() -> String {
-    format!("{INTRODUCTION}\n{}", TABLE.markdown())
+    format!("{}\n{}", include_str!("introduction.md"), TABLE.markdown())
 }
-
-const INTRODUCTION: &str = include_str!("introduction.md");
 
 #[cfg(test)]
 mod tests {
