@@ -1,4 +1,4 @@
-# copyfiles: a tree is copied file by file into an empty one, until that is full.
+# copyfiles: copies a tree file by file into an empty one, until that is full.
 set $dir=/tmp
 set $nfiles=1000
 set $nthreads=1

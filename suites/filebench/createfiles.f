@@ -1,4 +1,4 @@
-# createfiles: files are made, written whole and closed, until all of them are there.
+# createfiles: creates, writes and closes files, until all of them exist.
 set $dir=/tmp
 set $nfiles=50000
 set $nthreads=16

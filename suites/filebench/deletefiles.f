@@ -1,4 +1,4 @@
-# deletefiles: files are removed until none is left.
+# deletefiles: deletes files until none is left.
 set $dir=/tmp
 set $nfiles=50000
 set $nthreads=16

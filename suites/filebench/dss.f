@@ -1,4 +1,4 @@
-# dss: decision support. A few queries scan large tables in large pieces and burn CPU on what they read.
+# dss: decision support. A few queries scan large tables in large blocks and use CPU time on what they read.
 set $dir=/tmp
 set $filesize=256m
 set $nthreads=8

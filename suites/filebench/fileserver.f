@@ -1,4 +1,4 @@
-# fileserver: home directories on a file server. Each thread makes a file, appends to another, reads a third, removes one.
+# fileserver: home directories on a file server. Each thread creates a file, appends to another, reads a third, deletes one.
 set $dir=/tmp
 set $nfiles=10000
 set $nthreads=50

@@ -1,4 +1,4 @@
-# listdirs: directories of a tree are listed.
+# listdirs: lists the directories of a tree.
 set $dir=/tmp
 set $ndirs=10000
 set $nthreads=5

@@ -1,4 +1,4 @@
-# makedirs: directories are made until all of them are there.
+# makedirs: creates directories until all of them exist.
 set $dir=/tmp
 set $ndirs=10000
 set $nthreads=1

@@ -1,4 +1,4 @@
-# mongo: a document store of small files. Each thread stores one, and reads and removes another.
+# mongo: a document store of small files. Each thread stores one, and reads and deletes another.
 set $dir=/tmp
 set $nfiles=50000
 set $nthreads=1

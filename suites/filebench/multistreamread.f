@@ -1,4 +1,4 @@
-# multistreamread: five large files are read in order, a thread each.
+# multistreamread: reads five large files sequentially, one thread each.
 set $dir=/tmp
 set $filesize=1g
 set $iosize=1m

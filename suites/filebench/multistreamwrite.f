@@ -1,4 +1,4 @@
-# multistreamwrite: five large files are written in order, a thread each.
+# multistreamwrite: writes five large files sequentially, one thread each.
 set $dir=/tmp
 set $filesize=1g
 set $iosize=1m

@@ -1,4 +1,4 @@
-# oltp: a database. Readers draw 2k blocks and burn CPU, writers wait for enough dirty blocks, one thread writes the log.
+# oltp: a database. Readers read random 2k blocks and use CPU time, writers wait for enough dirty blocks, one thread writes the log.
 set $dir=/tmp
 set $filesize=10m
 set $logfilesize=10m

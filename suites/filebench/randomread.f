@@ -1,4 +1,4 @@
-# randomread: small blocks of one large file are read at random.
+# randomread: reads random small blocks of one large file.
 set $dir=/tmp
 set $filesize=1g
 set $iosize=8k

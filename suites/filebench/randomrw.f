@@ -1,4 +1,4 @@
-# randomrw: small blocks of one large file are read and written at random by different threads.
+# randomrw: reads and writes random small blocks of one large file, in different threads.
 set $dir=/tmp
 set $filesize=1g
 set $iosize=8k

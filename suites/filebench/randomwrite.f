@@ -1,4 +1,4 @@
-# randomwrite: small blocks of one large file are written at random.
+# randomwrite: writes random small blocks of one large file.
 set $dir=/tmp
 set $filesize=1g
 set $iosize=8k

@@ -1,4 +1,4 @@
-# singlestreamread: one large file is read in order.
+# singlestreamread: reads one large file sequentially.
 set $dir=/tmp
 set $filesize=1g
 set $iosize=1m

@@ -1,4 +1,4 @@
-# singlestreamwrite: one large file is written in order.
+# singlestreamwrite: writes one large file sequentially.
 set $dir=/tmp
 set $filesize=1g
 set $iosize=1m

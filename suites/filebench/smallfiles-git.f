@@ -1,4 +1,4 @@
-# smallfiles-git: objects of a version control system. Many are looked at, some are read, a few are made and synced.
+# smallfiles-git: objects of a version control system. Threads stat many, read some, create and sync a few.
 set $dir=/tmp
 set $nfiles=50000
 set $nthreads=4

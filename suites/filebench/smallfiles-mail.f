@@ -1,4 +1,4 @@
-# smallfiles-mail: mail kept as one file for each message in folders. Deliver and sync, read, look at many, remove.
+# smallfiles-mail: mail in folders, one file for each message. Threads deliver and sync, read, stat many, delete.
 set $dir=/tmp
 set $nfiles=20000
 set $nthreads=16

@@ -1,4 +1,4 @@
-# varmail: a mail spool with a file for each message. Remove one; deliver one and sync it; read one, append to it, sync; read one.
+# varmail: a mail spool, one file for each message. Delete one; deliver and sync one; read one, append to it, sync; read one.
 set $dir=/tmp
 set $nfiles=1000
 set $nthreads=16

@@ -1,4 +1,4 @@
-# videoserver: films that are watched, read in large pieces at a rate, and an archive in which one is replaced every so often.
+# videoserver: videos that are read in large blocks at a fixed rate, and an archive in which one is replaced from time to time.
 set $dir=/tmp
 set $eventrate=96
 set $filesize=1g

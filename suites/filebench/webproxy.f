@@ -1,4 +1,4 @@
-# webproxy: a cache of pages. Each thread drops one, stores a new one, and serves five from the cache; -D eventrate=N limits it.
+# webproxy: a page cache. Each thread deletes one page, stores a new one, and reads five; -D eventrate=N limits the rate.
 set $dir=/tmp
 set $nfiles=10000
 set $nthreads=100

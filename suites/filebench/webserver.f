@@ -1,4 +1,4 @@
-# webserver: static pages. Each thread reads ten of them whole, then appends a record to the log that all share.
+# webserver: static pages. Each thread reads ten of them whole, then appends a record to a shared log.
 set $dir=/tmp
 set $nfiles=1000
 set $nthreads=100
