@@ -6,10 +6,11 @@ use iodyno_dialect::{DIALECTS, Dialect, Request, native};
 use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::native::Native;
+use iodyno_report::table::wrapped;
 
 use crate::archive::Asked;
 use crate::compare;
-use crate::extension_options::ExtensionOptions;
+use crate::extension_options::{self, ExtensionOptions};
 use crate::hosts::{self, RemoteCommand};
 use crate::lists;
 use crate::loader::HostLoader;
@@ -58,6 +59,10 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         print(&commands().render_help().to_string());
         return 2;
     };
+    let is_drop_in = DIALECTS.iter().any(|dialect| dialect.drop_in && dialect.name == *word);
+    if matches!(rest, [only] if only == "--version") && !is_drop_in {
+        return print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION")));
+    }
     match word.as_str() {
         "plan" => run_request(world, native::plan(rest, &mut HostLoader::new(world))),
         "run" => {
@@ -102,6 +107,9 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], po
             return 2;
         }
     };
+    if also.lists_words {
+        return print(&extension_options::help(dialect.name));
+    }
     let unknown = |(word, _): &&(String, String)| !dialect.also.contains(&word.as_str());
     if let Some((word, _)) = also.dialect_words.iter().find(unknown) {
         let message = format!("`{word}` means nothing to {}", dialect.name);
@@ -228,6 +236,36 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
     DIALECTS.iter().map(|dialect| (dialect.name, dialect.about)).chain(own).collect()
 }
 
+/// The groups of the help text, with the names of their commands.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Measure", &["measure", "run", "plan", "age"]),
+    (
+        "Storage tools",
+        &["fio", "ior", "mdtest", "io500", "iozone", "iometer", "filebench", "dd", "hdparm", "iostat"],
+    ),
+    ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),
+    ("Verify", &["posix", "pjdfstest", "fstest"]),
+    ("History", &["runs", "report", "compare", "rerun", "import"]),
+    ("This program", &["engines", "dialects", "witnesses", "links", "completions", "man"]),
+];
+
+/// The help text: all commands in groups.
+fn help() -> String {
+    let list = commands_list();
+    let mut text = format!("{}\n\nUsage: iodyno [COMMAND]\n", "The dynamometer for I/O");
+    for (group, names) in GROUPS {
+        text.push_str(&format!("\n{group}:\n"));
+        for (name, about) in names.iter().filter_map(|name| list.iter().find(|(known, _)| known == name)) {
+            text.push_str(&format!("  {name:12} {}\n", wrapped(about, HELP_WIDTH - 15, 15)));
+        }
+    }
+    text + "\nOptions:\n  -h, --help     Print help\n  -V, --version  Print version\n\n\
+            Begin with: iodyno measure .\nEvery command has its own --help.\n"
+}
+
+/// Columns of the help text.
+const HELP_WIDTH: usize = 80;
+
 /// The command tree, for help, completions and the manual.
 fn commands() -> Command {
     let rest = || Arg::new("arguments").num_args(0..).trailing_var_arg(true).allow_hyphen_values(true);
@@ -235,7 +273,7 @@ fn commands() -> Command {
     Command::new("iodyno")
         .about("The dynamometer for I/O")
         .version(env!("CARGO_PKG_VERSION"))
-        .after_help("Begin with: iodyno measure .\nEvery command has its own --help.")
+        .override_help(help())
         .disable_help_subcommand(true)
         .subcommands(commands_list().iter().map(sub))
 }

@@ -13,7 +13,7 @@ use iodyno_report::median_pass::OnePass;
 use iodyno_truth::demand;
 
 use crate::loader::plain;
-use crate::session::{EventFanout, OutputPolicy, Silent, beside, say};
+use crate::session::{EventFanout, OutputPolicy, Silent, say};
 use crate::terminal;
 
 /// Carries a conversation; the exit status.
@@ -109,9 +109,9 @@ impl ConversationRun {
             }
         };
         let failed = record.iter().flat_map(|record| &record.demands).any(|demand| demand.failed);
-        if let Some(record) = record.filter(|_| policy.tells_findings()) {
+        if let Some(record) = record {
             // Nobody may be listening there.
-            let _ = io::stderr().write_all(beside(&record, run).as_bytes());
+            let _ = io::stderr().write_all(policy.after_report(&record, run).as_bytes());
         }
         u8::from(!kept || failed)
     }

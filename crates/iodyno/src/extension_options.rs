@@ -5,6 +5,7 @@
 //! A dialect that understands a word asks its loader for it.
 
 use iodyno_dialect::hosts::{self, Elsewhere, is_host};
+use iodyno_dialect::option::nearest;
 use iodyno_dialect::run_options::{BARE as RUN_OPTIONS, RunOptions};
 use iodyno_dialect::{Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
@@ -12,47 +13,60 @@ use iodyno_report::native::Native;
 
 use crate::substitution::{Substitution, SweepReport};
 
-/// Every word, for who typed another one.
-const WORDS: &[&str] = &[
-    "age=70%",
-    "bugs=TOOL",
-    "ceiling=400Gbit",
-    "confidence=95:5",
-    "csv=FILE",
-    "data=unique",
-    "depth=N",
-    "destroy=DEVICE",
-    "details",
-    "engine=NAME",
-    "fail-if=read.p99>5ms",
-    "hdr=FILE",
-    "headers=3.40",
-    "hostfile=FILE",
-    "hosts=H1,H2:4",
-    "html=FILE",
-    "json=FILE",
-    "launcher=NAME",
-    "layout=N",
-    "live",
-    "live-web=127.0.0.1:PORT",
-    "metrics=FILE",
-    "most=N",
-    "peers=RANGE+RANGE",
-    "percentiles",
-    "phases=NAMES",
-    "precondition",
-    "ranks",
-    "repeat=N",
-    "rewrite=distinct",
-    "save",
-    "save=NAME",
-    "sweep=KEY:LIST",
-    "text=3",
-    "threads=N",
-    "until-steady",
-    "witness=off",
-    "xlsx=FILE",
+/// Every word with a line of help. A word that the named dialects alone understand has their names.
+const WORDS: &[(&str, &str, &[&str])] = &[
+    ("json=FILE", "write the record as JSON", &[]),
+    ("csv=FILE", "write the results as CSV; FOLDER/ gets a file for each table", &[]),
+    ("html=FILE", "write an HTML page with charts", &[]),
+    ("xlsx=FILE", "write every table to a spreadsheet", &[]),
+    ("hdr=FILE", "write the latencies as an HdrHistogram log", &[]),
+    ("metrics=FILE", "write OpenMetrics during the run, or serve them at ADDRESS:PORT", &[]),
+    ("live", "show the run full-screen", &[]),
+    ("live-web=127.0.0.1:PORT", "serve the HTML page during the run", &[]),
+    ("details", "print explained findings in full", &[]),
+    ("ranks", "print a table with a row for each rank", &[]),
+    ("save", "keep the run in the history", &[]),
+    ("save=NAME", "keep it with this tag", &[]),
+    ("witness=off", "run without witnesses", &[]),
+    ("engine=NAME", "run on another engine; iodyno engines lists them", &[]),
+    ("depth=N", "keep N operations in flight in each worker", &[]),
+    ("sweep=KEY:LIST", "run once for each value of depth, engine, block, workers, cached or span", &[]),
+    ("repeat=N", "number of passes", &[]),
+    ("confidence=95:5", "repeat until the 95 % interval of every rate is 5 % wide", &[]),
+    ("until-steady", "repeat until the rates of five passes are steady", &[]),
+    ("most=N", "maximum number of passes", &[]),
+    ("precondition", "write every file and device twice first", &[]),
+    ("age=70%", "age the file systems first, until they are this full", &[]),
+    ("fail-if=read.p99>5ms", "fail if this condition holds", &[]),
+    ("ceiling=400Gbit", "maximum rate of the path to the storage", &[]),
+    ("destroy=DEVICE", "allow overwriting this device", &[]),
+    ("hosts=H1,H2:4", "run on these hosts", &[]),
+    ("hostfile=FILE", "run on the hosts of this file", &[]),
+    ("launcher=NAME", "launcher on the hosts: mpirun, mpiexec, srun", &[]),
+    ("threads=N", "workers of each task", &["ior", "mdtest"]),
+    ("text=3", "print the columns of version 3", &["ior", "mdtest"]),
+    ("bugs=TOOL", "repeat the original's faults", &["ior", "mdtest"]),
+    ("phases=NAMES", "add phases: symlink:link:xattr:chmod:readdir:rename", &["mdtest"]),
+    ("percentiles", "measure every latency", &["mdtest"]),
+    ("data=unique", "fill each buffer anew with bytes that do not compress", &["fio"]),
+    ("headers=3.33", "write verify headers of this version", &["fio"]),
+    ("rewrite=distinct", "write other bytes in the second pass", &["iozone"]),
+    ("layout=N", "print the columns of this sysstat version", &["iostat"]),
+    ("peers=RANGE+RANGE", "addresses that a server may send to", &["iperf"]),
 ];
+
+/// The words that a dialect takes, a line each.
+pub fn help(dialect: &str) -> String {
+    let mut text = format!(
+        "Words of --also with {dialect}, separated by commas (the environment's IODYNO_ALSO takes them, too):\n"
+    );
+    for (word, line, dialects) in WORDS {
+        if dialects.is_empty() || dialects.contains(&dialect) {
+            text.push_str(&format!("  {word:24} {line}\n"));
+        }
+    }
+    text
+}
 
 /// Words without a value.
 const BARE: &[&str] = &["details", "live", "ranks", "percentiles", "save", RUN_OPTIONS[0], RUN_OPTIONS[1]];
@@ -82,6 +96,8 @@ pub struct ExtensionOptions {
     pub asked: RunOptions,
     /// Another engine, another depth, lists of values.
     pub substitution: Substitution,
+    /// Whether the words are to be listed.
+    pub lists_words: bool,
     /// All other words, as they are said on the hosts that the command goes to.
     pub kept: Vec<String>,
 }
@@ -163,11 +179,12 @@ impl ExtensionOptions {
             Some(("hostfile", path)) => self.hostfile = Some(path.into()),
             Some(("launcher", name)) => self.launcher = Some(name.into()),
             None if word == "save" => self.keep.wanted = Some(true),
+            None if word == "help" => self.lists_words = true,
             None if word == "details" => self.details = true,
             None if word == "live" => self.files.push(("live", "-".into())),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if BARE.contains(&word) => self.dialect_words.push((word.into(), String::new())),
-            _ => return Err(refused(place, &format!("`{word}` is no word of it"))),
+            _ => return Err(refused(place, &unknown(word))),
         }
         if !word.starts_with("hostfile=") && !word.starts_with("launcher=") {
             self.kept.push(word.into());
@@ -257,8 +274,21 @@ fn wrong_value(place: &str, what: &str) -> Diagnostic {
 }
 
 fn refused(place: &str, what: &str) -> Diagnostic {
-    let hint = format!("the words are {}, with commas between them", WORDS.join(", "));
-    Diagnostic::error(&Origin::argument(place), what).hint(hint)
+    Diagnostic::error(&Origin::argument(place), what).hint("--also help lists the words")
+}
+
+fn unknown(word: &str) -> String {
+    let name = |form: &'static str| form.split('=').next().unwrap_or(form);
+    let typed = word.split('=').next().unwrap_or(word);
+    match nearest(typed, WORDS.iter().map(|(form, ..)| name(form))) {
+        Some(near) if near == typed => format!("`{word}`: expected {}", form_of(near)),
+        Some(near) => format!("there is no word `{typed}`; did you mean `{near}`?"),
+        None => format!("there is no word `{typed}`"),
+    }
+}
+
+fn form_of(name: &str) -> &'static str {
+    WORDS.iter().map(|(form, ..)| *form).find(|form| form.split('=').next() == Some(name)).unwrap_or_default()
 }
 
 #[cfg(test)]

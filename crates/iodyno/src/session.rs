@@ -200,8 +200,8 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
         }
     };
     let Ok(kept) = fanout.close(&run, policy) else { return 1 };
-    if !run.tells_all && policy.tells_findings() {
-        let _ = terminal::err().write_all(beside(&record, &run).as_bytes());
+    if !run.tells_all {
+        let _ = terminal::err().write_all(policy.after_report(&record, &run).as_bytes());
     }
     say_all(&overwritten);
     if let Some(signal) = record.stopped_by.filter(|_| run.dies_of_signals && world.is_alone()) {
@@ -283,8 +283,25 @@ impl EventFanout {
     }
 }
 
+impl OutputPolicy {
+    /// What follows an original's report on standard error. Under the original's name a script may read that; a person at a
+    /// terminal gets one line where figures do not stand.
+    pub fn after_report(&self, record: &Record, run: &Run) -> String {
+        if self.tells_findings() {
+            return beside(record, run);
+        }
+        let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
+        let verdict = iodyno_report::findings::verdict(&findings);
+        let is_read = self.findings.is_none() && run.findings && terminal::is_watched();
+        verdict.filter(|_| is_read).map_or_else(String::new, |verdict| {
+            let line = format!("iodyno: {verdict} (IODYNO_FINDINGS=1 prints the findings)");
+            format!("{}\n", terminal::err_paint().aside(&line))
+        })
+    }
+}
+
 /// What follows an original's report: findings, what several passes have to say together, and what became of demands.
-pub fn beside(record: &Record, run: &Run) -> String {
+fn beside(record: &Record, run: &Run) -> String {
     let paint = iodyno_report::paint::Paint::default();
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     let mut text = match run.findings {

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 
+use iodyno_report::paint::Paint;
+
 /// Standard output.
 pub fn out() -> Screened<StdoutLock<'static>> {
     let to = io::stdout().lock();
@@ -18,6 +20,17 @@ pub fn out() -> Screened<StdoutLock<'static>> {
 pub fn err() -> Screened<StderrLock<'static>> {
     let to = io::stderr().lock();
     Screened { screens: to.is_terminal(), to }
+}
+
+/// Whether a person reads standard error.
+pub fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// How standard error is painted: without colours where they are not wanted (`NO_COLOR`) or not understood (`TERM=dumb`).
+pub fn err_paint() -> Paint {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    Paint { colour: is_watched() && !dumb && std::env::var_os("NO_COLOR").is_none() }
 }
 
 /// A stream that shows control characters instead of sending them.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use testbed::{Case, Outcome};
 
-use crate::program::{Program, iodyno, scratch, told};
+use crate::program::{IODYNO, Program, dressed, iodyno, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -17,6 +17,12 @@ pub fn cases() -> Vec<Case> {
         Case::new("a hyphen is no file", &[], hyphen),
         Case::new("what fio says before the start is said once", &[], once),
         Case::new("a wrong word of our own is told with its hint", &[], own_words),
+        Case::new("words of --also are listed", &[], listed),
+        Case::new(
+            "under an original's name a person at a terminal gets one line more",
+            &[],
+            one_line_at_a_terminal,
+        ),
         Case::new("a terminal gets no orders from names", &[], orders),
         Case::new("fio's verify headers are those of its version, and both kinds are read", &[], headers),
         Case::new("links are made once, replace nothing, and are the tools they are named for", &[], links),
@@ -59,6 +65,34 @@ fn own_words() -> Outcome {
         command.env_remove("IODYNO_ALSO");
         told(command).expect(1, &[wrong, hint]);
     }
+    Ok(())
+}
+
+fn listed() -> Outcome {
+    for (tool, has, lacks) in [("fio", "headers=3.33", "phases="), ("mdtest", "phases=NAMES", "headers=")] {
+        let said = told(iodyno([tool, "--also", "help"]));
+        said.expect(0, &["engine=NAME ", "json=FILE ", has]);
+        assert!(!said.out.contains(lacks) && said.err.is_empty(), "{said}");
+        assert!(said.out.lines().all(|line| line.chars().count() <= 100), "{said}");
+    }
+    for (word, message) in [
+        ("jsno=f", "there is no word `jsno`; did you mean `json`?"),
+        ("frobnicate", "there is no word `frobnicate`"),
+        ("json", "`json`: expected json=FILE"),
+    ] {
+        told(iodyno(["fio", "--also", word])).expect(2, &[message, "hint: --also help lists the words"]);
+    }
+    // Every command stands in the help text.
+    let (help, version) = (told(iodyno(["--help"])), concat!("iodyno ", env!("CARGO_PKG_VERSION"), "\n"));
+    for dialect in iodyno_dialect::DIALECTS {
+        assert!(help.out.contains(&format!("\n  {:12} ", dialect.name)), "{}: {help}", dialect.name);
+    }
+    for command in ["measure", "run", "plan", "runs", "compare", "report", "engines", "posix", "net", "io500"]
+    {
+        assert!(help.out.contains(&format!("\n  {command:12} ")), "{command}: {help}");
+        assert_eq!(told(iodyno([command, "--version"])).out, version, "{command}");
+    }
+    assert!(help.out.lines().all(|line| line.chars().count() <= 80), "{help}");
     Ok(())
 }
 
@@ -137,6 +171,39 @@ fn orders() -> Outcome {
         let told = told(command);
         assert!(!told.err.lines().any(|line| line.starts_with("error") && line.contains('\u{1b}')), "{told}");
     }
+    Ok(())
+}
+
+/// A link named as the original prints what the original prints; only a person at a terminal gets a line more.
+fn one_line_at_a_terminal() -> Outcome {
+    let home = scratch();
+    let link = home.path().join("dd");
+    std::os::unix::fs::symlink(IODYNO, &link)?;
+    let words = ["if=/dev/zero", "of=copy", "bs=4k", "count=4"];
+    let command = || {
+        let mut command = dressed(Command::new(&link), words);
+        command
+            .current_dir(home.path())
+            .env_remove("IODYNO_ALSO")
+            .env("TERM", "xterm")
+            .env_remove("NO_COLOR");
+        command
+    };
+    let line = "quote these figures only together with this (IODYNO_FINDINGS=1 prints the findings)";
+    let last = |text: &str| text.trim_end().lines().last().unwrap_or_default().to_string();
+    let text = seen(command());
+    assert!(last(&text).starts_with("\u{1b}[2miodyno: "), "{text:?}");
+    assert!(text.contains(line) || text.contains("do not quote these figures (IODYNO_"), "{text:?}");
+    let mut plain = command();
+    plain.env("TERM", "dumb");
+    let text = seen(plain);
+    assert!(last(&text).starts_with("iodyno: ") && !text.contains('\u{1b}'), "{text:?}");
+    let mut silent = command();
+    silent.env("IODYNO_FINDINGS", "0");
+    assert!(!seen(silent).contains("iodyno:"));
+    // Redirected, it is the original's text and nothing else.
+    let told = told(command());
+    assert!(told.code() == 0 && told.err.lines().count() == 3 && !told.err.contains("iodyno"), "{told}");
     Ok(())
 }
 
