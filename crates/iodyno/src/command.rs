@@ -139,31 +139,34 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], po
         let (arguments, also, files) = (words.collect(), also.kept.clone(), loader.files);
         return hosts::go(there, &RemoteCommand { arguments, also, files, original: policy.original });
     }
-    match request {
+    drop_in_answer(world, also, request, &policy)
+}
+
+/// Runs what a drop-in asked for, with the words of `--also`.
+fn drop_in_answer(
+    world: &mut World,
+    also: ExtensionOptions,
+    mut request: Result<Request, Vec<Diagnostic>>,
+    policy: &OutputPolicy,
+) -> u8 {
+    let run = match &mut request {
         // A drop-in's refusal is the original's text, word for word; what is wrong with our own words is told as ours.
         Err(wrong) => {
             let own = Origin::argument("--also");
-            for wrong in &wrong {
+            for wrong in wrong {
                 if wrong.origin == own { say(wrong) } else { say(&wrong.message) }
             }
-            1
+            return 1;
         }
-        Ok(Request::Run(mut run)) => {
-            if let Err(wrong) = also.join(&mut run) {
-                say(&wrong);
-                return 2;
-            }
-            session::answer(world, Ok(Request::Run(run)), &policy)
-        }
-        Ok(Request::Converse(mut talk)) => {
-            if let Err(wrong) = also.join(&mut talk.run) {
-                say(&wrong);
-                return 2;
-            }
-            session::answer(world, Ok(Request::Converse(talk)), &policy)
-        }
-        other => session::answer(world, other, &policy),
+        Ok(Request::Run(run)) => Some(&mut **run),
+        Ok(Request::Converse(talk)) => Some(&mut talk.run),
+        Ok(_) => None,
+    };
+    if let Some(Err(wrong)) = run.map(|run| also.join(run)) {
+        say(&wrong);
+        return 2;
     }
+    session::answer(world, request, policy)
 }
 
 /// Where a command goes instead of being done here: where it was told to go, or where the dialect says. What is only
