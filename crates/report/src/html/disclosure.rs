@@ -92,7 +92,7 @@ fn flatten(name: &str, value: &Value, rows: &mut Vec<(String, String)>) {
 /// A name with its value, as lists of facts have them.
 fn pair(item: &Value) -> Option<(String, String)> {
     match item.as_array()?.as_slice() {
-        [Value::String(name), Value::String(value)] => Some((name.clone(), value.clone())),
+        [Value::String(name), value @ Value::String(_)] => Some((name.clone(), text(name, value))),
         _ => None,
     }
 }
@@ -111,7 +111,10 @@ fn text(name: &str, value: &Value) -> String {
     let figure = value.as_f64();
     match (value, figure) {
         (Value::Bool(flag), _) => if *flag { "yes" } else { "no" }.into(),
-        (Value::String(text), _) => text.clone(),
+        (Value::String(text), _) => match text.strip_suffix(" bytes").map(str::parse) {
+            Some(Ok(bytes)) => units::binary(bytes),
+            _ => text.clone(),
+        },
         (_, Some(bytes)) if name.ends_with("_bytes") && bytes >= 0.0 => units::binary(bytes as u64),
         (_, Some(ns)) if name.ends_with("_ns") && ns >= 0.0 => number::latency(ns),
         (_, Some(percent)) if name.ends_with("_percent") => number::percent(percent),
@@ -134,13 +137,14 @@ mod tests {
             host: "a <b>".into(),
             memory_bytes: 1 << 30,
             cpus: 2,
-            facts: vec![("governor".into(), "performance".into())],
+            facts: vec![("governor".into(), "performance".into()), ("swap".into(), "4096 bytes".into())],
             ..Machine::default()
         };
         let rows = table("Machine", &machine).rows;
         let of = |name: &str| rows.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         assert_eq!((of("host"), of("memory"), of("cpus")), (Some("a <b>"), Some("1 GiB"), Some("2")));
         assert_eq!((of("governor"), of("kernel")), (Some("performance"), None));
+        assert_eq!(of("swap"), Some("4 KiB"));
     }
 
     #[test]

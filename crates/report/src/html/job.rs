@@ -1,7 +1,8 @@
 //! A job as its card and its charts are told: figures as text, distributions as points.
 
 use iodyno_model::{
-    CaseRecord, Finding, Histogram, JobRecord, Kind, Line, Outcome, PhaseRecord, Severity, Verdict, histogram,
+    CaseRecord, Finding, Histogram, JobRecord, Kind, Line, Outcome, PhaseRecord, Severity, Verb, Verdict,
+    Workload, histogram,
 };
 use iodyno_truth::passes::{Passes, Together};
 use serde::Serialize;
@@ -51,6 +52,9 @@ pub struct Job {
     /// How its cases ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
+    /// Groups of its cases that have something other than passed checks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub topics: Vec<Topic>,
     /// Of how many passes these are the medians; empty: it is what was counted.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub passes: String,
@@ -72,6 +76,8 @@ pub struct Counted {
     pub rate: Short,
     /// The same as text.
     pub rate_text: String,
+    /// The figure that readers of such a workload look for first, its unit, and the other rates.
+    pub lead: [String; 3],
     /// Bytes per second; nothing where it moves none.
     pub bytes: Short,
     /// The same in MB/s and MiB/s, as text.
@@ -137,6 +143,7 @@ pub fn job(context: &Context, index: usize, phase: &PhaseRecord, job: &JobRecord
         workers: job.workers.iter().map(worker).collect(),
         findings: Vec::new(),
         verdict: verdict(job),
+        topics: topics(context, index, job),
         passes: String::new(),
         is_pass: false,
     }
@@ -189,12 +196,42 @@ fn median(found: &Together) -> Counted {
         operations: number::thousands(found.operations),
         rate: Short(rate),
         rate_text: number::iops(rate),
+        lead: lead(found.verb, rate, bytes),
         bytes: Short::of(bytes),
         bytes_text: bytes.map_or_else(String::new, both_units),
         failed: found.failed,
         range: format!("range {range} · best {best}"),
         latency: latency(&found.latency),
         service: None,
+    }
+}
+
+/// Operations of this size and more are read as bandwidth, bytes.
+const BANDWIDTH_BYTES: f64 = 65_536.0;
+/// Messages of this size and more are read as a stream, bytes.
+const STREAM_BYTES: f64 = 1024.0;
+
+/// What is looked for first: Gbit/s of a stream over a network, MB/s of large operations, else operations per second.
+fn lead(verb: Verb, rate: f64, bytes: Option<f64>) -> [String; 3] {
+    let each = bytes.map_or(0.0, |bytes| bytes / rate.max(f64::MIN_POSITIVE));
+    let operations =
+        || format!("{} {}", number::iops(rate), if verb.moves_data() { "IOPS" } else { "per second" });
+    match bytes {
+        Some(bytes) if matches!(verb, Verb::Send | Verb::Recv) && each >= STREAM_BYTES => {
+            let (bits, unit) = match bytes * 8.0 {
+                bits if bits < 1e9 => (bits / 1e6, "Mbit/s"),
+                bits => (bits / 1e9, "Gbit/s"),
+            };
+            let messages = format!("{} · {} messages per second", both_units(bytes), number::iops(rate));
+            [number::significant(bits), unit.into(), messages]
+        }
+        Some(bytes) if each >= BANDWIDTH_BYTES => {
+            [number::mb(bytes), "MB/s".into(), format!("{} MiB/s · {}", number::mib(bytes), operations())]
+        }
+        _ => {
+            let unit = if bytes.is_some() { "IOPS" } else { "per second" };
+            [number::iops(rate), unit.into(), bytes.map_or_else(String::new, both_units)]
+        }
     }
 }
 
@@ -231,6 +268,7 @@ fn counted(phase: &PhaseRecord, job: &JobRecord, line: &Line) -> Counted {
         operations: number::thousands(line.operations),
         rate: Short(rate),
         rate_text: number::iops(rate),
+        lead: lead(line.verb, rate, bytes),
         bytes: Short::of(bytes),
         bytes_text: bytes.map_or_else(String::new, both_units),
         failed: line.failed,
@@ -318,11 +356,70 @@ const CHECKS_MOST: usize = 50;
 
 /// How a job's cases ended, in one sentence; none: it had none.
 fn verdict(job: &JobRecord) -> Option<String> {
-    let sum = |of: fn(&CaseRecord) -> u32| job.cases.iter().map(|case| u64::from(of(case))).sum();
-    let (passed, checks) = (sum(|case| case.passed), sum(|case| case.checks));
-    let cases = number::thousands(job.cases.len() as u64);
-    let [passed, checks] = [passed, checks].map(number::thousands);
-    (!job.cases.is_empty()).then(|| format!("{passed} of {checks} checks passed, in {cases} cases"))
+    let cases = match job.cases.len() {
+        1 => "1 case".into(),
+        count => format!("{} cases", number::thousands(count as u64)),
+    };
+    let all = job.cases.iter().fold(Topic::default(), |all, case| all.with(case));
+    let [passed, failed] = [all.passed, all.failed].map(number::thousands);
+    let left_out = match all.not_applicable + all.not_run {
+        0 => String::new(),
+        count => format!(", {} not applicable or not run", number::thousands(count)),
+    };
+    let text = format!("{passed} checks passed, {failed} failed{left_out}, in {cases}");
+    (!job.cases.is_empty()).then_some(text)
+}
+
+/// A group of cases, and how its checks ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Topic {
+    /// The group's name.
+    pub name: String,
+    /// Checks that passed.
+    pub passed: u64,
+    /// Checks that failed.
+    pub failed: u64,
+    /// Checks of what the file system does not have.
+    pub not_applicable: u64,
+    /// Checks that were left out or could not run.
+    pub not_run: u64,
+    /// Why checks were not applicable or not run, each reason once.
+    pub reasons: Vec<String>,
+}
+
+impl Topic {
+    fn with(mut self, case: &CaseRecord) -> Topic {
+        self.passed += u64::from(case.passed);
+        for verdict in &case.verdicts {
+            let (count, reason) = match &verdict.outcome {
+                Outcome::Fail => (&mut self.failed, ""),
+                Outcome::NotApplicable(reason) => (&mut self.not_applicable, reason.as_str()),
+                Outcome::Skip(reason) | Outcome::CouldNotRun(reason) => (&mut self.not_run, reason.as_str()),
+            };
+            *count += 1;
+            if !reason.is_empty() && !self.reasons.iter().any(|known| known == reason) {
+                self.reasons.push(reason.to_string());
+            }
+        }
+        self
+    }
+}
+
+/// The groups of a job's cases, in their order.
+fn topics(context: &Context, index: usize, job: &JobRecord) -> Vec<Topic> {
+    let jobs = context.started.as_ref().and_then(|started| started.plan.phases.get(index));
+    let planned = jobs.and_then(|phase| phase.jobs.iter().find(|planned| planned.name == job.name));
+    let Some(Workload::Cases(cases)) = planned.map(|planned| &planned.workload) else { return Vec::new() };
+    let mut topics: Vec<Topic> = Vec::new();
+    for record in &job.cases {
+        let Some(case) = cases.cases.get(record.case) else { continue };
+        let at = topics.iter().position(|topic| topic.name == case.group).unwrap_or_else(|| {
+            topics.push(Topic { name: case.group.clone(), ..Topic::default() });
+            topics.len() - 1
+        });
+        topics[at] = std::mem::take(&mut topics[at]).with(record);
+    }
+    topics
 }
 
 /// What went wrong in a job, a sentence each.
@@ -342,6 +439,41 @@ mod tests {
         let mut histogram = Histogram::default();
         (1..=10_000u64).for_each(|value| histogram.add(value * 100));
         histogram
+    }
+
+    #[test]
+    fn the_figure_that_is_looked_for_first_leads() {
+        let leads = |verb, rate, bytes| lead(verb, rate, bytes).join(" | ");
+        assert_eq!(
+            leads(Verb::Send, 1e4, Some(1.25e9)),
+            "10.0 | Gbit/s | 1,250 MB/s · 1,192 MiB/s · 10,000 messages per second"
+        );
+        assert_eq!(
+            leads(Verb::Recv, 100.0, Some(125e3)),
+            "1.00 | Mbit/s | 0.12 MB/s · 0.12 MiB/s · 100 messages per second"
+        );
+        // Round trips of one byte are counted, not weighed.
+        assert_eq!(leads(Verb::Send, 1e4, Some(1e4)), "10,000 | IOPS | 0.01 MB/s · 0.01 MiB/s");
+        assert_eq!(leads(Verb::Write, 1e3, Some(1048576e3)), "1,049 | MB/s | 1,000 MiB/s · 1,000 IOPS");
+        assert_eq!(leads(Verb::Read, 1e4, Some(4096e4)), "10,000 | IOPS | 41.0 MB/s · 39.1 MiB/s");
+        assert_eq!(leads(Verb::Stat, 10.0, None), "10.0 | per second | ");
+    }
+
+    #[test]
+    fn what_does_not_apply_has_not_failed() {
+        let verdict = |outcome| iodyno_model::Verdict { outcome, ..iodyno_model::Verdict::default() };
+        let no_acl = || Outcome::NotApplicable("no ACLs".into());
+        let verdicts = vec![verdict(Outcome::Fail), verdict(no_acl()), verdict(no_acl())];
+        let case = CaseRecord { checks: 5, passed: 2, verdicts, ..CaseRecord::default() };
+        let topic = Topic::default().with(&case);
+        assert_eq!((topic.passed, topic.failed, topic.not_applicable, topic.not_run), (2, 1, 2, 0));
+        assert_eq!(topic.reasons, ["no ACLs"]);
+        let job = JobRecord { cases: vec![case], ..JobRecord::default() };
+        let text = super::verdict(&job);
+        assert_eq!(
+            text.as_deref(),
+            Some("2 checks passed, 1 failed, 2 not applicable or not run, in 1 case")
+        );
     }
 
     #[test]

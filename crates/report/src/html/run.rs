@@ -137,10 +137,11 @@ fn stopped(signal: i32) -> String {
 }
 
 fn phase(phase: &PhaseRecord) -> Phase {
+    let moved = phase.jobs.iter().map(|job| job.tally.all_bytes()).sum();
     Phase {
         name: phase.name.clone(),
         seconds: phase.elapsed_ns as f64 / 1e9,
-        watch: watch::charts(&phase.samples),
+        watch: watch::charts(&phase.samples, moved),
         seen: disclosure::seen(phase),
     }
 }

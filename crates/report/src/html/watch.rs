@@ -21,17 +21,22 @@ pub struct Watch {
     pub lines: Vec<Column>,
 }
 
-/// Charts of a phase's samples; those in which nothing happened are left out.
-pub fn charts(samples: &[Sample]) -> Vec<Watch> {
+/// Of the bytes that the jobs moved, so many percent make a device or an interface part of the run.
+const SHARE_PERCENT: u64 = 1;
+
+/// Charts of a phase's samples. Devices and interfaces that carried less than a share of `moved` bytes, which is what the
+/// phase's jobs moved, are left out: others used them.
+pub fn charts(samples: &[Sample], moved: u64) -> Vec<Watch> {
     // What is summed up since the machine was started is no interval.
     let samples: Vec<&Sample> = samples.iter().filter(|sample| sample.interval_ns > 0).collect();
     if samples.len() < 2 {
         return Vec::new();
     }
-    let mut charts = devices(&samples);
+    let least = moved / 100 * SHARE_PERCENT;
+    let mut charts = devices(&samples, least);
     charts.extend([processors(&samples), pressure(&samples)]);
     charts.extend(memory(&samples));
-    charts.extend(interfaces(&samples));
+    charts.extend(interfaces(&samples, least));
     charts.retain(|chart| !chart.lines.is_empty());
     charts
 }
@@ -63,12 +68,15 @@ fn device<'a>(sample: &'a Sample, name: &str) -> Option<&'a DeviceActivity> {
     sample.devices.iter().find(|device| device.device == name)
 }
 
-fn devices(samples: &[&Sample]) -> Vec<Watch> {
+fn devices(samples: &[&Sample], least: u64) -> Vec<Watch> {
     let mut names: BTreeMap<&str, u64> = BTreeMap::new();
-    for activity in samples.iter().flat_map(|sample| &sample.devices) {
-        *names.entry(&activity.device).or_default() += activity.reads + activity.writes + activity.discards;
+    for device in samples.iter().flat_map(|sample| &sample.devices) {
+        let bytes = device.read_bytes + device.write_bytes + device.discard_bytes;
+        // Flushes move no bytes.
+        let operations = device.reads + device.writes + device.discards;
+        *names.entry(&device.device).or_default() += bytes.max(operations);
     }
-    names.retain(|_, operations| *operations > 0);
+    names.retain(|_, bytes| *bytes > least);
     let each = names.keys().flat_map(|name| {
         let of = |value: fn(&DeviceActivity) -> Option<f64>| {
             move |sample: &Sample| device(sample, name).and_then(value)
@@ -130,16 +138,13 @@ fn memory(samples: &[&Sample]) -> [Watch; 2] {
     ]
 }
 
-fn interfaces(samples: &[&Sample]) -> Vec<Watch> {
-    let mut names: Vec<&str> = samples
-        .iter()
-        .flat_map(|sample| &sample.interfaces)
-        .filter(|interface| interface.received_bytes + interface.sent_bytes > 0)
-        .map(|interface| interface.name.as_str())
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    let each = names.iter().map(|name| {
+fn interfaces(samples: &[&Sample], least: u64) -> Vec<Watch> {
+    let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+    for link in samples.iter().flat_map(|sample| &sample.interfaces) {
+        *names.entry(&link.name).or_default() += link.received_bytes + link.sent_bytes;
+    }
+    names.retain(|_, bytes| *bytes > least);
+    let each = names.keys().map(|name| {
         let of = |value: fn(&InterfaceActivity) -> Option<f64>| {
             move |sample: &Sample| {
                 sample.interfaces.iter().find(|interface| interface.name == *name).and_then(value)
@@ -181,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_was_idle_or_not_looked_at_has_no_chart() {
-        let charts = charts(&[sample(1), sample(2)]);
+        let charts = charts(&[sample(1), sample(2)], 0);
         let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
         let expected = [
             "vda: moved by the device",
@@ -194,8 +199,17 @@ mod tests {
     }
 
     #[test]
+    fn what_carried_nothing_of_the_run_has_no_chart() {
+        let titles = |moved| -> Vec<String> {
+            charts(&[sample(1), sample(2)], moved).into_iter().map(|chart| chart.title).collect()
+        };
+        assert_eq!(titles(100_000_000).len(), 3);
+        assert_eq!(titles(100_000_000_000), ["Time in which somebody waited"]);
+    }
+
+    #[test]
     fn the_time_since_the_machine_was_started_is_no_point() {
         let boot = Sample { interval_ns: 0, ..sample(0) };
-        assert!(charts(&[boot, sample(1)]).is_empty());
+        assert!(charts(&[boot, sample(1)], 0).is_empty());
     }
 }

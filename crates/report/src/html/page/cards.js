@@ -16,12 +16,20 @@ function card(track, runs, several, state) {
     part("header", {}, part("div", {}, part("div", { class: "name" }, track.title), track.place && part("div", { class: "soft small" }, track.place), first.passes && part("div", { class: "soft small" }, first.passes)),
       several && hasCharts(track) && part("button", { "aria-pressed": String(chosen), onclick: () => state.change({ key: track.key, jump: true }) }, "charts")),
     first.verdict && part("p", { class: "figure" }, first.verdict),
+    first.topics && topics(first.topics),
     part("div", { class: "figures" }, labels.map((label) => figure(label, jobs, runs))),
     labels.length === 0 && !first.verdict && part("p", { class: "soft figure" }, "nothing was counted"),
     jobs.flatMap(({ run, job }) => shownOf(job.findings.map((index) => run.findings[index])).map((finding) => told(finding, runs.length > 1 && letter(run.index)))),
     jobs.flatMap(({ job }) => job.errors.slice(0, 8).map((error) => part("p", { class: "error" }, error))),
     part("p", { class: "aside" }, first.shape + " · measured " + first.measured),
     first.cache && part("p", { class: "aside", style: "margin-top:2px" }, first.cache));
+}
+
+// Groups of conformance cases: what did not pass, and why.
+function topics(all) {
+  const reasons = (topic) => topic.reasons.slice(0, 6).join("; ") + (topic.reasons.length > 6 ? "; …" : "");
+  const rows = all.map((topic) => [topic.name, ...[topic.passed, topic.failed, topic.not_applicable, topic.not_run].map((count) => count.toLocaleString("en-US")), reasons(topic)]);
+  return fold(all.length + (all.length === 1 ? " topic" : " topics"), all.length <= 60, table(["topic", "passed", "failed", "not applicable", "not run", "reasons"], rows));
 }
 
 function hasCharts(track) {
@@ -38,9 +46,9 @@ function figure(label, jobs, runs) {
   const base = lines[0];
   return lines.map(({ run, job, line }) => part("div", { class: "figure" },
     part("div", { class: "label", dot: several ? "run-" + run.index % 6 : line.kind }, several ? letter(run.index) + ": " : "", label, line.failed > 0 && part("span", { class: "word invalid" }, " · " + line.failed.toLocaleString("en-US") + " failed")),
-    part("div", { class: "big" }, part("span", { class: spoils(run, job) && "spoilt", title: spoils(run, job) && "spoilt: see below" }, line.rate_text), part("small", {}, line.bytes_text ? "IOPS" : "per second"),
+    part("div", { class: "big" }, part("span", { class: spoils(run, job) && "spoilt", title: spoils(run, job) && "spoilt: see below" }, line.lead[0]), part("small", {}, line.lead[1]),
       several && run !== base.run && part("small", {}, differs(line.rate, base.line.rate))),
-    line.bytes_text && part("div", { class: "soft small" }, line.bytes_text),
+    line.lead[2] && part("div", { class: "soft small" }, line.lead[2]),
     line.range && part("div", { class: "soft small" }, line.range),
     steps(line), !several && sparkOf(job, line)));
 }

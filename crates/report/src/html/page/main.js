@@ -53,6 +53,7 @@ function build() {
   if (chosen) parts.push(part("div", { id: "details" }), picker(drawable, runs), timeSection(chosen, runs), latencySection(chosen, runs), workersSection(chosen, runs));
   parts.push(disclosure(runs), foot());
   page.replaceChildren(...parts.flat(Infinity).filter(Boolean));
+  page.firstChild.after(...contents());
   for (const summary of page.querySelectorAll("details > summary")) {
     if (open.includes(summary.textContent)) summary.parentElement.open = true;
   }
@@ -66,7 +67,14 @@ function head() {
   const theme = part("button", { title: "light or dark", onclick: () => choose(document.documentElement.dataset.theme === "dark" ? "light" : "dark") }, "light / dark");
   const print = part("button", { onclick: () => window.print() }, "print");
   return part("div", { class: "head" }, part("div", {}, part("div", { class: "brand" }, "iodyno", data.live && part("span", { class: "pulse" }, " · running")),
-    part("h1", {}, several ? data.runs.map((run) => run.title).join(", ") : first.title || "nothing has run"), part("p", { class: "soft small" }, about)), part("div", { class: "tools" }, theme, print));
+    part("h1", {}, several ? "Comparison of " + data.runs.length + " runs" : first.title || "nothing has run"), part("p", { class: "soft small" }, about)), part("div", { class: "tools" }, theme, print));
+}
+
+// Links to the sections that have a heading.
+function contents() {
+  const named = [...page.querySelectorAll("section[id] > h2")].map((heading) => [heading.parentElement.id, heading.textContent]);
+  if (named.length < 3) return [];
+  return [part("nav", { class: "soft small contents", "aria-label": "contents" }, named.map(([id, text]) => part("a", { href: "#" + id }, text)))];
 }
 
 // Which job the charts below are about.
@@ -90,7 +98,7 @@ function disclosure(runs) {
 }
 
 function table_(rows) {
-  return part("table", {}, part("tbody", {}, rows.map(([name, value]) => part("tr", {}, part("td", {}, name), part("td", {}, value)))));
+  return part("table", {}, part("tbody", {}, rows.map(([name, value]) => part("tr", {}, part("td", {}, name), part("td", {}, value.length > 160 ? part("details", {}, part("summary", {}, value.slice(0, 60) + "…"), value) : value)))));
 }
 
 function foot() {

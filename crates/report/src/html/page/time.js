@@ -60,7 +60,7 @@ function watched(run, track, title) {
 }
 
 function timeHeight(all, narrow) {
-  return all.reduce((sum, panel) => sum + panel.height + (narrow ? 66 : 46) + (panel.heat ? 22 : 0), 0) + 56;
+  return all.reduce((sum, panel) => sum + panel.height + (narrow ? 66 : 46) + (panel.heat ? 22 : 0), 0) + 64;
 }
 
 function timeOptions(all, element, state) {
@@ -68,7 +68,8 @@ function timeOptions(all, element, state) {
   const [left, right] = [narrow ? 58 : 72, narrow ? 8 : 16];
   const longest = Math.max(...all.map(panelEnd));
   const option = { animation: false, title: [], legend: [], grid: [], xAxis: [], yAxis: [], series: [], axisPointer: { link: [{ xAxisIndex: "all" }], lineStyle: { color: colour("faint") } } };
-  let top = 0;
+  // A title at the very top of the canvas would lose its upper edge.
+  let top = 8;
   all.forEach((panel, index) => {
     const head = narrow ? 48 : 28;
     option.title.push({ text: panel.title, left: 0, top, padding: 0, textStyle: Object.assign(font(13), { color: colour("ink"), fontWeight: 600 }) });
