@@ -13,8 +13,10 @@ use crate::pattern::Size;
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Aging {
     /// A directory of it; where it is not there yet, the nearest above it.
+    #[reflect(key = "in")]
     pub directory: String,
     /// How full the file system becomes, percent of its size, what it holds already included; 0 < n < 100.
+    #[reflect(key = "to")]
     pub full_percent: f64,
     /// How often what was filled is written anew afterwards; 0: filled only.
     pub turnover: f64,
@@ -24,10 +26,12 @@ pub struct Aging {
     /// is that of n files times u to this power. 1: all alike.
     pub youth: f64,
     /// So many sequences side by side, each in a directory of its own.
+    #[reflect(positive)]
     pub workers: u32,
     /// Space is reserved, nothing is written: faster, but what is there reads as zeros without the device.
     pub reserved: bool,
     /// What an earlier aging left in this directory is removed, and nothing else is done.
+    #[reflect(key = "")]
     pub remove: bool,
     /// Where it was asked for.
     #[reflect(default)]

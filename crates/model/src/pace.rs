@@ -9,10 +9,10 @@ use crate::workload::SharedUse;
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Pace {
     /// The rate aimed at by all operations together, whatever they do: one schedule.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub rate_all: Rate,
     /// The rate aimed at in each direction of data: a schedule each (fio `rate`).
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub rate: Directed<Rate>,
     /// The slowest rate allowed; below it the job ends with an error.
     #[reflect(default)]
@@ -24,7 +24,7 @@ pub struct Pace {
     #[reflect(default)]
     pub arrivals: Arrivals,
     /// Operations that are due together at each intended start, so that the rate holds on average; 0 or 1: one.
-    #[reflect(default)]
+    #[reflect(default, positive)]
     pub burst: u32,
     /// Pauses between operations.
     #[reflect(default)]
@@ -36,7 +36,7 @@ pub struct Pace {
     #[reflect(default = true)]
     pub open_loop: bool,
     /// Shared objects that gate every operation (tokens, flow weights).
-    #[reflect(default)]
+    #[reflect(default, form = "gates")]
     pub shared: Vec<SharedUse>,
     /// Depth that adapts until this share of operations is faster than this.
     #[reflect(default)]
@@ -95,18 +95,20 @@ pub enum Arrivals {
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Think {
     /// Time asleep, ns.
+    #[reflect(bare)]
     pub sleep_ns: u64,
     /// Time burning CPU before the sleep, ns.
     #[reflect(default)]
     pub spin_ns: u64,
     /// CPU loop turns burnt before the sleep: unlike time, they take longer on a slower processor.
-    #[reflect(default)]
+    #[reflect(default, positive)]
     pub spin_cycles: u64,
     /// Memory that is written before the sleep, bytes: what the processor's caches held of the buffers is gone (iozone
     /// `-p`).
     #[reflect(default)]
     pub purge_bytes: u64,
     /// Operations between two pauses, at least 1; 0 with `after_ns`: time alone decides.
+    #[reflect(positive)]
     pub every: u64,
     /// Whether completed operations are counted rather than begun ones.
     #[reflect(default)]
@@ -123,10 +125,12 @@ pub struct Think {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct LatencyTarget {
     /// The latency, ns.
+    #[reflect(needed)]
     pub latency_ns: u64,
     /// The window it is judged in, ns.
     pub window_ns: u64,
     /// Share of operations that must be faster, percent.
+    #[reflect(absent = 100.0)]
     pub percent: f64,
     /// Keep running at the depth that was found.
     pub keep: bool,
@@ -136,19 +140,19 @@ pub struct LatencyTarget {
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Limit {
     /// Measured time, ns.
-    #[reflect(default)]
+    #[reflect(default, bare, positive)]
     pub time_ns: Option<u64>,
     /// Bytes moved by each worker.
-    #[reflect(default)]
+    #[reflect(default, positive)]
     pub bytes: Option<u64>,
     /// Operations of each worker.
-    #[reflect(default)]
+    #[reflect(default, positive)]
     pub operations: Option<u64>,
     /// Whether bytes and operations count over all workers of the job together (iperf3 `-n`).
     #[reflect(default)]
     pub together: bool,
     /// Passes over the pattern or script; `None` with a time: as many as fit, without: one.
-    #[reflect(default)]
+    #[reflect(default, positive)]
     pub passes: Option<u64>,
     /// When all is done it begins again from the start, until so much time has passed, ns; what has begun again is
     /// completed (IOR minTimeDuration).
@@ -161,7 +165,7 @@ pub struct Limit {
     #[reflect(default)]
     pub ramp_ns: u64,
     /// Bytes at the start that are moved but not counted, by each worker; 0: none.
-    #[reflect(default)]
+    #[reflect(default, key = "ramp_bytes")]
     pub ramp_bytes: u64,
     /// An operation that takes longer than this ends the worker with `ETIMEDOUT`, ns; 0: none does.
     #[reflect(default)]
@@ -183,21 +187,25 @@ pub struct Limit {
 #[derive(Clone, Copy, Debug, PartialEq, Reflect)]
 pub struct Steady {
     /// What is looked at.
+    #[reflect(key = "what")]
     pub criterion: Criterion,
     /// Whether the slope of the least squares line per interval is judged, rather than the largest deviation from the mean.
     #[reflect(default)]
     pub slope: bool,
     /// What it must stay below: operations per second, bytes per second, ns; or percent of the mean.
+    #[reflect(needed, form = "limit")]
     pub limit: f64,
     /// Whether the limit is a percentage of the window's mean.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub percent: bool,
     /// The window, ns.
+    #[reflect(positive, needed)]
     pub window_ns: u64,
     /// Time at the start that is not looked at, ns.
     #[reflect(default)]
     pub ramp_ns: u64,
     /// Length of an interval, ns.
+    #[reflect(absent = 1_000_000_000, positive)]
     pub interval_ns: u64,
 }
 

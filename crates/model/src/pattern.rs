@@ -29,16 +29,18 @@ impl<T: Clone> Directed<T> {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Pattern {
     /// Which verb comes next.
+    #[reflect(key = "")]
     pub mix: Mix,
     /// Where it goes; verbs on items (create, stat, …) pick an item, verbs on data an offset.
     pub pick: Directed<Pick>,
     /// How many bytes it moves; of an exchange, `write` is the request and `read` the response.
+    #[reflect(key = "block")]
     pub size: Directed<Size>,
     /// Offsets are multiples of this; 0: of the (smallest) size.
     #[reflect(default)]
     pub align_bytes: Directed<u64>,
     /// Whether a place may come twice before all have come once.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub coverage: Coverage,
     /// The part of each target that is touched.
     #[reflect(default)]
@@ -48,17 +50,17 @@ pub struct Pattern {
     pub files: FileOrder,
     /// At most so many unfinished files take turns: another joins when one of them is finished; 0: all do. It bounds
     /// which files are worked on together; descriptors may stay open for all of them.
-    #[reflect(default)]
+    #[reflect(default, key = "files_at_once", positive)]
     pub open_most: u32,
     /// Operations inserted after every n others (`fsync=32`).
-    #[reflect(default)]
+    #[reflect(default, form = "every")]
     pub every: Vec<Every>,
     /// What to do when a block that is still in flight comes again.
-    #[reflect(default)]
+    #[reflect(default, key = "serialise_overlap", form = "flag")]
     pub overlap: Overlap,
     /// Whether `size.read` is the size of all sequential and `size.write` that of all random operations (fio
     /// `bs_is_seq_rand`).
-    #[reflect(default)]
+    #[reflect(default, key = "block_by_order")]
     pub size_by_order: bool,
     /// A window that moves over the span, inside which places are picked.
     #[reflect(default)]
@@ -112,8 +114,10 @@ pub struct ItemData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub struct Window {
     /// Bytes moved before the next part.
+    #[reflect(positive)]
     pub bytes: u64,
     /// How long a part is.
+    #[reflect(positive, needed)]
     pub range_bytes: u64,
     /// Bytes left out between two parts.
     #[reflect(default)]
@@ -243,8 +247,10 @@ pub enum Pick {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Zone {
     /// Accesses that go here, in percent.
+    #[reflect(needed)]
     pub accesses_percent: f64,
     /// How much of the span it is.
+    #[reflect(needed)]
     pub extent: Extent,
 }
 
@@ -252,8 +258,10 @@ pub struct Zone {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Blend {
     /// How often it is used, in percent.
+    #[reflect(needed)]
     pub percent: f64,
     /// The way.
+    #[reflect(needed)]
     pub pick: Pick,
 }
 
@@ -340,13 +348,13 @@ pub struct Span {
     #[reflect(default)]
     pub offset: Extent,
     /// How long it is; `Rest`: to the end.
-    #[reflect(default)]
+    #[reflect(default, bare)]
     pub length: Extent,
     /// Added to the offset for each worker (fio `offset_increment`) or rank.
     #[reflect(default)]
     pub increment: Extent,
     /// Relative offsets are rounded up to a multiple of this, bytes; 0: not at all.
-    #[reflect(default)]
+    #[reflect(default, positive)]
     pub align_bytes: u64,
     /// Whether an operation that begins inside may end beyond, where the target is longer. Gaps and windows then go by
     /// the target's end, and wrap until a limit ends them (fio).
@@ -378,8 +386,10 @@ pub enum FileOrder {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Every {
     /// What is inserted.
+    #[reflect(key = "")]
     pub verb: Verb,
     /// After how many, at least 1.
+    #[reflect(bare, positive, needed)]
     pub operations: u64,
     /// Only between operations: not after the last one.
     #[reflect(default)]

@@ -23,16 +23,16 @@ pub struct Payload {
     #[reflect(default)]
     pub dedupe_chunk_bytes: u64,
     /// What the blocks that repeat are copies of.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub dedupe: Dedupe,
     /// How often the content changes.
-    #[reflect(default)]
+    #[reflect(default, key = "same_in_every_write", form = "flag")]
     pub refresh: Refresh,
     /// The content's own seed, where another job or run must find the same bytes; none: the plan's seed.
     #[reflect(default)]
     pub seed: Option<u64>,
     /// Stamps and their checks.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub verify: Option<Verify>,
 }
 

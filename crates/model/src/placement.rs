@@ -8,28 +8,28 @@ use crate::reflect::Reflect;
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Placement {
     /// CPUs it may use; empty: any. Worker n takes the n-th alone when `spread`.
-    #[reflect(default)]
+    #[reflect(default, form = "cpus")]
     pub cpus: Vec<u32>,
     /// One CPU of the list for each worker, in turn; of all CPUs where there is no list.
     #[reflect(default)]
     pub spread: bool,
     /// NUMA nodes on whose CPUs it may run; empty: any.
-    #[reflect(default)]
+    #[reflect(default, key = "numa_cpus", form = "cpus")]
     pub numa_cpu_nodes: Vec<u32>,
     /// Where its memory comes from; none: as the system likes.
-    #[reflect(default)]
+    #[reflect(default, key = "numa")]
     pub numa_memory: Option<NumaMemory>,
     /// Nice value, -20 to 19.
-    #[reflect(default)]
+    #[reflect(default, form = "nice")]
     pub nice: Option<i32>,
     /// I/O priority class (1 real time, 2 best effort, 3 idle) and level (0 to 7).
-    #[reflect(default)]
+    #[reflect(default, form = "io priority")]
     pub io_priority: Option<(u8, u8)>,
     /// A hint that goes with the I/O priority (command duration limits), 0 to 1023; 0: none.
-    #[reflect(default)]
+    #[reflect(default, key = "priority_hint", form = "hint")]
     pub io_priority_hint: u16,
     /// User and group id of the worker, [`SAME_ID`]: as it is; needs processes.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub identity: Option<(u32, u32)>,
     /// Control group the worker joins; needs processes.
     #[reflect(default)]
@@ -49,9 +49,10 @@ pub const SAME_ID: u32 = u32::MAX;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct NumaMemory {
     /// How nodes are chosen.
+    #[reflect(needed)]
     pub policy: NumaPolicy,
     /// Among which; empty where the policy names none (`Local`), or means all.
-    #[reflect(default)]
+    #[reflect(default, form = "cpus")]
     pub nodes: Vec<u32>,
 }
 
@@ -76,9 +77,10 @@ pub enum NumaPolicy {
 pub struct ControlGroup {
     /// A directory; relative: below the mounted hierarchy that controls I/O. Made where it is missing, and what was made
     /// is removed at the end.
+    #[reflect(bare, needed)]
     pub path: String,
     /// Its share of the I/O, as the hierarchy counts it (v1: 10 to 1000, v2: 1 to 10000); none: as it is.
-    #[reflect(default)]
+    #[reflect(default, positive)]
     pub weight: Option<u32>,
     /// It stays at the end.
     #[reflect(default)]
@@ -96,10 +98,10 @@ impl ControlGroup {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Buffers {
     /// How it is had from the system.
-    #[reflect(default)]
+    #[reflect(default, bare)]
     pub kind: BufferKind,
     /// Of huge pages, which must have been reserved.
-    #[reflect(default)]
+    #[reflect(default, key = "huge")]
     pub huge_pages: bool,
     /// The size of a huge page, in bytes; 0: the system's default.
     #[reflect(default)]

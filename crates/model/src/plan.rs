@@ -27,34 +27,36 @@ pub struct Plan {
     #[reflect(default)]
     pub intent: Intent,
     /// What jobs work on.
+    #[reflect(key = "")]
     pub targets: Vec<Target>,
     /// File systems that are made old before the first phase.
-    #[reflect(omit_empty)]
+    #[reflect(omit_empty, key = "")]
     pub aging: Vec<Aging>,
     /// What happens, in order.
+    #[reflect(key = "")]
     pub phases: Vec<Phase>,
     /// How often all of it.
     #[reflect(default)]
     pub repeat: Repeat,
     /// Parameters that are varied; the plan is expanded before it runs.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub sweep: Vec<Sweep>,
     /// Devices whose content the user gave up, by the very name they typed (`--destroy`).
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub destroy: Vec<String>,
     /// Devices that may be written although they are in use, because an original's own option says so (fio
     /// `allow_mounted_write`); nothing else sets that aside.
-    #[reflect(omit_empty)]
+    #[reflect(omit_empty, key = "")]
     pub mounted_allowed: Vec<String>,
     /// Whether a device that merely carries a signature may be written without `destroy` (drop-in dialects: as the
     /// original does; mounted and in-use devices are refused all the same).
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub signatures_allowed: bool,
     /// Conditions on which the run fails.
-    #[reflect(omit_empty)]
+    #[reflect(omit_empty, key = "")]
     pub demands: Vec<Demand>,
     /// What the way to the storage carries at most, each way, all hosts together, bit/s; none: nobody said.
-    #[reflect(omit_empty)]
+    #[reflect(omit_empty, key = "ceiling", form = "bits")]
     pub ceiling_bits: Option<u64>,
 }
 
@@ -82,9 +84,10 @@ pub struct Phase {
     /// What reports call it.
     pub name: String,
     /// The jobs; none: the phase only watches, for `watch_ns`.
+    #[reflect(key = "")]
     pub jobs: Vec<Job>,
     /// What its jobs share.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub shared: Vec<Shared>,
     /// When the phase ends.
     #[reflect(default)]
@@ -93,10 +96,10 @@ pub struct Phase {
     #[reflect(default)]
     pub intent: Option<Intent>,
     /// Which repetition it is, from 0; phases of one name are judged together.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub repetition: u32,
     /// Its place in a sweep.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub coordinates: Vec<Coordinate>,
     /// Drop the machine's clean caches before it, where allowed.
     #[reflect(default)]
@@ -117,13 +120,13 @@ pub struct Phase {
     #[reflect(default)]
     pub watch_ns: u64,
     /// It brings the storage into the state that is to be measured: once, before the first pass; its figures are no result.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub precondition: bool,
     /// How it watches, where that is what it is for.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub watch: Option<Watching>,
     /// Shell commands around it, once on each machine, in their order (filebench `system`).
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub errands: Vec<Errand>,
 }
 
@@ -193,36 +196,39 @@ pub struct Job {
     /// What reports call it.
     pub name: String,
     /// How many workers, at least 1.
+    #[reflect(positive)]
     pub workers: u32,
     /// Threads or processes.
-    #[reflect(default)]
+    #[reflect(default, key = "processes", form = "flag")]
     pub kind: WorkerKind,
     /// Its own seed, where another job or run must draw the same; none: from the plan's seed and its place in the plan.
     #[reflect(default)]
     pub seed: Option<u64>,
     /// Indices into `Plan::targets`.
+    #[reflect(key = "")]
     pub targets: Vec<usize>,
     /// What each worker does.
+    #[reflect(key = "")]
     pub workload: Workload,
     /// The engine's name.
     pub engine: String,
     /// The engine's own options.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub settings: Vec<Setting>,
     /// How many operations are in flight.
     #[reflect(default)]
     pub depth: Depth,
     /// How fast.
-    #[reflect(default)]
+    #[reflect(default, flat)]
     pub pace: Pace,
     /// Until when.
-    #[reflect(default)]
+    #[reflect(default, key = "until")]
     pub limit: Limit,
     /// From when.
     #[reflect(default)]
     pub start: Start,
     /// What is in the buffers.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub payload: Payload,
     /// Where on the machine.
     #[reflect(default)]
@@ -309,13 +315,14 @@ pub enum WorkerKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub struct Depth {
     /// At most, at least 1.
+    #[reflect(bare, positive, needed)]
     pub most: u32,
     /// Handed over together at most; 0: as many as are free.
-    #[reflect(default)]
+    #[reflect(default, key = "submit")]
     pub submit_batch: u32,
     /// Awaited together at least. 0: one, and between two batches what is done already is taken back; otherwise nothing
     /// is taken back before `most` are in flight.
-    #[reflect(default)]
+    #[reflect(default, key = "reap")]
     pub reap_least: u32,
     /// Taken back together at most; 0: as many as are done. For libaio and io_uring.
     #[reflect(default)]
@@ -324,7 +331,7 @@ pub struct Depth {
     #[reflect(default)]
     pub low: u32,
     /// Who hands operations over.
-    #[reflect(default)]
+    #[reflect(default, key = "offload", form = "flag")]
     pub submit: Submit,
 }
 
@@ -348,7 +355,7 @@ impl Default for Depth {
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Start {
     /// After the start line, ns.
-    #[reflect(default)]
+    #[reflect(default, bare)]
     pub after_ns: u64,
     /// Plus a drawn part of this, ns.
     #[reflect(default)]
@@ -363,7 +370,7 @@ pub struct Start {
     #[reflect(default)]
     pub barrier: bool,
     /// The system clock (`CLOCK_REALTIME` is 0) by which the record says when a worker began; none: the wall clock.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub clock_id: Option<i32>,
 }
 
@@ -391,7 +398,7 @@ pub struct Exit {
     #[reflect(default)]
     pub on: ExitOn,
     /// Whom.
-    #[reflect(default)]
+    #[reflect(default, bare)]
     pub what: ExitWhat,
 }
 
@@ -421,18 +428,19 @@ pub enum ExitWhat {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Repeat {
     /// Times, at least 1; all phases in order, then again: passes are interleaved. Where something is waited for: at least.
+    #[reflect(bare, positive)]
     pub times: u32,
     /// Go on until the interval of the mean of every rate is narrower than this percentage of it; 0: off.
     #[reflect(default)]
     pub until_interval_percent: f64,
     /// At most so many times; 0: 25. Only where something is waited for.
-    #[reflect(default)]
+    #[reflect(default, positive)]
     pub most: u32,
     /// The confidence of that interval, percent; 0: 95.
     #[reflect(default)]
     pub confidence_percent: f64,
     /// Go on until the last passes are steady.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub until_steady: Option<Rounds>,
 }
 
@@ -440,10 +448,13 @@ pub struct Repeat {
 #[derive(Clone, Copy, Debug, PartialEq, Reflect)]
 pub struct Rounds {
     /// How many of the last passes are judged.
+    #[reflect(absent = 5, positive)]
     pub window: u32,
     /// Largest minus smallest, at most so many percent of their mean.
+    #[reflect(absent = 20.0)]
     pub range_percent: f64,
     /// Rise or fall of the line through them over the window, at most so many percent of their mean.
+    #[reflect(absent = 10.0)]
     pub slope_percent: f64,
 }
 
@@ -466,9 +477,9 @@ pub enum Ranks {
     #[default]
     All,
     /// The first n.
-    First(u32),
+    First(#[reflect(positive)] u32),
     /// The first n workers, counted over the ranks in their order.
-    Workers(u32),
+    Workers(#[reflect(positive)] u32),
     /// Only that one.
     Only(u32),
 }
@@ -525,7 +536,7 @@ pub struct Tolerance {
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Finish {
     /// Made durable.
-    #[reflect(default)]
+    #[reflect(default, bare, form = "sync verb")]
     pub sync: Option<Verb>,
     /// Closing counts as part of the measured time.
     #[reflect(default)]

@@ -8,6 +8,7 @@ mod reader;
 mod scalars;
 mod writer;
 
+use std::any::Any;
 use std::sync::Arc;
 
 pub use iodyno_reflect::Reflect;
@@ -82,6 +83,10 @@ pub struct TypeTable {
 pub struct Variant {
     /// The word it is written as.
     pub word: &'static str,
+    /// The word or key it has in a native plan; empty: none.
+    pub key: &'static str,
+    /// What a print says of it.
+    pub phrase: &'static str,
     /// Its documentation, in one line.
     pub doc: &'static str,
     /// How its fields are written.
@@ -118,17 +123,62 @@ pub struct Member {
     pub is_required: bool,
     /// Whether it is left out where it is empty, none or 0.
     pub omit_empty: bool,
+    /// Its key in a native plan; empty: none.
+    pub key: &'static str,
+    /// The syntax of its value there, where its type does not tell it.
+    pub form: &'static str,
+    /// What a print says of it, with `{}` for its value.
+    pub phrase: &'static str,
+    /// Whether its own fields' keys stand among those of its parent.
+    pub is_flat: bool,
+    /// Whether a value that is no table is this field's.
+    pub is_bare: bool,
+    /// Whether 0 is refused.
+    pub is_positive: bool,
+    /// Whether a plan must say it.
+    pub is_needed: bool,
+}
+
+impl Variant {
+    /// A newtype that no plan names.
+    const NEWTYPE: Variant = Variant {
+        word: "",
+        key: "",
+        phrase: "",
+        doc: "",
+        form: FieldForm::Newtype,
+        names: &["0"],
+        members: &[],
+    };
+}
+
+impl Member {
+    /// The field of a newtype that no plan names; its shape is still to be set.
+    pub const PLAIN: Member = Member {
+        name: "0",
+        doc: "",
+        shape: bool::shape,
+        is_required: true,
+        omit_empty: false,
+        key: "",
+        form: "",
+        phrase: "",
+        is_flat: false,
+        is_bare: false,
+        is_positive: false,
+        is_needed: false,
+    };
 }
 
 /// A struct or an enum whose fields are found by number.
-pub trait Composite {
+pub trait Composite: Any {
     /// The type's table.
     fn table(&self) -> &'static TypeTable;
 
     /// The variant of this value; 0 of a struct.
     fn variant(&self) -> usize;
 
-    /// Makes it a blank of that variant.
+    /// Makes it a blank of that variant; of a struct, a blank.
     fn set_variant(&mut self, variant: usize);
 
     /// A field of the present variant.
@@ -145,7 +195,7 @@ pub trait Composite {
 }
 
 /// A value or none.
-pub trait Optional {
+pub trait Optional: Any {
     /// The value.
     fn get(&self) -> Option<&dyn Reflect>;
 
@@ -157,7 +207,7 @@ pub trait Optional {
 }
 
 /// Any number of values of one type.
-pub trait List {
+pub trait List: Any {
     /// How many.
     fn len(&self) -> usize;
 
@@ -180,7 +230,7 @@ pub trait List {
 }
 
 /// One value of each of some types.
-pub trait Tuple {
+pub trait Tuple: Any {
     /// How many.
     fn arity(&self) -> usize;
 
@@ -244,4 +294,22 @@ pub enum ReflectMut<'a> {
     List(&'a mut dyn List),
     Tuple(&'a mut dyn Tuple),
     Composite(&'a mut dyn Composite),
+}
+
+impl<'a> ReflectMut<'a> {
+    /// The value for who knows its type; none of text.
+    pub fn any(self) -> Option<&'a mut dyn Any> {
+        Some(match self {
+            ReflectMut::U16(value) => value,
+            ReflectMut::U32(value) => value,
+            ReflectMut::U64(value) => value,
+            ReflectMut::I32(value) => value,
+            ReflectMut::F64(value) => value,
+            ReflectMut::Optional(value) => value,
+            ReflectMut::List(value) => value,
+            ReflectMut::Tuple(value) => value,
+            ReflectMut::Composite(value) => value,
+            _ => return None,
+        })
+    }
 }

@@ -14,11 +14,13 @@ use crate::pattern::Size;
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Target {
     /// The name plans and reports use.
+    #[reflect(key = "")]
     pub name: String,
     /// What it is.
+    #[reflect(key = "")]
     pub kind: TargetKind,
     /// How it is opened.
-    #[reflect(default)]
+    #[reflect(default, flat)]
     pub open: Open,
     /// What must be there before the start line.
     #[reflect(default)]
@@ -121,10 +123,11 @@ pub struct Items {
     /// Directories below the root: levels.
     pub depth: u32,
     /// Directories in a directory.
+    #[reflect(positive)]
     pub branch: u32,
     /// Directories that draw how deep and wide they are, in place of those that `depth`, `branch` and `per_directory` say
     /// (filebench `dirgamma`).
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub tree: Option<Box<Tree>>,
     /// How many lay the items out side by side; 0: one (filebench `paralloc`).
     #[reflect(default)]
@@ -185,19 +188,19 @@ pub struct Open {
     #[reflect(default)]
     pub create: bool,
     /// Make the directories above it where they are missing.
-    #[reflect(default)]
+    #[reflect(default, key = "directories_made")]
     pub parents: bool,
     /// Permission bits of files that are made, of which the system takes away the umask; none: 666, of a set's items 644.
-    #[reflect(default)]
+    #[reflect(default, form = "permissions")]
     pub permissions: Option<u32>,
     /// Fail where it exists.
     #[reflect(default)]
     pub exclusive: bool,
     /// Cut it to `truncate_bytes`.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub truncate: bool,
     /// The length it is cut to.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub truncate_bytes: u64,
     /// Writes go to the end.
     #[reflect(default)]
@@ -218,7 +221,7 @@ pub struct Open {
     #[reflect(default)]
     pub nofollow: bool,
     /// `O_DIRECTORY`; of a set: its root must be there, and is not made.
-    #[reflect(default)]
+    #[reflect(default, key = "must_be_directory")]
     pub directory: bool,
     /// `O_NOCTTY`.
     #[reflect(default)]
@@ -233,7 +236,7 @@ pub struct Open {
     #[reflect(default)]
     pub drop_behind: bool,
     /// Advice to the kernel about the pattern.
-    #[reflect(default)]
+    #[reflect(default, key = "advise")]
     pub advice: Advice,
     /// How long the kernel is told that what is written will live; none: nothing is told.
     #[reflect(default)]
@@ -248,6 +251,7 @@ pub struct Open {
 pub enum OpenMode {
     /// What the workload's verbs need.
     #[default]
+    #[reflect(key = "")]
     AsNeeded,
     /// `O_RDONLY`.
     Read,
@@ -262,8 +266,10 @@ pub enum OpenMode {
 pub enum Direct {
     /// Through the page cache.
     #[default]
+    #[reflect(key = "false")]
     No,
     /// Past it, or the run does not start.
+    #[reflect(key = "true")]
     Yes,
     /// Past it where the file system takes it; said so where not.
     IfPossible,
@@ -274,6 +280,7 @@ pub enum Direct {
 pub enum OpenSync {
     /// None.
     #[default]
+    #[reflect(key = "false")]
     No,
     /// `O_DSYNC`.
     Data,
@@ -286,8 +293,10 @@ pub enum OpenSync {
 pub enum Advice {
     /// None.
     #[default]
+    #[reflect(key = "false")]
     No,
     /// Sequential or random, by what the workload does.
+    #[reflect(key = "true")]
     AsPicked,
     /// Random.
     Random,
@@ -301,6 +310,7 @@ pub enum Advice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub enum WriteLife {
     /// No opinion, on purpose.
+    #[reflect(key = "none")]
     No,
     /// Short.
     Short,
@@ -317,6 +327,7 @@ pub enum WriteLife {
 pub enum FileLock {
     /// Not at all.
     #[default]
+    #[reflect(key = "false")]
     No,
     /// One operation at a time.
     Exclusive,

@@ -14,10 +14,10 @@ pub struct Verify {
     #[reflect(default)]
     pub stamp: Stamp,
     /// When blocks are checked.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub when: VerifyWhen,
     /// Bytes from one stamp to the next; 0: one for each block (fio `verify_interval`).
-    #[reflect(default)]
+    #[reflect(default, positive)]
     pub interval_bytes: u64,
     /// Stop at the first bad block; otherwise all of a block's faults are told, and the job's error policy decides (fio
     /// `verify_fatal`).
@@ -31,7 +31,7 @@ pub struct Verify {
     #[reflect(default)]
     pub helpers: u32,
     /// CPUs those threads may use; empty: any (fio `verify_async_cpus`).
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub helper_cpus: Vec<u32>,
     /// Nothing is written: the places that the writes would go to are read back, as if an earlier run of the same job
     /// had written them (fio `verify_only`). Reads, trims and insertions of the mix are left out too.
@@ -42,17 +42,17 @@ pub struct Verify {
     #[reflect(default)]
     pub dump: bool,
     /// Written blocks that are trimmed again before they are read back (fio `trim_percentage` and `trim_*`).
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub trim: Option<TrimBack>,
     /// How far the writes came, kept in a file.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub state: Option<VerifyState>,
     /// How headers and that file are laid out where they are written; both layouts are read.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub layout: VerifyLayout,
     /// The number of the job's first worker, from 0, counted through all jobs: in stamps and in state files (fio counts
     /// its jobs through).
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub first_worker: u32,
 }
 

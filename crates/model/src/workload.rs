@@ -67,21 +67,22 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Operation {
     /// The verb.
+    #[reflect(key = "")]
     pub verb: Verb,
     /// The job's target it works on, by index into `Job::targets`; none for control verbs.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub target: Option<usize>,
     /// Which item of a set.
     #[reflect(default)]
     pub item: Item,
     /// The second name of rename, link, symlink and copies: an item of the same or another target.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub other: Option<(usize, Item)>,
     /// The slot an open file lies in; open and create fill it, close empties it.
-    #[reflect(default)]
+    #[reflect(default, key = "slot")]
     pub handle: Option<u32>,
     /// Where in the file.
-    #[reflect(default)]
+    #[reflect(default, key = "at")]
     pub offset: Offset,
     /// How many bytes.
     #[reflect(default)]
@@ -90,11 +91,11 @@ pub struct Operation {
     #[reflect(default)]
     pub answer: Option<Size>,
     /// How long think and spin last, ns.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub time_ns: u64,
     /// How long they last instead, where that is drawn each time: a number, and the ns it is multiplied by. Of what waits
     /// for a shared object or posts to it: how much, in place of its amount.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub drawn: Option<(Size, f64)>,
     /// Handed over without waiting for it; a later `wait` without a shared object awaits half of what is in flight.
     #[reflect(default)]
@@ -103,7 +104,7 @@ pub struct Operation {
     #[reflect(default)]
     pub whole: bool,
     /// Further arguments by name: `mode`, `uid`, `flags`, `value`, … in the system call's own terms.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub arguments: Vec<(String, String)>,
     /// A shared object waited for, posted to, or consumed.
     #[reflect(default)]
@@ -112,7 +113,7 @@ pub struct Operation {
     #[reflect(default)]
     pub buffer: u32,
     /// How the buffer is filled and emptied.
-    #[reflect(default)]
+    #[reflect(default, flat)]
     pub transfer: Transfer,
     /// What a read at the end of the file does.
     #[reflect(default)]
@@ -340,8 +341,10 @@ pub enum SharedKind {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct SharedUse {
     /// The object's name in the phase.
+    #[reflect(bare, needed)]
     pub name: String,
     /// How much is waited for, posted, consumed; or the weight.
+    #[reflect(absent = 1)]
     pub amount: i64,
     /// What the amount is counted by.
     #[reflect(default)]
@@ -380,7 +383,7 @@ pub enum Per {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Trace {
     /// The entries, when they are few.
-    #[reflect(default)]
+    #[reflect(default, key = "")]
     pub entries: Vec<TraceEntry>,
     /// The file they are read from in batches, when they are many.
     #[reflect(default)]
@@ -400,12 +403,16 @@ pub struct TraceEntry {
     /// since the one before started.
     pub at_ns: u64,
     /// What it was.
+    #[reflect(key = "do")]
     pub verb: Verb,
     /// On which of the job's targets.
+    #[reflect(key = "")]
     pub target: usize,
     /// Where, in bytes.
+    #[reflect(form = "bytes")]
     pub offset: u64,
     /// How much, in bytes.
+    #[reflect(key = "size")]
     pub bytes: u64,
 }
 

@@ -11,6 +11,17 @@
 //! - `omit_empty` on a field: `default`, and it is not written where it is empty, `None` or 0;
 //! - `name = "WORD"` on a variant: its word;
 //! - `kebab` on an enum: words in `kebab-case`.
+//!
+//! How it is written in a native plan, and how its print puts it into words:
+//!
+//! - `key = "KEY"` on a field or variant: its key or word there; without it, the name without its unit; empty: it has none;
+//! - `flat` on a field: the keys of its struct stand among those of its parent;
+//! - `bare` on a field: a value that is no table is this field's;
+//! - `positive` on a field: 0 is refused;
+//! - `needed` on a field: the plan must say it;
+//! - `absent = EXPRESSION` on a field: what a required field is where a plan does not say it;
+//! - `form = "NAME"` on a field: the syntax of its value, where its type does not tell it;
+//! - `phrase = "TEXT"` on a field or variant: what a print says of it, with `{}` for its value.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -35,6 +46,11 @@ struct Attributes {
     name: Option<String>,
     kebab: bool,
     doc: String,
+    key: Option<String>,
+    form: String,
+    phrase: String,
+    absent: Option<Expr>,
+    flags: Vec<Ident>,
 }
 
 impl Attributes {
@@ -60,6 +76,13 @@ impl Attributes {
                     "skip" => (found.skip, found.default) = (true, Some(None)),
                     "name" => found.name = Some(meta.value()?.parse::<LitStr>()?.value()),
                     "kebab" => found.kebab = true,
+                    "key" => found.key = Some(meta.value()?.parse::<LitStr>()?.value()),
+                    "form" => found.form = meta.value()?.parse::<LitStr>()?.value(),
+                    "phrase" => found.phrase = meta.value()?.parse::<LitStr>()?.value(),
+                    "absent" => found.absent = Some(meta.value()?.parse()?),
+                    "flat" | "bare" | "positive" | "needed" => {
+                        found.flags.push(meta.path.require_ident()?.clone());
+                    }
                     _ => return Err(meta.error("no attribute of `reflect`: see its documentation")),
                 }
                 Ok(())
@@ -74,6 +97,8 @@ struct VariantSource<'a> {
     /// How it is written in patterns and constructors: `Self`, `Self::Variant`.
     path: TokenStream,
     word: String,
+    key: String,
+    phrase: String,
     doc: String,
     fields: &'a Fields,
 }
@@ -83,10 +108,8 @@ fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let (is_enum, shapes) = match &input.data {
         Data::Struct(data) => {
             let word = input.ident.to_string();
-            (
-                false,
-                vec![VariantSource { path: quote!(Self), word, doc: String::new(), fields: &data.fields }],
-            )
+            let (key, phrase, doc) = Default::default();
+            (false, vec![VariantSource { path: quote!(Self), word, key, phrase, doc, fields: &data.fields }])
         }
         Data::Enum(data) => {
             let variants = data.variants.iter().map(|variant| variant_shape(variant, attributes.kebab));
@@ -94,7 +117,7 @@ fn derive(input: &DeriveInput) -> Result<TokenStream> {
         }
         Data::Union(_) => return Err(Error::new_spanned(input, "a union has no fields to tell apart")),
     };
-    let composite = composite(input, is_enum, &shapes)?;
+    let composite = composite(input, &shapes)?;
     let table = table(input, &attributes.doc, is_enum, &shapes)?;
     let blank = blank(&shapes[0])?;
     let name = &input.ident;
@@ -119,8 +142,7 @@ fn derive(input: &DeriveInput) -> Result<TokenStream> {
             }
             fn slot(&mut self) -> ::iodyno_model::reflect::ReflectMut<'_> {
                 ::iodyno_model::reflect::ReflectMut::Composite(self)
-            }
-        }
+            }        }
         impl #bounds ::iodyno_model::reflect::Composite for #name #arguments #wheres {
             #composite
         }
@@ -143,7 +165,9 @@ fn variant_shape(variant: &Variant, kebab: bool) -> Result<VariantSource<'_>> {
     let attributes = Attributes::of(&variant.attrs)?;
     let ident = &variant.ident;
     let word = attributes.name.unwrap_or_else(|| word(&ident.to_string(), if kebab { '-' } else { '_' }));
-    Ok(VariantSource { path: quote!(Self::#ident), word, doc: attributes.doc, fields: &variant.fields })
+    let key = attributes.key.unwrap_or_else(|| word.replace('_', " "));
+    let Attributes { doc, phrase, .. } = attributes;
+    Ok(VariantSource { path: quote!(Self::#ident), word, key, phrase, doc, fields: &variant.fields })
 }
 
 /// `AsRecorded` as `as_recorded`.
@@ -175,7 +199,7 @@ fn table(input: &DeriveInput, doc: &str, is_enum: bool, shapes: &[VariantSource<
 }
 
 fn variant_table(shape: &VariantSource<'_>) -> Result<TokenStream> {
-    let VariantSource { word, doc, fields, .. } = shape;
+    let VariantSource { word, key, phrase, doc, fields, .. } = shape;
     if fields.len() > MOST_FIELDS {
         return Err(Error::new_spanned(fields, format!("more than {MOST_FIELDS} fields")));
     }
@@ -191,6 +215,8 @@ fn variant_table(shape: &VariantSource<'_>) -> Result<TokenStream> {
     Ok(quote! {
         ::iodyno_model::reflect::Variant {
             word: #word,
+            key: #key,
+            phrase: #phrase,
             doc: #doc,
             form: ::iodyno_model::reflect::FieldForm::#form,
             names: &[#(#names),*],
@@ -214,8 +240,11 @@ fn field_name(index: usize, field: &Field) -> String {
 }
 
 fn member(index: usize, field: &Field) -> Result<TokenStream> {
-    let Attributes { default, omit_empty, doc, .. } = Attributes::of(&field.attrs)?;
+    let Attributes { default, omit_empty, doc, key, form, phrase, flags, .. } = Attributes::of(&field.attrs)?;
     let (name, kind) = (field_name(index, field), &field.ty);
+    let key = key.unwrap_or_else(|| native_key(&name).into());
+    let [flat, bare, positive, needed] =
+        ["flat", "bare", "positive", "needed"].map(|name| flags.iter().any(|flag| flag == name));
     let is_required = default.is_none() && !is_option(kind);
     Ok(quote! {
         ::iodyno_model::reflect::Member {
@@ -224,8 +253,23 @@ fn member(index: usize, field: &Field) -> Result<TokenStream> {
             shape: <#kind as ::iodyno_model::reflect::Reflect>::shape,
             is_required: #is_required,
             omit_empty: #omit_empty,
+            key: #key,
+            form: #form,
+            phrase: #phrase,
+            is_flat: #flat,
+            is_bare: #bare,
+            is_positive: #positive,
+            is_needed: #needed,
         }
     })
+}
+
+/// A field's name without its unit; where something was written is not said by a plan.
+fn native_key(name: &str) -> &str {
+    match name {
+        "origin" => "",
+        name => ["_ns", "_bytes", "_percent"].iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name),
+    }
 }
 
 fn is_option(kind: &syn::Type) -> bool {
@@ -236,10 +280,11 @@ fn is_option(kind: &syn::Type) -> bool {
 fn blank(shape: &VariantSource<'_>) -> Result<TokenStream> {
     let path = &shape.path;
     let value = |field: &Field| -> Result<TokenStream> {
-        Ok(match Attributes::of(&field.attrs)?.default {
-            Some(Some(expression)) => quote!(#expression),
-            Some(None) => quote!(::core::default::Default::default()),
-            None => quote!(::iodyno_model::reflect::Reflect::blank()),
+        let Attributes { default, absent, .. } = Attributes::of(&field.attrs)?;
+        Ok(match (default, absent) {
+            (Some(Some(expression)), _) | (None, Some(expression)) => quote!(#expression),
+            (Some(None), _) => quote!(::core::default::Default::default()),
+            (None, None) => quote!(::iodyno_model::reflect::Reflect::blank()),
         })
     };
     let values = shape.fields.iter().map(value).collect::<Result<Vec<_>>>()?;
@@ -254,17 +299,13 @@ fn blank(shape: &VariantSource<'_>) -> Result<TokenStream> {
 }
 
 /// The functions that find a value's variant and its fields.
-fn composite(input: &DeriveInput, is_enum: bool, shapes: &[VariantSource<'_>]) -> Result<TokenStream> {
+fn composite(input: &DeriveInput, shapes: &[VariantSource<'_>]) -> Result<TokenStream> {
     let blanks = shapes.iter().map(blank).collect::<Result<Vec<_>>>()?;
     let numbers = 0..shapes.len();
     let first = numbers.clone().map(|index| {
         let path = &shapes[index].path;
         quote!(#path { .. } => #index,)
     });
-    let set = match is_enum {
-        true => quote!(*self = match variant { #(#numbers => #blanks,)* _ => return }),
-        false => quote!(let _ = variant;),
-    };
     let arms = arms(shapes)?;
     let missing = format!("a field of {}", input.ident);
     Ok(quote! {
@@ -278,7 +319,7 @@ fn composite(input: &DeriveInput, is_enum: bool, shapes: &[VariantSource<'_>]) -
             match self { #(#first)* }
         }
         fn set_variant(&mut self, variant: usize) {
-            #set
+            *self = match variant { #(#numbers => #blanks,)* _ => return }
         }
         fn field(&self, index: usize) -> &dyn ::iodyno_model::reflect::Reflect {
             match (self, index) { #(#arms)* _ => ::core::unreachable!(#missing) }

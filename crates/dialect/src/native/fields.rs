@@ -4,8 +4,10 @@
 
 use std::cell::RefCell;
 
+use iodyno_model::reflect::{Reflect, ReflectMut};
 use iodyno_model::{Diagnostic, Origin};
 
+use super::inline::assign;
 use super::tree::{Entry, Node, Value};
 
 /// All that is wrong so far.
@@ -81,17 +83,33 @@ impl<'a> Fields<'a> {
     /// The value of a key as `read` understands it; what it does not is noted.
     pub(crate) fn get<T>(&self, name: &'static str, read: impl Fn(&Node) -> Result<T, String>) -> Option<T> {
         let entry = self.entry(name)?;
-        match read(&entry.node) {
-            Ok(value) => Some(value),
-            Err(expected) => {
-                let (expected, hint) = split_hint(&expected);
-                let message = format!("`{name} = {}`: {expected}", entry.node);
-                let diagnostic = Diagnostic::error(&entry.origin, message);
-                self.wrong.add(match hint {
-                    Some(hint) => diagnostic.hint(hint),
-                    None => diagnostic,
-                });
-                None
+        read(&entry.node).map_err(|expected| self.refuse(entry, &expected)).ok()
+    }
+
+    fn refuse(&self, entry: &Entry, expected: &str) {
+        let (expected, hint) = split_hint(expected);
+        let diagnostic =
+            Diagnostic::error(&entry.origin, format!("`{} = {}`: {expected}", entry.name, entry.node));
+        self.wrong.add(match hint {
+            Some(hint) => diagnostic.hint(hint),
+            None => diagnostic,
+        });
+    }
+
+    /// Fills in the fields of a struct, each from its key; what is not there stays as it is.
+    pub(crate) fn fill(&self, record: &mut dyn Reflect) {
+        let ReflectMut::Composite(slot) = record.slot() else { return };
+        for (index, member) in slot.table().variants[0].members.iter().enumerate() {
+            let field = slot.field_mut(index);
+            if member.is_flat {
+                self.fill(field);
+            } else if !member.key.is_empty()
+                && let Some(entry) = self.entry(member.key)
+                && let Err(expected) = assign(&entry.node, field, member)
+            {
+                // Half of a value must not lead to messages of its own.
+                clear(field);
+                self.refuse(entry, &expected);
             }
         }
     }
@@ -134,6 +152,15 @@ impl<'a> Fields<'a> {
             let message = format!("`{}`: {} has no such key", entry.name, self.what);
             self.wrong.error(&entry.origin, message, suggestion(&entry.name, &asked));
         }
+    }
+}
+
+fn clear(field: &mut dyn Reflect) {
+    match field.slot() {
+        ReflectMut::Optional(slot) => slot.clear(),
+        ReflectMut::List(slot) => slot.clear(),
+        ReflectMut::Composite(slot) => slot.set_variant(0),
+        _ => {}
     }
 }
 

@@ -7,9 +7,9 @@ mod age;
 mod command;
 mod export;
 pub(crate) mod fields;
+mod inline;
 mod job;
 mod keep;
-mod measure;
 mod pace;
 mod pattern;
 mod payload;
@@ -21,9 +21,8 @@ mod target;
 pub(crate) mod tree;
 pub(crate) mod value;
 
-use iodyno_model::{
-    Action, Demand, Diagnostic, Intent, Job, Origin, Phase, Plan, Repeat, Rounds, Step, Workload,
-};
+use iodyno_model::reflect::Reflect;
+use iodyno_model::{Action, Demand, Diagnostic, Job, Origin, Phase, Plan, Repeat, Rounds, Step, Workload};
 
 pub(crate) use command::WorldArguments;
 pub use command::{ReporterMaker, on_hosts, parsed, plan, refusal, request, run};
@@ -34,7 +33,7 @@ pub use run_arguments::{Manner, WatchArguments};
 pub use fields::suggestion;
 use fields::{Fields, Wrong};
 use tree::{Node, Value};
-use value::{Read, choice, percent, small_count, text, whole};
+use value::{Read, text};
 
 /// The plan that a file's text says; `path` is what messages call it.
 ///
@@ -51,35 +50,22 @@ pub fn parse(text: &str, path: &str) -> Result<Plan, Vec<Diagnostic>> {
 /// The seed of a plan that names none: two runs of a file do the same.
 const SEED: u64 = 1;
 
-const INTENTS: &[(&str, Intent)] = &[
-    ("device", Intent::Device),
-    ("whole device", Intent::WholeDevice),
-    ("cache", Intent::Cache),
-    ("network", Intent::Network),
-    ("correctness", Intent::Correctness),
-    ("nothing", Intent::Nothing),
-];
-
 fn read(document: &Node, wrong: &Wrong) -> Plan {
     let fields = Fields::new(document, "a plan", wrong);
     let targets: Vec<_> = fields.named("target").iter().map(|entry| target::read(entry, wrong)).collect();
     let names: Vec<_> = targets.iter().map(|target| target.name.clone()).collect();
     let phases = fields.each("phase").into_iter().enumerate();
-    let plan = Plan {
-        name: fields.or("name", text, "plan".into()),
-        seed: fields.or("seed", whole, SEED),
-        intent: fields.or("intent", choice(INTENTS), Intent::Device),
+    let mut plan = Plan {
+        name: "plan".into(),
+        seed: SEED,
         targets,
         aging: fields.each("age").into_iter().map(|node| age::read(node, wrong)).collect(),
         phases: phases.map(|(index, node)| phase::read(node, index + 1, &names, wrong)).collect(),
-        repeat: fields.or("repeat", repeat, Repeat::default()),
         sweep: fields.each("sweep").into_iter().flat_map(|node| sweep::read(node, wrong)).collect(),
-        destroy: Vec::new(),
-        mounted_allowed: Vec::new(),
-        signatures_allowed: false,
         demands: fields.or("fail_if", demands, Vec::new()),
-        ceiling_bits: fields.or("ceiling", |node| value::bits(node).map(Some), None),
+        ..Plan::default()
     };
+    fields.fill(&mut plan);
     no_destroy(&fields);
     if plan.phases.is_empty() {
         let hint = "write [[phase]] and [[phase.job]] with on = \"TARGET\" and do = \"read\"";
@@ -99,38 +85,23 @@ fn no_destroy(fields: &Fields<'_>) {
     }
 }
 
-/// `3`, or a table.
+/// How often; fewer passes than the least tell neither an interval nor whether it is steady.
 fn repeat(node: &Node) -> Read<Repeat> {
-    if node.word().is_some() {
-        return Ok(Repeat { times: small_count(node)?, ..Repeat::default() });
-    }
-    pattern::known(node, &["times", "until_interval", "confidence", "until_steady", "most"])?;
-    let until_interval_percent = pattern::may(node, "until_interval", percent, 0.0)?;
-    let until_steady = pattern::may(node, "until_steady", |node| rounds(node).map(Some), None)?.flatten();
-    // Fewer tell neither an interval nor whether it is steady.
-    let least = if until_interval_percent > 0.0 { 3 } else { 1 };
-    let least = until_steady.map_or(least, |rounds| rounds.window.max(least));
-    Ok(Repeat {
-        times: pattern::may(node, "times", small_count, 1)?.max(least),
-        until_interval_percent,
-        most: pattern::may(node, "most", small_count, 0)?,
-        confidence_percent: pattern::may(node, "confidence", percent, 0.0)?,
-        until_steady,
-    })
+    let mut repeat = Repeat::blank();
+    inline::table(node, &mut repeat, &["until_steady"])?;
+    repeat.until_steady = inline::may(node, "until_steady", rounds, None)?;
+    let least = if repeat.until_interval_percent > 0.0 { 3 } else { 1 };
+    let least = repeat.until_steady.map_or(least, |rounds| rounds.window.max(least));
+    repeat.times = repeat.times.max(least);
+    Ok(repeat)
 }
 
 /// `true` for SNIA's rounds, `false`, or a table.
 fn rounds(node: &Node) -> Read<Option<Rounds>> {
-    let usual = Rounds::default();
-    if node.word().is_some() {
-        return Ok(value::flag(node)?.then_some(usual));
+    match node.word() {
+        Some(_) => Ok(value::flag(node)?.then(Rounds::default)),
+        None => inline::record(node).map(Some),
     }
-    pattern::known(node, &["window", "range", "slope"])?;
-    Ok(Some(Rounds {
-        window: pattern::may(node, "window", small_count, usual.window)?,
-        range_percent: pattern::may(node, "range", percent, usual.range_percent)?,
-        slope_percent: pattern::may(node, "slope", percent, usual.slope_percent)?,
-    }))
 }
 
 /// Conditions under which the run fails: a text, or several.

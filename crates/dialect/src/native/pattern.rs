@@ -1,15 +1,12 @@
 //! The keys of a drawn workload: `do` or `mix`, `pick`, `block`, `span` and their kin.
 
-use iodyno_model::{
-    Blend, Coverage, Directed, Every, Extent, FileOrder, ItemData, Mix, Overlap, Pattern, Pick, Share, Size,
-    Span, Verb, Window, Zone, units,
-};
+use iodyno_model::{Coverage, Every, FileOrder, Mix, Pattern, Pick, Share, Size, Verb, Window, units};
 
 use super::fields::Fields;
-use super::tree::{Node, Value};
+use super::inline::{each, known, may, must, record, table};
+use super::tree::Node;
 use super::value::{
-    Read, bytes, choice, count, extent, flag, number, percent, percent_of, small, small_count, some_bytes,
-    verb, verb_named,
+    Read, bytes, choice, count, flag, number, percent, percent_of, small_count, some_bytes, verb, verb_named,
 };
 
 /// The pattern of a job, if it says what to do.
@@ -18,49 +15,15 @@ pub(crate) fn read(fields: &Fields<'_>) -> Option<Pattern> {
     let mixed = fields.get("mix", mix);
     let run = fields.or("run", small_count, 1);
     let in_turn = fields.flag("in_turn");
-    let pattern = Pattern {
-        mix: Mix { run, in_turn, ..only.or(mixed).unwrap_or_else(|| Mix::only(Verb::Read)) },
-        pick: fields.or("pick", directed(pick), Directed::same(Pick::Sequential)),
-        size: fields.or("block", directed(size), Directed::same(Size::default())),
-        align_bytes: fields.or("align", directed(bytes), Directed::default()),
-        coverage: match (fields.flag("repeats"), fields.flag("once_by_any")) {
-            (true, _) => Coverage::Repeating,
-            (false, true) => Coverage::Together,
-            (false, false) => Coverage::Once,
-        },
-        span: fields.or("span", span, Span::default()),
-        files: fields.or("files", order, FileOrder::default()),
-        open_most: fields.or("files_at_once", small_count, 0),
-        every: fields.or("every", every, Vec::new()),
-        overlap: if fields.flag("serialise_overlap") { Overlap::Serialised } else { Overlap::Allowed },
-        size_by_order: fields.flag("block_by_order"),
-        window: fields.get("window", window),
-        item_data: fields.get("item_data", item_data),
-        chain: fields.flag("chain"),
+    let mut pattern = Pattern::of(Verb::Read, Pick::Sequential, 4096);
+    pattern.mix = Mix { run, in_turn, ..only.or(mixed).unwrap_or(pattern.mix) };
+    pattern.coverage = match (fields.flag("repeats"), fields.flag("once_by_any")) {
+        (true, _) => Coverage::Repeating,
+        (false, true) => Coverage::Together,
+        (false, false) => Coverage::Once,
     };
+    fields.fill(&mut pattern);
     (fields.entry("do").is_some() || fields.entry("mix").is_some()).then_some(pattern)
-}
-
-/// One value for all directions, or a table of `read`, `write`, `trim`.
-pub(crate) fn directed<T: Clone + Default>(
-    read: impl Fn(&Node) -> Read<T>,
-) -> impl Fn(&Node) -> Read<Directed<T>> {
-    move |node| {
-        if !node.has(&["read", "write", "trim"]) {
-            return read(node).map(Directed::same);
-        }
-        let mut all = Directed { read: T::default(), write: T::default(), trim: T::default() };
-        for entry in node.entries() {
-            let place = match entry.name.as_str() {
-                "read" => &mut all.read,
-                "write" => &mut all.write,
-                "trim" => &mut all.trim,
-                other => return Err(format!("`{other}`: expected read, write or trim")),
-            };
-            *place = read(&entry.node)?;
-        }
-        Ok(all)
-    }
 }
 
 fn mix(node: &Node) -> Read<Mix> {
@@ -116,11 +79,11 @@ fn pick_table(node: &Node) -> Read<Pick> {
     let inner = || of("pick").map_or(Ok(Box::new(Pick::Uniform)), |node| pick(node).map(Box::new));
     if let Some(zones) = of("zones") {
         known(node, &["zones"])?;
-        return each(zones, zone).map(Pick::Zones);
+        return each(zones, record).map(Pick::Zones);
     }
     if let Some(ways) = of("blend") {
         known(node, &["blend"])?;
-        return each(ways, blend).map(Pick::Blend);
+        return each(ways, record).map(Pick::Blend);
     }
     if let Some(segments) = of("segments") {
         known(node, &["segments"])?;
@@ -135,46 +98,6 @@ fn pick_table(node: &Node) -> Read<Pick> {
         return Ok(Pick::Runs { operations: small_count(operations)?, pick: inner()? });
     }
     Err(PICKS.into())
-}
-
-pub(crate) fn each<T>(node: &Node, read: impl Fn(&Node) -> Read<T>) -> Read<Vec<T>> {
-    match &node.value {
-        Value::List(items) if !items.is_empty() => items.iter().map(read).collect(),
-        _ => Err("expected a list of tables".into()),
-    }
-}
-
-/// The value of a key that must be there.
-pub(crate) fn must<T>(node: &Node, name: &str, read: impl Fn(&Node) -> Read<T>) -> Read<T> {
-    let entry = node.entries().iter().find(|entry| entry.name == name);
-    let entry = entry.ok_or_else(|| format!("`{node}`: `{name}` is missing"))?;
-    read(&entry.node).map_err(|error| format!("`{name}`: {error}"))
-}
-
-/// The value of a key, or another one.
-pub(crate) fn may<T>(node: &Node, name: &str, read: impl Fn(&Node) -> Read<T>, other: T) -> Read<T> {
-    match node.has(&[name]) {
-        true => must(node, name, read),
-        false => Ok(other),
-    }
-}
-
-/// Refuses keys that mean nothing here.
-pub(crate) fn known(node: &Node, keys: &[&str]) -> Read<()> {
-    match node.entries().iter().find(|entry| !keys.contains(&entry.name.as_str())) {
-        Some(entry) => Err(format!("`{}`: {}", entry.name, super::fields::suggestion(&entry.name, keys))),
-        None => Ok(()),
-    }
-}
-
-fn zone(node: &Node) -> Read<Zone> {
-    known(node, &["accesses", "extent"])?;
-    Ok(Zone { accesses_percent: must(node, "accesses", percent)?, extent: must(node, "extent", extent)? })
-}
-
-fn blend(node: &Node) -> Read<Blend> {
-    known(node, &["percent", "pick"])?;
-    Ok(Blend { percent: must(node, "percent", percent)?, pick: must(node, "pick", pick)? })
 }
 
 fn segments(node: &Node) -> Read<Pick> {
@@ -248,36 +171,17 @@ fn gamma(node: &Node) -> Read<Size> {
     Ok(Size::Gamma { mean_bytes: must(node, "mean", some_bytes)? as f64, shape })
 }
 
-fn span(node: &Node) -> Read<Span> {
-    if node.word().is_some() {
-        return Ok(Span { length: extent(node)?, ..Span::default() });
+/// A part of the span that moves on; all of its range where nothing else is said.
+pub(super) fn window(node: &Node) -> Read<Window> {
+    let mut window = Window { bytes: 0, range_bytes: 0, skip_bytes: 0 };
+    table(node, &mut window, &[])?;
+    if window.bytes == 0 {
+        window.bytes = window.range_bytes;
     }
-    known(node, &["offset", "length", "increment", "align", "overhang"])?;
-    Ok(Span {
-        align_bytes: may(node, "align", some_bytes, 0)?,
-        overhang: may(node, "overhang", flag, false)?,
-        offset: may(node, "offset", extent, Extent::Rest)?,
-        length: may(node, "length", extent, Extent::Rest)?,
-        increment: may(node, "increment", extent, Extent::Rest)?,
-    })
+    Ok(window)
 }
 
-fn window(node: &Node) -> Read<Window> {
-    known(node, &["bytes", "range", "skip"])?;
-    let range_bytes = must(node, "range", some_bytes)?;
-    Ok(Window {
-        bytes: may(node, "bytes", some_bytes, range_bytes)?,
-        range_bytes,
-        skip_bytes: may(node, "skip", bytes, 0)?,
-    })
-}
-
-fn item_data(node: &Node) -> Read<ItemData> {
-    known(node, &["sync", "read_back"])?;
-    Ok(ItemData { sync: may(node, "sync", flag, false)?, read_back: may(node, "read_back", flag, false)? })
-}
-
-fn order(node: &Node) -> Read<FileOrder> {
+pub(super) fn order(node: &Node) -> Read<FileOrder> {
     if node.word().is_some() {
         return choice(&[
             ("one by one", FileOrder::InTurn),
@@ -292,17 +196,14 @@ fn order(node: &Node) -> Read<FileOrder> {
     Ok(FileOrder::Drawn { pick, operations: may(node, "operations", small_count, 1)? })
 }
 
-fn every(node: &Node) -> Read<Vec<Every>> {
+/// Verbs with their counts; a verb's mistake is told without a table's key.
+pub(super) fn every(node: &Node) -> Read<Vec<Every>> {
     let one = |entry: &super::tree::Entry| {
-        let verb = verb_named(&entry.name)?;
-        if entry.node.word().is_none() {
-            known(&entry.node, &["operations", "flags", "between"])?;
-            let operations = must(&entry.node, "operations", count)?;
-            let between = may(&entry.node, "between", flag, false)?;
-            return Ok(Every { verb, operations, between, flags: may(&entry.node, "flags", small, 0)? });
+        let mut every = Every::new(verb_named(&entry.name)?, 1);
+        match table(&entry.node, &mut every, &[]) {
+            Err(error) if entry.node.word().is_some() => Err(format!("{error} for {}", entry.name)),
+            read => read.map(|()| every),
         }
-        let operations = count(&entry.node).map_err(|error| format!("{error} for {}", entry.name))?;
-        Ok(Every::new(verb, operations))
     };
     match node.entries() {
         [] => Err("expected verbs and counts such as { fsync = 32 }".into()),

@@ -1,13 +1,10 @@
 //! `payload` and `verify`: what is written and how it is checked.
 
-use iodyno_model::{
-    Checksum, Content, Dedupe, HeaderStamp, Marked, Marks, Payload, Refresh, Stamp, Template, Verify,
-    VerifyWhen,
-};
+use iodyno_model::{Checksum, Content, HeaderStamp, Marked, Payload, Stamp, Template, Verify, VerifyWhen};
 
 use super::fields::Fields;
 use super::tree::Node;
-use super::value::{Read, bytes, choice, count, flag, small, some_bytes, text, whole, whole_percent};
+use super::value::{Read, choice, count, flag, text};
 
 /// The payload of a job.
 pub(crate) fn read(fields: &Fields<'_>) -> Payload {
@@ -27,7 +24,7 @@ pub(crate) fn read(fields: &Fields<'_>) -> Payload {
     payload
 }
 
-fn content(node: &Node) -> Read<Content> {
+pub(super) fn content(node: &Node) -> Read<Content> {
     match node.word() {
         Some(word) if word.starts_with("0x") => pattern(&word[2..]).map(Content::Pattern),
         _ => choice(&[
@@ -51,32 +48,14 @@ fn pattern(digits: &str) -> Read<Vec<u8>> {
 }
 
 fn table(fields: &Fields<'_>) -> Payload {
-    let plain = Payload::default();
-    let mut payload = Payload {
-        content: fields.or("content", content, plain.content),
-        compress_percent: fields.or("compress", whole_percent, 0),
-        compress_chunk_bytes: fields.or("compress_chunk", bytes, 0),
-        dedupe_percent: fields.or("dedupe", whole_percent, 0),
-        dedupe_chunk_bytes: fields.or("dedupe_chunk", bytes, 0),
-        dedupe: Dedupe::Few,
-        refresh: if fields.flag("same_in_every_write") { Refresh::Once } else { Refresh::EachWrite },
-        seed: fields.get("seed", whole),
-        verify: None,
-    };
+    let mut payload = Payload::default();
+    fields.fill(&mut payload);
     if let Content::Marked(marked) = &mut payload.content {
-        marked.marks = fields.or("marks", choice(MARKS), Marks::Counted);
-        marked.signature = fields.or("signature", small, 0);
+        fields.fill(marked);
     }
     fields.unknown();
     payload
 }
-
-const MARKS: &[(&str, Marks)] = &[
-    ("counted", Marks::Counted),
-    ("placed", Marks::Placed),
-    ("drawn", Marks::Drawn),
-    ("drawn once", Marks::DrawnOnce),
-];
 
 fn checks(fields: &Fields<'_>) -> Verify {
     let when = [
@@ -86,24 +65,16 @@ fn checks(fields: &Fields<'_>) -> Verify {
     ];
     let batch = fields.or("batch", count, 0);
     let backlog = fields.get("backlog", count).map(|writes| VerifyWhen::Backlog { writes, batch });
-    let verify = Verify {
-        stamp: fields.or("stamp", stamp, Stamp::Block),
-        when: backlog.unwrap_or_else(|| fields.or("when", choice(&when), VerifyWhen::OnRead)),
-        interval_bytes: fields.or("interval", some_bytes, 0),
-        fatal: fields.flag("fatal"),
-        wrong_is_read: fields.flag("wrong_is_read"),
-        helpers: fields.or("helpers", small, 0),
-        only: fields.flag("only"),
-        dump: fields.flag("dump"),
-        ..Verify::default()
-    };
+    let when = backlog.unwrap_or_else(|| fields.or("when", choice(&when), VerifyWhen::OnRead));
+    let mut verify = Verify { when, ..Verify::default() };
+    fields.fill(&mut verify);
     fields.entry("when");
     fields.unknown();
     verify
 }
 
 /// `block`, `content`, `nothing`, a pattern, or the name of a checksum behind a header.
-fn stamp(node: &Node) -> Read<Stamp> {
+pub(super) fn stamp(node: &Node) -> Read<Stamp> {
     Ok(match text(node)?.as_str() {
         "block" => Stamp::Block,
         "content" => Stamp::Content,

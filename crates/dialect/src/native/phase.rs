@@ -1,30 +1,23 @@
 //! `[[phase]]` and `[phase.shared.NAME]`: what runs together.
 
-use iodyno_model::{Phase, Shared, SharedKind, Stop};
+use iodyno_model::{Phase, Shared, SharedKind};
 
 use super::fields::{Fields, Wrong};
 use super::job;
 use super::tree::{Entry, Node};
-use super::value::{choice, flag, list, number, small, text, time, whole};
+use super::value::{flag, list, number, small, text, time, whole};
 
 /// One phase; `targets` are the names of the plan's targets.
 pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong) -> Phase {
     let fields = Fields::new(node, "a phase", wrong);
     let jobs = fields.each("job").into_iter().enumerate();
-    let phase = Phase {
-        name: fields.or("name", text, format!("phase {number}")),
+    let mut phase = Phase {
+        name: format!("phase {number}"),
         jobs: jobs.map(|(index, node)| job::read(node, index + 1, targets, wrong)).collect(),
         shared: fields.named("shared").iter().map(|entry| shared(entry, wrong)).collect(),
-        stop: fields.or("stop", choice(STOP), Stop::Each),
-        intent: fields.get("intent", choice(super::INTENTS)),
-        drop_caches: fields.flag("drop_caches"),
-        remount: fields.get("remount", text),
-        pause_ns: fields.or("pause", time, 0),
-        latest_ns: fields.or("latest", time, 0),
-        unless_failed: fields.flag("unless_failed"),
-        watch_ns: fields.or("watch", time, 0),
         ..Phase::default()
     };
+    fields.fill(&mut phase);
     if phase.jobs.is_empty() && fields.entry("watch").is_none() {
         let hint = "write a [[phase.job]], or watch = \"10s\" to watch only (\"0s\": until stopped)";
         wrong.error(&node.origin, format!("phase `{}` has no job", phase.name), hint);
@@ -32,14 +25,6 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
     fields.unknown();
     phase
 }
-
-const STOP: &[(&str, Stop)] = &[
-    ("each", Stop::Each),
-    ("alone", Stop::Alone),
-    ("first done", Stop::FirstDone),
-    ("first job done", Stop::FirstJobDone),
-    ("first error", Stop::FirstError),
-];
 
 fn shared(entry: &Entry, wrong: &Wrong) -> Shared {
     let fields = Fields::new(&entry.node, "a shared object", wrong);

@@ -1,13 +1,13 @@
 //! `[[phase.job.step]]` and `[phase.job.trace]`: what is written or was recorded.
 
-use iodyno_model::{
-    Action, AtEnd, Item, Offset, Operation, Script, Size, Step, Timing, Trace, TraceEntry, Transfer, Verb,
-};
+use iodyno_model::reflect::Reflect;
+use iodyno_model::{Action, Item, Offset, Operation, Script, Size, Step, Timing, Trace, TraceEntry, Verb};
 
 use super::fields::{Fields, suggestion};
-use super::pattern::{self, known, may, must};
+use super::inline::{known, may, must};
+use super::pattern;
 use super::tree::Node;
-use super::value::{Read, bytes, choice, count, number, small, text, time, verb, whole};
+use super::value::{Read, bytes, choice, count, number, text, time, verb, whole};
 
 /// What the words of a step refer to.
 pub(crate) struct Names<'a> {
@@ -45,37 +45,20 @@ fn step(node: &Node, outer: &Fields<'_>, names: &Names<'_>) -> Step {
 
 fn operation(fields: &Fields<'_>, verb: Verb, names: &Names<'_>) -> Operation {
     let target = |node: &Node| index(node, names.targets, "a target of this job");
-    let item = fields.or("item", item, Item::Whole);
     let needs_target = verb.kind() != iodyno_model::Kind::Control;
     let default = (needs_target && names.targets.len() == 1).then_some(0);
     let (time_ns, drawn) = fields.or("time", lasting, (0, None));
     let number = fields.get("drawn", pattern::size).map(|number| (number, 1.0));
-    Operation {
+    let mut operation = Operation {
         target: fields.get("on", target).or(default),
         other: fields.get("to", |node| other(node, names)),
-        item,
-        handle: fields.get("slot", small),
-        offset: fields.or("at", offset, Offset::Next),
-        size: fields.or("size", pattern::size, Size::default()),
-        answer: fields.get("answer", pattern::size),
         time_ns,
         drawn: number.or(drawn),
-        background: fields.flag("background"),
-        whole: fields.flag("whole"),
         arguments: arguments(fields),
-        shared: fields.get("shared", super::pace::shared),
-        buffer: fields.or("buffer", small, 0),
-        transfer: Transfer {
-            full: fields.flag("full"),
-            pad: fields.flag("pad"),
-            gather: fields.flag("gather"),
-            sparse: fields.flag("sparse"),
-            skip_failed: fields.flag("skip_failed"),
-            total_bytes: fields.get("total", bytes),
-        },
-        at_end: fields.or("at_end", choice(&[("wrap", AtEnd::Wrap), ("finish", AtEnd::Finish)]), AtEnd::Wrap),
         ..Operation::control(verb)
-    }
+    };
+    fields.fill(&mut operation);
+    operation
 }
 
 fn index(node: &Node, names: &[String], what: &str) -> Read<usize> {
@@ -91,7 +74,7 @@ fn other(node: &Node, names: &Names<'_>) -> Read<(usize, Item)> {
     Ok((may(node, "on", target, 0)?, may(node, "item", item, Item::Whole)?))
 }
 
-fn item(node: &Node) -> Read<Item> {
+pub(super) fn item(node: &Node) -> Read<Item> {
     let expected = "expected each, shuffled, existing, missing, held, all held, a number, or a table with name, \
                     existing or missing";
     if let Ok(index) = whole(node) {
@@ -128,7 +111,7 @@ fn lasting(node: &Node) -> Read<(u64, Option<(Size, f64)>)> {
     Ok((0, Some((must(node, "drawn", pattern::size)?, unit_ns as f64))))
 }
 
-fn offset(node: &Node) -> Read<Offset> {
+pub(super) fn offset(node: &Node) -> Read<Offset> {
     if node.word().is_none() {
         known(node, &["from", "pick", "span"])?;
         if node.has(&["from"]) {
@@ -157,12 +140,9 @@ fn arguments(fields: &Fields<'_>) -> Vec<(String, String)> {
 /// The trace of a job.
 pub(crate) fn trace(node: &Node, outer: &Fields<'_>, targets: &[String]) -> Trace {
     let fields = Fields::new(node, "a trace", outer.wrong());
-    let trace = Trace {
-        entries: fields.each("entry").into_iter().map(|node| entry(node, outer, targets)).collect(),
-        path: fields.get("path", text),
-        format: fields.or("format", text, String::new()),
-        timing: fields.or("timing", timing, Timing::AsRecorded),
-    };
+    let mut trace = Trace::blank();
+    trace.entries = fields.each("entry").into_iter().map(|node| entry(node, outer, targets)).collect();
+    fields.fill(&mut trace);
     if trace.entries.is_empty() == trace.path.is_none() {
         let hint = "say path and format, or write its entries";
         outer.wrong().error(fields.origin(), "a trace has either a path or entries", hint);
@@ -171,7 +151,7 @@ pub(crate) fn trace(node: &Node, outer: &Fields<'_>, targets: &[String]) -> Trac
     trace
 }
 
-fn timing(node: &Node) -> Read<Timing> {
+pub(super) fn timing(node: &Node) -> Read<Timing> {
     if node.has(&["faster"]) {
         known(node, &["faster"])?;
         return must(node, "faster", number).map(Timing::Scaled);
@@ -188,13 +168,9 @@ fn timing(node: &Node) -> Read<Timing> {
 
 fn entry(node: &Node, outer: &Fields<'_>, targets: &[String]) -> TraceEntry {
     let fields = Fields::new(node, "an entry of a trace", outer.wrong());
-    let entry = TraceEntry {
-        at_ns: fields.or("at", time, 0),
-        verb: fields.or("do", verb, Verb::Read),
-        target: fields.or("on", |node| index(node, targets, "a target of this job"), 0),
-        offset: fields.or("offset", bytes, 0),
-        bytes: fields.or("size", bytes, 0),
-    };
+    let mut entry = TraceEntry::blank();
+    entry.target = fields.or("on", |node| index(node, targets, "a target of this job"), 0);
+    fields.fill(&mut entry);
     fields.unknown();
     entry
 }

@@ -3,7 +3,7 @@
 use iodyno_model::{Parameter, Sweep, sweep};
 
 use super::fields::{Fields, Wrong};
-use super::pattern::{known, may, must};
+use super::inline::{known, may, must};
 use super::tree::{Node, Value};
 use super::value::{Read, bytes, count, flag, number, text, whole};
 

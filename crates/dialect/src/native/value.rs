@@ -84,6 +84,12 @@ pub(crate) fn time(node: &Node) -> Read<u64> {
     word(node).and_then(|word| units::parse_ns(word).map_err(|error| tail(&error)))
 }
 
+/// A time in ns, longer than none.
+pub(crate) fn some_time(node: &Node) -> Read<u64> {
+    let ns = time(node)?;
+    if ns == 0 { Err("expected a time longer than 0".into()) } else { Ok(ns) }
+}
+
 /// The units' messages name the value themselves; here the key's message does.
 fn tail(message: &str) -> String {
     message.split_once(": ").map_or(message, |(_, tail)| tail).to_string()
@@ -156,12 +162,11 @@ pub(crate) fn verb_named(word: &str) -> Read<Verb> {
 pub(crate) fn choice<T: Clone>(choices: &[(&str, T)]) -> impl Fn(&Node) -> Read<T> {
     move |node| {
         let found = node.word().map(|word| word.replace('_', " "));
-        let names = || choices.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
         choices
             .iter()
             .find(|(name, _)| Some(*name) == found.as_deref())
             .map(|(_, value)| value.clone())
-            .ok_or_else(|| format!("expected one of {}", names()))
+            .ok_or_else(|| super::inline::expected(choices.iter().map(|(name, _)| *name)))
     }
 }
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Composite, FieldForm, List, Member, Optional, Reflect, ReflectMut, ReflectRef, Tuple, TypeShape,
-    TypeTable, Variant,
+    Composite, List, Member, Optional, Reflect, ReflectMut, ReflectRef, Tuple, TypeShape, TypeTable, Variant,
 };
 
 impl<T: Reflect> Reflect for Option<T> {
@@ -164,29 +163,13 @@ impl<T: Reflect, E: Reflect> Reflect for Result<T, E> {
             variants: &[
                 Variant {
                     word: "ok",
-                    doc: "",
-                    form: FieldForm::Newtype,
-                    names: &["0"],
-                    members: &[Member {
-                        name: "0",
-                        doc: "",
-                        shape: T::shape,
-                        is_required: true,
-                        omit_empty: false,
-                    }],
+                    members: &[Member { shape: T::shape, ..Member::PLAIN }],
+                    ..Variant::NEWTYPE
                 },
                 Variant {
                     word: "err",
-                    doc: "",
-                    form: FieldForm::Newtype,
-                    names: &["0"],
-                    members: &[Member {
-                        name: "0",
-                        doc: "",
-                        shape: E::shape,
-                        is_required: true,
-                        omit_empty: false,
-                    }],
+                    members: &[Member { shape: E::shape, ..Member::PLAIN }],
+                    ..Variant::NEWTYPE
                 },
             ],
         })
