@@ -30,7 +30,7 @@ pub struct Pace {
     #[reflect(default)]
     pub think: Option<Think>,
     /// Whether a pause moves the schedule of a rate on; otherwise what was missed is caught up after it.
-    #[reflect(default)]
+    #[reflect(default, phrase = "pauses are not caught up")]
     pub think_shifts_rate: bool,
     /// Whether latency counts from the intended start (open loop) when there is a rate.
     #[reflect(default = true)]
@@ -88,6 +88,7 @@ pub enum Arrivals {
     #[default]
     Even,
     /// Exponential distances: a Poisson process.
+    #[reflect(phrase = "Poisson arrivals")]
     Poisson,
 }
 
@@ -140,7 +141,7 @@ pub struct LatencyTarget {
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Limit {
     /// Measured time, ns.
-    #[reflect(default, bare, positive)]
+    #[reflect(default, bare, positive, phrase = "{}")]
     pub time_ns: Option<u64>,
     /// Bytes moved by each worker.
     #[reflect(default, positive)]
@@ -156,29 +157,29 @@ pub struct Limit {
     pub passes: Option<u64>,
     /// When all is done it begins again from the start, until so much time has passed, ns; what has begun again is
     /// completed (IOR minTimeDuration).
-    #[reflect(default)]
+    #[reflect(default, phrase = "then again from the start, until {} have passed")]
     pub least_ns: u64,
     /// As many operations as each worker did in the phase of that name: of another's data, as many as that one did.
-    #[reflect(default)]
+    #[reflect(default, phrase = "each did as many as in phase \"{}\"")]
     pub as_phase: Option<String>,
     /// Time at the start that is run but not counted, ns (ramp, omit).
-    #[reflect(default)]
+    #[reflect(default, phrase = "the first {} are not counted")]
     pub ramp_ns: u64,
     /// Bytes at the start that are moved but not counted, by each worker; 0: none.
-    #[reflect(default, key = "ramp_bytes")]
+    #[reflect(default, key = "ramp_bytes", phrase = "the first {} are not counted")]
     pub ramp_bytes: u64,
     /// An operation that takes longer than this ends the worker with `ETIMEDOUT`, ns; 0: none does.
     #[reflect(default)]
     pub latency_ns: Directed<u64>,
     /// No space left (`ENOSPC`, `EDQUOT`) ends the worker without an error.
-    #[reflect(default)]
+    #[reflect(default, phrase = "no space is left")]
     pub until_full: bool,
     /// Until the rate is steady.
     #[reflect(default)]
     pub steady: Option<Steady>,
     /// When the time is up: whether slower workers still do what the fastest has done (IOR, mdtest). What counts are
     /// operations of a pattern and passes of a script.
-    #[reflect(default)]
+    #[reflect(default, phrase = "then the slower ones go on until they did as much as the fastest")]
     pub wear_out: bool,
 }
 

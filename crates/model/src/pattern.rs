@@ -50,7 +50,7 @@ pub struct Pattern {
     pub files: FileOrder,
     /// At most so many unfinished files take turns: another joins when one of them is finished; 0: all do. It bounds
     /// which files are worked on together; descriptors may stay open for all of them.
-    #[reflect(default, key = "files_at_once", positive)]
+    #[reflect(default, key = "files_at_once", positive, phrase = "{unfinished file} at a time")]
     pub open_most: u32,
     /// Operations inserted after every n others (`fsync=32`).
     #[reflect(default, form = "every")]
@@ -72,7 +72,7 @@ pub struct Pattern {
     /// Renames form a chain: the first item's name becomes free, each following one takes the name that is free, and the
     /// last name is the first item's; one operation more than items, and every name is there afterwards (mdtest).
     /// Otherwise an item is renamed to one beyond the last, in the next directory of a tree, and back in the next pass.
-    #[reflect(default)]
+    #[reflect(default, phrase = "renamed in a chain: each takes the name before it")]
     pub chain: bool,
 }
 
@@ -102,10 +102,10 @@ impl Pattern {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct ItemData {
     /// What was written is made durable (mdtest -y).
-    #[reflect(default)]
+    #[reflect(default, phrase = "synced before they are closed")]
     pub sync: bool,
     /// What was written is read back, and checked where the job verifies (mdtest --verify-write).
-    #[reflect(default)]
+    #[reflect(default, phrase = "read back at once")]
     pub read_back: bool,
 }
 
@@ -133,7 +133,7 @@ pub struct Mix {
     #[reflect(default = 1)]
     pub run: u32,
     /// Every place gets all verbs in the order of their shares before the next place is picked (fio `trimwrite`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "each place by all in turn")]
     pub in_turn: bool,
 }
 
@@ -345,20 +345,20 @@ pub enum Coverage {
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Span {
     /// Where it begins.
-    #[reflect(default)]
+    #[reflect(default, phrase = "from {}")]
     pub offset: Extent,
     /// How long it is; `Rest`: to the end.
     #[reflect(default, bare)]
     pub length: Extent,
     /// Added to the offset for each worker (fio `offset_increment`) or rank.
-    #[reflect(default)]
+    #[reflect(default, phrase = "{} further for each worker")]
     pub increment: Extent,
     /// Relative offsets are rounded up to a multiple of this, bytes; 0: not at all.
-    #[reflect(default, positive)]
+    #[reflect(default, positive, phrase = "relative offsets rounded up to {}")]
     pub align_bytes: u64,
     /// Whether an operation that begins inside may end beyond, where the target is longer. Gaps and windows then go by
     /// the target's end, and wrap until a limit ends them (fio).
-    #[reflect(default)]
+    #[reflect(default, phrase = "operations may hang over")]
     pub overhang: bool,
 }
 
@@ -414,5 +414,6 @@ pub enum Overlap {
     #[default]
     Allowed,
     /// Wait for the one in flight (fio `serialize_overlap`).
+    #[reflect(phrase = "a block in flight is waited for before it comes again")]
     Serialised,
 }

@@ -11,16 +11,16 @@ pub struct Payload {
     #[reflect(default)]
     pub content: Content,
     /// Part of every chunk that compresses away, 0 to 100 percent.
-    #[reflect(default)]
+    #[reflect(default, phrase = "{} % compresses away")]
     pub compress_percent: u8,
     /// The chunk within which `compress_percent` holds; 0: the block.
-    #[reflect(default)]
+    #[reflect(default, phrase = "in chunks of {}")]
     pub compress_chunk_bytes: u64,
     /// Blocks that repeat an earlier block, 0 to 100 percent.
-    #[reflect(default)]
+    #[reflect(default, phrase = "{} % repeat an earlier block")]
     pub dedupe_percent: u8,
     /// How long a block is that repeats; 0: the operation's, at least 4 KiB.
-    #[reflect(default)]
+    #[reflect(default, phrase = "blocks of {}")]
     pub dedupe_chunk_bytes: u64,
     /// What the blocks that repeat are copies of.
     #[reflect(default, key = "")]
@@ -29,7 +29,7 @@ pub struct Payload {
     #[reflect(default, key = "same_in_every_write", form = "flag")]
     pub refresh: Refresh,
     /// The content's own seed, where another job or run must find the same bytes; none: the plan's seed.
-    #[reflect(default)]
+    #[reflect(default, phrase = "seed {}")]
     pub seed: Option<u64>,
     /// Stamps and their checks.
     #[reflect(default, key = "")]
@@ -93,15 +93,19 @@ pub enum Marks {
     /// The owner in the upper half, signature plus the word's index in the operation in the lower: alike in all
     /// operations of an owner (IOR `-l t`).
     #[default]
+    #[reflect(phrase = "counted words that name their owner")]
     Counted,
     /// As counted, and the first word of every 4 KiB names its operation's offset instead, in 32 bits: places that are
     /// 4 GiB apart look alike, as the real one's do (IOR `-l o`).
+    #[reflect(phrase = "counted words that name their owner and place")]
     Placed,
     /// Drawn anew for each operation from signature, owner and offset (IOR `-l r`, which without `-G` writes with
     /// signature 0).
+    #[reflect(phrase = "words drawn for their owner and place")]
     Drawn,
     /// One word, drawn once and repeated: it compresses, as the real one's does. The first word of every 4 KiB is as
     /// placed (IOR `-l i`).
+    #[reflect(phrase = "words drawn once that name their place")]
     DrawnOnce,
 }
 
@@ -112,6 +116,7 @@ pub enum Refresh {
     #[default]
     EachWrite,
     /// Once, before the start: all writes carry the same bytes.
+    #[reflect(phrase = "the same in every write")]
     Once,
 }
 

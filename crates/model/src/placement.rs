@@ -14,31 +14,31 @@ pub struct Placement {
     #[reflect(default)]
     pub spread: bool,
     /// NUMA nodes on whose CPUs it may run; empty: any.
-    #[reflect(default, key = "numa_cpus", form = "cpus")]
+    #[reflect(default, key = "numa_cpus", form = "cpus", phrase = "on the CPUs of NUMA nodes {}")]
     pub numa_cpu_nodes: Vec<u32>,
     /// Where its memory comes from; none: as the system likes.
     #[reflect(default, key = "numa")]
     pub numa_memory: Option<NumaMemory>,
     /// Nice value, -20 to 19.
-    #[reflect(default, form = "nice")]
+    #[reflect(default, form = "nice", phrase = "nice {}")]
     pub nice: Option<i32>,
     /// I/O priority class (1 real time, 2 best effort, 3 idle) and level (0 to 7).
-    #[reflect(default, form = "io priority")]
+    #[reflect(default, form = "io priority", phrase = "I/O priority class {} level {}")]
     pub io_priority: Option<(u8, u8)>,
     /// A hint that goes with the I/O priority (command duration limits), 0 to 1023; 0: none.
-    #[reflect(default, key = "priority_hint", form = "hint")]
+    #[reflect(default, key = "priority_hint", form = "hint", phrase = "I/O priority hint {}")]
     pub io_priority_hint: u16,
     /// User and group id of the worker, [`SAME_ID`]: as it is; needs processes.
     #[reflect(default, key = "")]
     pub identity: Option<(u32, u32)>,
     /// Control group the worker joins; needs processes.
-    #[reflect(default)]
+    #[reflect(default, phrase = "in cgroup {}")]
     pub cgroup: Option<ControlGroup>,
     /// The I/O scheduler of the devices that hold its files, put back at the end of the run.
-    #[reflect(default)]
+    #[reflect(default, phrase = "I/O scheduler {}")]
     pub io_scheduler: Option<String>,
     /// What its workers are called in lists of processes, at most 15 bytes (Linux).
-    #[reflect(default)]
+    #[reflect(default, phrase = "called {}")]
     pub worker_name: Option<String>,
 }
 
@@ -77,13 +77,13 @@ pub enum NumaPolicy {
 pub struct ControlGroup {
     /// A directory; relative: below the mounted hierarchy that controls I/O. Made where it is missing, and what was made
     /// is removed at the end.
-    #[reflect(bare, needed)]
+    #[reflect(bare, needed, phrase = "{}")]
     pub path: String,
     /// Its share of the I/O, as the hierarchy counts it (v1: 10 to 1000, v2: 1 to 10000); none: as it is.
-    #[reflect(default, positive)]
+    #[reflect(default, positive, phrase = "weight {}")]
     pub weight: Option<u32>,
     /// It stays at the end.
-    #[reflect(default)]
+    #[reflect(default, phrase = "kept")]
     pub keep: bool,
 }
 
@@ -104,23 +104,23 @@ pub struct Buffers {
     #[reflect(default, key = "huge")]
     pub huge_pages: bool,
     /// The size of a huge page, in bytes; 0: the system's default.
-    #[reflect(default)]
+    #[reflect(default, phrase = "pages of {}")]
     pub huge_page_bytes: u64,
     /// The file that is mapped, for mappings; none: of no file.
     #[reflect(default)]
     pub file: Option<String>,
     /// Each buffer begins at a multiple of this, a power of two, plus nothing; 0: of a page.
-    #[reflect(default)]
+    #[reflect(default, phrase = "buffers aligned to {}")]
     pub align_bytes: u64,
     /// Memory each worker holds locked besides, to leave less to everybody else, in bytes.
-    #[reflect(default)]
+    #[reflect(default, phrase = "{} of memory locked besides")]
     pub locked_bytes: u64,
     /// The same, touched before the start and not locked: who has no right to lock can do this (IOR -M).
-    #[reflect(default)]
+    #[reflect(default, phrase = "{} of memory held besides")]
     pub held_bytes: u64,
     /// A script's operations move their data at places that are drawn anew in so much memory, in bytes; 0: always at the
     /// same (filebench `memsize`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "data anywhere in {}")]
     pub arena_bytes: u64,
     /// Each operation uses the next of so many buffers, and after the last the first again; 0 or 1: its slot's own, each
     /// time (iozone `-m`).
@@ -146,9 +146,9 @@ pub enum BufferKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Hooks {
     /// Run by each worker before its start.
-    #[reflect(default)]
+    #[reflect(default, phrase = "before it: {}")]
     pub before: Option<String>,
     /// Run by each worker after its end.
-    #[reflect(default)]
+    #[reflect(default, phrase = "after it: {}")]
     pub after: Option<String>,
 }

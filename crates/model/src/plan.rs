@@ -65,16 +65,22 @@ pub struct Plan {
 pub enum Intent {
     /// The storage itself: numbers of the page cache are lies.
     #[default]
+    #[reflect(phrase = "the device")]
     Device,
     /// The whole device, end to end: a small span is a lie too.
+    #[reflect(phrase = "the whole device")]
     WholeDevice,
     /// The page cache, on purpose.
+    #[reflect(phrase = "the page cache")]
     Cache,
     /// The network.
+    #[reflect(phrase = "the network")]
     Network,
     /// Whether it is right, not how fast.
+    #[reflect(phrase = "whether it is right")]
     Correctness,
     /// Nothing: it is done for the sake of others, and how fast is no result (IOR removes its file).
+    #[reflect(phrase = "nothing")]
     Nothing,
 }
 
@@ -93,34 +99,34 @@ pub struct Phase {
     #[reflect(default)]
     pub stop: Stop,
     /// What this phase means to measure, where that is not what the plan means (hdparm -T beside -t).
-    #[reflect(default)]
+    #[reflect(default, phrase = "measures {}")]
     pub intent: Option<Intent>,
     /// Which repetition it is, from 0; phases of one name are judged together.
-    #[reflect(default, key = "")]
+    #[reflect(default, key = "", phrase = "repetition {}")]
     pub repetition: u32,
     /// Its place in a sweep.
     #[reflect(default, key = "")]
     pub coordinates: Vec<Coordinate>,
     /// Drop the machine's clean caches before it, where allowed.
-    #[reflect(default)]
+    #[reflect(default, phrase = "after dropping caches")]
     pub drop_caches: bool,
     /// The mount point that is unmounted and mounted again before it, as it was mounted: nothing of it stays in memory.
-    #[reflect(omit_empty)]
+    #[reflect(omit_empty, phrase = "after mounting {} anew")]
     pub remount: Option<String>,
     /// Pause before it, ns.
-    #[reflect(default)]
+    #[reflect(default, phrase = "after a pause of {}")]
     pub pause_ns: u64,
     /// It is left out when the run is older than this, ns; 0: never (IOR -T).
-    #[reflect(default)]
+    #[reflect(default, phrase = "unless the run is older than {}")]
     pub latest_ns: u64,
     /// It is left out when an operation of an earlier phase failed (IOR -K).
-    #[reflect(default)]
+    #[reflect(default, phrase = "unless anything failed before")]
     pub unless_failed: bool,
     /// How long a phase without jobs watches, ns; 0: until stopped.
     #[reflect(default)]
     pub watch_ns: u64,
     /// It brings the storage into the state that is to be measured: once, before the first pass; its figures are no result.
-    #[reflect(default, key = "")]
+    #[reflect(default, key = "", phrase = "before the first pass")]
     pub precondition: bool,
     /// How it watches, where that is what it is for.
     #[reflect(default, key = "")]
@@ -152,12 +158,16 @@ pub struct Errand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub enum When {
     /// Before anything of the phase is laid out.
+    #[reflect(phrase = "before anything is laid out")]
     BeforeLayout,
     /// When all is laid out and no worker runs yet.
+    #[reflect(phrase = "before it starts")]
     BeforeStart,
     /// Beside the phase: begun with it, and ended with it.
+    #[reflect(phrase = "beside it")]
     Beside,
     /// When the phase is over and reported, and nothing is removed yet.
+    #[reflect(phrase = "after its end")]
     AfterEnd,
 }
 
@@ -252,10 +262,10 @@ pub struct Job {
     #[reflect(default)]
     pub finish: Finish,
     /// Jobs of one group name are reported as one, and judged steady as one.
-    #[reflect(default)]
+    #[reflect(default, phrase = "reported in group \"{}\"")]
     pub group: Option<String>,
     /// The number of its set of jobs, counted over the run: what an [`Exit`] takes along.
-    #[reflect(default)]
+    #[reflect(default, phrase = "of set {}")]
     pub set: u32,
     /// Whom its workers take along when they end.
     #[reflect(default)]
@@ -318,17 +328,17 @@ pub struct Depth {
     #[reflect(bare, positive, needed)]
     pub most: u32,
     /// Handed over together at most; 0: as many as are free.
-    #[reflect(default, key = "submit")]
+    #[reflect(default, key = "submit", phrase = "submitted {} at once")]
     pub submit_batch: u32,
     /// Awaited together at least. 0: one, and between two batches what is done already is taken back; otherwise nothing
     /// is taken back before `most` are in flight.
     #[reflect(default, key = "reap")]
     pub reap_least: u32,
     /// Taken back together at most; 0: as many as are done. For libaio and io_uring.
-    #[reflect(default)]
+    #[reflect(default, phrase = "reaped {} at most")]
     pub reap_most: u32,
     /// Refill only when this few are in flight; 0: always.
-    #[reflect(default)]
+    #[reflect(default, phrase = "refilled at {}")]
     pub low: u32,
     /// Who hands operations over.
     #[reflect(default, key = "offload", form = "flag")]
@@ -342,6 +352,7 @@ pub enum Submit {
     #[default]
     Inline,
     /// Helper threads, one for each operation in flight: a call that blocks does not hold up the schedule.
+    #[reflect(phrase = "handed over by helpers")]
     Offload,
 }
 
@@ -355,22 +366,22 @@ impl Default for Depth {
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Start {
     /// After the start line, ns.
-    #[reflect(default, bare)]
+    #[reflect(default, bare, phrase = "after {}")]
     pub after_ns: u64,
     /// Plus a drawn part of this, ns.
-    #[reflect(default)]
+    #[reflect(default, phrase = "plus up to {}")]
     pub spread_ns: u64,
     /// Only after the job of that name has ended.
-    #[reflect(default)]
+    #[reflect(default, phrase = "after job \"{}\" has ended")]
     pub after_job: Option<String>,
     /// Opening counts as part of the measured time.
-    #[reflect(default)]
+    #[reflect(default, phrase = "opening is measured")]
     pub open: bool,
     /// All workers of the phase, on all ranks, wait for each other after opening (IOR -g).
-    #[reflect(default)]
+    #[reflect(default, phrase = "all wait for each other after opening")]
     pub barrier: bool,
     /// The system clock (`CLOCK_REALTIME` is 0) by which the record says when a worker began; none: the wall clock.
-    #[reflect(default, key = "")]
+    #[reflect(default, key = "", phrase = "its beginning is told by clock {}")]
     pub clock_id: Option<i32>,
 }
 
@@ -382,12 +393,16 @@ pub enum Stop {
     Each,
     /// Each worker for itself: one that cannot begin or breaks off ends alone, and later phases run all the same. The
     /// record carries its error.
+    #[reflect(phrase = "each worker for itself")]
     Alone,
     /// The first worker that ends, ends all.
+    #[reflect(phrase = "ends with the first worker that is done")]
     FirstDone,
     /// The first job whose workers have all ended, ends all.
+    #[reflect(phrase = "ends with the first job that is done")]
     FirstJobDone,
     /// The first worker that fails, ends all.
+    #[reflect(phrase = "ends with the first worker that fails")]
     FirstError,
 }
 
@@ -407,8 +422,10 @@ pub struct Exit {
 pub enum ExitOn {
     /// Any.
     #[default]
+    #[reflect(phrase = "a worker that ends")]
     End,
     /// Only with an error.
+    #[reflect(phrase = "a worker that fails")]
     Error,
 }
 
@@ -417,10 +434,13 @@ pub enum ExitOn {
 pub enum ExitWhat {
     /// Jobs of the same [`Job::set`], in this phase.
     #[default]
+    #[reflect(phrase = "its set")]
     Set,
     /// Everybody in this phase; the next phase runs.
+    #[reflect(phrase = "the phase")]
     Phase,
     /// Everybody, and there is no next phase.
+    #[reflect(phrase = "the run")]
     Run,
 }
 
@@ -477,10 +497,13 @@ pub enum Ranks {
     #[default]
     All,
     /// The first n.
+    #[reflect(phrase = "on the first {rank}")]
     First(#[reflect(positive)] u32),
     /// The first n workers, counted over the ranks in their order.
+    #[reflect(phrase = "the first {worker} of all ranks")]
     Workers(#[reflect(positive)] u32),
     /// Only that one.
+    #[reflect(phrase = "on rank {} only")]
     Only(u32),
 }
 
@@ -492,12 +515,16 @@ pub enum Place {
     #[default]
     Own,
     /// That of the worker so many further.
+    #[reflect(phrase = "works on the data of the worker {} further")]
     ShiftRanks(u32),
     /// That of the worker at the same place so many nodes further (IOR -C with -Q, mdtest -N).
+    #[reflect(phrase = "works on the data of the worker at the same place {node} further")]
     ShiftNodes(u32),
     /// A random worker's, at least so many nodes away where there are as many (IOR -Z with -Q); several may meet.
+    #[reflect(phrase = "works on the data of a random worker at least {node} away")]
     RandomAway(u32),
     /// A seeded permutation of all workers (IOR -Z -Z).
+    #[reflect(phrase = "works on the data of another worker each, permuted")]
     Permuted,
 }
 
@@ -508,10 +535,13 @@ pub enum ErrorPolicy {
     #[default]
     Stop,
     /// It goes on and counts.
+    #[reflect(phrase = "errors are counted, it goes on")]
     Continue,
     /// It goes on and counts, at most so many.
+    #[reflect(phrase = "goes on over at most {error}")]
     AtMost(u64),
     /// It goes on after those listed and counts them; any other ends it.
+    #[reflect(phrase = "goes on over error numbers: {}")]
     Tolerate(Box<Tolerance>),
 }
 
@@ -519,16 +549,16 @@ pub enum ErrorPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Tolerance {
     /// Of reads.
-    #[reflect(default)]
+    #[reflect(default, phrase = "reads { }")]
     pub read: Vec<i32>,
     /// Of writes and syncs.
-    #[reflect(default)]
+    #[reflect(default, phrase = "writes { }")]
     pub write: Vec<i32>,
     /// Of trims.
-    #[reflect(default)]
+    #[reflect(default, phrase = "trims { }")]
     pub trim: Vec<i32>,
     /// Of checking content.
-    #[reflect(default)]
+    #[reflect(default, phrase = "verify { }")]
     pub verify: Vec<i32>,
 }
 
@@ -536,13 +566,13 @@ pub struct Tolerance {
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Finish {
     /// Made durable.
-    #[reflect(default, bare, form = "sync verb")]
+    #[reflect(default, bare, form = "sync verb", phrase = "{}")]
     pub sync: Option<Verb>,
     /// Closing counts as part of the measured time.
-    #[reflect(default)]
+    #[reflect(default, phrase = "close")]
     pub close: bool,
     /// All workers of the phase, on all ranks, wait for each other before closing (IOR -g).
-    #[reflect(default)]
+    #[reflect(default, phrase = "all wait for each other")]
     pub barrier: bool,
 }
 
@@ -554,23 +584,23 @@ pub struct Measure {
     pub latency: bool,
     /// The two parts of a latency apart, where the engine hands operations over without waiting for them: until the
     /// hand-over, and from there to the completion.
-    #[reflect(default)]
+    #[reflect(default, phrase = "submission and completion apart")]
     pub submission: bool,
     /// How many operations are handed over, and how many completions come, together.
-    #[reflect(default)]
+    #[reflect(default, phrase = "batch sizes")]
     pub batches: bool,
     /// Each worker's whole tally is kept beside the job's.
-    #[reflect(default)]
+    #[reflect(default, phrase = "each worker")]
     pub each: bool,
     /// Where operations follow each other so fast that their latencies would cost more than they tell, about one in this
     /// time is timed, and stands for those that follow it uncounted by the clock, ns; 0: every one is timed.
-    #[reflect(default)]
+    #[reflect(default, phrase = "about one latency in {}")]
     pub sample_ns: u64,
     /// Length of a row of the series, ns; 0: one second.
-    #[reflect(default)]
+    #[reflect(default, phrase = "rows of {}")]
     pub row_ns: u64,
     /// Every operation, or every window of them, is written down.
-    #[reflect(default)]
+    #[reflect(default, phrase = "an empty journal")]
     pub journal: Option<Journal>,
 }
 
@@ -592,15 +622,15 @@ impl Default for Measure {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Journal {
     /// One entry for each operation that completed.
-    #[reflect(default)]
+    #[reflect(default, phrase = "every completion")]
     pub completions: bool,
     /// One entry for each operation that began, in that order, and for each file that was opened or closed.
-    #[reflect(default)]
+    #[reflect(default, phrase = "every start")]
     pub starts: bool,
     /// One row for each direction and window of this length, ns; 0: none.
-    #[reflect(default)]
+    #[reflect(default, phrase = "windows of {}")]
     pub window_ns: u64,
     /// The distribution of completion latencies of each direction in each window of this length, ns; 0: none.
-    #[reflect(default)]
+    #[reflect(default, phrase = "distributions of {}")]
     pub histogram_ns: u64,
 }

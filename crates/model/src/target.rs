@@ -26,7 +26,7 @@ pub struct Target {
     #[reflect(default)]
     pub prepare: Prepare,
     /// Removed at the end of the run, and on Ctrl-C; only what the run itself made is ever removed.
-    #[reflect(default)]
+    #[reflect(default, phrase = "removed at the end")]
     pub remove: bool,
     /// Where it was named.
     #[reflect(default)]
@@ -100,8 +100,10 @@ pub enum TargetKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
 pub enum Extent {
     /// So many bytes.
-    Bytes(u64),
+    #[reflect(phrase = "{}")]
+    Bytes(#[reflect(form = "bytes")] u64),
     /// So much of the whole, in percent.
+    #[reflect(phrase = "{} %")]
     Percent(f64),
     /// What is left, or what there is; as an offset: 0.
     #[default]
@@ -130,13 +132,14 @@ pub struct Items {
     #[reflect(default, key = "")]
     pub tree: Option<Box<Tree>>,
     /// How many lay the items out side by side; 0: one (filebench `paralloc`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "made by {} side by side")]
     pub makers: u32,
     /// Whether items lie in the leaves only.
+    #[reflect(phrase = "in the leaves only")]
     pub leaves_only: bool,
     /// So many successive items lie in one directory, then as many in the next; 0: they are dealt to the directories in
     /// turn. Further items begin again with the first directory.
-    #[reflect(default)]
+    #[reflect(default, phrase = "{} in each directory in turn")]
     pub per_directory: u64,
     /// Whether each worker has a tree of its own.
     pub own: bool,
@@ -185,16 +188,16 @@ pub struct Open {
     #[reflect(default)]
     pub mode: OpenMode,
     /// Make it where it is missing; of a set: creating an item that exists opens it.
-    #[reflect(default)]
+    #[reflect(default, phrase = "created")]
     pub create: bool,
     /// Make the directories above it where they are missing.
-    #[reflect(default, key = "directories_made")]
+    #[reflect(default, key = "directories_made", phrase = "directories made")]
     pub parents: bool,
     /// Permission bits of files that are made, of which the system takes away the umask; none: 666, of a set's items 644.
-    #[reflect(default, form = "permissions")]
+    #[reflect(default, form = "permissions", phrase = "made with mode {}")]
     pub permissions: Option<u32>,
     /// Fail where it exists.
-    #[reflect(default)]
+    #[reflect(default, phrase = "must be new")]
     pub exclusive: bool,
     /// Cut it to `truncate_bytes`.
     #[reflect(default, key = "")]
@@ -203,7 +206,7 @@ pub struct Open {
     #[reflect(default, key = "")]
     pub truncate_bytes: u64,
     /// Writes go to the end.
-    #[reflect(default)]
+    #[reflect(default, phrase = "append")]
     pub append: bool,
     /// Past the page cache.
     #[reflect(default)]
@@ -212,34 +215,34 @@ pub struct Open {
     #[reflect(default)]
     pub sync: OpenSync,
     /// `O_NONBLOCK`.
-    #[reflect(default)]
+    #[reflect(default, phrase = "nonblock")]
     pub nonblock: bool,
     /// `O_NOATIME`.
-    #[reflect(default)]
+    #[reflect(default, phrase = "noatime")]
     pub noatime: bool,
     /// `O_NOFOLLOW`.
-    #[reflect(default)]
+    #[reflect(default, phrase = "nofollow")]
     pub nofollow: bool,
     /// `O_DIRECTORY`; of a set: its root must be there, and is not made.
-    #[reflect(default, key = "must_be_directory")]
+    #[reflect(default, key = "must_be_directory", phrase = "directory")]
     pub directory: bool,
     /// `O_NOCTTY`.
-    #[reflect(default)]
+    #[reflect(default, phrase = "noctty")]
     pub noctty: bool,
     /// Drop cached pages of the target before the start line.
-    #[reflect(default)]
+    #[reflect(default, phrase = "cache dropped before")]
     pub invalidate: bool,
     /// Read once through the page cache before the start line, each worker its part; after `invalidate`.
-    #[reflect(default)]
+    #[reflect(default, phrase = "read once before")]
     pub pre_read: bool,
     /// Drop cached pages of what was moved, as it goes (dd `nocache`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "cache dropped behind")]
     pub drop_behind: bool,
     /// Advice to the kernel about the pattern.
     #[reflect(default, key = "advise")]
     pub advice: Advice,
     /// How long the kernel is told that what is written will live; none: nothing is told.
-    #[reflect(default)]
+    #[reflect(default, phrase = "write life {}")]
     pub write_life: Option<WriteLife>,
     /// Whether workers that share it take turns, or who opened it has it alone.
     #[reflect(default)]
@@ -254,10 +257,13 @@ pub enum OpenMode {
     #[reflect(key = "")]
     AsNeeded,
     /// `O_RDONLY`.
+    #[reflect(phrase = "opened to read")]
     Read,
     /// `O_WRONLY`.
+    #[reflect(phrase = "opened to write")]
     Write,
     /// `O_RDWR`.
+    #[reflect(phrase = "opened to read and write")]
     ReadWrite,
 }
 
@@ -269,9 +275,10 @@ pub enum Direct {
     #[reflect(key = "false")]
     No,
     /// Past it, or the run does not start.
-    #[reflect(key = "true")]
+    #[reflect(key = "true", phrase = "direct")]
     Yes,
     /// Past it where the file system takes it; said so where not.
+    #[reflect(phrase = "direct if possible")]
     IfPossible,
 }
 
@@ -283,8 +290,10 @@ pub enum OpenSync {
     #[reflect(key = "false")]
     No,
     /// `O_DSYNC`.
+    #[reflect(phrase = "dsync")]
     Data,
     /// `O_SYNC`.
+    #[reflect(phrase = "sync")]
     All,
 }
 
@@ -296,13 +305,16 @@ pub enum Advice {
     #[reflect(key = "false")]
     No,
     /// Sequential or random, by what the workload does.
-    #[reflect(key = "true")]
+    #[reflect(key = "true", phrase = "kernel advised")]
     AsPicked,
     /// Random.
+    #[reflect(phrase = "kernel advised: random")]
     Random,
     /// Sequential.
+    #[reflect(phrase = "kernel advised: sequential")]
     Sequential,
     /// Once, or never again soon.
+    #[reflect(phrase = "kernel advised: no reuse")]
     NoReuse,
 }
 
@@ -330,10 +342,13 @@ pub enum FileLock {
     #[reflect(key = "false")]
     No,
     /// One operation at a time.
+    #[reflect(phrase = "one operation at a time")]
     Exclusive,
     /// Many reads, or one write, at a time.
+    #[reflect(phrase = "many reads or one write at a time")]
     ReadWrite,
     /// The whole file from opening to closing, shared by those that only read; who finds it locked fails (iozone `-W`).
+    #[reflect(phrase = "locked while open")]
     Whole,
 }
 
@@ -351,16 +366,22 @@ pub enum Prepare {
     #[default]
     AsItIs,
     /// Laid out with data where it is missing or too short (reads need blocks that exist).
+    #[reflect(phrase = "filled")]
     Filled,
     /// Space reserved, nothing written.
+    #[reflect(phrase = "space reserved")]
     Reserved,
     /// Space reserved, the file's length left as it is (`FALLOC_FL_KEEP_SIZE`); where the system cannot, nothing is.
+    #[reflect(phrase = "space reserved, length kept")]
     ReservedBeyondEnd,
     /// Extended with a hole.
+    #[reflect(phrase = "sparse")]
     Sparse,
     /// Made with nothing in it.
+    #[reflect(phrase = "made empty")]
     Empty,
     /// Not there: a regular file of that name is removed before every phase that asks for it.
+    #[reflect(phrase = "removed before")]
     Absent,
 }
 

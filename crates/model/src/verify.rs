@@ -17,29 +17,29 @@ pub struct Verify {
     #[reflect(default, key = "")]
     pub when: VerifyWhen,
     /// Bytes from one stamp to the next; 0: one for each block (fio `verify_interval`).
-    #[reflect(default, positive)]
+    #[reflect(default, positive, phrase = "one for every {}")]
     pub interval_bytes: u64,
     /// Stop at the first bad block; otherwise all of a block's faults are told, and the job's error policy decides (fio
     /// `verify_fatal`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "the first bad block ends it")]
     pub fatal: bool,
     /// Whether a read that brings wrong content counts as done, with its bytes and its latency, besides as failed (as fio
     /// counts it).
-    #[reflect(default)]
+    #[reflect(default, phrase = "wrong blocks count as read")]
     pub wrong_is_read: bool,
     /// Threads that check, beside the worker; 0: the worker itself (fio `verify_async`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "by {helper}")]
     pub helpers: u32,
     /// CPUs those threads may use; empty: any (fio `verify_async_cpus`).
-    #[reflect(default, key = "")]
+    #[reflect(default, key = "", phrase = "helpers on CPU {,}")]
     pub helper_cpus: Vec<u32>,
     /// Nothing is written: the places that the writes would go to are read back, as if an earlier run of the same job
     /// had written them (fio `verify_only`). Reads, trims and insertions of the mix are left out too.
-    #[reflect(default)]
+    #[reflect(default, phrase = "nothing is written")]
     pub only: bool,
     /// Bad blocks are written to files beside: as read and as expected, `NAME.OFFSET.received` and
     /// `NAME.OFFSET.expected` in the current directory, NAME being the last part of the path (fio `verify_dump`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "bad blocks are dumped")]
     pub dump: bool,
     /// Written blocks that are trimmed again before they are read back (fio `trim_percentage` and `trim_*`).
     #[reflect(default, key = "")]
@@ -52,7 +52,7 @@ pub struct Verify {
     pub layout: VerifyLayout,
     /// The number of the job's first worker, from 0, counted through all jobs: in stamps and in state files (fio counts
     /// its jobs through).
-    #[reflect(default, key = "")]
+    #[reflect(default, key = "", phrase = "workers counted from {}")]
     pub first_worker: u32,
 }
 
@@ -80,6 +80,7 @@ pub enum VerifyLayout {
     #[default]
     Versioned,
     /// Without a version (fio up to 3.40).
+    #[reflect(phrase = "laid out without a version")]
     Unversioned,
 }
 

@@ -110,7 +110,7 @@ pub struct Operation {
     #[reflect(default)]
     pub shared: Option<SharedUse>,
     /// The buffer it uses; steps with the same number share one (dd: read A, write B).
-    #[reflect(default)]
+    #[reflect(default, phrase = "buffer {}")]
     pub buffer: u32,
     /// How the buffer is filled and emptied.
     #[reflect(default, flat)]
@@ -125,27 +125,27 @@ pub struct Operation {
 pub struct Transfer {
     /// A read goes on until it has all its bytes or the end is reached (dd `iflag=fullblock`), a write until all its
     /// bytes are written or it fails; what it wrote before it failed counts as bytes.
-    #[reflect(default)]
+    #[reflect(default, phrase = "until full")]
     pub full: bool,
     /// What a short or failed read leaves empty is filled with zeros (dd `conv=sync`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "padded with zeros")]
     pub pad: bool,
     /// The buffer is a queue: reads append, this write takes whole blocks of its size, and the rest at the end
     /// (dd with `ibs` ≠ `obs`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "gathered")]
     pub gather: bool,
     /// A write of nothing but zeros is a seek, counted as a write; the file ends where the last of them does (dd
     /// `conv=sparse`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "zeros are skipped")]
     pub sparse: bool,
     /// A failed read is skipped, whatever the job's error policy: it is counted, the position moves on by its size, and
     /// without `pad` the pass ends there (dd `conv=noerror`).
-    #[reflect(default)]
+    #[reflect(default, phrase = "failures are skipped")]
     pub skip_failed: bool,
     /// Bytes that all its reads together may bring: the last one asks for less (and is short), the one after it is at
     /// the end (dd `count` in bytes).
     /// A short read uses up what it asked for, as copying tools count.
-    #[reflect(default)]
+    #[reflect(default, phrase = "{} in all")]
     pub total_bytes: Option<u64>,
 }
 
@@ -156,6 +156,7 @@ pub enum AtEnd {
     #[default]
     Wrap,
     /// It ends the worker, not counted as an operation (dd).
+    #[reflect(phrase = "the end ends the worker")]
     Finish,
 }
 
@@ -350,13 +351,13 @@ pub struct SharedUse {
     #[reflect(default)]
     pub per: Per,
     /// Only what steps of that label did counts; none: everything this worker did.
-    #[reflect(default)]
+    #[reflect(default, phrase = "of \"{}\"")]
     pub of: Option<String>,
     /// What counts instead: how much that [count](SharedKind::Done) has risen since anybody last took it into account.
-    #[reflect(default)]
+    #[reflect(default, phrase = "in \"{}\"")]
     pub from: Option<String>,
     /// How long a worker that must wait sleeps before it asks again, ns; 0: as briefly as makes sense.
-    #[reflect(default)]
+    #[reflect(default, phrase = "asked again after {}")]
     pub retry_ns: u64,
 }
 
@@ -421,17 +422,23 @@ pub struct TraceEntry {
 pub enum Timing {
     /// At their recorded distance from the first: an open loop.
     #[default]
+    #[reflect(phrase = "at its recorded times")]
     AsRecorded,
     /// That many times faster.
+    #[reflect(phrase = "{} times as fast")]
     Scaled(f64),
     /// After their recorded pause since the one before ended (iozone telemetry): a closed loop.
+    #[reflect(phrase = "after its recorded pauses")]
     Pauses,
     /// No earlier than their recorded distance from the start of the one before: what comes late delays all that
     /// follow, and latency counts from the real start (fio iolog version 3, blktrace).
+    #[reflect(phrase = "keeping the recorded time between starts")]
     Gaps,
     /// No earlier than their recorded distance from the start of the run; what is late comes at once, and latency counts
     /// from the real start (fio iolog version 2 with `wait`).
+    #[reflect(phrase = "no earlier than recorded")]
     NoEarlier,
     /// One after the other without pause.
+    #[reflect(phrase = "as fast as it goes")]
     AsFast,
 }

@@ -9,17 +9,17 @@ mod explain;
 mod job;
 mod pattern;
 mod payload;
+mod phrase;
 mod pitfall;
 mod script;
 mod target;
 
-use iodyno_model::{
-    Aging, Errand, Intent, Phase, Plan, Repeat, Shared, SharedKind, Stop, Sweep, Value, Watching, When,
-};
+use iodyno_model::{Aging, Errand, Intent, Phase, Plan, Repeat, Shared, SharedKind, Sweep, Value, Watching};
 
 pub use explain::explain;
 
 use exact::{bytes, number, time};
+use phrase::{phrases, word};
 
 /// The plan as text: stable, terse, complete.
 pub fn print(plan: &Plan) -> String {
@@ -58,7 +58,7 @@ fn line(out: &mut String, level: usize, text: &str) {
 fn head(plan: &Plan) -> String {
     let mut words = vec![format!("plan \"{}\"", plan.name), format!("seed {}", plan.seed)];
     if plan.intent != Intent::default() {
-        words.push(format!("measures {}", intent(plan.intent)));
+        words.push(format!("measures {}", word(&plan.intent)));
     }
     if plan.repeat != Repeat::default() {
         words.push(repeat(&plan.repeat));
@@ -67,17 +67,6 @@ fn head(plan: &Plan) -> String {
         words.push("writes to devices that carry a signature".into());
     }
     words.join(" · ")
-}
-
-pub(crate) fn intent(intent: Intent) -> &'static str {
-    match intent {
-        Intent::Device => "the device",
-        Intent::WholeDevice => "the whole device",
-        Intent::Cache => "the page cache",
-        Intent::Network => "the network",
-        Intent::Correctness => "whether it is right",
-        Intent::Nothing => "nothing",
-    }
 }
 
 fn repeat(repeat: &Repeat) -> String {
@@ -141,27 +130,9 @@ fn unused_targets(plan: &Plan, out: &mut String) {
 fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     let mut words = vec![format!("phase {} \"{}\"", index + 1, phase.name)];
     words.extend(phase.coordinates.iter().map(ToString::to_string));
-    if phase.precondition {
-        words.push("before the first pass".into());
-    }
-    if phase.repetition > 0 {
-        words.push(format!("repetition {}", phase.repetition));
-    }
-    words.extend(phase.intent.map(|meant| format!("measures {}", intent(meant))));
-    if phase.pause_ns > 0 {
-        words.push(format!("after a pause of {}", time(phase.pause_ns)));
-    }
-    if phase.latest_ns > 0 {
-        words.push(format!("unless the run is older than {}", time(phase.latest_ns)));
-    }
-    if phase.unless_failed {
-        words.push("unless anything failed before".into());
-    }
-    if phase.drop_caches {
-        words.push("after dropping caches".into());
-    }
-    words.extend(phase.remount.iter().map(|mount| format!("after mounting {mount} anew")));
-    words.extend(stop(&phase.stop));
+    let conditions =
+        "precondition repetition intent pause_ns latest_ns unless_failed drop_caches remount stop";
+    words.extend(phrases(phase, conditions));
     words.extend(watch(phase));
     line(out, 0, &words.join(" · "));
     phase.errands.iter().for_each(|errand| line(out, 1, &self::errand(errand)));
@@ -171,26 +142,10 @@ fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
 
 /// A command around the phase.
 fn errand(errand: &Errand) -> String {
-    let when = match errand.when {
-        When::BeforeLayout => "before anything is laid out",
-        When::BeforeStart => "before it starts",
-        When::Beside => "beside it",
-        When::AfterEnd => "after its end",
-    };
+    let when = word(&errand.when);
     let by = errand.rank.map_or(String::new(), |rank| format!(" by rank {rank}"));
     let met = if errand.meets { ", when all ranks have come" } else { "" };
     format!("command {when}{by}{met}: {}", errand.command)
-}
-
-fn stop(stop: &Stop) -> Option<String> {
-    let first = match stop {
-        Stop::Each => return None,
-        Stop::Alone => return Some("each worker for itself".into()),
-        Stop::FirstDone => "worker that is done",
-        Stop::FirstJobDone => "job that is done",
-        Stop::FirstError => "worker that fails",
-    };
-    Some(format!("ends with the first {first}"))
 }
 
 fn watch(phase: &Phase) -> Option<String> {

@@ -40,7 +40,7 @@ fn section(out: &mut String, title: &str, lines: Vec<String>) {
 
 /// The phases as written, and how a sweep or repetition multiplies them.
 fn deeds(plan: &Plan, expanded: &Plan) -> Vec<String> {
-    let mut lines = vec![format!("It means to measure {}.", super::intent(plan.intent))];
+    let mut lines = vec![format!("It means to measure {}.", super::phrase::word(&plan.intent))];
     for phase in &plan.phases {
         if phase.jobs.is_empty() {
             lines.push(format!("{}: only watches.", phase.name));

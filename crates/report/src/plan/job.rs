@@ -1,13 +1,13 @@
 //! A job in words: who, on what, what, how fast, from when, until when.
 
 use iodyno_model::{
-    Arrivals, BufferKind, Buffers, Cases, Criterion, Depth, Directed, ErrorPolicy, Exercise, ExerciseKind,
-    Exit, ExitOn, ExitWhat, Finish, Hooks, Job, Journal, Kind, LatencyTarget, Limit, Measure, NumaMemory,
-    NumaPolicy, Pace, Per, Phase, Place, Placement, Plan, Ranks, Rate, SAME_ID, SharedKind, SharedUse, Start,
-    Steady, Submit, Tolerance, Verb, WorkerKind, Workload,
+    BufferKind, Buffers, Cases, Criterion, Depth, Directed, Exercise, ExerciseKind, Job, Kind, LatencyTarget,
+    Measure, NumaMemory, NumaPolicy, Pace, Per, Phase, Placement, Plan, Rate, SAME_ID, SharedKind, SharedUse,
+    Start, Steady, Verb, WorkerKind, Workload,
 };
 
 use super::exact::{bytes, many, number, time};
+use super::phrase::{phrases, word};
 use super::{line, pattern, payload, script, target};
 
 /// Appends all lines of a job.
@@ -25,29 +25,23 @@ pub(crate) fn print(plan: &Plan, phase: &Phase, job: &Job, out: &mut String) {
     pace(phase, &job.pace).iter().for_each(|text| put(text));
     start(&job.start).iter().for_each(|text| put(text));
     until(job).iter().for_each(|text| put(text));
-    finish(&job.finish).iter().for_each(|text| put(text));
+    let finish = phrases(&job.finish, "sync barrier close").join(", ");
+    if !finish.is_empty() {
+        put(&format!("then {finish}, measured"));
+    }
     rest(job).iter().for_each(|text| put(text));
-    measure(&job.measure).iter().for_each(|text| put(text));
+    let measured = measured(&job.measure);
+    if !measured.is_empty() {
+        put(&format!("written down: {}", measured.join(", ")));
+    }
 }
 
 /// What is written down beyond counts and latencies.
-fn measure(measure: &Measure) -> Option<String> {
+fn measured(measure: &Measure) -> Vec<String> {
     let mut words = Vec::new();
-    let mut say = |is: bool, text: String| words.extend(is.then_some(text));
-    say(!measure.latency, "no latencies".into());
-    say(measure.submission, "submission and completion apart".into());
-    say(measure.batches, "batch sizes".into());
-    say(measure.each, "each worker".into());
-    say(measure.sample_ns > 0, format!("about one latency in {}", time(measure.sample_ns)));
-    say(measure.row_ns > 0, format!("rows of {}", time(measure.row_ns)));
-    if let Some(journal) = &measure.journal {
-        say(journal.completions, "every completion".into());
-        say(journal.starts, "every start".into());
-        say(journal.window_ns > 0, format!("windows of {}", time(journal.window_ns)));
-        say(journal.histogram_ns > 0, format!("distributions of {}", time(journal.histogram_ns)));
-        say(*journal == Journal::default(), "an empty journal".into());
-    }
-    (!words.is_empty()).then(|| format!("written down: {}", words.join(", ")))
+    words.extend((!measure.latency).then(|| "no latencies".into()));
+    words.extend(phrases(measure, "submission batches each sample_ns row_ns journal"));
+    words
 }
 
 fn head(job: &Job) -> String {
@@ -68,21 +62,9 @@ fn head(job: &Job) -> String {
 
 fn depth(depth: &Depth) -> String {
     let mut words = vec![depth.most.to_string()];
-    if depth.submit_batch > 0 {
-        words.push(format!("submitted {} at once", depth.submit_batch));
-    }
-    if depth.reap_least > 1 {
-        words.push(format!("reaped {} at once", depth.reap_least));
-    }
-    if depth.reap_most > 0 {
-        words.push(format!("reaped {} at most", depth.reap_most));
-    }
-    if depth.low > 0 {
-        words.push(format!("refilled at {}", depth.low));
-    }
-    if depth.submit == Submit::Offload {
-        words.push("handed over by helpers".into());
-    }
+    words.extend(phrases(depth, "submit_batch"));
+    words.extend((depth.reap_least > 1).then(|| format!("reaped {} at once", depth.reap_least)));
+    words.extend(phrases(depth, "reap_most low submit"));
     words.join(", ")
 }
 
@@ -159,7 +141,7 @@ fn pace(phase: &Phase, pace: &Pace) -> Vec<String> {
         let some = (pace.rate != Directed::default()).then(|| rates(&pace.rate));
         let both: Vec<_> = all.into_iter().chain(some).collect();
         lines.push(format!("at {}{}", both.join(", "), arrivals(pace)));
-    } else if pace.arrivals != Arrivals::default() || pace.burst > 1 || !pace.open_loop {
+    } else if pace.arrivals != Default::default() || pace.burst > 1 || !pace.open_loop {
         lines.push(format!("at any rate{}", arrivals(pace)));
     }
     if pace.rate_least != Directed::default() {
@@ -176,21 +158,12 @@ fn pace(phase: &Phase, pace: &Pace) -> Vec<String> {
 }
 
 fn arrivals(pace: &Pace) -> String {
-    let mut text = String::new();
-    if pace.burst > 1 {
-        text.push_str(&format!(", {} at once", pace.burst));
-    }
-    if pace.arrivals == Arrivals::Poisson {
-        text.push_str(", Poisson arrivals");
-    }
-    text.push_str(match pace.open_loop {
-        true => ", open loop",
-        false => ", closed loop",
-    });
-    if pace.think_shifts_rate {
-        text.push_str(", pauses are not caught up");
-    }
-    text
+    let mut words = Vec::new();
+    words.extend((pace.burst > 1).then(|| format!("{} at once", pace.burst)));
+    words.extend(phrases(pace, "arrivals"));
+    words.push(if pace.open_loop { "open loop".into() } else { "closed loop".into() });
+    words.extend(phrases(pace, "think_shifts_rate"));
+    words.iter().map(|word| format!(", {word}")).collect()
 }
 
 fn rates(rates: &Directed<Rate>) -> String {
@@ -233,28 +206,12 @@ fn latency_target(target: &LatencyTarget) -> String {
 }
 
 fn start(start: &Start) -> Vec<String> {
-    let mut words = Vec::new();
-    words.extend(start.after_job.as_ref().map(|job| format!("after job \"{job}\" has ended")));
-    if start.after_ns > 0 {
-        words.push(format!("after {}", time(start.after_ns)));
-    }
-    if start.spread_ns > 0 {
-        words.push(format!("plus up to {}", time(start.spread_ns)));
-    }
     let mut lines = Vec::new();
-    if !words.is_empty() {
-        lines.push(format!("starts {}", words.join(", ")));
-    }
-    lines.extend(start.clock_id.map(|id| format!("its beginning is told by clock {id}")));
-    let begin: Vec<_> =
-        [(start.open, "opening is measured"), (start.barrier, "all wait for each other after opening")]
-            .iter()
-            .filter(|(is, _)| *is)
-            .map(|(_, word)| *word)
-            .collect();
-    if !begin.is_empty() {
-        lines.push(begin.join(", "));
-    }
+    let when = phrases(start, "after_job after_ns spread_ns").join(", ");
+    lines.extend((!when.is_empty()).then(|| format!("starts {when}")));
+    lines.extend(phrases(start, "clock_id"));
+    let begin = phrases(start, "open barrier").join(", ");
+    lines.extend((!begin.is_empty()).then_some(begin));
     lines
 }
 
@@ -277,40 +234,21 @@ fn until(job: &Job) -> Vec<String> {
     let limit = &job.limit;
     let who = if limit.together { "all together" } else { "each" };
     let mut ends = Vec::new();
-    ends.extend(limit.time_ns.map(time));
+    ends.extend(phrases(limit, "time_ns"));
     ends.extend(limit.bytes.map(|most| format!("{who} {} {}", done(job), bytes(most))));
     ends.extend(limit.operations.map(|most| format!("{who} did {}", many(most, "operation"))));
     ends.extend(limit.passes.map(|most| match most {
         u64::MAX => "the script itself ends".into(),
         most => format!("each did {}", many(most, "pass").replace("passs", "passes")),
     }));
-    ends.extend(limit.as_phase.as_ref().map(|phase| format!("each did as many as in phase \"{phase}\"")));
+    ends.extend(phrases(limit, "as_phase"));
     ends.extend(limit.steady.as_ref().map(steady));
-    if limit.until_full {
-        ends.push("no space is left".into());
-    }
+    ends.extend(phrases(limit, "until_full"));
     let mut lines = vec![match ends.is_empty() {
         true => "for one pass".to_string(),
         false => format!("until {}", ends.join(", or ")),
     }];
-    if limit.least_ns > 0 {
-        lines.push(format!("then again from the start, until {} have passed", time(limit.least_ns)));
-    }
-    lines.extend(after_time(limit));
-    lines
-}
-
-fn after_time(limit: &Limit) -> Vec<String> {
-    let mut lines = Vec::new();
-    if limit.wear_out {
-        lines.push("then the slower ones go on until they did as much as the fastest".into());
-    }
-    if limit.ramp_ns > 0 {
-        lines.push(format!("the first {} are not counted", time(limit.ramp_ns)));
-    }
-    if limit.ramp_bytes > 0 {
-        lines.push(format!("the first {} are not counted", bytes(limit.ramp_bytes)));
-    }
+    lines.extend(phrases(limit, "least_ns wear_out ramp_ns ramp_bytes"));
     lines.extend(too_slow(&limit.latency_ns));
     lines
 }
@@ -342,69 +280,13 @@ fn steady(steady: &Steady) -> String {
     format!("the {how} of {what} stays below {limit} over {window} in steps of {interval}{ramp}")
 }
 
-fn finish(finish: &Finish) -> Option<String> {
-    let mut words = Vec::new();
-    words.extend(finish.sync.map(|verb| verb.to_string()));
-    if finish.barrier {
-        words.push("all wait for each other".into());
-    }
-    if finish.close {
-        words.push("close".into());
-    }
-    (!words.is_empty()).then(|| format!("then {}, measured", words.join(", ")))
-}
-
 fn rest(job: &Job) -> Vec<String> {
     let mut lines = placement(&job.placement);
     lines.extend(buffers(&job.buffers));
-    lines.extend(hooks(&job.hooks));
-    match job.ranks {
-        Ranks::All => {}
-        Ranks::First(count) => lines.push(format!("on the first {}", many(count.into(), "rank"))),
-        Ranks::Workers(count) => {
-            lines.push(format!("the first {} of all ranks", many(count.into(), "worker")))
-        }
-        Ranks::Only(rank) => lines.push(format!("on rank {rank} only")),
-    }
-    lines.extend(place(job.place));
-    match &job.errors {
-        ErrorPolicy::Stop => {}
-        ErrorPolicy::Continue => lines.push("errors are counted, it goes on".into()),
-        ErrorPolicy::AtMost(most) => lines.push(format!("goes on over at most {}", many(*most, "error"))),
-        ErrorPolicy::Tolerate(tolerance) => lines.push(tolerated(tolerance)),
-    }
-    lines.extend(job.group.as_ref().map(|group| format!("reported in group \"{group}\"")));
-    if job.set > 0 {
-        lines.push(format!("of set {}", job.set));
-    }
-    lines.extend(job.exit.map(exit));
+    lines.extend(phrases(&job.hooks, "before after"));
+    lines.extend(phrases(job, "ranks place errors group set"));
+    lines.extend(job.exit.map(|exit| format!("{} ends {}", word(&exit.on), word(&exit.what))));
     lines
-}
-
-fn tolerated(tolerance: &Tolerance) -> String {
-    let all = [
-        ("reads", &tolerance.read),
-        ("writes", &tolerance.write),
-        ("trims", &tolerance.trim),
-        ("verify", &tolerance.verify),
-    ];
-    let survived = all.iter().filter(|(_, numbers)| !numbers.is_empty()).map(|(name, numbers)| {
-        format!("{name} {}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
-    });
-    format!("goes on over error numbers: {}", survived.collect::<Vec<_>>().join(", "))
-}
-
-fn exit(exit: Exit) -> String {
-    let on = match exit.on {
-        ExitOn::End => "a worker that ends",
-        ExitOn::Error => "a worker that fails",
-    };
-    let what = match exit.what {
-        ExitWhat::Set => "its set",
-        ExitWhat::Phase => "the phase",
-        ExitWhat::Run => "the run",
-    };
-    format!("{on} ends {what}")
 }
 
 fn placement(placement: &Placement) -> Vec<String> {
@@ -415,28 +297,15 @@ fn placement(placement: &Placement) -> Vec<String> {
     } else if placement.spread {
         words.push("one CPU for each worker".into());
     }
-    if !placement.numa_cpu_nodes.is_empty() {
-        words.push(format!("on the CPUs of NUMA nodes {}", numbers(&placement.numa_cpu_nodes)));
-    }
+    words.extend(phrases(placement, "numa_cpu_nodes"));
     words.extend(placement.numa_memory.as_ref().map(numa));
-    words.extend(placement.nice.map(|nice| format!("nice {nice}")));
-    words.extend(
-        placement.io_priority.map(|(class, level)| format!("I/O priority class {class} level {level}")),
-    );
-    words.extend(placement.worker_name.as_ref().map(|name| format!("called {name}")));
-    if placement.io_priority_hint > 0 {
-        words.push(format!("I/O priority hint {}", placement.io_priority_hint));
-    }
+    words.extend(phrases(placement, "nice io_priority worker_name io_priority_hint"));
     words.extend(placement.identity.map(|(user, group)| match (user, group) {
         (SAME_ID, group) => format!("as group {group}"),
         (user, SAME_ID) => format!("as user {user}"),
         (user, group) => format!("as user {user} group {group}"),
     }));
-    words.extend(placement.cgroup.as_ref().map(|group| {
-        let weight = group.weight.map_or_else(String::new, |weight| format!(", weight {weight}"));
-        format!("in cgroup {}{weight}{}", group.path, if group.keep { ", kept" } else { "" })
-    }));
-    words.extend(placement.io_scheduler.as_ref().map(|name| format!("I/O scheduler {name}")));
+    words.extend(phrases(placement, "cgroup io_scheduler"));
     match words.is_empty() {
         true => Vec::new(),
         false => vec![words.join(" · ")],
@@ -477,43 +346,9 @@ fn buffers(buffers: &Buffers) -> Vec<String> {
         BufferKind::SharedMapping => words.push(format!("buffers in a shared mapping{file}{huge}")),
         BufferKind::Segment => words.push(format!("buffers in a shared memory segment{huge}")),
     }
-    if buffers.huge_page_bytes > 0 {
-        words.push(format!("pages of {}", bytes(buffers.huge_page_bytes)));
-    }
-    if buffers.align_bytes > 0 {
-        words.push(format!("buffers aligned to {}", bytes(buffers.align_bytes)));
-    }
-    if buffers.locked_bytes > 0 {
-        words.push(format!("{} of memory locked besides", bytes(buffers.locked_bytes)));
-    }
-    if buffers.arena_bytes > 0 {
-        words.push(format!("data anywhere in {}", bytes(buffers.arena_bytes)));
-    }
-    if buffers.held_bytes > 0 {
-        words.push(format!("{} of memory held besides", bytes(buffers.held_bytes)));
-    }
+    words.extend(phrases(buffers, "huge_page_bytes align_bytes locked_bytes arena_bytes held_bytes"));
     if buffers.turns > 1 {
         words.push(format!("{} buffers in turn", buffers.turns));
     }
     if words.is_empty() { Vec::new() } else { vec![words.join(" · ")] }
-}
-
-fn hooks(hooks: &Hooks) -> Vec<String> {
-    let before = hooks.before.iter().map(|command| format!("before it: {command}"));
-    before.chain(hooks.after.iter().map(|command| format!("after it: {command}"))).collect()
-}
-
-fn place(place: Place) -> Option<String> {
-    let whose = match place {
-        Place::Own => return None,
-        Place::ShiftRanks(by) => format!("of the worker {by} further"),
-        Place::ShiftNodes(by) => {
-            format!("of the worker at the same place {} further", many(by.into(), "node"))
-        }
-        Place::RandomAway(least) => {
-            format!("of a random worker at least {} away", many(least.into(), "node"))
-        }
-        Place::Permuted => "of another worker each, permuted".into(),
-    };
-    Some(format!("works on the data {whose}"))
 }

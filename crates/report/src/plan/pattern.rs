@@ -1,11 +1,11 @@
 //! A drawn workload in words: which verb, how long, where.
 
 use iodyno_model::{
-    Coverage, Directed, Every, Extent, FileOrder, ItemData, Kind, Mix, Overlap, Pattern, Pick, Size, Span,
-    Verb,
+    Coverage, Directed, Every, Extent, FileOrder, ItemData, Kind, Mix, Pattern, Pick, Size, Span, Verb,
 };
 
 use super::exact::{bytes, many, number, time};
+use super::phrase::{phrases, word};
 
 /// The lines of a pattern, without their indent; the first may be followed by the job's seed.
 pub(crate) fn lines(pattern: &Pattern, seed: Option<u64>) -> Vec<String> {
@@ -20,13 +20,9 @@ pub(crate) fn lines(pattern: &Pattern, seed: Option<u64>) -> Vec<String> {
     let mut lines = vec![words.join(" · ")];
     lines.extend(span(&pattern.span));
     lines.extend(order(&pattern.files));
-    if pattern.open_most > 0 {
-        lines.push(format!("{} at a time", many(pattern.open_most.into(), "unfinished file")));
-    }
+    lines.extend(phrases(pattern, "open_most"));
     lines.extend(pattern.every.iter().map(every));
-    if pattern.overlap == Overlap::Serialised {
-        lines.push("a block in flight is waited for before it comes again".into());
-    }
+    lines.extend(phrases(pattern, "overlap"));
     if pattern.size_by_order {
         let (sequential, random) = (size(&pattern.size.read), size(&pattern.size.write));
         lines.push(format!("sequential ones of {sequential}, random ones of {random}"));
@@ -36,9 +32,7 @@ pub(crate) fn lines(pattern: &Pattern, seed: Option<u64>) -> Vec<String> {
         format!("{moved} in each window of {range}, {} left out between", bytes(window.skip_bytes))
     }));
     lines.extend(pattern.item_data.map(|data| item_data(pattern, data)));
-    if pattern.chain {
-        lines.push("renamed in a chain: each takes the name before it".into());
-    }
+    lines.extend(phrases(pattern, "chain"));
     lines
 }
 
@@ -47,8 +41,7 @@ fn item_data(pattern: &Pattern, data: ItemData) -> String {
     if pattern.size.read != pattern.size.write {
         text.push_str(&format!(", read are {}", size(&pattern.size.read)));
     }
-    text.push_str(if data.sync { ", synced before they are closed" } else { "" });
-    text.push_str(if data.read_back { ", read back at once" } else { "" });
+    phrases(&data, "sync read_back").iter().for_each(|word| text.push_str(&format!(", {word}")));
     text
 }
 
@@ -64,9 +57,7 @@ fn mix(mix: &Mix) -> String {
     if mix.run > 1 {
         text.push(format!("in runs of {}", mix.run));
     }
-    if mix.in_turn {
-        text.push("each place by all in turn".into());
-    }
+    text.extend(phrases(mix, "in_turn"));
     text.join(", ")
 }
 
@@ -85,7 +76,7 @@ fn by_direction<T: PartialEq>(
     mix: &Mix,
     of: &Directed<T>,
     wanted: bool,
-    word: impl Fn(&T) -> String,
+    text: impl Fn(&T) -> String,
 ) -> Option<String> {
     let used = directions(mix);
     let exchange = mix.shares.iter().all(|share| share.verb == Verb::Exchange);
@@ -96,9 +87,9 @@ fn by_direction<T: PartialEq>(
         return None;
     }
     if values.iter().all(|(_, value)| *value == values[0].1) {
-        return Some(word(values[0].1));
+        return Some(text(values[0].1));
     }
-    Some(values.iter().map(|(name, value)| format!("{name} {}", word(value))).collect::<Vec<_>>().join(", "))
+    Some(values.iter().map(|(name, value)| format!("{name} {}", text(value))).collect::<Vec<_>>().join(", "))
 }
 
 /// A size in words.
@@ -159,7 +150,7 @@ pub(crate) fn pick(pick: &Pick) -> String {
         Pick::Normal { deviation_percent } => format!("normal, deviation {} %", number(*deviation_percent)),
         Pick::Zones(zones) => {
             let zone = |zone: &iodyno_model::Zone| {
-                format!("{} % in {}", number(zone.accesses_percent), extent(zone.extent, "the rest"))
+                format!("{} % in {}", number(zone.accesses_percent), rest_or(&zone.extent, "the rest"))
             };
             format!("zones {}", zones.iter().map(zone).collect::<Vec<_>>().join(", "))
         }
@@ -190,32 +181,17 @@ fn segmented(block_bytes: u64, count: u64, stride_bytes: u64, shuffled: bool) ->
     format!("{count} of {}, {apart}{order}", bytes(block_bytes))
 }
 
-/// An extent in words; `rest` where it is open.
-pub(crate) fn extent(extent: Extent, rest: &str) -> String {
-    match extent {
-        Extent::Bytes(length) => bytes(length),
-        Extent::Percent(percent) => format!("{} %", number(percent)),
-        Extent::Rest => rest.into(),
-    }
+/// An extent in words, or what an open one is.
+fn rest_or(extent: &Extent, rest: &str) -> String {
+    if *extent == Extent::Rest { rest.into() } else { word(extent) }
 }
 
 fn span(span: &Span) -> Option<String> {
     if *span == Span::default() {
         return None;
     }
-    let mut words = vec![format!("touching {}", extent(span.length, "all"))];
-    if span.offset != Extent::Rest {
-        words.push(format!("from {}", extent(span.offset, "the start")));
-    }
-    if span.increment != Extent::Rest {
-        words.push(format!("{} further for each worker", extent(span.increment, "0")));
-    }
-    if span.align_bytes > 0 {
-        words.push(format!("relative offsets rounded up to {}", bytes(span.align_bytes)));
-    }
-    if span.overhang {
-        words.push("operations may hang over".into());
-    }
+    let mut words = vec![format!("touching {}", rest_or(&span.length, "all"))];
+    words.extend(phrases(span, "offset increment align_bytes overhang"));
     Some(words.join(", "))
 }
 

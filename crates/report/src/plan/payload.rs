@@ -1,11 +1,9 @@
 //! Buffer content and its verification in words.
 
-use iodyno_model::{
-    Content, Dedupe, HeaderStamp, Marks, Payload, Refresh, Stamp, Template, TrimBack, Verify, VerifyLayout,
-    VerifyWhen,
-};
+use iodyno_model::{Content, Dedupe, HeaderStamp, Payload, Stamp, Template, TrimBack, Verify, VerifyWhen};
 
-use super::exact::{bytes, many};
+use super::exact::many;
+use super::phrase::{phrases, word};
 
 /// The lines of a payload that is not the default, without their indent.
 pub(crate) fn lines(payload: &Payload) -> Vec<String> {
@@ -18,15 +16,6 @@ pub(crate) fn lines(payload: &Payload) -> Vec<String> {
     lines
 }
 
-fn marks(marks: Marks) -> &'static str {
-    match marks {
-        Marks::Counted => "counted words that name their owner",
-        Marks::Placed => "counted words that name their owner and place",
-        Marks::Drawn => "words drawn for their owner and place",
-        Marks::DrawnOnce => "words drawn once that name their place",
-    }
-}
-
 fn content(payload: &Payload) -> String {
     let mut words = vec![match &payload.content {
         Content::Random => "random".to_string(),
@@ -35,25 +24,13 @@ fn content(payload: &Payload) -> String {
         Content::Repeated(template) => format!("pattern {} in each write", words_of(template)),
         Content::Carried => "what was read".into(),
         Content::Scrambled => "scrambled".into(),
-        Content::Marked(marked) => format!("{}, signature {}", marks(marked.marks), marked.signature),
+        Content::Marked(marked) => format!("{}, signature {}", word(&marked.marks), marked.signature),
     }];
-    if payload.compress_percent > 0 {
-        words.push(format!("{} % compresses away", payload.compress_percent));
-    }
-    if payload.compress_chunk_bytes > 0 {
-        words.push(format!("in chunks of {}", bytes(payload.compress_chunk_bytes)));
-    }
+    words.extend(phrases(payload, "compress_percent compress_chunk_bytes dedupe_percent"));
     if payload.dedupe_percent > 0 {
-        words.push(format!("{} % repeat an earlier block", payload.dedupe_percent));
         words.extend(repeated(payload.dedupe));
     }
-    if payload.dedupe_chunk_bytes > 0 {
-        words.push(format!("blocks of {}", bytes(payload.dedupe_chunk_bytes)));
-    }
-    if payload.refresh == Refresh::Once {
-        words.push("the same in every write".into());
-    }
-    words.extend(payload.seed.map(|seed| format!("seed {seed}")));
+    words.extend(phrases(payload, "dedupe_chunk_bytes refresh seed"));
     words.join(" · ")
 }
 
@@ -101,35 +78,10 @@ fn verify(verify: &Verify) -> String {
         Stamp::Nothing => "nothing".into(),
     };
     let mut words = vec![format!("verify {stamp}"), when(verify.when)];
-    if verify.only {
-        words.push("nothing is written".into());
-    }
-    if verify.interval_bytes > 0 {
-        words.push(format!("one for every {}", bytes(verify.interval_bytes)));
-    }
+    words.extend(phrases(verify, "only interval_bytes"));
     words.extend(verify.trim.as_ref().map(trim));
-    if verify.helpers > 0 {
-        words.push(format!("by {}", many(verify.helpers.into(), "helper")));
-    }
-    if !verify.helper_cpus.is_empty() {
-        let cpus: Vec<_> = verify.helper_cpus.iter().map(u32::to_string).collect();
-        words.push(format!("helpers on CPU {}", cpus.join(",")));
-    }
-    if verify.first_worker > 0 {
-        words.push(format!("workers counted from {}", verify.first_worker));
-    }
-    if verify.fatal {
-        words.push("the first bad block ends it".into());
-    }
-    if verify.wrong_is_read {
-        words.push("wrong blocks count as read".into());
-    }
-    if verify.dump {
-        words.push("bad blocks are dumped".into());
-    }
-    if verify.layout == VerifyLayout::Unversioned {
-        words.push("laid out without a version".into());
-    }
+    let rest = "helpers helper_cpus first_worker fatal wrong_is_read dump layout";
+    words.extend(phrases(verify, rest));
     if let Some(state) = &verify.state {
         words.extend(state.load.then(|| format!("as far as {} says", state.path)));
         words.extend(state.save.then(|| format!("state kept in {}", state.path)));

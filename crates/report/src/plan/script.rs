@@ -1,12 +1,13 @@
 //! Written and recorded workloads in words, one line for each step or entry.
 
 use iodyno_model::{
-    Action, Actor, AtEnd, Call, Expect, Item, Job, Kind, Offset, Operation, Per, Pick, Plan, Script,
-    SharedUse, Size, Step, Timing, Trace, Transfer, Verb,
+    Action, Actor, Call, Expect, Item, Job, Kind, Offset, Operation, Per, Pick, Plan, Script, SharedUse,
+    Size, Step, Trace, Verb,
 };
 
-use super::exact::{bytes, many, number, time};
+use super::exact::{bytes, many, time};
 use super::pattern::{self, pick, size};
+use super::phrase::{phrases, word};
 
 /// What a step's words need to know.
 struct Scene<'a> {
@@ -168,23 +169,10 @@ fn place(operation: &Operation) -> Option<String> {
 }
 
 fn transfer(operation: &Operation) -> Vec<String> {
-    let Transfer { full, pad, gather, sparse, skip_failed, total_bytes } = operation.transfer;
-    let flags = [
-        (full, "until full"),
-        (pad, "padded with zeros"),
-        (gather, "gathered"),
-        (sparse, "zeros are skipped"),
-        (skip_failed, "failures are skipped"),
-        (operation.at_end == AtEnd::Finish, "the end ends the worker"),
-    ];
-    let mut words: Vec<String> =
-        flags.iter().filter(|(is, _)| *is).map(|(_, word)| word.to_string()).collect();
-    if let Some(total) = total_bytes {
-        words.push(format!("{} in all", bytes(total)));
-    }
-    if operation.buffer > 0 {
-        words.push(format!("buffer {}", operation.buffer));
-    }
+    let mut words = phrases(&operation.transfer, "full pad gather sparse skip_failed");
+    words.extend(phrases(operation, "at_end"));
+    words.extend(phrases(&operation.transfer, "total_bytes"));
+    words.extend(phrases(operation, "buffer"));
     words
 }
 
@@ -206,15 +194,8 @@ pub(crate) fn amount(used: &SharedUse) -> String {
         Per::Operation => text.push_str(" per operation"),
         Per::Bytes(unit) => text.push_str(&format!(" per {}", bytes(unit).trim_start_matches("1 "))),
     }
-    if let Some(label) = &used.of {
-        text.push_str(&format!(" of \"{label}\""));
-    }
-    if let Some(count) = &used.from {
-        text.push_str(&format!(" in \"{count}\""));
-    }
-    if used.retry_ns > 0 {
-        text.push_str(&format!(", asked again after {}", time(used.retry_ns)));
-    }
+    text.extend(phrases(used, "of from").iter().map(|word| format!(" {word}")));
+    text.extend(phrases(used, "retry_ns").iter().map(|word| format!(", {word}")));
     text
 }
 
@@ -229,14 +210,7 @@ fn expect(expect: &Expect) -> String {
 
 /// The lines of a trace, without their indent.
 pub(crate) fn trace(plan: &Plan, job: &Job, trace: &Trace) -> Vec<String> {
-    let timing = match trace.timing {
-        Timing::AsRecorded => "at its recorded times".into(),
-        Timing::Scaled(factor) => format!("{} times as fast", number(factor)),
-        Timing::Pauses => "after its recorded pauses".into(),
-        Timing::Gaps => "keeping the recorded time between starts".into(),
-        Timing::NoEarlier => "no earlier than recorded".into(),
-        Timing::AsFast => "as fast as it goes".into(),
-    };
+    let timing = word(&trace.timing);
     let source = match (&trace.path, trace.format.as_str()) {
         (Some(path), format) => format!("trace {path} ({format})"),
         (None, "") => format!("trace of {}", entries(trace)),

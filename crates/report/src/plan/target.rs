@@ -1,21 +1,16 @@
 //! A target in one line: what it is, how long, how it is opened, prepared and left.
 
-use iodyno_model::{
-    Advice, Direct, Extent, FileLock, Items, Open, OpenMode, OpenSync, Prepare, Size, Target, TargetKind,
-    WriteLife,
-};
+use iodyno_model::{Extent, Items, Open, Size, Target, TargetKind};
 
 use super::exact::{bytes, many, number};
 use super::pattern::size;
+use super::phrase::phrases;
 
 /// The line without its indent.
 pub(crate) fn line(target: &Target) -> String {
     let mut words = vec![what(target)];
     words.extend(open(&target.open));
-    words.extend(prepare(target.prepare).map(String::from));
-    if target.remove {
-        words.push("removed at the end".into());
-    }
+    words.extend(phrases(target, "prepare remove"));
     words.join(" · ")
 }
 
@@ -87,15 +82,7 @@ fn items(items: &Items) -> String {
             items.directory, tree.seed
         ));
     }
-    if items.makers > 0 {
-        words.push(format!("made by {} side by side", items.makers));
-    }
-    if items.leaves_only {
-        words.push("in the leaves only".into());
-    }
-    if items.per_directory > 0 {
-        words.push(format!("{} in each directory in turn", items.per_directory));
-    }
+    words.extend(phrases(items, "makers leaves_only per_directory"));
     if items.present_percent == 0.0 {
         words.push("none of them there at the start".into());
     } else if items.present_percent != 100.0 {
@@ -117,97 +104,10 @@ pub(super) fn drawn(size: &Size) -> String {
 }
 
 fn open(open: &Open) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    words.extend(mode(open.mode).map(String::from));
-    words.extend(direct(open.direct).map(String::from));
-    words.extend(sync(open.sync).map(String::from));
-    if open.truncate {
-        words.push(format!("cut to {}", bytes(open.truncate_bytes)));
-    }
-    let flags = [
-        (open.create, "created"),
-        (open.parents, "directories made"),
-        (open.exclusive, "must be new"),
-        (open.append, "append"),
-        (open.nonblock, "nonblock"),
-        (open.noatime, "noatime"),
-        (open.nofollow, "nofollow"),
-        (open.directory, "directory"),
-        (open.noctty, "noctty"),
-        (open.invalidate, "cache dropped before"),
-        (open.pre_read, "read once before"),
-        (open.drop_behind, "cache dropped behind"),
-    ];
-    words.extend(flags.iter().filter(|(is, _)| *is).map(|(_, word)| word.to_string()));
-    words.extend(open.permissions.map(|bits| format!("made with mode {bits:o}")));
-    words.extend(advice(open.advice).map(String::from));
-    words.extend(open.write_life.map(write_life).map(String::from));
-    words.extend(lock(open.lock).map(String::from));
+    let mut words = phrases(open, "mode direct sync");
+    words.extend(open.truncate.then(|| format!("cut to {}", bytes(open.truncate_bytes))));
+    let flags = "create parents exclusive append nonblock noatime nofollow directory noctty invalidate pre_read \
+                 drop_behind permissions advice write_life lock";
+    words.extend(phrases(open, flags));
     words
-}
-
-fn mode(mode: OpenMode) -> Option<&'static str> {
-    match mode {
-        OpenMode::AsNeeded => None,
-        OpenMode::Read => Some("opened to read"),
-        OpenMode::Write => Some("opened to write"),
-        OpenMode::ReadWrite => Some("opened to read and write"),
-    }
-}
-
-fn direct(direct: Direct) -> Option<&'static str> {
-    match direct {
-        Direct::No => None,
-        Direct::Yes => Some("direct"),
-        Direct::IfPossible => Some("direct if possible"),
-    }
-}
-
-fn sync(sync: OpenSync) -> Option<&'static str> {
-    match sync {
-        OpenSync::No => None,
-        OpenSync::Data => Some("dsync"),
-        OpenSync::All => Some("sync"),
-    }
-}
-
-fn advice(advice: Advice) -> Option<&'static str> {
-    match advice {
-        Advice::No => None,
-        Advice::AsPicked => Some("kernel advised"),
-        Advice::Random => Some("kernel advised: random"),
-        Advice::Sequential => Some("kernel advised: sequential"),
-        Advice::NoReuse => Some("kernel advised: no reuse"),
-    }
-}
-
-fn write_life(life: WriteLife) -> &'static str {
-    match life {
-        WriteLife::No => "write life none",
-        WriteLife::Short => "write life short",
-        WriteLife::Medium => "write life medium",
-        WriteLife::Long => "write life long",
-        WriteLife::Extreme => "write life extreme",
-    }
-}
-
-fn lock(lock: FileLock) -> Option<&'static str> {
-    match lock {
-        FileLock::No => None,
-        FileLock::Exclusive => Some("one operation at a time"),
-        FileLock::ReadWrite => Some("many reads or one write at a time"),
-        FileLock::Whole => Some("locked while open"),
-    }
-}
-
-fn prepare(prepare: Prepare) -> Option<&'static str> {
-    match prepare {
-        Prepare::AsItIs => None,
-        Prepare::Filled => Some("filled"),
-        Prepare::Reserved => Some("space reserved"),
-        Prepare::ReservedBeyondEnd => Some("space reserved, length kept"),
-        Prepare::Sparse => Some("sparse"),
-        Prepare::Empty => Some("made empty"),
-        Prepare::Absent => Some("removed before"),
-    }
 }
