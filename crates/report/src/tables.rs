@@ -2,9 +2,8 @@
 //!
 //! A figure that cannot be told is an empty cell, never a 0. Columns are only ever added at the end.
 
-use iodyno_model::{
-    DeviceActivity, Finding, Histogram, JobRecord, PhaseRecord, Record, Sample, Sighting, histogram,
-};
+use iodyno_model::reflect::{Reflect, ReflectRef, TypeShape};
+use iodyno_model::{DeviceActivity, Finding, Histogram, JobRecord, PhaseRecord, Record, Sighting, histogram};
 use iodyno_truth::quantity::row_end_ns;
 
 use crate::shape::Context;
@@ -37,6 +36,22 @@ pub enum Cell {
 impl Cell {
     fn text(text: &str) -> Self {
         Cell::Text(text.into())
+    }
+
+    /// A field of the model.
+    fn field_of(view: ReflectRef<'_>) -> Self {
+        match view {
+            ReflectRef::Bool(is) => Cell::text(if is { "yes" } else { "no" }),
+            ReflectRef::Unsigned(number) => Cell::Whole(number),
+            ReflectRef::Signed(number) => Cell::Number(number as f64),
+            ReflectRef::Float(number) => Cell::optional(Some(number)),
+            ReflectRef::Text(text) => Cell::text(text),
+            ReflectRef::Optional(value) => {
+                value.get().map_or(Cell::Empty, |value| Cell::field_of(value.view()))
+            }
+            ReflectRef::Composite(value) => Cell::text(value.table().words[value.variant()]),
+            _ => Cell::Empty,
+        }
     }
 
     fn optional(number: Option<f64>) -> Self {
@@ -79,8 +94,26 @@ pub fn tables(record: &Record, context: &Context) -> Vec<Table> {
     all.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-fn table(name: &'static str, headings: &[&str]) -> Table {
-    Table { name, headings: headings.iter().map(ToString::to_string).collect(), rows: Vec::new() }
+/// A table without rows; its headings have blanks between them.
+fn table(name: &'static str, headings: &str) -> Table {
+    Table { name, headings: headings.split(' ').map(String::from).collect(), rows: Vec::new() }
+}
+
+/// The cells of a value's fields of these names; empty ones where there is no value.
+///
+/// # Panics
+/// Where there is no such field.
+fn fields<T: Reflect>(value: Option<&T>, names: &str) -> Vec<Cell> {
+    let TypeShape::Composite(of) = T::shape() else { panic!("only structs have fields") };
+    let cell = |name: &str| {
+        let index = of.variants[0].names.iter().position(|field| *field == name);
+        let index = index.unwrap_or_else(|| panic!("{} has no field {name}", of.name));
+        match value.map(Reflect::view) {
+            Some(ReflectRef::Composite(value)) => Cell::field_of(value.field(index).view()),
+            _ => Cell::Empty,
+        }
+    };
+    names.split(' ').map(cell).collect()
 }
 
 /// Every job of a record, with its phase.
@@ -95,7 +128,7 @@ fn place(phase: &PhaseRecord, job: &JobRecord) -> Vec<Cell> {
 
 /// What was run, where, and how it ended.
 fn about(record: &Record, context: &Context) -> Table {
-    let mut about = table("about", &["fact", "value"]);
+    let mut about = table("about", "fact value");
     let mut add = |name: &str, value: Cell| about.rows.push(vec![Cell::text(name), value]);
     let machine = &record.machine;
     add("plan", Cell::text(&record.name));
@@ -122,8 +155,9 @@ fn results(record: &Record, context: &Context) -> Table {
     for (phase, job) in jobs(record) {
         let shape = context.shape(phase, job);
         for line in &job.tally.lines {
-            let cells = csv::row(phase, job, line, &shape, &medians).into_iter().zip(csv::COLUMNS);
-            results.rows.push(cells.map(|(text, heading)| result(text, heading)).collect());
+            let cells = csv::row(phase, job, line, &shape, &medians).into_iter().zip(&results.headings);
+            let cells = cells.map(|(text, heading)| result(text, heading)).collect();
+            results.rows.push(cells);
         }
     }
     results
@@ -139,10 +173,8 @@ fn result(text: String, heading: &str) -> Cell {
 }
 
 fn findings(all: &[Finding]) -> Table {
-    let mut findings = table(
-        "findings",
-        &["code", "severity", "phase", "job", "sentence", "figures", "advice", "explained_by"],
-    );
+    let headings = "code severity phase job sentence figures advice explained_by";
+    let mut findings = table("findings", headings);
     for finding in all {
         let figures: Vec<String> = finding.figures.iter().map(number::figure).collect();
         findings.rows.push(vec![
@@ -178,8 +210,8 @@ fn histograms(job: &JobRecord) -> Vec<(&str, &'static str, &Histogram)> {
 }
 
 fn percentiles(record: &Record) -> Table {
-    let headings = ["phase", "index", "job", "label", "kind", "percent", "latency_ns", "samples_beyond"];
-    let mut percentiles = table("percentiles", &headings);
+    let headings = "phase index job label kind percent latency_ns samples_beyond";
+    let mut percentiles = table("percentiles", headings);
     for (phase, job) in jobs(record) {
         for (label, kind, latency) in histograms(job) {
             for percent in PERCENTS {
@@ -195,8 +227,7 @@ fn percentiles(record: &Record) -> Table {
 }
 
 fn latencies(record: &Record) -> Table {
-    let headings = ["phase", "index", "job", "label", "kind", "least_ns", "most_ns", "count"];
-    let mut latencies = table("latencies", &headings);
+    let mut latencies = table("latencies", "phase index job label kind least_ns most_ns count");
     for (phase, job) in jobs(record) {
         for (label, kind, latency) in histograms(job) {
             for (bucket, count) in latency.buckets() {
@@ -214,21 +245,8 @@ fn latencies(record: &Record) -> Table {
 }
 
 fn series(record: &Record) -> Table {
-    let headings = [
-        "phase",
-        "index",
-        "job",
-        "until_s",
-        "reads",
-        "read_bytes",
-        "writes",
-        "write_bytes",
-        "trims",
-        "trim_bytes",
-        "others",
-        "latency_ns_mean",
-        "latency_ns_max",
-    ];
+    let counts = "reads read_bytes writes write_bytes trims trim_bytes others";
+    let headings = format!("phase index job until_s {counts} latency_ns_mean latency_ns_max");
     let mut series = table("series", &headings);
     for (phase, job) in jobs(record) {
         let of_job = &job.tally.series;
@@ -236,18 +254,7 @@ fn series(record: &Record) -> Table {
             let mut row = place(phase, job);
             let until_ns = row_end_ns(job, index);
             row.push(Cell::Number(until_ns as f64 / 1e9));
-            row.extend(
-                [
-                    counted.reads,
-                    counted.read_bytes,
-                    counted.writes,
-                    counted.write_bytes,
-                    counted.trims,
-                    counted.trim_bytes,
-                    counted.others,
-                ]
-                .map(Cell::Whole),
-            );
+            row.extend(fields(Some(counted), counts));
             let operations = counted.operations();
             let mean = (operations > 0).then(|| counted.latency_sum_ns as f64 / operations as f64);
             row.push(Cell::optional(mean));
@@ -259,48 +266,16 @@ fn series(record: &Record) -> Table {
 }
 
 fn workers(record: &Record) -> Table {
-    let headings = [
-        "phase",
-        "index",
-        "job",
-        "worker",
-        "rank",
-        "operations",
-        "bytes",
-        "errors",
-        "began_ns",
-        "ended_ns",
-        "user_ns",
-        "system_ns",
-        "switches_voluntary",
-        "switches_involuntary",
-        "faults_major",
-        "faults_minor",
-        "failure",
-    ];
-    let mut workers = table("workers", &headings);
+    let counts = "rank operations bytes errors began_ns ended_ns user_ns system_ns";
+    let kernel = "switches_voluntary switches_involuntary faults_major faults_minor";
+    let mut workers = table("workers", &format!("phase index job worker {counts} {kernel} failure"));
     for (phase, job) in jobs(record) {
         for worker in &job.workers {
             let mut row = place(phase, job);
-            row.extend(
-                [
-                    worker.index.into(),
-                    worker.rank.into(),
-                    worker.operations,
-                    worker.bytes,
-                    worker.errors,
-                    worker.began_ns,
-                    worker.ended_ns,
-                    worker.user_ns,
-                    worker.system_ns,
-                    worker.switches.0,
-                    worker.switches.1,
-                    worker.faults.0,
-                    worker.faults.1,
-                ]
-                .map(Cell::Whole),
-            );
-            row.push(worker.failure.as_deref().map_or(Cell::Empty, Cell::text));
+            row.extend(fields(Some(worker), &format!("index {counts}")));
+            let (switches, faults) = (worker.switches, worker.faults);
+            row.extend([switches.0, switches.1, faults.0, faults.1].map(Cell::Whole));
+            row.extend(fields(Some(worker), "failure"));
             workers.rows.push(row);
         }
     }
@@ -308,78 +283,36 @@ fn workers(record: &Record) -> Table {
 }
 
 fn errors(record: &Record, context: &Context) -> Table {
-    let mut errors =
-        table("errors", &["phase", "index", "job", "verb", "errno", "count", "first_offset", "target"]);
+    let counted = "verb errno count first_offset";
+    let mut errors = table("errors", &format!("phase index job {counted} target"));
     for (phase, job) in jobs(record) {
         for error in &job.tally.errors {
             let mut row = place(phase, job);
-            row.extend([
-                Cell::text(error.verb.name()),
-                Cell::Number(error.errno.into()),
-                Cell::Whole(error.count),
-                Cell::Whole(error.first_offset),
-                Cell::Text(context.target(error.first_target)),
-            ]);
+            row.extend(fields(Some(error), counted));
+            row.push(Cell::Text(context.target(error.first_target)));
             errors.rows.push(row);
         }
     }
     errors
 }
 
-/// What a device did, as the headings below.
-const ACTIVITY: [&str; 20] = [
-    "interval_ns",
-    "reads",
-    "reads_merged",
-    "read_bytes",
-    "read_ns",
-    "writes",
-    "writes_merged",
-    "write_bytes",
-    "write_ns",
-    "discards",
-    "discards_merged",
-    "discard_bytes",
-    "discard_ns",
-    "flushes",
-    "flush_ns",
-    "busy_ns",
-    "weighted_ns",
-    "in_flight",
-    "busy_percent",
-    "depth_mean",
-];
+/// What a device did in an interval.
+const ACTIVITY: &str = "interval_ns reads reads_merged read_bytes read_ns writes writes_merged write_bytes write_ns \
+                        discards discards_merged discard_bytes discard_ns flushes flush_ns busy_ns weighted_ns in_flight";
+
+/// What is worked out of it.
+const LOAD: &str = "busy_percent depth_mean";
 
 fn activity(did: &DeviceActivity) -> Vec<Cell> {
-    let counts = [
-        did.interval_ns,
-        did.reads,
-        did.reads_merged,
-        did.read_bytes,
-        did.read_ns,
-        did.writes,
-        did.writes_merged,
-        did.write_bytes,
-        did.write_ns,
-        did.discards,
-        did.discards_merged,
-        did.discard_bytes,
-        did.discard_ns,
-        did.flushes,
-        did.flush_ns,
-        did.busy_ns,
-        did.weighted_ns,
-        did.in_flight,
-    ];
     let share = |ns: u64| (did.interval_ns > 0).then(|| ns as f64 / did.interval_ns as f64);
-    let mut cells: Vec<Cell> = counts.map(Cell::Whole).into();
+    let mut cells = fields(Some(did), ACTIVITY);
     cells.push(Cell::optional(share(did.busy_ns).map(|share| share * 100.0)));
     cells.push(Cell::optional(share(did.weighted_ns)));
     cells
 }
 
 fn devices(record: &Record) -> Table {
-    let mut devices = table("devices", &[&["phase", "index", "device"][..], &ACTIVITY].concat());
+    let mut devices = table("devices", &format!("phase index device {ACTIVITY} {LOAD}"));
     for phase in &record.phases {
         for sighting in &phase.sightings {
             let Sighting::Device(did) = sighting else { continue };
@@ -392,45 +325,15 @@ fn devices(record: &Record) -> Table {
     devices
 }
 
-/// What the machine did besides, as headings of the samples.
-const MACHINE: [&str; 11] = [
-    "user_percent",
-    "nice_percent",
-    "system_percent",
-    "iowait_percent",
-    "steal_percent",
-    "idle_percent",
-    "runnable",
-    "available_bytes",
-    "cached_bytes",
-    "dirty_bytes",
-    "writeback_bytes",
-];
-
-fn machine(sample: &Sample) -> Vec<Cell> {
-    let shares = sample.cpu.map(|cpu| {
-        [
-            cpu.user_percent,
-            cpu.nice_percent,
-            cpu.system_percent,
-            cpu.iowait_percent,
-            cpu.steal_percent,
-            cpu.idle_percent,
-        ]
-    });
-    let mut cells: Vec<Cell> = (0..6).map(|at| Cell::optional(shares.map(|shares| shares[at]))).collect();
-    cells.push(sample.cpu.map_or(Cell::Empty, |cpu| Cell::Whole(cpu.runnable)));
-    let levels = sample.memory.map(|memory| {
-        [memory.available_bytes, memory.cached_bytes, memory.dirty_bytes, memory.writeback_bytes]
-    });
-    cells.extend((0..4).map(|at| levels.map_or(Cell::Empty, |levels| Cell::Whole(levels[at]))));
-    cells
-}
+/// What the machine did besides.
+const CPU: &str =
+    "user_percent nice_percent system_percent iowait_percent steal_percent idle_percent runnable";
+const MEMORY: &str = "available_bytes cached_bytes dirty_bytes writeback_bytes";
 
 /// A row for each sample and device; where there is no device, one for the machine alone.
 fn samples(record: &Record) -> Table {
-    let place = ["phase", "index", "until_s", "device"];
-    let mut samples = table("samples", &[&place[..], &ACTIVITY, &MACHINE].concat());
+    let headings = format!("phase index until_s device {ACTIVITY} {LOAD} {CPU} {MEMORY}");
+    let mut samples = table("samples", &headings);
     for phase in &record.phases {
         for sample in &phase.samples {
             let until_s = Cell::Number(sample.at_ns as f64 / 1e9);
@@ -441,7 +344,8 @@ fn samples(record: &Record) -> Table {
                 let mut row = place.to_vec();
                 row.push(Cell::text(&did.device));
                 row.extend(activity(did));
-                row.extend(machine(sample));
+                row.extend(fields(sample.cpu.as_ref(), CPU));
+                row.extend(fields(sample.memory.as_ref(), MEMORY));
                 samples.rows.push(row);
             }
         }
@@ -450,44 +354,18 @@ fn samples(record: &Record) -> Table {
 }
 
 fn targets(context: &Context) -> Table {
-    let headings = [
-        "target",
-        "path",
-        "file_system",
-        "mount_point",
-        "mount_options",
-        "device",
-        "model",
-        "size_bytes",
-        "rotational",
-        "scheduler",
-        "write_cache",
-    ];
-    let mut targets = table("targets", &headings);
+    let headings = "target path file_system mount_point mount_options device model size_bytes rotational \
+                    scheduler write_cache";
+    let mut targets = table("targets", headings);
     let all = context.started.iter().flat_map(|started| &started.targets);
-    let text = |text: &Option<String>| text.as_deref().map_or(Cell::Empty, Cell::text);
-    for facts in all {
-        targets.rows.push(vec![
-            Cell::text(&facts.target),
-            Cell::text(&facts.path),
-            text(&facts.file_system),
-            text(&facts.mount_point),
-            text(&facts.mount_options),
-            text(&facts.device),
-            text(&facts.model),
-            facts.size_bytes.map_or(Cell::Empty, Cell::Whole),
-            facts.rotational.map_or(Cell::Empty, |is| Cell::text(if is { "yes" } else { "no" })),
-            text(&facts.scheduler),
-            text(&facts.write_cache),
-        ]);
-    }
+    targets.rows.extend(all.map(|facts| fields(Some(facts), headings)));
     targets
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::{CpuShares, Line, Verb, WorkerRecord};
+    use iodyno_model::{CpuShares, Line, Sample, Verb, WorkerRecord};
 
     #[test]
     fn every_row_is_as_long_as_its_headings() {
@@ -523,8 +401,9 @@ mod tests {
         let series = tables.iter().find(|table| table.name == "series").unwrap();
         assert_eq!(series.rows[1][3], Cell::Number(1.25), "the last row ends with the job");
         let results = tables.iter().find(|table| table.name == "results").unwrap();
-        let cell =
-            |heading: &str| &results.rows[0][csv::COLUMNS.iter().position(|name| *name == heading).unwrap()];
+        let cell = |heading: &str| {
+            &results.rows[0][results.headings.iter().position(|name| name == heading).unwrap()]
+        };
         assert_eq!((cell("operations"), cell("verb")), (&Cell::Whole(3), &Cell::text("read")));
     }
 }
