@@ -6,6 +6,7 @@
 use crate::event::{Live, LiveJob};
 use crate::record::{JobRecord, PhaseRecord, WearOut};
 
+mod fields;
 mod samples;
 mod seen;
 

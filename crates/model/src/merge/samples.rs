@@ -3,9 +3,8 @@
 //! Counts and times are summed together with the intervals they are parts of, so that every rate and share of the whole is
 //! the mean of its parts.
 
-use crate::sighting::{
-    CpuShares, DeviceActivity, InterfaceActivity, MemoryLevels, Pressure, QueueActivity, Sample,
-};
+use super::fields;
+use crate::sighting::{CpuShares, DeviceActivity, InterfaceActivity, Pressure, QueueActivity, Sample};
 
 impl Sample {
     /// Adds the interval that follows. Levels are those of its end.
@@ -17,10 +16,10 @@ impl Sample {
             device.in_flight = level.map_or(device.in_flight, |other| other.in_flight);
         }
         let (mine, theirs) = (self.interval_ns as f64, later.interval_ns as f64);
-        self.cpu = match (self.cpu, later.cpu) {
-            (Some(a), Some(b)) => Some(CpuShares { runnable: b.runnable, ..mean(&a, &b, mine, theirs) }),
-            (a, b) => b.or(a),
-        };
+        shares(&mut self.cpu, later.cpu, mine, theirs);
+        if let (Some(mine), Some(later)) = (&mut self.cpu, later.cpu) {
+            mine.runnable = later.runnable;
+        }
         self.memory = later.memory.or(self.memory);
         pressure(&mut self.pressure, later.pressure);
         // They count from the phase's start, and those that are over are told on.
@@ -33,19 +32,11 @@ impl Sample {
     pub fn merge(&mut self, other: &Sample, machines: u32) {
         devices(&mut self.devices, &other.devices);
         interfaces(&mut self.interfaces, &other.interfaces);
-        self.cpu = match (self.cpu, other.cpu) {
-            (Some(a), Some(b)) => Some(mean(&a, &b, f64::from(machines), 1.0)),
-            (a, b) => a.or(b),
-        };
-        self.memory = match (self.memory, other.memory) {
-            (Some(a), Some(b)) => Some(MemoryLevels {
-                available_bytes: a.available_bytes + b.available_bytes,
-                cached_bytes: a.cached_bytes + b.cached_bytes,
-                dirty_bytes: a.dirty_bytes + b.dirty_bytes,
-                writeback_bytes: a.writeback_bytes + b.writeback_bytes,
-            }),
-            (a, b) => a.or(b),
-        };
+        shares(&mut self.cpu, other.cpu, f64::from(machines), 1.0);
+        match (&mut self.memory, other.memory) {
+            (Some(mine), Some(theirs)) => fields::add(mine, &theirs),
+            (mine, theirs) => *mine = mine.or(theirs),
+        }
         pressure(&mut self.pressure, other.pressure);
         self.connections.extend(other.connections.iter().cloned());
     }
@@ -95,18 +86,10 @@ fn interfaces(mine: &mut Vec<InterfaceActivity>, theirs: &[InterfaceActivity]) {
     }
 }
 
-/// Two shares as one, each weighted by what it is a share of.
-fn mean(a: &CpuShares, b: &CpuShares, of_a: f64, of_b: f64) -> CpuShares {
-    let all = (of_a + of_b).max(1.0);
-    let mean = |a: f64, b: f64| (a * of_a + b * of_b) / all;
-    CpuShares {
-        user_percent: mean(a.user_percent, b.user_percent),
-        nice_percent: mean(a.nice_percent, b.nice_percent),
-        system_percent: mean(a.system_percent, b.system_percent),
-        iowait_percent: mean(a.iowait_percent, b.iowait_percent),
-        steal_percent: mean(a.steal_percent, b.steal_percent),
-        idle_percent: mean(a.idle_percent, b.idle_percent),
-        runnable: a.runnable + b.runnable,
+fn shares(mine: &mut Option<CpuShares>, theirs: Option<CpuShares>, of_mine: f64, of_theirs: f64) {
+    match (mine.as_mut(), theirs) {
+        (Some(mine), Some(theirs)) => fields::mean(mine, &theirs, of_mine, of_theirs),
+        (_, theirs) => *mine = mine.or(theirs),
     }
 }
 
@@ -121,24 +104,14 @@ fn pressure(mine: &mut Option<Pressure>, theirs: Option<Pressure>) {
 impl Pressure {
     /// Adds what was waited in another interval, or on another machine.
     pub fn merge(&mut self, other: &Pressure) {
-        self.cpu_some_ns += other.cpu_some_ns;
-        self.memory_some_ns += other.memory_some_ns;
-        self.memory_full_ns += other.memory_full_ns;
-        self.io_some_ns += other.io_some_ns;
-        self.io_full_ns += other.io_full_ns;
-        self.interval_ns += other.interval_ns;
+        fields::add(self, other);
     }
 }
 
 impl InterfaceActivity {
     /// Adds what it moved in another interval, or what the one of this name moved on another machine.
     pub fn merge(&mut self, other: InterfaceActivity) {
-        self.received_bytes += other.received_bytes;
-        self.sent_bytes += other.sent_bytes;
-        self.received += other.received;
-        self.sent += other.sent;
-        self.dropped += other.dropped;
-        self.interval_ns += other.interval_ns;
+        fields::add(self, &other);
         self.link_bits = self.link_bits.or(other.link_bits);
         self.queue = match (self.queue.take(), other.queue) {
             (Some(a), Some(b)) => Some(QueueActivity {
@@ -155,6 +128,7 @@ impl InterfaceActivity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sighting::MemoryLevels;
 
     fn sample(second: u64, bytes: u64, user_percent: f64) -> Sample {
         let interval_ns = 1_000_000_000;

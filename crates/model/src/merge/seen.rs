@@ -5,11 +5,9 @@
 
 use crate::reflect::Reflect;
 
+use super::fields;
 use super::samples::together;
-use crate::sighting::{
-    ClockFacts, ControlActivity, DeviceActivity, InterfaceActivity, Layout, MountActivity, NameCache,
-    ProcessorActivity, Sample, Sighting,
-};
+use crate::sighting::{ClockFacts, DeviceActivity, Layout, NameCache, ProcessorActivity, Sample, Sighting};
 
 /// What the witnesses of one node saw.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
@@ -54,143 +52,62 @@ fn disks(sightings: &[Sighting]) -> Vec<(String, [Option<String>; 2])> {
 }
 
 fn add(all: &mut Vec<Sighting>, new: Sighting, is_known: bool, targets: &[(String, [Option<String>; 2])]) {
-    match new {
-        Sighting::Device(activity) => add_device(all, activity, is_known, targets),
-        Sighting::Residency { target: name, span_bytes: span, before_bytes: was, after_bytes: is } => {
-            for sighting in all.iter_mut() {
-                if let Sighting::Residency { target, span_bytes, before_bytes, after_bytes } = sighting
-                    && *target == name
-                {
-                    (*span_bytes, *before_bytes, *after_bytes) =
-                        (*span_bytes + span, *before_bytes + was, *after_bytes + is);
-                    return;
-                }
-            }
-            let (span_bytes, before_bytes, after_bytes) = (span, was, is);
-            all.push(Sighting::Residency { target: name, span_bytes, before_bytes, after_bytes });
-        }
-        Sighting::Dirty { target: name, bytes: more } => {
-            for sighting in all.iter_mut() {
-                if let Sighting::Dirty { target, bytes } = sighting
-                    && *target == name
-                {
-                    *bytes += more;
-                    return;
-                }
-            }
-            all.push(Sighting::Dirty { target: name, bytes: more });
-        }
-        Sighting::Undropped { of: job, left_bytes: left, reason } => {
-            for sighting in all.iter_mut() {
-                if let Sighting::Undropped { of, left_bytes, .. } = sighting
-                    && *of == job
-                {
-                    *left_bytes += left;
-                    return;
-                }
-            }
-            all.push(Sighting::Undropped { of: job, left_bytes: left, reason });
-        }
-        Sighting::Mount(activity) => add_mount(all, activity, is_known),
-        Sighting::Target(facts) => {
-            let same =
-                |one: &Sighting| matches!(one, Sighting::Target(known) if known.target == facts.target);
-            if !all.iter().any(same) {
-                all.push(Sighting::Target(facts));
-            }
-        }
-        new @ (Sighting::Memory { .. } | Sighting::Cpu { .. }) => {
-            let known =
-                all.iter_mut().find(|one| std::mem::discriminant(*one) == std::mem::discriminant(&new));
-            match known {
-                Some(_) if is_known => {}
-                Some(known) => add_machine(known, &new),
-                None => all.push(new),
-            }
-        }
-        new @ (Sighting::Processors(_) | Sighting::Pressure(_) | Sighting::Names(_) | Sighting::Clock(_)) => {
-            add_one(all, new, is_known);
-        }
-        Sighting::Control(activity) => add_control(all, activity, is_known),
-        Sighting::Interface(activity) => add_interface(all, activity, is_known),
-        Sighting::Own { read_bytes, write_bytes } => add_own(all, read_bytes, write_bytes),
-        Sighting::Locks { waiting, looks } => add_locks(all, waiting, looks),
-        Sighting::Layout(layout) => add_layout(all, layout),
-        new => {
-            if !all.contains(&new) {
-                all.push(new);
-            }
-        }
-    }
-}
-
-fn add_interface(all: &mut Vec<Sighting>, activity: InterfaceActivity, is_known: bool) {
-    let known = all.iter_mut().find_map(|sighting| match sighting {
-        Sighting::Interface(known) if known.name == activity.name => Some(known),
-        _ => None,
-    });
-    match known {
-        Some(_) if is_known => {}
-        Some(known) => known.merge(activity),
-        None => all.push(Sighting::Interface(activity)),
-    }
-}
-
-/// Each rank is a program of its own.
-fn add_own(all: &mut Vec<Sighting>, read: u64, written: u64) {
-    for sighting in all.iter_mut() {
-        if let Sighting::Own { read_bytes, write_bytes } = sighting {
-            (*read_bytes, *write_bytes) = (*read_bytes + read, *write_bytes + written);
-            return;
-        }
-    }
-    all.push(Sighting::Own { read_bytes: read, write_bytes: written });
-}
-
-/// Each rank looks at its own workers.
-fn add_locks(all: &mut Vec<Sighting>, more: f64, new: u64) {
-    for sighting in all.iter_mut() {
-        if let Sighting::Locks { waiting, looks } = sighting {
+    let new = match new {
+        Sighting::Device(activity) => return add_device(all, activity, is_known, targets),
+        new => new,
+    };
+    let Some(at) = all.iter().position(|one| is_same(one, &new)) else { return all.push(new) };
+    match (&mut all[at], new) {
+        // Ranks of one machine have files, workers and memory of their own, and took different parts of its time.
+        (
+            mine @ (Sighting::Residency { .. }
+            | Sighting::Dirty { .. }
+            | Sighting::Undropped { .. }
+            | Sighting::Own { .. }),
+            new,
+        ) => fields::add(mine, &new),
+        (Sighting::Locks { waiting, looks }, Sighting::Locks { waiting: more, looks: new }) => {
             (*waiting, *looks) = (*waiting + more, (*looks).min(new));
-            return;
         }
-    }
-    all.push(Sighting::Locks { waiting: more, looks: new });
-}
-
-fn add_layout(all: &mut Vec<Sighting>, layout: Layout) {
-    let known = all.iter_mut().find_map(|sighting| match sighting {
-        Sighting::Layout(known) if known.target == layout.target => Some(known),
-        _ => None,
-    });
-    match known {
-        Some(known) => known.merge(&layout),
-        None => all.push(Sighting::Layout(layout)),
-    }
-}
-
-/// Adds what there is one of on each machine.
-fn add_one(all: &mut Vec<Sighting>, new: Sighting, is_known: bool) {
-    let same = |one: &&mut Sighting| std::mem::discriminant(*one) == std::mem::discriminant(&new);
-    match (all.iter_mut().find(same), new) {
-        // Ranks of one machine took different parts of its time.
-        (Some(Sighting::Processors(mine)), Sighting::Processors(new)) if is_known => {
-            mine.own_ns += new.own_ns;
+        (Sighting::Layout(mine), Sighting::Layout(new)) => mine.merge(&new),
+        (Sighting::Processors(mine), Sighting::Processors(new)) if is_known => mine.own_ns += new.own_ns,
+        // One kernel counts for all its nodes.
+        (Sighting::Mount(mine), Sighting::Mount(new)) if is_known => {
+            mine.read_bytes = mine.read_bytes.max(new.read_bytes);
+            mine.write_bytes = mine.write_bytes.max(new.write_bytes);
         }
-        (Some(_), _) if is_known => {}
-        (Some(Sighting::Processors(mine)), Sighting::Processors(new)) => mine.merge(&new),
-        (Some(Sighting::Pressure(mine)), Sighting::Pressure(new)) => mine.merge(&new),
-        (Some(Sighting::Names(mine)), Sighting::Names(new)) => mine.merge(&new),
-        (Some(Sighting::Clock(mine)), Sighting::Clock(new)) => mine.merge(&new),
-        (_, new) => all.push(new),
+        _ if is_known => {}
+        (mine @ (Sighting::Mount(_) | Sighting::Memory { .. }), new) => fields::add(mine, &new),
+        (mine @ Sighting::Cpu { .. }, new) => {
+            let cpus =
+                |of: &Sighting| if let Sighting::Cpu { cpus, .. } = of { f64::from(*cpus) } else { 0.0 };
+            let (of_mine, of_new) = (cpus(mine), cpus(&new));
+            fields::mean(mine, &new, of_mine, of_new);
+        }
+        (Sighting::Interface(mine), Sighting::Interface(new)) => mine.merge(new),
+        (Sighting::Processors(mine), Sighting::Processors(new)) => mine.merge(&new),
+        (Sighting::Pressure(mine), Sighting::Pressure(new)) => mine.merge(&new),
+        (Sighting::Names(mine), Sighting::Names(new)) => mine.merge(&new),
+        (Sighting::Clock(mine), Sighting::Clock(new)) => mine.merge(&new),
+        // Containers have control groups of their own.
+        (Sighting::Control(_), new) => all.push(new),
+        _ => {}
     }
 }
 
-/// Containers of one machine have control groups of their own; the same group is told of once.
-fn add_control(all: &mut Vec<Sighting>, activity: ControlActivity, is_known: bool) {
-    let same = |one: &Sighting| matches!(one, Sighting::Control(known) if known.group == activity.group);
-    if !(is_known && all.iter().any(same)) {
-        all.push(Sighting::Control(activity));
+/// Whether two sightings are of one thing.
+fn is_same(one: &Sighting, new: &Sighting) -> bool {
+    match (one, new) {
+        (Sighting::Residency { target: a, .. }, Sighting::Residency { target: b, .. })
+        | (Sighting::Dirty { target: a, .. }, Sighting::Dirty { target: b, .. })
+        | (Sighting::Undropped { of: a, .. }, Sighting::Undropped { of: b, .. }) => a == b,
+        (Sighting::Mount(a), Sighting::Mount(b)) => a.mount_point == b.mount_point,
+        (Sighting::Interface(a), Sighting::Interface(b)) => a.name == b.name,
+        (Sighting::Layout(a), Sighting::Layout(b)) => a.target == b.target,
+        (Sighting::Target(a), Sighting::Target(b)) => a.target == b.target,
+        (Sighting::Control(a), Sighting::Control(b)) => a.group == b.group,
+        (Sighting::Connection(_) | Sighting::CannotTell { .. }, _) => one == new,
+        _ => std::mem::discriminant(one) == std::mem::discriminant(new),
     }
 }
 
@@ -212,22 +129,16 @@ impl ProcessorActivity {
         self.runnable = sum(self.runnable, other.runnable);
         self.throttled = sum(self.throttled, other.throttled);
         self.governor = self.governor.take().or_else(|| other.governor.clone());
-        self.cpus += other.cpus;
-        self.own_ns += other.own_ns;
-        self.busy_ns += other.busy_ns;
-        self.steal_ns += other.steal_ns;
-        self.idle_ns += other.idle_ns;
-        self.numa_nodes += other.numa_nodes;
-        self.interval_ns = self.interval_ns.max(other.interval_ns);
+        let interval_ns = self.interval_ns.max(other.interval_ns);
+        fields::add(self, other);
+        self.interval_ns = interval_ns;
     }
 }
 
 impl NameCache {
     /// Adds another machine's.
     pub fn merge(&mut self, other: &NameCache) {
-        let sum = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
-        self.dentries = sum(self.dentries, other.dentries);
-        self.inodes = sum(self.inodes, other.inodes);
+        fields::add(self, other);
         self.dropped &= other.dropped;
     }
 }
@@ -249,75 +160,8 @@ impl ClockFacts {
 impl Layout {
     /// Adds other files of the target.
     pub fn merge(&mut self, other: &Layout) {
-        self.files += other.files;
-        self.file_bytes += other.file_bytes;
-        self.data_bytes += other.data_bytes;
-        self.unwritten_bytes += other.unwritten_bytes;
-        self.hole_bytes += other.hole_bytes;
-        self.encoded_bytes += other.encoded_bytes;
-        self.shared_bytes += other.shared_bytes;
-        self.allocated_bytes += other.allocated_bytes;
-        self.extents += other.extents;
+        fields::add(self, other);
         self.reach_bytes = self.reach_bytes.max(other.reach_bytes);
-    }
-}
-
-/// Adds what another machine's client moved; one kernel counts for all its nodes.
-fn add_mount(all: &mut Vec<Sighting>, activity: MountActivity, is_known: bool) {
-    let known = all.iter_mut().find_map(|sighting| match sighting {
-        Sighting::Mount(known) if known.mount_point == activity.mount_point => Some(known),
-        _ => None,
-    });
-    match known {
-        Some(known) if is_known => {
-            known.read_bytes = known.read_bytes.max(activity.read_bytes);
-            known.write_bytes = known.write_bytes.max(activity.write_bytes);
-        }
-        Some(known) => {
-            known.read_bytes += activity.read_bytes;
-            known.write_bytes += activity.write_bytes;
-        }
-        None => all.push(Sighting::Mount(activity)),
-    }
-}
-
-/// Adds another machine's memory or processors.
-fn add_machine(known: &mut Sighting, new: &Sighting) {
-    match (known, new) {
-        (
-            Sighting::Memory { total_bytes, available_bytes, dirty_before_bytes, dirty_after_bytes },
-            Sighting::Memory {
-                total_bytes: total,
-                available_bytes: available,
-                dirty_before_bytes: before,
-                dirty_after_bytes: after,
-            },
-        ) => {
-            *total_bytes += total;
-            *available_bytes += available;
-            *dirty_before_bytes += before;
-            *dirty_after_bytes += after;
-        }
-        (
-            Sighting::Cpu { user_percent, system_percent, iowait_percent, steal_percent, cpus },
-            Sighting::Cpu {
-                user_percent: user,
-                system_percent: system,
-                iowait_percent: iowait,
-                steal_percent: steal,
-                cpus: more,
-            },
-        ) => {
-            let (mine, theirs) = (f64::from(*cpus), f64::from(*more));
-            let all = (mine + theirs).max(1.0);
-            let mean = |one: &mut f64, other: f64| *one = (*one * mine + other * theirs) / all;
-            mean(user_percent, *user);
-            mean(system_percent, *system);
-            mean(iowait_percent, *iowait);
-            mean(steal_percent, *steal);
-            *cpus += more;
-        }
-        _ => {}
     }
 }
 
@@ -365,24 +209,7 @@ impl DeviceActivity {
     /// Adds what the device under another name did on another machine. Times are summed with the intervals they are
     /// parts of, so that the share of busy time is the mean of the machines'.
     pub fn merge(&mut self, other: DeviceActivity) {
-        self.reads += other.reads;
-        self.reads_merged += other.reads_merged;
-        self.read_bytes += other.read_bytes;
-        self.writes += other.writes;
-        self.writes_merged += other.writes_merged;
-        self.write_bytes += other.write_bytes;
-        self.discards += other.discards;
-        self.flushes += other.flushes;
-        self.busy_ns += other.busy_ns;
-        self.weighted_ns += other.weighted_ns;
-        self.interval_ns += other.interval_ns;
-        self.read_ns += other.read_ns;
-        self.write_ns += other.write_ns;
-        self.discards_merged += other.discards_merged;
-        self.discard_bytes += other.discard_bytes;
-        self.discard_ns += other.discard_ns;
-        self.flush_ns += other.flush_ns;
-        self.in_flight += other.in_flight;
+        fields::add(self, &other);
         for theirs in other.beneath {
             match self.beneath.iter_mut().find(|mine| mine.device == theirs.device) {
                 Some(mine) => mine.merge(theirs),
@@ -395,7 +222,7 @@ impl DeviceActivity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sighting::Pressure;
+    use crate::sighting::{ControlActivity, Pressure};
     use crate::target::TargetFacts;
 
     fn target(name: &str, disk: &str) -> Sighting {
