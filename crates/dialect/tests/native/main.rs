@@ -6,6 +6,7 @@ mod commands;
 mod complete;
 mod explained;
 mod mangled;
+mod reference;
 
 use std::path::{Path, PathBuf};
 
