@@ -1,6 +1,6 @@
 //! How fast, and until when. Times in nanoseconds, rates per second.
 
-use crate::reflect::Reflect;
+use crate::reflect::{Reflect, blank_by_default};
 
 use crate::pattern::Directed;
 use crate::workload::SharedUse;
@@ -43,23 +43,7 @@ pub struct Pace {
     pub latency_target: Option<LatencyTarget>,
 }
 
-impl Default for Pace {
-    fn default() -> Self {
-        Pace {
-            rate_all: Rate::default(),
-            rate: Directed::default(),
-            rate_least: Directed::default(),
-            rate_window_ns: 0,
-            arrivals: Arrivals::default(),
-            burst: 0,
-            think: None,
-            think_shifts_rate: false,
-            open_loop: true,
-            shared: Vec::new(),
-            latency_target: None,
-        }
-    }
-}
+blank_by_default!(Pace);
 
 impl Pace {
     /// Whether operations are due at times of their own.
@@ -108,7 +92,7 @@ pub struct Think {
     /// `-p`).
     #[reflect(default)]
     pub purge_bytes: u64,
-    /// Operations between two pauses, at least 1; 0 with `after_ns`: time alone decides.
+    /// Operations between two pauses, at least 1; none where a time decides.
     #[reflect(positive)]
     pub every: u64,
     /// Whether completed operations are counted rather than begun ones.
@@ -117,7 +101,7 @@ pub struct Think {
     /// Whether what is in flight completes before the pause.
     #[reflect(default)]
     pub drain: bool,
-    /// Pause after this much time with I/O, ns, or after `every` operations, whichever comes first; 0: off.
+    /// Pause after this much time with I/O, or after `every` operations, whichever comes first, ns; 0: off.
     #[reflect(default)]
     pub after_ns: u64,
 }
@@ -152,7 +136,7 @@ pub struct Limit {
     /// Whether bytes and operations count over all workers of the job together (iperf3 `-n`).
     #[reflect(default)]
     pub together: bool,
-    /// Passes over the pattern or script; `None` with a time: as many as fit, without: one.
+    /// Passes over the pattern or script; none with a time: as many as fit, without: one.
     #[reflect(default, positive)]
     pub passes: Option<u64>,
     /// When all is done it begins again from the start, until so much time has passed, ns; what has begun again is
@@ -162,7 +146,7 @@ pub struct Limit {
     /// As many operations as each worker did in the phase of that name: of another's data, as many as that one did.
     #[reflect(default, phrase = "each did as many as in phase \"{}\"")]
     pub as_phase: Option<String>,
-    /// Time at the start that is run but not counted, ns (ramp, omit).
+    /// Time at the start that is run but not counted (ramp, omit), ns.
     #[reflect(default, phrase = "the first {} are not counted")]
     pub ramp_ns: u64,
     /// Bytes at the start that are moved but not counted, by each worker; 0: none.
@@ -187,7 +171,7 @@ pub struct Limit {
 /// are judged together and end together; others each worker by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Reflect)]
 pub struct Steady {
-    /// What is looked at.
+    /// Which rate is judged.
     #[reflect(key = "what")]
     pub criterion: Criterion,
     /// Whether the slope of the least squares line per interval is judged, rather than the largest deviation from the mean.
@@ -202,7 +186,7 @@ pub struct Steady {
     /// The window, ns.
     #[reflect(positive, needed)]
     pub window_ns: u64,
-    /// Time at the start that is not looked at, ns.
+    /// Time at the start that is not judged, ns.
     #[reflect(default)]
     pub ramp_ns: u64,
     /// Length of an interval, ns.

@@ -55,7 +55,7 @@ pub struct Pattern {
     /// Operations inserted after every n others (`fsync=32`).
     #[reflect(default, form = "every")]
     pub every: Vec<Every>,
-    /// What to do when a block that is still in flight comes again.
+    /// Whether a block that is still in flight is waited for when it comes again.
     #[reflect(default, key = "serialise_overlap", form = "flag")]
     pub overlap: Overlap,
     /// Whether `size.read` is the size of all sequential and `size.write` that of all random operations (fio
@@ -79,22 +79,8 @@ pub struct Pattern {
 impl Pattern {
     /// One verb, one size, one way of picking, over the whole target.
     pub fn of(verb: Verb, pick: Pick, block_bytes: u64) -> Self {
-        Pattern {
-            mix: Mix::only(verb),
-            pick: Directed::same(pick),
-            size: Directed::same(Size::Fixed(block_bytes)),
-            align_bytes: Directed::default(),
-            coverage: Coverage::default(),
-            span: Span::default(),
-            files: FileOrder::default(),
-            open_most: 0,
-            every: Vec::new(),
-            overlap: Overlap::default(),
-            size_by_order: false,
-            window: None,
-            item_data: None,
-            chain: false,
-        }
+        let (pick, size) = (Directed::same(pick), Directed::same(Size::Fixed(block_bytes)));
+        Pattern { mix: Mix::only(verb), pick, size, ..Pattern::blank() }
     }
 }
 
@@ -347,7 +333,7 @@ pub struct Span {
     /// Where it begins.
     #[reflect(default, phrase = "from {}")]
     pub offset: Extent,
-    /// How long it is; `Rest`: to the end.
+    /// How long it is; rest: to the end.
     #[reflect(default, bare)]
     pub length: Extent,
     /// Added to the offset for each worker (fio `offset_increment`) or rank.
@@ -372,6 +358,7 @@ pub enum FileOrder {
     },
     /// Each to its end, then the next.
     #[default]
+    #[reflect(key = "one by one")]
     InTurn,
     /// Drawn.
     Drawn {

@@ -1,6 +1,6 @@
 //! What is in the buffers: content, how far it compresses and deduplicates. How it is verified: [`crate::verify`].
 
-use crate::reflect::Reflect;
+use crate::reflect::{Reflect, blank_by_default};
 
 use crate::verify::Verify;
 
@@ -25,7 +25,7 @@ pub struct Payload {
     /// What the blocks that repeat are copies of.
     #[reflect(default, key = "")]
     pub dedupe: Dedupe,
-    /// How often the content changes.
+    /// Whether every write has the same content.
     #[reflect(default, key = "same_in_every_write", form = "flag")]
     pub refresh: Refresh,
     /// The content's own seed, where another job or run must find the same bytes; none: the plan's seed.
@@ -36,21 +36,7 @@ pub struct Payload {
     pub verify: Option<Verify>,
 }
 
-impl Default for Payload {
-    fn default() -> Self {
-        Payload {
-            content: Content::Random,
-            compress_percent: 0,
-            compress_chunk_bytes: 0,
-            dedupe_percent: 0,
-            dedupe_chunk_bytes: 0,
-            dedupe: Dedupe::Few,
-            refresh: Refresh::EachWrite,
-            seed: None,
-            verify: None,
-        }
-    }
-}
+blank_by_default!(Payload);
 
 /// The bytes of a payload.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]

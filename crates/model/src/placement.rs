@@ -51,7 +51,7 @@ pub struct NumaMemory {
     /// How nodes are chosen.
     #[reflect(needed)]
     pub policy: NumaPolicy,
-    /// Among which; empty where the policy names none (`Local`), or means all.
+    /// Among which; empty where the policy names none (local), or means all.
     #[reflect(default, form = "cpus")]
     pub nodes: Vec<u32>,
 }

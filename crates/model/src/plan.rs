@@ -2,7 +2,7 @@
 //!
 //! A plan is complete: two runs of it differ only by the storage. It knows nothing of the tool it came from.
 
-use crate::reflect::Reflect;
+use crate::reflect::{Reflect, blank_by_default};
 
 use crate::aging::Aging;
 use crate::demand::Demand;
@@ -35,7 +35,7 @@ pub struct Plan {
     /// What happens, in order.
     #[reflect(key = "")]
     pub phases: Vec<Phase>,
-    /// How often all of it.
+    /// How often all phases run.
     #[reflect(default)]
     pub repeat: Repeat,
     /// Parameters that are varied; the plan is expanded before it runs.
@@ -55,7 +55,8 @@ pub struct Plan {
     /// Conditions on which the run fails.
     #[reflect(omit_empty, key = "")]
     pub demands: Vec<Demand>,
-    /// What the way to the storage carries at most, each way, all hosts together, bit/s; none: nobody said.
+    /// What the path to the storage carries at most in each direction, all hosts together, bit/s; a faster result is
+    /// reported as untrue.
     #[reflect(omit_empty, key = "ceiling", form = "bits")]
     pub ceiling_bits: Option<u64>,
 }
@@ -208,7 +209,7 @@ pub struct Job {
     /// How many workers, at least 1.
     #[reflect(positive)]
     pub workers: u32,
-    /// Threads or processes.
+    /// Whether workers are processes rather than threads.
     #[reflect(default, key = "processes", form = "flag")]
     pub kind: WorkerKind,
     /// Its own seed, where another job or run must draw the same; none: from the plan's seed and its place in the plan.
@@ -264,13 +265,13 @@ pub struct Job {
     /// Jobs of one group name are reported as one, and judged steady as one.
     #[reflect(default, phrase = "reported in group \"{}\"")]
     pub group: Option<String>,
-    /// The number of its set of jobs, counted over the run: what an [`Exit`] takes along.
+    /// The number of its set of jobs, counted over the run: what `exit` ends.
     #[reflect(default, phrase = "of set {}")]
     pub set: u32,
-    /// Whom its workers take along when they end.
+    /// What ends with its workers.
     #[reflect(default)]
     pub exit: Option<Exit>,
-    /// What is written down of it while it runs.
+    /// What is recorded of it while it runs.
     #[reflect(default)]
     pub measure: Measure,
     /// Where it was written.
@@ -281,33 +282,8 @@ pub struct Job {
 impl Job {
     /// One worker of an engine on targets; everything else at its default.
     pub fn new(name: &str, engine: &str, targets: Vec<usize>, workload: Workload) -> Self {
-        Job {
-            name: name.into(),
-            workers: 1,
-            kind: WorkerKind::default(),
-            seed: None,
-            targets,
-            workload,
-            engine: engine.into(),
-            settings: Vec::new(),
-            depth: Depth::default(),
-            pace: Pace::default(),
-            limit: Limit::default(),
-            start: Start::default(),
-            payload: Payload::default(),
-            placement: Placement::default(),
-            buffers: Buffers::default(),
-            hooks: Hooks::default(),
-            ranks: Ranks::default(),
-            place: Place::default(),
-            errors: ErrorPolicy::default(),
-            finish: Finish::default(),
-            group: None,
-            set: 0,
-            exit: None,
-            measure: Measure::default(),
-            origin: Origin::default(),
-        }
+        let (name, engine) = (name.into(), engine.into());
+        Job { name, workers: 1, targets, workload, engine, ..Job::blank() }
     }
 }
 
@@ -324,23 +300,23 @@ pub enum WorkerKind {
 /// How many operations are in flight, and how they are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub struct Depth {
-    /// At most, at least 1.
-    #[reflect(bare, positive, needed)]
+    /// Operations in flight at most, at least 1.
+    #[reflect(bare, positive, needed, absent = 1)]
     pub most: u32,
-    /// Handed over together at most; 0: as many as are free.
+    /// Submitted together at most; 0: as many as are free.
     #[reflect(default, key = "submit", phrase = "submitted {} at once")]
     pub submit_batch: u32,
-    /// Awaited together at least. 0: one, and between two batches what is done already is taken back; otherwise nothing
-    /// is taken back before `most` are in flight.
+    /// Reaped together at least. 0: one, and what is done already is reaped between two batches; otherwise nothing is
+    /// reaped before `most` are in flight.
     #[reflect(default, key = "reap")]
     pub reap_least: u32,
-    /// Taken back together at most; 0: as many as are done. For libaio and io_uring.
+    /// Reaped together at most; 0: as many as are done. For libaio and io_uring.
     #[reflect(default, phrase = "reaped {} at most")]
     pub reap_most: u32,
     /// Refill only when this few are in flight; 0: always.
     #[reflect(default, phrase = "refilled at {}")]
     pub low: u32,
-    /// Who hands operations over.
+    /// Whether helper threads submit operations, one for each operation in flight: a call that blocks holds up no schedule.
     #[reflect(default, key = "offload", form = "flag")]
     pub submit: Submit,
 }
@@ -356,19 +332,13 @@ pub enum Submit {
     Offload,
 }
 
-impl Default for Depth {
-    fn default() -> Self {
-        Depth { most: 1, submit_batch: 0, reap_least: 0, reap_most: 0, low: 0, submit: Submit::Inline }
-    }
-}
-
 /// When a job's workers start.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Start {
     /// After the start line, ns.
     #[reflect(default, bare, phrase = "after {}")]
     pub after_ns: u64,
-    /// Plus a drawn part of this, ns.
+    /// Each worker waits a random part of this besides, ns.
     #[reflect(default, phrase = "plus up to {}")]
     pub spread_ns: u64,
     /// Only after the job of that name has ended.
@@ -409,10 +379,10 @@ pub enum Stop {
 /// Whom a worker that ends takes along.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Exit {
-    /// At which end.
+    /// After which end of a worker: any, or one with an error.
     #[reflect(default)]
     pub on: ExitOn,
-    /// Whom.
+    /// What it ends: jobs of the same set, the phase, or the run.
     #[reflect(default, bare)]
     pub what: ExitWhat,
 }
@@ -448,7 +418,7 @@ pub enum ExitWhat {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Repeat {
     /// Times, at least 1; all phases in order, then again: passes are interleaved. Where something is waited for: at least.
-    #[reflect(bare, positive)]
+    #[reflect(bare, positive, absent = 1)]
     pub times: u32,
     /// Go on until the interval of the mean of every rate is narrower than this percentage of it; 0: off.
     #[reflect(default)]
@@ -478,17 +448,7 @@ pub struct Rounds {
     pub slope_percent: f64,
 }
 
-impl Default for Rounds {
-    fn default() -> Self {
-        Rounds { window: 5, range_percent: 20.0, slope_percent: 10.0 }
-    }
-}
-
-impl Default for Repeat {
-    fn default() -> Self {
-        Repeat { times: 1, until_interval_percent: 0.0, most: 0, confidence_percent: 0.0, until_steady: None }
-    }
-}
+blank_by_default!(Depth, Repeat, Rounds, Measure);
 
 /// Which ranks run a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
@@ -565,7 +525,7 @@ pub struct Tolerance {
 /// What is done with each file after the last operation, inside the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct Finish {
-    /// Made durable.
+    /// How it is made durable.
     #[reflect(default, bare, form = "sync verb", phrase = "{}")]
     pub sync: Option<Verb>,
     /// Closing counts as part of the measured time.
@@ -589,33 +549,19 @@ pub struct Measure {
     /// How many operations are handed over, and how many completions come, together.
     #[reflect(default, phrase = "batch sizes")]
     pub batches: bool,
-    /// Each worker's whole tally is kept beside the job's.
+    /// Each worker's tally is kept beside the job's.
     #[reflect(default, phrase = "each worker")]
     pub each: bool,
-    /// Where operations follow each other so fast that their latencies would cost more than they tell, about one in this
-    /// time is timed, and stands for those that follow it uncounted by the clock, ns; 0: every one is timed.
+    /// Where operations are so short that reading the clock for each would distort them, about one in this time is timed
+    /// and counts for those that follow it, ns; 0: every one is timed.
     #[reflect(default, phrase = "about one latency in {}")]
     pub sample_ns: u64,
     /// Length of a row of the series, ns; 0: one second.
     #[reflect(default, phrase = "rows of {}")]
     pub row_ns: u64,
-    /// Every operation, or every window of them, is written down.
+    /// Single operations, or windows of them, are recorded.
     #[reflect(default, phrase = "an empty journal")]
     pub journal: Option<Journal>,
-}
-
-impl Default for Measure {
-    fn default() -> Self {
-        Measure {
-            latency: true,
-            submission: false,
-            batches: false,
-            each: false,
-            sample_ns: 0,
-            row_ns: 0,
-            journal: None,
-        }
-    }
 }
 
 /// What a journal holds.

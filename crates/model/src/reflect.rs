@@ -19,6 +19,18 @@ pub use scalars::Scalar;
 pub use serde;
 pub use writer::write;
 
+/// Makes the default of types what a reader begins with.
+macro_rules! blank_by_default {
+    ($($kind:ty),*) => {$(
+        impl Default for $kind {
+            fn default() -> Self {
+                $crate::reflect::Reflect::blank()
+            }
+        }
+    )*};
+}
+pub(crate) use blank_by_default;
+
 /// A value with a table.
 pub trait Reflect: 'static {
     /// What every value of the type is made of.

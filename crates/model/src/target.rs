@@ -5,7 +5,7 @@
 //! `{worker+3}` is the worker three further. Worker, rank and node are the [owner's](crate::plan::Place), counted over
 //! all ranks. Sizes may stay relative until then.
 
-use crate::reflect::Reflect;
+use crate::reflect::{Reflect, blank_by_default};
 
 use crate::origin::Origin;
 use crate::pattern::Size;
@@ -114,18 +114,22 @@ pub enum Extent {
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Items {
     /// How many: in each worker's tree if `own`, for each worker or rank if the name tells them apart, else in all.
+    #[reflect(absent = 1)]
     pub count: u64,
     /// Name template; `{item}` is the index, `{item+100}` counts from there.
+    #[reflect(absent = "{item}".into())]
     pub name: String,
     /// Name template of the directories below the root: `{child}` is the directory's index in the one above, `{item}` its
     /// index in the whole tree, level by level, of which the root is 0.
+    #[reflect(absent = "d{child}".into())]
     pub directory: String,
     /// Size of each when prepared.
+    #[reflect(absent = Size::Fixed(0))]
     pub size: Size,
     /// Directories below the root: levels.
     pub depth: u32,
     /// Directories in a directory.
-    #[reflect(positive)]
+    #[reflect(positive, absent = 1)]
     pub branch: u32,
     /// Directories that draw how deep and wide they are, in place of those that `depth`, `branch` and `per_directory` say
     /// (filebench `dirgamma`).
@@ -144,30 +148,13 @@ pub struct Items {
     /// Whether each worker has a tree of its own.
     pub own: bool,
     /// How many exist at the start, in percent (filebench `prealloc`).
+    #[reflect(absent = 100.0)]
     pub present_percent: f64,
     /// Whether an item is a directory rather than a file.
     pub directories: bool,
 }
 
-impl Default for Items {
-    fn default() -> Self {
-        Items {
-            count: 1,
-            name: "{item}".into(),
-            directory: "d{child}".into(),
-            size: Size::Fixed(0),
-            depth: 0,
-            branch: 1,
-            tree: None,
-            makers: 0,
-            leaves_only: false,
-            per_directory: 0,
-            own: false,
-            present_percent: 100.0,
-            directories: false,
-        }
-    }
-}
+blank_by_default!(Items);
 
 /// A tree whose directories are drawn. All items lie in its leaves: a directory that is as deep as it drew.
 #[derive(Clone, Debug, PartialEq, Reflect)]

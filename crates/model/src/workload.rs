@@ -168,25 +168,7 @@ impl Operation {
 
     /// An operation on nothing.
     pub fn control(verb: Verb) -> Self {
-        Operation {
-            verb,
-            target: None,
-            item: Item::default(),
-            other: None,
-            handle: None,
-            offset: Offset::default(),
-            size: Size::default(),
-            answer: None,
-            time_ns: 0,
-            drawn: None,
-            background: false,
-            whole: false,
-            arguments: Vec::new(),
-            shared: None,
-            buffer: 0,
-            transfer: Transfer::default(),
-            at_end: AtEnd::default(),
-        }
+        Operation { verb, ..Operation::blank() }
     }
 
     /// The operation as a step of that label.
@@ -389,7 +371,7 @@ pub struct Trace {
     /// The file they are read from in batches, when they are many.
     #[reflect(default)]
     pub path: Option<String>,
-    /// That file's format, by the name the engine room registers.
+    /// That file's format, by its registered name.
     #[reflect(default)]
     pub format: String,
     /// When entries start.
@@ -400,8 +382,8 @@ pub struct Trace {
 /// One recorded operation.
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct TraceEntry {
-    /// When it started, ns after the first; with [`Timing::Pauses`] the pause before it, with [`Timing::Gaps`] the time
-    /// since the one before started.
+    /// When it started, after the first; with [pauses](Timing::Pauses) the pause before it, with [gaps](Timing::Gaps) the
+    /// time since the one before started, ns.
     pub at_ns: u64,
     /// What it was.
     #[reflect(key = "do")]
