@@ -10,7 +10,7 @@ use iodyno_engine::clock;
 use iodyno_history::{Entry, Filter, History, Kept, State, import};
 use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_report::csv::Csv;
-use iodyno_report::history::{Row, disclosure, list};
+use iodyno_report::history::{RunSummary, disclosure, list};
 use iodyno_report::json::Json;
 use iodyno_report::native::Native;
 use iodyno_report::paint::Paint;
@@ -192,7 +192,7 @@ fn told(history: &History, wanted: &RunFilter) -> Result<u8, Refusal> {
     Ok(print(&list(&entries.iter().map(row).collect::<Vec<_>>(), paint())))
 }
 
-fn row(entry: &Entry) -> Row {
+fn row(entry: &Entry) -> RunSummary {
     let result = match (entry.state, entry.headline.as_str()) {
         (State::Complete | State::Imported, headline) => headline.to_string(),
         (state, "") => state.name().into(),
@@ -200,7 +200,7 @@ fn row(entry: &Entry) -> Row {
     };
     let doubts = if entry.findings > 0 { format!(" ({} doubtful)", entry.findings) } else { String::new() };
     let errors = if entry.errors > 0 { " (errors)" } else { "" };
-    Row {
+    RunSummary {
         id: entry.id,
         when: date::stamp(entry.began_unix_ns, 0),
         command: entry.words.join(" "),

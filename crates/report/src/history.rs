@@ -8,9 +8,9 @@ use crate::table::{Table, wrapped};
 /// Columns of the text.
 const WIDTH: usize = 100;
 
-/// One run as a list tells it.
+/// One run in a list.
 #[derive(Clone, Debug, Default)]
-pub struct Row {
+pub struct RunSummary {
     /// Its number.
     pub id: i64,
     /// When it began, as text.
@@ -26,7 +26,7 @@ pub struct Row {
 }
 
 /// The runs, a line each.
-pub fn list(rows: &[Row], paint: Paint) -> String {
+pub fn list(rows: &[RunSummary], paint: Paint) -> String {
     let mut table = Table::new(6, &["run", "began (UTC)", "command", "host", "tags", "result"]);
     for row in rows {
         let (id, tags) = (row.id.to_string(), row.tags.join(" "));
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_list_has_a_line_for_each_run() {
-        let row = Row {
+        let row = RunSummary {
             id: 12,
             when: "2026-11-22 00:15:03".into(),
             command: format!("run {}.toml", "x".repeat(80)),

@@ -159,10 +159,10 @@ mod tests {
     use crate::NoFiles;
     use iodyno_model::{JobRecord, Line, Phase, Started, Verb};
 
-    /// Writes down what it is told.
-    struct Told;
+    /// Writes down each event.
+    struct EventLog;
 
-    impl Reporter for Told {
+    impl Reporter for EventLog {
         fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
             match event {
                 Event::Started(started) => writeln!(output.out, "{} phases", started.plan.phases.len()),
@@ -182,7 +182,7 @@ mod tests {
         let repeat = Repeat { times: 3, ..Repeat::default() };
         let once = Plan { phases: vec![phase(true), phase(false)], repeat, ..Plan::default() };
         assert!(OnePass::needed(&once) && !OnePass::needed(&Plan::default()));
-        let mut reporter = OnePass::new(&once, Box::new(Told));
+        let mut reporter = OnePass::new(&once, Box::new(EventLog));
         let plan = iodyno_model::sweep::expand(&once).unwrap();
         let mut out = Vec::new();
         let mut record = Record::default();

@@ -127,7 +127,7 @@ impl Metrics {
         let mut lines = Lines::new();
         gauge(&mut lines, "iodyno_elapsed_seconds", &place, &[], seconds(live.elapsed_ns));
         for (index, job) in live.jobs.iter().enumerate() {
-            let counts = Counts::of_live(job);
+            let counts = JobCounts::of_live(job);
             counts.write(&mut lines, &with_job(&place, &job.name, index));
         }
         self.live = lines;
@@ -138,7 +138,7 @@ impl Metrics {
         let place = self.place();
         gauge(&mut self.finished, "iodyno_elapsed_seconds", &place, &[], seconds(phase.elapsed_ns));
         for (index, job) in phase.jobs.iter().enumerate() {
-            let mut counts = Counts { failed: job.tally.failed(), ..Counts::default() };
+            let mut counts = JobCounts { failed: job.tally.failed(), ..JobCounts::default() };
             for line in &job.tally.lines {
                 counts.add(direction(line.verb.kind()), line.operations, line.bytes, &line.latency);
             }
@@ -210,15 +210,15 @@ impl Reporter for Metrics {
 
 /// What a job did, by direction.
 #[derive(Default)]
-struct Counts {
+struct JobCounts {
     workers: Option<u32>,
     failed: u64,
     kinds: Vec<(&'static str, u64, u64, Histogram)>,
 }
 
-impl Counts {
+impl JobCounts {
     fn of_live(job: &LiveJob) -> Self {
-        let mut counts = Counts { workers: Some(job.running), failed: job.errors, kinds: Vec::new() };
+        let mut counts = JobCounts { workers: Some(job.running), failed: job.errors, kinds: Vec::new() };
         let known = job.reads.0 + job.writes.0 + job.trims.0 + job.syncs;
         counts.add("read", job.reads.0, job.read_bytes, &job.latency.read);
         counts.add("write", job.writes.0, job.write_bytes, &job.latency.write);

@@ -134,7 +134,10 @@ fn asked(before: Run<'_>, after: Run<'_>) -> Vec<Contrast> {
         let same = jobs(after.1).find(|(place, one)| is_same(phase, place) && one.name == job.name);
         let Some((place, one)) = same else { continue };
         count += 1;
-        let sides = (Side { context: &first, phase, job }, Side { context: &other, phase: place, job: one });
+        let sides = (
+            ComparedJob { context: &first, phase, job },
+            ComparedJob { context: &other, phase: place, job: one },
+        );
         for contrast in of_job(&sides.0, &sides.1) {
             let key = (contrast.what, contrast.values.0, contrast.values.1, contrast.weight);
             if !found.contains_key(&key) {
@@ -167,13 +170,13 @@ fn is_same(a: &PhaseRecord, b: &PhaseRecord) -> bool {
 }
 
 /// A job of one of the runs.
-struct Side<'a> {
+struct ComparedJob<'a> {
     context: &'a Context,
     phase: &'a PhaseRecord,
     job: &'a JobRecord,
 }
 
-impl Side<'_> {
+impl ComparedJob<'_> {
     fn shape(&self) -> Shape {
         self.context.shape(self.phase, self.job)
     }
@@ -183,7 +186,7 @@ impl Side<'_> {
     }
 }
 
-fn of_job(before: &Side<'_>, after: &Side<'_>) -> Vec<Contrast> {
+fn of_job(before: &ComparedJob<'_>, after: &ComparedJob<'_>) -> Vec<Contrast> {
     let (a, b) = (before.shape(), after.shape());
     let direct = |direct: Option<bool>| match direct {
         Some(true) => "direct".to_string(),

@@ -37,7 +37,7 @@ pub fn line(world: &WorldFacts) -> String {
 
 /// One rank's part in a job.
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct RankSums {
     workers: u32,
     operations: u64,
     bytes: u64,
@@ -47,7 +47,7 @@ struct Row {
     last_ns: u64,
 }
 
-impl Row {
+impl RankSums {
     fn add(&mut self, worker: &WorkerRecord) {
         let first = self.workers == 0;
         let earlier = |mine: u64, theirs: u64| if first { theirs } else { mine.min(theirs) };
@@ -65,8 +65,8 @@ impl Row {
     }
 }
 
-fn rows(job: &JobRecord) -> BTreeMap<u32, Row> {
-    let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
+fn rows(job: &JobRecord) -> BTreeMap<u32, RankSums> {
+    let mut rows: BTreeMap<u32, RankSums> = BTreeMap::new();
     job.workers.iter().for_each(|worker| rows.entry(worker.rank).or_default().add(worker));
     rows
 }

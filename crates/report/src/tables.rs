@@ -17,12 +17,12 @@ pub struct Table {
     /// What stands above its columns.
     pub headings: Vec<String>,
     /// Its rows, each as long as the headings.
-    pub rows: Vec<Vec<Cell>>,
+    pub rows: Vec<Vec<TableCell>>,
 }
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum TableCell {
     /// Words.
     Text(String),
     /// A figure.
@@ -33,38 +33,38 @@ pub enum Cell {
     Empty,
 }
 
-impl Cell {
+impl TableCell {
     fn text(text: &str) -> Self {
-        Cell::Text(text.into())
+        TableCell::Text(text.into())
     }
 
     /// A field of the model.
     fn field_of(view: ReflectRef<'_>) -> Self {
         match view {
-            ReflectRef::Bool(is) => Cell::text(if is { "yes" } else { "no" }),
-            ReflectRef::Unsigned(number) => Cell::Whole(number),
-            ReflectRef::Signed(number) => Cell::Number(number as f64),
-            ReflectRef::Float(number) => Cell::optional(Some(number)),
-            ReflectRef::Text(text) => Cell::text(text),
+            ReflectRef::Bool(is) => TableCell::text(if is { "yes" } else { "no" }),
+            ReflectRef::Unsigned(number) => TableCell::Whole(number),
+            ReflectRef::Signed(number) => TableCell::Number(number as f64),
+            ReflectRef::Float(number) => TableCell::optional(Some(number)),
+            ReflectRef::Text(text) => TableCell::text(text),
             ReflectRef::Optional(value) => {
-                value.get().map_or(Cell::Empty, |value| Cell::field_of(value.view()))
+                value.get().map_or(TableCell::Empty, |value| TableCell::field_of(value.view()))
             }
-            ReflectRef::Composite(value) => Cell::text(value.table().words[value.variant()]),
-            _ => Cell::Empty,
+            ReflectRef::Composite(value) => TableCell::text(value.table().words[value.variant()]),
+            _ => TableCell::Empty,
         }
     }
 
     fn optional(number: Option<f64>) -> Self {
-        number.filter(|number| number.is_finite()).map_or(Cell::Empty, Cell::Number)
+        number.filter(|number| number.is_finite()).map_or(TableCell::Empty, TableCell::Number)
     }
 
     /// As one field of a CSV file.
     pub fn field(&self) -> String {
         match self {
-            Cell::Text(text) => text.clone(),
-            Cell::Number(number) => format!("{number}"),
-            Cell::Whole(number) => number.to_string(),
-            Cell::Empty => String::new(),
+            TableCell::Text(text) => text.clone(),
+            TableCell::Number(number) => format!("{number}"),
+            TableCell::Whole(number) => number.to_string(),
+            TableCell::Empty => String::new(),
         }
     }
 }
@@ -103,14 +103,14 @@ fn table(name: &'static str, headings: &str) -> Table {
 ///
 /// # Panics
 /// Where there is no such field.
-fn fields<T: Reflect>(value: Option<&T>, names: &str) -> Vec<Cell> {
+fn fields<T: Reflect>(value: Option<&T>, names: &str) -> Vec<TableCell> {
     let TypeShape::Composite(of) = T::shape() else { panic!("only structs have fields") };
     let cell = |name: &str| {
         let index = of.variants[0].names.iter().position(|field| *field == name);
         let index = index.unwrap_or_else(|| panic!("{} has no field {name}", of.name));
         match value.map(Reflect::view) {
-            Some(ReflectRef::Composite(value)) => Cell::field_of(value.field(index).view()),
-            _ => Cell::Empty,
+            Some(ReflectRef::Composite(value)) => TableCell::field_of(value.field(index).view()),
+            _ => TableCell::Empty,
         }
     };
     names.split(' ').map(cell).collect()
@@ -122,30 +122,33 @@ fn jobs(record: &Record) -> impl Iterator<Item = (&PhaseRecord, &JobRecord)> {
 }
 
 /// The cells by which a row is found.
-fn place(phase: &PhaseRecord, job: &JobRecord) -> Vec<Cell> {
-    vec![Cell::text(&phase.name), Cell::Whole(phase.index as u64), Cell::text(&job.name)]
+fn place(phase: &PhaseRecord, job: &JobRecord) -> Vec<TableCell> {
+    vec![TableCell::text(&phase.name), TableCell::Whole(phase.index as u64), TableCell::text(&job.name)]
 }
 
 /// What was run, where, and how it ended.
 fn about(record: &Record, context: &Context) -> Table {
     let mut about = table("about", "fact value");
-    let mut add = |name: &str, value: Cell| about.rows.push(vec![Cell::text(name), value]);
+    let mut add = |name: &str, value: TableCell| about.rows.push(vec![TableCell::text(name), value]);
     let machine = &record.machine;
-    add("plan", Cell::text(&record.name));
-    add("seed", Cell::Text(record.seed.to_string()));
+    add("plan", TableCell::text(&record.name));
+    add("seed", TableCell::Text(record.seed.to_string()));
     if let Some(started) = &context.started {
-        add("started at, ns since 1970", Cell::Text(started.at_unix_ns.to_string()));
+        add("started at, ns since 1970", TableCell::Text(started.at_unix_ns.to_string()));
     }
-    add("stopped by signal", record.stopped_by.map_or(Cell::Empty, |signal| Cell::Text(signal.to_string())));
-    add("host", Cell::text(&machine.host));
-    add("kernel", Cell::text(&machine.kernel));
-    add("processor", Cell::text(&machine.processor));
-    add("processors", Cell::Whole(machine.cpus.into()));
-    add("memory, bytes", Cell::Whole(machine.memory_bytes));
-    add("clock", Cell::text(&machine.clock));
-    add("iodyno", Cell::text(&machine.version));
-    machine.facts.iter().for_each(|(name, value)| add(name, Cell::text(value)));
-    record.errors.iter().for_each(|error| add("message", Cell::text(&error.message)));
+    add(
+        "stopped by signal",
+        record.stopped_by.map_or(TableCell::Empty, |signal| TableCell::Text(signal.to_string())),
+    );
+    add("host", TableCell::text(&machine.host));
+    add("kernel", TableCell::text(&machine.kernel));
+    add("processor", TableCell::text(&machine.processor));
+    add("processors", TableCell::Whole(machine.cpus.into()));
+    add("memory, bytes", TableCell::Whole(machine.memory_bytes));
+    add("clock", TableCell::text(&machine.clock));
+    add("iodyno", TableCell::text(&machine.version));
+    machine.facts.iter().for_each(|(name, value)| add(name, TableCell::text(value)));
+    record.errors.iter().for_each(|error| add("message", TableCell::text(&error.message)));
     about
 }
 
@@ -163,12 +166,12 @@ fn results(record: &Record, context: &Context) -> Table {
     results
 }
 
-fn result(text: String, heading: &str) -> Cell {
+fn result(text: String, heading: &str) -> TableCell {
     match (text.is_empty(), WORDS.contains(&heading), text.parse::<u64>(), text.parse::<f64>()) {
-        (true, ..) => Cell::Empty,
-        (_, false, Ok(whole), _) => Cell::Whole(whole),
-        (_, false, _, Ok(number)) => Cell::Number(number),
-        _ => Cell::Text(text),
+        (true, ..) => TableCell::Empty,
+        (_, false, Ok(whole), _) => TableCell::Whole(whole),
+        (_, false, _, Ok(number)) => TableCell::Number(number),
+        _ => TableCell::Text(text),
     }
 }
 
@@ -178,14 +181,14 @@ fn findings(all: &[Finding]) -> Table {
     for finding in all {
         let figures: Vec<String> = finding.figures.iter().map(number::figure).collect();
         findings.rows.push(vec![
-            Cell::Whole(finding.code.into()),
-            Cell::Text(format!("{:?}", finding.severity).to_lowercase()),
-            Cell::text(&finding.phase),
-            finding.job.as_deref().map_or(Cell::Empty, Cell::text),
-            Cell::text(&finding.sentence),
-            Cell::Text(figures.join("; ")),
-            Cell::text(&finding.advice),
-            finding.explained_by.map_or(Cell::Empty, |code| Cell::Whole(code.into())),
+            TableCell::Whole(finding.code.into()),
+            TableCell::Text(format!("{:?}", finding.severity).to_lowercase()),
+            TableCell::text(&finding.phase),
+            finding.job.as_deref().map_or(TableCell::Empty, TableCell::text),
+            TableCell::text(&finding.sentence),
+            TableCell::Text(figures.join("; ")),
+            TableCell::text(&finding.advice),
+            finding.explained_by.map_or(TableCell::Empty, |code| TableCell::Whole(code.into())),
         ]);
     }
     findings
@@ -216,9 +219,9 @@ fn percentiles(record: &Record) -> Table {
         for (label, kind, latency) in histograms(job) {
             for percent in PERCENTS {
                 let mut row = place(phase, job);
-                row.extend([Cell::text(label), Cell::text(kind), Cell::Number(percent)]);
-                row.push(number::percentile(latency, percent).map_or(Cell::Empty, Cell::Whole));
-                row.push(Cell::Whole(latency.beyond(percent)));
+                row.extend([TableCell::text(label), TableCell::text(kind), TableCell::Number(percent)]);
+                row.push(number::percentile(latency, percent).map_or(TableCell::Empty, TableCell::Whole));
+                row.push(TableCell::Whole(latency.beyond(percent)));
                 percentiles.rows.push(row);
             }
         }
@@ -233,9 +236,10 @@ fn latencies(record: &Record) -> Table {
             for (bucket, count) in latency.buckets() {
                 let bucket = *bucket as usize;
                 let mut row = place(phase, job);
-                row.extend([Cell::text(label), Cell::text(kind)]);
+                row.extend([TableCell::text(label), TableCell::text(kind)]);
                 row.extend(
-                    [histogram::lower_edge(bucket), histogram::upper_edge(bucket), *count].map(Cell::Whole),
+                    [histogram::lower_edge(bucket), histogram::upper_edge(bucket), *count]
+                        .map(TableCell::Whole),
                 );
                 latencies.rows.push(row);
             }
@@ -253,12 +257,16 @@ fn series(record: &Record) -> Table {
         for (index, counted) in of_job.rows.iter().enumerate() {
             let mut row = place(phase, job);
             let until_ns = row_end_ns(job, index);
-            row.push(Cell::Number(until_ns as f64 / 1e9));
+            row.push(TableCell::Number(until_ns as f64 / 1e9));
             row.extend(fields(Some(counted), counts));
             let operations = counted.operations();
             let mean = (operations > 0).then(|| counted.latency_sum_ns as f64 / operations as f64);
-            row.push(Cell::optional(mean));
-            row.push(if operations > 0 { Cell::Whole(counted.latency_max_ns) } else { Cell::Empty });
+            row.push(TableCell::optional(mean));
+            row.push(if operations > 0 {
+                TableCell::Whole(counted.latency_max_ns)
+            } else {
+                TableCell::Empty
+            });
             series.rows.push(row);
         }
     }
@@ -274,7 +282,7 @@ fn workers(record: &Record) -> Table {
             let mut row = place(phase, job);
             row.extend(fields(Some(worker), &format!("index {counts}")));
             let (switches, faults) = (worker.switches, worker.faults);
-            row.extend([switches.0, switches.1, faults.0, faults.1].map(Cell::Whole));
+            row.extend([switches.0, switches.1, faults.0, faults.1].map(TableCell::Whole));
             row.extend(fields(Some(worker), "failure"));
             workers.rows.push(row);
         }
@@ -289,7 +297,7 @@ fn errors(record: &Record, context: &Context) -> Table {
         for error in &job.tally.errors {
             let mut row = place(phase, job);
             row.extend(fields(Some(error), counted));
-            row.push(Cell::Text(context.target(error.first_target)));
+            row.push(TableCell::Text(context.target(error.first_target)));
             errors.rows.push(row);
         }
     }
@@ -303,11 +311,11 @@ const ACTIVITY: &str = "interval_ns reads reads_merged read_bytes read_ns writes
 /// What is worked out of it.
 const LOAD: &str = "busy_percent depth_mean";
 
-fn activity(did: &DeviceActivity) -> Vec<Cell> {
+fn activity(did: &DeviceActivity) -> Vec<TableCell> {
     let share = |ns: u64| (did.interval_ns > 0).then(|| ns as f64 / did.interval_ns as f64);
     let mut cells = fields(Some(did), ACTIVITY);
-    cells.push(Cell::optional(share(did.busy_ns).map(|share| share * 100.0)));
-    cells.push(Cell::optional(share(did.weighted_ns)));
+    cells.push(TableCell::optional(share(did.busy_ns).map(|share| share * 100.0)));
+    cells.push(TableCell::optional(share(did.weighted_ns)));
     cells
 }
 
@@ -316,8 +324,11 @@ fn devices(record: &Record) -> Table {
     for phase in &record.phases {
         for sighting in &phase.sightings {
             let Sighting::Device(did) = sighting else { continue };
-            let mut row =
-                vec![Cell::text(&phase.name), Cell::Whole(phase.index as u64), Cell::text(&did.device)];
+            let mut row = vec![
+                TableCell::text(&phase.name),
+                TableCell::Whole(phase.index as u64),
+                TableCell::text(&did.device),
+            ];
             row.extend(activity(did));
             devices.rows.push(row);
         }
@@ -336,13 +347,13 @@ fn samples(record: &Record) -> Table {
     let mut samples = table("samples", &headings);
     for phase in &record.phases {
         for sample in &phase.samples {
-            let until_s = Cell::Number(sample.at_ns as f64 / 1e9);
-            let place = [Cell::text(&phase.name), Cell::Whole(phase.index as u64), until_s];
+            let until_s = TableCell::Number(sample.at_ns as f64 / 1e9);
+            let place = [TableCell::text(&phase.name), TableCell::Whole(phase.index as u64), until_s];
             let nobody = DeviceActivity { interval_ns: sample.interval_ns, ..DeviceActivity::default() };
             let alone = sample.devices.is_empty().then_some(&nobody);
             for did in sample.devices.iter().chain(alone) {
                 let mut row = place.to_vec();
-                row.push(Cell::text(&did.device));
+                row.push(TableCell::text(&did.device));
                 row.extend(activity(did));
                 row.extend(fields(sample.cpu.as_ref(), CPU));
                 row.extend(fields(sample.memory.as_ref(), MEMORY));
@@ -399,11 +410,11 @@ mod tests {
             |name: &str| tables.iter().find(|table| table.name == name).map_or(0, |table| table.rows.len());
         assert_eq!([rows("series"), rows("samples"), rows("latencies"), rows("errors")], [2, 3, 3, 1]);
         let series = tables.iter().find(|table| table.name == "series").unwrap();
-        assert_eq!(series.rows[1][3], Cell::Number(1.25), "the last row ends with the job");
+        assert_eq!(series.rows[1][3], TableCell::Number(1.25), "the last row ends with the job");
         let results = tables.iter().find(|table| table.name == "results").unwrap();
         let cell = |heading: &str| {
             &results.rows[0][results.headings.iter().position(|name| name == heading).unwrap()]
         };
-        assert_eq!((cell("operations"), cell("verb")), (&Cell::Whole(3), &Cell::text("read")));
+        assert_eq!((cell("operations"), cell("verb")), (&TableCell::Whole(3), &TableCell::text("read")));
     }
 }

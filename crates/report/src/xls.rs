@@ -20,7 +20,7 @@ const PLAIN: u16 = 15;
 
 /// What stands in a cell.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum SheetCell {
     /// Nothing.
     Empty,
     /// Words.
@@ -33,7 +33,7 @@ pub enum Cell {
 ///
 /// # Errors
 /// What the format does not hold, as a lower-case fragment.
-pub fn workbook(name: &str, rows: &[Vec<Cell>]) -> Result<Vec<u8>, String> {
+pub fn workbook(name: &str, rows: &[Vec<SheetCell>]) -> Result<Vec<u8>, String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     if columns > COLUMNS_MOST || rows.len() > ROWS_MOST {
         let size = format!("{} rows and {columns} columns", rows.len());
@@ -119,7 +119,7 @@ fn globals(name: &str, sheet_at: u32, texts: &Texts) -> Vec<u8> {
     bytes
 }
 
-fn sheet(rows: &[Vec<Cell>], columns: usize, texts: &mut Texts) -> Vec<u8> {
+fn sheet(rows: &[Vec<SheetCell>], columns: usize, texts: &mut Texts) -> Vec<u8> {
     let mut bytes = begin(16);
     let last = (rows.len() as u32).to_le_bytes();
     let size = [&[0; 4][..], &last, &[0; 2], &(columns as u16).to_le_bytes(), &[0; 2]].concat();
@@ -134,14 +134,14 @@ fn sheet(rows: &[Vec<Cell>], columns: usize, texts: &mut Texts) -> Vec<u8> {
     bytes
 }
 
-fn cell(row: u16, column: u16, cell: &Cell, texts: &mut Texts) -> Vec<u8> {
+fn cell(row: u16, column: u16, cell: &SheetCell, texts: &mut Texts) -> Vec<u8> {
     let place: Vec<u8> = [row, column, PLAIN].into_iter().flat_map(u16::to_le_bytes).collect();
     match cell {
-        Cell::Text(text) => record(0x00FD, &[&place[..], &texts.index(text).to_le_bytes()].concat()),
-        Cell::Number(number) if number.is_finite() => {
+        SheetCell::Text(text) => record(0x00FD, &[&place[..], &texts.index(text).to_le_bytes()].concat()),
+        SheetCell::Number(number) if number.is_finite() => {
             record(0x0203, &[&place[..], &number.to_le_bytes()].concat())
         }
-        Cell::Number(_) | Cell::Empty => Vec::new(),
+        SheetCell::Number(_) | SheetCell::Empty => Vec::new(),
     }
 }
 
@@ -163,8 +163,10 @@ mod tests {
 
     #[test]
     fn a_sheet_is_where_the_workbook_says() {
-        let rows =
-            [vec![Cell::Text("käse".into()), Cell::Number(1.5)], vec![Cell::Empty, Cell::Number(f64::NAN)]];
+        let rows = [
+            vec![SheetCell::Text("käse".into()), SheetCell::Number(1.5)],
+            vec![SheetCell::Empty, SheetCell::Number(f64::NAN)],
+        ];
         let file = workbook("iozone", &rows).unwrap();
         let records = records(&file);
         let kinds: Vec<u16> = records.iter().map(|(kind, _)| *kind).collect();
@@ -176,10 +178,10 @@ mod tests {
 
     #[test]
     fn many_texts_go_on_in_further_records() {
-        let rows: Vec<_> = (0..300).map(|row| vec![Cell::Text(format!("{row:>500}"))]).collect();
+        let rows: Vec<_> = (0..300).map(|row| vec![SheetCell::Text(format!("{row:>500}"))]).collect();
         let records = records(&workbook("s", &rows).unwrap());
         let table: Vec<_> = records.iter().filter(|(kind, _)| matches!(kind, 0x00FC | 0x003C)).collect();
         assert!(table.len() > 30 && table.iter().all(|(_, body)| body.len() <= RECORD_MOST));
-        assert!(workbook("s", &[vec![Cell::Empty; 257]]).unwrap_err().contains(".xlsx"));
+        assert!(workbook("s", &[vec![SheetCell::Empty; 257]]).unwrap_err().contains(".xlsx"));
     }
 }

@@ -8,7 +8,7 @@ use iodyno_model::{Event, Record};
 use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
 
 use crate::shape::Context;
-use crate::tables::{Cell, Table, tables};
+use crate::tables::{Table, TableCell, tables};
 use crate::{Output, Reporter};
 
 /// Rows of a sheet below its headings, at most: what the format holds.
@@ -79,22 +79,22 @@ fn sheet(sheet: &mut Worksheet, table: &Table) -> Result<(), XlsxError> {
     Ok(())
 }
 
-fn write(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell) -> Result<(), XlsxError> {
+fn write(sheet: &mut Worksheet, row: u32, column: u16, cell: &TableCell) -> Result<(), XlsxError> {
     match cell {
-        Cell::Text(text) => {
+        TableCell::Text(text) => {
             let text: String = text.chars().take(CHARACTERS_MOST).collect();
             sheet.write_string(row, column, text)?;
         }
-        Cell::Whole(number) if *number > EXACT_MOST => {
+        TableCell::Whole(number) if *number > EXACT_MOST => {
             sheet.write_string(row, column, number.to_string())?;
         }
-        Cell::Whole(number) => {
+        TableCell::Whole(number) => {
             sheet.write_number(row, column, *number as f64)?;
         }
-        Cell::Number(number) if number.is_finite() => {
+        TableCell::Number(number) if number.is_finite() => {
             sheet.write_number(row, column, *number)?;
         }
-        Cell::Number(_) | Cell::Empty => {}
+        TableCell::Number(_) | TableCell::Empty => {}
     }
     Ok(())
 }

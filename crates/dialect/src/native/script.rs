@@ -9,20 +9,13 @@ use super::pattern;
 use super::tree::Node;
 use super::value::{Read, bytes, choice, count, number, text, time, verb, whole};
 
-/// What the words of a step refer to.
-pub(crate) struct Names<'a> {
-    /// The job's targets, in order.
-    pub(crate) targets: &'a [String],
-}
-
 /// The script of a job.
 pub(crate) fn read(fields: &Fields<'_>, targets: &[String]) -> Script {
-    let names = Names { targets };
-    let steps = fields.each("step").into_iter().map(|node| step(node, fields, &names)).collect();
+    let steps = fields.each("step").into_iter().map(|node| step(node, fields, targets)).collect();
     Script { actors: Vec::new(), steps }
 }
 
-fn step(node: &Node, outer: &Fields<'_>, names: &Names<'_>) -> Step {
+fn step(node: &Node, outer: &Fields<'_>, targets: &[String]) -> Step {
     let fields = Fields::new(node, "a step", outer.wrong());
     let parts = fields.each("step");
     let repeat = fields.or("repeat", count, 1);
@@ -33,25 +26,25 @@ fn step(node: &Node, outer: &Fields<'_>, names: &Names<'_>) -> Step {
             let hint = "say do = \"read\", or give it steps of its own";
             outer.wrong().error(fields.origin(), "the step does not say what to do", hint);
         }
-        let operation = operation(&fields, verb.unwrap_or(Verb::Think), names);
+        let operation = operation(&fields, verb.unwrap_or(Verb::Think), targets);
         (operation.verb.name(), Action::Do(Box::new(operation)))
     } else {
-        let steps = parts.into_iter().map(|part| step(part, &fields, names)).collect();
+        let steps = parts.into_iter().map(|part| step(part, &fields, targets)).collect();
         ("block", Action::Block(steps))
     };
     fields.unknown();
     Step { label: label.unwrap_or_else(|| named.into()), action, repeat, origin: node.origin.clone() }
 }
 
-fn operation(fields: &Fields<'_>, verb: Verb, names: &Names<'_>) -> Operation {
-    let target = |node: &Node| index(node, names.targets, "a target of this job");
+fn operation(fields: &Fields<'_>, verb: Verb, targets: &[String]) -> Operation {
+    let target = |node: &Node| index(node, targets, "a target of this job");
     let needs_target = verb.kind() != iodyno_model::Kind::Control;
-    let default = (needs_target && names.targets.len() == 1).then_some(0);
+    let default = (needs_target && targets.len() == 1).then_some(0);
     let (time_ns, drawn) = fields.or("time", lasting, (0, None));
     let number = fields.get("drawn", pattern::size).map(|number| (number, 1.0));
     let mut operation = Operation {
         target: fields.get("on", target).or(default),
-        other: fields.get("to", |node| other(node, names)),
+        other: fields.get("to", |node| other(node, targets)),
         time_ns,
         drawn: number.or(drawn),
         arguments: arguments(fields),
@@ -68,9 +61,9 @@ fn index(node: &Node, names: &[String], what: &str) -> Read<usize> {
     found.ok_or_else(|| format!("expected {what}; {}", suggestion(&name, &known)))
 }
 
-fn other(node: &Node, names: &Names<'_>) -> Read<(usize, Item)> {
+fn other(node: &Node, targets: &[String]) -> Read<(usize, Item)> {
     known(node, &["on", "item"])?;
-    let target = |node: &Node| index(node, names.targets, "a target of this job");
+    let target = |node: &Node| index(node, targets, "a target of this job");
     Ok((may(node, "on", target, 0)?, may(node, "item", item, Item::Whole)?))
 }
 

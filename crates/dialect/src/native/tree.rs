@@ -92,12 +92,12 @@ impl fmt::Display for Node {
 }
 
 /// Where bytes of the text lie.
-struct Source<'a> {
+struct LineIndex<'a> {
     path: &'a str,
     line_starts: Vec<usize>,
 }
 
-impl Source<'_> {
+impl LineIndex<'_> {
     fn origin(&self, at: usize) -> Origin {
         let line = self.line_starts.partition_point(|start| *start <= at);
         Origin::file(self.path, u32::try_from(line.max(1)).unwrap_or(u32::MAX))
@@ -110,7 +110,7 @@ impl Source<'_> {
 /// Every place where it is no TOML.
 pub(crate) fn parse(text: &str, path: &str) -> Result<Node, Vec<Diagnostic>> {
     let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(index, _)| index + 1);
-    let source = Source { path, line_starts: std::iter::once(0).chain(ends).collect() };
+    let source = LineIndex { path, line_starts: std::iter::once(0).chain(ends).collect() };
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
         return Ok(Node { origin: source.origin(0), value: table(&source, document.get_ref()) });
@@ -118,14 +118,14 @@ pub(crate) fn parse(text: &str, path: &str) -> Result<Node, Vec<Diagnostic>> {
     Err(errors.iter().map(|error| syntax(&source, error)).collect())
 }
 
-fn syntax(source: &Source<'_>, error: &toml::de::Error) -> Diagnostic {
+fn syntax(source: &LineIndex<'_>, error: &toml::de::Error) -> Diagnostic {
     let at = error.span().map_or(0, |span| span.start);
     let message = error.message().lines().collect::<Vec<_>>().join("; ");
     Diagnostic::error(&source.origin(at), format!("this is no TOML: {message}"))
         .hint("a line is `key = value`, text stands in quotes, e.g. block = \"4KiB\"")
 }
 
-fn table(source: &Source<'_>, table: &DeTable<'_>) -> Value {
+fn table(source: &LineIndex<'_>, table: &DeTable<'_>) -> Value {
     let mut entries: Vec<(usize, Entry)> = table
         .iter()
         .map(|(key, value)| {
@@ -142,7 +142,7 @@ fn table(source: &Source<'_>, table: &DeTable<'_>) -> Value {
     Value::Table(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-fn node(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Node {
+fn node(source: &LineIndex<'_>, value: &Spanned<DeValue<'_>>) -> Node {
     let origin = source.origin(value.span().start);
     let value = match value.get_ref() {
         DeValue::String(text) => Value::Word(text.to_string()),

@@ -20,7 +20,7 @@ pub struct Curve {
     /// What was alike at all points.
     pub shape: String,
     /// The points, in the plan's order.
-    pub points: Vec<Place>,
+    pub points: Vec<SweepPoint>,
     /// The point with the knee, by index.
     pub knee: Option<usize>,
     /// What there is to say about the knee.
@@ -29,7 +29,7 @@ pub struct Curve {
 
 /// One point of a sweep.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Place {
+pub struct SweepPoint {
     /// The parameters' values, as text.
     pub at: Vec<String>,
     /// Operations per second.
@@ -76,9 +76,9 @@ fn varied(points: &[Point<'_>]) -> Vec<usize> {
     if found.is_empty() { (0..first.len()).collect() } else { found }
 }
 
-fn place(point: &Point<'_>, varied: &[usize]) -> Place {
+fn place(point: &Point<'_>, varied: &[usize]) -> SweepPoint {
     let timed = !point.latency.is_empty();
-    Place {
+    SweepPoint {
         at: varied.iter().filter_map(|at| point.place.get(*at)).map(sweep::value).collect(),
         rate: Short(point.iops),
         bytes: Short::of((point.bytes > 0.0).then_some(point.bytes)),

@@ -36,7 +36,7 @@ pub struct Job {
     /// Measured time, as text.
     pub measured: String,
     /// What was counted.
-    pub lines: Vec<Counted>,
+    pub lines: Vec<CountedLine>,
     /// What went wrong, a sentence each.
     pub errors: Vec<String>,
     /// How much came from the page cache, as text.
@@ -65,7 +65,7 @@ pub struct Job {
 
 /// One line of what was counted.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Counted {
+pub struct CountedLine {
     /// The label.
     pub label: String,
     /// `read`, `write`, `trim` or `other`: its colour.
@@ -182,7 +182,7 @@ pub fn together(context: &Context, index: usize, passes: &Passes<'_>) -> Job {
 }
 
 /// What passes counted under a label, as their medians.
-fn median(found: &Together) -> Counted {
+fn median(found: &Together) -> CountedLine {
     let (rate, bytes) = (found.rate.median, found.bytes.map(|bytes| bytes.median));
     // The best is told in the unit that the figure is usually told in.
     let best = match found.bytes {
@@ -190,7 +190,7 @@ fn median(found: &Together) -> Counted {
         None => format!("{} per second", number::iops(found.rate.most)),
     };
     let range = found.rate.range_percent().map_or_else(|| number::NONE.into(), number::percent);
-    Counted {
+    CountedLine {
         label: found.label.clone(),
         kind: kind(found.verb.kind()),
         operations: number::thousands(found.operations),
@@ -259,10 +259,10 @@ pub fn severity(severity: Severity) -> &'static str {
     }
 }
 
-fn counted(phase: &PhaseRecord, job: &JobRecord, line: &Line) -> Counted {
+fn counted(phase: &PhaseRecord, job: &JobRecord, line: &Line) -> CountedLine {
     let rate = shape::per_second(line.operations, phase, job);
     let bytes = (line.bytes > 0).then(|| shape::per_second(line.bytes, phase, job));
-    Counted {
+    CountedLine {
         label: line.label.clone(),
         kind: kind(line.verb.kind()),
         operations: number::thousands(line.operations),

@@ -30,7 +30,7 @@ pub struct Run {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stopped: String,
     /// What spoils a figure.
-    pub findings: Vec<Told>,
+    pub findings: Vec<FindingText>,
     /// What they come to; nothing where the figures stand.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub verdict: String,
@@ -68,7 +68,7 @@ pub struct Phase {
 
 /// A finding.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Told {
+pub struct FindingText {
     /// Its number in the list of known lies.
     pub code: u8,
     /// `note`, `doubtful` or `invalid`.
@@ -179,12 +179,12 @@ fn sorted(findings: &[Finding]) -> Vec<&Finding> {
     sorted
 }
 
-fn told(finding: &Finding, all: &[Finding]) -> Told {
+fn told(finding: &Finding, all: &[Finding]) -> FindingText {
     let folded = causes::folded(all);
     let stands = folded.iter().find(|told| std::ptr::eq(told.finding, finding));
     let place: Vec<&str> =
         [Some(finding.phase.as_str()), finding.job.as_deref()].into_iter().flatten().collect();
-    Told {
+    FindingText {
         code: finding.code,
         severity: job::severity(finding.severity),
         place: if place.len() == 2 && place[0] == place[1] { place[0].into() } else { place.join(" · ") },

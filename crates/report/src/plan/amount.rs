@@ -8,7 +8,7 @@ use iodyno_model::{
 };
 
 /// A plan with what is known of its targets.
-pub(crate) struct Scene<'a> {
+pub(crate) struct PlanFacts<'a> {
     /// The plan, expanded.
     pub(crate) plan: &'a Plan,
     /// Facts by target name; a target without facts is unknown.
@@ -17,7 +17,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) traits: &'a dyn Fn(&str) -> &'static [EngineTrait],
 }
 
-impl<'a> Scene<'a> {
+impl<'a> PlanFacts<'a> {
     /// The targets of a job.
     pub(crate) fn targets(&self, job: &'a Job) -> impl Iterator<Item = &'a Target> + use<'a, '_> {
         job.targets.iter().filter_map(|index| self.plan.targets.get(*index))

@@ -7,7 +7,7 @@ use iodyno_model::{
     Workload, sweep,
 };
 
-use super::amount::{self, Scene};
+use super::amount::{self, PlanFacts};
 use super::exact::{bytes, many, number, time};
 use super::{line, pitfall};
 use iodyno_model::units;
@@ -20,7 +20,7 @@ pub fn explain(
     traits: &dyn Fn(&str) -> &'static [EngineTrait],
 ) -> String {
     let expanded = sweep::expand(plan).unwrap_or_else(|_| plan.clone());
-    let scene = Scene { plan: &expanded, facts, traits };
+    let scene = PlanFacts { plan: &expanded, facts, traits };
     let mut out = String::new();
     section(&mut out, "What it does", deeds(plan, &expanded));
     section(&mut out, "How much", amounts(&scene));
@@ -89,7 +89,7 @@ pub(crate) fn name(target: &Target) -> String {
     }
 }
 
-fn amounts(scene: &Scene<'_>) -> Vec<String> {
+fn amounts(scene: &PlanFacts<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     lines.push(format!("It reads {}.", total(scene, amount::reads)));
     lines.push(format!("It writes {}.", total(scene, amount::writes)));
@@ -103,7 +103,7 @@ fn amounts(scene: &Scene<'_>) -> Vec<String> {
 }
 
 /// Targets that are the same file count once, however often a sweep copied them: the longest.
-fn distinct<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = (usize, &'a Target)> {
+fn distinct<'a>(scene: &'a PlanFacts<'_>) -> impl Iterator<Item = (usize, &'a Target)> {
     let all = || scene.plan.targets.iter().enumerate();
     let real = |index: usize| {
         scene.plan.phases.iter().flat_map(|phase| &phase.jobs).any(|job| job.targets.contains(&index))
@@ -119,7 +119,7 @@ fn distinct<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = (usize, &'a Target
     })
 }
 
-fn total(scene: &Scene<'_>, share: fn(&Job) -> f64) -> String {
+fn total(scene: &PlanFacts<'_>, share: fn(&Job) -> f64) -> String {
     let (mut known, mut ns, mut open) = (0u64, 0u64, false);
     for phase in &scene.plan.phases {
         let mut longest = 0;
@@ -151,7 +151,7 @@ fn rough(amount: u64) -> String {
 }
 
 /// What the writes are in drive writes, for each device that is known.
-fn drive_writes(scene: &Scene<'_>) -> Vec<String> {
+fn drive_writes(scene: &PlanFacts<'_>) -> Vec<String> {
     let mut devices: Vec<(&str, u64, u64)> = Vec::new();
     for (index, target) in scene.plan.targets.iter().enumerate() {
         let Some((device, size)) = scene.facts(target).and_then(device) else { continue };
@@ -179,7 +179,7 @@ fn device(facts: &TargetFacts) -> Option<(&str, u64)> {
 }
 
 /// Bytes that all jobs write to one target; a job spreads them evenly over its targets.
-fn written(scene: &Scene<'_>, index: usize) -> u64 {
+fn written(scene: &PlanFacts<'_>, index: usize) -> u64 {
     let jobs =
         scene.plan.phases.iter().flat_map(|phase| &phase.jobs).filter(|job| job.targets.contains(&index));
     let part = |job: &Job| {
@@ -205,7 +205,7 @@ fn duration(plan: &Plan) -> String {
     }
 }
 
-fn changes(scene: &Scene<'_>) -> Vec<String> {
+fn changes(scene: &PlanFacts<'_>) -> Vec<String> {
     let mut lines: Vec<_> =
         distinct(scene).flat_map(|(index, target)| change(scene, index, target)).collect();
     lines.dedup();
@@ -215,7 +215,7 @@ fn changes(scene: &Scene<'_>) -> Vec<String> {
     lines
 }
 
-fn change(scene: &Scene<'_>, index: usize, target: &Target) -> Vec<String> {
+fn change(scene: &PlanFacts<'_>, index: usize, target: &Target) -> Vec<String> {
     let path = name(target);
     let mut jobs =
         scene.plan.phases.iter().flat_map(|phase| &phase.jobs).filter(|job| job.targets.contains(&index));
@@ -250,7 +250,7 @@ fn change(scene: &Scene<'_>, index: usize, target: &Target) -> Vec<String> {
 }
 
 /// Whether a file that is there needs nothing to be made ready.
-fn long_enough(scene: &Scene<'_>, target: &Target) -> bool {
+fn long_enough(scene: &PlanFacts<'_>, target: &Target) -> bool {
     let there = scene.facts(target).and_then(|facts| facts.file_bytes);
     there.zip(scene.length(target)).is_some_and(|(there, wanted)| there >= wanted)
 }

@@ -8,22 +8,22 @@ use iodyno_model::{
     Prepare, Refresh, Target, TargetKind, Workload,
 };
 
-use super::amount::{self, Scene};
+use super::amount::{self, PlanFacts};
 use super::exact::{bytes, many, time};
 use super::explain::{cached, name, where_};
 use iodyno_model::units;
 
 /// A trap of one job.
-type Check = fn(&Scene<'_>, &Machine, &Phase, &Job) -> Option<String>;
+type JobCheck = fn(&PlanFacts<'_>, &Machine, &Phase, &Job) -> Option<String>;
 
 /// A trap of one target of a job.
-type TargetCheck = fn(&Scene<'_>, &Machine, &Job, &Target) -> Option<String>;
+type TargetCheck = fn(&PlanFacts<'_>, &Machine, &Job, &Target) -> Option<String>;
 
 const OF_TARGETS: &[TargetCheck] = &[missing, cached_reads, cached_writes, holes, misaligned, not_a_device];
-const OF_JOBS: &[Check] = &[easy_data, depth_ignored, few_operations, too_short, endless];
+const OF_JOBS: &[JobCheck] = &[easy_data, depth_ignored, few_operations, too_short, endless];
 
 /// Every trap once, in the order of the plan: of a sweep's points the last, which is mostly the worst.
-pub(crate) fn all(scene: &Scene<'_>, machine: &Machine) -> Vec<String> {
+pub(crate) fn all(scene: &PlanFacts<'_>, machine: &Machine) -> Vec<String> {
     let mut traps = Traps::default();
     for phase in &scene.plan.phases {
         for job in &phase.jobs {
@@ -69,7 +69,7 @@ fn trap(lie: Option<FindingKind>, sentence: impl std::fmt::Display, key: &str) -
 }
 
 /// Whether numbers of the page cache would be lies.
-fn storage(scene: &Scene<'_>) -> bool {
+fn storage(scene: &PlanFacts<'_>) -> bool {
     matches!(scene.plan.intent, Intent::Device | Intent::WholeDevice)
 }
 
@@ -79,12 +79,12 @@ fn section(target: &Target) -> String {
     format!("[target.{name}]")
 }
 
-fn memory(scene: &Scene<'_>, machine: &Machine, target: &Target) -> Option<u64> {
+fn memory(scene: &PlanFacts<'_>, machine: &Machine, target: &Target) -> Option<u64> {
     let told = scene.facts(target).and_then(|facts| facts.memory_bytes);
     told.or(Some(machine.memory_bytes)).filter(|bytes| *bytes > 0)
 }
 
-fn missing(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+fn missing(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
     let made = target.open.create || target.prepare != Prepare::AsItIs || scene.pretends(job);
     let gone = scene.facts(target).is_some_and(|facts| facts.missing);
     let file = matches!(target.kind, TargetKind::File { .. });
@@ -99,7 +99,7 @@ fn missing(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option
     trap((amount::reads(job) > 0.0).then_some(FindingKind::UnwrittenReads), what, &key)
 }
 
-fn cached_reads(scene: &Scene<'_>, machine: &Machine, job: &Job, target: &Target) -> Option<String> {
+fn cached_reads(scene: &PlanFacts<'_>, machine: &Machine, job: &Job, target: &Target) -> Option<String> {
     if !storage(scene) || scene.pretends(job) || !cached(target) || amount::reads(job) == 0.0 {
         return None;
     }
@@ -120,7 +120,7 @@ fn cached_reads(scene: &Scene<'_>, machine: &Machine, job: &Job, target: &Target
     )
 }
 
-fn cached_writes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+fn cached_writes(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
     let synced = job.finish != Finish::default() && job.finish.sync.is_some();
     let every = match &job.workload {
         Workload::Pattern(pattern) => pattern.every.iter().any(|every| every.verb.kind() == Kind::Sync),
@@ -139,7 +139,7 @@ fn cached_writes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> 
     )
 }
 
-fn holes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+fn holes(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
     let empty = matches!(
         target.prepare,
         Prepare::Sparse | Prepare::Reserved | Prepare::ReservedBeyondEnd | Prepare::Empty | Prepare::Absent
@@ -151,7 +151,7 @@ fn holes(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<S
     trap(Some(FindingKind::UnwrittenReads), what, &format!("prepare = \"filled\" in {}", section(target)))
 }
 
-fn misaligned(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+fn misaligned(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
     let Workload::Pattern(pattern) = &job.workload else { return None };
     if target.open.direct != Direct::Yes || scene.pretends(job) {
         return None;
@@ -169,7 +169,7 @@ fn misaligned(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Opt
     trap(None, what, &format!("block = \"{}\" in the job", units::binary(unit).replace(' ', "")))
 }
 
-fn not_a_device(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+fn not_a_device(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
     if !storage(scene) || scene.pretends(job) {
         return None;
     }
@@ -195,7 +195,7 @@ fn not_a_device(scene: &Scene<'_>, _: &Machine, job: &Job, target: &Target) -> O
     )
 }
 
-fn easy_data(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+fn easy_data(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
     if !storage(scene) || scene.pretends(job) || amount::writes(job) == 0.0 {
         return None;
     }
@@ -211,7 +211,7 @@ fn easy_data(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option
     trap(Some(FindingKind::ReducibleData), what, "payload = \"random\" in the job")
 }
 
-fn depth_ignored(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+fn depth_ignored(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
     if !scene.engine_is(job, EngineTrait::OneAtATime) || job.depth.most <= 1 {
         return None;
     }
@@ -231,7 +231,7 @@ fn depth_ignored(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Op
 /// Fewer and the 99th percentile rests on less than ten operations.
 const OPERATIONS_FOR_P99: u64 = 1000;
 
-fn few_operations(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+fn few_operations(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
     let correct = scene.plan.intent == Intent::Correctness;
     let count = scene.operations(job).filter(|count| *count < OPERATIONS_FOR_P99 && !correct)?;
     let what = format!(
@@ -244,7 +244,7 @@ fn few_operations(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> O
 
 const SHORTEST_NS: u64 = 1_000_000_000;
 
-fn too_short(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+fn too_short(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
     let short = job.limit.time_ns.filter(|ns| *ns < SHORTEST_NS && !scene.pretends(job))?;
     if scene.plan.intent == Intent::Correctness {
         return None;
@@ -254,7 +254,7 @@ fn too_short(scene: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option
     trap(Some(FindingKind::ShortPhase), what, "until = { time = \"10s\" } in the job")
 }
 
-fn endless(_: &Scene<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+fn endless(_: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
     let limit = &job.limit;
     let ends = limit.time_ns.is_some()
         || limit.bytes.is_some()
@@ -292,7 +292,7 @@ fn watches_for_ever(phase: &Phase) -> Option<String> {
     trap(None, format!("{} watches until it is stopped", phase.name), "watch = \"10s\" in the phase")
 }
 
-fn no_room(scene: &Scene<'_>) -> Vec<(String, String)> {
+fn no_room(scene: &PlanFacts<'_>) -> Vec<(String, String)> {
     let targets = scene.plan.targets.iter().enumerate();
     let check = |(index, target): (usize, &Target)| {
         let used = scene

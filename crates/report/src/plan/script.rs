@@ -10,7 +10,7 @@ use super::pattern::{self, pick, size};
 use super::phrase::{phrases, word};
 
 /// What a step's words need to know.
-struct Scene<'a> {
+struct StepPrinter<'a> {
     plan: &'a Plan,
     job: &'a Job,
     script: &'a Script,
@@ -18,7 +18,7 @@ struct Scene<'a> {
 
 /// The lines of a script, without their indent.
 pub(crate) fn lines(plan: &Plan, job: &Job, script: &Script) -> Vec<String> {
-    let scene = Scene { plan, job, script };
+    let scene = StepPrinter { plan, job, script };
     let mut lines: Vec<_> = script.actors.iter().map(actor).collect();
     lines.push("script".into());
     script.steps.iter().for_each(|step| scene.step(step, 1, &mut lines));
@@ -39,7 +39,7 @@ fn actor(actor: &Actor) -> String {
     text
 }
 
-impl Scene<'_> {
+impl StepPrinter<'_> {
     fn step(&self, step: &Step, level: usize, lines: &mut Vec<String>) {
         let indent = "  ".repeat(level);
         let times = if step.repeat == 1 { String::new() } else { format!("{} × ", step.repeat) };

@@ -4,7 +4,7 @@ use iodyno_model::{Histogram, Live, LiveJob};
 
 /// One interval of one job, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct IntervalRates {
     /// Bytes read per second.
     pub read_bytes_per_second: f64,
     /// Bytes written per second.
@@ -32,18 +32,18 @@ pub struct JobHistory {
     pub running: u32,
     /// Failed operations so far.
     pub errors: u64,
-    intervals: Vec<Figures>,
+    intervals: Vec<IntervalRates>,
     before: LiveJob,
 }
 
 impl JobHistory {
     /// Oldest first.
-    pub fn intervals(&self) -> &[Figures] {
+    pub fn intervals(&self) -> &[IntervalRates] {
         &self.intervals
     }
 
     /// The newest interval.
-    pub fn last(&self) -> Figures {
+    pub fn last(&self) -> IntervalRates {
         self.intervals.last().copied().unwrap_or_default()
     }
 }
@@ -55,7 +55,7 @@ pub struct History {
     elapsed_ns: u64,
     left_ns: Option<u64>,
     jobs: Vec<JobHistory>,
-    all: Vec<Figures>,
+    all: Vec<IntervalRates>,
     latency_before: Histogram,
 }
 
@@ -89,7 +89,7 @@ impl History {
     }
 
     /// All jobs together, oldest interval first.
-    pub fn all(&self) -> &[Figures] {
+    pub fn all(&self) -> &[IntervalRates] {
         &self.all
     }
 
@@ -101,7 +101,7 @@ impl History {
             return;
         }
         self.jobs.resize_with(live.jobs.len(), JobHistory::default);
-        let mut total = Figures::default();
+        let mut total = IntervalRates::default();
         let mut latency = Histogram::default();
         for (history, job) in self.jobs.iter_mut().zip(&live.jobs) {
             let now = latency_of(job);
@@ -123,7 +123,7 @@ impl History {
     }
 }
 
-fn push(intervals: &mut Vec<Figures>, figures: Figures, most: usize) {
+fn push(intervals: &mut Vec<IntervalRates>, figures: IntervalRates, most: usize) {
     if intervals.len() >= most {
         intervals.remove(0);
     }
@@ -137,11 +137,11 @@ fn latency_of(job: &LiveJob) -> Histogram {
     all
 }
 
-fn interval(job: &LiveJob, before: &LiveJob, latency: &Histogram, seconds: f64) -> Figures {
+fn interval(job: &LiveJob, before: &LiveJob, latency: &Histogram, seconds: f64) -> IntervalRates {
     let per_second = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
     let others = |job: &LiveJob| job.operations.saturating_sub(job.reads.0 + job.writes.0);
     let (p50_ns, p99_ns, max_ns) = percentiles(latency, &latency_of(before));
-    Figures {
+    IntervalRates {
         read_bytes_per_second: per_second(job.read_bytes, before.read_bytes),
         write_bytes_per_second: per_second(job.write_bytes, before.write_bytes),
         reads_per_second: per_second(job.reads.0, before.reads.0),
@@ -176,12 +176,12 @@ fn percentiles(now: &Histogram, before: &Histogram) -> (u64, u64, u64) {
 }
 
 /// The newest intervals as a row of eighth blocks, scaled to the largest.
-pub fn spark(intervals: &[Figures], columns: usize, value: fn(&Figures) -> f64) -> String {
+pub fn spark(intervals: &[IntervalRates], columns: usize, value: fn(&IntervalRates) -> f64) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let shown = &intervals[intervals.len().saturating_sub(columns)..];
     let most = shown.iter().map(value).fold(0.0, f64::max);
     let block = |share: f64| BLOCKS[((share * 8.0) as usize).min(7)];
-    let one = |figures: &Figures| match most > 0.0 {
+    let one = |figures: &IntervalRates| match most > 0.0 {
         true => block(value(figures) / most),
         false => ' ',
     };

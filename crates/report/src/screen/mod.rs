@@ -26,7 +26,7 @@ mod history;
 mod paint;
 mod seen;
 
-use history::{Figures, History};
+use history::{History, IntervalRates};
 
 /// Intervals that are kept and drawn at most.
 const INTERVALS_MOST: usize = 600;
@@ -88,7 +88,7 @@ impl Screen {
         Line::from(self.head()).style(Style::new().bold()).render(head, buffer);
         let [left, middle, right] = Layout::horizontal([Constraint::Ratio(1, 3); 3]).areas(top);
         let all = self.history.all();
-        let curve = |name, colour, pick: fn(&Figures) -> f64| Curve {
+        let curve = |name, colour, pick: fn(&IntervalRates) -> f64| Curve {
             name,
             colour,
             points: points(all.iter().map(pick)),

@@ -5,7 +5,7 @@
 //! measured is an empty cell, and not 0.
 
 use iodyno_report::grid::{self, Grid};
-use iodyno_report::xls::{self, COLUMNS_MOST, Cell};
+use iodyno_report::xls::{self, COLUMNS_MOST, SheetCell};
 
 use super::figures::Figures;
 use super::sheets::{self, Done, accesses, mean};
@@ -130,19 +130,19 @@ fn streams(view: &View, done: &Done, table: Table) -> Grid {
     }
 }
 
-fn text(text: impl Into<String>) -> Vec<Cell> {
-    vec![Cell::Text(text.into())]
+fn text(text: impl Into<String>) -> Vec<SheetCell> {
+    vec![SheetCell::Text(text.into())]
 }
 
-fn number(value: Option<f64>) -> Cell {
-    value.map_or(Cell::Empty, Cell::Number)
+fn number(value: Option<f64>) -> SheetCell {
+    value.map_or(SheetCell::Empty, SheetCell::Number)
 }
 
-fn size(bytes: u64) -> Cell {
-    Cell::Number((bytes / 1024) as f64)
+fn size(bytes: u64) -> SheetCell {
+    SheetCell::Number((bytes / 1024) as f64)
 }
 
-fn cell_rows(view: &View, done: &Done) -> Vec<Vec<Cell>> {
+fn cell_rows(view: &View, done: &Done) -> Vec<Vec<SheetCell>> {
     let Matrix { files, records, .. } = &view.matrix;
     let mut rows = vec![
         text(format!("{} ", view.command)),
@@ -156,7 +156,9 @@ fn cell_rows(view: &View, done: &Done) -> Vec<Vec<Cell>> {
             let what =
                 if table.rates { "Report" } else { "CPU utilization report (Zero values should be ignored)" };
             rows.push(text(format!("{} {what}", capitals(access.facts().title))));
-            rows.push([Cell::Empty].into_iter().chain(records.iter().map(|record| size(*record))).collect());
+            rows.push(
+                [SheetCell::Empty].into_iter().chain(records.iter().map(|record| size(*record))).collect(),
+            );
             for file in files {
                 let row = records.iter().map(|record| number(value(done, access, *file, *record, table)));
                 rows.push([size(*file)].into_iter().chain(row).collect());
@@ -176,7 +178,7 @@ fn capitals(title: &str) -> String {
     title.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-fn stream_rows(view: &View, done: &Done) -> Vec<Vec<Cell>> {
+fn stream_rows(view: &View, done: &Done) -> Vec<Vec<SheetCell>> {
     let many = if view.settings.has("T") { "threads" } else { "processes" };
     let record = view.matrix.records.first().unwrap_or(&0) / 1024;
     let rounds = sheets::rounds(&view.settings);
@@ -192,7 +194,7 @@ fn stream_rows(view: &View, done: &Done) -> Vec<Vec<Cell>> {
         rows.push(text(format!("Output is in {unit}")));
         for access in accesses(&STREAMS, done) {
             let values = rounds.iter().map(|round| number(together(done, access, *round, table)));
-            let label = [Cell::Text(format!("{:>15} ", access.facts().label)), Cell::Empty];
+            let label = [SheetCell::Text(format!("{:>15} ", access.facts().label)), SheetCell::Empty];
             rows.push(label.into_iter().chain(values).collect());
         }
     }
