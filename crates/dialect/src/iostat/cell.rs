@@ -1,6 +1,6 @@
 //! One figure as it is printed: aligned, in the chosen unit, and coloured where somebody looks.
 
-use super::columns::{Column, Kind};
+use super::columns::{Column, Quantity};
 use super::command::Unit;
 
 /// How figures are printed.
@@ -36,11 +36,12 @@ const MEDIUM_PERCENT: f64 = 50.0;
 
 impl Colours {
     /// The defaults, changed by what `S_COLORS_SGR` says; what it says of others is theirs.
-    pub fn new(wishes: &str) -> Self {
+    pub fn new(sgr: &str) -> Self {
         let of = |key: &str, default: &str| {
-            let wish =
-                wishes.split(':').filter_map(|wish| wish.split_once('=')).find(|(name, _)| *name == key);
-            wish.map(|(_, value)| value)
+            let given =
+                sgr.split(':').filter_map(|entry| entry.split_once('=')).find(|(name, _)| *name == key);
+            given
+                .map(|(_, value)| value)
                 .filter(|value| value.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))
                 .unwrap_or(default)
                 .to_string()
@@ -75,14 +76,27 @@ fn painted(colour: &str, text: &str) -> String {
 impl Style {
     /// A figure of a column, with the blank before it.
     pub fn cell(&self, column: &Column, value: f64) -> String {
-        let width = column.width;
-        match column.kind {
-            Kind::Bytes | Kind::Total | Kind::Size if self.human => self.fitting(column.kind, value, width),
-            Kind::Total => self.figure(self.amount(value).trunc(), width, 0, false),
-            Kind::Bytes => self.figure(self.amount(value), width, self.decimals, false),
-            Kind::Size => self.figure(value / 1024.0, width, self.decimals, false),
-            Kind::Plain => self.figure(value, width, self.decimals, false),
-            Kind::Percent => self.percent(value, width),
+        let (quantity, width) = (column.quantity, column.width);
+        match quantity {
+            Quantity::Percent => self.percent(value, width),
+            Quantity::ByteRate | Quantity::TotalBytes | Quantity::Size if self.human => {
+                self.fitting(quantity, value, width)
+            }
+            _ => {
+                let (value, decimals) = self.scaled(quantity, value, self.decimals);
+                self.figure(value, width, decimals, false)
+            }
+        }
+    }
+
+    /// A figure in its unit, and its digits after the point.
+    pub fn scaled(&self, quantity: Quantity, value: f64, decimals: usize) -> (f64, usize) {
+        let unit_bytes = [512.0, 1024.0, 1024.0 * 1024.0][self.unit as usize];
+        match quantity {
+            Quantity::TotalBytes => ((value / unit_bytes).trunc(), 0),
+            Quantity::ByteRate => (value / unit_bytes, decimals),
+            Quantity::Size => (value / 1024.0, decimals),
+            Quantity::Number | Quantity::Percent => (value, decimals),
         }
     }
 
@@ -92,11 +106,6 @@ impl Style {
             true => self.figure(value, width - 1, self.decimals.min(1), true) + "%",
             false => self.figure(value, width, self.decimals, true),
         }
-    }
-
-    /// An amount in bytes in the chosen unit.
-    pub fn amount(&self, bytes: f64) -> f64 {
-        bytes / [512.0, 1024.0, 1024.0 * 1024.0][self.unit as usize]
     }
 
     fn figure(&self, value: f64, width: usize, decimals: usize, percent: bool) -> String {
@@ -112,7 +121,7 @@ impl Style {
         }
     }
 
-    fn fitting(&self, kind: Kind, bytes: f64, width: usize) -> String {
+    fn fitting(&self, quantity: Quantity, bytes: f64, width: usize) -> String {
         const LETTERS: [&str; 5] = ["k", "M", "G", "T", "P"];
         let (mut value, mut letter) = (bytes / 1024.0, 0);
         while value >= 1024.0 && letter + 1 < LETTERS.len() {
@@ -120,9 +129,9 @@ impl Style {
             letter += 1;
         }
         // Whether it is coloured as nothing is decided before the unit is found: rates and totals are sectors then.
-        let before = match kind {
-            Kind::Total => bytes,
-            Kind::Size => rounded(bytes / 1024.0, self.decimals),
+        let before = match quantity {
+            Quantity::TotalBytes => bytes,
+            Quantity::Size => rounded(bytes / 1024.0, self.decimals),
             _ => rounded(bytes / 512.0, self.decimals),
         };
         let (width, decimals) = (width - 1, self.decimals.min(1));
@@ -138,14 +147,13 @@ impl Style {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iostat::columns::{Layout, columns};
+    use crate::iostat::columns::table;
 
     /// What the original printed for the same amounts.
     #[test]
     fn amounts_are_the_originals() {
         let mut style = Style { unit: Unit::Kilo, decimals: 2, human: true, colours: None };
-        let plain = columns(Layout::Twelve, false, false);
-        let (rate, total) = (plain[1], plain[4]);
+        let (rate, total) = (table("~_read/s")[0], table("~_read")[0]);
         for (kib, text) in [(6823.29, "6.7M"), (0.0, "0.0k"), (129.4, "129.4k"), (10_336_111.75, "9.9G")] {
             assert_eq!(style.cell(&rate, kib * 1024.0), format!(" {text:>12}"));
         }
@@ -175,7 +183,7 @@ mod tests {
     fn an_amount_with_a_unit_is_nothing_by_its_sectors() {
         let colours = Some(Colours::new(""));
         let style = Style { unit: Unit::Kilo, decimals: 2, human: true, colours };
-        let rate = columns(Layout::Twelve, false, false)[1];
+        let rate = table("~_read/s")[0];
         let cell = |sectors: f64| style.cell(&rate, sectors * 512.0 / 3360.0);
         assert_eq!(cell(16.0), "\x1b[34;22m         0.0\x1b[0mk");
         assert_eq!(cell(20.0), "\x1b[34;1m         0.0\x1b[0mk");

@@ -3,7 +3,7 @@
 //! Scripts cut these tables by blanks and by column, so nothing here may be made prettier.
 
 use super::command::Unit;
-use super::figures::Interval;
+use super::figures::{Interval, mean, mean_ms, merged_percent};
 
 /// Whose columns are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,15 +50,15 @@ impl Layout {
     }
 }
 
-/// What kind of figure a column holds.
+/// What a column's figure is an amount of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Quantity {
     /// A plain number.
-    Plain,
+    Number,
     /// Bytes each second, in the chosen unit.
-    Bytes,
+    ByteRate,
     /// Bytes in all, in the chosen unit, whole.
-    Total,
+    TotalBytes,
     /// Bytes, always in kB.
     Size,
     /// Percent.
@@ -68,186 +68,150 @@ pub enum Kind {
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// What stands above it; `~` stands for the unit.
-    head: &'static str,
+    /// Its heading; `~` stands for the unit, and `'` is not printed: it marks an older column of the same heading.
+    name: &'static str,
     /// Its width without the blank before it.
     pub width: usize,
-    /// What kind of figure it holds.
-    pub kind: Kind,
+    /// What its figure is an amount of.
+    pub quantity: Quantity,
     /// The figure.
     pub value: fn(&Interval) -> f64,
-    /// In which of the narrow tables it stands.
-    pub part: u8,
 }
 
 impl Column {
-    const fn new(head: &'static str, width: usize, kind: Kind, value: fn(&Interval) -> f64) -> Self {
-        Column { head, width, kind, value, part: 0 }
-    }
-
-    const fn part(self, part: u8) -> Self {
-        Column { part, ..self }
-    }
-
-    /// What stands above it in that unit.
-    pub fn head(&self, unit: Unit) -> String {
+    /// Its heading in that unit.
+    pub fn heading(&self, unit: Unit) -> String {
         // Totals and rates of the plain report are of blocks, those of the other of sectors.
-        let sectors = if self.head.contains('_') { "Blk" } else { "sec" };
-        self.head.replace('~', [sectors, "kB", "MB"][unit as usize])
+        let sectors = if self.name.contains('_') { "Blk" } else { "sec" };
+        self.name.trim_end_matches('\'').replace('~', [sectors, "kB", "MB"][unit as usize])
     }
 
     /// Its key in a document.
     pub fn key(&self, unit: Unit) -> String {
-        self.head(unit).trim_start_matches('%').to_string()
+        self.heading(unit).trim_start_matches('%').to_string()
     }
 }
 
-use Kind::{Bytes, Percent, Plain, Size, Total};
+const fn column(name: &'static str, width: usize, quantity: Quantity, value: fn(&Interval) -> f64) -> Column {
+    Column { name, width, quantity, value }
+}
 
-const TRANSFERS: Column = Column::new("tps", 8, Plain, Interval::transfers);
-const READ_RATE: Column = Column::new("~_read/s", 12, Bytes, Interval::read_bytes);
-const WRITE_RATE: Column = Column::new("~_wrtn/s", 12, Bytes, Interval::write_bytes);
-const READ_TOTAL: Column = Column::new("~_read", 10, Total, Interval::read_total);
-const WRITE_TOTAL: Column = Column::new("~_wrtn", 10, Total, Interval::write_total);
+use Quantity::{ByteRate, Number, Percent, Size, TotalBytes};
 
-const OLD: &[Column] = &[
-    Column::new("tps", 8, Plain, Interval::reads_and_writes),
-    READ_RATE,
-    WRITE_RATE,
-    READ_TOTAL,
-    WRITE_TOTAL,
+/// Every column.
+const COLUMNS: &[Column] = &[
+    column("tps", 8, Number, |i| i.rate(i.requests())),
+    column("tps'", 8, Number, |i| i.rate(i.transfers())),
+    column("~_read/s", 12, ByteRate, |i| i.rate(i.did.read_bytes)),
+    column("~_wrtn/s", 12, ByteRate, |i| i.rate(i.did.write_bytes)),
+    column("~_dscd/s", 12, ByteRate, |i| i.rate(i.did.discard_bytes)),
+    column("~_w+d/s", 12, ByteRate, |i| i.rate(i.did.write_bytes + i.did.discard_bytes)),
+    column("~_read", 10, TotalBytes, |i| i.did.read_bytes as f64),
+    column("~_wrtn", 10, TotalBytes, |i| i.did.write_bytes as f64),
+    column("~_dscd", 10, TotalBytes, |i| i.did.discard_bytes as f64),
+    column("~_w+d", 10, TotalBytes, |i| (i.did.write_bytes + i.did.discard_bytes) as f64),
+    column("~/s", 9, ByteRate, |i| i.rate(i.did.read_bytes + i.did.write_bytes + i.did.discard_bytes)),
+    column("rqm/s", 8, Number, |i| i.rate(i.did.reads_merged + i.did.writes_merged + i.did.discards_merged)),
+    column("await", 7, Number, |i| mean_ms(i.did.read_ns + i.did.write_ns + i.did.discard_ns, i.requests())),
+    column("await'", 7, Number, |i| mean_ms(i.did.read_ns + i.did.write_ns, i.transfers())),
+    column("areq-sz", 8, Size, |i| {
+        mean(i.did.read_bytes + i.did.write_bytes + i.did.discard_bytes, i.requests())
+    }),
+    column("r/s", 7, Number, |i| i.rate(i.did.reads)),
+    column("w/s", 7, Number, |i| i.rate(i.did.writes)),
+    column("d/s", 7, Number, |i| i.rate(i.did.discards)),
+    column("f/s", 7, Number, |i| i.rate(i.did.flushes)),
+    column("r~/s", 9, ByteRate, |i| i.rate(i.did.read_bytes)),
+    column("w~/s", 9, ByteRate, |i| i.rate(i.did.write_bytes)),
+    column("d~/s", 9, ByteRate, |i| i.rate(i.did.discard_bytes)),
+    column("r~/s'", 8, ByteRate, |i| i.rate(i.did.read_bytes)),
+    column("w~/s'", 8, ByteRate, |i| i.rate(i.did.write_bytes)),
+    column("rrqm/s", 8, Number, |i| i.rate(i.did.reads_merged)),
+    column("wrqm/s", 8, Number, |i| i.rate(i.did.writes_merged)),
+    column("drqm/s", 8, Number, |i| i.rate(i.did.discards_merged)),
+    column("%rrqm", 6, Percent, |i| merged_percent(i.did.reads_merged, i.did.reads)),
+    column("%wrqm", 6, Percent, |i| merged_percent(i.did.writes_merged, i.did.writes)),
+    column("%drqm", 6, Percent, |i| merged_percent(i.did.discards_merged, i.did.discards)),
+    column("r_await", 7, Number, |i| mean_ms(i.did.read_ns, i.did.reads)),
+    column("w_await", 7, Number, |i| mean_ms(i.did.write_ns, i.did.writes)),
+    column("d_await", 7, Number, |i| mean_ms(i.did.discard_ns, i.did.discards)),
+    column("f_await", 7, Number, |i| mean_ms(i.did.flush_ns, i.did.flushes)),
+    column("rareq-sz", 8, Size, |i| mean(i.did.read_bytes, i.did.reads)),
+    column("wareq-sz", 8, Size, |i| mean(i.did.write_bytes, i.did.writes)),
+    column("dareq-sz", 8, Size, |i| mean(i.did.discard_bytes, i.did.discards)),
+    column("avgrq-sz", 8, Number, |i| {
+        mean(i.did.read_bytes + i.did.write_bytes, i.transfers()) / SECTOR_BYTES
+    }),
+    column("avgqu-sz", 8, Number, Interval::in_flight),
+    column("aqu-sz", 7, Number, Interval::in_flight),
+    column("aqu-sz'", 6, Number, Interval::in_flight),
+    // Time with a request in flight by reads and writes: it was taken for the time to serve one.
+    column("svctm", 6, Number, |i| mean_ms(i.did.busy_ns, i.transfers())),
+    column("%util", 6, Percent, Interval::busy),
 ];
 
-const PLAIN: &[Column] = &[
-    TRANSFERS,
-    READ_RATE,
-    WRITE_RATE,
-    Column::new("~_dscd/s", 12, Bytes, Interval::discard_bytes),
-    READ_TOTAL,
-    WRITE_TOTAL,
-    Column::new("~_dscd", 10, Total, Interval::discard_total),
+const SECTOR_BYTES: f64 = 512.0;
+
+/// The columns of those names, in their order.
+pub fn table(names: &str) -> Vec<Column> {
+    names.split(' ').filter_map(|name| COLUMNS.iter().find(|column| column.name == name)).copied().collect()
+}
+
+const OLD: &str = "tps' ~_read/s ~_wrtn/s ~_read ~_wrtn";
+const PLAIN: &str = "tps ~_read/s ~_wrtn/s ~_dscd/s ~_read ~_wrtn ~_dscd";
+const SHORT: &str = "tps ~_read/s ~_w+d/s ~_read ~_w+d";
+const SHORT_EXTENDED: &str = "tps ~/s rqm/s await areq-sz aqu-sz %util";
+const EXTENDED: [&str; 4] = [
+    "r/s r~/s rrqm/s %rrqm r_await rareq-sz",
+    "w/s w~/s wrqm/s %wrqm w_await wareq-sz",
+    "d/s d~/s drqm/s %drqm d_await dareq-sz",
+    "f/s f_await aqu-sz %util",
 ];
+const EXTENDED_11: &str =
+    "r/s w/s r~/s w~/s rrqm/s wrqm/s %rrqm %wrqm r_await w_await aqu-sz' rareq-sz wareq-sz svctm %util";
+const EXTENDED_10: &str =
+    "rrqm/s wrqm/s r/s w/s r~/s' w~/s' avgrq-sz avgqu-sz await' r_await w_await svctm %util";
+/// Reads and writes were not told apart yet.
+const EXTENDED_9: &str = "rrqm/s wrqm/s r/s w/s r~/s' w~/s' avgrq-sz avgqu-sz await' svctm %util";
+/// Figure by figure, not direction by direction.
+const DOCUMENT: &str = "r/s w/s d/s f/s r~/s w~/s d~/s rrqm/s wrqm/s drqm/s %rrqm %wrqm %drqm r_await w_await d_await \
+                        f_await rareq-sz wareq-sz dareq-sz aqu-sz %util";
 
-const SHORT: &[Column] = &[
-    TRANSFERS,
-    READ_RATE,
-    Column::new("~_w+d/s", 12, Bytes, Interval::write_and_discard_bytes),
-    READ_TOTAL,
-    Column::new("~_w+d", 10, Total, Interval::write_and_discard_total),
-];
-
-const QUEUE: Column = Column::new("aqu-sz", 7, Plain, Interval::in_flight);
-const BUSY: Column = Column::new("%util", 6, Percent, Interval::busy);
-
-const SHORT_EXTENDED: &[Column] = &[
-    TRANSFERS,
-    Column::new("~/s", 9, Bytes, Interval::all_bytes),
-    Column::new("rqm/s", 8, Plain, Interval::merges),
-    Column::new("await", 7, Plain, Interval::request_ms),
-    Column::new("areq-sz", 8, Size, Interval::size),
-    QUEUE,
-    BUSY,
-];
-
-const READS: Column = Column::new("r/s", 7, Plain, Interval::reads);
-const WRITES: Column = Column::new("w/s", 7, Plain, Interval::writes);
-const READ_BYTES: Column = Column::new("r~/s", 9, Bytes, Interval::read_bytes);
-const WRITE_BYTES: Column = Column::new("w~/s", 9, Bytes, Interval::write_bytes);
-const READ_MERGES: Column = Column::new("rrqm/s", 8, Plain, Interval::read_merges);
-const WRITE_MERGES: Column = Column::new("wrqm/s", 8, Plain, Interval::write_merges);
-const READS_MERGED: Column = Column::new("%rrqm", 6, Percent, Interval::reads_merged);
-const WRITES_MERGED: Column = Column::new("%wrqm", 6, Percent, Interval::writes_merged);
-const READ_MS: Column = Column::new("r_await", 7, Plain, Interval::read_ms);
-const WRITE_MS: Column = Column::new("w_await", 7, Plain, Interval::write_ms);
-const READ_SIZE: Column = Column::new("rareq-sz", 8, Size, Interval::read_size);
-const WRITE_SIZE: Column = Column::new("wareq-sz", 8, Size, Interval::write_size);
-const SERVICE_MS: Column = Column::new("svctm", 6, Plain, Interval::service_ms);
-
-const EXTENDED: &[Column] = &[
-    READS,
-    READ_BYTES,
-    READ_MERGES,
-    READS_MERGED,
-    READ_MS,
-    READ_SIZE,
-    WRITES.part(1),
-    WRITE_BYTES.part(1),
-    WRITE_MERGES.part(1),
-    WRITES_MERGED.part(1),
-    WRITE_MS.part(1),
-    WRITE_SIZE.part(1),
-    Column::new("d/s", 7, Plain, Interval::discards).part(2),
-    Column::new("d~/s", 9, Bytes, Interval::discard_bytes).part(2),
-    Column::new("drqm/s", 8, Plain, Interval::discard_merges).part(2),
-    Column::new("%drqm", 6, Percent, Interval::discards_merged).part(2),
-    Column::new("d_await", 7, Plain, Interval::discard_ms).part(2),
-    Column::new("dareq-sz", 8, Size, Interval::discard_size).part(2),
-    Column::new("f/s", 7, Plain, Interval::flushes).part(3),
-    Column::new("f_await", 7, Plain, Interval::flush_ms).part(3),
-    QUEUE.part(3),
-    BUSY.part(3),
-];
-
-/// The places of the extended columns in a document: figure by figure, not direction by direction.
-const IN_DOCUMENT: &[usize] = &[0, 6, 12, 18, 1, 7, 13, 2, 8, 14, 3, 9, 15, 4, 10, 16, 19, 5, 11, 17, 20, 21];
-
-const EXTENDED_11: &[Column] = &[
-    READS,
-    WRITES,
-    READ_BYTES,
-    WRITE_BYTES,
-    READ_MERGES,
-    WRITE_MERGES,
-    READS_MERGED,
-    WRITES_MERGED,
-    READ_MS,
-    WRITE_MS,
-    Column { width: 6, ..QUEUE },
-    READ_SIZE,
-    WRITE_SIZE,
-    SERVICE_MS,
-    BUSY,
-];
-
-const EXTENDED_10: &[Column] = &[
-    READ_MERGES,
-    WRITE_MERGES,
-    READS,
-    WRITES,
-    Column { width: 8, ..READ_BYTES },
-    Column { width: 8, ..WRITE_BYTES },
-    Column::new("avgrq-sz", 8, Plain, Interval::sectors),
-    Column::new("avgqu-sz", 8, Plain, Interval::in_flight),
-    Column::new("await", 7, Plain, Interval::transfer_ms),
-    READ_MS,
-    WRITE_MS,
-    SERVICE_MS,
-    BUSY,
-];
-
-/// The columns of a report, in order.
-pub fn columns(layout: Layout, extended: bool, short: bool) -> Vec<Column> {
-    match (layout, extended, short) {
-        (Layout::Twelve, true, false) => EXTENDED.to_vec(),
-        (Layout::Eleven, true, false) => EXTENDED_11.to_vec(),
-        (Layout::Ten, true, _) => EXTENDED_10.to_vec(),
-        // Reads and writes were not told apart yet.
-        (Layout::Nine, true, _) => {
-            EXTENDED_10.iter().filter(|column| !column.head.ends_with("_await")).copied().collect()
-        }
-        (_, true, true) => SHORT_EXTENDED.to_vec(),
-        (Layout::Twelve, false, true) => SHORT.to_vec(),
-        (Layout::Twelve, false, false) => PLAIN.to_vec(),
-        (_, false, _) => OLD.to_vec(),
-    }
+/// The columns of a report, in order; the tables are narrow where there is more than one.
+pub fn tables(layout: Layout, extended: bool, short: bool, is_narrow: bool) -> Vec<Vec<Column>> {
+    let one = match (layout, extended, short) {
+        (Layout::Twelve, true, false) if is_narrow => return EXTENDED.map(table).to_vec(),
+        (Layout::Twelve, true, false) => &EXTENDED.join(" "),
+        (Layout::Eleven, true, false) => EXTENDED_11,
+        (Layout::Ten, true, _) => EXTENDED_10,
+        (Layout::Nine, true, _) => EXTENDED_9,
+        (_, true, true) => SHORT_EXTENDED,
+        (Layout::Twelve, false, true) => SHORT,
+        (Layout::Twelve, false, false) => PLAIN,
+        (_, false, _) => OLD,
+    };
+    vec![table(one)]
 }
 
 /// The figures of a document, in order.
 pub fn keys(layout: Layout, extended: bool, short: bool) -> Vec<Column> {
     match (layout, extended, short) {
-        (Layout::Twelve, true, false) => IN_DOCUMENT.iter().map(|place| EXTENDED[*place]).collect(),
+        (Layout::Twelve, true, false) => table(DOCUMENT),
         // A document is as short as it is long.
-        (Layout::Twelve, false, true) => PLAIN.to_vec(),
-        _ => columns(layout, extended, short),
+        (Layout::Twelve, false, true) => table(PLAIN),
+        _ => tables(layout, extended, short, false).concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_a_layout_is_a_columns() {
+        let wide = [OLD, PLAIN, SHORT, SHORT_EXTENDED, EXTENDED_11, EXTENDED_10, EXTENDED_9, DOCUMENT];
+        for names in wide.into_iter().chain(EXTENDED) {
+            assert_eq!(table(names).len(), names.split(' ').count(), "{names}");
+        }
     }
 }

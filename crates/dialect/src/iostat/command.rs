@@ -2,9 +2,8 @@
 //!
 //! It knows nothing of the machine: what a device is called there is `device.rs`'s business.
 
+use super::options::{SETTERS, TABLE};
 use crate::option::Status;
-
-use super::options::TABLE;
 
 /// The unit of amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +16,6 @@ pub enum Unit {
     Mega,
 }
 
-/// Which devices `-p` means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Partitions {
-    /// Those named, if any.
-    #[default]
-    None,
-    /// Those of all devices.
-    OfAll,
-}
-
 /// A group of devices: `-g NAME`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
@@ -37,7 +26,7 @@ pub struct Group {
 }
 
 /// What the command line says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// `-c`.
     pub cpu: bool,
@@ -66,9 +55,9 @@ pub struct Command {
     /// `--compact`.
     pub compact: bool,
     /// `--dec`.
-    pub decimals: usize,
-    /// `-p` without a device.
-    pub partitions: Partitions,
+    pub decimals: Option<usize>,
+    /// `-p` without a device: the partitions of all devices.
+    pub all_partitions: bool,
     /// `ALL`: those that were never used, too.
     pub unused: bool,
     /// Named devices before any group, and whether their partitions are meant too.
@@ -87,36 +76,6 @@ pub struct Command {
     pub count: Option<u64>,
 }
 
-impl Default for Command {
-    fn default() -> Self {
-        Command {
-            cpu: false,
-            disks: false,
-            asks: false,
-            extended: false,
-            short: false,
-            without_first: false,
-            without_idle: false,
-            timed: false,
-            json: false,
-            unit: None,
-            human: false,
-            pretty: false,
-            compact: false,
-            decimals: 2,
-            partitions: Partitions::None,
-            unused: false,
-            devices: Vec::new(),
-            groups: Vec::new(),
-            only_groups: false,
-            mapped: false,
-            persistent: None,
-            interval: None,
-            count: None,
-        }
-    }
-}
-
 /// Why nothing is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -126,37 +85,42 @@ pub enum Stop {
     Wrong(String),
 }
 
-fn wrong<T>(what: impl Into<String>) -> Result<T, Stop> {
+/// A command line that is wrong.
+pub fn wrong<T>(what: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Wrong(what.into()))
 }
 
-/// Reads a command line.
+/// Parses a command line. It is not getopt's: an option with a value is a word of its own, and letters in a group have
+/// none.
 ///
 /// # Errors
 /// What keeps it from being followed.
 pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
-    let mut wanted = Command::default();
+    let mut command = Command::default();
     let mut words = arguments.iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
         match word {
             "-p" => {
                 let list = words.next_if(|next| !next.starts_with('-') && number(next).is_none());
-                wanted.partitions_of(list);
+                command.set("p", list.unwrap_or_default())?;
             }
             "-g" | "-j" | "-o" | "-f" | "+f" => {
                 let Some(value) = words.next() else { return wrong(format!("`{word}` needs a value")) };
-                wanted.valued(word, value)?;
+                command.set(&word[1..], value)?;
             }
-            _ if word.starts_with("--") => wanted.long(&word[2..])?,
-            _ if word.starts_with('-') => word[1..].chars().try_for_each(|letter| wanted.letter(letter))?,
-            "ALL" => (wanted.unused, wanted.asks) = (true, true),
+            _ if word.starts_with("--") => command.long(&word[2..])?,
+            _ if word.starts_with('-') => word[1..].chars().try_for_each(|letter| command.letter(letter))?,
+            "ALL" => (command.unused, command.asks) = (true, true),
             _ => match number(word) {
-                Some(value) => wanted.number(word, value)?,
-                None => wanted.device(word, false),
+                Some(value) => command.number(word, value)?,
+                None => command.device(word, false),
             },
         }
     }
-    wanted.settled()
+    match command.only_groups && command.groups.is_empty() {
+        true => wrong("-H says how a group is shown, and there is none: name one with -g"),
+        false => Ok(command),
+    }
 }
 
 /// A whole number, if every character is a digit.
@@ -168,98 +132,65 @@ fn number(word: &str) -> Option<Option<u64>> {
 impl Command {
     fn device(&mut self, name: &str, partitions: bool) {
         self.asks = true;
-        let list = match self.groups.last_mut() {
-            Some(group) => &mut group.devices,
-            None => &mut self.devices,
-        };
+        let list = self.groups.last_mut().map_or(&mut self.devices, |group| &mut group.devices);
         list.push((name.into(), partitions));
     }
 
-    fn partitions_of(&mut self, list: Option<&str>) {
+    /// `-p`, with the devices that it names.
+    pub fn partitions_of(&mut self, list: &str) {
         self.asks = true;
-        match list {
-            None => self.partitions = Partitions::OfAll,
-            Some(list) => list.split(',').filter(|name| !name.is_empty()).for_each(|name| match name {
-                "ALL" => (self.partitions, self.unused) = (Partitions::OfAll, true),
-                name => self.device(name, true),
-            }),
+        self.all_partitions |= list.is_empty();
+        list.split(',').filter(|name| !name.is_empty()).for_each(|name| match name {
+            "ALL" => (self.all_partitions, self.unused) = (true, true),
+            name => self.device(name, true),
+        });
+    }
+
+    /// `-k` or `-m`.
+    pub fn unit(&mut self, unit: Unit) -> Result<(), Stop> {
+        match self.unit.replace(unit).is_some_and(|before| before != unit) {
+            true => wrong("-k and -m: one unit is enough"),
+            false => Ok(()),
         }
     }
 
-    fn valued(&mut self, option: &str, value: &str) -> Result<(), Stop> {
-        match option {
-            "-g" => self.groups.push(Group { name: value.into(), devices: Vec::new() }),
-            "-j" => (self.persistent, self.pretty) = (Some(value.into()), true),
-            "-o" if value == "JSON" => self.json = true,
-            "-o" => return wrong(format!("`-o {value}`: expected JSON")),
-            _ => return refused("f"),
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Stop> {
+        let Some(setter) = SETTERS.iter().find(|setter| setter.entry.name == name) else { return Ok(()) };
+        if let Status::Refused(why, hint) = setter.entry.status {
+            return wrong(format!("`-{name}` is not supported: {why}\n hint: {hint}"));
         }
-        Ok(())
+        let range = |_| Stop::Wrong(format!("`--{name}={value}`: expected 0, 1 or 2 digits"));
+        setter.apply(self, value, range)
     }
 
-    fn long(&mut self, name: &str) -> Result<(), Stop> {
-        match name {
-            "human" => self.human = true,
-            "pretty" => self.pretty = true,
-            "compact" => self.compact = true,
-            _ => match name.strip_prefix("dec=").map(str::parse) {
-                Some(Ok(decimals @ 0..=2)) => self.decimals = decimals,
-                Some(_) => return wrong(format!("`--{name}`: expected 0, 1 or 2 digits")),
-                None => return unknown(&format!("--{name}"), name),
-            },
+    fn long(&mut self, word: &str) -> Result<(), Stop> {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        match TABLE.find(name).filter(|entry| name.len() > 1 && entry.is_flag() != word.contains('=')) {
+            Some(entry) => self.set(entry.name, value),
+            None => unknown(&format!("--{word}"), word),
         }
-        Ok(())
     }
 
     fn letter(&mut self, letter: char) -> Result<(), Stop> {
-        match letter {
-            'c' => self.cpu = true,
-            'd' => self.disks = true,
-            'x' => (self.extended, self.asks) = (true, true),
-            's' => self.short = true,
-            'y' => self.without_first = true,
-            'z' => self.without_idle = true,
-            't' => self.timed = true,
-            'h' => (self.human, self.pretty) = (true, true),
-            'H' => self.only_groups = true,
-            'N' => self.mapped = true,
-            'p' => self.partitions_of(None),
-            'V' => return Err(Stop::Version),
-            'k' | 'm' => {
-                let unit = if letter == 'k' { Unit::Kilo } else { Unit::Mega };
-                if self.unit.replace(unit).is_some_and(|before| before != unit) {
-                    return wrong("-k and -m: one unit is enough");
-                }
-            }
-            _ => return unknown(&format!("-{letter}"), letter.encode_utf8(&mut [0; 4])),
+        let name = letter.to_string();
+        match TABLE.find(&name).filter(|entry| entry.is_flag() || letter == 'p') {
+            Some(entry) => self.set(entry.name, ""),
+            None => unknown(&format!("-{letter}"), &name),
         }
-        Ok(())
     }
 
     fn number(&mut self, word: &str, value: Option<u64>) -> Result<(), Stop> {
         match (value, self.interval, self.count) {
-            (None, ..) => wrong(format!("`{word}` is too large")),
-            (Some(0), Some(_), _) => wrong("0 reports"),
-            (_, Some(_), Some(_)) => wrong(format!("`{word}`: there is an interval and a count already")),
-            (Some(value), Some(_), None) => {
-                self.count = Some(value);
-                Ok(())
+            (Some(0), Some(_), _) => return wrong("0 reports"),
+            (Some(_), Some(_), Some(_)) => {
+                return wrong(format!("`{word}`: there is an interval and a count already"));
             }
+            (Some(value), Some(_), None) => self.count = Some(value),
             // More than the kernel's counters can stand for, and less than ns overflow at.
-            (Some(value), None, _) if value <= 1 << 32 => {
-                self.interval = Some(value);
-                Ok(())
-            }
-            (Some(_), None, _) => wrong(format!("`{word}` is too large")),
+            (Some(value), None, _) if value <= 1 << 32 => self.interval = Some(value),
+            (..) => return wrong(format!("`{word}` is too large")),
         }
-    }
-
-    /// As it is, if it makes sense.
-    fn settled(self) -> Result<Self, Stop> {
-        match self.only_groups && self.groups.is_empty() {
-            true => wrong("-H says how a group is shown, and there is none: name one with -g"),
-            false => Ok(self),
-        }
+        Ok(())
     }
 
     /// Whether the processors' time is shown: only `-d` alone takes it away.
@@ -270,15 +201,6 @@ impl Command {
     /// Whether devices are shown: only `-c` takes them away, where nothing asks for them.
     pub fn shows_disks(&self) -> bool {
         self.disks || self.asks || !self.cpu
-    }
-}
-
-fn refused<T>(name: &str) -> Result<T, Stop> {
-    match TABLE.find(name).map(|entry| entry.status) {
-        Some(Status::Refused(why, hint)) => {
-            wrong(format!("`-{name}` is not supported: {why}\n hint: {hint}"))
-        }
-        _ => wrong(format!("`-{name}` is not supported")),
     }
 }
 
@@ -326,7 +248,7 @@ mod tests {
             [("vda", false), ("5vda", true), ("sdb", true)].map(|(n, p)| (n.into(), p)).into();
         assert_eq!(wanted.devices, names);
         let wanted = parsed("-p 1 3").unwrap();
-        assert_eq!((wanted.partitions, wanted.interval, wanted.count), (Partitions::OfAll, Some(1), Some(3)));
+        assert_eq!((wanted.all_partitions, wanted.interval, wanted.count), (true, Some(1), Some(3)));
         let wanted = parsed("-H -g a sda sdb -g b -p sdc").unwrap();
         assert_eq!(wanted.groups[0].devices.len(), 2);
         assert_eq!(wanted.groups[1], Group { name: "b".into(), devices: vec![("sdc".into(), true)] });

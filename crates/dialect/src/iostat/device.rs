@@ -16,16 +16,16 @@ const CLASS: &str = "/sys/class/block";
 ///
 /// # Errors
 /// That there are no persistent names of that kind.
-pub fn names(wanted: &Command, loader: &mut dyn Loader) -> Result<Names, String> {
+pub fn names(command: &Command, loader: &mut dyn Loader) -> Result<Names, String> {
     let mut names = Names::new();
-    if wanted.mapped {
+    if command.mapped {
         for device in loader.list(CLASS).unwrap_or_default() {
             if let Ok(name) = loader.read(&format!("{CLASS}/{device}/dm/name")) {
                 names.insert(device, String::from_utf8_lossy(&name).trim().into());
             }
         }
     }
-    if let Some(kind) = &wanted.persistent {
+    if let Some(kind) = &command.persistent {
         let folder = format!("/dev/disk/by-{}", kind.to_lowercase());
         let links = loader.list(&folder).ok().filter(|_| !kind.contains('/'));
         let links = links.ok_or_else(|| format!("`-j {kind}`: there is no {folder}"))?;

@@ -16,8 +16,6 @@ pub struct Interval {
     members: u32,
 }
 
-const SECTOR_BYTES: f64 = 512.0;
-
 impl Interval {
     /// Of a device; where the activity does not say over how long, it was `interval_ns`.
     pub fn of(name: &str, did: &DeviceActivity, interval_ns: u64) -> Self {
@@ -41,167 +39,29 @@ impl Interval {
         is_unused(&self.did)
     }
 
-    fn per_second(&self, count: u64) -> f64 {
+    /// A count each second.
+    pub fn rate(&self, count: u64) -> f64 {
         ratio(count as f64, self.seconds)
     }
 
-    /// Reads completed each second.
-    pub fn reads(&self) -> f64 {
-        self.per_second(self.did.reads)
-    }
-    /// Writes completed each second.
-    pub fn writes(&self) -> f64 {
-        self.per_second(self.did.writes)
-    }
-    /// Discards completed each second.
-    pub fn discards(&self) -> f64 {
-        self.per_second(self.did.discards)
-    }
-    /// Flushes completed each second.
-    pub fn flushes(&self) -> f64 {
-        self.per_second(self.did.flushes)
-    }
-    /// Reads, writes and discards each second.
-    pub fn transfers(&self) -> f64 {
-        self.per_second(self.requests())
-    }
-
-    fn requests(&self) -> u64 {
+    /// Reads, writes and discards.
+    pub fn requests(&self) -> u64 {
         self.did.reads + self.did.writes + self.did.discards
     }
 
-    fn bytes(&self) -> u64 {
-        self.did.read_bytes + self.did.write_bytes + self.did.discard_bytes
-    }
-
-    /// Bytes read each second.
-    pub fn read_bytes(&self) -> f64 {
-        self.per_second(self.did.read_bytes)
-    }
-    /// Bytes written each second.
-    pub fn write_bytes(&self) -> f64 {
-        self.per_second(self.did.write_bytes)
-    }
-    /// Bytes discarded each second.
-    pub fn discard_bytes(&self) -> f64 {
-        self.per_second(self.did.discard_bytes)
-    }
-    /// Bytes written and discarded each second.
-    pub fn write_and_discard_bytes(&self) -> f64 {
-        self.write_bytes() + self.discard_bytes()
-    }
-    /// Bytes moved each second, discards included.
-    pub fn all_bytes(&self) -> f64 {
-        self.per_second(self.bytes())
-    }
-    /// Bytes read.
-    pub fn read_total(&self) -> f64 {
-        self.did.read_bytes as f64
-    }
-    /// Bytes written.
-    pub fn write_total(&self) -> f64 {
-        self.did.write_bytes as f64
-    }
-    /// Bytes discarded.
-    pub fn discard_total(&self) -> f64 {
-        self.did.discard_bytes as f64
-    }
-    /// Bytes written and discarded.
-    pub fn write_and_discard_total(&self) -> f64 {
-        self.write_total() + self.discard_total()
-    }
-
-    /// Reads merged each second.
-    pub fn read_merges(&self) -> f64 {
-        self.per_second(self.did.reads_merged)
-    }
-    /// Writes merged each second.
-    pub fn write_merges(&self) -> f64 {
-        self.per_second(self.did.writes_merged)
-    }
-    /// Discards merged each second.
-    pub fn discard_merges(&self) -> f64 {
-        self.per_second(self.did.discards_merged)
-    }
-    /// Requests merged each second.
-    pub fn merges(&self) -> f64 {
-        self.read_merges() + self.write_merges() + self.discard_merges()
-    }
-    /// Reads that were merged into others, percent.
-    pub fn reads_merged(&self) -> f64 {
-        merged(self.did.reads_merged, self.did.reads)
-    }
-    /// Writes that were merged into others, percent.
-    pub fn writes_merged(&self) -> f64 {
-        merged(self.did.writes_merged, self.did.writes)
-    }
-    /// Discards that were merged into others, percent.
-    pub fn discards_merged(&self) -> f64 {
-        merged(self.did.discards_merged, self.did.discards)
-    }
-
-    /// Mean time of a read, ms.
-    pub fn read_ms(&self) -> f64 {
-        ms(self.did.read_ns, self.did.reads)
-    }
-    /// Mean time of a write, ms.
-    pub fn write_ms(&self) -> f64 {
-        ms(self.did.write_ns, self.did.writes)
-    }
-    /// Mean time of a discard, ms.
-    pub fn discard_ms(&self) -> f64 {
-        ms(self.did.discard_ns, self.did.discards)
-    }
-    /// Mean time of a flush, ms.
-    pub fn flush_ms(&self) -> f64 {
-        ms(self.did.flush_ns, self.did.flushes)
-    }
-    /// Mean time of a request, ms.
-    pub fn request_ms(&self) -> f64 {
-        ms(self.did.read_ns + self.did.write_ns + self.did.discard_ns, self.requests())
-    }
-    /// Mean time of a read or write, ms: before discards were counted.
-    pub fn transfer_ms(&self) -> f64 {
-        ms(self.did.read_ns + self.did.write_ns, self.did.reads + self.did.writes)
-    }
-    /// Time with a request in flight by reads and writes, ms: what was taken for the time to serve one.
-    pub fn service_ms(&self) -> f64 {
-        ms(self.did.busy_ns, self.did.reads + self.did.writes)
-    }
-
-    /// Mean size of a read, bytes.
-    pub fn read_size(&self) -> f64 {
-        ratio(self.read_total(), self.did.reads as f64)
-    }
-    /// Mean size of a write, bytes.
-    pub fn write_size(&self) -> f64 {
-        ratio(self.write_total(), self.did.writes as f64)
-    }
-    /// Mean size of a discard, bytes.
-    pub fn discard_size(&self) -> f64 {
-        ratio(self.discard_total(), self.did.discards as f64)
-    }
-    /// Mean size of a request, bytes.
-    pub fn size(&self) -> f64 {
-        ratio(self.bytes() as f64, self.requests() as f64)
-    }
-    /// Mean size of a read or write, sectors.
-    pub fn sectors(&self) -> f64 {
-        let bytes = (self.did.read_bytes + self.did.write_bytes) as f64;
-        ratio(bytes / SECTOR_BYTES, (self.did.reads + self.did.writes) as f64)
+    /// Reads and writes: requests before discards were counted.
+    pub fn transfers(&self) -> u64 {
+        self.did.reads + self.did.writes
     }
 
     /// Requests in flight, the mean over time.
     pub fn in_flight(&self) -> f64 {
         ratio(self.did.weighted_ns as f64 / 1e9, self.seconds)
     }
+
     /// Time with a request in flight, percent; of several devices the mean.
     pub fn busy(&self) -> f64 {
         ratio(self.did.busy_ns as f64 / 1e7, self.seconds * f64::from(self.members))
-    }
-    /// Reads and writes each second.
-    pub fn reads_and_writes(&self) -> f64 {
-        self.reads() + self.writes()
     }
 }
 
@@ -210,15 +70,23 @@ pub fn is_unused(did: &DeviceActivity) -> bool {
     did.reads + did.writes + did.discards + did.flushes == 0
 }
 
-fn ratio(above: f64, below: f64) -> f64 {
+/// A quotient; 0 where there is nothing to divide by.
+pub fn ratio(above: f64, below: f64) -> f64 {
     if below > 0.0 { above / below } else { 0.0 }
 }
 
-fn ms(ns: u64, count: u64) -> f64 {
+/// The mean time of one of so many, ms.
+pub fn mean_ms(ns: u64, count: u64) -> f64 {
     ratio(ns as f64 / 1e6, count as f64)
 }
 
-fn merged(merged: u64, done: u64) -> f64 {
+/// The mean size of one of so many.
+pub fn mean(amount: u64, count: u64) -> f64 {
+    ratio(amount as f64, count as f64)
+}
+
+/// The share of requests that were merged into others, percent.
+pub fn merged_percent(merged: u64, done: u64) -> f64 {
     ratio(merged as f64 * 100.0, (merged + done) as f64)
 }
 
@@ -249,6 +117,7 @@ fn add(sum: &mut DeviceActivity, more: &DeviceActivity) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::iostat::columns::table;
 
     /// The counters and figures of the original, of a device whose counters were written by hand.
     #[test]
@@ -274,25 +143,20 @@ mod tests {
             ..DeviceActivity::default()
         };
         let interval = Interval::of("x", &did, 9);
-        let shown = [
-            interval.reads_merged(),
-            interval.read_ms(),
-            interval.read_size() / 1024.0,
-            interval.writes_merged(),
-            interval.write_ms(),
-            interval.write_size() / 1024.0,
-            interval.discards_merged(),
-            interval.discard_ms(),
-            interval.discard_size() / 1024.0,
-            interval.flush_ms(),
-            interval.request_ms(),
-            interval.size() / 1024.0,
-        ];
-        let shown: Vec<String> = shown.iter().map(|figure| format!("{figure:.2}")).collect();
-        assert_eq!(shown.join(" "), "66.67 4.00 1.50 54.55 1.60 0.70 52.00 1.25 0.58 1.06 1.50 0.67");
-        assert_eq!((interval.reads(), interval.transfers(), interval.busy()), (0.5, 9.0, 0.5));
+        let figures = |interval: &Interval, names: &str| {
+            let figures = table(names).into_iter().map(|column| (column.value)(interval));
+            figures.map(|figure| format!("{figure:.2}")).collect::<Vec<_>>().join(" ")
+        };
+        let shares_times = "%rrqm r_await %wrqm w_await %drqm d_await f_await await";
+        assert_eq!(figures(&interval, shares_times), "66.67 4.00 54.55 1.60 52.00 1.25 1.06 1.50");
+        assert_eq!(
+            figures(&interval, "rareq-sz wareq-sz dareq-sz areq-sz"),
+            "1536.00 716.80 597.33 682.67",
+            "bytes"
+        );
+        assert_eq!(figures(&interval, "r/s tps %util"), "0.50 9.00 0.50");
         let two = Interval::together("two", [&interval, &interval].into_iter());
-        assert_eq!((two.reads(), two.read_ms(), two.busy()), (1.0, 4.0, 0.5));
+        assert_eq!(figures(&two, "r/s r_await %util"), "1.00 4.00 0.50");
         assert_eq!(Interval::of("idle", &DeviceActivity::default(), 0).busy(), 0.0);
     }
 }

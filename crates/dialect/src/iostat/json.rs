@@ -8,7 +8,7 @@ use iodyno_model::CpuShares;
 use iodyno_report::metrics::shares;
 
 use super::cell::Style;
-use super::columns::{Column, Kind};
+use super::columns::Column;
 use super::figures::Interval;
 
 fn quoted(text: &str) -> String {
@@ -46,17 +46,12 @@ pub fn statistics(
 }
 
 /// The figures of a device.
-pub fn row(interval: &Interval, keys: &[Column], style: &Style) -> String {
+pub fn device(interval: &Interval, keys: &[Column], style: &Style) -> String {
     let mut text = format!("\t\t\t\t\t\t{{\"disk_device\": {}", quoted(&interval.name));
     for column in keys {
         let value = (column.value)(interval);
-        let value = match column.kind {
-            Kind::Total => format!("{:.0}", style.amount(value).trunc()),
-            Kind::Bytes => format!("{:.2}", style.amount(value)),
-            Kind::Size => format!("{:.2}", value / 1024.0),
-            Kind::Plain | Kind::Percent => format!("{value:.2}"),
-        };
-        text += &format!(", \"{}\": {value}", column.key(style.unit));
+        let (value, decimals) = style.scaled(column.quantity, value, 2);
+        text += &format!(", \"{}\": {value:.decimals$}", column.key(style.unit));
     }
     text + "}"
 }

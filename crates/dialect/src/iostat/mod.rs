@@ -10,16 +10,16 @@ mod device;
 mod figures;
 mod json;
 pub mod options;
-pub mod text;
+pub mod report;
 
 use iodyno_model::{Diagnostic, Intent, Origin, Phase, Plan, Record, Watching};
 
 use crate::{Dialect, Loader, Request, Run};
 use cell::{Colours, Style};
 use columns::Layout;
-use command::{Command, Partitions, Stop, Unit};
+use command::{Command, Stop, Unit};
 use device::{Names, names, watched};
-use text::{Reports, Selection, View};
+use report::{Reports, Selection, Settings};
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -42,8 +42,8 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
             return Err(vec![Diagnostic::error(&Origin::argument("--also"), wrong)]);
         }
     };
-    let wanted = match command::parse(arguments) {
-        Ok(wanted) => wanted,
+    let command = match command::parse(arguments) {
+        Ok(command) => command,
         Err(Stop::Version) => {
             let ours = env!("CARGO_PKG_VERSION");
             let out = format!("sysstat version {}\n(iodyno {ours})\n", layout.version());
@@ -51,23 +51,23 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         }
         Err(Stop::Wrong(what)) => return refuse(format!("iostat: {what}\n{}", options::usage())),
     };
-    let names = match names(&wanted, loader) {
+    let names = match names(&command, loader) {
         Ok(names) => names,
         Err(what) => return refuse(format!("iostat: {what}\n")),
     };
-    let selection = selection(&wanted, &names, loader);
-    let plan = plan(&wanted, &selection);
-    let view = view(&wanted, layout, selection, names, loader);
-    Ok(Request::Run(Box::new(run(plan, view))))
+    let selection = selection(&command, &names, loader);
+    let plan = plan(&command, &selection);
+    let settings = settings(command, layout, selection, names, loader);
+    Ok(Request::Run(Box::new(run(plan, settings))))
 }
 
-fn run(plan: Plan, view: View) -> Run {
+fn run(plan: Plan, settings: Settings) -> Run {
     Run {
         own_voice: true,
         findings: false,
         translate: |_| None,
         status: Some(Box::new(status)),
-        ..Run::of(plan, Box::new(Reports::new(view)))
+        ..Run::of(plan, Box::new(Reports::new(settings)))
     }
 }
 
@@ -81,7 +81,7 @@ fn status(record: &Record) -> u8 {
 }
 
 /// Which devices are shown.
-fn selection(wanted: &Command, names: &Names, loader: &mut dyn Loader) -> Selection {
+fn selection(command: &Command, names: &Names, loader: &mut dyn Loader) -> Selection {
     let mut all = |typed: &[(String, bool)]| {
         let mut found: Vec<String> = Vec::new();
         for (name, partitions) in typed {
@@ -93,14 +93,14 @@ fn selection(wanted: &Command, names: &Names, loader: &mut dyn Loader) -> Select
         }
         found
     };
-    let mut alone = all(&wanted.devices);
-    if !wanted.groups.is_empty() {
-        let groups = wanted.groups.iter().map(|group| (group.name.clone(), all(&group.devices))).collect();
-        return Selection::Groups { alone, groups, only: wanted.only_groups };
+    let mut alone = all(&command.devices);
+    if !command.groups.is_empty() {
+        let groups = command.groups.iter().map(|group| (group.name.clone(), all(&group.devices))).collect();
+        return Selection::Groups { alone, groups, only: command.only_groups };
     }
-    let partitions = wanted.partitions == Partitions::OfAll;
-    if alone.is_empty() || partitions || wanted.unused {
-        return Selection::All { unused: wanted.unused, sorted: !partitions };
+    let partitions = command.all_partitions;
+    if alone.is_empty() || partitions || command.unused {
+        return Selection::All { unused: command.unused, sorted: !partitions };
     }
     alone.sort();
     Selection::Named(alone)
@@ -125,10 +125,10 @@ fn devices(selection: &Selection) -> Vec<String> {
 }
 
 /// The plan: one phase that watches. The first sample is always taken: it tells which devices were ever used.
-fn plan(wanted: &Command, selection: &Selection) -> Plan {
-    let every_ns = wanted.interval.unwrap_or(0) * SECOND_NS;
-    let first = u64::from(wanted.without_first);
-    let count = match (every_ns, wanted.count) {
+fn plan(command: &Command, selection: &Selection) -> Plan {
+    let every_ns = command.interval.unwrap_or(0) * SECOND_NS;
+    let first = u64::from(command.without_first);
+    let count = match (every_ns, command.count) {
         (0, _) => 1,
         (_, None) => 0,
         (_, Some(count)) => count.saturating_add(first),
@@ -137,20 +137,20 @@ fn plan(wanted: &Command, selection: &Selection) -> Plan {
         every_ns,
         count,
         devices: devices(selection),
-        partitions: wanted.partitions == Partitions::OfAll,
+        partitions: command.all_partitions,
         since_boot: true,
     };
     let phase = Phase { name: "watch".into(), watch: Some(watch), ..Phase::default() };
     Plan { name: "iostat".into(), intent: Intent::Device, phases: vec![phase], ..Plan::default() }
 }
 
-fn view(
-    wanted: &Command,
+fn settings(
+    command: Command,
     layout: Layout,
     selection: Selection,
     names: Names,
     loader: &mut dyn Loader,
-) -> View {
+) -> Settings {
     let posix = loader.variable("POSIXLY_CORRECT").is_some();
     let default = if posix || layout == Layout::Nine { Unit::Sectors } else { Unit::Kilo };
     let colours = match loader.variable("S_COLORS").as_deref() {
@@ -159,38 +159,22 @@ fn view(
         _ => loader.colour() && layout == Layout::Twelve,
     };
     let sgr = loader.variable("S_COLORS_SGR").unwrap_or_default();
-    View {
-        layout,
-        extended: wanted.extended,
-        short: wanted.short,
-        pretty: wanted.pretty,
-        compact: wanted.compact,
-        style: Style {
-            unit: wanted.unit.unwrap_or(default),
-            decimals: wanted.decimals,
-            human: wanted.human,
-            colours: colours.then(|| Colours::new(&sgr)),
-        },
-        json: wanted.json,
-        timed: wanted.timed,
-        iso: loader.variable("S_TIME_FORMAT").as_deref() == Some("ISO"),
-        east_s: loader.east_s(),
-        cpu: wanted.shows_cpu(),
-        disks: wanted.shows_disks(),
-        without_idle: wanted.without_idle,
-        without_first: wanted.without_first && wanted.interval.is_some_and(|seconds| seconds > 0),
-        selection,
-        names,
-        architecture: architecture(loader),
-        cpus: cpus(loader),
-    }
+    let style = Style {
+        unit: command.unit.unwrap_or(default),
+        decimals: command.decimals.unwrap_or(2),
+        human: command.human,
+        colours: colours.then(|| Colours::new(&sgr)),
+    };
+    let iso = loader.variable("S_TIME_FORMAT").as_deref() == Some("ISO");
+    let (east_s, architecture, cpus) = (loader.east_s(), architecture(loader), cpus(loader));
+    Settings { command, layout, style, iso, east_s, selection, names, architecture, cpus }
 }
 
 /// What the kernel calls the machine's architecture; `unknown` where it does not tell.
 fn architecture(loader: &mut dyn Loader) -> String {
-    let told = loader.read("/proc/sys/kernel/arch").ok();
-    let told = told.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_string());
-    told.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".into())
+    let name = loader.read("/proc/sys/kernel/arch").unwrap_or_default();
+    let name = String::from_utf8_lossy(&name).trim().to_string();
+    if name.is_empty() { "unknown".into() } else { name }
 }
 
 /// The machine's processors, those that this program may not use included: `0-3,6`.

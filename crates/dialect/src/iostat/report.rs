@@ -11,7 +11,8 @@ use iodyno_report::metrics::shares;
 use iodyno_report::{Output, Reporter};
 
 use super::cell::Style;
-use super::columns::{Column, Layout, columns, keys};
+use super::columns::{Column, Layout, keys, tables};
+use super::command::Command;
 use super::device::Names;
 use super::figures::{Interval, is_unused};
 use super::json;
@@ -42,35 +43,17 @@ pub enum Selection {
 
 /// What is printed of the samples.
 #[derive(Clone, Debug)]
-pub struct View {
+pub struct Settings {
+    /// The options.
+    pub command: Command,
     /// Whose columns.
     pub layout: Layout,
-    /// Every figure.
-    pub extended: bool,
-    /// Fewer figures.
-    pub short: bool,
-    /// Names to the right.
-    pub pretty: bool,
-    /// In one table all the same.
-    pub compact: bool,
     /// How figures are printed.
     pub style: Style,
-    /// A document instead of text.
-    pub json: bool,
-    /// The time above each report.
-    pub timed: bool,
-    /// As ISO 8601.
+    /// The time as ISO 8601.
     pub iso: bool,
     /// Seconds that local time is east of Greenwich.
     pub east_s: i64,
-    /// The processors' time is shown.
-    pub cpu: bool,
-    /// Devices are shown.
-    pub disks: bool,
-    /// Not those that did nothing.
-    pub without_idle: bool,
-    /// Not the first sample.
-    pub without_first: bool,
     /// Which devices.
     pub selection: Selection,
     /// What they are called.
@@ -84,7 +67,7 @@ pub struct View {
 /// Writes iostat's reports.
 #[derive(Clone, Debug)]
 pub struct Reports {
-    view: View,
+    settings: Settings,
     used: BTreeSet<String>,
     samples: u64,
     printed: u64,
@@ -96,21 +79,21 @@ const CPU_WIDTH: usize = 7;
 
 impl Reports {
     /// The reporter of what is to be seen.
-    pub fn new(view: View) -> Self {
-        Reports { view, used: BTreeSet::new(), samples: 0, printed: 0, begun: false, closed: false }
+    pub fn new(settings: Settings) -> Self {
+        Reports { settings, used: BTreeSet::new(), samples: 0, printed: 0, begun: false, closed: false }
     }
 
     fn begin(&mut self, started: &Started, out: &mut dyn Write) -> io::Result<()> {
         self.begun = true;
         let machine = &started.machine;
-        let cpus = self.view.cpus.unwrap_or(machine.cpus);
-        let date = self.view.date(started.at_unix_ns);
-        if self.view.json {
+        let cpus = self.settings.cpus.unwrap_or(machine.cpus);
+        let date = self.settings.date(started.at_unix_ns);
+        if self.settings.command.json {
             let (system, release) = machine.kernel.split_once(' ').unwrap_or((&machine.kernel, ""));
-            let architecture = &self.view.architecture;
+            let architecture = &self.settings.architecture;
             return json::head(out, &[&machine.host, system, release, architecture], cpus, &date);
         }
-        let (kernel, host, architecture) = (&machine.kernel, &machine.host, &self.view.architecture);
+        let (kernel, host, architecture) = (&machine.kernel, &machine.host, &self.settings.architecture);
         writeln!(out, "{kernel} ({host}) \t{date} \t_{architecture}_\t({cpus} CPU)")
     }
 
@@ -118,35 +101,36 @@ impl Reports {
         self.samples += 1;
         let active = sample.devices.iter().filter(|did| !is_unused(did));
         self.used.extend(active.map(|did| did.device.clone()));
-        let is_left_out = self.view.without_first && self.samples == 1;
+        let is_left_out = self.settings.is_first_left_out() && self.samples == 1;
         // In a document the original leaves a line for what it leaves out, too.
-        if !self.view.json || is_left_out {
+        if !self.settings.command.json || is_left_out {
             writeln!(out)?;
         }
         if is_left_out {
             return out.flush();
         }
-        let rows = if self.view.disks { self.rows(sample) } else { Vec::new() };
+        let rows = if self.settings.command.shows_disks() { self.rows(sample) } else { Vec::new() };
         self.printed += 1;
-        match self.view.json {
+        match self.settings.command.json {
             true => self.part_of_document(sample, &rows, out)?,
-            false => self.view.report(sample, &rows, out)?,
+            false => self.settings.report(sample, &rows, out)?,
         }
         out.flush()
     }
 
     fn part_of_document(&self, sample: &Sample, rows: &[Interval], out: &mut dyn Write) -> io::Result<()> {
-        let view = &self.view;
-        let time = view.timed.then(|| view.time(sample.at_unix_ns));
-        let keys = keys(view.layout, view.extended, view.short);
-        let disks = view.disks.then(|| rows.iter().map(|row| json::row(row, &keys, &view.style)).collect());
-        let cpu = sample.cpu.as_ref().filter(|_| view.cpu);
+        let Settings { command, layout, style, .. } = &self.settings;
+        let time = command.timed.then(|| self.settings.time(sample.at_unix_ns));
+        let keys = keys(*layout, command.extended, command.short);
+        let device = |row| json::device(row, &keys, style);
+        let disks = command.shows_disks().then(|| rows.iter().map(device).collect());
+        let cpu = sample.cpu.as_ref().filter(|_| command.shows_cpu());
         json::statistics(out, self.printed > 1, time.as_deref(), cpu, disks)
     }
 
     /// The lines of a report, those that are not to be shown left out.
     fn rows(&self, sample: &Sample) -> Vec<Interval> {
-        let mut rows = match &self.view.selection {
+        let mut rows = match &self.settings.selection {
             Selection::All { unused, sorted } => {
                 let mut rows = self.all(sample, *unused);
                 if *sorted {
@@ -169,7 +153,7 @@ impl Reports {
                 rows
             }
         };
-        rows.retain(|row| !(self.view.without_idle && row.is_idle()));
+        rows.retain(|row| !(self.settings.command.without_idle && row.is_idle()));
         rows
     }
 
@@ -185,13 +169,13 @@ impl Reports {
     }
 
     fn row(&self, sample: &Sample, did: &iodyno_model::DeviceActivity) -> Interval {
-        let name = self.view.names.get(&did.device).unwrap_or(&did.device);
+        let name = self.settings.names.get(&did.device).unwrap_or(&did.device);
         Interval::of(name, did, sample.interval_ns)
     }
 
     fn end(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
         if !std::mem::replace(&mut self.closed, true) && self.begun {
-            match self.view.json {
+            match self.settings.command.json {
                 true => json::tail(output.out)?,
                 false => writeln!(output.out)?,
             }
@@ -206,7 +190,7 @@ impl Reports {
     }
 }
 
-impl View {
+impl Settings {
     fn date(&self, unix_ns: u64) -> String {
         let stamp = date::stamp(unix_ns, self.east_s);
         if self.iso { stamp[..10].to_string() } else { american(&stamp) }
@@ -222,26 +206,25 @@ impl View {
         format!("{}T{time}{sign}{:02}{:02}", &stamp[..10], minutes / 60, minutes % 60)
     }
 
+    /// The first sample covers the time since the machine was started.
+    fn is_first_left_out(&self) -> bool {
+        self.command.without_first && self.command.interval.is_some_and(|seconds| seconds > 0)
+    }
+
     fn report(&self, sample: &Sample, rows: &[Interval], out: &mut dyn Write) -> io::Result<()> {
-        if self.timed {
+        let command = &self.command;
+        if command.timed {
             writeln!(out, "{}", self.time(sample.at_unix_ns))?;
         }
-        if let Some(cpu) = sample.cpu.as_ref().filter(|_| self.cpu) {
+        if let Some(cpu) = sample.cpu.as_ref().filter(|_| command.shows_cpu()) {
             self.processors(cpu, out)?;
         }
-        if !self.disks {
+        if !command.shows_disks() {
             return writeln!(out);
         }
-        let columns = columns(self.layout, self.extended, self.short);
-        let parts = if self.pretty && !self.compact { 4 } else { 1 };
-        for part in 0..parts {
-            let within = |column: &&Column| parts == 1 || column.part == part;
-            let columns: Vec<&Column> = columns.iter().filter(within).collect();
-            if !columns.is_empty() {
-                self.table(&columns, rows, out)?;
-            }
-        }
-        Ok(())
+        let is_narrow = command.pretty && !command.compact;
+        let tables = tables(self.layout, command.extended, command.short, is_narrow);
+        tables.iter().try_for_each(|columns| self.table(columns, rows, out))
     }
 
     fn processors(&self, cpu: &CpuShares, out: &mut dyn Write) -> io::Result<()> {
@@ -250,19 +233,19 @@ impl View {
         writeln!(out, "       {}\n", shares.concat())
     }
 
-    fn table(&self, columns: &[&Column], rows: &[Interval], out: &mut dyn Write) -> io::Result<()> {
+    fn table(&self, columns: &[Column], rows: &[Interval], out: &mut dyn Write) -> io::Result<()> {
         let unit = self.style.unit;
         let heads: String =
-            columns.iter().map(|column| format!(" {:>1$}", column.head(unit), column.width)).collect();
+            columns.iter().map(|column| format!(" {:>1$}", column.heading(unit), column.width)).collect();
         let device = self.layout.device();
-        match self.pretty {
+        match self.command.pretty {
             true => writeln!(out, "{heads} {device}")?,
             false => writeln!(out, "{device:<13}{heads}")?,
         }
         for row in rows {
             let cells: String =
                 columns.iter().map(|column| self.style.cell(column, (column.value)(row))).collect();
-            match self.pretty {
+            match self.command.pretty {
                 true => writeln!(out, "{cells}{}", self.style.name(&format!(" {}", row.name)))?,
                 false => writeln!(out, "{}{cells}", self.style.name(&format!("{:<13}", row.name)))?,
             }
