@@ -54,21 +54,21 @@ pub enum Access {
 use Access::*;
 
 /// What is fixed about an access.
+#[derive(Clone, Copy, Debug)]
 pub struct Facts {
+    access: Access,
     /// The test it is part of (`-i`).
     pub test: u8,
-    /// Whether it repeats the one before.
-    pub again: bool,
-    /// Both lines of its column's heading, as wide as the heading.
-    pub heading: (&'static str, &'static str),
+    /// The width of its column's heading, and its one or two lines, with `|` between.
+    heading: (usize, &'static str),
     /// Its table at the end.
     pub title: &'static str,
     /// Its streams in throughput mode, with what stands around the name there; none: it is left out there.
     pub streams: Option<(&'static str, Style)>,
     /// Its line in the throughput report.
     pub label: &'static str,
-    /// Its file of operations: that of a stream, and that of a single run.
-    pub log: (&'static str, Option<&'static str>),
+    /// Its file of operations.
+    pub log: &'static str,
     /// Its name in files of histograms.
     pub histogram: &'static str,
 }
@@ -86,31 +86,64 @@ pub enum Style {
     Narrow,
 }
 
-/// The order of a cell's columns.
-pub const COLUMNS: [Access; 22] = [
-    Write,
-    Rewrite,
-    Read,
-    Reread,
-    RandomRead,
-    RandomWrite,
-    Backward,
-    RecordRewrite,
-    Stride,
-    Fwrite,
-    Refwrite,
-    Fread,
-    Refread,
-    Pwrite,
-    Repwrite,
-    Pread,
-    Repread,
-    Pwritev,
-    Repwritev,
-    Preadv,
-    Repreadv,
-    Mixed,
+/// Every access, in the order of a cell's columns, which is that of [`Access`].
+static FACTS: [Facts; 22] = [
+    row(Write, 0, (9, "write"), "wol", "Writer")
+        .streams("initial writers", Style::Wide)
+        .called("Initial write", "write"),
+    row(Rewrite, 0, (11, "rewrite"), "rwol", "Re-writer")
+        .streams("rewriters", Style::Wide)
+        .called("Rewrite", "Rewrite"),
+    row(Read, 1, (10, "read"), "rol", "Reader").streams("readers", Style::WideTab).called("Read", "Read"),
+    row(Reread, 1, (10, "reread"), "rrol", "Re-Reader")
+        .streams("re-readers", Style::Narrow)
+        .called("Re-read", "Reread"),
+    row(RandomRead, 2, (10, "random|read"), "randrol", "Random read")
+        .streams("random readers", Style::Narrow)
+        .called("Random read", "Random Read"),
+    row(RandomWrite, 2, (10, "random|write"), "randwol", "Random write")
+        .streams("random writers", Style::Narrow)
+        .called("Random write", "Random Write"),
+    row(Backward, 3, (10, "bkwd|read"), "revol", "Backward read")
+        .streams("reverse readers", Style::Narrow)
+        .called("Reverse Read", "Read Backwards"),
+    row(RecordRewrite, 4, (11, "record|rewrite"), "recol", "Record rewrite")
+        .streams("record rewriters", Style::Narrow)
+        .called("Record rewrite", "Record Rewrite"),
+    row(Stride, 5, (11, "stride|read"), "strol", "Stride read")
+        .streams("stride readers", Style::Narrow)
+        .called("Stride read", "Stride Read"),
+    row(Fwrite, 6, (10, "fwrite"), "fwol", "Fwrite").streams("fwriters", Style::ParentTab),
+    row(Refwrite, 6, (10, "frewrite"), "frwol", "Re-Fwrite"),
+    row(Fread, 7, (10, "fread"), "frol", "Fread").streams("freaders", Style::ParentTab),
+    row(Refread, 7, (10, "freread"), "frrol", "Re-Fread"),
+    row(Pwrite, 9, (10, "pwrite"), "pwol", "Pwrite").streams("pwrite writers", Style::Narrow),
+    row(Repwrite, 9, (10, "repwrite"), "prwol", "Re-Pwrite"),
+    row(Pread, 10, (10, "pread"), "prol", "Pread").streams("pread readers", Style::Narrow),
+    row(Repread, 10, (10, "repread"), "prrol", "Re-Pread"),
+    row(Pwritev, 11, (10, "pwritev"), "pvwol", "Pwritev").streams("pwritev writers", Style::Narrow),
+    row(Repwritev, 11, (10, "repwritev"), "pvrwol", "Re-Pwritev"),
+    row(Preadv, 12, (10, "preadv"), "pvrol", "Preadv").streams("preadv readers", Style::Narrow),
+    row(Repreadv, 12, (10, "repreadv"), "pvrrol", "Re-Preadv"),
+    row(Mixed, 8, (10, "mixed"), "mixol", "Mixed workload")
+        .streams("mixed workload", Style::Narrow)
+        .called("Mixed workload", "Mixed"),
 ];
+
+const fn row(
+    access: Access,
+    test: u8,
+    heading: (usize, &'static str),
+    log: &'static str,
+    title: &'static str,
+) -> Facts {
+    Facts { access, test, heading, title, streams: None, label: title, log, histogram: title }
+}
+
+/// The order of a cell's columns.
+pub fn columns() -> impl Iterator<Item = Access> {
+    FACTS.iter().map(|facts| facts.access)
+}
 
 /// The order in throughput mode.
 pub const STREAMS: [Access; 16] = [
@@ -132,232 +165,37 @@ pub const STREAMS: [Access; 16] = [
     Fread,
 ];
 
+impl Facts {
+    const fn streams(self, name: &'static str, style: Style) -> Self {
+        Facts { streams: Some((name, style)), ..self }
+    }
+
+    const fn called(self, label: &'static str, histogram: &'static str) -> Self {
+        Facts { label, histogram, ..self }
+    }
+
+    /// Both lines of its column's heading, as wide as the heading.
+    pub fn heading(&self) -> (String, String) {
+        let (width, lines) = self.heading;
+        let (above, below) = lines.split_once('|').unwrap_or(("", lines));
+        (format!("{above:>width$}"), format!("{below:>width$}"))
+    }
+
+    /// Whether the operations of a single run have a file, too.
+    pub const fn is_always_logged(&self) -> bool {
+        self.test < 2
+    }
+}
+
 impl Access {
     /// What is fixed about it.
-    pub const fn facts(self) -> Facts {
-        let (test, again, heading, title, streams, label, log, histogram) = match self {
-            Write => (
-                0,
-                false,
-                ("         ", "    write"),
-                "Writer",
-                Some(("initial writers", Style::Wide)),
-                "Initial write",
-                ("wol", Some("wol")),
-                "write",
-            ),
-            Rewrite => (
-                0,
-                true,
-                ("           ", "    rewrite"),
-                "Re-writer",
-                Some(("rewriters", Style::Wide)),
-                "Rewrite",
-                ("rwol", Some("rwol")),
-                "Rewrite",
-            ),
-            Read => (
-                1,
-                false,
-                ("          ", "      read"),
-                "Reader",
-                Some(("readers", Style::WideTab)),
-                "Read",
-                ("rol", Some("rol")),
-                "Read",
-            ),
-            Reread => (
-                1,
-                true,
-                ("          ", "    reread"),
-                "Re-Reader",
-                Some(("re-readers", Style::Narrow)),
-                "Re-read",
-                ("rrol", Some("rrol")),
-                "Reread",
-            ),
-            RandomRead => (
-                2,
-                false,
-                ("    random", "      read"),
-                "Random read",
-                Some(("random readers", Style::Narrow)),
-                "Random read",
-                ("randrol", None),
-                "Random Read",
-            ),
-            RandomWrite => (
-                2,
-                false,
-                ("    random", "     write"),
-                "Random write",
-                Some(("random writers", Style::Narrow)),
-                "Random write",
-                ("randwol", None),
-                "Random Write",
-            ),
-            Backward => (
-                3,
-                false,
-                ("      bkwd", "      read"),
-                "Backward read",
-                Some(("reverse readers", Style::Narrow)),
-                "Reverse Read",
-                ("revol", None),
-                "Read Backwards",
-            ),
-            RecordRewrite => (
-                4,
-                false,
-                ("     record", "    rewrite"),
-                "Record rewrite",
-                Some(("record rewriters", Style::Narrow)),
-                "Record rewrite",
-                ("recol", None),
-                "Record Rewrite",
-            ),
-            Stride => (
-                5,
-                false,
-                ("     stride", "       read"),
-                "Stride read",
-                Some(("stride readers", Style::Narrow)),
-                "Stride read",
-                ("strol", None),
-                "Stride Read",
-            ),
-            Fwrite => (
-                6,
-                false,
-                ("          ", "    fwrite"),
-                "Fwrite",
-                Some(("fwriters", Style::ParentTab)),
-                "Fwrite",
-                ("fwol", None),
-                "Fwrite",
-            ),
-            Refwrite => (
-                6,
-                true,
-                ("          ", "  frewrite"),
-                "Re-Fwrite",
-                None,
-                "Re-Fwrite",
-                ("frwol", None),
-                "Re-Fwrite",
-            ),
-            Fread => (
-                7,
-                false,
-                ("          ", "     fread"),
-                "Fread",
-                Some(("freaders", Style::ParentTab)),
-                "Fread",
-                ("frol", None),
-                "Fread",
-            ),
-            Refread => (
-                7,
-                true,
-                ("          ", "   freread"),
-                "Re-Fread",
-                None,
-                "Re-Fread",
-                ("frrol", None),
-                "Re-Fread",
-            ),
-            Pwrite => (
-                9,
-                false,
-                ("          ", "    pwrite"),
-                "Pwrite",
-                Some(("pwrite writers", Style::Narrow)),
-                "Pwrite",
-                ("pwol", None),
-                "Pwrite",
-            ),
-            Repwrite => (
-                9,
-                true,
-                ("          ", "  repwrite"),
-                "Re-Pwrite",
-                None,
-                "Re-Pwrite",
-                ("prwol", None),
-                "Re-Pwrite",
-            ),
-            Pread => (
-                10,
-                false,
-                ("          ", "     pread"),
-                "Pread",
-                Some(("pread readers", Style::Narrow)),
-                "Pread",
-                ("prol", None),
-                "Pread",
-            ),
-            Repread => (
-                10,
-                true,
-                ("          ", "   repread"),
-                "Re-Pread",
-                None,
-                "Re-Pread",
-                ("prrol", None),
-                "Re-Pread",
-            ),
-            Pwritev => (
-                11,
-                false,
-                ("          ", "   pwritev"),
-                "Pwritev",
-                Some(("pwritev writers", Style::Narrow)),
-                "Pwritev",
-                ("pvwol", None),
-                "Pwritev",
-            ),
-            Repwritev => (
-                11,
-                true,
-                ("          ", " repwritev"),
-                "Re-Pwritev",
-                None,
-                "Re-Pwritev",
-                ("pvrwol", None),
-                "Re-Pwritev",
-            ),
-            Preadv => (
-                12,
-                false,
-                ("          ", "    preadv"),
-                "Preadv",
-                Some(("preadv readers", Style::Narrow)),
-                "Preadv",
-                ("pvrol", None),
-                "Preadv",
-            ),
-            Repreadv => (
-                12,
-                true,
-                ("          ", "  repreadv"),
-                "Re-Preadv",
-                None,
-                "Re-Preadv",
-                ("pvrrol", None),
-                "Re-Preadv",
-            ),
-            Mixed => (
-                8,
-                false,
-                ("          ", "     mixed"),
-                "Mixed workload",
-                Some(("mixed workload", Style::Narrow)),
-                "Mixed workload",
-                ("mixol", None),
-                "Mixed",
-            ),
-        };
-        Facts { test, again, heading, title, streams, label, log, histogram }
+    pub fn facts(self) -> &'static Facts {
+        &FACTS[self as usize]
+    }
+
+    /// Whether it repeats the one before.
+    pub const fn repeats(self) -> bool {
+        matches!(self, Rewrite | Reread | Refwrite | Refread | Repwrite | Repread | Repwritev | Repreadv)
     }
 
     /// Whether it begins with a new file.
@@ -392,8 +230,9 @@ mod tests {
     #[test]
     fn columns_end_where_iozones_end() {
         let mut at = 24;
-        let ends = COLUMNS.iter().map(|access| {
-            let (above, below) = access.facts().heading;
+        let ends = columns().map(|access| {
+            assert_eq!(access.facts().access, access);
+            let (above, below) = access.facts().heading();
             assert_eq!(above.len(), below.len());
             at += below.len();
             at

@@ -1,4 +1,4 @@
-//! Words of a command line, as iozone's getopt takes them: letters together, `-+` and a letter, values behind or next.
+//! The options of a command line, as iozone's getopt takes them: letters together, `-+` and a letter, values behind or next.
 //!
 //! It knows which options take a value, and refuses what the table refuses; what values mean is judged in
 //! [`super::settings`].
@@ -10,7 +10,7 @@ use crate::option::{Arguments, GivenOption, Misfit, Syntax, Token};
 
 /// One option as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct OptionValue {
     /// Its name in the table.
     pub name: &'static str,
     /// Its value; of `-F` the first of several.
@@ -25,7 +25,7 @@ pub struct Word {
 ///
 /// # Errors
 /// All that is no option, is refused, or lacks its value.
-pub fn parse(arguments: &[String]) -> Result<Vec<Word>, Vec<Diagnostic>> {
+pub fn parse(arguments: &[String]) -> Result<Vec<OptionValue>, Vec<Diagnostic>> {
     let rest = Arguments::new(&TABLE, SYNTAX, arguments);
     let mut parser = Parser { rest, words: Vec::new(), wrong: Vec::new(), streams: 0 };
     while let Some(token) = parser.rest.next() {
@@ -33,7 +33,7 @@ pub fn parse(arguments: &[String]) -> Result<Vec<Word>, Vec<Diagnostic>> {
             Ok(Token::Option(given)) => parser.option(given),
             Ok(Token::Operand(argument)) => Err(stray(argument)),
             Ok(Token::Separator) => TABLE.check("-", &Origin::argument("--")).map(|_| ()),
-            Err(misfit) => Err(told(misfit)),
+            Err(misfit) => Err(misuse(misfit)),
         };
         parser.wrong.extend(taken.err());
     }
@@ -44,7 +44,7 @@ const SYNTAX: Syntax = Syntax { long: None, plus_names: true, ..Syntax::GETOPT }
 
 struct Parser<'a> {
     rest: Arguments<'a>,
-    words: Vec<Word>,
+    words: Vec<OptionValue>,
     wrong: Vec<Diagnostic>,
     /// The most streams named so far: as many names follow `-F`.
     streams: usize,
@@ -55,7 +55,7 @@ fn stray(argument: &str) -> Diagnostic {
         .hint("-f FILE names the file")
 }
 
-fn told(misfit: Misfit<'_>) -> Diagnostic {
+fn misuse(misfit: Misfit<'_>) -> Diagnostic {
     let name = misfit.name();
     let typed = format!("-{name}");
     let origin = Origin::argument(&typed);
@@ -72,7 +72,7 @@ impl Parser<'_> {
         let entry = TABLE.check(given.entry.name, &Origin::argument(&typed))?;
         let value = given.value.unwrap_or_default().to_string();
         let origin = Origin::argument(&given.value.map_or(typed.clone(), |value| format!("{typed} {value}")));
-        let mut word = Word { name: entry.name, value, more: Vec::new(), origin };
+        let mut word = OptionValue { name: entry.name, value, more: Vec::new(), origin };
         match entry.name {
             "t" | "u" => self.streams = self.streams.max(word.value.parse().unwrap_or(0)),
             "F" => self.names(&mut word)?,
@@ -83,7 +83,7 @@ impl Parser<'_> {
     }
 
     /// As many names as there are streams.
-    fn names(&mut self, word: &mut Word) -> Result<(), Diagnostic> {
+    fn names(&mut self, word: &mut OptionValue) -> Result<(), Diagnostic> {
         if self.streams == 0 {
             let message = "-F needs to know how many names follow";
             return Err(Diagnostic::error(&word.origin, message).hint("say -t N before -F"));
@@ -103,13 +103,13 @@ impl Parser<'_> {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Result<Vec<Word>, Vec<Diagnostic>> {
+    fn words(line: &str) -> Result<Vec<OptionValue>, Vec<Diagnostic>> {
         parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
     fn shown(line: &str) -> String {
         let words = words(line).unwrap();
-        let one = |word: &Word| match word.value.as_str() {
+        let one = |word: &OptionValue| match word.value.as_str() {
             "" => word.name.to_string(),
             value => format!(
                 "{}={value}{}",

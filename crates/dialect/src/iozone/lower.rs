@@ -12,7 +12,7 @@ pub use target::names;
 
 use iodyno_model::{Coordinate, Intent, Parameter, Phase, Plan, Stop, Value};
 
-use super::access::{Access, COLUMNS, STREAMS};
+use super::access::{self, Access, STREAMS};
 use super::matrix::{Cell, Matrix};
 use super::settings::Settings;
 
@@ -41,9 +41,7 @@ pub fn plan(settings: &Settings, matrix: &Matrix) -> (Plan, Vec<Part>) {
     for cell in matrix.cells() {
         match settings.is_throughput() {
             true => settings.rounds.iter().for_each(|streams| builder.round(cell, *streams)),
-            false => {
-                COLUMNS.iter().for_each(|access| builder.phase(Part { access: *access, cell, streams: 0 }))
-            }
+            false => access::columns().for_each(|access| builder.phase(Part { access, cell, streams: 0 })),
         }
     }
     let plan = Plan {

@@ -22,7 +22,7 @@ use std::io;
 use iodyno_model::{Event, Level, PhaseRecord, Record};
 use iodyno_report::{Output, Reporter};
 
-use super::access::{Access, COLUMNS, STREAMS};
+use super::access::{self, Access, STREAMS};
 use super::lower::Part;
 use super::settings::Settings;
 use super::view::View;
@@ -64,7 +64,7 @@ pub fn columns(settings: &Settings) -> Vec<Access> {
         11 | 12 => extended(11) || extended(12),
         _ => true,
     };
-    COLUMNS.into_iter().filter(shown).collect()
+    access::columns().filter(shown).collect()
 }
 
 impl Report {

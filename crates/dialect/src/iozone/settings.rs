@@ -5,11 +5,11 @@
 use iodyno_model::{Diagnostic, Origin, Verb};
 
 use super::access::Access;
-use super::command::Word;
-use super::options::TABLE;
+use super::command::OptionValue;
+use super::options::SETTERS;
 use super::telemetry::{self, Moment};
 use crate::Loader;
-use crate::option::Kind;
+use crate::option::OutOfBounds;
 use crate::quantity::Suffixes;
 
 /// A kB.
@@ -46,7 +46,7 @@ pub struct Client {
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The options, in their order.
-    pub words: Vec<Word>,
+    pub words: Vec<OptionValue>,
     /// File sizes of `-s`, bytes.
     pub files: Vec<u64>,
     /// Record sizes of `-r`, bytes.
@@ -68,6 +68,13 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Selects a test.
+    pub fn select(&mut self, test: u64) {
+        if !self.tests.contains(&(test as u8)) {
+            self.tests.push(test as u8);
+        }
+    }
+
     /// Whether an option was given.
     pub fn has(&self, name: &str) -> bool {
         self.words.iter().any(|word| word.name == name)
@@ -150,7 +157,7 @@ impl Settings {
     /// Whether an access was selected.
     pub fn wants(&self, access: Access) -> bool {
         let facts = access.facts();
-        if facts.again && self.has("+n")
+        if access.repeats() && self.has("+n")
             || self.has("+E") && access.verb() == Verb::Write
             || access.buffered() && (self.is_mapped() || self.in_flight().is_some())
         {
@@ -175,7 +182,7 @@ impl Settings {
 ///
 /// # Errors
 /// Everything that is wrong with its values and their combination.
-pub fn judge(words: Vec<Word>, loader: &mut dyn Loader) -> Result<Settings, Vec<Diagnostic>> {
+pub fn judge(words: Vec<OptionValue>, loader: &mut dyn Loader) -> Result<Settings, Vec<Diagnostic>> {
     let mut judge = Judge { settings: Settings { words, ..Settings::default() }, wrong: Vec::new() };
     judge.values();
     judge.rounds();
@@ -198,47 +205,16 @@ impl Judge {
     }
 
     fn values(&mut self) {
-        for word in self.settings.words.clone() {
-            let kind = TABLE.find(word.name).map(|entry| entry.kind);
-            let most = if matches!(word.name, "r" | "y" | "q") { MOST_RECORD_KB } else { MOST_KB };
-            match kind {
-                Some(Kind::Bytes) => match bytes(&word.value, most) {
-                    Some(0) | None => {
-                        self.refuse(
-                            &word.origin,
-                            "no size",
-                            "a number of kB, or with k, m or g: 64, 64k, 1g",
-                        );
-                    }
-                    Some(size) if word.name == "s" => self.settings.files.push(size),
-                    Some(size) if word.name == "r" => self.settings.records.push(size),
-                    Some(_) => {}
-                },
-                Some(Kind::Whole(least, most)) => self.whole(&word, least, most),
-                _ if word.name == "U" && word.value.is_empty() => {
-                    self.refuse(&word.origin, "no mount point", "-U /mnt/x");
-                }
-                _ if word.name == "+b" && burst(&word.value).is_none() => {
-                    self.refuse(&word.origin, "no burst and pause", "KB,MS: -+b 1024,10");
-                }
-                _ => {}
+        for option in self.settings.words.clone() {
+            let Some(setter) = SETTERS.iter().find(|setter| setter.entry.name == option.name) else {
+                continue;
+            };
+            let out_of_bounds = |bounds: OutOfBounds| {
+                ("out of range", format!("a whole number from {} to {}", bounds.least, bounds.most))
+            };
+            if let Err((message, hint)) = setter.apply(&mut self.settings, &option.value, out_of_bounds) {
+                self.refuse(&option.origin, message, &hint);
             }
-        }
-    }
-
-    fn whole(&mut self, word: &Word, least: i64, most: i64) {
-        let least = if matches!(word.name, "t" | "l" | "u" | "H" | "k" | "j" | "+O") { 1 } else { least };
-        let least = if word.name == "+x" { 2 } else { least };
-        match word.value.parse::<i64>() {
-            Ok(number) if word.name == "+Q" && (number < 512 || number % 512 != 0) => {
-                self.refuse(&word.origin, "out of range", "a multiple of 512 bytes");
-            }
-            Ok(number) if (least..=most).contains(&number) => {
-                if word.name == "i" && !self.settings.tests.contains(&(number as u8)) {
-                    self.settings.tests.push(number as u8);
-                }
-            }
-            _ => self.refuse(&word.origin, "out of range", &format!("a whole number from {least} to {most}")),
         }
     }
 
@@ -497,6 +473,42 @@ fn bytes(text: &str, most_kb: u64) -> Option<u64> {
     const SIZES: Suffixes = Suffixes { any_case: true, units: &[("k", 1), ("m", KB), ("g", KB * KB)] };
     let kb = SIZES.whole(text, "").ok().and_then(|kb| u64::try_from(kb).ok())?;
     kb.checked_mul(KB).filter(|_| kb <= most_kb)
+}
+
+/// What is wrong with an option's value, and a hint.
+pub type Misuse = (&'static str, String);
+
+fn some_bytes(text: &str, most_kb: u64) -> Result<u64, Misuse> {
+    let hint = "a number of kB, or with k, m or g: 64, 64k, 1g";
+    bytes(text, most_kb).filter(|bytes| *bytes > 0).ok_or_else(|| ("no size", hint.into()))
+}
+
+/// The size of a file.
+pub fn file_bytes(text: &str) -> Result<u64, Misuse> {
+    some_bytes(text, MOST_KB)
+}
+
+/// The size of a record.
+pub fn record_bytes(text: &str) -> Result<u64, Misuse> {
+    some_bytes(text, MOST_RECORD_KB)
+}
+
+/// A mount point.
+pub fn mount(text: &str) -> Result<(), Misuse> {
+    if text.is_empty() { Err(("no mount point", "-U /mnt/x".into())) } else { Ok(()) }
+}
+
+const CHUNK_MOST: i64 = 1 << 31;
+
+/// Bytes that repeat together.
+pub fn chunk(text: &str) -> Result<(), Misuse> {
+    match text.parse::<i64>() {
+        Ok(number) if number < 512 || number % 512 != 0 => {
+            Err(("out of range", "a multiple of 512 bytes".into()))
+        }
+        Ok(..=CHUNK_MOST) => Ok(()),
+        _ => Err(("out of range", format!("a whole number from 0 to {CHUNK_MOST}"))),
+    }
 }
 
 /// Bytes of a burst, and ns of the pause behind it.

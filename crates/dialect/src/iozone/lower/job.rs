@@ -208,7 +208,7 @@ fn placement(settings: &Settings, group: &Group) -> Placement {
 }
 
 fn measure(settings: &Settings, part: Part) -> Measure {
-    let logged = settings.has("Q") && (part.streams > 0 || part.access.facts().log.1.is_some());
+    let logged = settings.has("Q") && (part.streams > 0 || part.access.facts().is_always_logged());
     // Where only the operations' own time counts, each of them is timed.
     let each = settings.has("+z") || settings.is_between(part.access);
     Measure {

@@ -9,7 +9,7 @@ use iodyno_report::xls::{self, COLUMNS_MOST, SheetCell};
 
 use super::figures::Figures;
 use super::sheets::{self, Done, accesses, mean};
-use crate::iozone::access::{Access, COLUMNS, STREAMS};
+use crate::iozone::access::{Access, STREAMS, columns};
 use crate::iozone::lower::Part;
 use crate::iozone::matrix::Matrix;
 use crate::iozone::settings::{Settings, Unit};
@@ -107,7 +107,7 @@ fn cells(view: &View, done: &Done, table: Table) -> Vec<Grid> {
             values: files.iter().map(row).collect(),
         }
     };
-    accesses(&COLUMNS, done).into_iter().map(grid).collect()
+    accesses(columns(), done).into_iter().map(grid).collect()
 }
 
 /// What all streams of a pass came to.
@@ -118,7 +118,7 @@ fn together(done: &Done, access: Access, streams: u32, table: Table) -> Option<f
 
 fn streams(view: &View, done: &Done, table: Table) -> Grid {
     let rounds = sheets::rounds(&view.settings);
-    let passes = accesses(&STREAMS, done);
+    let passes = accesses(STREAMS, done);
     let row = |access: &Access| rounds.iter().map(|round| together(done, *access, *round, table)).collect();
     let name = if table.rates { "Throughput" } else { "CPU" };
     Grid {
@@ -152,7 +152,7 @@ fn cell_rows(view: &View, done: &Done) -> Vec<Vec<SheetCell>> {
     for table in tables(view, |table| table) {
         // As in the original, an empty row is before those of processor time.
         rows.extend((!table.rates).then(Vec::new));
-        for access in accesses(&COLUMNS, done) {
+        for access in accesses(columns(), done) {
             let what =
                 if table.rates { "Report" } else { "CPU utilization report (Zero values should be ignored)" };
             rows.push(text(format!("{} {what}", capitals(access.facts().title))));
@@ -192,7 +192,7 @@ fn stream_rows(view: &View, done: &Done) -> Vec<Vec<SheetCell>> {
         rows.push(text(format!("{what} report Y-axis is type of test X-axis is number of {many}")));
         rows.push(text(format!("Record size = {record} kBytes")));
         rows.push(text(format!("Output is in {unit}")));
-        for access in accesses(&STREAMS, done) {
+        for access in accesses(STREAMS, done) {
             let values = rounds.iter().map(|round| number(together(done, access, *round, table)));
             let label = [SheetCell::Text(format!("{:>15} ", access.facts().label)), SheetCell::Empty];
             rows.push(label.into_iter().chain(values).collect());

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::iozone::access::Access;
-use crate::iozone::command::Word;
-use crate::iozone::settings::{Settings, Unit};
+use crate::iozone::command::OptionValue;
+use crate::iozone::settings::{Settings, Unit, file_bytes};
 use crate::iozone::telemetry;
 use crate::iozone::view::View;
 
@@ -15,7 +15,7 @@ pub fn heading(view: &View) -> String {
     text += "\t        Version $Revision: 3.508 $\n\t\tCompiled for 64 bit mode.\n";
     let _ = writeln!(text, "\t\tBuild: iodyno {} \n", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "\tRun began: {}\n", view.began);
-    settings.words.iter().for_each(|word| text += &said(word, settings, view));
+    settings.words.iter().for_each(|word| text += &option_line(word, settings, view));
     let _ = writeln!(text, "\tCommand line used: {}", view.command);
     if settings.unit() == Unit::Kilobytes {
         text += "\tOutput is in kBytes/sec\n";
@@ -40,11 +40,11 @@ pub fn heading(view: &View) -> String {
     text
 }
 
-/// What the heading says of one option.
-fn said(word: &Word, settings: &Settings, view: &View) -> String {
+/// The heading's line about one option.
+fn option_line(word: &OptionValue, settings: &Settings, view: &View) -> String {
     let value = word.value.as_str();
     let kb = |name: &str| settings.size(name, 0) / 1024;
-    let own_kb = || kb_of(value);
+    let own_kb = || file_bytes(value).unwrap_or(0) / 1024;
     let line = match word.name {
         "a" => "Auto Mode".into(),
         "A" => "Auto Mode 2. This option is obsolete. Use -az -i0 -i1 ".into(),
@@ -101,16 +101,6 @@ fn said(word: &Word, settings: &Settings, view: &View) -> String {
     format!("\t{line}\n")
 }
 
-fn kb_of(value: &str) -> u64 {
-    let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let times = match value.chars().last().map(|letter| letter.to_ascii_lowercase()) {
-        Some('m') => 1024,
-        Some('g') => 1024 * 1024,
-        _ => 1,
-    };
-    digits.parse::<u64>().unwrap_or(0).saturating_mul(times)
-}
-
 fn pattern(value: &str) -> String {
     let byte = value.parse::<u32>().unwrap_or(0) & 0xff;
     let word = byte * 0x0101_0101;
@@ -120,8 +110,7 @@ fn pattern(value: &str) -> String {
 /// Both lines of the columns' names.
 pub fn columns(settings: &Settings) -> String {
     let columns = super::columns(settings);
-    let above: String = columns.iter().map(|access| access.facts().heading.0).collect();
-    let below: String = columns.iter().map(|access| access.facts().heading.1).collect();
+    let (above, below): (String, String) = columns.iter().map(|access| access.facts().heading()).unzip();
     format!("{:24}{above}\n{:>16}{:>8}{below}\n", "", "kB", "reclen")
 }
 
@@ -129,7 +118,7 @@ pub fn columns(settings: &Settings) -> String {
 pub fn width(access: Access) -> usize {
     match access {
         Access::Write | Access::Rewrite => 10,
-        access => access.facts().heading.1.len(),
+        access => access.facts().heading().1.len(),
     }
 }
 

@@ -38,11 +38,11 @@ pub struct Logs {
 impl Logs {
     /// Operations of one stream, in the file of its pass.
     pub fn operations(&mut self, of: Part, part: &JournalPart, output: &mut Output<'_>) -> io::Result<()> {
-        let (stream, single) = of.access.facts().log;
-        let path = match (of.streams, single) {
-            (0, Some(name)) => format!("{name}.dat"),
-            (0, None) => return Ok(()),
-            _ => format!("Child_{}_{stream}.dat", part.worker as usize + part.job),
+        let facts = of.access.facts();
+        let path = match of.streams {
+            0 if facts.is_always_logged() => format!("{}.dat", facts.log),
+            0 => return Ok(()),
+            _ => format!("Child_{}_{}.dat", part.worker as usize + part.job, facts.log),
         };
         let mut text = String::new();
         if self.begun.insert(path.clone()) {

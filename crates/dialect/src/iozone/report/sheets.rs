@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::figures::Figures;
-use crate::iozone::access::{Access, COLUMNS, STREAMS};
+use crate::iozone::access::{Access, STREAMS, columns};
 use crate::iozone::lower::Part;
 use crate::iozone::settings::{Settings, Unit};
 use crate::iozone::view::View;
@@ -18,16 +18,16 @@ pub fn mean(done: &Done, wanted: impl Fn(Part) -> bool, figure: impl Fn(&Figures
 }
 
 /// Passes that came to something, in an order.
-pub fn accesses(order: &[Access], done: &Done) -> Vec<Access> {
+pub fn accesses(order: impl IntoIterator<Item = Access>, done: &Done) -> Vec<Access> {
     let has = |access: &Access| done.iter().any(|(part, _)| part.access == *access);
-    order.iter().copied().filter(has).collect()
+    order.into_iter().filter(has).collect()
 }
 
 /// The tables of the matrix, and with `-+u` those of processor time.
 pub fn matrix(view: &View, done: &Done) -> String {
     let mut text = String::from("Excel output is below:\n");
     let unit = view.settings.unit();
-    for access in accesses(&COLUMNS, done) {
+    for access in accesses(columns(), done) {
         let shown = |value: f64| {
             if unit == Unit::Microseconds { format!("{value:.2}") } else { format!("{:.0}", value.trunc()) }
         };
@@ -36,7 +36,7 @@ pub fn matrix(view: &View, done: &Done) -> String {
         text += &table(view, done, access, &title, figure, shown);
     }
     if view.settings.has("+u") {
-        for access in accesses(&COLUMNS, done) {
+        for access in accesses(columns(), done) {
             let title =
                 format!("{} CPU utilization report (Zero values should be ignored)", access.facts().title);
             text +=
@@ -88,7 +88,7 @@ fn streams(view: &View, done: &Done, what: &str, unit: &str, figure: impl Fn(&Fi
         "\n\"{what} report Y-axis is type of test X-axis is number of {many}\"\n\"Record size = {record} kBytes \"\n\
          \"Output is in {unit}\"\n"
     );
-    for access in accesses(&STREAMS, done) {
+    for access in accesses(STREAMS, done) {
         let _ = write!(text, "\n\"{:>15} \"", access.facts().label);
         for streams in rounds(&view.settings) {
             let here = |part: Part| part.access == access && part.streams == streams;
