@@ -9,6 +9,7 @@ pub mod age;
 mod dash;
 pub mod date;
 pub mod dd;
+mod engine_choice;
 pub mod filebench;
 pub mod fio;
 pub mod hdparm;

@@ -9,7 +9,7 @@ use iodyno_model::{
     Ranks, Repeat, Rounds, Step, Target, TargetKind, Verb, Workload, units,
 };
 
-use crate::age;
+use crate::{age, engine_choice};
 
 /// What is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
@@ -181,8 +181,6 @@ fn confidence(text: &str) -> Result<(f64, f64), String> {
 const FILL_BYTES: u64 = 128 << 10;
 /// How many filling writes are in flight, by engines that can.
 const FILL_DEPTH: u32 = 32;
-/// Engines that keep several operations in flight.
-const DEEP: [&str; 5] = ["io_uring", "libaio", "posixaio", "sim", "null"];
 
 /// Puts phases before all others that write everything twice, which is what SNIA asks for before anything is measured;
 /// unless they are there already, as in a plan that runs again.
@@ -293,7 +291,7 @@ fn fill(plan: &Plan, of: &Job, targets: Vec<usize>, alone: bool) -> Job {
     job.origin = of.origin.clone();
     job.limit = Limit { passes: Some(2), ..Limit::default() };
     job.finish.sync = Some(Verb::Fsync);
-    job.depth.most = if DEEP.contains(&of.engine.as_str()) { FILL_DEPTH } else { 1 };
+    job.depth.most = if engine_choice::keeps_depth(&of.engine) { FILL_DEPTH } else { 1 };
     if alone {
         (job.ranks, job.place) = (Ranks::Workers(1), Place::Own);
     } else {

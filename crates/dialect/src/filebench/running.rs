@@ -15,6 +15,7 @@ use super::reader::Reader;
 use super::script::{Attributes, Thread};
 use super::session::Process;
 use super::view::Part;
+use crate::engine_choice::{ASYNCHRONOUS, POSITIONED_CALLS, SYNCHRONOUS};
 
 /// Writes that a thread has handed over and not awaited, at most: a turn never waits for what it hands over itself, and
 /// half of the turn before may still be under way.
@@ -148,7 +149,7 @@ impl Run<'_, '_> {
 
     fn process(&mut self, process: &Process, named: &mut Vec<Named>) -> Vec<Job> {
         let attributes = &process.attributes;
-        self.reader.known(attributes, &["name", "instances", "nice"], "a process");
+        self.reader.known(attributes, "name instances nice", "a process");
         let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "process".into());
         let instances = self.reader.count(attributes, &["instances"], 1);
         if instances == 0 {
@@ -174,11 +175,7 @@ impl Run<'_, '_> {
         named: &mut Vec<Named>,
     ) -> Option<Job> {
         let attributes = &thread.attributes;
-        self.reader.known(
-            attributes,
-            &["name", "instances", "memsize", "useism", "ioprio", "engine"],
-            "a thread",
-        );
+        self.reader.known(attributes, "name instances memsize useism ioprio engine", "a thread");
         let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "thread".into());
         let own = self.reader.count(attributes, &["instances"], 1);
         let workers = u32::try_from(own.saturating_mul(instances)).unwrap_or(u32::MAX);
@@ -235,12 +232,12 @@ impl Run<'_, '_> {
         let by_need = match (ways.background, ways.mapped) {
             (true, _) => "posixaio",
             (_, true) => "mmap",
-            _ => "psync",
+            _ => POSITIONED_CALLS,
         };
         let wanted = self.reader.text(attributes, &["engine"]);
         if let (Some(wanted), Some(attribute)) = (&wanted, attributes.get(&["engine"])) {
-            let several = ["posixaio", "libaio", "io_uring"].contains(&wanted.as_str());
-            let one = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"].contains(&wanted.as_str());
+            let several = ASYNCHRONOUS.contains(&wanted.as_str());
+            let one = SYNCHRONOUS.contains(&wanted.as_str());
             let why = match (several || one, ways) {
                 (false, _) => Some("no engine for files of that name"),
                 (_, Ways { background: true, .. }) if !several => {

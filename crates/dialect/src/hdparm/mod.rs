@@ -3,18 +3,18 @@
 //! Cached reads are a phase that means the cache, device reads one that means the device; both are plain patterns.
 
 pub(crate) mod advice;
+pub mod command;
 pub mod options;
-pub mod text;
+pub mod report;
 
 use iodyno_model::{
     Diagnostic, Direct, Extent, Intent, Job, Limit, Open, OpenMode, Origin, Pattern, Phase, Pick, Plan,
     Prepare, Span, Target, TargetKind, Verb, Workload,
 };
 
-use crate::option::{Arguments, GivenOption, Misfit, Syntax, Token};
-use crate::{Dialect, Loader, PathKind, Request, Run};
-use options::TABLE;
-use text::{Part, Timings};
+use crate::{Dialect, Loader, PathKind, Request, Run, engine_choice};
+use command::{Command, Stop};
+use report::{PhaseHeading, Timings};
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -32,29 +32,14 @@ const DEVICE_NS: u64 = 3_000_000_000;
 const ENOENT: i32 = 2;
 const EINVAL: i32 = 22;
 
-/// What the command line says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Command {
-    /// `-T`.
-    pub cached: bool,
-    /// `-t`.
-    pub device: bool,
-    /// `--direct`.
-    pub direct: bool,
-    /// `--offset`, in GiB.
-    pub offset_gib: Option<u64>,
-    /// The devices.
-    pub devices: Vec<String>,
-}
-
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let refuse = |err: String, status: i32| Ok(Request::Refuse { err, status });
-    let wanted = match parse(arguments) {
-        Ok(Ok(wanted)) => wanted,
-        Ok(Err(print)) => return Ok(Request::Print { out: print, status: 0 }),
-        Err(err) => return refuse(err, EINVAL),
+    let command = match command::parse(arguments) {
+        Ok(command) => command,
+        Err(Stop::Print(out)) => return Ok(Request::Print { out, status: 0 }),
+        Err(Stop::Wrong(err)) => return refuse(err, EINVAL),
     };
-    for device in &wanted.devices {
+    for device in &command.devices {
         match loader.look(device) {
             None => return refuse(format!("{device}: {}\n", crate::strerror::of_system(ENOENT)), ENOENT),
             Some(facts)
@@ -66,100 +51,55 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
             Some(_) => {}
         }
     }
-    let (plan, parts) = lower(&wanted, loader);
+    let (plan, headings) = lower(&command, loader);
     Ok(Request::Run(Box::new(Run {
         dies_of_signals: true,
         own_voice: true,
         translate: advice::translate,
         error_status: 5,
-        ..Run::of(plan, Box::new(Timings::new(parts)))
+        ..Run::of(plan, Box::new(Timings::new(headings)))
     })))
 }
 
-/// What is wanted, or a text to print instead.
-///
-/// # Errors
-/// What is wrong, for standard error.
-pub fn parse(arguments: &[String]) -> Result<Result<Command, String>, String> {
-    let mut wanted = Command::default();
-    let mut rest = Arguments::new(&TABLE, Syntax::GETOPT, arguments);
-    while let Some(token) = rest.next() {
-        match token {
-            Ok(Token::Option(given)) => {
-                if let Some(print) = take(given, &mut wanted)? {
-                    return Ok(Err(print));
-                }
-            }
-            Ok(Token::Operand(device)) => wanted.devices.push(device.into()),
-            Ok(Token::Separator) => {
-                wanted.devices.extend_from_slice(rest.rest());
-                break;
-            }
-            Err(Misfit::Unfinished { .. }) => wanted.offset_gib = Some(gibibytes("")?),
-            Err(misfit) => return Err(format!("{}: unknown flag\n\n{}", misfit.name(), options::help())),
-        }
-    }
-    match wanted.devices.is_empty() || !(wanted.cached || wanted.device) {
-        true => Err(format!("hdparm: nothing to time: name -t or -T, and a device\n\n{}", options::help())),
-        false => Ok(Ok(wanted)),
-    }
-}
-
-/// The bytes of an offset in GiB.
-fn gibibytes(text: &str) -> Result<u64, String> {
-    let fits = |gib: &u64| *gib < 1 << 33;
-    text.parse()
-        .ok()
-        .filter(fits)
-        .ok_or_else(|| format!("hdparm: --offset: `{text}`: expected a number of GiB\n"))
-}
-
-fn take(given: GivenOption<'_>, wanted: &mut Command) -> Result<Option<String>, String> {
-    TABLE.check(given.entry.name, &Origin::Default).map_err(|refused| {
-        let hint = refused.hint.map(|hint| format!(" hint: {hint}\n")).unwrap_or_default();
-        format!("hdparm: {}\n{hint}", refused.message)
-    })?;
-    match given.entry.name {
-        "offset" => wanted.offset_gib = Some(gibibytes(given.value.unwrap_or_default())?),
-        "t" => wanted.device = true,
-        "T" => wanted.cached = true,
-        "direct" => wanted.direct = true,
-        "h" => return Ok(Some(options::help())),
-        "V" => return Ok(Some(format!("hdparm (iodyno) {}\n", env!("CARGO_PKG_VERSION")))),
-        _ => {}
-    }
-    Ok(None)
-}
-
-/// The plan, and what each of its phases is to the reader.
-pub fn lower(wanted: &Command, loader: &mut dyn Loader) -> (Plan, Vec<Part>) {
+/// The plan, and what the report prints before each of its phases.
+pub fn lower(command: &Command, loader: &mut dyn Loader) -> (Plan, Vec<PhaseHeading>) {
     let mut plan = Plan { name: "hdparm".into(), intent: Intent::Device, ..Plan::default() };
-    let mut parts = Vec::new();
-    for device in &wanted.devices {
+    let mut headings = Vec::new();
+    for device in &command.devices {
         let mut first = Some(device.clone());
-        if wanted.cached {
-            let at = add_target(&mut plan, device, wanted.direct, false, loader);
-            plan.phases.push(warm(device, at));
-            parts.push(Part::Quiet { device: first.take() });
-            plan.phases.push(cached(device, at));
-            parts.push(Part::Timed { device: None, label: cached_label(wanted.direct) });
+        if command.cached {
+            let at = add_target(&mut plan, device, command.direct, false, loader);
+            // The first block once, so that it is in the cache.
+            plan.phases.push(phase(
+                device,
+                "warm",
+                at,
+                first_block(),
+                Limit { passes: Some(1), ..Limit::default() },
+            ));
+            headings.push(PhaseHeading { device: first.take(), label: None });
+            let limit = Limit { time_ns: Some(CACHED_NS), ..Limit::default() };
+            plan.phases.push(phase(device, "cached", at, first_block(), limit));
+            headings.push(PhaseHeading { device: None, label: Some(cached_label(command.direct)) });
         }
-        if wanted.device {
-            let at = add_target(&mut plan, device, wanted.direct, true, loader);
-            plan.phases.push(sequential(device, at, wanted.offset_gib.unwrap_or(0) << 30));
-            parts.push(Part::Timed { device: first.take(), label: device_label(wanted) });
+        if command.device {
+            let at = add_target(&mut plan, device, command.direct, true, loader);
+            let offset = Extent::Bytes(command.offset_gib.unwrap_or(0) << 30);
+            let limit = Limit { time_ns: Some(DEVICE_NS), passes: Some(1), ..Limit::default() };
+            plan.phases.push(phase(device, "device", at, Span { offset, ..Span::default() }, limit));
+            headings.push(PhaseHeading { device: first.take(), label: Some(device_label(command)) });
         }
     }
-    (plan, parts)
+    (plan, headings)
 }
 
 fn cached_label(direct: bool) -> String {
     format!("Timing {}cached reads:  ", if direct { "O_DIRECT " } else { "" })
 }
 
-fn device_label(wanted: &Command) -> String {
-    let what = if wanted.direct { "O_DIRECT" } else { "buffered" };
-    let offset = wanted.offset_gib.map(|gib| format!(" (offset {gib} GB)")).unwrap_or_default();
+fn device_label(command: &Command) -> String {
+    let what = if command.direct { "O_DIRECT" } else { "buffered" };
+    let offset = command.offset_gib.map(|gib| format!(" (offset {gib} GB)")).unwrap_or_default();
     format!("Timing {what} disk reads{offset}:")
 }
 
@@ -182,33 +122,14 @@ fn add_target(plan: &mut Plan, device: &str, direct: bool, emptied: bool, loader
     plan.targets.len() - 1
 }
 
-/// The first block once, so that it is in the cache.
-fn warm(device: &str, target: usize) -> Phase {
-    let job = job("warm", target, Span { length: Extent::Bytes(BLOCK_BYTES), ..Span::default() });
-    phase(
-        format!("{device} warm"),
-        Job { limit: Limit { passes: Some(1), ..Limit::default() }, ..job },
-        Intent::Cache,
-    )
+fn first_block() -> Span {
+    Span { length: Extent::Bytes(BLOCK_BYTES), ..Span::default() }
 }
 
-fn cached(device: &str, target: usize) -> Phase {
-    let job = job("cached", target, Span { length: Extent::Bytes(BLOCK_BYTES), ..Span::default() });
-    let limit = Limit { time_ns: Some(CACHED_NS), ..Limit::default() };
-    phase(format!("{device} cached"), Job { limit, ..job }, Intent::Cache)
-}
-
-fn sequential(device: &str, target: usize, offset_bytes: u64) -> Phase {
-    let job = job("device", target, Span { offset: Extent::Bytes(offset_bytes), ..Span::default() });
-    let limit = Limit { time_ns: Some(DEVICE_NS), passes: Some(1), ..Limit::default() };
-    phase(format!("{device} device"), Job { limit, ..job }, Intent::Device)
-}
-
-fn job(name: &str, target: usize, span: Span) -> Job {
+fn phase(device: &str, what: &str, target: usize, span: Span, limit: Limit) -> Phase {
+    let intent = if what == "device" { Intent::Device } else { Intent::Cache };
     let pattern = Pattern { span, ..Pattern::of(Verb::Read, Pick::Sequential, BLOCK_BYTES) };
-    Job::new(name, "psync", vec![target], Workload::Pattern(Box::new(pattern)))
-}
-
-fn phase(name: String, job: Job, intent: Intent) -> Phase {
-    Phase { name, jobs: vec![job], intent: Some(intent), ..Phase::default() }
+    let workload = Workload::Pattern(Box::new(pattern));
+    let job = Job { limit, ..Job::new(what, engine_choice::POSITIONED_CALLS, vec![target], workload) };
+    Phase { name: format!("{device} {what}"), jobs: vec![job], intent: Some(intent), ..Phase::default() }
 }

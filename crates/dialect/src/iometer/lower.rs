@@ -15,14 +15,13 @@ use super::configuration::{Configuration, Manager, Worker};
 use super::cycle::{self, Point};
 use super::options::Command;
 use super::specification::{SECTOR, Specification};
+use crate::engine_choice::{ASYNCHRONOUS, POSITIONED_CALLS};
 use crate::{Loader, PathKind};
 
 /// The file that a directory's space is measured in, as IOMeter calls it.
 const TEST_FILE: &str = "iobw.tst";
 /// A specification that does nothing, and needs no definition.
 const IDLE: &str = "Idle";
-/// Engines that keep several operations outstanding, the first that can be had.
-const ENGINES: &[&str] = &["io_uring", "libaio", "posixaio"];
 
 /// What a phase of the plan is to the reader.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +66,8 @@ pub fn plan(
     command: &Command,
     loader: &mut dyn Loader,
 ) -> Result<Lowered, Vec<Diagnostic>> {
-    let engine = ENGINES.iter().find(|name| loader.engine_available(name).is_ok()).unwrap_or(&"psync");
+    let engine = ASYNCHRONOUS.iter().find(|name| loader.engine_available(name).is_ok());
+    let engine = engine.unwrap_or(&POSITIONED_CALLS);
     let seed = loader.now_unix_ns();
     let mut builder = Builder {
         configuration,

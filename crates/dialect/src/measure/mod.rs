@@ -17,6 +17,7 @@ use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_report::Reporter;
 use iodyno_report::native::Native;
 
+use crate::engine_choice::{ASYNCHRONOUS, SYNCHRONOUS};
 use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArguments};
 use crate::run_options::RunOptions;
 use crate::{Dialect, Loader, PathFacts, PathKind, Request, Run};
@@ -249,26 +250,16 @@ fn span(options: &Options, facts: &PathFacts, origin: &Origin) -> Result<u64, Di
     Ok(bytes)
 }
 
-/// Engines in order of preference, and whether they keep several operations in flight.
-const ENGINES: &[(&str, bool)] = &[
-    ("io_uring", true),
-    ("libaio", true),
-    ("posixaio", true),
-    ("psync", false),
-    ("pvsync", false),
-    ("mmap", false),
-];
-
-/// Whether an engine keeps several operations in flight by itself; the others get a worker for each.
-fn keeps_depth(engine: &str) -> bool {
-    ENGINES.iter().any(|(name, deep)| *name == engine && *deep)
+/// Engines in order of preference.
+fn engines() -> impl Iterator<Item = &'static str> {
+    ASYNCHRONOUS.into_iter().chain(SYNCHRONOUS.into_iter().take(3))
 }
 
 fn engine(asked: Option<&str>, loader: &dyn Loader) -> Result<(&'static str, Option<String>), Diagnostic> {
     if let Some(asked) = asked {
         let origin = Origin::argument(&format!("--engine {asked}"));
-        let names: Vec<&str> = ENGINES.iter().map(|(name, _)| *name).collect();
-        let Some(name) = names.iter().find(|name| **name == asked) else {
+        let Some(name) = engines().find(|name| *name == asked) else {
+            let names: Vec<&str> = engines().collect();
             return Err(Diagnostic::error(&origin, "no engine of that name measures storage")
                 .hint(format!("one of {}", names.join(", "))));
         };
@@ -280,10 +271,10 @@ fn engine(asked: Option<&str>, loader: &dyn Loader) -> Result<(&'static str, Opt
         };
     }
     let mut note = None;
-    for (name, _) in ENGINES {
+    for name in engines() {
         match loader.engine_available(name) {
             Ok(()) => {
-                let note = note.map(|why: String| format!("{name} stands in for io_uring: {why}"));
+                let note = note.map(|why: String| format!("{name} stands in for {}: {why}", ASYNCHRONOUS[0]));
                 return Ok((name, note));
             }
             Err(why) => {

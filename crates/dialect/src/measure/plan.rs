@@ -9,8 +9,9 @@ use iodyno_model::{
 };
 
 use super::cells::{APPEND, CELLS, Cell, DEPTH, METADATA, MIX_CELL, MIX_READS};
-use super::{Setup, keeps_depth, whole_blocks};
+use super::{Setup, whole_blocks};
 use crate::PathKind;
+use crate::engine_choice::{POSITIONED_CALLS, keeps_depth};
 
 /// Targets by index: the data, the file that is appended to, and the metadata set as it is made, as it is used, and
 /// under its new names.
@@ -119,7 +120,7 @@ fn span(setup: &Setup, pattern: &Pattern, workers: u64) -> Span {
 fn append(setup: &Setup) -> Phase {
     let mut pattern = Pattern::of(Verb::Write, Pick::Append, 4096);
     pattern.every = vec![Every::new(Verb::Fsync, 1)];
-    let mut job = Job::new(APPEND, "psync", vec![APPENDED], Workload::Pattern(Box::new(pattern)));
+    let mut job = Job::new(APPEND, POSITIONED_CALLS, vec![APPENDED], Workload::Pattern(Box::new(pattern)));
     job.limit.time_ns = Some(setup.budget.cell_ns);
     job.limit.bytes = Some(APPEND_MOST.min(setup.span_bytes));
     phase(job)
@@ -147,7 +148,7 @@ fn metadata(setup: &Setup, verb: Verb) -> Phase {
         _ => SET,
     };
     let pattern = Pattern::of(verb, Pick::Sequential, 0);
-    let mut job = Job::new(verb.name(), "psync", vec![target], Workload::Pattern(Box::new(pattern)));
+    let mut job = Job::new(verb.name(), POSITIONED_CALLS, vec![target], Workload::Pattern(Box::new(pattern)));
     job.limit = match verb {
         Verb::Create => Limit {
             time_ns: Some(setup.budget.made_ns),

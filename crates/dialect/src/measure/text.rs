@@ -11,11 +11,12 @@ use iodyno_report::paint::Paint;
 use iodyno_report::shape::Context;
 use iodyno_report::table::{Table, wrapped};
 
+use super::Setup;
 use super::cells::{CELLS, METADATA, MIX_CELL, MIX_READS};
 use super::class::{self, Looks};
 use super::gather::{self, Figures, Point};
-use super::{Setup, keeps_depth};
 use crate::PathKind;
+use crate::engine_choice::keeps_depth;
 
 /// Columns of the card.
 const WIDTH: usize = 100;

@@ -11,6 +11,7 @@ use iodyno_model::{
 };
 
 use crate::Loader;
+use crate::engine_choice::EXERCISED;
 
 /// The job that exercises content, and the one that races for names.
 pub const CONTENT: &str = "exercise";
@@ -23,52 +24,15 @@ const LINES: usize = 100;
 /// The engine that runs exercises.
 const ENGINE: &str = "exercise";
 
-/// How often each operation on content is drawn.
-const WEIGHTS: [(&str, u32); 28] = [
-    ("read", 20),
-    ("write", 20),
-    ("mapped_read", 10),
-    ("mapped_write", 10),
-    ("direct_read", 5),
-    ("direct_write", 5),
-    ("append", 4),
-    ("truncate", 8),
-    ("fallocate", 4),
-    ("fallocate_keep_size", 2),
-    ("punch_hole", 5),
-    ("zero_range", 3),
-    ("zero_range_keep_size", 2),
-    ("collapse_range", 3),
-    ("insert_range", 3),
-    ("copy_file_range", 4),
-    ("clone_range", 4),
-    ("dedupe_range", 2),
-    ("sendfile", 2),
-    ("splice", 2),
-    ("fsync", 1),
-    ("fdatasync", 1),
-    ("sync_file_range", 1),
-    ("reopen", 1),
-    ("drop_cache", 1),
-    ("readahead", 2),
-    ("seek", 3),
-    ("check", 1),
-];
+/// How often each operation on content is drawn, as `--weights` has it.
+const WEIGHTS: &str = "\
+    read=20,write=20,mapped_read=10,mapped_write=10,direct_read=5,direct_write=5,append=4,truncate=8,\
+    fallocate=4,fallocate_keep_size=2,punch_hole=5,zero_range=3,zero_range_keep_size=2,collapse_range=3,\
+    insert_range=3,copy_file_range=4,clone_range=4,dedupe_range=2,sendfile=2,splice=2,fsync=1,\
+    fdatasync=1,sync_file_range=1,reopen=1,drop_cache=1,readahead=2,seek=3,check=1";
 
-/// How often each call of a race is drawn.
-const RACE_WEIGHTS: [(&str, u32); 8] = [
-    ("create", 4),
-    ("mkdir", 3),
-    ("symlink", 1),
-    ("unlink", 3),
-    ("rmdir", 3),
-    ("rename", 6),
-    ("link", 3),
-    ("stat", 3),
-];
-
-/// Engines that are used if nobody names any.
-const ENGINES: [&str; 5] = ["psync", "pvsync", "mmap", "libaio", "io_uring"];
+/// How often each call of a race is drawn, as `--weights` has it.
+const RACE_WEIGHTS: &str = "create=4,mkdir=3,symlink=1,unlink=3,rmdir=3,rename=6,link=3,stat=3";
 
 /// The words of the command line.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -182,9 +146,9 @@ impl Words {
     }
 
     fn exercise_of(&self, name: &str, weights: &[(String, u32)]) -> Exercise {
-        let usual: &[(&str, u32)] = if name == RACES { &RACE_WEIGHTS } else { &WEIGHTS };
+        let usual = if name == RACES { RACE_WEIGHTS } else { WEIGHTS };
         let engines = match self.engines.is_empty() {
-            true => ENGINES.map(String::from).to_vec(),
+            true => EXERCISED.map(String::from).to_vec(),
             false => self.engines.clone(),
         };
         Exercise {
@@ -218,7 +182,7 @@ impl Words {
 
     /// Names that no exercise knows.
     fn strangers(&self, weights: &[(String, u32)]) -> Vec<Diagnostic> {
-        let known = || WEIGHTS.iter().chain(&RACE_WEIGHTS).map(|(name, _)| *name);
+        let known = || usual(WEIGHTS).chain(usual(RACE_WEIGHTS)).map(|(name, _)| name);
         let strange = weights.iter().filter(|(name, _)| name != "all" && !known().any(|known| known == name));
         let told = |(name, _): &(String, u32)| {
             let best = known()
@@ -255,10 +219,16 @@ fn weight(pair: &str, origin: &Origin) -> Result<(String, u32), Diagnostic> {
     }
 }
 
+/// The weights of a list of ours.
+fn usual(list: &'static str) -> impl Iterator<Item = (&'static str, u32)> {
+    list.split(',')
+        .filter_map(|pair| pair.split_once('='))
+        .filter_map(|(name, weight)| Some((name, weight.parse().ok()?)))
+}
+
 /// The usual weights with those that were said; `all` is said of all.
-fn weighted(usual: &[(&str, u32)], said: &[(String, u32)]) -> Vec<(String, u32)> {
-    let mut weights: Vec<(String, u32)> =
-        usual.iter().map(|(name, weight)| ((*name).into(), *weight)).collect();
+fn weighted(list: &'static str, said: &[(String, u32)]) -> Vec<(String, u32)> {
+    let mut weights: Vec<(String, u32)> = usual(list).map(|(name, weight)| (name.into(), weight)).collect();
     for (name, weight) in said {
         weights
             .iter_mut()
@@ -402,9 +372,9 @@ mod tests {
             let origin = Origin::argument("--weights");
             text.split(',').map(|pair| weight(pair, &origin).unwrap()).collect::<Vec<_>>()
         };
-        let weights = weighted(&WEIGHTS, &said("all=0,write=5,truncate=1"));
+        let weights = weighted(WEIGHTS, &said("all=0,write=5,truncate=1"));
         assert_eq!(weights, [("write".to_string(), 5), ("truncate".to_string(), 1)]);
-        assert_eq!(weighted(&WEIGHTS, &said("read=0")).len(), WEIGHTS.len() - 1);
+        assert_eq!(weighted(WEIGHTS, &said("read=0")).len(), usual(WEIGHTS).count() - 1);
         assert!(weight("write", &Origin::argument("x")).is_err());
         let strange = Words::default().strangers(&said("punchhole=1"));
         assert_eq!(strange[0].hint.as_deref(), Some("did you mean `punch_hole`?"));

@@ -198,7 +198,7 @@ impl iodyno_dialect::Loader for Machinery {
 /// hdparm's own figures of a loop device, written again from what they say.
 #[cfg(target_os = "linux")]
 fn timings_as_hdparm() -> Outcome {
-    use iodyno_dialect::hdparm::text::figures;
+    use iodyno_dialect::hdparm::report::figures;
     let sandbox = testbed::sandbox::LoopDevice::new(8 << 20)?;
     let path = sandbox.path().to_string_lossy().into_owned();
     let output = Command::new("hdparm").args(["-t", &path]).output()?;

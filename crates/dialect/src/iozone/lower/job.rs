@@ -7,6 +7,7 @@ use iodyno_model::{
 };
 
 use super::{Access, Group, Part};
+use crate::engine_choice::POSITIONED_CALLS;
 use crate::iozone::settings::{Settings, burst};
 use crate::iozone::telemetry;
 
@@ -66,11 +67,10 @@ fn engine(settings: &Settings, access: Access) -> &'static str {
     match access {
         _ if settings.is_mapped() => "mmap",
         _ if settings.in_flight().is_some() => "posixaio",
-        Access::Pwrite | Access::Repwrite | Access::Pread | Access::Repread => "psync",
-        Access::RandomRead | Access::RandomWrite | Access::Backward | Access::Stride => "psync",
-        Access::RecordRewrite | Access::Mixed => "psync",
         Access::Pwritev | Access::Repwritev | Access::Preadv | Access::Repreadv => "pvsync",
-        _ => "sync",
+        Access::Write | Access::Rewrite | Access::Read | Access::Reread => "sync",
+        access if access.buffered() => "sync",
+        _ => POSITIONED_CALLS,
     }
 }
 

@@ -7,50 +7,40 @@ use iodyno_report::{Output, Reporter};
 
 use crate::strerror::of_system as reason;
 
-/// What a phase of the plan is to the reader.
+/// What is printed before a phase's figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Nothing is said of it but the device's name, if this is the device's first phase.
-    Quiet {
-        /// The device it begins with.
-        device: Option<String>,
-    },
-    /// A timing.
-    Timed {
-        /// The device, if this is its first phase.
-        device: Option<String>,
-        /// What stands before the figures.
-        label: String,
-    },
+pub struct PhaseHeading {
+    /// The device, if this is its first phase.
+    pub device: Option<String>,
+    /// The timing's label; none: nothing is timed.
+    pub label: Option<String>,
 }
 
 /// Writes hdparm's lines.
 #[derive(Clone, Debug)]
 pub struct Timings {
-    parts: Vec<Part>,
+    headings: Vec<PhaseHeading>,
 }
 
 impl Timings {
-    /// The reporter of a plan whose phases are these parts.
-    pub fn new(parts: Vec<Part>) -> Self {
-        Timings { parts }
+    /// The reporter of a plan whose phases have these headings.
+    pub fn new(headings: Vec<PhaseHeading>) -> Self {
+        Timings { headings }
     }
 
     fn begin(&self, index: usize, out: &mut dyn Write) -> io::Result<()> {
-        let Some(Part::Quiet { device } | Part::Timed { device, .. }) = self.parts.get(index) else {
-            return Ok(());
-        };
+        let Some(PhaseHeading { device, label }) = self.headings.get(index) else { return Ok(()) };
         if let Some(device) = device {
             write!(out, "\n{device}:\n")?;
         }
-        if let Some(Part::Timed { label, .. }) = self.parts.get(index) {
+        if let Some(label) = label {
             write!(out, " {label} ")?;
         }
         out.flush()
     }
 
     fn end(&self, phase: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
-        if !matches!(self.parts.get(phase.index), Some(Part::Timed { .. })) {
+        if self.headings.get(phase.index).is_none_or(|heading| heading.label.is_none()) {
             return Ok(());
         }
         if let Some(error) = phase.jobs.iter().flat_map(|job| &job.tally.errors).next() {
