@@ -19,27 +19,9 @@ const MAKERS: u32 = 32;
 const SHAPE: f64 = 1.5;
 
 /// Attributes of files and sets.
-const KNOWN: [&str; 19] = [
-    "name",
-    "path",
-    "size",
-    "filesize",
-    "prealloc",
-    "paralloc",
-    "reuse",
-    "trusttree",
-    "readonly",
-    "writeonly",
-    "entries",
-    "dirwidth",
-    "dirdepthrv",
-    "dirgamma",
-    "leafdirs",
-    "cached",
-    "createmode",
-    "preallocpercent",
-    "filesizegamma",
-];
+const KNOWN: &str = "\
+    name path size filesize prealloc paralloc reuse trusttree readonly writeonly entries dirwidth \
+    dirdepthrv dirgamma leafdirs cached createmode preallocpercent filesizegamma";
 
 /// A file or a set of files.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,7 +135,7 @@ impl Place {
         reader: &mut Reader<'_>,
     ) -> Option<Place> {
         let what = if single { "a file" } else { "a fileset" };
-        reader.known(attributes, &KNOWN, what);
+        reader.known(attributes, KNOWN, what);
         let permissions = reader.mode(attributes, &["createmode"]);
         let name = reader.text(attributes, &["name"]);
         let path = reader.text(attributes, &["path"]);

@@ -108,31 +108,9 @@ pub const FLOWOPS: &[Entry] = &[
 ];
 
 /// Attributes of flowops.
-pub const ATTRIBUTES: &[&str] = &[
-    "name",
-    "filename",
-    "filesetname",
-    "fd",
-    "srcfd",
-    "opennext",
-    "rotatefd",
-    "iosize",
-    "workingset",
-    "random",
-    "directio",
-    "dsync",
-    "noreadahead",
-    "indexed",
-    "fileindex",
-    "skew",
-    "iters",
-    "value",
-    "target",
-    "highwater",
-    "blocking",
-    "wss",
-    "createmode",
-];
+pub const ATTRIBUTES: &str = "\
+    name filename filesetname fd srcfd opennext rotatefd iosize workingset random directio dsync \
+    noreadahead indexed fileindex skew iters value target highwater blocking wss createmode";
 
 /// The flowop of a name.
 pub fn find(name: &str) -> Option<&'static Entry> {

@@ -2,68 +2,22 @@
 //!
 //! A file of the same name that the user has goes first. Refuses nothing.
 
-/// Their file names and texts.
-pub const LIBRARY: &[(&str, &str)] = &[
-    // One row for each file of suites/filebench.
-    ("copyfiles.f", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/copyfiles.f"))),
-    (
-        "createfiles.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/createfiles.f")),
-    ),
-    (
-        "deletefiles.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/deletefiles.f")),
-    ),
-    ("dss.f", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/dss.f"))),
-    (
-        "fileserver.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/fileserver.f")),
-    ),
-    ("listdirs.f", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/listdirs.f"))),
-    ("makedirs.f", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/makedirs.f"))),
-    ("mongo.f", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/mongo.f"))),
-    (
-        "multistreamread.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/multistreamread.f")),
-    ),
-    (
-        "multistreamwrite.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/multistreamwrite.f")),
-    ),
-    ("oltp.f", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/oltp.f"))),
-    (
-        "randomread.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/randomread.f")),
-    ),
-    ("randomrw.f", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/randomrw.f"))),
-    (
-        "randomwrite.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/randomwrite.f")),
-    ),
-    (
-        "singlestreamread.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/singlestreamread.f")),
-    ),
-    (
-        "singlestreamwrite.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/singlestreamwrite.f")),
-    ),
-    (
-        "smallfiles-git.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/smallfiles-git.f")),
-    ),
-    (
-        "smallfiles-mail.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/smallfiles-mail.f")),
-    ),
-    ("varmail.f", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/varmail.f"))),
-    (
-        "videoserver.f",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/videoserver.f")),
-    ),
-    ("webproxy.f", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/webproxy.f"))),
-    ("webserver.f", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/webserver.f"))),
-];
+macro_rules! personalities {
+    ($($name:literal)*) => {
+        &[$((
+            concat!($name, ".f"),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/", $name, ".f")),
+        )),*]
+    };
+}
+
+/// Their file names and texts: each file of suites/filebench.
+pub const LIBRARY: &[(&str, &str)] = personalities! {
+    "copyfiles" "createfiles" "deletefiles" "dss" "fileserver" "listdirs" "makedirs" "mongo"
+    "multistreamread" "multistreamwrite" "oltp" "randomread" "randomrw" "randomwrite"
+    "singlestreamread" "singlestreamwrite" "smallfiles-git" "smallfiles-mail" "varmail"
+    "videoserver" "webproxy" "webserver"
+};
 
 /// The personality of a file name, with or without `.f`, whatever directory stands before it.
 pub fn find(path: &str) -> Option<&'static str> {

@@ -8,35 +8,17 @@ use super::lexer::{Kind, Token, tokens};
 use super::script::{Attribute, Attributes, Command, Definition, Expression, Flowop, Order, Stats, Thread};
 
 /// Words that begin a command; where one is found after a mistake, reading goes on.
-const COMMANDS: [&str; 27] = [
-    "define",
-    "set",
-    "eventgen",
-    "create",
-    "run",
-    "psrun",
-    "sleep",
-    "system",
-    "echo",
-    "list",
-    "debug",
-    "version",
-    "quit",
-    "enable",
-    "domultisync",
-    "usage",
-    "include",
-    "load",
-    "foreach",
-    "warmup",
-    "stats",
-    "shutdown",
-    "log",
-    "vars",
-    "help",
-    "warning",
-    "unlink",
-];
+const COMMANDS: &str = "\
+    define set eventgen create run psrun sleep system echo list debug version quit enable domultisync \
+    usage include load foreach warmup stats shutdown log vars help warning unlink";
+
+fn commands() -> impl Iterator<Item = &'static str> {
+    COMMANDS.split(' ')
+}
+
+fn is_command(word: &str) -> bool {
+    commands().any(|known| known == word)
+}
 
 /// What a script says, and what is wrong with it.
 pub fn parse(path: &str, text: &str) -> (Vec<Command>, Vec<Diagnostic>) {
@@ -186,11 +168,10 @@ impl Parser {
         while let Some(token) = self.found.get(self.at) {
             let first = self.at == 0 || self.found[self.at - 1].line < token.line;
             let names = self.found.get(self.at + 1).is_some_and(|next| next.kind == Kind::Sign('='));
-            let meant = |known: &&str, word: &str| strsim::damerau_levenshtein(known, word) <= 2;
+            let meant = |known: &str, word: &str| strsim::damerau_levenshtein(known, word) <= 2;
             let begins = |word: &str| {
                 let word = word.to_lowercase();
-                COMMANDS.contains(&word.as_str())
-                    || (!names && COMMANDS.iter().any(|known| meant(known, &word)))
+                commands().any(|known| known == word || !names && meant(known, &word))
             };
             if first && matches!(&token.kind, Kind::Word(word) if begins(word)) {
                 return;
@@ -214,8 +195,8 @@ impl Parser {
         let Some(word) = self.keyword() else {
             return self.misplaced("a command", "a line begins with define, set, run, …");
         };
-        if !COMMANDS.contains(&word.as_str()) {
-            let near = COMMANDS.iter().min_by_key(|known| strsim::damerau_levenshtein(known, &word));
+        if !is_command(&word) {
+            let near = commands().min_by_key(|known| strsim::damerau_levenshtein(known, &word));
             let near = near.filter(|known| strsim::damerau_levenshtein(known, &word) <= 2);
             let hint = near
                 .map_or("commands: define set run psrun create eventgen echo system sleep".into(), |near| {
@@ -504,7 +485,7 @@ impl Parser {
     fn is_over(&self) -> bool {
         let begins = |word: &str| {
             let word = word.to_lowercase();
-            COMMANDS.contains(&word.as_str()) || ["flowop", "thread"].contains(&word.as_str())
+            is_command(&word) || ["flowop", "thread"].contains(&word.as_str())
         };
         match self.peek() {
             None | Some(Kind::Sign('{' | '}' | ')')) => true,
@@ -553,7 +534,7 @@ impl Parser {
     fn optional(&mut self) -> Read<Option<Expression>> {
         let starts = match self.peek() {
             Some(Kind::Number(_) | Kind::Variable(_) | Kind::Text(_) | Kind::Sign('-' | '(')) => true,
-            Some(Kind::Word(word)) => !COMMANDS.contains(&word.to_lowercase().as_str()),
+            Some(Kind::Word(word)) => !is_command(&word.to_lowercase()),
             _ => false,
         };
         if self.goes_on() && starts { self.product().map(Some) } else { Ok(None) }

@@ -22,17 +22,14 @@ impl Reader<'_> {
         self.wrong.push(Diagnostic::error(origin, message).hint(hint));
     }
 
-    /// Tells of attributes that nobody knows.
-    pub fn known(&mut self, attributes: &Attributes, known: &[&str], of: &str) {
+    /// Reports attributes that are not among the known ones, which are given with blanks between.
+    pub fn known(&mut self, attributes: &Attributes, known: &str, of: &str) {
         for attribute in attributes.0.iter().filter(|attribute| !attribute.name.starts_with('$')) {
-            if known.contains(&attribute.name.as_str()) {
-                continue;
-            }
-            let distance = |known: &&&str| strsim::damerau_levenshtein(known, &attribute.name);
-            let near = known.iter().min_by_key(distance).filter(|near| distance(near) <= 2);
-            let hint = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("it has {}", known.join(" ")),
+            let distance = |known: &&str| strsim::damerau_levenshtein(known, &attribute.name);
+            let hint = match known.split(' ').min_by_key(distance) {
+                Some(same) if same == attribute.name => continue,
+                Some(near) if distance(&near) <= 2 => format!("did you mean `{near}`?"),
+                _ => format!("it has {known}"),
             };
             self.complain(&attribute.origin, format!("{of} has no `{}`", attribute.name), hint);
         }

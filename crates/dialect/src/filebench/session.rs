@@ -320,7 +320,7 @@ impl<'a> Session<'a> {
     /// `enable multi`: who leads, and what this client is called.
     fn multi(&mut self, attributes: &Attributes, origin: &Origin) {
         let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
-        reader.known(attributes, &["master", "client"], "enable multi");
+        reader.known(attributes, "master client", "enable multi");
         let mut said = |name: &str| {
             let missing = attributes.get(&[name]).is_none_or(|given| given.value.is_none());
             if missing {
@@ -340,7 +340,7 @@ impl<'a> Session<'a> {
     /// `domultisync`: a point at which all clients wait for each other.
     fn meet(&mut self, attributes: &Attributes, origin: &Origin) {
         let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
-        reader.known(attributes, &["value"], "domultisync");
+        reader.known(attributes, "value", "domultisync");
         if attributes.get(&["value"]).is_none_or(|given| given.value.is_none()) {
             return reader.complain(origin, "domultisync without value=", "domultisync value=1");
         }
@@ -439,7 +439,7 @@ impl<'a> Session<'a> {
                 let Some(name) = reader.text(attributes, &["name"]) else {
                     return reader.complain(origin, "a composite without name=", "define flowop name=…");
                 };
-                reader.known(attributes, &["name", "iters"], "a composite");
+                reader.known(attributes, "name iters", "a composite");
                 let (attributes, locals) = (attributes.clone(), locals.clone());
                 self.composites.insert(name, Composite { attributes, locals, flowops: flowops.clone() });
             }

@@ -2,33 +2,13 @@
 //!
 //! Reckons nothing: it only tells which names there are, so that a slip is found where it was written.
 
+use super::near_or;
 use super::step::Problem;
-use crate::native::suggestion;
 
 /// Names that every round knows.
-const KNOWN: &[&str] = &[
-    "NAME_MAX",
-    "PATH_MAX",
-    "LINK_MAX",
-    "SYMLINK_MAX",
-    "PIPE_BUF",
-    "PAGE",
-    "BLOCK",
-    "name_max",
-    "name_over",
-    "path_max",
-    "path_over",
-    "here",
-    "ro",
-    "nosuid",
-    "noexec",
-    "nodev",
-    "view",
-    "elsewhere",
-    "small",
-    "self.uid",
-    "self.gid",
-];
+const KNOWN: &str = "\
+    NAME_MAX PATH_MAX LINK_MAX SYMLINK_MAX PIPE_BUF PAGE BLOCK name_max name_over path_max path_over \
+    here ro nosuid noexec nodev view elsewhere small self.uid self.gid";
 
 /// Names that want a number behind a colon.
 const NUMBERED: &[&str] = &["name", "text"];
@@ -91,7 +71,7 @@ fn reckoned(text: &str) -> impl Iterator<Item = &str> {
 
 fn check(name: &str, word: &str, labels: &[String]) -> Result<(), Problem> {
     let label = name.split('.').next().unwrap_or_default();
-    if KNOWN.contains(&name) || labels.iter().any(|known| known == label) {
+    if KNOWN.split(' ').any(|known| known == name) || labels.iter().any(|known| known == label) {
         return Ok(());
     }
     if let Some((name, number)) = name.split_once(':')
@@ -102,10 +82,9 @@ fn check(name: &str, word: &str, labels: &[String]) -> Result<(), Problem> {
             Err(_) => Err((format!("`${name}:{number}`: no number of bytes"), format!("e.g. ${name}:100"))),
         };
     }
-    let mut known: Vec<&str> = KNOWN.to_vec();
+    let mut known: Vec<&str> = KNOWN.split(' ').collect();
     known.extend(labels.iter().map(String::as_str));
-    let near = suggestion(label, &known);
-    let hint = if near.starts_with("did") { near } else { format!("{label} = CALL, in a step before") };
+    let hint = near_or(label, &known, &format!("{label} = CALL, in a step before"));
     let message = if word.strip_prefix('$') == Some(name) {
         format!("`{word}`")
     } else {

@@ -76,6 +76,21 @@ pub struct Judged {
     pub entry: Option<usize>,
 }
 
+impl Judged {
+    /// Why it was to be expected, as the profile says.
+    pub fn reason<'a>(&self, profile: Option<&'a Profile>) -> Option<&'a str> {
+        Some(profile?.expected.get(self.entry?)?.reason.as_str())
+    }
+
+    /// What came, or why it could not be tried.
+    pub fn came(&self) -> String {
+        match &self.verdict.outcome {
+            Outcome::CouldNotRun(why) => format!("could not run: {why}"),
+            _ => self.verdict.got.clone(),
+        }
+    }
+}
+
 /// A case, judged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaseResult {
@@ -96,6 +111,11 @@ impl CaseResult {
     pub fn is_bad(&self) -> bool {
         let silent = self.elapsed_ns.is_none() || self.unaccounted > 0 && self.broken.is_none();
         silent || self.counts.fail > 0 || self.judged.iter().any(|judged| judged.kind == Kind::CouldNotRun)
+    }
+
+    /// Why some of it was to be expected, as the profile says.
+    pub fn reason<'a>(&self, profile: Option<&'a Profile>) -> Option<&'a str> {
+        self.judged.iter().find(|judged| judged.entry.is_some())?.reason(profile)
     }
 
     /// Why none of it was tried, if nothing was.

@@ -9,8 +9,7 @@ use iodyno_model::{Case, Class, Diagnostic, Origin};
 
 use super::expand::{self, Expanded};
 use super::rules::class_name;
-use super::{glob, show};
-use crate::native::suggestion;
+use super::{glob, near_or, show};
 
 /// How many of what.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,12 +105,7 @@ pub fn explain(suite: &Expanded, name: &str) -> Result<String, Vec<Diagnostic>> 
     if meant.is_empty() {
         let mut names: Vec<&str> = suite.cases.iter().map(|case| case.rule.as_str()).collect();
         names.dedup();
-        let near = suggestion(name, &names);
-        let hint = if near.starts_with("did") {
-            near
-        } else {
-            "iodyno posix --list --verbose tells what there is".into()
-        };
+        let hint = near_or(name, &names, "iodyno posix --list --verbose tells what there is");
         let wrong =
             Diagnostic::error(&Origin::argument(&format!("--explain {name}")), "there is no such rule");
         return Err(vec![wrong.hint(hint)]);

@@ -36,7 +36,8 @@ use std::sync::Arc;
 
 use iodyno_model::{Diagnostic, Origin};
 
-use crate::{Dialect, Loader, PathKind, ReportFile, Request, Run, native};
+use crate::native::{self, suggestion};
+use crate::{Dialect, Loader, PathKind, ReportFile, Request, Run};
 use expand::Expanded;
 use options::Options;
 use plan::{Setup, Side};
@@ -133,6 +134,11 @@ fn part(suite: &rules::Suite, options: &Options) -> Option<Expanded> {
     let part = expand::expand(&rules::Suite { rules, ..suite.clone() }).ok()?;
     let means = |only: &String| part.cases.iter().any(|case| select::means(only, case));
     options.only.iter().all(means).then_some(part)
+}
+
+/// The nearest of the known names, or another hint where none is near.
+fn near_or(name: &str, known: &[&str], otherwise: &str) -> String {
+    Some(suggestion(name, known)).filter(|near| near.starts_with("did")).unwrap_or_else(|| otherwise.into())
 }
 
 fn nowhere() -> Vec<Diagnostic> {

@@ -82,79 +82,32 @@ const FLAGS: Shape = Elsewhere("file flags are BSD's; Linux has those of chattr"
 /// NFSv4's lists.
 const LISTS: Shape = Elsewhere("access control lists of NFSv4 are not on this system");
 
-/// Every call of the helper.
-const SHAPES: &[(&str, Shape)] = &[
-    ("open", Zero(2, 3)),
-    ("openat", Zero(3, 4)),
-    ("create", Zero(2, 2)),
-    ("unlink", Zero(1, 1)),
-    ("unlinkat", Zero(3, 3)),
-    ("mkdir", Zero(2, 2)),
-    ("mkdirat", Zero(3, 3)),
-    ("rmdir", Zero(1, 1)),
-    ("link", Zero(2, 2)),
-    ("linkat", Zero(5, 5)),
-    ("symlink", Zero(2, 2)),
-    ("symlinkat", Zero(3, 3)),
-    ("rename", Zero(2, 2)),
-    ("renameat", Zero(4, 4)),
-    ("mkfifo", Zero(2, 2)),
-    ("mkfifoat", Zero(3, 3)),
-    ("mknod", Zero(5, 5)),
-    ("mknodat", Zero(6, 6)),
-    ("bind", Zero(1, 1)),
-    ("bindat", Zero(2, 2)),
-    ("connect", Zero(1, 1)),
-    ("connectat", Zero(2, 2)),
-    ("chmod", Zero(2, 2)),
-    ("fchmod", Zero(2, 2)),
-    ("lchmod", Zero(2, 2)),
-    ("fchmodat", Zero(4, 4)),
-    ("chown", Zero(3, 3)),
-    ("fchown", Zero(3, 3)),
-    ("lchown", Zero(3, 3)),
-    ("fchownat", Zero(5, 5)),
-    ("truncate", Zero(2, 2)),
-    ("ftruncate", Zero(2, 2)),
-    ("posix_fallocate", Zero(3, 3)),
-    ("utimensat", Zero(7, 7)),
-    ("write", Zero(2, 2)),
-    ("pwrite", Zero(3, 3)),
-    ("pread", Text(3)),
-    ("pathconf", Text(2)),
-    ("fpathconf", Text(2)),
-    ("stat", Fields(1)),
-    ("lstat", Fields(1)),
-    ("fstat", Fields(1)),
-    ("fstatat", Fields(3)),
-    ("lpathconf", Elsewhere("limits of a link itself are BSD's")),
-    ("chflags", FLAGS),
-    ("lchflags", FLAGS),
-    ("fchflags", FLAGS),
-    ("chflagsat", FLAGS),
-    ("prependacl", LISTS),
-    ("readacl", LISTS),
+/// Every call of the helper, by what it takes.
+const SHAPES: &[(Shape, &str)] = &[
+    (Zero(1, 1), "unlink rmdir bind connect"),
+    (
+        Zero(2, 2),
+        "create mkdir link symlink rename mkfifo bindat connectat chmod fchmod lchmod truncate ftruncate write",
+    ),
+    (Zero(2, 3), "open"),
+    (Zero(3, 3), "unlinkat mkdirat symlinkat mkfifoat chown fchown lchown posix_fallocate pwrite"),
+    (Zero(3, 4), "openat"),
+    (Zero(4, 4), "renameat fchmodat"),
+    (Zero(5, 5), "linkat mknod fchownat"),
+    (Zero(6, 6), "mknodat"),
+    (Zero(7, 7), "utimensat"),
+    (Text(3), "pread"),
+    (Text(2), "pathconf fpathconf"),
+    (Fields(1), "stat lstat fstat"),
+    (Fields(3), "fstatat"),
+    (Elsewhere("limits of a link itself are BSD's"), "lpathconf"),
+    (FLAGS, "chflags lchflags fchflags chflagsat"),
+    (LISTS, "prependacl readacl"),
 ];
 
-/// Attributes and those of our own they are made from.
-const FIELDS: &[(&str, &str)] = &[
-    ("type", "type"),
-    ("mode", "mode"),
-    ("inode", "ino"),
-    ("nlink", "nlink"),
-    ("uid", "uid"),
-    ("gid", "gid"),
-    ("size", "size"),
-    ("blocks", "blocks"),
-    ("major", "major"),
-    ("minor", "minor"),
-    ("atime", "atime"),
-    ("mtime", "mtime"),
-    ("ctime", "ctime"),
-    ("atime_ns", "atime"),
-    ("mtime_ns", "mtime"),
-    ("ctime_ns", "ctime"),
-];
+/// Attributes by the names of the helper.
+const FIELDS: &str =
+    "type mode inode nlink uid gid size blocks major minor atime mtime ctime atime_ns mtime_ns ctime_ns";
 
 /// What a command line asks for, or why it is refused; then nothing is done and nothing said on standard output.
 ///
@@ -203,7 +156,8 @@ fn option(word: &str) -> Option<(&str, &str)> {
 
 fn spoken(words: &[String]) -> Result<Spoken, String> {
     let (name, arguments) = words.split_first().ok_or_else(|| format!("a call is missing\n{USAGE}"))?;
-    let shape = SHAPES.iter().find(|(known, _)| known == name).map(|(_, shape)| shape);
+    let shape = SHAPES.iter().find(|(_, names)| names.split(' ').any(|known| known == name));
+    let shape = shape.map(|(shape, _)| shape);
     let shape = shape.ok_or_else(|| format!("`{name}`: there is no such call here"))?;
     let counted = |least, most| match arguments.len() {
         count if (least..=most).contains(&count) => Ok(()),
@@ -229,7 +183,7 @@ fn range(least: usize, most: usize) -> String {
 }
 
 fn known(field: &str) -> Result<String, String> {
-    match FIELDS.iter().any(|(known, _)| *known == field) {
+    match FIELDS.split(' ').any(|known| known == field) {
         true => Ok(field.into()),
         false => Err(format!("`{field}`: there is no such attribute here")),
     }
@@ -250,7 +204,7 @@ impl Says {
 
 /// An attribute in the helper's words: times cut in two, and directories by their short name.
 fn attribute(name: &str, field: &impl Fn(&str) -> Option<String>) -> String {
-    let ours = FIELDS.iter().find(|(known, _)| *known == name).map_or(name, |(_, ours)| *ours);
+    let ours = if name == "inode" { "ino" } else { name.trim_end_matches("_ns") };
     let value = field(ours).unwrap_or_default();
     match (name, value.split_once('.')) {
         (name, Some((_, nanoseconds))) if name.ends_with("_ns") => {

@@ -5,8 +5,8 @@
 use iodyno_model::{Case, Class, Diagnostic, Origin};
 
 use super::expand::Expanded;
-use super::glob;
 use super::rules::{Rule, class_named};
+use super::{glob, near_or};
 use crate::native::suggestion;
 
 /// What is wanted.
@@ -80,13 +80,9 @@ fn nothing(option: &str, pattern: &str, cases: &[Case]) -> Diagnostic {
     let mut names: Vec<&str> =
         cases.iter().flat_map(|case| [case.group.as_str(), case.rule.as_str()]).collect();
     names.dedup();
-    let near = suggestion(pattern, &names);
-    let hint = if near.starts_with("did") { near } else { "iodyno posix --list tells what there is".into() };
-    Diagnostic::error(
-        &Origin::argument(&format!("{option} {pattern}")),
-        "no group, rule or case has such a name",
-    )
-    .hint(hint)
+    let origin = Origin::argument(&format!("{option} {pattern}"));
+    let wrong = Diagnostic::error(&origin, "no group, rule or case has such a name");
+    wrong.hint(near_or(pattern, &names, "iodyno posix --list tells what there is"))
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ pub fn expectation(expect: &Expect) -> String {
         Expect::Answers(answers) => {
             let answer = |text: &String| match text.as_str() {
                 "ok" => "ok".to_string(),
-                error if super::step::ERRORS.contains(&error) => error.into(),
+                error if super::step::is_error(error) => error.into(),
                 text => quoted(text),
             };
             answers.iter().map(answer).collect::<Vec<_>>().join("|")

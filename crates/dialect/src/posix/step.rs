@@ -262,7 +262,7 @@ fn unexpected(text: &str) -> Problem {
     let looks_like_error =
         text.len() > 2 && text.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit());
     let hint = match looks_like_error {
-        true => crate::native::suggestion(text, ERRORS),
+        true => crate::native::suggestion(text, &ERRORS.split(' ').collect::<Vec<_>>()),
         false => {
             "expected ok, an error like EACCES, an attribute like mode=0644, or \"text\" in quotes".into()
         }
@@ -270,79 +270,16 @@ fn unexpected(text: &str) -> Problem {
     (format!("`{text}`: nothing that can be expected"), hint)
 }
 
-fn is_error(text: &str) -> bool {
-    ERRORS.contains(&text)
+/// Whether a text is the name of an error or a signal.
+pub fn is_error(text: &str) -> bool {
+    ERRORS.split(' ').any(|name| name == text)
 }
 
 /// Errors and signals that an answer can be.
-pub const ERRORS: &[&str] = &[
-    "EPERM",
-    "ENOENT",
-    "ESRCH",
-    "EINTR",
-    "EIO",
-    "ENXIO",
-    "E2BIG",
-    "ENOEXEC",
-    "EBADF",
-    "ECHILD",
-    "EAGAIN",
-    "EWOULDBLOCK",
-    "ENOMEM",
-    "EACCES",
-    "EFAULT",
-    "ENOTBLK",
-    "EBUSY",
-    "EEXIST",
-    "EXDEV",
-    "ENODEV",
-    "ENOTDIR",
-    "EISDIR",
-    "EINVAL",
-    "ENFILE",
-    "EMFILE",
-    "ENOTTY",
-    "ETXTBSY",
-    "EFBIG",
-    "ENOSPC",
-    "ESPIPE",
-    "EROFS",
-    "EMLINK",
-    "EPIPE",
-    "EDOM",
-    "ERANGE",
-    "EDEADLK",
-    "ENAMETOOLONG",
-    "ENOLCK",
-    "ENOSYS",
-    "ENOTEMPTY",
-    "ELOOP",
-    "ENODATA",
-    "EOVERFLOW",
-    "EILSEQ",
-    "EOPNOTSUPP",
-    "ENOTSUP",
-    "EADDRINUSE",
-    "EADDRNOTAVAIL",
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "ENOTCONN",
-    "ENOTSOCK",
-    "EPROTOTYPE",
-    "EPROTONOSUPPORT",
-    "ETIMEDOUT",
-    "EALREADY",
-    "EINPROGRESS",
-    "ESTALE",
-    "EDQUOT",
-    "ECANCELED",
-    "EBADFD",
-    "EFTYPE",
-    "ENOKEY",
-    "EUCLEAN",
-    "SIGBUS",
-    "SIGSEGV",
-    "SIGKILL",
-    "SIGXFSZ",
-    "SIGPIPE",
-];
+pub const ERRORS: &str = "\
+    EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN EWOULDBLOCK ENOMEM EACCES \
+    EFAULT ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG \
+    ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE EDEADLK ENAMETOOLONG ENOLCK ENOSYS ENOTEMPTY ELOOP \
+    ENODATA EOVERFLOW EILSEQ EOPNOTSUPP ENOTSUP EADDRINUSE EADDRNOTAVAIL ECONNREFUSED ECONNRESET \
+    ENOTCONN ENOTSOCK EPROTOTYPE EPROTONOSUPPORT ETIMEDOUT EALREADY EINPROGRESS ESTALE EDQUOT ECANCELED \
+    EBADFD EFTYPE ENOKEY EUCLEAN SIGBUS SIGSEGV SIGKILL SIGXFSZ SIGPIPE";

@@ -2,13 +2,12 @@
 //!
 //! What both do, right or wrong, is no difference.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use iodyno_model::Outcome;
 
 use super::super::judge::{CaseResult, Judged};
-use super::super::plan::Setup;
 use super::{Answer, Results};
 
 /// Where the two differ: a check, and what each made of it.
@@ -27,10 +26,9 @@ pub struct Difference {
 }
 
 /// Every difference, in the suite's order.
-pub fn differences(setup: &Setup, answers: &[Answer]) -> Vec<Difference> {
+pub fn differences(answers: &[Answer]) -> Vec<Difference> {
     let [first, second] = answers else { return Vec::new() };
     let pairs = first.judgement.cases.iter().zip(&second.judgement.cases);
-    let _ = setup;
     pairs.enumerate().flat_map(|(case, (one, other))| in_case(case, one, other)).collect()
 }
 
@@ -39,9 +37,7 @@ fn in_case(case: usize, one: &CaseResult, other: &CaseResult) -> Vec<Difference>
         result.judged.iter().map(|judged| (judged.verdict.check, judged.clone())).collect()
     };
     let maps = [by_check(one), by_check(other)];
-    let mut checks: Vec<u32> = maps.iter().flat_map(|map| map.keys().copied()).collect();
-    checks.sort_unstable();
-    checks.dedup();
+    let checks: BTreeSet<u32> = maps.iter().flat_map(|map| map.keys().copied()).collect();
     let mut found = Vec::new();
     for check in checks {
         let sides = [maps[0].get(&check), maps[1].get(&check)];
@@ -77,15 +73,13 @@ const MOST_WAYS: usize = 4;
 /// The differences side by side, and how many there are.
 pub fn text(results: &Results) -> String {
     let [first, second] = results.setup.sides.as_slice() else { return String::new() };
-    let found = differences(&results.setup, &results.answers);
+    let found = differences(&results.answers);
     let (one, other) =
         (label(first.file_system(), &first.folder), label(second.file_system(), &second.folder));
     let mut text = format!("\n{one} beside {other}\n");
-    for answer_line in results.sides().map(|(side, answer)| {
+    for (side, answer) in results.sides() {
         let totals = answer.judgement.totals;
-        format!("  {}: {} of {} checks passed", side.folder, totals.pass, totals.checks)
-    }) {
-        let _ = writeln!(text, "{answer_line}");
+        let _ = writeln!(text, "  {}: {} of {} checks passed", side.folder, totals.pass, totals.checks);
     }
     let mut rules: Vec<(&str, Vec<(&Difference, usize)>)> = Vec::new();
     for difference in &found {

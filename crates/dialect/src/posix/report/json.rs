@@ -109,7 +109,7 @@ struct Difference<'a> {
 /// # Errors
 /// When it cannot be written as JSON.
 pub fn text(results: &Results) -> io::Result<String> {
-    let differences = baseline::differences(&results.setup, &results.answers);
+    let differences = baseline::differences(&results.answers);
     let cases = &results.setup.suite.cases;
     let report = Report {
         schema: SCHEMA,
@@ -195,10 +195,8 @@ fn one_case<'a>(case: &'a Case, result: &'a CaseResult, side: &'a Side) -> OneCa
 
 fn one_verdict<'a>(judged: &'a Judged, side: &'a Side) -> OneVerdict<'a> {
     let verdict = &judged.verdict;
-    let reason =
-        judged.entry.and_then(|entry| Some(side.profile.as_ref()?.expected.get(entry)?.reason.as_str()));
     let why = match &verdict.outcome {
-        Outcome::Fail => reason,
+        Outcome::Fail => judged.reason(side.profile.as_ref()),
         Outcome::Skip(why) | Outcome::NotApplicable(why) | Outcome::CouldNotRun(why) => Some(why.as_str()),
     };
     OneVerdict {

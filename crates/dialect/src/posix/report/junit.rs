@@ -4,13 +4,14 @@
 
 use std::io;
 
-use iodyno_model::{Case, Outcome};
+use iodyno_model::Case;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::super::exercise::Exercised;
 use super::super::judge::{CaseResult, Judged, Kind};
 use super::super::plan::Side;
+use super::summary::groups;
 use super::{Answer, Results};
 
 type Xml = Writer<Vec<u8>>;
@@ -42,62 +43,60 @@ fn seconds(ns: u64) -> String {
 }
 
 fn suites(xml: &mut Xml, cases: &[Case], side: &Side, answer: &Answer) -> io::Result<()> {
-    let mut groups: Vec<&str> = cases.iter().map(|case| case.group.as_str()).collect();
-    groups.sort_unstable();
-    groups.dedup();
-    groups.iter().try_for_each(|group| {
+    groups(cases).into_iter().try_for_each(|group| {
         let members: Vec<_> =
-            cases.iter().zip(&answer.judgement.cases).filter(|(case, _)| case.group == *group).collect();
-        let count = |pick: &dyn Fn(&CaseResult) -> bool| {
-            members.iter().filter(|(_, result)| pick(result)).count().to_string()
-        };
-        let (failures, skipped) = (count(&failed), count(&left_out));
-        let time = seconds(members.iter().filter_map(|(_, result)| result.elapsed_ns).sum());
-        let tests = members.len().to_string();
-        xml.create_element("testsuite")
-            .with_attribute(("name", *group))
-            .with_attribute(("package", side.folder.as_str()))
-            .with_attribute(("tests", tests.as_str()))
-            .with_attribute(("failures", failures.as_str()))
-            .with_attribute(("errors", "0"))
-            .with_attribute(("skipped", skipped.as_str()))
-            .with_attribute(("time", time.as_str()))
-            .write_inner_content(|xml| {
-                members.iter().try_for_each(|(case, result)| test(xml, case, result, side))
-            })
-            .map(|_| ())
+            cases.iter().zip(&answer.judgement.cases).filter(|(case, _)| case.group == group).collect();
+        let count = |pick: fn(&CaseResult) -> bool| members.iter().filter(|(_, result)| pick(result)).count();
+        let counts = [members.len(), count(failed), count(left_out)];
+        let elapsed_ns = members.iter().filter_map(|(_, result)| result.elapsed_ns).sum();
+        suite(xml, group, Some(&side.folder), counts, elapsed_ns, |xml| {
+            members.iter().try_for_each(|(case, result)| test(xml, case, result, side))
+        })
     })
+}
+
+/// A suite with how many tests it has, how many of them failed, and how many were left out.
+fn suite(
+    xml: &mut Xml,
+    name: &str,
+    package: Option<&str>,
+    counts: [usize; 3],
+    elapsed_ns: u64,
+    inner: impl FnOnce(&mut Xml) -> io::Result<()>,
+) -> io::Result<()> {
+    let [tests, failures, skipped] = counts.map(|count| count.to_string());
+    xml.create_element("testsuite")
+        .with_attribute(("name", name))
+        .with_attributes(package.map(|package| ("package", package)))
+        .with_attribute(("tests", tests.as_str()))
+        .with_attribute(("failures", failures.as_str()))
+        .with_attribute(("errors", "0"))
+        .with_attribute(("skipped", skipped.as_str()))
+        .with_attribute(("time", seconds(elapsed_ns).as_str()))
+        .write_inner_content(inner)
+        .map(|_| ())
 }
 
 /// An exercise is a suite of one test.
 fn exercised(xml: &mut Xml, exercise: &Exercised) -> io::Result<()> {
-    let (time, failures) = (seconds(exercise.elapsed_ns), if exercise.is_good() { "0" } else { "1" });
-    let complaint = exercise.complaint().join("\n");
-    xml.create_element("testsuite")
-        .with_attribute(("name", exercise.name.as_str()))
-        .with_attribute(("tests", "1"))
-        .with_attribute(("failures", failures))
-        .with_attribute(("errors", "0"))
-        .with_attribute(("skipped", "0"))
-        .with_attribute(("time", time.as_str()))
-        .write_inner_content(|xml| {
-            let test = xml
-                .create_element("testcase")
-                .with_attribute(("classname", exercise.name.as_str()))
-                .with_attribute(("name", exercise.sentence()))
-                .with_attribute(("time", time.as_str()));
-            if exercise.is_good() {
-                return test.write_empty().map(|_| ());
-            }
-            let failure = |xml: &mut Xml| {
-                xml.create_element("failure")
-                    .with_attribute(("message", exercise.sentence()))
-                    .write_text_content(BytesText::new(&complaint))
-                    .map(|_| ())
-            };
-            test.write_inner_content(failure).map(|_| ())
-        })
-        .map(|_| ())
+    let counts = [1, usize::from(!exercise.is_good()), 0];
+    suite(xml, &exercise.name, None, counts, exercise.elapsed_ns, |xml| {
+        let test = xml
+            .create_element("testcase")
+            .with_attribute(("classname", exercise.name.as_str()))
+            .with_attribute(("name", exercise.sentence()))
+            .with_attribute(("time", seconds(exercise.elapsed_ns).as_str()));
+        if exercise.is_good() {
+            return test.write_empty().map(|_| ());
+        }
+        let failure = |xml: &mut Xml| {
+            xml.create_element("failure")
+                .with_attribute(("message", exercise.sentence()))
+                .write_text_content(BytesText::new(&exercise.complaint().join("\n")))
+                .map(|_| ())
+        };
+        test.write_inner_content(failure).map(|_| ())
+    })
 }
 
 fn failed(result: &CaseResult) -> bool {
@@ -119,9 +118,7 @@ fn test(xml: &mut Xml, case: &Case, result: &CaseResult, side: &Side) -> io::Res
         return element.write_inner_content(|xml| failure(xml, case, result)).map(|_| ());
     }
     if left_out(result) {
-        let entry = result.judged.iter().find_map(|judged| judged.entry);
-        let reason = entry.and_then(|entry| Some(side.profile.as_ref()?.expected.get(entry)?.reason.clone()));
-        let why = match reason {
+        let why = match result.reason(side.profile.as_ref()) {
             Some(reason) => format!("expected failure: {reason}"),
             None => result.untried().unwrap_or_default().to_string(),
         };
@@ -138,14 +135,8 @@ fn failure(xml: &mut Xml, case: &Case, result: &CaseResult) -> io::Result<()> {
     let mut text = format!("{}\n{}\n", case.text, case.source);
     for judged in result.judged.iter().filter(bad) {
         let verdict = &judged.verdict;
-        let got = match &verdict.outcome {
-            Outcome::CouldNotRun(why) => format!("could not run: {why}"),
-            _ => verdict.got.clone(),
-        };
-        text.push_str(&format!(
-            "{}: {}: expected {}, got {got}\n",
-            verdict.round, verdict.call, verdict.expected
-        ));
+        let (round, call, expected) = (&verdict.round, &verdict.call, &verdict.expected);
+        text.push_str(&format!("{round}: {call}: expected {expected}, got {}\n", judged.came()));
     }
     let kind = result.broken.as_deref().unwrap_or("failed");
     // XML has no other control characters.

@@ -2,7 +2,7 @@
 //!
 //! A skip is never a pass: each outcome has its own column.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use iodyno_model::{Case, Class, Outcome};
@@ -61,10 +61,10 @@ fn head(text: &mut String, side: &Side, answer: &Answer) {
 }
 
 /// A column: its heading, and what stands in it.
-type Column = (&'static str, fn(&Counts) -> u64);
+pub type Column = (&'static str, fn(&Counts) -> u64);
 
 /// The columns of the tables.
-const COLUMNS: &[Column] = &[
+pub const COLUMNS: &[Column] = &[
     ("checks", |counts| counts.checks),
     ("pass", |counts| counts.pass),
     ("fail", |counts| counts.fail),
@@ -78,6 +78,11 @@ const COLUMNS: &[Column] = &[
 /// Columns that are there even where all of them are empty.
 const ALWAYS: usize = 3;
 
+/// The groups of cases by name, each once.
+pub fn groups(cases: &[Case]) -> BTreeSet<&str> {
+    cases.iter().map(|case| case.group.as_str()).collect()
+}
+
 fn tables(text: &mut String, cases: &[Case], judgement: &Judgement) {
     let counts = |pick: &dyn Fn(&Case) -> bool| {
         let mut counts = Counts::default();
@@ -87,11 +92,8 @@ fn tables(text: &mut String, cases: &[Case], judgement: &Judgement) {
         counts.unexpected_pass = judgement.unmet.iter().filter(|(_, first)| met(first)).count() as u64;
         counts
     };
-    let mut groups: Vec<&str> = cases.iter().map(|case| case.group.as_str()).collect();
-    groups.sort_unstable();
-    groups.dedup();
     let rows: Vec<(&str, Counts)> =
-        groups.into_iter().map(|group| (group, counts(&|case| case.group == group))).collect();
+        groups(cases).into_iter().map(|group| (group, counts(&|case| case.group == group))).collect();
     let classes = [Class::Shall, Class::May, Class::Linux, Class::FileSystem];
     let classes = classes.into_iter().map(|class| (class_name(class), counts(&|case| case.class == class)));
     let classes: Vec<_> = classes.filter(|(_, counts)| counts.checks > 0).collect();

@@ -11,6 +11,7 @@ use super::super::exercise::Exercised;
 use super::super::judge::{CaseResult, Kind};
 use super::super::plan::Setup;
 use super::Results;
+use super::summary::COLUMNS;
 
 /// Cases on their way to their line.
 #[derive(Clone, Debug, Default)]
@@ -85,18 +86,9 @@ impl Tap {
             writeln!(out, "# missing: {name}: {why}")?;
         }
         let totals = answer.judgement.totals;
-        writeln!(
-            out,
-            "# checks {}, pass {}, fail {}, expected fail {}, unexpected pass {}, skip {}, not applicable {}, could not run {}",
-            totals.checks,
-            totals.pass,
-            totals.fail,
-            totals.expected_fail,
-            totals.unexpected_pass,
-            totals.skip,
-            totals.not_applicable,
-            totals.could_not_run
-        )?;
+        let totals: Vec<String> =
+            COLUMNS.iter().map(|(name, count)| format!("{name} {}", count(&totals))).collect();
+        writeln!(out, "# {}", totals.join(", "))?;
         out.flush()
     }
 }
@@ -118,21 +110,14 @@ fn line(setup: &Setup, index: usize, result: &CaseResult, out: &mut dyn Write) -
         return block(case, result, out);
     }
     if result.counts.expected_fail > 0 {
-        writeln!(out, "not ok {number} - {name} # TODO {}", clean(&reason(setup, result)))?;
+        let reason = result.reason(setup.sides.first().and_then(|side| side.profile.as_ref()));
+        writeln!(out, "not ok {number} - {name} # TODO {}", clean(reason.unwrap_or_default()))?;
         return block(case, result, out);
     }
     match result.untried() {
         Some(why) => writeln!(out, "ok {number} - {name} # SKIP {}", clean(why)),
         None => writeln!(out, "ok {number} - {name}"),
     }
-}
-
-/// Why it was to be expected.
-fn reason(setup: &Setup, result: &CaseResult) -> String {
-    let entry = result.judged.iter().find_map(|judged| judged.entry);
-    let profile = setup.sides.first().and_then(|side| side.profile.as_ref());
-    let reason = profile.zip(entry).map(|(profile, entry)| profile.expected[entry].reason.clone());
-    reason.unwrap_or_default()
 }
 
 /// One line, without the sign that begins a directive.
@@ -159,11 +144,7 @@ fn block(case: &Case, result: &CaseResult, out: &mut dyn Write) -> io::Result<()
         writeln!(out, "    - round: {}", quoted(&verdict.round))?;
         writeln!(out, "      call: {}", quoted(&verdict.call))?;
         writeln!(out, "      expected: {}", quoted(&verdict.expected))?;
-        let got = match &verdict.outcome {
-            iodyno_model::Outcome::CouldNotRun(why) => format!("could not run: {why}"),
-            _ => verdict.got.clone(),
-        };
-        writeln!(out, "      got: {}", quoted(&got))?;
+        writeln!(out, "      got: {}", quoted(&judged.came()))?;
     }
     writeln!(out, "  ...")
 }
