@@ -195,6 +195,21 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Nothing is run: diagnostics as they are, for a drop-in whose original words none.
+    pub(crate) fn refuse(wrong: &[Diagnostic], status: i32) -> Request {
+        Request::Refuse { err: wrong.iter().map(|wrong| format!("{wrong}\n")).collect(), status }
+    }
+}
+
+/// The index of an item in a list, which it is added to where it is not there yet.
+pub(crate) fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
+    list.iter().position(|known| *known == item).unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    })
+}
+
 /// A file that is written without anything being run.
 pub struct Written {
     /// Its path; it must not exist.

@@ -296,13 +296,7 @@ fn told_apart(all: &mut [Lowered]) {
 
 /// Adds a client's targets to the common ones; the places they have there.
 fn merged_targets(common: &mut Vec<Target>, own: &[Target]) -> Vec<usize> {
-    let mut place = |target: &Target| {
-        common.iter().position(|known| known == target).unwrap_or_else(|| {
-            common.push(target.clone());
-            common.len() - 1
-        })
-    };
-    own.iter().map(&mut place).collect()
+    own.iter().map(|target| crate::index_of(common, target.clone())).collect()
 }
 
 /// A run of all clients: the same jobs on every rank, or some for each.

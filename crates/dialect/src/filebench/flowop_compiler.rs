@@ -311,11 +311,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
 
     /// The job's target for a place.
     pub(super) fn target(&mut self, place: usize, directories: bool) -> usize {
-        let known = self.used.iter().position(|used| *used == (place, directories));
-        known.unwrap_or_else(|| {
-            self.used.push((place, directories));
-            self.used.len() - 1
-        })
+        crate::index_of(&mut self.used, (place, directories))
     }
 
     pub(super) fn item(&self, operation: Operation) -> Operation {

@@ -81,10 +81,7 @@ cvar(type=cvar-TYPE, parameters=NAME:VALUE;..., [min=, max=, round=])
 
 /// Mistakes are told with their places and hints, as the original tells none.
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    read(arguments, loader).or_else(|wrong| {
-        let err = wrong.iter().map(|wrong| format!("{wrong}\n")).collect();
-        Ok(Request::Refuse { err, status: 1 })
-    })
+    read(arguments, loader).or_else(|wrong| Ok(Request::refuse(&wrong, 1)))
 }
 
 fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {

@@ -16,6 +16,7 @@ use super::script::{Attributes, Thread};
 use super::session::Process;
 use super::view::Part;
 use crate::engine_choice::{ASYNCHRONOUS, POSITIONED_CALLS, SYNCHRONOUS};
+use crate::index_of;
 
 /// Writes that a thread has handed over and not awaited, at most: a turn never waits for what it hands over itself, and
 /// half of the turn before may still be under way.
@@ -264,11 +265,6 @@ impl Run<'_, '_> {
     fn target(&mut self, place: usize, directories: bool) -> usize {
         let place = &self.places[place];
         let target = if directories { place.directories(self.seed) } else { place.target(self.seed) };
-        let targets = &mut self.targets.targets;
-        let known = targets.iter().position(|known| *known == target);
-        known.unwrap_or_else(|| {
-            targets.push(target);
-            targets.len() - 1
-        })
+        index_of(&mut self.targets.targets, target)
     }
 }

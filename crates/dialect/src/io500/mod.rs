@@ -57,7 +57,7 @@ struct Cli {
     list: bool,
     help: bool,
     keep: Keep,
-    wishes: RunOptions,
+    run_options: RunOptions,
     details: bool,
     files: Vec<ReportFile>,
 }
@@ -69,6 +69,8 @@ fn parse(arguments: &[String]) -> Result<Cli, Vec<Diagnostic>> {
     };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
+        let mut value =
+            |missing: &str, hint: &str| rest.next().cloned().ok_or_else(|| wrong(argument, missing, hint));
         match argument.as_str() {
             "--help" | "-h" => wanted.help = true,
             "--dry-run" => wanted.dry_run = true,
@@ -77,38 +79,27 @@ fn parse(arguments: &[String]) -> Result<Cli, Vec<Diagnostic>> {
             "--mode=standard" => {}
             "--no-save" => wanted.keep.wanted = Some(false),
             "--tag" => {
-                let none = || wrong(argument, "no name follows", "iodyno io500 --tag before CONFIG.ini");
                 wanted.keep.wanted = Some(true);
-                wanted.keep.tags.push(rest.next().ok_or_else(none)?.clone());
+                wanted.keep.tags.push(value("no name follows", "iodyno io500 --tag before CONFIG.ini")?);
             }
             "--fail-if" | "--repeat" => {
-                let none = || wrong(argument, "nothing follows", "iodyno io500 --help says what is expected");
-                let value = rest.next().ok_or_else(none)?;
-                let taken = wanted.wishes.word(&argument[2..], Some(value));
-                taken.map_err(|what| wrong(argument, &what, "iodyno io500 --help says what is expected"))?;
+                let hint = "iodyno io500 --help says what is expected";
+                let value = value("nothing follows", hint)?;
+                let taken = wanted.run_options.word(&argument[2..], Some(&value));
+                taken.map_err(|what| wrong(argument, &what, hint))?;
             }
             "--json" | "--csv" | "--html" => {
-                let none = || wrong(argument, "no file follows", "iodyno io500 CONFIG.ini --json out.json");
-                let path = rest.next().ok_or_else(none)?.clone();
+                let path = value("no file follows", "iodyno io500 CONFIG.ini --json out.json")?;
                 wanted.files.push(ReportFile { path, format: argument[2..].into() });
             }
-            "--mini" => {
-                let none = || wrong(argument, "no directory follows", "iodyno io500 --mini .");
-                wanted.mini = Some(rest.next().ok_or_else(none)?.clone());
-            }
+            "--mini" => wanted.mini = Some(value("no directory follows", "iodyno io500 --mini .")?),
             "--mode=extended" => {
-                return Err(wrong(
-                    argument,
-                    "the extended mode is not served",
-                    "leave it out: mode standard",
-                ));
+                let hint = "leave it out: mode standard";
+                return Err(wrong(argument, "the extended mode is not served", hint));
             }
             "--cleanup" => {
-                return Err(wrong(
-                    argument,
-                    "nothing is left to clean up by phases",
-                    "remove the directory of the data",
-                ));
+                let hint = "remove the directory of the data";
+                return Err(wrong(argument, "nothing is left to clean up by phases", hint));
             }
             // How much is said does not depend on it.
             verbosity if verbosity.starts_with("-v=") => {}
@@ -157,12 +148,10 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     if wanted.help {
         return Ok(Request::Print { out: HELP.into(), status: 0 });
     }
-    if wanted.list && wanted.path.is_none() && wanted.mini.is_none() {
-        let config = Config::default();
-        let out = options::list(|section, key| config.text(section, key).into());
-        return Ok(Request::Print { out, status: 0 });
-    }
-    let config = configuration(&wanted, loader)?;
+    let config = match wanted.list && wanted.path.is_none() && wanted.mini.is_none() {
+        true => Config::default(),
+        false => configuration(&wanted, loader)?,
+    };
     if wanted.list {
         let out = options::list(|section, key| config.text(section, key).into());
         return Ok(Request::Print { out, status: 0 });
@@ -176,7 +165,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         return Ok(Request::Print { out: lines.map(line).collect(), status: 0 });
     }
     let (mut plan, pieces) = lower::lower(&config, &places, loader)?;
-    wanted.wishes.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
+    wanted.run_options.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let reporter = Results {
         pieces,
         places,

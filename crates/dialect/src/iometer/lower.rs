@@ -16,7 +16,7 @@ use super::cycle::{self, Point};
 use super::options::Command;
 use super::specification::{SECTOR, Specification};
 use crate::engine_choice::{ASYNCHRONOUS, POSITIONED_CALLS};
-use crate::{Loader, PathKind};
+use crate::{Loader, PathKind, index_of};
 
 /// The file that a directory's space is measured in, as IOMeter calls it.
 const TEST_FILE: &str = "iobw.tst";
@@ -196,10 +196,7 @@ impl<'a> Builder<'a> {
         let place = self.target(worker, target);
         let (pattern, place) = (pattern.ok()?, place?);
         let known = self.plan.targets.iter().position(|known| known.kind == place.kind);
-        let place = known.unwrap_or_else(|| {
-            self.plan.targets.push(place);
-            self.plan.targets.len() - 1
-        });
+        let place = known.unwrap_or_else(|| index_of(&mut self.plan.targets, place));
         let one = self.configuration.managers.len() == 1;
         let workload = Workload::Pattern(Box::new(pattern));
         let name = match manager.name.as_str() {

@@ -20,7 +20,6 @@ mod tests;
 use iodyno_model::{Diagnostic, Origin};
 
 use crate::{Dialect, Loader, ReportFile, Request, Run, status};
-use options::Wanted;
 use report::View;
 
 /// The dialect.
@@ -34,18 +33,12 @@ pub const DIALECT: Dialect = Dialect {
 
 /// Everything that is wrong, each with its place and a hint: there is no original command line whose words would be kept.
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let refuse = |wrong: Vec<Diagnostic>| {
-        let err = wrong.iter().map(|wrong| format!("{wrong}\n")).collect();
-        Ok(Request::Refuse { err, status: 2 })
+    let request = match options::parse(arguments) {
+        Ok(None) => Ok(Request::Print { out: options::help(), status: 0 }),
+        Ok(Some(command)) => run(&command, loader).map(|run| Request::Run(Box::new(run))),
+        Err(wrong) => Err(vec![wrong]),
     };
-    match options::wanted(arguments) {
-        Ok(Wanted::Print(out)) => Ok(Request::Print { out, status: 0 }),
-        Ok(Wanted::Run(command)) => match run(&command, loader) {
-            Ok(run) => Ok(Request::Run(Box::new(run))),
-            Err(wrong) => refuse(wrong),
-        },
-        Err(wrong) => refuse(vec![wrong]),
-    }
+    request.or_else(|wrong| Ok(Request::refuse(&wrong, 2)))
 }
 
 fn run(command: &options::Command, loader: &mut dyn Loader) -> Result<Run, Vec<Diagnostic>> {

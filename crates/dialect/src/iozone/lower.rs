@@ -74,8 +74,9 @@ impl Builder<'_> {
         let groups = groups(self.settings, part);
         let follows = self.parts.last().is_some_and(|last| last.cell == part.cell);
         let jobs = groups.iter().map(|group| {
-            let target =
-                target::index(&mut self.plan.targets, target::of(self.settings, part, group, follows));
+            // Passes that use one file in one way share it.
+            let target = target::of(self.settings, part, group, follows);
+            let target = crate::index_of(&mut self.plan.targets, target);
             job::of(self.settings, part, group, target)
         });
         let jobs = jobs.collect();

@@ -38,10 +38,7 @@ pub const DIALECT: Dialect = Dialect {
 
 /// Mistakes are told with their places and hints, and what to leave out.
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    read(arguments, loader).or_else(|wrong| {
-        let err = wrong.iter().map(|wrong| format!("{wrong}\n")).collect();
-        Ok(Request::Refuse { err, status: 1 })
-    })
+    read(arguments, loader).or_else(|wrong| Ok(Request::refuse(&wrong, 1)))
 }
 
 fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
@@ -77,8 +74,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
 
 /// Other hosts, as long as this is not one of their ranks: of a host that is named several times so many.
 fn elsewhere(settings: &Settings, loader: &dyn Loader) -> Result<Option<Elsewhere>, Diagnostic> {
-    let most = settings.rounds.iter().copied().max().unwrap_or(0) as usize;
-    let needed = settings.clients.iter().take(most);
+    let needed = settings.clients.iter().take(settings.most_streams());
     let hosts: Vec<Host> = needed.map(|client| Host { name: client.host.clone(), slots: 1 }).collect();
     let world = loader.world();
     match world.library.is_some() {

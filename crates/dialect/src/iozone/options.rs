@@ -164,7 +164,8 @@ const GROUPS: &[SetterGroup<Settings, Misuse>] = &[
     (
         "Throughput and clusters",
         &[
-            count("t", 1, 65_536, "so many streams; again: then so many"),
+            Entry::new("t", Kind::Whole(1, 65_536), "N", "so many streams; again: then so many")
+                .whole("streams", |s, streams| s.rounds.push(streams as u32)),
             switch("T", "streams are threads").inert(),
             count("l", 1, 65_536, "from so many streams"),
             count("u", 1, 65_536, "to so many"),

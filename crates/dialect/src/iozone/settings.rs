@@ -110,6 +110,11 @@ impl Settings {
         self.has("a") || self.has("A")
     }
 
+    /// The most streams that run side by side; 0: a single one, in a table of cells.
+    pub fn most_streams(&self) -> usize {
+        self.rounds.iter().copied().max().unwrap_or(0) as usize
+    }
+
     /// Whether streams run side by side.
     pub fn is_throughput(&self) -> bool {
         !self.rounds.is_empty()
@@ -200,8 +205,35 @@ struct Judge {
 }
 
 impl Judge {
-    fn refuse(&mut self, origin: &Origin, message: impl Into<String>, hint: &str) {
-        self.wrong.push(Diagnostic::error(origin, message).hint(hint));
+    /// Refuses an option where it was given last.
+    fn refuse(&mut self, option: &str, message: impl Into<String>, hint: &str) {
+        self.wrong.push(Diagnostic::error(&self.settings.origin(option), message).hint(hint));
+    }
+
+    fn has_any(&self, options: &str) -> bool {
+        options.split(' ').any(|option| self.settings.has(option))
+    }
+
+    /// Refuses those of some options that were given.
+    fn refuse_each(&mut self, options: &str, message: &str, hint: &str) {
+        for option in options.split(' ').filter(|option| self.settings.has(option)).collect::<Vec<_>>() {
+            self.refuse(option, message, hint);
+        }
+    }
+
+    /// What a file that an option names holds.
+    fn file<T>(
+        &mut self,
+        option: &str,
+        loader: &mut dyn Loader,
+        hint: &str,
+        parse: impl Fn(&str, &str) -> Result<T, Vec<Diagnostic>>,
+    ) -> Option<T> {
+        let path = self.settings.text(option)?.to_string();
+        let wrong = |why| vec![Diagnostic::error(&self.settings.origin(option), why).hint(hint)];
+        let bytes = loader.read(&path).map_err(wrong);
+        let found = bytes.and_then(|bytes| parse(&path, &String::from_utf8_lossy(&bytes)));
+        found.map_err(|wrong| self.wrong.extend(wrong)).ok()
     }
 
     fn values(&mut self) {
@@ -213,92 +245,45 @@ impl Judge {
                 ("out of range", format!("a whole number from {} to {}", bounds.least, bounds.most))
             };
             if let Err((message, hint)) = setter.apply(&mut self.settings, &option.value, out_of_bounds) {
-                self.refuse(&option.origin, message, &hint);
+                self.wrong.push(Diagnostic::error(&option.origin, message).hint(hint));
             }
         }
     }
 
     fn rounds(&mut self) {
-        let settings = &mut self.settings;
-        let count = |text: &str| text.parse::<u32>().ok();
-        let named =
-            settings.words.iter().filter(|word| word.name == "t").filter_map(|word| count(&word.value));
-        let mut rounds: Vec<u32> = named.collect();
-        let low = settings.text("l").and_then(count);
-        let high = settings.text("u").and_then(count);
+        let number = |option: &str| self.settings.number(option).and_then(|count| u32::try_from(count).ok());
+        let (low, high) = (number("l"), number("u"));
         if low.is_some() || high.is_some() {
             let low = low.unwrap_or(1);
-            rounds = (low..=high.unwrap_or(low)).collect();
-            if rounds.is_empty() {
-                let origin = settings.origin("u");
-                self.refuse(&origin, "fewer streams than -l", "-l names the fewest, -u the most");
-                return;
+            self.settings.rounds = (low..=high.unwrap_or(low)).collect();
+            if self.settings.rounds.is_empty() {
+                self.refuse("u", "fewer streams than -l", "-l names the fewest, -u the most");
             }
         }
-        self.settings.rounds = rounds;
     }
 
     fn together(&mut self) {
-        const APART: &[(&str, &str)] = &[
-            ("B", "H"),
-            ("B", "k"),
-            ("D", "H"),
-            ("D", "k"),
-            ("G", "H"),
-            ("G", "k"),
-            ("Z", "H"),
-            ("Z", "k"),
-            ("H", "k"),
-            ("O", "N"),
-            ("a", "V"),
-            ("B", "I"),
-            ("Z", "I"),
-            ("+b", "J"),
-            ("+b", "p"),
-            ("W", "+V"),
-            ("W", "+L"),
-            ("+F", "+V"),
-            ("+F", "+L"),
-            ("+d", "+w"),
-            ("+d", "+y"),
-            ("+d", "+C"),
-        ];
-        for (one, other) in APART {
+        const APART: &str = "B:H B:k D:H D:k G:H G:k Z:H Z:k H:k O:N a:V B:I Z:I +b:J +b:p W:+V W:+L +F:+V +F:+L \
+                             +d:+w +d:+y +d:+C";
+        for (one, other) in APART.split(' ').filter_map(|pair| pair.split_once(':')) {
             if self.settings.has(one) && self.settings.has(other) {
-                let origin = self.settings.origin(other);
-                self.refuse(&origin, format!("not with -{one}"), "leave one of both out");
+                self.refuse(other, format!("not with -{one}"), "leave one of both out");
             }
         }
-        let throughput = self.settings.is_throughput();
-        let only = |judge: &mut Self, names: &[&str], message: &str, hint: &str| {
-            for name in names.iter().filter(|name| judge.settings.has(name)).copied().collect::<Vec<_>>() {
-                let origin = judge.settings.origin(name);
-                judge.refuse(&origin, message, hint);
-            }
-        };
-        if throughput {
-            only(
-                self,
-                &["a", "A", "N"],
-                "not with several streams (-t, -l, -u)",
-                "name one size with -s and -r",
-            );
-            only(self, &["f"], "one file for several streams", "name a file for each: -F; or share one: -+V");
+        if self.settings.is_throughput() || self.settings.has("t") {
+            let message = "not with several streams (-t, -l, -u)";
+            self.refuse_each("a A N", message, "name one size with -s and -r");
+            let hint = "name a file for each: -F; or share one: -+V";
+            self.refuse_each("f", "one file for several streams", hint);
         } else {
-            let hint = "say -t N";
-            let alone = ["F", "+R", "+V", "+L", "+F", "+k", "C", "x", "T", "+m", "d"];
-            only(self, &alone, "it needs streams", hint);
+            self.refuse_each("F +R +V +L +F +k C x T +m d", "it needs streams", "say -t N");
         }
         if ["+w", "+y", "+C"].iter().filter(|name| self.settings.has(name)).count() > 1 {
-            let origin = self.settings.origin("+C");
-            self.refuse(&origin, "records repeat in one way", "say one of -+w, -+y and -+C");
+            self.refuse("+C", "records repeat in one way", "say one of -+w, -+y and -+C");
         }
         self.reads_alone();
-        if self.settings.has("+E")
-            && !(self.settings.has("f") || self.settings.has("F") || self.settings.has("+R"))
-        {
-            let origin = self.settings.origin("+E");
-            self.refuse(&origin, "no file is named", "-f FILE");
+        if self.settings.has("+E") && !self.has_any("f F +R") {
+            self.refuse("+E", "no file is named", "-f FILE");
         }
     }
 
@@ -307,16 +292,16 @@ impl Judge {
         if !self.settings.has("+E") {
             return;
         }
+        const WRITES_NOTHING: &str = "with -+E nothing is written";
         let writes = |test: &&u8| matches!(**test, 0 | 4 | 6 | 8 | 9 | 11);
         let hint = "select tests that read: -i 1, 2 (its reads alone), 3, 5, 7, 10, 12";
         match self.settings.tests.iter().find(writes) {
             Some(test) => {
-                let origin = Origin::argument(&format!("-i {test}"));
-                self.refuse(&origin, "with -+E nothing is written", hint);
+                let wrong = Diagnostic::error(&Origin::argument(&format!("-i {test}")), WRITES_NOTHING);
+                self.wrong.push(wrong.hint(hint));
             }
             None if self.settings.tests.is_empty() => {
-                let origin = self.settings.origin("+E");
-                self.refuse(&origin, "all tests are selected, and most of them write", hint);
+                self.refuse("+E", "all tests are selected, and most of them write", hint);
             }
             None => {}
         }
@@ -327,59 +312,30 @@ impl Judge {
         for word in self.settings.words.iter().filter(|word| word.name == "F") {
             names.extend([&word.value].into_iter().chain(&word.more).cloned());
         }
-        if let Some(path) = self.settings.text("+R").map(String::from) {
-            match loader.read(&path) {
-                Ok(bytes) => {
-                    names.extend(String::from_utf8_lossy(&bytes).split_whitespace().map(String::from))
-                }
-                Err(why) => {
-                    let origin = self.settings.origin("+R");
-                    self.refuse(&origin, why, "it holds a name in each line");
-                }
-            }
-        }
-        let most = self.settings.rounds.iter().copied().max().unwrap_or(0) as usize;
-        let origin = self.settings.origin(if self.settings.has("+R") { "+R" } else { "F" });
+        let words = |_: &str, text: &str| Ok(text.split_whitespace().map(String::from).collect());
+        names.extend(
+            self.file::<Vec<String>>("+R", loader, "it holds a name in each line", words).unwrap_or_default(),
+        );
+        let most = self.settings.most_streams();
+        let option = if self.settings.has("+R") { "+R" } else { "F" };
         if !names.is_empty() && names.len() < most {
-            self.refuse(
-                &origin,
-                format!("{} names for {most} streams", names.len()),
-                "a name for each stream",
-            );
+            let message = format!("{} names for {most} streams", names.len());
+            self.refuse(option, message, "a name for each stream");
+        }
+        let single = self.settings.text("f").map(String::from);
+        for name in names.iter().cloned().chain(single) {
+            if name.contains(['{', '}', '|']) || name.is_empty() {
+                let message = format!("`{name}`: braces and bars have a meaning of their own");
+                self.refuse(option, message, "rename it");
+            }
         }
         self.settings.names = names;
-        self.plain_names(&origin);
-    }
-
-    fn plain_names(&mut self, origin: &Origin) {
-        let single = self.settings.text("f").map(String::from);
-        for name in self.settings.names.clone().into_iter().chain(single) {
-            if name.contains(['{', '}', '|']) || name.is_empty() {
-                self.refuse(
-                    origin,
-                    format!("`{name}`: braces and bars have a meaning of their own"),
-                    "rename it",
-                );
-            }
-        }
     }
 
     fn lists(&mut self, loader: &mut dyn Loader) {
-        for name in ["X", "Y"] {
-            let Some(path) = self.settings.text(name).map(String::from) else { continue };
-            let origin = self.settings.origin(name);
-            let found = match loader.read(&path) {
-                Ok(bytes) => telemetry::parse(&path, &String::from_utf8_lossy(&bytes)),
-                Err(why) => {
-                    Err(vec![Diagnostic::error(&origin, why).hint("a line of it is OFFSET BYTES [MS]")])
-                }
-            };
-            match found {
-                Ok(found) if name == "X" => self.settings.writes = Some(found),
-                Ok(found) => self.settings.reads = Some(found),
-                Err(wrong) => self.wrong.extend(wrong),
-            }
-        }
+        let hint = "a line of it is OFFSET BYTES [MS]";
+        self.settings.writes = self.file("X", loader, hint, telemetry::parse);
+        self.settings.reads = self.file("Y", loader, hint, telemetry::parse);
         if self.settings.has_lists() {
             self.with_lists();
         }
@@ -387,29 +343,17 @@ impl Judge {
 
     /// What makes no sense beside lists of operations.
     fn with_lists(&mut self) {
-        for name in ["a", "A", "s", "r", "n", "g", "y", "q", "j", "K", "V", "J", "p", "+b", "+k", "E"] {
-            if self.settings.has(name) {
-                let origin = self.settings.origin(name);
-                self.refuse(
-                    &origin,
-                    "not with -X or -Y",
-                    "the lists say what is written and read, where and when",
-                );
-            }
-        }
+        let hint = "the lists say what is written and read, where and when";
+        self.refuse_each("a A s r n g y q j K V J p +b +k E", "not with -X or -Y", hint);
         if self.settings.tests.iter().any(|test| *test > 1) {
-            let origin = self.settings.origin("i");
-            self.refuse(&origin, "not with -X or -Y", "lists are written and read: -i 0 -i 1");
+            self.refuse("i", "not with -X or -Y", "lists are written and read: -i 0 -i 1");
         }
         let lists = [self.settings.writes.as_ref(), self.settings.reads.as_ref()];
         let paused = lists.into_iter().flatten().any(|list| telemetry::pauses(list));
         if paused && self.settings.in_flight().is_some_and(|depth| depth > 1) {
-            let origin = self.settings.origin(if self.settings.has("H") { "H" } else { "k" });
-            self.refuse(
-                &origin,
-                "a list with pauses is done one by one",
-                "leave the pauses out of it, or say 1",
-            );
+            let option = if self.settings.has("H") { "H" } else { "k" };
+            let hint = "leave the pauses out of it, or say 1";
+            self.refuse(option, "a list with pauses is done one by one", hint);
         }
     }
 
@@ -419,25 +363,21 @@ impl Judge {
             Some("distinct") => self.settings.distinct = true,
             Some(other) => {
                 let message = format!("`rewrite={other}`: record rewrite goes to other records");
-                self.refuse(&Origin::argument("--also"), message, "rewrite=first, or rewrite=distinct");
+                let wrong = Diagnostic::error(&Origin::argument("--also"), message);
+                self.wrong.push(wrong.hint("rewrite=first, or rewrite=distinct"));
             }
         }
     }
 
     fn clients(&mut self, loader: &mut dyn Loader) {
-        let Some(path) = self.settings.text("+m").map(String::from) else { return };
-        let origin = self.settings.origin("+m");
-        match loader.read(&path) {
-            Err(why) => self.refuse(&origin, why, "a line for each stream: HOST DIRECTORY PROGRAM [FILE]"),
-            Ok(bytes) => match clients(&path, &String::from_utf8_lossy(&bytes)) {
-                Ok(clients) => self.settings.clients = clients,
-                Err(wrong) => self.wrong.extend(wrong),
-            },
+        if !self.settings.has("+m") {
+            return;
         }
-        let most = self.settings.rounds.iter().copied().max().unwrap_or(0) as usize;
-        let known = self.settings.clients.len();
+        let hint = "a line for each stream: HOST DIRECTORY PROGRAM [FILE]";
+        self.settings.clients = self.file("+m", loader, hint, clients).unwrap_or_default();
+        let (known, most) = (self.settings.clients.len(), self.settings.most_streams());
         if self.wrong.is_empty() && known < most {
-            self.refuse(&origin, format!("{known} lines for {most} streams"), "a line for each stream");
+            self.refuse("+m", format!("{known} lines for {most} streams"), "a line for each stream");
         }
     }
 }

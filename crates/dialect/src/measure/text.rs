@@ -192,15 +192,22 @@ impl Text<'_> {
             let dash = || NONE.to_string();
             table.row(&["  its fsyncs".into(), dash(), dash(), mean, p99, dash(), dash()]);
         }
-        if table.is_empty() {
-            return String::new();
-        }
         let legend = format!(
             "The mix: 4 KiB, uniform random over {}. The appends: 4 KiB at the end of a small file, each made durable \
              by its own fsync, depth 1, 1 worker, psync, through the page cache.",
             self.span()
         );
-        format!("\n{}{}\n", table.text(0, self.paint), self.paint.aside(&wrapped(&legend, WIDTH, 0)))
+        self.with_legend(table, &legend)
+    }
+
+    /// A table above its legend; nothing where the table has no row.
+    fn with_legend(&self, table: Table, legend: &str) -> String {
+        match table.is_empty() {
+            true => String::new(),
+            false => {
+                format!("\n{}{}\n", table.text(0, self.paint), self.paint.aside(&wrapped(legend, WIDTH, 0)))
+            }
+        }
     }
 
     fn depths(&self) -> String {
@@ -234,11 +241,7 @@ impl Text<'_> {
             number::latency(self.setup.budget.depth_ns as f64),
             knee_sentence(knee, &points),
         );
-        format!(
-            "\n{}{}\n",
-            table.text(0, self.paint),
-            self.paint.aside(&wrapped(legend.trim_end(), WIDTH, 0))
-        )
+        self.with_legend(table, legend.trim_end())
     }
 
     fn metadata(&self) -> String {
@@ -254,13 +257,10 @@ impl Text<'_> {
                 ]);
             }
         }
-        if table.is_empty() {
-            return String::new();
-        }
         let legend = "Empty files in one directory, each once, in order; 1 worker, depth 1, psync. Create and open \
                       include the close; stat and open find their names in memory, as they were just made; nothing is \
                       made durable.";
-        format!("\n{}{}\n", table.text(0, self.paint), self.paint.aside(&wrapped(legend, WIDTH, 0)))
+        self.with_legend(table, legend)
     }
 
     fn target(&self) -> String {

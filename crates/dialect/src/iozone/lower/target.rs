@@ -54,15 +54,6 @@ fn is_near(settings: &Settings, part: Part) -> bool {
     part.streams == 0 && part.cell.bytes() <= NEAR_BYTES && !apart.iter().any(|name| settings.has(name))
 }
 
-/// The index of a target; passes that use one file in one way share it.
-pub fn index(targets: &mut Vec<Target>, target: Target) -> usize {
-    let known = targets.iter().position(|known| *known == target);
-    known.unwrap_or_else(|| {
-        targets.push(target);
-        targets.len() - 1
-    })
-}
-
 /// The name of the file, or a template that deals the names to the streams in their order.
 fn path(settings: &Settings, all: u32, streams: &[u32]) -> String {
     if all == 0 {
@@ -117,8 +108,7 @@ fn lock(settings: &Settings) -> FileLock {
 
 /// Every file that a command line names or means.
 pub fn names(settings: &Settings) -> Vec<String> {
-    let most = settings.rounds.iter().copied().max().unwrap_or(0);
-    match most {
+    match settings.most_streams() as u32 {
         0 => vec![path(settings, 0, &[])],
         _ if settings.has("+V") || settings.has("+L") => vec![name(settings, 0)],
         most => (0..most).map(|stream| name(settings, stream)).collect(),

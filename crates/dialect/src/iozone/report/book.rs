@@ -8,7 +8,7 @@ use iodyno_report::grid::{self, Grid};
 use iodyno_report::xls::{self, COLUMNS_MOST, SheetCell};
 
 use super::figures::Figures;
-use super::sheets::{self, Done, accesses, mean};
+use super::sheets::{self, Done, Measure, accesses, mean, measures, together};
 use crate::iozone::access::{Access, STREAMS, columns};
 use crate::iozone::lower::Part;
 use crate::iozone::matrix::Matrix;
@@ -25,8 +25,16 @@ const STREAMS_FROM: usize = 2;
 pub fn workbook(view: &View, done: &Done) -> Result<Vec<u8>, String> {
     let modern = is_modern(&view.settings);
     match (modern, view.settings.is_throughput()) {
-        (true, true) => grid::workbook(&tables(view, |table| streams(view, done, table))),
-        (true, false) => grid::workbook(&tables(view, |table| cells(view, done, table)).concat()),
+        (true, true) => {
+            let grids: Vec<_> =
+                measures(&view.settings).map(|measure| streams(view, done, measure)).collect();
+            grid::workbook(&grids)
+        }
+        (true, false) => {
+            let grids: Vec<_> =
+                measures(&view.settings).flat_map(|measure| cells(view, done, measure)).collect();
+            grid::workbook(&grids)
+        }
         (false, true) => xls::workbook("iozone", &stream_rows(view, done)),
         (false, false) => xls::workbook("iozone", &cell_rows(view, done)),
     }
@@ -46,62 +54,41 @@ fn is_modern(settings: &Settings) -> bool {
     settings.text("b").is_some_and(|path| path.to_ascii_lowercase().ends_with(".xlsx"))
 }
 
-/// What a table shows of a pass.
-#[derive(Clone, Copy)]
-struct Table {
-    /// Rates, or processor time.
-    rates: bool,
-    unit: Unit,
+/// A figure of a table of cells: as in the report, whole kB and operations.
+fn figure(measure: Measure, figures: &Figures) -> f64 {
+    let value = measure.sum(figures);
+    if measure.rates && measure.unit != Unit::Microseconds { value.trunc() } else { value }
 }
 
-impl Table {
-    fn figure(self, figures: &Figures) -> f64 {
-        let value = if self.rates { figures.children(self.unit) } else { figures.cpu().2 };
-        // As in the report: whole kB and operations.
-        if self.rates && self.unit != Unit::Microseconds { value.trunc() } else { value }
-    }
-
-    fn sum(self, figures: &Figures) -> f64 {
-        if self.rates { figures.children(self.unit) } else { figures.cpu().2 }
-    }
-
-    fn words(self) -> &'static str {
-        match (self.rates, self.unit) {
-            (false, _) => "CPU %",
-            (true, Unit::Kilobytes) => "kB/s",
-            (true, Unit::Operations) => "operations/s",
-            (true, Unit::Microseconds) => "µs for each operation",
-        }
+fn words(measure: Measure) -> &'static str {
+    match (measure.rates, measure.unit) {
+        (false, _) => "CPU %",
+        (true, Unit::Kilobytes) => "kB/s",
+        (true, Unit::Operations) => "operations/s",
+        (true, Unit::Microseconds) => "µs for each operation",
     }
 }
 
-/// Rates, and with `-+u` processor time.
-fn tables<T>(view: &View, of: impl FnMut(Table) -> T) -> Vec<T> {
-    let unit = view.settings.unit();
-    let kinds = [true, false].into_iter().filter(|rates| *rates || view.settings.has("+u"));
-    kinds.map(|rates| Table { rates, unit }).map(of).collect()
-}
-
-fn value(done: &Done, access: Access, file: u64, record: u64, table: Table) -> Option<f64> {
+fn value(done: &Done, access: Access, file: u64, record: u64, measure: Measure) -> Option<f64> {
     let here = |part: Part| part.access == access && (part.cell.file, part.cell.record) == (file, record);
-    mean(done, here, |figures| table.figure(figures))
+    mean(done, here, |figures| figure(measure, figures))
 }
 
 fn kilobytes(sizes: &[u64]) -> Vec<String> {
     sizes.iter().map(|bytes| (bytes / 1024).to_string()).collect()
 }
 
-fn cells(view: &View, done: &Done, table: Table) -> Vec<Grid> {
+fn cells(view: &View, done: &Done, measure: Measure) -> Vec<Grid> {
     let Matrix { files, records, .. } = &view.matrix;
     let grid = |access: Access| {
         let title = access.facts().title;
         let row = |file: &u64| {
             let file = *file;
-            records.iter().map(|record| value(done, access, file, *record, table)).collect()
+            records.iter().map(|record| value(done, access, file, *record, measure)).collect()
         };
         Grid {
-            name: if table.rates { title.into() } else { format!("{title} CPU") },
-            title: format!("{title} ({})", table.words()),
+            name: if measure.rates { title.into() } else { format!("{title} CPU") },
+            title: format!("{title} ({})", words(measure)),
             across: ("record (kB)".into(), kilobytes(records)),
             down: ("file (kB)".into(), kilobytes(files)),
             values: files.iter().map(row).collect(),
@@ -110,20 +97,14 @@ fn cells(view: &View, done: &Done, table: Table) -> Vec<Grid> {
     accesses(columns(), done).into_iter().map(grid).collect()
 }
 
-/// What all streams of a pass came to.
-fn together(done: &Done, access: Access, streams: u32, table: Table) -> Option<f64> {
-    let here = |part: Part| part.access == access && part.streams == streams;
-    mean(done, here, |figures| table.sum(figures))
-}
-
-fn streams(view: &View, done: &Done, table: Table) -> Grid {
+fn streams(view: &View, done: &Done, measure: Measure) -> Grid {
     let rounds = sheets::rounds(&view.settings);
     let passes = accesses(STREAMS, done);
-    let row = |access: &Access| rounds.iter().map(|round| together(done, *access, *round, table)).collect();
-    let name = if table.rates { "Throughput" } else { "CPU" };
+    let row = |access: &Access| rounds.iter().map(|round| together(done, *access, *round, measure)).collect();
+    let name = if measure.rates { "Throughput" } else { "CPU" };
     Grid {
         name: name.into(),
-        title: format!("{name} ({})", table.words()),
+        title: format!("{name} ({})", words(measure)),
         across: ("streams".into(), rounds.iter().map(u32::to_string).collect()),
         down: ("test".into(), passes.iter().map(|access| access.facts().label.to_string()).collect()),
         values: passes.iter().map(row).collect(),
@@ -149,18 +130,21 @@ fn cell_rows(view: &View, done: &Done) -> Vec<Vec<SheetCell>> {
         text(" "),
         text("The top row is records sizes, the left column is file sizes"),
     ];
-    for table in tables(view, |table| table) {
+    for measure in measures(&view.settings) {
         // As in the original, an empty row is before those of processor time.
-        rows.extend((!table.rates).then(Vec::new));
+        rows.extend((!measure.rates).then(Vec::new));
         for access in accesses(columns(), done) {
-            let what =
-                if table.rates { "Report" } else { "CPU utilization report (Zero values should be ignored)" };
+            let what = if measure.rates {
+                "Report"
+            } else {
+                "CPU utilization report (Zero values should be ignored)"
+            };
             rows.push(text(format!("{} {what}", capitals(access.facts().title))));
             rows.push(
                 [SheetCell::Empty].into_iter().chain(records.iter().map(|record| size(*record))).collect(),
             );
             for file in files {
-                let row = records.iter().map(|record| number(value(done, access, *file, *record, table)));
+                let row = records.iter().map(|record| number(value(done, access, *file, *record, measure)));
                 rows.push([size(*file)].into_iter().chain(row).collect());
             }
         }
@@ -183,17 +167,13 @@ fn stream_rows(view: &View, done: &Done) -> Vec<Vec<SheetCell>> {
     let record = view.matrix.records.first().unwrap_or(&0) / 1024;
     let rounds = sheets::rounds(&view.settings);
     let mut rows = vec![text(format!("{} ", view.command))];
-    for table in tables(view, |table| table) {
-        let (what, unit) = match (table.rates, table.unit) {
-            (false, _) => ("CPU utilization", "CPU%"),
-            (true, Unit::Kilobytes) => ("Throughput", "kBytes/sec"),
-            (true, _) => ("Throughput", "ops/sec"),
-        };
+    for measure in measures(&view.settings) {
+        let (what, unit) = measure.title();
         rows.push(text(format!("{what} report Y-axis is type of test X-axis is number of {many}")));
         rows.push(text(format!("Record size = {record} kBytes")));
         rows.push(text(format!("Output is in {unit}")));
         for access in accesses(STREAMS, done) {
-            let values = rounds.iter().map(|round| number(together(done, access, *round, table)));
+            let values = rounds.iter().map(|round| number(together(done, access, *round, measure)));
             let label = [SheetCell::Text(format!("{:>15} ", access.facts().label)), SheetCell::Empty];
             rows.push(label.into_iter().chain(values).collect());
         }

@@ -23,80 +23,96 @@ pub fn accesses(order: impl IntoIterator<Item = Access>, done: &Done) -> Vec<Acc
     order.into_iter().filter(has).collect()
 }
 
+/// What a table shows of a pass.
+#[derive(Clone, Copy)]
+pub struct Measure {
+    /// Rates, rather than processor time.
+    pub rates: bool,
+    /// What rates are in.
+    pub unit: Unit,
+}
+
+impl Measure {
+    /// What all streams of a pass came to.
+    pub fn sum(self, figures: &Figures) -> f64 {
+        if self.rates { figures.children(self.unit) } else { figures.cpu().2 }
+    }
+
+    /// What a table of streams is called, and its unit.
+    pub fn title(self) -> (&'static str, &'static str) {
+        match (self.rates, self.unit) {
+            (false, _) => ("CPU utilization", "CPU%"),
+            (true, Unit::Kilobytes) => ("Throughput", "kBytes/sec"),
+            (true, _) => ("Throughput", "ops/sec"),
+        }
+    }
+}
+
+/// Rates, and with `-+u` processor time.
+pub fn measures(settings: &Settings) -> impl Iterator<Item = Measure> {
+    let (unit, times) = (settings.unit(), settings.has("+u"));
+    [true, false].into_iter().filter(move |rates| *rates || times).map(move |rates| Measure { rates, unit })
+}
+
+/// What all streams of a pass came to.
+pub fn together(done: &Done, access: Access, streams: u32, measure: Measure) -> Option<f64> {
+    let here = |part: Part| part.access == access && part.streams == streams;
+    mean(done, here, |figures| measure.sum(figures))
+}
+
 /// The tables of the matrix, and with `-+u` those of processor time.
 pub fn matrix(view: &View, done: &Done) -> String {
     let mut text = String::from("Excel output is below:\n");
-    let unit = view.settings.unit();
-    for access in accesses(columns(), done) {
-        let shown = |value: f64| {
-            if unit == Unit::Microseconds { format!("{value:.2}") } else { format!("{:.0}", value.trunc()) }
-        };
-        let figure = |figures: &Figures| figures.children(unit);
-        let title = format!("{} report", access.facts().title);
-        text += &table(view, done, access, &title, figure, shown);
-    }
-    if view.settings.has("+u") {
+    for measure in measures(&view.settings) {
+        let what =
+            if measure.rates { "report" } else { "CPU utilization report (Zero values should be ignored)" };
         for access in accesses(columns(), done) {
-            let title =
-                format!("{} CPU utilization report (Zero values should be ignored)", access.facts().title);
-            text +=
-                &table(view, done, access, &title, |figures| figures.cpu().2, |value| format!("{value:6.2}"));
+            let _ = write!(text, "\n\"{} {what}\"\n      ", access.facts().title);
+            for record in &view.matrix.records {
+                let _ = write!(text, "  \"{}\"", record / 1024);
+            }
+            for file in &view.matrix.files {
+                let _ = write!(text, "\n\"{}\"  ", file / 1024);
+                for (record, _) in view.matrix.row(*file) {
+                    let here = |part: Part| {
+                        part.access == access && (part.cell.file, part.cell.record) == (*file, record)
+                    };
+                    let value = mean(done, here, |figures| measure.sum(figures)).unwrap_or(0.0);
+                    let _ = match (measure.rates, measure.unit) {
+                        (false, _) => write!(text, " {value:6.2} "),
+                        (true, Unit::Microseconds) => write!(text, " {value:.2} "),
+                        (true, _) => write!(text, " {:.0} ", value.trunc()),
+                    };
+                }
+            }
+            text.push('\n');
         }
     }
     text
-}
-
-fn table(
-    view: &View,
-    done: &Done,
-    access: Access,
-    title: &str,
-    figure: impl Fn(&Figures) -> f64,
-    shown: impl Fn(f64) -> String,
-) -> String {
-    let mut text = format!("\n\"{title}\"\n      ");
-    for record in &view.matrix.records {
-        let _ = write!(text, "  \"{}\"", record / 1024);
-    }
-    for file in &view.matrix.files {
-        let _ = write!(text, "\n\"{}\"  ", file / 1024);
-        for (record, _) in view.matrix.row(*file) {
-            let here =
-                |part: Part| part.access == access && (part.cell.file, part.cell.record) == (*file, record);
-            let value = mean(done, here, &figure).unwrap_or(0.0);
-            let _ = write!(text, " {} ", shown(value));
-        }
-    }
-    text + "\n"
 }
 
 /// The tables of streams, and with `-+u` those of processor time.
 pub fn throughput(view: &View, done: &Done) -> String {
-    let unit = view.settings.unit();
-    let words = if unit == Unit::Kilobytes { "kBytes/sec" } else { "ops/sec" };
-    let mut text = streams(view, done, "Throughput", words, |figures| figures.children(unit));
-    if view.settings.has("+u") {
-        text += &streams(view, done, "CPU utilization", "CPU%", |figures| figures.cpu().2);
-    }
-    text
-}
-
-fn streams(view: &View, done: &Done, what: &str, unit: &str, figure: impl Fn(&Figures) -> f64) -> String {
     let many = if view.settings.has("T") { "threads" } else { "processes" };
     let record = view.matrix.records.first().unwrap_or(&0) / 1024;
-    let mut text = format!(
-        "\n\"{what} report Y-axis is type of test X-axis is number of {many}\"\n\"Record size = {record} kBytes \"\n\
-         \"Output is in {unit}\"\n"
-    );
-    for access in accesses(STREAMS, done) {
-        let _ = write!(text, "\n\"{:>15} \"", access.facts().label);
-        for streams in rounds(&view.settings) {
-            let here = |part: Part| part.access == access && part.streams == streams;
-            let _ = write!(text, " {:10.2} ", mean(done, here, &figure).unwrap_or(0.0));
+    let mut text = String::new();
+    for measure in measures(&view.settings) {
+        let (what, unit) = measure.title();
+        let _ = write!(
+            text,
+            "\n\"{what} report Y-axis is type of test X-axis is number of {many}\"\n\"Record size = {record} kBytes \"\n\
+             \"Output is in {unit}\"\n"
+        );
+        for access in accesses(STREAMS, done) {
+            let _ = write!(text, "\n\"{:>15} \"", access.facts().label);
+            for streams in rounds(&view.settings) {
+                let _ = write!(text, " {:10.2} ", together(done, access, streams, measure).unwrap_or(0.0));
+            }
+            text.push('\n');
         }
         text.push('\n');
     }
-    text + "\n"
+    text
 }
 
 /// The numbers of streams, each once.
