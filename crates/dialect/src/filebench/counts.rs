@@ -35,8 +35,7 @@ impl FlowopCompiler<'_, '_> {
     /// `wakeup` and `sempost`: to what waits, in any thread.
     pub(super) fn post(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
         let Some(target) = self.reader.text(&flowop.attributes, &["target"]) else {
-            let message = format!("flowop {} without target=", flowop.kind);
-            self.reader.complain(&flowop.origin, message, "target=NAME of the flowop that waits");
+            self.refuse(flowop, " without target=", "target=NAME of the flowop that waits");
             return Vec::new();
         };
         let name = called(self.waits, &target).unwrap_or(target);
@@ -74,13 +73,12 @@ impl FlowopCompiler<'_, '_> {
             return None;
         }
         if by_data && !all.iter().any(|label| label.moves) {
-            let message = format!("flowop {}: target={target} moves no data itself", flowop.kind);
             let hint = match flowop.kind.as_str() {
                 "iopslimit" => "opslimit counts what moves none; of a composite, name the flowop in it",
                 "finishonbytes" => "finishoncount counts operations; of a composite, name the flowop in it",
                 _ => "name a flowop that reads or writes",
             };
-            self.reader.complain(&flowop.origin, message, hint);
+            self.refuse(flowop, &format!(": target={target} moves no data itself"), hint);
             return None;
         }
         let one = |own: Vec<Label>| <[Label; 1]>::try_from(own).ok().map(|[label]| label.name);

@@ -155,8 +155,8 @@ impl FlowopCompiler<'_, '_> {
         self.ways.mapped |= mapped;
         self.ways.called |= !mapped && matches!(flowop.kind.as_str(), "read" | "write");
         if self.ways.mapped && self.ways.called {
-            let message = format!("flowop {}: one thread moves data by mappings or by calls", flowop.kind);
-            self.reader.complain(&flowop.origin, message, "give each a thread of its own");
+            let what = ": one thread moves data by mappings or by calls";
+            self.refuse(flowop, what, "give each a thread of its own");
             self.ways.called = false;
         }
     }
@@ -175,12 +175,8 @@ impl FlowopCompiler<'_, '_> {
     /// Another name for a file: instead of the old one, beside it, or leading to it.
     pub(super) fn two_names(&mut self, flowop: &Flowop, place: usize, pick: &Item, label: &str) -> Vec<Step> {
         if self.places[place].entries < 2 {
-            let message = format!("flowop {} on a set of one file", flowop.kind);
-            self.reader.complain(
-                &flowop.origin,
-                message,
-                "it needs a name that is free: entries=1000,prealloc=80",
-            );
+            let hint = "it needs a name that is free: entries=1000,prealloc=80";
+            self.refuse(flowop, " on a set of one file", hint);
             return Vec::new();
         }
         let target = self.target(place, false);
@@ -229,12 +225,8 @@ impl FlowopCompiler<'_, '_> {
         let source = self.reader.count(&flowop.attributes, &["srcfd"], 0) as u32;
         let held = self.slots.get(&source).filter(|slot| slot.open).and_then(|slot| slot.place);
         let Some(from) = held.filter(|_| source != slot) else {
-            let message = format!("flowop {} without a file in slot srcfd={source}", flowop.kind);
-            self.reader.complain(
-                &flowop.origin,
-                message,
-                "open one in another slot before, and name it: srcfd=1,fd=2",
-            );
+            let what = format!(" without a file in slot srcfd={source}");
+            self.refuse(flowop, &what, "open one in another slot before, and name it: srcfd=1,fd=2");
             return None;
         };
         let mut operation = self.held(Verb::CopyFileRange, from, source);
@@ -247,8 +239,7 @@ impl FlowopCompiler<'_, '_> {
     pub(super) fn look(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
         let given = flowop.attributes.get(&["value"]).filter(|given| given.value.is_some());
         let Some(attribute) = given else {
-            let message = format!("flowop {} without value=", flowop.kind);
-            self.reader.complain(&flowop.origin, message, "value=$name");
+            self.refuse(flowop, " without value=", "value=$name");
             return Vec::new();
         };
         let (value, tests) = (self.reader.value(attribute), flowop.kind == "testrandvar");

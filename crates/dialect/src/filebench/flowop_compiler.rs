@@ -285,13 +285,8 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
             let told = self.unclear.contains(&slot)
                 || self.reader.wrong.iter().any(|wrong| wrong.origin == flowop.origin);
             if held.is_none() && !told {
-                let message =
-                    format!("flowop {} without filesetname=, and nothing in slot {slot}", flowop.kind);
-                self.reader.complain(
-                    &flowop.origin,
-                    message,
-                    "name a fileset, or open one in that slot before",
-                );
+                let what = format!(" without filesetname=, and nothing in slot {slot}");
+                self.refuse(flowop, &what, "name a fileset, or open one in that slot before");
             }
             return held;
         };
@@ -307,6 +302,11 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
             self.unclear.insert(slot);
         }
         found
+    }
+
+    /// Reports a flowop that makes no sense; `what` follows its type.
+    pub(super) fn refuse(&mut self, flowop: &Flowop, what: &str, hint: &str) {
+        self.reader.complain(&flowop.origin, format!("flowop {}{what}", flowop.kind), hint);
     }
 
     /// The job's target for a place.
@@ -326,9 +326,8 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
         let Some(place) = self.place(flowop, 0) else { return Vec::new() };
         self.places[place].access.directories = true;
         if self.places[place].leaf_directories == 0 {
-            let message =
-                format!("flowop {} on {}, which has no leafdirs", flowop.kind, self.places[place].name);
-            self.reader.complain(&flowop.origin, message, "define fileset …,leafdirs=1000");
+            let what = format!(" on {}, which has no leafdirs", self.places[place].name);
+            self.refuse(flowop, &what, "define fileset …,leafdirs=1000");
             return Vec::new();
         }
         let target = self.target(place, true);

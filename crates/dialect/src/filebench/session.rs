@@ -137,6 +137,10 @@ impl<'a> Session<'a> {
         }
     }
 
+    fn complain(&mut self, origin: &Origin, message: impl Into<String>, hint: impl Into<String>) {
+        self.wrong.push(Diagnostic::error(origin, message).hint(hint));
+    }
+
     /// Carries out a script's text.
     pub fn text(&mut self, path: &str, text: &str) {
         self.surround(text);
@@ -173,8 +177,11 @@ impl<'a> Session<'a> {
         if self.plan.phases.is_empty() {
             if self.processes.is_empty() {
                 let origin = Origin::file(path, 1);
-                let wrong = Diagnostic::error(&origin, "a script without a process");
-                self.wrong.push(wrong.hint("define process name=… { thread name=… { flowop … } }"));
+                self.complain(
+                    &origin,
+                    "a script without a process",
+                    "define process name=… { thread name=… { flowop … } }",
+                );
                 return;
             }
             let note = Diagnostic::note(&Origin::file(path, 1), format!("no run command: it runs {RUN_S} s"));
@@ -201,7 +208,7 @@ impl<'a> Session<'a> {
         match self.variables.worth(expression) {
             Ok(value) => Some(value),
             Err((message, hint)) => {
-                self.wrong.push(Diagnostic::error(origin, message).hint(hint));
+                self.complain(origin, message, hint);
                 None
             }
         }
@@ -213,7 +220,7 @@ impl<'a> Session<'a> {
             Some(Value::Number(number)) => number,
             Some(other) => {
                 let message = format!("`{}`: seconds are expected", other.text());
-                self.wrong.push(Diagnostic::error(origin, message).hint("run 60"));
+                self.complain(origin, message, "run 60");
                 default
             }
             None => default,
@@ -405,8 +412,7 @@ impl<'a> Session<'a> {
     fn include(&mut self, path: &Expression, origin: &Origin) {
         let Some(path) = self.say(path, origin) else { return };
         if self.depth == INCLUDES_MOST {
-            let wrong = Diagnostic::error(origin, "files that include each other without end");
-            self.wrong.push(wrong.hint("16 levels are read"));
+            self.complain(origin, "files that include each other without end", "16 levels are read");
             return;
         }
         match source(&path, self.loader) {
@@ -418,8 +424,7 @@ impl<'a> Session<'a> {
                 self.depth -= 1;
             }
             Err(message) => {
-                let wrong = Diagnostic::error(origin, format!("{path}: {message}"));
-                self.wrong.push(wrong.hint(super::library::hint(&path)));
+                self.complain(origin, format!("{path}: {message}"), super::library::hint(&path));
             }
         }
     }
@@ -449,8 +454,7 @@ impl<'a> Session<'a> {
     /// A run becomes a phase.
     pub(super) fn run(&mut self, time_s: f64, period_s: f64, origin: &Origin) {
         if !(0.0..=1e9).contains(&time_s) {
-            let wrong = Diagnostic::error(origin, format!("a run of {time_s} s"));
-            return self.wrong.push(wrong.hint("run 60"));
+            return self.complain(origin, format!("a run of {time_s} s"), "run 60");
         }
         let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
         let mut places: Vec<Place> = Vec::new();

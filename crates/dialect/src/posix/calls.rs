@@ -4,7 +4,7 @@
 //! has them. It refuses nothing that could run: a word that begins with `$` fits everywhere.
 
 use super::near_or;
-use super::step::Problem;
+use super::step::{Problem, problem};
 
 /// Each call with its arguments: `FD` is something opened, brackets may be left out, `…` is one or more of the last.
 const CALLS: &str = "\
@@ -80,12 +80,12 @@ pub fn check(name: &str, arguments: &[String], opened: &[String]) -> Result<(), 
     let Some((_, wanted)) = calls().find(|(known, _)| *known == name) else {
         let names: Vec<&str> = calls().map(|(name, _)| name).collect();
         let hint = near_or(name, &names, "docs/rules.md lists all calls");
-        return Err((format!("`{name}`: there is no such call"), hint));
+        return problem(format!("`{name}`: there is no such call"), hint);
     };
     let shape = shape(wanted);
     if arguments.len() < shape.least || arguments.len() > shape.most {
         let message = format!("`{name}` takes other arguments than these {}", arguments.len());
-        return Err((message, format!("{name} {wanted}").trim_end().to_string()));
+        return problem(message, format!("{name} {wanted}").trim_end());
     }
     match (name, arguments) {
         ("try", [call, rest @ ..]) => return check(call, rest, opened),
@@ -93,7 +93,7 @@ pub fn check(name: &str, arguments: &[String], opened: &[String]) -> Result<(), 
             return check(call, rest, opened);
         }
         ("loop", [times, ..]) => {
-            return Err((format!("`{times}`: no number of times"), "loop N CALL ARGUMENT…".into()));
+            return problem(format!("`{times}`: no number of times"), "loop N CALL ARGUMENT…");
         }
         _ => {}
     }

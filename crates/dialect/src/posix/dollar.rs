@@ -3,7 +3,7 @@
 //! Reckons nothing: it only tells which names there are, so that a slip is found where it was written.
 
 use super::near_or;
-use super::step::Problem;
+use super::step::{Problem, problem};
 
 /// Names that every round knows.
 const KNOWN: &str = "\
@@ -42,10 +42,10 @@ pub fn names(word: &str, labels: &[String]) -> Result<Names, Problem> {
         rest = &rest[at + 1..];
         if let Some(inner) = rest.strip_prefix('[') {
             let Some(end) = inner.find(']') else {
-                return Err((
+                return problem(
                     format!("`{word}`: `$[` without its `]`"),
-                    "e.g. $[PAGE*2+1], without blanks".into(),
-                ));
+                    "e.g. $[PAGE*2+1], without blanks",
+                );
             };
             for name in reckoned(&inner[..end]) {
                 check(name, word, labels)?;

@@ -12,7 +12,7 @@ use super::dollar;
 use super::fill::Scope;
 use super::naming::{self, Combination, combinations, value};
 use super::rules::{KNOWN_FEATURES, Line, Rule, SAME, Suite};
-use super::step::{self, Parsed, Problem};
+use super::step::{self, Parsed, Problem, problem};
 use crate::native::suggestion;
 
 /// A suite, ready to be run.
@@ -329,16 +329,10 @@ impl<'a> Expansion<'a> {
         let Parsed { who, background, label, call: name, arguments, expect } = parsed;
         let actor = if who.is_empty() { None } else { Some(self.actor(&who, draft)?) };
         if background && actor.is_none() {
-            return Err((
-                "only an actor can be left to wait".into(),
-                "p1&: CALL, and later p1: await".into(),
-            ));
+            return problem("only an actor can be left to wait", "p1&: CALL, and later p1: await");
         }
         if background && !expect.is_empty() {
-            return Err((
-                "what is not waited for can be checked later only".into(),
-                format!("{who}: await -> …"),
-            ));
+            return problem("what is not waited for can be checked later only", format!("{who}: await -> …"));
         }
         calls::check(&name, &arguments, &round.labels)?;
         if matches!(name.as_str(), "kill" | "blocked") {
@@ -367,7 +361,7 @@ impl<'a> Expansion<'a> {
         let suite: &'a Suite = self.suite;
         let Some(actor) = suite.actors.iter().find(|actor| actor.name == name) else {
             let names: Vec<&str> = suite.actors.iter().map(|actor| actor.name.as_str()).collect();
-            return Err((format!("`{name}:` there is no such actor"), suggestion(name, &names)));
+            return problem(format!("`{name}:` there is no such actor"), suggestion(name, &names));
         };
         if actor.uid != SAME || actor.gid != SAME || !actor.groups.is_empty() {
             draft.needs.insert("root".into());
@@ -393,13 +387,13 @@ impl Round {
             (None, true, _) => self.waiting.push((who.into(), origin.clone())),
             (Some(place), false, "await") => drop(self.waiting.remove(place)),
             (None, false, "await") => {
-                return Err(("nothing to wait for".into(), format!("{who}&: CALL, in a step before")));
+                return problem("nothing to wait for", format!("{who}&: CALL, in a step before"));
             }
             (Some(_), ..) => {
-                return Err((
+                return problem(
                     format!("`{who}` has not answered yet"),
                     format!("{who}: await, in a step before"),
-                ));
+                );
             }
             _ => {}
         }

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::step::Problem;
+use super::step::{Problem, problem};
 use crate::native::suggestion;
 
 /// Braces in values of braces in values: deeper than this, something holds itself.
@@ -47,20 +47,14 @@ impl<'a> Scope<'a> {
 
     fn fill_with(&self, text: &str, bound: &[(String, String)], depth: usize) -> Result<String, Problem> {
         if depth > DEEPEST {
-            return Err((
-                format!("`{text}`: a variable holds itself"),
-                "give one of them a plain value".into(),
-            ));
+            return problem(format!("`{text}`: a variable holds itself"), "give one of them a plain value");
         }
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(open) = rest.find(['{', '}']) {
             filled.push_str(&rest[..open]);
             let Some(close) = rest[open..].starts_with('{').then(|| closing(&rest[open..])).flatten() else {
-                return Err((
-                    format!("`{text}`: a brace without its other"),
-                    "variables stand in {name}".into(),
-                ));
+                return problem(format!("`{text}`: a brace without its other"), "variables stand in {name}");
             };
             let inner = self.fill_with(&rest[open + 1..open + close], bound, depth)?;
             filled.push_str(&self.named(&inner, bound, depth)?);
@@ -77,10 +71,7 @@ impl<'a> Scope<'a> {
         let mut inside = bound.to_vec();
         for word in words {
             let Some((name, value)) = word.split_once('=') else {
-                return Err((
-                    format!("`{{{inner}}}`: `{word}` is no name=value"),
-                    "e.g. {call path=d/f}".into(),
-                ));
+                return problem(format!("`{{{inner}}}`: `{word}` is no name=value"), "e.g. {call path=d/f}");
             };
             inside.push((name.into(), value.into()));
         }

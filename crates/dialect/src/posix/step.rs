@@ -7,6 +7,11 @@ use iodyno_model::{Expect, word as bytes_word};
 /// What is wrong with a step, and what to do about it.
 pub type Problem = (String, String);
 
+/// An error of a message and a hint.
+pub fn problem<T>(message: impl Into<String>, hint: impl Into<String>) -> Result<T, Problem> {
+    Err((message.into(), hint.into()))
+}
+
 /// A step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parsed {
@@ -51,10 +56,10 @@ pub fn conditions(line: &str) -> Result<(Vec<Condition>, &str), Problem> {
     while let Some(inner) = rest.strip_prefix('[') {
         let hint = "a condition is [type=regular|fifo] or [type!=directory]";
         let Some((inner, after)) = inner.split_once(']') else {
-            return Err(("a condition without its `]`".into(), hint.into()));
+            return problem("a condition without its `]`", hint);
         };
         let Some((name, values)) = inner.split_once('=') else {
-            return Err((format!("`[{inner}]`: no condition"), hint.into()));
+            return problem(format!("`[{inner}]`: no condition"), hint);
         };
         let not = name.ends_with('!');
         let name = name.trim_end_matches('!').trim().to_string();
@@ -175,10 +180,7 @@ pub fn parse(text: &str) -> Result<Parsed, Problem> {
         Some(at) => {
             let expectations = words.split_off(at);
             if expectations.len() < 2 {
-                return Err((
-                    "nothing is expected after `->`".into(),
-                    "e.g. -> ok, or -> EACCES|EPERM".into(),
-                ));
+                return problem("nothing is expected after `->`", "e.g. -> ok, or -> EACCES|EPERM");
             }
             expectations[1..].iter().map(expectation).collect::<Result<_, _>>()?
         }
@@ -200,15 +202,12 @@ pub fn parse(text: &str) -> Result<Parsed, Problem> {
         step.label = label.text();
         if label.name_end() != step.label.len() || step.label.is_empty() {
             let message = format!("`{}`: no name for what comes back", step.label);
-            return Err((message, "letters, digits and _".into()));
+            return problem(message, "letters, digits and _");
         }
         rest = after;
     }
     let [call, arguments @ ..] = rest else {
-        return Err((
-            "a step without a call".into(),
-            "[COND] WHO: LABEL = CALL ARGUMENT… -> EXPECTATION…".into(),
-        ));
+        return problem("a step without a call", "[COND] WHO: LABEL = CALL ARGUMENT… -> EXPECTATION…");
     };
     step.call = call.text();
     step.arguments = arguments.iter().map(Word::text).collect();
@@ -229,7 +228,7 @@ fn expectation(word: &Word) -> Result<Expect, Problem> {
         let name: String = word.letters[..end].iter().map(|(letter, _)| *letter).collect();
         let value: String = word.letters[end + written.len()..].iter().map(|(letter, _)| *letter).collect();
         if value.is_empty() && !word.quoted {
-            return Err((format!("`{}`: nothing to compare with", word.text()), "e.g. mode=0644".into()));
+            return problem(format!("`{}`: nothing to compare with", word.text()), "e.g. mode=0644");
         }
         return Ok(Expect::Attribute { name, relation: (*relation).into(), value });
     }
@@ -241,10 +240,10 @@ fn answers(alternatives: &[(String, bool)]) -> Result<Expect, Problem> {
         let means_more = text == "ok" || is_error(text);
         if *quoted && means_more {
             let message = format!("\"{text}\": the text cannot be told from an answer of that name");
-            return Err((
+            return problem(
                 message,
                 format!("without quotes, if {text} is the answer; else choose another text"),
-            ));
+            );
         }
         if !quoted && !means_more && !text.starts_with('$') {
             return Err(unexpected(text));
