@@ -75,11 +75,8 @@ impl FlowopCompiler<'_, '_> {
         };
         if let Some(skew) = flowop.attributes.get(&["skew"]) {
             let message = format!("skew= beside {}=", attribute.name);
-            self.reader.complain(
-                &skew.origin,
-                message,
-                "either a number says which file, or their popularity",
-            );
+            let hint = "either a number says which file, or their popularity";
+            self.reader.complain(&skew.origin, message, hint);
         }
         if attribute.value.is_none() {
             let message = format!("`{}` without a number", attribute.name);
@@ -256,11 +253,8 @@ impl FlowopCompiler<'_, '_> {
             },
             Some(other) if tests => {
                 let message = format!("value={}: no random variable", other.text());
-                self.reader.complain(
-                    &attribute.origin,
-                    message,
-                    "set $x=randvar(type=gamma,mean=16k), value=$x",
-                );
+                let hint = "set $x=randvar(type=gamma,mean=16k), value=$x";
+                self.reader.complain(&attribute.origin, message, hint);
                 return Vec::new();
             }
             Some(other) => {

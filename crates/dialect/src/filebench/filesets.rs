@@ -149,11 +149,8 @@ impl Place {
         let width = reader.number(attributes, &["dirwidth"]);
         let narrow = width.is_none_or(|width| width < 1.0) && attributes.get(&["dirwidth"]).is_none();
         if !single && narrow && missing.is_none() {
-            reader.complain(
-                origin,
-                format!("fileset {name} without dirwidth="),
-                "dirwidth=1000000 is one directory",
-            );
+            let hint = "dirwidth=1000000 is one directory";
+            reader.complain(origin, format!("fileset {name} without dirwidth="), hint);
         }
         let prealloc = match attributes.get(&["prealloc"]) {
             Some(attribute) => percent(attribute, attributes, reader),

@@ -25,86 +25,70 @@ pub struct Entry {
     pub about: &'static str,
 }
 
-const fn entry(name: &'static str, class: Class, about: &'static str) -> Entry {
-    Entry { name, class, about }
+const fn io(name: &'static str, about: &'static str) -> Entry {
+    Entry { name, class: Class::Io, about }
+}
+const fn read(name: &'static str, about: &'static str) -> Entry {
+    Entry { name, class: Class::Read, about }
+}
+const fn write(name: &'static str, about: &'static str) -> Entry {
+    Entry { name, class: Class::Write, about }
+}
+const fn control(name: &'static str, about: &'static str) -> Entry {
+    Entry { name, class: Class::Control, about }
 }
 
 /// Every flowop.
 pub const FLOWOPS: &[Entry] = &[
-    entry("openfile", Class::Io, "opens one of the files that exist in slot `fd`"),
-    entry("createfile", Class::Io, "makes one of the files that do not exist, and opens it in slot `fd`"),
-    entry("closefile", Class::Io, "closes slot `fd`"),
-    entry("deletefile", Class::Io, "removes what slot `fd` holds, or one that nobody uses"),
-    entry("statfile", Class::Io, "looks at what slot `fd` holds, or at one by its name"),
-    entry(
-        "read",
-        Class::Read,
-        "reads `iosize` at the next place, or with `random` anywhere in the working set",
-    ),
-    entry("write", Class::Write, "writes so"),
-    entry("readwholefile", Class::Read, "reads a file to its end, `iosize` at a time, as one operation"),
-    entry(
+    io("openfile", "opens one of the files that exist in slot `fd`"),
+    io("createfile", "makes one of the files that do not exist, and opens it in slot `fd`"),
+    io("closefile", "closes slot `fd`"),
+    io("deletefile", "removes what slot `fd` holds, or one that nobody uses"),
+    io("statfile", "looks at what slot `fd` holds, or at one by its name"),
+    read("read", "reads `iosize` at the next place, or with `random` anywhere in the working set"),
+    write("write", "writes so"),
+    read("readwholefile", "reads a file to its end, `iosize` at a time, as one operation"),
+    write(
         "writewholefile",
-        Class::Write,
         "writes a file as long as it is meant to be (with `srcfd` as long as that one), `iosize` at a time",
     ),
-    entry("appendfile", Class::Write, "writes `iosize` at the file's end, wherever others have moved it"),
-    entry("appendfilerand", Class::Write, "the same, 0 to `iosize`"),
-    entry("fsync", Class::Io, "makes a file durable"),
-    entry("fsyncset", Class::Io, "makes every file of a set durable that this thread has open"),
-    entry("makedir", Class::Io, "makes one of the `leafdirs`"),
-    entry("removedir", Class::Io, "removes one"),
-    entry("listdir", Class::Io, "lists the directory that one lies in"),
-    entry("aiowrite", Class::Write, "hands a write at a random place over and goes on"),
-    entry("aiowait", Class::Io, "waits for half of what was handed over"),
-    entry("renamefile", Class::Io, "gives a file a name that is free"),
-    entry("linkfile", Class::Io, "gives a file a second name"),
-    entry("symlinkfile", Class::Io, "makes a symbolic link to a file of the set"),
-    entry("truncatefile", Class::Io, "cuts what slot `fd` holds to `iosize` bytes"),
-    entry("fallocatefile", Class::Io, "reserves `iosize` bytes for what slot `fd` holds"),
-    entry("fdatasync", Class::Io, "makes a file's data durable"),
-    entry("mmapread", Class::Read, "reads by a mapping; so does all that its thread moves"),
-    entry("mmapwrite", Class::Write, "writes by a mapping"),
-    entry(
-        "copyfilerange",
-        Class::Write,
-        "copies the whole file in slot `srcfd` into slot `fd` inside the kernel",
-    ),
-    entry("statdir", Class::Io, "lists a directory and looks at each entry"),
-    entry(
-        "setxattr",
-        Class::Io,
-        "sets the extended attribute `user.iodyno` of `iosize` bytes, by slot or by name",
-    ),
-    entry("getxattr", Class::Io, "reads it"),
-    entry("listxattr", Class::Io, "lists a file's extended attributes"),
-    entry("removexattr", Class::Io, "removes it"),
-    entry("block", Class::Control, "waits until somebody wakes it"),
-    entry("wakeup", Class::Control, "wakes all that wait at `target`"),
-    entry("semblock", Class::Control, "waits until `value` was posted to it (drawn each time)"),
-    entry(
-        "sempost",
-        Class::Control,
-        "posts `value` to `target`; with `blocking` it waits while `highwater` is reached",
-    ),
-    entry("hog", Class::Control, "computes for `value` turns (a random variable is drawn each time)"),
-    entry("delay", Class::Control, "sleeps `value` seconds, drawn or not"),
-    entry("eventlimit", Class::Control, "takes one event of `eventgen` each time"),
-    entry(
-        "iopslimit",
-        Class::Control,
-        "takes one for each operation of `target`, which moves data, or of the thread",
-    ),
-    entry("opslimit", Class::Control, "takes one for each operation"),
-    entry("bwlimit", Class::Control, "takes one for each MiB"),
-    entry(
-        "finishoncount",
-        Class::Control,
-        "ends the thread once `value` operations of `target` are done by all together",
-    ),
-    entry("finishonbytes", Class::Control, "the same by bytes"),
-    entry("print", Class::Control, "tells `value` as it comes by, and how often it did"),
-    entry("testrandvar", Class::Control, "draws from `value`; the mean and the standard deviation are told"),
+    write("appendfile", "writes `iosize` at the file's end, wherever others have moved it"),
+    write("appendfilerand", "the same, 0 to `iosize`"),
+    io("fsync", "makes a file durable"),
+    io("fsyncset", "makes every file of a set durable that this thread has open"),
+    io("makedir", "makes one of the `leafdirs`"),
+    io("removedir", "removes one"),
+    io("listdir", "lists the directory that one lies in"),
+    write("aiowrite", "hands a write at a random place over and goes on"),
+    io("aiowait", "waits for half of what was handed over"),
+    io("renamefile", "gives a file a name that is free"),
+    io("linkfile", "gives a file a second name"),
+    io("symlinkfile", "makes a symbolic link to a file of the set"),
+    io("truncatefile", "cuts what slot `fd` holds to `iosize` bytes"),
+    io("fallocatefile", "reserves `iosize` bytes for what slot `fd` holds"),
+    io("fdatasync", "makes a file's data durable"),
+    read("mmapread", "reads by a mapping; so does all that its thread moves"),
+    write("mmapwrite", "writes by a mapping"),
+    write("copyfilerange", "copies the whole file in slot `srcfd` into slot `fd` inside the kernel"),
+    io("statdir", "lists a directory and looks at each entry"),
+    io("setxattr", "sets the extended attribute `user.iodyno` of `iosize` bytes, by slot or by name"),
+    io("getxattr", "reads it"),
+    io("listxattr", "lists a file's extended attributes"),
+    io("removexattr", "removes it"),
+    control("block", "waits until somebody wakes it"),
+    control("wakeup", "wakes all that wait at `target`"),
+    control("semblock", "waits until `value` was posted to it (drawn each time)"),
+    control("sempost", "posts `value` to `target`; with `blocking` it waits while `highwater` is reached"),
+    control("hog", "computes for `value` turns (a random variable is drawn each time)"),
+    control("delay", "sleeps `value` seconds, drawn or not"),
+    control("eventlimit", "takes one event of `eventgen` each time"),
+    control("iopslimit", "takes one for each operation of `target`, which moves data, or of the thread"),
+    control("opslimit", "takes one for each operation"),
+    control("bwlimit", "takes one for each MiB"),
+    control("finishoncount", "ends the thread once `value` operations of `target` are done by all together"),
+    control("finishonbytes", "the same by bytes"),
+    control("print", "tells `value` as it comes by, and how often it did"),
+    control("testrandvar", "draws from `value`; the mean and the standard deviation are told"),
 ];
 
 /// Attributes of flowops.

@@ -154,11 +154,8 @@ impl Run<'_, '_> {
         let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "process".into());
         let instances = self.reader.count(attributes, &["instances"], 1);
         if instances == 0 {
-            self.reader.complain(
-                &process.origin,
-                format!("process {name} without an instance"),
-                "instances=1",
-            );
+            let hint = "instances=1";
+            self.reader.complain(&process.origin, format!("process {name} without an instance"), hint);
         }
         self.part.processes.push((name.clone(), instances));
         let nice = self.reader.count(attributes, &["nice"], 0);
@@ -251,11 +248,8 @@ impl Run<'_, '_> {
             };
             if let Some(why) = why {
                 let message = format!("engine={wanted}: {why}");
-                self.reader.complain(
-                    &attribute.origin,
-                    message,
-                    "psync, sync, vsync, pvsync, pvsync2, mmap, posixaio, libaio or io_uring",
-                );
+                let hint = "psync, sync, vsync, pvsync, pvsync2, mmap, posixaio, libaio or io_uring";
+                self.reader.complain(&attribute.origin, message, hint);
             }
         }
         wanted.unwrap_or_else(|| by_need.into())

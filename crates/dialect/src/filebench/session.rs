@@ -177,11 +177,8 @@ impl<'a> Session<'a> {
         if self.plan.phases.is_empty() {
             if self.processes.is_empty() {
                 let origin = Origin::file(path, 1);
-                self.complain(
-                    &origin,
-                    "a script without a process",
-                    "define process name=… { thread name=… { flowop … } }",
-                );
+                let hint = "define process name=… { thread name=… { flowop … } }";
+                self.complain(&origin, "a script without a process", hint);
                 return;
             }
             let note = Diagnostic::note(&Origin::file(path, 1), format!("no run command: it runs {RUN_S} s"));

@@ -266,11 +266,8 @@ impl Reader {
             if ends { (number(0), number(1), number(2)) } else { (number(0), 0, number(1)) };
         let least = if exponential { 2 } else { 1 };
         if start == 0 || step < least || (ends && end < start) {
-            self.refuse(
-                entry.at(),
-                "it would never end, or never begin",
-                "1 32 2 EXPONENTIAL, or 1 8 1 LINEAR",
-            );
+            let hint = "1 32 2 EXPONENTIAL, or 1 8 1 LINEAR";
+            self.refuse(entry.at(), "it would never end, or never begin", hint);
         }
         Steps { start: start.max(1), end, step: step.max(least), exponential }
     }
@@ -399,11 +396,8 @@ impl Reader {
         let at = |index: usize| numbers.get(index).copied().flatten().unwrap_or(0);
         let (sectors, first_sector, content) = (at(0), at(1), at(2));
         if content > 2 {
-            self.refuse(
-                entry.at(),
-                "no such data pattern",
-                "0 repeating bytes, 1 pseudo random, 2 full random",
-            );
+            let hint = "0 repeating bytes, 1 pseudo random, 2 full random";
+            self.refuse(entry.at(), "no such data pattern", hint);
         }
         self.last(entry, |worker| {
             (worker.sectors, worker.first_sector, worker.content) = (sectors, first_sector, content as u8);
@@ -429,11 +423,8 @@ impl Reader {
             self.refuse(1, "no worker is named", "save the configuration with its managers and workers");
         }
         if self.configuration.run_s == 0 {
-            self.refuse(
-                1,
-                "no run time: it would go on for ever",
-                "'Run Time, then hours, minutes and seconds",
-            );
+            let hint = "'Run Time, then hours, minutes and seconds";
+            self.refuse(1, "no run time: it would go on for ever", hint);
         }
     }
 }

@@ -143,11 +143,8 @@ impl<'a> Builder<'a> {
                     continue;
                 }
                 let Some(specification) = self.known(&name) else {
-                    self.refuse(
-                        line,
-                        format!("`{name}`: no such access specification"),
-                        "it is defined above",
-                    );
+                    let hint = "it is defined above";
+                    self.refuse(line, format!("`{name}`: no such access specification"), hint);
                     continue;
                 };
                 let most = left.or(point.targets).unwrap_or(u32::MAX) as usize;
@@ -234,11 +231,8 @@ impl<'a> Builder<'a> {
             Some(PathKind::File) => Some(path.clone()),
             Some(PathKind::Directory) => Some(format!("{}/{TEST_FILE}", path.trim_end_matches('/'))),
             _ => {
-                self.refuse(
-                    *line,
-                    format!("{path} can be no target"),
-                    "a directory, a file or a block device",
-                );
+                let hint = "a directory, a file or a block device";
+                self.refuse(*line, format!("{path} can be no target"), hint);
                 return None;
             }
         };

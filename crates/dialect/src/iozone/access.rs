@@ -63,8 +63,8 @@ pub struct Facts {
     heading: (usize, &'static str),
     /// Its table at the end.
     pub title: &'static str,
-    /// Its streams in throughput mode, with what stands around the name there; none: it is left out there.
-    pub streams: Option<(&'static str, Style)>,
+    /// Its place and its streams in throughput mode, with what stands around the name; none: it is left out there.
+    pub streams: Option<(u8, &'static str, Style)>,
     /// Its line in the throughput report.
     pub label: &'static str,
     /// Its file of operations.
@@ -89,44 +89,44 @@ pub enum Style {
 /// Every access, in the order of a cell's columns, which is that of [`Access`].
 static FACTS: [Facts; 22] = [
     row(Write, 0, (9, "write"), "wol", "Writer")
-        .streams("initial writers", Style::Wide)
+        .streams(0, "initial writers", Style::Wide)
         .called("Initial write", "write"),
     row(Rewrite, 0, (11, "rewrite"), "rwol", "Re-writer")
-        .streams("rewriters", Style::Wide)
+        .streams(1, "rewriters", Style::Wide)
         .called("Rewrite", "Rewrite"),
-    row(Read, 1, (10, "read"), "rol", "Reader").streams("readers", Style::WideTab).called("Read", "Read"),
+    row(Read, 1, (10, "read"), "rol", "Reader").streams(2, "readers", Style::WideTab).called("Read", "Read"),
     row(Reread, 1, (10, "reread"), "rrol", "Re-Reader")
-        .streams("re-readers", Style::Narrow)
+        .streams(3, "re-readers", Style::Narrow)
         .called("Re-read", "Reread"),
     row(RandomRead, 2, (10, "random|read"), "randrol", "Random read")
-        .streams("random readers", Style::Narrow)
+        .streams(7, "random readers", Style::Narrow)
         .called("Random read", "Random Read"),
     row(RandomWrite, 2, (10, "random|write"), "randwol", "Random write")
-        .streams("random writers", Style::Narrow)
+        .streams(9, "random writers", Style::Narrow)
         .called("Random write", "Random Write"),
     row(Backward, 3, (10, "bkwd|read"), "revol", "Backward read")
-        .streams("reverse readers", Style::Narrow)
+        .streams(4, "reverse readers", Style::Narrow)
         .called("Reverse Read", "Read Backwards"),
     row(RecordRewrite, 4, (11, "record|rewrite"), "recol", "Record rewrite")
-        .streams("record rewriters", Style::Narrow)
+        .streams(6, "record rewriters", Style::Narrow)
         .called("Record rewrite", "Record Rewrite"),
     row(Stride, 5, (11, "stride|read"), "strol", "Stride read")
-        .streams("stride readers", Style::Narrow)
+        .streams(5, "stride readers", Style::Narrow)
         .called("Stride read", "Stride Read"),
-    row(Fwrite, 6, (10, "fwrite"), "fwol", "Fwrite").streams("fwriters", Style::ParentTab),
+    row(Fwrite, 6, (10, "fwrite"), "fwol", "Fwrite").streams(14, "fwriters", Style::ParentTab),
     row(Refwrite, 6, (10, "frewrite"), "frwol", "Re-Fwrite"),
-    row(Fread, 7, (10, "fread"), "frol", "Fread").streams("freaders", Style::ParentTab),
+    row(Fread, 7, (10, "fread"), "frol", "Fread").streams(15, "freaders", Style::ParentTab),
     row(Refread, 7, (10, "freread"), "frrol", "Re-Fread"),
-    row(Pwrite, 9, (10, "pwrite"), "pwol", "Pwrite").streams("pwrite writers", Style::Narrow),
+    row(Pwrite, 9, (10, "pwrite"), "pwol", "Pwrite").streams(10, "pwrite writers", Style::Narrow),
     row(Repwrite, 9, (10, "repwrite"), "prwol", "Re-Pwrite"),
-    row(Pread, 10, (10, "pread"), "prol", "Pread").streams("pread readers", Style::Narrow),
+    row(Pread, 10, (10, "pread"), "prol", "Pread").streams(11, "pread readers", Style::Narrow),
     row(Repread, 10, (10, "repread"), "prrol", "Re-Pread"),
-    row(Pwritev, 11, (10, "pwritev"), "pvwol", "Pwritev").streams("pwritev writers", Style::Narrow),
+    row(Pwritev, 11, (10, "pwritev"), "pvwol", "Pwritev").streams(12, "pwritev writers", Style::Narrow),
     row(Repwritev, 11, (10, "repwritev"), "pvrwol", "Re-Pwritev"),
-    row(Preadv, 12, (10, "preadv"), "pvrol", "Preadv").streams("preadv readers", Style::Narrow),
+    row(Preadv, 12, (10, "preadv"), "pvrol", "Preadv").streams(13, "preadv readers", Style::Narrow),
     row(Repreadv, 12, (10, "repreadv"), "pvrrol", "Re-Preadv"),
     row(Mixed, 8, (10, "mixed"), "mixol", "Mixed workload")
-        .streams("mixed workload", Style::Narrow)
+        .streams(8, "mixed workload", Style::Narrow)
         .called("Mixed workload", "Mixed"),
 ];
 
@@ -146,28 +146,16 @@ pub fn columns() -> impl Iterator<Item = Access> {
 }
 
 /// The order in throughput mode.
-pub const STREAMS: [Access; 16] = [
-    Write,
-    Rewrite,
-    Read,
-    Reread,
-    Backward,
-    Stride,
-    RecordRewrite,
-    RandomRead,
-    Mixed,
-    RandomWrite,
-    Pwrite,
-    Pread,
-    Pwritev,
-    Preadv,
-    Fwrite,
-    Fread,
-];
+pub fn streams() -> Vec<Access> {
+    let mut found: Vec<_> =
+        FACTS.iter().filter_map(|facts| facts.streams.map(|(order, ..)| (order, facts.access))).collect();
+    found.sort_by_key(|(order, _)| *order);
+    found.into_iter().map(|(_, access)| access).collect()
+}
 
 impl Facts {
-    const fn streams(self, name: &'static str, style: Style) -> Self {
-        Facts { streams: Some((name, style)), ..self }
+    const fn streams(self, order: u8, name: &'static str, style: Style) -> Self {
+        Facts { streams: Some((order, name, style)), ..self }
     }
 
     const fn called(self, label: &'static str, histogram: &'static str) -> Self {

@@ -12,7 +12,7 @@ pub use target::names;
 
 use iodyno_model::{Coordinate, Intent, Parameter, Phase, Plan, Stop, Value};
 
-use super::access::{self, Access, STREAMS};
+use super::access::{self, Access};
 use super::matrix::{Cell, Matrix};
 use super::settings::Settings;
 
@@ -64,7 +64,7 @@ impl Builder<'_> {
     fn round(&mut self, cell: Cell, streams: u32) {
         let file = if self.settings.has("+k") { cell.file / u64::from(streams.max(1)) } else { cell.file };
         let cell = Cell { file, ..cell };
-        STREAMS.iter().for_each(|access| self.phase(Part { access: *access, cell, streams }));
+        access::streams().into_iter().for_each(|access| self.phase(Part { access, cell, streams }));
     }
 
     fn phase(&mut self, part: Part) {

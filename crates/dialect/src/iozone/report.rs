@@ -22,7 +22,7 @@ use std::io;
 use iodyno_model::{Event, Level, PhaseRecord, Record};
 use iodyno_report::{Output, Reporter};
 
-use super::access::{self, Access, STREAMS};
+use super::access::{self, Access};
 use super::lower::Part;
 use super::settings::Settings;
 use super::view::View;
@@ -132,7 +132,7 @@ impl Report {
 
     /// Whether a pass begins with the first test again.
     fn begins_round(&self, part: Part) -> bool {
-        let place = |part: Part| STREAMS.iter().position(|access| *access == part.access);
+        let place = |part: Part| part.access.facts().streams.map(|(order, ..)| order);
         self.done.last().is_none_or(|(last, _)| place(*last) >= place(part))
     }
 

@@ -167,10 +167,8 @@ impl Expansion<'_> {
             if right && steps.iter().map(checks_of).sum::<u32>() == 0 && !steps.is_empty() {
                 let round = if label.is_empty() { String::new() } else { format!(" in the round {label}") };
                 let message = format!("rule `{group}/{id}` checks nothing{round}");
-                self.say(
-                    &rule.origin,
-                    (message, "an expectation makes a step a check: chmod f 0644 -> ok".into()),
-                );
+                let hint = "an expectation makes a step a check: chmod f 0644 -> ok";
+                self.say(&rule.origin, (message, hint.into()));
             }
             let origin = rule.origin.clone();
             draft.rounds.push(Step { label, action: Action::Block(steps), repeat: 1, origin });
@@ -238,10 +236,8 @@ impl Expansion<'_> {
         for axis in rule.axes.iter().filter(|axis| axis.values.len() > 1) {
             if !axis.names.iter().any(|name| used.contains(name)) {
                 let message = format!("`for.{}`: the rule does not use it", axis.names.join(","));
-                self.say(
-                    &axis.origin,
-                    (message, format!("put it in as {{{}}}, or leave it out", axis.names[0])),
-                );
+                let hint = format!("put it in as {{{}}}, or leave it out", axis.names[0]);
+                self.say(&axis.origin, (message, hint));
             }
         }
         for (name, _) in rule.lets.iter().filter(|(name, _)| !used.contains(name)) {

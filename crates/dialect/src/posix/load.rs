@@ -57,19 +57,13 @@ fn place(target: &mut Target, folder: &str) -> Option<Diagnostic> {
         TargetKind::FileSet { root, .. } => below(root).map(|placed| *root = placed),
         TargetKind::Nothing { .. } => return None,
         _ => {
-            return refuse(
-                target,
-                "this is no file below the directory that is checked",
-                "leave filename out",
-            );
+            let hint = "leave filename out";
+            return refuse(target, "this is no file below the directory that is checked", hint);
         }
     };
     if placed.is_none() {
-        return refuse(
-            target,
-            elsewhere,
-            "leave directory and filename out, or name files without a leading slash",
-        );
+        let hint = "leave directory and filename out, or name files without a leading slash";
+        return refuse(target, elsewhere, hint);
     }
     target.remove = true;
     target.name = target.path().unwrap_or_default().into();

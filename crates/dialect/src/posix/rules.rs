@@ -285,11 +285,8 @@ fn feature(node: &Node, source: &str, wrong: &Wrong) -> Feature {
         probe: fields.entry("probe").map(|entry| lines(entry, source)).unwrap_or_default(),
     };
     if feature.probe.is_empty() {
-        wrong.error(
-            &node.origin,
-            format!("feature `{}` has no probe", feature.name),
-            "probe = \"\"\"STEPS\"\"\"",
-        );
+        let hint = "probe = \"\"\"STEPS\"\"\"";
+        wrong.error(&node.origin, format!("feature `{}` has no probe", feature.name), hint);
     }
     fields.unknown();
     feature
@@ -300,11 +297,8 @@ fn must(fields: &Fields<'_>, name: &'static str, example: &str) -> String {
     if text.as_ref().is_none_or(String::is_empty)
         && fields.node(name).is_none_or(|node| node.word() == Some(""))
     {
-        fields.wrong().error(
-            fields.origin(),
-            format!("`{name}` is missing"),
-            format!("{name} = \"{example}\""),
-        );
+        let hint = format!("{name} = \"{example}\"");
+        fields.wrong().error(fields.origin(), format!("`{name}` is missing"), hint);
     }
     text.unwrap_or_default()
 }
@@ -380,11 +374,8 @@ fn axis(entry: &Entry, lists: &Lists, wrong: &Wrong) -> Option<Axis> {
                 let known: Vec<&str> = lists.keys().map(String::as_str).collect();
                 let hint =
                     if known.is_empty() { "[lists] has none".into() } else { suggestion(list, &known) };
-                wrong.error(
-                    &entry.origin,
-                    format!("`for.{key} = {list}`: there is no list of that name"),
-                    hint,
-                );
+                let message = format!("`for.{key} = {list}`: there is no list of that name");
+                wrong.error(&entry.origin, message, hint);
                 return None;
             };
             values.clone()

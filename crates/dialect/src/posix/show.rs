@@ -16,14 +16,6 @@ pub fn round_named<'a>(case: &'a Case, label: &str) -> Option<&'a Step> {
     case.script.steps.iter().find(|round| round.label == label)
 }
 
-/// The step of a round by its index.
-pub fn step_of(round: &Step, index: u32) -> Option<&Step> {
-    match &round.action {
-        Action::Block(steps) => steps.get(index as usize),
-        _ => None,
-    }
-}
-
 /// A step as it could have been written.
 pub fn step(script: &Script, step: &Step) -> Option<String> {
     let Action::Call(call) = &step.action else { return None };

@@ -9,7 +9,7 @@ use iodyno_report::xls::{self, COLUMNS_MOST, SheetCell};
 
 use super::figures::Figures;
 use super::sheets::{self, Done, Measure, accesses, mean, measures, together};
-use crate::iozone::access::{Access, STREAMS, columns};
+use crate::iozone::access::{self, Access, columns};
 use crate::iozone::lower::Part;
 use crate::iozone::matrix::Matrix;
 use crate::iozone::settings::{Settings, Unit};
@@ -99,7 +99,7 @@ fn cells(view: &View, done: &Done, measure: Measure) -> Vec<Grid> {
 
 fn streams(view: &View, done: &Done, measure: Measure) -> Grid {
     let rounds = sheets::rounds(&view.settings);
-    let passes = accesses(STREAMS, done);
+    let passes = accesses(access::streams(), done);
     let row = |access: &Access| rounds.iter().map(|round| together(done, *access, *round, measure)).collect();
     let name = if measure.rates { "Throughput" } else { "CPU" };
     Grid {
@@ -172,7 +172,7 @@ fn stream_rows(view: &View, done: &Done) -> Vec<Vec<SheetCell>> {
         rows.push(text(format!("{what} report Y-axis is type of test X-axis is number of {many}")));
         rows.push(text(format!("Record size = {record} kBytes")));
         rows.push(text(format!("Output is in {unit}")));
-        for access in accesses(STREAMS, done) {
+        for access in accesses(access::streams(), done) {
             let values = rounds.iter().map(|round| number(together(done, access, *round, measure)));
             let label = [SheetCell::Text(format!("{:>15} ", access.facts().label)), SheetCell::Empty];
             rows.push(label.into_iter().chain(values).collect());

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::figures::Figures;
-use crate::iozone::access::{Access, STREAMS, columns};
+use crate::iozone::access::{self, Access, columns};
 use crate::iozone::lower::Part;
 use crate::iozone::settings::{Settings, Unit};
 use crate::iozone::view::View;
@@ -103,7 +103,7 @@ pub fn throughput(view: &View, done: &Done) -> String {
             "\n\"{what} report Y-axis is type of test X-axis is number of {many}\"\n\"Record size = {record} kBytes \"\n\
              \"Output is in {unit}\"\n"
         );
-        for access in accesses(STREAMS, done) {
+        for access in accesses(access::streams(), done) {
             let _ = write!(text, "\n\"{:>15} \"", access.facts().label);
             for streams in rounds(&view.settings) {
                 let _ = write!(text, " {:10.2} ", together(done, access, streams, measure).unwrap_or(0.0));

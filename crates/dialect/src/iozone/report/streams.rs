@@ -15,7 +15,7 @@ pub fn block(settings: &Settings, part: Part, figures: &Figures, first: bool, of
     }
     let cluster = !settings.clients.is_empty();
     text += if cluster { "\n\tTest running:\n" } else { "\n" };
-    let Some((name, style)) = part.access.facts().streams else { return text };
+    let Some((_, name, style)) = part.access.facts().streams else { return text };
     let unit = settings.unit();
     let per = if unit == Unit::Kilobytes { "kB/sec" } else { "ops/sec" };
     let count = match style {
