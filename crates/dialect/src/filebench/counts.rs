@@ -50,7 +50,7 @@ impl FlowopCompiler<'_, '_> {
         if !wakes && !self.reader.flag(&flowop.attributes, &["blocking"]) {
             operation.arguments.push(("bounded".into(), "false".into()));
         }
-        self.named.push(Named { name, wakes, most, origin: flowop.origin.clone() });
+        self.thread.named.push(Named { name, wakes, most, origin: flowop.origin.clone() });
         vec![operation.step(label)]
     }
 
@@ -65,10 +65,10 @@ impl FlowopCompiler<'_, '_> {
         let of_name = |labels: &[Label]| -> Vec<Label> {
             labels.iter().filter(|label| is_called(&label.name, &target)).cloned().collect()
         };
-        let (own, all) = (of_name(&self.labels), of_name(self.everywhere));
+        let (own, all) = (of_name(&self.thread.labels), of_name(self.everywhere));
         if all.is_empty() {
             let message = format!("target={target}: the script has no flowop of that name");
-            let hint = format!("there are: {}", listed(&self.labels, self.everywhere));
+            let hint = format!("there are: {}", listed(&self.thread.labels, self.everywhere));
             self.reader.complain(&flowop.origin, message, hint);
             return None;
         }

@@ -101,7 +101,7 @@ impl FlowopCompiler<'_, '_> {
     /// Whether each turn of a flowop is another file's: not in a slot that the thread fills by name.
     pub(super) fn rotates(&mut self, flowop: &Flowop, place: usize) -> bool {
         let slot = self.reader.count(&flowop.attributes, &["fd"], 0) as u32;
-        let filled = self.slots.get(&slot).is_some_and(|slot| slot.opened);
+        let filled = self.thread.slots.get(&slot).is_some_and(|slot| slot.opened);
         let asked = self.reader.flag(&flowop.attributes, &["opennext", "rotatefd"]);
         asked && !filled && !self.places[place].is_one_file()
     }
@@ -119,7 +119,7 @@ impl FlowopCompiler<'_, '_> {
     /// What says how long a file is that is written whole: the item in a slot, or a number.
     pub(super) fn like(&mut self, flowop: &Flowop, place: usize, slot: u32) -> (String, String) {
         let source = self.reader.count(&flowop.attributes, &["srcfd"], 0) as u32;
-        let held = self.slots.get(&source).filter(|slot| source > 0 && slot.open);
+        let held = self.thread.slots.get(&source).filter(|slot| source > 0 && slot.open);
         let (place, slot) = match held.and_then(|slot| slot.place) {
             Some(held) => (held, source),
             None => (place, slot),
@@ -149,12 +149,12 @@ impl FlowopCompiler<'_, '_> {
     /// Notes how data is moved, and tells of a thread that would do both.
     pub(super) fn ways(&mut self, flowop: &Flowop) {
         let mapped = flowop.kind.starts_with("mmap");
-        self.ways.mapped |= mapped;
-        self.ways.called |= !mapped && matches!(flowop.kind.as_str(), "read" | "write");
-        if self.ways.mapped && self.ways.called {
+        self.thread.ways.mapped |= mapped;
+        self.thread.ways.called |= !mapped && matches!(flowop.kind.as_str(), "read" | "write");
+        if self.thread.ways.mapped && self.thread.ways.called {
             let what = ": one thread moves data by mappings or by calls";
             self.refuse(flowop, what, "give each a thread of its own");
-            self.ways.called = false;
+            self.thread.ways.called = false;
         }
     }
 
@@ -206,7 +206,7 @@ impl FlowopCompiler<'_, '_> {
         // What is there is read whole, however long it is.
         let usual = if verb == Verb::Setxattr { VALUE_BYTES } else { VALUE_BYTES_MOST };
         let bytes = self.reader.count(&flowop.attributes, &["iosize"], usual).clamp(1, VALUE_BYTES_MOST);
-        let open = self.slots.get(&slot).is_some_and(|slot| slot.open && slot.place == Some(place));
+        let open = self.thread.slots.get(&slot).is_some_and(|slot| slot.open && slot.place == Some(place));
         let mut operation = match open {
             true => Operation { item: Item::Held, handle: Some(slot), ..Operation::on(verb, target) },
             false => self.item(Operation { item: pick.clone(), ..Operation::on(verb, target) }),
@@ -220,7 +220,7 @@ impl FlowopCompiler<'_, '_> {
     /// A whole file copied by the kernel, from slot `srcfd` to slot `fd`.
     pub(super) fn copy(&mut self, flowop: &Flowop, slot: u32) -> Option<Operation> {
         let source = self.reader.count(&flowop.attributes, &["srcfd"], 0) as u32;
-        let held = self.slots.get(&source).filter(|slot| slot.open).and_then(|slot| slot.place);
+        let held = self.thread.slots.get(&source).filter(|slot| slot.open).and_then(|slot| slot.place);
         let Some(from) = held.filter(|_| source != slot) else {
             let what = format!(" without a file in slot srcfd={source}");
             self.refuse(flowop, &what, "open one in another slot before, and name it: srcfd=1,fd=2");

@@ -97,7 +97,29 @@ pub(super) struct Slot {
     closed: bool,
 }
 
-/// Weaves one thread.
+/// What a thread comes to, flowop by flowop.
+#[derive(Default)]
+pub struct ThreadState {
+    pub(super) slots: BTreeMap<u32, Slot>,
+    /// Places it uses, files and directories apart: the job's targets.
+    pub used: Vec<(usize, bool)>,
+    /// What waits, as flowops name it that post or wake.
+    pub named: Vec<Named>,
+    /// The full names of the composites it is in.
+    inside: Vec<String>,
+    /// The types of the composites it is in.
+    within: Vec<String>,
+    /// What its steps are called.
+    pub labels: Vec<Label>,
+    /// How the thread's data is moved.
+    pub ways: Ways,
+    /// Whether anything waits for what others do.
+    pub blocks: bool,
+    /// Slots of flowops that were not understood: what they hold cannot be told.
+    unclear: BTreeSet<u32>,
+}
+
+/// Compiles one thread.
 pub struct FlowopCompiler<'a, 'b> {
     /// Looks values up.
     pub reader: &'a mut Reader<'b>,
@@ -113,69 +135,26 @@ pub struct FlowopCompiler<'a, 'b> {
     pub shared: &'a mut BTreeMap<String, SharedKind>,
     /// The report's rows.
     pub rows: &'a mut Vec<Row>,
-    pub(super) slots: BTreeMap<u32, Slot>,
-    /// Places it uses, files and directories apart: the job's targets.
-    pub used: Vec<(usize, bool)>,
-    /// What waits, as flowops name it that post or wake.
-    pub named: Vec<Named>,
-    /// The full names of the composites it is in.
-    inside: Vec<String>,
-    /// The types of the composites it is in.
-    within: Vec<String>,
-    /// What its steps are called.
-    pub labels: Vec<Label>,
     /// What all threads' steps are called.
     pub everywhere: &'a [Label],
     /// What waits for others, in any thread.
     pub waits: &'a [String],
-    /// How the thread's data is moved.
-    pub ways: Ways,
-    /// Whether anything waits for what others do.
-    pub blocks: bool,
-    /// Slots of flowops that were not understood: what they hold cannot be told.
-    unclear: BTreeSet<u32>,
+    /// What its thread comes to.
+    pub thread: ThreadState,
 }
 
-impl<'a, 'b> FlowopCompiler<'a, 'b> {
-    /// A weaver of what is handed in.
-    pub fn new(
-        reader: &'a mut Reader<'b>,
-        places: &'a mut [Place],
-        composites: &'a BTreeMap<String, Composite>,
-        shared: &'a mut BTreeMap<String, SharedKind>,
-        rows: &'a mut Vec<Row>,
-    ) -> Self {
-        FlowopCompiler {
-            reader,
-            places,
-            composites,
-            events: false,
-            ends: false,
-            shared,
-            rows,
-            slots: BTreeMap::new(),
-            used: Vec::new(),
-            named: Vec::new(),
-            inside: Vec::new(),
-            within: Vec::new(),
-            labels: Vec::new(),
-            everywhere: &[],
-            waits: &[],
-            ways: Ways::default(),
-            blocks: false,
-            unclear: BTreeSet::new(),
-        }
-    }
-
+impl FlowopCompiler<'_, '_> {
     /// Looks at what the flowops ask of their places; nothing is said twice.
     pub fn scout(&mut self, flowops: &[Flowop]) {
+        let everywhere = std::mem::take(&mut self.everywhere);
         let (wrong, rows) = (self.reader.wrong.len(), self.rows.len());
-        self.labels = labels(&self.steps(flowops));
+        self.thread.labels = labels(&self.steps(flowops));
         self.reader.wrong.truncate(wrong);
         self.rows.truncate(rows);
-        self.slots.values_mut().for_each(|slot| (slot.open, slot.place) = (false, None));
-        (self.used, self.named, self.ways) = (Vec::new(), Vec::new(), Ways::default());
-        self.unclear.clear();
+        self.thread.slots.values_mut().for_each(|slot| (slot.open, slot.place) = (false, None));
+        (self.thread.used, self.thread.named, self.thread.ways) = Default::default();
+        self.thread.unclear.clear();
+        self.everywhere = everywhere;
     }
 
     /// The steps of flowops, in their order.
@@ -186,12 +165,12 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
     /// A flowop's name in reports: with those of the composites around it.
     fn label(&mut self, flowop: &Flowop) -> String {
         let name = self.reader.text(&flowop.attributes, &["name"]).unwrap_or_else(|| flowop.kind.clone());
-        self.inside.last().map_or(String::new(), |outer| format!("{outer}.")) + &name
+        self.thread.inside.last().map_or(String::new(), |outer| format!("{outer}.")) + &name
     }
 
     fn flowop(&mut self, flowop: &Flowop) -> Vec<Step> {
         // Inside a composite that is called like a flowop, that flowop is meant.
-        let itself = self.within.contains(&flowop.kind) && flowops::find(&flowop.kind).is_some();
+        let itself = self.thread.within.contains(&flowop.kind) && flowops::find(&flowop.kind).is_some();
         if let Some(composite) = self.composites.get(&flowop.kind).filter(|_| !itself) {
             return self.composite(flowop, composite);
         }
@@ -199,7 +178,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
             let hint = flowops::hint(&flowop.kind, self.composites.keys());
             self.reader.complain(&flowop.origin, format!("no flowop `{}`", flowop.kind), hint);
             let slot = self.reader.count(&flowop.attributes, &["fd"], 0) as u32;
-            self.unclear.insert(slot);
+            self.thread.unclear.insert(slot);
             return Vec::new();
         };
         if entry.name != flowop.kind {
@@ -211,7 +190,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
         self.row(&label, entry.class);
         self.mode(flowop);
         if entry.name == "aiowrite" {
-            self.ways.handed_over = self.ways.handed_over.saturating_add(repeat);
+            self.thread.ways.handed_over = self.thread.ways.handed_over.saturating_add(repeat);
         }
         let mut steps = match entry.class {
             Class::Control => self.control(flowop, &label),
@@ -241,7 +220,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
     }
 
     fn composite(&mut self, flowop: &Flowop, composite: &Composite) -> Vec<Step> {
-        if self.inside.len() == DEPTH_MOST {
+        if self.thread.inside.len() == DEPTH_MOST {
             let hint = "a composite cannot consist of itself";
             self.reader.complain(&flowop.origin, "composites too deep inside each other", hint);
             return Vec::new();
@@ -263,11 +242,11 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
         let own = self.reader.count(&composite.attributes, &["iters"], 1);
         let repeat = self.reader.count(&flowop.attributes, &["iters"], own).max(1);
         self.row(&label, Class::Control);
-        self.inside.push(label.clone());
-        self.within.push(flowop.kind.clone());
+        self.thread.inside.push(label.clone());
+        self.thread.within.push(flowop.kind.clone());
         let steps = self.steps(&composite.flowops);
-        self.within.pop();
-        self.inside.pop();
+        self.thread.within.pop();
+        self.thread.inside.pop();
         self.reader.variables.leave();
         let origin = flowop.origin.clone();
         if steps.is_empty() {
@@ -280,9 +259,9 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
     /// The place that a flowop names, or that its slot holds.
     fn place(&mut self, flowop: &Flowop, slot: u32) -> Option<usize> {
         let Some(attribute) = flowop.attributes.get(&["filename", "filesetname"]) else {
-            let held = self.slots.get(&slot).and_then(|slot| slot.place);
+            let held = self.thread.slots.get(&slot).and_then(|slot| slot.place);
             // A mistake that was told already has no others for its consequences.
-            let told = self.unclear.contains(&slot)
+            let told = self.thread.unclear.contains(&slot)
                 || self.reader.wrong.iter().any(|wrong| wrong.origin == flowop.origin);
             if held.is_none() && !told {
                 let what = format!(" without filesetname=, and nothing in slot {slot}");
@@ -291,7 +270,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
             return held;
         };
         let Some(name) = self.reader.value(attribute).map(|value| value.text()) else {
-            self.unclear.insert(slot);
+            self.thread.unclear.insert(slot);
             return None;
         };
         let found = self.places.iter().position(|place| place.name == name);
@@ -299,7 +278,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
             let names: Vec<_> = self.places.iter().map(|place| place.name.clone()).collect();
             let hint = format!("there are: {}", names.join(" "));
             self.reader.complain(&attribute.origin, format!("no file or fileset `{name}`"), hint);
-            self.unclear.insert(slot);
+            self.thread.unclear.insert(slot);
         }
         found
     }
@@ -311,7 +290,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
 
     /// The job's target for a place.
     pub(super) fn target(&mut self, place: usize, directories: bool) -> usize {
-        crate::index_of(&mut self.used, (place, directories))
+        crate::index_of(&mut self.thread.used, (place, directories))
     }
 
     pub(super) fn item(&self, operation: Operation) -> Operation {
@@ -357,14 +336,14 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
         let pick = self.pick(flowop);
         match flowop.kind.as_str() {
             "openfile" | "createfile" => {
-                let known = self.slots.entry(slot).or_default();
+                let known = self.thread.slots.entry(slot).or_default();
                 (known.place, known.open, known.opened) = (Some(place), true, true);
                 let mut open = self.open(place, slot, flowop.kind == "createfile", &pick);
                 open.arguments.extend(self.mode(flowop).map(|bits| ("mode".into(), format!("{bits:o}"))));
                 vec![open.step(label)]
             }
             "closefile" => {
-                let known = self.slots.entry(slot).or_default();
+                let known = self.thread.slots.entry(slot).or_default();
                 (known.open, known.closed) = (false, true);
                 vec![self.held(Verb::Close, place, slot).step(label)]
             }
@@ -403,7 +382,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
     /// The step that opens a slot which nobody opened.
     fn opened(&mut self, flowop: &Flowop, place: usize, slot: u32, pick: &Item, label: &str) -> Vec<Step> {
         let rotates = self.rotates(flowop, place);
-        let known = self.slots.entry(slot).or_default();
+        let known = self.thread.slots.entry(slot).or_default();
         if known.open && known.place == Some(place) && !rotates {
             return Vec::new();
         }
@@ -421,7 +400,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
     }
 
     fn by_name(&mut self, flowop: &Flowop, place: usize, slot: u32, pick: &Item, label: &str) -> Vec<Step> {
-        let open = self.slots.get(&slot).is_some_and(|slot| slot.open);
+        let open = self.thread.slots.get(&slot).is_some_and(|slot| slot.open);
         let target = self.target(place, false);
         let operation = match (flowop.kind.as_str(), open) {
             ("statfile", true) => self.held(Verb::Fstat, place, slot),
@@ -435,7 +414,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
 
     /// Every slot that holds a file of a set is made durable, timed as one.
     fn sync_set(&mut self, place: usize, label: &str) -> Vec<Step> {
-        let held = self.slots.iter().filter(|(_, slot)| slot.open && slot.place == Some(place));
+        let held = self.thread.slots.iter().filter(|(_, slot)| slot.open && slot.place == Some(place));
         let slots: Vec<u32> = held.map(|(number, _)| *number).collect();
         let inner = format!("{label}.fsync");
         let mut steps: Vec<Step> =
@@ -517,7 +496,7 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
         }
         if kind == "aiowrite" {
             (operation.background, operation.buffer) = (true, 1);
-            self.ways.background = true;
+            self.thread.ways.background = true;
         }
         if kind == "fallocatefile" {
             operation.offset = Offset::At(0);
@@ -537,13 +516,13 @@ impl<'a, 'b> FlowopCompiler<'a, 'b> {
         match flowop.kind.as_str() {
             "finishoncount" | "finishonbytes" => self.finish(flowop, label),
             "block" => {
-                self.blocks = true;
+                self.thread.blocks = true;
                 self.shared.insert(label.into(), SharedKind::Signal);
                 let used = SharedUse::new(label, 1);
                 vec![Operation { shared: Some(used), ..Operation::control(Verb::Wait) }.step(label)]
             }
             "semblock" => {
-                self.blocks = true;
+                self.thread.blocks = true;
                 let (most, operation) = self.amount(attributes, Verb::Wait, label);
                 let most = most + self.reader.count(attributes, &["highwater"], 1);
                 self.shared.insert(label.into(), SharedKind::Semaphore { initial: 0, most, waiters: 0 });

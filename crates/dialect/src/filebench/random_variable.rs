@@ -157,10 +157,7 @@ impl Draw {
     pub fn bounded(&self, least: u64) -> Result<Size, Wrong> {
         match self.size(least)? {
             Size::Gamma { mean_bytes, shape } => {
-                let share = 100.0 / f64::from(QUANTILES);
-                let middle = |number: u32| (f64::from(number) + 0.5) / f64::from(QUANTILES);
-                let bytes = |number| (mean_bytes / shape * gamma(shape, middle(number))) as u64;
-                Ok(Size::Split((0..QUANTILES).map(|number| (bytes(number).max(least), share)).collect()))
+                Ok(equally_likely(least, |part| (mean_bytes / shape * gamma(shape, part)) as u64))
             }
             size => Ok(size),
         }
@@ -218,11 +215,16 @@ impl Draw {
             }
         };
         let (low, high) = (self.number(&["min"]), self.number(&["max"]));
-        let middle = |number: u32| (f64::from(number) + 0.5) / f64::from(QUANTILES);
         let bytes = |part: f64| at(part).max(low.unwrap_or(0.0)).min(high.unwrap_or(f64::MAX)) as u64;
-        let size = |number| (bytes(middle(number)).max(least), 100.0 / f64::from(QUANTILES));
-        Ok(Size::Split((0..QUANTILES).map(size).collect()))
+        Ok(equally_likely(least, bytes))
     }
+}
+
+/// The middles of a distribution's quantiles, by its inverse.
+fn equally_likely(least: u64, bytes: impl Fn(f64) -> u64) -> Size {
+    let middle = |number: u32| (f64::from(number) + 0.5) / f64::from(QUANTILES);
+    let size = |number| (bytes(middle(number)).max(least), 100.0 / f64::from(QUANTILES));
+    Size::Split((0..QUANTILES).map(size).collect())
 }
 
 /// Rows of a table: percent, smallest, largest.

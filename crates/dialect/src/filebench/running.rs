@@ -10,7 +10,7 @@ use iodyno_model::{
 
 use super::extension_options::Ways;
 use super::filesets::Place;
-use super::flowop_compiler::{Composite, FlowopCompiler, Label, Named};
+use super::flowop_compiler::{Composite, FlowopCompiler, Label, Named, ThreadState};
 use super::reader::Reader;
 use super::script::{Attributes, Thread};
 use super::session::Process;
@@ -85,22 +85,32 @@ fn waits_at(job: &Job, name: &str) -> u32 {
     }
 }
 
-impl Run<'_, '_> {
+impl<'b> Run<'_, 'b> {
+    fn compiler(&mut self) -> FlowopCompiler<'_, 'b> {
+        FlowopCompiler {
+            reader: self.reader,
+            places: &mut self.places,
+            composites: self.composites,
+            events: self.events,
+            ends: self.ends,
+            shared: &mut self.shared,
+            rows: &mut self.part.rows,
+            everywhere: &self.everywhere,
+            waits: &self.waits,
+            thread: ThreadState::default(),
+        }
+    }
+
     /// The jobs of all processes.
     pub fn jobs(&mut self, processes: &[Process]) -> Vec<Job> {
         // What a place is depends on all that is done with it, so everything is looked at once before.
         let mut everywhere: Vec<Label> = Vec::new();
         for thread in processes.iter().flat_map(|process| &process.threads) {
             let wrong = self.reader.wrong.len();
-            let mut weaver = FlowopCompiler::new(
-                self.reader,
-                &mut self.places,
-                self.composites,
-                &mut self.shared,
-                &mut self.part.rows,
-            );
-            weaver.scout(&thread.flowops);
-            everywhere.append(&mut weaver.labels);
+            let mut compiler = self.compiler();
+            (compiler.events, compiler.ends) = (false, false);
+            compiler.scout(&thread.flowops);
+            everywhere.append(&mut compiler.thread.labels);
             self.reader.wrong.truncate(wrong);
         }
         self.part.rows.clear();
@@ -181,20 +191,12 @@ impl Run<'_, '_> {
             return None;
         }
         let priority = self.reader.number(attributes, &["ioprio"]).map(|level| level as u8);
-        let mut weaver = FlowopCompiler::new(
-            self.reader,
-            &mut self.places,
-            self.composites,
-            &mut self.shared,
-            &mut self.part.rows,
-        );
-        (weaver.events, weaver.ends, weaver.waits) = (self.events, self.ends, &self.waits);
-        weaver.scout(&thread.flowops);
-        weaver.everywhere = &self.everywhere;
-        let steps = weaver.steps(&thread.flowops);
-        named.append(&mut weaver.named);
-        let used = std::mem::take(&mut weaver.used);
-        let (ways, blocks) = (weaver.ways, weaver.blocks);
+        let mut compiler = self.compiler();
+        compiler.scout(&thread.flowops);
+        let steps = compiler.steps(&thread.flowops);
+        named.append(&mut compiler.thread.named);
+        let used = std::mem::take(&mut compiler.thread.used);
+        let (ways, blocks) = (compiler.thread.ways, compiler.thread.blocks);
         // A pool that ends its thread was to be used up.
         self.part.blocks |= blocks || self.ends;
         let targets = used.iter().map(|(place, directories)| self.target(*place, *directories)).collect();

@@ -174,11 +174,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         config_hash: config.hash(),
         mode: if config.flag("global", "scc") { "scc" } else { "standard" },
         tasks: loader.world().ranks(),
-        found: Vec::new(),
-        text: String::new(),
-        summary: String::new(),
-        began_unix_ns: 0,
-        invalid: Vec::new(),
+        ..Results::default()
     };
     Ok(Request::Run(Box::new(Run {
         files: wanted.files,

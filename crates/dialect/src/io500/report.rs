@@ -15,6 +15,7 @@ use super::score::score;
 use crate::date;
 
 /// Reports a run.
+#[derive(Default)]
 pub struct Results {
     /// What belongs to which phase.
     pub pieces: Vec<Piece>,

@@ -200,11 +200,14 @@ impl Reader {
             "ramp up time (s)" => {
                 self.configuration.ramp_s = self.number(entry, entry.value(), SECONDS_MOST).unwrap_or(0)
             }
-            "record results" => self.recorded(entry),
+            "record results" => {
+                let recorded = self.choice(entry, RECORDED, "results");
+                self.configuration.recorded = recorded.unwrap_or_default();
+            }
             "worker cycling" => self.configuration.workers = self.steps(entry, false),
             "disk cycling" | "target cycling" => self.configuration.targets = self.steps(entry, false),
             "queue depth cycling" => self.configuration.depths = self.steps(entry, true),
-            "test type" => self.test(entry),
+            "test type" => self.configuration.test = self.choice(entry, TESTS, "test").unwrap_or_default(),
             // How many workers IOMeter would make if the file named none: it names them.
             "default disk workers to spawn" | "default network workers to spawn" => {}
             "test setup" | "end test setup" | "access specifications" | "end access specifications" => {}
@@ -225,20 +228,14 @@ impl Reader {
         }
     }
 
-    fn recorded(&mut self, entry: &Entry) {
-        match RECORDED.iter().find(|(word, _)| entry.value().eq_ignore_ascii_case(word)) {
-            Some((_, recorded)) => self.configuration.recorded = *recorded,
-            None => {
-                self.refuse(entry.at(), format!("`{}`: no such results", entry.value()), &words(RECORDED))
-            }
+    /// One of some words; any other is refused.
+    fn choice<T: Copy>(&mut self, entry: &Entry, known: &[(&str, T)], what: &str) -> Option<T> {
+        let found = known.iter().find(|(word, _)| entry.value().eq_ignore_ascii_case(word));
+        if found.is_none() {
+            let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+            self.refuse(entry.at(), format!("`{}`: no such {what}", entry.value()), &words.join(", "));
         }
-    }
-
-    fn test(&mut self, entry: &Entry) {
-        match TESTS.iter().find(|(word, _)| entry.value().eq_ignore_ascii_case(word)) {
-            Some((_, test)) => self.configuration.test = *test,
-            None => self.refuse(entry.at(), format!("`{}`: no such test", entry.value()), &words(TESTS)),
-        }
+        found.map(|(_, choice)| *choice)
     }
 
     fn steps(&mut self, entry: &Entry, ends: bool) -> Steps {
@@ -427,8 +424,4 @@ impl Reader {
             self.refuse(1, "no run time: it would go on for ever", hint);
         }
     }
-}
-
-fn words<T>(known: &[(&str, T)]) -> String {
-    known.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ")
 }

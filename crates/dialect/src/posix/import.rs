@@ -76,20 +76,14 @@ pub fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request,
     let results = results(&scripts, &words);
     let failed = |error: std::io::Error| vec![Diagnostic::error(&Origin::Default, error.to_string())];
     let mut files = Vec::new();
+    let mut write =
+        |path: &String, text: String| files.push(Written { path: path.clone(), text, program: false });
     if let Some(path) = &words.json {
-        files.push(Written {
-            path: path.clone(),
-            text: json::text(&results).map_err(failed)?,
-            program: false,
-        });
+        write(path, json::text(&results).map_err(failed)?);
     }
     if let Some(path) = &words.junit {
         let bytes = junit::xml(&results).map_err(failed)?;
-        files.push(Written {
-            path: path.clone(),
-            text: String::from_utf8_lossy(&bytes).into(),
-            program: false,
-        });
+        write(path, String::from_utf8_lossy(&bytes).into());
     }
     Ok(Request::Write { files, out: summary::text(&results), status: i32::from(results.status()) })
 }

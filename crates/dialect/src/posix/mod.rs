@@ -112,14 +112,8 @@ fn read(options: &Options, loader: &mut dyn Loader) -> Result<Expanded, Vec<Diag
     if let Some(part) = part(&suite, options) {
         return Ok(part);
     }
-    match expand::expand(&suite) {
-        Ok(expanded) if wrong.is_empty() => Ok(expanded),
-        Ok(_) => Err(wrong),
-        Err(problems) => {
-            wrong.extend(problems);
-            Err(wrong)
-        }
-    }
+    let expanded = kept(expand::expand(&suite), &mut wrong);
+    expanded.filter(|_| wrong.is_empty()).ok_or(wrong)
 }
 
 /// Only what `--only` may mean, where that is enough: rules of ours that are not wanted need not be read to their end. What
@@ -151,10 +145,8 @@ fn check(suite: &Expanded, options: &Options) -> Result<Request, Vec<Diagnostic>
     let mut wrong = Vec::new();
     if options.rules.is_empty() {
         for file in suite::profiles() {
-            match profile::read(&file) {
-                Ok(profile) => wrong.extend(profile::strays(&profile, suite)),
-                Err(problems) => wrong.extend(problems),
-            }
+            let profile = kept(profile::read(&file), &mut wrong);
+            wrong.extend(profile.iter().flat_map(|profile| profile::strays(profile, suite)));
         }
     }
     if wrong.is_empty() {
@@ -167,29 +159,18 @@ fn check(suite: &Expanded, options: &Options) -> Result<Request, Vec<Diagnostic>
 fn run(mut suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let mut wrong = Vec::new();
     let folder = options.folder.clone().ok_or_else(nowhere)?;
+    let named = std::iter::once((&folder, "", options.profile.as_deref()))
+        .chain(options.baseline.iter().map(|folder| (folder, "--baseline", None)));
     let mut sides = Vec::new();
-    for (folder, option, wish) in std::iter::once((&folder, "", options.profile.as_deref()))
-        .chain(options.baseline.iter().map(|folder| (folder, "--baseline", None)))
-    {
-        match side(folder, option, wish, loader) {
-            Ok(side) => sides.push(side),
-            Err(problems) => wrong.extend(problems),
-        }
+    for (folder, option, profile) in named {
+        sides.extend(kept(side(folder, option, profile, loader), &mut wrong));
     }
-    let exercises = options.exercise.wanted(loader).unwrap_or_else(|problems| {
-        wrong.extend(problems);
-        Vec::new()
-    });
+    let exercises = kept(options.exercise.wanted(loader), &mut wrong).unwrap_or_default();
     if options.exercise.alone() {
         suite.cases.clear();
     }
-    let load = match options.with.as_deref().map(|path| load::read(path, &folder, loader)).transpose() {
-        Ok(load) => load,
-        Err(problems) => {
-            wrong.extend(problems);
-            None
-        }
-    };
+    let load = options.with.as_deref();
+    let load = load.and_then(|path| kept(load::read(path, &folder, loader), &mut wrong));
     if !wrong.is_empty() {
         return Err(wrong);
     }
@@ -208,6 +189,11 @@ fn run(mut suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result
         status: Some(Box::new(move |record| report::results(&judged, record).status())),
         ..Run::of(plan, Box::new(Reports::new(setup)))
     })))
+}
+
+/// What there is; what is wrong is gathered.
+fn kept<T>(found: Result<T, Vec<Diagnostic>>, wrong: &mut Vec<Diagnostic>) -> Option<T> {
+    found.map_err(|problems| wrong.extend(problems)).ok()
 }
 
 /// A directory with what is known of it.
