@@ -185,7 +185,7 @@ pub enum Request {
     /// Run the same command on other hosts.
     Hosts(hosts::Elsewhere),
     /// Make system calls and say how each ends.
-    Calls(Box<posix::pjdfstest::Calls>),
+    Calls(Box<posix::pjdfstest::HelperCalls>),
     /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
     Refuse {
         /// For standard error.

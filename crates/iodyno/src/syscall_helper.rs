@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 
 use iodyno_dialect::Request;
-use iodyno_dialect::posix::pjdfstest::{self, Calls};
+use iodyno_dialect::posix::pjdfstest::{self, HelperCalls};
 use iodyno_engine::syscall::{self, Answer, Identity};
 
 use crate::session::{print, say};
@@ -34,7 +34,7 @@ pub fn by_name() -> Option<u8> {
 
 /// Makes the calls and says a line for each; the exit status: 1 after a failure, or where a line cannot be
 /// written.
-pub fn answer(calls: &Calls) -> u8 {
+pub fn answer(calls: &HelperCalls) -> u8 {
     let (user, groups) = (calls.user.as_deref(), calls.groups.as_deref());
     let identity = Identity { user, groups, umask: calls.umask.as_deref() };
     let (mut status, mut unwritten) = (0, 0);

@@ -118,14 +118,14 @@ fn run(options: &Options, origin: Origin) -> Run {
         keep: Keep { wanted: Some(false), tags: Vec::new() },
         unwatched: true,
         findings: false,
-        ..Run::of(plan, Box::new(Told))
+        ..Run::of(plan, Box::new(AgingReporter))
     }
 }
 
 /// The report.
-struct Told;
+struct AgingReporter;
 
-impl Reporter for Told {
+impl Reporter for AgingReporter {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         match event {
             Event::Message(message) => writeln!(output.err, "{message}"),

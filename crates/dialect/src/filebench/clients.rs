@@ -9,7 +9,7 @@ use iodyno_model::{
     Workload, WorldFacts,
 };
 
-use super::view::{Part, View};
+use super::view::{ReportContext, RunReport};
 
 /// Stands in paths where a client's own directory comes in.
 pub const MARK: char = '\u{2}';
@@ -18,7 +18,7 @@ const NAMED_MOST: usize = 16;
 
 /// One client.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Client {
+pub struct ClientRank {
     /// Its rank.
     pub number: u32,
     /// How many there are.
@@ -27,17 +27,17 @@ pub struct Client {
     pub host: String,
 }
 
-impl Client {
+impl ClientRank {
     /// Those of a world.
-    pub fn all(world: &WorldFacts) -> Vec<Client> {
+    pub fn all(world: &WorldFacts) -> Vec<ClientRank> {
         let all = world.ranks().max(1);
-        (0..all).map(|number| Client { number, all, host: world.host(number).into() }).collect()
+        (0..all).map(|number| ClientRank { number, all, host: world.host(number).into() }).collect()
     }
 }
 
 /// What `enable multi` says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Named {
+pub struct MultiClient {
     /// Who leads.
     pub master: String,
     /// What this client is called.
@@ -48,24 +48,24 @@ pub struct Named {
 
 /// What one client makes of the script.
 #[derive(Clone, Debug, Default)]
-pub struct Lowered {
+pub struct ClientPlan {
     /// What it does.
     pub plan: Plan,
     /// What is said of it.
-    pub view: View,
+    pub view: ReportContext,
     /// What is worth telling.
     pub notes: Vec<Diagnostic>,
     /// Where it waits for the others: how many runs came before, the point's number, and where that stands.
     pub points: Vec<(usize, u64, Origin)>,
     /// What `enable multi` said.
-    pub named: Option<Named>,
+    pub named: Option<MultiClient>,
 }
 
 /// All clients as one.
 ///
 /// # Errors
 /// What they cannot do together.
-pub fn together(mut all: Vec<Lowered>, world: &WorldFacts) -> Result<Lowered, Vec<Diagnostic>> {
+pub fn together(mut all: Vec<ClientPlan>, world: &WorldFacts) -> Result<ClientPlan, Vec<Diagnostic>> {
     let places = settle(&mut all);
     if all.len() < 2 {
         return Ok(all.pop().unwrap_or_default());
@@ -86,7 +86,7 @@ pub fn together(mut all: Vec<Lowered>, world: &WorldFacts) -> Result<Lowered, Ve
         let phases: Vec<Option<&Phase>> = all.iter().map(|client| client.plan.phases.get(index)).collect();
         plan.phases.push(phase(&phases));
     }
-    let views: Vec<&View> = all.iter().map(|client| &client.view).collect();
+    let views: Vec<&ReportContext> = all.iter().map(|client| &client.view).collect();
     let mut view = view(&views, runs);
     let mut notes: Vec<Diagnostic> = Vec::new();
     for note in all.iter().flat_map(|client| &client.notes) {
@@ -103,12 +103,12 @@ pub fn together(mut all: Vec<Lowered>, world: &WorldFacts) -> Result<Lowered, Ve
     if let Some(first) = view.parts.first_mut() {
         first.said.splice(0..0, introduced(world, names.as_deref()).into_iter().chain(places));
     }
-    Ok(Lowered { plan, view, notes, ..Lowered::default() })
+    Ok(ClientPlan { plan, view, notes, ..ClientPlan::default() })
 }
 
 /// What clients cannot do together.
-fn differences(all: &[Lowered]) -> Vec<Diagnostic> {
-    let points = |client: &Lowered| -> Vec<(usize, u64)> {
+fn differences(all: &[ClientPlan]) -> Vec<Diagnostic> {
+    let points = |client: &ClientPlan| -> Vec<(usize, u64)> {
         client.points.iter().map(|(runs, number, _)| (*runs, *number)).collect()
     };
     let mut wrong = Vec::new();
@@ -132,7 +132,7 @@ fn differences(all: &[Lowered]) -> Vec<Diagnostic> {
 }
 
 /// What the clients are called, where `enable multi` tells them apart.
-fn names(all: &[Lowered]) -> Option<Vec<&str>> {
+fn names(all: &[ClientPlan]) -> Option<Vec<&str>> {
     let names: Vec<&str> =
         all.iter().filter_map(|client| Some(client.named.as_ref()?.client.as_str())).collect();
     let differ = (1..names.len()).all(|at| !names[..at].contains(&names[at]));
@@ -140,7 +140,7 @@ fn names(all: &[Lowered]) -> Option<Vec<&str>> {
 }
 
 /// Tells of a master that is not the first client's host, where that can be known.
-fn leads(named: &Named, world: &WorldFacts) -> Option<Diagnostic> {
+fn leads(named: &MultiClient, world: &WorldFacts) -> Option<Diagnostic> {
     let short = |name: &str| name.split('.').next().unwrap_or(name).to_ascii_lowercase();
     let (first, master) = (world.host(0), named.master.as_str());
     let is_address = master.contains(':') || master.chars().all(|sign| sign.is_ascii_digit() || sign == '.');
@@ -158,7 +158,7 @@ fn leads(named: &Named, world: &WorldFacts) -> Option<Diagnostic> {
 
 /// Who the clients are.
 fn introduced(world: &WorldFacts, names: Option<&[&str]>) -> Vec<String> {
-    let clients = Client::all(world);
+    let clients = ClientRank::all(world);
     let shown = clients.iter().take(NAMED_MOST).map(|client| match names {
         Some(names) => format!("{} on {}", names[client.number as usize], client.host),
         None => format!("client{} on {}", client.number, client.host),
@@ -189,7 +189,7 @@ fn path_of(target: &mut Target) -> Option<&mut String> {
 }
 
 /// Gives each client places of its own where several name the same and somebody changes it; says which is which.
-fn settle(all: &mut [Lowered]) -> Vec<String> {
+fn settle(all: &mut [ClientPlan]) -> Vec<String> {
     type Key = (String, String);
     let key = |target: &Target| place_of(target).map(|(path, name)| (path.to_string(), name.to_string()));
     let mut users: std::collections::BTreeMap<Key, (Vec<usize>, bool)> = Default::default();
@@ -274,7 +274,7 @@ fn leaves_alone(job: &Job, index: usize) -> bool {
 
 /// Paths that the script itself makes each client's own become one name that is another on each rank: all clients lay
 /// them out at once, and what they do with them is the same.
-fn told_apart(all: &mut [Lowered]) {
+fn told_apart(all: &mut [ClientPlan]) {
     let count = all[0].plan.targets.len();
     if all.len() < 2 || all.iter().any(|client| client.plan.targets.len() != count) {
         return;
@@ -382,9 +382,9 @@ fn errands(clients: &[(u32, &[Errand])], all: usize) -> Vec<Errand> {
 }
 
 /// What is said of all clients.
-fn view(clients: &[&View], runs: usize) -> View {
+fn view(clients: &[&ReportContext], runs: usize) -> ReportContext {
     let parts = (0..runs).map(|index| {
-        let parts: Vec<(usize, &Part)> = clients
+        let parts: Vec<(usize, &RunReport)> = clients
             .iter()
             .enumerate()
             .filter_map(|(number, view)| Some((number, view.parts.get(index)?)))
@@ -393,22 +393,28 @@ fn view(clients: &[&View], runs: usize) -> View {
     });
     let last: Vec<(usize, &[String])> =
         clients.iter().enumerate().map(|(number, view)| (number, &*view.last)).collect();
-    View {
+    ReportContext {
         parts: parts.collect(),
         latencies: clients.iter().any(|view| view.latencies),
         last: said(&last, clients.len()),
     }
 }
 
-fn part(clients: &[(usize, &Part)], all: usize) -> Part {
+fn part(clients: &[(usize, &RunReport)], all: usize) -> RunReport {
     let texts: Vec<(usize, &[String])> =
         clients.iter().map(|(number, part)| (*number, &*part.said)).collect();
     // All are timed and looked at as the first one is.
     let (snaps, dumps) =
         clients.first().map_or_else(Default::default, |(_, part)| (part.snaps.clone(), part.dumps.clone()));
     let times = clients.first().map_or((0.0, 0.0), |(_, part)| (part.time_s, part.ramp_s));
-    let mut common =
-        Part { said: said(&texts, all), snaps, dumps, time_s: times.0, ramp_s: times.1, ..Part::default() };
+    let mut common = RunReport {
+        said: said(&texts, all),
+        snaps,
+        dumps,
+        time_s: times.0,
+        ramp_s: times.1,
+        ..RunReport::default()
+    };
     for (_, part) in clients {
         for (name, instances) in &part.processes {
             match common.processes.iter_mut().find(|(known, _)| known == name) {

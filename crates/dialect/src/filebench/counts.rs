@@ -5,14 +5,14 @@
 
 use iodyno_model::{Operation, Per, SharedKind, SharedUse, Step, Verb};
 
-use super::flowop_compiler::{FlowopCompiler, Label, Named, called, is_called};
+use super::flowop_compiler::{FlowopCompiler, Label, WaitTarget, called, is_called};
 use super::script::{Attributes, Flowop};
 
 /// Names that a hint lists, at most.
 const LISTED_MOST: usize = 24;
 
 /// What a flowop counts.
-enum Counted {
+enum CountScope {
     /// All that its thread does.
     Thread,
     /// Flowops of a name: the one that its thread has, if it has one, and all of the script.
@@ -50,17 +50,17 @@ impl FlowopCompiler<'_, '_> {
         if !wakes && !self.reader.flag(&flowop.attributes, &["blocking"]) {
             operation.arguments.push(("bounded".into(), "false".into()));
         }
-        self.thread.named.push(Named { name, wakes, most, origin: flowop.origin.clone() });
+        self.thread.named.push(WaitTarget { name, wakes, most, origin: flowop.origin.clone() });
         vec![operation.step(label)]
     }
 
     /// What a flowop counts, and whether anything of it can be counted.
-    fn counted(&mut self, flowop: &Flowop, by_data: bool) -> Option<Counted> {
+    fn counted(&mut self, flowop: &Flowop, by_data: bool) -> Option<CountScope> {
         let Some(target) = self.reader.text(&flowop.attributes, &["target"]) else {
-            return Some(Counted::Thread);
+            return Some(CountScope::Thread);
         };
         if self.everywhere.is_empty() {
-            return Some(Counted::Named { own: None, all: vec![target] });
+            return Some(CountScope::Named { own: None, all: vec![target] });
         }
         let of_name = |labels: &[Label]| -> Vec<Label> {
             labels.iter().filter(|label| is_called(&label.name, &target)).cloned().collect()
@@ -84,7 +84,7 @@ impl FlowopCompiler<'_, '_> {
         let one = |own: Vec<Label>| <[Label; 1]>::try_from(own).ok().map(|[label]| label.name);
         let mut all: Vec<String> = all.into_iter().map(|label| label.name).collect();
         all.dedup();
-        Some(Counted::Named { own: one(own), all })
+        Some(CountScope::Named { own: one(own), all })
     }
 
     /// The count of what all flowops of some names do.
@@ -113,9 +113,9 @@ impl FlowopCompiler<'_, '_> {
         let mut used = SharedUse { per, ..SharedUse::new("events", 1) };
         match counted {
             _ if per == Per::Use => {}
-            Counted::Thread => {}
-            Counted::Named { own: Some(own), .. } => used.of = Some(own),
-            Counted::Named { own: None, all } => {
+            CountScope::Thread => {}
+            CountScope::Named { own: Some(own), .. } => used.of = Some(own),
+            CountScope::Named { own: None, all } => {
                 used.from = Some(self.done(all, matches!(per, Per::Bytes(_))));
             }
         }
@@ -130,13 +130,13 @@ impl FlowopCompiler<'_, '_> {
         let name;
         let counts = match counted {
             // Those that look at it add what they did themselves since they last did.
-            Counted::Thread => {
+            CountScope::Thread => {
                 name = format!("{} of all", if bytes { "bytes" } else { "operations" });
                 self.shared.insert(name.clone(), SharedKind::Counter);
                 let per = if bytes { Per::Bytes(1) } else { Per::Operation };
                 SharedUse { per, ..SharedUse::new(&name, 1) }
             }
-            Counted::Named { all, .. } => {
+            CountScope::Named { all, .. } => {
                 name = self.done(all, bytes);
                 SharedUse::new(&name, 0)
             }

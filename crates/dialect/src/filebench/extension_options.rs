@@ -8,7 +8,7 @@ use super::flowop_compiler::FlowopCompiler;
 use super::script::Flowop;
 use super::text::squares_of;
 use super::value::Value;
-use super::view::Looked;
+use super::view::ObservedValue;
 
 /// Beyond it, one file is all that is picked.
 const SKEW_MOST: f64 = 10.0;
@@ -21,7 +21,7 @@ const VALUE_BYTES_MOST: u64 = 64 << 10;
 
 /// How a thread's data is moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ways {
+pub struct DataPaths {
     /// By calls.
     pub called: bool,
     /// By mappings.
@@ -244,7 +244,7 @@ impl FlowopCompiler<'_, '_> {
             Some(Value::Drawn(draw)) => match draw.size(0) {
                 Ok(size) => {
                     let around = draw.mean().max(1.0);
-                    (Looked::Drawn(around), drawn(label, size, around))
+                    (ObservedValue::Drawn(around), drawn(label, size, around))
                 }
                 Err((message, hint)) => {
                     self.reader.complain(&attribute.origin, format!("value: {message}"), hint);
@@ -260,7 +260,7 @@ impl FlowopCompiler<'_, '_> {
             Some(other) => {
                 let arguments = vec![("says".into(), other.text())];
                 let says = Operation { arguments, ..Operation::control(Verb::Spin) };
-                (Looked::At(other.text()), vec![says.step(label)])
+                (ObservedValue::At(other.text()), vec![says.step(label)])
             }
             None => return Vec::new(),
         };

@@ -9,7 +9,7 @@ use iodyno_model::{
 
 use super::clients::MARK;
 use super::random_variable::mean_of;
-use super::reader::Reader;
+use super::reader::AttributeReader;
 use super::script::{Attribute, Attributes};
 use super::value::Value;
 
@@ -25,7 +25,7 @@ const KNOWN: &str = "\
 
 /// A file or a set of files.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct Fileset {
     /// Its name.
     pub name: String,
     /// The directory its files lie in, with a mark where a client's own comes in.
@@ -59,7 +59,7 @@ pub struct Place {
 }
 
 /// How wide and how deep directories are; `None` where all are alike.
-fn tree(attributes: &Attributes, entries: u64, reader: &mut Reader<'_>) -> Option<(Size, Size)> {
+fn tree(attributes: &Attributes, entries: u64, reader: &mut AttributeReader<'_>) -> Option<(Size, Size)> {
     let shape = reader.number(attributes, &["dirgamma"]).map_or(SHAPE, thousandths);
     let width = reader.number(attributes, &["dirwidth"]).unwrap_or(0.0).max(1.0);
     let all = (entries + reader.count(attributes, &["leafdirs"], 0)).max(1) as f64;
@@ -86,7 +86,7 @@ fn thousandths(number: f64) -> f64 {
 }
 
 /// How many files exist at the start: all where nothing else is said.
-fn percent(attribute: &Attribute, attributes: &Attributes, reader: &mut Reader<'_>) -> f64 {
+fn percent(attribute: &Attribute, attributes: &Attributes, reader: &mut AttributeReader<'_>) -> f64 {
     let switch = match attribute.value.as_ref().map(|value| reader.variables.worth(value)) {
         None => Some(true),
         Some(Ok(Value::Text(text))) => text.to_lowercase().parse().ok(),
@@ -126,14 +126,14 @@ pub struct Access {
     pub creates: bool,
 }
 
-impl Place {
+impl Fileset {
     /// A place by what was written.
     pub fn new(
         single: bool,
         attributes: &Attributes,
         origin: &Origin,
-        reader: &mut Reader<'_>,
-    ) -> Option<Place> {
+        reader: &mut AttributeReader<'_>,
+    ) -> Option<Fileset> {
         let what = if single { "a file" } else { "a fileset" };
         reader.known(attributes, KNOWN, what);
         let permissions = reader.mode(attributes, &["createmode"]);
@@ -164,7 +164,7 @@ impl Place {
             size = Size::Gamma { mean_bytes: *bytes as f64, shape };
         }
         let tree = tree(attributes, entries, reader);
-        Some(Place {
+        Some(Fileset {
             tree,
             side_by_side: reader.flag(attributes, &["paralloc"]),
             permissions,

@@ -9,12 +9,12 @@ use iodyno_model::{
     Action, Item, Offset, Operation, Origin, Pick, SharedKind, SharedUse, Size, Step, Transfer, Verb,
 };
 
-use super::extension_options::{self, Ways};
-use super::filesets::Place;
-use super::flowops::{self, Class};
-use super::reader::Reader;
+use super::extension_options::{self, DataPaths};
+use super::filesets::Fileset;
+use super::flowops::{self, FlowopClass};
+use super::reader::AttributeReader;
 use super::script::{Attributes, Expression, Flowop};
-use super::view::Row;
+use super::view::BreakdownRow;
 
 /// Composites inside each other, at most.
 const DEPTH_MOST: usize = 16;
@@ -62,7 +62,7 @@ pub(super) fn is_called(known: &str, name: &str) -> bool {
 }
 
 /// A flowop that others wait at, as one of them names it.
-pub struct Named {
+pub struct WaitTarget {
     /// What waits.
     pub name: String,
     /// Whether it is woken rather than posted to.
@@ -104,7 +104,7 @@ pub struct ThreadState {
     /// Places it uses, files and directories apart: the job's targets.
     pub used: Vec<(usize, bool)>,
     /// What waits, as flowops name it that post or wake.
-    pub named: Vec<Named>,
+    pub named: Vec<WaitTarget>,
     /// The full names of the composites it is in.
     inside: Vec<String>,
     /// The types of the composites it is in.
@@ -112,7 +112,7 @@ pub struct ThreadState {
     /// What its steps are called.
     pub labels: Vec<Label>,
     /// How the thread's data is moved.
-    pub ways: Ways,
+    pub ways: DataPaths,
     /// Whether anything waits for what others do.
     pub blocks: bool,
     /// Slots of flowops that were not understood: what they hold cannot be told.
@@ -122,9 +122,9 @@ pub struct ThreadState {
 /// Compiles one thread.
 pub struct FlowopCompiler<'a, 'b> {
     /// Looks values up.
-    pub reader: &'a mut Reader<'b>,
+    pub reader: &'a mut AttributeReader<'b>,
     /// Every place there is.
-    pub places: &'a mut [Place],
+    pub places: &'a mut [Fileset],
     /// Every composite.
     pub composites: &'a BTreeMap<String, Composite>,
     /// Whether events are generated.
@@ -134,7 +134,7 @@ pub struct FlowopCompiler<'a, 'b> {
     /// What is shared, by name.
     pub shared: &'a mut BTreeMap<String, SharedKind>,
     /// The report's rows.
-    pub rows: &'a mut Vec<Row>,
+    pub rows: &'a mut Vec<BreakdownRow>,
     /// What all threads' steps are called.
     pub everywhere: &'a [Label],
     /// What waits for others, in any thread.
@@ -193,7 +193,7 @@ impl FlowopCompiler<'_, '_> {
             self.thread.ways.handed_over = self.thread.ways.handed_over.saturating_add(repeat);
         }
         let mut steps = match entry.class {
-            Class::Control => self.control(flowop, &label),
+            FlowopClass::Control => self.control(flowop, &label),
             _ if ["makedir", "removedir", "listdir", "statdir"].contains(&entry.name) => {
                 self.directory(flowop, &label)
             }
@@ -213,9 +213,9 @@ impl FlowopCompiler<'_, '_> {
         steps
     }
 
-    fn row(&mut self, label: &str, class: Class) {
+    fn row(&mut self, label: &str, class: FlowopClass) {
         if !self.rows.iter().any(|row| row.label == label) {
-            self.rows.push(Row { label: label.into(), class, inner: Vec::new(), value: None });
+            self.rows.push(BreakdownRow { label: label.into(), class, inner: Vec::new(), value: None });
         }
     }
 
@@ -241,7 +241,7 @@ impl FlowopCompiler<'_, '_> {
         self.reader.variables.enter(locals);
         let own = self.reader.count(&composite.attributes, &["iters"], 1);
         let repeat = self.reader.count(&flowop.attributes, &["iters"], own).max(1);
-        self.row(&label, Class::Control);
+        self.row(&label, FlowopClass::Control);
         self.thread.inside.push(label.clone());
         self.thread.within.push(flowop.kind.clone());
         let steps = self.steps(&composite.flowops);

@@ -4,7 +4,7 @@
 
 /// What a flowop is to the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum FlowopClass {
     /// Input and output: it counts in the summary.
     Io,
     /// Input of data.
@@ -16,30 +16,30 @@ pub enum Class {
 }
 
 /// A flowop.
-pub struct Entry {
+pub struct FlowopEntry {
     /// Its name.
     pub name: &'static str,
     /// What it is to the report.
-    pub class: Class,
+    pub class: FlowopClass,
     /// What it does.
     pub about: &'static str,
 }
 
-const fn io(name: &'static str, about: &'static str) -> Entry {
-    Entry { name, class: Class::Io, about }
+const fn io(name: &'static str, about: &'static str) -> FlowopEntry {
+    FlowopEntry { name, class: FlowopClass::Io, about }
 }
-const fn read(name: &'static str, about: &'static str) -> Entry {
-    Entry { name, class: Class::Read, about }
+const fn read(name: &'static str, about: &'static str) -> FlowopEntry {
+    FlowopEntry { name, class: FlowopClass::Read, about }
 }
-const fn write(name: &'static str, about: &'static str) -> Entry {
-    Entry { name, class: Class::Write, about }
+const fn write(name: &'static str, about: &'static str) -> FlowopEntry {
+    FlowopEntry { name, class: FlowopClass::Write, about }
 }
-const fn control(name: &'static str, about: &'static str) -> Entry {
-    Entry { name, class: Class::Control, about }
+const fn control(name: &'static str, about: &'static str) -> FlowopEntry {
+    FlowopEntry { name, class: FlowopClass::Control, about }
 }
 
 /// Every flowop.
-pub const FLOWOPS: &[Entry] = &[
+pub const FLOWOPS: &[FlowopEntry] = &[
     io("openfile", "opens one of the files that exist in slot `fd`"),
     io("createfile", "makes one of the files that do not exist, and opens it in slot `fd`"),
     io("closefile", "closes slot `fd`"),
@@ -97,7 +97,7 @@ pub const ATTRIBUTES: &str = "\
     noreadahead indexed fileindex skew iters value target highwater blocking wss createmode";
 
 /// The flowop of a name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static FlowopEntry> {
     FLOWOPS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 

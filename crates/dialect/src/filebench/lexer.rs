@@ -7,7 +7,7 @@ use crate::quantity::BINARY;
 
 /// What a word is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum TokenKind {
     /// A bare word: a keyword, a name, a path.
     Word(String),
     /// A number; `k m g t` are powers of 1024.
@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
     /// What it is.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Its line, from 1.
     pub line: u32,
 }
@@ -68,7 +68,7 @@ impl Lexer<'_> {
         self.rest = &self.rest[bytes..];
     }
 
-    fn push(&mut self, kind: Kind, bytes: usize) {
+    fn push(&mut self, kind: TokenKind, bytes: usize) {
         self.found.push(Token { kind, line: self.line });
         self.skip(bytes);
     }
@@ -84,11 +84,11 @@ impl Lexer<'_> {
                 letter if escaped => text.push(letter),
                 '\\' => {}
                 '"' => {
-                    self.push(Kind::Text(text), at + 1);
+                    self.push(TokenKind::Text(text), at + 1);
                     return None;
                 }
                 '\n' => {
-                    self.push(Kind::Text(text), at);
+                    self.push(TokenKind::Text(text), at);
                     return Some(line);
                 }
                 letter => text.push(letter),
@@ -96,7 +96,7 @@ impl Lexer<'_> {
             escaped = letter == '\\' && !escaped;
         }
         let all = self.rest.len();
-        self.push(Kind::Text(text), all);
+        self.push(TokenKind::Text(text), all);
         Some(line)
     }
 
@@ -109,35 +109,38 @@ impl Lexer<'_> {
         };
         if let Some(end) = close.and_then(|close| rest.find(close)) {
             let name = rest[1..end].trim().to_string();
-            return self.push(Kind::Variable(name), end + 2);
+            return self.push(TokenKind::Variable(name), end + 2);
         }
         let length = name_length(rest);
         if length == 0 {
-            return self.push(Kind::Sign('$'), 1);
+            return self.push(TokenKind::Sign('$'), 1);
         }
         let field = rest[length..].strip_prefix('.').map_or("", |field| &field[..name_length(field)]);
         let length = if FIELDS.contains(&field) { length + 1 + field.len() } else { length };
         let name = rest[..length].to_string();
-        self.push(Kind::Variable(name), length + 1);
+        self.push(TokenKind::Variable(name), length + 1);
     }
 
     /// Whether what stands before can be reckoned with.
     fn after_operand(&self) -> bool {
         let last = self.found.last().filter(|token| token.line == self.line);
-        matches!(last.map(|token| &token.kind), Some(Kind::Number(_) | Kind::Variable(_) | Kind::Sign(')')))
+        matches!(
+            last.map(|token| &token.kind),
+            Some(TokenKind::Number(_) | TokenKind::Variable(_) | TokenKind::Sign(')'))
+        )
     }
 
     fn word(&mut self, letter: char) {
         let joins = |letter: char| letter.is_alphanumeric() || "_./:;-".contains(letter);
         if !joins(letter) || letter == ';' || ("/-".contains(letter) && self.after_operand()) {
-            return self.push(Kind::Sign(letter), letter.len_utf8());
+            return self.push(TokenKind::Sign(letter), letter.len_utf8());
         }
         let length = word_length(self.rest, joins);
         let whole = self.rest[..length].trim_end_matches(';').len();
         let length = if whole > 0 && ends_a_line(&self.rest[length..]) { whole } else { length };
         let word = &self.rest[..length];
         if let Some(number) = number(word) {
-            return self.push(Kind::Number(number), length);
+            return self.push(TokenKind::Number(number), length);
         }
         // `4k-1` and `8m/2` are sums, `2024-run` is a name.
         let split = word.find(['-', '/']).filter(|at| *at > 0);
@@ -146,16 +149,16 @@ impl Lexer<'_> {
                 || word[at + 1..].starts_with('$')
                 || self::number(&word[at + 1..]).is_some())
         {
-            return self.push(Kind::Number(number), at);
+            return self.push(TokenKind::Number(number), at);
         }
         match word.strip_prefix('-') {
-            Some("") => self.push(Kind::Sign('-'), 1),
+            Some("") => self.push(TokenKind::Sign('-'), 1),
             Some(more) if more.starts_with(|letter: char| letter.is_ascii_digit()) => {
-                self.push(Kind::Sign('-'), 1);
+                self.push(TokenKind::Sign('-'), 1);
             }
             _ => {
                 let word = word.to_string();
-                self.push(Kind::Word(word), length);
+                self.push(TokenKind::Word(word), length);
             }
         }
     }
@@ -203,45 +206,45 @@ pub fn number(word: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<Kind> {
+    fn kinds(text: &str) -> Vec<TokenKind> {
         tokens(text).0.into_iter().map(|token| token.kind).collect()
     }
 
-    fn word(text: &str) -> Kind {
-        Kind::Word(text.into())
+    fn word(text: &str) -> TokenKind {
+        TokenKind::Word(text.into())
     }
 
     #[test]
     fn paths_are_words_and_arithmetic_is_not() {
-        let variable = |name: &str| Kind::Variable(name.into());
+        let variable = |name: &str| TokenKind::Variable(name.into());
         assert_eq!(
             kinds("set $dir=/tmp/a-b # where"),
-            [word("set"), variable("dir"), Kind::Sign('='), word("/tmp/a-b")]
+            [word("set"), variable("dir"), TokenKind::Sign('='), word("/tmp/a-b")]
         );
         assert_eq!(
             kinds("$a / 2 - $(b)*4k-1"),
             [
                 variable("a"),
-                Kind::Sign('/'),
-                Kind::Number(2.0),
-                Kind::Sign('-'),
+                TokenKind::Sign('/'),
+                TokenKind::Number(2.0),
+                TokenKind::Sign('-'),
                 variable("b"),
-                Kind::Sign('*'),
-                Kind::Number(4096.0),
-                Kind::Sign('-'),
-                Kind::Number(1.0)
+                TokenKind::Sign('*'),
+                TokenKind::Number(4096.0),
+                TokenKind::Sign('-'),
+                TokenKind::Number(1.0)
             ]
         );
-        assert_eq!(kinds("psrun -10"), [word("psrun"), Kind::Sign('-'), Kind::Number(10.0)]);
+        assert_eq!(kinds("psrun -10"), [word("psrun"), TokenKind::Sign('-'), TokenKind::Number(10.0)]);
         assert_eq!(kinds("$sz.mean=1 ${HOME}")[0], variable("sz.mean"));
         assert_eq!(kinds("parameters=mean:16384;gamma:1.5")[2], word("mean:16384;gamma:1.5"));
-        assert_eq!(kinds("2024-run 1.5"), [word("2024-run"), Kind::Number(1.5)]);
+        assert_eq!(kinds("2024-run 1.5"), [word("2024-run"), TokenKind::Number(1.5)]);
     }
 
     #[test]
     fn lines_are_counted_and_a_quotation_ends_with_its_line() {
         let (found, unended) = tokens("echo \"a \\\"b\\\" $c\"\n\necho \"open\nrun 5");
-        assert_eq!(found[1].kind, Kind::Text("a \"b\" $c".into()));
+        assert_eq!(found[1].kind, TokenKind::Text("a \"b\" $c".into()));
         assert_eq!((found[2].line, unended), (3, Some(3)));
         assert_eq!(found[4], Token { kind: word("run"), line: 4 });
     }

@@ -31,9 +31,9 @@ pub mod view;
 use iodyno_model::{Diagnostic, Intent, Origin};
 
 use crate::{Dialect, Loader, Request, Run};
-use clients::{Client, Lowered};
+use clients::{ClientPlan, ClientRank};
 use session::{Session, setting};
-use text::Text;
+use text::TextReporter;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -98,7 +98,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
     })?;
     let world = loader.world();
     let mut all = Vec::new();
-    for client in Client::all(&world) {
+    for client in ClientRank::all(&world) {
         let number = client.number;
         let mut session = carried_out(&wanted, path, &text, client, loader);
         if wanted.help {
@@ -114,7 +114,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         }
         all.push(lowered);
     }
-    let Lowered { mut plan, view, notes, .. } = clients::together(all, &world)?;
+    let ClientPlan { mut plan, view, notes, .. } = clients::together(all, &world)?;
     let name = path.rsplit('/').next().unwrap_or(path);
     (plan.name, plan.seed, plan.intent) = (name.into(), wanted.seed, Intent::Device);
     let interim_ns = (view.every() * 1e9) as u64;
@@ -123,7 +123,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         interim_ns,
         tells_passes: true,
         translate: advice::translate,
-        ..Run::of(plan, Box::new(Text::new(view)))
+        ..Run::of(plan, Box::new(TextReporter::new(view)))
     })))
 }
 
@@ -132,7 +132,7 @@ fn carried_out<'a>(
     wanted: &Cli,
     path: &str,
     text: &str,
-    client: Client,
+    client: ClientRank,
     loader: &'a mut dyn Loader,
 ) -> Session<'a> {
     let mut session = Session::new(loader, client);

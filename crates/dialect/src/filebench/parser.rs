@@ -4,8 +4,10 @@
 
 use iodyno_model::{Diagnostic, Origin};
 
-use super::lexer::{Kind, Token, tokens};
-use super::script::{Attribute, Attributes, Command, Definition, Expression, Flowop, Order, Stats, Thread};
+use super::lexer::{Token, TokenKind, tokens};
+use super::script::{
+    Attribute, Attributes, Command, Definition, Directive, Expression, Flowop, Stats, Thread,
+};
 
 /// Words that begin a command; where one is found after a mistake, reading goes on.
 const COMMANDS: &str = "\
@@ -49,9 +51,9 @@ struct Parser {
 const DEPTH_MOST: u32 = 64;
 
 /// A mistake was told; whoever stands above finds a place to go on.
-struct Told;
+struct Reported;
 
-type Read<T> = Result<T, Told>;
+type Read<T> = Result<T, Reported>;
 
 impl Parser {
     fn place(&self, line: u32) -> Origin {
@@ -64,12 +66,12 @@ impl Parser {
         self.place(token.map_or(1, |token| token.line))
     }
 
-    fn peek(&self) -> Option<&Kind> {
+    fn peek(&self) -> Option<&TokenKind> {
         self.found.get(self.at).map(|token| &token.kind)
     }
 
     fn is_sign(&self, sign: char) -> bool {
-        self.peek() == Some(&Kind::Sign(sign))
+        self.peek() == Some(&TokenKind::Sign(sign))
     }
 
     fn take_sign(&mut self, sign: char) -> bool {
@@ -80,7 +82,7 @@ impl Parser {
 
     fn peek_word(&self) -> Option<&str> {
         match self.peek() {
-            Some(Kind::Word(word)) => Some(word),
+            Some(TokenKind::Word(word)) => Some(word),
             _ => None,
         }
     }
@@ -110,11 +112,11 @@ impl Parser {
     fn shown(&self) -> String {
         match self.peek() {
             None => "the end of the script".into(),
-            Some(Kind::Word(word)) => format!("`{word}`"),
-            Some(Kind::Number(number)) => format!("`{number}`"),
-            Some(Kind::Text(text)) => format!("\"{text}\""),
-            Some(Kind::Variable(name)) => format!("`${name}`"),
-            Some(Kind::Sign(sign)) => format!("`{sign}`"),
+            Some(TokenKind::Word(word)) => format!("`{word}`"),
+            Some(TokenKind::Number(number)) => format!("`{number}`"),
+            Some(TokenKind::Text(text)) => format!("\"{text}\""),
+            Some(TokenKind::Variable(name)) => format!("`${name}`"),
+            Some(TokenKind::Sign(sign)) => format!("`{sign}`"),
         }
     }
 
@@ -123,7 +125,7 @@ impl Parser {
         // What is missing at the end of a line is told of that line, not of the next.
         let line = self.at.checked_sub(1).map_or(1, |last| self.found[last].line);
         self.wrong.push(Diagnostic::error(&self.place(line), message).hint(hint));
-        Err(Told)
+        Err(Reported)
     }
 
     /// Tells that something else stands here.
@@ -140,7 +142,7 @@ impl Parser {
 
     fn complain<T>(&mut self, message: String, hint: &str) -> Read<T> {
         self.wrong.push(Diagnostic::error(&self.here(), message).hint(hint));
-        Err(Told)
+        Err(Reported)
     }
 
     fn expect(&mut self, sign: char, hint: &str) -> Read<()> {
@@ -154,7 +156,7 @@ impl Parser {
             let (origin, before) = (self.here(), self.at);
             match self.command() {
                 Ok(order) => commands.push(Command { order, origin }),
-                Err(Told) => {
+                Err(Reported) => {
                     self.at = self.at.max(before + 1);
                     self.recover();
                 }
@@ -167,13 +169,13 @@ impl Parser {
     fn recover(&mut self) {
         while let Some(token) = self.found.get(self.at) {
             let first = self.at == 0 || self.found[self.at - 1].line < token.line;
-            let names = self.found.get(self.at + 1).is_some_and(|next| next.kind == Kind::Sign('='));
+            let names = self.found.get(self.at + 1).is_some_and(|next| next.kind == TokenKind::Sign('='));
             let meant = |known: &str, word: &str| strsim::damerau_levenshtein(known, word) <= 2;
             let begins = |word: &str| {
                 let word = word.to_lowercase();
                 commands().any(|known| known == word || !names && meant(known, &word))
             };
-            if first && matches!(&token.kind, Kind::Word(word) if begins(word)) {
+            if first && matches!(&token.kind, TokenKind::Word(word) if begins(word)) {
                 return;
             }
             self.at += 1;
@@ -191,7 +193,7 @@ impl Parser {
         found
     }
 
-    fn command(&mut self) -> Read<Order> {
+    fn command(&mut self) -> Read<Directive> {
         let Some(word) = self.keyword() else {
             return self.misplaced("a command", "a line begins with define, set, run, …");
         };
@@ -207,26 +209,26 @@ impl Parser {
         self.at += 1;
         match word.as_str() {
             "define" if self.is_keyword("randvar") => self.random_variable(),
-            "define" => self.definition().map(Order::Define),
+            "define" => self.definition().map(Directive::Define),
             "set" => self.assignment(),
             "foreach" => self.each(),
-            "run" => Ok(Order::Run(self.optional()?)),
-            "psrun" => Ok(Order::Periodic(self.optional()?, self.optional()?)),
-            "warmup" => self.expression().map(Order::Warmup),
-            "sleep" => self.expression().map(Order::Sleep),
-            "echo" | "log" => self.expression().map(Order::Echo),
-            "usage" => self.expression().map(Order::Usage),
-            "system" => self.expression().map(Order::System),
-            "include" | "load" => self.expression().map(Order::Include),
-            "version" => Ok(Order::Version),
-            "quit" => Ok(Order::End),
-            "vars" => Ok(Order::List("variables".into())),
+            "run" => Ok(Directive::Run(self.optional()?)),
+            "psrun" => Ok(Directive::Periodic(self.optional()?, self.optional()?)),
+            "warmup" => self.expression().map(Directive::Warmup),
+            "sleep" => self.expression().map(Directive::Sleep),
+            "echo" | "log" => self.expression().map(Directive::Echo),
+            "usage" => self.expression().map(Directive::Usage),
+            "system" => self.expression().map(Directive::System),
+            "include" | "load" => self.expression().map(Directive::Include),
+            "version" => Ok(Directive::Version),
+            "quit" => Ok(Directive::End),
+            "vars" => Ok(Directive::List("variables".into())),
             _ => self.minor(&word),
         }
     }
 
     /// Commands of a few words.
-    fn minor(&mut self, word: &str) -> Read<Order> {
+    fn minor(&mut self, word: &str) -> Read<Directive> {
         match word {
             "eventgen" => {
                 let attributes = self.attributes(&mut Vec::new())?;
@@ -236,44 +238,45 @@ impl Parser {
                     self.wrong.push(Diagnostic::error(&other.origin, message).hint("eventgen rate=100"));
                 }
                 match attributes.get(&["rate"]).and_then(|rate| rate.value.clone()) {
-                    Some(rate) => Ok(Order::Rate(rate)),
+                    Some(rate) => Ok(Directive::Rate(rate)),
                     None if others.is_empty() => self.stumble("rate=", "eventgen rate=100"),
-                    None => Err(Told),
+                    None => Err(Reported),
                 }
             }
             "enable" => match self.take_keyword().as_deref() {
-                Some("lathist") => Ok(Order::Latencies),
-                Some("multi") => Ok(Order::Multi(self.attributes(&mut Vec::new())?)),
+                Some("lathist") => Ok(Directive::Latencies),
+                Some("multi") => Ok(Directive::Multi(self.attributes(&mut Vec::new())?)),
                 _ => self.instead("lathist or multi", "enable lathist"),
             },
-            "list" => Ok(Order::List(self.take_keyword().unwrap_or_default())),
+            "list" => Ok(Directive::List(self.take_keyword().unwrap_or_default())),
             "debug" => self
                 .expression()
-                .map(|_| Order::Nothing("debug".into(), "filebench -h -f FILE.f shows its variables")),
+                .map(|_| Directive::Nothing("debug".into(), "filebench -h -f FILE.f shows its variables")),
             "create" => match self.take_keyword().as_deref() {
-                Some("file" | "files" | "fileset" | "filesets") => Ok(Order::Laid),
-                Some("process" | "processes") => Ok(Order::Begin),
+                Some("file" | "files" | "fileset" | "filesets") => Ok(Directive::Laid),
+                Some("process" | "processes") => Ok(Directive::Begin),
                 _ => self.instead("files or processes", "create files"),
             },
             "shutdown" => match self.take_keyword().as_deref() {
-                Some("process" | "processes") => Ok(Order::Shutdown),
+                Some("process" | "processes") => Ok(Directive::Shutdown),
                 _ => self.instead("processes", "shutdown processes"),
             },
-            "stats" => self.stats().map(Order::Stats),
-            "domultisync" => Ok(Order::Meet(self.attributes(&mut Vec::new())?)),
+            "stats" => self.stats().map(Directive::Stats),
+            "domultisync" => Ok(Directive::Meet(self.attributes(&mut Vec::new())?)),
             _ => {
                 let line = self.found[self.at - 1].line;
                 while self.found.get(self.at).is_some_and(|token| token.line == line) {
                     self.at += 1;
                 }
-                Ok(Order::Nothing(word.into(), "leave it out: every run is reported at its end"))
+                Ok(Directive::Nothing(word.into(), "leave it out: every run is reported at its end"))
             }
         }
     }
 
     /// Tells that the word just taken is not the one.
     fn instead<T>(&mut self, wanted: &str, hint: &str) -> Read<T> {
-        let taken = self.at.checked_sub(1).is_some_and(|last| matches!(self.found[last].kind, Kind::Word(_)));
+        let taken =
+            self.at.checked_sub(1).is_some_and(|last| matches!(self.found[last].kind, TokenKind::Word(_)));
         self.at -= usize::from(taken && self.at > 1);
         self.stumble(wanted, hint)
     }
@@ -297,21 +300,21 @@ impl Parser {
         if self.goes_on() { self.expression() } else { self.stumble("a value", hint) }
     }
 
-    fn assignment(&mut self) -> Read<Order> {
+    fn assignment(&mut self) -> Read<Directive> {
         if self.is_keyword("mode") {
             self.at += 1;
             return match self.take_keyword().as_deref() {
                 Some("nousestats" | "usestats") => {
-                    Ok(Order::Nothing("set mode usestats".into(), "the processors' time is always told"))
+                    Ok(Directive::Nothing("set mode usestats".into(), "the processors' time is always told"))
                 }
                 Some("cpufeature") => {
                     self.take_word();
-                    Ok(Order::Nothing("set mode cpufeature".into(), "what the processor can do is used"))
+                    Ok(Directive::Nothing("set mode cpufeature".into(), "what the processor can do is used"))
                 }
-                Some("noreadahead") => Ok(Order::NoReadAhead),
+                Some("noreadahead") => Ok(Directive::NoReadAhead),
                 Some("quit") => match self.take_keyword() {
                     Some(word) if ["timeout", "alldone", "firstdone"].contains(&word.as_str()) => {
-                        Ok(Order::Quit(word))
+                        Ok(Directive::Quit(word))
                     }
                     _ => {
                         self.at -= 1;
@@ -323,12 +326,12 @@ impl Parser {
         }
         let name = self.variable("set $name=value")?;
         self.expect('=', "set $name=value")?;
-        Ok(Order::Set(name, self.expression()?))
+        Ok(Directive::Set(name, self.expression()?))
     }
 
     fn variable(&mut self, hint: &str) -> Read<String> {
         match self.peek() {
-            Some(Kind::Variable(name)) => {
+            Some(TokenKind::Variable(name)) => {
                 let name = name.clone();
                 self.at += 1;
                 Ok(name)
@@ -337,7 +340,7 @@ impl Parser {
         }
     }
 
-    fn each(&mut self) -> Read<Order> {
+    fn each(&mut self) -> Read<Directive> {
         let name = self.variable("foreach $name in 1, 2, 4 { … }")?;
         if !self.is_keyword("in") {
             return self.stumble("`in`", "foreach $name in 1, 2, 4 { … }");
@@ -350,7 +353,7 @@ impl Parser {
         self.expect('{', "foreach $name in 1, 2, 4 { … }")?;
         let commands = self.inside(|parser| Ok(parser.commands(true)))?;
         self.expect('}', "a block ends with }")?;
-        Ok(Order::Each(name, values, commands))
+        Ok(Directive::Each(name, values, commands))
     }
 
     fn definition(&mut self) -> Read<Definition> {
@@ -376,14 +379,14 @@ impl Parser {
     }
 
     /// `define randvar name=$x, …`, as version 1.4 has it.
-    fn random_variable(&mut self) -> Read<Order> {
+    fn random_variable(&mut self) -> Read<Directive> {
         const HINT: &str = "define randvar name=$size,type=gamma,mean=16k";
         self.at += 1;
         let mut attributes = self.attributes(&mut Vec::new())?.0;
         let named = attributes.iter().position(|attribute| attribute.name == "name");
         match named.map(|at| attributes.remove(at).value) {
             Some(Some(Expression::Variable(name) | Expression::Text(name))) => {
-                Ok(Order::Set(name, Expression::Random(attributes, false)))
+                Ok(Directive::Set(name, Expression::Random(attributes, false)))
             }
             _ => self.complain("a random variable without name=$…".into(), HINT),
         }
@@ -415,7 +418,7 @@ impl Parser {
             let before = self.at;
             match self.flowop() {
                 Ok(flowop) => flowops.push(flowop),
-                Err(Told) => {
+                Err(Reported) => {
                     self.at = self.at.max(before + 1);
                     self.next_flowop();
                 }
@@ -428,10 +431,10 @@ impl Parser {
     fn next_flowop(&mut self) {
         while let Some(token) = self.found.get(self.at) {
             let first = self.found[self.at - 1].line < token.line;
-            let names = self.found.get(self.at + 1).is_some_and(|next| next.kind == Kind::Sign('='));
+            let names = self.found.get(self.at + 1).is_some_and(|next| next.kind == TokenKind::Sign('='));
             match &token.kind {
-                Kind::Sign('}') => return,
-                Kind::Word(word) if word.eq_ignore_ascii_case("flowop") || (first && !names) => return,
+                TokenKind::Sign('}') => return,
+                TokenKind::Word(word) if word.eq_ignore_ascii_case("flowop") || (first && !names) => return,
                 _ => self.at += 1,
             }
         }
@@ -459,7 +462,7 @@ impl Parser {
         loop {
             let origin = self.here();
             match self.peek() {
-                Some(Kind::Variable(name)) => {
+                Some(TokenKind::Variable(name)) => {
                     let name = name.clone();
                     self.at += 1;
                     let given = self.take_sign('=');
@@ -467,7 +470,7 @@ impl Parser {
                     locals.push((name.clone(), value.clone()));
                     attributes.0.push(Attribute { name: format!("${name}"), value: Some(value), origin });
                 }
-                Some(Kind::Word(word)) => {
+                Some(TokenKind::Word(word)) => {
                     let name = word.to_lowercase();
                     self.at += 1;
                     let value = if self.take_sign('=') { Some(self.value()?) } else { None };
@@ -488,8 +491,8 @@ impl Parser {
             is_command(&word) || ["flowop", "thread"].contains(&word.as_str())
         };
         match self.peek() {
-            None | Some(Kind::Sign('{' | '}' | ')')) => true,
-            Some(Kind::Word(word)) => !self.goes_on() && begins(word),
+            None | Some(TokenKind::Sign('{' | '}' | ')')) => true,
+            Some(TokenKind::Word(word)) => !self.goes_on() && begins(word),
             _ => false,
         }
     }
@@ -498,9 +501,11 @@ impl Parser {
     fn is_value(&self) -> bool {
         let next = self.found.get(self.at + 1).map(|token| &token.kind);
         match self.peek() {
-            Some(Kind::Sign('{')) => next == Some(&Kind::Sign('{')),
-            Some(Kind::Word(_)) => next != Some(&Kind::Sign('=')) && !self.is_over(),
-            Some(Kind::Number(_) | Kind::Text(_) | Kind::Variable(_)) => next != Some(&Kind::Sign('=')),
+            Some(TokenKind::Sign('{')) => next == Some(&TokenKind::Sign('{')),
+            Some(TokenKind::Word(_)) => next != Some(&TokenKind::Sign('=')) && !self.is_over(),
+            Some(TokenKind::Number(_) | TokenKind::Text(_) | TokenKind::Variable(_)) => {
+                next != Some(&TokenKind::Sign('='))
+            }
             _ => false,
         }
     }
@@ -533,8 +538,13 @@ impl Parser {
     /// A value, where one follows on the same line.
     fn optional(&mut self) -> Read<Option<Expression>> {
         let starts = match self.peek() {
-            Some(Kind::Number(_) | Kind::Variable(_) | Kind::Text(_) | Kind::Sign('-' | '(')) => true,
-            Some(Kind::Word(word)) => !is_command(&word.to_lowercase()),
+            Some(
+                TokenKind::Number(_)
+                | TokenKind::Variable(_)
+                | TokenKind::Text(_)
+                | TokenKind::Sign('-' | '('),
+            ) => true,
+            Some(TokenKind::Word(word)) => !is_command(&word.to_lowercase()),
             _ => false,
         };
         if self.goes_on() && starts { self.product().map(Some) } else { Ok(None) }
@@ -563,19 +573,21 @@ impl Parser {
         let kind = self.peek().filter(|_| self.at == 0 || self.goes_on() || !self.is_over()).cloned();
         self.at += usize::from(kind.is_some());
         Ok(match kind {
-            Some(Kind::Number(number)) => Expression::Number(number),
-            Some(Kind::Text(text)) => Expression::Text(text),
-            Some(Kind::Variable(name)) => Expression::Variable(name),
-            Some(Kind::Word(word)) if ["randvar", "cvar"].contains(&word.as_str()) && self.take_sign('(') => {
+            Some(TokenKind::Number(number)) => Expression::Number(number),
+            Some(TokenKind::Text(text)) => Expression::Text(text),
+            Some(TokenKind::Variable(name)) => Expression::Variable(name),
+            Some(TokenKind::Word(word))
+                if ["randvar", "cvar"].contains(&word.as_str()) && self.take_sign('(') =>
+            {
                 let attributes = self.inside(|parser| parser.attributes(&mut Vec::new()))?;
                 self.expect(')', "randvar(type=uniform,min=4k,mean=16k)")?;
                 Expression::Random(attributes.0, word == "cvar")
             }
-            Some(Kind::Word(word)) => Expression::Text(word),
-            Some(Kind::Sign('-')) => {
+            Some(TokenKind::Word(word)) => Expression::Text(word),
+            Some(TokenKind::Sign('-')) => {
                 Expression::Binary(Box::new(Expression::Number(0.0)), '-', Box::new(self.inside(Self::term)?))
             }
-            Some(Kind::Sign('(')) => {
+            Some(TokenKind::Sign('(')) => {
                 let inner = self.inside(Self::expression)?;
                 self.expect(')', "what is opened with ( is closed with )")?;
                 inner
@@ -604,9 +616,9 @@ mod tests {
             "{wrong:#?}"
         );
         assert!(wrong.iter().all(|wrong| wrong.hint.is_some()));
-        assert!(commands.iter().any(|command| matches!(command.order, Order::Run(_))));
+        assert!(commands.iter().any(|command| matches!(command.order, Directive::Run(_))));
         let process = commands.iter().find_map(|command| match &command.order {
-            Order::Define(Definition::Process { threads, .. }) => Some(threads),
+            Directive::Define(Definition::Process { threads, .. }) => Some(threads),
             _ => None,
         });
         assert_eq!(process.unwrap()[0].flowops.len(), 1, "what is right in it is read");

@@ -13,7 +13,7 @@ const QUANTILES: u32 = 256;
 
 /// A random variable.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Draw {
+pub struct RandomVariable {
     shape: String,
     numbers: Vec<(String, f64)>,
     /// Percent, smallest, largest.
@@ -27,14 +27,16 @@ fn wrong(message: impl Into<String>, hint: &str) -> Wrong {
     (message.into(), hint.into())
 }
 
-impl Draw {
+impl RandomVariable {
     /// A random variable by its fields; of a plug-in, `parameters` are named in one text.
     ///
     /// # Errors
     /// What is wrong with it, and a hint.
-    pub fn new(fields: &[(String, Value)], plug_in: bool) -> Result<Draw, Wrong> {
-        let mut draw =
-            Draw { shape: if plug_in { String::new() } else { "gamma".into() }, ..Draw::default() };
+    pub fn new(fields: &[(String, Value)], plug_in: bool) -> Result<RandomVariable, Wrong> {
+        let mut draw = RandomVariable {
+            shape: if plug_in { String::new() } else { "gamma".into() },
+            ..RandomVariable::default()
+        };
         fields.iter().try_for_each(|(name, value)| draw.set(name, value))?;
         // Version 1.4 sets the mean later, as a field of the variable.
         let waits = matches!(draw.shape.as_str(), "uniform" | "gamma") && draw.number(&["mean"]).is_none();
@@ -321,9 +323,9 @@ fn below(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn drawn(fields: &[(&str, Value)], plug_in: bool) -> Result<Draw, Wrong> {
+    fn drawn(fields: &[(&str, Value)], plug_in: bool) -> Result<RandomVariable, Wrong> {
         let fields: Vec<_> = fields.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-        Draw::new(&fields, plug_in)
+        RandomVariable::new(&fields, plug_in)
     }
 
     #[test]

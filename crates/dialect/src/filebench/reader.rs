@@ -4,19 +4,19 @@
 
 use iodyno_model::{Diagnostic, Origin, Size};
 
-use super::random_variable::Draw;
+use super::random_variable::RandomVariable;
 use super::script::{Attribute, Attributes};
 use super::value::{Value, Variables};
 
 /// Looks values up, and gathers what is wrong.
-pub struct Reader<'a> {
+pub struct AttributeReader<'a> {
     /// The variables as they are now.
     pub variables: &'a mut Variables,
     /// Everything wrong so far.
     pub wrong: &'a mut Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl AttributeReader<'_> {
     /// Tells a mistake.
     pub fn complain(&mut self, origin: &Origin, message: impl Into<String>, hint: impl Into<String>) {
         self.wrong.push(Diagnostic::error(origin, message).hint(hint));
@@ -137,7 +137,7 @@ impl Reader<'_> {
         &mut self,
         attributes: &Attributes,
         names: &[&str],
-        size: impl Fn(&Draw) -> Result<Size, (String, String)>,
+        size: impl Fn(&RandomVariable) -> Result<Size, (String, String)>,
     ) -> Option<Option<Size>> {
         let attribute = attributes.get(names)?;
         let Ok(Value::Drawn(draw)) = self.variables.worth(attribute.value.as_ref()?) else { return None };

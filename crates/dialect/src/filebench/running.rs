@@ -8,13 +8,13 @@ use iodyno_model::{
     Action, BufferKind, Buffers, Depth, Job, Limit, Placement, Plan, Script, SharedKind, Step, Verb, Workload,
 };
 
-use super::extension_options::Ways;
-use super::filesets::Place;
-use super::flowop_compiler::{Composite, FlowopCompiler, Label, Named, ThreadState};
-use super::reader::Reader;
+use super::extension_options::DataPaths;
+use super::filesets::Fileset;
+use super::flowop_compiler::{Composite, FlowopCompiler, Label, ThreadState, WaitTarget};
+use super::reader::AttributeReader;
 use super::script::{Attributes, Thread};
 use super::session::Process;
-use super::view::Part;
+use super::view::RunReport;
 use crate::engine_choice::{ASYNCHRONOUS, POSITIONED_CALLS, SYNCHRONOUS};
 use crate::index_of;
 
@@ -23,7 +23,7 @@ use crate::index_of;
 const AIO_MOST: (u64, u64) = (64, 1023);
 
 /// What is said of the places before a run.
-pub fn said_of(places: &[Place]) -> Vec<String> {
+pub fn said_of(places: &[Fileset]) -> Vec<String> {
     let mut said = vec!["Populating and pre-allocating filesets".to_string()];
     for place in places {
         said.extend(place.populated());
@@ -39,11 +39,11 @@ pub fn said_of(places: &[Place]) -> Vec<String> {
 }
 
 /// One run, while its jobs are made.
-pub struct Run<'a, 'b> {
+pub struct RunCompiler<'a, 'b> {
     /// Looks values up.
-    pub reader: &'a mut Reader<'b>,
+    pub reader: &'a mut AttributeReader<'b>,
     /// Every place there is.
-    pub places: Vec<Place>,
+    pub places: Vec<Fileset>,
     /// Every composite.
     pub composites: &'a BTreeMap<String, Composite>,
     /// Whether events are generated.
@@ -53,7 +53,7 @@ pub struct Run<'a, 'b> {
     /// What is shared, by name.
     pub shared: BTreeMap<String, SharedKind>,
     /// What the report needs.
-    pub part: Part,
+    pub part: RunReport,
     /// Until when.
     pub limit: Limit,
     /// What waits for others, in any thread.
@@ -85,7 +85,7 @@ fn waits_at(job: &Job, name: &str) -> u32 {
     }
 }
 
-impl<'b> Run<'_, 'b> {
+impl<'b> RunCompiler<'_, 'b> {
     fn compiler(&mut self) -> FlowopCompiler<'_, 'b> {
         FlowopCompiler {
             reader: self.reader,
@@ -135,9 +135,9 @@ impl<'b> Run<'_, 'b> {
     }
 
     /// Brings together what waits and what wakes it or posts to it. A semaphore takes any one post while somebody may wait.
-    fn meet(&mut self, named: &[Named]) {
+    fn meet(&mut self, named: &[WaitTarget]) {
         let mut posts: BTreeMap<&str, u64> = BTreeMap::new();
-        for Named { name, wakes, most, origin } in named {
+        for WaitTarget { name, wakes, most, origin } in named {
             let (message, hint) = match (self.shared.get(name), wakes) {
                 (Some(SharedKind::Signal), true) => continue,
                 (Some(SharedKind::Semaphore { .. }), false) => {
@@ -158,7 +158,7 @@ impl<'b> Run<'_, 'b> {
         }
     }
 
-    fn process(&mut self, process: &Process, named: &mut Vec<Named>) -> Vec<Job> {
+    fn process(&mut self, process: &Process, named: &mut Vec<WaitTarget>) -> Vec<Job> {
         let attributes = &process.attributes;
         self.reader.known(attributes, "name instances nice", "a process");
         let name = self.reader.text(attributes, &["name"]).unwrap_or_else(|| "process".into());
@@ -180,7 +180,7 @@ impl<'b> Run<'_, 'b> {
         instances: u64,
         thread: &Thread,
         placement: &Placement,
-        named: &mut Vec<Named>,
+        named: &mut Vec<WaitTarget>,
     ) -> Option<Job> {
         let attributes = &thread.attributes;
         self.reader.known(attributes, "name instances memsize useism ioprio engine", "a thread");
@@ -228,7 +228,7 @@ impl<'b> Run<'_, 'b> {
     }
 
     /// What carries a thread's data: calls, unless its flowops or the script ask for something else.
-    fn engine(&mut self, attributes: &Attributes, ways: Ways) -> String {
+    fn engine(&mut self, attributes: &Attributes, ways: DataPaths) -> String {
         let by_need = match (ways.background, ways.mapped) {
             (true, _) => "posixaio",
             (_, true) => "mmap",
@@ -240,10 +240,10 @@ impl<'b> Run<'_, 'b> {
             let one = SYNCHRONOUS.contains(&wanted.as_str());
             let why = match (several || one, ways) {
                 (false, _) => Some("no engine for files of that name"),
-                (_, Ways { background: true, .. }) if !several => {
+                (_, DataPaths { background: true, .. }) if !several => {
                     Some("it hands nothing over without waiting")
                 }
-                (_, Ways { mapped: true, .. }) if wanted != "mmap" => {
+                (_, DataPaths { mapped: true, .. }) if wanted != "mmap" => {
                     Some("the thread's data goes by mappings")
                 }
                 _ => None,

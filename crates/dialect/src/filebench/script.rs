@@ -99,14 +99,14 @@ pub enum Definition {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
     /// What is to be done.
-    pub order: Order,
+    pub order: Directive,
     /// Where it stands.
     pub origin: Origin,
 }
 
 /// What a command orders.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Order {
+pub enum Directive {
     /// `define …`.
     Define(Definition),
     /// `set $name=…`.

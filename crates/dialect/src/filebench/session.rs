@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 
 use iodyno_model::{Diagnostic, Errand, Limit, Origin, Phase, Plan, Shared, SharedKind, Stop, When};
 
-use super::clients::{Client, Lowered, Named};
-use super::filesets::Place;
+use super::clients::{ClientPlan, ClientRank, MultiClient};
+use super::filesets::Fileset;
 use super::flowop_compiler::Composite;
 use super::flowops::FLOWOPS;
 use super::parser;
-use super::reader::Reader;
-use super::running::{Run, said_of};
-use super::script::{Attributes, Command, Definition, Expression, Order, Thread};
+use super::reader::AttributeReader;
+use super::running::{RunCompiler, said_of};
+use super::script::{Attributes, Command, Definition, Directive, Expression, Thread};
 use super::value::{Value, Variables, word};
-use super::view::{Dump, Part, View};
+use super::view::{Dump, ReportContext, RunReport};
 use crate::Loader;
 
 /// How long a run without a time takes, s: the original's own default.
@@ -40,8 +40,8 @@ pub struct Process {
 /// A script under way.
 pub struct Session<'a> {
     loader: &'a mut dyn Loader,
-    client: Client,
-    named: Option<Named>,
+    client: ClientRank,
+    named: Option<MultiClient>,
     points: Vec<(usize, u64, Origin)>,
     /// Whether all clients wait for each other before the next command.
     meets: bool,
@@ -60,20 +60,20 @@ pub struct Session<'a> {
     /// Whether `create files` was said since the last run.
     created: bool,
     /// Processes that were created by themselves, and what was asked of them since.
-    pub(super) live: Option<Live>,
+    pub(super) live: Option<LiveProcesses>,
     /// Where files of `stats` lie.
     pub(super) folder: Option<String>,
     no_read_ahead: bool,
     /// Whether a personality of ours is being loaded, and what it would run.
     loading: bool,
-    pending: Option<(Order, Origin)>,
+    pending: Option<(Directive, Origin)>,
     said: Vec<String>,
     /// Lines of `usage`.
     pub usage: Vec<String>,
     /// What it comes to.
     pub plan: Plan,
     /// What the report needs.
-    pub view: View,
+    pub view: ReportContext,
     /// Everything wrong.
     pub wrong: Vec<Diagnostic>,
     /// What is worth telling.
@@ -84,7 +84,7 @@ pub struct Session<'a> {
 
 /// Processes that run until they are shut down.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Live {
+pub(super) struct LiveProcesses {
     /// Where they were created.
     pub origin: Origin,
     /// Slept before the counts were cleared, s.
@@ -99,7 +99,7 @@ pub(super) struct Live {
 
 impl<'a> Session<'a> {
     /// A session of one client, without anything said yet.
-    pub fn new(loader: &'a mut dyn Loader, client: Client) -> Self {
+    pub fn new(loader: &'a mut dyn Loader, client: ClientRank) -> Self {
         let mut variables = Variables::default();
         variables.reserve("clientid", Value::Number(f64::from(client.number)));
         variables.reserve("nclients", Value::Number(f64::from(client.all)));
@@ -129,7 +129,7 @@ impl<'a> Session<'a> {
             said: Vec::new(),
             usage: Vec::new(),
             plan: Plan::default(),
-            view: View::default(),
+            view: ReportContext::default(),
             wrong: Vec::new(),
             notes: Vec::new(),
             depth: 0,
@@ -228,48 +228,48 @@ impl<'a> Session<'a> {
         self.worth(expression, origin).map(|value| value.text())
     }
 
-    fn order(&mut self, order: &Order, origin: &Origin) {
+    fn order(&mut self, order: &Directive, origin: &Origin) {
         match order {
-            Order::Define(definition) => self.define(definition, origin),
-            Order::Set(name, expression) => {
+            Directive::Define(definition) => self.define(definition, origin),
+            Directive::Set(name, expression) => {
                 if let Some(value) = self.worth(expression, origin) {
                     self.variables.set(name, value);
                 }
             }
-            Order::Quit(word) => self.quit.clone_from(word),
-            Order::Rate(rate) => self.rate = self.seconds(Some(rate), 0.0, origin),
+            Directive::Quit(word) => self.quit.clone_from(word),
+            Directive::Rate(rate) => self.rate = self.seconds(Some(rate), 0.0, origin),
             // A personality that is loaded is run by what loads it, or at the end.
-            Order::Run(_) | Order::Periodic(..) if self.loading => {
+            Directive::Run(_) | Directive::Periodic(..) if self.loading => {
                 self.pending = Some((order.clone(), origin.clone()));
             }
-            Order::Run(time) => {
+            Directive::Run(time) => {
                 self.stop();
                 let time_s = self.seconds(time.as_ref(), RUN_S, origin);
                 self.run(time_s, 0.0, origin);
             }
-            Order::Periodic(period, time) => {
+            Directive::Periodic(period, time) => {
                 self.stop();
                 let period_s = self.seconds(period.as_ref(), 10.0, origin);
                 let time_s = self.seconds(time.as_ref(), RUN_S, origin);
                 self.run(time_s, period_s, origin);
             }
-            Order::Warmup(time) => self.warmup_s = self.seconds(Some(time), 0.0, origin),
-            Order::Sleep(time) => {
+            Directive::Warmup(time) => self.warmup_s = self.seconds(Some(time), 0.0, origin),
+            Directive::Sleep(time) => {
                 let time_s = self.seconds(Some(time), 0.0, origin);
                 match &mut self.live {
                     Some(live) => live.slept_s += time_s,
                     None => self.pause_s += time_s,
                 }
             }
-            Order::Echo(text) => {
+            Directive::Echo(text) => {
                 let said = self.say(text, origin);
                 self.said.extend(said);
             }
-            Order::Usage(text) => {
+            Directive::Usage(text) => {
                 let said = self.say(text, origin);
                 self.usage.extend(said);
             }
-            Order::System(text) => {
+            Directive::System(text) => {
                 let when = match (&self.live, self.created) {
                     (Some(live), _) if live.slept_s > 0.0 => When::AfterEnd,
                     (None, false) => When::BeforeLayout,
@@ -280,8 +280,8 @@ impl<'a> Session<'a> {
                     self.errands.push(Errand { when, command, rank: None, meets, origin: origin.clone() });
                 }
             }
-            Order::Include(path) => self.include(path, origin),
-            Order::Each(name, values, commands) => {
+            Directive::Include(path) => self.include(path, origin),
+            Directive::Each(name, values, commands) => {
                 for value in values {
                     if let Some(value) = self.worth(value, origin) {
                         self.variables.set(name, value);
@@ -294,26 +294,26 @@ impl<'a> Session<'a> {
     }
 
     /// Commands that change or say little.
-    fn minor(&mut self, order: &Order, origin: &Origin) {
+    fn minor(&mut self, order: &Directive, origin: &Origin) {
         match order {
-            Order::Latencies => {
+            Directive::Latencies => {
                 self.view.latencies = true;
                 self.said.push("Latency histogram enabled".into());
             }
-            Order::Multi(attributes) => self.multi(attributes, origin),
-            Order::Meet(attributes) => self.meet(attributes, origin),
-            Order::List(what) => self.list(what),
-            Order::Version => self.said.push(format!("iodyno {}", env!("CARGO_PKG_VERSION"))),
-            Order::End => self.ended = true,
-            Order::Laid => self.created = true,
-            Order::Begin => {
+            Directive::Multi(attributes) => self.multi(attributes, origin),
+            Directive::Meet(attributes) => self.meet(attributes, origin),
+            Directive::List(what) => self.list(what),
+            Directive::Version => self.said.push(format!("iodyno {}", env!("CARGO_PKG_VERSION"))),
+            Directive::End => self.ended = true,
+            Directive::Laid => self.created = true,
+            Directive::Begin => {
                 self.stop();
-                self.live = Some(Live { origin: origin.clone(), ..Live::default() });
+                self.live = Some(LiveProcesses { origin: origin.clone(), ..LiveProcesses::default() });
             }
-            Order::Shutdown => self.stop(),
-            Order::Stats(stats) => self.stats(stats, origin),
-            Order::NoReadAhead => self.no_read_ahead = true,
-            Order::Nothing(word, hint) => {
+            Directive::Shutdown => self.stop(),
+            Directive::Stats(stats) => self.stats(stats, origin),
+            Directive::NoReadAhead => self.no_read_ahead = true,
+            Directive::Nothing(word, hint) => {
                 let note = Diagnostic::note(origin, format!("`{word}` has no effect here"));
                 self.notes.push(note.hint(*hint));
             }
@@ -323,7 +323,7 @@ impl<'a> Session<'a> {
 
     /// `enable multi`: who leads, and what this client is called.
     fn multi(&mut self, attributes: &Attributes, origin: &Origin) {
-        let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
+        let mut reader = AttributeReader { variables: &mut self.variables, wrong: &mut self.wrong };
         reader.known(attributes, "master client", "enable multi");
         let mut said = |name: &str| {
             let missing = attributes.get(&[name]).is_none_or(|given| given.value.is_none());
@@ -338,12 +338,12 @@ impl<'a> Session<'a> {
             self.said.push(format!("Client {client} of master {master}: it is the only one here"));
             self.alone("enable multi", origin);
         }
-        self.named = Some(Named { master, client, origin: origin.clone() });
+        self.named = Some(MultiClient { master, client, origin: origin.clone() });
     }
 
     /// `domultisync`: a point at which all clients wait for each other.
     fn meet(&mut self, attributes: &Attributes, origin: &Origin) {
-        let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
+        let mut reader = AttributeReader { variables: &mut self.variables, wrong: &mut self.wrong };
         reader.known(attributes, "value", "domultisync");
         if attributes.get(&["value"]).is_none_or(|given| given.value.is_none()) {
             return reader.complain(origin, "domultisync without value=", "domultisync value=1");
@@ -379,9 +379,9 @@ impl<'a> Session<'a> {
     }
 
     /// What this client makes of the script, and what is wrong with it.
-    pub fn ended(self) -> (Lowered, Vec<Diagnostic>) {
+    pub fn ended(self) -> (ClientPlan, Vec<Diagnostic>) {
         let Session { plan, view, notes, points, named, wrong, .. } = self;
-        (Lowered { plan, view, notes, points, named }, wrong)
+        (ClientPlan { plan, view, notes, points, named }, wrong)
     }
 
     fn list(&mut self, what: &str) {
@@ -437,7 +437,7 @@ impl<'a> Session<'a> {
                 origin: origin.clone(),
             }),
             Definition::Composite { attributes, locals, flowops } => {
-                let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
+                let mut reader = AttributeReader { variables: &mut self.variables, wrong: &mut self.wrong };
                 let Some(name) = reader.text(attributes, &["name"]) else {
                     return reader.complain(origin, "a composite without name=", "define flowop name=…");
                 };
@@ -453,28 +453,28 @@ impl<'a> Session<'a> {
         if !(0.0..=1e9).contains(&time_s) {
             return self.complain(origin, format!("a run of {time_s} s"), "run 60");
         }
-        let mut reader = Reader { variables: &mut self.variables, wrong: &mut self.wrong };
-        let mut places: Vec<Place> = Vec::new();
+        let mut reader = AttributeReader { variables: &mut self.variables, wrong: &mut self.wrong };
+        let mut places: Vec<Fileset> = Vec::new();
         for (single, attributes, origin) in &self.filesets {
-            let Some(place) = Place::new(*single, attributes, origin, &mut reader) else { continue };
+            let Some(place) = Fileset::new(*single, attributes, origin, &mut reader) else { continue };
             if places.iter().any(|known| known.name == place.name) {
                 reader.complain(origin, format!("`{}` is defined twice", place.name), "names are unique");
             }
             places.push(place);
         }
-        let mut run = Run {
+        let mut run = RunCompiler {
             reader: &mut reader,
             places,
             composites: &self.composites,
             events: self.rate > 0.0,
             ends: self.quit != "timeout",
             shared: BTreeMap::new(),
-            part: Part {
+            part: RunReport {
                 said: std::mem::take(&mut self.said),
                 period_s,
                 time_s,
                 ramp_s: self.warmup_s,
-                ..Part::default()
+                ..RunReport::default()
             },
             limit: Limit {
                 time_ns: Some(nanoseconds(time_s)),
@@ -488,7 +488,7 @@ impl<'a> Session<'a> {
         };
         run.places.iter_mut().for_each(|place| place.access.random |= self.no_read_ahead);
         let jobs = run.jobs(&self.processes);
-        let Run { shared, mut part, places, .. } = run;
+        let RunCompiler { shared, mut part, places, .. } = run;
         part.said.extend(said_of(&places));
         let mut shared: Vec<Shared> =
             shared.into_iter().map(|(name, kind)| Shared::new(&name, kind)).collect();

@@ -6,7 +6,7 @@
 use iodyno_model::{Diagnostic, Errand, Origin, When};
 
 use super::script::Stats;
-use super::session::{Live, Session};
+use super::session::{LiveProcesses, Session};
 use super::view::Dump;
 
 impl Session<'_> {
@@ -51,7 +51,7 @@ impl Session<'_> {
         }
         let origin = live.origin.clone();
         self.stop();
-        self.live = Some(Live { origin, ..Live::default() });
+        self.live = Some(LiveProcesses { origin, ..LiveProcesses::default() });
     }
 
     /// The last report goes into a file too.

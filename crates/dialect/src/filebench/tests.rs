@@ -285,29 +285,29 @@ fn a_mistake_hides_no_other_and_brings_none_along() {
 
 #[test]
 fn the_report_is_laid_out_as_the_original_s() {
-    let view = view::View {
-        parts: vec![view::Part {
+    let view = view::ReportContext {
+        parts: vec![view::RunReport {
             said: vec!["Varmail personality".into()],
             processes: vec![("filereader".into(), 1)],
             rows: vec![
-                view::Row {
+                view::BreakdownRow {
                     label: "readfile4".into(),
-                    class: flowops::Class::Read,
+                    class: flowops::FlowopClass::Read,
                     inner: vec![],
                     value: None,
                 },
-                view::Row {
+                view::BreakdownRow {
                     label: "limit".into(),
-                    class: flowops::Class::Control,
+                    class: flowops::FlowopClass::Control,
                     inner: vec![],
                     value: None,
                 },
             ],
-            ..view::Part::default()
+            ..view::RunReport::default()
         }],
-        ..view::View::default()
+        ..view::ReportContext::default()
     };
-    let mut reporter = Text::new(view);
+    let mut reporter = TextReporter::new(view);
     let mut job = JobRecord { began_unix_ns: 1_143_000_000, ..JobRecord::default() };
     let line = job.tally.line_mut("readfile4", Verb::Read);
     (line.operations, line.bytes) = (2, 10 << 20);
@@ -338,11 +338,16 @@ fn the_report_is_laid_out_as_the_original_s() {
 
 #[test]
 fn a_report_that_is_missed_is_made_late_and_says_so() {
-    let part = view::Part {
-        rows: vec![view::Row { label: "look".into(), class: flowops::Class::Io, inner: vec![], value: None }],
+    let part = view::RunReport {
+        rows: vec![view::BreakdownRow {
+            label: "look".into(),
+            class: flowops::FlowopClass::Io,
+            inner: vec![],
+            value: None,
+        }],
         snaps: vec![0.3, 0.6, 0.9],
         time_s: 0.9,
-        ..view::Part::default()
+        ..view::RunReport::default()
     };
     let phase = |tenths: u64| {
         let mut job = JobRecord { began_unix_ns: 1, ..JobRecord::default() };
@@ -351,7 +356,10 @@ fn a_report_that_is_missed_is_made_late_and_says_so() {
         Box::new(PhaseRecord { name, jobs: vec![job], elapsed_ns, ..PhaseRecord::default() })
     };
     let told = |heard: &[u64], end: u64| {
-        let mut reporter = Text::new(view::View { parts: vec![part.clone()], ..view::View::default() });
+        let mut reporter = TextReporter::new(view::ReportContext {
+            parts: vec![part.clone()],
+            ..view::ReportContext::default()
+        });
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let events = heard.iter().map(|tenths| Event::Interim(phase(*tenths)));
         for event in events.chain([Event::PhaseEnded(phase(end))]) {

@@ -9,16 +9,16 @@ use std::io;
 use iodyno_model::{Diagnostic, ErrorCount, Event, Line, PhaseRecord, Record, Said, Tally, histogram};
 use iodyno_report::{Files, Output, Reporter};
 
-use super::flowops::Class;
-use super::view::{Looked, Part, Row, View};
+use super::flowops::FlowopClass;
+use super::view::{BreakdownRow, ObservedValue, ReportContext, RunReport};
 
 /// Buckets of a row's histogram, a power of two of ns each.
 const BUCKETS: usize = 64;
 
 /// Writes the report.
 #[derive(Clone, Debug, Default)]
-pub struct Text {
-    view: View,
+pub struct TextReporter {
+    view: ReportContext,
     began_unix_ns: u64,
     /// The latest time that anything told of, s after the start.
     now_s: f64,
@@ -36,10 +36,10 @@ const ASKED_S: f64 = 0.3;
 /// How late an interim report may come, s.
 const LATE_S: f64 = 0.05;
 
-impl Text {
+impl TextReporter {
     /// The reporter of a script's runs.
-    pub fn new(view: View) -> Self {
-        Text { view, ..Text::default() }
+    pub fn new(view: ReportContext) -> Self {
+        TextReporter { view, ..TextReporter::default() }
     }
 
     fn line(&self, text: &str) -> String {
@@ -88,7 +88,7 @@ impl Text {
     }
 
     /// Whether a report is due now: at the times that the script names, or because somebody asked for it.
-    fn is_due(&mut self, part: &Part, seconds: f64) -> bool {
+    fn is_due(&mut self, part: &RunReport, seconds: f64) -> bool {
         let every = self.view.every();
         let off = if every > 0.0 { (seconds + part.ramp_s) % every } else { 0.0 };
         if off > ASKED_S && every - off > ASKED_S {
@@ -128,7 +128,7 @@ impl Text {
     /// when the next one is, of what is known then, and its file is written.
     fn missed(
         &self,
-        part: &Part,
+        part: &RunReport,
         snaps: std::ops::Range<usize>,
         tables: &str,
         phase: &PhaseRecord,
@@ -147,7 +147,7 @@ impl Text {
     /// Writes a report into the files that the script names for it.
     fn dump(
         &self,
-        part: &Part,
+        part: &RunReport,
         snap: usize,
         tables: &str,
         phase: &PhaseRecord,
@@ -194,18 +194,18 @@ impl Text {
     }
 
     /// Breakdown and summary of what was counted since then.
-    fn tables(&self, part: &Part, tally: &Tally, since: &Tally, seconds: f64) -> String {
+    fn tables(&self, part: &RunReport, tally: &Tally, since: &Tally, seconds: f64) -> String {
         let mut text = self.line("Per-Operation Breakdown");
-        let mut all = Figures::default();
+        let mut all = RowFigures::default();
         let (mut reads, mut writes) = (0, 0);
         for row in part.rows.iter().rev() {
-            let figures = Figures::of(row, tally, since);
+            let figures = RowFigures::of(row, tally, since);
             text += &figures.row(&row.label, seconds, self.view.latencies);
             match row.class {
-                Class::Control => continue,
-                Class::Read => reads += figures.operations,
-                Class::Write => writes += figures.operations,
-                Class::Io => {}
+                FlowopClass::Control => continue,
+                FlowopClass::Read => reads += figures.operations,
+                FlowopClass::Write => writes += figures.operations,
+                FlowopClass::Io => {}
             }
             all.add(&figures);
         }
@@ -224,11 +224,11 @@ impl Text {
 }
 
 /// A report as XML.
-fn xml(part: &Part, phase: &PhaseRecord) -> String {
+fn xml(part: &RunReport, phase: &PhaseRecord) -> String {
     let (tally, seconds) = (together(phase), measured(part, phase));
     let mut text = format!("<?xml version=\"1.0\"?>\n<statistics seconds=\"{seconds:.3}\">\n");
     for row in part.rows.iter().rev() {
-        let figures = Figures::of(row, &tally, &Tally::default());
+        let figures = RowFigures::of(row, &tally, &Tally::default());
         let name = row.label.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
         let least = if figures.operations == 0 { 0 } else { figures.least_ns };
         let _ = writeln!(
@@ -245,7 +245,7 @@ fn xml(part: &Part, phase: &PhaseRecord) -> String {
     text + "</statistics>\n"
 }
 
-impl Row {
+impl BreakdownRow {
     /// What a flowop tells that only looks at a value.
     fn told(&self, tally: &Tally) -> Option<String> {
         let (label, value) = (&self.label, self.value.as_ref()?);
@@ -256,8 +256,8 @@ impl Row {
         let (count, sum) = sums(label);
         match (count, value) {
             (0, _) => None,
-            (_, Looked::At(value)) => Some(format!("{label}: {value} ({count} times)")),
-            (_, Looked::Drawn(around)) => {
+            (_, ObservedValue::At(value)) => Some(format!("{label}: {value} ({count} times)")),
+            (_, ObservedValue::Drawn(around)) => {
                 let mean = sum as f64 / count as f64;
                 let squares = sums(&squares_of(label)).1 as f64 / SQUARES_PER_UNIT / count as f64;
                 let off = (mean - around) / around;
@@ -277,7 +277,7 @@ pub fn squares_of(label: &str) -> String {
 pub const SQUARES_PER_UNIT: f64 = 1e6;
 
 /// How long was counted, s.
-fn measured(part: &Part, phase: &PhaseRecord) -> f64 {
+fn measured(part: &RunReport, phase: &PhaseRecord) -> f64 {
     phase.elapsed_ns as f64 / 1e9 - part.ramp_s
 }
 
@@ -323,7 +323,7 @@ fn together(phase: &PhaseRecord) -> Tally {
 
 /// What a row tells.
 #[derive(Clone, Debug, Default)]
-struct Figures {
+struct RowFigures {
     operations: u64,
     bytes: u64,
     sum_ns: f64,
@@ -332,9 +332,10 @@ struct Figures {
     buckets: Vec<u64>,
 }
 
-impl Figures {
-    fn of(row: &Row, tally: &Tally, since: &Tally) -> Figures {
-        let mut figures = Figures { least_ns: u64::MAX, buckets: vec![0; BUCKETS], ..Figures::default() };
+impl RowFigures {
+    fn of(row: &BreakdownRow, tally: &Tally, since: &Tally) -> RowFigures {
+        let mut figures =
+            RowFigures { least_ns: u64::MAX, buckets: vec![0; BUCKETS], ..RowFigures::default() };
         let counts = |line: &Line| (line.operations, line.bytes, line.latency.sum as f64);
         for line in tally.lines.iter().filter(|line| line.label == row.label) {
             let old = since.lines.iter().find(|old| old.label == line.label && old.verb == line.verb);
@@ -370,7 +371,7 @@ impl Figures {
         }
     }
 
-    fn add(&mut self, other: &Figures) {
+    fn add(&mut self, other: &RowFigures) {
         self.operations += other.operations;
         self.bytes += other.bytes;
         self.sum_ns += other.sum_ns;
@@ -403,7 +404,7 @@ impl Figures {
     }
 }
 
-impl Reporter for Text {
+impl Reporter for TextReporter {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         let text = match event {
             Event::Started(started) => {

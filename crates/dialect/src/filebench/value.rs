@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::random_variable::Draw;
+use super::random_variable::RandomVariable;
 use super::script::{Attribute, Expression};
 
 /// A value.
@@ -16,7 +16,7 @@ pub enum Value {
     /// Text.
     Text(String),
     /// Drawn anew each time.
-    Drawn(Draw),
+    Drawn(RandomVariable),
 }
 
 impl Value {
@@ -116,7 +116,7 @@ impl Variables {
             Expression::Random(attributes, plug_in) => {
                 let value = |attribute: &Attribute| self.field(attribute);
                 let fields: Result<Vec<_>, _> = attributes.iter().map(value).collect();
-                Ok(Value::Drawn(Draw::new(&fields?, *plug_in)?))
+                Ok(Value::Drawn(RandomVariable::new(&fields?, *plug_in)?))
             }
             Expression::Table(_) => {
                 Err(("a table here".into(), "tables belong to randtable= of a random variable".into()))

@@ -2,24 +2,24 @@
 //!
 //! Refuses to know how anything is lowered.
 
-use super::flowops::Class;
+use super::flowops::FlowopClass;
 
 /// A row of the breakdown.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct BreakdownRow {
     /// The flowop's name.
     pub label: String,
     /// What it counts as.
-    pub class: Class,
+    pub class: FlowopClass,
     /// Labels whose bytes are this row's too.
     pub inner: Vec<String>,
     /// The value that it looks at, if that is all it does.
-    pub value: Option<Looked>,
+    pub value: Option<ObservedValue>,
 }
 
 /// A value that a flowop looks at.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Looked {
+pub enum ObservedValue {
     /// This one.
     At(String),
     /// One that is drawn; squares of deviations are counted around this.
@@ -28,13 +28,13 @@ pub enum Looked {
 
 /// A run of a script.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Part {
+pub struct RunReport {
     /// What is said before it, a line each.
     pub said: Vec<String>,
     /// Processes and how many instances they have.
     pub processes: Vec<(String, u64)>,
     /// Its rows, in the order of definition.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BreakdownRow>,
     /// How often it is reported while it runs, s; negative: counts begin anew after each; 0: at its end alone.
     pub period_s: f64,
     /// How long it is meant to take, s.
@@ -51,9 +51,9 @@ pub struct Part {
 
 /// All that the report needs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct View {
+pub struct ReportContext {
     /// The runs, in their order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RunReport>,
     /// Whether rows carry histograms (`enable lathist`).
     pub latencies: bool,
     /// Said after the last run.
@@ -71,9 +71,9 @@ pub struct Dump {
     pub snap: usize,
 }
 
-impl View {
+impl ReportContext {
     /// The run that a phase's name tells of.
-    pub fn part(&self, phase: &str) -> Option<&Part> {
+    pub fn part(&self, phase: &str) -> Option<&RunReport> {
         let number: usize = phase.rsplit(' ').next()?.parse().ok()?;
         self.parts.get(number.checked_sub(1)?)
     }

@@ -10,12 +10,12 @@ use crate::option::{Entry, Status};
 /// What a configuration says, over the defaults of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    set: Vec<Line>,
+    set: Vec<SetKey>,
 }
 
 /// One line of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Line {
+struct SetKey {
     section: &'static str,
     key: &'static str,
     value: String,
@@ -67,7 +67,7 @@ impl Config {
         if let Some(refusal) = refusal(section, entry, value, &origin) {
             wrong.push(refusal);
         }
-        self.set.push(Line { section: section.name, key: entry.name, value: value.into(), origin });
+        self.set.push(SetKey { section: section.name, key: entry.name, value: value.into(), origin });
     }
 
     /// What a key says, or its default.

@@ -9,12 +9,12 @@ use iodyno_model::{
 };
 
 use super::config::Config;
-use super::phases::{Kind, PHASES, Places, Tool};
+use super::phases::{PHASES, PhaseKind, Places, Tool};
 use crate::{Loader, Request};
 
 /// What became of one of the thirteen phases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Piece {
+pub struct PlannedPhase {
     /// Its index in [`PHASES`].
     pub kind: usize,
     /// The phase of the plan that is its figure, by index.
@@ -31,7 +31,7 @@ pub fn lower(
     config: &Config,
     places: &Places,
     loader: &mut dyn Loader,
-) -> Result<(Plan, Vec<Piece>), Vec<Diagnostic>> {
+) -> Result<(Plan, Vec<PlannedPhase>), Vec<Diagnostic>> {
     let mut plan = Plan { name: "io500".into(), seed: 500, ..Plan::default() };
     let (mut pieces, mut wrong) = (Vec::new(), Vec::new());
     for (index, kind) in PHASES.iter().enumerate().filter(|(_, kind)| kind.runs(config)) {
@@ -44,7 +44,7 @@ pub fn lower(
         match part {
             Ok(part) => {
                 let measured = join(&mut plan, part, kind, config.flag("global", "drop-caches"));
-                pieces.push(Piece { kind: index, measured, command: command.join(" ") });
+                pieces.push(PlannedPhase { kind: index, measured, command: command.join(" ") });
             }
             Err(told) => wrong.extend(told),
         }
@@ -55,7 +55,7 @@ pub fn lower(
 /// What another dialect makes of a command line.
 fn of(
     lower: crate::Lower,
-    kind: &Kind,
+    kind: &PhaseKind,
     command: &[String],
     loader: &mut dyn Loader,
 ) -> Result<Plan, Vec<Diagnostic>> {
@@ -72,7 +72,7 @@ fn of(
 }
 
 /// Adds a part to the plan; the index of the phase that is measured.
-fn join(plan: &mut Plan, part: Plan, kind: &Kind, drop_caches: bool) -> usize {
+fn join(plan: &mut Plan, part: Plan, kind: &PhaseKind, drop_caches: bool) -> usize {
     let (targets, first) = (plan.targets.len(), plan.phases.len());
     plan.targets.extend(part.targets.into_iter().map(|mut target| {
         target.open.parents = true;
@@ -101,7 +101,7 @@ fn join(plan: &mut Plan, part: Plan, kind: &Kind, drop_caches: bool) -> usize {
 }
 
 /// Whether a phase of a part is the one that counts.
-fn is_measured(kind: &Kind, phase: &Phase) -> bool {
+fn is_measured(kind: &PhaseKind, phase: &Phase) -> bool {
     let wanted = match (kind.tool, kind.name.rsplit('-').next()) {
         (Tool::Ior, Some("write")) => "write",
         (Tool::Ior, _) => "read",

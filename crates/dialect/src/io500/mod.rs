@@ -20,7 +20,7 @@ use crate::run_options::RunOptions;
 use crate::{Dialect, Keep, Loader, PathKind, ReportFile, Request, Run, date};
 use config::Config;
 use phases::{PHASES, Places};
-use report::Results;
+use report::Io500Reporter;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -159,14 +159,14 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let places = places(&config, loader.now_unix_ns());
     if wanted.dry_run {
         let lines = PHASES.iter().filter(|kind| kind.runs(&config));
-        let line = |kind: &phases::Kind| {
+        let line = |kind: &phases::PhaseKind| {
             format!("[{}]\nexe = {}\n\n", kind.name, kind.command(&config, &places).join(" "))
         };
         return Ok(Request::Print { out: lines.map(line).collect(), status: 0 });
     }
     let (mut plan, pieces) = lower::lower(&config, &places, loader)?;
     wanted.run_options.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
-    let reporter = Results {
+    let reporter = Io500Reporter {
         pieces,
         places,
         ruled_s: phases::ruled_stonewall_s(&config),
@@ -174,7 +174,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         config_hash: config.hash(),
         mode: if config.flag("global", "scc") { "scc" } else { "standard" },
         tasks: loader.world().ranks(),
-        ..Results::default()
+        ..Io500Reporter::default()
     };
     Ok(Request::Run(Box::new(Run {
         files: wanted.files,

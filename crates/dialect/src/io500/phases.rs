@@ -4,7 +4,7 @@ use super::config::Config;
 
 /// What a phase's figure is counted into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum ScoreGroup {
     /// Bandwidth, GiB/s.
     Bandwidth,
     /// Metadata, thousand operations a second.
@@ -26,7 +26,7 @@ pub enum Tool {
 
 /// One phase.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct PhaseKind {
     /// Its name.
     pub name: &'static str,
     /// The section of what it belongs to (`ior-easy`).
@@ -34,30 +34,36 @@ pub struct Kind {
     /// Whose work it is.
     pub tool: Tool,
     /// What it is counted into.
-    pub group: Group,
+    pub group: ScoreGroup,
     /// Whether it lasts for the stonewall time, and the slower ones then catch up.
     pub writes: bool,
     /// The phase whose count it does, where one has made what it works on.
     pub after: Option<&'static str>,
 }
 
-const fn kind(name: &'static str, of: &'static str, tool: Tool, group: Group) -> Kind {
-    Kind { name, of, tool, group, writes: false, after: None }
+const fn kind(name: &'static str, of: &'static str, tool: Tool, group: ScoreGroup) -> PhaseKind {
+    PhaseKind { name, of, tool, group, writes: false, after: None }
 }
 
-const fn write(name: &'static str, of: &'static str, tool: Tool, group: Group) -> Kind {
-    Kind { writes: true, ..kind(name, of, tool, group) }
+const fn write(name: &'static str, of: &'static str, tool: Tool, group: ScoreGroup) -> PhaseKind {
+    PhaseKind { writes: true, ..kind(name, of, tool, group) }
 }
 
-const fn again(name: &'static str, of: &'static str, tool: Tool, group: Group, after: &'static str) -> Kind {
-    Kind { after: Some(after), ..kind(name, of, tool, group) }
+const fn again(
+    name: &'static str,
+    of: &'static str,
+    tool: Tool,
+    group: ScoreGroup,
+    after: &'static str,
+) -> PhaseKind {
+    PhaseKind { after: Some(after), ..kind(name, of, tool, group) }
 }
 
-use Group::{Bandwidth, Metadata, No};
+use ScoreGroup::{Bandwidth, Metadata, No};
 use Tool::{Find, Ior, Mdtest};
 
 /// The phases in their order.
-pub const PHASES: [Kind; 13] = [
+pub const PHASES: [PhaseKind; 13] = [
     write("ior-easy-write", "ior-easy", Ior, Bandwidth),
     write("mdtest-easy-write", "mdtest-easy", Mdtest, Metadata),
     write("ior-hard-write", "ior-hard", Ior, Bandwidth),
@@ -87,7 +93,7 @@ pub struct Places {
     pub results: String,
 }
 
-impl Kind {
+impl PhaseKind {
     /// Whether a configuration has it run.
     pub fn runs(&self, config: &Config) -> bool {
         config.flag(self.of, "run") && config.flag(self.name, "run")

@@ -9,16 +9,16 @@ use std::io;
 use iodyno_model::{Event, JobRecord, PhaseRecord, Record, WorkerRecord};
 use iodyno_report::{Output, Reporter};
 
-use super::lower::Piece;
-use super::phases::{Group, Kind, PHASES, Places, Tool};
+use super::lower::PlannedPhase;
+use super::phases::{PHASES, PhaseKind, Places, ScoreGroup, Tool};
 use super::score::score;
 use crate::date;
 
 /// Reports a run.
 #[derive(Default)]
-pub struct Results {
+pub struct Io500Reporter {
     /// What belongs to which phase.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<PlannedPhase>,
     /// Where its files are.
     pub places: Places,
     /// How long the writing phases should last at least, s; what is shorter is invalid.
@@ -58,7 +58,7 @@ pub struct Found {
     pub until_stonewall: Option<f64>,
 }
 
-impl Reporter for Results {
+impl Reporter for Io500Reporter {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         match event {
             Event::Started(started) => self.begin(started.at_unix_ns, output),
@@ -70,7 +70,7 @@ impl Reporter for Results {
     }
 }
 
-impl Results {
+impl Io500Reporter {
     fn begin(&mut self, at_unix_ns: u64, output: &mut Output<'_>) -> io::Result<()> {
         self.began_unix_ns = at_unix_ns;
         output.files.folder(&self.places.results)?;
@@ -111,7 +111,7 @@ impl Results {
         for wrong in &found.invalid {
             writeln!(output.out, "ERROR INVALID {wrong}")?;
         }
-        let mark = if kind.group == Group::No { "[      ]" } else { "[RESULT]" };
+        let mark = if kind.group == ScoreGroup::No { "[      ]" } else { "[RESULT]" };
         let unit = if kind.tool == Tool::Ior { "GiB/s" } else { "kIOPS" };
         let invalid = if found.invalid.is_empty() { "" } else { " [INVALID]" };
         let line = format!(
@@ -126,7 +126,7 @@ impl Results {
         Ok(())
     }
 
-    fn section(&mut self, kind: &Kind, command: &str, found: &Found, record: &PhaseRecord) {
+    fn section(&mut self, kind: &PhaseKind, command: &str, found: &Found, record: &PhaseRecord) {
         let began = record.jobs.first().map_or(self.began_unix_ns, |job| job.began_unix_ns);
         let text = &mut self.text;
         let _ = write!(text, "\n[{}]\n", kind.name);
@@ -152,10 +152,10 @@ impl Results {
         for wrong in &record.errors {
             writeln!(output.out, "ERROR INVALID {wrong}")?;
         }
-        let scored: Vec<(Group, f64)> = PHASES
+        let scored: Vec<(ScoreGroup, f64)> = PHASES
             .iter()
             .enumerate()
-            .filter(|(_, kind)| kind.group != Group::No)
+            .filter(|(_, kind)| kind.group != ScoreGroup::No)
             .map(|(index, kind)| (kind.group, self.figure_of(index)))
             .collect();
         let total = score(&scored);
@@ -198,7 +198,7 @@ fn pair(text: &mut String, key: &str, value: &str) {
 }
 
 /// What a phase's record says in the unit of its kind.
-fn figure(kind: &Kind, record: &PhaseRecord) -> Found {
+fn figure(kind: &PhaseKind, record: &PhaseRecord) -> Found {
     let workers = || record.jobs.iter().flat_map(|job| &job.workers);
     let seconds = span_ns(workers()) as f64 / 1e9;
     let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };

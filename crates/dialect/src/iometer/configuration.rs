@@ -5,7 +5,7 @@
 
 use iodyno_model::{Diagnostic, Origin};
 
-use super::icf::Entry;
+use super::icf::IcfEntry;
 use super::specification::{self, Specification};
 
 /// Seconds that a run may take at most: a year.
@@ -33,7 +33,7 @@ pub struct Configuration {
     /// How outstanding I/O goes.
     pub depths: Steps,
     /// What is cycled.
-    pub test: Test,
+    pub test: CyclingTest,
     /// Access specifications, in their order.
     pub specifications: Vec<Specification>,
     /// Managers, each a machine.
@@ -78,7 +78,7 @@ impl Default for Steps {
 /// What is cycled, in the order of its numbers in results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Test {
+pub enum CyclingTest {
     /// Nothing.
     #[default]
     Normal,
@@ -98,15 +98,15 @@ pub enum Test {
     WorkersAndTargets,
 }
 
-const TESTS: &[(&str, Test)] = &[
-    ("NORMAL", Test::Normal),
-    ("CYCLE_TARGETS", Test::Targets),
-    ("CYCLE_WORKERS", Test::Workers),
-    ("INCREMENT_TARGETS_PARALLEL", Test::TargetsParallel),
-    ("INCREMENT_TARGETS_SERIAL", Test::TargetsSerial),
-    ("CYCLE_OUTSTANDING_IOS", Test::Depths),
-    ("CYCLE_OUTSTANDING_IOS_AND_TARGETS", Test::DepthsAndTargets),
-    ("CYCLE_WORKERS_AND_TARGETS", Test::WorkersAndTargets),
+const TESTS: &[(&str, CyclingTest)] = &[
+    ("NORMAL", CyclingTest::Normal),
+    ("CYCLE_TARGETS", CyclingTest::Targets),
+    ("CYCLE_WORKERS", CyclingTest::Workers),
+    ("INCREMENT_TARGETS_PARALLEL", CyclingTest::TargetsParallel),
+    ("INCREMENT_TARGETS_SERIAL", CyclingTest::TargetsSerial),
+    ("CYCLE_OUTSTANDING_IOS", CyclingTest::Depths),
+    ("CYCLE_OUTSTANDING_IOS_AND_TARGETS", CyclingTest::DepthsAndTargets),
+    ("CYCLE_WORKERS_AND_TARGETS", CyclingTest::WorkersAndTargets),
 ];
 
 const RECORDED: &[(&str, Recorded)] = &[
@@ -155,28 +155,28 @@ pub struct Worker {
 ///
 /// # Errors
 /// Everything that is wrong with them.
-pub fn read(path: &str, entries: &[Entry]) -> Result<Configuration, Vec<Diagnostic>> {
+pub fn read(path: &str, entries: &[IcfEntry]) -> Result<Configuration, Vec<Diagnostic>> {
     let configuration = Configuration { path: path.into(), ..Configuration::default() };
-    let mut reader = Reader { configuration, wrong: Vec::new(), windows: false };
+    let mut reader = ConfigurationReader { configuration, wrong: Vec::new(), windows: false };
     entries.iter().for_each(|entry| reader.entry(entry));
     reader.whole();
     if reader.wrong.is_empty() { Ok(reader.configuration) } else { Err(reader.wrong) }
 }
 
-struct Reader {
+struct ConfigurationReader {
     configuration: Configuration,
     wrong: Vec<Diagnostic>,
     /// Whether what is read is about IOMeter's windows.
     windows: bool,
 }
 
-impl Reader {
+impl ConfigurationReader {
     fn refuse(&mut self, line: u32, message: impl Into<String>, hint: &str) {
         let origin = Origin::file(&self.configuration.path, line);
         self.wrong.push(Diagnostic::error(&origin, message).hint(hint));
     }
 
-    fn entry(&mut self, entry: &Entry) {
+    fn entry(&mut self, entry: &IcfEntry) {
         match entry.key.as_str() {
             "results display" => self.windows = true,
             "end results display" => self.windows = false,
@@ -189,7 +189,7 @@ impl Reader {
         }
     }
 
-    fn setup(&mut self, key: &str, entry: &Entry) -> bool {
+    fn setup(&mut self, key: &str, entry: &IcfEntry) -> bool {
         match key {
             "version" => self.configuration.version = entry.value().into(),
             "test description" => {
@@ -216,7 +216,7 @@ impl Reader {
         true
     }
 
-    fn run_time(&mut self, entry: &Entry) {
+    fn run_time(&mut self, entry: &IcfEntry) {
         let numbers: Vec<_> =
             entry.value().split_whitespace().map(|word| self.number(entry, word, SECONDS_MOST)).collect();
         match numbers[..] {
@@ -229,7 +229,7 @@ impl Reader {
     }
 
     /// One of some words; any other is refused.
-    fn choice<T: Copy>(&mut self, entry: &Entry, known: &[(&str, T)], what: &str) -> Option<T> {
+    fn choice<T: Copy>(&mut self, entry: &IcfEntry, known: &[(&str, T)], what: &str) -> Option<T> {
         let found = known.iter().find(|(word, _)| entry.value().eq_ignore_ascii_case(word));
         if found.is_none() {
             let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
@@ -238,7 +238,7 @@ impl Reader {
         found.map(|(_, choice)| *choice)
     }
 
-    fn steps(&mut self, entry: &Entry, ends: bool) -> Steps {
+    fn steps(&mut self, entry: &IcfEntry, ends: bool) -> Steps {
         let parts: Vec<&str> = entry.value().split_whitespace().collect();
         let count = if ends { 4 } else { 3 };
         let exponential = match parts.last() {
@@ -269,7 +269,7 @@ impl Reader {
         Steps { start: start.max(1), end, step: step.max(least), exponential }
     }
 
-    fn access(&mut self, key: &str, entry: &Entry) -> bool {
+    fn access(&mut self, key: &str, entry: &IcfEntry) -> bool {
         match key {
             "access specification name,default assignment" => {
                 let origin = Origin::file(&self.configuration.path, entry.at());
@@ -282,7 +282,7 @@ impl Reader {
                 let mut lines = Vec::new();
                 for (line, value) in entry.values.iter().filter(|(_, value)| !value.is_empty()) {
                     let origin = Origin::file(&self.configuration.path, *line);
-                    match specification::Line::of(value, &origin) {
+                    match specification::AccessLine::of(value, &origin) {
                         Ok(line) => lines.push(line),
                         Err(wrong) => self.wrong.push(wrong),
                     }
@@ -299,7 +299,7 @@ impl Reader {
         true
     }
 
-    fn worker(&mut self, key: &str, entry: &Entry) -> bool {
+    fn worker(&mut self, key: &str, entry: &IcfEntry) -> bool {
         match key {
             "manager list" | "end manager list" | "end manager" | "manager network address" => {}
             "manager id, manager name" | "manager id,manager name" => {
@@ -326,7 +326,7 @@ impl Reader {
         true
     }
 
-    fn of_worker(&mut self, key: &str, entry: &Entry) -> bool {
+    fn of_worker(&mut self, key: &str, entry: &IcfEntry) -> bool {
         match key {
             "worker type" | "target type" => self.disk(entry),
             "default target settings for worker"
@@ -352,14 +352,14 @@ impl Reader {
     }
 
     /// What holds for the worker that is being described.
-    fn last(&mut self, entry: &Entry, change: impl FnOnce(&mut Worker)) {
+    fn last(&mut self, entry: &IcfEntry, change: impl FnOnce(&mut Worker)) {
         match self.configuration.managers.last_mut().and_then(|manager| manager.workers.last_mut()) {
             Some(worker) => change(worker),
             None => self.refuse(entry.line, "it belongs to no worker", "'Worker first"),
         }
     }
 
-    fn disk(&mut self, entry: &Entry) {
+    fn disk(&mut self, entry: &IcfEntry) {
         if !entry.value().eq_ignore_ascii_case("DISK") {
             let message = format!("`{}`: only disks are measured here", entry.value());
             self.refuse(entry.at(), message, "networks are measured by iodyno netperf, iperf3 and net");
@@ -367,7 +367,7 @@ impl Reader {
     }
 
     /// `depth,connection rate,transactions[,fixed seed,seed]`.
-    fn outstanding(&mut self, entry: &Entry) {
+    fn outstanding(&mut self, entry: &IcfEntry) {
         let parts: Vec<&str> = entry.value().split(',').map(str::trim).collect();
         let on = |at: usize| parts.get(at).is_some_and(|word| word.eq_ignore_ascii_case("ENABLED"));
         if on(1) {
@@ -386,7 +386,7 @@ impl Reader {
     }
 
     /// `sectors,first[,content]`.
-    fn sectors(&mut self, entry: &Entry) {
+    fn sectors(&mut self, entry: &IcfEntry) {
         let most = u64::MAX >> 12;
         let numbers: Vec<_> =
             entry.value().split(',').map(|word| self.number(entry, word.trim(), most)).collect();
@@ -401,7 +401,7 @@ impl Reader {
         });
     }
 
-    fn number(&mut self, entry: &Entry, word: &str, most: u64) -> Option<u64> {
+    fn number(&mut self, entry: &IcfEntry, word: &str, most: u64) -> Option<u64> {
         let number = word.parse::<u64>().ok().filter(|number| *number <= most);
         if number.is_none() {
             let hint = format!("a whole number up to {most}");

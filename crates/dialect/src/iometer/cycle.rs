@@ -2,7 +2,7 @@
 //!
 //! It counts only; who these workers are is decided where they are lowered.
 
-use super::configuration::{Configuration, Steps, Test};
+use super::configuration::{Configuration, CyclingTest, Steps};
 
 /// One run of an access specification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,22 +31,26 @@ pub fn points(configuration: &Configuration) -> Vec<Point> {
     let with_workers = |count: u32| Point { workers: Some(count), ..all };
     let with_targets = |count: u32| Point { targets: Some(count), ..all };
     match configuration.test {
-        Test::Normal => vec![all],
-        Test::Workers => workers().into_iter().map(with_workers).collect(),
-        Test::Targets | Test::TargetsParallel => targets().into_iter().map(with_targets).collect(),
-        Test::TargetsSerial => {
+        CyclingTest::Normal => vec![all],
+        CyclingTest::Workers => workers().into_iter().map(with_workers).collect(),
+        CyclingTest::Targets | CyclingTest::TargetsParallel => {
+            targets().into_iter().map(with_targets).collect()
+        }
+        CyclingTest::TargetsSerial => {
             let sum = most(|manager| manager.workers.iter().map(|worker| worker.targets.len()).sum());
             let serial = steps(configuration.targets, sum);
             serial.into_iter().map(|count| Point { serial: Some(count), ..all }).collect()
         }
-        Test::Depths => depths().into_iter().map(|depth| Point { depth: Some(depth), ..all }).collect(),
-        Test::DepthsAndTargets => {
+        CyclingTest::Depths => {
+            depths().into_iter().map(|depth| Point { depth: Some(depth), ..all }).collect()
+        }
+        CyclingTest::DepthsAndTargets => {
             let over = |count: u32| {
                 depths().into_iter().map(move |depth| Point { depth: Some(depth), ..with_targets(count) })
             };
             targets().into_iter().flat_map(over).collect()
         }
-        Test::WorkersAndTargets => {
+        CyclingTest::WorkersAndTargets => {
             let over = |count: u32| {
                 targets()
                     .into_iter()

@@ -10,7 +10,7 @@ const LINES_MOST: usize = 1_000_000;
 
 /// A heading and what stands below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct IcfEntry {
     /// The heading, in small letters, without apostrophe and ruler.
     pub key: String,
     /// Its line, from 1.
@@ -19,7 +19,7 @@ pub struct Entry {
     pub values: Vec<(u32, String)>,
 }
 
-impl Entry {
+impl IcfEntry {
     /// The first value, or nothing.
     pub fn value(&self) -> &str {
         self.values.first().map_or("", |(_, value)| value)
@@ -35,8 +35,8 @@ impl Entry {
 ///
 /// # Errors
 /// Values without a heading, and a file that does not begin with a version.
-pub fn entries(path: &str, text: &str) -> Result<Vec<Entry>, Vec<Diagnostic>> {
-    let (mut entries, mut wrong): (Vec<Entry>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
+pub fn entries(path: &str, text: &str) -> Result<Vec<IcfEntry>, Vec<Diagnostic>> {
+    let (mut entries, mut wrong): (Vec<IcfEntry>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
     let text = text.trim_start_matches('\u{feff}');
     for (index, line) in text.lines().take(LINES_MOST).enumerate() {
         let line_number = index as u32 + 1;
@@ -47,12 +47,12 @@ pub fn entries(path: &str, text: &str) -> Result<Vec<Entry>, Vec<Diagnostic>> {
             Some(heading) if heading.starts_with([' ', '\t']) || heading.trim().is_empty() => {}
             Some(heading) => {
                 let key = heading.trim_end().trim_end_matches('=').trim().to_lowercase();
-                entries.push(Entry { key, line: line_number, values: Vec::new() });
+                entries.push(IcfEntry { key, line: line_number, values: Vec::new() });
             }
             None if is_version(line) => {
                 let value = line[8..].trim().to_string();
                 let values = vec![(line_number, value)];
-                entries.push(Entry { key: "version".into(), line: line_number, values });
+                entries.push(IcfEntry { key: "version".into(), line: line_number, values });
             }
             None => match entries.last_mut().filter(|entry| entry.key != "version") {
                 Some(entry) => entry.values.push((line_number, own.into())),

@@ -25,7 +25,7 @@ const IDLE: &str = "Idle";
 
 /// What a phase of the plan is to the reader.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct RunPhase {
     /// The specification, or the first of several.
     pub name: String,
     /// What each job is, in the jobs' order.
@@ -50,11 +50,11 @@ pub struct Disk {
 }
 
 /// The plan, and what each of its phases is.
-pub struct Lowered {
+pub struct LoweredTest {
     /// The plan.
     pub plan: Plan,
     /// Its phases.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RunPhase>,
 }
 
 /// Lowers a configuration.
@@ -65,7 +65,7 @@ pub fn plan(
     configuration: &Configuration,
     command: &Command,
     loader: &mut dyn Loader,
-) -> Result<Lowered, Vec<Diagnostic>> {
+) -> Result<LoweredTest, Vec<Diagnostic>> {
     let engine = ASYNCHRONOUS.iter().find(|name| loader.engine_available(name).is_ok());
     let engine = engine.unwrap_or(&POSITIONED_CALLS);
     let seed = loader.now_unix_ns();
@@ -101,7 +101,7 @@ struct Builder<'a> {
     loader: &'a mut dyn Loader,
     engine: &'a str,
     plan: Plan,
-    parts: Vec<Part>,
+    parts: Vec<RunPhase>,
     wrong: Vec<Diagnostic>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Builder<'a> {
     }
 
     fn phase(&mut self, run: usize, point: Point) {
-        let (mut part, mut jobs) = (Part::default(), Vec::new());
+        let (mut part, mut jobs) = (RunPhase::default(), Vec::new());
         for (index, manager) in self.configuration.managers.iter().enumerate() {
             let mut left = point.serial;
             let count = point.workers.unwrap_or(u32::MAX) as usize;
@@ -269,14 +269,14 @@ impl<'a> Builder<'a> {
         (fits && self.loader.look(&path).is_some()).then_some(path)
     }
 
-    fn done(mut self) -> Result<Lowered, Vec<Diagnostic>> {
+    fn done(mut self) -> Result<LoweredTest, Vec<Diagnostic>> {
         if self.wrong.is_empty() && self.parts.is_empty() {
             let line = self.workers().next().map_or(1, |worker| worker.line);
             let hint = "'Assigned access specs and 'Target assignments of a worker";
             self.refuse(line, "no worker has both an access specification and a target", hint);
         }
         match self.wrong.is_empty() {
-            true => Ok(Lowered { plan: self.plan, parts: self.parts }),
+            true => Ok(LoweredTest { plan: self.plan, parts: self.parts }),
             false => Err(self.wrong),
         }
     }

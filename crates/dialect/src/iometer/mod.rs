@@ -20,7 +20,7 @@ mod tests;
 use iodyno_model::{Diagnostic, Origin};
 
 use crate::{Dialect, Loader, ReportFile, Request, Run, status};
-use report::View;
+use report::ReportContext;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -49,7 +49,7 @@ fn run(command: &options::Command, loader: &mut dyn Loader) -> Result<Run, Vec<D
     let entries = icf::entries(&command.file, &String::from_utf8_lossy(&bytes))?;
     let configuration = configuration::read(&command.file, &entries)?;
     let lowered = lower::plan(&configuration, command, loader)?;
-    let view = View {
+    let view = ReportContext {
         configuration,
         parts: lowered.parts,
         began_unix_ns: loader.now_unix_ns(),

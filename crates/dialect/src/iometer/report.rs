@@ -14,17 +14,17 @@ use iodyno_model::{Event, Level, PhaseRecord, Record, WorldFacts};
 use iodyno_report::{Output, Reporter};
 
 use super::configuration::{Configuration, Recorded};
-use super::lower::Part;
+use super::lower::RunPhase;
 use crate::date;
-use row::{Figures, Row};
+use row::{ResultFigures, ResultRow};
 
 /// What the report must know that the plan does not say.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct ReportContext {
     /// What was asked for.
     pub configuration: Configuration,
     /// What each phase of the plan is.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RunPhase>,
     /// When it began, ns since 1970.
     pub began_unix_ns: u64,
     /// How far local time is from Greenwich, s.
@@ -35,7 +35,7 @@ pub struct View {
 
 /// Writes the results.
 struct Report {
-    view: View,
+    view: ReportContext,
     world: WorldFacts,
     host: String,
     /// Since the start, ns.
@@ -44,7 +44,7 @@ struct Report {
 }
 
 /// The reporter of a run.
-pub fn reporter(view: View) -> Box<dyn Reporter> {
+pub fn reporter(view: ReportContext) -> Box<dyn Reporter> {
     let (world, host) = (WorldFacts::default(), String::new());
     Box::new(Report { view, world, host, passed_ns: 0, begun: false })
 }
@@ -112,7 +112,7 @@ impl Report {
 }
 
 /// The specifications of a run, as the file had them.
-fn specifications(configuration: &Configuration, part: &Part) -> String {
+fn specifications(configuration: &Configuration, part: &RunPhase) -> String {
     let mut text = String::from("'Access specifications\n");
     let used = |name: &str| part.disks.iter().any(|disk| disk.specification.eq_ignore_ascii_case(name));
     for known in configuration.specifications.iter().filter(|known| used(&known.name)) {
@@ -137,9 +137,9 @@ fn specifications(configuration: &Configuration, part: &Part) -> String {
 }
 
 /// A run in a line.
-fn sentence(rows: &[Row], phase: &PhaseRecord) -> String {
+fn sentence(rows: &[ResultRow], phase: &PhaseRecord) -> String {
     let Some(all) = rows.first() else { return String::new() };
-    let figures: &Figures = &all.figures;
+    let figures: &ResultFigures = &all.figures;
     let place = phase.coordinates.iter().map(|place| format!(", {place}")).collect::<String>();
     format!(
         "{}{place}: {:.2} IOps, {:.2} MBps, {:.4} ms on average, {:.4} ms at most, {} errors\n",

@@ -14,7 +14,7 @@ pub const SECTOR: u64 = 512;
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct AccessLine {
     /// Bytes of an operation.
     pub bytes: u64,
     /// How many of all operations are of this line, percent.
@@ -35,7 +35,7 @@ pub struct Line {
     pub origin: Origin,
 }
 
-impl Line {
+impl AccessLine {
     /// `size,% of size,% reads,% random,delay,burst,align,reply`.
     ///
     /// # Errors
@@ -54,8 +54,17 @@ impl Line {
             }
         }
         let [bytes, percent, reads, random, delay_ms, burst, align, reply] = numbers;
-        let line =
-            Line { bytes, percent, reads, random, delay_ms, burst, align, reply, origin: origin.clone() };
+        let line = AccessLine {
+            bytes,
+            percent,
+            reads,
+            random,
+            delay_ms,
+            burst,
+            align,
+            reply,
+            origin: origin.clone(),
+        };
         match () {
             () if bytes == 0 => refuse("a size of 0 bytes".into()),
             () if [percent, reads, random].iter().any(|percent| *percent > 100) => {
@@ -84,7 +93,7 @@ pub struct Specification {
     /// To whom it is given if nobody says: 0 nobody, 1 all, 2 disks, 3 networks.
     pub assignment: u8,
     /// Its lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<AccessLine>,
     /// Where it stands.
     pub origin: Origin,
 }
@@ -155,7 +164,7 @@ impl Specification {
 
     /// Sizes, places and weight of one direction.
     fn direction(&self, verb: Verb) -> Result<Direction, Diagnostic> {
-        let lines: Vec<&Line> = self.lines.iter().filter(|line| line.weight(verb) > 0.0).collect();
+        let lines: Vec<&AccessLine> = self.lines.iter().filter(|line| line.weight(verb) > 0.0).collect();
         let Some(first) = lines.first() else { return Ok(Direction::default()) };
         if let Some(other) = lines.iter().find(|line| line.random != first.random) {
             return Err(unlike(other, "% random"));
@@ -201,7 +210,7 @@ struct Direction {
     align: u64,
 }
 
-fn unlike(line: &Line, what: &str) -> Diagnostic {
+fn unlike(line: &AccessLine, what: &str) -> Diagnostic {
     let message = format!("{what} unlike the lines before it");
     let hint = "lines that differ in more than size, share and reads go into specifications of their own";
     Diagnostic::error(&line.origin, message).hint(hint)

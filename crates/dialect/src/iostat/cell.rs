@@ -5,7 +5,7 @@ use super::command::Unit;
 
 /// How figures are printed.
 #[derive(Clone, Debug)]
-pub struct Style {
+pub struct FigureStyle {
     /// The unit of amounts.
     pub unit: Unit,
     /// Digits after the point.
@@ -73,7 +73,7 @@ fn painted(colour: &str, text: &str) -> String {
     format!("\x1b[{colour}m{text}\x1b[0m")
 }
 
-impl Style {
+impl FigureStyle {
     /// A figure of a column, with the blank before it.
     pub fn cell(&self, column: &Column, value: f64) -> String {
         let (quantity, width) = (column.quantity, column.width);
@@ -152,7 +152,7 @@ mod tests {
     /// What the original printed for the same amounts.
     #[test]
     fn amounts_are_the_originals() {
-        let mut style = Style { unit: Unit::Kilo, decimals: 2, human: true, colours: None };
+        let mut style = FigureStyle { unit: Unit::Kilo, decimals: 2, human: true, colours: None };
         let (rate, total) = (table("~_read/s")[0], table("~_read")[0]);
         for (kib, text) in [(6823.29, "6.7M"), (0.0, "0.0k"), (129.4, "129.4k"), (10_336_111.75, "9.9G")] {
             assert_eq!(style.cell(&rate, kib * 1024.0), format!(" {text:>12}"));
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn colours_tell_ranges_and_can_be_chosen() {
         let colours = Colours::new("H=33;1:N=x:Z=90");
-        let style = Style { unit: Unit::Kilo, decimals: 2, human: false, colours: Some(colours) };
+        let style = FigureStyle { unit: Unit::Kilo, decimals: 2, human: false, colours: Some(colours) };
         assert_eq!(style.percent(80.0, 6), "\x1b[33;1m  80.00\x1b[0m");
         assert_eq!(style.percent(50.0, 6), "\x1b[35;1m  50.00\x1b[0m");
         assert_eq!(style.percent(0.001, 6), "\x1b[90m   0.00\x1b[0m");
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn an_amount_with_a_unit_is_nothing_by_its_sectors() {
         let colours = Some(Colours::new(""));
-        let style = Style { unit: Unit::Kilo, decimals: 2, human: true, colours };
+        let style = FigureStyle { unit: Unit::Kilo, decimals: 2, human: true, colours };
         let rate = table("~_read/s")[0];
         let cell = |sectors: f64| style.cell(&rate, sectors * 512.0 / 3360.0);
         assert_eq!(cell(16.0), "\x1b[34;22m         0.0\x1b[0mk");

@@ -18,7 +18,7 @@ pub enum Unit {
 
 /// A group of devices: `-g NAME`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct DeviceGroup {
     /// What it is called.
     pub name: String,
     /// Its devices as they were typed, and whether their partitions are meant too; none: all.
@@ -63,7 +63,7 @@ pub struct Command {
     /// Named devices before any group, and whether their partitions are meant too.
     pub devices: Vec<(String, bool)>,
     /// `-g`.
-    pub groups: Vec<Group>,
+    pub groups: Vec<DeviceGroup>,
     /// `-H`.
     pub only_groups: bool,
     /// `-N`.
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!((wanted.all_partitions, wanted.interval, wanted.count), (true, Some(1), Some(3)));
         let wanted = parsed("-H -g a sda sdb -g b -p sdc").unwrap();
         assert_eq!(wanted.groups[0].devices.len(), 2);
-        assert_eq!(wanted.groups[1], Group { name: "b".into(), devices: vec![("sdc".into(), true)] });
+        assert_eq!(wanted.groups[1], DeviceGroup { name: "b".into(), devices: vec![("sdc".into(), true)] });
         assert!(parsed("-").is_ok() && parsed("-ymx vda 1 1").is_ok() && parsed("0").is_ok());
     }
 

@@ -8,7 +8,7 @@ use super::command::Command;
 use crate::Loader;
 
 /// Names that devices are printed by, where it is not the kernel's own.
-pub type Names = BTreeMap<String, String>;
+pub type DeviceNames = BTreeMap<String, String>;
 
 const CLASS: &str = "/sys/class/block";
 
@@ -16,8 +16,8 @@ const CLASS: &str = "/sys/class/block";
 ///
 /// # Errors
 /// That there are no persistent names of that kind.
-pub fn names(command: &Command, loader: &mut dyn Loader) -> Result<Names, String> {
-    let mut names = Names::new();
+pub fn names(command: &Command, loader: &mut dyn Loader) -> Result<DeviceNames, String> {
+    let mut names = DeviceNames::new();
     if command.mapped {
         for device in loader.list(CLASS).unwrap_or_default() {
             if let Ok(name) = loader.read(&format!("{CLASS}/{device}/dm/name")) {
@@ -43,7 +43,7 @@ fn kernel_name(path: &str, loader: &dyn Loader) -> Option<String> {
 }
 
 /// The kernel's names of what was typed: the device itself, and its partitions where they are meant too.
-pub fn watched(typed: &str, partitions: bool, names: &Names, loader: &mut dyn Loader) -> Vec<String> {
+pub fn watched(typed: &str, partitions: bool, names: &DeviceNames, loader: &mut dyn Loader) -> Vec<String> {
     let known = names.iter().find(|(_, shown)| *shown == typed).map(|(kernel, _)| kernel.clone());
     let device = known.unwrap_or_else(|| match typed.strip_prefix("/dev/") {
         Some(rest) => kernel_name(typed, loader).unwrap_or_else(|| rest.into()),

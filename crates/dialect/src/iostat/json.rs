@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use iodyno_model::CpuShares;
 use iodyno_report::metrics::shares;
 
-use super::cell::Style;
+use super::cell::FigureStyle;
 use super::columns::Column;
 use super::figures::Interval;
 
@@ -46,7 +46,7 @@ pub fn statistics(
 }
 
 /// The figures of a device.
-pub fn device(interval: &Interval, keys: &[Column], style: &Style) -> String {
+pub fn device(interval: &Interval, keys: &[Column], style: &FigureStyle) -> String {
     let mut text = format!("\t\t\t\t\t\t{{\"disk_device\": {}", quoted(&interval.name));
     for column in keys {
         let value = (column.value)(interval);

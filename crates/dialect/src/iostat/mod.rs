@@ -15,10 +15,10 @@ pub mod report;
 use iodyno_model::{Diagnostic, Intent, Origin, Phase, Plan, Record, Watching};
 
 use crate::{Dialect, Loader, Request, Run};
-use cell::{Colours, Style};
+use cell::{Colours, FigureStyle};
 use columns::Layout;
 use command::{Command, Stop, Unit};
-use device::{Names, names, watched};
+use device::{DeviceNames, names, watched};
 use report::{Reports, Selection, Settings};
 
 /// The dialect.
@@ -81,7 +81,7 @@ fn status(record: &Record) -> u8 {
 }
 
 /// Which devices are shown.
-fn selection(command: &Command, names: &Names, loader: &mut dyn Loader) -> Selection {
+fn selection(command: &Command, names: &DeviceNames, loader: &mut dyn Loader) -> Selection {
     let mut all = |typed: &[(String, bool)]| {
         let mut found: Vec<String> = Vec::new();
         for (name, partitions) in typed {
@@ -148,7 +148,7 @@ fn settings(
     command: Command,
     layout: Layout,
     selection: Selection,
-    names: Names,
+    names: DeviceNames,
     loader: &mut dyn Loader,
 ) -> Settings {
     let posix = loader.variable("POSIXLY_CORRECT").is_some();
@@ -159,7 +159,7 @@ fn settings(
         _ => loader.colour() && layout == Layout::Twelve,
     };
     let sgr = loader.variable("S_COLORS_SGR").unwrap_or_default();
-    let style = Style {
+    let style = FigureStyle {
         unit: command.unit.unwrap_or(default),
         decimals: command.decimals.unwrap_or(2),
         human: command.human,

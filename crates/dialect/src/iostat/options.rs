@@ -1,6 +1,6 @@
 //! iostat's options, each exactly once, and what is printed of them.
 
-use super::command::{Command, Group, Stop, Unit, wrong};
+use super::command::{Command, DeviceGroup, Stop, Unit, wrong};
 use crate::option::{
     Entry, Kind, Setter, SetterGroup, Spelling, Table, Word, count, entries, grouped, switch,
 };
@@ -58,7 +58,7 @@ const GROUPS: &[SetterGroup<Command, Stop>] = &[
                 "NAME",
                 "the devices that follow, then a line of all of them together",
             )
-            .text(|c, name| c.groups.push(Group { name: name.into(), devices: Vec::new() })),
+            .text(|c, name| c.groups.push(DeviceGroup { name: name.into(), devices: Vec::new() })),
             switch("H", "with -g: only the line of the group").on(|c| c.only_groups = true),
             switch("N", "device-mapper devices by their own names").on(|c| c.mapped = true),
             Entry::new("j", Kind::Text, "ID|LABEL|PATH|UUID|...", "devices by their names in /dev/disk/by-…")

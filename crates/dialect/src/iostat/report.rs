@@ -10,10 +10,10 @@ use iodyno_model::{CpuShares, Event, Record, Sample, Started};
 use iodyno_report::metrics::shares;
 use iodyno_report::{Output, Reporter};
 
-use super::cell::Style;
+use super::cell::FigureStyle;
 use super::columns::{Column, Layout, keys, tables};
 use super::command::Command;
-use super::device::Names;
+use super::device::DeviceNames;
 use super::figures::{Interval, is_unused};
 use super::json;
 use crate::date;
@@ -49,7 +49,7 @@ pub struct Settings {
     /// Whose columns.
     pub layout: Layout,
     /// How figures are printed.
-    pub style: Style,
+    pub style: FigureStyle,
     /// The time as ISO 8601.
     pub iso: bool,
     /// Seconds that local time is east of Greenwich.
@@ -57,7 +57,7 @@ pub struct Settings {
     /// Which devices.
     pub selection: Selection,
     /// What they are called.
-    pub names: Names,
+    pub names: DeviceNames,
     /// The machine's architecture, as the kernel calls it.
     pub architecture: String,
     /// The machine's processors; none: as many as may be used.

@@ -64,7 +64,7 @@ pub struct Facts {
     /// Its table at the end.
     pub title: &'static str,
     /// Its place and its streams in throughput mode, with what stands around the name; none: it is left out there.
-    pub streams: Option<(u8, &'static str, Style)>,
+    pub streams: Option<(u8, &'static str, LabelStyle)>,
     /// Its line in the throughput report.
     pub label: &'static str,
     /// Its file of operations.
@@ -75,7 +75,7 @@ pub struct Facts {
 
 /// How lines of the throughput block are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum LabelStyle {
     /// The count is two wide.
     Wide,
     /// So is it, with a tab more behind the name.
@@ -89,44 +89,46 @@ pub enum Style {
 /// Every access, in the order of a cell's columns, which is that of [`Access`].
 static FACTS: [Facts; 22] = [
     row(Write, 0, (9, "write"), "wol", "Writer")
-        .streams(0, "initial writers", Style::Wide)
+        .streams(0, "initial writers", LabelStyle::Wide)
         .called("Initial write", "write"),
     row(Rewrite, 0, (11, "rewrite"), "rwol", "Re-writer")
-        .streams(1, "rewriters", Style::Wide)
+        .streams(1, "rewriters", LabelStyle::Wide)
         .called("Rewrite", "Rewrite"),
-    row(Read, 1, (10, "read"), "rol", "Reader").streams(2, "readers", Style::WideTab).called("Read", "Read"),
+    row(Read, 1, (10, "read"), "rol", "Reader")
+        .streams(2, "readers", LabelStyle::WideTab)
+        .called("Read", "Read"),
     row(Reread, 1, (10, "reread"), "rrol", "Re-Reader")
-        .streams(3, "re-readers", Style::Narrow)
+        .streams(3, "re-readers", LabelStyle::Narrow)
         .called("Re-read", "Reread"),
     row(RandomRead, 2, (10, "random|read"), "randrol", "Random read")
-        .streams(7, "random readers", Style::Narrow)
+        .streams(7, "random readers", LabelStyle::Narrow)
         .called("Random read", "Random Read"),
     row(RandomWrite, 2, (10, "random|write"), "randwol", "Random write")
-        .streams(9, "random writers", Style::Narrow)
+        .streams(9, "random writers", LabelStyle::Narrow)
         .called("Random write", "Random Write"),
     row(Backward, 3, (10, "bkwd|read"), "revol", "Backward read")
-        .streams(4, "reverse readers", Style::Narrow)
+        .streams(4, "reverse readers", LabelStyle::Narrow)
         .called("Reverse Read", "Read Backwards"),
     row(RecordRewrite, 4, (11, "record|rewrite"), "recol", "Record rewrite")
-        .streams(6, "record rewriters", Style::Narrow)
+        .streams(6, "record rewriters", LabelStyle::Narrow)
         .called("Record rewrite", "Record Rewrite"),
     row(Stride, 5, (11, "stride|read"), "strol", "Stride read")
-        .streams(5, "stride readers", Style::Narrow)
+        .streams(5, "stride readers", LabelStyle::Narrow)
         .called("Stride read", "Stride Read"),
-    row(Fwrite, 6, (10, "fwrite"), "fwol", "Fwrite").streams(14, "fwriters", Style::ParentTab),
+    row(Fwrite, 6, (10, "fwrite"), "fwol", "Fwrite").streams(14, "fwriters", LabelStyle::ParentTab),
     row(Refwrite, 6, (10, "frewrite"), "frwol", "Re-Fwrite"),
-    row(Fread, 7, (10, "fread"), "frol", "Fread").streams(15, "freaders", Style::ParentTab),
+    row(Fread, 7, (10, "fread"), "frol", "Fread").streams(15, "freaders", LabelStyle::ParentTab),
     row(Refread, 7, (10, "freread"), "frrol", "Re-Fread"),
-    row(Pwrite, 9, (10, "pwrite"), "pwol", "Pwrite").streams(10, "pwrite writers", Style::Narrow),
+    row(Pwrite, 9, (10, "pwrite"), "pwol", "Pwrite").streams(10, "pwrite writers", LabelStyle::Narrow),
     row(Repwrite, 9, (10, "repwrite"), "prwol", "Re-Pwrite"),
-    row(Pread, 10, (10, "pread"), "prol", "Pread").streams(11, "pread readers", Style::Narrow),
+    row(Pread, 10, (10, "pread"), "prol", "Pread").streams(11, "pread readers", LabelStyle::Narrow),
     row(Repread, 10, (10, "repread"), "prrol", "Re-Pread"),
-    row(Pwritev, 11, (10, "pwritev"), "pvwol", "Pwritev").streams(12, "pwritev writers", Style::Narrow),
+    row(Pwritev, 11, (10, "pwritev"), "pvwol", "Pwritev").streams(12, "pwritev writers", LabelStyle::Narrow),
     row(Repwritev, 11, (10, "repwritev"), "pvrwol", "Re-Pwritev"),
-    row(Preadv, 12, (10, "preadv"), "pvrol", "Preadv").streams(13, "preadv readers", Style::Narrow),
+    row(Preadv, 12, (10, "preadv"), "pvrol", "Preadv").streams(13, "preadv readers", LabelStyle::Narrow),
     row(Repreadv, 12, (10, "repreadv"), "pvrrol", "Re-Preadv"),
     row(Mixed, 8, (10, "mixed"), "mixol", "Mixed workload")
-        .streams(8, "mixed workload", Style::Narrow)
+        .streams(8, "mixed workload", LabelStyle::Narrow)
         .called("Mixed workload", "Mixed"),
 ];
 
@@ -154,7 +156,7 @@ pub fn streams() -> Vec<Access> {
 }
 
 impl Facts {
-    const fn streams(self, order: u8, name: &'static str, style: Style) -> Self {
+    const fn streams(self, order: u8, name: &'static str, style: LabelStyle) -> Self {
         Facts { streams: Some((order, name, style)), ..self }
     }
 

@@ -13,22 +13,22 @@ pub use target::names;
 use iodyno_model::{Coordinate, Intent, Parameter, Phase, Plan, Stop, Value};
 
 use super::access::{self, Access};
-use super::matrix::{Cell, Matrix};
+use super::matrix::{Matrix, SizeCell};
 use super::settings::Settings;
 
 /// What a phase of the plan is to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct Pass {
     /// The pass.
     pub access: Access,
     /// The sizes.
-    pub cell: Cell,
+    pub cell: SizeCell,
     /// How many streams; 0: a cell of the table.
     pub streams: u32,
 }
 
 /// Streams that do the same: their numbers.
-struct Group {
+struct StreamGroup {
     streams: Vec<u32>,
     /// Whether they write, of a mix.
     writes: bool,
@@ -36,12 +36,12 @@ struct Group {
 }
 
 /// The plan, and what each of its phases is.
-pub fn plan(settings: &Settings, matrix: &Matrix) -> (Plan, Vec<Part>) {
+pub fn plan(settings: &Settings, matrix: &Matrix) -> (Plan, Vec<Pass>) {
     let mut builder = Builder { settings, plan: Plan::default(), parts: Vec::new() };
     for cell in matrix.cells() {
         match settings.is_throughput() {
             true => settings.rounds.iter().for_each(|streams| builder.round(cell, *streams)),
-            false => access::columns().for_each(|access| builder.phase(Part { access, cell, streams: 0 })),
+            false => access::columns().for_each(|access| builder.phase(Pass { access, cell, streams: 0 })),
         }
     }
     let plan = Plan {
@@ -57,17 +57,17 @@ pub fn plan(settings: &Settings, matrix: &Matrix) -> (Plan, Vec<Part>) {
 struct Builder<'a> {
     settings: &'a Settings,
     plan: Plan,
-    parts: Vec<Part>,
+    parts: Vec<Pass>,
 }
 
 impl Builder<'_> {
-    fn round(&mut self, cell: Cell, streams: u32) {
+    fn round(&mut self, cell: SizeCell, streams: u32) {
         let file = if self.settings.has("+k") { cell.file / u64::from(streams.max(1)) } else { cell.file };
-        let cell = Cell { file, ..cell };
-        access::streams().into_iter().for_each(|access| self.phase(Part { access, cell, streams }));
+        let cell = SizeCell { file, ..cell };
+        access::streams().into_iter().for_each(|access| self.phase(Pass { access, cell, streams }));
     }
 
-    fn phase(&mut self, part: Part) {
+    fn phase(&mut self, part: Pass) {
         if !self.settings.wants(part.access) || part.cell.records() == 0 {
             return;
         }
@@ -101,7 +101,7 @@ impl Builder<'_> {
 }
 
 /// Streams of one kind; each by itself where they do not start together.
-fn groups(settings: &Settings, part: Part) -> Vec<Group> {
+fn groups(settings: &Settings, part: Pass) -> Vec<StreamGroup> {
     let all: Vec<u32> = (0..part.streams.max(1)).collect();
     let writes = |stream: u32| {
         part.access == Access::Mixed && part.streams > 0 && !reads(settings, stream, part.streams)
@@ -109,7 +109,7 @@ fn groups(settings: &Settings, part: Part) -> Vec<Group> {
     let delay_ns = settings.number("d").unwrap_or(0) * 1000;
     // Of several hosts each stream is a rank's own.
     if delay_ns > 0 || !settings.clients.is_empty() {
-        let alone = |stream: u32| Group {
+        let alone = |stream: u32| StreamGroup {
             streams: vec![stream],
             writes: writes(stream),
             after_ns: u64::from(stream) * delay_ns,
@@ -118,7 +118,7 @@ fn groups(settings: &Settings, part: Part) -> Vec<Group> {
     }
     let (writers, readers): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|stream| writes(*stream));
     let groups = [(readers, false), (writers, true)].into_iter().filter(|(streams, _)| !streams.is_empty());
-    groups.map(|(streams, writes)| Group { streams, writes, after_ns: 0 }).collect()
+    groups.map(|(streams, writes)| StreamGroup { streams, writes, after_ns: 0 }).collect()
 }
 
 /// Whether a stream of the mix reads: by number, by percentage, or every other one.
@@ -131,7 +131,7 @@ pub fn reads(settings: &Settings, stream: u32, streams: u32) -> bool {
     }
 }
 
-fn coordinates(part: Part) -> Vec<Coordinate> {
+fn coordinates(part: Pass) -> Vec<Coordinate> {
     let number = |parameter, value| Coordinate { parameter, value: Value::Number(value) };
     let mut coordinates =
         vec![number(Parameter::FileBytes, part.cell.file), number(Parameter::BlockBytes, part.cell.record)];
@@ -147,7 +147,7 @@ mod tests {
     use crate::iozone::{command, settings, testing::Nowhere};
     use iodyno_model::{Prepare, WorkerKind};
 
-    fn lowered(line: &str) -> (Plan, Vec<Part>) {
+    fn lowered(line: &str) -> (Plan, Vec<Pass>) {
         let words = line.split_whitespace().map(String::from).collect::<Vec<_>>();
         let settings = settings::judge(command::parse(&words).unwrap(), &mut Nowhere).unwrap();
         let matrix = Matrix::of(&settings);

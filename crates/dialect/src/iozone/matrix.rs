@@ -12,14 +12,14 @@ const LEAST_BEYOND: u64 = 64 << 10;
 
 /// One file size with one record size, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct SizeCell {
     /// The file's size.
     pub file: u64,
     /// The record's size.
     pub record: u64,
 }
 
-impl Cell {
+impl SizeCell {
     /// Whole records in the file.
     pub fn records(self) -> u64 {
         self.file / self.record
@@ -73,12 +73,12 @@ impl Matrix {
     }
 
     /// The cells, file by file.
-    pub fn cells(&self) -> Vec<Cell> {
+    pub fn cells(&self) -> Vec<SizeCell> {
         let row =
             |file: &u64| self.row(*file).filter_map(|(record, there)| there.then_some(record)).collect();
         let rows = self.files.iter().map(|file| (*file, row(file)));
         rows.flat_map(|(file, records): (u64, Vec<u64>)| {
-            records.into_iter().map(move |record| Cell { file, record })
+            records.into_iter().map(move |record| SizeCell { file, record })
         })
         .collect()
     }
@@ -122,7 +122,7 @@ mod tests {
         let whole = matrix("-a");
         assert_eq!((whole.files.len(), whole.records.len()), (14, 13));
         let cells = whole.cells();
-        assert_eq!(cells[0], Cell { file: 64 << 10, record: 4 << 10 });
+        assert_eq!(cells[0], SizeCell { file: 64 << 10, record: 4 << 10 });
         let of = |file: u64| cells.iter().filter(|cell| cell.file == file).count();
         assert_eq!((of(64 << 10), of(16 << 20), of(32 << 20), of(512 << 20)), (5, 13, 9, 9));
         assert_eq!(matrix("-a -z").cells().len() - cells.len(), 5 * 4);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn sizes_are_lists_series_or_one() {
-        assert_eq!(matrix("").cells(), [Cell { file: 512 << 10, record: 4 << 10 }]);
+        assert_eq!(matrix("").cells(), [SizeCell { file: 512 << 10, record: 4 << 10 }]);
         assert_eq!(matrix("-a -n 64 -g 256 -y 4 -q 16 -+x 4").cells().len(), 4);
         assert_eq!(matrix("-s 1m -s 2m -r 4 -r 8").cells().len(), 4);
         assert_eq!(matrix("-a -n 1g -g 4g -i 0").files.len(), 3);

@@ -25,7 +25,7 @@ use crate::hosts::{Elsewhere, Host};
 use crate::{Dialect, Loader, ReportFile, Request, Run, status};
 use matrix::Matrix;
 use settings::Settings;
-use view::View;
+use view::ReportContext;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -68,7 +68,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
     let machine = format!("{} {}", machine.kernel, machine.host);
     Ok(Request::Run(Box::new(run(
         plan,
-        View { settings, matrix, parts, command, began, machine, east_s, talks },
+        ReportContext { settings, matrix, parts, command, began, machine, east_s, talks },
     ))))
 }
 
@@ -97,7 +97,7 @@ fn elsewhere(settings: &Settings, loader: &dyn Loader) -> Result<Option<Elsewher
 fn possible(
     settings: &Settings,
     plan: &Plan,
-    parts: &[lower::Part],
+    parts: &[lower::Pass],
     loader: &mut dyn Loader,
 ) -> Result<(), Vec<Diagnostic>> {
     let Some(first) = parts.first() else {
@@ -118,7 +118,7 @@ fn possible(
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-fn run(plan: Plan, view: View) -> Run {
+fn run(plan: Plan, view: ReportContext) -> Run {
     let files = view.settings.text("b").map(ReportFile::own).into_iter().collect();
     Run {
         files,

@@ -23,32 +23,32 @@ use iodyno_model::{Event, Level, PhaseRecord, Record};
 use iodyno_report::{Output, Reporter};
 
 use super::access::{self, Access};
-use super::lower::Part;
+use super::lower::Pass;
 use super::settings::Settings;
-use super::view::View;
+use super::view::ReportContext;
 pub use book::too_large;
-use figures::Figures;
+use figures::PassFigures;
 
 /// Writes iozone's report.
 struct Report {
-    view: View,
+    view: ReportContext,
     /// What each finished pass came to, in order.
-    done: Vec<(Part, Figures)>,
+    done: Vec<(Pass, PassFigures)>,
     /// The row that is being written, by the index of its first phase.
-    row: Option<Row>,
+    row: Option<OpenRow>,
     /// Files of operations whose heading was written.
     logs: logs::Logs,
 }
 
 /// A row of the table under way.
-struct Row {
-    part: Part,
+struct OpenRow {
+    part: Pass,
     /// Columns written so far.
     columns: usize,
 }
 
 /// The reporter of a run.
-pub fn reporter(view: View) -> Box<dyn Reporter> {
+pub fn reporter(view: ReportContext) -> Box<dyn Reporter> {
     Box::new(Report { view, done: Vec::new(), row: None, logs: logs::Logs::default() })
 }
 
@@ -68,7 +68,7 @@ pub fn columns(settings: &Settings) -> Vec<Access> {
 }
 
 impl Report {
-    fn part(&self, index: usize) -> Option<Part> {
+    fn part(&self, index: usize) -> Option<Pass> {
         // Passes of a repetition follow each other: the same parts again.
         self.view.parts.get(index % self.view.parts.len().max(1)).copied()
     }
@@ -83,7 +83,7 @@ impl Report {
 
     fn phase(&mut self, phase: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
         let Some(part) = self.part(phase.index) else { return Ok(()) };
-        let figures = Figures::of(phase, &self.view.settings, part);
+        let figures = PassFigures::of(phase, &self.view.settings, part);
         if self.view.settings.has("+z") && part.streams > 0 {
             self.logs.histograms(part, phase, output)?;
         }
@@ -113,7 +113,7 @@ impl Report {
     }
 
     /// How far apart the streams were when the first one's end stopped the others; the original says nothing of it.
-    fn skew(&self, part: Part, figures: &Figures) -> Option<String> {
+    fn skew(&self, part: Pass, figures: &PassFigures) -> Option<String> {
         let stopped = self.view.talks && part.streams > 1 && !self.view.settings.has("x");
         let moved = || figures.streams.iter().map(|stream| stream.bytes);
         let (least, most) = (moved().min()?, moved().max()?);
@@ -131,13 +131,13 @@ impl Report {
     }
 
     /// Whether a pass begins with the first test again.
-    fn begins_round(&self, part: Part) -> bool {
-        let place = |part: Part| part.access.facts().streams.map(|(order, ..)| order);
+    fn begins_round(&self, part: Pass) -> bool {
+        let place = |part: Pass| part.access.facts().streams.map(|(order, ..)| order);
         self.done.last().is_none_or(|(last, _)| place(*last) >= place(part))
     }
 
     /// One figure of a row: what lies before it is blank, and so is what was not selected.
-    fn value(&mut self, part: Part, figures: &Figures, output: &mut Output<'_>) -> io::Result<()> {
+    fn value(&mut self, part: Pass, figures: &PassFigures, output: &mut Output<'_>) -> io::Result<()> {
         let columns = columns(&self.view.settings);
         let Some(at) = columns.iter().position(|access| *access == part.access) else { return Ok(()) };
         let begins = self.row.as_ref().is_none_or(|row| row.part.cell != part.cell || row.columns > at);
@@ -147,7 +147,7 @@ impl Report {
             let record = if self.view.settings.has_lists() { 0 } else { part.cell.record / 1024 };
             let file = part.cell.bytes() / 1024;
             write!(output.out, "{file:16} {record:7}")?;
-            self.row = Some(Row { part, columns: 0 });
+            self.row = Some(OpenRow { part, columns: 0 });
         }
         let Some(row) = &mut self.row else { return Ok(()) };
         let blank: usize = columns[row.columns..at].iter().map(|access| heading::width(*access)).sum();

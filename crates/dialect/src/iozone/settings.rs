@@ -7,7 +7,7 @@ use iodyno_model::{Diagnostic, Origin, Verb};
 use super::access::Access;
 use super::command::OptionValue;
 use super::options::SETTERS;
-use super::telemetry::{self, Moment};
+use super::telemetry::{self, TimedOperation};
 use crate::Loader;
 use crate::option::OutOfBounds;
 use crate::quantity::Suffixes;
@@ -33,7 +33,7 @@ pub enum Unit {
 
 /// One stream's place on other hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Client {
+pub struct ClusterStream {
     /// The host.
     pub host: String,
     /// The directory its file lies in.
@@ -58,11 +58,11 @@ pub struct Settings {
     /// Names of files, one for each stream.
     pub names: Vec<String>,
     /// Where streams are, in a cluster.
-    pub clients: Vec<Client>,
+    pub clients: Vec<ClusterStream>,
     /// What is written, by a list of its own (`-X`).
-    pub writes: Option<Vec<Moment>>,
+    pub writes: Option<Vec<TimedOperation>>,
     /// What is read, by a list of its own (`-Y`).
-    pub reads: Option<Vec<Moment>>,
+    pub reads: Option<Vec<TimedOperation>>,
     /// Whether record rewrite goes to every record rather than to the first alone.
     pub distinct: bool,
 }
@@ -121,7 +121,7 @@ impl Settings {
     }
 
     /// The list that a pass goes by, where it has one.
-    pub fn list(&self, access: Access) -> Option<&[Moment]> {
+    pub fn list(&self, access: Access) -> Option<&[TimedOperation]> {
         match access {
             Access::Write | Access::Rewrite => self.writes.as_deref(),
             Access::Read | Access::Reread => self.reads.as_deref(),
@@ -188,7 +188,7 @@ impl Settings {
 /// # Errors
 /// Everything that is wrong with its values and their combination.
 pub fn judge(words: Vec<OptionValue>, loader: &mut dyn Loader) -> Result<Settings, Vec<Diagnostic>> {
-    let mut judge = Judge { settings: Settings { words, ..Settings::default() }, wrong: Vec::new() };
+    let mut judge = Checker { settings: Settings { words, ..Settings::default() }, wrong: Vec::new() };
     judge.values();
     judge.rounds();
     judge.together();
@@ -199,12 +199,12 @@ pub fn judge(words: Vec<OptionValue>, loader: &mut dyn Loader) -> Result<Setting
     if judge.wrong.is_empty() { Ok(judge.settings) } else { Err(judge.wrong) }
 }
 
-struct Judge {
+struct Checker {
     settings: Settings,
     wrong: Vec<Diagnostic>,
 }
 
-impl Judge {
+impl Checker {
     /// Refuses an option where it was given last.
     fn refuse(&mut self, option: &str, message: impl Into<String>, hint: &str) {
         self.wrong.push(Diagnostic::error(&self.settings.origin(option), message).hint(hint));
@@ -386,7 +386,7 @@ impl Judge {
 ///
 /// # Errors
 /// Every line that is none.
-pub fn clients(path: &str, text: &str) -> Result<Vec<Client>, Vec<Diagnostic>> {
+pub fn clients(path: &str, text: &str) -> Result<Vec<ClusterStream>, Vec<Diagnostic>> {
     let (mut clients, mut wrong) = (Vec::new(), Vec::new());
     for (index, line) in text.lines().enumerate() {
         let mut words = line.split_whitespace();
@@ -396,7 +396,7 @@ pub fn clients(path: &str, text: &str) -> Result<Vec<Client>, Vec<Diagnostic>> {
         match file {
             (Some(directory), Some(_), file) if fits => {
                 let (host, directory) = (host.to_string(), directory.trim_end_matches('/').to_string());
-                clients.push(Client { host, directory, file: file.map(String::from) });
+                clients.push(ClusterStream { host, directory, file: file.map(String::from) });
             }
             _ => {
                 let origin = Origin::file(path, index as u32 + 1);

@@ -18,7 +18,7 @@ const TOLD: usize = 20;
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct TimedOperation {
     /// Where, bytes.
     pub offset: u64,
     /// How much, bytes.
@@ -31,7 +31,7 @@ pub struct Moment {
 ///
 /// # Errors
 /// Every line that is none; a list without any.
-pub fn parse(path: &str, text: &str) -> Result<Vec<Moment>, Vec<Diagnostic>> {
+pub fn parse(path: &str, text: &str) -> Result<Vec<TimedOperation>, Vec<Diagnostic>> {
     let (mut moments, mut wrong) = (Vec::new(), Vec::new());
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() || line.trim_start().starts_with('#') {
@@ -53,7 +53,7 @@ pub fn parse(path: &str, text: &str) -> Result<Vec<Moment>, Vec<Diagnostic>> {
     if wrong.is_empty() { Ok(moments) } else { Err(wrong) }
 }
 
-fn moment(line: &str) -> Option<Moment> {
+fn moment(line: &str) -> Option<TimedOperation> {
     let words: Vec<u64> = line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
     let (offset, bytes, pause_ms) = match words[..] {
         [offset, bytes] => (offset, bytes, 0),
@@ -61,22 +61,22 @@ fn moment(line: &str) -> Option<Moment> {
         _ => return None,
     };
     let fits = offset <= MOST.0 && (1..=LONGEST).contains(&bytes) && pause_ms <= MOST.1;
-    fits.then(|| Moment { offset, bytes, pause_ns: pause_ms * 1_000_000 })
+    fits.then(|| TimedOperation { offset, bytes, pause_ns: pause_ms * 1_000_000 })
 }
 
 /// Whether there is a pause anywhere.
-pub fn pauses(moments: &[Moment]) -> bool {
+pub fn pauses(moments: &[TimedOperation]) -> bool {
     moments.iter().any(|moment| moment.pause_ns > 0)
 }
 
 /// Where the last byte lies, one past it.
-pub fn end(moments: &[Moment]) -> u64 {
+pub fn end(moments: &[TimedOperation]) -> u64 {
     moments.iter().map(|moment| moment.offset + moment.bytes).max().unwrap_or(0)
 }
 
 /// The list as a trace on a job's only target.
-pub fn trace(moments: &[Moment], verb: Verb) -> Trace {
-    let entry = |moment: &Moment| TraceEntry {
+pub fn trace(moments: &[TimedOperation], verb: Verb) -> Trace {
+    let entry = |moment: &TimedOperation| TraceEntry {
         at_ns: moment.pause_ns,
         verb,
         target: 0,
@@ -95,7 +95,7 @@ mod tests {
     fn a_line_is_an_operation() {
         let list = parse("l", "# x\n0 65536 0\n\n 65536 4096\n4096 512 7\n").unwrap();
         assert_eq!((list.len(), end(&list), pauses(&list)), (3, 69_632, true));
-        assert_eq!(list[2], Moment { offset: 4096, bytes: 512, pause_ns: 7_000_000 });
+        assert_eq!(list[2], TimedOperation { offset: 4096, bytes: 512, pause_ns: 7_000_000 });
         assert_eq!(trace(&list, Verb::Read).timing, Timing::Pauses);
         assert_eq!(trace(&list[..2], Verb::Read).timing, Timing::AsFast);
     }

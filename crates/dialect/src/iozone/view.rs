@@ -1,18 +1,18 @@
 //! What the report must know that the plan does not say.
 
-use super::lower::Part;
+use super::lower::Pass;
 use super::matrix::Matrix;
 use super::settings::Settings;
 
 /// All of it.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct ReportContext {
     /// What was asked for.
     pub settings: Settings,
     /// The sizes.
     pub matrix: Matrix,
     /// What each phase of the plan is.
-    pub parts: Vec<Part>,
+    pub parts: Vec<Pass>,
     /// The command line.
     pub command: String,
     /// When the run began, as `ctime` writes it.

@@ -11,7 +11,7 @@ use iodyno_report::shape::Context;
 use iodyno_report::table::wrapped;
 use iodyno_report::{Output, Reporter, number};
 
-use super::text::Text;
+use super::text::CardText;
 use super::{Setup, text};
 
 /// Writes the card.
@@ -48,7 +48,7 @@ impl Card {
 
     fn card(&self, record: &Record) -> String {
         let (context, details) = (&self.context, self.details);
-        Text { setup: &self.setup, paint: self.paint, context, record, details }.card()
+        CardText { setup: &self.setup, paint: self.paint, context, record, details }.card()
     }
 }
 

@@ -52,7 +52,7 @@ impl Budget {
 }
 
 /// One line of the four that KDiskMark users know.
-pub struct Cell {
+pub struct CardCell {
     /// The first part of its phases' names; `-read` and `-write` follow.
     pub name: &'static str,
     /// What the card calls it, before its depth and workers.
@@ -66,14 +66,14 @@ pub struct Cell {
 }
 
 /// The four lines, in order.
-pub const CELLS: &[Cell] = &[
-    Cell { name: "seq1m-q8", title: "SEQ1M", block_bytes: 1 << 20, random: false, depth: 8 },
-    Cell { name: "seq1m-q1", title: "SEQ1M", block_bytes: 1 << 20, random: false, depth: 1 },
-    Cell { name: "rnd4k-q32", title: "RND4K", block_bytes: 4096, random: true, depth: 32 },
-    Cell { name: "rnd4k-q1", title: "RND4K", block_bytes: 4096, random: true, depth: 1 },
+pub const CELLS: &[CardCell] = &[
+    CardCell { name: "seq1m-q8", title: "SEQ1M", block_bytes: 1 << 20, random: false, depth: 8 },
+    CardCell { name: "seq1m-q1", title: "SEQ1M", block_bytes: 1 << 20, random: false, depth: 1 },
+    CardCell { name: "rnd4k-q32", title: "RND4K", block_bytes: 4096, random: true, depth: 32 },
+    CardCell { name: "rnd4k-q1", title: "RND4K", block_bytes: 4096, random: true, depth: 1 },
 ];
 
-impl Cell {
+impl CardCell {
     /// The name of its phases in one direction.
     pub fn phase(&self, verb: Verb) -> String {
         format!("{}-{}", self.name, verb.name())
@@ -90,7 +90,8 @@ impl Cell {
 /// The phases of the mix.
 pub const MIX: &str = "mix-70-30";
 /// The mix, as a cell that both verbs share.
-pub const MIX_CELL: Cell = Cell { name: MIX, title: "RND4K", block_bytes: 4096, random: true, depth: 32 };
+pub const MIX_CELL: CardCell =
+    CardCell { name: MIX, title: "RND4K", block_bytes: 4096, random: true, depth: 32 };
 /// Percentage of reads in the mix.
 pub const MIX_READS: f64 = 70.0;
 /// The phases of the appends that are made durable one by one.

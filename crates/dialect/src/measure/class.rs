@@ -8,7 +8,7 @@ use iodyno_report::number;
 
 /// What a device can look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum DeviceClass {
     /// Memory: a file system in RAM, or the page cache.
     Memory,
     /// Flash behind PCI Express.
@@ -23,23 +23,23 @@ pub enum Class {
     SlowFlash,
 }
 
-impl Class {
+impl DeviceClass {
     /// With its article.
     pub const fn name(self) -> &'static str {
         match self {
-            Class::Memory => "memory (RAM or the page cache), not a device",
-            Class::Nvme => "an NVMe SSD",
-            Class::SataSsd => "a SATA or SAS SSD",
-            Class::Disk => "a rotating disk",
-            Class::Network => "a network or cloud volume",
-            Class::SlowFlash => "simple flash (SD card, eMMC or USB stick)",
+            DeviceClass::Memory => "memory (RAM or the page cache), not a device",
+            DeviceClass::Nvme => "an NVMe SSD",
+            DeviceClass::SataSsd => "a SATA or SAS SSD",
+            DeviceClass::Disk => "a rotating disk",
+            DeviceClass::Network => "a network or cloud volume",
+            DeviceClass::SlowFlash => "simple flash (SD card, eMMC or USB stick)",
         }
     }
 }
 
 /// The figures it is judged by; rates per second, times in ns, `None`: not measured.
 #[derive(Clone, Debug, Default)]
-pub struct Looks {
+pub struct DeviceFigures {
     /// The file system's name.
     pub file_system: Option<String>,
     /// The disk's kernel name: `nvme0n1`, `mmcblk0`, `sda`, `vda`.
@@ -54,9 +54,9 @@ pub struct Looks {
 
 /// A judgement.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Look {
+pub struct DeviceJudgement {
     /// The class; `None`: the figures fit nothing we know.
-    pub class: Option<Class>,
+    pub class: Option<DeviceClass>,
     /// The figures it rests on, in words.
     pub reasons: Vec<String>,
 }
@@ -78,18 +78,18 @@ const POSITIONING_NS: f64 = 2_500_000.0;
 const ACTUATOR_IOPS: f64 = 800.0;
 
 /// What the figures look like; `None` where too little was measured.
-pub fn look(looks: &Looks) -> Option<Look> {
-    let of = |class: Class, reasons: Vec<String>| Some(Look { class: Some(class), reasons });
+pub fn look(looks: &DeviceFigures) -> Option<DeviceJudgement> {
+    let of = |class: DeviceClass, reasons: Vec<String>| Some(DeviceJudgement { class: Some(class), reasons });
     if let Some(name) = looks.file_system.as_deref() {
         if IN_MEMORY.contains(&name) {
-            return of(Class::Memory, vec![format!("{name} keeps its files in memory")]);
+            return of(DeviceClass::Memory, vec![format!("{name} keeps its files in memory")]);
         }
         let whence = shared_storage::way(name).map(|way| match way {
             Way::Network => "is served over a network",
             Way::Elsewhere => "is served from outside of this machine",
         });
         if let Some(whence) = whence {
-            return of(Class::Network, vec![format!("{name} {whence}")]);
+            return of(DeviceClass::Network, vec![format!("{name} {whence}")]);
         }
     }
     let (sequential, single_ns, deep) = (looks.sequential?, looks.single_ns?, looks.deep_iops?);
@@ -98,39 +98,45 @@ pub fn look(looks: &Looks) -> Option<Look> {
     let gain = deep * single_ns / 1e9;
     let deeper = format!("depth 32 brings {} times the IOPS of depth 1", number::significant(gain));
     if single_ns < MEMORY_NS {
-        return of(Class::Memory, vec![format!("{single}, faster than any device answers")]);
+        return of(DeviceClass::Memory, vec![format!("{single}, faster than any device answers")]);
     }
     if deep < ACTUATOR_IOPS && single_ns > POSITIONING_NS {
         let few =
             format!("{} random reads per second at depth 32, as one actuator makes", number::iops(deep));
-        return of(Class::Disk, vec![single, few, stream]);
+        return of(DeviceClass::Disk, vec![single, few, stream]);
     }
     if single_ns > 250_000.0 {
         // A capped cloud volume and a simple card have the same figures; only the driver's name tells them apart.
         let disk = looks.disk.as_deref().unwrap_or_default();
         let flash =
             gain < 3.0 && sequential < 420e6 && (disk.starts_with("mmcblk") || disk.starts_with("sd"));
-        let class = if flash { Class::SlowFlash } else { Class::Network };
+        let class = if flash { DeviceClass::SlowFlash } else { DeviceClass::Network };
         return of(class, vec![single, deeper, stream]);
     }
     if sequential > SATA_LINK && deep > 100_000.0 {
-        return of(Class::Nvme, vec![format!("{stream}, more than a SATA link carries"), single, deeper]);
+        return of(
+            DeviceClass::Nvme,
+            vec![format!("{stream}, more than a SATA link carries"), single, deeper],
+        );
     }
     if (150e6..=SATA_LINK).contains(&sequential) && (8_000.0..=110_000.0).contains(&deep) {
-        return of(Class::SataSsd, vec![format!("{stream}, within a SATA link"), single, deeper]);
+        return of(DeviceClass::SataSsd, vec![format!("{stream}, within a SATA link"), single, deeper]);
     }
     if sequential > SATA_LINK && gain > 3.0 {
-        return of(Class::Nvme, vec![format!("{stream}, more than a SATA link carries"), single, deeper]);
+        return of(
+            DeviceClass::Nvme,
+            vec![format!("{stream}, more than a SATA link carries"), single, deeper],
+        );
     }
-    Some(Look { class: None, reasons: vec![single, deeper, stream] })
+    Some(DeviceJudgement { class: None, reasons: vec![single, deeper, stream] })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn looks(megabytes: f64, single_us: f64, deep_iops: f64) -> Looks {
-        Looks {
+    fn looks(megabytes: f64, single_us: f64, deep_iops: f64) -> DeviceFigures {
+        DeviceFigures {
             disk: None,
             file_system: Some("ext4".into()),
             sequential: Some(megabytes * 1e6),
@@ -139,28 +145,28 @@ mod tests {
         }
     }
 
-    fn on(disk: &str, looks: Looks) -> Looks {
-        Looks { disk: Some(disk.into()), ..looks }
+    fn on(disk: &str, looks: DeviceFigures) -> DeviceFigures {
+        DeviceFigures { disk: Some(disk.into()), ..looks }
     }
 
     #[test]
     fn archetypes_are_told_apart() {
         let archetypes = [
-            ("consumer NVMe", looks(3_400.0, 62.0, 380_000.0), Class::Nvme),
-            ("enterprise NVMe", looks(6_900.0, 78.0, 390_000.0), Class::Nvme),
-            ("Optane", looks(2_500.0, 10.0, 550_000.0), Class::Nvme),
-            ("NVMe of a virtual machine", looks(1_900.0, 120.0, 90_000.0), Class::Nvme),
-            ("SATA SSD", looks(555.0, 95.0, 91_000.0), Class::SataSsd),
-            ("old SATA SSD at 3 Gb/s", looks(270.0, 140.0, 35_000.0), Class::SataSsd),
-            ("7,200 rpm disk", looks(190.0, 13_100.0, 160.0), Class::Disk),
-            ("15,000 rpm disk with a queue", looks(150.0, 6_000.0, 420.0), Class::Disk),
-            ("laptop disk", looks(90.0, 18_000.0, 90.0), Class::Disk),
-            ("USB stick", on("sdb", looks(140.0, 900.0, 1_800.0)), Class::SlowFlash),
-            ("cloud volume of 3,000 IOPS", on("vda", looks(128.0, 620.0, 3_000.0)), Class::Network),
-            ("cloud volume of 16,000 IOPS", looks(1_000.0, 480.0, 16_000.0), Class::Network),
-            ("SD card", on("mmcblk0", looks(88.0, 510.0, 2_600.0)), Class::SlowFlash),
-            ("eMMC", on("mmcblk1", looks(270.0, 300.0, 7_000.0)), Class::SlowFlash),
-            ("page cache", looks(9_000.0, 1.1, 800_000.0), Class::Memory),
+            ("consumer NVMe", looks(3_400.0, 62.0, 380_000.0), DeviceClass::Nvme),
+            ("enterprise NVMe", looks(6_900.0, 78.0, 390_000.0), DeviceClass::Nvme),
+            ("Optane", looks(2_500.0, 10.0, 550_000.0), DeviceClass::Nvme),
+            ("NVMe of a virtual machine", looks(1_900.0, 120.0, 90_000.0), DeviceClass::Nvme),
+            ("SATA SSD", looks(555.0, 95.0, 91_000.0), DeviceClass::SataSsd),
+            ("old SATA SSD at 3 Gb/s", looks(270.0, 140.0, 35_000.0), DeviceClass::SataSsd),
+            ("7,200 rpm disk", looks(190.0, 13_100.0, 160.0), DeviceClass::Disk),
+            ("15,000 rpm disk with a queue", looks(150.0, 6_000.0, 420.0), DeviceClass::Disk),
+            ("laptop disk", looks(90.0, 18_000.0, 90.0), DeviceClass::Disk),
+            ("USB stick", on("sdb", looks(140.0, 900.0, 1_800.0)), DeviceClass::SlowFlash),
+            ("cloud volume of 3,000 IOPS", on("vda", looks(128.0, 620.0, 3_000.0)), DeviceClass::Network),
+            ("cloud volume of 16,000 IOPS", looks(1_000.0, 480.0, 16_000.0), DeviceClass::Network),
+            ("SD card", on("mmcblk0", looks(88.0, 510.0, 2_600.0)), DeviceClass::SlowFlash),
+            ("eMMC", on("mmcblk1", looks(270.0, 300.0, 7_000.0)), DeviceClass::SlowFlash),
+            ("page cache", looks(9_000.0, 1.1, 800_000.0), DeviceClass::Memory),
         ];
         for (name, looks, class) in archetypes {
             let look = look(&looks).unwrap();
@@ -171,15 +177,15 @@ mod tests {
 
     #[test]
     fn names_of_file_systems_decide_where_they_can() {
-        let memory = Looks { file_system: Some("tmpfs".into()), ..Looks::default() };
-        assert_eq!(look(&memory).unwrap().class, Some(Class::Memory));
-        let remote = Looks { file_system: Some("nfs4".into()), ..looks(110.0, 900.0, 9_000.0) };
-        assert_eq!(look(&remote).unwrap().class, Some(Class::Network));
+        let memory = DeviceFigures { file_system: Some("tmpfs".into()), ..DeviceFigures::default() };
+        assert_eq!(look(&memory).unwrap().class, Some(DeviceClass::Memory));
+        let remote = DeviceFigures { file_system: Some("nfs4".into()), ..looks(110.0, 900.0, 9_000.0) };
+        assert_eq!(look(&remote).unwrap().class, Some(DeviceClass::Network));
     }
 
     #[test]
     fn what_fits_nothing_is_called_nothing() {
         assert_eq!(look(&looks(100.0, 50.0, 900.0)).unwrap().class, None);
-        assert_eq!(look(&Looks::default()), None);
+        assert_eq!(look(&DeviceFigures::default()), None);
     }
 }

@@ -10,7 +10,7 @@ use super::cells::{APPEND, DEPTH, MIX};
 
 /// One cell of the card in one direction.
 #[derive(Clone, Debug, Default)]
-pub struct Figures {
+pub struct CellFigures {
     /// Operations per second, one for each pass.
     pub iops: Repeats,
     /// Bytes per second, one for each pass.
@@ -40,7 +40,7 @@ pub struct Point {
 #[derive(Clone, Debug)]
 pub struct Appends {
     /// Appends, each with its fsync.
-    pub both: Figures,
+    pub both: CellFigures,
     /// Mean time of write and fsync together, one for each pass.
     pub mean_ns: Repeats,
     /// Mean time of the fsync alone, one for each pass.
@@ -60,7 +60,7 @@ fn jobs<'a>(
 }
 
 /// The figures of one kind of verb in all phases of a name; `None` where nothing was done.
-pub fn figures(phases: &[PhaseRecord], name: &str, kind: Kind) -> Option<Figures> {
+pub fn figures(phases: &[PhaseRecord], name: &str, kind: Kind) -> Option<CellFigures> {
     let done: Vec<_> = jobs(phases, name).filter(|(_, job)| job.tally.operations(kind) > 0).collect();
     if done.is_empty() {
         return None;
@@ -70,7 +70,7 @@ pub fn figures(phases: &[PhaseRecord], name: &str, kind: Kind) -> Option<Figures
     let each = |figure: &dyn Fn(&PhaseRecord, &JobRecord) -> f64| {
         Repeats::of(done.iter().map(|(p, j)| figure(p, j)))
     };
-    Some(Figures {
+    Some(CellFigures {
         iops: each(&|phase, job| shape::per_second(job.tally.operations(kind), phase, job)),
         bytes: each(&|phase, job| shape::per_second(job.tally.bytes(kind), phase, job)),
         mean_ns: each(&|_, job| job.tally.latency(kind).mean()),
@@ -79,7 +79,7 @@ pub fn figures(phases: &[PhaseRecord], name: &str, kind: Kind) -> Option<Figures
 }
 
 /// Reads and writes of the mix, and their sum per second.
-pub fn mix(phases: &[PhaseRecord]) -> Option<(Figures, Figures, Repeats)> {
+pub fn mix(phases: &[PhaseRecord]) -> Option<(CellFigures, CellFigures, Repeats)> {
     let sum =
         |(phase, job): (&PhaseRecord, &JobRecord)| shape::per_second(job.tally.all_operations(), phase, job);
     let total = Repeats::of(jobs(phases, MIX).map(sum).filter(|rate| *rate > 0.0));

@@ -8,7 +8,7 @@ use iodyno_model::{
     Phase, Pick, Plan, Prepare, Span, Sweep, Target, TargetKind, Value, Verb, Workload, sweep,
 };
 
-use super::cells::{APPEND, CELLS, Cell, DEPTH, METADATA, MIX_CELL, MIX_READS};
+use super::cells::{APPEND, CELLS, CardCell, DEPTH, METADATA, MIX_CELL, MIX_READS};
 use super::{Setup, whole_blocks};
 use crate::PathKind;
 use crate::engine_choice::{POSITIONED_CALLS, keeps_depth};
@@ -84,7 +84,7 @@ fn phase(job: Job) -> Phase {
     Phase { name: job.name.clone(), jobs: vec![job], ..Phase::default() }
 }
 
-fn data(setup: &Setup, cell: &Cell, verb: Verb) -> Phase {
+fn data(setup: &Setup, cell: &CardCell, verb: Verb) -> Phase {
     let pick = if cell.random { Pick::Uniform } else { Pick::Sequential };
     let pattern = Pattern::of(verb, pick, cell.block_bytes);
     phase(deep(setup, &cell.phase(verb), pattern, cell.depth, setup.budget.cell_ns))

@@ -13,8 +13,8 @@ use iodyno_report::table::{Table, wrapped};
 
 use super::Setup;
 use super::cells::{CELLS, METADATA, MIX_CELL, MIX_READS};
-use super::class::{self, Looks};
-use super::gather::{self, Figures, Point};
+use super::class::{self, DeviceFigures};
+use super::gather::{self, CellFigures, Point};
 use crate::PathKind;
 use crate::engine_choice::keeps_depth;
 
@@ -24,7 +24,7 @@ const WIDTH: usize = 100;
 const INDENT: usize = 14;
 
 /// Everything the card is written from.
-pub(super) struct Text<'a> {
+pub(super) struct CardText<'a> {
     pub setup: &'a Setup,
     pub paint: Paint,
     pub context: &'a Context,
@@ -47,7 +47,7 @@ pub(super) fn what(setup: &Setup, targets: &[TargetFacts]) -> String {
     if on.is_empty() { what } else { format!("{what} on {}", on.join(" on ")) }
 }
 
-impl Text<'_> {
+impl CardText<'_> {
     /// The whole card.
     pub(super) fn card(&self) -> String {
         if self.record.phases.is_empty() {
@@ -336,7 +336,7 @@ impl Text<'_> {
         let facts = self.facts();
         let disk = facts.disk.clone().unwrap_or_default();
         let hidden = ["vd", "xvd"].iter().any(|prefix| disk.starts_with(prefix));
-        let looks = Looks {
+        let looks = DeviceFigures {
             file_system: facts.file_system.clone(),
             disk: facts.disk.clone(),
             sequential: streams.reduce(f64::max),
@@ -351,7 +351,7 @@ impl Text<'_> {
                         "but {disk} is a virtual disk, and what is cached beneath it cannot be told"
                     ));
                 }
-                let class = look.class.map_or("nothing that we know", class::Class::name);
+                let class = look.class.map_or("nothing that we know", class::DeviceClass::name);
                 format!("{class}: {}", look.reasons.join("; "))
             }
         }
@@ -373,7 +373,7 @@ impl Text<'_> {
     }
 }
 
-impl Text<'_> {
+impl CardText<'_> {
     /// The failures of all passes of a cell, together.
     fn errors_of(&self, name: &str) -> Vec<String> {
         let mut all = JobRecord::default();
@@ -387,7 +387,7 @@ impl Text<'_> {
 }
 
 /// One direction of one of the four lines: always 42 columns.
-fn side(figures: Option<Figures>) -> String {
+fn side(figures: Option<CellFigures>) -> String {
     let figures = figures.unwrap_or_default();
     format!(
         "{:>7} [{:>7}] <{:>7}> {:>6} {:>7}",
@@ -399,7 +399,7 @@ fn side(figures: Option<Figures>) -> String {
     )
 }
 
-fn figures_row(name: &str, figures: &Figures) -> [String; 7] {
+fn figures_row(name: &str, figures: &CellFigures) -> [String; 7] {
     [
         name.into(),
         rate(figures.iops.median()),

@@ -59,17 +59,17 @@ pub fn mounts(name: &str) -> bool {
 const NOT_OPENED: &[&str] = &["AT_FDCWD", "BADFD"];
 
 /// What a call takes, word by word.
-struct Shape {
+struct ArgumentShape {
     kinds: Vec<&'static str>,
     least: usize,
     most: usize,
 }
 
-fn shape(arguments: &'static str) -> Shape {
+fn shape(arguments: &'static str) -> ArgumentShape {
     let words: Vec<&str> = arguments.split_whitespace().collect();
     let least = words.iter().filter(|word| !word.starts_with('[')).count();
     let most = if arguments.ends_with('…') { usize::MAX } else { words.len() };
-    Shape { kinds: words, least, most }
+    ArgumentShape { kinds: words, least, most }
 }
 
 /// Looks whether a call can be made as it is written; `opened` are the labels of earlier steps.

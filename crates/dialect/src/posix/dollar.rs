@@ -18,9 +18,9 @@ const MOUNTS: &[&str] = &["ro", "nosuid", "noexec", "nodev", "view", "elsewhere"
 
 /// The names in a word.
 #[derive(Clone, Debug, Default)]
-pub struct Names(Vec<String>);
+pub struct RuntimeNames(Vec<String>);
 
-impl Names {
+impl RuntimeNames {
     /// The features without which they mean nothing.
     pub fn needs(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.0.iter().filter_map(|name| match name.as_str() {
@@ -35,8 +35,8 @@ impl Names {
 ///
 /// # Errors
 /// One that stands for nothing.
-pub fn names(word: &str, labels: &[String]) -> Result<Names, Problem> {
-    let mut names = Names::default();
+pub fn names(word: &str, labels: &[String]) -> Result<RuntimeNames, Problem> {
+    let mut names = RuntimeNames::default();
     let mut rest = word;
     while let Some(at) = rest.find('$') {
         rest = &rest[at + 1..];

@@ -37,7 +37,7 @@ const RACE_WEIGHTS: &str = "create=4,mkdir=3,symlink=1,unlink=3,rmdir=3,rename=6
 /// The words of the command line.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Exerciser")]
-pub struct Words {
+pub struct ExerciseArguments {
     /// Afterwards exercise a file at random against a model in memory: so many operations, or for so long
     #[arg(long, value_name = "OPS|TIME", num_args = 0..=1, require_equals = true, default_missing_value = "100000")]
     pub exercise: Option<String>,
@@ -88,7 +88,7 @@ pub struct Exercised {
     pub failure: Option<String>,
 }
 
-impl Words {
+impl ExerciseArguments {
     /// Whether the rules are left out.
     pub fn alone(&self) -> bool {
         self.only_exercise || self.replay.is_some()
@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(weights, [("write".to_string(), 5), ("truncate".to_string(), 1)]);
         assert_eq!(weighted(WEIGHTS, &said("read=0")).len(), usual(WEIGHTS).count() - 1);
         assert!(weight("write", &Origin::argument("x")).is_err());
-        let strange = Words::default().strangers(&said("punchhole=1"));
+        let strange = ExerciseArguments::default().strangers(&said("punchhole=1"));
         assert_eq!(strange[0].hint.as_deref(), Some("did you mean `punch_hole`?"));
     }
 

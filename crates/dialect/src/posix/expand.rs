@@ -11,7 +11,7 @@ use super::calls;
 use super::dollar;
 use super::fill::Scope;
 use super::naming::{self, Combination, combinations, value};
-use super::rules::{KNOWN_FEATURES, Line, Rule, SAME, Suite};
+use super::rules::{KNOWN_FEATURES, Rule, SAME, StepLine, Suite};
 use super::step::{self, Parsed, Problem, problem};
 use crate::native::suggestion;
 
@@ -263,7 +263,7 @@ impl Expansion<'_> {
 
 impl<'a> Expansion<'a> {
     /// The steps of a round, and whether all of them are right.
-    fn steps(&mut self, lines: &[Line], scope: &Scope<'_>, draft: &mut Draft<'a>) -> (Vec<Step>, bool) {
+    fn steps(&mut self, lines: &[StepLine], scope: &Scope<'_>, draft: &mut Draft<'a>) -> (Vec<Step>, bool) {
         let (mut round, mut right) = (Round::default(), true);
         for line in lines {
             if let Err(problem) = self.line(&line.text, &line.origin, scope, draft, &mut round) {

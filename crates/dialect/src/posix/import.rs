@@ -12,11 +12,11 @@ use iodyno_model::{
 
 use super::judge;
 use super::options::Options;
-use super::plan::{Setup, Side};
+use super::plan::{CheckedDirectory, Setup};
 use super::profile::{Expected, Profile};
-use super::report::{Answer, Results, json, junit, summary};
+use super::report::{DirectoryResults, SuiteResults, json, junit, summary};
 use super::suite;
-use super::tap::{self, Directive, Test};
+use super::tap::{self, Directive, TapTest};
 use crate::native::parsed;
 use crate::{Loader, Request, Written};
 
@@ -29,7 +29,7 @@ pub const SOURCE: &str = "TAP";
 #[command(
     about = "The results of another suite (TAP, or what prove -v prints) in the report of iodyno posix"
 )]
-struct Words {
+struct ImportArguments {
     /// Files with TAP; `-` is standard input
     #[arg(required = true)]
     files: Vec<String>,
@@ -58,7 +58,7 @@ const SILENT: &str = "the file says only `1..1` and `ok 1`, as pjdfstest does of
 /// # Errors
 /// What is wrong with the words or the files.
 pub fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let words: Words = match parsed("iodyno posix import-tap", arguments)? {
+    let words: ImportArguments = match parsed("iodyno posix import-tap", arguments)? {
         Ok(words) => words,
         Err(help) => return Ok(help),
     };
@@ -104,10 +104,10 @@ fn read(file: &str, loader: &mut dyn Loader) -> Result<Vec<tap::Script>, Diagnos
     Ok(scripts)
 }
 
-fn results(scripts: &[tap::Script], words: &Words) -> Results {
+fn results(scripts: &[tap::Script], words: &ImportArguments) -> SuiteResults {
     let mut profile = Profile { name: OWN.into(), ..Profile::default() };
     let mut setup = Setup::default();
-    let mut answer = Answer::default();
+    let mut answer = DirectoryResults::default();
     for script in scripts {
         let name = script.name.clone();
         let case = setup.suite.cases.len();
@@ -126,9 +126,9 @@ fn results(scripts: &[tap::Script], words: &Words) -> Results {
     }
     answer.judgement = judge::judge(&setup.suite.cases, &answer.records, &[], Some(&profile));
     let folder = words.files.join(" ");
-    setup.sides = vec![Side { folder, profile: Some(profile), ..Side::default() }];
+    setup.sides = vec![CheckedDirectory { folder, profile: Some(profile), ..CheckedDirectory::default() }];
     setup.options = Options { verbose: words.verbose, details: words.details, ..Options::default() };
-    Results { setup: Arc::new(setup), answers: vec![answer], ..Results::default() }
+    SuiteResults { setup: Arc::new(setup), answers: vec![answer], ..SuiteResults::default() }
 }
 
 /// The directory that a test file lies in.
@@ -180,7 +180,7 @@ fn verdict(check: u32, number: u32, outcome: Outcome) -> Verdict {
 }
 
 /// What became of a test that did not pass; what is expected of it goes into the profile.
-fn judged(test: &Test, check: u32, script: &str, profile: &mut Profile) -> Option<Verdict> {
+fn judged(test: &TapTest, check: u32, script: &str, profile: &mut Profile) -> Option<Verdict> {
     let bare = |outcome: Outcome| verdict(check, test.number, outcome);
     match &test.directive {
         Some((Directive::Skip, why)) => return Some(bare(Outcome::Skip(why.clone()))),

@@ -14,7 +14,7 @@ use super::select::means;
 
 /// How checks ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct CheckCounts {
     /// All of them.
     pub checks: u64,
     /// As the rule says.
@@ -33,9 +33,9 @@ pub struct Counts {
     pub could_not_run: u64,
 }
 
-impl Counts {
+impl CheckCounts {
     /// Adds others.
-    pub fn add(&mut self, other: &Counts) {
+    pub fn add(&mut self, other: &CheckCounts) {
         self.checks += other.checks;
         self.pass += other.pass;
         self.fail += other.fail;
@@ -50,7 +50,7 @@ impl Counts {
 /// What a check that did not pass means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum CheckOutcome {
     /// Against the rule.
     Fail,
     /// Against the rule, as the profile says.
@@ -67,16 +67,16 @@ pub enum Kind {
 
 /// A check that did not pass, judged.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedCheck {
     /// What became of it.
     pub verdict: Verdict,
     /// What that means.
-    pub kind: Kind,
+    pub kind: CheckOutcome,
     /// The entry of the profile that explains it.
     pub entry: Option<usize>,
 }
 
-impl Judged {
+impl JudgedCheck {
     /// Why it was to be expected, as the profile says.
     pub fn reason<'a>(&self, profile: Option<&'a Profile>) -> Option<&'a str> {
         Some(profile?.expected.get(self.entry?)?.reason.as_str())
@@ -95,9 +95,9 @@ impl Judged {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CaseResult {
     /// How its checks ended.
-    pub counts: Counts,
+    pub counts: CheckCounts,
     /// Those that did not pass.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<JudgedCheck>,
     /// How long it took, ns; none: it was not reached.
     pub elapsed_ns: Option<u64>,
     /// Why it ended before its end.
@@ -110,7 +110,9 @@ impl CaseResult {
     /// Whether it speaks against the file system: something failed or could not even be tried.
     pub fn is_bad(&self) -> bool {
         let silent = self.elapsed_ns.is_none() || self.unaccounted > 0 && self.broken.is_none();
-        silent || self.counts.fail > 0 || self.judged.iter().any(|judged| judged.kind == Kind::CouldNotRun)
+        silent
+            || self.counts.fail > 0
+            || self.judged.iter().any(|judged| judged.kind == CheckOutcome::CouldNotRun)
     }
 
     /// Why some of it was to be expected, as the profile says.
@@ -137,7 +139,7 @@ pub struct Judgement {
     /// Each case, in the suite's order.
     pub cases: Vec<CaseResult>,
     /// Over all of them.
-    pub totals: Counts,
+    pub totals: CheckCounts,
     /// Entries of the profile that nothing met, though it was tried, with the first case they are about.
     pub unmet: Vec<(usize, usize)>,
     /// Features that the profile says are there, and are not: the name and why.
@@ -157,7 +159,7 @@ impl Judgement {
 pub fn case(case: &Case, record: Option<&CaseRecord>, profile: Option<&Profile>) -> CaseResult {
     let checks = u64::from(expand::checks(case));
     let Some(record) = record else {
-        let counts = Counts { checks, could_not_run: checks, ..Counts::default() };
+        let counts = CheckCounts { checks, could_not_run: checks, ..CheckCounts::default() };
         return CaseResult { counts, unaccounted: checks, ..CaseResult::default() };
     };
     let entries: Vec<usize> = profile.map_or_else(Vec::new, |profile| {
@@ -181,22 +183,22 @@ pub fn case(case: &Case, record: Option<&CaseRecord>, profile: Option<&Profile>)
         let kind = match (&verdict.outcome, before) {
             (Outcome::Fail, _) => {
                 if entry.is_some() {
-                    Kind::ExpectedFail
+                    CheckOutcome::ExpectedFail
                 } else {
-                    Kind::Fail
+                    CheckOutcome::Fail
                 }
             }
-            (Outcome::Skip(_), _) => Kind::Skip,
-            (Outcome::NotApplicable(_), _) => Kind::NotApplicable,
-            (Outcome::CouldNotRun(_), Some(_)) => Kind::Follows,
-            (Outcome::CouldNotRun(_), None) if entry.is_some() => Kind::Follows,
-            (Outcome::CouldNotRun(_), None) => Kind::CouldNotRun,
+            (Outcome::Skip(_), _) => CheckOutcome::Skip,
+            (Outcome::NotApplicable(_), _) => CheckOutcome::NotApplicable,
+            (Outcome::CouldNotRun(_), Some(_)) => CheckOutcome::Follows,
+            (Outcome::CouldNotRun(_), None) if entry.is_some() => CheckOutcome::Follows,
+            (Outcome::CouldNotRun(_), None) => CheckOutcome::CouldNotRun,
         };
         if matches!(verdict.outcome, Outcome::Fail) {
             failed.insert(&verdict.round, entry);
         }
-        let entry = entry.filter(|_| matches!(kind, Kind::ExpectedFail | Kind::Follows));
-        result.judged.push(Judged { verdict: verdict.clone(), kind, entry });
+        let entry = entry.filter(|_| matches!(kind, CheckOutcome::ExpectedFail | CheckOutcome::Follows));
+        result.judged.push(JudgedCheck { verdict: verdict.clone(), kind, entry });
     }
     result.counts = counts(checks, record, &result.judged);
     result.unaccounted = checks.saturating_sub(u64::from(record.passed) + result.judged.len() as u64);
@@ -206,15 +208,15 @@ pub fn case(case: &Case, record: Option<&CaseRecord>, profile: Option<&Profile>)
     result
 }
 
-fn counts(checks: u64, record: &CaseRecord, judged: &[Judged]) -> Counts {
-    let mut counts = Counts { checks, pass: u64::from(record.passed), ..Counts::default() };
+fn counts(checks: u64, record: &CaseRecord, judged: &[JudgedCheck]) -> CheckCounts {
+    let mut counts = CheckCounts { checks, pass: u64::from(record.passed), ..CheckCounts::default() };
     for judged in judged {
         *match judged.kind {
-            Kind::Fail => &mut counts.fail,
-            Kind::ExpectedFail => &mut counts.expected_fail,
-            Kind::Skip => &mut counts.skip,
-            Kind::NotApplicable => &mut counts.not_applicable,
-            Kind::CouldNotRun | Kind::Follows => &mut counts.could_not_run,
+            CheckOutcome::Fail => &mut counts.fail,
+            CheckOutcome::ExpectedFail => &mut counts.expected_fail,
+            CheckOutcome::Skip => &mut counts.skip,
+            CheckOutcome::NotApplicable => &mut counts.not_applicable,
+            CheckOutcome::CouldNotRun | CheckOutcome::Follows => &mut counts.could_not_run,
         } += 1;
     }
     let told = counts.pass + judged.len() as u64;
@@ -225,7 +227,11 @@ fn counts(checks: u64, record: &CaseRecord, judged: &[Judged]) -> Counts {
 
 /// A case that ended before its end has failed, even if no check of it did.
 fn broken(result: &mut CaseResult, why: &str, entries: &[usize], profile: Option<&Profile>) {
-    if result.judged.iter().any(|judged| matches!(judged.kind, Kind::Fail | Kind::ExpectedFail)) {
+    if result
+        .judged
+        .iter()
+        .any(|judged| matches!(judged.kind, CheckOutcome::Fail | CheckOutcome::ExpectedFail))
+    {
         return;
     }
     let last = result.judged.iter().find(|judged| matches!(judged.verdict.outcome, Outcome::CouldNotRun(_)));
@@ -234,9 +240,9 @@ fn broken(result: &mut CaseResult, why: &str, entries: &[usize], profile: Option
     let entry = profile.and_then(|profile| {
         entries.iter().copied().find(|entry| profile.expected[*entry].explains(&verdict))
     });
-    let kind = if entry.is_some() { Kind::ExpectedFail } else { Kind::Fail };
-    for judged in result.judged.iter_mut().filter(|judged| judged.kind == Kind::CouldNotRun) {
-        judged.kind = Kind::Follows;
+    let kind = if entry.is_some() { CheckOutcome::ExpectedFail } else { CheckOutcome::Fail };
+    for judged in result.judged.iter_mut().filter(|judged| judged.kind == CheckOutcome::CouldNotRun) {
+        judged.kind = CheckOutcome::Follows;
     }
     let counts = &mut result.counts;
     // Of the checks that it did not reach, one has failed.
@@ -245,7 +251,7 @@ fn broken(result: &mut CaseResult, why: &str, entries: &[usize], profile: Option
         false => counts.pass = counts.pass.saturating_sub(1),
     }
     *if entry.is_some() { &mut counts.expected_fail } else { &mut counts.fail } += 1;
-    result.judged.insert(0, Judged { verdict, kind, entry });
+    result.judged.insert(0, JudgedCheck { verdict, kind, entry });
 }
 
 /// All cases of a run, by the records of those that ended.

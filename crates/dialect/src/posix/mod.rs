@@ -40,7 +40,7 @@ use crate::native::{self, suggestion};
 use crate::{Dialect, Loader, PathKind, ReportFile, Request, Run};
 use expand::Expanded;
 use options::Options;
-use plan::{Setup, Side};
+use plan::{CheckedDirectory, Setup};
 use report::Reports;
 use select::Selection;
 
@@ -202,10 +202,10 @@ fn side(
     option: &str,
     wish: Option<&str>,
     loader: &mut dyn Loader,
-) -> Result<Side, Vec<Diagnostic>> {
+) -> Result<CheckedDirectory, Vec<Diagnostic>> {
     let facts = directory(folder, option, loader).map_err(|wrong| vec![wrong])?;
     let profile = profile::find(wish, facts.file_system.as_deref(), loader)?;
-    Ok(Side { folder: folder.into(), facts, profile })
+    Ok(CheckedDirectory { folder: folder.into(), facts, profile })
 }
 
 fn directory(

@@ -92,7 +92,7 @@ pub struct Options {
     #[allow(missing_docs)]
     #[command(flatten)]
     #[allow(missing_docs, reason = "a comment would be a heading of the help")]
-    pub exercise: super::exercise::Words,
+    pub exercise: super::exercise::ExerciseArguments,
     #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     #[command(flatten)]
     pub watch: WatchArguments,

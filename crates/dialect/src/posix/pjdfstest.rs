@@ -28,7 +28,7 @@ pub const FSTEST: Dialect =
 
 /// What a command line asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Calls {
+pub struct HelperCalls {
     /// The user to become, as it was typed.
     pub user: Option<String>,
     /// The groups, as they were typed.
@@ -36,12 +36,12 @@ pub struct Calls {
     /// The file mode creation mask, as it was typed.
     pub umask: Option<String>,
     /// The calls in order: each is made if the one before succeeded.
-    pub calls: Vec<Spoken>,
+    pub calls: Vec<HelperCall>,
 }
 
 /// One call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spoken {
+pub struct HelperCall {
     /// Its name.
     pub name: String,
     /// Its arguments.
@@ -65,7 +65,7 @@ pub enum Says {
 const READ: usize = 1024;
 
 /// How many arguments a call has, and what it says.
-enum Shape {
+enum CallShape {
     /// So many to so many, and `0`.
     Zero(usize, usize),
     /// So many, and what came back.
@@ -75,15 +75,15 @@ enum Shape {
     /// Not on this system.
     Elsewhere(&'static str),
 }
-use Shape::{Elsewhere, Fields, Text, Zero};
+use CallShape::{Elsewhere, Fields, Text, Zero};
 
 /// BSD's file flags.
-const FLAGS: Shape = Elsewhere("file flags are BSD's; Linux has those of chattr");
+const FLAGS: CallShape = Elsewhere("file flags are BSD's; Linux has those of chattr");
 /// NFSv4's lists.
-const LISTS: Shape = Elsewhere("access control lists of NFSv4 are not on this system");
+const LISTS: CallShape = Elsewhere("access control lists of NFSv4 are not on this system");
 
 /// Every call of the helper, by what it takes.
-const SHAPES: &[(Shape, &str)] = &[
+const SHAPES: &[(CallShape, &str)] = &[
     (Zero(1, 1), "unlink rmdir bind connect"),
     (
         Zero(2, 2),
@@ -127,8 +127,8 @@ const USAGE: &str = "usage: [-U umask] [-u uid] [-g gid[,gid…]] [--] call argu
 ///
 /// # Errors
 /// What is wrong with it, in words.
-pub fn parse(arguments: &[String]) -> Result<Calls, String> {
-    let mut calls = Calls::default();
+pub fn parse(arguments: &[String]) -> Result<HelperCalls, String> {
+    let mut calls = HelperCalls::default();
     let mut words = arguments.iter().peekable();
     while let Some((option, value)) = words.peek().and_then(|word| option(word)) {
         let place = match option {
@@ -154,7 +154,7 @@ fn option(word: &str) -> Option<(&str, &str)> {
     word.strip_prefix('-').filter(|letters| *letters != "-")?.split_at_checked(1)
 }
 
-fn spoken(words: &[String]) -> Result<Spoken, String> {
+fn spoken(words: &[String]) -> Result<HelperCall, String> {
     let (name, arguments) = words.split_first().ok_or_else(|| format!("a call is missing\n{USAGE}"))?;
     let shape = SHAPES.iter().find(|(_, names)| names.split(' ').any(|known| known == name));
     let shape = shape.map(|(shape, _)| shape);
@@ -175,7 +175,7 @@ fn spoken(words: &[String]) -> Result<Spoken, String> {
         }
         Elsewhere(why) => return Err(format!("`{name}`: {why}")),
     };
-    Ok(Spoken { name: name.clone(), arguments, says })
+    Ok(HelperCall { name: name.clone(), arguments, says })
 }
 
 fn range(least: usize, most: usize) -> String {
@@ -223,7 +223,7 @@ fn attribute(name: &str, field: &impl Fn(&str) -> Option<String>) -> String {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Calls, String> {
+    fn parsed(line: &str) -> Result<HelperCalls, String> {
         parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 

@@ -20,7 +20,7 @@ const ENGINE: &str = "cases";
 
 /// A directory that is checked.
 #[derive(Clone, Debug, Default)]
-pub struct Side {
+pub struct CheckedDirectory {
     /// Its path, as it was named.
     pub folder: String,
     /// What it lies on.
@@ -29,7 +29,7 @@ pub struct Side {
     pub profile: Option<Profile>,
 }
 
-impl Side {
+impl CheckedDirectory {
     /// The type of the file system.
     pub fn file_system(&self) -> &str {
         self.facts.file_system.as_deref().unwrap_or("unknown")
@@ -42,7 +42,7 @@ pub struct Setup {
     /// The cases and what they need.
     pub suite: Expanded,
     /// The directory, and the one it is held against.
-    pub sides: Vec<Side>,
+    pub sides: Vec<CheckedDirectory>,
     /// What was asked for.
     pub options: Options,
     /// What is exercised at random afterwards.

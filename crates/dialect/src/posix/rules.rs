@@ -32,7 +32,7 @@ pub struct Feature {
     /// What it is.
     pub text: String,
     /// How to find out.
-    pub probe: Vec<Line>,
+    pub probe: Vec<StepLine>,
 }
 
 /// A rule as it is written.
@@ -59,7 +59,7 @@ pub struct Rule {
     /// Variables whose values make cases.
     pub split: Vec<String>,
     /// The steps.
-    pub steps: Vec<Line>,
+    pub steps: Vec<StepLine>,
     /// Where it begins.
     pub origin: Origin,
 }
@@ -77,7 +77,7 @@ pub struct Axis {
 
 /// A line of steps.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct StepLine {
     /// As it is written.
     pub text: String,
     /// Where.
@@ -406,7 +406,7 @@ fn axis(entry: &Entry, lists: &Lists, wrong: &Wrong) -> Option<Axis> {
 }
 
 /// The lines of a text in quotes, each with its place; comments and empty lines are left out.
-fn lines(entry: &Entry, source: &str) -> Vec<Line> {
+fn lines(entry: &Entry, source: &str) -> Vec<StepLine> {
     let Some(text) = entry.node.word() else { return Vec::new() };
     let Origin::File { path, line } = &entry.node.origin else { return Vec::new() };
     let first = source.lines().nth(*line as usize - 1).unwrap_or_default();
@@ -418,6 +418,6 @@ fn lines(entry: &Entry, source: &str) -> Vec<Line> {
     let steps = numbered.map(|(text, line)| (text.trim(), line));
     steps
         .filter(|(text, _)| !text.is_empty() && !text.starts_with('#'))
-        .map(|(text, line)| Line { text: text.into(), origin: Origin::file(path, line) })
+        .map(|(text, line)| StepLine { text: text.into(), origin: Origin::file(path, line) })
         .collect()
 }

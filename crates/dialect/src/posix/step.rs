@@ -75,12 +75,12 @@ pub fn conditions(line: &str) -> Result<(Vec<Condition>, &str), Problem> {
 
 /// Letters, each with whether it stood in quotes; what is no UTF-8 is as [`iodyno_model::word`] writes it.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Word {
+struct StepWord {
     letters: Vec<(char, bool)>,
     quoted: bool,
 }
 
-impl Word {
+impl StepWord {
     fn text(&self) -> String {
         self.letters.iter().map(|(letter, _)| *letter).collect()
     }
@@ -115,10 +115,10 @@ impl Word {
     }
 }
 
-fn words(text: &str) -> Result<Vec<Word>, Problem> {
+fn words(text: &str) -> Result<Vec<StepWord>, Problem> {
     let mut list = Vec::new();
     let mut letters = text.chars().peekable();
-    let mut word: Option<Word> = None;
+    let mut word: Option<StepWord> = None;
     while let Some(letter) = letters.next() {
         match letter {
             ' ' | '\t' => list.extend(word.take()),
@@ -210,7 +210,7 @@ pub fn parse(text: &str) -> Result<Parsed, Problem> {
         return problem("a step without a call", "[COND] WHO: LABEL = CALL ARGUMENT… -> EXPECTATION…");
     };
     step.call = call.text();
-    step.arguments = arguments.iter().map(Word::text).collect();
+    step.arguments = arguments.iter().map(StepWord::text).collect();
     Ok(step)
 }
 
@@ -218,7 +218,7 @@ pub fn parse(text: &str) -> Result<Parsed, Problem> {
 const RELATIONS: &[(&str, &str)] =
     &[("!=", "≠"), ("<=", "≤"), (">=", "≥"), ("=", "="), ("<", "<"), (">", ">")];
 
-fn expectation(word: &Word) -> Result<Expect, Problem> {
+fn expectation(word: &StepWord) -> Result<Expect, Problem> {
     let end = word.name_end();
     let sign: String =
         word.letters[end..].iter().take_while(|(_, quoted)| !quoted).map(|(letter, _)| *letter).collect();

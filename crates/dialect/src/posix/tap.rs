@@ -13,7 +13,7 @@ pub struct Script {
     /// Why it makes none at all.
     pub skipped: Option<String>,
     /// Its tests, in order.
-    pub tests: Vec<Test>,
+    pub tests: Vec<TapTest>,
     /// Why it gave up.
     pub bail_out: Option<String>,
 }
@@ -21,14 +21,14 @@ pub struct Script {
 impl Script {
     /// Whether it says nothing but that one thing was fine, which is what pjdfstest says of files that it leaves out.
     pub fn is_silent(&self) -> bool {
-        let silent = |test: &Test| test.ok && test.text.is_empty() && test.directive.is_none();
+        let silent = |test: &TapTest| test.ok && test.text.is_empty() && test.directive.is_none();
         self.planned == Some(1) && matches!(self.tests.as_slice(), [only] if silent(only))
     }
 }
 
 /// One test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Test {
+pub struct TapTest {
     /// Its number.
     pub number: u32,
     /// Whether it passed.
@@ -108,7 +108,7 @@ fn read(script: &mut Script, line: &str, by_prove: bool) {
     let digits = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
     let number = rest[..digits].parse().unwrap_or(script.tests.len() as u32 + 1);
     let (text, directive) = split(rest[digits..].trim_start());
-    script.tests.push(Test { number, ok, text: text.trim_start_matches('-').trim().into(), directive });
+    script.tests.push(TapTest { number, ok, text: text.trim_start_matches('-').trim().into(), directive });
 }
 
 /// What a line says, and the directive at its end.

@@ -6,7 +6,7 @@ use iodyno_model::histogram::upper_edge;
 use iodyno_model::{Histogram, JobRecord, PhaseRecord, Sighting, Tally, Verb};
 
 use super::super::configuration::{Configuration, Recorded};
-use super::super::lower::Part;
+use super::super::lower::RunPhase;
 
 const HEADING: &str = "'Target Type,Target Name,Access Specification Name,# Managers,# Workers,# Disks,IOps,Read IOps,\
     Write IOps,MiBps (Binary),Read MiBps (Binary),Write MiBps (Binary),MBps (Decimal),Read MBps (Decimal),\
@@ -36,7 +36,7 @@ pub fn heading() -> &'static str {
 
 /// Whose row it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RowScope {
     /// Everybody's.
     All,
     /// A machine's.
@@ -47,14 +47,14 @@ pub enum Kind {
     Disk,
 }
 
-impl Kind {
+impl RowScope {
     /// How much must be recorded for it to be written.
     pub fn recorded(self) -> Recorded {
         match self {
-            Kind::All => Recorded::Sum,
-            Kind::Manager => Recorded::Managers,
-            Kind::Worker => Recorded::Workers,
-            Kind::Disk => Recorded::Targets,
+            RowScope::All => Recorded::Sum,
+            RowScope::Manager => Recorded::Managers,
+            RowScope::Worker => Recorded::Workers,
+            RowScope::Disk => Recorded::Targets,
         }
     }
 
@@ -65,7 +65,7 @@ impl Kind {
 
 /// What somebody did.
 #[derive(Clone, Debug, Default)]
-pub struct Figures {
+pub struct ResultFigures {
     /// Latencies of reads and of writes.
     pub latency: (Histogram, Histogram),
     /// Reads and writes.
@@ -78,7 +78,7 @@ pub struct Figures {
     pub measured_ns: u64,
 }
 
-impl Figures {
+impl ResultFigures {
     fn add(&mut self, tally: &Tally) {
         for line in &tally.lines {
             let reads = line.verb == Verb::Read;
@@ -117,9 +117,9 @@ impl Figures {
 
 /// A row.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ResultRow {
     /// Whose it is.
-    pub kind: Kind,
+    pub kind: RowScope,
     /// By name.
     pub name: String,
     /// The specification.
@@ -129,13 +129,13 @@ pub struct Row {
     /// First sector, sectors and depth.
     pub place: Option<(u64, u64, u32)>,
     /// What was done.
-    pub figures: Figures,
+    pub figures: ResultFigures,
     /// Processor time: user and system, percent.
     pub cpu: Option<(f64, f64)>,
 }
 
 /// Whose a tally is.
-struct Share<'a> {
+struct MachineShare<'a> {
     /// The machine: a manager, or of one manager on several machines the rank.
     machine: u32,
     disk: usize,
@@ -145,11 +145,11 @@ struct Share<'a> {
 /// The rows of a run, everybody's first.
 pub fn rows(
     configuration: &Configuration,
-    part: &Part,
+    part: &RunPhase,
     phase: &PhaseRecord,
     host: &dyn Fn(u32) -> String,
-) -> Vec<Row> {
-    let shares: Vec<Share<'_>> = part
+) -> Vec<ResultRow> {
+    let shares: Vec<MachineShare<'_>> = part
         .disks
         .iter()
         .zip(&phase.jobs)
@@ -165,7 +165,7 @@ pub fn rows(
     });
     let gathered = Gathered { configuration, part, shares: &shares, cpu, host };
     let workers = |machine: &u32| gathered.workers(*machine).len();
-    let mut all = gathered.row(Kind::All, "All".into(), |_| true);
+    let mut all = gathered.row(RowScope::All, "All".into(), |_| true);
     all.counts = [Some(machines.len()), Some(machines.iter().map(workers).sum()), Some(shares.len())];
     all.cpu = cpu.filter(|_| machines.len() == 1);
     let mut rows = vec![all];
@@ -173,35 +173,35 @@ pub fn rows(
     rows
 }
 
-fn shares(disk: usize, job: &JobRecord) -> Vec<Share<'_>> {
+fn shares(disk: usize, job: &JobRecord) -> Vec<MachineShare<'_>> {
     let each = job.workers.iter().filter_map(|worker| {
-        worker.tally.as_deref().map(|tally| Share { machine: worker.rank, disk, tally })
+        worker.tally.as_deref().map(|tally| MachineShare { machine: worker.rank, disk, tally })
     });
     let each: Vec<_> = each.collect();
     match each.is_empty() {
-        true => vec![Share { machine: 0, disk, tally: &job.tally }],
+        true => vec![MachineShare { machine: 0, disk, tally: &job.tally }],
         false => each,
     }
 }
 
 struct Gathered<'a> {
     configuration: &'a Configuration,
-    part: &'a Part,
-    shares: &'a [Share<'a>],
+    part: &'a RunPhase,
+    shares: &'a [MachineShare<'a>],
     cpu: Option<(f64, f64)>,
     host: &'a dyn Fn(u32) -> String,
 }
 
 impl Gathered<'_> {
-    fn row(&self, kind: Kind, name: String, of: impl Fn(&Share<'_>) -> bool) -> Row {
-        let mut figures = Figures::default();
+    fn row(&self, kind: RowScope, name: String, of: impl Fn(&MachineShare<'_>) -> bool) -> ResultRow {
+        let mut figures = ResultFigures::default();
         let mut specification = None;
         for share in self.shares.iter().filter(|share| of(share)) {
             figures.add(share.tally);
             specification.get_or_insert(&self.part.disks[share.disk].specification);
         }
         let specification = specification.unwrap_or(&self.part.name).clone();
-        Row { kind, name, specification, counts: [None; 3], place: None, figures, cpu: None }
+        ResultRow { kind, name, specification, counts: [None; 3], place: None, figures, cpu: None }
     }
 
     /// The workers of a machine, by manager and number.
@@ -216,7 +216,7 @@ impl Gathered<'_> {
         workers
     }
 
-    fn machine(&self, machine: u32, alone: bool) -> Vec<Row> {
+    fn machine(&self, machine: u32, alone: bool) -> Vec<ResultRow> {
         let workers = self.workers(machine);
         let named = workers.first().map(|(manager, _)| &self.configuration.managers[*manager].name);
         let one = self.configuration.managers.len() == 1 && !alone;
@@ -224,7 +224,7 @@ impl Gathered<'_> {
             Some(name) if !name.is_empty() && !one => name.clone(),
             _ => (self.host)(machine),
         };
-        let mut manager = self.row(Kind::Manager, name, |share| share.machine == machine);
+        let mut manager = self.row(RowScope::Manager, name, |share| share.machine == machine);
         let disks = self.shares.iter().filter(|share| share.machine == machine).count();
         manager.counts = [None, Some(workers.len()), Some(disks)];
         manager.cpu = self.cpu.filter(|_| alone);
@@ -233,22 +233,23 @@ impl Gathered<'_> {
         rows
     }
 
-    fn worker(&self, machine: u32, (manager, number): (usize, usize)) -> Vec<Row> {
+    fn worker(&self, machine: u32, (manager, number): (usize, usize)) -> Vec<ResultRow> {
         let worker = &self.configuration.managers[manager].workers[number];
-        let of = |share: &Share<'_>| {
+        let of = |share: &MachineShare<'_>| {
             let disk = &self.part.disks[share.disk];
             share.machine == machine && (disk.manager, disk.worker) == (manager, number)
         };
-        let mut row = self.row(Kind::Worker, worker.name.clone(), of);
-        let own: Vec<&Share<'_>> = self.shares.iter().filter(|share| of(share)).collect();
-        let place =
-            |share: &Share<'_>| (worker.first_sector, worker.sectors, self.part.disks[share.disk].depth);
+        let mut row = self.row(RowScope::Worker, worker.name.clone(), of);
+        let own: Vec<&MachineShare<'_>> = self.shares.iter().filter(|share| of(share)).collect();
+        let place = |share: &MachineShare<'_>| {
+            (worker.first_sector, worker.sectors, self.part.disks[share.disk].depth)
+        };
         row.counts = [None, None, Some(own.len())];
         row.place = own.first().map(|share| place(share));
         let mut rows = vec![row];
         for share in own {
             let name = self.part.disks[share.disk].target.clone();
-            let mut disk = self.row(Kind::Disk, name, |other| std::ptr::eq(other, share));
+            let mut disk = self.row(RowScope::Disk, name, |other| std::ptr::eq(other, share));
             disk.place = Some(place(share));
             rows.push(disk);
         }
@@ -256,7 +257,7 @@ impl Gathered<'_> {
     }
 }
 
-impl Row {
+impl ResultRow {
     /// Its columns, and a line's end.
     pub fn line(&self) -> String {
         let mut columns = vec![self.kind.word().to_string(), plain(&self.name), plain(&self.specification)];
@@ -299,7 +300,7 @@ impl Row {
     }
 
     fn totals(&self) -> Vec<String> {
-        let Figures { count, moved, failed, latency: (read, write), measured_ns } = &self.figures;
+        let ResultFigures { count, moved, failed, latency: (read, write), measured_ns } = &self.figures;
         let mut columns: Vec<u128> = Vec::new();
         columns.extend([failed.0 + failed.1, failed.0, failed.1].map(u128::from));
         columns.extend([moved.0, moved.1, count.0, count.1, 0, 0].map(u128::from));
@@ -346,12 +347,16 @@ mod tests {
 
     #[test]
     fn every_row_has_every_column() {
-        let mut figures =
-            Figures { count: (2, 1), moved: (8192, 4096), measured_ns: 500_000_000, ..Figures::default() };
+        let mut figures = ResultFigures {
+            count: (2, 1),
+            moved: (8192, 4096),
+            measured_ns: 500_000_000,
+            ..ResultFigures::default()
+        };
         [40_000, 2_000_000].into_iter().for_each(|ns| figures.latency.0.add(ns));
         figures.latency.1.add(11_000_000_000);
-        let row = Row {
-            kind: Kind::Disk,
+        let row = ResultRow {
+            kind: RowScope::Disk,
             name: "a,b".into(),
             specification: "4K".into(),
             counts: [None; 3],

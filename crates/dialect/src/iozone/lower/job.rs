@@ -6,7 +6,7 @@ use iodyno_model::{
     Verb, Verify, VerifyWhen, WorkerKind, Workload,
 };
 
-use super::{Access, Group, Part};
+use super::{Access, Pass, StreamGroup};
 use crate::engine_choice::POSITIONED_CALLS;
 use crate::iozone::settings::{Settings, burst};
 use crate::iozone::telemetry;
@@ -19,7 +19,7 @@ const DISTURBED_PERCENT: f64 = 1.0;
 const MANY_BUFFERS: u64 = 16 << 20;
 
 /// The job of some streams.
-pub fn of(settings: &Settings, part: Part, group: &Group, target: usize) -> Job {
+pub fn of(settings: &Settings, part: Pass, group: &StreamGroup, target: usize) -> Job {
     let verb = if group.writes { Verb::Write } else { part.access.verb() };
     let list = settings.list(part.access);
     let workload = match list {
@@ -98,8 +98,8 @@ fn engine_settings(settings: &Settings) -> Vec<Setting> {
     found
 }
 
-fn pattern(settings: &Settings, part: Part, group: &Group) -> Pattern {
-    let Part { access, cell, .. } = part;
+fn pattern(settings: &Settings, part: Pass, group: &StreamGroup) -> Pattern {
+    let Pass { access, cell, .. } = part;
     let pick = match access {
         Access::RandomRead | Access::RandomWrite => Pick::Uniform,
         Access::Mixed if !settings.has("+B") => Pick::Uniform,
@@ -136,7 +136,7 @@ fn pattern(settings: &Settings, part: Part, group: &Group) -> Pattern {
 }
 
 /// Each record once; of the record that is rewritten as often as there are records.
-fn limit(settings: &Settings, part: Part) -> Limit {
+fn limit(settings: &Settings, part: Pass) -> Limit {
     let records = part.cell.records();
     let one = part.access == Access::RecordRewrite && !settings.distinct;
     let passes = if one { records } else { 1 };
@@ -164,7 +164,7 @@ fn pace(settings: &Settings, record: u64) -> Pace {
 }
 
 /// Many buffers are at least two.
-fn buffers(settings: &Settings, part: Part) -> Buffers {
+fn buffers(settings: &Settings, part: Pass) -> Buffers {
     let turns = (MANY_BUFFERS / part.cell.record).clamp(2, 1 << 20) as u32;
     Buffers { turns: if settings.has("m") { turns } else { 0 }, ..Buffers::default() }
 }
@@ -201,13 +201,13 @@ fn payload(settings: &Settings, verb: Verb) -> Payload {
     }
 }
 
-fn placement(settings: &Settings, group: &Group) -> Placement {
+fn placement(settings: &Settings, group: &StreamGroup) -> Placement {
     let Some(first) = settings.number("P") else { return Placement::default() };
     let cpus = group.streams.iter().map(|stream| first as u32 + stream).collect();
     Placement { cpus, spread: true, ..Placement::default() }
 }
 
-fn measure(settings: &Settings, part: Part) -> Measure {
+fn measure(settings: &Settings, part: Pass) -> Measure {
     let logged = settings.has("Q") && (part.streams > 0 || part.access.facts().is_always_logged());
     // Where only the operations' own time counts, each of them is timed.
     let each = settings.has("+z") || settings.is_between(part.access);

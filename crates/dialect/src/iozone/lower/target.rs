@@ -2,7 +2,7 @@
 
 use iodyno_model::{Direct, Extent, FileLock, Open, OpenSync, Prepare, Target, TargetKind};
 
-use super::{Group, Part};
+use super::{Pass, StreamGroup};
 use crate::iozone::settings::Settings;
 
 /// The file of a cell, where none is named.
@@ -14,7 +14,7 @@ const STREAM: &str = "iozone.DUMMY.";
 const NEAR_BYTES: u64 = 4 << 20;
 
 /// The files of some streams in one pass; `follows`: another pass over the same file was right before it.
-pub fn of(settings: &Settings, part: Part, group: &Group, follows: bool) -> Target {
+pub fn of(settings: &Settings, part: Pass, group: &StreamGroup, follows: bool) -> Target {
     let path = path(settings, part.streams, &group.streams);
     let rewrites = settings.has("+N") || settings.has("+E");
     let made = part.access.makes() && !rewrites;
@@ -49,7 +49,7 @@ pub fn of(settings: &Settings, part: Part, group: &Group, follows: bool) -> Targ
 }
 
 /// Whether the original finds the file in the processor's caches: nothing lies between two of its passes.
-fn is_near(settings: &Settings, part: Part) -> bool {
+fn is_near(settings: &Settings, part: Pass) -> bool {
     let apart = ["I", "U", "p", "+q", "B", "+E", "+N"];
     part.streams == 0 && part.cell.bytes() <= NEAR_BYTES && !apart.iter().any(|name| settings.has(name))
 }
@@ -93,7 +93,7 @@ fn sync(settings: &Settings) -> OpenSync {
 }
 
 /// Whether what a list reads is laid out where a list before it did not write: only in a file that the run makes.
-fn lengthens(settings: &Settings, part: Part) -> bool {
+fn lengthens(settings: &Settings, part: Pass) -> bool {
     let reads = matches!(part.access, super::Access::Read | super::Access::Reread);
     settings.has_lists() && reads && settings.wants(super::Access::Write) && !settings.has("+E")
 }

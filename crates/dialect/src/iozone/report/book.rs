@@ -7,13 +7,13 @@
 use iodyno_report::grid::{self, Grid};
 use iodyno_report::xls::{self, COLUMNS_MOST, SheetCell};
 
-use super::figures::Figures;
+use super::figures::PassFigures;
 use super::sheets::{self, Done, Measure, accesses, mean, measures, together};
 use crate::iozone::access::{self, Access, columns};
-use crate::iozone::lower::Part;
+use crate::iozone::lower::Pass;
 use crate::iozone::matrix::Matrix;
 use crate::iozone::settings::{Settings, Unit};
-use crate::iozone::view::View;
+use crate::iozone::view::ReportContext;
 
 /// Columns before the first number of streams, in an `.xls`.
 const STREAMS_FROM: usize = 2;
@@ -22,7 +22,7 @@ const STREAMS_FROM: usize = 2;
 ///
 /// # Errors
 /// What the format does not hold.
-pub fn workbook(view: &View, done: &Done) -> Result<Vec<u8>, String> {
+pub fn workbook(view: &ReportContext, done: &Done) -> Result<Vec<u8>, String> {
     let modern = is_modern(&view.settings);
     match (modern, view.settings.is_throughput()) {
         (true, true) => {
@@ -55,7 +55,7 @@ fn is_modern(settings: &Settings) -> bool {
 }
 
 /// A figure of a table of cells: as in the report, whole kB and operations.
-fn figure(measure: Measure, figures: &Figures) -> f64 {
+fn figure(measure: Measure, figures: &PassFigures) -> f64 {
     let value = measure.sum(figures);
     if measure.rates && measure.unit != Unit::Microseconds { value.trunc() } else { value }
 }
@@ -70,7 +70,7 @@ fn words(measure: Measure) -> &'static str {
 }
 
 fn value(done: &Done, access: Access, file: u64, record: u64, measure: Measure) -> Option<f64> {
-    let here = |part: Part| part.access == access && (part.cell.file, part.cell.record) == (file, record);
+    let here = |part: Pass| part.access == access && (part.cell.file, part.cell.record) == (file, record);
     mean(done, here, |figures| figure(measure, figures))
 }
 
@@ -78,7 +78,7 @@ fn kilobytes(sizes: &[u64]) -> Vec<String> {
     sizes.iter().map(|bytes| (bytes / 1024).to_string()).collect()
 }
 
-fn cells(view: &View, done: &Done, measure: Measure) -> Vec<Grid> {
+fn cells(view: &ReportContext, done: &Done, measure: Measure) -> Vec<Grid> {
     let Matrix { files, records, .. } = &view.matrix;
     let grid = |access: Access| {
         let title = access.facts().title;
@@ -97,7 +97,7 @@ fn cells(view: &View, done: &Done, measure: Measure) -> Vec<Grid> {
     accesses(columns(), done).into_iter().map(grid).collect()
 }
 
-fn streams(view: &View, done: &Done, measure: Measure) -> Grid {
+fn streams(view: &ReportContext, done: &Done, measure: Measure) -> Grid {
     let rounds = sheets::rounds(&view.settings);
     let passes = accesses(access::streams(), done);
     let row = |access: &Access| rounds.iter().map(|round| together(done, *access, *round, measure)).collect();
@@ -123,7 +123,7 @@ fn size(bytes: u64) -> SheetCell {
     SheetCell::Number((bytes / 1024) as f64)
 }
 
-fn cell_rows(view: &View, done: &Done) -> Vec<Vec<SheetCell>> {
+fn cell_rows(view: &ReportContext, done: &Done) -> Vec<Vec<SheetCell>> {
     let Matrix { files, records, .. } = &view.matrix;
     let mut rows = vec![
         text(format!("{} ", view.command)),
@@ -162,7 +162,7 @@ fn capitals(title: &str) -> String {
     title.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-fn stream_rows(view: &View, done: &Done) -> Vec<Vec<SheetCell>> {
+fn stream_rows(view: &ReportContext, done: &Done) -> Vec<Vec<SheetCell>> {
     let many = if view.settings.has("T") { "threads" } else { "processes" };
     let record = view.matrix.records.first().unwrap_or(&0) / 1024;
     let rounds = sheets::rounds(&view.settings);

@@ -4,12 +4,12 @@
 
 use iodyno_model::{PhaseRecord, WorkerRecord};
 
-use crate::iozone::lower::Part;
+use crate::iozone::lower::Pass;
 use crate::iozone::settings::{Settings, Unit};
 
 /// One stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Stream {
+pub struct StreamFigures {
     /// Bytes moved.
     pub bytes: u64,
     /// Operations.
@@ -24,25 +24,25 @@ pub struct Stream {
 
 /// A pass.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct PassFigures {
     /// Each stream, by number.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<StreamFigures>,
     /// From the start line to the last end, s.
     pub elapsed_s: f64,
 }
 
-impl Figures {
+impl PassFigures {
     /// Of a finished phase.
-    pub fn of(phase: &PhaseRecord, settings: &Settings, part: Part) -> Self {
+    pub fn of(phase: &PhaseRecord, settings: &Settings, part: Pass) -> Self {
         let idle_ns = if settings.has("+J") { 0 } else { settings.compute_ns() };
         let between = settings.is_between(part.access);
         let workers = phase.jobs.iter().flat_map(|job| &job.workers);
         let of = |worker| if between { busy(worker) } else { stream(worker, idle_ns) };
-        let mut streams: Vec<Stream> = workers.map(of).collect();
+        let mut streams: Vec<StreamFigures> = workers.map(of).collect();
         if part.access == super::Access::Mixed && phase.jobs.len() == 2 {
             streams = dealt(settings, part, phase, streams);
         }
-        Figures { streams, elapsed_s: phase.elapsed_ns as f64 / 1e9 }
+        PassFigures { streams, elapsed_s: phase.elapsed_ns as f64 / 1e9 }
     }
 
     /// The sum of what each stream moved in its own time, in a unit.
@@ -52,7 +52,7 @@ impl Figures {
 
     /// What all moved by the whole time.
     pub fn parent(&self, unit: Unit) -> f64 {
-        let sum = |what: fn(&Stream) -> u64| self.streams.iter().map(what).sum::<u64>() as f64;
+        let sum = |what: fn(&StreamFigures) -> u64| self.streams.iter().map(what).sum::<u64>() as f64;
         let amount = match unit {
             Unit::Kilobytes => sum(|stream| stream.bytes) / 1024.0,
             _ => sum(|stream| stream.operations),
@@ -77,7 +77,7 @@ impl Figures {
     }
 }
 
-impl Stream {
+impl StreamFigures {
     /// Its rate, or its time for an operation.
     pub fn rate(&self, unit: Unit) -> f64 {
         match unit {
@@ -98,12 +98,12 @@ fn per(amount: f64, by: f64) -> f64 {
     if by > 0.0 { amount / by } else { 0.0 }
 }
 
-fn stream(worker: &WorkerRecord, idle_ns: u64) -> Stream {
+fn stream(worker: &WorkerRecord, idle_ns: u64) -> StreamFigures {
     let closed = worker.closing.map_or(0, |(_, closed)| closed);
     let end_ns = worker.ended_ns.max(closed);
     let wall_ns = end_ns.saturating_sub(worker.began_ns);
     let own_ns = wall_ns.saturating_sub(idle_ns.saturating_mul(worker.operations));
-    Stream {
+    StreamFigures {
         bytes: worker.bytes,
         operations: worker.operations,
         seconds: own_ns as f64 / 1e9,
@@ -113,15 +113,20 @@ fn stream(worker: &WorkerRecord, idle_ns: u64) -> Stream {
 }
 
 /// A stream whose operations alone count: what they took, with flushing and closing where those count.
-fn busy(worker: &WorkerRecord) -> Stream {
+fn busy(worker: &WorkerRecord) -> StreamFigures {
     let lines = worker.tally.iter().flat_map(|tally| &tally.lines);
     let own_ns: f64 = lines.map(|line| line.latency.mean() * line.latency.count() as f64).sum();
     let closing_ns = worker.closing.map_or(0, |(began, closed)| closed.saturating_sub(began));
-    Stream { seconds: (own_ns + closing_ns as f64) / 1e9, ..stream(worker, 0) }
+    StreamFigures { seconds: (own_ns + closing_ns as f64) / 1e9, ..stream(worker, 0) }
 }
 
 /// Readers and writers of the mix, back in the order of their streams.
-fn dealt(settings: &Settings, part: Part, phase: &PhaseRecord, streams: Vec<Stream>) -> Vec<Stream> {
+fn dealt(
+    settings: &Settings,
+    part: Pass,
+    phase: &PhaseRecord,
+    streams: Vec<StreamFigures>,
+) -> Vec<StreamFigures> {
     let readers = phase.jobs.first().map_or(0, |job| job.workers.len());
     let (mut readers, mut writers) = (streams[..readers].iter(), streams[readers..].iter());
     let order = (0..part.streams).map(|number| {

@@ -6,10 +6,10 @@ use crate::iozone::access::Access;
 use crate::iozone::command::OptionValue;
 use crate::iozone::settings::{Settings, Unit, file_bytes};
 use crate::iozone::telemetry;
-use crate::iozone::view::View;
+use crate::iozone::view::ReportContext;
 
 /// The heading, up to the first figure.
-pub fn heading(view: &View) -> String {
+pub fn heading(view: &ReportContext) -> String {
     let settings = &view.settings;
     let mut text = String::from("\tIozone: Performance Test of File I/O\n");
     text += "\t        Version $Revision: 3.508 $\n\t\tCompiled for 64 bit mode.\n";
@@ -41,7 +41,7 @@ pub fn heading(view: &View) -> String {
 }
 
 /// The heading's line about one option.
-fn option_line(word: &OptionValue, settings: &Settings, view: &View) -> String {
+fn option_line(word: &OptionValue, settings: &Settings, view: &ReportContext) -> String {
     let value = word.value.as_str();
     let kb = |name: &str| settings.size(name, 0) / 1024;
     let own_kb = || file_bytes(value).unwrap_or(0) / 1024;

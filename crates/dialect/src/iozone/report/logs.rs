@@ -9,7 +9,7 @@ use iodyno_report::Output;
 
 use super::Access;
 use crate::date;
-use crate::iozone::lower::Part;
+use crate::iozone::lower::Pass;
 
 /// Upper ends of the bands, in µs, and their names.
 const BANDS: &[&[(u64, &str)]] = &[
@@ -37,7 +37,7 @@ pub struct Logs {
 
 impl Logs {
     /// Operations of one stream, in the file of its pass.
-    pub fn operations(&mut self, of: Part, part: &JournalPart, output: &mut Output<'_>) -> io::Result<()> {
+    pub fn operations(&mut self, of: Pass, part: &JournalPart, output: &mut Output<'_>) -> io::Result<()> {
         let facts = of.access.facts();
         let path = match of.streams {
             0 if facts.is_always_logged() => format!("{}.dat", facts.log),
@@ -59,7 +59,7 @@ impl Logs {
     }
 
     /// The histograms of each stream of a pass.
-    pub fn histograms(&mut self, of: Part, phase: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
+    pub fn histograms(&mut self, of: Pass, phase: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
         let workers = phase.jobs.iter().flat_map(|job| &job.workers);
         for (number, worker) in workers.enumerate() {
             let mut all = Histogram::default();
@@ -73,7 +73,7 @@ impl Logs {
 }
 
 /// A line for each stream of a pass, in a file of its own: when it began and ended, and what it moved.
-pub fn times(of: Part, phase: &PhaseRecord, east_s: i64, output: &mut Output<'_>) -> io::Result<()> {
+pub fn times(of: Pass, phase: &PhaseRecord, east_s: i64, output: &mut Output<'_>) -> io::Result<()> {
     let workers = phase.jobs.iter().flat_map(|job| &job.workers);
     for (number, worker) in workers.enumerate() {
         let began_ns = worker.began_clock_ns;

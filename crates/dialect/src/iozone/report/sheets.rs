@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::figures::Figures;
+use super::figures::PassFigures;
 use crate::iozone::access::{self, Access, columns};
-use crate::iozone::lower::Part;
+use crate::iozone::lower::Pass;
 use crate::iozone::settings::{Settings, Unit};
-use crate::iozone::view::View;
+use crate::iozone::view::ReportContext;
 
 /// What passes came to.
-pub type Done = [(Part, Figures)];
+pub type Done = [(Pass, PassFigures)];
 
 /// The mean of what a pass came to, over its repetitions.
-pub fn mean(done: &Done, wanted: impl Fn(Part) -> bool, figure: impl Fn(&Figures) -> f64) -> Option<f64> {
+pub fn mean(done: &Done, wanted: impl Fn(Pass) -> bool, figure: impl Fn(&PassFigures) -> f64) -> Option<f64> {
     let found: Vec<f64> = done.iter().filter(|(part, _)| wanted(*part)).map(|(_, all)| figure(all)).collect();
     (!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64)
 }
@@ -34,7 +34,7 @@ pub struct Measure {
 
 impl Measure {
     /// What all streams of a pass came to.
-    pub fn sum(self, figures: &Figures) -> f64 {
+    pub fn sum(self, figures: &PassFigures) -> f64 {
         if self.rates { figures.children(self.unit) } else { figures.cpu().2 }
     }
 
@@ -56,12 +56,12 @@ pub fn measures(settings: &Settings) -> impl Iterator<Item = Measure> {
 
 /// What all streams of a pass came to.
 pub fn together(done: &Done, access: Access, streams: u32, measure: Measure) -> Option<f64> {
-    let here = |part: Part| part.access == access && part.streams == streams;
+    let here = |part: Pass| part.access == access && part.streams == streams;
     mean(done, here, |figures| measure.sum(figures))
 }
 
 /// The tables of the matrix, and with `-+u` those of processor time.
-pub fn matrix(view: &View, done: &Done) -> String {
+pub fn matrix(view: &ReportContext, done: &Done) -> String {
     let mut text = String::from("Excel output is below:\n");
     for measure in measures(&view.settings) {
         let what =
@@ -74,7 +74,7 @@ pub fn matrix(view: &View, done: &Done) -> String {
             for file in &view.matrix.files {
                 let _ = write!(text, "\n\"{}\"  ", file / 1024);
                 for (record, _) in view.matrix.row(*file) {
-                    let here = |part: Part| {
+                    let here = |part: Pass| {
                         part.access == access && (part.cell.file, part.cell.record) == (*file, record)
                     };
                     let value = mean(done, here, |figures| measure.sum(figures)).unwrap_or(0.0);
@@ -92,7 +92,7 @@ pub fn matrix(view: &View, done: &Done) -> String {
 }
 
 /// The tables of streams, and with `-+u` those of processor time.
-pub fn throughput(view: &View, done: &Done) -> String {
+pub fn throughput(view: &ReportContext, done: &Done) -> String {
     let many = if view.settings.has("T") { "threads" } else { "processes" };
     let record = view.matrix.records.first().unwrap_or(&0) / 1024;
     let mut text = String::new();

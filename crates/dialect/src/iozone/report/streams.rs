@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::figures::Figures;
-use crate::iozone::access::Style;
-use crate::iozone::lower::Part;
+use super::figures::PassFigures;
+use crate::iozone::access::LabelStyle;
+use crate::iozone::lower::Pass;
 use crate::iozone::settings::{Settings, Unit};
 
 /// The block; the first of a round says what the round is, that of the run how many streams there are.
-pub fn block(settings: &Settings, part: Part, figures: &Figures, first: bool, of_run: bool) -> String {
+pub fn block(settings: &Settings, part: Pass, figures: &PassFigures, first: bool, of_run: bool) -> String {
     let mut text = String::new();
     if first {
         text += &round(settings, part, of_run);
@@ -19,12 +19,14 @@ pub fn block(settings: &Settings, part: Part, figures: &Figures, first: bool, of
     let unit = settings.unit();
     let per = if unit == Unit::Kilobytes { "kB/sec" } else { "ops/sec" };
     let count = match style {
-        Style::Narrow => part.streams.to_string(),
+        LabelStyle::Narrow => part.streams.to_string(),
         _ => format!("{:2}", part.streams),
     };
     let tab = |wide: bool| if wide { "\t\t" } else { "\t" };
-    let (children, parent) =
-        (tab(style == Style::WideTab), tab(matches!(style, Style::WideTab | Style::ParentTab)));
+    let (children, parent) = (
+        tab(style == LabelStyle::WideTab),
+        tab(matches!(style, LabelStyle::WideTab | LabelStyle::ParentTab)),
+    );
     let seen = figures.children(unit);
     let _ = writeln!(text, "\tChildren see throughput for {count} {name} {children}= {seen:10.2} {per}");
     if !cluster {
@@ -46,7 +48,7 @@ pub fn block(settings: &Settings, part: Part, figures: &Figures, first: bool, of
     text
 }
 
-fn round(settings: &Settings, part: Part, of_run: bool) -> String {
+fn round(settings: &Settings, part: Pass, of_run: bool) -> String {
     let word = if settings.has("T") { "thread" } else { "process" };
     let words = if settings.has("T") { "threads" } else { "processes" };
     let mut text = String::new();
@@ -63,7 +65,7 @@ fn round(settings: &Settings, part: Part, of_run: bool) -> String {
 }
 
 /// Every stream counts, also one that moved nothing.
-fn spread(text: &mut String, settings: &Settings, figures: &Figures, per: &str) {
+fn spread(text: &mut String, settings: &Settings, figures: &PassFigures, per: &str) {
     let unit = settings.unit();
     let word = if settings.has("T") { "thread" } else { "process" };
     let rates = || figures.streams.iter().map(|stream| stream.rate(unit));
@@ -77,7 +79,7 @@ fn spread(text: &mut String, settings: &Settings, figures: &Figures, per: &str) 
     let _ = writeln!(text, "\tMin xfer \t\t\t\t\t= {moved:10.2} {}", amount(unit));
 }
 
-fn each(text: &mut String, settings: &Settings, figures: &Figures, per: &str) {
+fn each(text: &mut String, settings: &Settings, figures: &PassFigures, per: &str) {
     let unit = settings.unit();
     for (number, stream) in figures.streams.iter().enumerate() {
         let (moved, rate) = (stream.amount(unit), stream.rate(unit));

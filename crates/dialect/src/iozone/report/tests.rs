@@ -1,12 +1,12 @@
 //! Blocks and tables from given figures, to the letter.
 
-use super::figures::{Figures, Stream};
+use super::figures::{PassFigures, StreamFigures};
 use super::{sheets, streams};
 use crate::iozone::access::Access;
-use crate::iozone::lower::Part;
-use crate::iozone::matrix::{Cell, Matrix};
+use crate::iozone::lower::Pass;
+use crate::iozone::matrix::{Matrix, SizeCell};
 use crate::iozone::settings::Settings;
-use crate::iozone::view::View;
+use crate::iozone::view::ReportContext;
 use crate::iozone::{command, settings, testing::Nowhere};
 
 fn settings_of(line: &str) -> Settings {
@@ -14,17 +14,23 @@ fn settings_of(line: &str) -> Settings {
     settings::judge(command::parse(&words).unwrap(), &mut Nowhere).unwrap()
 }
 
-fn stream(kb: f64, rate: f64, cpu_s: f64) -> Stream {
+fn stream(kb: f64, rate: f64, cpu_s: f64) -> StreamFigures {
     let seconds = if rate > 0.0 { kb / rate } else { 0.0 };
-    Stream { bytes: (kb * 1024.0) as u64, operations: (kb / 4.0) as u64, seconds, wall_s: seconds, cpu_s }
+    StreamFigures {
+        bytes: (kb * 1024.0) as u64,
+        operations: (kb / 4.0) as u64,
+        seconds,
+        wall_s: seconds,
+        cpu_s,
+    }
 }
 
 #[test]
 fn a_block_is_iozones_and_hides_no_idle_stream() {
     let settings = settings_of("-i 0 -i 1 -s 4m -r 4k -t 3 -C");
-    let cell = Cell { file: 4 << 20, record: 4096 };
-    let part = Part { access: Access::Write, cell, streams: 3 };
-    let figures = Figures {
+    let cell = SizeCell { file: 4 << 20, record: 4096 };
+    let part = Pass { access: Access::Write, cell, streams: 3 };
+    let figures = PassFigures {
         streams: vec![stream(2376.0, 76568.97, 0.0), stream(0.0, 0.0, 0.0), stream(4096.0, 232_831.19, 0.0)],
         elapsed_s: 6472.0 / 179_654.59,
     };
@@ -39,17 +45,18 @@ fn a_block_is_iozones_and_hides_no_idle_stream() {
         \tChild[1] xfer count =       0.00 kB, Throughput =       0.00 kB/sec\n\
         \tChild[2] xfer count =    4096.00 kB, Throughput =  232831.19 kB/sec\n";
     assert_eq!(streams::block(&settings, part, &figures, true, true), wanted);
-    let readers = streams::block(&settings, Part { access: Access::Reread, ..part }, &figures, false, false);
+    let readers = streams::block(&settings, Pass { access: Access::Reread, ..part }, &figures, false, false);
     assert!(readers.starts_with("\n\tChildren see throughput for 3 re-readers \t=  309400.16 kB/sec\n"));
-    let readers = streams::block(&settings, Part { access: Access::Read, ..part }, &figures, false, false);
+    let readers = streams::block(&settings, Pass { access: Access::Read, ..part }, &figures, false, false);
     assert!(readers.starts_with("\n\tChildren see throughput for  3 readers \t\t=  309400.16 kB/sec\n"));
 }
 
 #[test]
 fn processor_time_stands_where_iozone_has_it() {
     let settings = settings_of("-t 1 -s 64m -r 64k -+u -C");
-    let part = Part { access: Access::Write, cell: Cell { file: 64 << 20, record: 64 << 10 }, streams: 1 };
-    let figures = Figures { streams: vec![stream(65536.0, 2_161_418.0, 0.030_285)], elapsed_s: 0.031 };
+    let part =
+        Pass { access: Access::Write, cell: SizeCell { file: 64 << 20, record: 64 << 10 }, streams: 1 };
+    let figures = PassFigures { streams: vec![stream(65536.0, 2_161_418.0, 0.030_285)], elapsed_s: 0.031 };
     let text = streams::block(&settings, part, &figures, true, true);
     assert!(text.starts_with("\tThroughput test with 1 process\n"));
     let wanted = "\tCPU Utilization: Wall time    0.030    CPU time    0.030    CPU utilization  99.88 %\n\n\
@@ -61,16 +68,16 @@ fn processor_time_stands_where_iozone_has_it() {
 fn tables_for_spreadsheets_are_ragged_and_carry_their_own_names() {
     let settings = settings_of("-a -n 64 -g 128 -y 32 -q 128 -R -i 0 -i 3");
     let matrix = Matrix::of(&settings);
-    let part = |access, file: u64, record: u64| Part {
+    let part = |access, file: u64, record: u64| Pass {
         access,
-        cell: Cell { file: file << 10, record: record << 10 },
+        cell: SizeCell { file: file << 10, record: record << 10 },
         streams: 0,
     };
-    let of = |rate: f64| Figures { streams: vec![stream(64.0, rate, 0.0)], elapsed_s: 1.0 };
+    let of = |rate: f64| PassFigures { streams: vec![stream(64.0, rate, 0.0)], elapsed_s: 1.0 };
     let mut done =
         vec![(part(Access::Write, 64, 32), of(1_879_725.9)), (part(Access::Write, 64, 64), of(2_298_136.0))];
     done.push((part(Access::Backward, 128, 128), of(14_200_794.0)));
-    let view = View { settings, matrix, ..View::default() };
+    let view = ReportContext { settings, matrix, ..ReportContext::default() };
     let text = sheets::matrix(&view, &done);
     let wanted = "Excel output is below:\n\n\"Writer report\"\n        \"32\"  \"64\"  \"128\"\n\
         \"64\"   1879725  2298136 \n\"128\"   0  0  0 \n\n\"Backward read report\"\n        \"32\"  \"64\"  \"128\"\n\

@@ -4,7 +4,7 @@
 
 use iodyno_model::{PhaseRecord, Stage, WorkerRecord};
 
-use crate::iozone::lower::{Part, names};
+use crate::iozone::lower::{Pass, names};
 use crate::iozone::settings::Settings;
 use crate::strerror;
 
@@ -15,13 +15,13 @@ pub fn broke(phase: &PhaseRecord) -> bool {
 }
 
 /// A line for each stream that broke off in the middle, and for each range that was not what was written.
-pub fn told(settings: &Settings, part: Part, phase: &PhaseRecord) -> Vec<String> {
+pub fn told(settings: &Settings, part: Pass, phase: &PhaseRecord) -> Vec<String> {
     let files = names(settings);
     let workers = phase.jobs.iter().flat_map(|job| &job.workers).enumerate();
     workers.flat_map(|(stream, worker)| of(part, files.get(stream), worker)).collect()
 }
 
-fn of(part: Part, file: Option<&String>, worker: &WorkerRecord) -> Vec<String> {
+fn of(part: Pass, file: Option<&String>, worker: &WorkerRecord) -> Vec<String> {
     let (kb, record) = (part.cell.bytes() / 1024, part.cell.record / 1024);
     let file = file.map_or(String::new(), |file| format!(" of {file}"));
     let test = format!("{}{file} ({kb} kB, records of {record} kB)", part.access.word());

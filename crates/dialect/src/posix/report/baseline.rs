@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use iodyno_model::Outcome;
 
-use super::super::judge::{CaseResult, Judged};
-use super::{Answer, Results};
+use super::super::judge::{CaseResult, JudgedCheck};
+use super::{DirectoryResults, SuiteResults};
 
 /// Where the two differ: a check, and what each made of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,14 +26,14 @@ pub struct Difference {
 }
 
 /// Every difference, in the suite's order.
-pub fn differences(answers: &[Answer]) -> Vec<Difference> {
+pub fn differences(answers: &[DirectoryResults]) -> Vec<Difference> {
     let [first, second] = answers else { return Vec::new() };
     let pairs = first.judgement.cases.iter().zip(&second.judgement.cases);
     pairs.enumerate().flat_map(|(case, (one, other))| in_case(case, one, other)).collect()
 }
 
 fn in_case(case: usize, one: &CaseResult, other: &CaseResult) -> Vec<Difference> {
-    let by_check = |result: &CaseResult| -> BTreeMap<u32, Judged> {
+    let by_check = |result: &CaseResult| -> BTreeMap<u32, JudgedCheck> {
         result.judged.iter().map(|judged| (judged.verdict.check, judged.clone())).collect()
     };
     let maps = [by_check(one), by_check(other)];
@@ -57,7 +57,7 @@ fn in_case(case: usize, one: &CaseResult, other: &CaseResult) -> Vec<Difference>
     found
 }
 
-fn did(judged: Option<&Judged>) -> String {
+fn did(judged: Option<&JudgedCheck>) -> String {
     match judged.map(|judged| (&judged.verdict.outcome, &judged.verdict.got)) {
         None => "as the rule says".into(),
         Some((Outcome::Fail, got)) => got.clone(),
@@ -71,7 +71,7 @@ fn did(judged: Option<&Judged>) -> String {
 const MOST_WAYS: usize = 4;
 
 /// The differences side by side, and how many there are.
-pub fn text(results: &Results) -> String {
+pub fn text(results: &SuiteResults) -> String {
     let [first, second] = results.setup.sides.as_slice() else { return String::new() };
     let found = differences(&results.answers);
     let (one, other) =

@@ -12,9 +12,9 @@ use std::fmt::Write as _;
 use iodyno_model::{Action, Case, Outcome, Verdict};
 
 use super::super::judge::Judgement;
-use super::super::plan::Side;
+use super::super::plan::CheckedDirectory;
 use super::super::show;
-use super::{Results, failures};
+use super::{SuiteResults, failures};
 
 /// What goes wrong alike with more calls than this is no matter of any of them.
 const MOST_CALLS: usize = 3;
@@ -198,7 +198,7 @@ fn family(call: &str) -> String {
 }
 
 /// The causes in the order of what they break, each with an example and how to see it again.
-pub fn text(results: &Results, side: &Side, judgement: &Judgement) -> String {
+pub fn text(results: &SuiteResults, side: &CheckedDirectory, judgement: &Judgement) -> String {
     let cases = &results.setup.suite.cases;
     let broken = failures::of_kind(cases, judgement, results.bad_kinds());
     let causes = causes(&broken);
@@ -215,7 +215,7 @@ pub fn text(results: &Results, side: &Side, judgement: &Judgement) -> String {
     text
 }
 
-fn one(text: &mut String, cause: &Cause<'_>, side: &Side) {
+fn one(text: &mut String, cause: &Cause<'_>, side: &CheckedDirectory) {
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let of = |(call, rules): &(String, usize)| match cause.calls.len() {
         1 => call.clone(),

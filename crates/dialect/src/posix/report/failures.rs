@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 use iodyno_model::{Case, Verdict};
 
 use super::super::import::SOURCE as IMPORTED;
-use super::super::judge::{Judgement, Kind};
-use super::super::plan::Side;
+use super::super::judge::{CheckOutcome, Judgement};
+use super::super::plan::CheckedDirectory;
 use super::super::rules::class_name;
 use super::super::{scripts, show};
-use super::Results;
+use super::SuiteResults;
 
 /// More places than this are told only with `--verbose`.
 const MOST_PLACES: usize = 6;
@@ -42,7 +42,7 @@ pub struct Broken<'a> {
 }
 
 /// The rules with checks of a kind, in the order of the suite.
-pub fn of_kind<'a>(cases: &'a [Case], judgement: &'a Judgement, kinds: &[Kind]) -> Vec<Broken<'a>> {
+pub fn of_kind<'a>(cases: &'a [Case], judgement: &'a Judgement, kinds: &[CheckOutcome]) -> Vec<Broken<'a>> {
     let mut rules: Vec<Broken<'a>> = Vec::new();
     for (case, result) in cases.iter().zip(&judgement.cases) {
         for judged in result.judged.iter().filter(|judged| kinds.contains(&judged.kind)) {
@@ -96,7 +96,7 @@ fn round_of(case: &Case, verdict: &Verdict) -> String {
 }
 
 /// What failed, in full.
-pub fn text(results: &Results, side: &Side, judgement: &Judgement) -> String {
+pub fn text(results: &SuiteResults, side: &CheckedDirectory, judgement: &Judgement) -> String {
     let cases = &results.setup.suite.cases;
     let verbose = results.setup.options.verbose;
     let mut text = String::new();
@@ -116,7 +116,7 @@ pub fn text(results: &Results, side: &Side, judgement: &Judgement) -> String {
     text
 }
 
-fn one_way(text: &mut String, way: &Way<'_>, side: &Side, in_full: bool, verbose: bool) {
+fn one_way(text: &mut String, way: &Way<'_>, side: &CheckedDirectory, in_full: bool, verbose: bool) {
     let Verdict { call, expected, got, round, step, outcome, .. } = way.verdict;
     let places = places(&way.places, verbose);
     let _ = writeln!(text, "  in {places}");
@@ -146,7 +146,7 @@ fn one_way(text: &mut String, way: &Way<'_>, side: &Side, in_full: bool, verbose
 }
 
 /// The command that shows a case again; none of one that another suite told of.
-pub fn again(case: &Case, side: &Side) -> Option<String> {
+pub fn again(case: &Case, side: &CheckedDirectory) -> Option<String> {
     let (folder, name) = (scripts::shell(&side.folder), scripts::shell(&case.name));
     (case.source != IMPORTED).then(|| format!("iodyno posix {folder} --only {name} --keep"))
 }

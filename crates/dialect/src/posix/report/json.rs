@@ -6,10 +6,10 @@ use iodyno_model::{Case, ExerciseRecord, Outcome};
 use serde::Serialize;
 
 use super::super::exercise::Exercised;
-use super::super::judge::{CaseResult, Counts, Judged, Kind};
-use super::super::plan::Side;
+use super::super::judge::{CaseResult, CheckCounts, CheckOutcome, JudgedCheck};
+use super::super::plan::CheckedDirectory;
 use super::super::rules::class_name;
-use super::{Answer, Results, baseline};
+use super::{DirectoryResults, SuiteResults, baseline};
 
 /// The layout's number: it changes when something that is there changes its meaning.
 const SCHEMA: u32 = 1;
@@ -49,10 +49,10 @@ struct FileSystem<'a> {
     mount_options: Option<&'a str>,
     profile: Option<&'a str>,
     elapsed_ns: u64,
-    totals: Counts,
+    totals: CheckCounts,
     features: Vec<Feature<'a>>,
     missing: Vec<Feature<'a>>,
-    unexpected_passes: Vec<Entry<'a>>,
+    unexpected_passes: Vec<UnmetEntry<'a>>,
     cases: Vec<OneCase<'a>>,
 }
 
@@ -63,7 +63,7 @@ struct Feature<'a> {
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct UnmetEntry<'a> {
     rule: &'a str,
     reason: &'a str,
     source: &'a str,
@@ -79,7 +79,7 @@ struct OneCase<'a> {
     source: &'a str,
     elapsed_ns: Option<u64>,
     broken: Option<&'a str>,
-    counts: Counts,
+    counts: CheckCounts,
     verdicts: Vec<OneVerdict<'a>>,
 }
 
@@ -91,7 +91,7 @@ struct OneVerdict<'a> {
     call: &'a str,
     expected: &'a str,
     got: &'a str,
-    outcome: Kind,
+    outcome: CheckOutcome,
     why: Option<&'a str>,
 }
 
@@ -108,7 +108,7 @@ struct Difference<'a> {
 ///
 /// # Errors
 /// When it cannot be written as JSON.
-pub fn text(results: &Results) -> io::Result<String> {
+pub fn text(results: &SuiteResults) -> io::Result<String> {
     let differences = baseline::differences(&results.answers);
     let cases = &results.setup.suite.cases;
     let report = Report {
@@ -146,12 +146,16 @@ fn one_exercise(exercise: &Exercised) -> OneExercise<'_> {
     }
 }
 
-fn file_system<'a>(cases: &'a [Case], side: &'a Side, answer: &'a Answer) -> FileSystem<'a> {
+fn file_system<'a>(
+    cases: &'a [Case],
+    side: &'a CheckedDirectory,
+    answer: &'a DirectoryResults,
+) -> FileSystem<'a> {
     let feature =
         |(name, missing): &'a (String, Option<String>)| Feature { name, missing: missing.as_deref() };
     let entries = answer.judgement.unmet.iter().filter_map(|(entry, _)| {
         let entry = side.profile.as_ref()?.expected.get(*entry)?;
-        Some(Entry { rule: &entry.rule, reason: &entry.reason, source: &entry.source })
+        Some(UnmetEntry { rule: &entry.rule, reason: &entry.reason, source: &entry.source })
     });
     FileSystem {
         directory: &side.folder,
@@ -178,7 +182,7 @@ fn file_system<'a>(cases: &'a [Case], side: &'a Side, answer: &'a Answer) -> Fil
     }
 }
 
-fn one_case<'a>(case: &'a Case, result: &'a CaseResult, side: &'a Side) -> OneCase<'a> {
+fn one_case<'a>(case: &'a Case, result: &'a CaseResult, side: &'a CheckedDirectory) -> OneCase<'a> {
     OneCase {
         name: &case.name,
         rule: &case.rule,
@@ -193,7 +197,7 @@ fn one_case<'a>(case: &'a Case, result: &'a CaseResult, side: &'a Side) -> OneCa
     }
 }
 
-fn one_verdict<'a>(judged: &'a Judged, side: &'a Side) -> OneVerdict<'a> {
+fn one_verdict<'a>(judged: &'a JudgedCheck, side: &'a CheckedDirectory) -> OneVerdict<'a> {
     let verdict = &judged.verdict;
     let why = match &verdict.outcome {
         Outcome::Fail => judged.reason(side.profile.as_ref()),

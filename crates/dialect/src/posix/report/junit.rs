@@ -9,10 +9,10 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::super::exercise::Exercised;
-use super::super::judge::{CaseResult, Judged, Kind};
-use super::super::plan::Side;
+use super::super::judge::{CaseResult, CheckOutcome, JudgedCheck};
+use super::super::plan::CheckedDirectory;
 use super::summary::groups;
-use super::{Answer, Results};
+use super::{DirectoryResults, SuiteResults};
 
 type Xml = Writer<Vec<u8>>;
 
@@ -20,7 +20,7 @@ type Xml = Writer<Vec<u8>>;
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn xml(results: &Results) -> io::Result<Vec<u8>> {
+pub fn xml(results: &SuiteResults) -> io::Result<Vec<u8>> {
     let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let sides: Vec<_> = results.sides().collect();
@@ -42,7 +42,12 @@ fn seconds(ns: u64) -> String {
     format!("{:.3}", ns as f64 / 1e9)
 }
 
-fn suites(xml: &mut Xml, cases: &[Case], side: &Side, answer: &Answer) -> io::Result<()> {
+fn suites(
+    xml: &mut Xml,
+    cases: &[Case],
+    side: &CheckedDirectory,
+    answer: &DirectoryResults,
+) -> io::Result<()> {
     groups(cases).into_iter().try_for_each(|group| {
         let members: Vec<_> =
             cases.iter().zip(&answer.judgement.cases).filter(|(case, _)| case.group == group).collect();
@@ -107,7 +112,7 @@ fn left_out(result: &CaseResult) -> bool {
     !failed(result) && (result.counts.expected_fail > 0 || result.untried().is_some())
 }
 
-fn test(xml: &mut Xml, case: &Case, result: &CaseResult, side: &Side) -> io::Result<()> {
+fn test(xml: &mut Xml, case: &Case, result: &CaseResult, side: &CheckedDirectory) -> io::Result<()> {
     let time = seconds(result.elapsed_ns.unwrap_or_default());
     let element = xml
         .create_element("testcase")
@@ -131,7 +136,7 @@ fn test(xml: &mut Xml, case: &Case, result: &CaseResult, side: &Side) -> io::Res
 }
 
 fn failure(xml: &mut Xml, case: &Case, result: &CaseResult) -> io::Result<()> {
-    let bad = |judged: &&Judged| matches!(judged.kind, Kind::Fail | Kind::CouldNotRun);
+    let bad = |judged: &&JudgedCheck| matches!(judged.kind, CheckOutcome::Fail | CheckOutcome::CouldNotRun);
     let mut text = format!("{}\n{}\n", case.text, case.source);
     for judged in result.judged.iter().filter(bad) {
         let verdict = &judged.verdict;

@@ -22,12 +22,12 @@ use iodyno_model::{CaseRecord, Event, JobRecord, Machine, PhaseRecord, Record};
 use iodyno_report::{Output, Reporter};
 
 use super::exercise::{self, Exercised};
-use super::judge::{self, Judgement, Kind};
-use super::plan::{JOB, Setup, Side};
+use super::judge::{self, CheckOutcome, Judgement};
+use super::plan::{CheckedDirectory, JOB, Setup};
 
 /// What became of one directory.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct DirectoryResults {
     /// Each case that ended.
     pub records: Vec<CaseRecord>,
     /// Features and why they are missing, where they are.
@@ -44,11 +44,11 @@ pub struct Answer {
 
 /// What reports know in the end.
 #[derive(Clone, Debug, Default)]
-pub struct Results {
+pub struct SuiteResults {
     /// What was asked for.
     pub setup: Arc<Setup>,
     /// Each directory, in the order of [`Setup::sides`].
-    pub answers: Vec<Answer>,
+    pub answers: Vec<DirectoryResults>,
     /// What became of the exercises.
     pub exercises: Vec<Exercised>,
     /// The machine.
@@ -61,20 +61,24 @@ pub struct Results {
     pub stopped_by: Option<i32>,
 }
 
-impl Results {
+impl SuiteResults {
     /// The directories with what became of them.
-    pub fn sides(&self) -> impl Iterator<Item = (&Side, &Answer)> {
+    pub fn sides(&self) -> impl Iterator<Item = (&CheckedDirectory, &DirectoryResults)> {
         self.setup.sides.iter().zip(&self.answers)
     }
 
     /// The first directory and what became of it.
-    pub fn first(&self) -> Option<(&Side, &Answer)> {
+    pub fn first(&self) -> Option<(&CheckedDirectory, &DirectoryResults)> {
         self.sides().next()
     }
 
     /// What speaks against the file system; what could not run because the run was ended does not.
-    pub fn bad_kinds(&self) -> &'static [Kind] {
-        if self.stopped_by.is_some() { &[Kind::Fail] } else { &[Kind::Fail, Kind::CouldNotRun] }
+    pub fn bad_kinds(&self) -> &'static [CheckOutcome] {
+        if self.stopped_by.is_some() {
+            &[CheckOutcome::Fail]
+        } else {
+            &[CheckOutcome::Fail, CheckOutcome::CouldNotRun]
+        }
     }
 
     /// The exit status.
@@ -96,8 +100,8 @@ impl Results {
 }
 
 /// What a phase's record says of its cases.
-fn answer(setup: &Setup, index: usize, record: &PhaseRecord) -> Answer {
-    let mut answer = Answer { elapsed_ns: record.elapsed_ns, ..Answer::default() };
+fn answer(setup: &Setup, index: usize, record: &PhaseRecord) -> DirectoryResults {
+    let mut answer = DirectoryResults { elapsed_ns: record.elapsed_ns, ..DirectoryResults::default() };
     for job in &record.jobs {
         if job.name == JOB {
             answer.records.clone_from(&job.cases);
@@ -126,8 +130,8 @@ fn is_of_rules(phase: &PhaseRecord) -> bool {
 }
 
 /// What became of the directories of a whole run.
-pub fn results(setup: &Arc<Setup>, record: &Record) -> Results {
-    let mut answers = vec![Answer::default(); setup.sides.len()];
+pub fn results(setup: &Arc<Setup>, record: &Record) -> SuiteResults {
+    let mut answers = vec![DirectoryResults::default(); setup.sides.len()];
     for (index, place) in answers.iter_mut().enumerate() {
         match record.phases.iter().find(|phase| phase.index == index && is_of_rules(phase)) {
             Some(phase) => *place = answer(setup, index, phase),
@@ -137,7 +141,7 @@ pub fn results(setup: &Arc<Setup>, record: &Record) -> Results {
             }
         }
     }
-    Results {
+    SuiteResults {
         setup: Arc::clone(setup),
         answers,
         exercises: exercise::results(&setup.exercises, &record.phases),

@@ -8,13 +8,13 @@ use std::fmt::Write as _;
 use iodyno_model::{Case, Class, Outcome};
 
 use super::super::exercise;
-use super::super::judge::{CaseResult, Counts, Judgement, Kind};
-use super::super::plan::Side;
+use super::super::judge::{CaseResult, CheckCounts, CheckOutcome, Judgement};
+use super::super::plan::CheckedDirectory;
 use super::super::rules::class_name;
-use super::{Answer, Results, baseline, causes, failures};
+use super::{DirectoryResults, SuiteResults, baseline, causes, failures};
 
 /// The whole summary.
-pub fn text(results: &Results) -> String {
+pub fn text(results: &SuiteResults) -> String {
     let mut text = String::new();
     let rules = !results.setup.options.exercise.alone();
     if let Some((side, answer)) = results.first().filter(|_| rules) {
@@ -43,7 +43,7 @@ pub fn text(results: &Results) -> String {
     text.trim_start_matches('\n').into()
 }
 
-fn head(text: &mut String, side: &Side, answer: &Answer) {
+fn head(text: &mut String, side: &CheckedDirectory, answer: &DirectoryResults) {
     let source = side.facts.source.as_deref().map_or_else(String::new, |source| format!(" on {source}"));
     let profile =
         side.profile.as_ref().map_or("no profile".into(), |profile| format!("profile {}", profile.name));
@@ -61,7 +61,7 @@ fn head(text: &mut String, side: &Side, answer: &Answer) {
 }
 
 /// A column: its heading, and what stands in it.
-pub type Column = (&'static str, fn(&Counts) -> u64);
+pub type Column = (&'static str, fn(&CheckCounts) -> u64);
 
 /// The columns of the tables.
 pub const COLUMNS: &[Column] = &[
@@ -85,14 +85,14 @@ pub fn groups(cases: &[Case]) -> BTreeSet<&str> {
 
 fn tables(text: &mut String, cases: &[Case], judgement: &Judgement) {
     let counts = |pick: &dyn Fn(&Case) -> bool| {
-        let mut counts = Counts::default();
+        let mut counts = CheckCounts::default();
         let picked = cases.iter().zip(&judgement.cases).filter(|(case, _)| pick(case));
         picked.for_each(|(_, result)| counts.add(&result.counts));
         let met = |place: &usize| cases.get(*place).is_some_and(pick);
         counts.unexpected_pass = judgement.unmet.iter().filter(|(_, first)| met(first)).count() as u64;
         counts
     };
-    let rows: Vec<(&str, Counts)> =
+    let rows: Vec<(&str, CheckCounts)> =
         groups(cases).into_iter().map(|group| (group, counts(&|case| case.group == group))).collect();
     let classes = [Class::Shall, Class::May, Class::Linux, Class::FileSystem];
     let classes = classes.into_iter().map(|class| (class_name(class), counts(&|case| case.class == class)));
@@ -107,7 +107,7 @@ fn tables(text: &mut String, cases: &[Case], judgement: &Judgement) {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(10);
     let heads = shown.iter().map(|(name, _)| format!("  {name:>6}"));
     let _ = writeln!(text, "{:width$}{}", "", heads.collect::<String>());
-    let mut row = |name: &str, counts: &Counts| {
+    let mut row = |name: &str, counts: &CheckCounts| {
         let cells = shown.iter().map(|(head, of)| match of(counts) {
             // A line that only names what follows.
             0 if counts.checks == 0 => String::new(),
@@ -118,16 +118,16 @@ fn tables(text: &mut String, cases: &[Case], judgement: &Judgement) {
         let _ = writeln!(text, "{}", line.trim_end());
     };
     rows.iter().for_each(|(name, counts)| row(name, counts));
-    row("by class", &Counts::default());
+    row("by class", &CheckCounts::default());
     classes.iter().for_each(|(name, counts)| row(name, counts));
     row("all", &totals);
 }
 
 /// What failed as the profile says, and what did not although it says so.
-fn known(text: &mut String, results: &Results, side: &Side, judgement: &Judgement) {
+fn known(text: &mut String, results: &SuiteResults, side: &CheckedDirectory, judgement: &Judgement) {
     let Some(profile) = &side.profile else { return };
     let cases = &results.setup.suite.cases;
-    let broken = failures::of_kind(cases, judgement, &[Kind::ExpectedFail]);
+    let broken = failures::of_kind(cases, judgement, &[CheckOutcome::ExpectedFail]);
     let mut reasons: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for rule in &broken {
         for entry in rule.ways.iter().filter_map(|way| way.entry) {
@@ -187,7 +187,7 @@ fn untried(text: &mut String, cases: &[Case], judgement: &Judgement) {
     }
 }
 
-fn features(text: &mut String, side: &Side, judgement: &Judgement) {
+fn features(text: &mut String, side: &CheckedDirectory, judgement: &Judgement) {
     let profile = side.profile.as_ref().map_or("", |profile| profile.name.as_str());
     for (name, why) in &judgement.missing {
         let _ = writeln!(text, "\nprofile {profile} says that there is {name}, and there is not: {why}");
@@ -199,9 +199,9 @@ fn features(text: &mut String, side: &Side, judgement: &Judgement) {
 }
 
 /// The sentence that everybody reads.
-fn last(results: &Results) -> String {
+fn last(results: &SuiteResults) -> String {
     let Some((side, answer)) = results.first() else { return String::new() };
-    let Counts { checks, pass, fail, expected_fail, not_applicable, skip, could_not_run, .. } =
+    let CheckCounts { checks, pass, fail, expected_fail, not_applicable, skip, could_not_run, .. } =
         answer.judgement.totals;
     let mut text = format!("\n{}: {checks} checks, {pass} passed", side.folder);
     let parts = [
@@ -231,7 +231,7 @@ fn last(results: &Results) -> String {
 
 /// A case in a line.
 pub fn case_line(case: &Case, result: &CaseResult) -> String {
-    let Counts { checks, pass, .. } = result.counts;
+    let CheckCounts { checks, pass, .. } = result.counts;
     let state = match () {
         () if result.is_bad() => "FAIL",
         () if result.counts.expected_fail > 0 => "expected fail",

@@ -8,9 +8,9 @@ use std::io::{self, Write};
 use iodyno_model::Case;
 
 use super::super::exercise::Exercised;
-use super::super::judge::{CaseResult, Kind};
+use super::super::judge::{CaseResult, CheckOutcome};
 use super::super::plan::Setup;
-use super::Results;
+use super::SuiteResults;
 use super::summary::COLUMNS;
 
 /// Cases on their way to their line.
@@ -65,7 +65,7 @@ impl Tap {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn end(&mut self, results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    pub fn end(&mut self, results: &SuiteResults, out: &mut dyn Write) -> io::Result<()> {
         let Some((side, answer)) = results.first() else { return Ok(()) };
         if let Some(signal) = results.stopped_by {
             writeln!(out, "Bail out! ended by signal {signal}")?;
@@ -132,7 +132,9 @@ fn block(case: &Case, result: &CaseResult, out: &mut dyn Write) -> io::Result<()
     if let Some(broken) = &result.broken {
         writeln!(out, "  ended: {}", quoted(broken))?;
     }
-    let told = |kind: Kind| matches!(kind, Kind::Fail | Kind::ExpectedFail | Kind::CouldNotRun);
+    let told = |kind: CheckOutcome| {
+        matches!(kind, CheckOutcome::Fail | CheckOutcome::ExpectedFail | CheckOutcome::CouldNotRun)
+    };
     let failed: Vec<_> = result.judged.iter().filter(|judged| told(judged.kind)).collect();
     if failed.is_empty() {
         writeln!(out, "  ended: \"it was not reached\"")?;
