@@ -270,7 +270,7 @@ impl Checker {
                 self.refuse(other, format!("not with -{one}"), "leave one of both out");
             }
         }
-        if self.settings.is_throughput() || self.settings.has("t") {
+        if self.settings.is_throughput() || self.settings.number("t").is_some() {
             let message = "not with several streams (-t, -l, -u)";
             self.refuse_each("a A N", message, "name one size with -s and -r");
             let hint = "name a file for each: -F; or share one: -+V";
