@@ -22,7 +22,7 @@ pub struct Command {
 
 /// Why nothing is timed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum EarlyExit {
     /// A text is printed instead.
     Print(String),
     /// The command line is wrong: the text for standard error.
@@ -33,7 +33,7 @@ pub enum Stop {
 ///
 /// # Errors
 /// A text to print instead, or what is wrong.
-pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
+pub fn parse(arguments: &[String]) -> Result<Command, EarlyExit> {
     let mut command = Command::default();
     let mut rest = Arguments::new(&TABLE, Syntax::GETOPT, arguments);
     while let Some(token) = rest.next() {
@@ -46,26 +46,30 @@ pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
             }
             Err(Misfit::Unfinished { entry, .. }) => command.set(entry, "")?,
             Err(misfit) => {
-                return Err(Stop::Wrong(format!("{}: unknown flag\n\n{}", misfit.name(), options::help())));
+                return Err(EarlyExit::Wrong(format!(
+                    "{}: unknown flag\n\n{}",
+                    misfit.name(),
+                    options::help()
+                )));
             }
         }
     }
     match command.devices.is_empty() || !(command.cached || command.device) {
         true => {
             let help = options::help();
-            Err(Stop::Wrong(format!("hdparm: nothing to time: name -t or -T, and a device\n\n{help}")))
+            Err(EarlyExit::Wrong(format!("hdparm: nothing to time: name -t or -T, and a device\n\n{help}")))
         }
         false => Ok(command),
     }
 }
 
 impl Command {
-    fn set(&mut self, entry: &Entry, value: &str) -> Result<(), Stop> {
+    fn set(&mut self, entry: &Entry, value: &str) -> Result<(), EarlyExit> {
         TABLE.check(entry.name, &Origin::Default).map_err(|refused| {
             let hint = refused.hint.map(|hint| format!(" hint: {hint}\n")).unwrap_or_default();
-            Stop::Wrong(format!("hdparm: {}\n{hint}", refused.message))
+            EarlyExit::Wrong(format!("hdparm: {}\n{hint}", refused.message))
         })?;
-        let wrong = |_| Stop::Wrong(format!("hdparm: --offset: `{value}`: expected a number of GiB\n"));
+        let wrong = |_| EarlyExit::Wrong(format!("hdparm: --offset: `{value}`: expected a number of GiB\n"));
         setter(SETTERS, entry).map_or(Ok(()), |setter| setter.apply(self, value, wrong))
     }
 }

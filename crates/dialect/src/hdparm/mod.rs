@@ -13,7 +13,7 @@ use iodyno_model::{
 };
 
 use crate::{Dialect, Loader, PathKind, Request, Run, engine_choice};
-use command::{Command, Stop};
+use command::{Command, EarlyExit};
 use report::{PhaseHeading, Timings};
 
 /// The dialect.
@@ -36,8 +36,8 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let refuse = |err: String, status: i32| Ok(Request::Refuse { err, status });
     let command = match command::parse(arguments) {
         Ok(command) => command,
-        Err(Stop::Print(out)) => return Ok(Request::Print { out, status: 0 }),
-        Err(Stop::Wrong(err)) => return refuse(err, EINVAL),
+        Err(EarlyExit::Print(out)) => return Ok(Request::Print { out, status: 0 }),
+        Err(EarlyExit::Wrong(err)) => return refuse(err, EINVAL),
     };
     for device in &command.devices {
         match loader.look(device) {

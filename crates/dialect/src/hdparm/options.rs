@@ -1,6 +1,6 @@
 //! hdparm's options, each exactly once: two of them measure, the others touch the drive and are refused.
 
-use super::command::{Command, Stop};
+use super::command::{Command, EarlyExit};
 use crate::option::{Entry, Kind, Setter, SetterGroup, Spelling, Table, count, entries, grouped, switch};
 
 const SETTING: &str = "it reads or changes settings of the drive";
@@ -8,20 +8,20 @@ const DANGER: &str = "it can destroy data or the drive";
 const SHOWS: &str = "it describes the drive";
 const HINT: &str = "use hdparm itself";
 
-const fn setting(name: &'static str, help: &'static str) -> Setter<Command, Stop> {
+const fn setting(name: &'static str, help: &'static str) -> Setter<Command, EarlyExit> {
     switch(name, help).refused(SETTING, HINT).inert()
 }
-const fn danger(name: &'static str, help: &'static str) -> Setter<Command, Stop> {
+const fn danger(name: &'static str, help: &'static str) -> Setter<Command, EarlyExit> {
     switch(name, help).refused(DANGER, HINT).inert()
 }
-const fn shows(name: &'static str, help: &'static str) -> Setter<Command, Stop> {
+const fn shows(name: &'static str, help: &'static str) -> Setter<Command, EarlyExit> {
     switch(name, help).refused(SHOWS, HINT).inert()
 }
 
 /// Every option with what it sets.
-pub const SETTERS: &[Setter<Command, Stop>] = &grouped::<_, _, { count(GROUPS) }>(GROUPS);
+pub const SETTERS: &[Setter<Command, EarlyExit>] = &grouped::<_, _, { count(GROUPS) }>(GROUPS);
 
-const GROUPS: &[SetterGroup<Command, Stop>] = &[
+const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
     (
         "",
         &[
@@ -36,8 +36,8 @@ const GROUPS: &[SetterGroup<Command, Stop>] = &[
             )
             .whole("GiB", |c, gib| c.offset_gib = Some(gib)),
             switch("q", "say less about the next setting").ignored("timings are always shown").inert(),
-            switch("h", "print this and end").parsed(|_, _| Err(Stop::Print(help()))),
-            switch("V", "print the version and end").parsed(|_, _| Err(Stop::Print(version()))),
+            switch("h", "print this and end").parsed(|_, _| Err(EarlyExit::Print(help()))),
+            switch("V", "print the version and end").parsed(|_, _| Err(EarlyExit::Print(version()))),
             switch("verbose", "say more").ignored("there is nothing more to say").inert(),
         ],
     ),

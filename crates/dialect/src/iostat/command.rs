@@ -78,7 +78,7 @@ pub struct Command {
 
 /// Why nothing is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum EarlyExit {
     /// `-V`.
     Version,
     /// The command line is wrong, and what about it.
@@ -86,8 +86,8 @@ pub enum Stop {
 }
 
 /// A command line that is wrong.
-pub fn wrong<T>(what: impl Into<String>) -> Result<T, Stop> {
-    Err(Stop::Wrong(what.into()))
+pub fn wrong<T>(what: impl Into<String>) -> Result<T, EarlyExit> {
+    Err(EarlyExit::Wrong(what.into()))
 }
 
 /// Parses a command line. It is not getopt's: an option with a value is a word of its own, and letters in a group have
@@ -95,7 +95,7 @@ pub fn wrong<T>(what: impl Into<String>) -> Result<T, Stop> {
 ///
 /// # Errors
 /// What keeps it from being followed.
-pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
+pub fn parse(arguments: &[String]) -> Result<Command, EarlyExit> {
     let mut command = Command::default();
     let mut words = arguments.iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
@@ -147,23 +147,23 @@ impl Command {
     }
 
     /// `-k` or `-m`.
-    pub fn unit(&mut self, unit: Unit) -> Result<(), Stop> {
+    pub fn unit(&mut self, unit: Unit) -> Result<(), EarlyExit> {
         match self.unit.replace(unit).is_some_and(|before| before != unit) {
             true => wrong("-k and -m: one unit is enough"),
             false => Ok(()),
         }
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Stop> {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), EarlyExit> {
         let Some(setter) = SETTERS.iter().find(|setter| setter.entry.name == name) else { return Ok(()) };
         if let Status::Refused(why, hint) = setter.entry.status {
             return wrong(format!("`-{name}` is not supported: {why}\n hint: {hint}"));
         }
-        let range = |_| Stop::Wrong(format!("`--{name}={value}`: expected 0, 1 or 2 digits"));
+        let range = |_| EarlyExit::Wrong(format!("`--{name}={value}`: expected 0, 1 or 2 digits"));
         setter.apply(self, value, range)
     }
 
-    fn long(&mut self, word: &str) -> Result<(), Stop> {
+    fn long(&mut self, word: &str) -> Result<(), EarlyExit> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         match TABLE.find(name).filter(|entry| name.len() > 1 && entry.is_flag() != word.contains('=')) {
             Some(entry) => self.set(entry.name, value),
@@ -171,7 +171,7 @@ impl Command {
         }
     }
 
-    fn letter(&mut self, letter: char) -> Result<(), Stop> {
+    fn letter(&mut self, letter: char) -> Result<(), EarlyExit> {
         let name = letter.to_string();
         match TABLE.find(&name).filter(|entry| entry.is_flag() || letter == 'p') {
             Some(entry) => self.set(entry.name, ""),
@@ -179,7 +179,7 @@ impl Command {
         }
     }
 
-    fn number(&mut self, word: &str, value: Option<u64>) -> Result<(), Stop> {
+    fn number(&mut self, word: &str, value: Option<u64>) -> Result<(), EarlyExit> {
         match (value, self.interval, self.count) {
             (Some(0), Some(_), _) => return wrong("0 reports"),
             (Some(_), Some(_), Some(_)) => {
@@ -204,7 +204,7 @@ impl Command {
     }
 }
 
-fn unknown<T>(written: &str, name: &str) -> Result<T, Stop> {
+fn unknown<T>(written: &str, name: &str) -> Result<T, EarlyExit> {
     let near = TABLE.suggest(name).map(|near| format!("\n hint: did you mean `--{near}`?"));
     wrong(format!("`{written}`: no such option{}", near.unwrap_or_default()))
 }
@@ -213,7 +213,7 @@ fn unknown<T>(written: &str, name: &str) -> Result<T, Stop> {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Command, Stop> {
+    fn parsed(line: &str) -> Result<Command, EarlyExit> {
         parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
@@ -260,8 +260,8 @@ mod tests {
         let bad =
             ["-q", "--foo", "--dec=3", "-o XML", "-o", "-g", "-j", "-H", "-k -m", "1 2 3", "1 0", "-1", "--"];
         for line in bad.into_iter().chain(["-f /tmp", "+f /tmp", "99999999999999999999", "9999999999999"]) {
-            assert!(matches!(parsed(line), Err(Stop::Wrong(_))), "{line}");
+            assert!(matches!(parsed(line), Err(EarlyExit::Wrong(_))), "{line}");
         }
-        assert_eq!(parsed("-x -V --foo"), Err(Stop::Version));
+        assert_eq!(parsed("-x -V --foo"), Err(EarlyExit::Version));
     }
 }

@@ -17,7 +17,7 @@ use iodyno_model::{Diagnostic, Intent, Origin, Phase, Plan, Record, Watching};
 use crate::{Dialect, Loader, Request, Run};
 use cell::{Colours, FigureStyle};
 use columns::Layout;
-use command::{Command, Stop, Unit};
+use command::{Command, EarlyExit, Unit};
 use device::{DeviceNames, names, watched};
 use report::{Reports, Selection, Settings};
 
@@ -44,12 +44,12 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     };
     let command = match command::parse(arguments) {
         Ok(command) => command,
-        Err(Stop::Version) => {
+        Err(EarlyExit::Version) => {
             let ours = env!("CARGO_PKG_VERSION");
             let out = format!("sysstat version {}\n(iodyno {ours})\n", layout.version());
             return Ok(Request::Print { out, status: 0 });
         }
-        Err(Stop::Wrong(what)) => return refuse(format!("iostat: {what}\n{}", options::usage())),
+        Err(EarlyExit::Wrong(what)) => return refuse(format!("iostat: {what}\n{}", options::usage())),
     };
     let names = match names(&command, loader) {
         Ok(names) => names,

@@ -1,6 +1,6 @@
 //! iostat's options, each exactly once, and what is printed of them.
 
-use super::command::{Command, DeviceGroup, Stop, Unit, wrong};
+use super::command::{Command, DeviceGroup, EarlyExit, Unit, wrong};
 use crate::option::{
     Entry, Kind, Setter, SetterGroup, Spelling, Table, Word, count, entries, grouped, switch,
 };
@@ -9,9 +9,9 @@ const FOLDER: &str = "only the kernel's own counters are read";
 const FOLDER_HINT: &str = "leave it out, or use sysstat's iostat";
 
 /// Every option with what it sets.
-pub const SETTERS: &[Setter<Command, Stop>] = &grouped::<_, _, { count(GROUPS) }>(GROUPS);
+pub const SETTERS: &[Setter<Command, EarlyExit>] = &grouped::<_, _, { count(GROUPS) }>(GROUPS);
 
-const GROUPS: &[SetterGroup<Command, Stop>] = &[
+const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
     (
         "Reports",
         &[
@@ -68,7 +68,7 @@ const GROUPS: &[SetterGroup<Command, Stop>] = &[
                 .inert(),
         ],
     ),
-    ("", &[switch("V", "print the version and end").parsed(|_, _| Err(Stop::Version))]),
+    ("", &[switch("V", "print the version and end").parsed(|_, _| Err(EarlyExit::Version))]),
 ];
 
 const FORMS: Kind = Kind::Word(&[Word::new("JSON", "a JSON document")]);

@@ -8,7 +8,7 @@ use iodyno_report::grid::{self, Grid};
 use iodyno_report::xls::{self, COLUMNS_MOST, SheetCell};
 
 use super::figures::PassFigures;
-use super::sheets::{self, Done, Measure, accesses, mean, measures, together};
+use super::sheets::{self, Done, TableMeasure, accesses, mean, measures, together};
 use crate::iozone::access::{self, Access, columns};
 use crate::iozone::lower::Pass;
 use crate::iozone::matrix::Matrix;
@@ -55,12 +55,12 @@ fn is_modern(settings: &Settings) -> bool {
 }
 
 /// A figure of a table of cells: as in the report, whole kB and operations.
-fn figure(measure: Measure, figures: &PassFigures) -> f64 {
+fn figure(measure: TableMeasure, figures: &PassFigures) -> f64 {
     let value = measure.sum(figures);
     if measure.rates && measure.unit != Unit::Microseconds { value.trunc() } else { value }
 }
 
-fn words(measure: Measure) -> &'static str {
+fn words(measure: TableMeasure) -> &'static str {
     match (measure.rates, measure.unit) {
         (false, _) => "CPU %",
         (true, Unit::Kilobytes) => "kB/s",
@@ -69,7 +69,7 @@ fn words(measure: Measure) -> &'static str {
     }
 }
 
-fn value(done: &Done, access: Access, file: u64, record: u64, measure: Measure) -> Option<f64> {
+fn value(done: &Done, access: Access, file: u64, record: u64, measure: TableMeasure) -> Option<f64> {
     let here = |part: Pass| part.access == access && (part.cell.file, part.cell.record) == (file, record);
     mean(done, here, |figures| figure(measure, figures))
 }
@@ -78,7 +78,7 @@ fn kilobytes(sizes: &[u64]) -> Vec<String> {
     sizes.iter().map(|bytes| (bytes / 1024).to_string()).collect()
 }
 
-fn cells(view: &ReportContext, done: &Done, measure: Measure) -> Vec<Grid> {
+fn cells(view: &ReportContext, done: &Done, measure: TableMeasure) -> Vec<Grid> {
     let Matrix { files, records, .. } = &view.matrix;
     let grid = |access: Access| {
         let title = access.facts().title;
@@ -97,7 +97,7 @@ fn cells(view: &ReportContext, done: &Done, measure: Measure) -> Vec<Grid> {
     accesses(columns(), done).into_iter().map(grid).collect()
 }
 
-fn streams(view: &ReportContext, done: &Done, measure: Measure) -> Grid {
+fn streams(view: &ReportContext, done: &Done, measure: TableMeasure) -> Grid {
     let rounds = sheets::rounds(&view.settings);
     let passes = accesses(access::streams(), done);
     let row = |access: &Access| rounds.iter().map(|round| together(done, *access, *round, measure)).collect();

@@ -25,14 +25,14 @@ pub fn accesses(order: impl IntoIterator<Item = Access>, done: &Done) -> Vec<Acc
 
 /// What a table shows of a pass.
 #[derive(Clone, Copy)]
-pub struct Measure {
+pub struct TableMeasure {
     /// Rates, rather than processor time.
     pub rates: bool,
     /// What rates are in.
     pub unit: Unit,
 }
 
-impl Measure {
+impl TableMeasure {
     /// What all streams of a pass came to.
     pub fn sum(self, figures: &PassFigures) -> f64 {
         if self.rates { figures.children(self.unit) } else { figures.cpu().2 }
@@ -49,13 +49,16 @@ impl Measure {
 }
 
 /// Rates, and with `-+u` processor time.
-pub fn measures(settings: &Settings) -> impl Iterator<Item = Measure> {
+pub fn measures(settings: &Settings) -> impl Iterator<Item = TableMeasure> {
     let (unit, times) = (settings.unit(), settings.has("+u"));
-    [true, false].into_iter().filter(move |rates| *rates || times).map(move |rates| Measure { rates, unit })
+    [true, false]
+        .into_iter()
+        .filter(move |rates| *rates || times)
+        .map(move |rates| TableMeasure { rates, unit })
 }
 
 /// What all streams of a pass came to.
-pub fn together(done: &Done, access: Access, streams: u32, measure: Measure) -> Option<f64> {
+pub fn together(done: &Done, access: Access, streams: u32, measure: TableMeasure) -> Option<f64> {
     let here = |part: Pass| part.access == access && part.streams == streams;
     mean(done, here, |figures| measure.sum(figures))
 }
