@@ -14,7 +14,9 @@ use iodyno_model::{Diagnostic, Origin};
 
 pub use arguments::{Arguments, GivenOption, Misfit, Syntax, Token, ValuePlace};
 pub use given::{GivenOptions, ValueRules};
-pub use setter::{OutOfBounds, Set, Setter, SetterGroup, count, entries, grouped, setter};
+pub use setter::{
+    OptionGroup, OptionRow, OutOfBounds, Set, Setter, SetterGroup, count, entries, grouped, setter,
+};
 
 /// All options of one tool.
 #[derive(Clone, Copy, Debug)]
@@ -146,6 +148,11 @@ impl Entry {
         Entry { status: Status::Refused(why, hint), ..self }
     }
 
+    /// All its names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        [self.name].into_iter().chain(self.aliases.iter().copied())
+    }
+
     /// Whether this is its name, or another of its names.
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
@@ -190,11 +197,7 @@ impl Table {
 
     /// The option the user may have meant.
     pub fn suggest(&self, name: &str) -> Option<&'static str> {
-        let names = self
-            .entries
-            .iter()
-            .flat_map(|entry| [entry.name].into_iter().chain(entry.aliases.iter().copied()));
-        nearest(name, names)
+        nearest(name, self.entries.iter().flat_map(Entry::names))
     }
 
     /// The option of that name, if we do anything about it but refuse.
@@ -297,7 +300,7 @@ impl Table {
         let offered = |status: Status| !matches!(status, Status::Refused(..));
         let mut words = Vec::new();
         for entry in self.entries.iter().filter(|entry| offered(entry.status)) {
-            for name in [entry.name].into_iter().chain(entry.aliases.iter().copied()) {
+            for name in entry.names() {
                 let start = self.spelled(name, !entry.value.is_empty());
                 let choices = entry.words().iter().filter(|word| offered(word.status));
                 words.extend(choices.map(|word| format!("{start}{}", word.name)));
@@ -312,7 +315,7 @@ impl Table {
         let mut seen = std::collections::BTreeSet::new();
         let mut defects = Vec::new();
         for entry in self.entries {
-            for name in [entry.name].into_iter().chain(entry.aliases.iter().copied()) {
+            for name in entry.names() {
                 if !seen.insert(name) {
                     defects.push(format!("`{name}` occurs twice"));
                 }

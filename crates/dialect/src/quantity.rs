@@ -7,55 +7,50 @@
 pub struct Suffixes {
     /// Whether `K` is `k`.
     pub any_case: bool,
-    /// The suffixes.
+    /// Suffixes with factors of their own.
     pub units: &'static [(&'static str, u64)],
+    /// Letters for the first, second and further powers of a base, and what follows such a letter.
+    pub scales: &'static [(&'static str, &'static str, u64)],
 }
 
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
-const TIB: u64 = 1 << 40;
+/// The factor of a suffix that is too large for 64 bits.
+pub const TOO_LARGE: u64 = u64::MAX;
 
 /// `k` to `t` of 1024, in either case.
-pub const BINARY: Suffixes =
-    Suffixes { any_case: true, units: &[("k", KIB), ("m", MIB), ("g", GIB), ("t", TIB)] };
+pub const BINARY: Suffixes = Suffixes { any_case: true, units: &[], scales: &[("kmgt", "", 1024)] };
 
 /// `k` to `p` of 1024, in either case.
-pub const POWERS: Suffixes =
-    Suffixes { any_case: true, units: &[("k", KIB), ("m", MIB), ("g", GIB), ("t", TIB), ("p", 1 << 50)] };
+pub const POWERS: Suffixes = Suffixes { any_case: true, units: &[], scales: &[("kmgtp", "", 1024)] };
 
 /// `k` to `t` of 1000, in either case.
-pub const DECIMAL: Suffixes = Suffixes {
-    any_case: true,
-    units: &[("k", 1000), ("m", 1_000_000), ("g", 1_000_000_000), ("t", 1_000_000_000_000)],
-};
+pub const DECIMAL: Suffixes = Suffixes { any_case: true, units: &[], scales: &[("kmgt", "", 1000)] };
 
 /// `k` to `t` of 1000, `K` to `T` of 1024.
-pub const BY_CASE: Suffixes = Suffixes {
-    any_case: false,
-    units: &[
-        ("k", 1000),
-        ("m", 1_000_000),
-        ("g", 1_000_000_000),
-        ("t", 1_000_000_000_000),
-        ("K", KIB),
-        ("M", MIB),
-        ("G", GIB),
-        ("T", TIB),
-    ],
-};
+pub const BY_CASE: Suffixes =
+    Suffixes { any_case: false, units: &[], scales: &[("kmgt", "", 1000), ("KMGT", "", 1024)] };
 
 impl Suffixes {
+    /// What a suffix multiplies by; none: it is no suffix of this tool. A factor of 2^64 and more is [`TOO_LARGE`].
+    pub fn factor(&self, suffix: &str) -> Option<u64> {
+        let is = |a: &str, b: &str| a == b || self.any_case && a.eq_ignore_ascii_case(b);
+        let unit = || self.units.iter().find(|(unit, _)| is(unit, suffix)).map(|(_, factor)| *factor);
+        let letter = suffix.get(..1);
+        let power = |(letters, tail, base): &(&str, &str, u64)| {
+            let tail = is(tail, &suffix[1..]);
+            let place =
+                (0..letters.len()).find(|at| letter.is_some_and(|letter| is(&letters[*at..=*at], letter)));
+            place.filter(|_| tail).map(|place| base.checked_pow(place as u32 + 1).unwrap_or(TOO_LARGE))
+        };
+        match suffix {
+            "" => Some(1),
+            _ => unit().or_else(|| letter.and_then(|_| self.scales.iter().find_map(power))),
+        }
+    }
+
     /// The number before the suffix, and what the suffix multiplies by; none: it is no suffix of this tool.
     fn split<'a>(&self, text: &'a str) -> Option<(&'a str, u64)> {
         let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-        let suffix = &text[digits.len()..];
-        let is_it = |unit: &str| unit == suffix || self.any_case && unit.eq_ignore_ascii_case(suffix);
-        let factor = match suffix {
-            "" => 1,
-            _ => self.units.iter().find(|(unit, _)| is_it(unit))?.1,
-        };
-        Some((digits, factor))
+        Some((digits, self.factor(&text[digits.len()..])?))
     }
 
     /// A number with a fraction, not below 0.

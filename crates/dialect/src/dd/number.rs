@@ -1,5 +1,7 @@
 //! GNU dd's numbers: `4k`, `2x512`, `1MiB`, `7B`.
 
+use crate::quantity::Suffixes;
+
 /// A number as dd reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Number {
@@ -51,40 +53,40 @@ fn factor(text: &str) -> Result<u64, Bad> {
     let text = text.strip_prefix('+').unwrap_or(text);
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, suffix) = text.split_at(end);
-    let scale = scale(suffix, !digits.is_empty()).ok_or(Bad::Invalid)?;
-    // A suffix alone is one of it.
-    let value = if digits.is_empty() { Ok(1) } else { digits.parse::<u64>() };
-    let value = value.ok().zip(scale).and_then(|(value, scale)| value.checked_mul(scale));
+    // A suffix alone is one of it; a `B` alone is none.
+    let (value, is_suffix) =
+        if digits.is_empty() { (Ok(1), !matches!(suffix, "" | "B")) } else { (digits.parse::<u64>(), true) };
+    let scale = SUFFIXES.factor(suffix).filter(|_| is_suffix).ok_or(Bad::Invalid)?;
+    let value = value.ok().and_then(|value| value.checked_mul(scale));
     value.filter(|value| *value <= i64::MAX as u64).ok_or(Bad::Overflow)
 }
 
-/// What a suffix multiplies by: `None` if it is none, `Some(None)` if by more than fits.
-fn scale(suffix: &str, after_digits: bool) -> Option<Option<u64>> {
-    let Some(letter) = suffix.chars().next() else { return after_digits.then_some(Some(1)) };
-    if letter == 'B' {
-        return (suffix == "B" && after_digits).then_some(Some(1));
-    }
-    let plain = |factor: u64| matches!(&suffix[1..], "" | "B" | "D").then_some(Some(factor));
-    let power = match letter {
-        'c' => return plain(1),
-        'w' => return plain(2),
-        'b' => return plain(512),
-        'k' | 'K' => 1,
-        'M' => 2,
-        'G' => 3,
-        'T' => 4,
-        'P' => 5,
-        'E' => 6,
-        'Z' => 7,
-        'Y' => 8,
-        _ => return None,
-    };
-    match &suffix[1..] {
-        "" | "iB" => Some(1024u64.checked_pow(power)),
-        "B" | "D" => Some(1000u64.checked_pow(power)),
-        _ => None,
-    }
-}
+/// GNU's suffixes: `D` is taken wherever `B` is.
+const SUFFIXES: Suffixes = Suffixes {
+    any_case: false,
+    units: &[
+        ("B", 1),
+        ("c", 1),
+        ("cB", 1),
+        ("cD", 1),
+        ("w", 2),
+        ("wB", 2),
+        ("wD", 2),
+        ("b", 512),
+        ("bB", 512),
+        ("bD", 512),
+    ],
+    scales: &[
+        ("k", "", 1024),
+        ("k", "iB", 1024),
+        ("k", "B", 1000),
+        ("k", "D", 1000),
+        ("KMGTPEZY", "", 1024),
+        ("KMGTPEZY", "iB", 1024),
+        ("KMGTPEZY", "B", 1000),
+        ("KMGTPEZY", "D", 1000),
+    ],
+};
 
 #[cfg(test)]
 mod tests {

@@ -83,7 +83,7 @@ pub fn jobs_on(host: &str, jobs: &[Settings]) -> Vec<Settings> {
 fn job_on(host: &str, mut job: Settings) -> Settings {
     for given in job.given.iter_mut().filter(|given| given.entry.name == "filename_format") {
         given.text = given.text.replace("$clientuid", host);
-        given.value = Value::Text(given.text.clone());
+        given.value = Value::Text;
     }
     let unique = job.has("directory") && job.flag("unique_filename", true);
     if unique
@@ -91,7 +91,7 @@ fn job_on(host: &str, mut job: Settings) -> Settings {
         && let Some(row) = options::find("filename_format")
     {
         let text = format!("{host}.$jobname.$jobnum.$filenum");
-        let (value, origin) = (Value::Text(text.clone()), job.origin.clone());
+        let (value, origin) = (Value::Text, job.origin.clone());
         // As of [global]: the job's own options, which reports repeat, do not have it.
         job.given.push(Given { entry: &row.entry, text, value, origin, global: true });
     }

@@ -1,202 +1,276 @@
-//! The command line: program options, job options and job files, with one or two dashes, as getopt takes them.
+//! The command line: program options, job options and job files, with one or two dashes, as `getopt_long_only` takes them.
 //!
 //! Job options before the first `--name` hold for all jobs, those behind it for that job; job files are read last. It
 //! refuses an option it does not know, and an abbreviation that fits several.
 
-use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use iodyno_model::{Diagnostic, Origin};
 
 use super::gather;
-use super::options::{ROWS, Reading};
-use super::program::{self, Argument, LETTERS, PROGRAM};
-use super::section::{Line, Section};
-use crate::option::{Entry, Status, nearest};
+use super::number::{self, Fault, Unit, fault};
+use super::options::program::{CATEGORIES, PROGRAM, SETTERS};
+use super::options::{self, OPTIONS};
+use super::section::{Section, at};
+use super::view::{Eta, Format, Style};
+use crate::option::{
+    Arguments, Entry, GivenOption, Kind, Misfit, Status, Syntax, Table, Token, ValuePlace, nearest, setter,
+};
 
-/// The command line, sorted.
+/// A parsed command line.
 #[derive(Debug, Default)]
-pub struct Sorted {
-    /// Program options in order, with their values.
-    pub program: Vec<(&'static Entry, Option<String>)>,
+pub struct Command {
+    /// How the report is written.
+    pub style: Style,
+    /// The report's file.
+    pub output: Option<String>,
+    /// `--readonly`: jobs that write are an error.
+    pub readonly: bool,
+    /// `--aux-path`: where files made without being asked lie.
+    pub aux_path: Option<String>,
+    /// `--warnings-fatal`: what is worth a note ends the run.
+    pub strict: bool,
+    /// What is done instead of a run.
+    pub instead: Option<Instead>,
+    /// `--showcmd`.
+    pub shows_commands: bool,
+    /// `--section`.
+    pub only_sections: Vec<String>,
     /// Sections made from job options: the first is global.
     pub sections: Vec<Section>,
     /// Job files; those behind a `--client` are with it.
     pub files: Vec<String>,
     /// Each `--client`.
-    pub clients: Vec<Client>,
+    pub clients: Vec<ClientArgument>,
     /// What is wrong.
     pub problems: Vec<Diagnostic>,
 }
 
 /// A `--client`, and the job files behind it.
 #[derive(Debug, Default)]
-pub struct Client {
+pub struct ClientArgument {
     /// The hosts, as typed.
     pub hosts: String,
     /// Job files.
     pub files: Vec<String>,
 }
 
-/// Sorts arguments.
-pub fn sort(arguments: &[String]) -> Sorted {
-    let mut sorter = Sorter { arguments, at: 0, sorted: Sorted::default() };
-    sorter.sorted.sections.push(Section::new("global", Origin::Default));
-    while sorter.at < arguments.len() {
-        sorter.next();
-    }
-    sorter.sorted
+/// What is done instead of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Instead {
+    /// `--version`.
+    Version,
+    /// `--help`, or nothing was asked for.
+    Help,
+    /// `--cmdhelp`.
+    OptionHelp(String),
+    /// `--enghelp`.
+    EngineHelp(String),
+    /// `--showcmd`: each file's sections.
+    Commands(Vec<Vec<Section>>),
+    /// `--parse-only`.
+    ParseOnly,
+    /// `--cpuclock-test`.
+    ClockTest,
+    /// `--crctest`.
+    ChecksumTest(String),
+    /// No job at all.
+    Nothing,
 }
 
-struct Sorter<'a> {
-    arguments: &'a [String],
-    at: usize,
-    sorted: Sorted,
+const SYNTAX: Syntax = Syntax {
+    is_abbreviated: true,
+    is_long_only: true,
+    long: Some(find),
+    letter: |_, letter| PROGRAM.find(letter),
+    place: |entry| match entry.kind {
+        // Of job options only switches may stand without a value.
+        Kind::Switch if !entry.category.is_empty() => ValuePlace::Assigned,
+        _ => ValuePlace::of(entry),
+    },
+    ..Syntax::GETOPT
+};
+
+fn find(_: &Table, name: &str) -> Option<&'static Entry> {
+    let program = PROGRAM.find(name).filter(|_| name.chars().count() > 1);
+    program.or_else(|| options::find(name).map(|option| &option.entry))
 }
 
-/// Which option a name is.
-enum Meant {
-    Program(&'static Entry),
-    Job(&'static str, Argument),
-}
+/// What may be abbreviated. fio knows an engine's options only once the engine is chosen; those that are not here are
+/// never chosen.
+static ABBREVIATED: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let is_here = |entry: &Entry| !matches!(entry.status, Status::Refused(..));
+    let jobs = OPTIONS.iter().filter(|option| option.is_general() || is_here(&option.entry));
+    PROGRAM.entries.iter().copied().chain(jobs.map(|option| option.entry)).collect()
+});
 
-impl Sorter<'_> {
-    fn next(&mut self) {
-        let argument = &self.arguments[self.at];
-        self.at += 1;
-        if argument == "--" {
-            let rest = self.arguments.len();
-            self.arguments[self.at..].iter().for_each(|file| self.file(file));
-            self.at = rest;
-            return;
+/// Parses a command line.
+pub fn parse(arguments: &[String]) -> Command {
+    let table = Table { entries: &ABBREVIATED, ..PROGRAM };
+    let global = Section::new("global", Origin::Default);
+    let mut command = Command { sections: vec![global], ..Command::default() };
+    let mut rest = Arguments::new(&table, SYNTAX, arguments);
+    while let Some(token) = rest.next() {
+        match token {
+            Ok(Token::Option(given)) => command.option(&given),
+            Ok(Token::Operand(file)) => command.file(file),
+            Ok(Token::Separator) => std::iter::from_fn(|| rest.shift()).for_each(|file| command.file(file)),
+            Err(misfit) => command.problems.push(problem(&misfit)),
         }
-        let Some(bare) = argument.strip_prefix('-').filter(|bare| !bare.is_empty()) else {
-            return self.file(argument);
-        };
-        let long = bare.strip_prefix('-').unwrap_or(bare);
-        let (name, value) = match long.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_string())),
-            None => (long, None),
-        };
-        // One dash and one letter is a letter, as with getopt_long_only.
-        if bare.chars().count() == 1
-            && let Some((_, word)) = LETTERS.iter().find(|(letter, _)| bare.starts_with(*letter))
-        {
-            return self.take(word, None, argument);
-        }
-        self.take(name, value, argument);
     }
+    command
+}
 
+fn problem(misfit: &Misfit<'_>) -> Diagnostic {
+    let wrong = |message: String| Diagnostic::error(&Origin::argument(misfit.name()), message);
+    match misfit {
+        Misfit::Ambiguous { name, found } if !name.is_empty() => {
+            let mut names: Vec<String> = found.iter().map(|entry| format!("--{}", entry.name)).collect();
+            names.sort_unstable();
+            names.truncate(12);
+            wrong(format!("option '--{name}' is ambiguous")).hint(format!("one of {}", names.join(", ")))
+        }
+        Misfit::Unknown { name, .. } | Misfit::Ambiguous { name, .. } => {
+            let known = PROGRAM.entries.iter().map(|entry| entry.name);
+            let near = nearest(name, known.chain(OPTIONS.iter().flat_map(|option| option.entry.names())));
+            let name: String = name.chars().take(60).collect();
+            let unknown = wrong(format!("unrecognized option '--{name}'"));
+            if let Some(near) = near { unknown.hint(format!("did you mean `--{near}`?")) } else { unknown }
+        }
+        Misfit::Unfinished { entry, .. } => wrong(format!("option '--{}' needs a value", entry.name)),
+        Misfit::Superfluous { entry, .. } => wrong(format!("option '--{}' takes no value", entry.name)),
+    }
+}
+
+impl Command {
     fn file(&mut self, path: &str) {
-        let files = self.sorted.clients.last_mut().map_or(&mut self.sorted.files, |client| &mut client.files);
+        let files = self.clients.last_mut().map_or(&mut self.files, |client| &mut client.files);
         files.push(path.into());
     }
 
-    fn take(&mut self, name: &str, value: Option<String>, shown: &str) {
-        let meant = match find(name) {
-            Ok(meant) => meant,
-            Err((message, hint)) => {
-                let problem = Diagnostic::error(&Origin::argument(shown), message);
-                return self.sorted.problems.push(if hint.is_empty() { problem } else { problem.hint(hint) });
-            }
-        };
-        let (written, argument) = match meant {
-            Meant::Program(entry) => (entry.name, program::argument(entry)),
-            Meant::Job(name, argument) => (name, argument),
-        };
-        let value = match (argument, value) {
-            (Argument::No, Some(_)) => {
-                return self.wrong(shown, format!("option '--{written}' takes no value"));
-            }
-            (Argument::Yes, None) => match self.arguments.get(self.at) {
-                Some(value) => {
-                    self.at += 1;
-                    Some(value.clone())
-                }
-                None => return self.wrong(shown, format!("option '--{written}' needs a value")),
-            },
-            (_, value) => value,
-        };
-        match meant {
-            Meant::Program(entry) if entry.name == "client" => {
-                let hosts = value.unwrap_or_default();
-                self.sorted.clients.push(Client { hosts, files: Vec::new() });
-            }
-            Meant::Program(entry) => self.sorted.program.push((entry, value)),
-            Meant::Job(name, _) => self.job(gather::argument(name, value)),
+    fn option(&mut self, given: &GivenOption<'_>) {
+        let (entry, value) = (given.entry, given.value.unwrap_or(""));
+        if !entry.category.is_empty() {
+            return self.job_option(entry.name, given.value);
         }
+        let origin = Origin::argument(&format!("--{}={value}", entry.name));
+        if let Status::Refused(why, hint) = entry.status {
+            let refused = Diagnostic::error(&origin, format!("`--{}`: {why}", entry.name));
+            return self.problems.push(refused.hint(hint));
+        }
+        // None of them has bounds.
+        let set =
+            setter(SETTERS, entry).map_or(Ok(()), |setter| setter.apply(self, value, |_| fault("", "")));
+        self.problems.extend(set.err().map(|wrong| at(&origin, &wrong)));
     }
 
-    fn wrong(&mut self, shown: &str, message: String) {
-        self.sorted.problems.push(Diagnostic::error(&Origin::argument(shown), message));
-    }
-
-    fn job(&mut self, line: Line) {
-        if line.name == "name" {
-            let name = line.text.clone().unwrap_or_default();
-            if name.is_empty() {
+    fn job_option(&mut self, name: &str, value: Option<&str>) {
+        let line = gather::argument(name, value.map(String::from));
+        if name == "name" {
+            if value.is_none_or(str::is_empty) {
                 let problem = Diagnostic::error(&line.origin, "a job needs a name");
-                self.sorted.problems.push(problem.hint("--name=job1"));
+                self.problems.push(problem.hint("--name=job1"));
             }
-            self.sorted.sections.push(Section::new(&name, line.origin));
-        } else if let Some(section) = self.sorted.sections.last_mut() {
+            self.sections.push(Section::new(value.unwrap_or_default(), line.origin));
+        } else if let Some(section) = self.sections.last_mut() {
             section.lines.push(line);
         }
     }
-}
 
-/// The option of that name, or the only one that begins so.
-fn find(name: &str) -> Result<Meant, (String, String)> {
-    if let Some(entry) = PROGRAM.find(name) {
-        return Ok(Meant::Program(entry));
+    /// As getopt goes: the first one prints and ends; --parse-only waits for the jobs.
+    pub(super) fn print_instead(&mut self, instead: Instead) {
+        if self.instead.as_ref().is_none_or(|known| *known == Instead::ParseOnly) {
+            self.instead = Some(instead);
+        }
     }
-    if let Some(row) = super::options::find(name) {
-        return Ok(Meant::Job(row.entry.name, job_argument(row.reading)));
+
+    pub(super) fn append_terse(&mut self) {
+        if !self.style.formats.contains(&Format::Terse) {
+            self.style.formats.push(Format::Terse);
+        }
     }
-    let begins = |known: &&str| !name.is_empty() && known.starts_with(name);
-    let names = || PROGRAM.entries.iter().map(|entry| entry.name).chain(ROWS.iter().flat_map(all_names));
-    // fio knows an engine's options only once the engine is chosen; those that are not here are never chosen.
-    let here =
-        ROWS.iter().filter(|row| row.engines.is_empty() || !matches!(row.entry.status, Status::Refused(..)));
-    let offered = PROGRAM.entries.iter().map(|entry| entry.name).chain(here.flat_map(all_names));
-    let candidates: BTreeSet<&str> = offered.filter(begins).map(canonical).collect();
-    match candidates.iter().collect::<Vec<_>>().as_slice() {
-        [only] => find(only),
-        [] => Err(unknown(name, nearest(name, names()))),
-        several => {
-            let list: Vec<String> = several.iter().take(12).map(|name| format!("--{name}")).collect();
-            Err((format!("option '--{name}' is ambiguous"), format!("one of {}", list.join(", "))))
+
+    pub(super) fn check_categories(&mut self, list: &str) {
+        for name in list.split([',', ':']).map(str::trim).filter(|name| !name.is_empty()) {
+            // A number behind a colon is a job's.
+            let mut known = CATEGORIES.split(' ');
+            if !known.any(|known| known == name) && name.parse::<u32>().is_err() {
+                let hint = match nearest(name, CATEGORIES.split(' ')) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("one of {}", CATEGORIES.replace(' ', ", ")),
+                };
+                let origin = Origin::argument(&format!("--debug={list}"));
+                self.problems.push(at(&origin, &unknown("debug", name, &hint)));
+            }
         }
     }
 }
 
-fn all_names(row: &'static super::options::Row) -> impl Iterator<Item = &'static str> {
-    [row.entry.name].into_iter().chain(row.entry.aliases.iter().copied())
+fn unknown(option: &str, value: &str, hint: &str) -> Fault {
+    let value: String = value.chars().take(60).collect();
+    fault(format!("`--{option}={value}`: unknown value"), hint)
 }
 
-fn canonical(name: &'static str) -> &'static str {
-    super::options::find(name).map_or(name, |row| row.entry.name)
+/// `normal,terse,json+`: each once, in the order in which reports are printed.
+pub(super) fn formats(list: &str) -> Result<Vec<Format>, Fault> {
+    let mut formats = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        let format = match name {
+            "normal" => Format::Normal,
+            "terse" | "minimal" => Format::Terse,
+            "json" => Format::Json,
+            "json+" => Format::JsonPlus,
+            _ => {
+                let hint = "normal, terse, json and json+, with commas between";
+                return Err(unknown("output-format", name, hint));
+            }
+        };
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    Ok(formats)
 }
 
-fn unknown(name: &str, near: Option<&str>) -> (String, String) {
-    let name: String = name.chars().take(60).collect();
-    let hint = near.map(|near| format!("did you mean `--{near}`?")).unwrap_or_default();
-    (format!("unrecognized option '--{name}'"), hint)
+pub(super) fn terse_version(text: &str) -> Result<u32, Fault> {
+    let version = text.trim().parse().ok().filter(|version| (2..=5).contains(version));
+    version.ok_or_else(|| unknown("terse-version", text, "2, 3, 4 or 5"))
 }
 
-/// Only switches may stand without a value.
-fn job_argument(reading: Reading) -> Argument {
-    if reading == Reading::Switch { Argument::Maybe } else { Argument::Yes }
+pub(super) fn eta(text: &str) -> Result<Eta, Fault> {
+    match text {
+        "auto" => Ok(Eta::Auto),
+        "always" => Ok(Eta::Always),
+        "never" => Ok(Eta::Never),
+        _ => Err(unknown("eta", text, "always, never or auto")),
+    }
+}
+
+/// Milliseconds in ns.
+pub(super) fn eta_interval(text: &str) -> Result<u64, Fault> {
+    let ms = text.trim().parse::<u64>().ok().filter(|ms| *ms >= 250);
+    ms.map(|ms| ms.saturating_mul(1_000_000)).ok_or_else(|| unknown("eta-interval", text, "250 ms at least"))
+}
+
+/// A time of at least a second, ns.
+pub(super) fn time(option: &str, text: &str) -> Result<u64, Fault> {
+    match number::time_ns(text, Unit::Second) {
+        Ok(ns) if ns >= 1_000_000_000 => Ok(ns),
+        Ok(_) => Err(fault(format!("`--{option}={text}`: too short"), "1s at least")),
+        Err(wrong) => Err(fault(format!("`--{option}={text}`: {}", wrong.message), wrong.hint)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::section::Line;
     use super::*;
 
-    fn sorted(line: &str) -> Sorted {
-        sort(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
+    fn sorted(line: &str) -> Command {
+        parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
-    fn shown(sorted: &Sorted) -> Vec<String> {
+    fn shown(sorted: &Command) -> Vec<String> {
         let line = |line: &Line| match &line.text {
             Some(text) => format!("{}={text}", line.name),
             None => line.name.clone(),
@@ -222,7 +296,7 @@ mod tests {
         let found = sorted("--name x --size=1m --name=global --rw=read --name=y -thread=1 a.fio - --minimal");
         assert_eq!(shown(&found), ["[global] ", "[x] size=1m", "[global] rw=read", "[y] thread=1"]);
         assert_eq!(found.files, ["a.fio", "-"]);
-        assert_eq!(found.program[0].0.name, "minimal");
+        assert_eq!(found.style.formats, [Format::Terse]);
         assert!(found.sections[2].global);
     }
 
@@ -231,8 +305,7 @@ mod tests {
         let found = sorted("--minim --nam x --time_ -v --sect=a -siz 1m");
         assert_eq!(found.problems, []);
         assert_eq!(shown(&found), ["[global] ", "[x] time_based size=1m"]);
-        let program: Vec<_> = found.program.iter().map(|(entry, _)| entry.name).collect();
-        assert_eq!(program, ["minimal", "version", "section"]);
+        assert_eq!((found.instead, found.only_sections), (Some(Instead::Version), vec!["a".into()]));
         let problems = sorted("--io=3 --foo --version=3 --name=x --direct").problems;
         assert_eq!(problems.len(), 4, "{problems:?}");
         assert!(problems[0].message.contains("ambiguous"));

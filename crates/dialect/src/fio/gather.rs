@@ -6,7 +6,7 @@
 use iodyno_model::{Diagnostic, Origin};
 
 use super::number::{Base, fault};
-use super::options::{self, Row, TABLE};
+use super::options::{self, JobOption, TABLE};
 use super::section::{Line, Section, at};
 use super::settings::{Given, Settings};
 use super::show::rank;
@@ -91,7 +91,7 @@ fn given(line: &Line, global: bool, base: Base) -> Result<Given, Diagnostic> {
 }
 
 /// The option as it was written, for a message: never longer than a line.
-fn written(row: &Row, line: &Line) -> String {
+fn written(row: &JobOption, line: &Line) -> String {
     let name = if line.name.is_empty() { row.entry.name } else { &line.name };
     match line.text.as_deref() {
         None | Some("") => format!("`{name}`"),
@@ -124,14 +124,14 @@ fn base(section: &Section, inherited: &[Given]) -> Base {
 fn engine(given: &[Given]) -> &'static str {
     let said = given.iter().rev().find(|given| given.entry.name == "ioengine");
     match said.map(|given| &given.value) {
-        Some(Value::Tailed(engine, _) | Value::Word(engine)) => engine,
+        Some(Value::Words(engine, _)) => engine[0],
         _ => "psync",
     }
 }
 
 fn belongs(given: &Given, engine: &str) -> bool {
     let row = options::find(given.entry.name);
-    row.is_none_or(|row| row.engines.is_empty() || row.engines.contains(&engine))
+    row.is_none_or(|row| row.is_general() || row.rule.engines.contains(&engine))
 }
 
 /// An engine's option given for another engine is unknown there.
@@ -139,7 +139,7 @@ fn check_engine(given: &[Given], problems: &mut Vec<Diagnostic>, global: bool) {
     let engine = engine(given);
     // Several [global] sections: only the last may be looked at, or problems would be told twice.
     for stray in given.iter().filter(|given| given.global == global && !belongs(given, engine)) {
-        let engines = options::find(stray.entry.name).map_or(&[][..], |row| row.engines);
+        let engines = options::find(stray.entry.name).map_or(&[][..], |row| row.rule.engines);
         let name = stray.entry.name;
         let hint = format!("`{name}` belongs to ioengine={}", engines.join(", "));
         let problem = Diagnostic::error(&stray.origin, format!("ioengine={engine} has no option `{name}`"));

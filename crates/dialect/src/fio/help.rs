@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 
 use super::VERSION;
-use super::options::{self, ENGINES, ROWS, Reading, Row};
-use super::program::PROGRAM;
+use super::options::program::PROGRAM;
+use super::options::{self, ENGINES, JobOption, OPTIONS, ValueType};
 use crate::option::{Status, nearest};
 
 /// `--cpuclock-test`: the engine room judges its clock at every start.
@@ -38,12 +38,12 @@ fn remark(status: Status) -> &'static str {
 /// `--cmdhelp[=OPTION]` and the exit status.
 pub fn option(name: &str) -> (String, i32) {
     if name.is_empty() || name == "all" {
-        return (ROWS.iter().filter(|row| row.engines.is_empty()).map(line).collect(), 0);
+        return (OPTIONS.iter().filter(|option| option.is_general()).map(line).collect(), 0);
     }
-    match options::find(name).filter(|row| row.engines.is_empty()) {
-        Some(row) => (details(row), 0),
+    match options::find(name).filter(|option| option.is_general()) {
+        Some(option) => (details(option), 0),
         None => {
-            let core = ROWS.iter().filter(|row| row.engines.is_empty());
+            let core = OPTIONS.iter().filter(|option| option.is_general());
             (closest(name, core), 0)
         }
     }
@@ -67,46 +67,46 @@ pub fn engine(asked: &str) -> (String, i32) {
 }
 
 fn engine_options(engine: &'static str, option: &str) -> (String, i32) {
-    let own = || ROWS.iter().filter(move |row| row.engines.contains(&engine));
+    let own = || OPTIONS.iter().filter(move |option| option.rule.engines.contains(&engine));
     if own().next().is_none() {
         return (format!("IO engine {engine} has no options\n"), 0);
     }
     if option.is_empty() {
         return (own().map(line).collect(), 0);
     }
-    match own().find(|row| row.entry.answers_to(option)) {
-        Some(row) => (details(row), 0),
+    match own().find(|known| known.entry.answers_to(option)) {
+        Some(option) => (details(option), 0),
         None => (closest(option, own()), 1),
     }
 }
 
-fn closest(name: &str, rows: impl Iterator<Item = &'static Row> + Clone) -> String {
-    let names = rows.clone().map(|row| row.entry.name);
+fn closest(name: &str, rows: impl Iterator<Item = &'static JobOption> + Clone) -> String {
+    let names = rows.clone().map(|option| option.entry.name);
     match nearest(name, names).and_then(options::find) {
-        Some(row) => format!("No such command: {name} - showing closest match\n{}", details(row)),
+        Some(option) => format!("No such command: {name} - showing closest match\n{}", details(option)),
         None => format!("No such command: {name}\n"),
     }
 }
 
 /// One line of a list: the name in 24 columns, indented below what it depends on.
-fn line(row: &Row) -> String {
-    let (indent, name) = (row.depth * 2, row.entry.name);
+fn line(option: &JobOption) -> String {
+    let (indent, name) = (option.rule.depth * 2, option.entry.name);
     let width = 24usize.saturating_sub(indent);
-    format!("{:indent$}{name:<width$}: {}{}\n", "", row.entry.help, remark(row.entry.status))
+    format!("{:indent$}{name:<width$}: {}{}\n", "", option.entry.help, remark(option.entry.status))
 }
 
 /// All about one option.
-pub fn details(row: &Row) -> String {
+pub fn details(option: &JobOption) -> String {
     let mut text = String::new();
-    let entry = &row.entry;
+    let entry = &option.entry;
     let _ = writeln!(text, "{:>20}: {}{}", entry.name, entry.help, remark(entry.status));
     if let Some(alias) = entry.aliases.first() {
         let _ = writeln!(text, "{:>20}: {alias}", "alias");
     }
-    let _ = writeln!(text, "{:>20}: {}", "type", type_of(row));
+    let _ = writeln!(text, "{:>20}: {}", "type", type_of(option));
     let default = if entry.default.is_empty() { "no default" } else { entry.default };
     let _ = writeln!(text, "{:>20}: {default}", "default");
-    text += &range(row);
+    text += &range(option);
     for (index, word) in entry.words().iter().enumerate() {
         let label = if index == 0 { "valid values" } else { "" };
         let _ = writeln!(text, "{label:>20}: {:<10} {}{}", word.name, word.help, remark(word.status));
@@ -117,35 +117,35 @@ pub fn details(row: &Row) -> String {
     text + "\n"
 }
 
-fn type_of(row: &Row) -> &'static str {
-    match row.reading {
-        Reading::Flag => "boolean value (opt=1)",
-        Reading::Switch => "empty or boolean value ([0|1])",
-        Reading::Whole(..) | Reading::Triple(..) | Reading::Bytes(..) => "integer value (opt=100)",
-        Reading::Amount => "string with possible k/m/g postfix (opt=4k)",
-        Reading::Time(_) | Reading::Times | Reading::Latencies => "string with time postfix (opt=10s)",
-        Reading::Ranges => "one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])",
-        Reading::Decimals(..) => "list of floating point values separated by ':' (opt=5.9:7.8)",
+fn type_of(option: &JobOption) -> &'static str {
+    match option.rule.value {
+        ValueType::Flag => "boolean value (opt=1)",
+        ValueType::Switch => "empty or boolean value ([0|1])",
+        ValueType::Whole(..) | ValueType::Triple(..) | ValueType::Bytes(..) => "integer value (opt=100)",
+        ValueType::Amount => "string with possible k/m/g postfix (opt=4k)",
+        ValueType::Time(_) | ValueType::Times | ValueType::Latencies => "string with time postfix (opt=10s)",
+        ValueType::Ranges => "one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])",
+        ValueType::Decimals(..) => "list of floating point values separated by ':' (opt=5.9:7.8)",
         _ => "string (opt=bla)",
     }
 }
 
 /// The bounds; -1 is no upper bound.
-fn range(row: &Row) -> String {
-    if row.bounded == Some(false) {
+fn range(option: &JobOption) -> String {
+    if option.rule.bounded == Some(false) {
         return String::new();
     }
-    let bounds = match row.reading {
-        _ if row.bounded == Some(true) => "min=0, max=-1".to_string(),
-        Reading::Flag => "min=0, max=1".to_string(),
-        Reading::Whole(least, most) | Reading::Triple(least, most) | Reading::Bytes(least, most) => {
+    let bounds = match option.rule.value {
+        _ if option.rule.bounded == Some(true) => "min=0, max=-1".to_string(),
+        ValueType::Flag => "min=0, max=1".to_string(),
+        ValueType::Whole(least, most) | ValueType::Triple(least, most) | ValueType::Bytes(least, most) => {
             let most = if most >= i64::from(u32::MAX) { -1 } else { most };
             format!("min={least}, max={most}")
         }
-        Reading::Decimals(least, most) if most < f64::from(i32::MAX) => {
+        ValueType::Decimals(least, most) if most < f64::from(i32::MAX) => {
             format!("min={least:.6}, max={most:.6}")
         }
-        Reading::Range | Reading::Ranges => "min=1".to_string(),
+        ValueType::Range | ValueType::Ranges => "min=1".to_string(),
         _ => return String::new(),
     };
     format!("{:>20}: {bounds}\n", "range")
@@ -153,8 +153,9 @@ fn range(row: &Row) -> String {
 
 /// `--crctest`: the names it knows, or which it does not.
 pub fn checksums(names: &str) -> (String, i32) {
-    let known =
-        || options::find("verify").map_or(&[][..], |row| row.entry.words()).iter().map(|word| word.name);
+    let known = || {
+        options::find("verify").map_or(&[][..], |option| option.entry.words()).iter().map(|word| word.name)
+    };
     for name in names.split(',').filter(|name| !name.is_empty()) {
         if !known().any(|known| known == name) {
             let list: String =

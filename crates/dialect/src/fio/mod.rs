@@ -6,6 +6,7 @@
 //! It refuses the server (no authentication, and jobs may run shell commands; `--client` needs none), and engines whose
 //! hardware or library is not here, each by name with what to use instead.
 
+pub mod cli;
 pub mod client;
 pub mod command;
 pub mod differences;
@@ -16,8 +17,6 @@ pub mod log;
 pub mod lower;
 pub mod number;
 pub mod options;
-pub mod orders;
-pub mod program;
 pub mod recorded;
 pub mod report;
 pub mod section;
@@ -32,9 +31,10 @@ mod testing;
 use iodyno_model::{Diagnostic, Level, Plan, Record};
 
 use crate::{Dialect, Loader, Request, Run};
+use cli::Cli;
 use client::{Client, Together};
+use command::Instead;
 use lower::Context;
-use orders::{Cli, Instead};
 use settings::Settings;
 use view::{Eta, Format};
 
@@ -52,13 +52,13 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let orders = match orders::orders(arguments, loader) {
-        Ok(orders) => orders,
+    let cli = match cli::parse(arguments, loader) {
+        Ok(cli) => cli,
         Err(problems) => return Ok(Request::Refuse { err: section::told(&problems), status: 1 }),
     };
-    match orders.instead {
+    match cli.command.instead {
         Some(ref instead) => Ok(instead_of_a_run(instead)),
-        None => run(orders, loader),
+        None => run(cli, loader),
     }
 }
 
@@ -79,20 +79,21 @@ fn instead_of_a_run(instead: &Instead) -> Request {
     Request::Print { out, status }
 }
 
-fn run(orders: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let command = cli.command;
     let context = Context {
-        name: orders.name,
-        style: orders.style,
-        global: orders.global,
-        readonly: orders.readonly,
+        name: cli.name,
+        style: command.style,
+        global: cli.global,
+        readonly: command.readonly,
         ranks: 1,
     };
-    let (mut lowered, parts) = match lowered(&orders.jobs, &orders.clients, context, loader) {
+    let (mut lowered, parts) = match lowered(&cli.jobs, &cli.clients, context, loader) {
         Ok(Together::Here(lowered, parts)) => (*lowered, parts),
         Ok(Together::Elsewhere(request)) => return Ok(request),
         Err(problems) => return Ok(Request::Refuse { err: section::told(&problems), status: 1 }),
     };
-    if orders.strict && !lowered.notes.is_empty() {
+    if command.strict && !lowered.notes.is_empty() {
         return Ok(Request::Refuse { err: section::told(&lowered.notes), status: 1 });
     }
     if let Some(engine) = loader.also("engine").filter(|engine| !lower::engine::is_known(engine)) {
@@ -100,7 +101,7 @@ fn run(orders: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>>
         jobs.for_each(|job| job.engine.clone_from(&engine));
     }
     let mut plan = lowered.plan;
-    if let Some(folder) = &orders.aux_path {
+    if let Some(folder) = &command.aux_path {
         gather_states(&mut plan, folder);
     }
     let style = &lowered.view.style;
@@ -119,7 +120,7 @@ fn run(orders: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>>
         false => report::clients::reporter(lowered.view, parts),
     };
     Ok(Request::Run(Box::new(Run {
-        output: orders.output,
+        output: command.output,
         messages,
         live_ns,
         interim_ns,

@@ -3,6 +3,8 @@
 //! It refuses what fio passes over in silence: an unknown unit (`4q`), a fraction (`1.5k` is 1 there), and what is left
 //! behind a number.
 
+use crate::quantity::Suffixes;
+
 /// What is wrong with a value, and what to do about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -26,6 +28,34 @@ impl Default for Base {
         Base(1024)
     }
 }
+
+impl Base {
+    /// What a unit of bytes is worth. A lone `i` behind the letter changes nothing, as in fio itself.
+    fn suffixes(self) -> Suffixes {
+        let scales: &[_] = match self.0 {
+            1000 => &[("kmgtp", "", 1000), ("kmgtp", "b", 1000), ("kmgtp", "i", 1000), ("kmgtp", "ib", 1024)],
+            _ => &[("kmgtp", "", 1024), ("kmgtp", "b", 1024), ("kmgtp", "i", 1024), ("kmgtp", "ib", 1000)],
+        };
+        Suffixes { any_case: true, units: &[("b", 1)], scales }
+    }
+}
+
+/// What a unit of time is worth, ns.
+const TIMES: Suffixes = Suffixes {
+    any_case: true,
+    units: &[
+        ("us", 1_000),
+        ("usec", 1_000),
+        ("ms", 1_000_000),
+        ("msec", 1_000_000),
+        ("s", 1_000_000_000),
+        ("sec", 1_000_000_000),
+        ("m", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("d", 86_400_000_000_000),
+    ],
+    scales: &[],
+};
 
 /// What a time is counted in when no unit is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,17 +83,12 @@ struct Written<'a> {
 /// That it is no whole number, that the unit is unknown, or that it is too large.
 pub fn bytes(text: &str, base: Base) -> Result<i64, Fault> {
     let written = split(text, base)?;
-    let factor = byte_factor(written.unit, base).ok_or_else(|| {
-        let unit = written.unit;
-        if unit.eq_ignore_ascii_case("z") {
-            fault("zones (`z`) make no sense here", BYTE_UNITS)
-        } else if unit == "%" {
-            fault("a percentage makes no sense here", BYTE_UNITS)
-        } else {
-            unknown(unit, BYTE_UNITS)
-        }
+    let factor = base.suffixes().factor(written.unit).ok_or_else(|| match written.unit {
+        "z" | "Z" => fault("zones (`z`) make no sense here", BYTE_UNITS),
+        "%" => fault("a percentage makes no sense here", BYTE_UNITS),
+        unit => unknown(unit, BYTE_UNITS),
     })?;
-    fitting(written.number.checked_mul(factor))
+    fitting(written.number.checked_mul(factor.into()))
 }
 
 /// A number with a unit of time, in ns.
@@ -72,20 +97,15 @@ pub fn bytes(text: &str, base: Base) -> Result<i64, Fault> {
 /// That it is no whole number, that the unit is unknown, or that it is negative or too large.
 pub fn time_ns(text: &str, unit: Unit) -> Result<u64, Fault> {
     let written = split(text, Base::default())?;
-    let factor = match written.unit.to_ascii_lowercase().as_str() {
+    let factor = match written.unit {
         "" if written.expression || unit == Unit::Microsecond => 1_000,
-        "us" | "usec" => 1_000,
-        "ms" | "msec" => 1_000_000,
-        "" | "s" | "sec" => 1_000_000_000,
-        "m" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        "d" => 86_400_000_000_000,
-        _ => return Err(unknown(written.unit, time_hint(written.unit))),
+        "" => 1_000_000_000,
+        unit => TIMES.factor(unit).ok_or_else(|| unknown(unit, time_hint(unit)))?,
     };
     if written.number < 0 {
         return Err(fault("a time cannot be negative", TIME_UNITS));
     }
-    fitting(written.number.checked_mul(factor)).map(i64::unsigned_abs)
+    fitting(written.number.checked_mul(factor.into())).map(i64::unsigned_abs)
 }
 
 fn time_hint(unit: &str) -> &'static str {
@@ -144,23 +164,6 @@ fn fitting(number: Option<i128>) -> Result<i64, Fault> {
     number
         .and_then(|number| i64::try_from(number).ok())
         .ok_or_else(|| fault("the number is too large", format!("the most is {}", i64::MAX)))
-}
-
-/// What a unit of bytes is worth. A lone `i` behind the letter changes nothing, as in fio itself.
-fn byte_factor(unit: &str, base: Base) -> Option<i128> {
-    let unit = unit.to_ascii_lowercase();
-    if matches!(unit.as_str(), "" | "b") {
-        return Some(1);
-    }
-    let power = "kmgtp".find(unit.chars().next()?)? as u32 + 1;
-    let own = i128::from(base.0);
-    let other = if own == 1000 { 1024 } else { 1000 };
-    let factor: i128 = match &unit[1..] {
-        "" | "b" | "i" => own,
-        "ib" => other,
-        _ => return None,
-    };
-    Some(factor.pow(power))
 }
 
 /// The number and what follows it, without the blanks between.

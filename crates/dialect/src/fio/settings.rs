@@ -6,7 +6,7 @@
 use iodyno_model::{Directed, Origin};
 
 use super::value::{Amount, Splits, Value};
-use crate::option::{Entry, Kind};
+use crate::option::Entry;
 
 /// One option as it was given.
 #[derive(Clone, Debug)]
@@ -37,10 +37,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The last mention of an option (by its first name in the table).
+    /// The last mention of an option, by any of its names.
     pub fn given(&self, name: &str) -> Option<&Given> {
-        debug_assert!(super::options::find(name).is_some_and(|row| row.entry.name == name), "{name}");
-        self.given.iter().rev().find(|given| given.entry.name == name)
+        self.given.iter().rev().find(|given| given.entry.answers_to(name))
+    }
+
+    /// Where among the mentions the last one stands: of two options that overrule each other the later one counts.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.given.iter().rposition(|given| given.entry.answers_to(name))
     }
 
     /// Where an option was written; where the job was, if it was not.
@@ -55,11 +59,7 @@ impl Settings {
 
     /// A yes or no; `otherwise` where it was not given.
     pub fn flag(&self, name: &str, otherwise: bool) -> bool {
-        match self.value(name) {
-            Some(Value::Flag(flag)) => *flag,
-            Some(Value::Whole(number)) => *number != 0,
-            _ => otherwise,
-        }
+        self.whole(name).map_or(otherwise, |number| number != 0)
     }
 
     /// A whole number.
@@ -67,29 +67,47 @@ impl Settings {
         match self.value(name)? {
             Value::Whole(number) => Some(*number),
             Value::Flag(flag) => Some(i64::from(*flag)),
+            Value::Amount(Amount::Bytes(bytes)) => i64::try_from(*bytes).ok(),
+            // A choice of numbers: kb_base=1000.
+            Value::Word(word) => word.parse().ok(),
             _ => None,
         }
+    }
+
+    /// A number that is not negative and fits.
+    pub fn count(&self, name: &str) -> Option<u32> {
+        self.whole(name).and_then(|number| u32::try_from(number).ok())
+    }
+
+    /// A number that is not negative.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.whole(name).map(|number| number.max(0) as u64)
     }
 
     /// A number with a fraction.
     pub fn decimal(&self, name: &str) -> Option<f64> {
+        self.decimals(name)?.first().copied()
+    }
+
+    /// Numbers with fractions.
+    pub fn decimals(&self, name: &str) -> Option<&[f64]> {
         match self.value(name)? {
-            Value::Decimal(number) => Some(*number),
-            Value::Whole(number) => Some(*number as f64),
+            Value::Decimals(list) => Some(list),
             _ => None,
         }
     }
 
-    /// A number of bytes, or a share of something.
+    /// Bytes, or a share.
     pub fn amount(&self, name: &str) -> Option<Amount> {
         match self.value(name)? {
             Value::Amount(amount) => Some(*amount),
             Value::Whole(number) => u64::try_from(*number).ok().map(Amount::Bytes),
+            Value::Triple(triple) => triple.read.map(Amount::Bytes),
             _ => None,
         }
     }
 
-    /// A number of bytes, where a share makes no sense.
+    /// Bytes, where a share makes no sense.
     pub fn bytes(&self, name: &str) -> Option<u64> {
         match self.amount(name)? {
             Amount::Bytes(bytes) => Some(bytes),
@@ -97,98 +115,66 @@ impl Settings {
         }
     }
 
-    /// A number for each direction: `a`, `a,b`, `a,b,c`; a place left empty keeps `None`, and what is not given at the
-    /// end follows the last that is.
-    pub fn triple(&self, name: &str) -> Option<Directed<Option<u64>>> {
+    /// A number, or a time in ns, for each direction: a place left empty is `None`, and what is not given at the end
+    /// follows the last that is.
+    pub fn triple(&self, name: &str) -> Option<&Directed<Option<u64>>> {
         match self.value(name)? {
-            Value::Triple(triple) => Some(triple.clone()),
-            Value::Whole(number) => Some(Directed::same(u64::try_from(*number).ok())),
-            Value::Amount(Amount::Bytes(bytes)) => Some(Directed::same(Some(*bytes))),
+            Value::Triple(triple) => Some(triple),
             _ => None,
         }
     }
 
-    /// A time in ns.
+    /// A time, ns.
     pub fn time_ns(&self, name: &str) -> Option<u64> {
-        match self.value(name)? {
-            Value::Time(ns) => Some(*ns),
-            _ => None,
-        }
+        self.times_ns(name).map(|(low, _)| low)
     }
 
-    /// One of the words that the table lists for the option.
-    pub fn word(&self, name: &str) -> Option<&'static str> {
-        match self.value(name)? {
-            Value::Word(word) | Value::Tailed(word, _) => Some(word),
-            Value::Words(words, _) => words.first().copied(),
-            _ => None,
-        }
-    }
-
-    /// All words, of an option that takes several.
-    pub fn words(&self, name: &str) -> &[&'static str] {
-        match self.value(name) {
-            Some(Value::Words(words, _)) => words,
-            _ => &[],
-        }
-    }
-
-    /// What stands behind an option's word after a colon: `1.2` of `zipf:1.2`; empty: nothing.
-    pub fn tail(&self, name: &str) -> &str {
-        match self.value(name) {
-            Some(Value::Tailed(_, tail) | Value::Words(_, tail)) => tail,
-            _ => "",
-        }
-    }
-
-    /// Two times in ns that one is drawn from between; the same twice where there is one.
+    /// Two times in ns that one is drawn from between, the lower first; the same twice where there is one.
     pub fn times_ns(&self, name: &str) -> Option<(u64, u64)> {
         match self.value(name)? {
-            Value::Time(ns) => Some((*ns, *ns)),
             Value::Times(low, high) => Some((*low, *high)),
             _ => None,
         }
     }
 
-    /// The ends of a range of sizes for each direction (`bsrange`), the lower first.
-    pub fn ranges(&self, name: &str) -> Option<Directed<Option<(u64, u64)>>> {
+    /// The ends of a range of sizes for each direction, the lower first.
+    pub fn ranges(&self, name: &str) -> Option<&Directed<Option<(u64, u64)>>> {
         match self.value(name)? {
-            Value::Ranges(ranges) => Some(ranges.clone()),
+            Value::Ranges(ranges) => Some(ranges),
             _ => None,
         }
     }
 
-    /// The ends of one range of sizes (`filesize`), the lower first.
-    pub fn range(&self, name: &str) -> Option<(u64, u64)> {
-        self.ranges(name)?.read
-    }
-
-    /// Sizes with their share in percent for each direction (`bssplit`); no share: an equal part of what is left.
-    pub fn splits(&self, name: &str) -> Option<&Directed<Splits>> {
+    /// Sizes with their shares in percent, for each direction.
+    pub fn splits(&self, name: &str) -> Option<&Directed<Option<Splits>>> {
         match self.value(name)? {
             Value::Splits(splits) => Some(splits),
             _ => None,
         }
     }
 
-    /// Numbers with fractions (`percentile_list`).
-    pub fn decimals(&self, name: &str) -> Option<Vec<f64>> {
-        match self.value(name)? {
-            Value::Decimals(list) => Some(list.clone()),
-            Value::Decimal(one) => Some(vec![*one]),
-            _ => None,
-        }
+    /// The text as it was written, without blanks around it; empty text answers as if it had not been said.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.given(name).map(|given| given.text.trim()).filter(|text| !text.is_empty())
     }
 
-    /// The text, without the quotes that a path may stand in; otherwise as it was written.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        let given = self.given(name)?;
-        let text = given.text.as_str();
-        if !matches!(given.entry.kind, Kind::Path) {
-            return Some(text);
+    /// One of the table's words.
+    pub fn word(&self, name: &str) -> Option<&'static str> {
+        self.words(name).map(|(words, _)| words[0])
+    }
+
+    /// One of the table's words, and what is written behind it after a colon.
+    pub fn tailed(&self, name: &str) -> Option<(&'static str, &str)> {
+        self.words(name).map(|(words, tail)| (words[0], tail))
+    }
+
+    /// Words of the table, at least one, and what is written behind the last after a colon.
+    pub fn words(&self, name: &str) -> Option<(&[&'static str], &str)> {
+        match self.value(name)? {
+            Value::Word(word) => Some((std::slice::from_ref(word), "")),
+            Value::Words(words, tail) => Some((words, tail)),
+            _ => None,
         }
-        let bare = |mark| text.strip_prefix(mark)?.strip_suffix(mark);
-        Some(bare('"').or_else(|| bare('\'')).unwrap_or(text))
     }
 
     fn value(&self, name: &str) -> Option<&Value> {

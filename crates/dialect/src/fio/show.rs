@@ -2,7 +2,7 @@
 //!
 //! It refuses to sort options in any other order than fio's: units first, file names and engines' options last.
 
-use super::options::{self, Row};
+use super::options;
 use super::section::{Line, Section};
 
 /// One line for each file.
@@ -29,7 +29,7 @@ fn command(sections: &[Section]) -> String {
 /// Where fio puts an option of a section: units first, file names and engines' options last.
 pub fn rank(name: &str) -> i32 {
     match options::find(name) {
-        Some(Row { engines: [_, ..], .. }) => 2,
+        Some(row) if !row.is_general() => 2,
         Some(row) => match row.entry.name {
             "kb_base" | "unit_base" | "lockfile" | "cpus_allowed_policy" => -1,
             "filename" | "filename_format" => 1,

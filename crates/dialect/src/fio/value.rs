@@ -4,45 +4,39 @@
 
 use iodyno_model::Directed;
 
-use super::number::{self, Base, Fault, fault};
-use super::options::{Reading, Row};
-use crate::option::{Status, Word, nearest};
+use super::number::{self, Base, Fault, Unit, fault};
+use super::options::{JobOption, ValueType};
+use crate::option::{Status, nearest};
 
-/// A value that was understood.
+/// A value that was parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Yes or no; a switch that is there.
     Flag(bool),
     /// A whole number.
     Whole(i64),
-    /// A number with a fraction.
-    Decimal(f64),
     /// Bytes, or a share.
     Amount(Amount),
-    /// A time in ns.
-    Time(u64),
-    /// Two times in ns, the lower first: one is drawn from between.
+    /// Two times in ns, the lower first, of which one is drawn from between; the same twice where one was written.
     Times(u64, u64),
     /// A number (or a time in ns) for each direction; `None`: that place was left empty.
     Triple(Directed<Option<u64>>),
     /// The ends of a range for each direction, the lower first.
     Ranges(Directed<Option<(u64, u64)>>),
-    /// Sizes with their share in percent, for each direction; no share: an equal part of what is left.
-    Splits(Directed<Splits>),
-    /// Numbers with fractions.
+    /// Sizes with their shares, for each direction.
+    Splits(Directed<Option<Splits>>),
+    /// Numbers with fractions, at least one.
     Decimals(Vec<f64>),
     /// One of the words that the table lists.
     Word(&'static str),
-    /// A word of the table and what was written behind it after a colon.
-    Tailed(&'static str, String),
-    /// Several words of the table and what was written behind the last after a colon.
+    /// Words of the table, at least one, and what was written behind the last after a colon.
     Words(Vec<&'static str>, String),
-    /// Anything else: its meaning is found where it is lowered.
-    Text(String),
+    /// Anything else: its text is parsed where it is lowered.
+    Text,
 }
 
 /// Sizes in bytes, each with its share in percent.
-pub type Splits = Vec<(u64, Option<u32>)>;
+pub type Splits = Vec<(u64, f64)>;
 
 /// How much of something.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,63 +49,62 @@ pub enum Amount {
     Zones(u64),
 }
 
-/// Reads an option's value; `None`: it was given without one.
+/// Parses an option's value; `None`: it was given without one.
 ///
 /// # Errors
 /// What is wrong with it and what to write instead.
-pub fn read(row: &Row, text: Option<&str>, base: Base) -> Result<Value, Fault> {
-    let Some(text) = text else { return bare(row) };
-    match row.reading {
-        Reading::Text => Ok(Value::Text(text.to_string())),
-        Reading::Flag => flag(text, base, false),
-        Reading::Switch => flag(text, base, true),
-        Reading::Whole(least, most) => {
-            let number = text.split(',').next().unwrap_or(text);
-            if number.len() != text.len() {
-                return Err(fault("one number is enough", "only some options take one for each direction"));
-            }
-            Ok(Value::Whole(within(number::bytes(text, base)?, least, most)?))
+pub fn read(option: &JobOption, text: Option<&str>, base: Base) -> Result<Value, Fault> {
+    let Some(text) = text else { return bare(option) };
+    let one_time = |ns| Value::Times(ns, ns);
+    match option.rule.value {
+        ValueType::Text => Ok(Value::Text),
+        ValueType::Flag => flag(text, base, false),
+        ValueType::Switch => flag(text, base, true),
+        ValueType::Whole(..) if text.contains(',') => {
+            Err(fault("one number is enough", "only some options take one for each direction"))
         }
-        Reading::Triple(least, most) => triple(text, base, least, most),
-        Reading::Bytes(least, most) => Ok(Value::Amount(Amount::Bytes(
-            within(number::bytes(text, base)?, least.max(0), most)?.unsigned_abs(),
-        ))),
-        Reading::Amount => amount(text, base).map(Value::Amount),
-        Reading::Time(unit) => number::time_ns(text, unit).map(Value::Time),
-        Reading::Times => times(text),
-        Reading::Latencies if !text.contains(',') => {
-            number::time_ns(text, number::Unit::Microsecond).map(Value::Time)
+        ValueType::Whole(least, most) => Ok(Value::Whole(within(number::bytes(text, base)?, least, most)?)),
+        ValueType::Triple(least, most) => {
+            directed(text, ',', optional(|part| bounded(part, base, least, most))).map(Value::Triple)
         }
-        Reading::Latencies => {
-            directed(text, ',', |part| number::time_ns(part, number::Unit::Microsecond).map(Some))
-                .map(Value::Triple)
+        ValueType::Bytes(least, most) => Ok(Value::Amount(Amount::Bytes(bounded(text, base, least, most)?))),
+        ValueType::Amount => amount(text, base).map(Value::Amount),
+        ValueType::Time(unit) => number::time_ns(text, unit).map(one_time),
+        ValueType::Times => {
+            ends(text, |part| number::time_ns(part, Unit::Second)).map(|(low, high)| Value::Times(low, high))
         }
-        Reading::Range => {
-            let (low, high) = range(text, base)?;
-            Ok(Value::Ranges(Directed::same(Some((low, high)))))
+        ValueType::Latencies => {
+            directed(text, ',', |part| number::time_ns(part, Unit::Microsecond).map(Some)).map(Value::Triple)
         }
-        Reading::Ranges => ranges(text, base),
-        Reading::Splits => splits(text, base),
-        Reading::Decimals(least, most) => decimals(text, least, most),
-        Reading::Word => word(row, text.trim_end()).map(Value::Word),
-        Reading::Tailed => {
+        ValueType::Range => Ok(Value::Ranges(Directed::same(Some(range(text, base)?)))),
+        ValueType::Ranges => {
+            let separator = if text.contains(',') { ',' } else { '/' };
+            directed(text, separator, optional(|part| block_range(part, base))).map(Value::Ranges)
+        }
+        ValueType::Splits => directed(text, ',', |part| splits(part, base)).map(Value::Splits),
+        ValueType::Decimals(least, most) => decimals(text, least, most),
+        ValueType::Word(_) => word(option, text.trim_end()).map(Value::Word),
+        ValueType::Tailed(_) => {
             let (name, tail) = text.split_once(':').unwrap_or((text, ""));
-            let word = word(row, name.trim())?;
-            Ok(if tail.is_empty() { Value::Word(word) } else { Value::Tailed(word, tail.trim().to_string()) })
+            Ok(Value::Words(vec![word(option, name.trim())?], tail.trim().to_string()))
         }
-        Reading::Words => words(row, text),
+        ValueType::Words(_) => {
+            let (names, tail) = text.split_once(':').unwrap_or((text, ""));
+            let words: Result<Vec<_>, _> = names.split(',').map(|name| word(option, name.trim())).collect();
+            Ok(Value::Words(words?, tail.trim().to_string()))
+        }
     }
 }
 
-/// What an option says that has no value.
-fn bare(row: &Row) -> Result<Value, Fault> {
-    match row.reading {
-        Reading::Switch => Ok(Value::Flag(true)),
+/// The value of an option that is given without one.
+fn bare(option: &JobOption) -> Result<Value, Fault> {
+    match option.rule.value {
+        ValueType::Switch => Ok(Value::Flag(true)),
         // The log options write under the job's own name then.
-        Reading::Text if row.bare => Ok(Value::Text(String::new())),
+        ValueType::Text if option.rule.bare => Ok(Value::Text),
         _ => {
-            let name = row.entry.name;
-            Err(fault(format!("`{name}` needs a value"), format!("{name}={}", row.entry.value)))
+            let name = option.entry.name;
+            Err(fault(format!("`{name}` needs a value"), format!("{name}={}", option.entry.value)))
         }
     }
 }
@@ -136,15 +129,13 @@ fn within(number: i64, least: i64, most: i64) -> Result<i64, Fault> {
     Ok(number)
 }
 
-/// `a`, `a,b`, `a,b,c`: what is missing at the end follows the last that is there.
-fn triple(text: &str, base: Base, least: i64, most: i64) -> Result<Value, Fault> {
-    let one = |part: &str| -> Result<Option<u64>, Fault> {
-        if part.trim().is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(within(number::bytes(part, base)?, least.max(0), most)?.unsigned_abs()))
-    };
-    directed(text, ',', one).map(Value::Triple)
+fn bounded(text: &str, base: Base, least: i64, most: i64) -> Result<u64, Fault> {
+    within(number::bytes(text, base)?, least.max(0), most).map(i64::unsigned_abs)
+}
+
+/// A parser that takes an empty part as none.
+fn optional<T>(one: impl Fn(&str) -> Result<T, Fault>) -> impl Fn(&str) -> Result<Option<T>, Fault> {
+    move |part| if part.trim().is_empty() { Ok(None) } else { one(part).map(Some) }
 }
 
 /// Splits by direction; a place left empty at the end of the text is none.
@@ -178,65 +169,48 @@ fn amount(text: &str, base: Base) -> Result<Amount, Fault> {
     }
 }
 
-/// Two numbers with `-` or `:` between; one alone is both ends.
-fn range(text: &str, base: Base) -> Result<(u64, u64), Fault> {
+/// Two values with `-` or `:` between, the lower first; one alone is both ends.
+fn ends(text: &str, one: impl Fn(&str) -> Result<u64, Fault>) -> Result<(u64, u64), Fault> {
     let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
-    let one = |part: &str| {
-        number::bytes(part, base).and_then(|number| within(number, 0, i64::MAX)).map(i64::unsigned_abs)
-    };
     let (low, high) = (one(low)?, one(high)?);
     Ok((low.min(high), low.max(high)))
 }
 
-fn times(text: &str) -> Result<Value, Fault> {
-    let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
-    let one = |part: &str| number::time_ns(part, number::Unit::Second);
-    let (low, high) = (one(low)?, one(high)?);
-    Ok(if low == high { Value::Time(low) } else { Value::Times(low.min(high), low.max(high)) })
+fn range(text: &str, base: Base) -> Result<(u64, u64), Fault> {
+    ends(text, |part| bounded(part, base, 0, i64::MAX))
 }
 
-fn ranges(text: &str, base: Base) -> Result<Value, Fault> {
-    let one = |part: &str| -> Result<Option<(u64, u64)>, Fault> {
-        if part.trim().is_empty() {
-            return Ok(None);
-        }
-        if !part.contains(['-', ':']) {
-            return Err(fault(format!("`{}` is no range", part.trim()), "two sizes: 4k-64k"));
-        }
-        match range(part, base)? {
-            (0, _) => Err(fault("0 is too small", "the least is 1")),
-            ends => Ok(Some(ends)),
-        }
-    };
-    let separator = if text.contains(',') { ',' } else { '/' };
-    directed(text, separator, one).map(Value::Ranges)
+fn block_range(text: &str, base: Base) -> Result<(u64, u64), Fault> {
+    if !text.contains(['-', ':']) {
+        return Err(fault(format!("`{}` is no range", text.trim()), "two sizes: 4k-64k"));
+    }
+    match range(text, base)? {
+        (0, _) => Err(fault("0 is too small", "the least is 1")),
+        ends => Ok(ends),
+    }
 }
 
-fn splits(text: &str, base: Base) -> Result<Value, Fault> {
-    let one = |part: &str| split_list(part, base).map(|list| if list.is_empty() { None } else { Some(list) });
-    let lists = directed(text, ',', one)?;
-    let list = |list: Option<Vec<_>>| list.unwrap_or_default();
-    Ok(Value::Splits(Directed { read: list(lists.read), write: list(lists.write), trim: list(lists.trim) }))
-}
-
-/// `4k/60:8k/40`; a share left out is an equal part of what the others leave.
-fn split_list(text: &str, base: Base) -> Result<Splits, Fault> {
+/// `4k/60:8k/40`; shares that are left out divide what the others leave of 100 % evenly.
+fn splits(text: &str, base: Base) -> Result<Option<Splits>, Fault> {
     let mut list = Vec::new();
     for item in text.split(':').map(str::trim).filter(|item| !item.is_empty()) {
         let (size, share) = item.split_once('/').unwrap_or((item, ""));
-        let size = within(number::bytes(size, base)?, 1, i64::MAX)?.unsigned_abs();
+        let size = bounded(size, base, 1, i64::MAX)?;
         let share = match share.trim().trim_end_matches('%') {
             "" => None,
-            share => Some(within(number::bytes(share, base)?, 0, 100)? as u32),
+            share => Some(bounded(share, base, 0, 100)?),
         };
         list.push((size, share));
     }
-    let said: u32 = list.iter().filter_map(|(_, share)| *share).sum();
-    let whole = list.iter().all(|(_, share)| share.is_some());
-    if said > 100 || (whole && said < 100 && !list.is_empty()) {
-        return Err(fault(format!("the shares add up to {said} %"), "they must make 100, or leave one out"));
+    let sum: u64 = list.iter().filter_map(|(_, share)| *share).sum();
+    let open = list.iter().filter(|(_, share)| share.is_none()).count();
+    if sum > 100 || (open == 0 && sum < 100 && !list.is_empty()) {
+        return Err(fault(format!("the shares add up to {sum} %"), "they must make 100, or leave one out"));
     }
-    Ok(list)
+    let rest = 100_u64.saturating_sub(sum) as f64 / open.max(1) as f64;
+    let list: Splits =
+        list.iter().map(|(size, share)| (*size, share.map_or(rest, |share| share as f64))).collect();
+    Ok(Some(list).filter(|list| !list.is_empty()))
 }
 
 fn decimals(text: &str, least: f64, most: f64) -> Result<Value, Fault> {
@@ -248,35 +222,21 @@ fn decimals(text: &str, least: f64, most: f64) -> Result<Value, Fault> {
         }
         list.push(number);
     }
-    match list.as_slice() {
-        [] => Err(fault("a number is missing", "")),
-        [one] => Ok(Value::Decimal(*one)),
-        _ => Ok(Value::Decimals(list)),
-    }
+    if list.is_empty() { Err(fault("a number is missing", "")) } else { Ok(Value::Decimals(list)) }
 }
 
-/// One of the option's words, if we do anything about it but refuse.
-fn word(row: &Row, name: &str) -> Result<&'static str, Fault> {
-    let Some(word) = row.entry.word(name) else {
-        let known = || row.entry.words().iter().map(|word| word.name);
+/// One of the option's words, unless it is refused.
+fn word(option: &JobOption, name: &str) -> Result<&'static str, Fault> {
+    let Some(word) = option.entry.word(name) else {
+        let known = || option.entry.words().iter().map(|word| word.name);
         let hint = match nearest(name, known()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("one of: {}", known().collect::<Vec<_>>().join(", ")),
         };
-        return Err(fault(format!("`{}` knows no `{name}`", row.entry.name), hint));
+        return Err(fault(format!("`{}` knows no `{name}`", option.entry.name), hint));
     };
-    accepted(word)
-}
-
-fn accepted(word: &'static Word) -> Result<&'static str, Fault> {
     match word.status {
         Status::Refused(why, hint) => Err(fault(format!("`{}` is not supported: {why}", word.name), hint)),
         _ => Ok(word.name),
     }
-}
-
-fn words(row: &Row, text: &str) -> Result<Value, Fault> {
-    let (names, tail) = text.split_once(':').unwrap_or((text, ""));
-    let names: Result<Vec<_>, _> = names.split(',').map(|name| word(row, name.trim())).collect();
-    Ok(Value::Words(names?, tail.trim().to_string()))
 }

@@ -14,24 +14,8 @@ pub fn whole(text: &str) -> Result<i64, String> {
 
 const BYTES: Suffixes = Suffixes {
     any_case: true,
-    units: &[
-        ("b", 1),
-        ("k", 1 << 10),
-        ("kb", 1 << 10),
-        ("kib", 1 << 10),
-        ("m", 1 << 20),
-        ("mb", 1 << 20),
-        ("mib", 1 << 20),
-        ("g", 1 << 30),
-        ("gb", 1 << 30),
-        ("gib", 1 << 30),
-        ("t", 1 << 40),
-        ("tb", 1 << 40),
-        ("tib", 1 << 40),
-        ("p", 1 << 50),
-        ("pb", 1 << 50),
-        ("pib", 1 << 50),
-    ],
+    units: &[("b", 1)],
+    scales: &[("kmgtp", "", 1024), ("kmgtp", "b", 1024), ("kmgtp", "ib", 1024)],
 };
 
 /// A flag: a counter that may be given a number; words for yes and no are taken too.

@@ -410,7 +410,8 @@ pub fn clients(path: &str, text: &str) -> Result<Vec<ClusterStream>, Vec<Diagnos
 
 /// A size as iozone takes it: kB, or with a letter.
 fn bytes(text: &str, most_kb: u64) -> Option<u64> {
-    const SIZES: Suffixes = Suffixes { any_case: true, units: &[("k", 1), ("m", KB), ("g", KB * KB)] };
+    const SIZES: Suffixes =
+        Suffixes { any_case: true, units: &[("k", 1), ("m", KB), ("g", KB * KB)], scales: &[] };
     let kb = SIZES.whole(text, "").ok().and_then(|kb| u64::try_from(kb).ok())?;
     kb.checked_mul(KB).filter(|_| kb <= most_kb)
 }

@@ -27,7 +27,7 @@ const fn number(name: &'static str, value: &'static str, help: &'static str) -> 
 }
 
 /// Every option with what it sets.
-pub const SETTERS: &[Setter<Parsing, ()>] = &grouped::<_, _, { count(GROUPS) }>(GROUPS);
+pub const SETTERS: &[Setter<Parsing, ()>] = &grouped::<_, { count(GROUPS) }>(GROUPS);
 
 const GROUPS: &[SetterGroup<Parsing, ()>] = &[
     (
@@ -271,11 +271,8 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
 ];
 
 /// The table.
-pub const TABLE: Table = Table {
-    tool: "iperf",
-    spelling: Spelling::Dashed,
-    entries: &entries::<_, _, { SETTERS.len() }>(SETTERS),
-};
+pub const TABLE: Table =
+    Table { tool: "iperf", spelling: Spelling::Dashed, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
 
 /// What `-h` prints, in our words.
 pub fn help() -> String {

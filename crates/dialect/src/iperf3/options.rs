@@ -27,7 +27,7 @@ const SERVER: &str = "Server";
 const CLIENT: &str = "Client";
 
 /// Every option with what it sets.
-pub const SETTERS: &[Setter<Command, Stop>] = &grouped::<_, _, { count(GROUPS) }>(GROUPS);
+pub const SETTERS: &[Setter<Command, Stop>] = &grouped::<_, { count(GROUPS) }>(GROUPS);
 
 const GROUPS: &[SetterGroup<Command, Stop>] = &[
     (
@@ -225,7 +225,7 @@ const GROUPS: &[SetterGroup<Command, Stop>] = &[
     ),
 ];
 
-const ENTRIES: &[Entry] = &entries::<_, _, { SETTERS.len() }>(SETTERS);
+const ENTRIES: &[Entry] = &entries::<_, { SETTERS.len() }>(SETTERS);
 
 fn unless_empty(value: &str, otherwise: &str) -> String {
     if value.is_empty() { otherwise } else { value }.into()

@@ -11,6 +11,8 @@ use super::{Entry, Table};
 pub struct Syntax {
     /// The unique beginning of a long name stands for it, as `getopt_long` has it.
     pub is_abbreviated: bool,
+    /// A word behind one dash is a long name, as `getopt_long_only` has it.
+    pub is_long_only: bool,
     /// `-x=VALUE` is `-x VALUE`.
     pub letters_assign: bool,
     /// `--x=VALUE` is taken of an option without a value, too.
@@ -46,6 +48,7 @@ impl Syntax {
     /// That of `getopt_long`, without abbreviations.
     pub const GETOPT: Syntax = Syntax {
         is_abbreviated: false,
+        is_long_only: false,
         letters_assign: false,
         switches_take: false,
         plus_names: false,
@@ -131,6 +134,8 @@ pub enum Misfit<'a> {
     Superfluous {
         /// The name without dashes.
         name: &'a str,
+        /// The option.
+        entry: &'static Entry,
     },
 }
 
@@ -150,7 +155,7 @@ impl Misfit<'_> {
         let (Misfit::Unknown { name, .. }
         | Misfit::Ambiguous { name, .. }
         | Misfit::Unfinished { name, .. }
-        | Misfit::Superfluous { name }) = self;
+        | Misfit::Superfluous { name, .. }) = self;
         name
     }
 
@@ -165,7 +170,7 @@ impl Misfit<'_> {
                 unknown(&format!("-{name}"), &Origin::argument(argument))
             }
             Misfit::Unknown { argument, name, .. } => unknown(name, &Origin::argument(argument)),
-            Misfit::Ambiguous { name, .. } | Misfit::Superfluous { name } => {
+            Misfit::Ambiguous { name, .. } | Misfit::Superfluous { name, .. } => {
                 unknown(name, &Origin::argument(name))
             }
         }
@@ -188,7 +193,7 @@ impl Misfit<'_> {
                 format!("option '--{name}' requires an argument")
             }
             Misfit::Unfinished { name, .. } => format!("option requires an argument -- '{name}'"),
-            Misfit::Superfluous { name } => format!("option '--{name}' doesn't allow an argument"),
+            Misfit::Superfluous { name, .. } => format!("option '--{name}' doesn't allow an argument"),
         }
     }
 }
@@ -222,14 +227,14 @@ impl<'a> Arguments<'a> {
     }
 
     fn long(&mut self, argument: &'a str) -> Result<Token<'a>, Misfit<'a>> {
-        let word = &argument[2..];
+        let word = argument.strip_prefix("--").unwrap_or(&argument[1..]);
         let (name, attached) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word, None),
         };
         let entry = self.named(argument, name)?;
         if attached.is_some() && is_valueless(self.syntax, entry) && !self.syntax.switches_take {
-            return Err(Misfit::Superfluous { name });
+            return Err(Misfit::Superfluous { name, entry });
         }
         self.given(entry, argument, name, attached)
     }
@@ -237,10 +242,11 @@ impl<'a> Arguments<'a> {
     fn named(&self, argument: &'a str, name: &'a str) -> Result<&'static Entry, Misfit<'a>> {
         let unknown = Misfit::Unknown { argument, name, is_long: true };
         let is_word = |known: &str| known.chars().count() > 1;
+        let exact = self.syntax.long.and_then(|find| find(self.table, name));
         if !self.syntax.is_abbreviated {
-            return self.syntax.long.and_then(|find| find(self.table, name)).ok_or(unknown);
+            return exact.ok_or(unknown);
         }
-        if let Some(entry) = self.table.find(name).filter(|_| is_word(name)) {
+        if let Some(entry) = exact.filter(|_| is_word(name)) {
             return Ok(entry);
         }
         let begins = |entry: &&Entry| {
@@ -317,10 +323,13 @@ impl<'a> Iterator for Arguments<'a> {
             return None;
         }
         self.shift();
+        let is_letter =
+            || argument.chars().count() == 2 && (self.syntax.letter)(self.table, &argument[1..]).is_some();
+        let is_long = argument.starts_with("--") || self.syntax.is_long_only && !is_letter();
         Some(match argument {
             "--" => Ok(Token::Separator),
             _ if !is_option => Ok(Token::Operand(argument)),
-            _ if argument.starts_with("--") && self.syntax.long.is_some() => self.long(argument),
+            _ if is_long && self.syntax.long.is_some() => self.long(argument),
             _ => {
                 self.letters = (argument, &argument[1..]);
                 self.letter()

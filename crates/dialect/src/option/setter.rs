@@ -4,17 +4,23 @@
 
 use super::{Entry, Kind};
 
-/// An option and what it sets in an `S`; a value that is wrong is an `E`.
-#[derive(Debug)]
-pub struct Setter<S, E> {
+/// An option of a table, and the rule of its dialect that says what is done with its value.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionRow<R> {
     /// Its names, its value, its help, and what we do about it.
     pub entry: Entry,
-    /// What it sets.
-    pub set: Set<S, E>,
+    /// The dialect's rule.
+    pub rule: R,
 }
 
+/// An option and what it sets in an `S`; a value that is wrong is an `E`.
+pub type Setter<S, E> = OptionRow<Set<S, E>>;
+
 /// Options under one heading.
-pub type SetterGroup<S, E> = (&'static str, &'static [Setter<S, E>]);
+pub type OptionGroup<R> = (&'static str, &'static [OptionRow<R>]);
+
+/// Options under one heading, with what they set.
+pub type SetterGroup<S, E> = OptionGroup<Set<S, E>>;
 
 /// What an option sets.
 #[derive(Debug)]
@@ -45,37 +51,51 @@ pub struct OutOfBounds {
 impl Entry {
     /// Sets nothing.
     pub const fn inert<S, E>(self) -> Setter<S, E> {
-        Setter { entry: self, set: Set::Nothing }
+        OptionRow { entry: self, rule: Set::Nothing }
     }
 
     /// Sets something on.
     pub const fn on<S, E>(self, set: fn(&mut S)) -> Setter<S, E> {
-        Setter { entry: self, set: Set::On(set) }
+        OptionRow { entry: self, rule: Set::On(set) }
     }
 
     /// Sets a text.
     pub const fn text<S, E>(self, set: fn(&mut S, &str)) -> Setter<S, E> {
-        Setter { entry: self, set: Set::Text(set) }
+        OptionRow { entry: self, rule: Set::Text(set) }
     }
 
     /// Sets a whole number of something.
     pub const fn whole<S, E>(self, what: &'static str, set: fn(&mut S, u64)) -> Setter<S, E> {
-        Setter { entry: self, set: Set::Whole(what, set) }
+        OptionRow { entry: self, rule: Set::Whole(what, set) }
     }
 
     /// Sets what its value is parsed into.
     pub const fn parsed<S, E>(self, set: fn(&mut S, &str) -> Result<(), E>) -> Setter<S, E> {
-        Setter { entry: self, set: Set::Parsed(set) }
+        OptionRow { entry: self, rule: Set::Parsed(set) }
     }
 }
 
-impl<S, E> Clone for Setter<S, E> {
-    fn clone(&self) -> Self {
-        *self
+impl<R: Copy> OptionRow<R> {
+    /// With other names.
+    pub const fn also(self, aliases: &'static [&'static str]) -> Self {
+        OptionRow { entry: self.entry.also(aliases), ..self }
+    }
+
+    /// With a default value.
+    pub const fn or(self, default: &'static str) -> Self {
+        OptionRow { entry: self.entry.or(default), ..self }
+    }
+
+    /// Accepted without effect.
+    pub const fn ignored(self, why: &'static str) -> Self {
+        OptionRow { entry: self.entry.ignored(why), ..self }
+    }
+
+    /// An error.
+    pub const fn refused(self, why: &'static str, hint: &'static str) -> Self {
+        OptionRow { entry: self.entry.refused(why, hint), ..self }
     }
 }
-
-impl<S, E> Copy for Setter<S, E> {}
 
 impl<S, E> Clone for Set<S, E> {
     fn clone(&self) -> Self {
@@ -91,7 +111,7 @@ impl<S, E> Setter<S, E> {
     /// # Errors
     /// That its value is not of its kind.
     pub fn apply(&self, to: &mut S, value: &str, wrong: impl Fn(OutOfBounds) -> E) -> Result<(), E> {
-        match self.set {
+        match self.rule {
             Set::Nothing => {}
             Set::On(set) => set(to),
             Set::Text(set) => set(to, value),
@@ -114,19 +134,19 @@ pub fn setter<S, E>(setters: &'static [Setter<S, E>], entry: &Entry) -> Option<&
     setters.iter().find(|setter| setter.entry.name == entry.name)
 }
 
-/// The options without what they set, for help and the documents.
-pub const fn entries<S, E, const N: usize>(setters: &[Setter<S, E>]) -> [Entry; N] {
-    let mut entries = [setters[0].entry; N];
+/// The options without their rules, for help and the documents.
+pub const fn entries<R: Copy, const N: usize>(rows: &[OptionRow<R>]) -> [Entry; N] {
+    let mut entries = [rows[0].entry; N];
     let mut index = 0;
     while index < N {
-        entries[index] = setters[index].entry;
+        entries[index] = rows[index].entry;
         index += 1;
     }
     entries
 }
 
 /// How many options there are under all headings.
-pub const fn count<S, E>(groups: &[SetterGroup<S, E>]) -> usize {
+pub const fn count<R: Copy>(groups: &[OptionGroup<R>]) -> usize {
     let (mut count, mut group) = (0, 0);
     while group < groups.len() {
         count += groups[group].1.len();
@@ -136,7 +156,7 @@ pub const fn count<S, E>(groups: &[SetterGroup<S, E>]) -> usize {
 }
 
 /// The options of all headings, each under its own.
-pub const fn grouped<S, E, const N: usize>(groups: &[SetterGroup<S, E>]) -> [Setter<S, E>; N] {
+pub const fn grouped<R: Copy, const N: usize>(groups: &[OptionGroup<R>]) -> [OptionRow<R>; N] {
     let mut all = [groups[0].1[0]; N];
     let (mut at, mut group) = (0, 0);
     while group < groups.len() {

@@ -6,8 +6,8 @@
 use iodyno_model::{Diagnostic, Plan, Target, TargetKind};
 
 use crate::Loader;
+use crate::fio::cli;
 use crate::fio::lower::{self, Context};
-use crate::fio::orders;
 
 /// Longer than any suite takes, ns.
 const LONG_NS: u64 = 86_400_000_000_000;
@@ -17,14 +17,14 @@ const LONG_NS: u64 = 86_400_000_000_000;
 /// # Errors
 /// Everything that is wrong with it, in fio's words or ours.
 pub fn read(path: &str, folder: &str, loader: &mut dyn Loader) -> Result<Plan, Vec<Diagnostic>> {
-    let orders = orders::orders(&[path.to_string()], loader)?;
-    if orders.jobs.is_empty() {
+    let cli = cli::parse(&[path.to_string()], loader)?;
+    if cli.jobs.is_empty() {
         let origin = iodyno_model::Origin::argument(&format!("--with {path}"));
         return Err(vec![Diagnostic::error(&origin, "the file has no job").hint("name a job file of fio")]);
     }
     let context =
-        Context { name: orders.name, style: orders.style, global: orders.global, readonly: false, ranks: 1 };
-    let mut plan = lower::plan(&orders.jobs, context, loader)?.plan;
+        Context { name: cli.name, style: cli.command.style, global: cli.global, readonly: false, ranks: 1 };
+    let mut plan = lower::plan(&cli.jobs, context, loader)?.plan;
     let wrong: Vec<_> = plan.targets.iter_mut().filter_map(|target| place(target, folder)).collect();
     if !wrong.is_empty() {
         return Err(wrong);

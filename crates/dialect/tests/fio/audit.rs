@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use iodyno_dialect::fio::options::ROWS;
+use iodyno_dialect::fio::lower::engine::{Form, SETTINGS};
+use iodyno_dialect::fio::options::OPTIONS;
 use iodyno_dialect::option::Status;
 
 /// Options that are done and read nowhere, each with the reason.
@@ -14,7 +15,7 @@ const EXCEPTIONS: [(&str, &[&str]); 1] = [(
 )];
 
 /// What reads options: everything of the dialect but the table, its readers and its printers.
-const READERS: [&str; 6] = ["lower", "log", "report", "gather.rs", "orders.rs", "client.rs"];
+const READERS: [&str; 6] = ["lower", "log", "report", "gather.rs", "cli.rs", "client.rs"];
 
 /// All text of a file, or of the files below a directory, without tests.
 fn sources(path: &Path) -> String {
@@ -35,7 +36,7 @@ fn read_by_the_dialect() -> String {
 fn what_is_done_is_read() {
     let text = read_by_the_dialect();
     assert!(text.len() > 100_000, "the sources are where they were: {}", text.len());
-    let done = ROWS.iter().filter(|row| row.entry.status == Status::Done).map(|row| row.entry.name);
+    let done = OPTIONS.iter().filter(|row| row.entry.status == Status::Done).map(|row| row.entry.name);
     let unread: Vec<_> = done.filter(|name| !text.contains(&format!("\"{name}\""))).collect();
     let excepted: Vec<_> = EXCEPTIONS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
     let silent: Vec<_> = unread.iter().filter(|name| !excepted.contains(name)).collect();
@@ -51,12 +52,14 @@ fn options_of_an_engine_reach_it() {
     let lower = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fio/lower");
     let apart = sources(&lower.join("peers.rs")) + &sources(&lower.join("priority.rs"));
     let mut silent = Vec::new();
-    for row in ROWS.iter().filter(|row| row.entry.status == Status::Done) {
-        for engine in row.engines {
-            let pair = format!("(\"{engine}\", \"{}\",", row.entry.name);
+    for row in OPTIONS.iter().filter(|row| row.entry.status == Status::Done) {
+        for engine in row.rule.engines {
+            let set = |(engines, name, ..): &(&[&str], &str, &str, Form)| {
+                engines.contains(engine) && *name == row.entry.name
+            };
             let served = text.contains(&format!("(\"{engine}\", Class::"));
             let read_apart = apart.contains(&format!("\"{}\"", row.entry.name));
-            if served && !read_apart && !text.contains(&pair) {
+            if served && !read_apart && !SETTINGS.iter().any(set) {
                 silent.push(format!("{engine}: {}", row.entry.name));
             }
         }

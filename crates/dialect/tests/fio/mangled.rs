@@ -3,7 +3,7 @@
 //! Files are cut, their bits flipped, lines doubled and swapped and values replaced by awkward ones, by a seeded draw.
 
 use iodyno_dialect::fio::DIALECT;
-use iodyno_dialect::fio::options::ROWS;
+use iodyno_dialect::fio::options::OPTIONS;
 
 use super::shelf::Shelf;
 
@@ -135,10 +135,10 @@ fn mangled_job_files_make_no_panic() {
 
 #[test]
 fn awkward_values_make_no_panic() {
-    for row in &ROWS {
+    for row in &OPTIONS {
         for text in AWKWARD {
             let option = format!("--{}={text}", row.entry.name);
-            let engine = format!("--ioengine={}", row.engines.first().unwrap_or(&"libaio"));
+            let engine = format!("--ioengine={}", row.rule.engines.first().unwrap_or(&"libaio"));
             let line = ["--name=x", "--rw=randrw", "--size=1m", &engine, &option];
             take(&line.map(String::from), &mut Shelf::of(&[]));
         }
@@ -170,10 +170,10 @@ fn mangled_arguments_make_no_panic() {
         for _ in 0..draw.below(6) {
             line.push(match draw.below(3) {
                 0 => words[draw.below(words.len())].to_string(),
-                1 => format!("--{}", ROWS[draw.below(ROWS.len())].entry.name),
+                1 => format!("--{}", OPTIONS[draw.below(OPTIONS.len())].entry.name),
                 _ => format!(
                     "--{}={}",
-                    ROWS[draw.below(ROWS.len())].entry.name,
+                    OPTIONS[draw.below(OPTIONS.len())].entry.name,
                     AWKWARD[draw.below(AWKWARD.len())]
                 ),
             });

@@ -9,7 +9,7 @@ mod values;
 use std::collections::BTreeMap;
 use std::process::{Command, Output};
 
-use iodyno_dialect::fio::options::{ENGINES, ROWS, Row, find};
+use iodyno_dialect::fio::options::{ENGINES, JobOption, OPTIONS, find};
 use iodyno_dialect::option::Status;
 use testbed::{Case, Need, Outcome};
 
@@ -100,8 +100,8 @@ fn options_as_fio() -> Outcome {
         match find(name) {
             None => wrong.push(format!("`{name}` is not in the table")),
             Some(row) => {
-                if row.depth != *depth && !different(name) {
-                    wrong.push(format!("`{name}` is shown {depth} deep by fio, {} by us", row.depth));
+                if row.rule.depth != *depth && !different(name) {
+                    wrong.push(format!("`{name}` is shown {depth} deep by fio, {} by us", row.rule.depth));
                 }
                 wrong.extend(compare(row, name, help, true));
             }
@@ -119,7 +119,8 @@ fn engine_options_as_fio() -> Outcome {
     };
     for engine in text.lines().skip(1).map(str::trim).filter(|engine| !refused(engine)) {
         for (name, _) in listed(&fio(&[&format!("--enghelp={engine}")])?.0) {
-            match ROWS.iter().find(|row| row.engines.contains(&engine) && row.entry.answers_to(&name)) {
+            match OPTIONS.iter().find(|row| row.rule.engines.contains(&engine) && row.entry.answers_to(&name))
+            {
                 None => wrong.push(format!("ioengine={engine}: `{name}` is not in the table")),
                 Some(row) => {
                     let help = fio(&[&format!("--enghelp={engine},{name}")])?.0;
@@ -132,7 +133,7 @@ fn engine_options_as_fio() -> Outcome {
 }
 
 /// Alias, default, bounds, kind and words of one option.
-fn compare(row: &Row, name: &str, help: &str, bounds: bool) -> Vec<String> {
+fn compare(row: &JobOption, name: &str, help: &str, bounds: bool) -> Vec<String> {
     let theirs = fields(help);
     let ours_text = iodyno_dialect::fio::help::details(row);
     let ours = fields(&ours_text);

@@ -40,7 +40,7 @@ fn ours(option: &str, text: &str, base: u32) -> Option<Vec<u64>> {
     Some(match value {
         Value::Whole(number) => vec![number.unsigned_abs()],
         Value::Flag(flag) => vec![u64::from(flag)],
-        Value::Time(ns) => vec![ns / 1000],
+        Value::Times(low, high) if low == high => vec![low / 1000],
         Value::Times(low, high) => vec![low / 1000, high / 1000],
         Value::Amount(Amount::Bytes(bytes)) => vec![bytes],
         Value::Amount(Amount::Percent(percent)) => vec![u64::MAX - percent as u64],

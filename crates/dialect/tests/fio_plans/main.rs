@@ -9,22 +9,22 @@ mod world;
 
 use std::path::{Path, PathBuf};
 
+use iodyno_dialect::fio::cli;
 use iodyno_dialect::fio::lower::{self, Context, Lowered};
-use iodyno_dialect::fio::orders;
 use iodyno_model::Diagnostic;
 use world::World;
 
 /// What comes of a case: a plan, or what is wrong with it.
 fn lowered(arguments: &[String], world: &mut World) -> Result<Lowered, Vec<Diagnostic>> {
-    let orders = orders::orders(arguments, world)?;
+    let cli = cli::parse(arguments, world)?;
     let context = Context {
-        name: orders.name,
-        style: orders.style,
-        global: orders.global,
-        readonly: orders.readonly,
+        name: cli.name,
+        style: cli.command.style,
+        global: cli.global,
+        readonly: cli.command.readonly,
         ranks: 1,
     };
-    lower::plan(&orders.jobs, context, world)
+    lower::plan(&cli.jobs, context, world)
 }
 
 fn told(diagnostics: &[Diagnostic]) -> String {

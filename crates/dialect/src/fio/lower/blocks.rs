@@ -5,8 +5,8 @@
 
 use iodyno_model::{Directed, Size};
 
+use super::super::value::Splits;
 use super::direction::Direction;
-use super::number;
 use super::option_reader::OptionReader;
 
 /// Sizes and alignment of a job.
@@ -26,15 +26,17 @@ const BLOCK: u64 = 4096;
 impl Blocks {
     /// What a job says.
     pub fn of(ask: &mut OptionReader<'_>, direction: &Direction) -> Blocks {
-        let fixed = fixed(ask);
-        let ranges = ranges(ask, &fixed);
-        let splits = splits(ask);
-        let mut each = [0, 1, 2].map(|place| match &splits[place] {
+        let ranges = ranges(ask);
+        let splits = ask.splits("bssplit");
+        let each = |place: fn(&Directed<Option<Splits>>) -> &Option<Splits>, range: (u64, u64)| match splits
+            .and_then(|splits| place(splits).as_ref())
+        {
             Some(table) => (split(table), ends(table)),
-            None => (sized(ask, ranges[place]), ranges[place]),
-        });
-        let mut next = |place: usize| std::mem::take(&mut each[place]);
-        let (read, write, trim) = (next(0), next(1), next(2));
+            None => (sized(ask, range), range),
+        };
+        let read = each(|splits| &splits.read, ranges.read);
+        let write = each(|splits| &splits.write, ranges.write);
+        let trim = each(|splits| &splits.trim, ranges.trim);
         let size = Directed { read: read.0, write: write.0, trim: trim.0 };
         let ends = Directed { read: read.1, write: write.1, trim: trim.1 };
         let align = ask.triple("ba").map_or(Directed::default(), |triple| Directed {
@@ -82,34 +84,18 @@ impl Blocks {
     }
 }
 
-fn fixed(ask: &OptionReader<'_>) -> [u64; 3] {
-    match ask.triple("bs") {
-        None => [BLOCK; 3],
-        Some(given) => [given.read, given.write, given.trim].map(|bytes| bytes.unwrap_or(BLOCK)),
-    }
-}
-
 /// Smallest and largest of each direction.
-fn ranges(ask: &mut OptionReader<'_>, fixed: &[u64; 3]) -> [(u64, u64); 3] {
-    let mut ends = fixed.map(|bytes| (bytes, bytes));
-    let Some(text) = ask.text("bsrange") else { return ends };
-    let parts = number::directions_of(text, &[',', '/']);
-    for (end, part) in ends.iter_mut().zip(parts) {
-        match part.map(|part| number::range(part, ask)) {
-            Some(Some(range)) => *end = range,
-            Some(None) => {
-                let message = format!("`bsrange={text}`: expected a range of block sizes");
-                ask.refuse(
-                    "bsrange",
-                    message,
-                    "two sizes with a dash, e.g. bsrange=1k-4k, or one range for each direction",
-                );
-                break;
-            }
-            None => {}
-        }
+fn ranges(ask: &OptionReader<'_>) -> Directed<(u64, u64)> {
+    let (fixed, ranges) = (ask.triple("bs"), ask.ranges("bsrange"));
+    let each = |fixed: Option<Option<u64>>, range: Option<Option<(u64, u64)>>| {
+        let fixed = fixed.flatten().unwrap_or(BLOCK);
+        range.flatten().unwrap_or((fixed, fixed))
+    };
+    Directed {
+        read: each(fixed.map(|fixed| fixed.read), ranges.map(|ranges| ranges.read)),
+        write: each(fixed.map(|fixed| fixed.write), ranges.map(|ranges| ranges.write)),
+        trim: each(fixed.map(|fixed| fixed.trim), ranges.map(|ranges| ranges.trim)),
     }
-    ends
 }
 
 fn sized(ask: &OptionReader<'_>, (least_bytes, most_bytes): (u64, u64)) -> Size {
@@ -122,24 +108,6 @@ fn sized(ask: &OptionReader<'_>, (least_bytes, most_bytes): (u64, u64)) -> Size 
             Size::Uniform { least_bytes, most_bytes, step_bytes }
         }
     }
-}
-
-/// `bssplit`: sizes with shares for each direction.
-fn splits(ask: &mut OptionReader<'_>) -> [Option<Vec<(u64, f64)>>; 3] {
-    let mut tables = [None, None, None];
-    let Some(text) = ask.text("bssplit") else { return tables };
-    for (table, part) in tables.iter_mut().zip(number::directions(text)) {
-        let Some(part) = part else { continue };
-        match number::shares(part, |bytes| number::bytes(bytes, ask)) {
-            Ok(shares) => *table = Some(shares),
-            Err(reason) => {
-                let message = format!("`bssplit={text}`: {reason}");
-                ask.refuse("bssplit", message, "sizes with percentages, e.g. bssplit=4k/60:64k/40");
-                break;
-            }
-        }
-    }
-    tables
 }
 
 /// What comes of a table: what goes beyond 100 % never comes, and the last takes what is left.

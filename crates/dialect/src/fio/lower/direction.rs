@@ -26,7 +26,7 @@ pub struct Direction {
 }
 
 /// Word, its name in reports, and whether it reads, writes, trims, at random.
-const WORDS: [(&str, &str, [bool; 4]); 12] = [
+const WORDS: [(&str, &str, [bool; 4]); 11] = [
     ("read", "read", [true, false, false, false]),
     ("write", "write", [false, true, false, false]),
     ("trim", "trim", [false, false, true, false]),
@@ -36,7 +36,6 @@ const WORDS: [(&str, &str, [bool; 4]); 12] = [
     ("rw", "rw", [true, true, false, false]),
     ("readwrite", "rw", [true, true, false, false]),
     ("randrw", "randrw", [true, true, false, true]),
-    ("randreadwrite", "randrw", [true, true, false, true]),
     ("trimwrite", "trimwrite", [false, true, true, false]),
     ("randtrimwrite", "randtrimwrite", [false, true, true, true]),
 ];
@@ -44,17 +43,9 @@ const WORDS: [(&str, &str, [bool; 4]); 12] = [
 impl Direction {
     /// What a job says.
     pub fn of(ask: &mut OptionReader<'_>) -> Direction {
-        let text = ask.text("rw").unwrap_or("read");
-        let (word, suffix) = match text.split_once(':') {
-            Some((word, suffix)) => (word.trim(), Some(suffix.trim())),
-            None => (text, None),
-        };
-        let Some((_, name, [reads, writes, trims, random])) = WORDS.iter().find(|known| known.0 == word)
-        else {
-            let known: Vec<_> = WORDS.iter().map(|known| known.0).collect();
-            ask.refuse("rw", format!("`rw={text}`: no such kind of I/O"), known.join(" "));
-            return Direction { word: "read", ..Direction::plain() };
-        };
+        let (word, suffix) = ask.tailed("rw").unwrap_or(("read", ""));
+        let known = WORDS.iter().find(|known| known.0 == word).unwrap_or(&WORDS[0]);
+        let (_, name, [reads, writes, trims, random]) = known;
         let mut direction = Direction {
             reads: *reads,
             writes: *writes,
@@ -62,29 +53,18 @@ impl Direction {
             random: *random,
             word: name,
             identical: ask.word("rw_sequencer") == Some("identical"),
-            ..Direction::plain()
+            operations: 1,
+            gap: 0,
         };
-        if let Some(suffix) = suffix {
-            direction.number(ask, text, suffix);
+        if !suffix.is_empty() {
+            direction.number(ask, suffix);
         }
         direction
     }
 
-    fn plain() -> Direction {
-        Direction {
-            reads: true,
-            writes: false,
-            trims: false,
-            random: false,
-            word: "read",
-            operations: 1,
-            gap: 0,
-            identical: false,
-        }
-    }
-
     /// The number behind the colon.
-    fn number(&mut self, ask: &mut OptionReader<'_>, text: &str, suffix: &str) {
+    fn number(&mut self, ask: &mut OptionReader<'_>, suffix: &str) {
+        let text = ask.text("rw").unwrap_or_default();
         let (negative, digits) = match suffix.strip_prefix('-') {
             Some(digits) => (true, digits),
             None => (false, suffix),

@@ -138,59 +138,49 @@ impl Engine {
     }
 }
 
-/// Options by engine: fio's name, ours, and how the value is written for us.
-const SETTINGS: [(&str, &str, &str, Form); 43] = [
-    ("io_uring", "fixedbufs", "fixed_buffers", Form::Switch),
-    ("io_uring", "registerfiles", "fixed_files", Form::Switch),
-    ("io_uring", "sqthread_poll", "sqpoll", Form::Switch),
-    ("io_uring", "sqthread_poll_cpu", "sqpoll_cpu", Form::Number),
-    ("io_uring", "hipri", "iopoll", Form::Switch),
-    ("io_uring", "nonvectored", "vectored", Form::Opposite),
-    ("io_uring", "force_async", "force_async", Form::Every),
-    ("io_uring", "nowait", "nowait", Form::Switch),
-    ("io_uring", "uncached", "uncached", Form::Switch),
-    ("io_uring", "atomic", "atomic", Form::Switch),
-    ("libaio", "userspace_reap", "userspace_reap", Form::Switch),
-    ("libaio", "nowait", "nowait", Form::Switch),
-    ("libaio", "atomic", "atomic", Form::Switch),
-    ("pvsync2", "hipri", "hipri", Form::Switch),
-    ("pvsync2", "hipri_percentage", "hipri_percentage", Form::Number),
-    ("pvsync2", "nowait", "nowait", Form::Switch),
-    ("pvsync2", "uncached", "uncached", Form::Switch),
-    ("pvsync2", "atomic", "atomic", Form::Switch),
-    ("mmap", "thp", "thp", Form::Switch),
-    ("cpuio", "cpuload", "load_percent", Form::Number),
-    ("cpuio", "cpuchunks", "chunk_us", Form::Number),
-    ("cpuio", "cpumode", "mode", Form::Text),
-    ("exec", "program", "program", Form::Text),
-    ("exec", "arguments", "arguments", Form::Text),
-    ("exec", "grace_time", "grace_s", Form::Number),
-    ("exec", "std_redirect", "redirect", Form::Switch),
-    ("filestat", "stat_type", "stat_type", Form::Text),
-    ("dirstat", "stat_type", "stat_type", Form::Text),
-    ("net", "nodelay", "nodelay", Form::Switch),
-    ("net", "pingpong", "pingpong", Form::Switch),
-    ("net", "window_size", "window_bytes", Form::Given),
-    ("net", "mss", "mss", Form::Given),
-    ("net", "interface", "interface", Form::Text),
-    ("net", "ttl", "ttl", Form::Number),
-    ("netsplice", "nodelay", "nodelay", Form::Switch),
-    ("netsplice", "pingpong", "pingpong", Form::Switch),
-    ("netsplice", "window_size", "window_bytes", Form::Given),
-    ("netsplice", "mss", "mss", Form::Given),
-    ("netsplice", "interface", "interface", Form::Text),
-    ("netsplice", "ttl", "ttl", Form::Number),
-    ("sg", "readfua", "read_fua", Form::Switch),
-    ("sg", "writefua", "write_fua", Form::Switch),
-    ("sg", "sg_write_mode", "write_mode", Form::Command),
+/// Options by engines: fio's name, ours, and how the value is written for us.
+pub const SETTINGS: [(&[&str], &str, &str, Form); 31] = [
+    (&["io_uring"], "fixedbufs", "fixed_buffers", Form::Switch),
+    (&["io_uring"], "registerfiles", "fixed_files", Form::Switch),
+    (&["io_uring"], "sqthread_poll", "sqpoll", Form::Switch),
+    (&["io_uring"], "sqthread_poll_cpu", "sqpoll_cpu", Form::Number),
+    (&["io_uring"], "hipri", "iopoll", Form::Switch),
+    (&["io_uring"], "nonvectored", "vectored", Form::Opposite),
+    (&["io_uring"], "force_async", "force_async", Form::Every),
+    (&["libaio"], "userspace_reap", "userspace_reap", Form::Switch),
+    (&["pvsync2"], "hipri", "hipri", Form::Switch),
+    (&["pvsync2"], "hipri_percentage", "hipri_percentage", Form::Number),
+    (&["io_uring", "libaio", "pvsync2"], "nowait", "nowait", Form::Switch),
+    (&["io_uring", "pvsync2"], "uncached", "uncached", Form::Switch),
+    (&["io_uring", "libaio", "pvsync2"], "atomic", "atomic", Form::Switch),
+    (&["mmap"], "thp", "thp", Form::Switch),
+    (&["cpuio"], "cpuload", "load_percent", Form::Number),
+    (&["cpuio"], "cpuchunks", "chunk_us", Form::Number),
+    (&["cpuio"], "cpumode", "mode", Form::Text),
+    (&["exec"], "program", "program", Form::Text),
+    (&["exec"], "arguments", "arguments", Form::Text),
+    (&["exec"], "grace_time", "grace_s", Form::Number),
+    (&["exec"], "std_redirect", "redirect", Form::Switch),
+    (&["filestat", "dirstat"], "stat_type", "stat_type", Form::Text),
+    (&["net", "netsplice"], "nodelay", "nodelay", Form::Switch),
+    (&["net", "netsplice"], "pingpong", "pingpong", Form::Switch),
+    (&["net", "netsplice"], "window_size", "window_bytes", Form::Given),
+    (&["net", "netsplice"], "mss", "mss", Form::Given),
+    (&["net", "netsplice"], "interface", "interface", Form::Text),
+    (&["net", "netsplice"], "ttl", "ttl", Form::Number),
+    (&["sg"], "readfua", "read_fua", Form::Switch),
+    (&["sg"], "writefua", "write_fua", Form::Switch),
+    (&["sg"], "sg_write_mode", "write_mode", Form::Command),
 ];
 
 /// How a value is written for the engine room.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub enum Form {
+    /// On or left out.
     Switch,
     /// On where fio says off; what fio leaves open is left open.
     Opposite,
+    /// A number.
     Number,
     /// A number; 0 says nothing.
     Given,
@@ -198,12 +188,13 @@ enum Form {
     Command,
     /// Every so many: only each one, or none.
     Every,
+    /// The text as it is.
     Text,
 }
 
 fn settings(ask: &mut OptionReader<'_>, engine: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
-    for (_, theirs, ours, form) in SETTINGS.iter().filter(|setting| setting.0 == engine) {
+    for (_, theirs, ours, form) in SETTINGS.iter().filter(|setting| setting.0.contains(&engine)) {
         if !ask.has(theirs) {
             continue;
         }
@@ -215,7 +206,7 @@ fn settings(ask: &mut OptionReader<'_>, engine: &str) -> Vec<Setting> {
                 ask.whole(theirs).filter(|every| *every > 0).map(|every| every.to_string())
             }
             Form::Command => command(ask, theirs),
-            Form::Text => ask.word(theirs).map(String::from),
+            Form::Text => ask.text(theirs).map(String::from),
         };
         let setting = |value| Setting { name: (*ours).into(), value, origin: ask.origin(theirs).clone() };
         settings.extend(value.map(setting));

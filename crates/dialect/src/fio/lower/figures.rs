@@ -36,13 +36,10 @@ pub fn figures(ask: &mut OptionReader<'_>) -> Figures {
 
 /// `percentile_list`, in order.
 fn percentiles(ask: &OptionReader<'_>) -> Option<Vec<f64>> {
-    let text = ask.text("percentile_list")?;
-    let numbers = text.split([':', ',']).map(|part| part.trim().trim_end_matches('%').parse::<f64>());
-    let mut list: Vec<f64> =
-        numbers.filter_map(Result::ok).filter(|number| (0.0..=100.0).contains(number)).collect();
+    let mut list = ask.decimals("percentile_list")?.to_vec();
     list.sort_by(f64::total_cmp);
     list.dedup();
-    (!list.is_empty()).then_some(list)
+    Some(list)
 }
 
 /// Which log files are written; the first clone's number counts over all jobs.

@@ -64,48 +64,33 @@ fn ramp_bytes(ask: &mut OptionReader<'_>, sizes: &Sizes) -> u64 {
 }
 
 /// `max_latency`, for each direction.
-fn longest(ask: &mut OptionReader<'_>) -> Directed<u64> {
-    let Some(text) = ask.text("max_latency") else { return Directed::default() };
-    let [read, write, trim] = number::directions(text).map(|part| match part {
-        Some(part) => number::time_ns(part, Unit::Microsecond),
-        None => Some(0),
-    });
-    match (read, write, trim) {
-        (Some(read), Some(write), Some(trim)) => Directed { read, write, trim },
-        _ => {
-            let message = format!("`max_latency={text}`: expected times");
-            ask.refuse("max_latency", message, "for example max_latency=10ms");
-            Directed::default()
-        }
-    }
+fn longest(ask: &OptionReader<'_>) -> Directed<u64> {
+    ask.triple("max_latency").map_or_else(Directed::default, |most| Directed {
+        read: most.read.unwrap_or(0),
+        write: most.write.unwrap_or(0),
+        trim: most.trim.unwrap_or(0),
+    })
 }
 
 /// `steadystate=WORD:LIMIT` with its window.
 fn steady(ask: &mut OptionReader<'_>) -> Option<Steady> {
-    let text = ask.text("steadystate")?;
+    let (word, limit) = ask.tailed("steadystate")?;
     let window_ns = ask.time_ns("steadystate_duration").filter(|ns| *ns > 0)?;
-    let (word, limit) = text.split_once(':').unwrap_or((text, ""));
-    let (limit, percent) = match limit.trim().strip_suffix('%') {
-        Some(number) => (number, true),
-        None => (limit.trim(), false),
-    };
-    let (name, slope) = match word.trim().strip_suffix("_slope") {
-        Some(name) => (name, true),
-        None => (word.trim(), false),
-    };
+    let (limit, percent) = limit.strip_suffix('%').map_or((limit, false), |limit| (limit, true));
+    let (name, slope) = word.strip_suffix("_slope").map_or((word, false), |name| (name, true));
     let criterion = match name {
-        "iops" => Some(Criterion::Operations),
-        "bw" => Some(Criterion::Bytes),
-        "lat" => Some(Criterion::Latency),
-        _ => None,
+        "iops" => Criterion::Operations,
+        "bw" => Criterion::Bytes,
+        _ => Criterion::Latency,
     };
     let number = match criterion {
         // A bandwidth may have a unit.
-        Some(Criterion::Bytes) if !percent => number::bytes(limit, ask).map(|bytes| bytes as f64),
-        Some(Criterion::Latency) if !percent => number::time_ns(limit, Unit::Microsecond).map(|ns| ns as f64),
+        Criterion::Bytes if !percent => number::bytes(limit, ask).map(|bytes| bytes as f64),
+        Criterion::Latency if !percent => number::time_ns(limit, Unit::Microsecond).map(|ns| ns as f64),
         _ => limit.parse::<f64>().ok().filter(|limit| limit.is_finite()),
     };
-    let (Some(criterion), Some(limit)) = (criterion, number.filter(|limit| *limit >= 0.0)) else {
+    let Some(limit) = number.filter(|limit| *limit >= 0.0) else {
+        let text = ask.text("steadystate").unwrap_or_default();
         let message = format!("`steadystate={text}`: expected a criterion and its limit");
         ask.refuse("steadystate", message, "for example steadystate=iops:0.5% or steadystate=bw_slope:1m");
         return None;
@@ -122,23 +107,15 @@ fn steady(ask: &mut OptionReader<'_>) -> Option<Steady> {
 }
 
 /// From when.
-pub fn start(ask: &mut OptionReader<'_>) -> Start {
+pub fn start(ask: &OptionReader<'_>) -> Start {
     let clock_id = ask.whole("job_start_clock_id").filter(|clock| *clock != 0);
-    let mut start = Start { clock_id: clock_id.map(|clock| clock as i32), ..Start::default() };
-    if let Some(text) = ask.text("startdelay") {
-        let (low, high) = text.split_once(['-', ':']).unwrap_or((text, text));
-        match (number::time_ns(low, Unit::Second), number::time_ns(high, Unit::Second)) {
-            (Some(low), Some(high)) => {
-                start.after_ns = low.min(high);
-                start.spread_ns = low.abs_diff(high);
-            }
-            _ => {
-                let message = format!("`startdelay={text}`: expected a time or a range of times");
-                ask.refuse("startdelay", message, "for example startdelay=10 or startdelay=1s-5s");
-            }
-        }
+    let (low, high) = ask.times_ns("startdelay").unwrap_or_default();
+    Start {
+        clock_id: clock_id.map(|clock| clock as i32),
+        after_ns: low,
+        spread_ns: high - low,
+        ..Start::default()
     }
-    start
 }
 
 const SECOND: u64 = 1_000_000_000;

@@ -61,7 +61,7 @@ fn limits(ask: &OptionReader<'_>, name: &str) -> bool {
 /// Rates of the directions that are used, by bytes or by operations.
 fn rates(ask: &OptionReader<'_>, found: &Found, bytes: &str, operations: &str) -> Directed<Rate> {
     let (by_bytes, by_operations) =
-        (ask.triple(bytes).unwrap_or_default(), ask.triple(operations).unwrap_or_default());
+        (ask.triple(bytes).cloned().unwrap_or_default(), ask.triple(operations).cloned().unwrap_or_default());
     let rate = |used: bool, bytes: Option<u64>, operations: Option<u64>| match (bytes, operations) {
         _ if !used => Rate::Unlimited,
         (Some(bytes), _) if bytes > 0 => Rate::Bytes(bytes),

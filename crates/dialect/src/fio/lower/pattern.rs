@@ -132,7 +132,7 @@ fn picks(ask: &mut OptionReader<'_>, direction: &Direction) -> Directed<Pick> {
         return Directed::same(if direction.gap == 0 { Pick::Sequential } else { Pick::Gap(direction.gap) });
     }
     let [read, write, trim] = distributions(ask);
-    let share = ask.triple("percentage_random").unwrap_or_default();
+    let share = ask.triple("percentage_random").cloned().unwrap_or_default();
     let blended = |pick: Pick, percent: Option<u64>| {
         let pick = match percent {
             Some(0) => Pick::Sequential,
@@ -168,17 +168,14 @@ fn is_skewed(pick: &Pick) -> bool {
 /// `random_distribution` for reads, writes and trims.
 fn distributions(ask: &mut OptionReader<'_>) -> [Pick; 3] {
     let uniform = || [Pick::Uniform, Pick::Uniform, Pick::Uniform];
-    let Some(text) = ask.text("random_distribution") else { return uniform() };
-    let (name, arguments) = text.split_once([':', '=']).unwrap_or((text, ""));
-    let picked = match name.trim() {
+    let (name, arguments) = ask.tailed("random_distribution").unwrap_or(("random", ""));
+    let picked = match name {
         "random" => return uniform(),
-        "zipf" | "pareto" | "normal" | "gauss" => {
-            skewed(name, arguments).map(|pick| [pick.clone(), pick.clone(), pick])
-        }
         "zoned" | "zoned_abs" => zones(ask, name == "zoned_abs", arguments),
-        _ => Err("no such distribution".into()),
+        _ => skewed(name, arguments).map(|pick| [pick.clone(), pick.clone(), pick]),
     };
     picked.unwrap_or_else(|reason| {
+        let text = ask.text("random_distribution").unwrap_or_default();
         let hint = "random, zipf:1.2, pareto:0.2, normal:20, zoned:60/10:30/20:8/30:2/40 or zoned_abs:60/20g:40/100g";
         ask.refuse("random_distribution", format!("`random_distribution={text}`: {reason}"), hint);
         uniform()
@@ -257,33 +254,19 @@ fn open_most(ask: &OptionReader<'_>, files: usize) -> u32 {
 
 /// `file_service_type`: round robin where nothing is said.
 fn order(ask: &mut OptionReader<'_>) -> FileOrder {
-    let text = ask.text("file_service_type").unwrap_or("roundrobin");
-    let (name, argument) = text.split_once(':').unwrap_or((text, ""));
-    let operations = argument.trim().parse::<u32>().unwrap_or(1).max(1);
-    let drawn = |pick| FileOrder::Drawn { pick: Box::new(pick), operations: 1 };
-    match name.trim() {
+    let (name, argument) = ask.tailed("file_service_type").unwrap_or(("roundrobin", ""));
+    let operations = argument.parse::<u32>().unwrap_or(1).max(1);
+    let drawn = |pick, operations| FileOrder::Drawn { pick: Box::new(pick), operations };
+    match name {
         "roundrobin" => FileOrder::RoundRobin { operations },
         "sequential" => FileOrder::InTurn,
-        "random" => FileOrder::Drawn { pick: Box::new(Pick::Uniform), operations },
-        "zipf" | "pareto" | "normal" | "gauss" => match skewed(name, argument) {
-            Ok(pick) => drawn(pick),
-            Err(reason) => {
-                ask.refuse(
-                    "file_service_type",
-                    format!("`file_service_type={text}`: {reason}"),
-                    "for example zipf:1.2",
-                );
-                FileOrder::default()
-            }
-        },
-        _ => {
-            ask.refuse(
-                "file_service_type",
-                format!("`file_service_type={text}`: no such order"),
-                "random, roundrobin, sequential, zipf, pareto, normal",
-            );
+        "random" => drawn(Pick::Uniform, operations),
+        _ => skewed(name, argument).map(|pick| drawn(pick, 1)).unwrap_or_else(|reason| {
+            let text = ask.text("file_service_type").unwrap_or_default();
+            let message = format!("`file_service_type={text}`: {reason}");
+            ask.refuse("file_service_type", message, "for example zipf:1.2");
             FileOrder::default()
-        }
+        }),
     }
 }
 
@@ -294,12 +277,8 @@ fn every(ask: &mut OptionReader<'_>, direction: &Direction) -> Vec<Every> {
         return inserted;
     }
     for (name, verb) in [("fsync", Verb::Fsync), ("fdatasync", Verb::Fdatasync)] {
-        match ask.whole(name) {
-            Some(operations) if operations > 0 => {
-                inserted.push(Every { between: true, ..Every::new(verb, operations as u64) })
-            }
-            _ => {}
-        }
+        let operations = ask.number(name).filter(|operations| *operations > 0);
+        inserted.extend(operations.map(|operations| Every { between: true, ..Every::new(verb, operations) }));
     }
     inserted.extend(range_syncs(ask));
     inserted
@@ -307,22 +286,19 @@ fn every(ask: &mut OptionReader<'_>, direction: &Direction) -> Vec<Every> {
 
 /// `sync_file_range=wait_before,write:8`: words with their flags, and after how many writes.
 fn range_syncs(ask: &mut OptionReader<'_>) -> Option<Every> {
-    let text = ask.text("sync_file_range")?;
-    let (words, count) = text.rsplit_once(':').unwrap_or((text, ""));
-    let mut flags = 0;
-    for word in words.split(',').map(str::trim) {
-        flags |= match word {
-            "wait_before" => 1,
-            "write" => 2,
-            "wait_after" => 4,
-            _ => 0,
-        };
-    }
-    match count.trim().parse::<u64>() {
-        Ok(operations) if operations > 0 && flags > 0 => {
+    let (words, count) = ask.words("sync_file_range")?;
+    let flag = |word: &&str| match *word {
+        "wait_before" => 1,
+        "write" => 2,
+        _ => 4,
+    };
+    let flags = words.iter().map(flag).fold(0, |flags, flag| flags | flag);
+    match count.parse::<u64>() {
+        Ok(operations) if operations > 0 => {
             Some(Every { flags, between: true, ..Every::new(Verb::SyncFileRange, operations) })
         }
         _ => {
+            let text = ask.text("sync_file_range").unwrap_or_default();
             let message = format!("`sync_file_range={text}`: expected words and a number");
             ask.refuse("sync_file_range", message, "for example sync_file_range=wait_before,write:8");
             None

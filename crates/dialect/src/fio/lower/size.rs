@@ -252,13 +252,8 @@ fn extent(amount: Option<Amount>) -> Option<Extent> {
 }
 
 /// `filesize`: one size for all, or a range from which each file's is drawn.
-fn file_sizes(ask: &mut OptionReader<'_>, count: usize) -> Option<Vec<u64>> {
-    let text = ask.text("filesize")?;
-    let Some((low, high)) = super::number::range(text, ask) else {
-        let message = format!("`filesize={text}`: expected a size or a range of sizes");
-        ask.refuse("filesize", message, "for example filesize=1m or filesize=4k-1m");
-        return None;
-    };
+fn file_sizes(ask: &OptionReader<'_>, count: usize) -> Option<Vec<u64>> {
+    let (low, high) = ask.ranges("filesize")?.read?;
     if low == 0 && high == 0 {
         return None;
     }

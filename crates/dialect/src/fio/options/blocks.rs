@@ -3,15 +3,15 @@
 //! Refuses the preconditioning scheme of one maker's disks (sprandom): it needs to know the disk from inside.
 
 use super::{
-    ENDLESS, MOST, Reading, Row, decimals, flag, row, switch, tailed, text, triple, whole, word, words,
+    ENDLESS, JobOption, MOST, ValueType, decimals, flag, option, switch, tailed, text, triple, whole, word,
+    words,
 };
-use crate::option::Kind;
 
 const NOT_INSIDE: &str = "it models the inside of one maker's disks";
 const FILL_TWICE: &str = "write the device twice over with rw=randwrite and loops=2";
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     tailed(
         "rw",
         words::DIRECTIONS,
@@ -27,17 +27,16 @@ pub const ROWS: &[Row] = &[
     triple("ba", "BYTES[,BYTES[,BYTES]]", 1, ENDLESS, "offsets are multiples of this")
         .also(&["blockalign"])
         .below(1),
-    row("bsrange", Kind::Range, "LOW-HIGH[,…]", Reading::Ranges, "sizes between these, drawn evenly")
+    option("bsrange", "LOW-HIGH[,…]", ValueType::Ranges, "sizes between these, drawn evenly")
         .also(&["blocksize_range"])
         .below(1),
-    row("bssplit", Kind::List, "BYTES/PERCENT[:…][,…]", Reading::Splits, "sizes, each with its share")
-        .below(1),
+    option("bssplit", "BYTES/PERCENT[:…][,…]", ValueType::Splits, "sizes, each with its share").below(1),
     switch("bs_unaligned", "sizes need not be multiples of the sector")
         .also(&["blocksize_unaligned"])
         .below(1),
     flag("bs_is_seq_rand", "bs=A,B is for sequential and random I/O rather than reads and writes").below(1),
     flag("randrepeat", "the same random numbers in every run").also(&["allrandrepeat"]).or("1").below(1),
-    row("randseed", Kind::Whole(0, ENDLESS), "N", Reading::Whole(0, ENDLESS), "where random numbers begin")
+    option("randseed", "N", ValueType::Whole(0, ENDLESS), "where random numbers begin")
         .bounded(false)
         .or("0x89")
         .below(1),

@@ -2,10 +2,10 @@
 //!
 //! Refuses nothing.
 
-use super::{MOST, Row, flag, switch, text, whole, word, words};
+use super::{JobOption, MOST, flag, switch, text, whole, word, words};
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     switch("zero_buffers", "zeros"),
     switch("refill_buffers", "new random bytes for each I/O"),
     flag("scramble_buffers", "change a few bytes of each I/O").or("1"),

@@ -2,11 +2,10 @@
 //!
 //! Refuses nothing.
 
-use super::{MOST, Reading, Row, flag, row, seconds, switch, tailed, whole, word, words};
-use crate::option::Kind;
+use super::{JobOption, MOST, ValueType, flag, option, seconds, switch, tailed, whole, word, words};
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     switch("exitall", "when this job ends, so do the others"),
     word("exit_what", words::ENDS, "which others").or("group"),
     switch("exitall_on_error", "when a job fails, so do the others"),
@@ -22,9 +21,7 @@ pub const ROWS: &[Row] = &[
         .or("1024")
         .below(1)
         .ignored("fio itself ignores it since version 3.20"),
-    row("flow_sleep", Kind::Whole(0, MOST), "US", Reading::Whole(0, MOST), "pause of a job that ran ahead")
-        .or("0")
-        .below(1),
+    option("flow_sleep", "US", ValueType::Whole(0, MOST), "pause of a job that ran ahead").or("0").below(1),
     tailed("steadystate", words::STEADINESS, "WORD:LIMIT", "end when figures are steady")
         .also(&["ss"])
         .or("iops_slope:0.01%"),

@@ -2,7 +2,7 @@
 //!
 //! Those of engines that are not here are refused with their engine.
 
-use super::{MOST, Row, flag, path, switch, text, triple, whole, word, words};
+use super::{JobOption, MOST, flag, path, switch, text, triple, whole, word, words};
 
 const ASYNC: &[&str] = &["io_uring", "libaio"];
 const RING: &[&str] = &["io_uring"];
@@ -12,7 +12,7 @@ const EXEC: &[&str] = &["exec"];
 const SG: &[&str] = &["sg"];
 
 /// Options of engines that are here.
-pub const ROWS: &[Row] = &[
+pub const OPTIONS: &[JobOption] = &[
     switch("hipri", "wait for completions by polling").of(&["io_uring", "pvsync2", "sg"]),
     whole("hipri_percentage", 0, 100, "how many I/Os are polled for").or("100").of(PV2),
     whole("uncached", 0, 1, "buffered, but leave no pages behind").of(&["io_uring", "pvsync2"]),
@@ -62,7 +62,7 @@ pub const ROWS: &[Row] = &[
 const ABSENT_ENGINE: &str = "its engine is not here";
 const OTHER: &str = "see what ioengine= says of the engine";
 
-const fn absent(row: Row, engines: &'static [&'static str]) -> Row {
+const fn absent(row: JobOption, engines: &'static [&'static str]) -> JobOption {
     row.of(engines).refused(ABSENT_ENGINE, OTHER)
 }
 
@@ -73,7 +73,7 @@ const XNVME: &[&str] = &["xnvme"];
 const BLKIO: &[&str] = &["libblkio"];
 
 /// Options of engines that are not.
-pub const ABSENT: &[Row] = &[
+pub const ABSENT: &[JobOption] = &[
     absent(path("donorname", "FILE", "the file that gives blocks"), &["e4defrag"]),
     absent(whole("inplace", 0, 1, "allocate while moving"), &["e4defrag"]),
     absent(text("volume", "NAME", "the volume"), GLUSTER),

@@ -2,11 +2,10 @@
 //!
 //! Refuses nothing but what cannot be done on Linux at all.
 
-use super::{MOST, Reading, Row, flag, path, row, tailed, text, whole, word, words};
-use crate::option::Kind;
+use super::{JobOption, MOST, ValueType, flag, option, path, tailed, text, whole, word, words};
 
 /// The job and its files.
-pub const JOB: &[Row] = &[
+pub const JOB: &[JobOption] = &[
     text("description", "TEXT", "a sentence about the job, for reports"),
     text("name", "NAME", "what the job is called"),
     text("wait_for", "JOB", "begin only when all workers of that job have ended"),
@@ -21,7 +20,7 @@ pub const JOB: &[Row] = &[
 ];
 
 /// Preparation, caches and syncing.
-pub const ROWS: &[Row] = &[
+pub const OPTIONS: &[JobOption] = &[
     whole("nrfiles", 0, MOST, "files of each worker").also(&["nr_files"]).or("1"),
     tailed("file_service_type", words::SERVICES, "WORD[:N]", "which file is next; :N keeps it for N I/Os")
         .or("roundrobin")
@@ -34,11 +33,10 @@ pub const ROWS: &[Row] = &[
     whole("write_barrier", 0, MOST, "every Nth write is a barrier")
         .or("0")
         .ignored("Linux dropped barrier requests in 2010, and fio passes none on"),
-    row(
+    option(
         "sync_file_range",
-        Kind::Words(words::SYNC_RANGES),
         "WORD[,WORD…][:N]",
-        Reading::Words,
+        ValueType::Words(words::SYNC_RANGES),
         "sync_file_range after every N writes",
     ),
     flag("direct", "past the page cache (O_DIRECT)"),

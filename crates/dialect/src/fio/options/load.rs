@@ -3,12 +3,12 @@
 //! Refuses nothing by itself; the engines that cannot be had are refused by their names.
 
 use super::{
-    ENDLESS, MOST, Reading, Row, decimals, flag, micros, row, seconds, tailed, triple, whole, word, words,
+    ENDLESS, JobOption, MOST, ValueType, decimals, flag, micros, option, seconds, tailed, triple, whole,
+    word, words,
 };
-use crate::option::Kind;
 
 /// The engine and how many I/Os are in flight.
-pub const DEPTH: &[Row] = &[
+pub const DEPTH: &[JobOption] = &[
     tailed("ioengine", words::ENGINES, "ENGINE", "how I/O reaches the kernel").or("psync"),
     whole("iodepth", 1, MOST, "I/Os kept in flight").or("1"),
     whole("iodepth_batch", 0, MOST, "I/Os handed over at once")
@@ -26,7 +26,7 @@ pub const DEPTH: &[Row] = &[
 ];
 
 /// How much of what, and how fast.
-pub const ROWS: &[Row] = &[
+pub const OPTIONS: &[JobOption] = &[
     whole("rwmixread", 0, 100, "percentage of a mix that is reads").or("50"),
     whole("rwmixwrite", 0, 100, "percentage of a mix that is writes").or("50"),
     whole("rwmixcycle", 0, MOST, "how often the mix was looked at, in ms")
@@ -51,11 +51,10 @@ pub const ROWS: &[Row] = &[
     flag("rate_ignore_thinktime", "pauses do not count against the rate").or("").below(1),
     triple("rate_iops", "N[,N[,N]]", 0, MOST, "most I/Os a second"),
     triple("rate_iops_min", "N[,N[,N]]", 0, MOST, "fewest I/Os a second, or the job ends").below(1),
-    row(
+    option(
         "max_latency",
-        Kind::Time,
         "US[,US[,US]]",
-        Reading::Latencies,
+        ValueType::Latencies,
         "the job ends with an error when an I/O takes longer",
     )
     .bounded(true),

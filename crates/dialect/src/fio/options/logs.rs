@@ -2,10 +2,10 @@
 //!
 //! Refuses nothing; what only concerned fio's own memory is accepted without effect.
 
-use super::{MOST, Row, flag, path, text, whole, word, words};
+use super::{JobOption, MOST, flag, path, text, whole, word, words};
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     flag("per_job_logs", "one file for each job").or("1"),
     path("write_bw_log", "PREFIX", "bandwidth, to PREFIX_bw.N.log").maybe(),
     whole("bwavgtime", 0, MOST, "over how many ms bandwidth is averaged").or("500").below(1),

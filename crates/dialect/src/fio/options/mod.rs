@@ -1,6 +1,6 @@
 //! fio's job options: every one of version 3.42 exactly once, and its engines' own.
 //!
-//! One row says how an option's value is read, which engines it belongs to and what we do about it; parsing, help and
+//! One entry says how an option's value is read, which engines it belongs to and what we do about it; parsing, help and
 //! the documents all come from it. It refuses to know what an option does: that is lowering's.
 
 mod blocks;
@@ -12,6 +12,7 @@ mod load;
 mod logs;
 mod offsets;
 mod place;
+pub mod program;
 mod replay;
 mod statistics;
 mod time;
@@ -25,15 +26,16 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::number::Unit;
-use crate::option::{Entry, Kind, Spelling, Table, Word};
+use crate::option::{Entry, Kind, OptionGroup, OptionRow, Spelling, Table, Word, count, entries, grouped};
 
-/// One option.
+/// An option of a job.
+pub type JobOption = OptionRow<JobRule>;
+
+/// How an option of a job is read, and how help shows it.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// Its names, its help, and what we do about it.
-    pub entry: Entry,
+pub struct JobRule {
     /// How its value is read.
-    pub reading: Reading,
+    pub value: ValueType,
     /// The engines it belongs to; none: every engine.
     pub engines: &'static [&'static str],
     /// How deep `--cmdhelp=all` shows it below the option it depends on.
@@ -45,8 +47,8 @@ pub struct Row {
 }
 
 /// How a value is read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reading {
+#[derive(Clone, Copy, Debug)]
+pub enum ValueType {
     /// As it is.
     Text,
     /// 0 or 1.
@@ -76,11 +78,28 @@ pub enum Reading {
     /// Numbers with fractions, within both bounds.
     Decimals(f64, f64),
     /// One of the words.
-    Word,
+    Word(&'static [Word]),
     /// One of the words, and what is written behind it after a colon.
-    Tailed,
+    Tailed(&'static [Word]),
     /// Several of the words, and what is written behind the last.
-    Words,
+    Words(&'static [Word]),
+}
+
+impl ValueType {
+    const fn kind(self) -> Kind {
+        match self {
+            ValueType::Text => Kind::Text,
+            ValueType::Flag => Kind::Flag,
+            ValueType::Switch => Kind::Switch,
+            ValueType::Whole(least, most) => Kind::Whole(least, most),
+            ValueType::Triple(..) | ValueType::Splits | ValueType::Decimals(..) => Kind::List,
+            ValueType::Bytes(..) | ValueType::Amount => Kind::Bytes,
+            ValueType::Time(_) | ValueType::Times | ValueType::Latencies => Kind::Time,
+            ValueType::Range | ValueType::Ranges => Kind::Range,
+            ValueType::Word(words) | ValueType::Tailed(words) => Kind::Word(words),
+            ValueType::Words(words) => Kind::Words(words),
+        }
+    }
 }
 
 /// No upper bound but that of the original's own type, 32 bits.
@@ -89,214 +108,160 @@ const MOST: i64 = u32::MAX as i64;
 /// No upper bound.
 const ENDLESS: i64 = i64::MAX;
 
-/// Options under one heading.
-type Group = (&'static str, &'static [Row]);
-
-const GROUPS: &[Group] = &[
+const GROUPS: &[OptionGroup<JobRule>] = &[
     ("Job and files", files::JOB),
-    ("Direction and block sizes", blocks::ROWS),
+    ("Direction and block sizes", blocks::OPTIONS),
     ("Engine and depth", load::DEPTH),
-    ("Sizes and offsets", offsets::ROWS),
-    ("Files, caches and syncing", files::ROWS),
-    ("Runs and times", time::ROWS),
-    ("Verification", verify::ROWS),
-    ("Traces", replay::ROWS),
-    ("Zones and data placement", zones::ROWS),
-    ("Mix, think time, rates and latency targets", load::ROWS),
-    ("Processors, memory and priorities", place::ROWS),
-    ("Ends, groups and errors", control::ROWS),
-    ("Logs", logs::ROWS),
-    ("Buffers", buffers::ROWS),
-    ("Figures", statistics::ROWS),
-    ("Options of engines", engines::ROWS),
+    ("Sizes and offsets", offsets::OPTIONS),
+    ("Files, caches and syncing", files::OPTIONS),
+    ("Runs and times", time::OPTIONS),
+    ("Verification", verify::OPTIONS),
+    ("Traces", replay::OPTIONS),
+    ("Zones and data placement", zones::OPTIONS),
+    ("Mix, think time, rates and latency targets", load::OPTIONS),
+    ("Processors, memory and priorities", place::OPTIONS),
+    ("Ends, groups and errors", control::OPTIONS),
+    ("Logs", logs::OPTIONS),
+    ("Buffers", buffers::OPTIONS),
+    ("Figures", statistics::OPTIONS),
+    ("Options of engines", engines::OPTIONS),
     ("Options of engines that are not here", engines::ABSENT),
 ];
 
-const COUNT: usize = {
-    let (mut count, mut group) = (0, 0);
-    while group < GROUPS.len() {
-        count += GROUPS[group].1.len();
-        group += 1;
-    }
-    count
-};
-
 /// Every option, in the order that help shows them.
-pub static ROWS: [Row; COUNT] = gathered();
+pub static OPTIONS: [JobOption; count(GROUPS)] = grouped(GROUPS);
 
-const fn gathered() -> [Row; COUNT] {
-    let mut rows = [files::JOB[0]; COUNT];
-    let (mut at, mut group) = (0, 0);
-    while group < GROUPS.len() {
-        let (category, part) = GROUPS[group];
-        let mut index = 0;
-        while index < part.len() {
-            rows[at] = part[index];
-            rows[at].entry.category = category;
-            at += 1;
-            index += 1;
-        }
-        group += 1;
-    }
-    rows
-}
-
-static ENTRIES: [Entry; COUNT] = {
-    let rows = gathered();
-    let mut entries = [rows[0].entry; COUNT];
-    let mut index = 0;
-    while index < COUNT {
-        entries[index] = rows[index].entry;
-        index += 1;
-    }
-    entries
-};
+static ENTRIES: [Entry; count(GROUPS)] = entries(&grouped::<_, { count(GROUPS) }>(GROUPS));
 
 /// The table.
 pub const TABLE: Table = Table { tool: "fio", spelling: Spelling::Assigned, entries: &ENTRIES };
 
 /// The option of that name or alias; quick, for job files of thousands of sections.
-pub fn find(name: &str) -> Option<&'static Row> {
-    static NAMES: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
-    let names = NAMES.get_or_init(|| {
-        let both = |row: &Row| [row.entry.name].into_iter().chain(row.entry.aliases.iter().copied());
-        ROWS.iter().enumerate().flat_map(|(index, row)| both(row).map(move |name| (name, index))).collect()
-    });
-    names.get(name).map(|index| &ROWS[*index])
+pub fn find(name: &str) -> Option<&'static JobOption> {
+    static NAMES: OnceLock<HashMap<&'static str, &'static JobOption>> = OnceLock::new();
+    let names = || OPTIONS.iter().flat_map(|option| option.entry.names().map(move |name| (name, option)));
+    NAMES.get_or_init(|| names().collect()).get(name).copied()
 }
 
 /// The page `docs/fio.md`, generated.
 pub fn document() -> String {
-    let program = super::program::PROGRAM.markdown().replace("## Options", "## The command line");
+    let program = program::PROGRAM.markdown().replace("## Options", "## The command line");
     let differences = super::differences::chapter();
     let introduction = include_str!("../introduction.md");
     format!("{introduction}\n{differences}\n{program}\n{}", TABLE.markdown())
 }
 
-const fn row(
-    name: &'static str,
-    kind: Kind,
-    value: &'static str,
-    reading: Reading,
-    help: &'static str,
-) -> Row {
-    Row {
-        entry: Entry::new(name, kind, value, help),
-        reading,
-        engines: &[],
-        depth: 0,
-        bare: false,
-        bounded: None,
+const fn option(name: &'static str, value: &'static str, rule: ValueType, help: &'static str) -> JobOption {
+    OptionRow {
+        entry: Entry::new(name, rule.kind(), value, help),
+        rule: JobRule { value: rule, engines: &[], depth: 0, bare: false, bounded: None },
     }
 }
 
 /// Free text.
-const fn text(name: &'static str, value: &'static str, help: &'static str) -> Row {
-    row(name, Kind::Text, value, Reading::Text, help)
+const fn text(name: &'static str, value: &'static str, help: &'static str) -> JobOption {
+    option(name, value, ValueType::Text, help)
 }
 
 /// A path.
-const fn path(name: &'static str, value: &'static str, help: &'static str) -> Row {
-    row(name, Kind::Path, value, Reading::Text, help)
+const fn path(name: &'static str, value: &'static str, help: &'static str) -> JobOption {
+    let text = text(name, value, help);
+    OptionRow { entry: Entry { kind: Kind::Path, ..text.entry }, ..text }
 }
 
 /// 0 or 1, off unless said.
-const fn flag(name: &'static str, help: &'static str) -> Row {
-    row(name, Kind::Flag, "0|1", Reading::Flag, help).or("0")
+const fn flag(name: &'static str, help: &'static str) -> JobOption {
+    option(name, "0|1", ValueType::Flag, help).or("0")
 }
 
 /// The same without need of a value.
-const fn switch(name: &'static str, help: &'static str) -> Row {
-    row(name, Kind::Switch, "", Reading::Switch, help)
+const fn switch(name: &'static str, help: &'static str) -> JobOption {
+    option(name, "", ValueType::Switch, help)
 }
 
 /// A whole number.
-const fn whole(name: &'static str, least: i64, most: i64, help: &'static str) -> Row {
-    row(name, Kind::Whole(least, most), "N", Reading::Whole(least, most), help)
+const fn whole(name: &'static str, least: i64, most: i64, help: &'static str) -> JobOption {
+    option(name, "N", ValueType::Whole(least, most), help)
 }
 
 /// A number for each direction.
-const fn triple(name: &'static str, value: &'static str, least: i64, most: i64, help: &'static str) -> Row {
-    row(name, Kind::List, value, Reading::Triple(least, most), help)
+const fn triple(
+    name: &'static str,
+    value: &'static str,
+    least: i64,
+    most: i64,
+    help: &'static str,
+) -> JobOption {
+    option(name, value, ValueType::Triple(least, most), help)
 }
 
 /// A number of bytes.
-const fn bytes(name: &'static str, least: i64, most: i64, help: &'static str) -> Row {
-    row(name, Kind::Bytes, "BYTES", Reading::Bytes(least, most), help)
+const fn bytes(name: &'static str, least: i64, most: i64, help: &'static str) -> JobOption {
+    option(name, "BYTES", ValueType::Bytes(least, most), help)
 }
 
 /// Bytes, percent or zones.
-const fn amount(name: &'static str, help: &'static str) -> Row {
-    row(name, Kind::Bytes, "BYTES|N%|Nz", Reading::Amount, help)
+const fn amount(name: &'static str, help: &'static str) -> JobOption {
+    option(name, "BYTES|N%|Nz", ValueType::Amount, help)
 }
 
 /// A time in seconds unless it says otherwise.
-const fn seconds(name: &'static str, help: &'static str) -> Row {
-    row(name, Kind::Time, "TIME", Reading::Time(Unit::Second), help)
+const fn seconds(name: &'static str, help: &'static str) -> JobOption {
+    option(name, "TIME", ValueType::Time(Unit::Second), help)
 }
 
 /// A time in microseconds unless it says otherwise.
-const fn micros(name: &'static str, help: &'static str) -> Row {
-    row(name, Kind::Time, "US", Reading::Time(Unit::Microsecond), help)
+const fn micros(name: &'static str, help: &'static str) -> JobOption {
+    option(name, "US", ValueType::Time(Unit::Microsecond), help)
 }
 
 /// Numbers with fractions.
-const fn decimals(name: &'static str, least: i32, most: i32, help: &'static str) -> Row {
-    row(name, Kind::List, "N[:N…]", Reading::Decimals(least as f64, most as f64), help)
+const fn decimals(name: &'static str, least: i32, most: i32, help: &'static str) -> JobOption {
+    option(name, "N[:N…]", ValueType::Decimals(least as f64, most as f64), help)
 }
 
 /// One of some words.
-const fn word(name: &'static str, words: &'static [Word], help: &'static str) -> Row {
-    row(name, Kind::Word(words), "WORD", Reading::Word, help)
+const fn word(name: &'static str, words: &'static [Word], help: &'static str) -> JobOption {
+    option(name, "WORD", ValueType::Word(words), help)
 }
 
 /// One of some words, perhaps with something behind it.
-const fn tailed(name: &'static str, words: &'static [Word], value: &'static str, help: &'static str) -> Row {
-    row(name, Kind::Word(words), value, Reading::Tailed, help)
+const fn tailed(
+    name: &'static str,
+    words: &'static [Word],
+    value: &'static str,
+    help: &'static str,
+) -> JobOption {
+    option(name, value, ValueType::Tailed(words), help)
 }
 
-impl Row {
-    const fn also(mut self, aliases: &'static [&'static str]) -> Row {
-        self.entry.aliases = aliases;
-        self
-    }
-
-    const fn or(mut self, default: &'static str) -> Row {
-        self.entry.default = default;
-        self
-    }
-
+impl JobOption {
     /// Shown below the option above it.
-    const fn below(mut self, depth: usize) -> Row {
-        self.depth = depth;
+    const fn below(mut self, depth: usize) -> Self {
+        self.rule.depth = depth;
         self
     }
 
-    const fn of(mut self, engines: &'static [&'static str]) -> Row {
-        self.engines = engines;
-        self
-    }
-
-    const fn ignored(mut self, why: &'static str) -> Row {
-        self.entry = self.entry.ignored(why);
-        self
-    }
-
-    const fn refused(mut self, why: &'static str, hint: &'static str) -> Row {
-        self.entry = self.entry.refused(why, hint);
+    const fn of(mut self, engines: &'static [&'static str]) -> Self {
+        self.rule.engines = engines;
         self
     }
 
     /// Help shows its bounds, or it does not.
-    const fn bounded(mut self, bounded: bool) -> Row {
-        self.bounded = Some(bounded);
+    const fn bounded(mut self, bounded: bool) -> Self {
+        self.rule.bounded = Some(bounded);
         self
     }
 
     /// May stand without its value.
-    const fn maybe(mut self) -> Row {
-        self.bare = true;
+    const fn maybe(mut self) -> Self {
+        self.rule.bare = true;
         self
+    }
+
+    /// Whether it is an option of every engine.
+    pub const fn is_general(&self) -> bool {
+        self.rule.engines.is_empty()
     }
 }
 
@@ -308,9 +273,9 @@ mod tests {
     #[test]
     fn every_option_once_and_what_is_refused_says_why() {
         assert_eq!(TABLE.defects(), Vec::<String>::new());
-        assert_eq!(super::super::program::PROGRAM.defects(), Vec::<String>::new());
-        assert!(ROWS.len() > 300, "{}", ROWS.len());
-        for row in &ROWS {
+        assert_eq!(program::PROGRAM.defects(), Vec::<String>::new());
+        assert!(OPTIONS.len() > 300, "{}", OPTIONS.len());
+        for row in &OPTIONS {
             assert_eq!(find(row.entry.name).map(|found| found.entry.name), Some(row.entry.name));
             if let Status::Refused(why, hint) = row.entry.status {
                 assert!(!why.is_empty() && !hint.is_empty(), "{}", row.entry.name);
@@ -320,7 +285,7 @@ mod tests {
 
     #[test]
     fn every_default_is_a_value_of_its_option() {
-        for row in ROWS.iter().filter(|row| !row.entry.default.is_empty()) {
+        for row in OPTIONS.iter().filter(|row| !row.entry.default.is_empty()) {
             let read = super::super::value::read(row, Some(row.entry.default), Default::default());
             assert!(read.is_ok(), "{}={}: {read:?}", row.entry.name, row.entry.default);
         }

@@ -2,15 +2,16 @@
 //!
 //! Refuses nothing.
 
-use super::{ENDLESS, MOST, Reading, Row, amount, bytes, flag, row, tailed, triple, whole, word, words};
-use crate::option::Kind;
+use super::{
+    ENDLESS, JobOption, MOST, ValueType, amount, bytes, flag, option, tailed, triple, whole, word, words,
+};
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     amount("size", "how much of its files each worker covers"),
     amount("io_size", "how much each worker moves").also(&["io_limit"]),
     flag("fill_device", "write until the device is full").also(&["fill_fs"]),
-    row("filesize", Kind::Range, "BYTES[-BYTES]", Reading::Range, "size of each file, or drawn from between"),
+    option("filesize", "BYTES[-BYTES]", ValueType::Range, "size of each file, or drawn from between"),
     flag("file_append", "begin at the end of the file"),
     amount("offset", "where I/O begins").also(&["fileoffset"]).or("0"),
     amount("offset_increment", "how much further each clone begins").or("0").below(1),

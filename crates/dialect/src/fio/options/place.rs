@@ -2,11 +2,12 @@
 //!
 //! Refuses a GPU.
 
-use super::{ENDLESS, MOST, Reading, Row, bytes, flag, path, row, switch, text, whole, word, words};
-use crate::option::Kind;
+use super::{
+    ENDLESS, JobOption, MOST, ValueType, bytes, flag, option, path, switch, text, whole, word, words,
+};
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     bytes("lockmem", 0, ENDLESS, "pin so much memory, so that less is left for caches")
         .bounded(false)
         .or("0"),
@@ -14,7 +15,7 @@ pub const ROWS: &[Row] = &[
     whole("prio", 0, 7, "I/O priority, 0 the highest"),
     whole("prioclass", 0, 3, "I/O class: 1 real time, 2 best effort, 3 idle"),
     whole("priohint", 0, 1023, "I/O hint beside the priority"),
-    row("cpumask", Kind::Whole(0, MOST), "MASK", Reading::Whole(0, MOST), "processors, a bit each"),
+    option("cpumask", "MASK", ValueType::Whole(0, MOST), "processors, a bit each"),
     text("cpus_allowed", "CPUS", "processors: 0-3,8"),
     word("cpus_allowed_policy", words::SHARINGS, "whether clones share them").below(1),
     text("numa_cpu_nodes", "NODES", "processors of these nodes"),
@@ -24,7 +25,7 @@ pub const ROWS: &[Row] = &[
         "where memory comes from: default, prefer, bind, interleave, local",
     ),
     switch("thread", "workers are threads; without it processes"),
-    row("hugepage-size", Kind::Bytes, "BYTES", Reading::Bytes(0, MOST), "size of a huge page").or("2097152"),
+    option("hugepage-size", "BYTES", ValueType::Bytes(0, MOST), "size of a huge page").or("2097152"),
     word("profile", words::PROFILES, "a built-in set of jobs")
         .refused("profiles are not done", "write its jobs out"),
     path("cgroup", "NAME", "run in this control group"),

@@ -2,10 +2,10 @@
 //!
 //! Refuses nothing.
 
-use super::{MOST, Row, decimals, flag, path, text, whole};
+use super::{JobOption, MOST, decimals, flag, path, text, whole};
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     path("write_iolog", "FILE", "write every I/O down"),
     path("read_iolog", "FILE", "play a trace back: fio's own, or blktrace's"),
     flag("read_iolog_chunked", "read the trace piece by piece").below(1),

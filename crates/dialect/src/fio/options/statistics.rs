@@ -2,10 +2,10 @@
 //!
 //! Refuses nothing; what only made fio's own clock cheaper is accepted without effect.
 
-use super::{MOST, Row, decimals, flag, whole, word, words};
+use super::{JobOption, MOST, decimals, flag, whole, word, words};
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     flag("clat_percentiles", "percentiles from hand-over to completion").or("1"),
     flag("lat_percentiles", "percentiles of the whole latency"),
     flag("slat_percentiles", "percentiles of handing over"),

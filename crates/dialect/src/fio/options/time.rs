@@ -2,20 +2,18 @@
 //!
 //! Refuses nothing.
 
-use super::{MOST, Reading, Row, row, seconds, switch, tailed, whole, word, words};
-use crate::option::Kind;
+use super::{JobOption, MOST, ValueType, option, seconds, switch, tailed, whole, word, words};
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     whole("loops", 0, MOST, "how often the job is run").or("1"),
     whole("numjobs", 0, MOST, "how many clones run it").or("1"),
-    row("startdelay", Kind::Time, "TIME[-TIME]", Reading::Times, "how long after the others it begins")
-        .or("0"),
+    option("startdelay", "TIME[-TIME]", ValueType::Times, "how long after the others it begins").or("0"),
     seconds("runtime", "how long it runs at most").also(&["timeout"]).or("0"),
     switch("time_based", "run for the whole runtime, from the beginning again if need be"),
     switch("verify_only", "check what an earlier run wrote, and write nothing"),
     seconds("ramp_time", "how long it runs before figures count"),
-    row("ramp_size", Kind::Bytes, "BYTES|N%", Reading::Amount, "how much it moves before figures count"),
+    option("ramp_size", "BYTES|N%", ValueType::Amount, "how much it moves before figures count"),
     word("clocksource", words::CLOCKS, "which clock is read").ignored("iodyno reads the fastest exact clock"),
     whole("job_start_clock_id", 0, MOST, "the clock of `job_start` in JSON (clock_gettime's number)").or("0"),
     tailed("mem", words::MEMORIES, "WORD[:FILE]", "what buffers lie in").also(&["iomem"]).or("malloc"),

@@ -2,10 +2,10 @@
 //!
 //! Refuses nothing.
 
-use super::{ENDLESS, MOST, Row, flag, text, whole, word, words};
+use super::{ENDLESS, JobOption, MOST, flag, text, whole, word, words};
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     word("verify", words::CHECKSUMS, "how blocks are checked when they are read back").or("0"),
     flag("do_verify", "read back after writing").or("1").below(1),
     flag("verifysort", "read back in order of offset")

@@ -2,16 +2,15 @@
 //!
 //! Refuses the zones of zoned devices and data placement: both need hardware that is not known here.
 
-use super::{ENDLESS, Reading, Row, amount, bytes, decimals, flag, row, text, whole, word, words};
-use crate::option::Kind;
+use super::{ENDLESS, JobOption, ValueType, amount, bytes, decimals, flag, option, text, whole, word, words};
 
 const ZONED: &str = "zoned devices (host-aware or host-managed) are not driven";
 const STRIDED: &str = "use zonemode=strided on an ordinary device";
 const PLACED: &str = "data placement needs NVMe commands that are not passed through";
 const LEAVE: &str = "leave it out";
 
-/// The rows.
-pub const ROWS: &[Row] = &[
+/// The options.
+pub const OPTIONS: &[JobOption] = &[
     word("zonemode", words::ZONE_MODES, "what zonesize, zonerange and zoneskip mean").or("none"),
     bytes("zonesize", 0, ENDLESS, "how much is done in each zone").or("0").bounded(false),
     bytes("zonecapacity", 0, ENDLESS, "how much of each zone can be used").or("0").refused(ZONED, STRIDED),
@@ -23,7 +22,7 @@ pub const ROWS: &[Row] = &[
     flag("ignore_zone_limits", "open more than the device says").refused(ZONED, STRIDED),
     decimals("zone_reset_threshold", 0, 1, "reset zones when so much is written").refused(ZONED, STRIDED),
     decimals("zone_reset_frequency", 0, 1, "how often a zone is reset").refused(ZONED, STRIDED),
-    row("write_zone_remainder", Kind::Flag, "0|1", Reading::Flag, "fill what is left of a zone")
+    option("write_zone_remainder", "0|1", ValueType::Flag, "fill what is left of a zone")
         .refused(ZONED, STRIDED),
     flag("recover_zbd_write_error", "go on after a write to a zone failed").refused(ZONED, STRIDED),
     flag("fdp", "flexible data placement").refused(PLACED, LEAVE),
