@@ -21,6 +21,7 @@ pub mod iostat;
 pub mod iozone;
 pub mod iperf;
 pub mod iperf3;
+pub mod json_tree;
 pub mod mdtest;
 pub mod measure;
 pub mod native;

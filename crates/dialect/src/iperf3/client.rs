@@ -9,7 +9,7 @@ use rsa::RsaPublicKey;
 use super::auth::{Chance, Padding, token};
 use super::command::Command;
 use super::document::{self, Document};
-use super::json::Json;
+use super::json::CJSON;
 use super::meter::Interval;
 use super::output_style::OutputStyle;
 use super::params::{DATAGRAM_LEAST, DATAGRAM_MOST};
@@ -19,6 +19,7 @@ use super::state::{self, Inbox};
 use super::test::{Stream, Test, host_port, id};
 use super::text::{self, Style};
 use crate::address::joined;
+use crate::json_tree::JsonTree;
 
 const CONTROL: Connection = 1;
 /// The first stream's connection.
@@ -255,8 +256,8 @@ impl Client {
             (state::TEST_RUNNING, Stage::Opened) => self.run(),
             (state::EXCHANGE_RESULTS, Stage::Ended) => {
                 let text = self.test.results().json();
-                self.debug(&format!("send_results\n{}", text.pretty()));
-                self.out.push(Action::Send(CONTROL, state::message(&text.line())));
+                self.debug(&format!("send_results\n{}", text.print(&CJSON)));
+                self.out.push(Action::Send(CONTROL, state::message(&text.line(&CJSON))));
                 self.expected = Expected::Results;
             }
             (state::DISPLAY_RESULTS, Stage::Ended) => self.display(),
@@ -277,8 +278,8 @@ impl Client {
             }
         }
         let params = self.test.params.json();
-        self.debug(&format!("send_parameters:\n{}", params.pretty()));
-        self.out.push(Action::Send(CONTROL, state::message(&params.line())));
+        self.debug(&format!("send_parameters:\n{}", params.print(&CJSON)));
+        self.out.push(Action::Send(CONTROL, state::message(&params.line(&CJSON))));
         let text = text::connecting(&self.test, self.style);
         self.say(&text);
     }
@@ -463,7 +464,7 @@ impl Client {
 
     fn results(&mut self, value: &serde_json::Value) {
         self.expected = Expected::State;
-        self.debug(&format!("get_results\n{}", Json::of(value).pretty()));
+        self.debug(&format!("get_results\n{}", JsonTree::from(value).print(&CJSON)));
         let results = match Results::of(value) {
             Ok(results) => results,
             Err(why) => return self.fail(&format!("unable to receive results: {why}")),
@@ -504,11 +505,11 @@ impl Client {
         if let Some(output) = output {
             let (name, said) = match &output {
                 serde_json::Value::String(text) => ("server_output_text", text.clone()),
-                document => ("server_output_json", Json::of(document).pretty()),
+                document => ("server_output_json", JsonTree::from(document).print(&CJSON)),
             };
             text.push_str(&format!("\nServer output:\n{said}\n"));
-            self.out.extend(self.voice.event(name, &Json::of(&output)));
-            self.document.more.push((name.into(), Json::of(&output)));
+            self.out.extend(self.voice.event(name, &JsonTree::from(&output)));
+            self.document.more.push((name.into(), JsonTree::from(&output)));
         }
         text.push_str("\niperf Done.\n");
         self.say(&text);

@@ -3,11 +3,11 @@
 //! Among them: `sender` of what the other side received is this side's role, and the receiver's seconds in a stream of
 //! TCP are the sender's. Ours are the fields under `iodyno`.
 
-use super::json::Json;
 use super::meter::{Interval, Span};
 use super::strftime;
 use super::test::{Side, Test, host_port, percent, rate, sum};
 use super::text::together;
+use crate::json_tree::JsonTree;
 
 /// A document in the making.
 #[derive(Clone, Debug, Default)]
@@ -15,59 +15,61 @@ pub struct Document {
     /// What is known of the machine.
     pub system: String,
     /// How the test began.
-    pub start: Option<Json>,
+    pub start: Option<JsonTree>,
     /// Its intervals.
-    pub intervals: Vec<Json>,
+    pub intervals: Vec<JsonTree>,
     /// How it ended.
-    pub end: Option<Json>,
+    pub end: Option<JsonTree>,
     /// What belongs to the whole: title, extra data, the server's output, an error.
-    pub more: Vec<(String, Json)>,
+    pub more: Vec<(String, JsonTree)>,
 }
 
 impl Document {
     /// All of it.
-    pub fn json(&self) -> Json {
+    pub fn json(&self) -> JsonTree {
         let start = self.start.clone().unwrap_or_else(|| {
-            Json::object([
-                ("connected", Json::List(Vec::new())),
+            JsonTree::object([
+                ("connected", JsonTree::List(Vec::new())),
                 ("version", super::banner().into()),
                 ("system_info", self.system.as_str().into()),
             ])
         });
-        let mut whole = Json::object([
+        let mut whole = JsonTree::object([
             ("start", start),
-            ("intervals", Json::List(self.intervals.clone())),
-            ("end", self.end.clone().unwrap_or(Json::object([]))),
+            ("intervals", JsonTree::List(self.intervals.clone())),
+            ("end", self.end.clone().unwrap_or(JsonTree::object([]))),
         ]);
-        self.more.iter().for_each(|(name, value)| whole.push(name, value.clone()));
+        for (name, value) in &self.more {
+            whole.push(name, value.clone());
+        }
         whole
     }
 }
 
 /// How a test begins.
-pub fn start(test: &Test, system: &str) -> Json {
+pub fn start(test: &Test, system: &str) -> JsonTree {
     let connected = test.streams.iter().map(|stream| {
         let ((host, port), (peer, peer_port)) = (host_port(&stream.ends.local), host_port(&stream.ends.peer));
-        Json::object([
-            ("socket", i64::from(stream.ends.socket.descriptor).into()),
+        JsonTree::object([
+            ("socket", stream.ends.socket.descriptor.into()),
             ("local_host", host.into()),
             ("local_port", u64::from(port).into()),
             ("remote_host", peer.into()),
-            ("remote_port", u64::from(peer_port).into()),
+            ("remote_port", peer_port.into()),
         ])
     });
     let seconds = test.began_unix_ns / 1_000_000_000;
-    let stamp = Json::object([
+    let stamp = JsonTree::object([
         ("time", strftime::greenwich(test.began_unix_ns).into()),
         ("timesecs", seconds.into()),
         ("timemillisecs", (test.began_unix_ns / 1_000_000).into()),
     ]);
     let (peer, peer_port) =
         if test.server { host_port(&test.control.peer) } else { (test.goal.0.clone(), test.goal.1) };
-    let peer = Json::object([("host", peer.into()), ("port", u64::from(peer_port).into())]);
+    let peer = JsonTree::object([("host", peer.into()), ("port", peer_port.into())]);
     let params = &test.params;
-    let mut start = Json::object([
-        ("connected", Json::List(connected.collect())),
+    let mut start = JsonTree::object([
+        ("connected", JsonTree::List(connected.collect())),
         ("version", super::banner().into()),
         ("system_info", system.into()),
         ("timestamp", stamp),
@@ -77,8 +79,8 @@ pub fn start(test: &Test, system: &str) -> Json {
     if !params.udp && !params.sctp {
         match params.mss {
             0 => start.push("tcp_mss_default", test.control.socket.mss),
-            mss => start.push("tcp_mss", u64::from(mss)),
-        }
+            mss => start.push("tcp_mss", mss),
+        };
     }
     let socket = test.streams.first().map(|stream| &stream.ends.socket);
     let buffers = [
@@ -88,14 +90,14 @@ pub fn start(test: &Test, system: &str) -> Json {
         ("sndbuf_actual", socket.map_or(0, |socket| socket.send_buffer_bytes)),
         ("rcvbuf_actual", socket.map_or(0, |socket| socket.receive_buffer_bytes)),
     ];
-    buffers.into_iter().for_each(|(name, value)| start.push(name, value));
+    start.extend(buffers);
     start.push("test_start", agreed(test));
     start
 }
 
-fn agreed(test: &Test) -> Json {
+fn agreed(test: &Test) -> JsonTree {
     let params = &test.params;
-    let mut agreed = Json::object([("protocol", params.protocol().into())]);
+    let mut agreed = JsonTree::object([("protocol", params.protocol().into())]);
     let numbers = [
         ("num_streams", u64::from(params.parallel)),
         ("blksize", params.block_bytes),
@@ -109,21 +111,21 @@ fn agreed(test: &Test) -> Json {
         ("bidir", params.bidir.into()),
         ("fqrate", params.fq_rate),
     ];
-    numbers.into_iter().for_each(|(name, value)| agreed.push(name, value));
+    agreed.extend(numbers);
     agreed.push("interval", test.interval_s);
-    agreed.push("gso", u64::from(params.udp && params.gsro));
-    agreed.push("gro", u64::from(params.udp && params.gsro));
+    agreed.extend(["gso", "gro"].map(|name| (name, u64::from(params.udp && params.gsro))));
     agreed
 }
 
 /// An interval.
-pub fn interval(test: &Test, interval: &Interval) -> Json {
+pub fn interval(test: &Test, interval: &Interval) -> JsonTree {
     let stream = |at: usize| {
         let stream = &test.streams[at];
         let socket = Some(stream.ends.socket.descriptor);
         span(test, interval, &interval.streams[at], stream.sends, socket)
     };
-    let mut all = Json::object([("streams", Json::List((0..test.streams.len()).map(stream).collect()))]);
+    let mut all =
+        JsonTree::object([("streams", JsonTree::List((0..test.streams.len()).map(stream).collect()))]);
     for group in test.groups() {
         let spans: Vec<&Span> = group.iter().map(|at| &interval.streams[*at]).collect();
         let sends = test.streams[group[0]].sends;
@@ -138,55 +140,41 @@ fn is_reverse(test: &Test, sends: bool) -> bool {
     test.params.bidir && sends == test.server
 }
 
-fn span(test: &Test, interval: &Interval, span: &Span, sends: bool, socket: Option<i32>) -> Json {
-    let mut all = Json::object([]);
-    if let Some(socket) = socket {
-        all.push("socket", i64::from(socket));
-    }
+fn span(test: &Test, interval: &Interval, span: &Span, sends: bool, socket: Option<i32>) -> JsonTree {
     let seconds = interval.end_s - interval.start_s;
-    all.push("start", interval.start_s);
-    all.push("end", interval.end_s);
-    all.push("seconds", seconds);
-    all.push("bytes", span.bytes);
-    all.push("bits_per_second", rate(span.bytes, seconds));
+    let times = [interval.start_s, interval.end_s, seconds];
+    let mut all = head(socket, times, span.bytes, rate(span.bytes, seconds));
     match (test.params.udp, sends) {
         (false, true) => {
             all.push("retransmits", span.retransmits);
             if let Some(tcp) = span.tcp.as_ref().filter(|_| socket.is_some()) {
-                all.push("snd_cwnd", tcp.cwnd_bytes);
-                all.push("snd_wnd", tcp.peer_window_bytes);
-                all.push("rtt", u64::from(tcp.rtt_us));
-                all.push("rttvar", u64::from(tcp.rtt_variation_us));
-                all.push("pmtu", u64::from(tcp.path_mtu));
-                all.push("reorder", u64::from(tcp.reordering));
+                all.extend([("snd_cwnd", tcp.cwnd_bytes), ("snd_wnd", tcp.peer_window_bytes)]);
+                all.extend([("rtt", tcp.rtt_us), ("rttvar", tcp.rtt_variation_us)]);
+                all.extend([("pmtu", tcp.path_mtu), ("reorder", tcp.reordering)]);
             }
         }
-        (true, true) => all.push("packets", span.packets),
-        (true, false) => {
-            all.push("jitter_ms", span.jitter_ms);
-            all.push("lost_packets", span.lost);
+        (true, true) => {
             all.push("packets", span.packets);
-            all.push("lost_percent", percent(span.lost, span.packets as i64));
         }
+        (true, false) => losses(&mut all, span.jitter_ms, span.lost, span.packets as i64),
         (false, false) => {}
     }
-    all.push("omitted", interval.omitted);
-    all.push("sender", sends);
+    all.extend([("omitted", interval.omitted), ("sender", sends)]);
     all
 }
 
 /// How a test ends.
-pub fn end(test: &Test) -> Json {
+pub fn end(test: &Test) -> JsonTree {
     let streams = (0..test.streams.len()).map(|at| match test.params.udp {
         true => datagrams(test, at),
         false => bytes(test, at),
     });
-    let mut end = Json::object([("streams", Json::List(streams.collect()))]);
+    let mut end = JsonTree::object([("streams", JsonTree::List(streams.collect()))]);
     for group in test.groups() {
         sums(test, &group, &mut end);
     }
     let peer = test.peer.as_ref().map_or([0.0; 3], |peer| peer.cpu);
-    let mut cpu = Json::object([]);
+    let mut cpu = JsonTree::object([]);
     for (side, shares) in [("host", test.cpu), ("remote", peer)] {
         for (what, share) in ["total", "user", "system"].into_iter().zip(shares) {
             cpu.push(&format!("{side}_{what}"), share);
@@ -207,25 +195,21 @@ pub fn end(test: &Test) -> Json {
     end
 }
 
-fn head(socket: Option<i32>, end_s: f64, seconds: f64, bytes: u64, rate: f64) -> Json {
-    let mut all = Json::object([]);
-    if let Some(socket) = socket {
-        all.push("socket", i64::from(socket));
-    }
-    all.push("start", 0u64);
-    all.push("end", end_s);
-    all.push("seconds", seconds);
-    all.push("bytes", bytes);
-    all.push("bits_per_second", rate);
+/// What every row begins with; `times`: its start, its end and its length, s.
+fn head(socket: Option<i32>, times: [f64; 3], bytes: u64, rate: f64) -> JsonTree {
+    let mut all = JsonTree::object([]);
+    all.extend(socket.map(|socket| ("socket", socket)));
+    all.extend(["start", "end", "seconds"].into_iter().zip(times));
+    all.push("bytes", bytes).push("bits_per_second", rate);
     all
 }
 
-fn bytes(test: &Test, at: usize) -> Json {
+fn bytes(test: &Test, at: usize) -> JsonTree {
     let stream = &test.streams[at];
     let socket = Some(stream.ends.socket.descriptor);
     let unknown = Side { seconds: test.seconds, ..Side::default() };
     let (sent, received) = (test.sent(at).unwrap_or(unknown), test.received(at).unwrap_or(unknown));
-    let mut sender = head(socket, sent.seconds, sent.seconds, sent.bytes, sent.rate());
+    let mut sender = head(socket, [0.0, sent.seconds, sent.seconds], sent.bytes, sent.rate());
     if let Some(count) = sent.retransmits {
         sender.push("retransmits", count);
     }
@@ -233,18 +217,15 @@ fn bytes(test: &Test, at: usize) -> Json {
     // writes nothing.
     if sent.retransmits.is_some() && (stream.sends || !test.server) {
         let tcp = test.totals.get(at).map(|total| total.tcp).filter(|_| stream.sends).unwrap_or_default();
-        sender.push("reorder", u64::from(tcp.reordering));
-        sender.push("max_snd_cwnd", tcp.cwnd);
-        sender.push("max_snd_wnd", tcp.window);
-        sender.push("max_rtt", tcp.rtt[0]);
-        sender.push("min_rtt", tcp.rtt[1]);
-        sender.push("mean_rtt", tcp.mean_rtt());
+        sender.push("reorder", tcp.reordering);
+        sender.extend([("max_snd_cwnd", tcp.cwnd), ("max_snd_wnd", tcp.window), ("max_rtt", tcp.rtt[0])]);
+        sender.extend([("min_rtt", tcp.rtt[1]), ("mean_rtt", tcp.mean_rtt())]);
     }
     sender.push("sender", stream.sends);
     let seconds = if stream.sends { sent.seconds } else { received.seconds };
-    let mut receiver = head(socket, received.seconds, seconds, received.bytes, received.rate());
+    let mut receiver = head(socket, [0.0, received.seconds, seconds], received.bytes, received.rate());
     receiver.push("sender", stream.sends);
-    let mut both = Json::object([("sender", sender)]);
+    let mut both = JsonTree::object([("sender", sender)]);
     if let Some((name, sent, received, whole)) = test.file_of(at) {
         let share = |bytes: u64| bytes.saturating_mul(100).checked_div(whole).unwrap_or(0);
         let figures = [
@@ -254,8 +235,8 @@ fn bytes(test: &Test, at: usize) -> Json {
             ("percent_sent", share(sent)),
             ("percent_received", share(received)),
         ];
-        let mut file = Json::object([]);
-        figures.into_iter().for_each(|(name, figure)| file.push(name, figure));
+        let mut file = JsonTree::object([]);
+        file.extend(figures);
         file.push("filename", name);
         both.push("diskfile", file);
     }
@@ -263,44 +244,47 @@ fn bytes(test: &Test, at: usize) -> Json {
     both
 }
 
-fn datagrams(test: &Test, at: usize) -> Json {
+fn datagrams(test: &Test, at: usize) -> JsonTree {
     let stream = &test.streams[at];
     let (sent, received) = (test.sent(at), test.received(at));
     let known = sent.or(received).unwrap_or_default();
+    let received = received.unwrap_or_default();
     let seconds = sent.map_or(test.seconds, |sent| sent.seconds);
-    let mut udp =
-        head(Some(stream.ends.socket.descriptor), seconds, seconds, known.bytes, rate(known.bytes, seconds));
-    losses(&mut udp, &received.unwrap_or_default(), known.packets);
+    let mut udp = head(
+        Some(stream.ends.socket.descriptor),
+        [0.0, seconds, seconds],
+        known.bytes,
+        rate(known.bytes, seconds),
+    );
+    losses(&mut udp, received.jitter_ms, received.lost, known.packets);
     udp.push("out_of_order", test.totals.get(at).map_or(0, |total| total.late));
     udp.push("sender", stream.sends);
-    Json::object([("udp", udp)])
+    JsonTree::object([("udp", udp)])
 }
 
-fn losses(all: &mut Json, received: &Side, packets: i64) {
-    all.push("jitter_ms", received.jitter_ms);
-    all.push("lost_packets", received.lost);
-    all.push("packets", packets);
-    all.push("lost_percent", percent(received.lost, packets));
+fn losses(all: &mut JsonTree, jitter_ms: f64, lost: i64, packets: i64) {
+    all.push("jitter_ms", jitter_ms).push("lost_packets", lost);
+    all.push("packets", packets).push("lost_percent", percent(lost, packets));
 }
 
-fn sums(test: &Test, group: &[usize], end: &mut Json) {
+fn sums(test: &Test, group: &[usize], end: &mut JsonTree) {
     let sends = test.streams[group[0]].sends;
     let tail = if is_reverse(test, sends) { "_bidir_reverse" } else { "" };
     let unknown = Side { seconds: test.seconds, ..Side::default() };
     let sent = sum(&group.iter().map(|at| test.sent(*at).unwrap_or(unknown)).collect::<Vec<_>>());
     let received = sum(&group.iter().map(|at| test.received(*at).unwrap_or(unknown)).collect::<Vec<_>>());
     if test.params.udp {
-        let mut both = head(None, received.seconds, received.seconds, sent.bytes, sent.rate());
-        losses(&mut both, &received, sent.packets);
+        let mut both = head(None, [0.0, received.seconds, received.seconds], sent.bytes, sent.rate());
+        losses(&mut both, received.jitter_ms, received.lost, sent.packets);
         both.push("sender", sends);
         end.push(&format!("sum{tail}"), both);
     }
-    let mut one = head(None, sent.seconds, sent.seconds, sent.bytes, sent.rate());
-    let mut other = head(None, received.seconds, received.seconds, received.bytes, received.rate());
+    let mut one = head(None, [0.0, sent.seconds, sent.seconds], sent.bytes, sent.rate());
+    let mut other = head(None, [0.0, received.seconds, received.seconds], received.bytes, received.rate());
     if test.params.udp {
-        losses(&mut one, &Side::default(), sent.packets);
+        losses(&mut one, 0.0, 0, sent.packets);
         let packets = if received.packets > 0 { received.packets } else { sent.packets };
-        losses(&mut other, &received, packets);
+        losses(&mut other, received.jitter_ms, received.lost, packets);
         one.push("sender", true);
         other.push("sender", false);
     } else {

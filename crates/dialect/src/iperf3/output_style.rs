@@ -3,8 +3,9 @@
 use iodyno_model::conversation::Action;
 
 use super::command::Command;
-use super::json::Json;
+use super::json::CJSON;
 use super::strftime;
+use crate::json_tree::JsonTree;
 
 /// How a side speaks.
 #[derive(Clone, Debug, Default)]
@@ -59,18 +60,18 @@ impl OutputStyle {
     }
 
     /// A line of a stream of JSON, where that is wanted.
-    pub fn event(&self, name: &str, data: &Json) -> Vec<Action> {
+    pub fn event(&self, name: &str, data: &JsonTree) -> Vec<Action> {
         if !self.stream {
             return Vec::new();
         }
-        let event = Json::object([("event", name.into()), ("data", data.clone())]);
-        vec![Action::Print(event.line() + "\n")]
+        let event = JsonTree::object([("event", name.into()), ("data", data.clone())]);
+        vec![Action::Print(event.line(&CJSON) + "\n")]
     }
 
     /// The document, where it is wanted.
-    pub fn document(&self, document: &Json) -> Vec<Action> {
+    pub fn document(&self, document: &JsonTree) -> Vec<Action> {
         match self.json && (!self.stream || self.full) {
-            true => vec![Action::Print(document.pretty() + "\n")],
+            true => vec![Action::Print(document.print(&CJSON) + "\n")],
             false => Vec::new(),
         }
     }

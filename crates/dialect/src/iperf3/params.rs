@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::json::Json;
+use crate::json_tree::JsonTree;
 
 /// Datagrams cannot be longer.
 pub const DATAGRAM_MOST: u64 = 65_507;
@@ -148,32 +148,17 @@ impl Params {
     }
 
     /// As the client says it.
-    pub fn json(&self) -> Json {
-        let mut all = Json::object([]);
+    pub fn json(&self) -> JsonTree {
+        let mut all = JsonTree::object([]);
         all.push(&self.protocol().to_ascii_lowercase(), true);
         all.push("omit", self.omit_s);
-        if let Some(cpu) = self.affinity {
-            all.push("server_affinity", u64::from(cpu));
-        }
-        for (name, value) in [("time", self.time_s), ("num", self.bytes), ("blockcount", self.blocks)] {
-            all.push(name, value);
-        }
-        let mut unless_zero = |name: &str, value: u64| {
-            if value > 0 {
-                all.push(name, value);
-            }
-        };
-        unless_zero("MSS", self.mss.into());
-        if self.nodelay {
-            all.push("nodelay", true);
-        }
-        all.push("parallel", u64::from(self.parallel));
-        for (name, value) in [("reverse", self.reverse), ("bidirectional", self.bidir), ("mptcp", self.mptcp)]
-        {
-            if value {
-                all.push(name, true);
-            }
-        }
+        all.extend(self.affinity.map(|cpu| ("server_affinity", cpu)));
+        all.extend([("time", self.time_s), ("num", self.bytes), ("blockcount", self.blocks)]);
+        all.extend(Some(("MSS", self.mss)).filter(|(_, mss)| *mss > 0));
+        all.extend(Some(("nodelay", true)).filter(|_| self.nodelay));
+        all.push("parallel", self.parallel);
+        let directions = [("reverse", self.reverse), ("bidirectional", self.bidir), ("mptcp", self.mptcp)];
+        all.extend(directions.into_iter().filter(|(_, is_on)| *is_on));
         let more = [
             ("window", self.window),
             ("len", self.block_bytes),
@@ -184,18 +169,14 @@ impl Params {
             ("TOS", self.tos.into()),
             ("flowlabel", self.flow_label.into()),
         ];
-        more.into_iter().filter(|(_, value)| *value > 0).for_each(|(name, value)| all.push(name, value));
+        all.extend(more.into_iter().filter(|(_, value)| *value > 0));
         self.texts(&mut all);
         all
     }
 
-    fn texts(&self, all: &mut Json) {
+    fn texts(&self, all: &mut JsonTree) {
         let optional = [("title", &self.title), ("extra_data", &self.extra_data), ("authtoken", &self.token)];
-        for (name, text) in optional {
-            if let Some(text) = text {
-                all.push(name, text.as_str());
-            }
-        }
+        all.extend(optional.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))));
         if !self.congestion.is_empty() {
             all.push("congestion", self.congestion.as_str());
         }
@@ -207,13 +188,10 @@ impl Params {
             ("dont_fragment", self.dont_fragment),
             ("skip_rx_copy", self.skip_rx_copy),
         ];
-        ones.into_iter().filter(|(_, wanted)| *wanted).for_each(|(name, _)| all.push(name, 1u64));
+        all.extend(ones.into_iter().filter(|(_, wanted)| *wanted).map(|(name, _)| (name, 1u64)));
         if self.udp && self.gsro {
-            all.push("gso", 1u64);
-            all.push("gso_dg_size", self.block_bytes);
-            all.push("gso_bf_size", DATAGRAM_MOST);
-            all.push("gro", 1u64);
-            all.push("gro_bf_size", DATAGRAM_MOST);
+            all.extend([("gso", 1), ("gso_dg_size", self.block_bytes), ("gso_bf_size", DATAGRAM_MOST)]);
+            all.extend([("gro", 1), ("gro_bf_size", DATAGRAM_MOST)]);
         }
         all.push("client_version", super::VERSION);
     }
@@ -315,6 +293,7 @@ impl Params {
 
 #[cfg(test)]
 mod tests {
+    use super::super::json::CJSON;
     use super::*;
     use serde_json::json;
 
@@ -323,11 +302,11 @@ mod tests {
         let params =
             Params { time_s: 2, parallel: 1, block_bytes: 131_072, pacing_timer: 1000, ..Params::default() };
         assert_eq!(
-            params.json().line(),
+            params.json().line(&CJSON),
             "{\"tcp\":true,\"omit\":0,\"time\":2,\"num\":0,\"blockcount\":0,\"parallel\":1,\"len\":131072,\
              \"pacing_timer\":1000,\"client_version\":\"3.21\"}"
         );
-        let back = Params::of(&serde_json::from_str(&params.json().line()).unwrap()).unwrap();
+        let back = Params::of(&serde_json::from_str(&params.json().line(&CJSON)).unwrap()).unwrap();
         assert_eq!(back, Params { client_version: "3.21".into(), ..params });
     }
 
@@ -364,7 +343,7 @@ mod tests {
             client_version: "3.21".into(),
             ..Params::default()
         };
-        let text = params.json().line();
+        let text = params.json().line(&CJSON);
         assert_eq!(Params::of(&serde_json::from_str(&text).unwrap()), Ok(params));
     }
 

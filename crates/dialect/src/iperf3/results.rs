@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::json::Json;
+use crate::json_tree::JsonTree;
 
 /// No count is larger than this.
 const MOST: f64 = (1u64 << 53) as f64;
@@ -55,23 +55,21 @@ const OVERFLOW: &str = "iodyno_overflow";
 
 impl Results {
     /// As it is said.
-    pub fn json(&self) -> Json {
-        let mut all = Json::object([
+    pub fn json(&self) -> JsonTree {
+        let mut all = JsonTree::object([
             ("cpu_util_total", self.cpu[0].into()),
             ("cpu_util_user", self.cpu[1].into()),
             ("cpu_util_system", self.cpu[2].into()),
             ("sender_has_retransmits", self.has_retransmits.into()),
         ]);
-        if !self.congestion.is_empty() {
-            all.push("congestion_used", self.congestion.as_str());
-        }
-        match &self.server_output {
-            Some(Value::String(text)) => all.push("server_output_text", text.as_str()),
-            Some(document) => all.push("server_output_json", Json::of(document)),
-            None => {}
-        }
+        let congestion = Some(("congestion_used", self.congestion.as_str()));
+        all.extend(congestion.filter(|(_, name)| !name.is_empty()));
+        all.extend(self.server_output.as_ref().map(|output| match output {
+            Value::String(text) => ("server_output_text", text.as_str().into()),
+            document => ("server_output_json", JsonTree::from(document)),
+        }));
         let stream = |stream: &StreamResults| {
-            let mut told = Json::object([
+            let mut told = JsonTree::object([
                 ("id", stream.id.into()),
                 ("bytes", stream.bytes.into()),
                 ("retransmits", stream.retransmits.into()),
@@ -88,7 +86,7 @@ impl Results {
             }
             told
         };
-        all.push("streams", Json::List(self.streams.iter().map(stream).collect()));
+        all.push("streams", JsonTree::List(self.streams.iter().map(stream).collect()));
         all
     }
 
@@ -159,6 +157,7 @@ fn exact(value: &Value, name: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::json::CJSON;
     use super::*;
 
     /// As 3.21 said it.
@@ -170,15 +169,15 @@ mod tests {
     fn there_and_back() {
         let results = Results::of(&serde_json::from_str(SAID).unwrap()).unwrap();
         assert_eq!((results.streams[0].bytes, results.congestion.as_str()), (262_144, "bbr"));
-        assert_eq!(Results::of(&serde_json::from_str(&results.json().line()).unwrap()), Ok(results));
+        assert_eq!(Results::of(&serde_json::from_str(&results.json().line(&CJSON)).unwrap()), Ok(results));
     }
 
     #[test]
     fn a_full_buffer_is_told_only_where_it_was() {
         let mut results = Results::of(&serde_json::from_str(SAID).unwrap()).unwrap();
-        assert!(!results.json().line().contains(OVERFLOW));
+        assert!(!results.json().line(&CJSON).contains(OVERFLOW));
         results.streams[0].overflow = 7;
-        assert_eq!(Results::of(&serde_json::from_str(&results.json().line()).unwrap()), Ok(results));
+        assert_eq!(Results::of(&serde_json::from_str(&results.json().line(&CJSON)).unwrap()), Ok(results));
     }
 
     #[test]

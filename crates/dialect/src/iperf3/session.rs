@@ -7,7 +7,7 @@ use iodyno_model::{Event, Record};
 use serde_json::Value;
 
 use super::document::{self, Document};
-use super::json::Json;
+use super::json::CJSON;
 use super::meter::Interval;
 use super::output_style::OutputStyle;
 use super::params::Params;
@@ -16,6 +16,7 @@ use super::results::Results;
 use super::state::{self, Inbox};
 use super::test::{Stream, Test, host_port, id};
 use super::text::{self, Style};
+use crate::json_tree::JsonTree;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// How long a client may take to say the next thing.
@@ -247,7 +248,9 @@ impl Session {
     /// What the client wants is granted.
     pub fn agree(&mut self, params: Params, said: &Value, at: At, out: &mut Vec<Action>) {
         if self.rules.debug {
-            out.extend(self.voice.text(&format!("get_parameters:\n{}\n", Json::of(said).pretty()), at.1));
+            out.extend(
+                self.voice.text(&format!("get_parameters:\n{}\n", JsonTree::from(said).print(&CJSON)), at.1),
+            );
         }
         self.test.params = params;
         // Its title is for its own lines.
@@ -462,11 +465,11 @@ impl Session {
         let mut results = self.test.results();
         if self.test.params.get_server_output {
             results.server_output = Some(match self.voice.json {
-                true => serde_json::from_str(&self.document.json().line()).unwrap_or_default(),
+                true => serde_json::from_str(&self.document.json().line(&CJSON)).unwrap_or_default(),
                 false => Value::String(std::mem::take(&mut self.output)),
             });
         }
-        out.push(Action::Send(self.control, state::message(&results.json().line())));
+        out.push(Action::Send(self.control, state::message(&results.json().line(&CJSON))));
         self.stage = Stage::Parting;
         self.since_ns = at.0;
         self.send_state(state::DISPLAY_RESULTS, at, out);
