@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonTree {
+    /// `null`.
+    Null,
     /// `true` or `false`.
     Bool(bool),
     /// A whole number.
@@ -52,6 +54,15 @@ macro_rules! from_whole {
 
 from_whole!(i32 i64 i128 u8 u16 u32 u64);
 
+/// An object of these fields, in this order.
+macro_rules! json_object {
+    ($($name:literal: $value:expr),* $(,)?) => {
+        $crate::json_tree::JsonTree::object([$(($name, $crate::json_tree::JsonTree::from($value))),*])
+    };
+}
+
+pub(crate) use json_object;
+
 /// What a variant holds as that variant.
 macro_rules! from_value {
     ($($value:ty => $variant:ident)*) => {
@@ -63,18 +74,25 @@ macro_rules! from_value {
     };
 }
 
-from_value!(bool => Bool f64 => Real &str => Text String => Text Vec<JsonTree> => List);
+from_value!(bool => Bool f64 => Real &str => Text &String => Text String => Text Vec<JsonTree> => List);
+
+impl FromIterator<JsonTree> for JsonTree {
+    fn from_iter<I: IntoIterator<Item = JsonTree>>(values: I) -> Self {
+        JsonTree::List(values.into_iter().collect())
+    }
+}
 
 impl From<&serde_json::Value> for JsonTree {
-    /// What was read; `null` is an empty object.
+    /// What was read.
     fn from(value: &serde_json::Value) -> Self {
         use serde_json::Value;
         match value {
-            Value::Null => JsonTree::Object(Vec::new()),
+            Value::Null => JsonTree::Null,
             Value::Bool(value) => (*value).into(),
-            Value::Number(number) => match number.as_i64() {
-                Some(whole) => whole.into(),
-                None => number.as_f64().unwrap_or(0.0).into(),
+            Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+                (Some(whole), _) => whole.into(),
+                (_, Some(whole)) => whole.into(),
+                _ => number.as_f64().unwrap_or(0.0).into(),
             },
             Value::String(text) => text.as_str().into(),
             Value::Array(values) => JsonTree::List(values.iter().map(JsonTree::from).collect()),
@@ -97,6 +115,25 @@ impl JsonTree {
             fields.push((name.to_string(), value.into()));
         }
         self
+    }
+
+    /// The fields of a list of names and values.
+    pub fn fields<N: Into<String>, V: Into<JsonTree>>(fields: impl IntoIterator<Item = (N, V)>) -> JsonTree {
+        JsonTree::Object(fields.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+
+    /// Adds the fields of another object.
+    pub fn append(&mut self, other: JsonTree) -> &mut Self {
+        if let (JsonTree::Object(fields), JsonTree::Object(more)) = (&mut *self, other) {
+            fields.extend(more);
+        }
+        self
+    }
+
+    /// Adds a field unless its value is empty.
+    pub fn push_unless_empty(&mut self, name: &str, value: impl Into<JsonTree>) -> &mut Self {
+        let value = value.into();
+        if value.is_empty() { self } else { self.push(name, value) }
     }
 
     /// Adds fields of one type.
@@ -130,6 +167,7 @@ impl JsonTree {
 
     fn write(&self, style: &JsonStyle, level: usize, text: &mut String) {
         match self {
+            JsonTree::Null => *text += "null",
             JsonTree::Bool(value) => *text += if *value { "true" } else { "false" },
             JsonTree::Whole(value) => {
                 let _ = write!(text, "{value}");

@@ -31,6 +31,7 @@ pub mod option;
 pub mod posix;
 pub mod quantity;
 pub mod run_options;
+mod spread;
 mod status;
 mod strerror;
 

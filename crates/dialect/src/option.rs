@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 use iodyno_model::{Diagnostic, Origin};
 
 pub use arguments::{Arguments, GivenOption, Misfit, Syntax, Token, ValuePlace};
+pub(crate) use given::refuse;
 pub use given::{GivenOptions, ValueRules};
 pub use setter::{
     OptionGroup, OptionRow, OutOfBounds, Set, Setter, SetterGroup, count, entries, grouped, setter,

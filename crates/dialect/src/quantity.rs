@@ -95,6 +95,20 @@ pub fn unit(bytes: f64, letter: char, digits: fn(f64) -> String) -> String {
     format!("{} {name}{what}", digits(number / f64::powi(base, power)))
 }
 
+/// A number as C's `%.Ne` prints it: at least two digits of exponent, with its sign.
+pub fn scientific(number: f64, decimals: usize) -> String {
+    let text = format!("{number:.decimals$e}");
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+/// The prefixes of the powers of 1000.
+pub const PREFIXES: [&str; 9] = ["", "k", "M", "G", "T", "P", "E", "Z", "Y"];
+
+/// The prefixes of the powers of 1024.
+pub const BINARY_PREFIXES: [&str; 9] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"];
+
 /// Three digits in four places: `9.99`, `99.9`, ` 999`.
 pub fn four_places(number: f64) -> String {
     match number {
@@ -126,6 +140,14 @@ mod tests {
             Err("`1.5k`: expected a whole number such as 8 or 4k".into())
         );
         assert_eq!(BINARY.whole("99999999t", "8"), Err("`99999999t`: too large".into()));
+    }
+
+    #[test]
+    fn exponents_are_cs() {
+        assert_eq!(scientific(0.09070205688, 10), "9.0702056880e-02");
+        assert_eq!(scientific(92_485_311.669, 10), "9.2485311669e+07");
+        assert_eq!(scientific(0.000_007_867_813_11, 8), "7.86781311e-06");
+        assert_eq!((scientific(0.0, 6), scientific(1e100, 0)), ("0.000000e+00".into(), "1e+100".into()));
     }
 
     #[test]

@@ -25,6 +25,22 @@ impl<T: Clone> Directed<T> {
     }
 }
 
+impl<T> Directed<T> {
+    /// What becomes of each direction's value.
+    pub fn map<U>(self, map: impl Fn(T) -> U) -> Directed<U> {
+        Directed { read: map(self.read), write: map(self.write), trim: map(self.trim) }
+    }
+
+    /// The values of two, direction by direction.
+    pub fn zip<U>(self, other: Directed<U>) -> Directed<(T, U)> {
+        Directed {
+            read: (self.read, other.read),
+            write: (self.write, other.write),
+            trim: (self.trim, other.trim),
+        }
+    }
+}
+
 /// A workload that is drawn.
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Pattern {

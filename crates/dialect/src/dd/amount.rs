@@ -3,7 +3,7 @@
 //! The rules were found by watching GNU dd: a whole number is rounded half to even, with one decimal below ten units;
 //! a rate that is no whole number of bytes per second starts at kilo and keeps one decimal below a hundred.
 
-const PREFIXES: &[&str] = &["", "k", "M", "G", "T", "P", "E", "Z", "Y"];
+use crate::quantity::{BINARY_PREFIXES, PREFIXES, scientific};
 
 /// `67108864 bytes (67 MB, 64 MiB)`; small numbers lose the parts that would say nothing.
 pub fn bytes_copied(bytes: u64) -> String {
@@ -61,9 +61,8 @@ fn short(bytes: u128, base: u128) -> String {
         }
         () => whole.to_string(),
     };
-    let prefix = if base == 1024 { ["", "K"][usize::from(power == 1)] } else { "" };
-    let prefix = if prefix.is_empty() { PREFIXES[power] } else { prefix };
-    format!("{text} {prefix}{}", if base == 1024 { "iB" } else { "B" })
+    let prefixes = if base == 1024 { BINARY_PREFIXES } else { PREFIXES };
+    format!("{text} {}B", prefixes[power])
 }
 
 fn rounded(number: u128, unit: u128) -> u128 {
@@ -81,15 +80,12 @@ pub fn seconds(elapsed_ns: u64) -> String {
     if value == 0.0 {
         return "0".into();
     }
-    let scientific = format!("{value:.5e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..6).contains(&exponent) {
-        let decimals = usize::try_from(5 - exponent).unwrap_or(0);
-        return trimmed(&format!("{value:.decimals$}")).to_string();
+    let text = scientific(value, 5);
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    match exponent.parse() {
+        Ok(power @ -4..6) => trimmed(&format!("{value:.*}", (5 - power) as usize)).to_string(),
+        _ => format!("{}e{exponent}", trimmed(mantissa)),
     }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs())
 }
 
 fn trimmed(text: &str) -> &str {

@@ -9,7 +9,7 @@ use iodyno_model::{
 };
 
 use super::amount;
-use super::operands::{Instead, Operands};
+use super::command::{Instead, Operands};
 use super::quote;
 use crate::{Loader, PathFacts, PathKind};
 

@@ -5,19 +5,19 @@
 
 pub(crate) mod advice;
 pub mod amount;
+pub mod command;
 pub mod lower;
 pub mod number;
-pub mod operands;
 pub mod options;
 pub mod quote;
-pub mod text;
+pub mod report;
 
 use iodyno_model::Diagnostic;
 
 use crate::{Dialect, Loader, Request, Run};
-use operands::Instead;
+use command::Instead;
 use quote::Marks;
-use text::Closing;
+use report::Report;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -29,7 +29,7 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let planned = operands::parse(arguments, marks(loader)).and_then(|operands| {
+    let planned = command::parse(arguments, marks(loader)).and_then(|operands| {
         let (plan, warnings) = lower::lower(&operands, loader)?;
         Ok((operands, plan, warnings))
     });
@@ -44,7 +44,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         own_voice: true,
         translate: advice::translate,
         reads_forgiven,
-        ..Run::of(plan, Box::new(Closing::new(&operands, warnings)))
+        ..Run::of(plan, Box::new(Report::new(&operands, warnings)))
     })))
 }
 

@@ -1,5 +1,6 @@
 //! GNU dd's numbers: `4k`, `2x512`, `1MiB`, `7B`.
 
+use super::command::Wrong;
 use crate::quantity::Suffixes;
 
 /// A number as dd reads it.
@@ -13,20 +14,11 @@ pub struct Number {
     pub zero_times: bool,
 }
 
-/// Why a text is no number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bad {
-    /// It is not one.
-    Invalid,
-    /// It does not fit 63 bits.
-    Overflow,
-}
-
 /// Reads a number; `x` multiplies, suffixes scale.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn number(text: &str) -> Result<Number, Bad> {
+pub fn number(text: &str) -> Result<Number, Wrong> {
     let mut number = Number { value: 1, bytes: text.contains('B'), zero_times: false };
     let factors: Vec<&str> = text.split('x').collect();
     let mut overflow = false;
@@ -40,15 +32,15 @@ pub fn number(text: &str) -> Result<Number, Bad> {
                     None => overflow = true,
                 }
             }
-            Err(Bad::Invalid) => return Err(Bad::Invalid),
-            Err(Bad::Overflow) => overflow = true,
+            Err(Wrong::TooLarge) => overflow = true,
+            Err(wrong) => return Err(wrong),
         }
     }
     // A zero makes the product zero however large the rest is, but a single number that is too large stays so.
-    if overflow { Err(Bad::Overflow) } else { Ok(number) }
+    if overflow { Err(Wrong::TooLarge) } else { Ok(number) }
 }
 
-fn factor(text: &str) -> Result<u64, Bad> {
+fn factor(text: &str) -> Result<u64, Wrong> {
     let text = text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
     let text = text.strip_prefix('+').unwrap_or(text);
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -56,9 +48,9 @@ fn factor(text: &str) -> Result<u64, Bad> {
     // A suffix alone is one of it; a `B` alone is none.
     let (value, is_suffix) =
         if digits.is_empty() { (Ok(1), !matches!(suffix, "" | "B")) } else { (digits.parse::<u64>(), true) };
-    let scale = SUFFIXES.factor(suffix).filter(|_| is_suffix).ok_or(Bad::Invalid)?;
+    let scale = SUFFIXES.factor(suffix).filter(|_| is_suffix).ok_or(Wrong::Number)?;
     let value = value.ok().and_then(|value| value.checked_mul(scale));
-    value.filter(|value| *value <= i64::MAX as u64).ok_or(Bad::Overflow)
+    value.filter(|value| *value <= i64::MAX as u64).ok_or(Wrong::TooLarge)
 }
 
 /// GNU's suffixes: `D` is taken wherever `B` is.
@@ -120,10 +112,10 @@ mod tests {
             "", "4q", "-1", "1x", "x1", "1.5M", "4m", "4Ki", "4KIB", "1KiBB", "4BB", "B", "iB", "1biB", "4Q",
             "0x",
         ] {
-            assert_eq!(value(text), Err(Bad::Invalid), "{text}");
+            assert_eq!(value(text), Err(Wrong::Number), "{text}");
         }
         for text in ["8E", "4Y", "1Z", "99999999999999999999", "9223372036854775808", "4Ex4"] {
-            assert_eq!(value(text), Err(Bad::Overflow), "{text}");
+            assert_eq!(value(text), Err(Wrong::TooLarge), "{text}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! dd's operands and options, each exactly once, with what we do about it.
 
-use crate::option::{Entry, Kind, Spelling, Table, Word};
+use super::command::{Operands, Wrong, add_symbols};
+use crate::option::{Entry, Kind, Setter, Spelling, Table, Word, entries, switch};
 
 const CONVERTS: &str = "it changes bytes on the way, which is no measurement of storage";
 const CONVERT_HINT: &str = "convert with GNU dd or tr first, then copy the result";
@@ -62,31 +63,54 @@ pub const LEVELS: &[Word] = &[
 ];
 
 /// The table.
-pub const TABLE: Table = Table {
-    tool: "dd",
-    spelling: Spelling::Assigned,
-    entries: &[
-        Entry::new("if", Kind::Path, "FILE", "read FILE rather than standard input"),
-        Entry::new("of", Kind::Path, "FILE", "write FILE rather than standard output"),
-        Entry::new("bs", Kind::Bytes, "BYTES", "size of a read and of its write; wins over ibs and obs"),
-        Entry::new("ibs", Kind::Bytes, "BYTES", "size of a read").or("512"),
-        Entry::new("obs", Kind::Bytes, "BYTES", "size of a write; reads are gathered until it is full")
-            .or("512"),
-        Entry::new("cbs", Kind::Bytes, "BYTES", "record size of conv=block and unblock")
-            .ignored("the conversions that use it are not supported"),
-        Entry::new("count", Kind::Bytes, "N", "end after N input blocks, or N bytes if N ends in B"),
-        Entry::new("skip", Kind::Bytes, "N", "begin N input blocks into the input (bytes if N ends in B)")
-            .also(&["iseek"]),
-        Entry::new("seek", Kind::Bytes, "N", "begin N output blocks into the output (bytes if N ends in B)")
-            .also(&["oseek"]),
-        Entry::new("conv", Kind::Words(CONVERSIONS), "LIST", "what is done to blocks and to the output"),
-        Entry::new("iflag", Kind::Words(INPUT_FLAGS), "LIST", "how the input is opened and read"),
-        Entry::new("oflag", Kind::Words(OUTPUT_FLAGS), "LIST", "how the output is opened and written"),
-        Entry::new("status", Kind::Word(LEVELS), "WORD", "how much is said on standard error"),
-        Entry::new("--help", Kind::Switch, "", "print this and end"),
-        Entry::new("--version", Kind::Switch, "", "print the version and end"),
-    ],
-};
+pub const TABLE: Table =
+    Table { tool: "dd", spelling: Spelling::Assigned, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
+
+const fn bytes(name: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Bytes, "BYTES", help)
+}
+
+const fn blocks(name: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Bytes, "N", help)
+}
+
+const fn symbols(name: &'static str, words: &'static [Word], help: &'static str) -> Entry {
+    Entry::new(name, Kind::Words(words), "LIST", help)
+}
+
+/// Every operand with what it sets.
+#[rustfmt::skip]
+pub const SETTERS: &[Setter<Operands, Wrong>] = &[
+    Entry::new("if", Kind::Path, "FILE", "read FILE rather than standard input").text(|o, path| o.input = Some(path.into())),
+    Entry::new("of", Kind::Path, "FILE", "write FILE rather than standard output").text(|o, path| o.output = Some(path.into())),
+    bytes("bs", "size of a read and of its write; wins over ibs and obs")
+        .parsed(|o, text| o.block_size(text).map(|bytes| o.block_bytes = Some(bytes))),
+    bytes("ibs", "size of a read").or("512").parsed(|o, text| o.block_size(text).map(|bytes| o.input_block_bytes = Some(bytes))),
+    bytes("obs", "size of a write; reads are gathered until it is full").or("512")
+        .parsed(|o, text| o.block_size(text).map(|bytes| o.output_block_bytes = Some(bytes))),
+    bytes("cbs", "record size of conv=block and unblock").ignored("the conversions that use it are not supported")
+        .parsed(|o, text| o.block_size(text).map(drop)),
+    blocks("count", "end after N input blocks, or N bytes if N ends in B")
+        .parsed(|o, text| o.number(text).map(|count| o.count = Some(count))),
+    blocks("skip", "begin N input blocks into the input (bytes if N ends in B)").also(&["iseek"])
+        .parsed(|o, text| o.number(text).map(|skip| o.skip = skip)),
+    blocks("seek", "begin N output blocks into the output (bytes if N ends in B)").also(&["oseek"])
+        .parsed(|o, text| o.number(text).map(|seek| o.seek = seek)),
+    symbols("conv", CONVERSIONS, "what is done to blocks and to the output")
+        .parsed(|o, list| add_symbols(&mut o.conversions, list, CONVERSIONS, "conversion")),
+    symbols("iflag", INPUT_FLAGS, "how the input is opened and read")
+        .parsed(|o, list| add_symbols(&mut o.input_flags, list, INPUT_FLAGS, "input flag")),
+    symbols("oflag", OUTPUT_FLAGS, "how the output is opened and written")
+        .parsed(|o, list| add_symbols(&mut o.output_flags, list, OUTPUT_FLAGS, "output flag")),
+    Entry::new("status", Kind::Word(LEVELS), "WORD", "how much is said on standard error").parsed(
+        |o, list| {
+            let mut levels = Vec::new();
+            add_symbols(&mut levels, list, LEVELS, "status level").map(|()| o.level = levels.last().copied())
+        },
+    ),
+    switch("--help", "print this and end").inert(),
+    switch("--version", "print the version and end").inert(),
+];
 
 /// The text of `dd --help`, in our words.
 pub fn help() -> String {

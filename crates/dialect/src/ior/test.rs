@@ -5,6 +5,7 @@
 use iodyno_model::{Diagnostic, WorldFacts};
 
 use super::settings::Settings;
+use crate::option::refuse;
 use crate::{Loader, PathKind};
 
 /// A test, judged.
@@ -180,8 +181,7 @@ impl Judge {
             ));
         }
         if tasks > MOST_TASKS {
-            self.refuse("numTasks", "more than 1048576 tasks", "use fewer");
-            return;
+            return self.refuse("numTasks", "more than 1048576 tasks", "use fewer");
         }
         let told = |name: &str, variable: &str| {
             let number = self.test.settings.number(name);
@@ -197,25 +197,17 @@ impl Judge {
 
     fn sizes(&mut self) {
         let Test { block, transfer, segments, repetitions, .. } = self.test;
-        if transfer == 0 || !transfer.is_multiple_of(8) {
-            self.refuse(
-                "transferSize",
-                "a transfer must be a multiple of 8 bytes, at least 8",
-                "e.g. -t 256k",
-            );
-        } else if block == 0 || !block.is_multiple_of(transfer) {
-            let what = format!("a block of {block} bytes does not consist of transfers of {transfer} bytes");
-            self.refuse("blockSize", &what, "the block (-b) must be a multiple of the transfer (-t)");
-        }
-        if segments == 0 {
-            self.refuse("segmentCount", "no segments", "-s is at least 1");
-        }
-        if repetitions == 0 || repetitions > 10_000 {
-            self.refuse("repetitions", "repetitions must be 1 to 10000", "e.g. -i 3");
-        }
-        let all = block.checked_mul(segments).and_then(|bytes| bytes.checked_mul(u64::from(self.test.tasks)));
-        if all.is_none_or(|bytes| bytes > i64::MAX as u64) {
-            self.refuse("segmentCount", "more than 8 EiB in all", "make -b, -s or -N smaller");
+        let (is_whole, all) = (transfer > 0 && transfer.is_multiple_of(8), block.checked_mul(segments));
+        let all = all.and_then(|bytes| bytes.checked_mul(u64::from(self.test.tasks)));
+        refuse! { self
+            "transferSize" if !is_whole => "a transfer must be a multiple of 8 bytes, at least 8", "e.g. -t 256k";
+            "blockSize" if is_whole && (block == 0 || !block.is_multiple_of(transfer)) =>
+                format!("a block of {block} bytes does not consist of transfers of {transfer} bytes"),
+                "the block (-b) must be a multiple of the transfer (-t)";
+            "segmentCount" if segments == 0 => "no segments", "-s is at least 1";
+            "repetitions" if !(1..=10_000).contains(&repetitions) => "repetitions must be 1 to 10000", "e.g. -i 3";
+            "segmentCount" if all.is_none_or(|bytes| bytes > i64::MAX as u64) =>
+                "more than 8 EiB in all", "make -b, -s or -N smaller";
         }
     }
 
@@ -237,15 +229,13 @@ impl Judge {
         (test.check_write, test.check_read) = (check_write, check_read);
         test.write = write || whole || (check_write && !existing);
         test.read = read || check_read || whole;
-        if check_read && !test.write && !signed {
-            self.refuse(
-                "checkRead",
+        let (write, read) = (test.write, test.read);
+        refuse! { self
+            "checkRead" if check_read && !write && !signed =>
                 "what an earlier run wrote cannot be checked without its signature",
-                "give the -G of the run that wrote it; or write as well, with -w",
-            );
-        }
-        if named && self.test.write && !self.test.read && !self.test.flag("keepFile") {
-            self.refuse("stoneWallingStatusFile", "the file that it is about is not kept", "add -k");
+                "give the -G of the run that wrote it; or write as well, with -w";
+            "stoneWallingStatusFile" if named && write && !read && !self.test.flag("keepFile") =>
+                "the file that it is about is not kept", "add -k";
         }
         let test = &self.test;
         let there = (test.write && !test.flag("useExistingTestFile"))
@@ -264,70 +254,45 @@ impl Judge {
         let (own, unique, anywhere) = (test.is_file_per_task(), test.flag("uniqueDir"), test.is_anywhere());
         let checks = test.check_read || test.check_write;
         let prefill = test.count("randomPrefill");
-        let (block, transfer) = (test.block, test.transfer);
-        if constant && random {
-            self.refuse("reorderTasksRandom", "-C and -Z exclude each other", "leave one of them out");
+        let (block, transfer, shuffled) = (test.block, test.transfer, test.flag("randomOffset"));
+        let fits = prefill.is_multiple_of(8) && prefill > 0 && block.is_multiple_of(prefill);
+        refuse! { self
+            "reorderTasksRandom" if constant && random => "-C and -Z exclude each other", "leave one of them out";
+            "uniqueDir" if unique && !own => "-u needs a file for each task", "add -F";
+            "testFile" if names > 1 && (!own || unique) =>
+                "several names need a file for each task, and exclude -u", "add -F, leave -u out";
+            "randomOffset" if anywhere && (constant || random) && !own =>
+                "places anywhere in one file belong to nobody", "leave -C and -Z out, or add -F";
+            "randomOffset" if anywhere && checks && !own =>
+                "whose data lies anywhere in one file is not known", "use -z once, or add -F";
+            "randomPrefill" if prefill > 0 && !shuffled => "--randomPrefill is for random transfers", "add -z";
+            "randomPrefill" if prefill > 0 && shuffled && !fits =>
+                "a block must consist of transfers of --randomPrefill", "e.g. the block itself";
         }
-        if unique && !own {
-            self.refuse("uniqueDir", "-u needs a file for each task", "add -F");
-        }
-        if names > 1 && (!own || unique) {
-            self.refuse(
-                "testFile",
-                "several names need a file for each task, and exclude -u",
-                "add -F, leave -u out",
-            );
-        }
-        if anywhere && (constant || random) && !own {
-            self.refuse(
-                "randomOffset",
-                "places anywhere in one file belong to nobody",
-                "leave -C and -Z out, or add -F",
-            );
-        }
-        if anywhere && checks && !own {
-            self.refuse(
-                "randomOffset",
-                "whose data lies anywhere in one file is not known",
-                "use -z once, or add -F",
-            );
-        }
-        if prefill > 0 && !self.test.flag("randomOffset") {
-            self.refuse("randomPrefill", "--randomPrefill is for random transfers", "add -z");
-        } else if prefill > 0 && (!prefill.is_multiple_of(8) || !block.is_multiple_of(prefill)) {
-            self.refuse(
-                "randomPrefill",
-                "a block must consist of transfers of --randomPrefill",
-                "e.g. the block itself",
-            );
-        }
-        if self.test.flag("randomOffset") && !anywhere && block == transfer {
+        if shuffled && !anywhere && block == transfer {
             self.warn("a block of one transfer (-b equal to -t) leaves nothing to shuffle with -z");
         }
     }
 
     fn stonewall(&mut self, loader: &mut dyn Loader) {
-        let deadline = self.test.count("deadlineForStonewalling");
-        if self.test.flag("stoneWallingWearOut") && deadline == 0 {
-            self.refuse("stoneWallingWearOut", "there is no time that could be up", "add -D SECONDS");
+        let (deadline, wears) =
+            (self.test.count("deadlineForStonewalling"), self.test.flag("stoneWallingWearOut"));
+        refuse! { self
+            "stoneWallingWearOut" if wears && deadline == 0 => "there is no time that could be up", "add -D SECONDS";
         }
         let Some(path) = self.test.settings.text("stoneWallingStatusFile").map(String::from) else { return };
-        if self.test.write && !self.test.flag("stoneWallingWearOut") {
-            let hint = "add -D SECONDS -O stoneWallingWearOut=1";
-            self.refuse("stoneWallingStatusFile", "only what was worn out to is kept in it", hint);
+        refuse! { self
+            "stoneWallingStatusFile" if self.test.write && !wears =>
+                "only what was worn out to is kept in it", "add -D SECONDS -O stoneWallingWearOut=1";
         }
         if self.test.write {
             return;
         }
         match loader.read(&path).map(|bytes| String::from_utf8_lossy(&bytes).trim().parse::<u64>()) {
             Ok(Ok(worn)) if worn > 0 => self.test.worn = worn,
-            Ok(_) => self.refuse(
-                "stoneWallingStatusFile",
-                &format!("{path}: no number of transfers in it"),
-                "write it by a run with -w",
-            ),
-            Err(why) => {
-                self.refuse("stoneWallingStatusFile", &format!("{path}: {why}"), "write it by a run with -w")
+            found => {
+                let why = found.err().unwrap_or_else(|| "no number of transfers in it".into());
+                self.refuse("stoneWallingStatusFile", &format!("{path}: {why}"), "write it by a run with -w");
             }
         }
     }
@@ -341,30 +306,21 @@ impl Judge {
                 "collective transfers are not available with {api}: each task transfers alone"
             ));
         }
-        if matches!(api.as_str(), "HDF5" | "NCMPI") && self.test.flag("randomOffset") {
-            self.refuse("randomOffset", &format!("{api} has no random offsets"), "use POSIX or MPIIO");
-        }
-        let checks = [("checkWrite", "-W"), ("checkRead", "-R")];
-        for (name, letter) in checks {
-            if api != "DUMMY" || !self.test.flag(name) {
-                continue;
-            }
-            // IOR's back end leaves its buffers alone, so that all of them are called wrong.
-            self.refuse(
-                name,
-                "DUMMY stores nothing that could be checked",
-                &format!("leave {letter} out, or check a file system's data with -a POSIX"),
-            );
-        }
-        if api == "NCMPI" && self.test.is_file_per_task() {
-            self.refuse("filePerProc", "NCMPI has one file for all tasks", "leave -F out");
-        }
-        if api == "AIO" && !(1..=65_536).contains(&self.test.settings.number("aio.max-pending")) {
-            self.refuse(
-                "aio.max-pending",
-                "at least 1 and at most 65536 operations are in flight",
-                "e.g. 128",
-            );
+        let formatted = matches!(api.as_str(), "HDF5" | "NCMPI");
+        let pending = self.test.settings.number("aio.max-pending");
+        // IOR's back end leaves its buffers alone, so that all of them are called wrong.
+        let nothing = "DUMMY stores nothing that could be checked";
+        let instead =
+            |letter: &str| format!("leave {letter} out, or check a file system's data with -a POSIX");
+        refuse! { self
+            "randomOffset" if formatted && self.test.flag("randomOffset") =>
+                format!("{api} has no random offsets"), "use POSIX or MPIIO";
+            "checkWrite" if api == "DUMMY" && self.test.flag("checkWrite") => nothing, instead("-W");
+            "checkRead" if api == "DUMMY" && self.test.flag("checkRead") => nothing, instead("-R");
+            "filePerProc" if api == "NCMPI" && self.test.is_file_per_task() =>
+                "NCMPI has one file for all tasks", "leave -F out";
+            "aio.max-pending" if api == "AIO" && !(1..=65_536).contains(&pending) =>
+                "at least 1 and at most 65536 operations are in flight", "e.g. 128";
         }
     }
 

@@ -6,17 +6,10 @@ use std::io;
 use iodyno_model::{JournalEntry, JournalPart};
 use iodyno_report::Output;
 
+use super::report::{Figure, Text};
 use super::results::Results;
-use super::text::{Figure, Text};
 use super::view::{Role, Row, View};
-
-/// A number as C's `%.Ne` writes it.
-pub fn exponent(number: f64, digits: usize) -> String {
-    let text = format!("{number:.digits$e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
-}
+use crate::quantity::scientific;
 
 /// `--saveRankPerformanceDetails`: a row for all tasks and one for each, for every number of tasks and iteration.
 pub fn ranks(view: &View, results: &Results, text: &Text) -> String {
@@ -49,7 +42,7 @@ pub fn ranks(view: &View, results: &Results, text: &Text) -> String {
 }
 
 fn pair(rate: f64, seconds: f64) -> String {
-    format!(",{},{}", exponent(rate, 10), exponent(seconds, 10))
+    format!(",{},{}", scientific(rate, 10), scientific(seconds, 10))
 }
 
 /// Makes the files of `--savePerOpDataCSV`, each with its heading.
@@ -77,19 +70,7 @@ pub fn operations(part: &JournalPart) -> String {
         let JournalEntry::Done { at_ns, latency_ns, .. } = entry else { continue };
         let (began, took) = (at_ns.saturating_sub(*latency_ns) as f64 / 1e9, *latency_ns as f64 / 1e9);
         let rate = if took > 0.0 { 1.0 / took } else { 0.0 };
-        let _ = writeln!(rows, "{},{},{}", exponent(began, 8), exponent(took, 8), exponent(rate, 6));
+        let _ = writeln!(rows, "{},{},{}", scientific(began, 8), scientific(took, 8), scientific(rate, 6));
     }
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::exponent;
-
-    #[test]
-    fn exponents_are_cs() {
-        assert_eq!(exponent(248_652.549_84, 10), "2.4865254984e+05");
-        assert_eq!(exponent(0.000_007_867_813_11, 8), "7.86781311e-06");
-        assert_eq!((exponent(0.0, 6), exponent(1.0, 6)), ("0.000000e+00".into(), "1.000000e+00".into()));
-    }
 }

@@ -1,25 +1,26 @@
 //! mdtest: command lines as they are, reports in mdtest's output format.
 //!
 //! ```text
-//!   argv ─ settings ─► Settings ─ judge ─► Test ─ lower ─► Plan and View ─► events ─ text ─► report
+//!   argv ─ settings ─► Settings ─ judge ─► Test ─ lower ─► Plan and View ─► events ─ report ─► text
 //! ```
 //! What mdtest gets wrong it does not repeat (`docs/mdtest.md` lists it): operations that failed are no work, creating a
 //! file that exists is a failure, and any failure shows in the exit status.
 
 pub(crate) mod advice;
+pub mod command;
 pub mod dumps;
 pub mod lower;
 pub mod options;
+pub mod report;
 pub mod results;
 pub mod settings;
 pub mod test;
-pub mod text;
 pub mod view;
 
 use iodyno_model::{Diagnostic, Origin, TargetFacts};
 
 use crate::{Dialect, Loader, Request, Run};
-use text::{Text, told};
+use report::{Text, told};
 use view::View;
 
 /// The dialect.
@@ -36,7 +37,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         let err = wrong.iter().map(told).collect();
         Ok(Request::Refuse { err, status: 1 })
     };
-    let settings = match settings::parse(arguments) {
+    let settings = match command::parse(arguments) {
         Ok(settings) if settings.flag("help") => {
             return Ok(Request::Print { out: options::help(), status: 0 });
         }

@@ -65,6 +65,7 @@ const PACKETS: &[Word] = &[
     Word::new("random", "drawn anew for every item"),
 ];
 
+#[rustfmt::skip]
 const ENTRIES: &[Entry] = &[
     flag("C", "only create files/dirs"),
     flag("T", "only stat files/dirs"),
@@ -90,14 +91,12 @@ const ENTRIES: &[Entry] = &[
     flag("Z", "print time instead of rate"),
     flag("warningAsErrors", "Any warning should lead to an error."),
     flag("showRankStatistics", "Include statistics per rank"),
-    flag("g", "global default directory layout for test subdirectories (Lustre)")
-        .refused("the program sets no layouts", LUSTRE),
+    flag("g", "global default directory layout for test subdirectories (Lustre)").refused("the program sets no layouts", LUSTRE),
     flag("gpuDirect", "buffers in the memory of a GPU").refused("there are no GPU buffers", "leave it out"),
     flag("help", "print this help").also(&["h"]),
     Entry::new("a", Kind::Word(APIS), "STRING", "API for I/O [POSIX|AIO|DUMMY]").or("POSIX").under(ARGUMENTS),
     number("b", "1", "branching factor of hierarchical directory structure"),
-    text("d", "directory or multiple directories where the test will run [dir|dir1@dir2@dir3...]")
-        .or("./out"),
+    text("d", "directory or multiple directories where the test will run [dir|dir1@dir2@dir3...]").or("./out"),
     number("B", "0", "no barriers between phases"),
     number("e", "0", "bytes to read from each file"),
     number("f", "1", "first number of tasks on which the test will run"),
@@ -106,11 +105,7 @@ const ENTRIES: &[Entry] = &[
     number("I", "0", "number of items per directory in tree"),
     number("l", "0", "last number of tasks on which the test will run"),
     number("n", "0", "every process will create/stat/read/remove # directories and files"),
-    number(
-        "N",
-        "0",
-        "stride # between tasks for file/dir operation (local=0; set to 1 to avoid client cache)",
-    ),
+    number("N", "0", "stride # between tasks for file/dir operation (local=0; set to 1 to avoid client cache)"),
     number("p", "0", "pre-iteration delay (in seconds)"),
     number("random-seed", "0", "random seed for -R"),
     number("s", "1", "stride between the number of tasks for each test"),
@@ -119,71 +114,39 @@ const ENTRIES: &[Entry] = &[
     number("W", "0", "stonewall timer in seconds: create so long, then as much as the fastest task did"),
     text("x", "StoneWallingStatusFile; contains the number of iterations of the creation phase"),
     number("z", "0", "depth of hierarchical directory structure"),
-    Entry::new("dataPacketType", Kind::Word(PACKETS), "t", "type of packet that will be created")
-        .or("timestamp")
-        .under(ARGUMENTS),
+    Entry::new("dataPacketType", Kind::Word(PACKETS), "t", "type of packet that will be created").or("timestamp").under(ARGUMENTS),
     text("run-cmd-before-phase", "call this external command before each phase (excluded from the timing)"),
     text("run-cmd-after-phase", "call this external command after each phase (included in the timing)"),
     text("saveRankPerformanceDetails", "Save the individual rank information into this CSV file."),
-    text(
-        "savePerOpDataCSV",
-        "Store the performance of each rank into an individual file prefixed with this option.",
-    ),
-    number("allocateBufferOnGPU", "0", "buffers in the memory of a GPU")
-        .refused("there are no GPU buffers", "leave it out"),
+    text("savePerOpDataCSV", "Store the performance of each rank into an individual file prefixed with this option."),
+    number("allocateBufferOnGPU", "0", "buffers in the memory of a GPU").refused("there are no GPU buffers", "leave it out"),
     number("GPUid", "-1", "the GPU to use").refused("there are no GPU buffers", "leave it out"),
     flag("posix.odirect", "Direct I/O Mode").under(POSIX),
     flag("posix.rangelocks", "Use range locks (read locks for read ops)")
-        .refused("items are written and read without locks", "leave it out")
-        .under(POSIX),
-    number("posix.lustre.stripecount", "0", "Lustre stripe count")
-        .refused("the program sets no layouts", LUSTRE)
-        .under(POSIX),
-    number("posix.lustre.stripesize", "0", "Lustre stripe size")
-        .refused("the program sets no layouts", LUSTRE)
-        .under(POSIX),
-    number("posix.lustre.startost", "-1", "Lustre starting OST")
-        .refused("the program sets no layouts", LUSTRE)
-        .under(POSIX),
-    flag("posix.lustre.ignorelocks", "Lustre group locks")
-        .refused("the program asks for no locks", "leave it out")
-        .under(POSIX),
+        .refused("items are written and read without locks", "leave it out").under(POSIX),
+    number("posix.lustre.stripecount", "0", "Lustre stripe count").refused("the program sets no layouts", LUSTRE).under(POSIX),
+    number("posix.lustre.stripesize", "0", "Lustre stripe size").refused("the program sets no layouts", LUSTRE).under(POSIX),
+    number("posix.lustre.startost", "-1", "Lustre starting OST").refused("the program sets no layouts", LUSTRE).under(POSIX),
+    flag("posix.lustre.ignorelocks", "Lustre group locks").refused("the program asks for no locks", "leave it out").under(POSIX),
     text("posix.lustre.pool", "Lustre pool").refused("the program sets no layouts", LUSTRE).under(POSIX),
-    flag("posix.gpfs.hintaccess", "GPFS hint")
-        .refused("the program gives no hints", "leave it out")
+    flag("posix.gpfs.hintaccess", "GPFS hint").refused("the program gives no hints", "leave it out").under(POSIX),
+    flag("posix.gpfs.releasetoken", "GPFS tokens are given back").refused("the program gives no hints", "leave it out").under(POSIX),
+    flag("posix.gpfs.finegrainwritesharing", "GPFS hint").refused("the program gives no hints", "leave it out").under(POSIX),
+    flag("posix.gpfs.finegrainreadsharing", "GPFS hint").refused("the program gives no hints", "leave it out").under(POSIX),
+    flag("posix.gpfs.createsharing", "GPFS hint").refused("the program gives no hints", "leave it out").under(POSIX),
+    number("posix.beegfs.NumTargets", "-1", "BeeGFS targets").refused("the program sets no layouts", "use beegfs-ctl before the run")
         .under(POSIX),
-    flag("posix.gpfs.releasetoken", "GPFS tokens are given back")
-        .refused("the program gives no hints", "leave it out")
+    number("posix.beegfs.ChunkSize", "-1", "BeeGFS chunk size").refused("the program sets no layouts", "use beegfs-ctl before the run")
         .under(POSIX),
-    flag("posix.gpfs.finegrainwritesharing", "GPFS hint")
-        .refused("the program gives no hints", "leave it out")
-        .under(POSIX),
-    flag("posix.gpfs.finegrainreadsharing", "GPFS hint")
-        .refused("the program gives no hints", "leave it out")
-        .under(POSIX),
-    flag("posix.gpfs.createsharing", "GPFS hint")
-        .refused("the program gives no hints", "leave it out")
-        .under(POSIX),
-    number("posix.beegfs.NumTargets", "-1", "BeeGFS targets")
-        .refused("the program sets no layouts", "use beegfs-ctl before the run")
-        .under(POSIX),
-    number("posix.beegfs.ChunkSize", "-1", "BeeGFS chunk size")
-        .refused("the program sets no layouts", "use beegfs-ctl before the run")
-        .under(POSIX),
-    number("aio.max-pending", "128", "Max number of pending ops")
-        .ignored("an item is one transfer: nothing is pending")
-        .under(AIO),
-    number("aio.granularity", "16", "How frequent to submit pending IOs")
-        .ignored("an item is one transfer: nothing is pending")
+    number("aio.max-pending", "128", "Max number of pending ops").ignored("an item is one transfer: nothing is pending").under(AIO),
+    number("aio.granularity", "16", "How frequent to submit pending IOs").ignored("an item is one transfer: nothing is pending")
         .under(AIO),
     flag("dummy.delay-only-rank0", "Delay only Rank0").under(DUMMY),
     number("dummy.delay-create", "0", "Delay per create in usec").under(DUMMY),
     number("dummy.delay-close", "0", "Delay per close in usec").under(DUMMY),
     number("dummy.delay-sync", "0", "Delay for sync in usec").under(DUMMY),
     number("dummy.delay-xfer", "0", "Delay per xfer in usec").under(DUMMY),
-    text("libnfs.url", "The URL of the server, path and options")
-        .refused(NOT_NAMED, "mount the export and use -a POSIX")
-        .under(OTHERS),
+    text("libnfs.url", "The URL of the server, path and options").refused(NOT_NAMED, "mount the export and use -a POSIX").under(OTHERS),
 ];
 
 /// What is said of an option that is none.

@@ -1,11 +1,7 @@
-//! mdtest's command line: `-x`, `-xVAL`, `-x VAL`, `-x=VAL`, letters in groups, `--name`, `--name=VAL`, `--name VAL`.
-//!
-//! Flags are counters. A value that hangs on a letter is the value alone: `-n1k` does not set `-k`.
+//! The options that were given, as mdtest reads their values.
 
-use iodyno_model::{Diagnostic, Origin};
-
-use super::options::{self, TABLE};
-use crate::option::{Arguments, GivenOption, GivenOptions, Syntax, Token, ValueRules};
+use super::options::TABLE;
+use crate::option::{GivenOptions, ValueRules};
 use crate::quantity::POWERS;
 
 /// The options that were given.
@@ -20,77 +16,12 @@ const RULES: ValueRules = ValueRules {
     initials: &["dataPacketType"],
 };
 
-/// Reads a command line.
-///
-/// # Errors
-/// Everything that is wrong with it.
-pub fn parse(arguments: &[String]) -> Result<Settings, Vec<Diagnostic>> {
-    let (mut settings, mut wrong) = (GivenOptions::none(&RULES), Vec::new());
-    for token in Arguments::new(&TABLE, Syntax::COUNTED, arguments) {
-        let set = token.map_err(|misfit| misfit.or_unknown(options::unknown)).and_then(|token| match token {
-            Token::Option(GivenOption { entry, value: None, argument, .. }) => {
-                settings.raise(entry, &Origin::argument(argument))
-            }
-            Token::Option(given) => {
-                settings.set(given.entry, given.value.unwrap_or_default(), &given.origin())
-            }
-            Token::Separator => Err(operand("--")),
-            Token::Operand(argument) => Err(operand(argument)),
-        });
-        wrong.extend(set.err());
-    }
-    if wrong.is_empty() { Ok(settings) } else { Err(wrong) }
-}
-
-fn operand(argument: &str) -> Diagnostic {
-    Diagnostic::error(&Origin::argument(argument), format!("`{argument}`: no option"))
-        .hint("the directory is named by -d")
+/// What a command line begins with.
+pub fn none() -> Settings {
+    GivenOptions::none(&RULES)
 }
 
 /// A whole number: decimal digits, perhaps a sign, then k, m, g, t or p (powers of 1024) in either case.
 fn whole(text: &str) -> Result<i64, String> {
     POWERS.whole(text, "8, 4k or 2m")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn said(line: &str) -> Result<Settings, String> {
-        let words: Vec<String> = line.split_whitespace().map(Into::into).collect();
-        parse(&words).map_err(|wrong| wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
-    }
-
-    #[test]
-    fn a_value_comes_in_four_ways() {
-        for line in ["-n 1k", "-n1k", "-n=1k", "-Fun 1k", "--n=1k", "--n 1k"] {
-            let settings = said(line).unwrap();
-            assert_eq!((settings.number("n"), settings.flag("k")), (1024, false), "{line}");
-        }
-        let settings =
-            said("-vv -v -FuR --verify-read --posix.odirect -G -5 --dataPacketType o -a posix").unwrap();
-        assert_eq!((settings.number("v"), settings.flag("X"), settings.number("G")), (3, true, -5));
-        assert_eq!((settings.text("dataPacketType"), settings.text("a")), (Some("offset"), Some("POSIX")));
-        assert_eq!((settings.text("d"), settings.number("b"), settings.text("x")), (Some("./out"), 1, None));
-    }
-
-    #[test]
-    fn what_cannot_be_is_told_with_a_way_out() {
-        for (line, words) in [
-            ("-n", "no value follows"),
-            ("-n x", "expected a whole number"),
-            ("-n 1.5k", "expected a whole number"),
-            ("-q", "no option `-q`"),
-            ("--verify-raed", "did you mean `--verify-read`"),
-            ("dir", "-d"),
-            ("-a MPIIO", "has no such back end"),
-            ("-a S3-libs3", "object stores"),
-            ("-g", "lfs setstripe"),
-            ("--posix.lustre.stripecount 4", "lfs setstripe"),
-        ] {
-            let wrong = said(line).unwrap_err();
-            assert!(wrong.contains(words), "{line}: {wrong}");
-        }
-        assert!(said("--posix.lustre.stripecount 0").is_ok());
-    }
 }

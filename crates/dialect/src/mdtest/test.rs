@@ -5,6 +5,7 @@
 use iodyno_model::{Diagnostic, Marks, Origin, WorldFacts};
 
 use super::settings::Settings;
+use crate::option::refuse;
 use crate::{Loader, PathKind};
 
 /// Directory loops that one run may have: each is a tree of its own that every task has open.
@@ -212,12 +213,6 @@ impl Judge {
         self.wrong.push(Diagnostic::error(&self.test.settings.origin(name), what).hint(hint));
     }
 
-    fn refuse_if(&mut self, is: bool, name: &str, what: &str, hint: &str) {
-        if is {
-            self.refuse(name, what, hint);
-        }
-    }
-
     fn tasks(&mut self, loader: &dyn Loader) {
         let world = loader.world();
         let told = loader.also("threads");
@@ -241,24 +236,17 @@ impl Judge {
         let (first, last) = (test.settings.number("f"), test.settings.number("l"));
         let step = test.settings.number("s");
         test.counts = counts(first, last, step, test.tasks);
-        let none = self.test.counts.is_empty();
-        self.refuse_if(
-            none,
-            "f",
-            "no number of tasks lies between first (-f) and last (-l)",
-            "e.g. -f 1 -l 8 -s 1",
-        );
+        refuse! { self
+            "f" if self.test.counts.is_empty() => "no number of tasks lies between first (-f) and last (-l)", "e.g. -f 1 -l 8 -s 1";
+        }
     }
 
     fn tree(&mut self) {
         let (depth, branch) = (self.test.settings.number("z"), self.test.settings.number("b"));
-        self.refuse_if(!(0..=256).contains(&depth), "z", "the depth must be 0 to 256", "e.g. -z 2");
-        self.refuse_if(
-            depth > 0 && branch < 1,
-            "b",
-            "a tree needs a branching factor of at least 1",
-            "e.g. -b 2",
-        );
+        refuse! { self
+            "z" if !(0..=256).contains(&depth) => "the depth must be 0 to 256", "e.g. -z 2";
+            "b" if depth > 0 && branch < 1 => "a tree needs a branching factor of at least 1", "e.g. -b 2";
+        }
         let (depth, branch) = (depth.clamp(0, 256) as u32, branch.clamp(1, i64::from(u32::MAX)) as u64);
         let leaves = branch.checked_pow(depth);
         let tree = (0..=depth).try_fold(0u64, |sum, level| sum.checked_add(branch.checked_pow(level)?));
@@ -276,114 +264,59 @@ impl Judge {
         };
         test.items = test.each.saturating_mul(holders);
         let (unique, loops) = (test.unique, test.loops);
-        let none = format!("{items} items leave none for each of {holders} directories");
-        self.refuse_if(each == 0 && items > 0 && items < holders, "n", &none, "raise -n, or say -I");
         let both = each > 0 && items > 0;
-        let hint = "say -n or -I";
-        self.refuse_if(
-            both && unique,
-            "I",
-            "with -u, only one of items (-n) and items per directory (-I) is said",
-            hint,
-        );
-        let odd = both && !unique && items % each.max(1) != 0;
-        self.refuse_if(odd, "n", "the items (-n) must be a multiple of the items per directory (-I)", hint);
-        self.refuse_if(
-            loops > LOOPS_MOST,
-            "I",
-            "more than 10000 test directories",
-            "raise -I, or use a tree: -z and -b",
-        );
-        let all = self
-            .test
-            .items
-            .checked_mul(loops)
-            .and_then(|items| items.checked_mul(u64::from(self.test.tasks)));
-        self.refuse_if(
-            all.is_none_or(|all| all > i64::MAX as u64),
-            "n",
-            "more items than can be",
-            "lower -n or -I",
-        );
+        let all = test.items.checked_mul(loops).and_then(|items| items.checked_mul(u64::from(test.tasks)));
+        refuse! { self
+            "n" if each == 0 && items > 0 && items < holders =>
+                format!("{items} items leave none for each of {holders} directories"), "raise -n, or say -I";
+            "I" if both && unique => "with -u, only one of items (-n) and items per directory (-I) is said", "say -n or -I";
+            "n" if both && !unique && items % each.max(1) != 0 =>
+                "the items (-n) must be a multiple of the items per directory (-I)", "say -n or -I";
+            "I" if loops > LOOPS_MOST => "more than 10000 test directories", "raise -I, or use a tree: -z and -b";
+            "n" if all.is_none_or(|all| all > i64::MAX as u64) => "more items than can be", "lower -n or -I";
+        }
     }
 
     fn together(&mut self) {
-        let Test { unique, shared, collective, shift, tasks, ref directories, .. } = self.test;
+        let Test { unique, shared, collective, shift, tasks, iterations, ref directories, .. } = self.test;
         let (several, many) = (directories.len() > 1, directories.len());
-        self.refuse_if(shared && collective, "c", "-c does not go with -S", "leave one of them out");
-        self.refuse_if(
-            several && collective,
-            "c",
-            "-c does not go with several directories",
-            "name one with -d",
-        );
-        self.refuse_if(unique && shared, "u", "-u does not go with -S", "leave one of them out");
-        self.refuse_if(
-            several && shift > 0,
-            "N",
-            "-N does not go with several directories",
-            "name one with -d",
-        );
-        self.refuse_if(several && !unique, "d", "several directories need a tree for each task", "add -u");
-        self.refuse_if(
-            many > tasks as usize,
-            "d",
-            "more directories than tasks",
-            "name fewer, or run more tasks",
-        );
-        self.refuse_if(many == 0, "d", "no directory", "-d DIR");
-        let few = "--also threads=N or a launcher makes more tasks; see -c";
-        self.refuse_if(
-            collective && tasks > COLLECTIVE_MOST,
-            "c",
-            "one task cannot work for more than 4096",
-            few,
-        );
-        let unbarred = self.test.flag("B");
-        self.refuse_if(
-            unbarred,
-            "B",
-            "phases without barriers between them have no rates of their own",
-            "leave -B out; --also json=FILE tells when each task was done",
-        );
-        let bad = self.test.directories.iter().any(|path| path.contains(['|', '{', '}']));
-        self.refuse_if(bad, "d", "a directory's name cannot hold |, { or }", "choose another name");
-        let iterations = self.test.iterations;
-        self.refuse_if(
-            !(1..=1_000_000).contains(&iterations),
-            "i",
-            "iterations must be 1 to 1000000",
-            "e.g. -i 3",
-        );
+        let is_bad = directories.iter().any(|path| path.contains(['|', '{', '}']));
+        refuse! { self
+            "c" if shared && collective => "-c does not go with -S", "leave one of them out";
+            "c" if several && collective => "-c does not go with several directories", "name one with -d";
+            "u" if unique && shared => "-u does not go with -S", "leave one of them out";
+            "N" if several && shift > 0 => "-N does not go with several directories", "name one with -d";
+            "d" if several && !unique => "several directories need a tree for each task", "add -u";
+            "d" if many > tasks as usize => "more directories than tasks", "name fewer, or run more tasks";
+            "d" if many == 0 => "no directory", "-d DIR";
+            "c" if collective && tasks > COLLECTIVE_MOST =>
+                "one task cannot work for more than 4096", "--also threads=N or a launcher makes more tasks; see -c";
+            "B" if self.test.flag("B") => "phases without barriers between them have no rates of their own",
+                "leave -B out; --also json=FILE tells when each task was done";
+            "d" if is_bad => "a directory's name cannot hold |, { or }", "choose another name";
+            "i" if !(1..=1_000_000).contains(&iterations) => "iterations must be 1 to 1000000", "e.g. -i 3";
+        }
     }
 
     fn data(&mut self) {
         let (write, read) = self.test.bytes;
         let does = self.test.does;
-        let odd = ["w", "e"].into_iter().find(|name| {
-            let bytes = self.test.settings.number(name);
-            !(0..=1 << 30).contains(&bytes)
-        });
-        if let Some(name) = odd {
-            self.refuse(name, "a file's bytes must be 0 to 1 GiB", "e.g. -w 3901 -e 3901");
-        }
+        let is_odd = |name: &str| !(0..=1 << 30).contains(&self.test.settings.number(name));
+        let odd = ["w", "e"].into_iter().find(|name| is_odd(name)).unwrap_or("");
         let (checks, checks_write) = (self.test.flag("X"), self.test.flag("verify-write"));
-        self.refuse_if(
-            write > 0 && self.test.flag("k"),
-            "k",
-            "-k does not go with -w",
-            "mknod makes empty files",
-        );
-        self.refuse_if(checks && !does.read, "X", "what is not read cannot be verified", "add -E");
         let is_dummy = self.test.settings.text("a") == Some("DUMMY");
-        for (name, option, asked) in [("X", "-X", checks), ("verify-write", "--verify-write", checks_write)] {
-            let what = format!("{option}: DUMMY stores nothing that could be verified");
-            self.refuse_if(is_dummy && asked, name, &what, "leave it out, or use -a POSIX");
-        }
-        self.refuse_if(checks && read == 0, "X", "no bytes are read", "add -e BYTES");
-        self.refuse_if(checks_write && write == 0, "verify-write", "no bytes are written", "add -w BYTES");
+        let dummy = |option: &str| format!("{option}: DUMMY stores nothing that could be verified");
         let more = does.create && does.read && does.files && read > write;
-        self.refuse_if(more, "e", "more is read than was written", "-e must not be above -w");
+        refuse! { self
+            odd if !odd.is_empty() => "a file's bytes must be 0 to 1 GiB", "e.g. -w 3901 -e 3901";
+            "k" if write > 0 && self.test.flag("k") => "-k does not go with -w", "mknod makes empty files";
+            "X" if checks && !does.read => "what is not read cannot be verified", "add -E";
+            "X" if is_dummy && checks => dummy("-X"), "leave it out, or use -a POSIX";
+            "verify-write" if is_dummy && checks_write => dummy("--verify-write"), "leave it out, or use -a POSIX";
+            "X" if checks && read == 0 => "no bytes are read", "add -e BYTES";
+            "verify-write" if checks_write && write == 0 => "no bytes are written", "add -w BYTES";
+            "e" if more => "more is read than was written", "-e must not be above -w";
+        }
         if does.read && read == 0 {
             self.test
                 .warnings
@@ -393,12 +326,9 @@ impl Judge {
 
     fn stonewall(&mut self, loader: &mut dyn Loader) {
         let seconds = self.test.settings.number("W");
-        self.refuse_if(
-            !(0..=1 << 30).contains(&seconds),
-            "W",
-            "a stonewall is 0 to 2^30 seconds",
-            "e.g. -W 300",
-        );
+        refuse! { self
+            "W" if !(0..=1 << 30).contains(&seconds) => "a stonewall is 0 to 2^30 seconds", "e.g. -W 300";
+        }
         let Some(path) = self.test.settings.text("x").map(String::from) else { return };
         if self.test.does.create {
             return;

@@ -41,6 +41,17 @@ struct GivenValue {
     origin: Origin,
 }
 
+/// Rules between options: `"OPTION" if CONDITION => "what cannot be", "what to do instead";` in the judge's `refuse`.
+macro_rules! refuse {
+    ($judge:ident $($option:tt if $is:expr => $what:expr, $hint:expr;)*) => {
+        $(if $is {
+            $judge.refuse($option, &$what, &$hint);
+        })*
+    };
+}
+
+pub(crate) use refuse;
+
 impl Default for GivenOptions {
     fn default() -> Self {
         const NONE: ValueRules = ValueRules {

@@ -4,6 +4,7 @@
 //! erodes silently. Every rule reports all of its violations at once, with a hint that resolves them, and has a test
 //! that plants one. It refuses to repair anything.
 
+mod anatomy;
 mod arrows;
 mod layers;
 mod length;
@@ -77,6 +78,7 @@ impl Tree {
 
     fn check(&self) -> Vec<Violation> {
         let mut violations = [
+            anatomy::check(self),
             arrows::check(self),
             layers::check(self),
             names::check(self),

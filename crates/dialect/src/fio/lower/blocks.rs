@@ -5,7 +5,6 @@
 
 use iodyno_model::{Directed, Size};
 
-use super::super::value::Splits;
 use super::direction::Direction;
 use super::option_reader::OptionReader;
 
@@ -26,24 +25,13 @@ const BLOCK: u64 = 4096;
 impl Blocks {
     /// What a job says.
     pub fn of(ask: &mut OptionReader<'_>, direction: &Direction) -> Blocks {
-        let ranges = ranges(ask);
-        let splits = ask.splits("bssplit");
-        let each = |place: fn(&Directed<Option<Splits>>) -> &Option<Splits>, range: (u64, u64)| match splits
-            .and_then(|splits| place(splits).as_ref())
-        {
-            Some(table) => (split(table), ends(table)),
+        let each = ranges(ask).zip(ask.splits("bssplit").cloned().unwrap_or_default());
+        let each = each.map(|(range, table)| match table {
+            Some(table) => (split(&table), ends(&table)),
             None => (sized(ask, range), range),
-        };
-        let read = each(|splits| &splits.read, ranges.read);
-        let write = each(|splits| &splits.write, ranges.write);
-        let trim = each(|splits| &splits.trim, ranges.trim);
-        let size = Directed { read: read.0, write: write.0, trim: trim.0 };
-        let ends = Directed { read: read.1, write: write.1, trim: trim.1 };
-        let align = ask.triple("ba").map_or(Directed::default(), |triple| Directed {
-            read: triple.read.unwrap_or(0),
-            write: triple.write.unwrap_or(0),
-            trim: triple.trim.unwrap_or(0),
         });
+        let (size, ends) = (each.clone().map(|(size, _)| size), each.map(|(_, ends)| ends));
+        let align = ask.triple("ba").cloned().unwrap_or_default().map(|bytes| bytes.unwrap_or(0));
         let blocks = Blocks { size, ends, align };
         if blocks.used(direction).iter().any(|(least, _)| *least == 0) {
             ask.refuse("bs", "a block of 0 bytes", "give a block size of at least 1 byte, e.g. bs=4k");
@@ -86,16 +74,9 @@ impl Blocks {
 
 /// Smallest and largest of each direction.
 fn ranges(ask: &OptionReader<'_>) -> Directed<(u64, u64)> {
-    let (fixed, ranges) = (ask.triple("bs"), ask.ranges("bsrange"));
-    let each = |fixed: Option<Option<u64>>, range: Option<Option<(u64, u64)>>| {
-        let fixed = fixed.flatten().unwrap_or(BLOCK);
-        range.flatten().unwrap_or((fixed, fixed))
-    };
-    Directed {
-        read: each(fixed.map(|fixed| fixed.read), ranges.map(|ranges| ranges.read)),
-        write: each(fixed.map(|fixed| fixed.write), ranges.map(|ranges| ranges.write)),
-        trim: each(fixed.map(|fixed| fixed.trim), ranges.map(|ranges| ranges.trim)),
-    }
+    let fixed = ask.triple("bs").cloned().unwrap_or_default().map(|bytes| bytes.unwrap_or(BLOCK));
+    let ranges = ask.ranges("bsrange").cloned().unwrap_or_default().zip(fixed);
+    ranges.map(|(range, fixed)| range.unwrap_or((fixed, fixed)))
 }
 
 fn sized(ask: &OptionReader<'_>, (least_bytes, most_bytes): (u64, u64)) -> Size {

@@ -2,6 +2,8 @@
 //!
 //! It refuses nothing but words that are none; what a direction needs is found elsewhere.
 
+use iodyno_model::Directed;
+
 use super::option_reader::OptionReader;
 
 /// What `rw=` and `rw_sequencer=` say.
@@ -81,6 +83,11 @@ impl Direction {
                 "randread:8 makes 8 I/Os for each random offset, read:4k leaves 4 KiB out after each I/O",
             ),
         }
+    }
+
+    /// The directions that are used.
+    pub fn used(&self) -> Directed<bool> {
+        Directed { read: self.reads, write: self.writes, trim: self.trims }
     }
 
     /// Both reads and writes.

@@ -65,11 +65,7 @@ fn ramp_bytes(ask: &mut OptionReader<'_>, sizes: &Sizes) -> u64 {
 
 /// `max_latency`, for each direction.
 fn longest(ask: &OptionReader<'_>) -> Directed<u64> {
-    ask.triple("max_latency").map_or_else(Directed::default, |most| Directed {
-        read: most.read.unwrap_or(0),
-        write: most.write.unwrap_or(0),
-        trim: most.trim.unwrap_or(0),
-    })
+    ask.triple("max_latency").cloned().unwrap_or_default().map(|ns| ns.unwrap_or(0))
 }
 
 /// `steadystate=WORD:LIMIT` with its window.

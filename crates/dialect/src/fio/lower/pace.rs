@@ -60,19 +60,14 @@ fn limits(ask: &OptionReader<'_>, name: &str) -> bool {
 
 /// Rates of the directions that are used, by bytes or by operations.
 fn rates(ask: &OptionReader<'_>, found: &Found, bytes: &str, operations: &str) -> Directed<Rate> {
-    let (by_bytes, by_operations) =
-        (ask.triple(bytes).cloned().unwrap_or_default(), ask.triple(operations).cloned().unwrap_or_default());
-    let rate = |used: bool, bytes: Option<u64>, operations: Option<u64>| match (bytes, operations) {
+    let by_operations = ask.triple(operations).cloned().unwrap_or_default();
+    let limits = ask.triple(bytes).cloned().unwrap_or_default().zip(by_operations);
+    found.direction.used().zip(limits).map(|(used, (bytes, operations))| match (bytes, operations) {
         _ if !used => Rate::Unlimited,
         (Some(bytes), _) if bytes > 0 => Rate::Bytes(bytes),
         (_, Some(operations)) if operations > 0 => Rate::Operations(operations as f64),
         _ => Rate::Unlimited,
-    };
-    Directed {
-        read: rate(found.direction.reads, by_bytes.read, by_operations.read),
-        write: rate(found.direction.writes, by_bytes.write, by_operations.write),
-        trim: rate(found.direction.trims, by_bytes.trim, by_operations.trim),
-    }
+    })
 }
 
 /// `thinktime` and its kin: what is in flight completes first, then CPU is burnt, then the rest is slept.

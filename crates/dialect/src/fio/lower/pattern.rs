@@ -131,9 +131,8 @@ fn picks(ask: &mut OptionReader<'_>, direction: &Direction) -> Directed<Pick> {
     if !direction.random {
         return Directed::same(if direction.gap == 0 { Pick::Sequential } else { Pick::Gap(direction.gap) });
     }
-    let [read, write, trim] = distributions(ask);
     let share = ask.triple("percentage_random").cloned().unwrap_or_default();
-    let blended = |pick: Pick, percent: Option<u64>| {
+    distributions(ask).zip(share).map(|(pick, percent)| {
         let pick = match percent {
             Some(0) => Pick::Sequential,
             Some(percent) if percent < 100 => Pick::Blend(vec![
@@ -147,12 +146,7 @@ fn picks(ask: &mut OptionReader<'_>, direction: &Direction) -> Directed<Pick> {
             (times, true) => Pick::Repeat { times, pick: Box::new(pick) },
             (operations, false) => Pick::Runs { operations, pick: Box::new(pick) },
         }
-    };
-    Directed {
-        read: blended(read, share.read),
-        write: blended(write, share.write),
-        trim: blended(trim, share.trim),
-    }
+    })
 }
 
 /// Whether some places come more often than others, which excludes that each comes once.
@@ -166,13 +160,13 @@ fn is_skewed(pick: &Pick) -> bool {
 }
 
 /// `random_distribution` for reads, writes and trims.
-fn distributions(ask: &mut OptionReader<'_>) -> [Pick; 3] {
-    let uniform = || [Pick::Uniform, Pick::Uniform, Pick::Uniform];
+fn distributions(ask: &mut OptionReader<'_>) -> Directed<Pick> {
+    let uniform = || Directed::same(Pick::Uniform);
     let (name, arguments) = ask.tailed("random_distribution").unwrap_or(("random", ""));
     let picked = match name {
         "random" => return uniform(),
         "zoned" | "zoned_abs" => zones(ask, name == "zoned_abs", arguments),
-        _ => skewed(name, arguments).map(|pick| [pick.clone(), pick.clone(), pick]),
+        _ => skewed(name, arguments).map(Directed::same),
     };
     picked.unwrap_or_else(|reason| {
         let text = ask.text("random_distribution").unwrap_or_default();
@@ -188,10 +182,11 @@ const PARETO_H: f64 = 0.2;
 
 fn skewed(name: &str, arguments: &str) -> Result<Pick, String> {
     let mut numbers = arguments.split(':').map(str::trim).filter(|part| !part.is_empty());
-    let first = numbers.next().map(|text| text.parse::<f64>().map_err(|_| format!("`{text}` is no number")));
-    let first = first.transpose()?;
-    let center = numbers.next().map(|text| text.parse::<f64>().map_err(|_| format!("`{text}` is no number")));
-    let center = center.transpose()?.filter(|center| *center >= 0.0);
+    let number = |text: Option<&str>| {
+        text.map(|text| text.parse::<f64>().map_err(|_| format!("`{text}` is no number"))).transpose()
+    };
+    let first = number(numbers.next())?;
+    let center = number(numbers.next())?.filter(|center| *center >= 0.0);
     if center.is_some_and(|center| center > 1.0) {
         return Err("the centre lies between 0 and 1".into());
     }
@@ -217,7 +212,7 @@ fn skewed(name: &str, arguments: &str) -> Result<Pick, String> {
     }
 }
 
-fn zones(ask: &OptionReader<'_>, absolute: bool, arguments: &str) -> Result<[Pick; 3], String> {
+fn zones(ask: &OptionReader<'_>, absolute: bool, arguments: &str) -> Result<Directed<Pick>, String> {
     let parts = number::directions(arguments);
     let mut picks = [Pick::Uniform, Pick::Uniform, Pick::Uniform];
     for (pick, part) in picks.iter_mut().zip(parts) {
@@ -236,7 +231,8 @@ fn zones(ask: &OptionReader<'_>, absolute: bool, arguments: &str) -> Result<[Pic
         }
         *pick = Pick::Zones(zones);
     }
-    Ok(picks)
+    let [read, write, trim] = picks;
+    Ok(Directed { read, write, trim })
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -1,6 +1,6 @@
 //! What the reporters need of each job beside the plan: its words, its figures, its log files.
 
-use iodyno_model::{Directed, ErrorPolicy, Job, Origin, Rate, WorkerKind};
+use iodyno_model::{ErrorPolicy, Job, Origin, Rate, WorkerKind};
 
 use super::super::gather::as_taken;
 use super::super::settings::Given;
@@ -53,11 +53,7 @@ pub fn view(ask: &mut OptionReader<'_>, known: &Known<'_>) -> JobView {
             .as_ref()
             .map_or((0, 0, 100.0), |target| (target.latency_ns, target.window_ns, target.percent)),
         counts_errors: known.job.errors != ErrorPolicy::Stop,
-        rate: Directed {
-            read: rate(known.job.pace.rate.read),
-            write: rate(known.job.pace.rate.write),
-            trim: rate(known.job.pace.rate.trim),
-        },
+        rate: known.job.pace.rate.clone().map(rate),
     }
 }
 

@@ -12,6 +12,7 @@ const EXEC: &[&str] = &["exec"];
 const SG: &[&str] = &["sg"];
 
 /// Options of engines that are here.
+#[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     switch("hipri", "wait for completions by polling").of(&["io_uring", "pvsync2", "sg"]),
     whole("hipri_percentage", 0, 100, "how many I/Os are polled for").or("100").of(PV2),
@@ -28,9 +29,7 @@ pub const OPTIONS: &[JobOption] = &[
     whole("sqthread_poll_cpu", 0, MOST, "where that thread runs").of(RING).below(1),
     whole("nonvectored", -1, MOST, "plain reads and writes rather than vectors of one").or("-1").of(RING),
     whole("force_async", 0, MOST, "every Nth I/O by a kernel worker").of(RING),
-    word("cmd_type", words::COMMANDS, "kind of command that is passed through")
-        .or("nvme")
-        .of(&["io_uring", "io_uring_cmd"])
+    word("cmd_type", words::COMMANDS, "kind of command that is passed through").or("nvme").of(&["io_uring", "io_uring_cmd"])
         .ignored("only ioengine=io_uring_cmd looks at it"),
     switch("userspace_reap", "read completions from memory without a system call").of(&["libaio"]),
     whole("thp", 0, 1, "transparent huge pages for the mapping").of(&["mmap"]),

@@ -7,6 +7,7 @@ use super::{
 };
 
 /// The options.
+#[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     amount("size", "how much of its files each worker covers"),
     amount("io_size", "how much each worker moves").also(&["io_limit"]),
@@ -20,8 +21,7 @@ pub const OPTIONS: &[JobOption] = &[
     whole("number_ios", 0, ENDLESS, "end after so many I/Os").or("0").bounded(false),
     word("random_generator", words::GENERATORS, "how random places are made").or("tausworthe"),
     tailed("random_distribution", words::DISTRIBUTIONS, "WORD[:…]", "how likely each place is").or("random"),
-    triple("percentage_random", "PERCENT[,…]", 0, 100, "how many places are random, the rest in sequence")
-        .or("100,100,100"),
+    triple("percentage_random", "PERCENT[,…]", 0, 100, "how many places are random, the rest in sequence").or("100,100,100"),
     triple("percentage_sequential", "PERCENT[,…]", 0, 100, "how many places are in sequence")
         .refused("fio itself no longer has it", "use percentage_random"),
     bytes("random_sequence_stride", 0, ENDLESS, "how far a random place is followed in sequence"),

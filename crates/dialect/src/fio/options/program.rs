@@ -19,108 +19,68 @@ const START_THERE: &str = "none is needed: --client=h1,h2 goes out over ssh, wit
 const TRIGGER: &str = "triggers run shell commands when something happens on another host";
 const TRIGGER_HINT: &str = "run the command from the script that runs fio";
 
-const fn o(name: &'static str, value: &'static str, help: &'static str) -> Entry {
+const fn option(name: &'static str, value: &'static str, help: &'static str) -> Entry {
     let kind = if value.is_empty() { Kind::Switch } else { Kind::Text };
     Entry::new(name, kind, value, help)
 }
 
 /// Every program option with what it sets.
+#[rustfmt::skip]
 pub const SETTERS: &[Setter<Command, Fault>] = &[
-    o("debug", "LIST", "accept categories of debugging; nothing more is printed for them")
-        .also(&["d"])
-        .text(Command::check_categories),
-    o("parse-only", "", "read jobs and options, run nothing")
-        .also(&["P"])
-        .on(|c| c.print_instead(Instead::ParseOnly)),
-    o("merge-blktrace-only", "", "merge traces, run nothing")
-        .refused("merging traces is not done", "run fio's own, then replay the merged file with read_iolog=")
-        .inert(),
-    o("output", "FILE", "write the report to FILE")
-        .also(&["o"])
-        .text(|c, path| (c.output, c.style.to_file) = (Some(path.into()), true)),
-    o("bandwidth-log", "", "write logs of the bandwidth of all jobs together: agg-read_bw.log, …")
-        .also(&["b"])
+    option("debug", "LIST", "accept categories of debugging; nothing more is printed for them").also(&["d"]).text(Command::check_categories),
+    option("parse-only", "", "read jobs and options, run nothing").also(&["P"]).on(|c| c.print_instead(Instead::ParseOnly)),
+    option("merge-blktrace-only", "", "merge traces, run nothing")
+        .refused("merging traces is not done", "run fio's own, then replay the merged file with read_iolog=").inert(),
+    option("output", "FILE", "write the report to FILE").also(&["o"]).text(|c, path| (c.output, c.style.to_file) = (Some(path.into()), true)),
+    option("bandwidth-log", "", "write logs of the bandwidth of all jobs together: agg-read_bw.log, …").also(&["b"])
         .on(|c| c.style.bandwidth_log = true),
-    o("minimal", "", "the report in terse form").also(&["m"]).on(|c| c.style.formats = vec![Format::Terse]),
-    o("output-format", "LIST", "forms of the report: normal, terse, json, json+")
-        .also(&["F"])
+    option("minimal", "", "the report in terse form").also(&["m"]).on(|c| c.style.formats = vec![Format::Terse]),
+    option("output-format", "LIST", "forms of the report: normal, terse, json, json+").also(&["F"])
         .parsed(|c, list| command::formats(list).map(|formats| c.style.formats = formats)),
-    o("terse-version", "N", "which terse form: 2, 3, 4 or 5")
-        .also(&["V"])
-        .or("3")
+    option("terse-version", "N", "which terse form: 2, 3, 4 or 5").also(&["V"]).or("3")
         .parsed(|c, text| command::terse_version(text).map(|version| c.style.terse_version = version)),
-    o("append-terse", "", "the terse form behind the normal one").also(&["f"]).on(Command::append_terse),
-    o("version", "", "print the version and end").also(&["v"]).on(|c| c.print_instead(Instead::Version)),
-    o("help", "", "print this and end").also(&["h"]).on(|c| c.print_instead(Instead::Help)),
-    o("cpuclock-test", "", "look at the processor's clock and end")
-        .also(&["T"])
-        .on(|c| c.print_instead(Instead::ClockTest)),
-    o("crctest", "[LIST]", "time the checksums and end")
-        .also(&["G"])
+    option("append-terse", "", "the terse form behind the normal one").also(&["f"]).on(Command::append_terse),
+    option("version", "", "print the version and end").also(&["v"]).on(|c| c.print_instead(Instead::Version)),
+    option("help", "", "print this and end").also(&["h"]).on(|c| c.print_instead(Instead::Help)),
+    option("cpuclock-test", "", "look at the processor's clock and end").also(&["T"]).on(|c| c.print_instead(Instead::ClockTest)),
+    option("crctest", "[LIST]", "time the checksums and end").also(&["G"])
         .text(|c, names| c.print_instead(Instead::ChecksumTest(names.into()))),
-    o("cmdhelp", "[OPTION]", "explain a job option, or `all`, and end")
-        .also(&["c"])
+    option("cmdhelp", "[OPTION]", "explain a job option, or `all`, and end").also(&["c"])
         .text(|c, name| c.print_instead(Instead::OptionHelp(name.into()))),
-    o("enghelp", "[ENGINE[,OPTION]]", "list engines, or explain one's options, and end")
-        .also(&["i"])
+    option("enghelp", "[ENGINE[,OPTION]]", "list engines, or explain one's options, and end").also(&["i"])
         .text(|c, name| c.print_instead(Instead::EngineHelp(name.into()))),
-    o("showcmd", "", "print job files as command lines and end").also(&["s"]).on(|c| c.shows_commands = true),
-    o("eta", "WHEN", "when the live line is shown: always, never, auto")
-        .also(&["e"])
-        .or("auto")
+    option("showcmd", "", "print job files as command lines and end").also(&["s"]).on(|c| c.shows_commands = true),
+    option("eta", "WHEN", "when the live line is shown: always, never, auto").also(&["e"]).or("auto")
         .parsed(|c, text| command::eta(text).map(|eta| c.style.eta = eta)),
-    o("eta-newline", "TIME", "a new live line every so often")
-        .also(&["E"])
+    option("eta-newline", "TIME", "a new live line every so often").also(&["E"])
         .parsed(|c, text| command::time("eta-newline", text).map(|ns| c.style.eta_newline_ns = ns)),
-    o("eta-interval", "MS", "how often the live line is renewed")
-        .or("1000")
+    option("eta-interval", "MS", "how often the live line is renewed").or("1000")
         .parsed(|c, text| command::eta_interval(text).map(|ns| c.style.eta_interval_ns = ns)),
-    o("status-interval", "TIME", "a whole report every so often")
-        .also(&["L"])
+    option("status-interval", "TIME", "a whole report every so often").also(&["L"])
         .parsed(|c, text| command::time("status-interval", text).map(|ns| c.style.status_interval_ns = ns)),
-    o("readonly", "", "refuse jobs that write").also(&["r"]).on(|c| c.readonly = true),
-    o("section", "NAME", "run only this section; may be repeated")
-        .also(&["x"])
-        .text(|c, name| c.only_sections.push(name.into())),
-    o("alloc-size", "KB", "size of fio's memory pool")
-        .also(&["a"])
-        .ignored("there is no pool: memory grows as needed")
+    option("readonly", "", "refuse jobs that write").also(&["r"]).on(|c| c.readonly = true),
+    option("section", "NAME", "run only this section; may be repeated").also(&["x"]).text(|c, name| c.only_sections.push(name.into())),
+    option("alloc-size", "KB", "size of fio's memory pool").also(&["a"]).ignored("there is no pool: memory grows as needed").inert(),
+    option("warnings-fatal", "", "warnings end the run").also(&["w"]).on(|c| c.strict = true),
+    option("max-jobs", "N", "how many workers fio makes room for").also(&["j"]).ignored("there is room for as many as the machine can start")
         .inert(),
-    o("warnings-fatal", "", "warnings end the run").also(&["w"]).on(|c| c.strict = true),
-    o("max-jobs", "N", "how many workers fio makes room for")
-        .also(&["j"])
-        .ignored("there is room for as many as the machine can start")
-        .inert(),
-    o("server", "[ARGS]", "be a server").also(&["S"]).refused(NO_SERVER, START_THERE).inert(),
-    o("daemonize", "FILE", "a server in the background").also(&["D"]).refused(NO_SERVER, START_THERE).inert(),
-    o("client", "HOST[,HOST…]", "run the job files behind it on these hosts, over ssh and mpirun or srun")
-        .also(&["C"])
+    option("server", "[ARGS]", "be a server").also(&["S"]).refused(NO_SERVER, START_THERE).inert(),
+    option("daemonize", "FILE", "a server in the background").also(&["D"]).refused(NO_SERVER, START_THERE).inert(),
+    option("client", "HOST[,HOST…]", "run the job files behind it on these hosts, over ssh and mpirun or srun").also(&["C"])
         .text(|c, hosts| c.clients.push(ClientArgument { hosts: hosts.into(), files: Vec::new() })),
-    o("remote-config", "FILE", "a job file on the server")
-        .also(&["R"])
-        .refused(NO_CLIENT, "name it behind --client: it goes along")
+    option("remote-config", "FILE", "a job file on the server").also(&["R"]).refused(NO_CLIENT, "name it behind --client: it goes along")
         .inert(),
-    o("idle-prof", "WORD", "measure idle processor time")
-        .also(&["I"])
-        .refused(
-            "idle threads on every processor change what is measured",
-            "the report has usr_cpu and sys_cpu; or run mpstat beside it",
-        )
+    option("idle-prof", "WORD", "measure idle processor time").also(&["I"])
+        .refused("idle threads on every processor change what is measured", "the report has usr_cpu and sys_cpu; or run mpstat beside it")
         .inert(),
-    o("inflate-log", "FILE", "print a compressed log and end")
-        .refused("it is not done yet", "use pigz -dz")
-        .inert(),
-    o("trigger-file", "FILE", "run the trigger when FILE is there").refused(TRIGGER, TRIGGER_HINT).inert(),
-    o("trigger-timeout", "TIME", "run the trigger then").refused(TRIGGER, TRIGGER_HINT).inert(),
-    o("trigger", "COMMAND", "the trigger here").refused(TRIGGER, TRIGGER_HINT).inert(),
-    o("trigger-remote", "COMMAND", "the trigger on servers").refused(TRIGGER, TRIGGER_HINT).inert(),
-    o("aux-path", "DIR", "where files that fio makes on its own lie")
-        .also(&["K"])
-        .text(|c, folder| c.aux_path = Some(folder.into())),
-    o("latency-log", "FILE", "logs of all jobs' latencies")
-        .also(&["l"])
-        .refused("fio itself no longer has it", "use write_lat_log in the jobs")
-        .inert(),
+    option("inflate-log", "FILE", "print a compressed log and end").refused("it is not done yet", "use pigz -dz").inert(),
+    option("trigger-file", "FILE", "run the trigger when FILE is there").refused(TRIGGER, TRIGGER_HINT).inert(),
+    option("trigger-timeout", "TIME", "run the trigger then").refused(TRIGGER, TRIGGER_HINT).inert(),
+    option("trigger", "COMMAND", "the trigger here").refused(TRIGGER, TRIGGER_HINT).inert(),
+    option("trigger-remote", "COMMAND", "the trigger on servers").refused(TRIGGER, TRIGGER_HINT).inert(),
+    option("aux-path", "DIR", "where files that fio makes on its own lie").also(&["K"]).text(|c, folder| c.aux_path = Some(folder.into())),
+    option("latency-log", "FILE", "logs of all jobs' latencies").also(&["l"])
+        .refused("fio itself no longer has it", "use write_lat_log in the jobs").inert(),
 ];
 
 /// Categories of `--debug`.

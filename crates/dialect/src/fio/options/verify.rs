@@ -5,16 +5,12 @@
 use super::{ENDLESS, JobOption, MOST, flag, text, whole, word, words};
 
 /// The options.
+#[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     word("verify", words::CHECKSUMS, "how blocks are checked when they are read back").or("0"),
     flag("do_verify", "read back after writing").or("1").below(1),
-    flag("verifysort", "read back in order of offset")
-        .or("1")
-        .below(1)
-        .ignored("fio itself ignores it since version 3.0"),
-    whole("verifysort_nr", 0, 131_072, "how many blocks are sorted at once")
-        .or("1024")
-        .below(1)
+    flag("verifysort", "read back in order of offset").or("1").below(1).ignored("fio itself ignores it since version 3.0"),
+    whole("verifysort_nr", 0, 131_072, "how many blocks are sorted at once").or("1024").below(1)
         .ignored("fio itself ignores it since version 3.0"),
     whole("verify_interval", 80, MOST, "a header every so many bytes").below(1),
     whole("verify_offset", 40, MOST, "where in its interval the header lies").below(1),
@@ -26,9 +22,7 @@ pub const OPTIONS: &[JobOption] = &[
     text("verify_async_cpus", "CPUS", "where those threads run").below(2),
     whole("verify_backlog", 0, ENDLESS, "check after so many writes").bounded(false).below(1),
     whole("verify_backlog_batch", 0, MOST, "check so many at once").below(1),
-    flag("experimental_verify", "generate the I/Os again instead of remembering them")
-        .or("")
-        .below(1)
+    flag("experimental_verify", "generate the I/Os again instead of remembering them").or("").below(1)
         .ignored("the same blocks are checked; how they are remembered is iodyno's affair"),
     flag("verify_state_load", "take up where an interrupted run stopped").or("").below(1),
     flag("verify_state_save", "remember where the run stopped").or("1").below(1),

@@ -39,6 +39,7 @@ const NO_HARDWARE: &str = "it drives hardware that iodyno does not know";
 const GONE: &str = "the kernel interface it used never came to Linux, or is gone";
 
 /// `ioengine=`.
+#[rustfmt::skip]
 pub const ENGINES: &[Word] = &[
     w("sync", "lseek, then read and write"),
     w("psync", "pread and pwrite"),
@@ -67,8 +68,7 @@ pub const ENGINES: &[Word] = &[
     w("dirdelete", "deletes directories"),
     w("io_uring_cmd", "NVMe commands through the rings")
         .refused("passing NVMe commands through is not done", "use ioengine=io_uring on the block device"),
-    w("page_fault", "touches pages of mapped files")
-        .refused("it is not done yet", "use ioengine=mmap, which touches them too"),
+    w("page_fault", "touches pages of mapped files").refused("it is not done yet", "use ioengine=mmap, which touches them too"),
     w("e4defrag", "moves extents of ext4").refused("defragmenting is not done", "use ioengine=falloc"),
     w("rdma", "RDMA verbs").refused(NO_HARDWARE, "use ioengine=net"),
     w("mtd", "raw flash").refused(NO_HARDWARE, "use ioengine=psync on /dev/mtdblock"),
@@ -200,13 +200,12 @@ pub const CHECKSUMS: &[Word] = &[
 ];
 
 /// `zonemode=`.
+#[rustfmt::skip]
 pub const ZONE_MODES: &[Word] = &[
     w("none", "no zones"),
     w("strided", "so much in each zone, then over a gap to the next"),
-    w("zbd", "the zones of a zoned device").refused(
-        "zoned devices (host-aware or host-managed) are not driven",
-        "use zonemode=strided on an ordinary device",
-    ),
+    w("zbd", "the zones of a zoned device")
+        .refused("zoned devices (host-aware or host-managed) are not driven", "use zonemode=strided on an ordinary device"),
 ];
 
 /// `thinktime_blocks_type=`.

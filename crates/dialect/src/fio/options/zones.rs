@@ -10,6 +10,7 @@ const PLACED: &str = "data placement needs NVMe commands that are not passed thr
 const LEAVE: &str = "leave it out";
 
 /// The options.
+#[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     word("zonemode", words::ZONE_MODES, "what zonesize, zonerange and zoneskip mean").or("none"),
     bytes("zonesize", 0, ENDLESS, "how much is done in each zone").or("0").bounded(false),
@@ -22,14 +23,11 @@ pub const OPTIONS: &[JobOption] = &[
     flag("ignore_zone_limits", "open more than the device says").refused(ZONED, STRIDED),
     decimals("zone_reset_threshold", 0, 1, "reset zones when so much is written").refused(ZONED, STRIDED),
     decimals("zone_reset_frequency", 0, 1, "how often a zone is reset").refused(ZONED, STRIDED),
-    option("write_zone_remainder", "0|1", ValueType::Flag, "fill what is left of a zone")
-        .refused(ZONED, STRIDED),
+    option("write_zone_remainder", "0|1", ValueType::Flag, "fill what is left of a zone").refused(ZONED, STRIDED),
     flag("recover_zbd_write_error", "go on after a write to a zone failed").refused(ZONED, STRIDED),
     flag("fdp", "flexible data placement").refused(PLACED, LEAVE),
     word("dataplacement", words::PLACEMENTS, "how data is placed").also(&["data_placement"]).or("none"),
-    word("plid_select", words::PLACEMENT_CHOICES, "which identifier is next")
-        .also(&["fdp_pli_select"])
-        .refused(PLACED, LEAVE),
+    word("plid_select", words::PLACEMENT_CHOICES, "which identifier is next").also(&["fdp_pli_select"]).refused(PLACED, LEAVE),
     text("plids", "LIST", "placement identifiers").also(&["fdp_pli"]).refused(PLACED, LEAVE),
     text("dp_scheme", "FILE", "which offsets get which identifier").refused(PLACED, LEAVE),
 ];

@@ -21,7 +21,6 @@ mod samples;
 mod spectrum;
 mod summary;
 mod terse;
-mod tree;
 mod trouble;
 
 use std::io::{self, Write};

@@ -2,6 +2,8 @@
 //!
 //! `43846` in four digits is `43.8k`, `1398101333` bytes are `1333MiB`. It refuses to know what is being counted.
 
+use crate::quantity::{BINARY_PREFIXES, PREFIXES};
+
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -25,11 +27,6 @@ impl Unit {
         }
     }
 }
-
-/// The prefix of each power of a thousand.
-const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
-/// The prefix of each power of 1024.
-const BINARY_PREFIXES: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /// A number in at most so many digits, which already is in the unit's `power`-th prefix.
 pub fn scaled(number: u64, digits: u32, power: usize, binary: bool, unit: Unit) -> String {

@@ -58,6 +58,7 @@ const fn refused(name: &'static str, help: &'static str, why: &'static str, hint
 }
 
 /// The back ends.
+#[rustfmt::skip]
 pub const APIS: &[Word] = &[
     Word::new("POSIX", "system calls on files"),
     Word::new("AIO", "Linux asynchronous I/O"),
@@ -75,12 +76,7 @@ pub const APIS: &[Word] = &[
     refused("S3_plus", "objects by aws4c, multi-part", OBJECTS, OBJECTS_HINT),
     refused("S3_EMC", "objects by aws4c, byte ranges", OBJECTS, OBJECTS_HINT),
     refused("S3-curl", "objects by libcurl", OBJECTS, OBJECTS_HINT),
-    refused(
-        "HDFS",
-        "Hadoop",
-        "it needs Hadoop's library and a Java machine",
-        "mount it by NFS or FUSE and use POSIX",
-    ),
+    refused("HDFS", "Hadoop", "it needs Hadoop's library and a Java machine", "mount it by NFS or FUSE and use POSIX"),
     refused("RADOS", "objects of Ceph", OBJECTS, OBJECTS_HINT),
     refused("CEPHFS", "Ceph without the kernel", LIBRARY, LIBRARY_HINT),
     refused("DFS", "DAOS", LIBRARY, "mount it with dfuse and use POSIX"),
@@ -91,89 +87,33 @@ pub const APIS: &[Word] = &[
 ];
 
 /// Their options.
+#[rustfmt::skip]
 pub const MODULES: &[Entry] = &[
     flag(POSIX, "posix.odirect", &["--posix.odirect", "useO_DIRECT", "-B"], "past the page cache (O_DIRECT)"),
-    flag(POSIX, "posix.rangelocks", &["--posix.rangelocks"], "lock the range of each transfer")
-        .refused(LOCKS, LOCKS_HINT),
-    number(
-        POSIX,
-        "posix.lustre.stripecount",
-        &["--posix.lustre.stripecount", "lustreStripeCount"],
-        "-1",
-        "stripes",
-    )
-    .refused(LUSTRE, LUSTRE_HINT),
-    number(
-        POSIX,
-        "posix.lustre.stripesize",
-        &["--posix.lustre.stripesize", "lustreStripeSize"],
-        "0",
-        "bytes of a stripe",
-    )
-    .refused(LUSTRE, LUSTRE_HINT),
-    number(
-        POSIX,
-        "posix.lustre.startost",
-        &["--posix.lustre.startost", "lustreStartOST"],
-        "-1",
-        "the first target",
-    )
-    .refused(LUSTRE, LUSTRE_HINT),
+    flag(POSIX, "posix.rangelocks", &["--posix.rangelocks"], "lock the range of each transfer").refused(LOCKS, LOCKS_HINT),
+    number(POSIX, "posix.lustre.stripecount", &["--posix.lustre.stripecount", "lustreStripeCount"], "-1", "stripes")
+        .refused(LUSTRE, LUSTRE_HINT),
+    number(POSIX, "posix.lustre.stripesize", &["--posix.lustre.stripesize", "lustreStripeSize"], "0", "bytes of a stripe")
+        .refused(LUSTRE, LUSTRE_HINT),
+    number(POSIX, "posix.lustre.startost", &["--posix.lustre.startost", "lustreStartOST"], "-1", "the first target")
+        .refused(LUSTRE, LUSTRE_HINT),
     flag(POSIX, "posix.lustre.ignorelocks", &["--posix.lustre.ignorelocks", "lustreIgnoreLocks"], "no locks")
         .refused(LUSTRE, "leave it out"),
-    text(POSIX, "posix.lustre.pool", &["--posix.lustre.pool"], "a pool of targets")
-        .refused(LUSTRE, LUSTRE_HINT),
-    flag(
-        POSIX,
-        "posix.gpfs.hintaccess",
-        &["--posix.gpfs.hintaccess", "gpfsHintAccess"],
-        "tell GPFS what will be accessed",
-    )
-    .refused(GPFS, GPFS_HINT),
-    flag(
-        POSIX,
-        "posix.gpfs.releasetoken",
-        &["--posix.gpfs.releasetoken", "gpfsReleaseToken"],
-        "release all locks after opening",
-    )
-    .refused(GPFS, GPFS_HINT),
-    flag(
-        POSIX,
-        "posix.gpfs.finegrainwritesharing",
-        &["--posix.gpfs.finegrainwritesharing"],
-        "small writes of many tasks",
-    )
-    .refused(GPFS, GPFS_HINT),
-    flag(
-        POSIX,
-        "posix.gpfs.finegrainreadsharing",
-        &["--posix.gpfs.finegrainreadsharing"],
-        "small reads of many tasks",
-    )
-    .refused(GPFS, GPFS_HINT),
-    flag(
-        POSIX,
-        "posix.gpfs.createsharing",
-        &["--posix.gpfs.createsharing"],
-        "many tasks that make files in one directory",
-    )
-    .refused(GPFS, GPFS_HINT),
-    number(
-        POSIX,
-        "posix.beegfs.NumTargets",
-        &["--posix.beegfs.NumTargets", "beegfsNumTargets"],
-        "-1",
-        "targets",
-    )
-    .refused(BEEGFS, BEEGFS_HINT),
-    number(
-        POSIX,
-        "posix.beegfs.ChunkSize",
-        &["--posix.beegfs.ChunkSize", "beegfsChunkSize"],
-        "-1",
-        "bytes of a chunk",
-    )
-    .refused(BEEGFS, BEEGFS_HINT),
+    text(POSIX, "posix.lustre.pool", &["--posix.lustre.pool"], "a pool of targets").refused(LUSTRE, LUSTRE_HINT),
+    flag(POSIX, "posix.gpfs.hintaccess", &["--posix.gpfs.hintaccess", "gpfsHintAccess"], "tell GPFS what will be accessed")
+        .refused(GPFS, GPFS_HINT),
+    flag(POSIX, "posix.gpfs.releasetoken", &["--posix.gpfs.releasetoken", "gpfsReleaseToken"], "release all locks after opening")
+        .refused(GPFS, GPFS_HINT),
+    flag(POSIX, "posix.gpfs.finegrainwritesharing", &["--posix.gpfs.finegrainwritesharing"], "small writes of many tasks")
+        .refused(GPFS, GPFS_HINT),
+    flag(POSIX, "posix.gpfs.finegrainreadsharing", &["--posix.gpfs.finegrainreadsharing"], "small reads of many tasks")
+        .refused(GPFS, GPFS_HINT),
+    flag(POSIX, "posix.gpfs.createsharing", &["--posix.gpfs.createsharing"], "many tasks that make files in one directory")
+        .refused(GPFS, GPFS_HINT),
+    number(POSIX, "posix.beegfs.NumTargets", &["--posix.beegfs.NumTargets", "beegfsNumTargets"], "-1", "targets")
+        .refused(BEEGFS, BEEGFS_HINT),
+    number(POSIX, "posix.beegfs.ChunkSize", &["--posix.beegfs.ChunkSize", "beegfsChunkSize"], "-1", "bytes of a chunk")
+        .refused(BEEGFS, BEEGFS_HINT),
     number(AIO, "aio.max-pending", &["--aio.max-pending"], "128", "operations in flight"),
     number(AIO, "aio.granularity", &["--aio.granularity"], "16", "operations that are handed over together"),
     number(DUMMY, "dummy.delay-create", &["--dummy.delay-create"], "0", "microseconds that opening takes"),
@@ -182,72 +122,26 @@ pub const MODULES: &[Entry] = &[
     number(DUMMY, "dummy.delay-xfer", &["--dummy.delay-xfer"], "0", "microseconds that a transfer takes"),
     flag(DUMMY, "dummy.delay-only-rank0", &["--dummy.delay-only-rank0"], "only the first task is delayed"),
     text(HDF5, "hdf5.hintsFileName", &["--hdf5.hintsFileName"], "a file of MPI hints"),
-    flag(HDF5, "hdf5.showHints", &["--hdf5.showHints"], "show the MPI hints in use")
-        .ignored("the library does not tell them"),
+    flag(HDF5, "hdf5.showHints", &["--hdf5.showHints"], "show the MPI hints in use").ignored("the library does not tell them"),
     flag(HDF5, "hdf5.collectiveMetadata", &["--hdf5.collectiveMetadata"], "metadata by all tasks together"),
-    flag(
-        HDF5,
-        "hdf5.individualDataSets",
-        &["--hdf5.individualDataSets", "individualDataSets", "-I"],
-        "a data set for each task",
-    )
-    .ignored(NEVER_WORKED),
-    flag(HDF5, "hdf5.noFill", &["--hdf5.noFill", "noFill", "-n"], "a new data set is not filled"),
-    number(
-        HDF5,
-        "hdf5.setAlignment",
-        &["--hdf5.setAlignment", "setAlignment", "-J"],
-        "1",
-        "where data sets begin, bytes",
-    ),
-    number(HDF5, "hdf5.chunkSize", &["--hdf5.chunkSize"], "0", "elements of a chunk; 0: not in chunks"),
-    text(
-        MPIIO,
-        "mpiio.hintsFileName",
-        &["--mpiio.hintsFileName", "hintsFileName", "-U"],
-        "a file of MPI hints",
-    ),
-    flag(MPIIO, "mpiio.showHints", &["--mpiio.showHints", "showHints", "-H"], "show the MPI hints in use"),
-    flag(
-        MPIIO,
-        "mpiio.preallocate",
-        &["--mpiio.preallocate", "preallocate", "-p"],
-        "reserve the file's space first",
-    ),
-    flag(
-        MPIIO,
-        "mpiio.useStridedDatatype",
-        &["--mpiio.useStridedDatatype", "useStridedDatatype", "-S"],
-        "segments as one type",
-    )
-    .ignored(NEVER_WORKED),
-    flag(
-        MPIIO,
-        "mpiio.useFileView",
-        &["--mpiio.useFileView", "useFileView", "-V"],
-        "a file view for each task",
-    ),
-    text(NCMPI, "ncmpi.hintsFileName", &["--ncmpi.hintsFileName"], "a file of MPI hints"),
-    flag(NCMPI, "ncmpi.showHints", &["--ncmpi.showHints"], "show the MPI hints in use")
-        .ignored("the library does not tell them"),
-    flag(NCMPI, "ncmpi.preallocate", &["--ncmpi.preallocate"], "reserve the file's space first")
-        .ignored("PnetCDF has no such call"),
-    flag(NCMPI, "ncmpi.useStridedDatatype", &["--ncmpi.useStridedDatatype"], "segments as one type")
+    flag(HDF5, "hdf5.individualDataSets", &["--hdf5.individualDataSets", "individualDataSets", "-I"], "a data set for each task")
         .ignored(NEVER_WORKED),
-    flag(NCMPI, "ncmpi.useFileView", &["--ncmpi.useFileView"], "a file view for each task")
-        .ignored("PnetCDF sets views of its own"),
-    flag(
-        MMAP,
-        "mmap.madv_dont_need",
-        &["--mmap.madv_dont_need"],
-        "tell the kernel that mapped pages are not needed",
-    )
-    .ignored("a mapping that was just made has no pages to let go"),
-    flag(
-        MMAP,
-        "mmap.madv_pattern",
-        &["--mmap.madv_pattern"],
-        "tell the kernel whether access is random or sequential",
-    ),
+    flag(HDF5, "hdf5.noFill", &["--hdf5.noFill", "noFill", "-n"], "a new data set is not filled"),
+    number(HDF5, "hdf5.setAlignment", &["--hdf5.setAlignment", "setAlignment", "-J"], "1", "where data sets begin, bytes"),
+    number(HDF5, "hdf5.chunkSize", &["--hdf5.chunkSize"], "0", "elements of a chunk; 0: not in chunks"),
+    text(MPIIO, "mpiio.hintsFileName", &["--mpiio.hintsFileName", "hintsFileName", "-U"], "a file of MPI hints"),
+    flag(MPIIO, "mpiio.showHints", &["--mpiio.showHints", "showHints", "-H"], "show the MPI hints in use"),
+    flag(MPIIO, "mpiio.preallocate", &["--mpiio.preallocate", "preallocate", "-p"], "reserve the file's space first"),
+    flag(MPIIO, "mpiio.useStridedDatatype", &["--mpiio.useStridedDatatype", "useStridedDatatype", "-S"], "segments as one type")
+        .ignored(NEVER_WORKED),
+    flag(MPIIO, "mpiio.useFileView", &["--mpiio.useFileView", "useFileView", "-V"], "a file view for each task"),
+    text(NCMPI, "ncmpi.hintsFileName", &["--ncmpi.hintsFileName"], "a file of MPI hints"),
+    flag(NCMPI, "ncmpi.showHints", &["--ncmpi.showHints"], "show the MPI hints in use").ignored("the library does not tell them"),
+    flag(NCMPI, "ncmpi.preallocate", &["--ncmpi.preallocate"], "reserve the file's space first").ignored("PnetCDF has no such call"),
+    flag(NCMPI, "ncmpi.useStridedDatatype", &["--ncmpi.useStridedDatatype"], "segments as one type").ignored(NEVER_WORKED),
+    flag(NCMPI, "ncmpi.useFileView", &["--ncmpi.useFileView"], "a file view for each task").ignored("PnetCDF sets views of its own"),
+    flag(MMAP, "mmap.madv_dont_need", &["--mmap.madv_dont_need"], "tell the kernel that mapped pages are not needed")
+        .ignored("a mapping that was just made has no pages to let go"),
+    flag(MMAP, "mmap.madv_pattern", &["--mmap.madv_pattern"], "tell the kernel whether access is random or sequential"),
     text(LIBNFS, "libnfs.url", &["--libnfs.url"], "server, path and options").refused(LIBRARY, LIBRARY_HINT),
 ];

@@ -3,68 +3,30 @@
 //! Numbers are told as exactly as they are known, not in four decimals.
 
 use iodyno_model::Finding;
-use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::facts::{Pair, Shown};
 use super::outcome::Outcome;
-use super::text::{MEBI, Space, Summary, VERSION};
+use super::text::{MEBI, Summary, VERSION};
 use super::{Told, facts};
 use crate::ior::test::Test;
 use crate::ior::view::{Access, View};
+use crate::json_tree::{JsonStyle, JsonTree, json_object};
 
-/// A value of a document whose keys keep their order.
-pub enum Node {
-    /// Text.
-    Text(String),
-    /// A whole number.
-    Whole(i64),
-    /// A number.
-    Real(f64),
-    /// A list.
-    List(Vec<Node>),
-    /// Keys and values.
-    Map(Vec<(String, Node)>),
-    /// What serialises itself.
-    Any(serde_json::Value),
-}
+/// IOR's layout, with numbers as exactly as they are known.
+const STYLE: JsonStyle = JsonStyle {
+    indent: "  ",
+    newline: "\n",
+    colon: ": ",
+    inline_comma: None,
+    is_empty_closed: true,
+    real: |number| serde_json::to_string(&number).unwrap_or_default(),
+};
 
-impl Serialize for Node {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Node::Text(text) => serializer.serialize_str(text),
-            Node::Whole(number) => serializer.serialize_i64(*number),
-            Node::Real(number) => serializer.serialize_f64(*number),
-            Node::List(nodes) => serializer.collect_seq(nodes),
-            Node::Map(pairs) => {
-                let mut map = serializer.serialize_map(Some(pairs.len()))?;
-                for (name, node) in pairs {
-                    map.serialize_entry(name, node)?;
-                }
-                map.end()
-            }
-            Node::Any(value) => value.serialize(serializer),
-        }
-    }
-}
-
-fn text(name: &str, value: impl Into<String>) -> (String, Node) {
-    (name.into(), Node::Text(value.into()))
-}
-
-fn real(name: &str, value: f64) -> (String, Node) {
-    (name.into(), Node::Real(value))
-}
-
-fn whole(name: &str, value: impl TryInto<i64>) -> (String, Node) {
-    (name.into(), Node::Whole(value.try_into().unwrap_or(i64::MAX)))
-}
-
-fn pairs(pairs: Vec<Pair>) -> Node {
-    let node = |shown| match shown {
-        Shown::Text(text) => Node::Text(text),
-        Shown::Number(number) => Node::Whole(number),
-    };
-    Node::Map(pairs.into_iter().map(|(name, shown)| (name.to_string(), node(shown))).collect())
+fn pairs(pairs: Vec<Pair>) -> JsonTree {
+    JsonTree::fields(pairs.into_iter().map(|(name, shown)| match shown {
+        Shown::Text(text) => (name, JsonTree::Text(text)),
+        Shown::Number(number) => (name, number.into()),
+    }))
 }
 
 /// What frames the tests.
@@ -88,146 +50,122 @@ pub struct Frame<'a> {
 /// The whole document.
 pub fn document(frame: &Frame<'_>, told: &[Told]) -> String {
     let both = || frame.view.tests.iter().zip(told);
-    let summary = both().flat_map(|(test, told)| {
+    let summaries = both().flat_map(|(test, told)| {
         [Access::Write, Access::Read].into_iter().filter_map(|access| summary(test, &told.outcomes, access))
     });
-    let mut own = vec![
-        ("findings".into(), Node::Any(serde_json::to_value(frame.findings).unwrap_or_default())),
-        ("cache".into(), Node::List(both().flat_map(|(test, told)| cache(test, told)).collect())),
-        ("errors".into(), Node::List(frame.errors.iter().cloned().map(Node::Text).collect())),
-    ];
+    let mut own = json_object! {
+        "findings": &serde_json::to_value(frame.findings).unwrap_or_default(),
+        "cache": both().flat_map(|(test, told)| cache(test, told)).collect::<JsonTree>(),
+        "errors": texts(frame.errors),
+    };
     if !frame.demands.is_empty() {
-        own.push(("demands".into(), Node::Any(serde_json::to_value(frame.demands).unwrap_or_default())));
+        own.push("demands", &serde_json::to_value(frame.demands).unwrap_or_default());
     }
-    let root = Node::Map(vec![
-        text("Version", VERSION),
-        text("Began", frame.began),
-        text("Command line", frame.view.command.as_str()),
-        text("Machine", frame.machine.0),
-        (
-            "tests".into(),
-            Node::List(
-                both().map(|(test, told)| self::test(test, told, frame.machine.1, frame.view.bugs)).collect(),
-            ),
-        ),
-        ("summary".into(), Node::List(summary.collect())),
-        ("iodyno".into(), Node::Map(own)),
-        text("Finished", frame.finished),
-    ]);
-    serde_json::to_string_pretty(&root).unwrap_or_default() + "\n"
+    let tests = both().map(|(test, told)| self::test(test, told, frame.machine.1, frame.view.bugs));
+    let root = json_object! {
+        "Version": VERSION, "Began": frame.began,
+        "Command line": &frame.view.command, "Machine": frame.machine.0,
+        "tests": tests.collect::<JsonTree>(),
+        "summary": summaries.collect::<JsonTree>(),
+        "iodyno": own,
+        "Finished": frame.finished,
+    };
+    root.print(&STYLE) + "\n"
 }
 
-fn test(test: &Test, told: &Told, platform: &str, quirks: bool) -> Node {
-    let mut keys = vec![
-        whole("TestID", test.id as i64),
-        text("StartTime", told.began.as_str()),
-        text("Path", test.file.as_str()),
-    ];
-    if let Some(Space { capacity, used, inodes, inodes_used }) =
-        told.facts.as_ref().and_then(super::text::space)
-    {
-        keys.extend([
-            text("Capacity", capacity),
-            text("Used Capacity", used),
-            text("Inodes", inodes),
-            text("Used Inodes", inodes_used),
-        ]);
+fn texts(texts: &[String]) -> JsonTree {
+    texts.iter().map(JsonTree::from).collect()
+}
+
+fn test(test: &Test, told: &Told, platform: &str, quirks: bool) -> JsonTree {
+    let mut keys = json_object! { "TestID": test.id as i64, "StartTime": &told.began, "Path": &test.file };
+    if let Some(space) = told.facts.as_ref().and_then(super::text::space) {
+        keys.append(json_object! {
+            "Capacity": space.capacity, "Used Capacity": space.used,
+            "Inodes": space.inodes, "Used Inodes": space.inodes_used,
+        });
     }
-    keys.push(("Parameters".into(), pairs(facts::parameters(test, platform, quirks))));
-    keys.push(("Options".into(), pairs(facts::options(test))));
-    let rows = told.outcomes.iter().filter_map(|outcome| row(outcome, test));
-    keys.push(("Results".into(), Node::List(rows.collect())));
-    keys.push(("warnings".into(), Node::List(told.warnings.iter().cloned().map(Node::Text).collect())));
+    keys.append(json_object! {
+        "Parameters": pairs(facts::parameters(test, platform, quirks)),
+        "Options": pairs(facts::options(test)),
+        "Results": told.outcomes.iter().filter_map(|outcome| row(outcome, test)).collect::<JsonTree>(),
+        "warnings": texts(&told.warnings),
+    });
     if test.verbose() > 0 {
-        keys.push(("max".into(), Node::Map(best(&told.outcomes))));
+        keys.push("max", best(&told.outcomes));
     }
-    Node::Map(keys)
+    keys
 }
 
-fn row(outcome: &Outcome, test: &Test) -> Option<Node> {
+fn row(outcome: &Outcome, test: &Test) -> Option<JsonTree> {
     let access = outcome.access?;
-    let mut keys = vec![text("access", access.name())];
     match access {
-        Access::Remove if test.verbose() > 0 => keys.push(real("totalTime", outcome.total)),
-        Access::Write | Access::Read => keys.extend([
-            real("bwMiB", outcome.bandwidth() / MEBI),
-            real("blockKiB", test.block as f64 / 1024.0),
-            real("xferKiB", test.transfer as f64 / 1024.0),
-            real("iops", outcome.operations()),
-            real("latency", outcome.latency),
-            real("openTime", outcome.open),
-            real("wrRdTime", outcome.transfer),
-            real("closeTime", outcome.close),
-            real("totalTime", outcome.total),
-        ]),
-        _ => return None,
+        Access::Remove if test.verbose() > 0 => {
+            Some(json_object! { "access": access.name(), "totalTime": outcome.total })
+        }
+        Access::Write | Access::Read => Some(json_object! {
+            "access": access.name(),
+            "bwMiB": outcome.bandwidth() / MEBI,
+            "blockKiB": test.block as f64 / 1024.0, "xferKiB": test.transfer as f64 / 1024.0,
+            "iops": outcome.operations(), "latency": outcome.latency,
+            "openTime": outcome.open, "wrRdTime": outcome.transfer,
+            "closeTime": outcome.close, "totalTime": outcome.total,
+        }),
+        _ => None,
     }
-    Some(Node::Map(keys))
 }
 
-fn best(outcomes: &[Outcome]) -> Vec<(String, Node)> {
-    let mut keys = Vec::new();
+fn best(outcomes: &[Outcome]) -> JsonTree {
+    let mut keys = JsonTree::object([]);
     for (access, mebi, mega) in [(Access::Write, "writeMiB", "writeMB"), (Access::Read, "readMiB", "readMB")]
     {
         let of = outcomes.iter().filter(|outcome| outcome.access == Some(access));
         if let Some(best) = of.map(Outcome::bandwidth).reduce(f64::max) {
-            keys.extend([real(mebi, best / MEBI), real(mega, best / 1e6)]);
+            keys.push(mebi, best / MEBI).push(mega, best / 1e6);
         }
     }
     keys
 }
 
-fn summary(test: &Test, outcomes: &[Outcome], access: Access) -> Option<Node> {
+fn summary(test: &Test, outcomes: &[Outcome], access: Access) -> Option<JsonTree> {
     let summary = Summary::of(test, outcomes, access)?;
     let number = |name: &str| test.settings.number(name);
-    let mut keys = vec![
-        text("operation", access.name()),
-        text("API", test.api.as_str()),
-        whole("TestID", test.id as i64),
-        whole("ReferenceNumber", number("refNum")),
-        whole("segmentCount", test.segments),
-        whole("blockSize", test.block),
-        whole("transferSize", test.transfer),
-        whole("numTasks", test.tasks),
-        whole("tasksPerNode", test.on_first_node),
-        whole("repetitions", test.repetitions),
-        whole("filePerProc", number("filePerProc")),
-        whole("reorderTasks", number("reorderTasks")),
-        whole("taskPerNodeOffset", number("taskPerNodeOffset")),
-        whole("reorderTasksRandom", number("reorderTasksRandom")),
-        whole("reorderTasksRandomSeed", number("reorderTasksRandomSeed")),
-        real("bwMaxMIB", summary.bandwidth.max),
-        real("bwMinMIB", summary.bandwidth.min),
-        real("bwMeanMIB", summary.bandwidth.mean),
-        real("bwStdMIB", summary.bandwidth.deviation),
-        real("OPsMax", summary.operations.max),
-        real("OPsMin", summary.operations.min),
-        real("OPsMean", summary.operations.mean),
-        real("OPsSD", summary.operations.deviation),
-        real("MeanTime", summary.seconds),
-    ];
+    let (bandwidth, operations) = (&summary.bandwidth, &summary.operations);
+    let mut keys = json_object! {
+        "operation": access.name(), "API": &test.api,
+        "TestID": test.id as i64, "ReferenceNumber": number("refNum"),
+        "segmentCount": test.segments, "blockSize": test.block, "transferSize": test.transfer,
+        "numTasks": test.tasks, "tasksPerNode": test.on_first_node,
+        "repetitions": test.repetitions, "filePerProc": number("filePerProc"),
+        "reorderTasks": number("reorderTasks"), "taskPerNodeOffset": number("taskPerNodeOffset"),
+        "reorderTasksRandom": number("reorderTasksRandom"),
+        "reorderTasksRandomSeed": number("reorderTasksRandomSeed"),
+        "bwMaxMIB": bandwidth.max, "bwMinMIB": bandwidth.min,
+        "bwMeanMIB": bandwidth.mean, "bwStdMIB": bandwidth.deviation,
+        "OPsMax": operations.max, "OPsMin": operations.min,
+        "OPsMean": operations.mean, "OPsSD": operations.deviation,
+        "MeanTime": summary.seconds,
+    };
     if let Some((seconds, rate)) = summary.stonewall {
-        keys.extend([real("StoneWallTime", seconds), real("StoneWallbwMeanMIB", rate)]);
+        keys.push("StoneWallTime", seconds).push("StoneWallbwMeanMIB", rate);
     }
-    keys.push(real("xsizeMiB", summary.bytes as f64 / MEBI));
-    Some(Node::Map(keys))
+    keys.push("xsizeMiB", summary.bytes as f64 / MEBI);
+    Some(keys)
 }
 
 /// How much of what each phase read came from the page cache, and how that is known.
-fn cache(test: &Test, told: &Told) -> Vec<Node> {
+fn cache(test: &Test, told: &Told) -> Vec<JsonTree> {
     let of = |outcome: &Outcome| {
         let (cache, access) = (outcome.cache.as_ref()?, outcome.access?);
-        let mut keys = vec![
-            whole("TestID", test.id as i64),
-            text("access", access.name()),
-            whole("iter", outcome.repetition),
-            whole("readBytes", cache.read_bytes),
-        ];
+        let mut keys = json_object! {
+            "TestID": test.id as i64, "access": access.name(),
+            "iter": outcome.repetition, "readBytes": cache.read_bytes,
+        };
         if let (Some(bytes), Some(percent)) = (cache.cached_bytes, cache.percent()) {
-            keys.extend([whole("cachedBytes", bytes), real("cachedPercent", percent)]);
+            keys.push("cachedBytes", bytes).push("cachedPercent", percent);
         }
-        keys.push(text("because", cache.because.as_str()));
-        Some(Node::Map(keys))
+        keys.push("because", &cache.because);
+        Some(keys)
     };
     told.outcomes.iter().filter_map(of).collect()
 }

@@ -7,14 +7,14 @@
 //!                     └─ errors, and what IOR would not say, on standard error
 //! ```
 
-mod csv;
+mod columns;
 mod facts;
 mod json;
 pub mod number;
 mod operations;
 mod outcome;
 mod ranks;
-mod text;
+pub(crate) mod text;
 mod text3;
 mod trouble;
 
@@ -131,7 +131,7 @@ impl Report {
         match (self.form, self.view.layout) {
             (Form::Text, 3) => self.results(&text3::head(&self.view.command, &now, &machine), output),
             (Form::Text, _) => self.results(&text::head(&self.view.command, &now, &machine), output),
-            (Form::Csv, _) => self.results(csv::HEAD, output),
+            (Form::Csv, _) => self.results(&columns::csv_head(), output),
             (Form::Json, _) => Ok(()),
         }
     }
@@ -231,10 +231,9 @@ impl Report {
             self.say(&text::tasks(outcome), output)?;
         }
         match (self.form, self.view.layout) {
-            (Form::Csv, _) => self.results(&csv::row(outcome, test), output),
-            (Form::Text, 3) => self.results(&text3::row(outcome, test), output),
-            (Form::Text, _) if removed && test.verbose() == 0 => Ok(()),
-            (Form::Text, _) => self.results(&text::row(outcome, test), output),
+            (Form::Csv, _) => self.results(&columns::csv_row(outcome, test), output),
+            (Form::Text, 4) if removed && test.verbose() == 0 => Ok(()),
+            (Form::Text, layout) => self.results(&columns::row(outcome, test, layout), output),
             (Form::Json, _) => Ok(()),
         }?;
         match &self.file {

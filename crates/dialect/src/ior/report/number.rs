@@ -1,5 +1,7 @@
 //! IOR's numbers in tables, and what it reckons over repetitions.
 
+use crate::spread::{Deviation, Spread};
+
 /// A cell of a row: ten wide to the left; six decimals below 1, two below 3600, none above; `-` below 0.
 pub fn cell(value: f64) -> String {
     if value < 0.0 || !value.is_finite() {
@@ -18,33 +20,9 @@ pub fn rate(amount: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { amount / seconds } else { 0.0 }
 }
 
-/// Over repetitions; the deviation is that of a whole population.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread {
-    /// The largest.
-    pub max: f64,
-    /// The smallest.
-    pub min: f64,
-    /// The mean.
-    pub mean: f64,
-    /// The standard deviation.
-    pub deviation: f64,
-}
-
-/// The spread of some values; zeros where there are none.
+/// Over repetitions.
 pub fn spread(values: &[f64]) -> Spread {
-    if values.is_empty() {
-        return Spread::default();
-    }
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-    Spread {
-        max: values.iter().copied().fold(f64::MIN, f64::max),
-        min: values.iter().copied().fold(f64::MAX, f64::min),
-        mean,
-        deviation: variance.sqrt(),
-    }
+    Spread::of(values, Deviation::Population)
 }
 
 #[cfg(test)]
@@ -65,12 +43,5 @@ mod tests {
         ] {
             assert_eq!(cell(value), text);
         }
-    }
-
-    #[test]
-    fn the_deviation_is_a_populations() {
-        let found = spread(&[2813.2, 3113.45]);
-        assert!((found.deviation - 150.125).abs() < 1e-9 && (found.mean - 2963.325).abs() < 1e-9);
-        assert_eq!(spread(&[]), Spread::default());
     }
 }

@@ -6,9 +6,9 @@ use iodyno_model::{JournalEntry, JournalPart};
 use iodyno_report::Files;
 
 use super::number::rate;
-use super::ranks::scientific;
 use crate::ior::test::Test;
 use crate::ior::view::{Access, Part};
+use crate::quantity::scientific;
 
 /// Writes what a task wrote down. Where a repetition writes and reads, the reads have files of their own.
 pub fn write(journal: &JournalPart, part: Part, test: &Test, files: &mut dyn Files) -> io::Result<()> {

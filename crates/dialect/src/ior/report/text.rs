@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use iodyno_model::{Machine, TargetFacts};
 
+use super::columns;
 use super::facts::{self, Pair};
-use super::number::{cell, rate, spread};
+use super::number::{rate, spread};
 use super::outcome::Outcome;
 use crate::ior::test::Test;
 use crate::ior::view::Access;
@@ -54,13 +55,8 @@ pub fn test(test: &Test, began: &str, facts: Option<&TargetFacts>, parameters: &
     text.push_str("\nOptions: \n");
     facts::options(test).iter().for_each(|(name, value)| pair(&mut text, name, value));
     text.push_str("\nResults: \n\n");
-    text.push_str(TABLE);
-    text
+    text + &columns::head(4)
 }
-
-const TABLE: &str = "\
-access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter\n\
-------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----\n";
 
 /// How full a file system is.
 pub struct Space {
@@ -75,7 +71,8 @@ pub struct Space {
 }
 
 impl Space {
-    fn line(&self) -> String {
+    /// As the heads of IOR's and mdtest's reports print it.
+    pub fn line(&self) -> String {
         format!(
             "{}   Used FS: {}   Inodes: {}   Used Inodes: {}",
             self.capacity, self.used, self.inodes, self.inodes_used
@@ -83,48 +80,27 @@ impl Space {
     }
 }
 
-/// The space of a target's file system; none where it could not be read.
-pub fn space(facts: &TargetFacts) -> Option<Space> {
-    let (size, free) = (facts.size_bytes?, facts.free_bytes?);
-    let used = |all: u64, free: u64| match all {
-        0 => "0.0%".to_string(),
-        all => format!("{:.1}%", (1.0 - free as f64 / all as f64) * 100.0),
-    };
-    let (inodes, inodes_free) = (facts.inodes.unwrap_or(0), facts.inodes_free.unwrap_or(0));
-    let (unit, name) =
-        if size >= 1 << 40 { ((1u64 << 40) as f64, "TiB") } else { ((1u64 << 30) as f64, "GiB") };
-    Some(Space {
-        capacity: format!("{:.1} {name}", size as f64 / unit),
-        used: used(size, free),
-        inodes: format!("{:.1} Mi", inodes as f64 / MEBI),
-        inodes_used: used(inodes, inodes_free),
-    })
+impl From<&TargetFacts> for Space {
+    /// Zeros where it could not be read.
+    fn from(facts: &TargetFacts) -> Space {
+        let (size, free) = (facts.size_bytes.unwrap_or(0), facts.free_bytes.unwrap_or(0));
+        let (inodes, inodes_free) = (facts.inodes.unwrap_or(0), facts.inodes_free.unwrap_or(0));
+        let used =
+            |all: u64, free: u64| if all == 0 { 0.0 } else { (1.0 - free as f64 / all as f64) * 100.0 };
+        let gibi = size as f64 / f64::from(1 << 30);
+        let (capacity, unit) = if gibi > 1024.0 { (gibi / 1024.0, "TiB") } else { (gibi, "GiB") };
+        Space {
+            capacity: format!("{capacity:.1} {unit}"),
+            used: format!("{:.1}%", used(size, free)),
+            inodes: format!("{:.1} Mi", inodes as f64 / MEBI),
+            inodes_used: format!("{:.1}%", used(inodes, inodes_free)),
+        }
+    }
 }
 
-/// A row of the table; what was removed has only a time.
-pub fn row(outcome: &Outcome, test: &Test) -> String {
-    let access = outcome.access.map_or("", Access::name);
-    if outcome.access == Some(Access::Remove) {
-        let dash = "-          ";
-        return format!(
-            "{access:<10}{dash}{dash}{:<12}{}{} {:<4}\n",
-            "-",
-            dash.repeat(5),
-            cell(outcome.total),
-            outcome.repetition
-        );
-    }
-    let mut text = format!("{access:<10}");
-    for value in [outcome.bandwidth() / MEBI, outcome.operations()] {
-        let _ = write!(text, "{} ", cell(value));
-    }
-    let _ = write!(text, "{}  ", cell(outcome.latency));
-    let sizes = [test.block as f64 / 1024.0, test.transfer as f64 / 1024.0];
-    for value in sizes.into_iter().chain([outcome.open, outcome.transfer, outcome.close, outcome.total]) {
-        let _ = write!(text, "{} ", cell(value));
-    }
-    let _ = writeln!(text, "{:<4}", outcome.repetition);
-    text
+/// The space of a target's file system; none where it could not be read.
+pub fn space(facts: &TargetFacts) -> Option<Space> {
+    (facts.size_bytes.is_some() && facts.free_bytes.is_some()).then(|| facts.into())
 }
 
 /// The line about a deadline that was worn out.
@@ -226,9 +202,9 @@ fn summary_row(test: &Test, outcomes: &[Outcome], access: Access) -> Option<Stri
 /// What is reckoned over the repetitions of one direction.
 pub struct Summary {
     /// MiB/s.
-    pub bandwidth: super::number::Spread,
+    pub bandwidth: crate::spread::Spread,
     /// Transfers per second of the whole time.
-    pub operations: super::number::Spread,
+    pub operations: crate::spread::Spread,
     /// Mean total time.
     pub seconds: f64,
     /// When the time was up: seconds, and MiB/s of a task until then.

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::facts;
-use super::number::cell;
 use super::outcome::Outcome;
-use super::text::{MEBI, Summary};
+use super::text::Summary;
+use super::{columns, facts};
 use crate::ior::test::Test;
 use crate::ior::value::readable;
 use crate::ior::view::Access;
@@ -51,32 +50,7 @@ pub fn test(test: &Test, began: &str) -> String {
         let worn = if test.flag("stoneWallingWearOut") { " with phase out" } else { "" };
         let _ = writeln!(text, "\tUsing stonewalling = {} second(s){worn}", count("deadlineForStonewalling"));
     }
-    text.push_str(TABLE);
-    text
-}
-
-const TABLE: &str = "\n\
-access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter\n\
-------    ---------  ---------- ---------  --------   --------   --------   --------   ----\n";
-
-/// A row of the table.
-pub fn row(outcome: &Outcome, test: &Test) -> String {
-    let access = outcome.access.map_or("", Access::name);
-    if outcome.access == Some(Access::Remove) {
-        let dashes = "-          ".repeat(6);
-        return format!("{access:<10}{dashes}{} {:<4}\n", cell(outcome.total), outcome.repetition);
-    }
-    let values = [
-        outcome.bandwidth() / MEBI,
-        test.block as f64 / 1024.0,
-        test.transfer as f64 / 1024.0,
-        outcome.open,
-        outcome.transfer,
-        outcome.close,
-        outcome.total,
-    ];
-    let cells: String = values.iter().map(|value| format!("{} ", cell(*value))).collect();
-    format!("{access:<10}{cells}{:<4}\n", outcome.repetition)
+    text + "\n" + &columns::head(3)
 }
 
 /// The head of the summary.

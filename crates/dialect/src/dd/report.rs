@@ -8,12 +8,12 @@ use iodyno_report::{Output, Reporter};
 use crate::strerror::{of_system as strerror, without_number};
 
 use super::amount;
-use super::operands::Operands;
+use super::command::Operands;
 use super::quote;
 
 /// Writes GNU's lines.
 #[derive(Clone, Debug)]
-pub struct Closing {
+pub struct Report {
     /// `if=` as messages name it.
     input: String,
     /// `of=` as messages name it.
@@ -43,11 +43,11 @@ struct Counts {
 /// GNU dd dies of SIGHUP and SIGTERM without a word.
 const MUTE: [i32; 2] = [1, 15];
 
-impl Closing {
+impl Report {
     /// The reporter of a copy; `warnings` are said before it begins, without `dd: `.
     pub fn new(operands: &Operands, warnings: Vec<String>) -> Self {
         let named = |path: &Option<String>, standard: &str| path.clone().unwrap_or_else(|| standard.into());
-        Closing {
+        Report {
             input: named(&operands.input, "standard input"),
             output: named(&operands.output, "standard output"),
             block_bytes: operands.write_bytes(),
@@ -227,7 +227,7 @@ fn already_said(diagnostic: &Diagnostic, tallied: &[&ErrorCount]) -> bool {
     tallied.iter().any(|error| diagnostic.message.contains(&strerror(error.errno)))
 }
 
-impl Reporter for Closing {
+impl Reporter for Report {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         match event {
             Event::Started(_) => {

@@ -9,10 +9,13 @@ use std::io;
 use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, Started, TargetFacts};
 use iodyno_report::{Output, Reporter};
 
+use crate::ior::report::text::Space;
+use crate::quantity::scientific;
+use crate::spread::{Deviation, Spread};
 use crate::strerror;
 
 use super::dumps;
-use super::results::{Cell, Results, Spread, per_second};
+use super::results::{Cell, Results, per_second};
 use super::view::{Role, Row, View};
 
 /// Writes the report.
@@ -87,21 +90,12 @@ impl Text {
     }
 
     fn file_system(&self) -> String {
-        let facts = &self.facts;
-        let (size, free) = (facts.size_bytes.unwrap_or(0), facts.free_bytes.unwrap_or(0));
-        let (inodes, free_inodes) = (facts.inodes.unwrap_or(0), facts.inodes_free.unwrap_or(0));
-        let used =
-            |all: u64, free: u64| if all == 0 { 0.0 } else { (1.0 - free as f64 / all as f64) * 100.0 };
-        let gib = size as f64 / f64::from(1 << 30);
-        let (amount, unit) = if gib > 1024.0 { (gib / 1024.0, "TiB") } else { (gib, "GiB") };
-        let head = if self.view.layout == 3 { "FS: " } else { "FS                  : " };
-        let tail = if self.view.layout == 3 { "\n" } else { "" };
-        format!(
-            "{head}{amount:.1} {unit}   Used FS: {:.1}%   Inodes: {:.1} Mi   Used Inodes: {:.1}%{tail}",
-            used(size, free),
-            inodes as f64 / f64::from(1 << 20),
-            used(inodes, free_inodes)
-        )
+        let space = Space::from(&self.facts).line();
+        if self.view.layout == 3 {
+            format!("FS: {space}\n")
+        } else {
+            format!("FS                  : {space}")
+        }
     }
 
     /// The line before the phases of a number of tasks.
@@ -240,24 +234,24 @@ impl Text {
     fn line(&self, set: usize, row: Row, figure: Figure, each: bool) -> String {
         let cells = self.results.row(set, row);
         let figures: Vec<f64> = cells.iter().map(|cell| self.figure(figure, cell)).collect();
-        let Spread { most, least, mean, deviation } = Spread::of(&figures);
-        let tail = format!("{least:14.3} {mean:14.3} {deviation:14.3}");
+        let Spread { max, min, mean, deviation } = Spread::of(&figures, Deviation::Sample);
+        let tail = format!("{min:14.3} {mean:14.3} {deviation:14.3}");
         if each {
             let tasks: Vec<f64> = cells.iter().flat_map(|cell| self.of_tasks(figure, cell)).collect();
-            let own = Spread::of(&tasks);
+            let own = Spread::of(&tasks, Deviation::Sample);
             let (name, gap) = if row.is_of_the_tree() { (22, 5) } else { (18, 9) };
             return format!(
-                "   {:<name$} {:14.3} {:14.3} {:14.3}{:gap$}{most:14.3} {tail}\n",
+                "   {:<name$} {:14.3} {:14.3} {:14.3}{:gap$}{max:14.3} {tail}\n",
                 row.name(),
-                own.most,
-                own.least,
+                own.max,
+                own.min,
                 own.mean,
                 ""
             );
         }
         match self.view.layout {
-            3 => format!("   {:<26}: {most:14.3} {tail}\n", row.name()),
-            _ => format!("   {:<18}     {most:14.3} {tail}\n", row.name()),
+            3 => format!("   {:<26}: {max:14.3} {tail}\n", row.name()),
+            _ => format!("   {:<18}     {max:14.3} {tail}\n", row.name()),
         }
     }
 
@@ -285,7 +279,7 @@ impl Text {
             for row in Row::ALL[..Row::OWN].iter().filter(shown) {
                 let cell = self.results.cell(set, iteration, *row).filter(|_| !row.is_of_the_tree());
                 let figures = cell.map(|cell| self.of_tasks(figure, cell)).unwrap_or_default();
-                let one = |task| dumps::exponent(figures.get(task).copied().unwrap_or(0.0), 6);
+                let one = |task| scientific(figures.get(task).copied().unwrap_or(0.0), 6);
                 let all: Vec<String> = (0..tasks as usize).map(one).collect();
                 let _ = writeln!(text, "Test {} {}", row.name(), all.join(","));
             }

@@ -1,9 +1,9 @@
 //! dd's command line as values: operands, numbers, symbols, and GNU's words for what is wrong with them.
 
-use super::number::{Bad, Number, number};
-use super::options::TABLE;
+use super::number::{Number, number};
+use super::options::SETTERS;
 use super::quote::Marks;
-use crate::option::{Entry, Status};
+use crate::option::{Arguments, Misfit, Spelling, Status, Syntax, Table, Token, Word, switch};
 
 /// What the command line says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +34,8 @@ pub struct Operands {
     pub level: Option<&'static str>,
     /// What is said before the copy begins, without `dd: `.
     pub warnings: Vec<String>,
+    /// Whether the last number has a factor of `0x`.
+    is_zero_times: bool,
 }
 
 /// Why there is nothing to copy.
@@ -49,50 +51,68 @@ pub enum Instead {
     Error(String),
 }
 
-/// Reads the command line.
+/// What is wrong with an operand's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wrong {
+    /// It is no number, or 0 where that makes no sense.
+    Number,
+    /// It is more than fits.
+    TooLarge,
+    /// It has no such symbol: what the symbols are, and this one.
+    Symbol(&'static str, String),
+}
+
+/// Parses the command line.
 ///
 /// # Errors
 /// What is to be printed instead of copying.
 pub fn parse(arguments: &[String], marks: Marks) -> Result<Operands, Instead> {
     let mut operands = Operands::default();
     for argument in operands_of(arguments)? {
-        operands.take(argument, marks)?;
+        operands.set(argument, marks)?;
     }
     operands.check_combinations()?;
     Ok(operands)
 }
 
+const SWITCHES: Table =
+    Table { tool: "dd", spelling: Spelling::Dashed, entries: &[switch("help", ""), switch("version", "")] };
+
 /// Options may stand anywhere before `--`, and the first one decides; what is left are operands.
 fn operands_of(arguments: &[String]) -> Result<Vec<&str>, Instead> {
     let mut operands = Vec::new();
-    let mut rest = arguments.iter().map(String::as_str);
-    while let Some(argument) = rest.next() {
-        match argument.strip_prefix('-') {
-            Some("-") => {
-                operands.extend(rest);
-                break;
+    let syntax = Syntax { is_abbreviated: true, ..Syntax::GETOPT };
+    let mut rest = Arguments::new(&SWITCHES, syntax, arguments);
+    while let Some(token) = rest.next() {
+        match token {
+            Ok(Token::Option(given)) if given.entry.name == "help" => return Err(Instead::Help),
+            Ok(Token::Option(_)) => return Err(Instead::Version),
+            Ok(Token::Operand(operand)) => operands.push(operand),
+            Ok(Token::Separator) => operands.extend(std::iter::from_fn(|| rest.shift())),
+            Err(Misfit::Unknown { argument, is_long: true, .. }) => {
+                return Err(Instead::Usage(format!("unrecognized option '{argument}'")));
             }
-            Some(long) if long.starts_with('-') => return Err(long_option(argument)),
-            Some(short) if !short.is_empty() => {
-                let letter = short.chars().next().unwrap_or('-');
-                return Err(Instead::Usage(format!("invalid option -- '{letter}'")));
-            }
-            _ => operands.push(argument),
+            Err(misfit) => return Err(Instead::Usage(misfit.getopt(&SWITCHES))),
         }
     }
     Ok(operands)
 }
 
-fn long_option(argument: &str) -> Instead {
-    let (name, value) =
-        argument.split_once('=').map_or((argument, None), |(name, value)| (name, Some(value)));
-    let known = ["--help", "--version"].into_iter().find(|known| known.starts_with(name) && name.len() > 2);
-    match (known, value) {
-        (Some(known), Some(_)) => Instead::Usage(format!("option '{known}' doesn't allow an argument")),
-        (Some("--help"), None) => Instead::Help,
-        (Some(_), None) => Instead::Version,
-        (None, _) => Instead::Usage(format!("unrecognized option '{argument}'")),
+/// Adds the symbols of a list, each once.
+pub(super) fn add_symbols(
+    known: &mut Vec<&'static str>,
+    list: &str,
+    symbols: &'static [Word],
+    what: &'static str,
+) -> Result<(), Wrong> {
+    for symbol in list.split(',') {
+        let word = symbols.iter().find(|word| word.name == symbol);
+        let name = word.ok_or_else(|| Wrong::Symbol(what, symbol.into()))?.name;
+        // What was said last counts of a level.
+        known.retain(|known| *known != name);
+        known.push(name);
     }
+    Ok(())
 }
 
 impl Operands {
@@ -121,50 +141,41 @@ impl Operands {
         self.conversions.contains(&symbol)
     }
 
-    fn take(&mut self, argument: &str, marks: Marks) -> Result<(), Instead> {
+    fn set(&mut self, argument: &str, marks: Marks) -> Result<(), Instead> {
         let unrecognized = || Instead::Usage(format!("unrecognized operand {}", marks.word(argument)));
         let (name, value) = argument.split_once('=').ok_or_else(unrecognized)?;
-        let entry = TABLE.find(name).ok_or_else(unrecognized)?;
-        match entry.name {
-            "if" => self.input = Some(value.into()),
-            "of" => self.output = Some(value.into()),
-            "conv" => symbols(entry, value, "conversion", marks, &mut self.conversions)?,
-            "iflag" => symbols(entry, value, "input flag", marks, &mut self.input_flags)?,
-            "oflag" => symbols(entry, value, "output flag", marks, &mut self.output_flags)?,
-            "status" => {
-                let mut levels = Vec::new();
-                symbols(entry, value, "status level", marks, &mut levels)?;
-                self.level = levels.last().copied();
+        let known = SETTERS.iter().find(|setter| setter.entry.answers_to(name)).ok_or_else(unrecognized)?;
+        // None of them has bounds.
+        known.apply(self, value, |_| Wrong::Number).map_err(|wrong| match wrong {
+            Wrong::Number => Instead::Error(format!("invalid number: {}", marks.word(value))),
+            Wrong::TooLarge => {
+                let value = marks.word(value);
+                Instead::Error(format!("invalid number: {value}: Value too large for defined data type"))
             }
-            name => self.take_number(name, value, marks)?,
-        }
-        Ok(())
-    }
-
-    fn take_number(&mut self, name: &str, value: &str, marks: Marks) -> Result<(), Instead> {
-        let invalid = |why: &str| Instead::Error(format!("invalid number: {}{why}", marks.word(value)));
-        const TOO_LARGE: &str = ": Value too large for defined data type";
-        let number = number(value).map_err(|bad| match bad {
-            Bad::Invalid => invalid(""),
-            Bad::Overflow => invalid(TOO_LARGE),
+            Wrong::Symbol(what, symbol) => Instead::Usage(format!("invalid {what}: {}", marks.word(&symbol))),
         })?;
-        if number.zero_times {
+        if std::mem::take(&mut self.is_zero_times) {
             let (zero, twice) = (marks.word("0x"), marks.word("00x"));
             self.warnings
                 .push(format!("warning: {zero} is a zero multiplier; use {twice} if that is intended"));
         }
-        match name {
-            "count" => self.count = Some(number),
-            "skip" => self.skip = number,
-            "seek" => self.seek = number,
-            _ if number.value == 0 => return Err(invalid("")),
-            _ if number.value == i64::MAX as u64 => return Err(invalid(TOO_LARGE)),
-            "bs" => self.block_bytes = Some(number.value),
-            "ibs" => self.input_block_bytes = Some(number.value),
-            "obs" => self.output_block_bytes = Some(number.value),
-            _ => {}
-        }
         Ok(())
+    }
+
+    /// A number of blocks or bytes.
+    pub(super) fn number(&mut self, text: &str) -> Result<Number, Wrong> {
+        let number = number(text)?;
+        self.is_zero_times = number.zero_times;
+        Ok(number)
+    }
+
+    /// The size of a block, bytes.
+    pub(super) fn block_size(&mut self, text: &str) -> Result<u64, Wrong> {
+        match self.number(text)?.value {
+            0 => Err(Wrong::Number),
+            bytes if bytes == i64::MAX as u64 => Err(Wrong::TooLarge),
+            bytes => Ok(bytes),
+        }
     }
 
     fn check_combinations(&mut self) -> Result<(), Instead> {
@@ -201,23 +212,6 @@ impl Operands {
         }
         Ok(())
     }
-}
-
-fn symbols(
-    entry: &Entry,
-    list: &str,
-    what: &str,
-    marks: Marks,
-    into: &mut Vec<&'static str>,
-) -> Result<(), Instead> {
-    for symbol in list.split(',') {
-        let unknown = || Instead::Usage(format!("invalid {what}: {}", marks.word(symbol)));
-        let word = entry.word(symbol).ok_or_else(unknown)?;
-        if !into.contains(&word.name) || entry.name == "status" {
-            into.push(word.name);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
