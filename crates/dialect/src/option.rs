@@ -258,7 +258,7 @@ impl Table {
             }
             for entry in self.entries.iter().filter(|entry| entry.category == category) {
                 let left = self.written(entry);
-                let _ = writeln!(text, "  {left:width$}  {}{}", entry.help, remark(entry.status));
+                let _ = writeln!(text, "  {left:width$}  {}{}", entry.help, entry.status.remark());
                 for word in entry.words() {
                     let _ = writeln!(
                         text,
@@ -266,7 +266,7 @@ impl Table {
                         "",
                         word.name,
                         word.help,
-                        remark(word.status)
+                        word.status.remark()
                     );
                 }
             }
@@ -283,10 +283,10 @@ impl Table {
             for entry in self.entries.iter().filter(|entry| entry.category == category) {
                 let mut names = format!("`{}`", self.written(entry));
                 entry.aliases.iter().for_each(|alias| names += &format!(", `{alias}`"));
-                let (help, status) = (cell(entry.help), cell(&explained(entry.status)));
+                let (help, status) = (cell(entry.help), cell(&entry.status.explained()));
                 let _ = writeln!(text, "| {} | {} | {help} | {status} |", cell(&names), cell(entry.default));
                 for word in entry.words() {
-                    let (help, status) = (cell(word.help), cell(&explained(word.status)));
+                    let (help, status) = (cell(word.help), cell(&word.status.explained()));
                     let _ = writeln!(text, "| `{}` `{}` | | {help} | {status} |", entry.name, word.name);
                 }
             }
@@ -365,19 +365,22 @@ pub fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<
         .map(|(_, known)| known)
 }
 
-fn remark(status: Status) -> &'static str {
-    match status {
-        Status::Done => "",
-        Status::Ignored(_) => " (accepted, no effect)",
-        Status::Refused(..) => " (not supported)",
+impl Status {
+    /// What help adds to an option or a word.
+    pub fn remark(self) -> &'static str {
+        match self {
+            Status::Done => "",
+            Status::Ignored(_) => " (accepted, no effect)",
+            Status::Refused(..) => " (not supported)",
+        }
     }
-}
 
-fn explained(status: Status) -> String {
-    match status {
-        Status::Done => "yes".to_string(),
-        Status::Ignored(why) => format!("accepted, no effect: {why}"),
-        Status::Refused(why, hint) => format!("**no**: {why}; {hint}"),
+    fn explained(self) -> String {
+        match self {
+            Status::Done => "yes".to_string(),
+            Status::Ignored(why) => format!("accepted, no effect: {why}"),
+            Status::Refused(why, hint) => format!("**no**: {why}; {hint}"),
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Report {
 
 /// Records that were full and records that were not, on each side, and what was copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct RecordCounts {
     read: (u64, u64),
     written: (u64, u64),
     bytes: u64,
@@ -62,7 +62,7 @@ impl Report {
     }
 
     /// How many records were full: GNU counts by what was asked of a block, a tally by what was asked of a call.
-    fn counts(&self, reads: (u64, u64, u64), writes: u64, bytes: u64, elapsed_ns: u64) -> Counts {
+    fn counts(&self, reads: (u64, u64, u64), writes: u64, bytes: u64, elapsed_ns: u64) -> RecordCounts {
         let (read, short, failed) = reads;
         // A failed read that is filled with zeros is a record, and not a full one.
         let padded = if self.pads { failed } else { 0 };
@@ -73,10 +73,10 @@ impl Report {
             () if self.pads || bytes >= writes.saturating_mul(self.block_bytes) => (writes, 0),
             () => (writes - short.min(writes), short.min(writes)),
         };
-        Counts { read: (read - short.min(read), short + padded), written, bytes, elapsed_ns }
+        RecordCounts { read: (read - short.min(read), short + padded), written, bytes, elapsed_ns }
     }
 
-    fn counts_live(&self, live: &Live) -> Counts {
+    fn counts_live(&self, live: &Live) -> RecordCounts {
         let mut total = (0, 0, 0, 0);
         for job in &live.jobs {
             total = (
@@ -89,7 +89,7 @@ impl Report {
         self.counts((total.0, total.1, 0), total.2, total.3, live.elapsed_ns)
     }
 
-    fn counts_ended(&self, phase: &PhaseRecord) -> Counts {
+    fn counts_ended(&self, phase: &PhaseRecord) -> RecordCounts {
         let (mut reads, mut writes, mut bytes) = ((0, 0, 0), 0, 0);
         for line in phase.jobs.iter().flat_map(|job| &job.tally.lines) {
             match line.verb.kind() {
@@ -119,7 +119,7 @@ impl Report {
         err.flush()
     }
 
-    fn lines(&mut self, counts: &Counts, err: &mut dyn Write) -> io::Result<()> {
+    fn lines(&mut self, counts: &RecordCounts, err: &mut dyn Write) -> io::Result<()> {
         if self.records {
             self.end_progress(err)?;
             writeln!(err, "{}+{} records in", counts.read.0, counts.read.1)?;
@@ -214,7 +214,7 @@ impl Report {
     }
 }
 
-fn transfer_line(counts: &Counts, seconds: &str) -> String {
+fn transfer_line(counts: &RecordCounts, seconds: &str) -> String {
     let (copied, rate) = (amount::bytes_copied(counts.bytes), amount::rate(counts.bytes, counts.elapsed_ns));
     format!("{copied} copied, {seconds} s, {rate}")
 }

@@ -4,7 +4,7 @@
 
 use iodyno_model::{Diagnostic, Origin};
 
-use super::client::{self, Client};
+use super::client::{self, HostJobs};
 use super::command::{self, ClientArgument, Command, Instead};
 use super::{file, lower};
 use super::gather::{self, Gathered};
@@ -24,7 +24,7 @@ pub struct Cli {
     /// `[global]` in the end, each option once.
     pub global: Vec<(String, String)>,
     /// `--client`: the jobs of each host; `jobs` has none then.
-    pub clients: Vec<Client>,
+    pub clients: Vec<HostJobs>,
 }
 
 /// Parses a command line and the job files it names.
@@ -40,7 +40,7 @@ pub fn parse(arguments: &[String], loader: &mut dyn Loader) -> Result<Cli, Vec<D
     let arguments = std::mem::take(&mut command.clients);
     let first = command.files.first().or_else(|| arguments.iter().find_map(|client| client.files.first()));
     let mut cli = Cli { name: first.map_or("fio", String::as_str).to_string(), ..Cli::default() };
-    let mut reading = Reading {
+    let mut reading = JobFiles {
         sections: std::mem::take(&mut command.sections),
         wanted: std::mem::take(&mut command.only_sections),
         problems: std::mem::take(&mut command.problems),
@@ -66,7 +66,7 @@ pub fn parse(arguments: &[String], loader: &mut dyn Loader) -> Result<Cli, Vec<D
 }
 
 /// Job files on their way to jobs.
-struct Reading {
+struct JobFiles {
     /// What the command line said: every file begins with it.
     sections: Vec<Section>,
     /// `--section`.
@@ -76,7 +76,7 @@ struct Reading {
     shown: Vec<Vec<Section>>,
 }
 
-impl Reading {
+impl JobFiles {
     fn jobs(&mut self, paths: &[String], loader: &mut dyn Loader) -> (Vec<Settings>, Vec<(String, String)>) {
         let mut sections = self.sections.clone();
         for path in paths {
@@ -108,7 +108,7 @@ impl Reading {
         &mut self,
         clients: &[ClientArgument],
         loader: &mut dyn Loader,
-    ) -> (Vec<Client>, Vec<(String, String)>) {
+    ) -> (Vec<HostJobs>, Vec<(String, String)>) {
         let (mut hosts, mut all_global) = (Vec::new(), None);
         let any_files = clients.iter().any(|client| !client.files.is_empty());
         for one in clients {
@@ -122,7 +122,7 @@ impl Reading {
             match client::named(&one.hosts, loader) {
                 Ok(names) => hosts.extend(names.into_iter().map(|host| {
                     let jobs = client::jobs_on(&host, &jobs);
-                    Client { host, jobs }
+                    HostJobs { host, jobs }
                 })),
                 Err(wrong) => self.problems.push(wrong),
             }

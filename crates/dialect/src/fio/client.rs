@@ -6,17 +6,17 @@
 
 use iodyno_model::{Diagnostic, Origin, Plan, Ranks};
 
-use super::lower::{Context, Lowered, plan};
+use super::lower::{Context, LoweredJobs, plan};
 use super::options;
 use super::settings::{Given, Settings};
-use super::value::Value;
-use super::view::View;
+use super::value::OptionValue;
+use super::view::ReportContext;
 use crate::hosts::{self, Elsewhere, Host};
 use crate::{Loader, PathKind, Request};
 
 /// What one host is to do.
 #[derive(Clone, Debug, Default)]
-pub struct Client {
+pub struct HostJobs {
     /// The host, as the user named it.
     pub host: String,
     /// Its jobs.
@@ -25,11 +25,11 @@ pub struct Client {
 
 /// A host with its part of the run, for the reports.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct HostView {
     /// The host, as the user named it.
     pub host: String,
     /// Its jobs, by their places in the common plan.
-    pub view: View,
+    pub view: ReportContext,
 }
 
 const FORM: &str =
@@ -83,7 +83,7 @@ pub fn jobs_on(host: &str, jobs: &[Settings]) -> Vec<Settings> {
 fn job_on(host: &str, mut job: Settings) -> Settings {
     for given in job.given.iter_mut().filter(|given| given.entry.name == "filename_format") {
         given.text = given.text.replace("$clientuid", host);
-        given.value = Value::Text;
+        given.value = OptionValue::Text;
     }
     let unique = job.has("directory") && job.flag("unique_filename", true);
     if unique
@@ -91,7 +91,7 @@ fn job_on(host: &str, mut job: Settings) -> Settings {
         && let Some(row) = options::find("filename_format")
     {
         let text = format!("{host}.$jobname.$jobnum.$filenum");
-        let (value, origin) = (Value::Text, job.origin.clone());
+        let (value, origin) = (OptionValue::Text, job.origin.clone());
         // As of [global]: the job's own options, which reports repeat, do not have it.
         job.given.push(Given { entry: &row.entry, text, value, origin, global: true });
     }
@@ -101,7 +101,7 @@ fn job_on(host: &str, mut job: Settings) -> Settings {
 /// All hosts' jobs in one plan, or that they must first get there.
 pub enum Together {
     /// They are here: each host's rank.
-    Here(Box<Lowered>, Vec<Part>),
+    Here(Box<LoweredJobs>, Vec<HostView>),
     /// Not yet.
     Elsewhere(Request),
 }
@@ -111,7 +111,7 @@ pub enum Together {
 /// # Errors
 /// Everything that is wrong with any of them, and a launcher that started another number of ranks.
 pub fn together(
-    clients: &[Client],
+    clients: &[HostJobs],
     context: &Context,
     loader: &mut dyn Loader,
 ) -> Result<Together, Vec<Diagnostic>> {
@@ -133,11 +133,13 @@ pub fn together(
         let wrong = Diagnostic::error(&Origin::argument("--client"), message);
         return Err(vec![wrong.hint("one rank on each of them, in their order; or without a launcher")]);
     }
-    let (mut all, mut parts) =
-        (Lowered { plan: Plan::default(), view: View::default(), notes: Vec::new() }, Vec::new());
+    let (mut all, mut parts) = (
+        LoweredJobs { plan: Plan::default(), view: ReportContext::default(), notes: Vec::new() },
+        Vec::new(),
+    );
     for (rank, (client, one)) in clients.iter().zip(lowered).enumerate() {
         let view = join(&mut all, one, rank as u32, &client.host);
-        parts.push(Part { host: client.host.clone(), view });
+        parts.push(HostView { host: client.host.clone(), view });
     }
     Ok(Together::Here(Box::new(all), parts))
 }
@@ -146,11 +148,11 @@ pub fn together(
 const SETS: u32 = 1 << 16;
 
 /// Adds one host's plan to the common one; its view, by the jobs' new places.
-fn join(all: &mut Lowered, one: Lowered, rank: u32, host: &str) -> View {
+fn join(all: &mut LoweredJobs, one: LoweredJobs, rank: u32, host: &str) -> ReportContext {
     let first_target = all.plan.targets.len();
     let mut view = one.view;
     if rank == 0 {
-        all.view = View { jobs: Vec::new(), ..view.clone() };
+        all.view = ReportContext { jobs: Vec::new(), ..view.clone() };
         all.plan = Plan { targets: Vec::new(), phases: Vec::new(), ..one.plan.clone() };
     }
     all.notes.extend(one.notes.into_iter().filter(|note| !all.notes.contains(note)).collect::<Vec<_>>());

@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 use iodyno_model::{Diagnostic, Origin};
 
 use super::gather;
-use super::number::{self, Fault, Unit, fault};
+use super::number::{self, Fault, TimeUnit, fault};
 use super::options::program::{CATEGORIES, PROGRAM, SETTERS};
 use super::options::{self, OPTIONS};
 use super::section::{Section, at};
-use super::view::{Eta, Format, Style};
+use super::view::{Eta, Format, ReportStyle};
 use crate::option::{
     Arguments, Entry, GivenOption, Kind, Misfit, Status, Syntax, Table, Token, ValuePlace, nearest, setter,
 };
@@ -21,7 +21,7 @@ use crate::option::{
 #[derive(Debug, Default)]
 pub struct Command {
     /// How the report is written.
-    pub style: Style,
+    pub style: ReportStyle,
     /// The report's file.
     pub output: Option<String>,
     /// `--readonly`: jobs that write are an error.
@@ -254,7 +254,7 @@ pub(super) fn eta_interval(text: &str) -> Result<u64, Fault> {
 
 /// A time of at least a second, ns.
 pub(super) fn time(option: &str, text: &str) -> Result<u64, Fault> {
-    match number::time_ns(text, Unit::Second) {
+    match number::time_ns(text, TimeUnit::Second) {
         Ok(ns) if ns >= 1_000_000_000 => Ok(ns),
         Ok(_) => Err(fault(format!("`--{option}={text}`: too short"), "1s at least")),
         Err(wrong) => Err(fault(format!("`--{option}={text}`: {}", wrong.message), wrong.hint)),
@@ -263,7 +263,7 @@ pub(super) fn time(option: &str, text: &str) -> Result<u64, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::section::Line;
+    use super::super::section::OptionLine;
     use super::*;
 
     fn sorted(line: &str) -> Command {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     fn shown(sorted: &Command) -> Vec<String> {
-        let line = |line: &Line| match &line.text {
+        let line = |line: &OptionLine| match &line.text {
             Some(text) => format!("{}={text}", line.name),
             None => line.name.clone(),
         };

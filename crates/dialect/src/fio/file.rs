@@ -6,7 +6,7 @@
 use iodyno_model::{Diagnostic, Origin};
 
 use super::number;
-use super::section::{Line, Section};
+use super::section::{OptionLine, Section};
 use crate::Loader;
 
 /// How deep files may include each other.
@@ -18,12 +18,12 @@ const MOST_FILES: usize = 10_000;
 /// Reads one job file (`-`: standard input) and what it includes, adding its sections to those that were read before.
 pub fn read(path: &str, loader: &mut dyn Loader, sections: &mut Vec<Section>) -> Vec<Diagnostic> {
     let mut reader =
-        Reader { loader, sections, problems: Vec::new(), inside: false, open: Vec::new(), read: 0 };
+        JobFileReader { loader, sections, problems: Vec::new(), inside: false, open: Vec::new(), read: 0 };
     reader.file(path, &Origin::argument(path));
     reader.problems
 }
 
-struct Reader<'a> {
+struct JobFileReader<'a> {
     loader: &'a mut dyn Loader,
     sections: &'a mut Vec<Section>,
     problems: Vec<Diagnostic>,
@@ -35,7 +35,7 @@ struct Reader<'a> {
     read: usize,
 }
 
-impl Reader<'_> {
+impl JobFileReader<'_> {
     fn file(&mut self, path: &str, from: &Origin) {
         self.read += 1;
         let read = match path {
@@ -83,7 +83,7 @@ impl Reader<'_> {
             Some((name, text)) => (name.trim_end(), Some(text.trim())),
             None => (line, None),
         };
-        let line = Line {
+        let line = OptionLine {
             name: name.to_string(),
             text: text.map(|text| substituted(text, self.loader)),
             origin: origin.clone(),
@@ -190,7 +190,7 @@ mod tests {
     fn shown(text: &str) -> Vec<String> {
         let (sections, problems) = sections(&[("j.fio", text)]);
         assert_eq!(problems, Vec::<String>::new());
-        let line = |line: &Line| match &line.text {
+        let line = |line: &OptionLine| match &line.text {
             Some(text) => format!("{}={text}@{}", line.name, line.origin),
             None => format!("{}@{}", line.name, line.origin),
         };

@@ -7,10 +7,10 @@ use iodyno_model::{Diagnostic, Origin};
 
 use super::number::{Base, fault};
 use super::options::{self, JobOption, TABLE};
-use super::section::{Line, Section, at};
+use super::section::{OptionLine, Section, at};
 use super::settings::{Given, Settings};
 use super::show::rank;
-use super::value::{self, Value};
+use super::value::{self, OptionValue};
 use crate::option::Status;
 
 /// Every job with what it was told, and everything that is wrong.
@@ -69,7 +69,7 @@ fn read(section: &Section, inherited: &[Given], problems: &mut Vec<Diagnostic>) 
     list
 }
 
-fn given(line: &Line, global: bool, base: Base) -> Result<Given, Diagnostic> {
+fn given(line: &OptionLine, global: bool, base: Base) -> Result<Given, Diagnostic> {
     let row = options::find(&line.name).ok_or_else(|| unknown(line))?;
     if let Status::Refused(why, hint) = row.entry.status {
         let message = format!("{}: {why}", written(row, line));
@@ -91,7 +91,7 @@ fn given(line: &Line, global: bool, base: Base) -> Result<Given, Diagnostic> {
 }
 
 /// The option as it was written, for a message: never longer than a line.
-fn written(row: &JobOption, line: &Line) -> String {
+fn written(row: &JobOption, line: &OptionLine) -> String {
     let name = if line.name.is_empty() { row.entry.name } else { &line.name };
     match line.text.as_deref() {
         None | Some("") => format!("`{name}`"),
@@ -103,7 +103,7 @@ fn written(row: &JobOption, line: &Line) -> String {
     }
 }
 
-fn unknown(line: &Line) -> Diagnostic {
+fn unknown(line: &OptionLine) -> Diagnostic {
     let name: String = line.name.chars().take(60).collect();
     let problem = Diagnostic::error(&line.origin, format!("no option `{name}`"));
     match TABLE.suggest(&name) {
@@ -124,7 +124,7 @@ fn base(section: &Section, inherited: &[Given]) -> Base {
 fn engine(given: &[Given]) -> &'static str {
     let said = given.iter().rev().find(|given| given.entry.name == "ioengine");
     match said.map(|given| &given.value) {
-        Some(Value::Words(engine, _)) => engine[0],
+        Some(OptionValue::Words(engine, _)) => engine[0],
         _ => "psync",
     }
 }
@@ -170,10 +170,10 @@ pub fn as_taken(options: &mut [(String, String)]) {
 }
 
 /// A line of the command line.
-pub fn argument(name: &str, text: Option<String>) -> Line {
+pub fn argument(name: &str, text: Option<String>) -> OptionLine {
     let shown = match &text {
         Some(text) => format!("--{name}={text}"),
         None => format!("--{name}"),
     };
-    Line { name: name.to_string(), text, origin: Origin::argument(&shown) }
+    OptionLine { name: name.to_string(), text, origin: Origin::argument(&shown) }
 }

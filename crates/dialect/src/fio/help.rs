@@ -22,17 +22,9 @@ pub fn usage() -> String {
             value if value.starts_with('[') => format!("[={}]", value.trim_matches(['[', ']'])),
             value => format!("={}", value.to_lowercase()),
         };
-        let _ = writeln!(text, "  --{}{value}\t{}{}", entry.name, entry.help, remark(entry.status));
+        let _ = writeln!(text, "  --{}{value}\t{}{}", entry.name, entry.help, entry.status.remark());
     }
     text + "\nJob options are explained by --cmdhelp=all and --cmdhelp=OPTION.\n"
-}
-
-fn remark(status: Status) -> &'static str {
-    match status {
-        Status::Done => "",
-        Status::Ignored(_) => " (accepted, no effect)",
-        Status::Refused(..) => " (not supported)",
-    }
 }
 
 /// `--cmdhelp[=OPTION]` and the exit status.
@@ -92,14 +84,14 @@ fn closest(name: &str, rows: impl Iterator<Item = &'static JobOption> + Clone) -
 fn line(option: &JobOption) -> String {
     let (indent, name) = (option.rule.depth * 2, option.entry.name);
     let width = 24usize.saturating_sub(indent);
-    format!("{:indent$}{name:<width$}: {}{}\n", "", option.entry.help, remark(option.entry.status))
+    format!("{:indent$}{name:<width$}: {}{}\n", "", option.entry.help, option.entry.status.remark())
 }
 
 /// All about one option.
 pub fn details(option: &JobOption) -> String {
     let mut text = String::new();
     let entry = &option.entry;
-    let _ = writeln!(text, "{:>20}: {}{}", entry.name, entry.help, remark(entry.status));
+    let _ = writeln!(text, "{:>20}: {}{}", entry.name, entry.help, entry.status.remark());
     if let Some(alias) = entry.aliases.first() {
         let _ = writeln!(text, "{:>20}: {alias}", "alias");
     }
@@ -109,7 +101,7 @@ pub fn details(option: &JobOption) -> String {
     text += &range(option);
     for (index, word) in entry.words().iter().enumerate() {
         let label = if index == 0 { "valid values" } else { "" };
-        let _ = writeln!(text, "{label:>20}: {:<10} {}{}", word.name, word.help, remark(word.status));
+        let _ = writeln!(text, "{label:>20}: {:<10} {}{}", word.name, word.help, word.status.remark());
     }
     if let Status::Ignored(why) | Status::Refused(why, _) = entry.status {
         let _ = writeln!(text, "{:>20}: {why}", "here");

@@ -32,7 +32,7 @@ use iodyno_model::{Diagnostic, Level, Plan, Record};
 
 use crate::{Dialect, Loader, Request, Run};
 use cli::Cli;
-use client::{Client, Together};
+use client::{HostJobs, Together};
 use command::Instead;
 use lower::Context;
 use settings::Settings;
@@ -133,7 +133,7 @@ fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
 
 fn lowered(
     jobs: &[Settings],
-    clients: &[Client],
+    clients: &[HostJobs],
     context: Context,
     loader: &mut dyn Loader,
 ) -> Result<Together, Vec<Diagnostic>> {

@@ -59,7 +59,7 @@ const TIMES: Suffixes = Suffixes {
 
 /// What a time is counted in when no unit is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum TimeUnit {
     /// Seconds.
     Second,
     /// Microseconds.
@@ -95,10 +95,10 @@ pub fn bytes(text: &str, base: Base) -> Result<i64, Fault> {
 ///
 /// # Errors
 /// That it is no whole number, that the unit is unknown, or that it is negative or too large.
-pub fn time_ns(text: &str, unit: Unit) -> Result<u64, Fault> {
+pub fn time_ns(text: &str, unit: TimeUnit) -> Result<u64, Fault> {
     let written = split(text, Base::default())?;
     let factor = match written.unit {
-        "" if written.expression || unit == Unit::Microsecond => 1_000,
+        "" if written.expression || unit == TimeUnit::Microsecond => 1_000,
         "" => 1_000_000_000,
         unit => TIMES.factor(unit).ok_or_else(|| unknown(unit, time_hint(unit)))?,
     };
@@ -193,7 +193,7 @@ fn split(text: &str, base: Base) -> Result<Written<'_>, Fault> {
 }
 
 fn expression(text: &str, base: Base) -> Result<Written<'_>, Fault> {
-    let mut reader = Reader { text, at: 0, base, depth: 0 };
+    let mut reader = ExpressionParser { text, at: 0, base, depth: 0 };
     let value = reader.primary().ok_or_else(|| {
         fault(
             format!("`{text}` is no expression that can be reckoned"),
@@ -205,21 +205,21 @@ fn expression(text: &str, base: Base) -> Result<Written<'_>, Fault> {
 
 /// What stands between parentheses, or behind a keyword: `4*1024`, `$ncpus` already replaced.
 pub fn reckon(text: &str) -> Option<i64> {
-    let mut reader = Reader { text, at: 0, base: Base::default(), depth: 0 };
+    let mut reader = ExpressionParser { text, at: 0, base: Base::default(), depth: 0 };
     let value = reader.sum()?;
     reader.blanks();
     if reader.at == text.len() { i64::try_from(value).ok() } else { None }
 }
 
 /// Reads an expression from left to right.
-struct Reader<'a> {
+struct ExpressionParser<'a> {
     text: &'a str,
     at: usize,
     base: Base,
     depth: u32,
 }
 
-impl Reader<'_> {
+impl ExpressionParser<'_> {
     fn blanks(&mut self) {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -300,7 +300,7 @@ impl Reader<'_> {
 
 /// In expressions times are microseconds: `(2s)`.
 fn time_in_us(written: &str) -> Option<i128> {
-    time_ns(written, Unit::Microsecond).ok().map(|ns| i128::from(ns / 1000))
+    time_ns(written, TimeUnit::Microsecond).ok().map(|ns| i128::from(ns / 1000))
 }
 
 #[cfg(test)]
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(of("(64k/2)"), Ok(32768));
         assert!(of("4*1024").unwrap_err().contains("follows the number"));
         assert!(of("(1/0)").is_err() && of("((((").is_err() && of("(2^999)").is_err());
-        assert_eq!(time_ns("(5*2)", Unit::Second), Ok(10_000));
+        assert_eq!(time_ns("(5*2)", TimeUnit::Second), Ok(10_000));
         assert_eq!(reckon("2*4+1"), Some(9));
         assert_eq!(reckon("2 apples"), None);
     }
@@ -344,17 +344,17 @@ mod tests {
             assert!(of(wrong).is_err(), "{wrong}");
         }
         for wrong in ["10x", "10min", "1h30m", "1.5s", "-1", ""] {
-            assert!(time_ns(wrong, Unit::Second).is_err(), "{wrong}");
+            assert!(time_ns(wrong, TimeUnit::Second).is_err(), "{wrong}");
         }
-        assert_eq!(time_ns("10min", Unit::Second).unwrap_err().hint, "minutes are written `m`");
+        assert_eq!(time_ns("10min", TimeUnit::Second).unwrap_err().hint, "minutes are written `m`");
     }
 
     #[test]
     fn times_have_a_unit_of_their_own() {
-        assert_eq!(time_ns("10", Unit::Second), Ok(10_000_000_000));
-        assert_eq!(time_ns("10", Unit::Microsecond), Ok(10_000));
-        assert_eq!(time_ns("10M", Unit::Second), Ok(600_000_000_000));
-        assert_eq!(time_ns("10 msec", Unit::Second), Ok(10_000_000));
+        assert_eq!(time_ns("10", TimeUnit::Second), Ok(10_000_000_000));
+        assert_eq!(time_ns("10", TimeUnit::Microsecond), Ok(10_000));
+        assert_eq!(time_ns("10M", TimeUnit::Second), Ok(600_000_000_000));
+        assert_eq!(time_ns("10 msec", TimeUnit::Second), Ok(10_000_000));
         assert_eq!(share("10%", Base::default()), Ok((Some('%'), 10)));
         assert_eq!(share("3z", Base::default()), Ok((Some('z'), 3)));
         assert_eq!(share("4k", Base::default()), Ok((None, 4096)));

@@ -9,7 +9,7 @@ use super::number::Fault;
 
 /// One option as it was written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct OptionLine {
     /// Its name, as written.
     pub name: String,
     /// What stands behind `=`; none: no value was written.
@@ -28,7 +28,7 @@ pub struct Section {
     /// Where it begins.
     pub origin: Origin,
     /// What it says, in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<OptionLine>,
 }
 
 impl Section {

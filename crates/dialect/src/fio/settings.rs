@@ -5,7 +5,7 @@
 
 use iodyno_model::{Directed, Origin};
 
-use super::value::{Amount, Splits, Value};
+use super::value::{Amount, OptionValue, Splits};
 use crate::option::Entry;
 
 /// One option as it was given.
@@ -16,7 +16,7 @@ pub struct Given {
     /// Its value as the user wrote it; empty where a switch has none.
     pub text: String,
     /// Its value, understood.
-    pub value: Value,
+    pub value: OptionValue,
     /// Where it was written.
     pub origin: Origin,
     /// Whether `[global]` said so rather than the job itself.
@@ -65,11 +65,11 @@ impl Settings {
     /// A whole number.
     pub fn whole(&self, name: &str) -> Option<i64> {
         match self.value(name)? {
-            Value::Whole(number) => Some(*number),
-            Value::Flag(flag) => Some(i64::from(*flag)),
-            Value::Amount(Amount::Bytes(bytes)) => i64::try_from(*bytes).ok(),
+            OptionValue::Whole(number) => Some(*number),
+            OptionValue::Flag(flag) => Some(i64::from(*flag)),
+            OptionValue::Amount(Amount::Bytes(bytes)) => i64::try_from(*bytes).ok(),
             // A choice of numbers: kb_base=1000.
-            Value::Word(word) => word.parse().ok(),
+            OptionValue::Word(word) => word.parse().ok(),
             _ => None,
         }
     }
@@ -92,7 +92,7 @@ impl Settings {
     /// Numbers with fractions.
     pub fn decimals(&self, name: &str) -> Option<&[f64]> {
         match self.value(name)? {
-            Value::Decimals(list) => Some(list),
+            OptionValue::Decimals(list) => Some(list),
             _ => None,
         }
     }
@@ -100,9 +100,9 @@ impl Settings {
     /// Bytes, or a share.
     pub fn amount(&self, name: &str) -> Option<Amount> {
         match self.value(name)? {
-            Value::Amount(amount) => Some(*amount),
-            Value::Whole(number) => u64::try_from(*number).ok().map(Amount::Bytes),
-            Value::Triple(triple) => triple.read.map(Amount::Bytes),
+            OptionValue::Amount(amount) => Some(*amount),
+            OptionValue::Whole(number) => u64::try_from(*number).ok().map(Amount::Bytes),
+            OptionValue::Triple(triple) => triple.read.map(Amount::Bytes),
             _ => None,
         }
     }
@@ -119,7 +119,7 @@ impl Settings {
     /// follows the last that is.
     pub fn triple(&self, name: &str) -> Option<&Directed<Option<u64>>> {
         match self.value(name)? {
-            Value::Triple(triple) => Some(triple),
+            OptionValue::Triple(triple) => Some(triple),
             _ => None,
         }
     }
@@ -132,7 +132,7 @@ impl Settings {
     /// Two times in ns that one is drawn from between, the lower first; the same twice where there is one.
     pub fn times_ns(&self, name: &str) -> Option<(u64, u64)> {
         match self.value(name)? {
-            Value::Times(low, high) => Some((*low, *high)),
+            OptionValue::Times(low, high) => Some((*low, *high)),
             _ => None,
         }
     }
@@ -140,7 +140,7 @@ impl Settings {
     /// The ends of a range of sizes for each direction, the lower first.
     pub fn ranges(&self, name: &str) -> Option<&Directed<Option<(u64, u64)>>> {
         match self.value(name)? {
-            Value::Ranges(ranges) => Some(ranges),
+            OptionValue::Ranges(ranges) => Some(ranges),
             _ => None,
         }
     }
@@ -148,7 +148,7 @@ impl Settings {
     /// Sizes with their shares in percent, for each direction.
     pub fn splits(&self, name: &str) -> Option<&Directed<Option<Splits>>> {
         match self.value(name)? {
-            Value::Splits(splits) => Some(splits),
+            OptionValue::Splits(splits) => Some(splits),
             _ => None,
         }
     }
@@ -171,13 +171,13 @@ impl Settings {
     /// Words of the table, at least one, and what is written behind the last after a colon.
     pub fn words(&self, name: &str) -> Option<(&[&'static str], &str)> {
         match self.value(name)? {
-            Value::Word(word) => Some((std::slice::from_ref(word), "")),
-            Value::Words(words, tail) => Some((words, tail)),
+            OptionValue::Word(word) => Some((std::slice::from_ref(word), "")),
+            OptionValue::Words(words, tail) => Some((words, tail)),
             _ => None,
         }
     }
 
-    fn value(&self, name: &str) -> Option<&Value> {
+    fn value(&self, name: &str) -> Option<&OptionValue> {
         self.given(name).map(|given| &given.value)
     }
 }

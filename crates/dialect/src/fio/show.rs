@@ -3,7 +3,7 @@
 //! It refuses to sort options in any other order than fio's: units first, file names and engines' options last.
 
 use super::options;
-use super::section::{Line, Section};
+use super::section::{OptionLine, Section};
 
 /// One line for each file.
 pub fn commands(files: &[Vec<Section>]) -> String {
@@ -17,8 +17,8 @@ fn command(sections: &[Section]) -> String {
             text += &format!("--name={} ", section.name);
         }
         // The name stands before already.
-        let named = |line: &&Line| line.name == "name" && line.text.as_deref() == Some(&section.name);
-        let mut lines: Vec<&Line> = section.lines.iter().filter(|line| !named(line)).collect();
+        let named = |line: &&OptionLine| line.name == "name" && line.text.as_deref() == Some(&section.name);
+        let mut lines: Vec<&OptionLine> = section.lines.iter().filter(|line| !named(line)).collect();
         lines.sort_by_key(|line| rank(&line.name));
         lines.iter().for_each(|line| text += &shown(line));
     }
@@ -39,7 +39,7 @@ pub fn rank(name: &str) -> i32 {
     }
 }
 
-fn shown(line: &Line) -> String {
+fn shown(line: &OptionLine) -> String {
     let name = options::find(&line.name).map_or(line.name.as_str(), |row| row.entry.name);
     match &line.text {
         None => format!("--{name} "),

@@ -4,13 +4,13 @@
 
 use iodyno_model::Directed;
 
-use super::number::{self, Base, Fault, Unit, fault};
+use super::number::{self, Base, Fault, TimeUnit, fault};
 use super::options::{JobOption, ValueType};
 use crate::option::{Status, nearest};
 
 /// A value that was parsed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum OptionValue {
     /// Yes or no; a switch that is there.
     Flag(bool),
     /// A whole number.
@@ -53,55 +53,59 @@ pub enum Amount {
 ///
 /// # Errors
 /// What is wrong with it and what to write instead.
-pub fn read(option: &JobOption, text: Option<&str>, base: Base) -> Result<Value, Fault> {
+pub fn read(option: &JobOption, text: Option<&str>, base: Base) -> Result<OptionValue, Fault> {
     let Some(text) = text else { return bare(option) };
-    let one_time = |ns| Value::Times(ns, ns);
+    let one_time = |ns| OptionValue::Times(ns, ns);
     match option.rule.value {
-        ValueType::Text => Ok(Value::Text),
+        ValueType::Text => Ok(OptionValue::Text),
         ValueType::Flag => flag(text, base, false),
         ValueType::Switch => flag(text, base, true),
         ValueType::Whole(..) if text.contains(',') => {
             Err(fault("one number is enough", "only some options take one for each direction"))
         }
-        ValueType::Whole(least, most) => Ok(Value::Whole(within(number::bytes(text, base)?, least, most)?)),
+        ValueType::Whole(least, most) => {
+            Ok(OptionValue::Whole(within(number::bytes(text, base)?, least, most)?))
+        }
         ValueType::Triple(least, most) => {
-            directed(text, ',', optional(|part| bounded(part, base, least, most))).map(Value::Triple)
+            directed(text, ',', optional(|part| bounded(part, base, least, most))).map(OptionValue::Triple)
         }
-        ValueType::Bytes(least, most) => Ok(Value::Amount(Amount::Bytes(bounded(text, base, least, most)?))),
-        ValueType::Amount => amount(text, base).map(Value::Amount),
+        ValueType::Bytes(least, most) => {
+            Ok(OptionValue::Amount(Amount::Bytes(bounded(text, base, least, most)?)))
+        }
+        ValueType::Amount => amount(text, base).map(OptionValue::Amount),
         ValueType::Time(unit) => number::time_ns(text, unit).map(one_time),
-        ValueType::Times => {
-            ends(text, |part| number::time_ns(part, Unit::Second)).map(|(low, high)| Value::Times(low, high))
-        }
+        ValueType::Times => ends(text, |part| number::time_ns(part, TimeUnit::Second))
+            .map(|(low, high)| OptionValue::Times(low, high)),
         ValueType::Latencies => {
-            directed(text, ',', |part| number::time_ns(part, Unit::Microsecond).map(Some)).map(Value::Triple)
+            directed(text, ',', |part| number::time_ns(part, TimeUnit::Microsecond).map(Some))
+                .map(OptionValue::Triple)
         }
-        ValueType::Range => Ok(Value::Ranges(Directed::same(Some(range(text, base)?)))),
+        ValueType::Range => Ok(OptionValue::Ranges(Directed::same(Some(range(text, base)?)))),
         ValueType::Ranges => {
             let separator = if text.contains(',') { ',' } else { '/' };
-            directed(text, separator, optional(|part| block_range(part, base))).map(Value::Ranges)
+            directed(text, separator, optional(|part| block_range(part, base))).map(OptionValue::Ranges)
         }
-        ValueType::Splits => directed(text, ',', |part| splits(part, base)).map(Value::Splits),
+        ValueType::Splits => directed(text, ',', |part| splits(part, base)).map(OptionValue::Splits),
         ValueType::Decimals(least, most) => decimals(text, least, most),
-        ValueType::Word(_) => word(option, text.trim_end()).map(Value::Word),
+        ValueType::Word(_) => word(option, text.trim_end()).map(OptionValue::Word),
         ValueType::Tailed(_) => {
             let (name, tail) = text.split_once(':').unwrap_or((text, ""));
-            Ok(Value::Words(vec![word(option, name.trim())?], tail.trim().to_string()))
+            Ok(OptionValue::Words(vec![word(option, name.trim())?], tail.trim().to_string()))
         }
         ValueType::Words(_) => {
             let (names, tail) = text.split_once(':').unwrap_or((text, ""));
             let words: Result<Vec<_>, _> = names.split(',').map(|name| word(option, name.trim())).collect();
-            Ok(Value::Words(words?, tail.trim().to_string()))
+            Ok(OptionValue::Words(words?, tail.trim().to_string()))
         }
     }
 }
 
 /// The value of an option that is given without one.
-fn bare(option: &JobOption) -> Result<Value, Fault> {
+fn bare(option: &JobOption) -> Result<OptionValue, Fault> {
     match option.rule.value {
-        ValueType::Switch => Ok(Value::Flag(true)),
+        ValueType::Switch => Ok(OptionValue::Flag(true)),
         // The log options write under the job's own name then.
-        ValueType::Text if option.rule.bare => Ok(Value::Text),
+        ValueType::Text if option.rule.bare => Ok(OptionValue::Text),
         _ => {
             let name = option.entry.name;
             Err(fault(format!("`{name}` needs a value"), format!("{name}={}", option.entry.value)))
@@ -109,12 +113,12 @@ fn bare(option: &JobOption) -> Result<Value, Fault> {
     }
 }
 
-fn flag(text: &str, base: Base, any: bool) -> Result<Value, Fault> {
+fn flag(text: &str, base: Base, any: bool) -> Result<OptionValue, Fault> {
     let wrong = || fault(format!("expected 0 or 1, not `{}`", text.trim()), "1 is yes, 0 is no");
     match number::bytes(text, base) {
-        Ok(0) => Ok(Value::Flag(false)),
-        Ok(1) => Ok(Value::Flag(true)),
-        Ok(_) if any => Ok(Value::Flag(true)),
+        Ok(0) => Ok(OptionValue::Flag(false)),
+        Ok(1) => Ok(OptionValue::Flag(true)),
+        Ok(_) if any => Ok(OptionValue::Flag(true)),
         _ => Err(wrong()),
     }
 }
@@ -213,7 +217,7 @@ fn splits(text: &str, base: Base) -> Result<Option<Splits>, Fault> {
     Ok(Some(list).filter(|list| !list.is_empty()))
 }
 
-fn decimals(text: &str, least: f64, most: f64) -> Result<Value, Fault> {
+fn decimals(text: &str, least: f64, most: f64) -> Result<OptionValue, Fault> {
     let mut list = Vec::new();
     for item in text.split([':', ',']).map(str::trim).filter(|item| !item.is_empty()) {
         let number = number::decimal(item.trim_end_matches('%'))?;
@@ -222,7 +226,7 @@ fn decimals(text: &str, least: f64, most: f64) -> Result<Value, Fault> {
         }
         list.push(number);
     }
-    if list.is_empty() { Err(fault("a number is missing", "")) } else { Ok(Value::Decimals(list)) }
+    if list.is_empty() { Err(fault("a number is missing", "")) } else { Ok(OptionValue::Decimals(list)) }
 }
 
 /// One of the option's words, unless it is refused.

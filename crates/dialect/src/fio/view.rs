@@ -7,11 +7,11 @@ use iodyno_model::{Diagnostic, Directed};
 
 /// A whole run, as its reporters see it.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct ReportContext {
     /// Every job definition, in the order of the job file; jobs that `--section` left out are not here.
     pub jobs: Vec<JobView>,
     /// How the report is written.
-    pub style: Style,
+    pub style: ReportStyle,
     /// `[global]`, as `name` and `value`, each option once (the last mention), in order.
     pub global: Vec<(String, String)>,
     /// What fio would say before the start: warnings on standard error, notes behind the banner.
@@ -50,7 +50,7 @@ pub struct JobView {
     /// Whether the engine hands over without waiting, so that submission latencies exist.
     pub asynchronous: bool,
     /// Which figures are wanted.
-    pub figures: Figures,
+    pub figures: ReportFigures,
     /// The log files it writes.
     pub logs: Logs,
     /// Whether it verifies, so that its report has a verify part.
@@ -69,7 +69,7 @@ pub struct JobView {
 
 /// Which figures a job's report has.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figures {
+pub struct ReportFigures {
     /// The percentiles, ascending, in percent.
     pub percentiles: Vec<f64>,
     /// Percentiles of the completion latency.
@@ -98,9 +98,9 @@ pub struct Figures {
     pub stats: bool,
 }
 
-impl Default for Figures {
+impl Default for ReportFigures {
     fn default() -> Self {
-        Figures {
+        ReportFigures {
             percentiles: vec![
                 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
                 99.95, 99.99,
@@ -153,7 +153,7 @@ pub struct Logs {
     /// `log_hist_coarseness`, 0 to 6.
     pub coarseness: u32,
     /// `log_window_value` or `log_max_value`: the average, the largest, or both.
-    pub window: Window,
+    pub window: LogWindow,
     /// `log_offset`: offsets in each line.
     pub offsets: bool,
     /// `log_prio`: priority in each line.
@@ -172,7 +172,7 @@ pub struct Logs {
 
 /// What a line of an averaged log says of its window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Window {
+pub enum LogWindow {
     /// The average.
     #[default]
     Average,
@@ -196,7 +196,7 @@ pub enum Epoch {
 
 /// How the report is written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Style {
+pub struct ReportStyle {
     /// The formats, in the order they are printed.
     pub formats: Vec<Format>,
     /// `--terse-version`: 2 to 5.
@@ -221,9 +221,9 @@ pub struct Style {
     pub local: (i64, String),
 }
 
-impl Default for Style {
+impl Default for ReportStyle {
     fn default() -> Self {
-        Style {
+        ReportStyle {
             formats: vec![Format::Normal],
             terse_version: 3,
             status_interval_ns: 0,

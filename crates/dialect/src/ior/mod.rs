@@ -20,8 +20,8 @@ use iodyno_model::{Diagnostic, Plan, Record};
 
 use crate::{Dialect, Loader, Request, Run};
 use settings::Settings;
-use test::Test;
-use view::View;
+use test::IorTest;
+use view::ReportContext;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -33,11 +33,11 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 /// A command line, lowered.
-pub struct Lowered {
+pub struct LoweredTests {
     /// The plan.
     pub plan: Plan,
     /// What the report must know besides.
-    pub view: View,
+    pub view: ReportContext,
     /// What changes nothing, each named once.
     pub notes: Vec<Diagnostic>,
 }
@@ -66,7 +66,7 @@ pub fn lower(
     command: &command::Command,
     arguments: &[String],
     loader: &mut dyn Loader,
-) -> Result<Lowered, Vec<Diagnostic>> {
+) -> Result<LoweredTests, Vec<Diagnostic>> {
     let settings = tests(command, loader)?;
     let (mut tests, mut wrong, mut notes) = (Vec::new(), Vec::new(), Vec::<Diagnostic>::new());
     for (id, settings) in settings.into_iter().enumerate() {
@@ -91,7 +91,7 @@ pub fn lower(
     }
     let words = [&["ior".to_string()][..], arguments].concat();
     let bugs = loader.also("bugs").is_some();
-    let view = View {
+    let view = ReportContext {
         tests,
         parts,
         command: words.join(" "),
@@ -100,7 +100,7 @@ pub fn lower(
         talks: loader.talks(),
         bugs,
     };
-    Ok(Lowered { plan, view, notes })
+    Ok(LoweredTests { plan, view, notes })
 }
 
 fn tests(command: &command::Command, loader: &mut dyn Loader) -> Result<Vec<Settings>, Vec<Diagnostic>> {
@@ -129,8 +129,8 @@ fn layout(loader: &dyn Loader, wrong: &mut Vec<Diagnostic>) -> u8 {
     }
 }
 
-fn run(lowered: Lowered) -> Run {
-    let Lowered { plan, view, notes } = lowered;
+fn run(lowered: LoweredTests) -> Run {
+    let LoweredTests { plan, view, notes } = lowered;
     let tests = view.tests.clone();
     let parts = view.parts.clone();
     Run {
@@ -144,7 +144,7 @@ fn run(lowered: Lowered) -> Run {
 }
 
 /// 1 where anything failed, was wrong, or is missing that no deadline left out; 128 and the signal's number after one.
-fn status(record: &Record, tests: &[Test], parts: &[view::Part]) -> u8 {
+fn status(record: &Record, tests: &[IorTest], parts: &[view::TestPhase]) -> u8 {
     let incomplete = |phase: &iodyno_model::PhaseRecord| {
         let part = parts.get(phase.index);
         part.and_then(|part| report::missing(phase, *part, &tests[part.test])).is_some()

@@ -10,7 +10,7 @@ use crate::{Loader, PathKind};
 
 /// A test, judged.
 #[derive(Clone, Debug, Default)]
-pub struct Test {
+pub struct IorTest {
     /// Its number, from 0.
     pub id: usize,
     /// What was said.
@@ -61,7 +61,7 @@ pub struct Test {
     pub warnings: Vec<String>,
 }
 
-impl Test {
+impl IorTest {
     /// Bytes of all tasks together.
     pub fn aggregate(&self) -> u64 {
         self.task_bytes().saturating_mul(u64::from(self.tasks))
@@ -110,10 +110,10 @@ const MOST_TASKS: u32 = 1 << 20;
 ///
 /// # Errors
 /// Everything about it that cannot be.
-pub fn judge(id: usize, settings: Settings, loader: &mut dyn Loader) -> Result<Test, Vec<Diagnostic>> {
-    let mut judge = Judge { wrong: Vec::new(), test: Test::default() };
+pub fn judge(id: usize, settings: Settings, loader: &mut dyn Loader) -> Result<IorTest, Vec<Diagnostic>> {
+    let mut judge = TestChecker { wrong: Vec::new(), test: IorTest::default() };
     let text = |name: &str| settings.text(name).unwrap_or_default().to_string();
-    judge.test = Test {
+    judge.test = IorTest {
         id,
         api: text("api"),
         file: text("testFile"),
@@ -123,7 +123,7 @@ pub fn judge(id: usize, settings: Settings, loader: &mut dyn Loader) -> Result<T
         repetitions: settings.count("repetitions").min(u64::from(u32::MAX)) as u32,
         now_unix_ns: loader.now_unix_ns(),
         settings,
-        ..Test::default()
+        ..IorTest::default()
     };
     judge.tasks(loader);
     judge.sizes();
@@ -146,12 +146,12 @@ pub fn judge(id: usize, settings: Settings, loader: &mut dyn Loader) -> Result<T
     if judge.wrong.is_empty() { Ok(judge.test) } else { Err(judge.wrong) }
 }
 
-struct Judge {
-    test: Test,
+struct TestChecker {
+    test: IorTest,
     wrong: Vec<Diagnostic>,
 }
 
-impl Judge {
+impl TestChecker {
     /// Says what cannot be, at the place where the option was said.
     fn refuse(&mut self, name: &str, what: &str, hint: &str) {
         self.wrong.push(Diagnostic::error(&self.test.settings.origin(name), what).hint(hint));
@@ -196,7 +196,7 @@ impl Judge {
     }
 
     fn sizes(&mut self) {
-        let Test { block, transfer, segments, repetitions, .. } = self.test;
+        let IorTest { block, transfer, segments, repetitions, .. } = self.test;
         let (is_whole, all) = (transfer > 0 && transfer.is_multiple_of(8), block.checked_mul(segments));
         let all = all.and_then(|bytes| bytes.checked_mul(u64::from(self.test.tasks)));
         refuse! { self
@@ -362,7 +362,7 @@ fn nodes(world: &WorldFacts, tasks: u32, threads: u32) -> (u32, u32) {
 }
 
 /// The name of the first task's file in the first repetition.
-fn first_name(test: &Test) -> String {
+fn first_name(test: &IorTest) -> String {
     let name = super::lower::names::template(test).replace("{worker:08}", "00000000");
     let name = match name.split_once("{worker:") {
         Some((before, rest)) => {

@@ -2,15 +2,15 @@
 
 use iodyno_model::WorldFacts;
 
-use super::test::Test;
+use super::test::IorTest;
 
 /// All of it.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct ReportContext {
     /// The tests.
-    pub tests: Vec<Test>,
+    pub tests: Vec<IorTest>,
     /// What each phase of the plan is.
-    pub parts: Vec<Part>,
+    pub parts: Vec<TestPhase>,
     /// The command line, as it was typed.
     pub command: String,
     /// The tasks' machines.
@@ -25,7 +25,7 @@ pub struct View {
 
 /// What a phase is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct TestPhase {
     /// Its test, by index.
     pub test: usize,
     /// The repetition.

@@ -6,14 +6,14 @@ use std::io;
 use iodyno_model::{JournalEntry, JournalPart};
 use iodyno_report::Output;
 
-use super::report::{Figure, Text};
-use super::results::Results;
-use super::view::{Role, Row, View};
+use super::report::{Report, TableFigure};
+use super::results::PhaseResults;
+use super::view::{PhaseRole, ReportContext, ResultRow};
 use crate::quantity::scientific;
 
 /// `--saveRankPerformanceDetails`: a row for all tasks and one for each, for every number of tasks and iteration.
-pub fn ranks(view: &View, results: &Results, text: &Text) -> String {
-    let rows = &Row::ALL[..Row::OWN];
+pub fn ranks(view: &ReportContext, results: &PhaseResults, text: &Report) -> String {
+    let rows = &ResultRow::ALL[..ResultRow::OWN];
     let mut csv = String::from("rank,items");
     rows.iter().for_each(|row| csv += &format!(",rate-{0},time-{0}", row.name()));
     csv.push('\n');
@@ -30,7 +30,8 @@ pub fn ranks(view: &View, results: &Results, text: &Text) -> String {
                 let _ = write!(csv, "{task},");
                 for row in rows.iter().filter(|row| !row.is_of_the_tree()) {
                     let cell = results.cell(set, iteration, *row);
-                    let rate = cell.and_then(|cell| text.of_tasks(Figure::Rate, cell).get(task).copied());
+                    let rate =
+                        cell.and_then(|cell| text.of_tasks(TableFigure::Rate, cell).get(task).copied());
                     let seconds = cell.and_then(|cell| cell.tasks.get(task)).map(|(_, seconds)| *seconds);
                     csv += &pair(rate.unwrap_or(0.0), seconds.unwrap_or(0.0));
                 }
@@ -49,9 +50,9 @@ fn pair(rate: f64, seconds: f64) -> String {
 ///
 /// # Errors
 /// One cannot be made.
-pub fn heads(prefix: &str, view: &View, output: &mut Output<'_>) -> io::Result<()> {
-    let measured = |row: &&Row| view.parts.iter().any(|part| part.role == Role::Measured(**row));
-    for row in Row::ALL.iter().filter(measured) {
+pub fn heads(prefix: &str, view: &ReportContext, output: &mut Output<'_>) -> io::Result<()> {
+    let measured = |row: &&ResultRow| view.parts.iter().any(|part| part.role == PhaseRole::Measured(**row));
+    for row in ResultRow::ALL.iter().filter(measured) {
         let alone = row.is_of_the_tree() && !view.test.unique;
         for task in 0..if alone { 1 } else { view.test.tasks } {
             writeln!(

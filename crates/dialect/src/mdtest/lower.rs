@@ -9,14 +9,14 @@ use iodyno_model::{
     Script, Setting, Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
 };
 
-use super::test::{Further, Test};
-use super::view::{Part, Role, Row};
+use super::test::{Further, MdtestTest};
+use super::view::{PhaseRole, ResultRow, TestPhase};
 
 /// Where nobody asks for latencies, one operation in this time is timed, ns.
 const SAMPLE_NS: u64 = 100_000;
 
 /// A test's plan, and what its phases are.
-pub fn plan(test: &Test) -> (Plan, Vec<Part>) {
+pub fn plan(test: &MdtestTest) -> (Plan, Vec<TestPhase>) {
     let plan = Plan {
         name: "mdtest".into(),
         seed: test.seed.unwrap_or(u64::from(test.signature)),
@@ -34,9 +34,9 @@ pub fn plan(test: &Test) -> (Plan, Vec<Part>) {
 }
 
 struct Lowering<'a> {
-    test: &'a Test,
+    test: &'a MdtestTest,
     plan: Plan,
-    parts: Vec<Part>,
+    parts: Vec<TestPhase>,
     set: usize,
     tasks: u32,
     iteration: u32,
@@ -44,7 +44,7 @@ struct Lowering<'a> {
 
 /// What kind of items a set has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ItemKind {
     Files,
     Directories,
     Symlinks,
@@ -57,7 +57,7 @@ impl Lowering<'_> {
     fn iteration(&mut self) {
         let (test, does) = (self.test, self.test.does);
         if does.create {
-            self.tree(Row::TreeCreation, Verb::Mkdir);
+            self.tree(ResultRow::TreeCreation, Verb::Mkdir);
         }
         let some = test.items > 0;
         if does.directories && some {
@@ -67,7 +67,7 @@ impl Lowering<'_> {
             self.files();
         }
         if does.remove {
-            self.tree(Row::TreeRemoval, Verb::Rmdir);
+            self.tree(ResultRow::TreeRemoval, Verb::Rmdir);
             self.clear();
         }
     }
@@ -75,16 +75,16 @@ impl Lowering<'_> {
     fn directories(&mut self) {
         let (does, first) = (self.test.does, self.plan.phases.len());
         if does.create {
-            self.items(Row::DirectoryCreation, Kind::Directories, Verb::Mkdir, 0);
+            self.items(ResultRow::DirectoryCreation, ItemKind::Directories, Verb::Mkdir, 0);
         }
         if does.stat {
-            self.items(Row::DirectoryStat, Kind::Directories, Verb::Stat, 1);
+            self.items(ResultRow::DirectoryStat, ItemKind::Directories, Verb::Stat, 1);
         }
         if does.rename {
-            self.items(Row::DirectoryRename, Kind::Directories, Verb::Rename, 1);
+            self.items(ResultRow::DirectoryRename, ItemKind::Directories, Verb::Rename, 1);
         }
         if does.remove {
-            self.items(Row::DirectoryRemoval, Kind::Directories, Verb::Rmdir, 3);
+            self.items(ResultRow::DirectoryRemoval, ItemKind::Directories, Verb::Rmdir, 3);
         }
         self.delay(first);
     }
@@ -93,17 +93,17 @@ impl Lowering<'_> {
         let (test, does, first) = (self.test, self.test.does, self.plan.phases.len());
         if does.create {
             let verb = if test.flag("k") { Verb::Mknod } else { Verb::Create };
-            self.items(Row::FileCreation, Kind::Files, verb, 0);
+            self.items(ResultRow::FileCreation, ItemKind::Files, verb, 0);
         }
         if does.stat {
-            self.items(Row::FileStat, Kind::Files, Verb::Stat, 1);
+            self.items(ResultRow::FileStat, ItemKind::Files, Verb::Stat, 1);
         }
         if does.read {
-            self.items(Row::FileRead, Kind::Files, Verb::Open, 2);
+            self.items(ResultRow::FileRead, ItemKind::Files, Verb::Open, 2);
         }
         self.further();
         if does.remove {
-            self.items(Row::FileRemoval, Kind::Files, Verb::Unlink, 3);
+            self.items(ResultRow::FileRemoval, ItemKind::Files, Verb::Unlink, 3);
         }
         self.delay(first);
     }
@@ -113,20 +113,22 @@ impl Lowering<'_> {
         for further in self.test.further.clone() {
             match further {
                 Further::Symlink => {
-                    self.items(Row::SymlinkCreation, Kind::Symlinks, Verb::Symlink, 0);
-                    self.items(Row::SymlinkRemoval, Kind::Symlinks, Verb::Unlink, 0);
+                    self.items(ResultRow::SymlinkCreation, ItemKind::Symlinks, Verb::Symlink, 0);
+                    self.items(ResultRow::SymlinkRemoval, ItemKind::Symlinks, Verb::Unlink, 0);
                 }
                 Further::Link => {
-                    self.items(Row::LinkCreation, Kind::Files, Verb::Link, 0);
-                    self.items(Row::LinkRemoval, Kind::Links, Verb::Unlink, 0);
+                    self.items(ResultRow::LinkCreation, ItemKind::Files, Verb::Link, 0);
+                    self.items(ResultRow::LinkRemoval, ItemKind::Links, Verb::Unlink, 0);
                 }
                 Further::Xattr => {
-                    self.items(Row::XattrSet, Kind::Files, Verb::Setxattr, 0);
-                    self.items(Row::XattrGet, Kind::Files, Verb::Getxattr, 0);
+                    self.items(ResultRow::XattrSet, ItemKind::Files, Verb::Setxattr, 0);
+                    self.items(ResultRow::XattrGet, ItemKind::Files, Verb::Getxattr, 0);
                 }
-                Further::Chmod => self.items(Row::FileChmod, Kind::Files, Verb::Chmod, 0),
-                Further::Readdir => self.items(Row::DirectoryListing, Kind::Listed, Verb::Readdir, 0),
-                Further::Rename => self.items(Row::FileRename, Kind::Files, Verb::Rename, 0),
+                Further::Chmod => self.items(ResultRow::FileChmod, ItemKind::Files, Verb::Chmod, 0),
+                Further::Readdir => {
+                    self.items(ResultRow::DirectoryListing, ItemKind::Listed, Verb::Readdir, 0)
+                }
+                Further::Rename => self.items(ResultRow::FileRename, ItemKind::Files, Verb::Rename, 0),
             }
         }
     }
@@ -140,7 +142,7 @@ impl Lowering<'_> {
     }
 
     /// Makes or removes the trees of all tasks.
-    fn tree(&mut self, row: Row, verb: Verb) {
+    fn tree(&mut self, row: ResultRow, verb: Verb) {
         let all = self.collective_owners();
         let mut targets = Vec::new();
         for owner in &all {
@@ -184,11 +186,11 @@ impl Lowering<'_> {
         let steps = (0..targets.len()).map(step).collect();
         let workload = Workload::Script(Script { steps, ..Script::default() });
         let job = Job { ranks: self.ranks(true), ..self.job("test directory removal", targets, workload) };
-        self.add("test directory removal", job, Role::Hidden);
+        self.add("test directory removal", job, PhaseRole::Hidden);
     }
 
     /// A phase over all items of a kind; `away`: how many strides away the owner of a task's items is.
-    fn items(&mut self, row: Row, kind: Kind, verb: Verb, away: u32) {
+    fn items(&mut self, row: ResultRow, kind: ItemKind, verb: Verb, away: u32) {
         let alone = (self.test.collective
             && matches!(verb, Verb::Create | Verb::Mknod | Verb::Mkdir | Verb::Unlink | Verb::Rmdir))
             || (self.test.shared && matches!(verb, Verb::Unlink));
@@ -254,10 +256,10 @@ impl Lowering<'_> {
     }
 
     /// Each item once; after a stonewall as many as then were made.
-    fn limit(&self, row: Row, verb: Verb) -> Limit {
+    fn limit(&self, row: ResultRow, verb: Verb) -> Limit {
         let test = self.test;
         let mut limit = Limit { passes: Some(1), ..Limit::default() };
-        if verb == Verb::Rename && row == Row::FileRename {
+        if verb == Verb::Rename && row == ResultRow::FileRename {
             limit.passes = Some(2);
         }
         if !row.is_of_files() {
@@ -265,11 +267,11 @@ impl Lowering<'_> {
         }
         if test.stonewall_s > 0 && test.does.create {
             match row {
-                Row::FileCreation => {
+                ResultRow::FileCreation => {
                     limit.time_ns = Some(test.stonewall_s.saturating_mul(1_000_000_000));
                     limit.wear_out = true;
                 }
-                _ => limit.as_phase = Some(Row::FileCreation.name().into()),
+                _ => limit.as_phase = Some(ResultRow::FileCreation.name().into()),
             }
         }
         if let Some(reached) = test.reached {
@@ -320,19 +322,19 @@ impl Lowering<'_> {
         settings
     }
 
-    fn phase(&mut self, row: Row, job: Job) {
+    fn phase(&mut self, row: ResultRow, job: Job) {
         let test = self.test;
         if let Some(command) = test.settings.text("run-cmd-before-phase") {
-            self.command(command, row, Role::Hidden);
+            self.command(command, row, PhaseRole::Hidden);
         }
-        self.add(row.name(), job, Role::Measured(row));
+        self.add(row.name(), job, PhaseRole::Measured(row));
         if let Some(command) = test.settings.text("run-cmd-after-phase") {
-            self.command(command, row, Role::After(row));
+            self.command(command, row, PhaseRole::After(row));
         }
     }
 
     /// A shell command, run by the first task.
-    fn command(&mut self, command: &str, row: Row, role: Role) {
+    fn command(&mut self, command: &str, row: ResultRow, role: PhaseRole) {
         let name = format!("command of {}", row.name());
         let workload = Workload::Pattern(Box::new(Pattern::of(Verb::Read, Pick::Stream, 1)));
         let target = self.place(Target {
@@ -350,11 +352,11 @@ impl Lowering<'_> {
         self.add(&name, job, role);
     }
 
-    fn add(&mut self, name: &str, job: Job, role: Role) {
+    fn add(&mut self, name: &str, job: Job, role: PhaseRole) {
         // A tree of one directory has its row, which is no rate.
         let is_result = match role {
-            Role::Measured(row) => !row.is_of_the_tree() || self.test.tree > 1,
-            Role::After(_) | Role::Hidden => false,
+            PhaseRole::Measured(row) => !row.is_of_the_tree() || self.test.tree > 1,
+            PhaseRole::After(_) | PhaseRole::Hidden => false,
         };
         self.plan.phases.push(Phase {
             intent: (!is_result).then_some(Intent::Nothing),
@@ -364,7 +366,7 @@ impl Lowering<'_> {
             repetition: self.iteration,
             ..Phase::default()
         });
-        self.parts.push(Part { set: self.set, iteration: self.iteration as usize, role });
+        self.parts.push(TestPhase { set: self.set, iteration: self.iteration as usize, role });
     }
 
     /// The directory above a tree.
@@ -406,7 +408,7 @@ impl Lowering<'_> {
     }
 
     /// The items of one owner in one tree; with a stride, an owner's items lie in the next one's tree.
-    fn item_target(&mut self, kind: Kind, number: u64, owner: Option<&str>) -> usize {
+    fn item_target(&mut self, kind: ItemKind, number: u64, owner: Option<&str>) -> usize {
         let test = self.test;
         let next = |task: u32| (u64::from(task) + u64::from(test.shift)) % u64::from(self.tasks.max(1));
         let tree_owner = match (owner.and_then(|owner| owner.parse().ok()), test.shift) {
@@ -424,16 +426,16 @@ impl Lowering<'_> {
             (false, None) => "{worker}",
         };
         let (word, from) = match kind {
-            Kind::Files => ("file", first),
-            Kind::Directories => ("dir", first),
-            Kind::Symlinks => ("symlink", first),
-            Kind::Links => ("file", first + test.items),
-            Kind::Listed => ("list", 0),
+            ItemKind::Files => ("file", first),
+            ItemKind::Directories => ("dir", first),
+            ItemKind::Symlinks => ("symlink", first),
+            ItemKind::Links => ("file", first + test.items),
+            ItemKind::Listed => ("list", 0),
         };
         let number_of = if from == 0 { "{item}".into() } else { format!("{{item+{from}}}") };
         items.name = format!("{word}.mdtest.{whose}.{number_of}");
-        items.directories = kind == Kind::Directories;
-        if kind == Kind::Listed {
+        items.directories = kind == ItemKind::Directories;
+        if kind == ItemKind::Listed {
             (items.count, items.leaves_only) = (test.tree, false);
             items.per_directory = u64::from(test.depth > 0);
         }

@@ -20,8 +20,8 @@ pub mod view;
 use iodyno_model::{Diagnostic, Origin, TargetFacts};
 
 use crate::{Dialect, Loader, Request, Run};
-use report::{Text, told};
-use view::View;
+use report::{Report, told};
+use view::ReportContext;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -58,12 +58,12 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let facts = facts(&test.directories[0], loader);
     let command = [&["mdtest".to_string()][..], arguments].concat();
     let percentiles = loader.also("percentiles").is_some();
-    let view = View { bugs: test.reuses, test, parts, command, layout, percentiles };
+    let view = ReportContext { bugs: test.reuses, test, parts, command, layout, percentiles };
     Ok(Request::Run(Box::new(Run {
         messages: notes,
         own_voice: true,
         translate: advice::translate,
-        ..Run::of(plan, Box::new(Text::new(view, facts)))
+        ..Run::of(plan, Box::new(Report::new(view, facts)))
     })))
 }
 

@@ -153,9 +153,7 @@ const ENTRIES: &[Entry] = &[
 pub fn unknown(name: &str, origin: &Origin) -> Diagnostic {
     let plain = name.trim_start_matches('-');
     let wrong = Diagnostic::error(origin, format!("mdtest has no option `{name}`"));
-    let all =
-        TABLE.entries.iter().flat_map(|entry| [entry.name].into_iter().chain(entry.aliases.iter().copied()));
-    let names = all.filter(|name| name.len() > 1);
+    let names = TABLE.entries.iter().flat_map(Entry::names).filter(|name| name.len() > 1);
     match nearest(plain, names) {
         Some(near) => wrong.hint(format!("did you mean `--{near}`?")),
         None => wrong.hint("mdtest -h lists them"),

@@ -15,14 +15,14 @@ use crate::spread::{Deviation, Spread};
 use crate::strerror;
 
 use super::dumps;
-use super::results::{Cell, Results, per_second};
-use super::view::{Role, Row, View};
+use super::results::{PhaseResult, PhaseResults, per_second};
+use super::view::{PhaseRole, ReportContext, ResultRow};
 
 /// Writes the report.
 #[derive(Clone, Debug, Default)]
-pub struct Text {
-    view: View,
-    results: Results,
+pub struct Report {
+    view: ReportContext,
+    results: PhaseResults,
     /// The file system of the first directory.
     facts: TargetFacts,
     began_unix_ns: u64,
@@ -35,17 +35,17 @@ pub struct Text {
 
 /// What a table tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
+pub enum TableFigure {
     /// Items per second.
     Rate,
     /// Milliseconds per item.
     Time,
 }
 
-impl Text {
+impl Report {
     /// The reporter of a test; `facts` are those of its first directory.
-    pub fn new(view: View, facts: TargetFacts) -> Self {
-        Text { view, facts, ..Text::default() }
+    pub fn new(view: ReportContext, facts: TargetFacts) -> Self {
+        Report { view, facts, ..Report::default() }
     }
 
     /// Everything before the first phase.
@@ -116,9 +116,9 @@ impl Text {
         let Some(part) = self.view.parts.get(phase.index).copied() else { return Ok(()) };
         self.results.add(part, phase, &self.view.test);
         self.note_failures(phase);
-        let Role::Measured(row) = part.role else { return Ok(()) };
+        let PhaseRole::Measured(row) = part.role else { return Ok(()) };
         let cell = self.results.cell(part.set, part.iteration, row).cloned().unwrap_or_default();
-        if row == Row::FileCreation {
+        if row == ResultRow::FileCreation {
             self.stonewall(&cell, output)?;
         }
         if self.view.test.verbose() > 0 {
@@ -129,7 +129,7 @@ impl Text {
     }
 
     /// The line of a stonewall, and the status file.
-    fn stonewall(&self, cell: &Cell, output: &mut Output<'_>) -> io::Result<()> {
+    fn stonewall(&self, cell: &PhaseResult, output: &mut Output<'_>) -> io::Result<()> {
         let most = cell.tasks.iter().map(|(items, _)| *items).max().unwrap_or(0);
         if let Some(worn) = cell.worn.filter(|worn| {
             worn.operations < worn.operations_most * cell.tasks.len() as u64 || most < self.view.test.items
@@ -171,10 +171,10 @@ impl Text {
     /// The tables of all numbers of tasks from one on.
     fn tables(&self, set: usize) -> String {
         let test = &self.view.test;
-        let figures: &[Figure] = match (test.flag("P"), test.flag("Z")) {
-            (true, _) => &[Figure::Rate, Figure::Time],
-            (false, true) => &[Figure::Time],
-            _ => &[Figure::Rate],
+        let figures: &[TableFigure] = match (test.flag("P"), test.flag("Z")) {
+            (true, _) => &[TableFigure::Rate, TableFigure::Time],
+            (false, true) => &[TableFigure::Time],
+            _ => &[TableFigure::Rate],
         };
         let mut text = String::new();
         for figure in figures {
@@ -190,48 +190,50 @@ impl Text {
     }
 
     /// Rows of the table, without those of the tree.
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<ResultRow> {
         let does = self.view.test.does;
-        let own =
-            Row::ALL[..Row::OWN].iter().filter(|row| !row.is_of_the_tree() && **row != Row::DirectoryRead);
-        let wanted = |row: &&Row| if row.is_of_files() { does.files } else { does.directories };
-        let older =
-            |row: &&Row| self.view.layout != 3 || **row != Row::DirectoryRename || self.results.has(**row);
+        let own = ResultRow::ALL[..ResultRow::OWN]
+            .iter()
+            .filter(|row| !row.is_of_the_tree() && **row != ResultRow::DirectoryRead);
+        let wanted = |row: &&ResultRow| if row.is_of_files() { does.files } else { does.directories };
+        let older = |row: &&ResultRow| {
+            self.view.layout != 3 || **row != ResultRow::DirectoryRename || self.results.has(**row)
+        };
         own.filter(wanted).filter(older).copied().collect()
     }
 
-    fn figure(&self, figure: Figure, cell: &Cell) -> f64 {
+    fn figure(&self, figure: TableFigure, cell: &PhaseResult) -> f64 {
         match figure {
-            Figure::Rate => cell.rate(),
-            Figure::Time if self.view.bugs => cell.seconds,
-            Figure::Time => cell.ms_per_item(),
+            TableFigure::Rate => cell.rate(),
+            TableFigure::Time if self.view.bugs => cell.seconds,
+            TableFigure::Time => cell.ms_per_item(),
         }
     }
 
-    fn table(&self, set: usize, figure: Figure) -> String {
+    fn table(&self, set: usize, figure: TableFigure) -> String {
         let iterations = self.view.test.iterations;
         let each = self.view.test.flag("showRankStatistics");
         let name = match (figure, self.view.layout) {
-            (Figure::Rate, 3) => "rate:",
-            (Figure::Time, 3) => "time:",
-            (Figure::Rate, _) => "rate (in ops/sec):",
-            (Figure::Time, _) => "time (in ms/op):",
+            (TableFigure::Rate, 3) => "rate:",
+            (TableFigure::Time, 3) => "time:",
+            (TableFigure::Rate, _) => "rate (in ops/sec):",
+            (TableFigure::Time, _) => "time (in ms/op):",
         };
         let mut text = format!("\nSUMMARY {name} (of {iterations} iterations)\n");
         text += heading(each, self.view.layout);
         for row in self.rows() {
             text += &self.line(set, row, figure, each);
         }
-        for row in [Row::TreeCreation, Row::TreeRemoval] {
+        for row in [ResultRow::TreeCreation, ResultRow::TreeRemoval] {
             text += &self.line(set, row, figure, each);
         }
-        let ours = Row::ALL[Row::OWN..].iter().filter(|row| self.results.has(**row));
+        let ours = ResultRow::ALL[ResultRow::OWN..].iter().filter(|row| self.results.has(**row));
         ours.for_each(|row| text += &self.line(set, *row, figure, each));
         text
     }
 
     /// A row of the table.
-    fn line(&self, set: usize, row: Row, figure: Figure, each: bool) -> String {
+    fn line(&self, set: usize, row: ResultRow, figure: TableFigure, each: bool) -> String {
         let cells = self.results.row(set, row);
         let figures: Vec<f64> = cells.iter().map(|cell| self.figure(figure, cell)).collect();
         let Spread { max, min, mean, deviation } = Spread::of(&figures, Deviation::Sample);
@@ -256,27 +258,27 @@ impl Text {
     }
 
     /// The figure of each task.
-    pub fn of_tasks(&self, figure: Figure, cell: &Cell) -> Vec<f64> {
+    pub fn of_tasks(&self, figure: TableFigure, cell: &PhaseResult) -> Vec<f64> {
         let of = |(items, seconds): &(u64, f64)| match figure {
-            Figure::Rate => per_second(*items, *seconds),
-            Figure::Time if self.view.bugs => *seconds,
-            Figure::Time if *items == 0 => 0.0,
-            Figure::Time => seconds * 1e3 / *items as f64,
+            TableFigure::Rate => per_second(*items, *seconds),
+            TableFigure::Time if self.view.bugs => *seconds,
+            TableFigure::Time if *items == 0 => 0.0,
+            TableFigure::Time => seconds * 1e3 / *items as f64,
         };
         cell.tasks.iter().map(of).collect()
     }
 
-    fn each_task(&self, set: usize, figure: Figure) -> String {
-        let name = if figure == Figure::Rate { "rate" } else { "time" };
+    fn each_task(&self, set: usize, figure: TableFigure) -> String {
+        let name = if figure == TableFigure::Rate { "rate" } else { "time" };
         let mut text = format!("\nPer process result ({name}):\n");
         let tasks = self.view.test.counts.get(set).copied().unwrap_or(1);
         let does = self.view.test.does;
-        let shown = |row: &&Row| {
+        let shown = |row: &&ResultRow| {
             row.is_of_the_tree() || if row.is_of_files() { does.files } else { does.directories }
         };
         for iteration in 0..self.view.test.iterations as usize {
             let _ = writeln!(text, "iteration: {iteration}");
-            for row in Row::ALL[..Row::OWN].iter().filter(shown) {
+            for row in ResultRow::ALL[..ResultRow::OWN].iter().filter(shown) {
                 let cell = self.results.cell(set, iteration, *row).filter(|_| !row.is_of_the_tree());
                 let figures = cell.map(|cell| self.of_tasks(figure, cell)).unwrap_or_default();
                 let one = |task| scientific(figures.get(task).copied().unwrap_or(0.0), 6);
@@ -293,7 +295,7 @@ impl Text {
         let mut text = format!("\nSUMMARY latency (in us): (of {iterations} iterations)\n");
         text += "   Operation                     50%            90%            99%          99.9%            Max\n";
         text += "   ---------                     ---            ---            ---          -----            ---\n";
-        for row in Row::ALL {
+        for row in ResultRow::ALL {
             let cells = self.results.row(set, *row);
             let Some((first, others)) = cells.split_first() else { continue };
             let mut latency = first.latency.clone();
@@ -354,7 +356,7 @@ impl Text {
     /// A part of a journal: rows of the files of single operations.
     fn journal(&self, part: &JournalPart, output: &mut Output<'_>) -> io::Result<()> {
         let Some(prefix) = self.view.test.settings.text("savePerOpDataCSV") else { return Ok(()) };
-        let Some(Role::Measured(row)) = self.view.parts.get(part.phase).map(|part| part.role) else {
+        let Some(PhaseRole::Measured(row)) = self.view.parts.get(part.phase).map(|part| part.role) else {
             return Ok(());
         };
         let path = format!("{prefix}-{}-{:05}.csv", row.name(), part.worker);
@@ -363,7 +365,7 @@ impl Text {
     }
 }
 
-impl Reporter for Text {
+impl Reporter for Report {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         match event {
             Event::Started(started) => {

@@ -4,12 +4,12 @@
 
 use iodyno_model::{Histogram, JobRecord, PhaseRecord, Verb, WearOut};
 
-use super::test::Test;
-use super::view::{Part, Role, Row};
+use super::test::MdtestTest;
+use super::view::{PhaseRole, ResultRow, TestPhase};
 
 /// What one phase came to.
 #[derive(Clone, Debug, Default)]
-pub struct Cell {
+pub struct PhaseResult {
     /// Items done by all tasks.
     pub items: u64,
     /// Seconds, of the slowest task.
@@ -24,7 +24,7 @@ pub struct Cell {
     pub worn: Option<WearOut>,
 }
 
-impl Cell {
+impl PhaseResult {
     /// Items per second.
     pub fn rate(&self) -> f64 {
         per_second(self.items, self.seconds)
@@ -46,21 +46,21 @@ pub fn per_second(items: u64, seconds: f64) -> f64 {
 
 /// Everything that was measured, by number of tasks, iteration and row.
 #[derive(Clone, Debug, Default)]
-pub struct Results {
-    cells: Vec<(Part, Cell)>,
+pub struct PhaseResults {
+    cells: Vec<(TestPhase, PhaseResult)>,
 }
 
-impl Results {
+impl PhaseResults {
     /// Takes note of a phase that has ended.
-    pub fn add(&mut self, part: Part, phase: &PhaseRecord, test: &Test) {
+    pub fn add(&mut self, part: TestPhase, phase: &PhaseRecord, test: &MdtestTest) {
         let Some(job) = phase.jobs.first() else { return };
         match part.role {
-            Role::Hidden => {}
-            Role::Measured(row) => self.cells.push((part, cell(row, job, test))),
-            Role::After(row) => {
-                let same = |known: &Part| {
+            PhaseRole::Hidden => {}
+            PhaseRole::Measured(row) => self.cells.push((part, cell(row, job, test))),
+            PhaseRole::After(row) => {
+                let same = |known: &TestPhase| {
                     (known.set, known.iteration, known.role)
-                        == (part.set, part.iteration, Role::Measured(row))
+                        == (part.set, part.iteration, PhaseRole::Measured(row))
                 };
                 let seconds = slowest(job);
                 let known = self.cells.iter_mut().rev().find(|(known, _)| same(known));
@@ -70,29 +70,31 @@ impl Results {
     }
 
     /// One phase.
-    pub fn cell(&self, set: usize, iteration: usize, row: Row) -> Option<&Cell> {
-        let is = |part: &Part| (part.set, part.iteration, part.role) == (set, iteration, Role::Measured(row));
+    pub fn cell(&self, set: usize, iteration: usize, row: ResultRow) -> Option<&PhaseResult> {
+        let is = |part: &TestPhase| {
+            (part.set, part.iteration, part.role) == (set, iteration, PhaseRole::Measured(row))
+        };
         self.cells.iter().find(|(part, _)| is(part)).map(|(_, cell)| cell)
     }
 
     /// All iterations of a row.
-    pub fn row(&self, set: usize, row: Row) -> Vec<&Cell> {
-        let is = |part: &Part| part.set == set && part.role == Role::Measured(row);
+    pub fn row(&self, set: usize, row: ResultRow) -> Vec<&PhaseResult> {
+        let is = |part: &TestPhase| part.set == set && part.role == PhaseRole::Measured(row);
         self.cells.iter().filter(|(part, _)| is(part)).map(|(_, cell)| cell).collect()
     }
 
     /// Whether a row was measured at all.
-    pub fn has(&self, row: Row) -> bool {
-        self.cells.iter().any(|(part, _)| part.role == Role::Measured(row))
+    pub fn has(&self, row: ResultRow) -> bool {
+        self.cells.iter().any(|(part, _)| part.role == PhaseRole::Measured(row))
     }
 }
 
-fn cell(row: Row, job: &JobRecord, test: &Test) -> Cell {
+fn cell(row: ResultRow, job: &JobRecord, test: &MdtestTest) -> PhaseResult {
     let line = job.tally.lines.iter().find(|line| line.verb != Verb::Syncfs);
     let loops = test.loops.max(1);
     let items = |done: u64, failed: u64| match row {
         // The chain takes one rename more than there are items in each tree.
-        Row::DirectoryRename if failed == 0 => done.saturating_sub(loops.min(done / 2)),
+        ResultRow::DirectoryRename if failed == 0 => done.saturating_sub(loops.min(done / 2)),
         _ => done,
     };
     let tasks: Vec<(u64, f64)> = job
@@ -103,7 +105,7 @@ fn cell(row: Row, job: &JobRecord, test: &Test) -> Cell {
             (done, worker.ended_ns.saturating_sub(worker.began_ns) as f64 / 1e9)
         })
         .collect();
-    Cell {
+    PhaseResult {
         items: tasks.iter().map(|(items, _)| items).sum(),
         seconds: slowest(job),
         tasks,

@@ -15,7 +15,7 @@ const COLLECTIVE_MOST: u32 = 4096;
 
 /// A test, judged.
 #[derive(Clone, Debug, Default)]
-pub struct Test {
+pub struct MdtestTest {
     /// What was said.
     pub settings: Settings,
     /// The directories it runs in.
@@ -126,7 +126,7 @@ impl Further {
     ];
 }
 
-impl Test {
+impl MdtestTest {
     /// Items of all tasks together, in all trees.
     pub fn all_items(&self, tasks: u32) -> u64 {
         self.items.saturating_mul(self.loops).saturating_mul(u64::from(tasks))
@@ -147,10 +147,10 @@ impl Test {
 ///
 /// # Errors
 /// Everything about it that cannot be.
-pub fn judge(settings: Settings, loader: &mut dyn Loader) -> Result<Test, Vec<Diagnostic>> {
+pub fn judge(settings: Settings, loader: &mut dyn Loader) -> Result<MdtestTest, Vec<Diagnostic>> {
     let text = |name: &str| settings.text(name).unwrap_or_default().to_string();
     let flag = |name: &str| settings.flag(name);
-    let test = Test {
+    let test = MdtestTest {
         directories: text("d").split('@').filter(|path| !path.is_empty()).map(String::from).collect(),
         leaves_only: flag("L"),
         unique: flag("u"),
@@ -167,9 +167,9 @@ pub fn judge(settings: Settings, loader: &mut dyn Loader) -> Result<Test, Vec<Di
             _ => Marks::Counted,
         },
         settings,
-        ..Test::default()
+        ..MdtestTest::default()
     };
-    let mut judge = Judge { test, wrong: Vec::new() };
+    let mut judge = TestChecker { test, wrong: Vec::new() };
     judge.tasks(loader);
     judge.tree();
     judge.together();
@@ -202,12 +202,12 @@ fn does(settings: &Settings) -> Does {
     }
 }
 
-struct Judge {
-    test: Test,
+struct TestChecker {
+    test: MdtestTest,
     wrong: Vec<Diagnostic>,
 }
 
-impl Judge {
+impl TestChecker {
     /// Says what cannot be, at the place where the option was said.
     fn refuse(&mut self, name: &str, what: &str, hint: &str) {
         self.wrong.push(Diagnostic::error(&self.test.settings.origin(name), what).hint(hint));
@@ -278,7 +278,8 @@ impl Judge {
     }
 
     fn together(&mut self) {
-        let Test { unique, shared, collective, shift, tasks, iterations, ref directories, .. } = self.test;
+        let MdtestTest { unique, shared, collective, shift, tasks, iterations, ref directories, .. } =
+            self.test;
         let (several, many) = (directories.len() > 1, directories.len());
         let is_bad = directories.iter().any(|path| path.contains(['|', '{', '}']));
         refuse! { self

@@ -1,14 +1,14 @@
 //! What the report must know that the plan does not say: the test, and what each phase of the plan is to the reader.
 
-use super::test::Test;
+use super::test::MdtestTest;
 
 /// All of it.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct ReportContext {
     /// The test.
-    pub test: Test,
+    pub test: MdtestTest,
     /// What each phase of the plan is.
-    pub parts: Vec<Part>,
+    pub parts: Vec<TestPhase>,
     /// The command line, as it was typed.
     pub command: Vec<String>,
     /// mdtest's version whose text is written: 4, or 3.
@@ -21,22 +21,22 @@ pub struct View {
 
 /// What a phase is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct TestPhase {
     /// Its number of tasks, by index.
     pub set: usize,
     /// The iteration.
     pub iteration: usize,
     /// What it is to the reader.
-    pub role: Role,
+    pub role: PhaseRole,
 }
 
 /// What a phase is to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum PhaseRole {
     /// A row of the table.
-    Measured(Row),
+    Measured(ResultRow),
     /// Its time belongs to that row, its operations do not.
-    After(Row),
+    After(ResultRow),
     /// Nothing.
     Hidden,
 }
@@ -46,15 +46,15 @@ macro_rules! rows {
         /// A row of the table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs)]
-        pub enum Row { $($row,)* }
+        pub enum ResultRow { $($row,)* }
 
-        impl Row {
+        impl ResultRow {
             /// All rows, in the order of the table.
-            pub const ALL: &'static [Row] = &[$(Row::$row,)*];
+            pub const ALL: &'static [ResultRow] = &[$(ResultRow::$row,)*];
 
             /// Its name.
             pub const fn name(self) -> &'static str {
-                match self { $(Row::$row => $name,)* }
+                match self { $(ResultRow::$row => $name,)* }
             }
         }
     };
@@ -83,18 +83,20 @@ rows! {
     FileRename "File rename";
 }
 
-impl Row {
+impl ResultRow {
     /// How many rows mdtest itself has; those behind are ours.
     pub const OWN: usize = 11;
 
     /// Whether it is about files.
     pub const fn is_of_files(self) -> bool {
-        matches!(self, Row::FileCreation | Row::FileStat | Row::FileRead | Row::FileRemoval)
-            || self as usize >= Row::OWN && !matches!(self, Row::DirectoryListing)
+        matches!(
+            self,
+            ResultRow::FileCreation | ResultRow::FileStat | ResultRow::FileRead | ResultRow::FileRemoval
+        ) || self as usize >= ResultRow::OWN && !matches!(self, ResultRow::DirectoryListing)
     }
 
     /// Whether it is about the tree.
     pub const fn is_of_the_tree(self) -> bool {
-        matches!(self, Row::TreeCreation | Row::TreeRemoval)
+        matches!(self, ResultRow::TreeCreation | ResultRow::TreeRemoval)
     }
 }

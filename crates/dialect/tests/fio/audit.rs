@@ -57,7 +57,7 @@ fn options_of_an_engine_reach_it() {
             let set = |(engines, name, ..): &(&[&str], &str, &str, Form)| {
                 engines.contains(engine) && *name == row.entry.name
             };
-            let served = text.contains(&format!("(\"{engine}\", Class::"));
+            let served = text.contains(&format!("(\"{engine}\", EngineClass::"));
             let read_apart = apart.contains(&format!("\"{}\"", row.entry.name));
             if served && !read_apart && !SETTINGS.iter().any(set) {
                 silent.push(format!("{engine}: {}", row.entry.name));

@@ -2,7 +2,7 @@
 
 use iodyno_dialect::fio::number::Base;
 use iodyno_dialect::fio::options::find;
-use iodyno_dialect::fio::value::{self, Amount, Value};
+use iodyno_dialect::fio::value::{self, Amount, OptionValue};
 use testbed::Outcome;
 
 use super::{fio, verdict};
@@ -38,14 +38,16 @@ fn theirs(
 fn ours(option: &str, text: &str, base: u32) -> Option<Vec<u64>> {
     let value = value::read(find(option)?, Some(text), Base(base)).ok()?;
     Some(match value {
-        Value::Whole(number) => vec![number.unsigned_abs()],
-        Value::Flag(flag) => vec![u64::from(flag)],
-        Value::Times(low, high) if low == high => vec![low / 1000],
-        Value::Times(low, high) => vec![low / 1000, high / 1000],
-        Value::Amount(Amount::Bytes(bytes)) => vec![bytes],
-        Value::Amount(Amount::Percent(percent)) => vec![u64::MAX - percent as u64],
-        Value::Triple(triple) => [triple.read, triple.write, triple.trim].into_iter().flatten().collect(),
-        Value::Ranges(ranges) => ranges.read.map(|(low, high)| vec![low, high])?,
+        OptionValue::Whole(number) => vec![number.unsigned_abs()],
+        OptionValue::Flag(flag) => vec![u64::from(flag)],
+        OptionValue::Times(low, high) if low == high => vec![low / 1000],
+        OptionValue::Times(low, high) => vec![low / 1000, high / 1000],
+        OptionValue::Amount(Amount::Bytes(bytes)) => vec![bytes],
+        OptionValue::Amount(Amount::Percent(percent)) => vec![u64::MAX - percent as u64],
+        OptionValue::Triple(triple) => {
+            [triple.read, triple.write, triple.trim].into_iter().flatten().collect()
+        }
+        OptionValue::Ranges(ranges) => ranges.read.map(|(low, high)| vec![low, high])?,
         _ => Vec::new(),
     })
 }

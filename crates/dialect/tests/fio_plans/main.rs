@@ -10,12 +10,12 @@ mod world;
 use std::path::{Path, PathBuf};
 
 use iodyno_dialect::fio::cli;
-use iodyno_dialect::fio::lower::{self, Context, Lowered};
+use iodyno_dialect::fio::lower::{self, Context, LoweredJobs};
 use iodyno_model::Diagnostic;
 use world::World;
 
 /// What comes of a case: a plan, or what is wrong with it.
-fn lowered(arguments: &[String], world: &mut World) -> Result<Lowered, Vec<Diagnostic>> {
+fn lowered(arguments: &[String], world: &mut World) -> Result<LoweredJobs, Vec<Diagnostic>> {
     let cli = cli::parse(arguments, world)?;
     let context = Context {
         name: cli.name,

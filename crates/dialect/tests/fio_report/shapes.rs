@@ -1,7 +1,7 @@
 //! Stored runs of many shapes, and the exact text of each: `IODYNO_BLESS=1` rewrites `golden/fio/report/`.
 
-use iodyno_dialect::fio::client::Part;
-use iodyno_dialect::fio::view::{Figures, Format, JobView, Style, Unified, View};
+use iodyno_dialect::fio::client::HostView;
+use iodyno_dialect::fio::view::{Format, JobView, ReportContext, ReportFigures, ReportStyle, Unified};
 use iodyno_model::pace::{Criterion, Steady};
 use iodyno_model::*;
 use testbed::Outcome;
@@ -11,9 +11,9 @@ use crate::stage::{BEGAN_UNIX_NS, ended, histogram, plan, started, written};
 /// A stored run.
 pub struct Shape {
     name: &'static str,
-    view: View,
+    view: ReportContext,
     /// Of a run on several hosts.
-    parts: Vec<Part>,
+    parts: Vec<HostView>,
     events: Vec<Event>,
 }
 
@@ -152,11 +152,15 @@ fn disk(name: &str, requests: u64) -> DeviceActivity {
     }
 }
 
-fn view(jobs: Vec<JobView>, formats: Vec<Format>) -> View {
-    View { jobs, style: Style { formats, version: "fio-3.42".into(), ..Style::default() }, ..View::default() }
+fn view(jobs: Vec<JobView>, formats: Vec<Format>) -> ReportContext {
+    ReportContext {
+        jobs,
+        style: ReportStyle { formats, version: "fio-3.42".into(), ..ReportStyle::default() },
+        ..ReportContext::default()
+    }
 }
 
-fn shape(name: &'static str, view: View, phases: Vec<PhaseRecord>) -> Shape {
+fn shape(name: &'static str, view: ReportContext, phases: Vec<PhaseRecord>) -> Shape {
     let plan = plan(&view, "/data/f");
     let mut events = vec![started(&plan)];
     events.extend(ended(phases, Vec::new(), None));
@@ -206,7 +210,7 @@ fn clients() -> Vec<Shape> {
             JobView { job: 2, ..job("b", "write") },
         ];
         let all = view(jobs.clone(), vec![format]);
-        let part = |host: &str, jobs: &[JobView]| Part {
+        let part = |host: &str, jobs: &[JobView]| HostView {
             host: host.into(),
             view: view(jobs.to_vec(), vec![format]),
         };
@@ -248,8 +252,8 @@ fn groups() -> Vec<Shape> {
 }
 
 fn units() -> Vec<Shape> {
-    let with = |name, change: fn(&mut Figures), formats: Vec<Format>| {
-        let mut figures = Figures::default();
+    let with = |name, change: fn(&mut ReportFigures), formats: Vec<Format>| {
+        let mut figures = ReportFigures::default();
         change(&mut figures);
         let jobs = vec![JobView { figures, asynchronous: true, depth: 32, ..job("u", "randrw") }];
         let mut worker = mixed_worker();
@@ -404,7 +408,7 @@ fn idle() -> Vec<Shape> {
 
 fn courses() -> Vec<Shape> {
     let simple = || view(vec![job("si", "randrw")], vec![Format::Normal]);
-    let ends = |view: View, stopped_by: Option<i32>, before: Vec<Event>, findings: Vec<Finding>| {
+    let ends = |view: ReportContext, stopped_by: Option<i32>, before: Vec<Event>, findings: Vec<Finding>| {
         let plan = plan(&view, "/data/f");
         let mut events = vec![started(&plan)];
         events.extend(before);
@@ -431,7 +435,8 @@ fn courses() -> Vec<Shape> {
     };
     let mut json = simple();
     json.style.formats = vec![Format::Json];
-    let shape = |name, (view, events): (View, Vec<Event>)| Shape { name, view, parts: Vec::new(), events };
+    let shape =
+        |name, (view, events): (ReportContext, Vec<Event>)| Shape { name, view, parts: Vec::new(), events };
     vec![
         shape("laid-out", ends(simple(), None, vec![laid()], Vec::new())),
         shape("interrupted", ends(simple(), Some(2), Vec::new(), Vec::new())),

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use iodyno_dialect::fio::view::{Figures, Format, JobView, Style, Unified, View};
+use iodyno_dialect::fio::view::{Format, JobView, ReportContext, ReportFigures, ReportStyle, Unified};
 use iodyno_model::*;
 use serde_json::Value;
 use testbed::{Outcome, Skip};
@@ -13,7 +13,7 @@ use crate::stage::{ended, histogram, plan, started, written};
 pub struct Twin {
     name: &'static str,
     arguments: &'static str,
-    view: View,
+    view: ReportContext,
 }
 
 /// Numbers that cannot be had from JSON: of the process, of the moment, and deviations.
@@ -43,7 +43,7 @@ fn job(name: &str, direction: &'static str) -> JobView {
 }
 
 fn twin(name: &'static str, arguments: &'static str, jobs: Vec<JobView>) -> Twin {
-    Twin { name, arguments, view: View { jobs, ..View::default() } }
+    Twin { name, arguments, view: ReportContext { jobs, ..ReportContext::default() } }
 }
 
 /// So many small operations per second in both directions for a second, with something more.
@@ -59,8 +59,8 @@ fn plain() -> JobView {
 }
 
 /// That job with other figures.
-fn shown(change: fn(&mut Figures)) -> Vec<JobView> {
-    let mut figures = Figures::default();
+fn shown(change: fn(&mut ReportFigures)) -> Vec<JobView> {
+    let mut figures = ReportFigures::default();
     change(&mut figures);
     vec![JobView { figures, ..plain() }]
 }
@@ -143,11 +143,11 @@ impl Twin {
             let (start, end) =
                 (theirs.find("\n{\n").ok_or("no JSON")?, theirs.find("\n}\n").ok_or("no JSON")?);
             let json: Value = serde_json::from_str(&theirs[start..end + 2])?;
-            self.view.style = Style {
+            self.view.style = ReportStyle {
                 formats: vec![Format::Normal, Format::Terse, Format::JsonPlus],
                 terse_version: version,
                 version: "fio-3.33".into(),
-                ..Style::default()
+                ..ReportStyle::default()
             };
             let ours = self.ours(&json);
             compare(&theirs, &ours)?;

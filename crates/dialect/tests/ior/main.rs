@@ -10,12 +10,12 @@ mod world;
 
 use std::path::PathBuf;
 
-use iodyno_dialect::ior::{Lowered, command, lower, options};
+use iodyno_dialect::ior::{LoweredTests, command, lower, options};
 use iodyno_model::Diagnostic;
 use world::World;
 
 /// What comes of a case: a plan, or what is wrong with it.
-fn lowered(arguments: &[String], world: &mut World) -> Result<Lowered, Vec<Diagnostic>> {
+fn lowered(arguments: &[String], world: &mut World) -> Result<LoweredTests, Vec<Diagnostic>> {
     let command = command::parse(arguments)?;
     lower(&command, arguments, world)
 }

@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use iodyno_model::{JournalEntry, JournalPart, Kind};
 
-use super::super::view::{Logs, Window};
+use super::super::view::{LogWindow, Logs};
 use super::Times;
 use super::line::{columns, number};
 
@@ -142,7 +142,7 @@ fn window(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -
         Measured::Submission(_) => average(submission_ns),
         Measured::Completion => average(completion_ns),
     };
-    let value = if logs.window == Window::Most { most } else { mean };
+    let value = if logs.window == LogWindow::Most { most } else { mean };
     let (time_ms, direction) = (times.ms(*at_ns), direction(*kind)?);
     Some(Sample { time_ms, value, most, direction, ..Sample::default() })
 }
@@ -150,7 +150,7 @@ fn window(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -
 impl Sample {
     fn print(&self, logs: &Logs, out: &mut Vec<u8>) {
         columns(out, &[self.time_ms, self.value]);
-        if logs.window == Window::Both && logs.average_ms > 0 {
+        if logs.window == LogWindow::Both && logs.average_ms > 0 {
             out.extend_from_slice(b", ");
             number(out, self.most);
         }

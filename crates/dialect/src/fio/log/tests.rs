@@ -1,7 +1,7 @@
 //! Log files from journals made by hand, byte for byte.
 
 use super::*;
-use crate::fio::view::Window;
+use crate::fio::view::LogWindow;
 use iodyno_model::{Histogram, JournalEntry, Kind, Verb};
 use iodyno_report::FilesInMemory;
 
@@ -48,7 +48,7 @@ fn part(worker: u32, entries: Vec<JournalEntry>) -> Event {
 }
 
 fn written(job: JobView, parts: Vec<Event>) -> std::collections::BTreeMap<String, Vec<u8>> {
-    let mut log = LogFiles::new(&View { jobs: vec![job], ..View::default() });
+    let mut log = LogFiles::new(&ReportContext { jobs: vec![job], ..ReportContext::default() });
     let mut files = FilesInMemory::default();
     let end = Event::PhaseEnded(Box::default());
     for event in parts.iter().chain([&end]) {
@@ -114,13 +114,13 @@ fn windows_are_averaged_or_the_largest_or_both() {
     };
     let entries = || vec![window(255 * MS, 250 * MS, 13), window(300 * MS, 45 * MS, 2)];
     let of = |window| written(job(asked(window)), vec![part(0, entries())]);
-    let files = of(Window::Average);
+    let files = of(LogWindow::Average);
     // What is sampled by time has no last, short window.
     assert_eq!(text(&files, "x_bw.3.log"), "250, 208, 1, 0, 0\n");
     assert_eq!(text(&files, "x_iops.3.log"), "250, 52, 1, 0, 0\n");
     assert_eq!(text(&files, "x_clat.3.log"), "250, 100, 1, 0, 0\n295, 100, 1, 0, 0\n");
-    assert_eq!(text(&of(Window::Most), "x_lat.3.log"), "250, 330, 1, 0, 0\n295, 330, 1, 0, 0\n");
-    assert_eq!(text(&of(Window::Both), "x_lat.3.log"), "250, 110, 330, 1, 0, 0\n295, 110, 330, 1, 0, 0\n");
+    assert_eq!(text(&of(LogWindow::Most), "x_lat.3.log"), "250, 330, 1, 0, 0\n295, 330, 1, 0, 0\n");
+    assert_eq!(text(&of(LogWindow::Both), "x_lat.3.log"), "250, 110, 330, 1, 0, 0\n295, 110, 330, 1, 0, 0\n");
 }
 
 #[test]

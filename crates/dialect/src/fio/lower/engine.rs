@@ -33,7 +33,7 @@ pub struct Engine {
 
 /// What an engine is, beyond its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum EngineClass {
     /// Each call waits.
     Waiting,
     /// Hands over without waiting.
@@ -49,31 +49,31 @@ enum Class {
 }
 
 /// fio's name, which is ours too, and what it is.
-const ENGINES: [(&str, Class); 24] = [
-    ("psync", Class::Waiting),
-    ("sync", Class::Waiting),
-    ("vsync", Class::Waiting),
-    ("pvsync", Class::Waiting),
-    ("pvsync2", Class::Waiting),
-    ("io_uring", Class::Asynchronous),
-    ("libaio", Class::Asynchronous),
-    ("posixaio", Class::Asynchronous),
-    ("mmap", Class::Waiting),
-    ("splice", Class::Waiting),
-    ("sg", Class::Waiting),
-    ("falloc", Class::Waiting),
-    ("ftruncate", Class::Waiting),
-    ("null", Class::Diskless),
-    ("net", Class::Peer),
-    ("netsplice", Class::Peer),
-    ("cpuio", Class::Sizeless),
-    ("exec", Class::Sizeless),
-    ("filecreate", Class::Names(Verb::Create)),
-    ("filestat", Class::Names(Verb::Stat)),
-    ("filedelete", Class::Names(Verb::Unlink)),
-    ("dircreate", Class::Names(Verb::Mkdir)),
-    ("dirstat", Class::Names(Verb::Stat)),
-    ("dirdelete", Class::Names(Verb::Rmdir)),
+const ENGINES: [(&str, EngineClass); 24] = [
+    ("psync", EngineClass::Waiting),
+    ("sync", EngineClass::Waiting),
+    ("vsync", EngineClass::Waiting),
+    ("pvsync", EngineClass::Waiting),
+    ("pvsync2", EngineClass::Waiting),
+    ("io_uring", EngineClass::Asynchronous),
+    ("libaio", EngineClass::Asynchronous),
+    ("posixaio", EngineClass::Asynchronous),
+    ("mmap", EngineClass::Waiting),
+    ("splice", EngineClass::Waiting),
+    ("sg", EngineClass::Waiting),
+    ("falloc", EngineClass::Waiting),
+    ("ftruncate", EngineClass::Waiting),
+    ("null", EngineClass::Diskless),
+    ("net", EngineClass::Peer),
+    ("netsplice", EngineClass::Peer),
+    ("cpuio", EngineClass::Sizeless),
+    ("exec", EngineClass::Sizeless),
+    ("filecreate", EngineClass::Names(Verb::Create)),
+    ("filestat", EngineClass::Names(Verb::Stat)),
+    ("filedelete", EngineClass::Names(Verb::Unlink)),
+    ("dircreate", EngineClass::Names(Verb::Mkdir)),
+    ("dirstat", EngineClass::Names(Verb::Stat)),
+    ("dirdelete", EngineClass::Names(Verb::Rmdir)),
 ];
 
 fn class(word: &str) -> Option<Class> {
@@ -108,7 +108,7 @@ impl Engine {
         let Some((name, class)) = ENGINES.iter().find(|engine| engine.0 == known) else {
             let names: Vec<_> = ENGINES.iter().map(|engine| engine.0).collect();
             ask.refuse("ioengine", format!("engine `{word}` is not served yet"), names.join(" "));
-            return Engine::new("psync", &word, Class::Waiting);
+            return Engine::new("psync", &word, EngineClass::Waiting);
         };
         let mut engine = Engine::new(name, &word, *class);
         // Alone, an I/O of the null engine is done when it is handed over.
@@ -118,16 +118,16 @@ impl Engine {
         engine
     }
 
-    fn new(name: &'static str, word: &str, class: Class) -> Engine {
+    fn new(name: &'static str, word: &str, class: EngineClass) -> Engine {
         Engine {
             name,
             word: word.into(),
-            asynchronous: class == Class::Asynchronous,
-            diskless: matches!(class, Class::Diskless | Class::Sizeless | Class::Peer),
-            sizeless: class == Class::Sizeless,
+            asynchronous: class == EngineClass::Asynchronous,
+            diskless: matches!(class, EngineClass::Diskless | EngineClass::Sizeless | EngineClass::Peer),
+            sizeless: class == EngineClass::Sizeless,
             cannot_extend: name == "mmap",
-            peer: class == Class::Peer,
-            names: if let Class::Names(verb) = class { Some(verb) } else { None },
+            peer: class == EngineClass::Peer,
+            names: if let EngineClass::Names(verb) = class { Some(verb) } else { None },
             settings: Vec::new(),
         }
     }

@@ -2,18 +2,18 @@
 
 use iodyno_model::{Journal, Measure};
 
-use super::super::view::{Epoch, Figures, Logs, Unified, Window};
+use super::super::view::{Epoch, LogWindow, Logs, ReportFigures, Unified};
 use super::Found;
 use super::option_reader::OptionReader;
 
 /// Which figures are wanted.
-pub fn figures(ask: &mut OptionReader<'_>) -> Figures {
-    let usual = Figures::default();
+pub fn figures(ask: &mut OptionReader<'_>) -> ReportFigures {
+    let usual = ReportFigures::default();
     let reduced = ask.flag("gtod_reduce", false);
     let hidden = |name: &str| ask.flag(name, reduced);
     let (slat, clat, lat) = (!hidden("disable_slat"), !hidden("disable_clat"), !hidden("disable_lat"));
     let number = |name: &str, otherwise: u32| ask.count(name).unwrap_or(otherwise);
-    Figures {
+    ReportFigures {
         percentiles: percentiles(ask).unwrap_or(usual.percentiles),
         completion_percentiles: clat && ask.flag("clat_percentiles", true),
         latency_percentiles: lat && ask.flag("lat_percentiles", false),
@@ -61,9 +61,9 @@ pub fn logs(ask: &OptionReader<'_>, first_number: u32) -> Logs {
         histogram_ms: ask.whole("log_hist_msec").unwrap_or(0).max(0) as u64,
         coarseness: ask.count("log_hist_coarseness").unwrap_or(0),
         window: match ask.text("log_window_value") {
-            Some("max" | "1") => Window::Most,
-            Some("both") => Window::Both,
-            _ => Window::Average,
+            Some("max" | "1") => LogWindow::Most,
+            Some("both") => LogWindow::Both,
+            _ => LogWindow::Average,
         },
         offsets: ask.flag("log_offset", false),
         priorities: ask.flag("log_prio", false),

@@ -2,7 +2,7 @@
 
 use iodyno_model::{Criterion, Directed, Finish, Limit, Start, Steady, Verb};
 
-use super::super::number::Unit;
+use super::super::number::TimeUnit;
 use super::super::value::Amount;
 use super::Found;
 use super::number;
@@ -82,7 +82,7 @@ fn steady(ask: &mut OptionReader<'_>) -> Option<Steady> {
     let number = match criterion {
         // A bandwidth may have a unit.
         Criterion::Bytes if !percent => number::bytes(limit, ask).map(|bytes| bytes as f64),
-        Criterion::Latency if !percent => number::time_ns(limit, Unit::Microsecond).map(|ns| ns as f64),
+        Criterion::Latency if !percent => number::time_ns(limit, TimeUnit::Microsecond).map(|ns| ns as f64),
         _ => limit.parse::<f64>().ok().filter(|limit| limit.is_finite()),
     };
     let Some(limit) = number.filter(|limit| *limit >= 0.0) else {

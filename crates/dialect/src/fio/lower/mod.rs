@@ -41,15 +41,15 @@ use iodyno_model::{
 };
 
 use super::settings::Settings;
-use super::view::{Style, View};
+use super::view::{ReportContext, ReportStyle};
 use crate::Loader;
 use blocks::Blocks;
 use direction::Direction;
 use engine::Engine;
-use names::Named;
+use names::TargetFile;
 use option_reader::OptionReader;
 use replay::Replay;
-use size::{Scene, Sizes};
+use size::{SizeContext, Sizes};
 
 /// What lowering is told beside the jobs.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +57,7 @@ pub struct Context {
     /// What the plan is called: the job file, or `fio`.
     pub name: String,
     /// How the report is written.
-    pub style: Style,
+    pub style: ReportStyle,
     /// `[global]`, for the report.
     pub global: Vec<(String, String)>,
     /// `--readonly`: jobs that write are refused.
@@ -68,11 +68,11 @@ pub struct Context {
 
 /// What comes of a set of jobs.
 #[derive(Clone, Debug)]
-pub struct Lowered {
+pub struct LoweredJobs {
     /// What is to be done.
     pub plan: Plan,
     /// What the reporters need to know of it.
-    pub view: View,
+    pub view: ReportContext,
     /// What is worth saying before the start.
     pub notes: Vec<Diagnostic>,
 }
@@ -85,12 +85,12 @@ pub fn plan(
     jobs: &[Settings],
     context: Context,
     loader: &mut dyn Loader,
-) -> Result<Lowered, Vec<Diagnostic>> {
+) -> Result<LoweredJobs, Vec<Diagnostic>> {
     let mut lowering = Lowering::new(jobs, context, loader);
     jobs.iter().for_each(|settings| lowering.job(settings));
     if lowering.wrong.is_empty() {
-        let view = View { notes: lowering.notes.clone(), ..lowering.view };
-        Ok(Lowered { plan: lowering.plan, view, notes: lowering.notes })
+        let view = ReportContext { notes: lowering.notes.clone(), ..lowering.view };
+        Ok(LoweredJobs { plan: lowering.plan, view, notes: lowering.notes })
     } else {
         Err(lowering.wrong)
     }
@@ -102,7 +102,7 @@ struct Lowering<'a> {
     readonly: bool,
     ranks: u32,
     plan: Plan,
-    view: View,
+    view: ReportContext,
     wrong: Vec<Diagnostic>,
     notes: Vec<Diagnostic>,
     /// Reporting group, and how many jobs it has.
@@ -122,7 +122,7 @@ impl<'a> Lowering<'a> {
     fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
         let seed = jobs.first().map_or(SEED, |first| seed(&OptionReader::new(first), loader));
         let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
-        let view = View { style: context.style, global: context.global, ..View::default() };
+        let view = ReportContext { style: context.style, global: context.global, ..ReportContext::default() };
         Lowering {
             loader,
             readonly: context.readonly,
@@ -183,7 +183,7 @@ impl<'a> Lowering<'a> {
         }
         let job = self.make(ask, clones, &found);
         let phase = self.plan.phases.len() - 1;
-        let known = view::Known {
+        let known = view::LoweredJob {
             job: &job,
             found: &found,
             place: (phase, self.plan.phases[phase].jobs.len()),
@@ -272,7 +272,7 @@ fn is_drawn(pattern: &Pattern) -> bool {
 }
 
 /// `wait_for`: a job that was written earlier; one of an earlier phase has ended anyway.
-fn waits_for(ask: &mut OptionReader<'_>, view: &View, phase: &Phase) -> Option<String> {
+fn waits_for(ask: &mut OptionReader<'_>, view: &ReportContext, phase: &Phase) -> Option<String> {
     let name = ask.text("wait_for")?;
     let same = view.jobs.iter().filter(|job| job.name == name).count();
     let message = match same {
@@ -295,7 +295,7 @@ pub struct Found {
     /// The engine.
     pub engine: Engine,
     /// The files.
-    pub files: Vec<Named>,
+    pub files: Vec<TargetFile>,
     /// How much of them.
     pub sizes: Sizes,
     /// How many clones.
@@ -330,14 +330,14 @@ impl Found {
         let engine = Engine::of(ask);
         // Those that are only named are computed; one stands for all.
         let mut files = match engine.names {
-            Some(_) => vec![Named::alone(ask)],
-            None if engine.peer => vec![Named::alone(ask)],
+            Some(_) => vec![TargetFile::alone(ask)],
+            None if engine.peer => vec![TargetFile::alone(ask)],
             None => names::files(ask, &direction, clones, loader),
         };
         for file in &mut files {
             file.made_bytes = made.get(&names::first(&file.path)).copied().unwrap_or(0);
         }
-        let scene = Scene { files: &files, blocks: &blocks, clones, sizeless: engine.sizeless };
+        let scene = SizeContext { files: &files, blocks: &blocks, clones, sizeless: engine.sizeless };
         let sizes = Sizes::of(ask, &scene);
         Found { direction, blocks, engine, files, sizes, clones, replay }
     }

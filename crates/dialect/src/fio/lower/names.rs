@@ -11,7 +11,7 @@ use crate::{Loader, PathFacts, PathKind};
 
 /// A file of a job.
 #[derive(Clone, Debug)]
-pub struct Named {
+pub struct TargetFile {
     /// Its name, a template over the clone's number.
     pub path: String,
     /// Whether every clone has its own.
@@ -26,10 +26,10 @@ pub struct Named {
     pub origin: Origin,
 }
 
-impl Named {
+impl TargetFile {
     /// A file of no name of its own.
     pub fn alone(ask: &OptionReader<'_>) -> Self {
-        Named {
+        TargetFile {
             path: String::new(),
             own: true,
             stream: None,
@@ -98,7 +98,7 @@ pub fn files(
     direction: &Direction,
     clones: u32,
     loader: &mut dyn Loader,
-) -> Vec<Named> {
+) -> Vec<TargetFile> {
     let directories = ask.text("directory").map(split_names).unwrap_or_default();
     match ask.text("filename") {
         Some(text) => {
@@ -118,7 +118,7 @@ fn generated(
     directories: &[String],
     clones: u32,
     loader: &mut dyn Loader,
-) -> Vec<Named> {
+) -> Vec<TargetFile> {
     let origin = match ask.has("directory") {
         true => ask.origin("directory").clone(),
         false => ask.settings.origin.clone(),
@@ -143,7 +143,9 @@ fn generated(
         let path = joined(directory.as_ref(), &name);
         match looks {
             true => named(path, own, direction, &origin, loader),
-            false => Named { path, own, stream: None, facts: None, made_bytes: 0, origin: origin.clone() },
+            false => {
+                TargetFile { path, own, stream: None, facts: None, made_bytes: 0, origin: origin.clone() }
+            }
         }
     };
     (0..count).map(file).collect()
@@ -174,10 +176,16 @@ fn joined(directory: Option<&String>, name: &str) -> String {
     }
 }
 
-fn named(path: String, own: bool, direction: &Direction, origin: &Origin, loader: &mut dyn Loader) -> Named {
+fn named(
+    path: String,
+    own: bool,
+    direction: &Direction,
+    origin: &Origin,
+    loader: &mut dyn Loader,
+) -> TargetFile {
     let stream = (path == "-").then_some(direction.changes() && !direction.reads);
     let facts = if stream.is_some() { None } else { loader.look(&first(&path)) };
-    Named { path, own, stream, facts, made_bytes: 0, origin: origin.clone() }
+    TargetFile { path, own, stream, facts, made_bytes: 0, origin: origin.clone() }
 }
 
 /// The first clone's name.

@@ -2,7 +2,7 @@
 //!
 //! Each number alone is read as all of fio's numbers are, under the job's `kb_base`.
 
-use super::super::number::{self, Base, Unit};
+use super::super::number::{self, Base, TimeUnit};
 use super::option_reader::OptionReader;
 
 /// Bytes, by the job's `kb_base`.
@@ -27,6 +27,6 @@ pub fn directions(text: &str) -> [Option<&str>; 3] {
 }
 
 /// Time in ns; a bare number is in the unit given.
-pub fn time_ns(text: &str, unit: Unit) -> Option<u64> {
+pub fn time_ns(text: &str, unit: TimeUnit) -> Option<u64> {
     number::time_ns(text, unit).ok()
 }

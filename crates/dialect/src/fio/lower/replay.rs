@@ -7,7 +7,7 @@ use iodyno_model::{Extent, Trace, Verb};
 
 use super::super::recorded::{self, How, Recording};
 use super::direction::Direction;
-use super::names::{self, Named};
+use super::names::{self, TargetFile};
 use super::option_reader::OptionReader;
 use super::size::Sizes;
 use crate::Loader;
@@ -79,8 +79,8 @@ impl Replay {
     }
 
     /// The files, whatever `filename` says.
-    pub fn files(&self, ask: &OptionReader<'_>, loader: &dyn Loader) -> Vec<Named> {
-        let named = |name: &String| Named {
+    pub fn files(&self, ask: &OptionReader<'_>, loader: &dyn Loader) -> Vec<TargetFile> {
+        let named = |name: &String| TargetFile {
             path: name.clone(),
             own: false,
             stream: None,

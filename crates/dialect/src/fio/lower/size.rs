@@ -7,7 +7,7 @@ use iodyno_model::Extent;
 
 use super::super::value::Amount;
 use super::blocks::Blocks;
-use super::names::Named;
+use super::names::TargetFile;
 use super::option_reader::OptionReader;
 
 /// How much of a job's files is used.
@@ -32,9 +32,9 @@ pub struct Sizes {
 }
 
 /// What is known when sizes are asked for.
-pub struct Scene<'a> {
+pub struct SizeContext<'a> {
     /// The files.
-    pub files: &'a [Named],
+    pub files: &'a [TargetFile],
     /// The blocks.
     pub blocks: &'a Blocks,
     /// How many clones.
@@ -45,10 +45,10 @@ pub struct Scene<'a> {
 
 impl Sizes {
     /// What a job says.
-    pub fn of(ask: &mut OptionReader<'_>, scene: &Scene<'_>) -> Sizes {
+    pub fn of(ask: &mut OptionReader<'_>, scene: &SizeContext<'_>) -> Sizes {
         let mut sizes = Sizes { fill: ask.flag("fill_device", false), ..Sizes::default() };
         sizes.offsets(ask, scene);
-        let there: u64 = scene.files.iter().map(Named::bytes).sum();
+        let there: u64 = scene.files.iter().map(TargetFile::bytes).sum();
         let given = given(ask);
         let file_sizes = file_sizes(ask, scene.files.len());
         if !sizes.known(ask, scene, there, &given, file_sizes.is_some()) {
@@ -62,7 +62,7 @@ impl Sizes {
     }
 
     /// Where work begins: shares of what is there, rounded up to blocks; of a file that is not there yet a share is nothing.
-    fn offsets(&mut self, ask: &mut OptionReader<'_>, scene: &Scene<'_>) {
+    fn offsets(&mut self, ask: &mut OptionReader<'_>, scene: &SizeContext<'_>) {
         for name in ["offset", "offset_increment", "size", "io_size"] {
             if let Some(Amount::Zones(_)) = ask.amount(name) {
                 let message = format!("`{name}` in zones needs zonemode=zbd, which is not served");
@@ -74,7 +74,7 @@ impl Sizes {
         let offset = extent(ask.amount("offset"));
         self.increment = self.known_share(extent(ask.amount("offset_increment")), scene, 1);
         self.offset = self.known_share(offset, scene, self.offset_align);
-        let appends = ask.flag("file_append", false) && scene.files.iter().all(Named::is_file);
+        let appends = ask.flag("file_append", false) && scene.files.iter().all(TargetFile::is_file);
         if let (true, Some(bytes)) = (appends, same_length(scene.files)) {
             self.offset = if bytes > 0 { Extent::Bytes(bytes) } else { Extent::Rest };
         } else if appends {
@@ -87,7 +87,7 @@ impl Sizes {
     }
 
     /// A share in bytes, where all files have the same length.
-    fn known_share(&self, extent: Option<Extent>, scene: &Scene<'_>, align: u64) -> Extent {
+    fn known_share(&self, extent: Option<Extent>, scene: &SizeContext<'_>, align: u64) -> Extent {
         match (extent, same_length(scene.files)) {
             (Some(Extent::Percent(_)), Some(0)) => Extent::Rest,
             (Some(Extent::Percent(percent)), Some(bytes)) => {
@@ -102,7 +102,7 @@ impl Sizes {
     fn known(
         &self,
         ask: &mut OptionReader<'_>,
-        scene: &Scene<'_>,
+        scene: &SizeContext<'_>,
         there: u64,
         given: &Given,
         files_given: bool,
@@ -120,7 +120,7 @@ impl Sizes {
     }
 
     /// Each file's part.
-    fn divide(&mut self, scene: &Scene<'_>, given: &Given, file_sizes: Option<Vec<u64>>) {
+    fn divide(&mut self, scene: &SizeContext<'_>, given: &Given, file_sizes: Option<Vec<u64>>) {
         let count = scene.files.len().max(1) as u64;
         let start = self.start();
         if let Some(file_sizes) = file_sizes {
@@ -148,12 +148,12 @@ impl Sizes {
     }
 
     /// How long files must be.
-    fn lay_out(&mut self, scene: &Scene<'_>) {
+    fn lay_out(&mut self, scene: &SizeContext<'_>) {
         if !self.ends.is_empty() {
             return;
         }
-        let shared = |file: &Named| !file.own && scene.clones > 1;
-        let end = |(part, file): (&Option<u64>, &Named)| {
+        let shared = |file: &TargetFile| !file.own && scene.clones > 1;
+        let end = |(part, file): (&Option<u64>, &TargetFile)| {
             let last = if shared(file) { u64::from(scene.clones - 1) } else { 0 };
             let increment = if let Extent::Bytes(bytes) = self.increment { bytes } else { 0 };
             part.map(|part| part.saturating_add(self.start()).saturating_add(increment.saturating_mul(last)))
@@ -166,7 +166,7 @@ impl Sizes {
         if let Extent::Bytes(bytes) = self.offset { bytes } else { 0 }
     }
 
-    fn check(&self, ask: &mut OptionReader<'_>, scene: &Scene<'_>) {
+    fn check(&self, ask: &mut OptionReader<'_>, scene: &SizeContext<'_>) {
         let least = scene.blocks.least();
         let known: Option<Vec<u64>> = self.parts.iter().copied().collect();
         let total = known.map(|parts| parts.iter().sum::<u64>());
@@ -190,10 +190,10 @@ impl Sizes {
     }
 
     /// What one pass moves.
-    fn amount_moved(&mut self, ask: &mut OptionReader<'_>, scene: &Scene<'_>) {
+    fn amount_moved(&mut self, ask: &mut OptionReader<'_>, scene: &SizeContext<'_>) {
         let parts = self.parts.iter().zip(scene.files);
         let start = self.start();
-        let rest = |file: &Named| {
+        let rest = |file: &TargetFile| {
             Some(file.bytes()).filter(|bytes| *bytes > start && self.increment == Extent::Rest)
         };
         let endless = self.fill && given(ask).bytes.is_none();
@@ -224,7 +224,7 @@ impl Sizes {
 }
 
 /// How long all files are, where they are all alike.
-fn same_length(files: &[Named]) -> Option<u64> {
+fn same_length(files: &[TargetFile]) -> Option<u64> {
     let first = files.first()?.bytes();
     files.iter().all(|file| file.bytes() == first).then_some(first)
 }

@@ -8,7 +8,7 @@ use iodyno_model::{
 use super::Found;
 use super::direction::Direction;
 use super::engine::Engine;
-use super::names::{self, Named};
+use super::names::{self, TargetFile};
 use super::option_reader::OptionReader;
 use super::peers;
 use crate::PathKind;
@@ -26,9 +26,9 @@ pub fn targets(ask: &mut OptionReader<'_>, found: &Found) -> Vec<Target> {
     let prepare = layout(ask, direction, engine);
     // A file that is there must not end the work at its length.
     let fills = sizes.fill && direction.writes;
-    let beyond = |file: &Named| (fills && file.is_file() && file.bytes() > 0).then_some(u64::MAX >> 1);
+    let beyond = |file: &TargetFile| (fills && file.is_file() && file.bytes() > 0).then_some(u64::MAX >> 1);
     let ends = sizes.ends.iter().copied().chain(std::iter::repeat(None));
-    let target = |(file, end): (&Named, Option<u64>)| Target {
+    let target = |(file, end): (&TargetFile, Option<u64>)| Target {
         name: file.path.clone(),
         kind: kind(file, end.or_else(|| beyond(file)), engine),
         open: opened(file, &open),
@@ -62,7 +62,7 @@ fn set(ask: &mut OptionReader<'_>, verb: Verb, found: &Found) -> Target {
 }
 
 /// What a file is; without an end given, what it has.
-fn kind(file: &Named, end: Option<u64>, engine: &Engine) -> TargetKind {
+fn kind(file: &TargetFile, end: Option<u64>, engine: &Engine) -> TargetKind {
     if engine.diskless {
         // What moves nothing never comes to an end of it.
         let bytes = if engine.sizeless { u64::MAX >> 1 } else { end.unwrap_or(file.bytes()) };
@@ -80,7 +80,7 @@ fn kind(file: &Named, end: Option<u64>, engine: &Engine) -> TargetKind {
 }
 
 /// What only files have.
-fn opened(file: &Named, open: &Open) -> Open {
+fn opened(file: &TargetFile, open: &Open) -> Open {
     let plain = file.is_file();
     let has_pages = matches!(file.kind(), PathKind::File | PathKind::BlockDevice);
     Open {

@@ -10,7 +10,7 @@ use super::figures;
 use super::option_reader::OptionReader;
 
 /// What lowering has found out about a job.
-pub struct Known<'a> {
+pub struct LoweredJob<'a> {
     /// Its plan.
     pub job: &'a Job,
     /// What it was made from.
@@ -24,7 +24,7 @@ pub struct Known<'a> {
 }
 
 /// The view of a job.
-pub fn view(ask: &mut OptionReader<'_>, known: &Known<'_>) -> JobView {
+pub fn view(ask: &mut OptionReader<'_>, known: &LoweredJob<'_>) -> JobView {
     let own = |given: &&Given| !given.global;
     JobView {
         phase: known.place.0,
@@ -58,7 +58,7 @@ pub fn view(ask: &mut OptionReader<'_>, known: &Known<'_>) -> JobView {
 }
 
 /// The bytes that each clone will move, where time alone does not decide.
-fn planned(known: &Known<'_>) -> Option<u64> {
+fn planned(known: &LoweredJob<'_>) -> Option<u64> {
     let limit = &known.job.limit;
     if known.found.engine.sizeless {
         return None;

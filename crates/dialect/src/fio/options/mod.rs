@@ -25,7 +25,7 @@ pub use words::ENGINES;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::number::Unit;
+use super::number::TimeUnit;
 use crate::option::{Entry, Kind, OptionGroup, OptionRow, Spelling, Table, Word, count, entries, grouped};
 
 /// An option of a job.
@@ -64,7 +64,7 @@ pub enum ValueType {
     /// Bytes, percent or zones.
     Amount,
     /// A time.
-    Time(Unit),
+    Time(TimeUnit),
     /// A time, or two that one is drawn from between.
     Times,
     /// A time in microseconds for each direction.
@@ -207,12 +207,12 @@ const fn amount(name: &'static str, help: &'static str) -> JobOption {
 
 /// A time in seconds unless it says otherwise.
 const fn seconds(name: &'static str, help: &'static str) -> JobOption {
-    option(name, "TIME", ValueType::Time(Unit::Second), help)
+    option(name, "TIME", ValueType::Time(TimeUnit::Second), help)
 }
 
 /// A time in microseconds unless it says otherwise.
 const fn micros(name: &'static str, help: &'static str) -> JobOption {
-    option(name, "US", ValueType::Time(Unit::Microsecond), help)
+    option(name, "US", ValueType::Time(TimeUnit::Microsecond), help)
 }
 
 /// Numbers with fractions.

@@ -9,7 +9,7 @@ use super::{Devices, How, Recording};
 
 /// Byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ByteOrder {
     Little,
     Big,
 }
@@ -21,11 +21,11 @@ const VERSION: u32 = 7;
 const RECORD: usize = 48;
 
 /// Which byte order a file's first record has; `None`: it is no blktrace.
-pub fn order(bytes: &[u8]) -> Option<Order> {
+pub fn order(bytes: &[u8]) -> Option<ByteOrder> {
     let magic: [u8; 4] = bytes.get(..RECORD)?.first_chunk().copied()?;
     match () {
-        () if u32::from_le_bytes(magic) & !0xff == MAGIC => Some(Order::Little),
-        () if u32::from_be_bytes(magic) & !0xff == MAGIC => Some(Order::Big),
+        () if u32::from_le_bytes(magic) & !0xff == MAGIC => Some(ByteOrder::Little),
+        () if u32::from_be_bytes(magic) & !0xff == MAGIC => Some(ByteOrder::Big),
         () => None,
     }
 }
@@ -42,21 +42,21 @@ struct Record {
 }
 
 impl Record {
-    fn of(bytes: &[u8; RECORD], order: Order) -> Record {
+    fn of(bytes: &[u8; RECORD], order: ByteOrder) -> Record {
         let short = |at: usize| bytes[at..at + 4].try_into().expect("4 bytes");
         let long = |at: usize| bytes[at..at + 8].try_into().expect("8 bytes");
         let half = [bytes[46], bytes[47]];
         let u32_at = |at| match order {
-            Order::Little => u32::from_le_bytes(short(at)),
-            Order::Big => u32::from_be_bytes(short(at)),
+            ByteOrder::Little => u32::from_le_bytes(short(at)),
+            ByteOrder::Big => u32::from_be_bytes(short(at)),
         };
         let u64_at = |at| match order {
-            Order::Little => u64::from_le_bytes(long(at)),
-            Order::Big => u64::from_be_bytes(long(at)),
+            ByteOrder::Little => u64::from_le_bytes(long(at)),
+            ByteOrder::Big => u64::from_be_bytes(long(at)),
         };
         let data_bytes = match order {
-            Order::Little => u16::from_le_bytes(half),
-            Order::Big => u16::from_be_bytes(half),
+            ByteOrder::Little => u16::from_le_bytes(half),
+            ByteOrder::Big => u16::from_be_bytes(half),
         };
         Record {
             magic: u32_at(0),
@@ -88,9 +88,14 @@ const COMPLETED: u32 = 8;
 ///
 /// # Errors
 /// Records that are none, devices that are not there.
-pub fn read(bytes: &[u8], order: Order, how: &How, devices: &mut Devices<'_>) -> Result<Recording, String> {
+pub fn read(
+    bytes: &[u8],
+    order: ByteOrder,
+    how: &How,
+    devices: &mut Devices<'_>,
+) -> Result<Recording, String> {
     let timing = if how.no_stall { Timing::AsFast } else { Timing::Gaps };
-    let mut reader = Reader {
+    let mut reader = BlktraceReader {
         how,
         recording: Recording { timing, ..Recording::default() },
         known: Vec::new(),
@@ -115,7 +120,7 @@ pub fn read(bytes: &[u8], order: Order, how: &How, devices: &mut Devices<'_>) ->
     Ok(reader.recording)
 }
 
-struct Reader<'a> {
+struct BlktraceReader<'a> {
     how: &'a How,
     recording: Recording,
     /// Devices that were met, and their files.
@@ -125,7 +130,7 @@ struct Reader<'a> {
     depth: Depth,
 }
 
-impl Reader<'_> {
+impl BlktraceReader<'_> {
     fn record(&mut self, record: &Record, devices: &mut Devices<'_>) -> Result<(), String> {
         if record.is(NOTIFY) {
             return Ok(());

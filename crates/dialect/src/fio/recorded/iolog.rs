@@ -26,7 +26,7 @@ pub fn read(bytes: &[u8], how: &How) -> Result<Recording, String> {
         (false, false) => Timing::NoEarlier,
     };
     let recording = Recording { timing, ..Recording::default() };
-    let mut reader = Reader { how, stamped, recording, open: Vec::new(), last_us: 0, pause_ns: 0 };
+    let mut reader = IologReader { how, stamped, recording, open: Vec::new(), last_us: 0, pause_ns: 0 };
     for (number, line) in lines.enumerate() {
         if !line.trim_ascii().is_empty() {
             reader
@@ -37,7 +37,7 @@ pub fn read(bytes: &[u8], how: &How) -> Result<Recording, String> {
     Ok(reader.recording)
 }
 
-struct Reader<'a> {
+struct IologReader<'a> {
     how: &'a How,
     stamped: bool,
     recording: Recording,
@@ -49,7 +49,7 @@ struct Reader<'a> {
     pause_ns: u64,
 }
 
-impl Reader<'_> {
+impl IologReader<'_> {
     fn line(&mut self, line: &str) -> Result<(), String> {
         let mut words = line.split_ascii_whitespace();
         if self.stamped {

@@ -10,8 +10,8 @@ use iodyno_report::{Files, Output, Reporter};
 
 use super::summary::{Reported, Summary, summary};
 use super::{Report, banner, json, normal, terse};
-use crate::fio::client::{self, Part};
-use crate::fio::view::{Figures, Format, JobView, View};
+use crate::fio::client::{self, HostView};
+use crate::fio::view::{Format, JobView, ReportContext, ReportFigures};
 
 /// Writes the report of several hosts.
 pub struct Clients {
@@ -21,18 +21,18 @@ pub struct Clients {
 }
 
 /// The reporter of a run on several hosts; `view` has the jobs of all.
-pub fn reporter(view: View, parts: Vec<Part>) -> Box<dyn Reporter> {
+pub fn reporter(view: ReportContext, parts: Vec<HostView>) -> Box<dyn Reporter> {
     let hosts = parts.into_iter().map(|part| (part.host, Report::new(part.view))).collect();
     Box::new(Clients { hosts, all: Report::new(view) })
 }
 
 /// Log files carry the name of the host they tell of.
-struct Named<'a> {
+struct HostFiles<'a> {
     files: &'a mut dyn Files,
     host: &'a str,
 }
 
-impl Files for Named<'_> {
+impl Files for HostFiles<'_> {
     fn file(&mut self, path: &str) -> io::Result<&mut dyn Write> {
         self.files.file(&format!("{path}.{}", self.host))
     }
@@ -79,7 +79,7 @@ impl Clients {
     /// Lets every host's report see an event; those that have begun keep what they need for the end.
     fn each(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         for (host, report) in &mut self.hosts {
-            let files = &mut Named { files: output.files, host };
+            let files = &mut HostFiles { files: output.files, host };
             let mut own = Output { out: output.out, err: output.err, files };
             report.event(event, &mut own)?;
         }
@@ -94,7 +94,7 @@ impl Clients {
         // What every host would say is said once.
         let unheard = Output { out: &mut io::sink(), err: &mut io::sink(), files: output.files };
         for (host, report) in &mut self.hosts {
-            let files = &mut Named { files: unheard.files, host };
+            let files = &mut HostFiles { files: unheard.files, host };
             report.event(&event, &mut Output { out: unheard.out, err: unheard.err, files })?;
         }
         if let Some(signal) = record.stopped_by {
@@ -167,7 +167,7 @@ fn under(host: &str, text: &str, version: &str) -> String {
 
 /// How the sum is told: as the last job is, without percentiles. It has no clones: nobody wrote it.
 fn sum_view(last: &JobView) -> JobView {
-    let figures = Figures {
+    let figures = ReportFigures {
         completion_percentiles: false,
         latency_percentiles: false,
         submission_percentiles: false,

@@ -152,7 +152,7 @@ pub fn per_second(count: u64, ms: u64) -> u64 {
 
 /// Smallest, largest, mean and deviation of a latency, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread {
+pub struct LatencySpread {
     /// How many values.
     pub count: u64,
     /// Smallest.
@@ -165,12 +165,12 @@ pub struct Spread {
     pub deviation: f64,
 }
 
-impl Spread {
+impl LatencySpread {
     /// All zero when nothing was counted.
     pub fn of(histogram: &Histogram) -> Self {
         let count = histogram.count();
         let sample = if count > 1 { (count as f64 / (count - 1) as f64).sqrt() } else { 0.0 };
-        Spread {
+        LatencySpread {
             count,
             min: histogram.min,
             max: histogram.max,

@@ -5,8 +5,8 @@
 use iodyno_model::{Live, LiveJob, Plan, WorkerState};
 
 use super::normal::rate_unit;
-use super::number::{Unit, count, scaled};
-use crate::fio::view::{Eta, Format, JobView, View};
+use super::number::{CountUnit, count, scaled};
+use crate::fio::view::{Eta, Format, JobView, ReportContext};
 
 /// The least time between two lines, ns.
 const INTERVAL_NS: u64 = 950_000_000;
@@ -16,7 +16,7 @@ const FIRST_GUESS_S: u64 = 3;
 /// Remembers what the last line said.
 #[derive(Clone, Debug, Default)]
 pub struct EtaLine {
-    counted: Counted,
+    counted: ProgressCounts,
     width: usize,
     newline_at_ns: u64,
     newline_due: bool,
@@ -25,21 +25,21 @@ pub struct EtaLine {
 
 /// Bytes and operations of reads, writes and trims, and when.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counted {
+struct ProgressCounts {
     at_ns: u64,
     bytes: [u64; 3],
     operations: [u64; 3],
 }
 
 /// Whether the line is wanted at all.
-pub fn wanted(view: &View) -> bool {
+pub fn wanted(view: &ReportContext) -> bool {
     let style = &view.style;
     let speaks = style.to_file || style.formats.contains(&Format::Normal);
     speaks && (style.eta == Eta::Always || (style.eta == Eta::Auto && style.terminal))
 }
 
 /// Seconds left, as the last look at the run has it; none: nobody can tell.
-pub fn left_s(live: &Live, view: &View) -> Option<u64> {
+pub fn left_s(live: &Live, view: &ReportContext) -> Option<u64> {
     let of_bytes = |job: &JobView, now: &LiveJob| {
         let planned = job.bytes_planned?.checked_mul(u64::from(job.clones))?;
         let done = now.read_bytes + now.write_bytes + now.trim_bytes;
@@ -61,7 +61,13 @@ pub fn left_s(live: &Live, view: &View) -> Option<u64> {
 
 impl EtaLine {
     /// The line for this look at the run, where one is due; `elapsed_ns` is since the program's start.
-    pub fn line(&mut self, live: &Live, elapsed_ns: u64, view: &View, plan: &Plan) -> Option<String> {
+    pub fn line(
+        &mut self,
+        live: &Live,
+        elapsed_ns: u64,
+        view: &ReportContext,
+        plan: &Plan,
+    ) -> Option<String> {
         let passed_ns = elapsed_ns.saturating_sub(self.counted.at_ns);
         if passed_ns < INTERVAL_NS {
             return None;
@@ -93,7 +99,7 @@ impl EtaLine {
         &mut self,
         live: &Live,
         elapsed_ns: u64,
-        view: &View,
+        view: &ReportContext,
         plan: &Plan,
         (rates, operations): ([u64; 3], [u64; 3]),
     ) -> String {
@@ -122,8 +128,8 @@ impl EtaLine {
     }
 }
 
-fn counted(live: &Live, at_ns: u64) -> Counted {
-    let mut counted = Counted { at_ns, ..Counted::default() };
+fn counted(live: &Live, at_ns: u64) -> ProgressCounts {
+    let mut counted = ProgressCounts { at_ns, ..ProgressCounts::default() };
     for job in &live.jobs {
         let bytes = [job.read_bytes, job.write_bytes, job.trim_bytes];
         let operations = [job.reads.0, job.writes.0, job.trims.0];
@@ -142,7 +148,7 @@ fn files(live: &Live, plan: &Plan) -> u32 {
 }
 
 /// The least and most that the running jobs may do: `, 0-6000 IOPS`.
-fn limits(live: &Live, view: &View) -> String {
+fn limits(live: &Live, view: &ReportContext) -> String {
     let here = || view.jobs.iter().filter(|job| job.phase == live.phase);
     let sum = |rate: fn(&(u64, u64)) -> u64| -> u64 {
         let of = |job: &JobView| {
@@ -157,7 +163,7 @@ fn limits(live: &Live, view: &View) -> String {
         (0, 0) => String::new(),
         (0, operations) => format!(", 0-{operations} IOPS"),
         (bytes, _) => {
-            let text = |rate| scaled(rate, digits, 0, true, Unit::BytesPerSecond);
+            let text = |rate| scaled(rate, digits, 0, true, CountUnit::BytesPerSecond);
             format!(", {}-{}", text(0), text(bytes))
         }
     }
@@ -181,7 +187,7 @@ fn rates_text(job: &JobView, rates: [u64; 3], operations: [u64; 3]) -> String {
 }
 
 /// A letter for each worker's state, neighbours counted together: `r(2),_(1)`.
-fn states(live: &Live, view: &View) -> String {
+fn states(live: &Live, view: &ReportContext) -> String {
     let mut runs: Vec<(char, u32)> = Vec::new();
     let mut add = |letter: char, count: u32| match runs.last_mut() {
         Some((last, sum)) if *last == letter => *sum += count,
@@ -239,9 +245,9 @@ fn duration(seconds: u64) -> String {
 mod tests {
     use super::*;
 
-    fn view(direction: &'static str, clones: u32) -> View {
+    fn view(direction: &'static str, clones: u32) -> ReportContext {
         let job = JobView { clones, direction, runtime_ns: Some(4_000_000_000), ..JobView::default() };
-        View { jobs: vec![job], ..View::default() }
+        ReportContext { jobs: vec![job], ..ReportContext::default() }
     }
 
     fn live(elapsed_s: u64, reads: u64) -> Live {

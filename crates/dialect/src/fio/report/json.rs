@@ -6,23 +6,23 @@ use iodyno_model::pace::{Criterion, Steady};
 use iodyno_model::{DemandRecord, Finding, Histogram, SteadyRecord};
 
 use super::bins::Bins;
-use super::direction::{Direction, Spread};
+use super::direction::{Direction, LatencySpread};
 use super::disks::Disk;
-use super::normal::{Moment, share_of_group};
+use super::normal::{ReportTime, share_of_group};
 use super::spectrum::{STEPS, shares};
 use super::summary::{Reported, Summary};
 use crate::date::ctime;
-use crate::fio::view::View;
+use crate::fio::view::ReportContext;
 use crate::json_tree::{JsonStyle, JsonTree, json_object};
 
 /// What the document says beside the summary.
 pub struct Frame<'a> {
     /// The run as it was asked for.
-    pub view: &'a View,
+    pub view: &'a ReportContext,
     /// With the bins of every latency.
     pub plus: bool,
     /// The time of the report.
-    pub now: &'a Moment,
+    pub now: &'a ReportTime,
     /// Seconds since the program began, rounded up.
     pub elapsed_s: u64,
     /// Seconds left.
@@ -180,7 +180,7 @@ fn direction_object(direction: &Direction, job: &Reported<'_>, whole: Option<u64
 }
 
 fn latency_object(histogram: &Histogram, percentiles: &[f64], plus: bool) -> JsonTree {
-    let Spread { count, min, max, mean, deviation } = Spread::of(histogram);
+    let LatencySpread { count, min, max, mean, deviation } = LatencySpread::of(histogram);
     let mut object = json_object! { "min": min, "max": max, "mean": mean, "stddev": deviation, "N": count };
     if count == 0 || percentiles.is_empty() {
         return object;

@@ -30,18 +30,18 @@ use iodyno_model::{Event, Level, Live, PhaseRecord, Plan, Record};
 use iodyno_report::{Output, Reporter};
 
 use self::eta::EtaLine;
-use self::normal::Moment;
+use self::normal::ReportTime;
 use self::summary::Reported;
 use self::trouble::Failure;
 use crate::fio::log::LogFiles;
-use crate::fio::view::{Format, View};
+use crate::fio::view::{Format, ReportContext};
 
 /// The number that fio writes for a time that nobody can tell.
 const NOBODY_KNOWS: i64 = 2_147_483_647;
 
 /// Writes fio's report.
 pub struct Report {
-    view: View,
+    view: ReportContext,
     plan: Plan,
     began_unix_ns: u64,
     /// The records of phases that ended, and of one that runs.
@@ -53,13 +53,13 @@ pub struct Report {
 }
 
 /// The reporter of a run.
-pub fn reporter(view: View) -> Box<dyn Reporter> {
+pub fn reporter(view: ReportContext) -> Box<dyn Reporter> {
     Box::new(Report::new(view))
 }
 
 impl Report {
     /// The reporter of a run.
-    pub fn new(view: View) -> Self {
+    pub fn new(view: ReportContext) -> Self {
         Report {
             logs: LogFiles::new(&view),
             view,
@@ -211,9 +211,9 @@ impl Report {
     }
 
     /// The time of the report: the end of what ran last.
-    fn moment(&self) -> Moment {
+    fn moment(&self) -> ReportTime {
         let elapsed_ns = self.phases.last().map_or(0, |phase| phase.elapsed_ns);
-        Moment { unix_ns: self.now_unix_ns(elapsed_ns), east_s: self.view.style.local.0 }
+        ReportTime { unix_ns: self.now_unix_ns(elapsed_ns), east_s: self.view.style.local.0 }
     }
 
     fn left_s(&self, elapsed_s: u64) -> i64 {

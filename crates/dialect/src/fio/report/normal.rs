@@ -4,18 +4,18 @@ use iodyno_model::Histogram;
 use iodyno_model::pace::{Criterion, Steady};
 
 use super::bins::Bins;
-use super::direction::{Direction, Spread, per_second};
+use super::direction::{Direction, LatencySpread, per_second};
 use super::disks::Disk;
-use super::number::{Unit, bytes, count, scaled};
+use super::number::{CountUnit, bytes, count, scaled};
 use super::samples::Samples;
 use super::spectrum::{STEPS, shares};
-use super::summary::{Group, GroupDirection, Reported, Summary};
+use super::summary::{GroupDirection, GroupSummary, Reported, Summary};
 use crate::date::ctime;
-use crate::fio::view::{Figures, JobView, Unified};
+use crate::fio::view::{JobView, ReportFigures, Unified};
 use crate::strerror::of_system as reason;
 
 /// What a report says beside the summary.
-pub struct Moment {
+pub struct ReportTime {
     /// Wall-clock time of the report, ns since 1970.
     pub unix_ns: u64,
     /// Seconds that local time is east of Greenwich.
@@ -26,7 +26,7 @@ pub struct Moment {
 pub fn write(
     summary: &Summary<'_>,
     steady: &dyn Fn(&Reported<'_>) -> Option<Steady>,
-    now: &Moment,
+    now: &ReportTime,
 ) -> String {
     let mut text = String::from("\n");
     for job in summary.jobs.iter().filter(|job| job.did_something()) {
@@ -44,20 +44,20 @@ pub fn write(
 }
 
 /// The unit of a job's bandwidths.
-pub fn rate_unit(figures: &Figures, engine: &str) -> Unit {
+pub fn rate_unit(figures: &ReportFigures, engine: &str) -> CountUnit {
     match figures.unit_base {
-        1 => Unit::BitsPerSecond,
-        0 if engine.starts_with("net") => Unit::BitsPerSecond,
-        _ => Unit::BytesPerSecond,
+        1 => CountUnit::BitsPerSecond,
+        0 if engine.starts_with("net") => CountUnit::BitsPerSecond,
+        _ => CountUnit::BytesPerSecond,
     }
 }
 
 /// One job's lines.
 pub fn reported(
     job: &Reported<'_>,
-    group: Option<&Group<'_>>,
+    group: Option<&GroupSummary<'_>>,
     steady: Option<&Steady>,
-    now: &Moment,
+    now: &ReportTime,
 ) -> String {
     let view = job.view;
     let error = match &job.failure {
@@ -138,7 +138,7 @@ fn direction_lines(direction: &Direction, name: &str, job: &Reported<'_>, group:
 }
 
 fn latency_line(name: &str, histogram: &Histogram) -> String {
-    let spread = Spread::of(histogram);
+    let spread = LatencySpread::of(histogram);
     if spread.count == 0 {
         return String::new();
     }
@@ -204,7 +204,7 @@ pub fn share_of_group(mean: f64, group: Option<u64>) -> f64 {
     }
 }
 
-fn bandwidth_line(samples: &Samples, figures: &Figures, group: Option<u64>) -> String {
+fn bandwidth_line(samples: &Samples, figures: &ReportFigures, group: Option<u64>) -> String {
     if samples.count == 0 {
         return String::new();
     }
@@ -326,7 +326,7 @@ fn steady_line(job: &Reported<'_>, steady: &iodyno_model::SteadyRecord, asked: &
     )
 }
 
-fn group_lines(group: &Group<'_>) -> String {
+fn group_lines(group: &GroupSummary<'_>) -> String {
     let figures = &group.view.figures;
     let names = match figures.unified {
         Unified::Mixed => ["  MIXED"; 4],
@@ -337,7 +337,7 @@ fn group_lines(group: &Group<'_>) -> String {
     lines.map(|(direction, name)| group_line(direction, name, figures, unit)).collect()
 }
 
-fn group_line(direction: &GroupDirection, name: &str, figures: &Figures, unit: Unit) -> String {
+fn group_line(direction: &GroupDirection, name: &str, figures: &ReportFigures, unit: CountUnit) -> String {
     let (digits, binary) = (figures.significant_figures, figures.kb_base == 1024);
     let rate = |rate: u64, binary: bool| scaled(rate, digits, 0, binary, unit);
     let (least, most) = direction.bandwidth;

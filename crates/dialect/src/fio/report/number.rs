@@ -6,7 +6,7 @@ use crate::quantity::{BINARY_PREFIXES, PREFIXES};
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum CountUnit {
     /// A plain count.
     None,
     /// Bytes.
@@ -17,22 +17,22 @@ pub enum Unit {
     BitsPerSecond,
 }
 
-impl Unit {
+impl CountUnit {
     fn name(self) -> &'static str {
         match self {
-            Unit::None => "",
-            Unit::Bytes => "B",
-            Unit::BytesPerSecond => "B/s",
-            Unit::BitsPerSecond => "bit/s",
+            CountUnit::None => "",
+            CountUnit::Bytes => "B",
+            CountUnit::BytesPerSecond => "B/s",
+            CountUnit::BitsPerSecond => "bit/s",
         }
     }
 }
 
 /// A number in at most so many digits, which already is in the unit's `power`-th prefix.
-pub fn scaled(number: u64, digits: u32, power: usize, binary: bool, unit: Unit) -> String {
+pub fn scaled(number: u64, digits: u32, power: usize, binary: bool, unit: CountUnit) -> String {
     let digits = digits as usize;
     let (thousand, prefixes) = if binary { (1024, BINARY_PREFIXES) } else { (1000, PREFIXES) };
-    let mut number = if unit == Unit::BitsPerSecond { number.saturating_mul(8) } else { number };
+    let mut number = if unit == CountUnit::BitsPerSecond { number.saturating_mul(8) } else { number };
     let (mut power, mut rest) = (power, None);
     while length(number) > digits && power + 1 < prefixes.len() {
         rest = Some(number % thousand);
@@ -57,12 +57,12 @@ fn length(number: u64) -> usize {
 
 /// A number of bytes.
 pub fn bytes(number: u64, digits: u32, binary: bool) -> String {
-    scaled(number, digits, 0, binary, Unit::Bytes)
+    scaled(number, digits, 0, binary, CountUnit::Bytes)
 }
 
 /// A plain count: `999`, `43.8k`, `1280k`.
 pub fn count(number: u64, digits: u32) -> String {
-    scaled(number, digits, 0, false, Unit::None)
+    scaled(number, digits, 0, false, CountUnit::None)
 }
 
 #[cfg(test)]
@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn rates_may_be_bits_and_digits_two() {
         let rate = 499_321_904_761;
-        assert_eq!(scaled(rate, 4, 0, true, Unit::BitsPerSecond), "3720Gibit/s");
-        assert_eq!(scaled(2_147_483_648_000, 2, 0, false, Unit::BytesPerSecond), "2TB/s");
-        assert_eq!(scaled(4096, 4, 1, true, Unit::BytesPerSecond), "4096KiB/s");
+        assert_eq!(scaled(rate, 4, 0, true, CountUnit::BitsPerSecond), "3720Gibit/s");
+        assert_eq!(scaled(2_147_483_648_000, 2, 0, false, CountUnit::BytesPerSecond), "2TB/s");
+        assert_eq!(scaled(4096, 4, 1, true, CountUnit::BytesPerSecond), "4096KiB/s");
         assert_eq!(count(u64::MAX, 4), "18.4E");
     }
 }

@@ -8,14 +8,14 @@ use super::direction::{Direction, KINDS, per_second};
 use super::disks::{Disk, disks};
 use super::spectrum::Spectrum;
 use super::trouble::Failure;
-use crate::fio::view::{JobView, Unified, View};
+use crate::fio::view::{JobView, ReportContext, Unified};
 
 /// What a report says.
 pub struct Summary<'a> {
     /// Each reported job, in order.
     pub jobs: Vec<Reported<'a>>,
     /// Each group of jobs that ran together.
-    pub groups: Vec<Group<'a>>,
+    pub groups: Vec<GroupSummary<'a>>,
     /// Each block device.
     pub disks: Vec<Disk>,
 }
@@ -56,7 +56,7 @@ pub struct Reported<'a> {
 }
 
 /// Jobs that ran together.
-pub struct Group<'a> {
+pub struct GroupSummary<'a> {
     /// A member, for its units.
     pub view: &'a JobView,
     /// Reads, writes, trims, and all as one where that is wanted besides.
@@ -106,7 +106,7 @@ impl GroupDirection {
 }
 
 /// Computes it from what ran so far: the records of phases that ended, and of those that run.
-pub fn summary<'a>(view: &'a View, plan: &Plan, phases: &[PhaseRecord]) -> Summary<'a> {
+pub fn summary<'a>(view: &'a ReportContext, plan: &Plan, phases: &[PhaseRecord]) -> Summary<'a> {
     let mut jobs: Vec<Reported<'a>> = Vec::new();
     let mut last: Option<u32> = None;
     for job in view.jobs.iter().filter(|job| job.figures.stats) {
@@ -310,7 +310,7 @@ impl<'a> Reported<'a> {
     }
 }
 
-fn groups<'a>(jobs: &[Reported<'a>], view: &'a View) -> Vec<Group<'a>> {
+fn groups<'a>(jobs: &[Reported<'a>], view: &'a ReportContext) -> Vec<GroupSummary<'a>> {
     let count = view.jobs.iter().map(|job| job.group + 1).max().unwrap_or(0);
     let group = |number: u32| {
         let member = view.jobs.iter().rfind(|job| job.group == number).or(view.jobs.first())?;
@@ -322,7 +322,7 @@ fn groups<'a>(jobs: &[Reported<'a>], view: &'a View) -> Vec<Group<'a>> {
             let (apart, all) = directions.split_at_mut(3);
             apart.iter().for_each(|direction| all[0].join(direction));
         }
-        Some(Group { view: member, directions })
+        Some(GroupSummary { view: member, directions })
     };
     (0..count).filter_map(group).collect()
 }

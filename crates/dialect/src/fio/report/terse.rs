@@ -3,11 +3,11 @@
 //! Version 2 has no name of the program, and a description on a line of its own; 4 adds trims to 3, and 5 the samples.
 
 use super::bins::Bins;
-use super::direction::{Direction, Spread, per_second};
+use super::direction::{Direction, LatencySpread, per_second};
 use super::normal::share_of_group;
 use super::spectrum::shares;
 use super::summary::{Reported, Summary};
-use crate::fio::view::Figures;
+use crate::fio::view::ReportFigures;
 use iodyno_model::Histogram;
 
 /// How many percentiles there is room for.
@@ -63,7 +63,12 @@ fn line(job: &Reported<'_>, summary: &Summary<'_>, version: u32, program: &str) 
     text + "\n"
 }
 
-fn direction_fields(direction: &Direction, figures: &Figures, version: u32, group: Option<u64>) -> String {
+fn direction_fields(
+    direction: &Direction,
+    figures: &ReportFigures,
+    version: u32,
+    group: Option<u64>,
+) -> String {
     let rate = direction.bytes_per_second();
     let mut text = format!(
         ";{};{};{};{}",
@@ -102,7 +107,7 @@ fn direction_fields(direction: &Direction, figures: &Figures, version: u32, grou
 
 /// In µs: whole ones, but for the mean and the deviation.
 fn latency_fields(histogram: &Histogram) -> String {
-    let spread = Spread::of(histogram);
+    let spread = LatencySpread::of(histogram);
     format!(
         ";{};{};{:.6};{:.6}",
         spread.min / 1000,
@@ -112,7 +117,7 @@ fn latency_fields(histogram: &Histogram) -> String {
     )
 }
 
-fn percentile_fields(direction: &Direction, figures: &Figures) -> String {
+fn percentile_fields(direction: &Direction, figures: &ReportFigures) -> String {
     let completion = figures.completion_percentiles && figures.shown.1;
     // There is room for one of them.
     let values = match (figures.latency_percentiles, completion) {

@@ -2,18 +2,18 @@
 
 use iodyno_model::{Depth, Setting};
 
-use crate::ior::test::Test;
+use crate::ior::test::IorTest;
 
 /// Bytes of an element of IOR's data sets.
 const ELEMENT_BYTES: u64 = 8;
 
 /// Whether there are files at all.
-pub fn has_files(test: &Test) -> bool {
+pub fn has_files(test: &IorTest) -> bool {
     test.api != "DUMMY"
 }
 
 /// The engine's name.
-pub fn name(test: &Test) -> &'static str {
+pub fn name(test: &IorTest) -> &'static str {
     if test.flag("dryRun") {
         return "null";
     }
@@ -29,7 +29,7 @@ pub fn name(test: &Test) -> &'static str {
 }
 
 /// How many transfers are in flight: one, but with AIO.
-pub fn depth(test: &Test) -> Depth {
+pub fn depth(test: &IorTest) -> Depth {
     if test.api != "AIO" || test.flag("dryRun") {
         return Depth::default();
     }
@@ -39,7 +39,7 @@ pub fn depth(test: &Test) -> Depth {
 }
 
 /// The engine's own options, where they were said.
-pub fn settings(test: &Test) -> Vec<Setting> {
+pub fn settings(test: &IorTest) -> Vec<Setting> {
     let mut settings = Settings { test, found: Vec::new() };
     if test.flag("dryRun") {
         return settings.found;
@@ -59,7 +59,7 @@ pub fn settings(test: &Test) -> Vec<Setting> {
 }
 
 struct Settings<'a> {
-    test: &'a Test,
+    test: &'a IorTest,
     found: Vec<Setting>,
 }
 

@@ -7,11 +7,11 @@ use iodyno_model::{
 };
 
 use super::engine;
-use crate::ior::test::Test;
+use crate::ior::test::IorTest;
 use crate::ior::view::Access;
 
 /// The job of a phase; the phase that writes what it reads is told by name.
-pub fn job(test: &Test, repetition: u32, access: Access, target: usize, write_name: &str) -> Job {
+pub fn job(test: &IorTest, repetition: u32, access: Access, target: usize, write_name: &str) -> Job {
     let workers = if test.launched { test.threads } else { test.tasks };
     if access == Access::Remove {
         return removal(test, workers, target);
@@ -43,7 +43,7 @@ pub fn job(test: &Test, repetition: u32, access: Access, target: usize, write_na
 
 /// Every transfer is written down where that is asked for; otherwise fast ones are timed now and then, so that the clock
 /// does not cost more than they do.
-fn measure(test: &Test, access: Access) -> Measure {
+fn measure(test: &IorTest, access: Access) -> Measure {
     let asked = test.settings.text("savePerOpDataCSV").is_some();
     let journal = asked && matches!(access, Access::Write | Access::Read);
     Measure {
@@ -57,7 +57,7 @@ fn measure(test: &Test, access: Access) -> Measure {
 const SAMPLE_NS: u64 = 100_000;
 
 /// Each task removes its own file; of a file that all share, the first does.
-fn removal(test: &Test, workers: u32, target: usize) -> Job {
+fn removal(test: &IorTest, workers: u32, target: usize) -> Job {
     let unlink = Operation { item: Item::Index(0), ..Operation::on(Verb::Unlink, 0) };
     let script = Script { steps: vec![unlink.step("unlink")], ..Script::default() };
     let limit = Limit { passes: Some(1), ..Limit::default() };
@@ -65,7 +65,7 @@ fn removal(test: &Test, workers: u32, target: usize) -> Job {
     Job { workers, limit, ..Job::new("remove", "psync", vec![target], Workload::Script(script)) }
 }
 
-fn pattern(test: &Test, access: Access) -> Pattern {
+fn pattern(test: &IorTest, access: Access) -> Pattern {
     let verb = if matches!(access, Access::Write | Access::Prefill) { Verb::Write } else { Verb::Read };
     let transfer = if access == Access::Prefill { test.count("randomPrefill") } else { test.transfer };
     let anywhere = test.is_anywhere() && access != Access::Prefill;
@@ -94,7 +94,7 @@ fn pattern(test: &Test, access: Access) -> Pattern {
 
 /// Whose data: with -C that of the task so many nodes further, or on one node so many tasks further; a check of what was
 /// written goes one further than the read.
-fn place(test: &Test, access: Access) -> Place {
+fn place(test: &IorTest, access: Access) -> Place {
     let further = match access {
         Access::Write | Access::Prefill | Access::Remove => return Place::Own,
         Access::Check => 1,
@@ -119,7 +119,7 @@ fn place(test: &Test, access: Access) -> Place {
 }
 
 /// The seed of what chance decides: -X and the repetition where it is negative, or that of -z, or the clock.
-fn seed(test: &Test, repetition: u32) -> u64 {
+fn seed(test: &IorTest, repetition: u32) -> u64 {
     let places = test.settings.number("reorderTasksRandomSeed");
     let offsets = test.settings.number("random-offset-seed");
     match (places, offsets) {
@@ -130,13 +130,13 @@ fn seed(test: &Test, repetition: u32) -> u64 {
     }
 }
 
-fn pace(test: &Test, access: Access) -> Pace {
+fn pace(test: &IorTest, access: Access) -> Pace {
     let sleep_ns = test.count("interIODelay").saturating_mul(1000);
     let rests = sleep_ns > 0 && matches!(access, Access::Write | Access::Read);
     Pace { think: rests.then(|| Think { sleep_ns, every: 1, ..Think::default() }), ..Pace::default() }
 }
 
-fn limit(test: &Test, access: Access, write_name: &str) -> Limit {
+fn limit(test: &IorTest, access: Access, write_name: &str) -> Limit {
     let seconds = |name: &str| test.count(name).saturating_mul(1_000_000_000);
     let deadline = seconds("deadlineForStonewalling");
     let stopped = test.count("stoneWallingWearOutIterations");
@@ -172,7 +172,7 @@ fn limit(test: &Test, access: Access, write_name: &str) -> Limit {
     }
 }
 
-fn payload(test: &Test, access: Access) -> Payload {
+fn payload(test: &IorTest, access: Access) -> Payload {
     let compares = match access {
         Access::Check => true,
         Access::Read => test.check_read,
@@ -197,7 +197,7 @@ fn payload(test: &Test, access: Access) -> Payload {
 }
 
 /// Wrong bytes are counted and told, and the run goes on; anything else ends it.
-fn errors(test: &Test) -> ErrorPolicy {
+fn errors(test: &IorTest) -> ErrorPolicy {
     match test.flag("quitOnError") {
         true => ErrorPolicy::Stop,
         false => ErrorPolicy::Tolerate(Box::new(Tolerance {

@@ -13,12 +13,12 @@ mod targets;
 
 use iodyno_model::{Intent, Phase, Plan, Ranks, Stop};
 
-use super::test::Test;
-use super::view::{Access, Part};
+use super::test::IorTest;
+use super::view::{Access, TestPhase};
 use targets::Use;
 
 /// The plan of some tests, and what each of its phases is.
-pub fn plan(tests: &[Test]) -> (Plan, Vec<Part>) {
+pub fn plan(tests: &[IorTest]) -> (Plan, Vec<TestPhase>) {
     let mut builder = Builder { plan: Plan::default(), parts: Vec::new(), tests: tests.len() };
     for (index, test) in tests.iter().enumerate() {
         builder.test(index, test);
@@ -36,12 +36,12 @@ pub fn plan(tests: &[Test]) -> (Plan, Vec<Part>) {
 
 struct Builder {
     plan: Plan,
-    parts: Vec<Part>,
+    parts: Vec<TestPhase>,
     tests: usize,
 }
 
 impl Builder {
-    fn test(&mut self, index: usize, test: &Test) {
+    fn test(&mut self, index: usize, test: &IorTest) {
         let removed = !test.flag("keepFile") && !targets::is_device(test);
         for repetition in 0..test.repetitions {
             let turn = Turn { index, test, repetition };
@@ -86,7 +86,7 @@ impl Builder {
             ..Phase::default()
         };
         self.plan.phases.push(phase);
-        self.parts.push(Part { test: index, repetition, access });
+        self.parts.push(TestPhase { test: index, repetition, access });
     }
 }
 
@@ -94,12 +94,12 @@ impl Builder {
 #[derive(Clone, Copy)]
 struct Turn<'a> {
     index: usize,
-    test: &'a Test,
+    test: &'a IorTest,
     repetition: u32,
 }
 
 /// Who takes part; one task removes a file that is everybody's.
-fn ranks(test: &Test, access: Access) -> Ranks {
+fn ranks(test: &IorTest, access: Access) -> Ranks {
     match access {
         Access::Remove if !test.is_file_per_task() => Ranks::Workers(1),
         _ if test.tasks < test.all_tasks => Ranks::Workers(test.tasks),

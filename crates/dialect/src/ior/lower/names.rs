@@ -1,9 +1,9 @@
 //! The names of the files: `NAME`, `NAME.00000003` of each task, `DIR/3/NAME.00000003`, each with `.REPETITION`.
 
-use crate::ior::test::Test;
+use crate::ior::test::IorTest;
 
 /// The template that the engine room resolves for each owner.
-pub fn template(test: &Test) -> String {
+pub fn template(test: &IorTest) -> String {
     let names: Vec<&str> = test.file.split('@').collect();
     let mut name = match names.as_slice() {
         [only] => (*only).to_string(),

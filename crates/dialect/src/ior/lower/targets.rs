@@ -3,7 +3,7 @@
 use iodyno_model::{Direct, Extent, Items, Open, OpenMode, Prepare, Size, Target, TargetKind};
 
 use super::names;
-use crate::ior::test::Test;
+use crate::ior::test::IorTest;
 
 /// How a phase uses its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Use {
 }
 
 /// The target of a test in one use.
-pub fn target(test: &Test, usage: Use) -> Target {
+pub fn target(test: &IorTest, usage: Use) -> Target {
     let path = names::template(test);
     let kept = test.flag("keepFile") || test.flag("keepFileWithError");
     let target = |kind, open| Target {
@@ -64,13 +64,13 @@ pub fn target(test: &Test, usage: Use) -> Target {
 }
 
 /// Whether it is a device rather than a file; devices are never removed.
-pub fn is_device(test: &Test) -> bool {
+pub fn is_device(test: &IorTest) -> bool {
     test.file.starts_with("/dev/")
         && !test.file.starts_with("/dev/shm/")
         && names::template(test) == test.file
 }
 
-fn direct(test: &Test) -> Direct {
+fn direct(test: &IorTest) -> Direct {
     match test.flag("posix.odirect") && matches!(test.api.as_str(), "POSIX" | "AIO") {
         true => Direct::Yes,
         false => Direct::No,
@@ -78,7 +78,7 @@ fn direct(test: &Test) -> Direct {
 }
 
 /// Bytes of one file.
-pub fn file_bytes(test: &Test) -> u64 {
+pub fn file_bytes(test: &IorTest) -> u64 {
     if test.is_file_per_task() { test.task_bytes() } else { test.aggregate() }
 }
 

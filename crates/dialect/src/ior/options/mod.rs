@@ -76,11 +76,8 @@ pub fn key(name: &str) -> Option<&'static Entry> {
 pub fn unknown(name: &str, origin: &Origin) -> Diagnostic {
     let bare = name.trim_start_matches('-');
     let wrong = Diagnostic::error(origin, format!("ior has no option `{name}`"));
-    let names = || {
-        let all = |entry: &'static Entry| [entry.name].into_iter().chain(entry.aliases.iter().copied());
-        TABLE.entries.iter().flat_map(all).filter(|name| name.len() > 3)
-    };
-    match nearest(bare, names().map(|name| name.trim_start_matches('-'))) {
+    let names = TABLE.entries.iter().flat_map(Entry::names).filter(|name| name.len() > 3);
+    match nearest(bare, names.map(|name| name.trim_start_matches('-'))) {
         Some(near) => wrong.hint(format!("did you mean `{near}`?")),
         None => wrong.hint("`ior -h` lists what there is"),
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{ARGUMENTS, DIRECTIVES, FLAGS, OLDER, TABLE};
-use crate::option::{Entry, Status};
+use crate::option::Entry;
 
 /// The text of `ior -h`: the shape of IOR's, our words.
 pub fn help() -> String {
@@ -35,11 +35,7 @@ fn section(text: &mut String, title: &str, category: &str, wanted: fn(&Entry) ->
     }
     text.push_str(title);
     for entry in entries {
-        let note = match entry.status {
-            Status::Done => "",
-            Status::Ignored(_) => " (accepted, no effect)",
-            Status::Refused(..) => " (not supported)",
-        };
+        let note = entry.status.remark();
         let name = if entry.name.contains('.') || entry.name == "help" { "" } else { entry.name };
         let name = if name.is_empty() { String::new() } else { format!("{name} -- ") };
         let _ = writeln!(text, "  {:<29} {name}{}{note}", written(entry), entry.help);

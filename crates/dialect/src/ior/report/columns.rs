@@ -1,9 +1,9 @@
 //! The columns of a phase's row, in the texts of IOR 4 and 3 and in CSV.
 
 use super::number::cell;
-use super::outcome::Outcome;
+use super::outcome::PhaseOutcome;
 use super::text::MEBI;
-use crate::ior::test::Test;
+use crate::ior::test::IorTest;
 use crate::ior::view::Access;
 
 /// A figure of a phase.
@@ -17,10 +17,10 @@ struct Column {
     dashes: usize,
     /// Whether IOR 3 has it.
     is_old: bool,
-    value: fn(&Outcome, &Test) -> f64,
+    value: fn(&PhaseOutcome, &IorTest) -> f64,
 }
 
-const fn column(title: &'static str, dashes: usize, value: fn(&Outcome, &Test) -> f64) -> Column {
+const fn column(title: &'static str, dashes: usize, value: fn(&PhaseOutcome, &IorTest) -> f64) -> Column {
     Column { title, csv: title, width: 11, dashes, is_old: true, value }
 }
 
@@ -54,7 +54,7 @@ pub fn head(layout: u8) -> String {
 }
 
 /// A row of the text; what was removed has only a time.
-pub fn row(outcome: &Outcome, test: &Test, layout: u8) -> String {
+pub fn row(outcome: &PhaseOutcome, test: &IorTest, layout: u8) -> String {
     let access = outcome.access.map_or("", Access::name);
     let last = COLUMNS.len() - 1;
     let shows =
@@ -73,7 +73,7 @@ pub fn csv_head() -> String {
 }
 
 /// A row of CSV, or nothing for what has none.
-pub fn csv_row(outcome: &Outcome, test: &Test) -> String {
+pub fn csv_row(outcome: &PhaseOutcome, test: &IorTest) -> String {
     let Some(access @ (Access::Write | Access::Read)) = outcome.access else { return String::new() };
     let cells = COLUMNS.iter().map(|column| format!("{:.4},", (column.value)(outcome, test)));
     format!("{},{}{},{}\n", access.name(), cells.collect::<String>(), test.tasks, outcome.repetition)

@@ -1,6 +1,6 @@
 //! What a test is, as pairs: the options block of the text, and the parameters of JSON.
 
-use crate::ior::test::Test;
+use crate::ior::test::IorTest;
 use crate::ior::value::readable;
 
 /// A value as it is shown.
@@ -33,12 +33,12 @@ fn number(name: &'static str, value: impl TryInto<i64>) -> Pair {
 }
 
 /// `single-shared-file` or `file-per-process`.
-pub fn access(test: &Test) -> &'static str {
+pub fn access(test: &IorTest) -> &'static str {
     if test.is_file_per_task() { "file-per-process" } else { "single-shared-file" }
 }
 
 /// The options block.
-pub fn options(test: &Test) -> Vec<Pair> {
+pub fn options(test: &IorTest) -> Vec<Pair> {
     let mut pairs = vec![
         text("api", test.api.as_str()),
         text("apiVersion", ""),
@@ -80,7 +80,7 @@ pub fn options(test: &Test) -> Vec<Pair> {
     pairs
 }
 
-fn order(test: &Test) -> Vec<Pair> {
+fn order(test: &IorTest) -> Vec<Pair> {
     let offset = number("task offset", test.count("taskPerNodeOffset"));
     let seed = number("reorder random seed", test.settings.number("reorderTasksRandomSeed"));
     match (test.flag("reorderTasks"), test.flag("reorderTasksRandom")) {
@@ -92,7 +92,7 @@ fn order(test: &Test) -> Vec<Pair> {
 
 /// The parameters, as JSON and `-vvv` list them.
 /// With IOR's quirks the letter of the data is the one that IOR prints, which is another's, and its options are `(null)`.
-pub fn parameters(test: &Test, platform: &str, quirks: bool) -> Vec<Pair> {
+pub fn parameters(test: &IorTest, platform: &str, quirks: bool) -> Vec<Pair> {
     let data = test.settings.text("dataPacketType").unwrap_or("timestamp");
     let index = ["timestamp", "offset", "incompressible", "random"].iter().position(|name| *name == data);
     let index = index.unwrap_or(0);
@@ -137,7 +137,7 @@ pub fn parameters(test: &Test, platform: &str, quirks: bool) -> Vec<Pair> {
     pairs
 }
 
-fn flags(test: &Test) -> Vec<Pair> {
+fn flags(test: &IorTest) -> Vec<Pair> {
     let names: [(&'static str, &str); 19] = [
         ("multiFile", "multiFile"),
         ("interTestDelay", "interTestDelay"),

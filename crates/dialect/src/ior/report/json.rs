@@ -5,11 +5,11 @@
 use iodyno_model::Finding;
 
 use super::facts::{Pair, Shown};
-use super::outcome::Outcome;
+use super::outcome::PhaseOutcome;
 use super::text::{MEBI, Summary, VERSION};
-use super::{Told, facts};
-use crate::ior::test::Test;
-use crate::ior::view::{Access, View};
+use super::{TestResults, facts};
+use crate::ior::test::IorTest;
+use crate::ior::view::{Access, ReportContext};
 use crate::json_tree::{JsonStyle, JsonTree, json_object};
 
 /// IOR's layout, with numbers as exactly as they are known.
@@ -32,7 +32,7 @@ fn pairs(pairs: Vec<Pair>) -> JsonTree {
 /// What frames the tests.
 pub struct Frame<'a> {
     /// The tests and the command line.
-    pub view: &'a View,
+    pub view: &'a ReportContext,
     /// When the run began.
     pub began: &'a str,
     /// When it was over.
@@ -48,7 +48,7 @@ pub struct Frame<'a> {
 }
 
 /// The whole document.
-pub fn document(frame: &Frame<'_>, told: &[Told]) -> String {
+pub fn document(frame: &Frame<'_>, told: &[TestResults]) -> String {
     let both = || frame.view.tests.iter().zip(told);
     let summaries = both().flat_map(|(test, told)| {
         [Access::Write, Access::Read].into_iter().filter_map(|access| summary(test, &told.outcomes, access))
@@ -77,7 +77,7 @@ fn texts(texts: &[String]) -> JsonTree {
     texts.iter().map(JsonTree::from).collect()
 }
 
-fn test(test: &Test, told: &Told, platform: &str, quirks: bool) -> JsonTree {
+fn test(test: &IorTest, told: &TestResults, platform: &str, quirks: bool) -> JsonTree {
     let mut keys = json_object! { "TestID": test.id as i64, "StartTime": &told.began, "Path": &test.file };
     if let Some(space) = told.facts.as_ref().and_then(super::text::space) {
         keys.append(json_object! {
@@ -97,7 +97,7 @@ fn test(test: &Test, told: &Told, platform: &str, quirks: bool) -> JsonTree {
     keys
 }
 
-fn row(outcome: &Outcome, test: &Test) -> Option<JsonTree> {
+fn row(outcome: &PhaseOutcome, test: &IorTest) -> Option<JsonTree> {
     let access = outcome.access?;
     match access {
         Access::Remove if test.verbose() > 0 => {
@@ -115,19 +115,19 @@ fn row(outcome: &Outcome, test: &Test) -> Option<JsonTree> {
     }
 }
 
-fn best(outcomes: &[Outcome]) -> JsonTree {
+fn best(outcomes: &[PhaseOutcome]) -> JsonTree {
     let mut keys = JsonTree::object([]);
     for (access, mebi, mega) in [(Access::Write, "writeMiB", "writeMB"), (Access::Read, "readMiB", "readMB")]
     {
         let of = outcomes.iter().filter(|outcome| outcome.access == Some(access));
-        if let Some(best) = of.map(Outcome::bandwidth).reduce(f64::max) {
+        if let Some(best) = of.map(PhaseOutcome::bandwidth).reduce(f64::max) {
             keys.push(mebi, best / MEBI).push(mega, best / 1e6);
         }
     }
     keys
 }
 
-fn summary(test: &Test, outcomes: &[Outcome], access: Access) -> Option<JsonTree> {
+fn summary(test: &IorTest, outcomes: &[PhaseOutcome], access: Access) -> Option<JsonTree> {
     let summary = Summary::of(test, outcomes, access)?;
     let number = |name: &str| test.settings.number(name);
     let (bandwidth, operations) = (&summary.bandwidth, &summary.operations);
@@ -154,8 +154,8 @@ fn summary(test: &Test, outcomes: &[Outcome], access: Access) -> Option<JsonTree
 }
 
 /// How much of what each phase read came from the page cache, and how that is known.
-fn cache(test: &Test, told: &Told) -> Vec<JsonTree> {
-    let of = |outcome: &Outcome| {
+fn cache(test: &IorTest, told: &TestResults) -> Vec<JsonTree> {
+    let of = |outcome: &PhaseOutcome| {
         let (cache, access) = (outcome.cache.as_ref()?, outcome.access?);
         let mut keys = json_object! {
             "TestID": test.id as i64, "access": access.name(),

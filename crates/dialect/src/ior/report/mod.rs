@@ -24,15 +24,15 @@ use iodyno_model::{Event, Level, Machine, PhaseRecord, Plan, Record, Started, Ta
 use iodyno_report::{Output, Reporter};
 
 use super::lower::names;
-use super::test::Test;
-use super::view::{Access, Part, View};
+use super::test::IorTest;
+use super::view::{Access, ReportContext, TestPhase};
 use crate::date::ctime;
-use outcome::Outcome;
+use outcome::PhaseOutcome;
 pub use trouble::{missing, told};
 
 /// What has been told of one test.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct TestResults {
     /// Whether its head was written.
     begun: bool,
     /// When it began.
@@ -40,7 +40,7 @@ pub(crate) struct Told {
     /// Its file system.
     facts: Option<TargetFacts>,
     /// What its phases came to.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<PhaseOutcome>,
     /// Its warnings, without the word.
     warnings: Vec<String>,
 }
@@ -55,11 +55,11 @@ enum Form {
 
 /// Writes IOR's report.
 struct Report {
-    view: View,
+    view: ReportContext,
     form: Form,
     /// The file that results go to instead of standard output.
     file: Option<String>,
-    told: Vec<Told>,
+    told: Vec<TestResults>,
     started: Option<Box<Started>>,
     plan: Plan,
     /// Wall-clock time as far as events tell, ns since 1970.
@@ -69,7 +69,7 @@ struct Report {
 }
 
 /// The reporter of a run.
-pub fn reporter(view: View) -> Box<dyn Reporter> {
+pub fn reporter(view: ReportContext) -> Box<dyn Reporter> {
     let first = view.tests.first();
     let said = |name: &str| first.and_then(|test| test.settings.text(name));
     let form = match said("summaryFormat") {
@@ -78,7 +78,10 @@ pub fn reporter(view: View) -> Box<dyn Reporter> {
         _ => Form::Text,
     };
     let file = said("summaryFile").map(String::from);
-    let told = view.tests.iter().map(|test| Told { warnings: test.warnings.clone(), ..Told::default() });
+    let told = view
+        .tests
+        .iter()
+        .map(|test| TestResults { warnings: test.warnings.clone(), ..TestResults::default() });
     Box::new(Report {
         form,
         file,
@@ -125,7 +128,7 @@ impl Report {
         if let Some(path) = &self.file {
             writeln!(output.out, "Writing output to {path}")?;
         }
-        let verbose = self.view.tests.first().map_or(0, Test::verbose);
+        let verbose = self.view.tests.first().map_or(0, IorTest::verbose);
         let machine = text::machine(&started.machine, verbose);
         let now = self.now();
         match (self.form, self.view.layout) {
@@ -194,7 +197,7 @@ impl Report {
         let began = phase.jobs.first().map_or(0, |job| job.began_unix_ns);
         self.now_unix_ns = self.now_unix_ns.max(began.saturating_add(phase.elapsed_ns));
         let test = &self.view.tests[part.test];
-        let outcome = Outcome::of(phase, part, test);
+        let outcome = PhaseOutcome::of(phase, part, test);
         let warnings = trouble::warnings(phase, &outcome, part, test, &self.view.world);
         // Nobody may be listening on standard error.
         let wrong = trouble::ended(phase, &self.plan, part, test) + &trouble::cut_short(phase, part, test);
@@ -208,9 +211,9 @@ impl Report {
 
     fn row(
         &self,
-        outcome: &Outcome,
+        outcome: &PhaseOutcome,
         warnings: &[String],
-        part: Part,
+        part: TestPhase,
         output: &mut Output<'_>,
     ) -> io::Result<()> {
         let test = &self.view.tests[part.test];
@@ -243,7 +246,7 @@ impl Report {
     }
 
     /// What goes to files of its own.
-    fn beside(&self, outcome: &Outcome, part: Part, output: &mut Output<'_>) -> io::Result<()> {
+    fn beside(&self, outcome: &PhaseOutcome, part: TestPhase, output: &mut Output<'_>) -> io::Result<()> {
         let test = &self.view.tests[part.test];
         if let Some(path) = test.settings.text("saveRankPerformanceDetailsCSV") {
             let first = self.told.iter().all(|told| told.outcomes.is_empty());
@@ -290,7 +293,7 @@ impl Report {
         }
         self.end_test(output)?;
         let now = self.now();
-        let (head, rows): (_, fn(&Test, &[Outcome]) -> String) = match self.view.layout {
+        let (head, rows): (_, fn(&IorTest, &[PhaseOutcome]) -> String) = match self.view.layout {
             3 => (text3::SUMMARY, text3::summary),
             _ => (text::SUMMARY, text::summary),
         };
@@ -309,7 +312,7 @@ impl Report {
     }
 
     fn document(&self, record: &Record, now: &str) -> String {
-        let verbose = self.view.tests.first().map_or(0, Test::verbose);
+        let verbose = self.view.tests.first().map_or(0, IorTest::verbose);
         let began = ctime(self.started.as_ref().map_or(0, |started| started.at_unix_ns), 0);
         let errors: Vec<String> = record.errors.iter().map(|error| error.message.clone()).collect();
         let machine = (text::machine(&self.machine(), verbose), self.platform());
@@ -327,7 +330,7 @@ impl Report {
 
     /// How much of what was read came from the page cache: what IOR never says.
     fn cache(&self) -> String {
-        let line = |outcome: &Outcome| {
+        let line = |outcome: &PhaseOutcome| {
             let (cache, access) = (outcome.cache.as_ref()?, outcome.access?);
             let share = match cache.percent() {
                 Some(percent) => format!("{percent:.0} % came from the page cache"),

@@ -6,12 +6,17 @@ use iodyno_model::{JournalEntry, JournalPart};
 use iodyno_report::Files;
 
 use super::number::rate;
-use crate::ior::test::Test;
-use crate::ior::view::{Access, Part};
+use crate::ior::test::IorTest;
+use crate::ior::view::{Access, TestPhase};
 use crate::quantity::scientific;
 
 /// Writes what a task wrote down. Where a repetition writes and reads, the reads have files of their own.
-pub fn write(journal: &JournalPart, part: Part, test: &Test, files: &mut dyn Files) -> io::Result<()> {
+pub fn write(
+    journal: &JournalPart,
+    part: TestPhase,
+    test: &IorTest,
+    files: &mut dyn Files,
+) -> io::Result<()> {
     let Some(prefix) = test.settings.text("savePerOpDataCSV") else { return Ok(()) };
     if !matches!(part.access, Access::Write | Access::Read) {
         return Ok(());
@@ -38,7 +43,7 @@ pub fn write(journal: &JournalPart, part: Part, test: &Test, files: &mut dyn Fil
 }
 
 /// Begins the files of a phase's tasks.
-pub fn begin(part: Part, test: &Test, files: &mut dyn Files) -> io::Result<()> {
+pub fn begin(part: TestPhase, test: &IorTest, files: &mut dyn Files) -> io::Result<()> {
     let Some(prefix) = test.settings.text("savePerOpDataCSV") else { return Ok(()) };
     if !matches!(part.access, Access::Write | Access::Read) {
         return Ok(());

@@ -5,12 +5,12 @@
 use iodyno_model::{CacheShare, Kind, PhaseRecord, WearOut, WorkerRecord, tally};
 
 use super::number::rate;
-use crate::ior::test::Test;
-use crate::ior::view::{Access, Part};
+use crate::ior::test::IorTest;
+use crate::ior::view::{Access, TestPhase};
 
 /// A phase's figures, times in seconds.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct PhaseOutcome {
     /// The repetition.
     pub repetition: u32,
     /// What it did; none: nothing yet.
@@ -88,10 +88,10 @@ impl Task {
     }
 }
 
-impl Outcome {
+impl PhaseOutcome {
     /// Reckons a phase.
-    pub fn of(phase: &PhaseRecord, part: Part, test: &Test) -> Outcome {
-        let Some(job) = phase.jobs.first() else { return Outcome::default() };
+    pub fn of(phase: &PhaseRecord, part: TestPhase, test: &IorTest) -> PhaseOutcome {
+        let Some(job) = phase.jobs.first() else { return PhaseOutcome::default() };
         let tasks: Vec<Task> = job
             .workers
             .iter()
@@ -109,7 +109,7 @@ impl Outcome {
         let waited: f64 = lines().map(|line| line.latency.mean() * line.operations as f64).sum();
         let corrupt = job.tally.errors.iter().filter(|error| tally::corruption(error.errno).is_some());
         let corrupt: u64 = corrupt.map(|error| error.count).sum();
-        Outcome {
+        PhaseOutcome {
             repetition: part.repetition,
             access: Some(part.access),
             // What is wrong was moved all the same.

@@ -1,7 +1,7 @@
 //! `saveRankPerformanceDetailsCSV`: each task's own times and throughput, from its own bytes.
 
 use super::number::rate;
-use super::outcome::Outcome;
+use super::outcome::PhaseOutcome;
 use crate::ior::view::Access;
 use crate::quantity::scientific;
 
@@ -9,7 +9,7 @@ use crate::quantity::scientific;
 pub const HEAD: &str = "access,rank,runtime-with-openclose,runtime,throughput-withopenclose,throughput\n";
 
 /// The rows of a write or read.
-pub fn rows(outcome: &Outcome) -> String {
+pub fn rows(outcome: &PhaseOutcome) -> String {
     let Some(access @ (Access::Write | Access::Read)) = outcome.access else { return String::new() };
     let row = |task: &super::outcome::Task| {
         let whole = task.close.1 - task.open.0;

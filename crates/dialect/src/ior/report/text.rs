@@ -7,8 +7,8 @@ use iodyno_model::{Machine, TargetFacts};
 use super::columns;
 use super::facts::{self, Pair};
 use super::number::{rate, spread};
-use super::outcome::Outcome;
-use crate::ior::test::Test;
+use super::outcome::PhaseOutcome;
+use crate::ior::test::IorTest;
 use crate::ior::view::Access;
 
 /// The version that reports name: that of the layout, with our name behind it.
@@ -40,7 +40,7 @@ fn pair(text: &mut String, name: &str, value: impl std::fmt::Display) {
 }
 
 /// The head of one test: when, where, its options, the head of its table.
-pub fn test(test: &Test, began: &str, facts: Option<&TargetFacts>, parameters: &[Pair]) -> String {
+pub fn test(test: &IorTest, began: &str, facts: Option<&TargetFacts>, parameters: &[Pair]) -> String {
     let mut text = String::new();
     pair(&mut text, "TestID", test.id);
     pair(&mut text, "StartTime", began);
@@ -104,7 +104,7 @@ pub fn space(facts: &TargetFacts) -> Option<Space> {
 }
 
 /// The line about a deadline that was worn out.
-pub fn worn(outcome: &Outcome) -> String {
+pub fn worn(outcome: &PhaseOutcome) -> String {
     let Some(worn) = outcome.worn else { return String::new() };
     let gibi = (1u64 << 30) as f64;
     format!(
@@ -118,11 +118,11 @@ pub fn worn(outcome: &Outcome) -> String {
 }
 
 /// `-v`: the best of each direction.
-pub fn best(outcomes: &[Outcome]) -> String {
+pub fn best(outcomes: &[PhaseOutcome]) -> String {
     let mut text = String::new();
     for (access, title) in [(Access::Write, "Max Write: "), (Access::Read, "Max Read:  ")] {
         let of = outcomes.iter().filter(|outcome| outcome.access == Some(access));
-        if let Some(best) = of.map(Outcome::bandwidth).reduce(f64::max) {
+        if let Some(best) = of.map(PhaseOutcome::bandwidth).reduce(f64::max) {
             let _ = writeln!(text, "{title}{:.2} MiB/sec ({:.2} MB/sec)", best / MEBI, best / 1e6);
         }
     }
@@ -130,7 +130,7 @@ pub fn best(outcomes: &[Outcome]) -> String {
 }
 
 /// `-vvv`: each task's times.
-pub fn tasks(outcome: &Outcome) -> String {
+pub fn tasks(outcome: &PhaseOutcome) -> String {
     let mut text = String::new();
     for task in &outcome.tasks {
         let _ = writeln!(
@@ -156,14 +156,14 @@ Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff reordrand s
 aggs(MiB)   API RefNum\n";
 
 /// The rows of a test in the summary: of what was done at least once.
-pub fn summary(test: &Test, outcomes: &[Outcome]) -> String {
+pub fn summary(test: &IorTest, outcomes: &[PhaseOutcome]) -> String {
     [Access::Write, Access::Read]
         .into_iter()
         .filter_map(|access| summary_row(test, outcomes, access))
         .collect()
 }
 
-fn summary_row(test: &Test, outcomes: &[Outcome], access: Access) -> Option<String> {
+fn summary_row(test: &IorTest, outcomes: &[PhaseOutcome], access: Access) -> Option<String> {
     let summary = Summary::of(test, outcomes, access)?;
     let mut text = format!("{:<9} ", access.name());
     for spread in [summary.bandwidth, summary.operations] {
@@ -215,11 +215,13 @@ pub struct Summary {
 
 impl Summary {
     /// Over all repetitions that ran; none: none did.
-    pub fn of(test: &Test, outcomes: &[Outcome], access: Access) -> Option<Summary> {
-        let of: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.access == Some(access)).collect();
+    pub fn of(test: &IorTest, outcomes: &[PhaseOutcome], access: Access) -> Option<Summary> {
+        let of: Vec<&PhaseOutcome> =
+            outcomes.iter().filter(|outcome| outcome.access == Some(access)).collect();
         let first = of.first()?;
-        let map =
-            |value: &dyn Fn(&Outcome) -> f64| of.iter().map(|outcome| value(outcome)).collect::<Vec<_>>();
+        let map = |value: &dyn Fn(&PhaseOutcome) -> f64| {
+            of.iter().map(|outcome| value(outcome)).collect::<Vec<_>>()
+        };
         let worn: Vec<_> = of.iter().filter_map(|outcome| outcome.worn).collect();
         let mean = |value: &dyn Fn(&super::outcome::Worn) -> f64| {
             spread(&worn.iter().map(value).collect::<Vec<_>>()).mean

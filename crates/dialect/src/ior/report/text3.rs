@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::outcome::Outcome;
+use super::outcome::PhaseOutcome;
 use super::text::Summary;
 use super::{columns, facts};
-use crate::ior::test::Test;
+use crate::ior::test::IorTest;
 use crate::ior::value::readable;
 use crate::ior::view::Access;
 
@@ -17,7 +17,7 @@ pub fn head(command: &str, began: &str, machine: &str) -> String {
 }
 
 /// The head of one test.
-pub fn test(test: &Test, began: &str) -> String {
+pub fn test(test: &IorTest, began: &str) -> String {
     let mut text = format!("\nTest {} started: {began}\nSummary:\n", test.id);
     let count = |name: &str| test.count(name);
     let order = match (test.flag("reorderTasks"), test.flag("reorderTasksRandom")) {
@@ -59,7 +59,7 @@ Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  Mea
 Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt blksiz xsize aggsize API RefNum\n";
 
 /// The rows of a test in the summary.
-pub fn summary(test: &Test, outcomes: &[Outcome]) -> String {
+pub fn summary(test: &IorTest, outcomes: &[PhaseOutcome]) -> String {
     let mut text = String::new();
     for access in [Access::Write, Access::Read] {
         let Some(summary) = Summary::of(test, outcomes, access) else { continue };

@@ -2,9 +2,9 @@
 
 use iodyno_model::{Diagnostic, Fatal, Origin, PhaseRecord, Plan, WorkerRecord, WorldFacts, tally};
 
-use super::outcome::{Outcome, Task};
-use crate::ior::test::Test;
-use crate::ior::view::{Access, Part};
+use super::outcome::{PhaseOutcome, Task};
+use crate::ior::test::IorTest;
+use crate::ior::view::{Access, TestPhase};
 use crate::strerror::of_system as reason;
 
 /// An error for standard error: its place, what is wrong, a hint.
@@ -16,7 +16,7 @@ pub fn told(wrong: &Diagnostic) -> String {
 
 /// What a phase did not move although nothing else failed, for standard error: a file that is too short ends the original
 /// with an error.
-pub fn cut_short(phase: &PhaseRecord, part: Part, test: &Test) -> String {
+pub fn cut_short(phase: &PhaseRecord, part: TestPhase, test: &IorTest) -> String {
     let Some(missing) = missing(phase, part, test) else { return String::new() };
     let short = phase.jobs.iter().flat_map(|job| &job.tally.lines).map(|line| line.short).sum::<u64>();
     if short == 0 {
@@ -31,7 +31,7 @@ pub fn cut_short(phase: &PhaseRecord, part: Part, test: &Test) -> String {
 }
 
 /// The tasks that an operation's error ended, the first few of each error, for standard error.
-pub fn ended(phase: &PhaseRecord, plan: &Plan, part: Part, test: &Test) -> String {
+pub fn ended(phase: &PhaseRecord, plan: &Plan, part: TestPhase, test: &IorTest) -> String {
     let mut seen: Vec<(i32, usize)> = Vec::new();
     let mut text = String::new();
     for worker in phase.jobs.iter().flat_map(|job| &job.workers) {
@@ -57,7 +57,7 @@ pub fn ended(phase: &PhaseRecord, plan: &Plan, part: Part, test: &Test) -> Strin
 const MOST_ALIKE: usize = 4;
 
 /// A task's own file by its name; where tasks read each other's, whichever it was.
-fn named(template: &str, task: u32, part: Part, test: &Test) -> String {
+fn named(template: &str, task: u32, part: TestPhase, test: &IorTest) -> String {
     let moves = ["reorderTasks", "reorderTasksRandom"].iter().any(|flag| test.flag(flag));
     let number = |width: usize| match moves && part.access != Access::Write {
         true => "*".to_string(),
@@ -94,18 +94,18 @@ fn word(errno: i32) -> String {
 }
 
 /// Bytes that were to be moved and were not, although no deadline stopped the phase.
-pub fn missing(phase: &PhaseRecord, part: Part, test: &Test) -> Option<u64> {
+pub fn missing(phase: &PhaseRecord, part: TestPhase, test: &IorTest) -> Option<u64> {
     let deadline = test.count("deadlineForStonewalling") > 0 && part.access != Access::Check;
     if matches!(part.access, Access::Remove | Access::Prefill) || deadline {
         return None;
     }
-    let moved = Outcome::of(phase, part, test).bytes;
+    let moved = PhaseOutcome::of(phase, part, test).bytes;
     let expected = expected(test, part.access)?;
     (moved < expected).then(|| expected - moved)
 }
 
 /// Bytes that a phase is to move in all; none: it cannot be told.
-fn expected(test: &Test, access: Access) -> Option<u64> {
+fn expected(test: &IorTest, access: Access) -> Option<u64> {
     let iterations = match test.count("stoneWallingWearOutIterations") {
         0 => test.worn,
         said => said,
@@ -123,9 +123,9 @@ fn expected(test: &Test, access: Access) -> Option<u64> {
 /// Warnings of a phase, without the word.
 pub fn warnings(
     phase: &PhaseRecord,
-    outcome: &Outcome,
-    part: Part,
-    test: &Test,
+    outcome: &PhaseOutcome,
+    part: TestPhase,
+    test: &IorTest,
     world: &WorldFacts,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -177,7 +177,7 @@ fn ranges(worker: &WorkerRecord) -> Vec<String> {
 type Time = fn(&Task) -> f64;
 
 /// Tasks whose times are further from the mean than `-j` allows, with their hosts.
-fn outliers(outcome: &Outcome, part: Part, test: &Test, world: &WorldFacts) -> Vec<String> {
+fn outliers(outcome: &PhaseOutcome, part: TestPhase, test: &IorTest, world: &WorldFacts) -> Vec<String> {
     let most = test.count("outlierThreshold") as f64;
     if most == 0.0 || outcome.tasks.is_empty() {
         return Vec::new();
