@@ -8,7 +8,7 @@ use super::client::{self, HostJobs};
 use super::command::{self, ClientArgument, Command, Instead};
 use super::{file, lower};
 use super::gather::{self, Gathered};
-use super::section::{Line, Section};
+use super::section::{OptionLine, Section};
 use super::settings::Settings;
 use crate::Loader;
 
@@ -135,7 +135,7 @@ impl JobFiles {
 /// report names them. An engine that fio does not know is put in place after lowering.
 fn substitute(sections: &mut [Section], loader: &dyn Loader) {
     let (engine, depth) = (loader.also("engine"), loader.also("depth"));
-    let option = |name: &str, text: &str| Line {
+    let option = |name: &str, text: &str| OptionLine {
         name: name.into(),
         text: Some(text.into()),
         origin: Origin::argument("--also"),

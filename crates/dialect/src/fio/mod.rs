@@ -54,7 +54,7 @@ pub const DIALECT: Dialect = Dialect {
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let cli = match cli::parse(arguments, loader) {
         Ok(cli) => cli,
-        Err(problems) => return Ok(Request::Refuse { err: section::told(&problems), status: 1 }),
+        Err(problems) => return Ok(Request::Refuse { err: section::problem_text(&problems), status: 1 }),
     };
     match cli.command.instead {
         Some(ref instead) => Ok(instead_of_a_run(instead)),
@@ -91,10 +91,10 @@ fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let (mut lowered, parts) = match lowered(&cli.jobs, &cli.clients, context, loader) {
         Ok(Together::Here(lowered, parts)) => (*lowered, parts),
         Ok(Together::Elsewhere(request)) => return Ok(request),
-        Err(problems) => return Ok(Request::Refuse { err: section::told(&problems), status: 1 }),
+        Err(problems) => return Ok(Request::Refuse { err: section::problem_text(&problems), status: 1 }),
     };
     if command.strict && !lowered.notes.is_empty() {
-        return Ok(Request::Refuse { err: section::told(&lowered.notes), status: 1 });
+        return Ok(Request::Refuse { err: section::problem_text(&lowered.notes), status: 1 });
     }
     if let Some(engine) = loader.also("engine").filter(|engine| !lower::engine::is_known(engine)) {
         let jobs = lowered.view.jobs.iter_mut().filter(|job| lower::engine::does_file_io(&job.engine));

@@ -45,7 +45,7 @@ pub fn at(origin: &Origin, fault: &Fault) -> Diagnostic {
 }
 
 /// The problems as fio's user reads them: `fio: job.fio:7: …`, each with its hint.
-pub fn told(problems: &[Diagnostic]) -> String {
+pub fn problem_text(problems: &[Diagnostic]) -> String {
     let mut text = String::new();
     for problem in problems {
         text += "fio: ";

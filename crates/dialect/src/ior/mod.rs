@@ -44,8 +44,8 @@ pub struct LoweredTests {
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let refuse = |wrong: &[Diagnostic], usage: &str| {
-        let told: String = wrong.iter().map(report::told).collect();
-        Ok(Request::Refuse { err: told + usage, status: 1 })
+        let text: String = wrong.iter().map(report::message_text).collect();
+        Ok(Request::Refuse { err: text + usage, status: 1 })
     };
     let command = match command::parse(arguments) {
         Ok(command) if command.help => return Ok(Request::Print { out: options::help(), status: 0 }),

@@ -20,7 +20,7 @@ pub mod view;
 use iodyno_model::{Diagnostic, Origin, TargetFacts};
 
 use crate::{Dialect, Loader, Request, Run};
-use report::{Report, told};
+use report::{Report, message_text};
 use view::ReportContext;
 
 /// The dialect.
@@ -34,7 +34,7 @@ pub const DIALECT: Dialect = Dialect {
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let refuse = |wrong: Vec<Diagnostic>| {
-        let err = wrong.iter().map(told).collect();
+        let err = wrong.iter().map(message_text).collect();
         Ok(Request::Refuse { err, status: 1 })
     };
     let settings = match command::parse(arguments) {

@@ -28,7 +28,7 @@ pub struct Report {
     began_unix_ns: u64,
     elapsed_ns: u64,
     /// Numbers of tasks whose lines were written.
-    told: usize,
+    printed_sets: usize,
     failed: Vec<String>,
     wrong: bool,
 }
@@ -63,7 +63,7 @@ impl Report {
         let _ = write!(text, "Command line used: {}", words.next().map_or("mdtest", String::as_str));
         words.for_each(|word| text += &format!(" '{word}'"));
         text.push('\n');
-        test.warnings.iter().for_each(|told| text += &format!("WARNING: {told}\n"));
+        test.warnings.iter().for_each(|warning| text += &format!("WARNING: {warning}\n"));
         if self.view.layout == 3 {
             text += &format!("Path: {}\n{}\n", self.facts.path, self.file_system());
             text += &format!("Nodemap: {}\n", self.node_map());
@@ -162,8 +162,9 @@ impl Report {
             }
             self.wrong |= job.tally.errors.iter().any(|error| error.errno < 0);
             for worker in &job.workers {
-                let told = worker.complaints.iter().map(|told| format!("task {}: {told}", worker.index));
-                self.failed.extend(told);
+                let complaints =
+                    worker.complaints.iter().map(|text| format!("task {}: {text}", worker.index));
+                self.failed.extend(complaints);
             }
         }
     }
@@ -320,22 +321,22 @@ impl Report {
 
     /// Lines of the numbers of tasks up to one, with the tables between them.
     fn come_to(&mut self, set: usize, output: &mut Output<'_>) -> io::Result<()> {
-        while self.told <= set {
-            if self.told > 0 {
-                write!(output.out, "{}", self.tables(self.told - 1))?;
+        while self.printed_sets <= set {
+            if self.printed_sets > 0 {
+                write!(output.out, "{}", self.tables(self.printed_sets - 1))?;
             }
-            write!(output.out, "{}", self.tasks_line(self.told))?;
-            self.told += 1;
+            write!(output.out, "{}", self.tasks_line(self.printed_sets))?;
+            self.printed_sets += 1;
         }
         Ok(())
     }
 
     fn end(&mut self, output: &mut Output<'_>) -> io::Result<()> {
-        if self.told == 0 {
+        if self.printed_sets == 0 {
             // Nothing was run, and why was told.
             return Ok(());
         }
-        write!(output.out, "{}", self.tables(self.told - 1))?;
+        write!(output.out, "{}", self.tables(self.printed_sets - 1))?;
         let test = &self.view.test;
         if let Some(path) = test.settings.text("saveRankPerformanceDetails") {
             let csv = dumps::ranks(&self.view, &self.results, self);
@@ -387,7 +388,7 @@ impl Reporter for Report {
             }
             // At once: of a lost rank there may be no time to tell later. Nobody may be listening on standard error.
             Event::Message(wrong) => {
-                let _ = output.err.write_all(told(wrong).as_bytes());
+                let _ = output.err.write_all(message_text(wrong).as_bytes());
                 Ok(())
             }
             Event::Ended(_) => self.end(output),
@@ -417,7 +418,7 @@ fn heading(each: bool, layout: u8) -> &'static str {
 }
 
 /// A message as mdtest begins its own.
-pub fn told(wrong: &Diagnostic) -> String {
+pub fn message_text(wrong: &Diagnostic) -> String {
     let word = match wrong.level {
         iodyno_model::Level::Error => "ERROR",
         _ => "WARNING",

@@ -400,6 +400,17 @@ mod tests {
     }
 
     #[test]
+    fn one_dash_may_begin_a_long_name() {
+        let long_only = Syntax { is_long_only: true, is_abbreviated: true, ..Syntax::GETOPT };
+        assert_eq!(
+            pieces(long_only, "-udp -block=4k -bloc 4k -u"),
+            ["udp=-", "block=4k", "block=4k", "udp=-"]
+        );
+        assert_eq!(pieces(long_only, "-b 4k -d"), ["block=4k", "blink=-"]);
+        assert_eq!(pieces(long_only, "-x"), ["unrecognized option '--x'"]);
+    }
+
+    #[test]
     fn misfits_are_worded_as_getopt_words_them() {
         let short = Syntax { is_abbreviated: true, ..Syntax::GETOPT };
         assert_eq!(pieces(short, "--ud --blo=1"), ["udp=-", "block=1"]);

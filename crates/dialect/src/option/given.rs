@@ -130,7 +130,9 @@ impl GivenOptions {
     }
 
     fn default(&self, name: &str) -> &'static str {
-        self.rules.table.find(name).map_or("", |entry| entry.default)
+        let entry = self.rules.table.find(name);
+        debug_assert!(entry.is_some() || self.rules.table.entries.is_empty(), "the table has no `{name}`");
+        entry.map_or("", |entry| entry.default)
     }
 
     /// A number, or how often a flag was given; the table's default where nothing was given.

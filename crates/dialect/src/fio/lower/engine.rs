@@ -76,7 +76,7 @@ const ENGINES: [(&str, EngineClass); 24] = [
     ("dirdelete", EngineClass::Names(Verb::Rmdir)),
 ];
 
-fn class(word: &str) -> Option<Class> {
+fn class(word: &str) -> Option<EngineClass> {
     let word = match word {
         "" => "psync",
         "cpp_null" => "null",
@@ -92,12 +92,12 @@ pub fn is_known(word: &str) -> bool {
 
 /// Whether an engine reads and writes files, so that another one can do it.
 pub fn does_file_io(word: &str) -> bool {
-    matches!(class(word), Some(Class::Waiting | Class::Asynchronous | Class::Diskless))
+    matches!(class(word), Some(EngineClass::Waiting | EngineClass::Asynchronous | EngineClass::Diskless))
 }
 
 /// Whether an engine has one operation in flight.
 pub fn waits(word: &str) -> bool {
-    class(word) == Some(Class::Waiting)
+    class(word) == Some(EngineClass::Waiting)
 }
 
 impl Engine {

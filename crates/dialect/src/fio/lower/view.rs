@@ -34,7 +34,7 @@ pub fn view(ask: &mut OptionReader<'_>, known: &LoweredJob<'_>) -> JobView {
         clones: known.found.clones,
         group: known.group,
         group_reporting: ask.flag("group_reporting", false),
-        options: said(ask, options(ask.settings.given.iter().filter(own))),
+        options: reported_options(ask, options(ask.settings.given.iter().filter(own))),
         direction: known.found.direction.word,
         blocks: known.found.blocks.ends.clone(),
         engine: known.found.engine.word.clone(),
@@ -79,7 +79,7 @@ fn rate(rate: Rate) -> (u64, u64) {
 
 /// The job's options as reports repeat them. On the command line its name is one of them; in a file it is a section, and
 /// the options are taken in an order of their own.
-fn said(ask: &OptionReader<'_>, mut options: Vec<(String, String)>) -> Vec<(String, String)> {
+fn reported_options(ask: &OptionReader<'_>, mut options: Vec<(String, String)>) -> Vec<(String, String)> {
     match &ask.settings.origin {
         Origin::Argument(_) => options.insert(0, ("name".into(), ask.settings.name.clone())),
         _ => as_taken(&mut options),

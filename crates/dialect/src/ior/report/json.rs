@@ -48,20 +48,22 @@ pub struct Frame<'a> {
 }
 
 /// The whole document.
-pub fn document(frame: &Frame<'_>, told: &[TestResults]) -> String {
-    let both = || frame.view.tests.iter().zip(told);
-    let summaries = both().flat_map(|(test, told)| {
-        [Access::Write, Access::Read].into_iter().filter_map(|access| summary(test, &told.outcomes, access))
+pub fn document(frame: &Frame<'_>, results: &[TestResults]) -> String {
+    let both = || frame.view.tests.iter().zip(results);
+    let summaries = both().flat_map(|(test, results)| {
+        [Access::Write, Access::Read]
+            .into_iter()
+            .filter_map(|access| summary(test, &results.outcomes, access))
     });
     let mut own = json_object! {
         "findings": &serde_json::to_value(frame.findings).unwrap_or_default(),
-        "cache": both().flat_map(|(test, told)| cache(test, told)).collect::<JsonTree>(),
+        "cache": both().flat_map(|(test, results)| cache(test, results)).collect::<JsonTree>(),
         "errors": texts(frame.errors),
     };
     if !frame.demands.is_empty() {
         own.push("demands", &serde_json::to_value(frame.demands).unwrap_or_default());
     }
-    let tests = both().map(|(test, told)| self::test(test, told, frame.machine.1, frame.view.bugs));
+    let tests = both().map(|(test, results)| self::test(test, results, frame.machine.1, frame.view.bugs));
     let root = json_object! {
         "Version": VERSION, "Began": frame.began,
         "Command line": &frame.view.command, "Machine": frame.machine.0,
@@ -77,9 +79,9 @@ fn texts(texts: &[String]) -> JsonTree {
     texts.iter().map(JsonTree::from).collect()
 }
 
-fn test(test: &IorTest, told: &TestResults, platform: &str, quirks: bool) -> JsonTree {
-    let mut keys = json_object! { "TestID": test.id as i64, "StartTime": &told.began, "Path": &test.file };
-    if let Some(space) = told.facts.as_ref().and_then(super::text::space) {
+fn test(test: &IorTest, results: &TestResults, platform: &str, quirks: bool) -> JsonTree {
+    let mut keys = json_object! { "TestID": test.id as i64, "StartTime": &results.began, "Path": &test.file };
+    if let Some(space) = results.facts.as_ref().and_then(super::text::space) {
         keys.append(json_object! {
             "Capacity": space.capacity, "Used Capacity": space.used,
             "Inodes": space.inodes, "Used Inodes": space.inodes_used,
@@ -88,11 +90,11 @@ fn test(test: &IorTest, told: &TestResults, platform: &str, quirks: bool) -> Jso
     keys.append(json_object! {
         "Parameters": pairs(facts::parameters(test, platform, quirks)),
         "Options": pairs(facts::options(test)),
-        "Results": told.outcomes.iter().filter_map(|outcome| row(outcome, test)).collect::<JsonTree>(),
-        "warnings": texts(&told.warnings),
+        "Results": results.outcomes.iter().filter_map(|outcome| row(outcome, test)).collect::<JsonTree>(),
+        "warnings": texts(&results.warnings),
     });
     if test.verbose() > 0 {
-        keys.push("max", best(&told.outcomes));
+        keys.push("max", best(&results.outcomes));
     }
     keys
 }
@@ -154,7 +156,7 @@ fn summary(test: &IorTest, outcomes: &[PhaseOutcome], access: Access) -> Option<
 }
 
 /// How much of what each phase read came from the page cache, and how that is known.
-fn cache(test: &IorTest, told: &TestResults) -> Vec<JsonTree> {
+fn cache(test: &IorTest, results: &TestResults) -> Vec<JsonTree> {
     let of = |outcome: &PhaseOutcome| {
         let (cache, access) = (outcome.cache.as_ref()?, outcome.access?);
         let mut keys = json_object! {
@@ -167,5 +169,5 @@ fn cache(test: &IorTest, told: &TestResults) -> Vec<JsonTree> {
         keys.push("because", &cache.because);
         Some(keys)
     };
-    told.outcomes.iter().filter_map(of).collect()
+    results.outcomes.iter().filter_map(of).collect()
 }

@@ -28,9 +28,9 @@ use super::test::IorTest;
 use super::view::{Access, ReportContext, TestPhase};
 use crate::date::ctime;
 use outcome::PhaseOutcome;
-pub use trouble::{missing, told};
+pub use trouble::{message_text, missing};
 
-/// What has been told of one test.
+/// What the phases of one test came to, for its report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TestResults {
     /// Whether its head was written.
@@ -59,7 +59,7 @@ struct Report {
     form: Form,
     /// The file that results go to instead of standard output.
     file: Option<String>,
-    told: Vec<TestResults>,
+    results: Vec<TestResults>,
     started: Option<Box<Started>>,
     plan: Plan,
     /// Wall-clock time as far as events tell, ns since 1970.
@@ -78,14 +78,14 @@ pub fn reporter(view: ReportContext) -> Box<dyn Reporter> {
         _ => Form::Text,
     };
     let file = said("summaryFile").map(String::from);
-    let told = view
+    let results = view
         .tests
         .iter()
         .map(|test| TestResults { warnings: test.warnings.clone(), ..TestResults::default() });
     Box::new(Report {
         form,
         file,
-        told: told.collect(),
+        results: results.collect(),
         started: None,
         plan: Plan::default(),
         now_unix_ns: 0,
@@ -142,7 +142,7 @@ impl Report {
     /// A phase begins; with it perhaps its test.
     fn begin(&mut self, index: usize, output: &mut Output<'_>) -> io::Result<()> {
         let Some(part) = self.view.parts.get(index).copied() else { return Ok(()) };
-        if !self.told[part.test].begun {
+        if !self.results[part.test].begun {
             self.begin_test(part.test, output)?;
         }
         let test = &self.view.tests[part.test];
@@ -162,16 +162,16 @@ impl Report {
         let facts = self.started.as_ref().and_then(|started| {
             started.targets.iter().find(|facts| facts.target == name && facts.size_bytes.is_some()).cloned()
         });
-        self.told[index].begun = true;
-        self.told[index].began.clone_from(&now);
-        self.told[index].facts.clone_from(&facts);
+        self.results[index].begun = true;
+        self.results[index].began.clone_from(&now);
+        self.results[index].facts.clone_from(&facts);
         self.open = Some(index);
         let head = match self.view.layout {
             3 => text3::test(test, &now),
             _ => text::test(test, &now, facts.as_ref(), &facts::parameters(test, &platform, self.view.bugs)),
         };
         self.say(&head, output)?;
-        let mut early: Vec<String> = self.told[index].warnings.clone();
+        let mut early: Vec<String> = self.results[index].warnings.clone();
         if self.view.tests[index].verbose() > 1 {
             let signature = self.view.tests[index].signature;
             self.say(&format!("Used Time Stamp {signature} ({signature:#x}) for Data Signature\n"), output)?;
@@ -204,8 +204,8 @@ impl Report {
         let _ = output.err.write_all(wrong.as_bytes());
         self.row(&outcome, &warnings, part, output)?;
         self.beside(&outcome, part, output)?;
-        self.told[part.test].warnings.extend(warnings);
-        self.told[part.test].outcomes.push(outcome);
+        self.results[part.test].warnings.extend(warnings);
+        self.results[part.test].outcomes.push(outcome);
         Ok(())
     }
 
@@ -249,7 +249,7 @@ impl Report {
     fn beside(&self, outcome: &PhaseOutcome, part: TestPhase, output: &mut Output<'_>) -> io::Result<()> {
         let test = &self.view.tests[part.test];
         if let Some(path) = test.settings.text("saveRankPerformanceDetailsCSV") {
-            let first = self.told.iter().all(|told| told.outcomes.is_empty());
+            let first = self.results.iter().all(|results| results.outcomes.is_empty());
             let head = if first { ranks::HEAD } else { "" };
             output.files.file(path)?.write_all((head.to_string() + &ranks::rows(outcome)).as_bytes())?;
         }
@@ -264,21 +264,21 @@ impl Report {
     /// What follows the last row of a test.
     fn end_test(&mut self, output: &mut Output<'_>) -> io::Result<()> {
         let Some(index) = self.open.take() else { return Ok(()) };
-        let (test, told) = (&self.view.tests[index], &self.told[index]);
+        let (test, results) = (&self.view.tests[index], &self.results[index]);
         match self.view.layout {
-            3 => self.say(&format!("\n{}", text::best(&told.outcomes)), output)?,
-            _ if test.verbose() > 0 => self.say(&text::best(&told.outcomes), output)?,
+            3 => self.say(&format!("\n{}", text::best(&results.outcomes)), output)?,
+            _ if test.verbose() > 0 => self.say(&text::best(&results.outcomes), output)?,
             _ => {}
         }
         let named = test.settings.text("stoneWallingStatusFile").is_some();
-        let worn = told.outcomes.iter().rev().find_map(|outcome| outcome.worn);
+        let worn = results.outcomes.iter().rev().find_map(|outcome| outcome.worn);
         if let Some(worn) = worn.filter(|_| !named) {
             let line = format!("Pairs deadlineForStonewallingaccessed: {}\n", worn.transfers.1);
             self.say(&line, output)?;
         }
         if test.flag("summaryAlways") && self.view.tests.len() > 1 {
             self.say(text::SUMMARY, output)?;
-            self.say(&text::summary(test, &told.outcomes), output)?;
+            self.say(&text::summary(test, &results.outcomes), output)?;
         }
         Ok(())
     }
@@ -286,7 +286,7 @@ impl Report {
     fn finish(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
         for error in record.errors.iter().filter(|_| self.started.is_none()) {
             // Nobody may be listening on standard error.
-            let _ = output.err.write_all(told(error).as_bytes());
+            let _ = output.err.write_all(message_text(error).as_bytes());
         }
         if self.started.is_none() {
             return Ok(());
@@ -297,8 +297,13 @@ impl Report {
             3 => (text3::SUMMARY, text3::summary),
             _ => (text::SUMMARY, text::summary),
         };
-        let rows: String =
-            self.view.tests.iter().zip(&self.told).map(|(test, told)| rows(test, &told.outcomes)).collect();
+        let rows: String = self
+            .view
+            .tests
+            .iter()
+            .zip(&self.results)
+            .map(|(test, results)| rows(test, &results.outcomes))
+            .collect();
         let last = if self.view.layout == 3 { text3::finished(&now) } else { text::finished(&now) };
         self.say(&format!("{head}{rows}{last}"), output)?;
         if self.form == Form::Json {
@@ -325,7 +330,7 @@ impl Report {
             demands: &record.demands,
             errors: &errors,
         };
-        json::document(&frame, &self.told)
+        json::document(&frame, &self.results)
     }
 
     /// How much of what was read came from the page cache: what IOR never says.
@@ -338,7 +343,7 @@ impl Report {
             };
             Some(format!("cache: {} {}: {share} ({})\n", access.name(), outcome.repetition, cache.because))
         };
-        self.told.iter().flat_map(|told| &told.outcomes).filter_map(line).collect()
+        self.results.iter().flat_map(|results| &results.outcomes).filter_map(line).collect()
     }
 }
 
@@ -354,9 +359,9 @@ impl Reporter for Report {
             Event::PhaseEnded(phase) => self.end(phase, output),
             Event::Message(diagnostic) => {
                 let word = if diagnostic.level == Level::Error { "ERROR" } else { "WARNING" };
-                let told = told(diagnostic).replacen("ERROR", word, 1);
+                let text = message_text(diagnostic).replacen("ERROR", word, 1);
                 // Nobody may be listening on standard error.
-                let _ = output.err.write_all(told.as_bytes());
+                let _ = output.err.write_all(text.as_bytes());
                 Ok(())
             }
             Event::Ended(record) => self.finish(record, output),

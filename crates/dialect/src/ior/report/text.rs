@@ -10,6 +10,7 @@ use super::number::{rate, spread};
 use super::outcome::PhaseOutcome;
 use crate::ior::test::IorTest;
 use crate::ior::view::Access;
+use crate::spread::Spread;
 
 /// The version that reports name: that of the layout, with our name behind it.
 pub const VERSION: &str = "4.1.0+iodyno";
@@ -163,38 +164,41 @@ pub fn summary(test: &IorTest, outcomes: &[PhaseOutcome]) -> String {
         .collect()
 }
 
+/// What a test is, in the summaries of IOR 4 and 3; IOR 4 has widths for it.
+pub fn test_columns(test: &IorTest) -> [(usize, i128); 12] {
+    let number = |name: &str| i128::from(test.settings.number(name));
+    [
+        (5, test.id as i128),
+        (6, test.tasks.into()),
+        (3, test.on_first_node.into()),
+        (4, test.repetitions.into()),
+        (3, number("filePerProc")),
+        (5, number("reorderTasks")),
+        (8, number("taskPerNodeOffset")),
+        (9, number("reorderTasksRandom")),
+        (4, number("reorderTasksRandomSeed")),
+        (6, test.segments.into()),
+        (8, test.block.into()),
+        (8, test.transfer.into()),
+    ]
+}
+
 fn summary_row(test: &IorTest, outcomes: &[PhaseOutcome], access: Access) -> Option<String> {
     let summary = Summary::of(test, outcomes, access)?;
-    let mut text = format!("{:<9} ", access.name());
-    for spread in [summary.bandwidth, summary.operations] {
-        for value in [spread.max, spread.min, spread.mean, spread.deviation] {
-            let _ = write!(text, "{value:10.2} ");
-        }
-    }
-    let _ = write!(text, "{:10.5} ", summary.seconds);
+    let mut text = summary.head(access);
     let _ = match summary.stonewall {
         Some((seconds, rate)) => write!(text, "{seconds:10.2} {rate:13.2} "),
         None => write!(text, "{:>10} {:>13} ", "NA", "NA"),
     };
-    let number = |name: &str| test.settings.number(name);
+    for (width, value) in test_columns(test) {
+        let _ = write!(text, "{value:width$} ");
+    }
     let _ = writeln!(
         text,
-        "{:5} {:6} {:3} {:4} {:3} {:5} {:8} {:9} {:4} {:6} {:8} {:8} {:9.1} {:>3} {:6}",
-        test.id,
-        test.tasks,
-        test.on_first_node,
-        test.repetitions,
-        number("filePerProc"),
-        number("reorderTasks"),
-        number("taskPerNodeOffset"),
-        number("reorderTasksRandom"),
-        number("reorderTasksRandomSeed"),
-        test.segments,
-        test.block,
-        test.transfer,
+        "{:9.1} {:>3} {:6}",
         summary.bytes as f64 / MEBI,
         test.api,
-        number("refNum")
+        test.settings.number("refNum")
     );
     Some(text)
 }
@@ -202,9 +206,9 @@ fn summary_row(test: &IorTest, outcomes: &[PhaseOutcome], access: Access) -> Opt
 /// What is reckoned over the repetitions of one direction.
 pub struct Summary {
     /// MiB/s.
-    pub bandwidth: crate::spread::Spread,
+    pub bandwidth: Spread,
     /// Transfers per second of the whole time.
-    pub operations: crate::spread::Spread,
+    pub operations: Spread,
     /// Mean total time.
     pub seconds: f64,
     /// When the time was up: seconds, and MiB/s of a task until then.
@@ -214,6 +218,14 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The first columns of a row, in the texts of IOR 4 and 3.
+    pub fn head(&self, access: Access) -> String {
+        let each = |spread: Spread| [spread.max, spread.min, spread.mean, spread.deviation];
+        let values = [self.bandwidth, self.operations].into_iter().flat_map(each);
+        let cells: String = values.map(|value| format!("{value:10.2} ")).collect();
+        format!("{:<9} {cells}{:10.5} ", access.name(), self.seconds)
+    }
+
     /// Over all repetitions that ran; none: none did.
     pub fn of(test: &IorTest, outcomes: &[PhaseOutcome], access: Access) -> Option<Summary> {
         let of: Vec<&PhaseOutcome> =

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::outcome::PhaseOutcome;
-use super::text::Summary;
+use super::text::{Summary, test_columns};
 use super::{columns, facts};
 use crate::ior::test::IorTest;
 use crate::ior::value::readable;
@@ -63,33 +63,9 @@ pub fn summary(test: &IorTest, outcomes: &[PhaseOutcome]) -> String {
     let mut text = String::new();
     for access in [Access::Write, Access::Read] {
         let Some(summary) = Summary::of(test, outcomes, access) else { continue };
-        let _ = write!(text, "{:<9} ", access.name());
-        for spread in [summary.bandwidth, summary.operations] {
-            for value in [spread.max, spread.min, spread.mean, spread.deviation] {
-                let _ = write!(text, "{value:10.2} ");
-            }
-        }
-        let number = |name: &str| test.settings.number(name);
-        let _ = writeln!(
-            text,
-            "{:10.5} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
-            summary.seconds,
-            test.id,
-            test.tasks,
-            test.on_first_node,
-            test.repetitions,
-            number("filePerProc"),
-            number("reorderTasks"),
-            number("taskPerNodeOffset"),
-            number("reorderTasksRandom"),
-            number("reorderTasksRandomSeed"),
-            test.segments,
-            test.block,
-            test.transfer,
-            summary.bytes,
-            test.api,
-            number("refNum")
-        );
+        text += &summary.head(access);
+        test_columns(test).iter().for_each(|(_, value)| text += &format!("{value} "));
+        let _ = writeln!(text, "{} {} {}", summary.bytes, test.api, test.settings.number("refNum"));
     }
     text
 }

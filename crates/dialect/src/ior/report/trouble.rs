@@ -8,7 +8,7 @@ use crate::ior::view::{Access, TestPhase};
 use crate::strerror::of_system as reason;
 
 /// An error for standard error: its place, what is wrong, a hint.
-pub fn told(wrong: &Diagnostic) -> String {
+pub fn message_text(wrong: &Diagnostic) -> String {
     let place = if wrong.origin == Origin::Default { String::new() } else { format!("{}: ", wrong.origin) };
     let hint = wrong.hint.as_ref().map(|hint| format!(" hint: {hint}\n")).unwrap_or_default();
     format!("ERROR: {place}{}\n{hint}", wrong.message)
