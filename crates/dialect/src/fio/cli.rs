@@ -6,10 +6,10 @@ use iodyno_model::{Diagnostic, Origin};
 
 use super::client::{self, HostJobs};
 use super::command::{self, ClientArgument, Command, Instead};
-use super::{file, lower};
 use super::gather::{self, Gathered};
 use super::section::{OptionLine, Section};
 use super::settings::Settings;
+use super::{file, lower};
 use crate::Loader;
 
 /// Everything that is to be done.
