@@ -6,6 +6,7 @@
 mod address;
 pub mod advice;
 pub mod age;
+mod conversation;
 mod dash;
 pub mod date;
 pub mod dd;

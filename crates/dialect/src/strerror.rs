@@ -14,6 +14,11 @@ pub fn of_system(errno: i32) -> String {
     without_number(&io::Error::from_raw_os_error(errno).to_string()).to_string()
 }
 
+/// The C library's words for an error number; 0: what failed, in words of the engine.
+pub fn reason(errno: i32, what: &str) -> String {
+    if errno == 0 { what.to_string() } else { of_system(errno) }
+}
+
 /// A message without the number that Rust appends to the system's words.
 pub fn without_number(text: &str) -> &str {
     text.find(" (os error ").map_or(text, |end| &text[..end])

@@ -261,9 +261,3 @@ impl Counts {
         if self.datagrams >= other.datagrams && self.bytes >= other.bytes { self } else { *other }
     }
 }
-
-/// Host and port of an address.
-pub fn split(address: &str) -> (String, String) {
-    let (host, port) = address.rsplit_once(':').unwrap_or((address, "0"));
-    (host.trim_start_matches('[').trim_end_matches(']').into(), port.into())
-}

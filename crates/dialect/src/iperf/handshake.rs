@@ -3,14 +3,13 @@
 use iodyno_model::conversation::{Action, Connection, Ends};
 
 use super::command::Rate;
-use super::flow::{Flow, State, split};
+use super::flow::{Flow, State};
 use super::header::{self, Amount, Back, Test};
 use super::load::{self, Load};
 use super::number;
 use super::quota::{BYTES_MOST, TIME_MOST_NS};
 use super::talk::{PLACE, Talk};
-use crate::address::joined;
-use crate::strerror;
+use crate::address::{host_and_port, joined};
 
 /// How long a connection is tried, ns.
 pub(super) const CONNECT_NS: u64 = 10_000_000_000;
@@ -97,7 +96,7 @@ impl Talk {
 
     pub(super) fn listening(&mut self, ends: &Ends) {
         let what = if self.wanted.udp { "UDP" } else { "TCP" };
-        let port = split(&ends.local).1;
+        let port = host_and_port(&ends.local).1;
         let mut text = format!("Server listening on {what} port {port}\n");
         if let Some(host) = self.bound().0 {
             text += &format!("Binding to local address {host}\n");
@@ -147,7 +146,7 @@ impl Talk {
     }
 
     pub(super) fn fail(&mut self, connection: Connection, errno: i32, what: &str) {
-        let words = if errno == 0 { what.to_string() } else { strerror::of_system(errno) };
+        let words = crate::strerror::reason(errno, what);
         if connection == PLACE {
             self.complain(format!("listener bind failed: {words}"));
             self.failed = true;
@@ -211,7 +210,7 @@ impl Talk {
     /// The heading of a client.
     pub(super) fn say_connecting(&mut self, index: usize) {
         let flow = &self.flows[index];
-        let (host, port) = split(&flow.ends.peer);
+        let (host, port) = host_and_port(&flow.ends.peer);
         let name = self.wanted.host.clone().unwrap_or(host);
         let what = if self.wanted.udp { "UDP" } else { "TCP" };
         let mut text = format!("Client connecting to {name}, {what} port {port}");
@@ -374,7 +373,7 @@ impl Talk {
     /// What a server may send of datagrams to somebody whose address proves nothing, bytes; none: whatever was asked for.
     fn granted(&mut self, index: usize, block: u64) -> Option<u64> {
         let flow = &self.flows[index];
-        let host = split(&flow.ends.peer).0;
+        let host = host_and_port(&flow.ends.peer).0;
         if !self.is_server() || !self.wanted.udp || !flow.sends || self.quota.knows(&host) {
             return None;
         }

@@ -3,6 +3,8 @@
 //! Layout learned by looking at what 2.1.8 sends: words of 32 bits, most significant byte first. Whatever comes in may
 //! be forged: lengths are checked, nothing is believed that could not be true, and a header that is none is data.
 
+use crate::conversation::{word, words};
+
 /// Octets of the test's header.
 pub const TEST_BYTES: usize = 60;
 /// Octets in front of every datagram: number, seconds, microseconds, upper half of the number.
@@ -79,21 +81,13 @@ pub enum First {
     Test(Test),
 }
 
-fn put(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_be_bytes()).collect()
-}
-
-fn word(bytes: &[u8], index: usize) -> Option<u32> {
-    bytes.get(index * 4..index * 4 + 4)?.try_into().ok().map(u32::from_be_bytes)
-}
-
 /// The header of a test over TCP.
 pub fn tcp(test: &Test) -> Vec<u8> {
     let mut flags = EXTENDED | HAS_LENGTH | (TEST_BYTES as u32) << 1;
     if test.reverse {
         flags |= SYNCHRONOUS;
     }
-    put(&words(test, flags))
+    words(&test_words(test, flags))
 }
 
 /// The header of a test over UDP, with the datagram's own in front: number 1 where it stands alone.
@@ -104,17 +98,17 @@ pub fn udp(test: &Test, number: i64, unix_ns: u64) -> Vec<u8> {
         flags |= NO_FINAL | SYNCHRONOUS;
     }
     let mut bytes = numbered(number, unix_ns);
-    bytes.extend(put(&words(test, flags)));
+    bytes.extend(words(&test_words(test, flags)));
     bytes
 }
 
 /// The beginning of a datagram. The last of a test has its number negated.
 pub fn numbered(number: i64, unix_ns: u64) -> Vec<u8> {
     let seconds = (unix_ns / 1_000_000_000) as u32;
-    put(&[number as u32, seconds, (unix_ns % 1_000_000_000 / 1000) as u32, (number >> 32) as u32])
+    words(&[number as u32, seconds, (unix_ns % 1_000_000_000 / 1000) as u32, (number >> 32) as u32])
 }
 
-fn words(test: &Test, flags: u32) -> [u32; TEST_BYTES / 4] {
+fn test_words(test: &Test, flags: u32) -> [u32; TEST_BYTES / 4] {
     let back = match test.back {
         Some(Back::Now) => VERSION_1 | RUN_NOW,
         Some(Back::Later) => VERSION_1,
@@ -170,7 +164,7 @@ pub fn first(bytes: &[u8]) -> First {
 /// The server's answer to a header over TCP.
 pub fn acknowledged() -> Vec<u8> {
     let [upper, lower] = VERSION;
-    put(&[ACKNOWLEDGED, ACKNOWLEDGED_BYTES, 0, upper, lower, 0, 0])
+    words(&[ACKNOWLEDGED, ACKNOWLEDGED_BYTES, 0, upper, lower, 0, 0])
 }
 
 /// The number of a datagram; negative: of the last one.
@@ -204,7 +198,7 @@ pub struct Report {
 /// The report as a datagram.
 pub fn report(report: &Report) -> Vec<u8> {
     let upper = |number: u64| (number >> 32) as u32;
-    let mut words = vec![0; REPORT_BYTES / 4];
+    let mut report_words = vec![0; REPORT_BYTES / 4];
     let told = [
         VERSION_1 | NUMBERS_64,
         upper(report.bytes),
@@ -217,13 +211,13 @@ pub fn report(report: &Report) -> Vec<u8> {
         (report.jitter_ns / 1_000_000_000) as u32,
         (report.jitter_ns % 1_000_000_000 / 1000) as u32,
     ];
-    words[4..4 + told.len()].copy_from_slice(&told);
+    report_words[4..4 + told.len()].copy_from_slice(&told);
     let last = [upper(report.lost), upper(report.late), upper(report.datagrams)];
-    words[29..].copy_from_slice(&last);
+    report_words[29..].copy_from_slice(&last);
     if report.overflow > 0 {
-        words.extend([OVERFLOWED, upper(report.overflow), report.overflow as u32]);
+        report_words.extend([OVERFLOWED, upper(report.overflow), report.overflow as u32]);
     }
-    put(&words)
+    words(&report_words)
 }
 
 /// A report that came; none: it is no report.

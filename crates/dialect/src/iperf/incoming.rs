@@ -3,13 +3,13 @@
 
 use iodyno_model::conversation::{Action, Connection, Ends};
 
-use super::flow::{Flow, State, split};
+use super::flow::{Flow, State};
 use super::handshake::CONNECT_NS;
 use super::header::{self, Amount, Back, First, Test};
 use super::load;
 use super::quota::CONNECTIONS_MOST;
 use super::talk::{PLACE, Talk};
-use crate::address::joined;
+use crate::address::{host_and_port, joined};
 
 /// Connections served at a time.
 pub(super) const MOST_FLOWS: usize = 1024;
@@ -18,13 +18,13 @@ const MOST_HEAD: usize = 128 << 10;
 
 impl Talk {
     pub(super) fn accept(&mut self, connection: Connection, ends: Ends) {
-        let host = split(&ends.peer).0;
+        let host = host_and_port(&ends.peer).0;
         if self.ending || !self.has_room(&host) {
             return self.act(Action::Close(connection));
         }
         let mut flow = Flow::new(self.next_id, connection, false, State::Header, self.now_ns);
         self.next_id += 1;
-        flow.group = split(&ends.peer).0;
+        flow.group = host_and_port(&ends.peer).0;
         flow.ends = ends;
         self.flows.push(flow);
         // What follows the header is left to the run, which counts it in its own time.
@@ -65,7 +65,7 @@ impl Talk {
 
     /// Whether a host has as many streams under way as one may have.
     fn has_enough(&self, host: &str) -> bool {
-        let its = |flow: &&Flow| flow.state != State::Done && split(&flow.ends.peer).0 == host;
+        let its = |flow: &&Flow| flow.state != State::Done && host_and_port(&flow.ends.peer).0 == host;
         self.flows.iter().filter(its).count() >= self.most_of(host)
     }
 
@@ -139,7 +139,7 @@ impl Talk {
         let (id, connection) = (self.next_id, self.connection());
         self.next_id += 1;
         let mut flow = Flow::new(id, connection, true, State::Opening(0), self.now_ns);
-        flow.group = split(&self.flows[index].ends.peer).0;
+        flow.group = host_and_port(&self.flows[index].ends.peer).0;
         flow.starred = true;
         flow.test = Some(Test { back: None, reverse: false, ..test });
         flow.amount = bounded(Some(test));
@@ -209,14 +209,14 @@ impl Talk {
             return;
         }
         // An end without a beginning is of a test that was told already.
-        let enough = self.is_server() && self.has_enough(&split(from).0);
+        let enough = self.is_server() && self.has_enough(&host_and_port(from).0);
         if number < 0 || enough || self.open_flows() >= MOST_FLOWS || self.ending {
             return;
         }
         let (id, connection) = (self.next_id, self.connection());
         self.next_id += 1;
         let mut flow = Flow::new(id, connection, false, State::Opening(0), self.now_ns);
-        flow.group = split(from).0;
+        flow.group = host_and_port(from).0;
         flow.ends.peer = from.to_string();
         if let First::Test(test) = header::first(&bytes[header::DATAGRAM_BYTES..]) {
             flow.test = Some(test).filter(|_| self.is_server());

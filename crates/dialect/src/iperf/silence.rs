@@ -5,9 +5,11 @@
 
 use iodyno_model::conversation::Action;
 
-use super::flow::{Flow, State, split};
+use super::flow::{Flow, State};
 use super::load;
 use super::talk::{PATIENCE_NS, Talk};
+use crate::address::host_and_port;
+use crate::conversation::longest_silent;
 
 /// After which silence a stream's run ends until its peer sends again, ns.
 const PAUSE_NS: u64 = 5_000_000_000;
@@ -122,16 +124,9 @@ impl Talk {
             let waits = matches!(flow.state, State::Header | State::Paused);
             waits && now_ns.saturating_sub(flow.since_ns) >= SILENT_NS
         };
-        let all: Vec<(usize, String)> = (0..self.flows.len())
-            .filter(|index| silent(&self.flows[*index]))
-            .map(|index| (index, split(&self.flows[index].ends.peer).0))
-            .collect();
-        let of = |host: &str| all.iter().filter(|(_, of)| of == host).count();
-        let most = || all.iter().map(|(_, of)| of.as_str()).max_by_key(|host| of(host));
-        let Some(host) = host.or_else(most) else { return false };
-        let its = all.iter().filter(|(_, of)| of == host);
-        let Some((index, _)) = its.min_by_key(|(index, _)| self.flows[*index].since_ns) else { return false };
-        let index = *index;
+        let all = self.flows.iter().enumerate().filter(|(_, flow)| silent(flow));
+        let all = all.map(|(index, flow)| (index, host_and_port(&flow.ends.peer).0, flow.since_ns));
+        let Some(index) = longest_silent(all, host) else { return false };
         if self.flows[index].state == State::Header {
             self.forget(index);
             return true;

@@ -2,9 +2,10 @@
 //!
 //! Pure functions from counts to text. What is not known is a dash, never a zero.
 
-use super::flow::{Counts, Flow, split};
+use super::flow::{Counts, Flow};
 use super::header::Report;
 use super::number;
+use crate::address::host_and_port;
 
 /// How reports look.
 #[derive(Clone, Debug, Default)]
@@ -126,7 +127,7 @@ impl View {
     pub fn values(&self, flow: &Flow, row: &Row<'_>, unix_ns: u64) -> String {
         let (from, to) = row.span_ns;
         let seconds = (to.saturating_sub(from).max(1)) as f64 / 1e9;
-        let (local, peer) = (split(&flow.ends.local), split(&flow.ends.peer));
+        let (local, peer) = (host_and_port(&flow.ends.local), host_and_port(&flow.ends.peer));
         let (sender, receiver) = if flow.sends { (local, peer) } else { (peer, local) };
         let when: String =
             crate::date::stamp(unix_ns, self.east_s).chars().filter(char::is_ascii_digit).collect();
@@ -158,7 +159,7 @@ impl View {
 
     /// Who is connected with whom.
     pub fn connected(&self, flow: &Flow, unix_ns: Option<u64>) -> String {
-        let (local, peer) = (split(&flow.ends.local), split(&flow.ends.peer));
+        let (local, peer) = (host_and_port(&flow.ends.local), host_and_port(&flow.ends.peer));
         let facts = &flow.ends.socket;
         let reverse =
             if flow.starred || flow.test.is_some_and(|test| test.reverse) { " (reverse)" } else { "" };

@@ -16,9 +16,9 @@ use super::params::{DATAGRAM_LEAST, DATAGRAM_MOST};
 use super::plan;
 use super::results::Results;
 use super::state::{self, Inbox};
-use super::test::{Stream, Test, host_port, id};
+use super::test::{Stream, Test, id};
 use super::text::{self, Style};
-use crate::address::joined;
+use crate::address::{host_and_port, joined};
 use crate::json_tree::JsonTree;
 
 const CONTROL: Connection = 1;
@@ -294,7 +294,7 @@ impl Client {
             self.say(&lines);
             return self.heard();
         }
-        let (peer, port) = host_port(&self.test.control.peer);
+        let (peer, port) = host_and_port(&self.test.control.peer);
         let near_port = match self.wanted.near_port {
             0 => 0,
             first => first.saturating_add(made as u16),
@@ -600,7 +600,7 @@ impl Client {
     }
 
     fn failed(&mut self, connection: Connection, errno: i32, what: &str) {
-        let reason = if errno == 0 { what.to_string() } else { crate::strerror::of_system(errno) };
+        let reason = crate::strerror::reason(errno, what);
         match (connection, self.stage) {
             (_, Stage::Over) => {}
             (CONTROL, Stage::Connecting) => self.fail(&format!(

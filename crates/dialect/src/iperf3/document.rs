@@ -5,8 +5,9 @@
 
 use super::meter::{Interval, Span};
 use super::strftime;
-use super::test::{Side, Test, host_port, percent, rate, sum};
+use super::test::{Side, Test, percent, rate, sum};
 use super::text::together;
+use crate::address::host_and_port;
 use crate::json_tree::JsonTree;
 
 /// A document in the making.
@@ -49,7 +50,8 @@ impl Document {
 /// How a test begins.
 pub fn start(test: &Test, system: &str) -> JsonTree {
     let connected = test.streams.iter().map(|stream| {
-        let ((host, port), (peer, peer_port)) = (host_port(&stream.ends.local), host_port(&stream.ends.peer));
+        let ((host, port), (peer, peer_port)) =
+            (host_and_port(&stream.ends.local), host_and_port(&stream.ends.peer));
         JsonTree::object([
             ("socket", stream.ends.socket.descriptor.into()),
             ("local_host", host.into()),
@@ -65,7 +67,7 @@ pub fn start(test: &Test, system: &str) -> JsonTree {
         ("timemillisecs", (test.began_unix_ns / 1_000_000).into()),
     ]);
     let (peer, peer_port) =
-        if test.server { host_port(&test.control.peer) } else { (test.goal.0.clone(), test.goal.1) };
+        if test.server { host_and_port(&test.control.peer) } else { (test.goal.0.clone(), test.goal.1) };
     let peer = JsonTree::object([("host", peer.into()), ("port", peer_port.into())]);
     let params = &test.params;
     let mut start = JsonTree::object([

@@ -14,9 +14,9 @@ use super::output_style::OutputStyle;
 use super::params::Params;
 use super::session::{Rules, Session, Stage};
 use super::state::{self, Inbox};
-use super::test::host_port;
 use super::text;
-use crate::address::joined;
+use crate::address::{host_and_port, joined};
+use crate::conversation::longest_silent;
 
 const PLACE: Connection = 1;
 const UDP_PLACE: Connection = 2;
@@ -128,7 +128,7 @@ impl Server {
     }
 
     fn accepted(&mut self, connection: Connection, ends: Ends, at_ns: u64) {
-        if let Some(silent) = self.silent(&host_port(&ends.peer).0) {
+        if let Some(silent) = self.silent(&host_and_port(&ends.peer).0) {
             self.strangers.remove(&silent);
             self.out.push(Action::Close(silent));
         }
@@ -136,21 +136,20 @@ impl Server {
         self.strangers.insert(connection, Stranger { inbox: Inbox::default(), ends, since_ns: at_ns });
     }
 
-    /// The stranger that gives way to a new one of an address, where there are too many: the longest there of that address,
-    /// or else of that which has most. So nobody shuts out others by saying nothing.
+    /// The stranger that gives way to a new one of an address, where there are too many.
     fn silent(&self, host: &str) -> Option<Connection> {
-        let host_of = |stranger: &Stranger| host_port(&stranger.ends.peer).0;
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        self.strangers.values().for_each(|stranger| *counts.entry(host_of(stranger)).or_default() += 1);
-        let most = counts.iter().max_by_key(|(_, count)| **count).map(|(host, _)| host.as_str());
-        let own = counts.get(host).copied().unwrap_or(0);
-        let host = match (own >= STRANGERS_OF_ONE_MOST, self.strangers.len() >= STRANGERS_MOST) {
-            (true, _) => host,
-            (_, true) => most?,
-            _ => return None,
+        let strangers = || {
+            let since = |(number, stranger): (&Connection, &Stranger)| {
+                (*number, host_and_port(&stranger.ends.peer).0, stranger.since_ns)
+            };
+            self.strangers.iter().map(since)
         };
-        let of_host = self.strangers.iter().filter(|(_, stranger)| host_of(stranger) == host);
-        of_host.min_by_key(|(_, stranger)| stranger.since_ns).map(|(connection, _)| *connection)
+        let of_host = strangers().filter(|(_, of, _)| of == host).count();
+        match (of_host >= STRANGERS_OF_ONE_MOST, self.strangers.len() >= STRANGERS_MOST) {
+            (true, _) => longest_silent(strangers(), Some(host)),
+            (_, true) => longest_silent(strangers(), None),
+            _ => None,
+        }
     }
 
     /// A stranger says something: whom it belongs to.
@@ -197,7 +196,7 @@ impl Server {
 
     /// A client: let in, or told that there is no room.
     fn client(&mut self, control: Connection, ends: Ends, cookie: Vec<u8>, at: (u64, u64)) {
-        let host = host_port(&ends.peer).0;
+        let host = host_and_port(&ends.peer).0;
         let of_one = self.sessions.values().filter(|session| session.host() == host).count();
         let full = self.sessions.len() >= TESTS_MOST || of_one >= TESTS_OF_ONE_MOST;
         let full = full && !self.give_way((of_one >= TESTS_OF_ONE_MOST).then_some(&host), at);
@@ -229,17 +228,12 @@ impl Server {
     /// Takes the place of the client that has kept others waiting for longest without a test: of a host, or of that which
     /// has most such. Whether there was one.
     fn give_way(&mut self, host: Option<&String>, at: (u64, u64)) -> bool {
-        let idle: Vec<(Connection, String, u64)> = self
+        let idle = self
             .sessions
             .iter()
-            .filter_map(|(control, session)| Some((*control, session.host(), session.idle_since(at.0)?)))
-            .collect();
-        let of = |host: &String| idle.iter().filter(|(_, of, _)| of == host).count();
-        let most = || idle.iter().map(|(_, host, _)| host).max_by_key(|host| of(host));
-        let Some(host) = host.or_else(most) else { return false };
-        let its = idle.iter().filter(|(_, of, _)| of == host);
-        let Some((control, ..)) = its.min_by_key(|(.., since_ns)| *since_ns) else { return false };
-        if let Some(mut session) = self.sessions.remove(control) {
+            .filter_map(|(control, session)| Some((*control, session.host(), session.idle_since(at.0)?)));
+        let Some(control) = longest_silent(idle, host.map(String::as_str)) else { return false };
+        if let Some(mut session) = self.sessions.remove(&control) {
             session.send_state(state::ACCESS_DENIED, at, &mut self.out);
             session.close(&mut self.out);
         }
@@ -365,7 +359,7 @@ impl Server {
 
     /// A hello of a UDP stream: answered where a test waits for it, and said once more where it was answered before.
     fn hello(&mut self, from: &str, bytes: &[u8]) {
-        let host = host_port(from).0;
+        let host = host_and_port(from).0;
         let wants = |session: &&mut Session| session.expects_hello() && session.host() == host;
         // What is longer is data of a test that is over.
         if bytes.len() != 4 {
@@ -405,7 +399,7 @@ impl Server {
     }
 
     fn failed(&mut self, connection: Connection, errno: i32, what: &str, at: (u64, u64)) {
-        let reason = if errno == 0 { what.to_string() } else { crate::strerror::of_system(errno) };
+        let reason = crate::strerror::reason(errno, what);
         if connection == PLACE && what != "accept" {
             let text = format!("error - unable to start listener for connections: {reason}");
             self.out.extend(self.voice.complain(&text));
@@ -505,7 +499,7 @@ impl Server {
         match input {
             Input::Began => self.began(at.1),
             Input::Ready(PLACE, ends) => {
-                self.port = match host_port(&ends.local).1 {
+                self.port = match host_and_port(&ends.local).1 {
                     0 => self.port,
                     port => port,
                 };

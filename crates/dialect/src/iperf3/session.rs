@@ -14,8 +14,9 @@ use super::params::Params;
 use super::plan;
 use super::results::Results;
 use super::state::{self, Inbox};
-use super::test::{Stream, Test, host_port, id};
+use super::test::{Stream, Test, id};
 use super::text::{self, Style};
+use crate::address::host_and_port;
 use crate::json_tree::JsonTree;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -154,7 +155,7 @@ impl Session {
 
     /// The client's host.
     pub fn host(&self) -> String {
-        host_port(&self.test.control.peer).0
+        host_and_port(&self.test.control.peer).0
     }
 
     /// Whether nothing more is to be done.

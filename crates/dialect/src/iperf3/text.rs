@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use super::amount::{self, Format};
 use super::meter::{Interval, Span};
 use super::strftime;
-use super::test::{Side, Stream, Test, host_port, percent, sum};
+use super::test::{Side, Stream, Test, percent, sum};
+use crate::address::host_and_port;
 
 const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
 const BAR: &str = "-----------------------------------------------------------\n";
@@ -33,7 +34,7 @@ pub fn connecting(test: &Test, style: Style) -> String {
         let _ = writeln!(text, "Time: {}", strftime::greenwich(test.began_unix_ns));
     }
     if test.server {
-        let (host, port) = host_port(&test.control.peer);
+        let (host, port) = host_and_port(&test.control.peer);
         let _ = writeln!(text, "Accepted connection from {host}, port {port}");
     } else {
         let _ = writeln!(text, "Connecting to host {}, port {}", test.goal.0, test.goal.1);
@@ -59,7 +60,8 @@ pub fn connecting(test: &Test, style: Style) -> String {
 
 /// What both say of a stream that stands.
 pub fn connected(stream: &Stream) -> String {
-    let ((host, port), (peer, peer_port)) = (host_port(&stream.ends.local), host_port(&stream.ends.peer));
+    let ((host, port), (peer, peer_port)) =
+        (host_and_port(&stream.ends.local), host_and_port(&stream.ends.peer));
     let socket = stream.ends.socket.descriptor;
     format!("[{socket:3}] local {host} port {port} connected to {peer} port {peer_port}\n")
 }

@@ -9,6 +9,7 @@
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input};
 use iodyno_model::{Intent, Level, Phase, PhaseRecord, Plan, Record};
 
+use crate::conversation::connection_of;
 use crate::netperf::omni_client::{Account, Ask, Heard, Kind, Link, NUMBERS, News, Part, Server};
 
 /// How long a run may go on beyond its time, ns: a peer that never ends a stream is left.
@@ -339,7 +340,7 @@ impl Conversation for Programme {
             Input::Interrupted(signal) => self.interrupted(*signal),
             Input::Tick => self.tick(now_ns),
             Input::Ended(_, record) => self.ended(record, now_ns),
-            input => match number_of(input) {
+            input => match connection_of(input) {
                 Some(number) => self.link(number, input, now_ns),
                 None => return Vec::new(),
             },
@@ -349,17 +350,5 @@ impl Conversation for Programme {
             actions.push(Action::Wake(due_ns));
         }
         actions
-    }
-}
-
-/// The connection or place that something has happened to.
-pub(super) fn number_of(input: &Input) -> Option<Connection> {
-    match input {
-        Input::Ready(number, _)
-        | Input::Failed(number, ..)
-        | Input::Bytes(number, _)
-        | Input::Closed(number) => Some(*number),
-        Input::Accepted { at, .. } | Input::Datagram { at, .. } => Some(*at),
-        _ => None,
     }
 }

@@ -3,12 +3,12 @@
 use iodyno_model::Histogram;
 use iodyno_model::conversation::{Ends, SocketFacts};
 
-use super::client::{host_of, what};
 use super::command::{Command, FILL_MOST};
 use super::figures::{self, Cpu, Figures, Measured, Side};
 use super::lower::{Flow, Over, What};
 use super::test::Shape;
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
+use crate::address::host_of;
 
 /// The largest datagram that IPv4 carries, bytes.
 const DATAGRAM_MOST: u64 = 65_507;
@@ -382,6 +382,15 @@ pub(super) fn mean(rounds: &[Figures]) -> Figures {
     rounds.iter().for_each(|round| latency.merge(&round.latency));
     mean.latency = latency;
     mean
+}
+
+/// What the flow of a test is, seen from netperf.
+fn what(shape: Shape) -> What {
+    match shape {
+        Shape::Sends => What::Sends,
+        Shape::Receives => What::Receives,
+        Shape::Transactions => What::Asks,
+    }
 }
 
 /// What netserver does when we do that.

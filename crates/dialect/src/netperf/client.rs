@@ -1,62 +1,56 @@
-//! netperf's side of the control protocol: asks netserver for its end, runs ours, hears what it measured, repeats
-//! where an interval was asked for, and prints.
+//! netperf itself: asks netserver for its end, runs ours, reads what it measured, repeats where an interval of confidence was
+//! asked for, and prints.
 
 use iodyno_model::conversation::{Action, Connection, Conversation, Ends, Happening, Input, SocketFacts};
-use iodyno_model::{Event, PhaseRecord};
+use iodyno_model::{Event, PhaseRecord, Record};
 
 use super::assemble;
 use super::command::Command;
+use super::control::{Control, Progress, Wording, last_datagrams};
 use super::figures::{Confidence, Figures, Measured};
-use super::lower::{self, Over, What};
+use super::lower::{self, Over};
 use super::omni_client::Account;
 use super::test::Shape;
 use super::wire::{self, Message, OmniResponse};
 use super::{confidence, figures, text};
-use crate::address::joined;
+use crate::address::{host_of, joined, port_of, transport};
+use crate::conversation::end_by;
 
 const CONTROL: Connection = 1;
 const PROBE: Connection = 2;
 const DATA: Connection = 3;
 const RUN: u32 = 1;
-/// How long netserver may take to answer, beyond what it was asked to do, ns.
-const ANSWER_NS: u64 = 30_000_000_000;
-/// How long a data connection may take, ns.
+/// How long a connection may take, ns.
 const CONNECT_NS: u64 = 60_000_000_000;
-/// How long the end of a data connection is waited for, ns.
-const PARTING_NS: u64 = 10_000_000_000;
 const SECOND: f64 = 1e9;
 
-/// How far it has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// The control connection is made.
-    Calling,
-    /// A socket like that of the data shows what the system makes of our socket_options.
-    Probing,
-    /// netserver was asked.
-    Asked,
-    /// It is ready; we wait as the user said.
-    Pausing,
-    /// The data connection is made.
-    Opening,
-    /// Data moves.
-    Running,
-    /// Our data is through, netserver reads the rest.
-    Draining,
-    /// netserver tells what it measured.
-    Hearing,
-    /// Everything was said.
-    Over,
+/// netperf's side of the control connection.
+fn control() -> Control {
+    let wording = Wording {
+        control: String::new(),
+        data: "data connection to ",
+        refused: "look at the options behind --",
+        listen: "see the options behind --: -s, -K, -L, -P",
+        silent: "does it expect a word (-Z)?",
+    };
+    Control::new([CONTROL, DATA, PROBE], CONNECT_NS, wording)
 }
 
-/// The whole of it.
+/// Connects to the netserver that the command line names.
+fn connect(wanted: &Command, control: &mut Control, now_ns: u64) -> Action {
+    let near = wanted.local.as_ref().map(|local| joined(local, wanted.local_port.unwrap_or(0)));
+    let socket_options = near.into_iter().map(|near| ("bind".to_string(), near)).collect();
+    let connect = control.connect(now_ns, (&wanted.host, wanted.port, wanted.family), socket_options);
+    // Nothing beside this connection is waited for, and it has a time limit of its own.
+    control.due_ns = u64::MAX;
+    connect
+}
+
+/// A test of netperf.
 pub(super) struct Client {
     wanted: Command,
     uuid: String,
-    stage: Stage,
-    came: Vec<u8>,
-    /// Ends of the control connection.
-    control: Ends,
+    control: Control,
     /// A socket like that of the data, before it is connected; and connected.
     probe: Ends,
     data: SocketFacts,
@@ -67,10 +61,13 @@ pub(super) struct Client {
     /// The figures of each repetition.
     rounds: Vec<Figures>,
     demo: Demo,
+    is_running: bool,
     interrupted: bool,
+    /// The tick that was asked for last, ns.
+    wake_ns: u64,
 }
 
-/// What was told at the last interim result.
+/// What the last interim result said.
 #[derive(Default)]
 struct Demo {
     told: u64,
@@ -85,9 +82,7 @@ impl Client {
         Client {
             wanted,
             uuid,
-            stage: Stage::Calling,
-            came: Vec::new(),
-            control: Ends::default(),
+            control: control(),
             probe: Ends::default(),
             data: SocketFacts::default(),
             response: OmniResponse::default(),
@@ -95,65 +90,47 @@ impl Client {
             ended_ns: 0,
             rounds: Vec::new(),
             demo: Demo::default(),
+            is_running: false,
             interrupted: false,
-        }
-    }
-
-    fn family(&self) -> &'static str {
-        match self.wanted.family {
-            4 => "4",
-            6 => "6",
-            _ => "",
+            wake_ns: u64::MAX,
         }
     }
 
     fn is_six(&self) -> bool {
         match self.wanted.family {
-            0 => self.control.peer.starts_with('[') || self.probe.local.starts_with('['),
+            0 => self.control.is_six() || self.probe.local.starts_with('['),
             family => family == 6,
         }
     }
 
-    /// Everything that begins.
-    fn begin(&mut self) -> Vec<Action> {
-        if self.wanted.alone {
-            return self.probe();
-        }
-        let mut socket_options = Vec::new();
-        if let Some(local) = &self.wanted.local {
-            socket_options.push(("bind".to_string(), joined(local, self.wanted.local_port.unwrap_or(0))));
-        }
-        vec![Action::Connect {
-            connection: CONTROL,
-            transport: format!("tcp{}", self.family()),
-            address: joined(&self.wanted.host, self.wanted.port),
-            socket_options,
-            timeout_ns: CONNECT_NS,
-        }]
+    fn any(&self) -> &'static str {
+        if self.is_six() { "::" } else { "0.0.0.0" }
     }
 
-    /// Looks at what the system makes of our socket_options; netperf tells it beside what was asked for.
+    fn transport(&self) -> String {
+        transport(self.wanted.test.transport(), if self.is_six() { 6 } else { 4 })
+    }
+
+    fn begin(&mut self, now_ns: u64) -> Vec<Action> {
+        match self.wanted.alone {
+            true => self.probe(),
+            false => vec![connect(&self.wanted, &mut self.control, now_ns)],
+        }
+    }
+
+    /// Looks at what the system makes of our socket options; netperf prints it beside what was asked for.
     fn probe(&mut self) -> Vec<Action> {
-        self.stage = Stage::Probing;
-        let six = self.is_six();
-        let near = self.wanted.data_local.clone().or_else(|| host_of(&self.control.local));
-        let near = near.unwrap_or_else(|| (if six { "::" } else { "0.0.0.0" }).into());
-        vec![Action::Listen {
-            place: PROBE,
-            transport: format!("{}{}", self.wanted.test.transport(), if six { "6" } else { "4" }),
-            address: joined(&near, self.wanted.data_ports.0.unwrap_or(0)),
-            socket_options: assemble::socket_options(&self.wanted),
-        }]
+        let near = self.wanted.data_local.clone().or_else(|| host_of(&self.control.ends.local));
+        let near = near.unwrap_or_else(|| self.any().into());
+        let address = joined(&near, self.wanted.data_ports.0.unwrap_or(0));
+        vec![self.control.listen(self.transport(), address, assemble::socket_options(&self.wanted))]
     }
 
     /// Asks netserver for its end.
     fn ask(&mut self, now_ns: u64) -> Vec<Action> {
-        self.stage = Stage::Asked;
         let mut actions = Vec::new();
         if self.rounds.is_empty() {
             actions.push(Action::Print(text::title(&self.wanted, self.is_six())));
-            actions
-                .extend(self.wanted.word.iter().map(|word| Action::Send(CONTROL, passphrase(word).bytes())));
         }
         if !self.keeps_probe() {
             actions.push(Action::Close(PROBE));
@@ -166,13 +143,12 @@ impl Client {
         let request = assemble::request(&self.wanted, port.unwrap_or(0), self.is_six());
         let mut message = Message::new(wire::OMNI, self.wanted.processors.1.map_or(-1, |cpu| cpu as i32));
         request.write(&mut message);
-        // A netserver of ours tells what its buffer had no room for; the original looks at none of these words.
+        // A netserver of ours reports what its buffer had no room for; the original looks at none of these words.
         message.set_ours(0);
         if let Some(name) = &self.wanted.congestion.1 {
             message.set_text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES, name);
         }
-        actions.push(Action::Send(CONTROL, message.bytes()));
-        actions.push(Action::Wake(now_ns + ANSWER_NS));
+        actions.extend(self.control.ask(now_ns, self.wanted.word.as_deref(), &message));
         actions
     }
 
@@ -181,33 +157,23 @@ impl Client {
         self.wanted.test.is_udp() && self.wanted.test.shape() == Shape::Receives
     }
 
-    /// What netserver says.
-    fn hear(&mut self, message: &Message, now_ns: u64) -> Vec<Action> {
-        match (self.stage, message.second()) {
-            (Stage::Asked | Stage::Hearing, errno @ 1..) => {
-                let what = crate::strerror::of_system(errno);
-                self.fail(&format!("netserver cannot do it: {what}"), "look at the options behind --")
-            }
-            (Stage::Asked, _) if message.kind() == wire::OMNI + 1 => {
-                self.response = OmniResponse::read(message);
-                if self.port().is_none() {
-                    return self.fail("netserver names no port for the data", "is it a netserver?");
-                }
-                let mut actions: Vec<Action> =
-                    self.small_buffer().map(Action::Complain).into_iter().collect();
-                actions.extend(match self.wanted.wait_s > 0.0 {
-                    true => {
-                        self.stage = Stage::Pausing;
-                        vec![Action::Wake(now_ns + (self.wanted.wait_s * SECOND) as u64)]
-                    }
-                    false => self.open(now_ns),
-                });
-                actions
-            }
-            // The type of results is turned round by some servers.
-            (Stage::Hearing, _) => self.conclude(Some(message), now_ns),
-            _ => self.fail("netserver says something unexpected", "is it a netserver of 2.5 or newer?"),
+    /// netserver has accepted the test.
+    fn answered(&mut self, message: &Message, now_ns: u64) -> Vec<Action> {
+        if message.kind() != wire::OMNI + 1 {
+            let hint = "is it a netserver of 2.5 or newer?";
+            return self.fail("netserver says something unexpected", hint);
         }
+        self.response = OmniResponse::read(message);
+        if self.port().is_none() {
+            return self.fail("netserver names no port for the data", "is it a netserver?");
+        }
+        let mut actions: Vec<Action> = self.small_buffer().map(Action::Complain).into_iter().collect();
+        if self.wanted.wait_s > 0.0 {
+            self.control.ready(now_ns + (self.wanted.wait_s * SECOND) as u64);
+        } else {
+            actions.extend(self.open(now_ns));
+        }
+        actions
     }
 
     /// What is wrong with buffers of datagrams, before any is sent: what leaves the sender's at once does not fit the
@@ -235,7 +201,8 @@ impl Client {
 
     fn data_address(&self) -> String {
         let named = self.wanted.data_host.clone();
-        let host = named.or_else(|| host_of(&self.control.peer)).unwrap_or_else(|| self.wanted.host.clone());
+        let host =
+            named.or_else(|| host_of(&self.control.ends.peer)).unwrap_or_else(|| self.wanted.host.clone());
         let port = if self.wanted.alone { self.wanted.data_ports.1 } else { self.port() };
         joined(&host, port.unwrap_or(0))
     }
@@ -246,33 +213,32 @@ impl Client {
             self.data = self.probe.socket.clone();
             return self.run(now_ns);
         }
-        self.stage = Stage::Opening;
         let mut socket_options = assemble::socket_options(&self.wanted);
         let near = self.wanted.data_local.clone().or_else(|| self.wanted.local.clone());
         let port =
             self.wanted.data_ports.0.or_else(|| port_of(&self.probe.local).filter(|_| self.wanted.bound));
         if near.is_some() || port.is_some() {
-            let any = if self.is_six() { "::" } else { "0.0.0.0" };
-            socket_options.push(("bind".into(), joined(near.as_deref().unwrap_or(any), port.unwrap_or(0))));
+            let near = near.as_deref().unwrap_or(self.any());
+            socket_options.push(("bind".into(), joined(near, port.unwrap_or(0))));
         }
-        let transport = format!("{}{}", self.wanted.test.transport(), if self.is_six() { "6" } else { "4" });
-        let (address, timeout_ns) = (self.data_address(), CONNECT_NS);
-        vec![
-            Action::Wake(now_ns + CONNECT_NS + ANSWER_NS),
-            Action::Connect { connection: DATA, transport, address, socket_options, timeout_ns },
-        ]
+        let (transport, address) = (self.transport(), self.data_address());
+        vec![self.control.open(now_ns, transport, address, socket_options)]
     }
 
-    /// The largest segment is all that was asked for.
-    fn segment(&mut self) -> Vec<Action> {
-        self.stage = Stage::Over;
-        let said = text::segment(&self.wanted, self.data.mss);
-        vec![Action::Print(said), Action::Close(DATA), Action::Close(CONTROL), Action::End(0)]
+    /// The data connection stands. TCP_MSS asks for no more than its largest segment.
+    fn opened(&mut self, ends: Ends, now_ns: u64) -> Vec<Action> {
+        self.data = ends.socket;
+        if self.wanted.test.name != "TCP_MSS" {
+            return self.run(now_ns);
+        }
+        self.control.finish();
+        let text = text::segment(&self.wanted, self.data.mss);
+        vec![Action::Print(text), Action::Close(DATA), Action::Close(CONTROL), Action::End(0)]
     }
 
     /// Starts our end.
     fn run(&mut self, now_ns: u64) -> Vec<Action> {
-        self.stage = Stage::Running;
+        self.is_running = true;
         self.demo = Demo { told: self.demo.told, ..Demo::default() };
         let over = match (self.wanted.test.connects, self.keeps_probe()) {
             (true, _) => Over::Each(self.data_address()),
@@ -283,10 +249,8 @@ impl Client {
         let interim_ns = self.wanted.demo_s.map_or(0, |s| (s * SECOND) as u64);
         // A run that receives ends with the peer; one that never does is stopped.
         let most_s = self.wanted.length.max(60) as u64 + 60;
-        vec![
-            Action::Run { run: RUN, plan: Box::new(lower::plan(&flow)), interim_ns },
-            Action::Wake(now_ns + most_s.saturating_mul(1_000_000_000)),
-        ]
+        self.control.ready(now_ns.saturating_add(most_s.saturating_mul(1_000_000_000)));
+        vec![Action::Run { run: RUN, plan: Box::new(lower::plan(&flow)), interim_ns }]
     }
 
     /// An interim result.
@@ -312,30 +276,28 @@ impl Client {
     }
 
     /// Our end has done its part.
-    fn ended(&mut self, record: &iodyno_model::Record, at: (u64, u64)) -> Vec<Action> {
+    fn ended(&mut self, record: &Record, at: (u64, u64)) -> Vec<Action> {
         let (now_ns, unix_ns) = at;
         let mut actions = Vec::new();
         if let Some(phase) = record.phases.last() {
             actions.extend(self.told(phase, unix_ns));
         }
+        self.is_running = false;
         self.measured = Measured::of(record);
         self.interrupted |= record.stopped_by.is_some();
         if let Some(why) = self.measured.failure.clone() {
-            actions.extend(
-                self.fail(&format!("data: {why}"), "see whether a firewall lets the data's port through"),
-            );
+            let hint = "see whether a firewall lets the data's port through";
+            actions.extend(self.fail(&format!("data: {why}"), hint));
             return actions;
         }
         self.ended_ns = now_ns;
         if self.keeps_probe() {
             actions.push(Action::Close(PROBE));
         } else if self.wanted.test.is_udp() {
-            // An empty datagram says that it was the last; one may be lost.
-            actions.extend((0..3).map(|_| Action::Send(DATA, Vec::new())));
+            actions.extend(last_datagrams(DATA));
             actions.push(Action::Close(DATA));
         } else if !self.wanted.test.connects {
-            self.stage = Stage::Draining;
-            actions.extend([Action::Shut(DATA), Action::Wake(now_ns + PARTING_NS)]);
+            actions.push(self.control.drain(now_ns));
             return actions;
         }
         actions.extend(self.await_results(now_ns));
@@ -354,18 +316,17 @@ impl Client {
     }
 
     fn await_results(&mut self, now_ns: u64) -> Vec<Action> {
-        self.stage = Stage::Hearing;
-        match Message::take(&mut self.came) {
-            Some(message) => self.conclude(Some(&message), now_ns),
+        match self.control.await_results(now_ns) {
+            Some(progress) => self.go_on(progress, now_ns),
             None if self.wanted.alone => self.conclude(None, now_ns),
-            None => vec![Action::Wake(now_ns + ANSWER_NS)],
+            None => Vec::new(),
         }
     }
 
-    /// Both ends have told what they measured: again, or the report.
+    /// Both ends have reported what they measured: again, or the report.
     fn conclude(&mut self, results: Option<&Message>, now_ns: u64) -> Vec<Action> {
         let seen = assemble::Seen {
-            control: &self.control,
+            control: &self.control.ends,
             probe: &self.probe,
             data: &self.data,
             response: &self.response,
@@ -374,13 +335,14 @@ impl Client {
         self.rounds.push(assemble::figures(&self.wanted, &self.measured, results, &seen));
         let sure = self.sure();
         if !sure.attained && self.rounds.len() < self.wanted.most_rounds() && !self.interrupted {
-            return self.probe_again(now_ns);
+            let probes = self.keeps_probe() || (self.wanted.test.is_udp() && self.wanted.bound);
+            return if probes { self.probe() } else { self.ask(now_ns) };
         }
         let mut report = assemble::mean(&self.rounds);
         report.confidence = sure;
         (report.local.confidence, report.remote.confidence) =
             (report.confidence.widths[1], report.confidence.widths[2]);
-        self.stage = Stage::Over;
+        self.control.finish();
         let mut actions: Vec<Action> =
             results.and_then(|results| self.of_netserver(results)).into_iter().collect();
         actions.extend([
@@ -399,13 +361,6 @@ impl Client {
         let facts = [("datagrams", account.came), ("overflow", account.overflow)];
         let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
         Some(Action::Peer(self.wanted.test.name.into(), facts))
-    }
-
-    fn probe_again(&mut self, now_ns: u64) -> Vec<Action> {
-        if self.keeps_probe() || (self.wanted.test.is_udp() && self.wanted.bound) {
-            return self.probe();
-        }
-        self.ask(now_ns)
     }
 
     /// How sure the result is after as many rounds as there were.
@@ -437,186 +392,122 @@ impl Client {
     }
 
     fn fail(&mut self, what: &str, hint: &str) -> Vec<Action> {
-        self.stage = Stage::Over;
+        self.control.finish();
         vec![Action::Complain(format!("netperf: {what}\n hint: {hint}\n")), Action::End(1)]
     }
 
-    /// Something could not be had.
-    fn failed(&mut self, number: Connection, errno: i32, what: &str) -> Vec<Action> {
-        let why = if errno == 0 { what.to_string() } else { crate::strerror::of_system(errno) };
-        match (number, self.stage) {
-            (CONTROL, Stage::Calling) => {
+    fn go_on(&mut self, progress: Progress, now_ns: u64) -> Vec<Action> {
+        match progress {
+            Progress::Connected => self.probe(),
+            Progress::Listening(ends) => {
+                self.probe = ends;
+                self.ask(now_ns)
+            }
+            Progress::Answered(message) => self.answered(&message, now_ns),
+            Progress::Opened(ends) => self.opened(ends, now_ns),
+            Progress::Due if self.is_running => vec![Action::Stop(RUN)],
+            Progress::Due => self.open(now_ns),
+            Progress::Drained => self.drained(now_ns),
+            Progress::Results(message) => self.conclude(Some(&message), now_ns),
+            Progress::HungUp if self.is_running || self.control.is_draining() => {
+                self.fail("netserver has gone in the midst of the test", "see what netserver says")
+            }
+            Progress::HungUp => {
+                self.fail("netserver hung up", "does it expect a word (-Z), or serve somebody else?")
+            }
+            Progress::Unreachable(why) => {
                 let (host, port) = (&self.wanted.host, self.wanted.port);
-                self.stage = Stage::Over;
+                self.control.finish();
                 let text = format!(
                     "establish control: are you sure there is a netserver listening on {host} at port {port}?\n\
                      netperf: {host}:{port}: {why}\n"
                 );
                 vec![Action::Complain(text), Action::End(255)]
             }
-            (CONTROL, _) => {
-                self.fail(&format!("the control connection broke: {why}"), "see what netserver says")
-            }
-            (PROBE, Stage::Probing) => {
-                self.fail(&format!("{what}: {why}"), "see the options behind --: -s, -K, -L, -P")
-            }
-            (DATA, Stage::Opening) => {
-                let hint = "see whether a firewall lets the data's port through";
-                self.fail(&format!("data connection to {}: {why}", self.data_address()), hint)
-            }
-            // A reset ends a connection too.
-            (DATA, Stage::Draining) => Vec::new(),
-            _ => Vec::new(),
+            Progress::Broken(what, hint) => self.fail(&what, hint),
         }
     }
 
-    /// It took too long.
-    fn late(&mut self, now_ns: u64) -> Vec<Action> {
-        match self.stage {
-            Stage::Pausing => self.open(now_ns),
-            Stage::Draining => self.drained(now_ns),
-            Stage::Running => vec![Action::Stop(RUN)],
-            Stage::Asked => self.fail("netserver does not answer", "does it expect a word (-Z)?"),
-            Stage::Opening => {
-                self.fail("the data connection is not made", "see whether a firewall is in between")
+    fn react(&mut self, Happening { at_ns: now_ns, unix_ns, input }: Happening) -> Vec<Action> {
+        match input {
+            Input::Began => self.begin(now_ns),
+            Input::Told(RUN, event) => match &*event {
+                Event::Interim(phase) => self.told(phase, unix_ns),
+                _ => Vec::new(),
+            },
+            Input::Ended(RUN, record) => self.ended(&record, (now_ns, unix_ns)),
+            Input::Interrupted(signal) if self.interrupted || !self.is_running => vec![end_by(signal)],
+            Input::Interrupted(_) => {
+                self.interrupted = true;
+                vec![Action::Stop(RUN)]
             }
-            Stage::Hearing => {
-                self.fail("netserver does not tell what it measured", "see what netserver says")
-            }
-            _ => Vec::new(),
+            input => match self.control.step(now_ns, &input) {
+                Some(progress) => self.go_on(progress, now_ns),
+                None => Vec::new(),
+            },
         }
     }
 }
 
 impl Conversation for Client {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
-        let Happening { at_ns: now_ns, unix_ns, input } = happening;
-        match input {
-            _ if self.stage == Stage::Over => Vec::new(),
-            Input::Began => self.begin(),
-            Input::Ready(CONTROL, ends) => {
-                self.control = ends;
-                self.probe()
-            }
-            Input::Ready(PROBE, ends) => {
-                self.probe = ends;
-                self.ask(now_ns)
-            }
-            Input::Ready(DATA, ends) => {
-                self.data = ends.socket;
-                match self.wanted.test.name {
-                    "TCP_MSS" => self.segment(),
-                    _ => self.run(now_ns),
-                }
-            }
-            Input::Failed(DATA, ..) if self.stage == Stage::Draining => self.drained(now_ns),
-            Input::Failed(number, errno, what) => self.failed(number, errno, &what),
-            Input::Bytes(CONTROL, bytes) => {
-                self.came.extend(bytes);
-                if self.came.len() > 4 * wire::RECORD_BYTES {
-                    return self.fail("netserver says more than it was asked", "is it a netserver?");
-                }
-                // Results may come before our own end is through.
-                match self.stage {
-                    Stage::Asked | Stage::Hearing => Message::take(&mut self.came)
-                        .map_or_else(Vec::new, |message| self.hear(&message, now_ns)),
-                    _ => Vec::new(),
-                }
-            }
-            // Who has told its results may go.
-            Input::Closed(CONTROL) if self.came.len() >= wire::RECORD_BYTES => Vec::new(),
-            Input::Closed(CONTROL) if matches!(self.stage, Stage::Running | Stage::Draining) => {
-                self.fail("netserver has gone in the midst of the test", "see what netserver says")
-            }
-            Input::Closed(CONTROL) => {
-                self.fail("netserver hung up", "does it expect a word (-Z), or serve somebody else?")
-            }
-            Input::Closed(DATA) if self.stage == Stage::Draining => self.drained(now_ns),
-            Input::Told(RUN, event) => match &*event {
-                Event::Interim(phase) => self.told(phase, unix_ns),
-                _ => Vec::new(),
-            },
-            Input::Ended(RUN, record) => self.ended(&record, (now_ns, unix_ns)),
-            Input::Tick => self.late(now_ns),
-            Input::Interrupted(signal) if self.interrupted || self.stage != Stage::Running => {
-                vec![Action::End((128 + signal).clamp(1, 255) as u8)]
-            }
-            Input::Interrupted(_) => {
-                self.interrupted = true;
-                vec![Action::Stop(RUN)]
-            }
-            _ => Vec::new(),
+        if self.control.is_over() {
+            return Vec::new();
         }
+        let mut actions = self.react(happening);
+        let due_ns = self.control.due_ns;
+        if due_ns < u64::MAX && due_ns != std::mem::replace(&mut self.wake_ns, due_ns) {
+            actions.push(Action::Wake(due_ns));
+        }
+        actions
     }
-}
-
-/// The record that proves knowledge of a word.
-fn passphrase(word: &str) -> Message {
-    let mut message = Message::new(wire::PASSPHRASE, -1);
-    message.set_text(0, 64, word);
-    message
 }
 
 /// What netserver's processors are good for, in one request: netperf's REM_CPU.
 pub(super) struct Calibration {
     wanted: Command,
-    came: Vec<u8>,
+    control: Control,
 }
 
 impl Calibration {
     /// One that is about to begin.
     pub(super) fn new(wanted: Command) -> Self {
-        Calibration { wanted, came: Vec::new() }
+        Calibration { wanted, control: control() }
     }
-}
 
-impl Conversation for Calibration {
-    fn step(&mut self, happening: Happening) -> Vec<Action> {
+    fn go_on(&mut self, progress: Progress, now_ns: u64) -> Vec<Action> {
         let fail = |what: &str| vec![Action::Complain(format!("netperf: {what}\n")), Action::End(1)];
-        match happening.input {
-            Input::Began => Client::new(self.wanted.clone(), String::new()).begin(),
-            Input::Ready(CONTROL, _) => {
-                let mut actions = vec![Action::Wake(happening.at_ns + ANSWER_NS)];
-                actions.extend(
-                    self.wanted.word.iter().map(|word| Action::Send(CONTROL, passphrase(word).bytes())),
-                );
-                actions.push(Action::Send(CONTROL, Message::new(wire::CPU_CALIBRATE, -1).bytes()));
+        match progress {
+            Progress::Connected => {
+                let question = Message::new(wire::CPU_CALIBRATE, -1);
+                let mut actions = self.control.ask(now_ns, self.wanted.word.as_deref(), &question);
+                actions.push(Action::Wake(self.control.due_ns));
                 actions
             }
-            Input::Bytes(CONTROL, bytes) => {
-                self.came.extend(bytes);
-                let Some(message) = Message::take(&mut self.came) else { return Vec::new() };
+            Progress::Answered(message) => {
                 let rate = wire::fraction(message.word(0));
                 vec![Action::Print(format!("{rate:.6}\n")), Action::End(0)]
             }
-            Input::Failed(..) => {
+            Progress::Unreachable(_) => {
                 let (host, port) = (&self.wanted.host, self.wanted.port);
                 fail(&format!("are you sure there is a netserver listening on {host} at port {port}?"))
             }
-            Input::Closed(_) => fail("netserver hung up"),
-            Input::Tick => fail("netserver does not answer"),
-            Input::Interrupted(signal) => vec![Action::End((128 + signal).clamp(1, 255) as u8)],
+            Progress::HungUp => fail("netserver hung up"),
+            Progress::Broken(what, _) => fail(&what),
             _ => Vec::new(),
         }
     }
 }
 
-/// The host of an address; none: there is none.
-pub(super) fn host_of(address: &str) -> Option<String> {
-    let host = address.rsplit_once(':')?.0.trim_start_matches('[').trim_end_matches(']');
-    (!host.is_empty()).then(|| host.to_string())
-}
-
-/// The port of an address.
-pub(super) fn port_of(address: &str) -> Option<u16> {
-    address.rsplit_once(':')?.1.parse().ok()
-}
-
-/// What the flow of a test is, seen from netperf.
-pub(super) fn what(shape: Shape) -> What {
-    match shape {
-        Shape::Sends => What::Sends,
-        Shape::Receives => What::Receives,
-        Shape::Transactions => What::Asks,
+impl Conversation for Calibration {
+    fn step(&mut self, Happening { at_ns: now_ns, input, .. }: Happening) -> Vec<Action> {
+        match input {
+            Input::Began => vec![connect(&self.wanted, &mut self.control, now_ns)],
+            Input::Interrupted(signal) => vec![end_by(signal)],
+            input => match self.control.step(now_ns, &input) {
+                Some(progress) => self.go_on(progress, now_ns),
+                None => Vec::new(),
+            },
+        }
     }
 }

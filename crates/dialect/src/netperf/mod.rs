@@ -7,6 +7,7 @@ mod assemble;
 mod client;
 mod command;
 mod confidence;
+mod control;
 mod figures;
 mod lower;
 pub(crate) mod omni_client;

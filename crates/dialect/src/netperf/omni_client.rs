@@ -7,18 +7,17 @@
 use iodyno_model::conversation::{Action, Connection, Ends, Input};
 use iodyno_model::{Histogram, Job, JobRecord, Target};
 
-use super::client::{host_of, port_of};
+use super::control::{Control, Progress, Wording, last_datagrams, passphrase};
 use super::figures::fact;
 use super::lower::{self, Flow, Over, What};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
-use crate::address::joined;
+use crate::address::{host_of, joined, port_of, transport};
 
+const SECOND_NS: u64 = 1_000_000_000;
 /// How many numbers a link takes for its connections.
 pub(crate) const NUMBERS: Connection = 4;
 /// How long a connection may take to come about, ns.
 const CONNECT_NS: u64 = 10_000_000_000;
-/// How long an answer may take, beyond what was asked to be done, ns.
-const ANSWER_NS: u64 = 30_000_000_000;
 /// Where the other end waits beyond our time, s.
 const BEYOND_S: u64 = 2;
 /// Requests under way at a time: a response that is late must not keep the next request from being sent.
@@ -184,80 +183,42 @@ pub(super) fn extra(account: Account, latency: &Histogram, asks: bool) -> [u64; 
     [trips.count, trips.p50_ns, trips.p90_ns, trips.p99_ns, trips.p999_ns, trips.max_ns, 0]
 }
 
-/// How far it has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    New,
-    /// The control connection is made.
-    Calling,
-    /// The place where datagrams come is made.
-    Placing,
-    /// netserver was asked.
-    Asked,
-    /// The data connection is made.
-    Opening,
-    /// Data may move.
-    Ready,
-    /// Our data is through, netserver reads the rest.
-    Draining,
-    /// netserver tells what it measured.
-    Hearing,
-    Over,
-}
-
 /// One test over one link.
 pub(crate) struct Link {
     pub(crate) ask: Ask,
     server: Server,
     part: Part,
-    /// Its numbers are `control`, and the next.
-    control: Connection,
-    stage: Stage,
-    came: Vec<u8>,
-    ends: Ends,
-    /// Port of the place where datagrams come.
+    control: Control,
+    /// Port of the socket at which datagrams come.
     near_port: u16,
     /// netserver's port of the data.
     far_port: u16,
     /// netserver is ours: what it agreed to.
     ours: Option<i32>,
-    due_ns: u64,
 }
 
 impl Link {
-    /// One that has not begun; it takes [`NUMBERS`] numbers from `control` on.
-    pub(crate) fn new(ask: Ask, server: Server, part: Part, control: Connection) -> Link {
-        Link {
-            ask,
-            server,
-            part,
-            control,
-            stage: Stage::New,
-            came: Vec::new(),
-            ends: Ends::default(),
-            near_port: 0,
-            far_port: 0,
-            ours: None,
-            due_ns: u64::MAX,
-        }
-    }
-
-    fn data(&self) -> Connection {
-        self.control + 1
-    }
-
-    fn place(&self) -> Connection {
-        self.control + 2
+    /// One that has not begun; it takes [`NUMBERS`] numbers from `first` on.
+    pub(crate) fn new(ask: Ask, server: Server, part: Part, first: Connection) -> Link {
+        let wording = Wording {
+            control: format!("{}: ", address(&server)),
+            data: "",
+            refused: "see what netserver says",
+            listen: "see who has the ports",
+            silent: "is it a netserver, and does it expect a word (--word)?",
+        };
+        let control = Control::new([first, first + 1, first + 2], CONNECT_NS, wording);
+        Link { ask, server, part, control, near_port: 0, far_port: 0, ours: None }
     }
 
     /// Whether a connection or place is one of its own.
     pub(crate) fn has(&self, number: Connection) -> bool {
-        (self.control..self.control + NUMBERS).contains(&number)
+        (self.control.number..self.control.number + NUMBERS).contains(&number)
     }
 
     /// Both ends of the control connection.
     pub(crate) fn ends(&self) -> &Ends {
-        &self.ends
+        &self.control.ends
     }
 
     /// netserver's port of the data.
@@ -272,15 +233,11 @@ impl Link {
 
     /// When it is given up, ns.
     pub(crate) fn due_ns(&self) -> u64 {
-        self.due_ns
+        self.control.due_ns
     }
 
-    fn six(&self) -> bool {
-        self.ends.peer.starts_with('[')
-    }
-
-    fn family(&self) -> &'static str {
-        if self.six() { "6" } else { "4" }
+    fn family(&self) -> u8 {
+        if self.control.is_six() { 6 } else { 4 }
     }
 
     fn is_udp(&self) -> bool {
@@ -290,81 +247,58 @@ impl Link {
     /// Begins; one that only knocks is ready at once.
     pub(crate) fn begin(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
         if self.ask.kind == Kind::Knocks {
-            self.stage = Stage::Ready;
-            return (Vec::new(), Some(News::Ready));
+            return self.ready();
         }
-        (self.stage, self.due_ns) = (Stage::Calling, now_ns + 2 * CONNECT_NS);
-        let family = match self.server.family {
-            4 => "4",
-            6 => "6",
-            _ => "",
-        };
-        let connect = Action::Connect {
-            connection: self.control,
-            transport: format!("tcp{family}"),
-            address: joined(&self.server.host, self.server.port),
-            socket_options: Vec::new(),
-            timeout_ns: CONNECT_NS,
-        };
-        (vec![connect], None)
+        let Server { host, port, family, .. } = &self.server;
+        (vec![self.control.connect(now_ns, (host, *port, *family), Vec::new())], None)
     }
 
     /// What has happened to one of its connections, or its time is up.
     pub(crate) fn step(&mut self, now_ns: u64, input: &Input) -> (Vec<Action>, Option<News>) {
-        match (input, self.stage) {
-            (_, Stage::New | Stage::Over) => (Vec::new(), None),
-            (Input::Ready(number, ends), Stage::Calling) if *number == self.control => {
-                self.ends = ends.clone();
-                self.called(now_ns)
-            }
-            (Input::Ready(number, ends), Stage::Placing) if *number == self.place() => {
-                self.near_port = port_of(&ends.local).unwrap_or(0);
-                (self.request(now_ns), None)
-            }
-            (Input::Ready(number, _), Stage::Opening) if *number == self.data() => self.ready(),
-            (Input::Bytes(number, bytes), _) if *number == self.control => {
-                self.came.extend(bytes);
-                self.hear(now_ns)
-            }
-            (Input::Closed(number) | Input::Failed(number, ..), Stage::Draining)
-                if *number == self.data() =>
-            {
-                let mut actions = vec![Action::Close(self.data())];
-                let (more, news) = self.listen(now_ns);
-                actions.extend(more);
-                (actions, news)
-            }
-            (Input::Closed(number), _) if *number == self.control => self.hung_up(),
-            (Input::Failed(number, errno, what), _) => self.failed(*number, *errno, what),
-            (Input::Tick, _) if now_ns >= self.due_ns => self.late(now_ns),
-            _ => (Vec::new(), None),
+        match self.control.step(now_ns, input) {
+            Some(progress) => self.go_on(progress, now_ns),
+            None => (Vec::new(), None),
         }
     }
 
-    /// The control connection stands.
-    fn called(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
-        if !matches!(self.ask.kind, Kind::TakesDatagrams(_)) || self.part != Part::Peer {
-            return (self.request(now_ns), None);
+    fn go_on(&mut self, progress: Progress, now_ns: u64) -> (Vec<Action>, Option<News>) {
+        match progress {
+            Progress::Connected if self.part == Part::Peer && self.takes_datagrams() => self.listen(),
+            Progress::Connected => self.request(now_ns),
+            Progress::Listening(ends) => {
+                self.near_port = port_of(&ends.local).unwrap_or(0);
+                self.request(now_ns)
+            }
+            Progress::Answered(message) => self.answered(&message, now_ns),
+            Progress::Opened(_) => self.ready(),
+            Progress::Drained => self.close_data(self.control.data, now_ns),
+            Progress::Results(message) => self.heard(&message),
+            Progress::HungUp if !self.control.is_ready() => {
+                self.broken("netserver hung up", "does it expect a word (--word), or serve somebody else?")
+            }
+            Progress::HungUp | Progress::Due => (Vec::new(), None),
+            Progress::Unreachable(why) => {
+                let what = format!("{}: {why}", address(&self.server));
+                self.broken(&what, "start one there: iodyno netserver -D")
+            }
+            Progress::Broken(what, hint) => self.broken(&what, hint),
         }
-        self.stage = Stage::Placing;
-        let any = if self.six() { "::" } else { "0.0.0.0" };
-        let near = host_of(&self.ends.local).unwrap_or_else(|| any.into());
-        let place = Action::Listen {
-            place: self.place(),
-            transport: format!("udp{}", self.family()),
-            address: joined(&near, 0),
-            socket_options: self.server.socket_options.clone(),
-        };
-        (vec![place], None)
+    }
+
+    fn takes_datagrams(&self) -> bool {
+        matches!(self.ask.kind, Kind::TakesDatagrams(_))
+    }
+
+    /// The socket at which netserver's datagrams come.
+    fn listen(&mut self) -> (Vec<Action>, Option<News>) {
+        let any = if self.control.is_six() { "::" } else { "0.0.0.0" };
+        let near = host_of(&self.control.ends.local).unwrap_or_else(|| any.into());
+        let (udp, options) = (transport("udp", self.family()), self.server.socket_options.clone());
+        (vec![self.control.listen(udp, joined(&near, 0), options)], None)
     }
 
     /// Asks netserver for its part.
-    fn request(&mut self, now_ns: u64) -> Vec<Action> {
-        (self.stage, self.due_ns) = (Stage::Asked, now_ns + ANSWER_NS);
-        let mut actions: Vec<Action> = Vec::new();
-        if let Some(word) = &self.server.word {
-            actions.push(Action::Send(self.control, proof(word)));
-        }
+    fn request(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
         let kind = if matches!(self.part, Part::Caller(..)) { wire::CALL } else { wire::OMNI };
         let mut message = Message::new(kind, -1);
         self.words().write(&mut message);
@@ -378,8 +312,7 @@ impl Link {
         if let Some((_, name)) = congestion.filter(|_| !self.is_udp()) {
             message.set_text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES, name);
         }
-        actions.push(Action::Send(self.control, message.bytes()));
-        actions
+        (self.control.ask(now_ns, self.server.word.as_deref(), &message), None)
     }
 
     /// What is asked of netserver, in netperf's words.
@@ -417,7 +350,7 @@ impl Link {
             send_dirty_count: -1,
             recv_dirty_count: -1,
             recv_clean_count: -1,
-            ipfamily: if self.six() { 6 } else { 4 },
+            ipfamily: self.family().into(),
             socket_type: if self.is_udp() { 2 } else { 1 },
             protocol: if self.is_udp() { 17 } else { 6 },
             direction,
@@ -440,33 +373,18 @@ impl Link {
         }
     }
 
-    /// What netserver says.
-    fn hear(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
-        if self.came.len() > 4 * wire::RECORD_BYTES {
-            return self.broken("netserver says more than it was asked", "is it a netserver?");
-        }
-        // Results may come before our own end is through.
-        if !matches!(self.stage, Stage::Asked | Stage::Hearing) {
-            return (Vec::new(), None);
-        }
-        let Some(message) = Message::take(&mut self.came) else { return (Vec::new(), None) };
-        if message.second() > 0 {
-            let what = format!("netserver cannot do it: {}", crate::strerror::of_system(message.second()));
-            return self.broken(&what, "see what netserver says");
-        }
-        if self.stage == Stage::Hearing {
-            return self.heard(&message);
-        }
+    /// netserver has accepted the test.
+    fn answered(&mut self, message: &Message, now_ns: u64) -> (Vec<Action>, Option<News>) {
         self.ours = message.ours();
         if matches!(self.part, Part::Caller(..)) {
             return self.ready();
         }
-        let port = OmniResponse::read(&message).data_port;
+        let port = OmniResponse::read(message).data_port;
         match u16::try_from(port) {
             Ok(port @ 1..) if message.kind() == wire::OMNI + 1 => self.far_port = port,
             _ => {
-                return self
-                    .broken("netserver names no port for the data", "is it a netserver of 2.5 or newer?");
+                let hint = "is it a netserver of 2.5 or newer?";
+                return self.broken("netserver names no port for the data", hint);
             }
         }
         self.open(now_ns)
@@ -474,32 +392,25 @@ impl Link {
 
     /// Makes the data connection, where there is one of ours.
     fn open(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
-        if self.part == Part::Called || matches!(self.ask.kind, Kind::Connects | Kind::TakesDatagrams(_)) {
+        if self.part == Part::Called || self.ask.kind == Kind::Connects || self.takes_datagrams() {
             return self.ready();
         }
-        (self.stage, self.due_ns) = (Stage::Opening, now_ns + 2 * CONNECT_NS);
-        let transport = format!("{}{}", if self.is_udp() { "udp" } else { "tcp" }, self.family());
         let mut socket_options = self.server.socket_options.clone();
         if matches!(self.ask.kind, Kind::RoundTrips(_)) {
             socket_options.push(("nodelay".into(), "on".into()));
         }
-        let connect = Action::Connect {
-            connection: self.data(),
-            transport,
-            address: self.data_address(),
-            socket_options,
-            timeout_ns: CONNECT_NS,
-        };
-        (vec![connect], None)
+        let transport = transport(if self.is_udp() { "udp" } else { "tcp" }, self.family());
+        let address = self.data_address();
+        (vec![self.control.open(now_ns, transport, address, socket_options)], None)
     }
 
     fn data_address(&self) -> String {
-        let host = host_of(&self.ends.peer).unwrap_or_else(|| self.server.host.clone());
+        let host = host_of(&self.control.ends.peer).unwrap_or_else(|| self.server.host.clone());
         joined(&host, self.far_port)
     }
 
     fn ready(&mut self) -> (Vec<Action>, Option<News>) {
-        (self.stage, self.due_ns) = (Stage::Ready, u64::MAX);
+        self.control.ready(u64::MAX);
         (Vec::new(), Some(News::Ready))
     }
 
@@ -518,7 +429,7 @@ impl Link {
     fn flow(&self) -> Flow {
         let mut flow = Flow { name: self.ask.name.clone(), depth: 1, ..Flow::default() };
         flow.time_ns = Some(self.ask.time_ns);
-        flow.over = Over::Lent(self.data());
+        flow.over = Over::Lent(self.control.data);
         match self.ask.kind {
             Kind::RoundTrips(bytes) => {
                 flow.what = What::Asks;
@@ -538,8 +449,9 @@ impl Link {
             }
             Kind::SendsDatagrams(bytes) => (flow.what, flow.block_bytes) = (What::Sends, bytes),
             Kind::TakesDatagrams(_) => {
-                (flow.what, flow.block_bytes, flow.over) = (What::Receives, 65_507, Over::Lent(self.place()));
-                flow.time_ns = Some(self.length_s() * 1_000_000_000 + ANSWER_NS / 30);
+                (flow.what, flow.block_bytes, flow.over) =
+                    (What::Receives, 65_507, Over::Lent(self.control.place));
+                flow.time_ns = Some(self.length_s() * SECOND_NS + SECOND_NS);
             }
         }
         if self.is_udp() {
@@ -555,53 +467,48 @@ impl Link {
         if !matches!(self.part, Part::Caller(..)) {
             return Vec::new();
         }
-        let length_ns = self.length_s() * 1_000_000_000;
-        (self.stage, self.due_ns) = (Stage::Hearing, now_ns + length_ns + ANSWER_NS);
-        vec![Action::Send(self.control, Message::new(wire::GO, -1).bytes())]
+        let go = Action::Send(self.control.number, Message::new(wire::GO, -1).bytes());
+        let mut actions = vec![go];
+        actions.extend(self.await_call(now_ns).0);
+        actions
     }
 
     /// The caller goes: what it measured is awaited of one who is called.
     pub(crate) fn await_call(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
-        let length_ns = self.length_s() * 1_000_000_000;
-        let heard = self.listen(now_ns);
-        self.due_ns = self.due_ns.saturating_add(length_ns);
+        let heard = self.await_results(now_ns);
+        self.control.due_ns = self.control.due_ns.saturating_add(self.length_s() * SECOND_NS);
         heard
     }
 
     /// Our end is through: the other end's figures are awaited where they are wanted.
     pub(crate) fn ended(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
-        if self.stage == Stage::Over {
-            return (Vec::new(), Some(News::Heard(Box::default())));
-        }
         match self.ask.kind {
-            Kind::Sends(_) => {
-                (self.stage, self.due_ns) = (Stage::Draining, now_ns + CONNECT_NS);
-                (vec![Action::Shut(self.data())], None)
-            }
+            _ if self.control.is_over() => (Vec::new(), Some(News::Heard(Box::default()))),
+            Kind::Sends(_) => (vec![self.control.drain(now_ns)], None),
             Kind::SendsDatagrams(_) => {
-                // An empty datagram says that it was the last; one may be lost.
-                let mut actions: Vec<Action> =
-                    (0..3).map(|_| Action::Send(self.data(), Vec::new())).collect();
-                actions.push(Action::Close(self.data()));
-                let (more, news) = self.listen(now_ns);
+                let mut actions: Vec<Action> = last_datagrams(self.control.data).collect();
+                let (more, news) = self.close_data(self.control.data, now_ns);
                 actions.extend(more);
                 (actions, news)
             }
-            Kind::TakesDatagrams(_) => {
-                let mut actions = vec![Action::Close(self.place())];
-                let (more, news) = self.listen(now_ns);
-                actions.extend(more);
-                (actions, news)
-            }
+            Kind::TakesDatagrams(_) => self.close_data(self.control.place, now_ns),
             _ => (self.close(), Some(News::Heard(Box::default()))),
         }
     }
 
-    /// Hears what may have come already.
-    fn listen(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
-        self.stage = Stage::Hearing;
-        self.due_ns = now_ns + ANSWER_NS;
-        self.hear(now_ns)
+    /// The data is through.
+    fn close_data(&mut self, number: Connection, now_ns: u64) -> (Vec<Action>, Option<News>) {
+        let (mut actions, news) = self.await_results(now_ns);
+        actions.insert(0, Action::Close(number));
+        (actions, news)
+    }
+
+    /// Results that may have come already.
+    fn await_results(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
+        match self.control.await_results(now_ns) {
+            Some(progress) => self.go_on(progress, now_ns),
+            None => (Vec::new(), None),
+        }
     }
 
     fn heard(&mut self, message: &Message) -> (Vec<Action>, Option<News>) {
@@ -621,82 +528,21 @@ impl Link {
 
     /// Leaves it.
     pub(crate) fn close(&mut self) -> Vec<Action> {
-        if matches!(self.stage, Stage::New | Stage::Over) || self.ask.kind == Kind::Knocks {
-            self.stage = Stage::Over;
-            return Vec::new();
-        }
-        (self.stage, self.due_ns) = (Stage::Over, u64::MAX);
-        [self.data(), self.place(), self.control].map(Action::Close).into()
+        let is_closed = self.control.is_idle() || self.control.is_over() || self.ask.kind == Kind::Knocks;
+        self.control.finish();
+        let Control { number, data, place, .. } = self.control;
+        [data, place, number].into_iter().filter(|_| !is_closed).map(Action::Close).collect()
     }
 
     fn broken(&mut self, what: &str, hint: &'static str) -> (Vec<Action>, Option<News>) {
         let actions = self.close();
         (actions, Some(News::Broken(what.into(), hint)))
     }
-
-    fn hung_up(&mut self) -> (Vec<Action>, Option<News>) {
-        // What it said before it did so counts.
-        if self.stage == Stage::Hearing && self.came.len() >= wire::RECORD_BYTES {
-            return self.hear(0);
-        }
-        if self.stage == Stage::Ready {
-            return (Vec::new(), None);
-        }
-        self.broken("netserver hung up", "does it expect a word (--word), or serve somebody else?")
-    }
-
-    fn failed(&mut self, number: Connection, errno: i32, what: &str) -> (Vec<Action>, Option<News>) {
-        let why = if errno == 0 { what.to_string() } else { crate::strerror::of_system(errno) };
-        let address = joined(&self.server.host, self.server.port);
-        match (number, self.stage) {
-            (number, Stage::Calling) if number == self.control => {
-                self.broken(&format!("{address}: {why}"), "start one there: iodyno netserver -D")
-            }
-            (number, _) if number == self.control => self.broken(
-                &format!("{address}: the control connection broke: {why}"),
-                "see what netserver says",
-            ),
-            (_, Stage::Opening) => {
-                let to = self.data_address();
-                self.broken(&format!("{to}: {why}"), "see whether a firewall lets the data's port through")
-            }
-            (_, Stage::Placing) => self.broken(&format!("{what}: {why}"), "see who has the ports"),
-            _ => (Vec::new(), None),
-        }
-    }
-
-    fn late(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
-        match self.stage {
-            Stage::Draining => {
-                let mut actions = vec![Action::Close(self.data())];
-                let (more, news) = self.listen(now_ns);
-                actions.extend(more);
-                (actions, news)
-            }
-            Stage::Hearing => {
-                self.broken("netserver does not tell what it measured", "see what netserver says")
-            }
-            Stage::Opening => {
-                self.broken("the data connection is not made", "see whether a firewall is in between")
-            }
-            _ => self.broken(
-                "netserver does not answer",
-                "is it a netserver, and does it expect a word (--word)?",
-            ),
-        }
-    }
-}
-
-/// The record that proves knowledge of a word.
-fn proof(word: &str) -> Vec<u8> {
-    let mut proof = Message::new(wire::PASSPHRASE, -1);
-    proof.set_text(0, 64, word);
-    proof.bytes()
 }
 
 /// What keeps a netserver's control connection: the word at first, and later a question without consequence.
 pub(crate) fn greeting(word: Option<&str>) -> Vec<u8> {
-    word.map_or_else(|| Message::new(wire::DEBUG_OFF, 0).bytes(), proof)
+    word.map_or_else(|| Message::new(wire::DEBUG_OFF, 0).bytes(), passphrase)
 }
 
 /// Where a server is.

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input};
 
-use super::client::host_of;
 use super::command::ServerWanted;
 use super::session::{Session, Share};
-use crate::address::joined;
+use crate::address::{host_of, joined, transport};
+use crate::conversation::{connection_of, longest_silent, run_of};
 
 const PLACE: Connection = 1;
 /// The other family, where one place does not serve both.
@@ -42,16 +42,16 @@ impl Server {
     }
 
     fn begin(&self) -> Vec<Action> {
-        let family = match self.wanted.family {
-            4 => "tcp4",
-            6 => "tcp6",
-            _ => "tcp",
-        };
         let address = match &self.wanted.host {
             Some(host) => joined(host, self.wanted.port),
             None => format!(":{}", self.wanted.port),
         };
-        vec![Action::Listen { place: PLACE, transport: family.into(), address, socket_options: Vec::new() }]
+        vec![Action::Listen {
+            place: PLACE,
+            transport: transport("tcp", self.wanted.family),
+            address,
+            socket_options: Vec::new(),
+        }]
     }
 
     fn listening(&self, local: &str) -> Vec<Action> {
@@ -85,14 +85,11 @@ impl Server {
             .collect()
     }
 
-    /// The connection that has been silent for longest: of an address, or of that which has most such.
+    /// The connection that gives way to a new one: of an address, or of that which has most that are silent.
     fn silent(&self, host: Option<&str>, now_ns: u64) -> Option<Connection> {
-        let silent: Vec<_> = self.sessions.iter().filter(|(_, session)| session.is_silent(now_ns)).collect();
-        let of = |host: &str| silent.iter().filter(|(_, session)| session.host() == host).count();
-        let most = || silent.iter().map(|(_, session)| session.host()).max_by_key(|host| of(host));
-        let host = host.or_else(most)?;
-        let of_host = silent.iter().filter(|(_, session)| session.host() == host);
-        of_host.min_by_key(|(_, session)| session.due_ns()).map(|(connection, _)| **connection)
+        let silent = self.sessions.iter().filter(|(_, session)| session.is_silent(now_ns));
+        let silent = silent.map(|(number, session)| (*number, session.host().to_string(), session.due_ns()));
+        longest_silent(silent, host)
     }
 
     /// The session that a number belongs to.
@@ -134,19 +131,6 @@ impl Server {
     }
 }
 
-/// The number that happenings name; none: they concern everybody.
-fn number_of(input: &Input) -> Option<Connection> {
-    Some(match input {
-        Input::Ready(number, _)
-        | Input::Failed(number, ..)
-        | Input::Bytes(number, _)
-        | Input::Closed(number) => *number,
-        Input::Accepted { at, .. } | Input::Datagram { at, .. } => *at,
-        Input::Told(run, _) | Input::Ended(run, _) => *run,
-        _ => return None,
-    })
-}
-
 impl Conversation for Server {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         let now_ns = happening.at_ns;
@@ -154,7 +138,7 @@ impl Conversation for Server {
             Input::Began => self.begin(),
             Input::Ready(PLACE, ends) => self.listening(&ends.local),
             Input::Failed(PLACE, errno, what) => {
-                let why = if errno == 0 { what.clone() } else { crate::strerror::of_system(errno) };
+                let why = crate::strerror::reason(errno, &what);
                 let text =
                     format!("netserver: port {}: {what}: {why}\n hint: -p names another\n", self.wanted.port);
                 vec![Action::Complain(text), Action::End(1)]
@@ -162,7 +146,7 @@ impl Conversation for Server {
             Input::Accepted { at: PLACE, connection, ends } => self.accepted(connection, &ends.peer, now_ns),
             Input::Tick => self.glance(now_ns),
             Input::Interrupted(_) => vec![Action::End(0)],
-            input => match number_of(&input) {
+            input => match connection_of(&input).or(run_of(&input)) {
                 Some(number) => self.hand(number, now_ns, input),
                 None => Vec::new(),
             },

@@ -4,12 +4,12 @@ use iodyno_model::conversation::{Action, Connection, Ends, Input, SocketFacts};
 use iodyno_model::{Event, PhaseRecord, Record};
 
 use super::assemble::other;
-use super::client::host_of;
+use super::control::{DRAIN_NS, last_datagrams};
 use super::figures::{self, Cpu, Measured};
 use super::lower::{self, Flow, Over, What};
 use super::omni_client::{self, Account};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
-use crate::address::joined;
+use crate::address::{host_of, joined, port_of, transport};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// How long a client may be silent before its first record, and between two tests, ns.
@@ -23,8 +23,6 @@ const COMING_NS: u64 = 300 * SECOND_NS;
 const STILL_NS: u64 = 60 * SECOND_NS;
 /// How long another netserver may take to answer a call, ns.
 const CALL_NS: u64 = 10 * SECOND_NS;
-/// How long the end of a data connection is waited for, ns.
-const PARTING_NS: u64 = 10 * SECOND_NS;
 /// A run whose end nobody tells is over when its time is and nothing has happened for so long, ns.
 const QUIET_NS: u64 = 300_000_000;
 /// How often that is looked at, ns.
@@ -280,16 +278,11 @@ impl Session {
             (SocketFacts::default(), Measured::default(), Stage::Opening);
         let udp = self.request.socket_type == 2;
         let six = self.request.ipfamily == 6;
-        let transport = match (udp, six) {
-            (true, true) => "udp6",
-            (true, false) => "udp4",
-            (false, true) => "tcp6",
-            (false, false) => "tcp4",
-        };
+        let transport = transport(if udp { "udp" } else { "tcp" }, if six { 6 } else { 4 });
         let any = if six { "::" } else { "0.0.0.0" };
         let port = u16::try_from(self.request.data_port).unwrap_or(0);
         let (address, socket_options) = (joined(any, port), self.socket_options());
-        vec![Action::Listen { place: self.place, transport: transport.into(), address, socket_options }]
+        vec![Action::Listen { place: self.place, transport, address, socket_options }]
     }
 
     /// Another netserver is to be called.
@@ -402,7 +395,7 @@ impl Session {
     fn respond(&mut self, ends: &Ends) {
         let (request, socket) = (&self.request, &ends.socket);
         let what = other(request.direction);
-        let port = ends.local.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok()).unwrap_or(0);
+        let port = port_of(&ends.local).unwrap_or(0);
         let (send, receive) = (socket.send_buffer_bytes as i32, socket.receive_buffer_bytes as i32);
         let or = |asked: i32, usual: i32| if asked > 0 { asked } else { usual };
         let most = if request.socket_type == 2 { DATAGRAM_MOST as i32 } else { i32::MAX };
@@ -577,11 +570,11 @@ impl Session {
         let sends = matches!(self.what(), What::Sends | What::Asks);
         match (self.data, self.request.socket_type) {
             (Some(data), 1) if sends => {
-                (self.stage, self.due_ns) = (Stage::Draining, now_ns + PARTING_NS);
+                (self.stage, self.due_ns) = (Stage::Draining, now_ns + DRAIN_NS);
                 vec![Action::Shut(data)]
             }
             (Some(data), 2) if sends => {
-                let mut actions: Vec<Action> = (0..3).map(|_| Action::Send(data, Vec::new())).collect();
+                let mut actions: Vec<Action> = last_datagrams(data).collect();
                 actions.extend(self.tell(now_ns));
                 actions
             }
@@ -739,7 +732,7 @@ impl Session {
         match self.stage {
             Stage::Draining => self.tell(now_ns),
             Stage::Running => {
-                self.due_ns = now_ns + PARTING_NS;
+                self.due_ns = now_ns + DRAIN_NS;
                 vec![Action::Stop(self.run)]
             }
             Stage::Leaving | Stage::Over => Vec::new(),

@@ -11,7 +11,7 @@ use iodyno_model::conversation::{Action, Connection, Conversation, Happening, In
 use super::plan::{Measured, Wanted};
 use super::report::Matrix;
 use super::rounds::Flow;
-use crate::net::test_sequence::number_of;
+use crate::conversation::connection_of;
 use crate::netperf::omni_client::{Ask, Heard, Kind, Link, NUMBERS, News, Part, Server, greeting};
 
 /// The first number of a connection that keeps a host's server there.
@@ -241,7 +241,7 @@ impl Served {
     fn anchor_failed(&mut self, number: Connection, errno: i32, what: &str) -> Vec<Action> {
         let rank = (number - ANCHOR) as usize;
         let (host, port) = self.servers.get(rank).cloned().unwrap_or_default();
-        let why = if errno == 0 { what.to_string() } else { crate::strerror::of_system(errno) };
+        let why = crate::strerror::reason(errno, what);
         self.over = true;
         let text = format!(
             "iodyno net mesh: {host}:{port}: {why}\n hint: it was started there; see whether a firewall is in between, and \
@@ -300,7 +300,7 @@ impl Conversation for Served {
                 self.anchor_failed(*number, *errno, what)
             }
             Input::Closed(number) if *number >= ANCHOR => self.anchor_failed(*number, 0, "it has ended"),
-            input => match number_of(input) {
+            input => match connection_of(input) {
                 Some(number) if number < ANCHOR => self.link(number, input, now_ns),
                 _ => return Vec::new(),
             },
