@@ -90,7 +90,7 @@ fn plan_file(input: &[u8]) {
 /// A result of ours or of another tool.
 fn import(input: &[u8]) {
     let (_, world) = World::of(input);
-    let _ = iodyno_history::import::read("result.json", world.rest());
+    let _ = iodyno_history::import::read("result.json", world.rest(), iodyno_dialect::import::READERS);
 }
 
 /// A reporter that is never asked.

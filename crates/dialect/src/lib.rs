@@ -15,6 +15,7 @@ pub mod filebench;
 pub mod fio;
 pub mod hdparm;
 pub mod hosts;
+pub mod import;
 pub mod io500;
 pub mod iometer;
 pub mod ior;

@@ -107,5 +107,5 @@ fn imported(path: &str) -> Result<Vec<Run>, Diagnostic> {
         let context = Context { started: Some(Box::new(started)) };
         Run { title: format!("{} · {path}", record.name), ..Run::of(&context, &record) }
     };
-    Ok(import::read(path, &bytes)?.into_iter().map(run).collect())
+    Ok(import::read(path, &bytes, iodyno_dialect::import::READERS)?.into_iter().map(run).collect())
 }

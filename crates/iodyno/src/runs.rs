@@ -329,7 +329,7 @@ pub fn foreign(path: &str) -> Result<Vec<import::Imported>, Diagnostic> {
         Diagnostic::error(&Origin::argument(path), format!("cannot be read: {}", plain(&error)))
             .hint("name a file that fio, IOR, iperf3 or iodyno wrote as JSON")
     })?;
-    import::read(path, &bytes)
+    import::read(path, &bytes, iodyno_dialect::import::READERS)
 }
 
 /// All files, or none.

@@ -13,6 +13,7 @@ pub mod differences;
 pub mod file;
 pub mod gather;
 pub mod help;
+pub mod import;
 pub mod log;
 pub mod lower;
 pub mod number;

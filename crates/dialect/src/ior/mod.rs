@@ -7,6 +7,7 @@
 //! gets wrong (`docs/ior.md` lists it).
 
 pub mod command;
+pub mod import;
 pub mod lower;
 pub mod options;
 pub mod report;

@@ -8,6 +8,7 @@ mod auth;
 mod client;
 pub mod command;
 mod document;
+pub mod import;
 mod json;
 mod meter;
 pub mod options;

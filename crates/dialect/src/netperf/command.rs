@@ -1,13 +1,13 @@
-//! netperf's and netserver's command lines as the user's socket_options, without meaning beyond what an option says.
+//! netperf's and netserver's command lines as the user's wishes, without meaning beyond what an option says.
 //!
 //! Letters may be joined and values may follow at once, as getopt has it. Of two values with a comma either may be left
 //! out. Nothing is looked up here but files of output selectors, which the loader reads.
 
 use crate::Loader;
-use crate::option::{Arguments, Misfit, Status, Syntax, Table, Token, ValuePlace};
+use crate::option::{Arguments, Entry, Misfit, Setter, Status, Syntax, Table, Token, ValuePlace, setter};
 use crate::quantity::BY_CASE;
 
-use super::options::{GLOBAL, SERVER, TEST};
+use super::options::{GLOBAL, GLOBAL_SETTERS, SERVER, SERVER_SETTERS, TEST, TEST_SETTERS};
 use super::selectors;
 use super::test::{Protocol, Test};
 
@@ -76,6 +76,8 @@ pub(super) struct Command {
     pub(super) bound: bool,
     pub(super) dont_fragment: bool,
     pub(super) fastopen: bool,
+    /// `k`, `o` or `O` with its output selectors.
+    pub(super) selectors: Option<(char, String)>,
     pub(super) output: Output,
     pub(super) uuid: Option<String>,
     /// The command line as it was typed.
@@ -105,8 +107,27 @@ pub(super) enum Early {
     Refuse(String, i32),
 }
 
-/// One option as it was found, with its value where it has one.
-type Found<'a> = (&'static str, &'a str);
+/// A value that an option does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// The part of it that is wrong, what is wrong with it, and what to do about it.
+    Value(String, &'static str, &'static str),
+    /// Something else ends netperf.
+    Early(Early),
+}
+
+/// An option that was found, with its value where it has one.
+type Found<'a> = (&'static Entry, &'a str);
+
+/// Sets what an option sets.
+fn set<S>(setters: &'static [Setter<S, Wrong>], to: &mut S, (entry, value): Found<'_>) -> Result<(), Early> {
+    let of_bounds = |_| nonsense(value, "expected a whole number", "for example 1");
+    let done = setter(setters, entry).map_or(Ok(()), |setter| setter.apply(to, value, of_bounds));
+    done.map_err(|error| match error {
+        Wrong::Value(text, what, hint) => wrong(&format!("-{} {text}: {what}", entry.name), hint),
+        Wrong::Early(early) => early,
+    })
+}
 
 const SYNTAX: Syntax = Syntax { stops_at_operand: true, long: None, ..Syntax::GETOPT };
 
@@ -159,7 +180,7 @@ fn options<'a>(
                 1,
             ));
         }
-        found.push((name, given.value.unwrap_or_default()));
+        found.push((given.entry, given.value.unwrap_or_default()));
     }
     Ok((found, rest.rest()))
 }
@@ -189,8 +210,11 @@ pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<C
             "options of the test follow --",
         ));
     }
-    for (name, value) in found {
-        wanted.global(name, value, loader)?;
+    for (entry, value) in found {
+        match entry.name {
+            "F" => wanted.fill(value, loader)?,
+            _ => set(GLOBAL_SETTERS, &mut wanted, (entry, value))?,
+        }
     }
     let (found, left) = options(&TEST, TEST_SYNTAX, test)?;
     if let Some(left) = left.first() {
@@ -199,12 +223,9 @@ pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<C
             "-- -h shows them all",
         ));
     }
-    let mut asked = None;
-    for (name, value) in found {
-        wanted.own(name, value, &mut asked)?;
-    }
+    found.into_iter().try_for_each(|found| set(TEST_SETTERS, &mut wanted, found))?;
     wanted.test.check().map_err(|(what, hint)| wrong(&what, hint))?;
-    if let Some((letter, value)) = asked {
+    if let Some((letter, value)) = wanted.selectors.take() {
         wanted.output = wanted.written(letter, &value, loader)?;
     } else if wanted.test.omni {
         wanted.output = Output::Columns(vec![selectors::usual(&wanted.test, wanted.cpu)]);
@@ -218,74 +239,6 @@ pub(super) fn wrong(what: &str, hint: &str) -> Early {
 }
 
 impl Command {
-    fn global(&mut self, name: &str, value: &str, loader: &mut dyn Loader) -> Result<(), Early> {
-        match name {
-            "H" => self.host = self.host_of(value)?,
-            "L" => self.local = Some(self.host_of(value)?),
-            "4" => self.family = 4,
-            "6" => self.family = 6,
-            "p" => {
-                let (port, local) = two(name, value, port)?;
-                self.port = port.unwrap_or(self.port);
-                self.local_port = if value.contains(',') { local } else { None };
-            }
-            "t" => self.test = Test::named(value).ok_or_else(|| unknown_test(value))?,
-            "l" => self.length = signed(name, value)?,
-            "D" => self.demo_s = Some(seconds(name, value.split(',').next().unwrap_or(""))?.abs().max(0.01)),
-            "f" => self.units = Some(units(value)?),
-            "P" => self.bare = value == "0",
-            "v" => self.verbosity = whole(name, value)? as u32,
-            "B" => self.brand = value.into(),
-            "c" => self.cpu.0 = true,
-            "C" => self.cpu.1 = true,
-            "F" => self.fill(value, loader)?,
-            "V" => return Err(Early::Print(super::version("Netperf"))),
-            "h" => return Err(Early::Print(super::options::help())),
-            _ => return self.global_rest(name, value),
-        }
-        Ok(())
-    }
-
-    fn global_rest(&mut self, name: &str, value: &str) -> Result<(), Early> {
-        match name {
-            "i" => {
-                let (most, least) = two(name, value, whole)?;
-                let (most, least) = (most.unwrap_or(15) as u32, least.unwrap_or(3) as u32);
-                self.repeat = Some((least.clamp(3, 30), most.clamp(3, 30)));
-            }
-            "I" => {
-                let (level, width) = two(name, value, whole)?;
-                let level = level.unwrap_or(99) as u32;
-                if !matches!(level, 95 | 99) {
-                    return Err(wrong(
-                        &format!("-I {value}: the level is 95 or 99"),
-                        "-I 95,5 is an interval 5 % wide",
-                    ));
-                }
-                self.level = Some((level, width.unwrap_or(5) as f64));
-            }
-            "r" => self.result_only = true,
-            "s" => self.wait_s = seconds(name, value)?.clamp(0.0, 3600.0),
-            "S" => self.keepalive = true,
-            "T" => self.processors = two_given(name, value, |n, v| whole(n, v).map(|cpu| cpu as u32))?,
-            "y" => self.priority = two(name, value, byte)?,
-            "Y" => self.tos = two(name, value, class)?,
-            "Z" => self.word = Some(value.into()),
-            "N" => self.alone = true,
-            "b" => {
-                self.pace.get_or_insert((1, 0)).0 =
-                    (whole(name, value)?.max(1)).min(u64::from(u32::MAX)) as u32
-            }
-            "w" => self.pace.get_or_insert((1, 0)).1 = interval(name, value)?,
-            "A" => self.align = two(name, value, signed)?,
-            "W" => self.width = two(name, value, whole)?.0.map(|width| width.clamp(1, 4096)),
-            "O" => self.offset = two(name, value, signed)?,
-            "K" => self.congestion = words(value),
-            _ => {}
-        }
-        Ok(())
-    }
-
     /// The output that was asked for, by the letter and its selectors, once the test is known.
     fn written(&self, letter: char, value: &str, loader: &mut dyn Loader) -> Result<Output, Early> {
         let lists = lists(value, &self.test, self.cpu, loader)?;
@@ -294,62 +247,6 @@ impl Command {
             'o' => Output::Commas(lists.concat()),
             _ => Output::Columns(lists),
         })
-    }
-
-    fn own(
-        &mut self,
-        name: &'static str,
-        value: &str,
-        asked: &mut Option<(char, String)>,
-    ) -> Result<(), Early> {
-        match name {
-            "b" => self.burst = whole(name, value)?.min(65_535) as u32,
-            "r" => self.request = two(name, value, size)?,
-            "m" => self.send = two(name, value, size)?,
-            "M" => self.receive = two(name, value, size)?,
-            "s" => self.our_buffers = two(name, value, size)?,
-            "S" => self.their_buffers = two(name, value, size)?,
-            "D" => self.nodelay = whom(value),
-            "C" => self.cork = true,
-            "c" => self.test.connects = true,
-            "d" => self.test.set_direction(value).ok_or_else(|| {
-                wrong(
-                    &format!("-d {value}: no direction"),
-                    "send, recv, rr, or a sum of 2 (send) and 4 (receive)",
-                )
-            })?,
-            "H" => self.data_host = Some(self.host_of(value)?),
-            "L" => self.data_local = Some(self.host_of(value)?),
-            "4" => self.family = 4,
-            "6" => self.family = 6,
-            "P" => self.data_ports = two_given(name, value, port)?,
-            "T" => self.test.protocol = protocol(value)?,
-            "t" => self.test.protocol = socket_type(value)?,
-            "K" => self.congestion = words(value),
-            "N" => self.bound = true,
-            "f" => self.dont_fragment = true,
-            "F" => self.fastopen = true,
-            "e" => self.patience_ms = Some((seconds(name, value)?.clamp(0.001, 3600.0) * 1000.0) as u64),
-            "u" => self.uuid = Some(value.into()),
-            "k" | "o" | "O" => *asked = Some((name.chars().next().unwrap_or('k'), value.into())),
-            "h" => return Err(Early::Print(super::options::test_help())),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// A host of `HOST,FAMILY`; the family counts for all.
-    fn host_of(&mut self, value: &str) -> Result<String, Early> {
-        let (host, family) = value.split_once(',').unwrap_or((value, ""));
-        let host = host.split('/').next().unwrap_or(host);
-        self.family = match family.to_ascii_lowercase().as_str() {
-            "" => self.family,
-            "4" | "inet" | "af_inet" => 4,
-            "6" | "inet6" | "af_inet6" => 6,
-            "0" | "unspec" | "af_unspec" => 0,
-            _ => return Err(wrong(&format!("`{family}`: no family of addresses"), "4 or 6")),
-        };
-        Ok(host.into())
     }
 
     fn fill(&mut self, value: &str, loader: &mut dyn Loader) -> Result<(), Early> {
@@ -378,25 +275,39 @@ impl Command {
     }
 }
 
-fn unknown_test(name: &str) -> Early {
+/// A value, or a part of one, that is not what an option takes.
+pub(super) fn nonsense(text: &str, what: &'static str, hint: &'static str) -> Wrong {
+    Wrong::Value(text.into(), what, hint)
+}
+
+/// The host of `HOST,FAMILY`; the family counts for all.
+pub(super) fn host(value: &str, of_all: &mut u8) -> Result<String, Wrong> {
+    let (host, family) = value.split_once(',').unwrap_or((value, ""));
+    *of_all = match family.to_ascii_lowercase().as_str() {
+        "" => *of_all,
+        "4" | "inet" | "af_inet" => 4,
+        "6" | "inet6" | "af_inet6" => 6,
+        "0" | "unspec" | "af_unspec" => 0,
+        _ => return Err(Wrong::Early(wrong(&format!("`{family}`: no family of addresses"), "4 or 6"))),
+    };
+    Ok(host.split('/').next().unwrap_or(host).into())
+}
+
+pub(super) fn unknown_test(name: &str) -> Wrong {
     let near =
         super::test::nearest(name).map(|near| format!("\n hint: did you mean {near}?")).unwrap_or_default();
-    Early::Refuse(
+    Wrong::Early(Early::Refuse(
         format!(
             "The test you requested ({name}) is unknown to this netperf.\nPlease verify that you have the correct test \
              name, \nand that test family has been compiled into this netperf.{near}\n"
         ),
         1,
-    )
+    ))
 }
 
 /// Both of `A,B`; one alone is both.
-fn two<T: Clone>(
-    name: &str,
-    value: &str,
-    parse: fn(&str, &str) -> Result<T, Early>,
-) -> Result<Two<T>, Early> {
-    let one = |text: &str| if text.is_empty() { Ok(None) } else { parse(name, text).map(Some) };
+pub(super) fn two<T: Clone>(value: &str, parse: fn(&str) -> Result<T, Wrong>) -> Result<Two<T>, Wrong> {
+    let one = |text: &str| if text.is_empty() { Ok(None) } else { parse(text).map(Some) };
     match value.split_once(',') {
         Some((first, second)) => Ok((one(first)?, one(second)?)),
         None => one(value).map(|both| (both.clone(), both)),
@@ -404,109 +315,102 @@ fn two<T: Clone>(
 }
 
 /// Both of `A,B`; one alone is the first.
-fn two_given<T: Clone>(
-    name: &str,
-    value: &str,
-    parse: fn(&str, &str) -> Result<T, Early>,
-) -> Result<Two<T>, Early> {
-    let (first, second) = two(name, value, parse)?;
-    Ok((first, if value.contains(',') { second } else { None }))
+pub(super) fn two_given<T: Clone>(value: &str, parse: fn(&str) -> Result<T, Wrong>) -> Result<Two<T>, Wrong> {
+    two(value, parse).map(|(first, second)| (first, second.filter(|_| value.contains(','))))
 }
 
-fn words(value: &str) -> Two<String> {
+pub(super) fn two_words(value: &str) -> Two<String> {
+    let (first, second) = value.split_once(',').unwrap_or((value, value));
     let word = |text: &str| (!text.is_empty()).then(|| text.to_string());
-    match value.split_once(',') {
-        Some((first, second)) => (word(first), word(second)),
-        None => (word(value), word(value)),
-    }
+    (word(first), word(second))
 }
 
-fn whom(value: &str) -> (bool, bool) {
+/// Whom `-D` concerns: ours, theirs.
+pub(super) fn whom(value: &str) -> (bool, bool) {
     let Some((ours, theirs)) = value.split_once(',') else {
         let ours = !matches!(value, "R" | "r" | "0");
         return (ours, matches!(value, "" | "1" | "R" | "r"));
     };
-    let wanted = |text: &str| !text.is_empty() && text != "0";
-    (wanted(ours), wanted(theirs))
+    let is_on = |text: &str| !text.is_empty() && text != "0";
+    (is_on(ours), is_on(theirs))
 }
 
-fn units(value: &str) -> Result<char, Early> {
+pub(super) fn units(value: &str) -> Result<char, Wrong> {
     let letter = value.chars().next().filter(|letter| value.len() == 1 && "GMKgmkx".contains(*letter));
-    letter.ok_or_else(|| wrong(&format!("-f {value}: no unit"), "one of G M K g m k x"))
+    letter.ok_or_else(|| nonsense(value, "no unit", "one of G M K g m k x"))
 }
 
-fn protocol(value: &str) -> Result<Option<Protocol>, Early> {
-    match value.to_ascii_lowercase().as_str() {
-        "tcp" | "6" => Ok(Some(Protocol::Tcp)),
-        "udp" | "17" => Ok(Some(Protocol::Udp)),
-        _ => Err(wrong(&format!("-T {value} is not supported"), "tcp or udp")),
+/// One of two words or numbers for a protocol.
+fn either(letter: char, value: &str, tcp: [&str; 2], udp: [&str; 2]) -> Result<Protocol, Wrong> {
+    let lower = value.to_ascii_lowercase();
+    match lower.as_str() {
+        word if tcp.contains(&word) => Ok(Protocol::Tcp),
+        word if udp.contains(&word) => Ok(Protocol::Udp),
+        _ => {
+            let hint = format!("{} or {}", tcp[0], udp[0]);
+            Err(Wrong::Early(wrong(&format!("-{letter} {value} is not supported"), &hint)))
+        }
     }
 }
 
-fn socket_type(value: &str) -> Result<Option<Protocol>, Early> {
-    match value.to_ascii_lowercase().as_str() {
-        "stream" | "1" => Ok(Some(Protocol::Tcp)),
-        "dgram" | "2" => Ok(Some(Protocol::Udp)),
-        _ => Err(wrong(&format!("-t {value} is not supported"), "stream or dgram")),
-    }
+pub(super) fn protocol(value: &str) -> Result<Protocol, Wrong> {
+    either('T', value, ["tcp", "6"], ["udp", "17"])
+}
+
+pub(super) fn socket_type(value: &str) -> Result<Protocol, Wrong> {
+    either('t', value, ["stream", "1"], ["dgram", "2"])
 }
 
 /// A number with K, M, G (powers of 1024) or k, m, g (of 1000) behind it.
-fn size(name: &str, text: &str) -> Result<u64, Early> {
-    let bad = || {
-        wrong(
-            &format!("-{name} {text}: expected a number of bytes"),
-            "K, M and G are powers of 1024, k, m and g of 1000",
-        )
-    };
+pub(super) fn size(text: &str) -> Result<u64, Wrong> {
+    let hint = "K, M and G are powers of 1024, k, m and g of 1000";
     let bytes = BY_CASE.fraction(text).filter(|bytes| *bytes <= f64::from(i32::MAX));
-    bytes.map(|bytes| bytes as u64).ok_or_else(bad)
+    bytes.map(|bytes| bytes as u64).ok_or_else(|| nonsense(text, "expected a number of bytes", hint))
 }
 
-fn whole(name: &str, text: &str) -> Result<u64, Early> {
-    text.parse().map_err(|_| wrong(&format!("-{name} {text}: expected a whole number"), "for example 1"))
+pub(super) fn whole(text: &str) -> Result<u64, Wrong> {
+    text.parse().map_err(|_| nonsense(text, "expected a whole number", "for example 1"))
 }
 
-fn signed(name: &str, text: &str) -> Result<i64, Early> {
+pub(super) fn signed(text: &str) -> Result<i64, Wrong> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
-    let number = size(name, digits)?;
-    Ok(sign * i64::try_from(number).unwrap_or(i64::MAX))
+    size(digits).map(|number| sign * i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-fn port(name: &str, text: &str) -> Result<u16, Early> {
-    text.parse().map_err(|_| wrong(&format!("-{name} {text}: expected a port"), "a number from 0 to 65535"))
+pub(super) fn port(text: &str) -> Result<u16, Wrong> {
+    text.parse().map_err(|_| nonsense(text, "expected a port", "a number from 0 to 65535"))
 }
 
 /// A class of traffic by its number or name.
-fn class(name: &str, text: &str) -> Result<u32, Early> {
-    let wrong = || wrong(&format!("-{name} {text}: no such class"), "say 0 to 255, or a name: ef, af11, cs1");
-    crate::iperf::command::tos(text).ok_or_else(wrong)
+pub(super) fn class(text: &str) -> Result<u32, Wrong> {
+    let hint = "say 0 to 255, or a name: ef, af11, cs1";
+    crate::iperf::command::tos(text).ok_or_else(|| nonsense(text, "no such class", hint))
 }
 
-fn byte(name: &str, text: &str) -> Result<u32, Early> {
+pub(super) fn byte(text: &str) -> Result<u32, Wrong> {
     let number = match text.strip_prefix("0x") {
         Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok(),
         None => text.parse().ok(),
     };
     let number = number.filter(|number| *number <= 255);
-    number.ok_or_else(|| wrong(&format!("-{name} {text}: expected a byte"), "0 to 255, or 0x00 to 0xff"))
+    number.ok_or_else(|| nonsense(text, "expected a byte", "0 to 255, or 0x00 to 0xff"))
 }
 
-fn seconds(name: &str, text: &str) -> Result<f64, Early> {
+pub(super) fn seconds(text: &str) -> Result<f64, Wrong> {
     let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
-    number.ok_or_else(|| wrong(&format!("-{name} {text}: expected a number of seconds"), "for example 0.5"))
+    number.ok_or_else(|| nonsense(text, "expected a number of seconds", "for example 0.5"))
 }
 
 /// A time in ms, or with `u`, `m` or `s` behind it, as ns.
-fn interval(name: &str, text: &str) -> Result<u64, Early> {
+pub(super) fn interval(text: &str) -> Result<u64, Wrong> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "u" | "us" => 1e3,
         "" | "m" | "ms" => 1e6,
         "s" => 1e9,
-        _ => return Err(wrong(&format!("-{name} {text}: no time"), "a number of ms, or 10u, 10m, 1s")),
+        _ => return Err(nonsense(text, "no time", "a number of ms, or 10u, 10m, 1s")),
     };
-    seconds(name, digits).map(|number| (number.max(0.0) * unit) as u64)
+    seconds(digits).map(|number| (number.max(0.0) * unit) as u64)
 }
 
 /// The selectors of a value: nothing (the test's own), `?`, `all`, a list with commas, or a file of such lists.
@@ -563,24 +467,7 @@ pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
         crowd: false,
         word: None,
     };
-    let mut other = Command::default();
-    for (name, value) in found {
-        match name {
-            "p" => wanted.port = port(name, value)?,
-            "L" => {
-                wanted.host = Some(other.host_of(value)?);
-                wanted.family = if other.family == 0 { wanted.family } else { other.family };
-            }
-            "4" => wanted.family = 4,
-            "6" => wanted.family = 6,
-            "D" => wanted.foreground = true,
-            "1" => wanted.once = true,
-            "Z" => wanted.word = Some(value.into()),
-            "V" => return Err(Early::Print(super::version("Netserver"))),
-            "h" => return Err(Early::Print(super::options::server_help())),
-            _ => {}
-        }
-    }
+    found.into_iter().try_for_each(|found| set(SERVER_SETTERS, &mut wanted, found))?;
     Ok(wanted)
 }
 

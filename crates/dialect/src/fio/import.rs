@@ -3,10 +3,10 @@
 use iodyno_model::{Histogram, JobRecord, PhaseRecord, Verb, WorkerRecord, histogram};
 use serde_json::Value;
 
-use super::{Import, count, facts, list, number, text};
+use crate::import::{ForeignRun, Import, count, facts, list, number, text};
 
 /// fio's document; `None`: it is not one.
-pub fn read(document: &Value) -> Option<Result<Vec<Import>, String>> {
+pub fn read(document: &Value) -> Option<Result<Vec<ForeignRun>, String>> {
     let version = document.get("fio version")?.as_str()?.to_string();
     let jobs =
         if document.get("jobs").is_some() { list(document, "jobs") } else { list(document, "client_stats") };
@@ -28,13 +28,9 @@ pub fn read(document: &Value) -> Option<Result<Vec<Import>, String>> {
     }
     let milliseconds = count(document, "timestamp_ms").max(count(document, "timestamp") * 1000);
     let name = phases.first().map_or_else(String::new, |phase| phase.name.clone());
-    Some(Ok(vec![Import {
-        version,
-        name,
-        began_unix_ns: milliseconds * 1_000_000,
-        phases,
-        ..Import::default()
-    }]))
+    let import =
+        Import { version, name, began_unix_ns: milliseconds * 1_000_000, phases, ..Import::default() };
+    Some(Ok(vec![import.into()]))
 }
 
 /// Adds a job to the phase of its group; jobs of one name are workers of one.
@@ -156,4 +152,35 @@ fn between_percentiles(latency: &Value) -> Vec<(u64, u64)> {
         counts.push((count(latency, "max"), total - below));
     }
     counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iodyno_model::Kind;
+
+    #[test]
+    fn fio_is_taken_in_with_its_buckets() {
+        let text = r#"{ "fio version" : "fio-3.33", "timestamp_ms" : 1795306503972, "jobs" : [
+  { "jobname" : "a", "groupid" : 0, "job options" : { "bs" : "4k", "iodepth" : "8", "ioengine" : "libaio" },
+    "read" : { "io_bytes" : 4096000, "total_ios" : 1000, "runtime" : 2000, "short_ios" : 0,
+      "lat_ns" : { "min" : 90, "max" : 5000, "mean" : 300.0, "N" : 1000 },
+      "clat_ns" : { "min" : 80, "max" : 4900, "mean" : 290.0, "N" : 1000, "bins" : { "80" : 1, "200" : 900, "4900" : 99 } } },
+    "write" : { "io_bytes" : 0, "total_ios" : 0, "runtime" : 0 } },
+  { "jobname" : "a", "groupid" : 0, "read" : { "io_bytes" : 409600, "total_ios" : 100, "runtime" : 2000,
+      "clat_ns" : { "min" : 100, "max" : 900, "mean" : 200.0, "N" : 100,
+        "percentile" : { "50.000000" : 150, "99.000000" : 800 } } } },
+  { "jobname" : "b", "groupid" : 1, "write" : { "io_bytes" : 10, "total_ios" : 1, "runtime" : 1 } } ] }"#;
+        let runs = read(&serde_json::from_str(text).unwrap()).unwrap().unwrap();
+        let (_, started, record) = &runs[0];
+        assert_eq!((started.machine.version.as_str(), started.at_unix_ns), ("fio-3.33", 1795306503972000000));
+        assert_eq!(record.phases.len(), 2, "a phase for each group");
+        let job = &record.phases[0].jobs[0];
+        assert_eq!((job.depth, job.engine.as_str(), job.workers.len()), (8, "libaio", 2));
+        assert_eq!((job.tally.operations(Kind::Read), job.tally.bytes(Kind::Read)), (1100, 4505600));
+        assert!(job.engine_facts.contains(&("bs".into(), "4k".into())));
+        let latency = job.tally.latency(Kind::Read);
+        assert_eq!((latency.count(), latency.min, latency.max), (1100, 80, 4900));
+        assert_eq!(record.phases[0].elapsed_ns, 2_000_000_000);
+    }
 }

@@ -3,10 +3,10 @@
 use iodyno_model::{JobRecord, PhaseRecord, Series, SeriesRow, Verb, WorkerRecord};
 use serde_json::Value;
 
-use super::{Import, count, facts, list, number, text};
+use crate::import::{ForeignRun, Import, count, facts, list, number, text};
 
 /// iperf3's document; `None`: it is not one.
-pub fn read(document: &Value) -> Option<Result<Vec<Import>, String>> {
+pub fn read(document: &Value) -> Option<Result<Vec<ForeignRun>, String>> {
     let (start, end) = (document.get("start")?, document.get("end")?);
     let version = text(start, "version");
     if !version.starts_with("iperf") {
@@ -25,7 +25,7 @@ pub fn read(document: &Value) -> Option<Result<Vec<Import>, String>> {
     let word = |index: usize| system.get(index).copied().unwrap_or_default();
     let name = text(test, "protocol");
     let elapsed_ns = jobs.iter().map(|job| job.tally.last_done_ns).max().unwrap_or(0);
-    Some(Ok(vec![Import {
+    let import = Import {
         version,
         name: name.clone(),
         words: Vec::new(),
@@ -33,7 +33,8 @@ pub fn read(document: &Value) -> Option<Result<Vec<Import>, String>> {
         kernel: [word(0), word(2)].join(" ").trim().into(),
         began_unix_ns: start.get("timestamp").map_or(0, |time| count(time, "timesecs")) * 1_000_000_000,
         phases: vec![PhaseRecord { name, elapsed_ns, jobs, ..PhaseRecord::default() }],
-    }]))
+    };
+    Some(Ok(vec![import.into()]))
 }
 
 fn jobs(document: &Value, test: &Value, end: &Value) -> Vec<JobRecord> {
@@ -84,4 +85,28 @@ fn rows(document: &Value, name: &str, verb: Verb) -> Vec<SeriesRow> {
         _ => SeriesRow { read_bytes: count(sum, "bytes"), ..SeriesRow::default() },
     };
     whole.map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iodyno_model::Kind;
+
+    #[test]
+    fn iperf3_is_taken_in_with_its_intervals() {
+        let text = r#"{ "start": { "version": "iperf 3.12", "system_info": "Linux h9 6.1.0-13-amd64 #1 SMP",
+   "timestamp": { "timesecs": 1795306503 }, "connecting_to": { "host": "10.0.0.1", "port": 5201 },
+   "test_start": { "protocol": "TCP", "num_streams": 2, "blksize": 1000, "duration": 2 } },
+  "intervals": [ { "sum": { "start": 0, "end": 1, "seconds": 1, "bytes": 5000, "omitted": false } },
+                 { "sum": { "start": 1, "end": 2, "seconds": 1, "bytes": 7000, "omitted": false } } ],
+  "end": { "sum_sent": { "seconds": 2.0, "bytes": 12000, "bits_per_second": 48000, "retransmits": 3 },
+           "sum_received": { "seconds": 2.0, "bytes": 11000 } } }"#;
+        let (words, started, record) = &read(&serde_json::from_str(text).unwrap()).unwrap().unwrap()[0];
+        assert_eq!((words.len(), started.machine.host.as_str()), (0, "h9"));
+        assert_eq!(started.machine.kernel, "Linux 6.1.0-13-amd64");
+        let [sent, received] = record.phases[0].jobs.as_slice() else { panic!("two jobs") };
+        assert_eq!((sent.tally.operations(Kind::Network), sent.tally.all_bytes()), (12, 12000));
+        assert_eq!((received.tally.lines[0].verb, received.tally.all_bytes()), (Verb::Recv, 11000));
+        assert_eq!(sent.tally.series.rows.len(), 2);
+    }
 }

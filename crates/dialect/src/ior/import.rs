@@ -3,10 +3,10 @@
 use iodyno_model::{JobRecord, PhaseRecord, Verb, WorkerRecord};
 use serde_json::Value;
 
-use super::{Import, count, facts, list, number, text};
+use crate::import::{ForeignRun, Import, count, facts, list, number, text};
 
 /// IOR's document; `None`: it is not one.
-pub fn read(document: &Value) -> Option<Result<Vec<Import>, String>> {
+pub fn read(document: &Value) -> Option<Result<Vec<ForeignRun>, String>> {
     let tests = document.get("tests")?.as_array()?;
     document.get("Command line").or_else(|| document.get("Began"))?;
     if tests.is_empty() {
@@ -29,7 +29,7 @@ pub fn read(document: &Value) -> Option<Result<Vec<Import>, String>> {
         began_unix_ns: moment(&text(document, "Began")).unwrap_or(0),
         phases: phases(test),
     };
-    Some(Ok(tests.iter().map(run).collect()))
+    Some(Ok(tests.iter().map(|test| run(test).into()).collect()))
 }
 
 /// Older versions put the rows of a repetition into a list of their own.
@@ -105,4 +105,30 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     let of_era = year.rem_euclid(400);
     let of_year = (153 * month + 2) / 5 + day - 1;
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iodyno_model::Kind;
+
+    #[test]
+    fn ior_is_taken_in_by_repetition() {
+        let text = r#"{ "Version": "4.0.0", "Began": "Sun Nov 22 00:15:03 2026", "Command line": "ior -a POSIX -i 2",
+  "Machine": "Linux n1", "tests": [ { "TestID": 0, "StartTime": "x", "Path": "f", "Parameters": { "testID": 0 },
+  "Options": { "api": "POSIX", "tasks": "4" },
+  "Results": [ { "access": "write", "bwMiB": 100.0, "blockKiB": 1024, "xferKiB": 256, "iops": 400.0,
+     "latency": 0.01, "openTime": 0.1, "wrRdTime": 1.8, "closeTime": 0.1, "totalTime": 2.0 },
+   { "access": "read", "bwMiB": 200.0, "iops": 800.0, "totalTime": 1.0, "xferKiB": 256 },
+   [ { "access": "write", "bwMiB": 110.0, "iops": 440.0, "totalTime": 2.0, "xferKiB": 256 } ] ] } ] }"#;
+        let (words, started, record) = &read(&serde_json::from_str(text).unwrap()).unwrap().unwrap()[0];
+        assert_eq!((words.join(" "), started.machine.host.as_str()), ("ior -a POSIX -i 2".into(), "n1"));
+        let told: Vec<_> =
+            record.phases.iter().map(|phase| (phase.name.as_str(), phase.repetition)).collect();
+        assert_eq!(told, [("write", 0), ("read", 0), ("write", 1)]);
+        let write = &record.phases[0].jobs[0];
+        assert_eq!((write.tally.operations(Kind::Write), write.tally.bytes(Kind::Write)), (800, 200 << 20));
+        assert_eq!(write.tally.lines[0].verb, Verb::Write);
+        assert_eq!(started.at_unix_ns, 1795306503000000000);
+    }
 }
