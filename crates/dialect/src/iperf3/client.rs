@@ -8,10 +8,10 @@ use rsa::RsaPublicKey;
 
 use super::auth::{Chance, Padding, token};
 use super::command::Command;
-use super::document::{self, Document};
+use super::document;
 use super::json::CJSON;
 use super::meter::Interval;
-use super::output_style::OutputStyle;
+use super::output_style::{OutputStyle, Report};
 use super::params::{DATAGRAM_LEAST, DATAGRAM_MOST};
 use super::plan;
 use super::results::Results;
@@ -71,10 +71,8 @@ pub struct Badge {
 /// A client.
 pub struct Client {
     wanted: Command,
-    voice: OutputStyle,
-    style: Style,
+    report: Report,
     test: Test,
-    document: Document,
     badge: Option<Badge>,
     chance: Chance,
     seed: u64,
@@ -89,7 +87,6 @@ pub struct Client {
     stopped: bool,
     /// When the run passed its start line, ns.
     began_ns: u64,
-    first_interval: bool,
     at_ns: u64,
     unix_ns: u64,
     out: Vec<Action>,
@@ -114,11 +111,10 @@ impl Client {
             file: wanted.file.clone().map(|name| (name, wanted.file_bytes)),
             ..Test::default()
         };
+        let style = Style { format: wanted.format, verbose: wanted.verbose };
         Client {
-            voice: OutputStyle::new(&wanted, east_s),
-            style: Style { format: wanted.format, verbose: wanted.verbose },
+            report: Report::new(OutputStyle::new(&wanted, east_s), style, system),
             test,
-            document: Document { system, ..Document::default() },
             badge,
             seed: u64::from(entropy[0]) + 1,
             chance,
@@ -130,7 +126,6 @@ impl Client {
             progress: (0, 0),
             stopped: false,
             began_ns: 0,
-            first_interval: true,
             at_ns: 0,
             unix_ns: 0,
             out: Vec::new(),
@@ -139,7 +134,7 @@ impl Client {
     }
 
     fn say(&mut self, text: &str) {
-        self.out.extend(self.voice.text(text, self.unix_ns));
+        self.out.extend(self.report.output.text(text, self.unix_ns));
     }
 
     fn debug(&mut self, what: &str) {
@@ -155,7 +150,7 @@ impl Client {
 
     fn began(&mut self) {
         if self.wanted.verbose {
-            let system = format!("{}\n{}\n", super::banner(), self.document.system);
+            let system = format!("{}\n{}\n", super::banner(), self.report.document.system);
             self.say(&system);
         }
         let (host, port) = &self.test.goal;
@@ -280,7 +275,7 @@ impl Client {
         let params = self.test.params.json();
         self.debug(&format!("send_parameters:\n{}", params.print(&CJSON)));
         self.out.push(Action::Send(CONTROL, state::message(&params.line(&CJSON))));
-        let text = text::connecting(&self.test, self.style);
+        let text = text::connecting(&self.test, self.report.style);
         self.say(&text);
     }
 
@@ -378,9 +373,7 @@ impl Client {
             let text = text::starting(&self.test);
             self.say(&text);
         }
-        let start = document::start(&self.test, &self.document.system);
-        self.out.extend(self.voice.event("start", &start));
-        self.document.start = Some(start);
+        self.out.extend(self.report.start(&self.test));
         let own = plan::Own {
             server: false,
             cpu: self.wanted.affinity.map(|(cpu, _)| cpu),
@@ -393,14 +386,9 @@ impl Client {
 
     fn intervals(&mut self, intervals: &[Interval]) {
         for interval in intervals {
-            let text = text::interval(&self.test, interval, self.first_interval, self.style);
-            self.first_interval = false;
+            let (text, event) = self.report.interval(&self.test, interval);
             self.say(&text);
-            let json = document::interval(&self.test, interval);
-            self.out.extend(self.voice.event("interval", &json));
-            if self.voice.json {
-                self.document.intervals.push(json);
-            }
+            self.out.extend(event);
         }
     }
 
@@ -493,14 +481,16 @@ impl Client {
     }
 
     fn display(&mut self) {
-        let mut text = text::summary(&self.test, self.style);
+        let mut text = text::summary(&self.test, self.report.style);
         let end = document::end(&self.test);
-        self.out.extend(self.voice.event("end", &end));
-        self.document.end = Some(end);
+        self.out.extend(self.report.output.event("end", &end));
+        self.report.document.end = Some(end);
         let titles = [("title", &self.test.params.title), ("extra_data", &self.test.params.extra_data)];
         let titles: Vec<_> =
             titles.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect();
-        titles.into_iter().for_each(|(name, text)| self.document.more.push((name.into(), text.into())));
+        titles
+            .into_iter()
+            .for_each(|(name, text)| self.report.document.more.push((name.into(), text.into())));
         let output = self.test.peer.as_ref().and_then(|peer| peer.server_output.clone());
         if let Some(output) = output {
             let (name, said) = match &output {
@@ -508,13 +498,13 @@ impl Client {
                 document => ("server_output_json", JsonTree::from(document).print(&CJSON)),
             };
             text.push_str(&format!("\nServer output:\n{said}\n"));
-            self.out.extend(self.voice.event(name, &JsonTree::from(&output)));
-            self.document.more.push((name.into(), JsonTree::from(&output)));
+            self.out.extend(self.report.output.event(name, &JsonTree::from(&output)));
+            self.report.document.more.push((name.into(), JsonTree::from(&output)));
         }
         text.push_str("\niperf Done.\n");
         self.say(&text);
         self.send_state(state::IPERF_DONE);
-        self.out.extend(self.voice.document(&self.document.json()));
+        self.out.extend(self.report.print());
         self.part(0);
     }
 
@@ -533,8 +523,8 @@ impl Client {
         if errno != 0 {
             text = format!("{text}: {}", crate::strerror::of_system(errno));
         }
-        if !self.voice.json {
-            self.out.extend(self.voice.complain(&format!("SERVER ERROR - {text}")));
+        if !self.report.output.json {
+            self.out.extend(self.report.output.complain(&format!("SERVER ERROR - {text}")));
         }
         self.fail(&text);
     }
@@ -543,14 +533,7 @@ impl Client {
         if self.stage == Stage::Over {
             return;
         }
-        self.out.extend(self.voice.event("error", &text.into()));
-        match self.voice.json {
-            true => {
-                self.document.more.push(("error".into(), text.into()));
-                self.out.extend(self.voice.document(&self.document.json()));
-            }
-            false => self.out.extend(self.voice.complain(&format!("error - {text}"))),
-        }
+        self.out.extend(self.report.error(text, text, &format!("error - {text}")));
         self.part(1);
     }
 
@@ -584,18 +567,12 @@ impl Client {
     /// What there is, and why there is no more.
     fn partial(&mut self, why: &str, status: u8) {
         if !self.test.totals.is_empty() {
-            let text = text::summary(&self.test, self.style);
+            let text = text::summary(&self.test, self.report.style);
             self.say(&text);
-            self.document.end = Some(document::end(&self.test));
+            self.report.document.end = Some(document::end(&self.test));
         }
-        match self.voice.json {
-            true => {
-                self.out.extend(self.voice.event("error", &why.into()));
-                self.document.more.push(("error".into(), format!("interrupt - {why}").into()));
-                self.out.extend(self.voice.document(&self.document.json()));
-            }
-            false => self.out.extend(self.voice.complain(&format!("interrupt - {why}"))),
-        }
+        let error = format!("interrupt - {why}");
+        self.out.extend(self.report.error(why, &error, &error));
         self.part(status);
     }
 

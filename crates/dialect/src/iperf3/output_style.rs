@@ -1,10 +1,15 @@
-//! Where a report goes and what stands before its lines: text with a title and the time, or JSON whole or as a stream.
+//! Where a report goes and what stands before its lines: text with a title and the time, or JSON whole or as a stream; and the
+//! report of one test, as both sides make it.
 
 use iodyno_model::conversation::Action;
 
 use super::command::Command;
+use super::document::{self, Document};
 use super::json::CJSON;
+use super::meter::Interval;
 use super::strftime;
+use super::test::Test;
+use super::text::{self, Style};
 use crate::json_tree::JsonTree;
 
 /// How a side speaks.
@@ -80,6 +85,59 @@ impl OutputStyle {
     pub fn complain(&self, text: &str) -> Vec<Action> {
         let line = format!("iperf3: {text}\n");
         vec![if self.logged { Action::Print(line) } else { Action::Complain(line) }]
+    }
+}
+
+/// The report of a test, in both forms.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub output: OutputStyle,
+    pub style: Style,
+    pub document: Document,
+    is_first_interval: bool,
+}
+
+impl Report {
+    /// One that has no line yet; `system` is what is known of the machine.
+    pub fn new(output: OutputStyle, style: Style, system: String) -> Report {
+        let document = Document { system, ..Document::default() };
+        Report { output, style, document, is_first_interval: true }
+    }
+
+    /// How the test began.
+    pub fn start(&mut self, test: &Test) -> Vec<Action> {
+        let start = document::start(test, &self.document.system);
+        let actions = self.output.event("start", &start);
+        self.document.start = Some(start);
+        actions
+    }
+
+    /// An interval: its lines, and its event.
+    pub fn interval(&mut self, test: &Test, interval: &Interval) -> (String, Vec<Action>) {
+        let is_first = std::mem::replace(&mut self.is_first_interval, false);
+        let json = document::interval(test, interval);
+        let actions = self.output.event("interval", &json);
+        if self.output.json {
+            self.document.intervals.push(json);
+        }
+        (text::interval(test, interval, is_first, self.style), actions)
+    }
+
+    /// What does not end as it should: an event of `why`; the document with the error, or a message.
+    pub fn error(&mut self, why: &str, error: &str, message: &str) -> Vec<Action> {
+        let mut actions = self.output.event("error", &why.into());
+        if self.output.json {
+            self.document.more.push(("error".into(), error.into()));
+            actions.extend(self.print());
+        } else {
+            actions.extend(self.output.complain(message));
+        }
+        actions
+    }
+
+    /// The document, where it is wanted.
+    pub fn print(&self) -> Vec<Action> {
+        self.output.document(&self.document.json())
     }
 }
 

@@ -86,7 +86,107 @@ pub struct Params {
     pub client_version: String,
 }
 
+/// A field of the JSON: its name, what is written (none: it is left out), and how it is read.
+type Field = (&'static str, fn(&Params) -> Option<JsonTree>, fn(&mut Params, &Value));
+
+/// The fields in the order in which iperf3 writes them.
+const FIELDS: &[Field] = &[
+    ("udp", |p| yes(p.udp), |p, v| p.udp = is_true(v)),
+    ("sctp", |p| yes(p.sctp && !p.udp), |p, v| p.sctp = is_true(v)),
+    ("tcp", |p| yes(!p.udp && !p.sctp), |_, _| ()),
+    ("omit", |p| Some(p.omit_s.into()), |p, v| p.omit_s = whole(v)),
+    ("server_affinity", |p| p.affinity.map(Into::into), |p, v| p.affinity = processor(v)),
+    ("time", |p| Some(p.time_s.into()), |p, v| p.time_s = whole(v)),
+    ("num", |p| Some(p.bytes.into()), |p, v| p.bytes = whole(v)),
+    ("blockcount", |p| Some(p.blocks.into()), |p, v| p.blocks = whole(v)),
+    ("MSS", |p| some(p.mss.into()), |p, v| p.mss = small(v)),
+    ("nodelay", |p| yes(p.nodelay), |p, v| p.nodelay = is_true(v)),
+    ("parallel", |p| Some(p.parallel.into()), |p, v| p.parallel = streams(v)),
+    ("reverse", |p| yes(p.reverse), |p, v| p.reverse = is_true(v)),
+    ("bidirectional", |p| yes(p.bidir), |p, v| p.bidir = is_true(v)),
+    ("mptcp", |p| yes(p.mptcp), |p, v| p.mptcp = is_true(v)),
+    ("window", |p| some(p.window), |p, v| p.window = whole(v)),
+    ("len", |p| some(p.block_bytes), |p, v| p.block_bytes = whole(v)),
+    ("bandwidth", |p| some(p.rate), |p, v| p.rate = whole(v)),
+    ("fqrate", |p| some(p.fq_rate), |p, v| p.fq_rate = whole(v)),
+    ("pacing_timer", |p| some(p.pacing_timer), |p, v| p.pacing_timer = whole(v)),
+    ("burst", |p| some(p.burst.into()), |p, v| p.burst = small(v)),
+    ("TOS", |p| some(p.tos.into()), |p, v| p.tos = small(v)),
+    ("flowlabel", |p| some(p.flow_label.into()), |p, v| p.flow_label = small(v)),
+    ("title", |p| p.title.clone().map(Into::into), |p, v| p.title = text(v)),
+    ("extra_data", |p| p.extra_data.clone().map(Into::into), |p, v| p.extra_data = text(v)),
+    ("authtoken", |p| p.token.clone().map(Into::into), |p, v| p.token = text(v)),
+    ("congestion", |p| named(&p.congestion), |p, v| p.congestion = text(v).unwrap_or_default()),
+    ("get_server_output", |p| one(p.get_server_output), |p, v| p.get_server_output = is_on(v)),
+    ("udp_counters_64bit", |p| one(p.counters_64bit), |p, v| p.counters_64bit = is_on(v)),
+    ("repeating_payload", |p| one(p.repeating_payload), |p, v| p.repeating_payload = is_on(v)),
+    ("zerocopy", |p| one(p.zerocopy), |p, v| p.zerocopy = is_on(v)),
+    ("dont_fragment", |p| one(p.dont_fragment), |p, v| p.dont_fragment = is_on(v)),
+    ("skip_rx_copy", |p| one(p.skip_rx_copy), |p, v| p.skip_rx_copy = is_on(v)),
+    ("gso", |p| p.batched(1), |p, v| p.gsro |= is_on(v)),
+    ("gso_dg_size", |p| p.batched(p.block_bytes), |_, _| ()),
+    ("gso_bf_size", |p| p.batched(DATAGRAM_MOST), |_, _| ()),
+    ("gro", |p| p.batched(1), |p, v| p.gsro |= is_on(v)),
+    ("gro_bf_size", |p| p.batched(DATAGRAM_MOST), |_, _| ()),
+    ("client_version", |_| named(super::VERSION), |p, v| p.client_version = text(v).unwrap_or_default()),
+];
+
+fn some(number: u64) -> Option<JsonTree> {
+    (number > 0).then(|| number.into())
+}
+
+fn yes(is_on: bool) -> Option<JsonTree> {
+    is_on.then(|| true.into())
+}
+
+fn one(is_on: bool) -> Option<JsonTree> {
+    is_on.then(|| 1.into())
+}
+
+fn named(name: &str) -> Option<JsonTree> {
+    (!name.is_empty()).then(|| name.into())
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|number| number.is_finite())
+}
+
+/// A whole number; one below 0 is too much for anything.
+fn whole(value: &Value) -> u64 {
+    number(value).map_or(0, |number| if number < 0.0 { u64::MAX } else { number as u64 })
+}
+
+fn small(value: &Value) -> u32 {
+    whole(value).min(u64::from(u32::MAX)) as u32
+}
+
+fn streams(value: &Value) -> u32 {
+    number(value).map_or(1, |count| count.clamp(0.0, 1e6) as u32)
+}
+
+fn processor(value: &Value) -> Option<u32> {
+    number(value).filter(|cpu| (0.0..4096.0).contains(cpu)).map(|cpu| cpu as u32)
+}
+
+fn is_true(value: &Value) -> bool {
+    value.as_bool() == Some(true)
+}
+
+fn is_on(value: &Value) -> bool {
+    is_true(value) || value.as_f64().is_some_and(|number| number != 0.0)
+}
+
+/// A text of a peer goes no further than a screen is wide, and into JSON.
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(|text| text.chars().take(4096).collect())
+}
+
 impl Params {
+    /// A number that is written where UDP goes in batches of the kernel's.
+    fn batched(&self, number: u64) -> Option<JsonTree> {
+        some(number).filter(|_| self.udp && self.gsro)
+    }
+
     /// `TCP`, `UDP` or `SCTP`.
     pub fn protocol(&self) -> &'static str {
         match (self.udp, self.sctp) {
@@ -150,50 +250,8 @@ impl Params {
     /// As the client says it.
     pub fn json(&self) -> JsonTree {
         let mut all = JsonTree::object([]);
-        all.push(&self.protocol().to_ascii_lowercase(), true);
-        all.push("omit", self.omit_s);
-        all.extend(self.affinity.map(|cpu| ("server_affinity", cpu)));
-        all.extend([("time", self.time_s), ("num", self.bytes), ("blockcount", self.blocks)]);
-        all.extend(Some(("MSS", self.mss)).filter(|(_, mss)| *mss > 0));
-        all.extend(Some(("nodelay", true)).filter(|_| self.nodelay));
-        all.push("parallel", self.parallel);
-        let directions = [("reverse", self.reverse), ("bidirectional", self.bidir), ("mptcp", self.mptcp)];
-        all.extend(directions.into_iter().filter(|(_, is_on)| *is_on));
-        let more = [
-            ("window", self.window),
-            ("len", self.block_bytes),
-            ("bandwidth", self.rate),
-            ("fqrate", self.fq_rate),
-            ("pacing_timer", self.pacing_timer),
-            ("burst", self.burst.into()),
-            ("TOS", self.tos.into()),
-            ("flowlabel", self.flow_label.into()),
-        ];
-        all.extend(more.into_iter().filter(|(_, value)| *value > 0));
-        self.texts(&mut all);
+        all.extend(FIELDS.iter().filter_map(|(name, write, _)| Some((*name, write(self)?))));
         all
-    }
-
-    fn texts(&self, all: &mut JsonTree) {
-        let optional = [("title", &self.title), ("extra_data", &self.extra_data), ("authtoken", &self.token)];
-        all.extend(optional.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))));
-        if !self.congestion.is_empty() {
-            all.push("congestion", self.congestion.as_str());
-        }
-        let ones = [
-            ("get_server_output", self.get_server_output),
-            ("udp_counters_64bit", self.counters_64bit),
-            ("repeating_payload", self.repeating_payload),
-            ("zerocopy", self.zerocopy),
-            ("dont_fragment", self.dont_fragment),
-            ("skip_rx_copy", self.skip_rx_copy),
-        ];
-        all.extend(ones.into_iter().filter(|(_, wanted)| *wanted).map(|(name, _)| (name, 1u64)));
-        if self.udp && self.gsro {
-            all.extend([("gso", 1), ("gso_dg_size", self.block_bytes), ("gso_bf_size", DATAGRAM_MOST)]);
-            all.extend([("gro", 1), ("gro_bf_size", DATAGRAM_MOST)]);
-        }
-        all.push("client_version", super::VERSION);
     }
 
     /// As a client said it, within bounds.
@@ -202,57 +260,13 @@ impl Params {
     /// The number of iperf3's error.
     pub fn of(value: &Value) -> Result<Params, i32> {
         let fields = value.as_object().ok_or(super::state::RECEIVE_PARAMS)?;
-        let number =
-            |name: &str| fields.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
-        let whole =
-            |name: &str| number(name).map_or(0, |number| if number < 0.0 { u64::MAX } else { number as u64 });
-        let is_true = |name: &str| fields.get(name).and_then(Value::as_bool).unwrap_or(false);
-        let one = |name: &str| {
-            fields.get(name).is_some_and(|value| {
-                value.as_bool() == Some(true) || value.as_f64().is_some_and(|n| n != 0.0)
-            })
-        };
-        // A text of a peer goes no further than a screen is wide, and into JSON.
-        let text = |name: &str| {
-            fields.get(name).and_then(Value::as_str).map(|text| text.chars().take(4096).collect::<String>())
-        };
-        let params = Params {
-            udp: is_true("udp"),
-            sctp: is_true("sctp") && !is_true("udp"),
-            omit_s: whole("omit"),
-            time_s: whole("time"),
-            bytes: whole("num"),
-            blocks: whole("blockcount"),
-            mss: whole("MSS").min(u64::from(u32::MAX)) as u32,
-            nodelay: is_true("nodelay"),
-            parallel: number("parallel").map_or(1, |count| count.clamp(0.0, 1e6) as u32),
-            reverse: is_true("reverse"),
-            bidir: is_true("bidirectional"),
-            mptcp: is_true("mptcp"),
-            window: whole("window"),
-            block_bytes: whole("len"),
-            rate: whole("bandwidth"),
-            fq_rate: whole("fqrate"),
-            pacing_timer: whole("pacing_timer"),
-            burst: whole("burst").min(u64::from(u32::MAX)) as u32,
-            gsro: one("gso") || one("gro"),
-            tos: whole("TOS").min(u64::from(u32::MAX)) as u32,
-            flow_label: whole("flowlabel").min(u64::from(u32::MAX)) as u32,
-            congestion: text("congestion").unwrap_or_default(),
-            title: text("title"),
-            extra_data: text("extra_data"),
-            get_server_output: one("get_server_output"),
-            counters_64bit: one("udp_counters_64bit"),
-            repeating_payload: one("repeating_payload"),
-            zerocopy: one("zerocopy"),
-            dont_fragment: one("dont_fragment"),
-            skip_rx_copy: one("skip_rx_copy"),
-            affinity: number("server_affinity")
-                .filter(|cpu| (0.0..4096.0).contains(cpu))
-                .map(|cpu| cpu as u32),
-            token: text("authtoken"),
-            client_version: text("client_version").unwrap_or_default(),
-        };
+        let mut params = Params { parallel: 1, ..Params::default() };
+        for (name, _, read) in FIELDS {
+            if let Some(value) = fields.get(*name) {
+                read(&mut params, value);
+            }
+        }
+        params.sctp &= !params.udp;
         params.bounded()
     }
 

@@ -68,25 +68,7 @@ impl Results {
             Value::String(text) => ("server_output_text", text.as_str().into()),
             document => ("server_output_json", JsonTree::from(document)),
         }));
-        let stream = |stream: &StreamResults| {
-            let mut told = JsonTree::object([
-                ("id", stream.id.into()),
-                ("bytes", stream.bytes.into()),
-                ("retransmits", stream.retransmits.into()),
-                ("jitter", stream.jitter_s.into()),
-                ("errors", stream.lost.into()),
-                ("omitted_errors", stream.omitted_lost.into()),
-                ("packets", stream.packets.into()),
-                ("omitted_packets", stream.omitted_packets.into()),
-                ("start_time", 0u64.into()),
-                ("end_time", stream.seconds.into()),
-            ]);
-            if stream.overflow > 0 {
-                told.push(OVERFLOW, stream.overflow);
-            }
-            told
-        };
-        all.push("streams", JsonTree::List(self.streams.iter().map(stream).collect()));
+        all.push("streams", self.streams.iter().map(StreamResults::json).collect::<Vec<_>>());
         all
     }
 
@@ -95,33 +77,11 @@ impl Results {
     /// # Errors
     /// What is missing.
     pub fn of(value: &Value) -> Result<Results, String> {
-        let real = |value: &Value, name: &str| {
-            let number = value.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
-            number.ok_or_else(|| format!("the results have no `{name}`"))
-        };
         let streams =
             value.get("streams").and_then(Value::as_array).ok_or("the results have no `streams`")?;
         if streams.len() > 256 {
             return Err("the results have more streams than there can be".into());
         }
-        let stream = |value: &Value| {
-            // What a peer counts is added up later: nothing that it says may be too much for that.
-            let bounded = |number: f64| number.clamp(-MOST, MOST);
-            let whole = |name: &str| real(value, name).map(|number| bounded(number) as i64);
-            let optional = |name: &str| bounded(value.get(name).and_then(Value::as_f64).unwrap_or(0.0));
-            Ok::<_, String>(StreamResults {
-                id: whole("id")?.max(0) as u64,
-                bytes: exact(value, "bytes")?,
-                retransmits: whole("retransmits")?,
-                jitter_s: real(value, "jitter")?.clamp(0.0, 1e9),
-                lost: whole("errors")?,
-                omitted_lost: optional("omitted_errors") as i64,
-                packets: whole("packets")?,
-                omitted_packets: optional("omitted_packets") as i64,
-                seconds: optional("end_time").clamp(0.0, 1e9),
-                overflow: optional(OVERFLOW).max(0.0) as u64,
-            })
-        };
         let text = |name: &str| value.get(name).and_then(Value::as_str);
         let output = value.get("server_output_json").filter(|document| document.is_object());
         let output = output.or_else(|| value.get("server_output_text").filter(|text| text.is_string()));
@@ -134,7 +94,7 @@ impl Results {
             has_retransmits: real(value, "sender_has_retransmits")? as i64,
             congestion: text("congestion_used").unwrap_or_default().chars().take(32).collect(),
             server_output: output.cloned(),
-            streams: streams.iter().map(stream).collect::<Result<_, _>>()?,
+            streams: streams.iter().map(StreamResults::of).collect::<Result<_, _>>()?,
         })
     }
 
@@ -144,15 +104,49 @@ impl Results {
     }
 }
 
-/// A count that need not fit into the 53 bits of a float.
-fn exact(value: &Value, name: &str) -> Result<u64, String> {
-    let field = value.get(name).ok_or_else(|| format!("the results have no `{name}`"))?;
-    let float = field.as_f64().map(|number| number.max(0.0) as u64);
-    field
-        .as_u64()
-        .or(float)
-        .map(|count| count.min(MOST as u64))
-        .ok_or_else(|| format!("the results' `{name}` is no number"))
+fn real(value: &Value, name: &str) -> Result<f64, String> {
+    let number = value.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
+    number.ok_or_else(|| format!("the results have no `{name}`"))
+}
+
+/// A field of a stream's: its name, whether every peer writes it, what is written, and how it is read.
+type Field = (&'static str, bool, fn(&StreamResults) -> JsonTree, fn(&mut StreamResults, f64));
+
+const FIELDS: &[Field] = &[
+    ("id", true, |s| s.id.into(), |s, n| s.id = n as u64),
+    ("bytes", true, |s| s.bytes.into(), |s, n| s.bytes = n as u64),
+    ("retransmits", true, |s| s.retransmits.into(), |s, n| s.retransmits = n as i64),
+    ("jitter", true, |s| s.jitter_s.into(), |s, n| s.jitter_s = n.clamp(0.0, 1e9)),
+    ("errors", true, |s| s.lost.into(), |s, n| s.lost = n as i64),
+    ("omitted_errors", false, |s| s.omitted_lost.into(), |s, n| s.omitted_lost = n as i64),
+    ("packets", true, |s| s.packets.into(), |s, n| s.packets = n as i64),
+    ("omitted_packets", false, |s| s.omitted_packets.into(), |s, n| s.omitted_packets = n as i64),
+    ("start_time", false, |_| 0.into(), |_, _| ()),
+    ("end_time", false, |s| s.seconds.into(), |s, n| s.seconds = n.clamp(0.0, 1e9)),
+];
+
+impl StreamResults {
+    fn json(&self) -> JsonTree {
+        let mut all = JsonTree::object([]);
+        all.extend(FIELDS.iter().map(|(name, _, write, _)| (*name, write(self))));
+        all.extend((self.overflow > 0).then_some((OVERFLOW, self.overflow)));
+        all
+    }
+
+    fn of(value: &Value) -> Result<StreamResults, String> {
+        // What a peer counts is added up later: nothing that it says may be too much for that.
+        let bounded = |number: f64| number.clamp(-MOST, MOST);
+        let mut stream = StreamResults::default();
+        for (name, is_needed, _, read) in FIELDS {
+            match real(value, name) {
+                Ok(number) => read(&mut stream, bounded(number)),
+                Err(why) if *is_needed => return Err(why),
+                Err(_) => {}
+            }
+        }
+        stream.overflow = real(value, OVERFLOW).map_or(0, |number| bounded(number) as u64);
+        Ok(stream)
+    }
 }
 
 #[cfg(test)]

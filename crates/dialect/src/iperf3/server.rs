@@ -10,7 +10,7 @@ use iodyno_model::conversation::{Action, Connection, Conversation, Ends, FIRST_A
 use super::auth::Gate;
 use super::client::by;
 use super::command::Command;
-use super::output_style::OutputStyle;
+use super::output_style::{OutputStyle, Report};
 use super::params::Params;
 use super::session::{Rules, Session, Stage};
 use super::state::{self, Inbox};
@@ -176,7 +176,7 @@ impl Server {
         if !socket_options.is_empty() {
             self.out.push(Action::Set(connection, socket_options));
         }
-        session.add(connection, ends, at, &mut self.out);
+        session.add(connection, ends, at);
         self.start_if_full(control, at);
     }
 
@@ -212,9 +212,9 @@ impl Server {
             debug: self.wanted.debug,
         };
         let style = text::Style { format: self.wanted.format, verbose: self.wanted.verbose };
-        let mut session = Session::new(control, cookie, ends, rules, self.voice.clone(), style, at);
+        let report = Report::new(self.voice.clone(), style, self.system.clone());
+        let mut session = Session::new(control, cookie, ends, rules, report, at);
         session.test.interval_s = self.wanted.interval_s;
-        session.system = self.system.clone();
         session.test.file = self.wanted.file.clone().map(|name| (name, 0));
         self.out.push(Action::Read { connection: control, most: None });
         if let Some(keepalive) = &self.wanted.keepalive {
@@ -306,7 +306,7 @@ impl Server {
 
     fn refuse(&mut self, control: Connection, error: i32, at: (u64, u64)) {
         if let Some(session) = self.sessions.get_mut(&control) {
-            session.refuse(error, 0, at, &mut self.out);
+            session.refuse(error, 0, &mut self.out);
         }
         self.tidy(at);
     }
@@ -394,7 +394,7 @@ impl Server {
             self.out.push(Action::Set(connection, socket_options));
         }
         self.out.push(Action::Send(connection, state::HELLO_ANSWER.to_vec()));
-        session.add(connection, ends, at, &mut self.out);
+        session.add(connection, ends, at);
         self.start_if_full(control, at);
     }
 
@@ -410,9 +410,9 @@ impl Server {
         }
         self.strangers.remove(&connection);
         if let Some(session) = self.sessions.get_mut(&connection) {
-            session.gone(at, &mut self.out);
+            session.gone(&mut self.out);
         } else if let Some(session) = self.sessions.values_mut().find(|session| session.has(connection)) {
-            session.stream_failed(errno, what, at, &mut self.out);
+            session.stream_failed(errno, what, &mut self.out);
         }
         self.tidy(at);
     }
@@ -426,7 +426,7 @@ impl Server {
             session.stage == Stage::Queued && if is_udp { params.udp } else { params.sctp }
         };
         for session in self.sessions.values_mut().filter(wants) {
-            session.refuse(error, errno, at, &mut self.out);
+            session.refuse(error, errno, &mut self.out);
         }
         self.tidy(at);
     }
@@ -541,7 +541,7 @@ impl Server {
             self.out.push(Action::Close(connection));
         }
         if let Some(session) = self.sessions.get_mut(&connection) {
-            session.gone(at, &mut self.out);
+            session.gone(&mut self.out);
         }
         self.tidy(at);
     }

@@ -6,16 +6,16 @@ use iodyno_model::conversation::{Action, Connection, Ends, RunNumber};
 use iodyno_model::{Event, Record};
 use serde_json::Value;
 
-use super::document::{self, Document};
+use super::document;
 use super::json::CJSON;
 use super::meter::Interval;
-use super::output_style::OutputStyle;
+use super::output_style::Report;
 use super::params::Params;
 use super::plan;
 use super::results::Results;
 use super::state::{self, Inbox};
 use super::test::{Stream, Test, id};
-use super::text::{self, Style};
+use super::text;
 use crate::address::host_and_port;
 use crate::json_tree::JsonTree;
 
@@ -87,13 +87,9 @@ pub struct Session {
     pub inbox: Inbox,
     /// Its run.
     pub run: Option<RunNumber>,
-    /// What is known of the machine.
-    pub system: String,
     control: Connection,
     rules: Rules,
-    voice: OutputStyle,
-    style: Style,
-    document: Document,
+    report: Report,
     /// UDP streams whose answer is under way: to whom, on which connection.
     asked: Vec<(String, Connection)>,
     /// What the client is told of the report.
@@ -101,7 +97,6 @@ pub struct Session {
     since_ns: u64,
     /// When the run passed its start line, and when the client said that it was over, ns.
     bounds_ns: (u64, Option<u64>),
-    first_interval: bool,
     has_ended: bool,
     failed: bool,
     /// What had come when something last did, and when that was.
@@ -117,8 +112,7 @@ impl Session {
         cookie: Vec<u8>,
         ends: Ends,
         rules: Rules,
-        voice: OutputStyle,
-        style: Style,
+        report: Report,
         at: At,
     ) -> Self {
         let name = cookie.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -135,17 +129,13 @@ impl Session {
             test,
             inbox: Inbox::default(),
             run: None,
-            system: String::new(),
             control,
             rules,
-            voice,
-            style,
-            document: Document::default(),
+            report,
             asked: Vec::new(),
             output: String::new(),
             since_ns: at.0,
             bounds_ns: (at.0, None),
-            first_interval: true,
             has_ended: false,
             failed: false,
             progress: (0, at.0),
@@ -234,14 +224,14 @@ impl Session {
         if self.test.params.get_server_output && self.output.len() + text.len() <= OUTPUT_MOST {
             self.output.push_str(text);
         }
-        out.extend(self.voice.text(text, at.1));
+        out.extend(self.report.output.text(text, at.1));
     }
 
     /// Tells the client.
     pub fn send_state(&mut self, state: u8, at: At, out: &mut Vec<Action>) {
         if self.rules.debug {
             let text = format!("State change: State set to {state}-{}\n", state::name(state));
-            out.extend(self.voice.text(&text, at.1));
+            out.extend(self.report.output.text(&text, at.1));
         }
         out.push(Action::Send(self.control, vec![state]));
     }
@@ -250,15 +240,16 @@ impl Session {
     pub fn agree(&mut self, params: Params, said: &Value, at: At, out: &mut Vec<Action>) {
         if self.rules.debug {
             out.extend(
-                self.voice.text(&format!("get_parameters:\n{}\n", JsonTree::from(said).print(&CJSON)), at.1),
+                self.report
+                    .output
+                    .text(&format!("get_parameters:\n{}\n", JsonTree::from(said).print(&CJSON)), at.1),
             );
         }
         self.test.params = params;
         // Its title is for its own lines.
-        self.document.system = self.system.clone();
         self.stage = Stage::Queued;
         self.since_ns = at.0;
-        let text = text::connecting(&self.test, self.style);
+        let text = text::connecting(&self.test, self.report.style);
         self.say(&text, at, out);
     }
 
@@ -270,7 +261,7 @@ impl Session {
     }
 
     /// A stream stands.
-    pub fn add(&mut self, connection: Connection, ends: Ends, at: At, _out: &mut Vec<Action>) {
+    pub fn add(&mut self, connection: Connection, ends: Ends, at: At) {
         self.asked.retain(|(_, asked)| *asked != connection);
         let made = self.test.streams.len() as u32;
         self.test.streams.push(Stream {
@@ -286,7 +277,7 @@ impl Session {
     /// All streams stand: the run is begun; the client hears of it when it has begun.
     pub fn start(&mut self, run: RunNumber, seed: u64, at: At, out: &mut Vec<Action>) {
         let mut lines: String = self.test.streams.iter().map(text::connected).collect();
-        if self.style.verbose {
+        if self.report.style.verbose {
             lines.push_str(&text::starting(&self.test));
         }
         self.say(&lines, at, out);
@@ -295,9 +286,7 @@ impl Session {
         self.since_ns = at.0;
         self.progress = (0, at.0);
         self.test.begin();
-        let start = document::start(&self.test, &self.system);
-        out.extend(self.voice.event("start", &start));
-        self.document.start = Some(start);
+        out.extend(self.report.start(&self.test));
         let cpu = self.test.params.affinity.or(self.rules.cpu);
         let file = self.test.file.as_ref().map(|(name, _)| name.as_str());
         let own = plan::Own { server: true, cpu, file, seed };
@@ -320,7 +309,7 @@ impl Session {
                 Stage::Comparing => match self.inbox.json(state::CLIENT_RESULTS_MOST) {
                     Ok(Some(value)) => self.compared(&value, at, out),
                     Ok(None) => return,
-                    Err(why) => return self.fail(&format!("unable to receive results: {why}"), at, out),
+                    Err(why) => return self.fail(&format!("unable to receive results: {why}"), out),
                 },
                 _ => match self.inbox.state() {
                     Some(state) => self.state(state, at, out),
@@ -336,7 +325,7 @@ impl Session {
                 "State change: server received and changed State to {state}-{}\n",
                 state::name(state)
             );
-            out.extend(self.voice.text(&text, at.1));
+            out.extend(self.report.output.text(&text, at.1));
         }
         match (state, self.stage) {
             (state::TEST_END, Stage::Running) => {
@@ -349,10 +338,10 @@ impl Session {
                 }
                 self.stop_if_all(at, out);
             }
-            (state::CLIENT_TERMINATE, _) => self.fail("the client has terminated", at, out),
+            (state::CLIENT_TERMINATE, _) => self.fail("the client has terminated", out),
             (state::IPERF_DONE, Stage::Parting) => self.part(out),
             (state::TEST_START | state::TEST_RUNNING | state::IPERF_DONE, _) => {}
-            _ => self.fail(&format!("received an unknown control message (state {state})"), at, out),
+            _ => self.fail(&format!("received an unknown control message (state {state})"), out),
         }
     }
 
@@ -396,7 +385,7 @@ impl Session {
     fn police(&mut self, moved: u64, at: At, out: &mut Vec<Action>) {
         let receives = self.test.streams.iter().any(|stream| !stream.sends);
         if receives && at.0.saturating_sub(self.progress.1) > self.rules.receive_timeout_ns {
-            return self.refuse(state::NO_DATA, 0, at, out);
+            return self.refuse(state::NO_DATA, 0, out);
         }
         let Some((limit, seconds)) = self.rules.rate_limit else { return };
         self.window.push_back((at.0, moved));
@@ -407,20 +396,15 @@ impl Session {
         let length_ns = at.0.saturating_sub(then);
         let rate = moved.saturating_sub(bytes) as f64 * 8.0 / (length_ns as f64 / 1e9);
         if length_ns * 2 >= seconds * SECOND_NS && rate > limit as f64 {
-            self.refuse(state::TOTAL_RATE, 0, at, out);
+            self.refuse(state::TOTAL_RATE, 0, out);
         }
     }
 
     fn intervals(&mut self, intervals: &[Interval], at: At, out: &mut Vec<Action>) {
         for interval in intervals {
-            let text = text::interval(&self.test, interval, self.first_interval, self.style);
-            self.first_interval = false;
+            let (text, event) = self.report.interval(&self.test, interval);
             self.say(&text, at, out);
-            let json = document::interval(&self.test, interval);
-            out.extend(self.voice.event("interval", &json));
-            if self.voice.json {
-                self.document.intervals.push(json);
-            }
+            out.extend(event);
         }
     }
 
@@ -438,7 +422,7 @@ impl Session {
             Ok(ended) => self.intervals(&ended, at, out),
             Err(why) => {
                 out.push(Action::Send(self.control, state::server_error(state::RUN, 0)));
-                return self.fail(&why, at, out);
+                return self.fail(&why, out);
             }
         }
         // One that ended by itself waits for the client to say so.
@@ -448,7 +432,7 @@ impl Session {
     }
 
     fn compare(&mut self, at: At, out: &mut Vec<Action>) {
-        let text = text::summary(&self.test, self.style);
+        let text = text::summary(&self.test, self.report.style);
         self.say(&text, at, out);
         self.close_streams(out);
         self.stage = Stage::Comparing;
@@ -460,13 +444,13 @@ impl Session {
     fn compared(&mut self, value: &Value, at: At, out: &mut Vec<Action>) {
         match Results::of(value) {
             Ok(results) => self.test.peer = Some(results),
-            Err(why) => return self.fail(&format!("unable to receive results: {why}"), at, out),
+            Err(why) => return self.fail(&format!("unable to receive results: {why}"), out),
         }
-        self.document.end = Some(document::end(&self.test));
+        self.report.document.end = Some(document::end(&self.test));
         let mut results = self.test.results();
         if self.test.params.get_server_output {
-            results.server_output = Some(match self.voice.json {
-                true => serde_json::from_str(&self.document.json().line(&CJSON)).unwrap_or_default(),
+            results.server_output = Some(match self.report.output.json {
+                true => serde_json::from_str(&self.report.document.json().line(&CJSON)).unwrap_or_default(),
                 false => Value::String(std::mem::take(&mut self.output)),
             });
         }
@@ -475,11 +459,11 @@ impl Session {
         self.since_ns = at.0;
         self.send_state(state::DISPLAY_RESULTS, at, out);
         let end = document::end(&self.test);
-        out.extend(self.voice.event("end", &end));
+        out.extend(self.report.output.event("end", &end));
         if let Some(data) = self.test.params.extra_data.clone() {
-            self.document.more.push(("extra_data".into(), data.into()));
+            self.report.document.more.push(("extra_data".into(), data.into()));
         }
-        out.extend(self.voice.document(&self.document.json()));
+        out.extend(self.report.print());
         self.heard(at, out);
     }
 
@@ -503,39 +487,30 @@ impl Session {
     }
 
     /// The client hears an error's number, and it is over.
-    pub fn refuse(&mut self, error: i32, errno: i32, at: At, out: &mut Vec<Action>) {
+    pub fn refuse(&mut self, error: i32, errno: i32, out: &mut Vec<Action>) {
         out.push(Action::Send(self.control, state::server_error(error, errno)));
-        self.fail(&state::meaning(error), at, out);
+        self.fail(&state::meaning(error), out);
     }
 
-    fn fail(&mut self, text: &str, at: At, out: &mut Vec<Action>) {
+    fn fail(&mut self, text: &str, out: &mut Vec<Action>) {
         if self.stage == Stage::Over {
             return;
         }
-        let _ = at;
         self.failed = true;
-        out.extend(self.voice.event("error", &text.into()));
-        match self.voice.json {
-            true => {
-                self.document.system = self.system.clone();
-                self.document.more.push(("error".into(), text.into()));
-                out.extend(self.voice.document(&self.document.json()));
-            }
-            false => out.extend(self.voice.complain(&format!("error - {text}"))),
-        }
+        out.extend(self.report.error(text, text, &format!("error - {text}")));
         self.close(out);
     }
 
     /// The control connection is gone.
-    pub fn gone(&mut self, at: At, out: &mut Vec<Action>) {
+    pub fn gone(&mut self, out: &mut Vec<Action>) {
         match self.stage {
             Stage::Parting => self.part(out),
-            _ => self.fail(&state::meaning(state::CONTROL_CLOSED), at, out),
+            _ => self.fail(&state::meaning(state::CONTROL_CLOSED), out),
         }
     }
 
     /// A stream broke, or does not take an option.
-    pub fn stream_failed(&mut self, errno: i32, what: &str, at: At, out: &mut Vec<Action>) {
+    pub fn stream_failed(&mut self, errno: i32, what: &str, out: &mut Vec<Action>) {
         if !matches!(self.stage, Stage::Opening) {
             return;
         }
@@ -545,7 +520,7 @@ impl Session {
             "tos" => state::TOS,
             _ => state::STREAM,
         };
-        self.refuse(error, errno, at, out);
+        self.refuse(error, errno, out);
     }
 
     /// Time has passed.
@@ -559,11 +534,11 @@ impl Session {
                 let most_ns = self.rules.most_time_s.map(|seconds| seconds * SECOND_NS + GRACE_NS);
                 let timed = (params.time_s > 0 && !params.is_counted()).then_some(agreed_ns);
                 if timed.into_iter().chain(most_ns).min().is_some_and(|most| waited_ns > most) {
-                    self.refuse(state::EXPIRED, 0, at, out);
+                    self.refuse(state::EXPIRED, 0, out);
                 }
             }
             Stage::Parting if waited_ns > PATIENCE_NS => self.part(out),
-            _ if waited_ns > PATIENCE_NS => self.fail("the client says nothing any more", at, out),
+            _ if waited_ns > PATIENCE_NS => self.fail("the client says nothing any more", out),
             _ => {}
         }
     }
