@@ -1,9 +1,10 @@
-//! What the conversations of the network's tools have in common: words of structs on the wire, who gives way where there are
-//! too many peers, what an input belongs to, and the end that a signal asks for.
+//! What the conversations of the network's tools have in common: words of structs on the wire, socket options and targets, facts
+//! of a job, who gives way where there are too many peers, what an input belongs to, and the end that a signal asks for.
 
 use std::collections::BTreeMap;
 
 use iodyno_model::conversation::{Action, Connection, Input, RunNumber};
+use iodyno_model::{JobRecord, Open, Origin, Prepare, Target, TargetKind};
 
 /// The word of 32 bits of that number, in network order.
 pub fn word(bytes: &[u8], index: usize) -> Option<u32> {
@@ -13,6 +14,46 @@ pub fn word(bytes: &[u8], index: usize) -> Option<u32> {
 /// Words in network order.
 pub fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// Options of a socket, as the engine names them.
+#[derive(Default)]
+pub struct SocketOptions(pub Vec<(String, String)>);
+
+impl SocketOptions {
+    /// One that has a value.
+    pub fn set(&mut self, name: &str, value: Option<impl ToString>) {
+        self.0.extend(value.map(|value| (name.to_string(), value.to_string())));
+    }
+
+    /// Those that are on.
+    pub fn switch<const N: usize>(&mut self, switches: [(&str, bool); N]) {
+        let on = switches.into_iter().filter(|(_, is_on)| *is_on);
+        self.0.extend(on.map(|(name, _)| (name.to_string(), "on".to_string())));
+    }
+}
+
+/// An endpoint as the target of a job: a connection or a place of the conversation by its number (transport `connection`),
+/// or an address.
+pub fn endpoint(name: &str, transport: &str, address: String, listen: bool) -> Target {
+    Target {
+        name: name.into(),
+        kind: TargetKind::Endpoint { transport: transport.into(), address, listen },
+        open: Open::default(),
+        prepare: Prepare::AsItIs,
+        remove: false,
+        origin: Origin::Default,
+    }
+}
+
+/// A fact by its name.
+pub fn fact(facts: &[(String, u64)], name: &str) -> Option<u64> {
+    facts.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+}
+
+/// A fact of a job: the sum over its workers.
+pub fn fact_of(job: &JobRecord, name: &str) -> Option<u64> {
+    job.workers.iter().filter_map(|worker| fact(&worker.facts, name)).reduce(|a, b| a + b)
 }
 
 /// Who gives way to a newcomer: of the peers that are silent (number, host, since when) the one that has been so for

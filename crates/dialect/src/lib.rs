@@ -327,6 +327,19 @@ pub struct Converse {
     pub pid_file: Option<String>,
 }
 
+impl Converse {
+    /// One in the foreground.
+    pub fn new(conversation: impl Conversation + 'static, run: Run) -> Converse {
+        Converse { conversation: Box::new(conversation), run, daemon: false, pid_file: None }
+    }
+}
+
+impl From<Converse> for Request {
+    fn from(converse: Converse) -> Request {
+        Request::Converse(Box::new(converse))
+    }
+}
+
 /// A conversation that is had again and again, and kept each time.
 pub struct Repeat {
     /// From the beginning of one to that of the next, ns.

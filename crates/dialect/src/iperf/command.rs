@@ -24,7 +24,7 @@ pub enum Rate {
 }
 
 /// What the command line says.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Command {
     /// `-c`: the server; none: we are it.
     pub host: Option<String>,
@@ -90,44 +90,6 @@ pub struct Command {
     pub nodelay: bool,
 }
 
-impl Default for Command {
-    fn default() -> Self {
-        Command {
-            host: None,
-            udp: false,
-            port: 5001,
-            listen_port: None,
-            interval_ns: 0,
-            amount: None,
-            streams: 0,
-            rate: None,
-            block_bytes: None,
-            window_bytes: None,
-            socket_options: Vec::new(),
-            bind: None,
-            ipv6: false,
-            format: 'a',
-            csv: false,
-            enhanced: false,
-            dual: false,
-            trade: false,
-            reverse: false,
-            daemon: false,
-            single: false,
-            compatible: false,
-            output: None,
-            file: None,
-            excluded: String::new(),
-            sum_only: false,
-            no_final: false,
-            retries: 0,
-            mss: None,
-            tos: 0,
-            nodelay: false,
-        }
-    }
-}
-
 impl Command {
     /// Bytes of a write or datagram.
     pub fn block(&self) -> u64 {
@@ -149,7 +111,7 @@ impl Command {
 
     /// Until when a stream sends.
     pub fn until(&self) -> Amount {
-        self.amount.unwrap_or(Amount::Time(10_000_000_000))
+        self.amount.unwrap_or_default()
     }
 }
 
@@ -169,8 +131,8 @@ pub enum Stop {
 /// # Errors
 /// What keeps it from being followed, or what is to be printed instead.
 pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
-    let mut parsing =
-        Parsing { command: Command::default(), wrong: Vec::new(), is_server: false, stop: None };
+    let command = Command { port: 5001, format: 'a', ..Command::default() };
+    let mut parsing = Parsing { command, wrong: Vec::new(), is_server: false, stop: None };
     for token in Arguments::new(&TABLE, SYNTAX, arguments) {
         parsing.token(token);
     }

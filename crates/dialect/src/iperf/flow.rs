@@ -7,6 +7,7 @@ use iodyno_model::conversation::{Connection, Ends, RunNumber};
 use iodyno_model::{PhaseRecord, Sighting};
 
 use super::header::{Amount, Test};
+use crate::conversation::fact;
 
 /// What was moved, since the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,8 +43,7 @@ impl Counts {
     pub fn of(found: &PhaseRecord, job: usize) -> Self {
         let mut counts = Counts::default();
         for worker in found.jobs.get(job).iter().flat_map(|job| &job.workers) {
-            let fact =
-                |name: &str| worker.facts.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+            let fact = |name: &str| fact(&worker.facts, name);
             let sum = |name| fact(name).unwrap_or(0);
             counts.bytes += fact("bytes").unwrap_or(worker.bytes);
             counts.calls += fact("blocks").unwrap_or(worker.operations);
@@ -69,32 +69,27 @@ impl Counts {
 
     /// With what was moved before the run.
     pub fn plus(self, before: &Counts) -> Self {
-        Counts {
-            bytes: self.bytes + before.bytes,
-            calls: self.calls + before.calls,
-            errors: self.errors + before.errors,
-            datagrams: self.datagrams + before.datagrams,
-            late: self.late + before.late,
-            duplicates: self.duplicates + before.duplicates,
-            overflow: self.overflow + before.overflow,
-            highest: self.highest.max(before.highest),
-            retransmits: self.retransmits + before.retransmits,
-            ..self
-        }
+        let highest = self.highest.max(before.highest);
+        Counts { highest, ..self.with(before, u64::saturating_add) }
     }
 
     /// Since an earlier state.
     pub fn since(self, earlier: &Counts) -> Self {
+        self.with(earlier, u64::saturating_sub)
+    }
+
+    /// Each count with another's.
+    fn with(self, other: &Counts, of: fn(u64, u64) -> u64) -> Self {
         Counts {
-            bytes: self.bytes.saturating_sub(earlier.bytes),
-            calls: self.calls.saturating_sub(earlier.calls),
-            errors: self.errors.saturating_sub(earlier.errors),
-            datagrams: self.datagrams.saturating_sub(earlier.datagrams),
-            late: self.late.saturating_sub(earlier.late),
-            duplicates: self.duplicates.saturating_sub(earlier.duplicates),
-            overflow: self.overflow.saturating_sub(earlier.overflow),
-            highest: self.highest.saturating_sub(earlier.highest),
-            retransmits: self.retransmits.saturating_sub(earlier.retransmits),
+            bytes: of(self.bytes, other.bytes),
+            calls: of(self.calls, other.calls),
+            errors: of(self.errors, other.errors),
+            datagrams: of(self.datagrams, other.datagrams),
+            late: of(self.late, other.late),
+            duplicates: of(self.duplicates, other.duplicates),
+            overflow: of(self.overflow, other.overflow),
+            highest: of(self.highest, other.highest),
+            retransmits: of(self.retransmits, other.retransmits),
             ..self
         }
     }
@@ -106,7 +101,7 @@ impl Counts {
 }
 
 /// How far a stream has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// It is being connected, for the n-th time.
     Opening(u32),
@@ -121,11 +116,12 @@ pub enum State {
     /// The run is over; the peer's last word is awaited.
     Closing,
     /// Its result was told.
+    #[default]
     Done,
 }
 
 /// A stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Flow {
     /// Its number in reports.
     pub id: u32,
@@ -187,30 +183,12 @@ impl Flow {
         Flow {
             id,
             connection,
-            ends: Ends::default(),
             sends,
-            starred: false,
-            group: String::new(),
             state,
             since_ns: at_ns,
-            run: None,
-            pauses: false,
-            awaited_bytes: 0,
-            test: None,
-            head: Vec::new(),
-            amount: Amount::Time(10_000_000_000),
             begun_ns: at_ns,
-            offset_ns: 0,
             started_ns: at_ns,
-            before: Counts::default(),
-            now: Counts::default(),
-            told: Counts::default(),
-            told_ns: 0,
-            rows: 0,
-            totalled: false,
-            lasted_ns: 0,
-            finals: 0,
-            each_bytes: 0,
+            ..Flow::default()
         }
     }
 

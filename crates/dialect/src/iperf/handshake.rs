@@ -9,7 +9,7 @@ use super::load::{self, Load};
 use super::number;
 use super::quota::{BYTES_MOST, TIME_MOST_NS};
 use super::talk::{PLACE, Talk};
-use crate::address::{host_and_port, joined};
+use crate::address::{host_and_port, joined, transport};
 
 /// How long a connection is tried, ns.
 pub(super) const CONNECT_NS: u64 = 10_000_000_000;
@@ -51,12 +51,11 @@ impl Talk {
 
     fn transport(&self) -> String {
         let family = match (self.wanted.ipv6, self.is_server()) {
-            (true, true) => "",
-            (true, false) => "6",
-            (false, true) => "4",
-            (false, false) => "",
+            (true, false) => 6,
+            (false, true) => 4,
+            _ => 0,
         };
-        format!("{}{family}", if self.wanted.udp { "udp" } else { "tcp" })
+        transport(if self.wanted.udp { "udp" } else { "tcp" }, family)
     }
 
     /// The options of a socket; of a client's with its own address.

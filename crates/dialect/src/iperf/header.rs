@@ -40,6 +40,13 @@ pub enum Amount {
     Bytes(u64),
 }
 
+impl Default for Amount {
+    /// As long as iperf sends unless it is said otherwise: 10 s.
+    fn default() -> Self {
+        Amount::Time(10_000_000_000)
+    }
+}
+
 /// When the peer sends to us too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Back {

@@ -254,8 +254,5 @@ impl Talk {
 
 /// Until when a peer may let us send.
 fn bounded(test: Option<Test>) -> Amount {
-    test.map_or(Amount::Time(10_000_000_000), |test| match test.amount {
-        Amount::Bytes(0) => Amount::Time(10_000_000_000),
-        amount => amount,
-    })
+    test.map(|test| test.amount).filter(|amount| *amount != Amount::Bytes(0)).unwrap_or_default()
 }

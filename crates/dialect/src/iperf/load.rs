@@ -3,11 +3,12 @@
 use iodyno_model::conversation::Connection;
 use iodyno_model::plan::Stop;
 use iodyno_model::{
-    Content, Direct, Intent, Job, Limit, Open, Origin, Pace, Pattern, Payload, Phase, Pick, Plan, Prepare,
-    Rate, Refresh, Setting, Target, TargetKind, Verb, Workload,
+    Content, Direct, Intent, Job, Limit, Open, Pace, Pattern, Payload, Phase, Pick, Plan, Rate, Refresh,
+    Setting, Target, Verb, Workload,
 };
 
 use super::header::Amount;
+use crate::conversation::endpoint;
 
 /// A stream that is to run.
 #[derive(Clone, Debug)]
@@ -49,18 +50,8 @@ pub fn plan(loads: &[Load]) -> Plan {
 }
 
 fn target(load: &Load) -> Target {
-    Target {
-        name: load.name.clone(),
-        kind: TargetKind::Endpoint {
-            transport: "connection".into(),
-            address: load.connection.to_string(),
-            listen: false,
-        },
-        open: Open { direct: Direct::No, ..Open::default() },
-        prepare: Prepare::AsItIs,
-        remove: false,
-        origin: Origin::Default,
-    }
+    let target = endpoint(&load.name, "connection", load.connection.to_string(), false);
+    Target { open: Open { direct: Direct::No, ..Open::default() }, ..target }
 }
 
 fn job(index: usize, load: &Load) -> Job {

@@ -56,8 +56,8 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let content = content(&wanted, loader)?;
     let (daemon, output) = (wanted.daemon, wanted.output.clone());
     let run = run(&wanted, output);
-    let conversation = Box::new(Talk::new(wanted, loader.east_s(), content).knowing(known));
-    Ok(Request::Converse(Box::new(Converse { conversation, run, daemon, pid_file: None })))
+    let talk = Talk::new(wanted, loader.east_s(), content).knowing(known);
+    Ok(Converse { daemon, ..Converse::new(talk, run) }.into())
 }
 
 /// Whose addresses need no proof: `peers=10.0.0.0/8+2001:db8::/32`.

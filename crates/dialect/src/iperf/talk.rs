@@ -32,6 +32,7 @@ const CLIENT_LINGER_NS: u64 = 200_000_000;
 const MOST_FINALS: u32 = 10;
 
 /// A test, or a server.
+#[derive(Default)]
 pub struct Talk {
     pub(super) wanted: Command,
     pub(super) view: View,
@@ -72,27 +73,7 @@ impl Talk {
             udp: wanted.udp,
             east_s,
         };
-        Talk {
-            wanted,
-            view,
-            content,
-            flows: Vec::new(),
-            next_id: 1,
-            next_run: 0,
-            next_connection: 1,
-            senders: HashMap::new(),
-            heading: None,
-            sums: HashMap::new(),
-            quota: Quota::default(),
-            failed: false,
-            owed: 0,
-            wake_ns: None,
-            idle_since_ns: 0,
-            ending: false,
-            now_ns: 0,
-            unix_ns: 0,
-            out: Vec::new(),
-        }
+        Talk { wanted, view, content, next_id: 1, next_connection: 1, ..Talk::default() }
     }
 
     /// A server that lets some addresses have what they ask for.

@@ -5,6 +5,8 @@
 
 use iodyno_model::{ConnectionActivity, PhaseRecord, Sighting, WorkerRecord};
 
+use crate::conversation::fact;
+
 /// One stream's counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Look {
@@ -38,7 +40,7 @@ pub struct Look {
 
 impl Look {
     fn of(worker: &WorkerRecord, tcp: Option<&ConnectionActivity>) -> Look {
-        let fact = |name: &str| worker.facts.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        let fact = |name: &str| fact(&worker.facts, name);
         let count = |name: &str| fact(name).unwrap_or(0);
         let ramp = ["ramp_bytes", "ramp_datagrams", "ramp_lost", "ramp_late", "ramp_highest"].map(count);
         let mut tcp = tcp.cloned();

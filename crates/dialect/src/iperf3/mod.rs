@@ -85,12 +85,8 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         Box::new(Client::new(wanted.clone(), system, badge, entropy, east_s))
     };
     let messages = everybody(&wanted, loader);
-    Ok(Request::Converse(Box::new(Converse {
-        conversation,
-        run: run(&wanted, messages),
-        daemon: wanted.daemon,
-        pid_file: wanted.pid_file,
-    })))
+    let run = run(&wanted, messages);
+    Ok(Converse { conversation, run, daemon: wanted.daemon, pid_file: wanted.pid_file }.into())
 }
 
 /// A client's file: one that is sent is there, and ends the test; one that is written is not there yet.

@@ -5,11 +5,12 @@
 
 use iodyno_model::{
     Content, Intent, Job, Limit, Pattern, Payload, Phase, Pick, Placement, Plan, Rate, Refresh, Setting,
-    Stop, Target, TargetKind, Verb, Workload,
+    Stop, Verb, Workload,
 };
 
 use super::params::{DATAGRAM_MOST, Params};
 use super::test::Stream;
+use crate::conversation::{SocketOptions, endpoint};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// From this rate on datagrams go out several at a time, bits per second.
@@ -46,7 +47,8 @@ pub fn plan(params: &Params, streams: &[Stream], own: &Own<'_>) -> Plan {
         if limit.bytes == Some(0) {
             continue;
         }
-        plan.targets.push(target(stream));
+        let connection = stream.connection.to_string();
+        plan.targets.push(endpoint(&name(stream), "connection", connection, false));
         let mut job = job(params, stream, plan.targets.len() - 1);
         job.limit = limit;
         if let Some(path) = own.file {
@@ -63,21 +65,6 @@ pub fn plan(params: &Params, streams: &[Stream], own: &Own<'_>) -> Plan {
 /// What its job is called.
 pub fn name(stream: &Stream) -> String {
     format!("stream {}", stream.id)
-}
-
-fn target(stream: &Stream) -> Target {
-    Target {
-        name: name(stream),
-        kind: TargetKind::Endpoint {
-            transport: "connection".into(),
-            address: stream.connection.to_string(),
-            listen: false,
-        },
-        open: iodyno_model::Open::default(),
-        prepare: iodyno_model::Prepare::AsItIs,
-        remove: false,
-        origin: iodyno_model::Origin::Default,
-    }
 }
 
 fn limit(params: &Params, stream: &Stream, server: bool) -> Limit {
@@ -138,32 +125,18 @@ fn settings(params: &Params, sends: bool) -> Vec<Setting> {
 
 /// What is wished of a stream's socket.
 pub fn socket_options(params: &Params) -> Vec<(String, String)> {
-    let mut socket_options: Vec<(String, String)> = Vec::new();
-    let mut wish = |name: &str, value: String| socket_options.push((name.into(), value));
+    let mut options = SocketOptions::default();
+    let over_zero = |number: u64| Some(number).filter(|number| *number > 0);
     if !params.udp && !params.sctp {
-        if params.nodelay {
-            wish("nodelay", "on".into());
-        }
-        if params.mss > 0 {
-            wish("mss", params.mss.to_string());
-        }
-        if !params.congestion.is_empty() {
-            wish("congestion", params.congestion.clone());
-        }
+        options.switch([("nodelay", params.nodelay)]);
+        options.set("mss", over_zero(params.mss.into()));
+        options.set("congestion", Some(&params.congestion).filter(|name| !name.is_empty()));
     }
-    if params.window > 0 {
-        wish("window_bytes", params.window.to_string());
-    }
-    if params.tos > 0 {
-        wish("tos", params.tos.to_string());
-    }
-    if params.fq_rate > 0 {
-        wish("pacing_bps", (params.fq_rate / 8).to_string());
-    }
-    if params.dont_fragment && params.udp {
-        wish("dont_fragment", "on".into());
-    }
-    socket_options
+    options.set("window_bytes", over_zero(params.window));
+    options.set("tos", over_zero(params.tos.into()));
+    options.set("pacing_bps", over_zero(params.fq_rate).map(|rate| rate / 8));
+    options.switch([("dont_fragment", params.dont_fragment && params.udp)]);
+    options.0
 }
 
 /// Room for datagrams that come faster than they are read, where no window was asked for: what is lost for want of it

@@ -9,6 +9,7 @@ use super::lower::{Flow, Over, What};
 use super::test::Shape;
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::address::host_of;
+use crate::conversation::SocketOptions;
 
 /// The largest datagram that IPv4 carries, bytes.
 const DATAGRAM_MOST: u64 = 65_507;
@@ -44,33 +45,21 @@ impl Command {
 
 /// What is wished of our data socket.
 pub(super) fn socket_options(wanted: &Command) -> Vec<(String, String)> {
-    let mut socket_options: Vec<(String, String)> = Vec::new();
-    let mut wish = |name: &str, value: String| socket_options.push((name.into(), value));
+    let mut options = SocketOptions::default();
     let stream = !wanted.test.is_udp();
-    if let Some(bytes) = wanted.our_buffers.0 {
-        wish("send_buffer_bytes", bytes.to_string());
-    }
-    if let Some(bytes) = wanted.our_buffers.1 {
-        wish("receive_buffer_bytes", bytes.to_string());
-    }
-    if let Some(name) = wanted.congestion.0.as_ref().filter(|_| stream) {
-        wish("congestion", name.clone());
-    }
-    if let Some(tos) = wanted.tos.0 {
-        wish("tos", tos.to_string());
-    }
-    if let Some(priority) = wanted.priority.0 {
-        wish("priority", priority.to_string());
-    }
-    let switches = [
+    options.set("send_buffer_bytes", wanted.our_buffers.0);
+    options.set("receive_buffer_bytes", wanted.our_buffers.1);
+    options.set("congestion", wanted.congestion.0.as_ref().filter(|_| stream));
+    options.set("tos", wanted.tos.0);
+    options.set("priority", wanted.priority.0);
+    options.switch([
         ("nodelay", wanted.nodelay.0 && stream),
         ("cork", wanted.cork && stream),
         ("fastopen", wanted.fastopen && stream),
         ("keepalive", wanted.keepalive && stream),
         ("dont_fragment", wanted.dont_fragment),
-    ];
-    switches.iter().filter(|(_, on)| *on).for_each(|(name, _)| wish(name, "on".into()));
-    socket_options
+    ]);
+    options.0
 }
 
 fn word<T>(value: Option<T>) -> i32
@@ -95,19 +84,11 @@ pub(super) fn request(wanted: &Command, port: u16, six: bool) -> OmniRequest {
         recv_alignment: wanted.align.1.unwrap_or(8) as i32,
         send_offset: wanted.offset.0.unwrap_or(0) as i32,
         recv_offset: wanted.offset.1.unwrap_or(0) as i32,
-        send_width: 1,
-        recv_width: 1,
         request_size: sizes(test.sends, wanted.request_bytes()),
         response_size: sizes(test.receives, wanted.response_bytes()),
         flags: flags(wanted),
         test_length: wanted.length.clamp(i64::from(i32::MIN + 1), i64::from(i32::MAX)) as i32,
-        send_dirty_count: -1,
-        recv_dirty_count: -1,
-        recv_clean_count: -1,
         data_port: wanted.data_ports.1.map_or(0, i32::from),
-        ipfamily: if six { 6 } else { 4 },
-        socket_type: if test.is_udp() { 2 } else { 1 },
-        protocol: if test.is_udp() { 17 } else { 6 },
         direction: if test.sends { wire::RECEIVES } else { 0 }
             | if test.receives { wire::TRANSMITS } else { 0 },
         netperf_port: i32::from(port),
@@ -115,7 +96,7 @@ pub(super) fn request(wanted: &Command, port: u16, six: bool) -> OmniRequest {
         interval_usecs: (every_ns / 1000).min(i32::MAX as u64) as i32,
         socket_prio: word(wanted.priority.1),
         socket_tos: word(wanted.tos.1),
-        ..OmniRequest::default()
+        ..OmniRequest::of(test.is_udp(), six)
     }
 }
 

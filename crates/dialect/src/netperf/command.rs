@@ -437,7 +437,7 @@ fn lists(
 }
 
 /// What netserver is to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ServerWanted {
     pub(super) port: u16,
     pub(super) host: Option<String>,
@@ -458,15 +458,7 @@ pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
     if let Some(left) = left.first() {
         return Err(Early::Refuse(format!("netserver: `{left}`: nothing but options is expected\n"), 1));
     }
-    let mut wanted = ServerWanted {
-        port: 12865,
-        host: None,
-        family: 0,
-        foreground: false,
-        once: false,
-        crowd: false,
-        word: None,
-    };
+    let mut wanted = ServerWanted { port: 12865, ..ServerWanted::default() };
     found.into_iter().try_for_each(|found| set(SERVER_SETTERS, &mut wanted, found))?;
     Ok(wanted)
 }

@@ -2,6 +2,8 @@
 
 use iodyno_model::{Histogram, JobRecord, Level, PhaseRecord, Record, Sighting};
 
+use crate::conversation::fact_of;
+
 /// What one end counted of a run of its own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Measured {
@@ -41,13 +43,8 @@ pub(super) fn so_far(phase: &PhaseRecord) -> (u64, u64) {
     (jobs().map(|job| job.tally.all_operations()).sum(), jobs().map(bytes).sum())
 }
 
-pub(super) fn fact(job: &JobRecord, name: &str) -> Option<u64> {
-    let facts = job.workers.iter().flat_map(|worker| &worker.facts);
-    facts.filter(|(known, _)| known == name).map(|(_, value)| *value).reduce(|a, b| a + b)
-}
-
 fn bytes(job: &JobRecord) -> u64 {
-    fact(job, "bytes").unwrap_or(0).max(job.tally.all_bytes())
+    fact_of(job, "bytes").unwrap_or(0).max(job.tally.all_bytes())
 }
 
 impl Measured {
@@ -73,7 +70,7 @@ impl Measured {
             // Several datagrams may come with one call; netperf's messages are datagrams.
             calls: ["datagrams", "blocks"]
                 .iter()
-                .find_map(|name| fact(job, name).filter(|calls| *calls > 0))
+                .find_map(|name| fact_of(job, name).filter(|calls| *calls > 0))
                 .unwrap_or(operations),
             retransmits: retransmits(phase, job),
             mss: connections(phase).map(|seen| u64::from(seen.mss)).max().unwrap_or(0),
@@ -92,7 +89,8 @@ fn connections(phase: &PhaseRecord) -> impl Iterator<Item = &iodyno_model::sight
 }
 
 fn retransmits(phase: &PhaseRecord, job: &JobRecord) -> Option<u64> {
-    fact(job, "retransmits").or_else(|| connections(phase).map(|seen| seen.retransmits).reduce(|a, b| a + b))
+    fact_of(job, "retransmits")
+        .or_else(|| connections(phase).map(|seen| seen.retransmits).reduce(|a, b| a + b))
 }
 
 fn cpu(phase: &PhaseRecord) -> Option<Cpu> {

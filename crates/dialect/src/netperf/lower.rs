@@ -2,9 +2,11 @@
 
 use iodyno_model::conversation::Connection;
 use iodyno_model::{
-    Content, Depth, Intent, Job, Limit, Origin, Pace, Pattern, Payload, Phase, Pick, Placement, Plan,
-    Prepare, Rate, Refresh, Setting, Target, TargetKind, Verb, Workload,
+    Content, Depth, Intent, Job, Limit, Pace, Pattern, Payload, Phase, Pick, Placement, Plan, Rate, Refresh,
+    Setting, Target, Verb, Workload,
 };
+
+use crate::conversation::endpoint;
 
 /// What one end does with data.
 #[derive(Clone, Debug, Default)]
@@ -87,15 +89,7 @@ pub(super) fn target(flow: &Flow) -> Target {
         Over::Taken(number) => ("connection", number.to_string(), true),
         Over::Each(address) => ("tcp", address.clone(), false),
     };
-    let kind = TargetKind::Endpoint { transport: transport.into(), address, listen };
-    Target {
-        name: flow.name.clone(),
-        kind,
-        open: iodyno_model::Open::default(),
-        prepare: Prepare::AsItIs,
-        remove: false,
-        origin: Origin::Default,
-    }
+    endpoint(&flow.name, transport, address, listen)
 }
 
 /// Our part in a flow, on the target of that number.

@@ -22,11 +22,11 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use iodyno_model::conversation::{Conversation, SocketFacts};
+use iodyno_model::conversation::SocketFacts;
 use iodyno_model::{Diagnostic, Plan};
 
 use crate::{Converse, Dialect, Loader, Request, Run};
-use command::{Command, Early};
+use command::{Command, Early, ServerWanted};
 use lower::Over;
 
 /// The dialect.
@@ -56,11 +56,11 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         _ => {}
     }
     let run = converse_run(plan_of(&wanted));
-    let conversation: Box<dyn Conversation> = match wanted.test.name {
-        "REM_CPU" => Box::new(client::Calibration::new(wanted)),
-        _ => Box::new(client::Client::new(wanted, uuid)),
-    };
-    Ok(Request::Converse(Box::new(Converse { conversation, run, daemon: false, pid_file: None })))
+    Ok(match wanted.test.name {
+        "REM_CPU" => Converse::new(client::Calibration::new(wanted), run),
+        _ => Converse::new(client::Client::new(wanted, uuid), run),
+    }
+    .into())
 }
 
 fn serve(arguments: &[String], _loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
@@ -69,25 +69,23 @@ fn serve(arguments: &[String], _loader: &mut dyn Loader) -> Result<Request, Vec<
         Err(early) => return Ok(early_request(early)),
     };
     let daemon = !wanted.foreground && !wanted.once;
-    let conversation = Box::new(server::Server::new(wanted));
-    let run = converse_run(Plan { name: "netserver".into(), ..Plan::default() });
-    Ok(Request::Converse(Box::new(Converse { conversation, run, daemon, pid_file: None })))
+    Ok(Converse { daemon, ..netserver(wanted) }.into())
 }
 
 /// A netserver for one command of ours: at any port, for who knows the word.
 pub(crate) fn serve_once(word: String) -> Converse {
-    let wanted = command::ServerWanted {
-        port: 0,
-        host: None,
-        family: 0,
+    netserver(ServerWanted {
         foreground: true,
         once: true,
         crowd: true,
         word: Some(word),
-    };
+        ..ServerWanted::default()
+    })
+}
+
+fn netserver(wanted: ServerWanted) -> Converse {
     let run = converse_run(Plan { name: "netserver".into(), ..Plan::default() });
-    let conversation = Box::new(server::Server::new(wanted));
-    Converse { conversation, run, daemon: false, pid_file: None }
+    Converse::new(server::Server::new(wanted), run)
 }
 
 fn early_request(early: Early) -> Request {

@@ -8,10 +8,10 @@ use iodyno_model::conversation::{Action, Connection, Ends, Input};
 use iodyno_model::{Histogram, Job, JobRecord, Target};
 
 use super::control::{Control, Progress, Wording, last_datagrams, passphrase};
-use super::figures::fact;
 use super::lower::{self, Flow, Over, What};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::address::{host_of, joined, port_of, transport};
+use crate::conversation::fact_of;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// How many numbers a link takes for its connections.
@@ -126,7 +126,7 @@ pub(crate) struct Account {
 impl Account {
     /// Of a job that took datagrams.
     pub(crate) fn of(job: &JobRecord) -> Account {
-        let of = |name| fact(job, name).unwrap_or(0);
+        let of = |name| fact_of(job, name).unwrap_or(0);
         Account {
             came: of("datagrams"),
             gaps: of("lost"),
@@ -333,33 +333,19 @@ impl Link {
         let paced = self.ask.rate.filter(|_| matches!(self.ask.kind, Kind::TakesDatagrams(_)));
         let (connects, nodelay) = (self.ask.kind == Kind::Connects, message >= 0);
         OmniRequest {
-            send_buf_size: -1,
-            recv_buf_size: -1,
             send_size: if direction == wire::TRANSMITS { block } else { -1 },
             receive_size: if direction == wire::RECEIVES { block } else { -1 },
-            send_alignment: 8,
-            recv_alignment: 8,
-            send_width: 1,
-            recv_width: 1,
             request_size: message,
             response_size: message,
             flags: wire::ROUTED
                 | if connects { wire::CONNECTIONS } else { 0 }
                 | if nodelay { wire::NODELAY } else { 0 },
             test_length: self.length_s() as i32,
-            send_dirty_count: -1,
-            recv_dirty_count: -1,
-            recv_clean_count: -1,
-            ipfamily: self.family().into(),
-            socket_type: if self.is_udp() { 2 } else { 1 },
-            protocol: if self.is_udp() { 17 } else { 6 },
             direction,
             netperf_port: i32::from(self.near_port),
             interval_burst: i32::from(paced.is_some()),
             interval_usecs: paced.map_or(0, |rate| (1e6 / rate).max(1.0) as i32),
-            socket_prio: -1,
-            socket_tos: -1,
-            ..OmniRequest::default()
+            ..OmniRequest::of(self.is_udp(), self.control.is_six())
         }
     }
 

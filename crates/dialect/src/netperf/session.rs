@@ -10,6 +10,7 @@ use super::lower::{self, Flow, Over, What};
 use super::omni_client::{self, Account};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::address::{host_of, joined, port_of, transport};
+use crate::conversation::SocketOptions;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// How long a client may be silent before its first record, and between two tests, ns.
@@ -53,8 +54,10 @@ impl Share {
 }
 
 /// How far a test has come.
+#[derive(Default)]
 enum Stage {
     /// None is under way.
+    #[default]
     Idle,
     /// The place where data comes is made.
     Opening,
@@ -84,6 +87,7 @@ enum Tongue {
 }
 
 /// One client.
+#[derive(Default)]
 pub(super) struct Session {
     control: Connection,
     host: String,
@@ -117,30 +121,7 @@ pub(super) struct Session {
 impl Session {
     /// A client that has just come.
     pub(super) fn new(control: Connection, host: String, now_ns: u64) -> Self {
-        Session {
-            control,
-            host,
-            came: Vec::new(),
-            spoke: false,
-            trusted: false,
-            stage: Stage::Idle,
-            tongue: Tongue::Omni,
-            request: OmniRequest::default(),
-            response: OmniResponse::default(),
-            congestion: String::new(),
-            ours: None,
-            extra: [0; omni_client::EXTRA],
-            processor: None,
-            place: 0,
-            data: None,
-            facts: SocketFacts::default(),
-            run: 0,
-            measured: Measured::default(),
-            due_ns: now_ns + FIRST_NS,
-            began_ns: 0,
-            moved: (0, 0),
-            peer: None,
-        }
+        Session { control, host, due_ns: now_ns + FIRST_NS, ..Session::default() }
     }
 
     /// The address it came from.
@@ -334,33 +315,21 @@ impl Session {
 
     fn socket_options(&self) -> Vec<(String, String)> {
         let request = &self.request;
-        let mut socket_options = Vec::new();
-        let mut wish = |name: &str, value: String| socket_options.push((name.to_string(), value));
         let stream = request.socket_type == 1;
-        for (name, bytes) in
-            [("send_buffer_bytes", request.send_buf_size), ("receive_buffer_bytes", request.recv_buf_size)]
-        {
-            if bytes > 0 {
-                wish(name, bytes.min(1 << 30).to_string());
-            }
-        }
-        if stream && !self.congestion.is_empty() {
-            wish("congestion", self.congestion.clone());
-        }
-        if (0..=255).contains(&request.socket_tos) {
-            wish("tos", request.socket_tos.to_string());
-        }
+        let size = |bytes: i32| (bytes > 0).then(|| bytes.min(1 << 30));
+        let mut options = SocketOptions::default();
+        options.set("send_buffer_bytes", size(request.send_buf_size));
+        options.set("receive_buffer_bytes", size(request.recv_buf_size));
+        options.set("congestion", Some(&self.congestion).filter(|name| stream && !name.is_empty()));
+        options.set("tos", Some(request.socket_tos).filter(|tos| (0..=255).contains(tos)));
         // Higher ones are the administrator's to give away.
-        if (0..=6).contains(&request.socket_prio) {
-            wish("priority", request.socket_prio.to_string());
-        }
-        let switches = [
+        options.set("priority", Some(request.socket_prio).filter(|priority| (0..=6).contains(priority)));
+        options.switch([
             ("nodelay", stream && request.flags & wire::NODELAY != 0),
             ("keepalive", stream && request.flags & wire::KEEPALIVE != 0),
             ("dont_fragment", request.flags & wire::DISCOVER_MTU != 0),
-        ];
-        switches.iter().filter(|(_, on)| *on).for_each(|(name, _)| wish(name, "on".into()));
-        socket_options
+        ]);
+        options.0
     }
 
     /// The place stands: the client is told, and datagrams are awaited at once.

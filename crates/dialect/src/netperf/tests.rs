@@ -46,15 +46,7 @@ fn wanted(line: &str) -> Command {
 }
 
 fn server_wanted() -> ServerWanted {
-    ServerWanted {
-        port: 12865,
-        host: None,
-        family: 4,
-        foreground: true,
-        once: false,
-        crowd: false,
-        word: None,
-    }
+    ServerWanted { port: 12865, family: 4, foreground: true, ..ServerWanted::default() }
 }
 
 fn ends(local: &str, peer: &str) -> Ends {

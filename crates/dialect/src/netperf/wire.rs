@@ -212,6 +212,34 @@ words! {
     }
 }
 
+impl OmniRequest {
+    /// A request of a protocol over IPv4 or IPv6 that leaves everything else to the server.
+    pub(super) fn of(is_udp: bool, is_six: bool) -> Self {
+        let usual = -1;
+        OmniRequest {
+            send_buf_size: usual,
+            recv_buf_size: usual,
+            send_size: usual,
+            receive_size: usual,
+            request_size: usual,
+            response_size: usual,
+            send_alignment: 8,
+            recv_alignment: 8,
+            send_width: 1,
+            recv_width: 1,
+            send_dirty_count: usual,
+            recv_dirty_count: usual,
+            recv_clean_count: usual,
+            ipfamily: if is_six { 6 } else { 4 },
+            socket_type: if is_udp { 2 } else { 1 },
+            protocol: if is_udp { 17 } else { 6 },
+            socket_prio: usual,
+            socket_tos: usual,
+            ..OmniRequest::default()
+        }
+    }
+}
+
 words! {
     /// What the server made of it.
     OmniResponse {

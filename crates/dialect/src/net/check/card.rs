@@ -5,6 +5,7 @@ use iodyno_report::number::{latency, percent, percentile_text, significant, thou
 use iodyno_report::paint::Paint;
 
 use super::super::test_sequence::{Outcome, Said};
+use crate::conversation::{fact, fact_of};
 use crate::date;
 
 /// Names of phases and jobs.
@@ -71,14 +72,9 @@ impl Datagrams {
     }
 }
 
-/// A fact of our end, and of the other.
-fn ours(job: &JobRecord, name: &str) -> Option<u64> {
-    let facts = job.workers.iter().flat_map(|worker| &worker.facts);
-    facts.filter(|(known, _)| known == name).map(|(_, value)| *value).reduce(|a, b| a + b)
-}
-
+/// A fact of the other end.
 fn theirs(job: &JobRecord, name: &str) -> Option<u64> {
-    job.peer.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    fact(&job.peer, name)
 }
 
 impl Card {
@@ -116,7 +112,7 @@ fn received_bps(job: &JobRecord) -> Option<f64> {
 }
 
 fn datagrams_out(job: &JobRecord) -> Option<Datagrams> {
-    let sent = ours(job, "datagrams")?;
+    let sent = fact_of(job, "datagrams")?;
     let of = |name: &str| theirs(job, name);
     let numbered = of("highest").map(|highest| Numbered {
         gaps: of("lost").unwrap_or(0),
@@ -131,7 +127,7 @@ fn datagrams_out(job: &JobRecord) -> Option<Datagrams> {
 
 fn datagrams_in(job: &JobRecord) -> Option<Datagrams> {
     let sent = theirs(job, "sends").filter(|sent| *sent > 0)?;
-    let of = |name: &str| ours(job, name).unwrap_or(0);
+    let of = |name: &str| fact_of(job, name).unwrap_or(0);
     let numbered = Numbered {
         gaps: of("lost"),
         tail: sent.saturating_sub(of("highest")),

@@ -78,7 +78,7 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
     let (colour, tag) = (loader.colour(), tag(&server));
     let make = |options: &Options| converse(options, &server, &tag, colour);
     if !options.course && options.every.is_none() {
-        return Ok(Request::Converse(Box::new(make(&options))));
+        return Ok(make(&options).into());
     }
     Ok(Request::Repeat(Box::new(Repeat {
         every_ns: options.every.unwrap_or(0),
@@ -140,7 +140,7 @@ fn converse(options: &Options, server: &Server, tag: &str, colour: bool) -> Conv
     if options.every.is_some() {
         run.keep.wanted = Some(true);
     }
-    Converse { conversation: Box::new(programme), run, daemon: false, pid_file: None }
+    Converse::new(programme, run)
 }
 
 /// What is measured, one after the other.

@@ -129,8 +129,7 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
     options.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
     let mut run = Run::of_conversation(plan);
     options.manner.join(&mut run);
-    let conversation = Box::new(programme);
-    Ok(Request::Converse(Box::new(Converse { conversation, run, daemon: false, pid_file: None })))
+    Ok(Converse::new(programme, run).into())
 }
 
 fn check(options: &Options) -> Result<(), Diagnostic> {

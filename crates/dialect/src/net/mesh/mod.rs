@@ -143,11 +143,11 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
     let secret = word.clone();
     let then = move |ports: &[u16]| {
         let servers = addresses.iter().cloned().zip(ports.iter().copied()).collect();
-        let conversation = Box::new(served::Served::new(wanted, servers, secret, matrix));
+        let conversation = served::Served::new(wanted, servers, secret, matrix);
         let mut run =
             Run::of_conversation(iodyno_model::Plan { name: "net mesh".into(), ..Default::default() });
         run.keep.wanted = Some(false);
-        Converse { conversation, run, daemon: false, pid_file: None }
+        Converse::new(conversation, run)
     };
     let arguments = ["net", "serve"].map(String::from).into();
     Ok(Request::Abroad(Box::new(Abroad {

@@ -1,12 +1,10 @@
 //! A mesh as a plan: each round is one phase of round trips and one of throughput; each flow is a job on the rank that
 //! asks and one on the rank that answers.
 
-use iodyno_model::{
-    Job, Origin, Pattern, Phase, Pick, Plan, Ranks, Setting, Target, TargetKind, Verb, WorkerKind, Workload,
-    WorldFacts,
-};
+use iodyno_model::{Job, Pattern, Phase, Pick, Plan, Ranks, Setting, Verb, WorkerKind, Workload, WorldFacts};
 
 use super::rounds::Flow;
+use crate::conversation::endpoint;
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -75,9 +73,7 @@ fn end(plan: &mut Plan, wanted: &Wanted, world: &WorldFacts, flow: Flow, listen:
     let port = wanted.port + before * world.ranks() + flow.from;
     let host = world.hosts.get(node as usize).map_or("localhost", String::as_str);
     let address = if listen { String::new() } else { wanted.address.replace("{host}", host) };
-    let kind = TargetKind::Endpoint { transport: "tcp".into(), address: format!("{address}:{port}"), listen };
-    let (open, prepare) = Default::default();
-    plan.targets.push(Target { name, kind, open, prepare, remove: false, origin: Origin::Default });
+    plan.targets.push(endpoint(&name, "tcp", format!("{address}:{port}"), listen));
     plan.targets.len() - 1
 }
 
@@ -89,19 +85,12 @@ fn jobs(wanted: &Wanted, kind: Measured, flow: Flow, ends: [usize; 2], time_ns: 
         let mut job = Job::new(&name, "socket", vec![target], Workload::Pattern(Box::new(pattern)));
         job.kind = WorkerKind::Threads;
         job.ranks = Ranks::Only(rank);
-        let setting =
-            |(name, value): (&str, String)| Setting { name: name.into(), value, origin: Origin::Default };
-        job.settings =
-            wanted.socket_options.iter().map(|(name, value)| setting((name, value.clone()))).collect();
+        job.settings = wanted.socket_options.iter().map(|(name, value)| Setting::new(name, value)).collect();
         if kind == Measured::RoundTrip {
-            let bytes = wanted.message_bytes.to_string();
-            job.settings.extend(
-                [("nodelay", "on".into()), ("request_bytes", bytes.clone()), ("response_bytes", bytes)]
-                    .map(setting),
-            );
-            if role == "answers" {
-                job.settings.push(setting(("answers", "on".into())));
-            }
+            let bytes = wanted.message_bytes;
+            job.settings.push(Setting::new("nodelay", "on"));
+            job.settings.extend(["request_bytes", "response_bytes"].map(|name| Setting::new(name, bytes)));
+            job.settings.extend((role == "answers").then(|| Setting::new("answers", "on")));
         }
         job
     };

@@ -105,8 +105,7 @@ pub fn lower(arguments: &[String], _: &mut dyn Loader) -> Result<Request, Vec<Di
         impairment,
         time_ns: options.time,
     };
-    let conversation = Box::new(Relay::new(wanted));
-    Ok(Request::Converse(Box::new(Converse { conversation, run: run(), daemon: false, pid_file: None })))
+    Ok(Converse::new(Relay::new(wanted), run()).into())
 }
 
 /// It runs no plan of its own.

@@ -66,6 +66,7 @@ struct Flow {
 type Due = Reverse<(u64, u64, u64, usize)>;
 
 /// A relay at work.
+#[derive(Default)]
 pub struct Relay {
     wanted: Wanted,
     flows: HashMap<u64, Flow>,
@@ -87,22 +88,7 @@ pub struct Relay {
 impl Relay {
     /// A relay that has not begun.
     pub fn new(wanted: Wanted) -> Self {
-        Relay {
-            wanted,
-            flows: HashMap::new(),
-            by_connection: HashMap::new(),
-            by_sender: HashMap::new(),
-            due: BinaryHeap::new(),
-            content: HashMap::new(),
-            next_flow: 0,
-            next_packet: 0,
-            next_connection: FIRST,
-            standing: 0,
-            told: Default::default(),
-            now_ns: 0,
-            wake_ns: u64::MAX,
-            out: Vec::new(),
-        }
+        Relay { wanted, next_connection: FIRST, wake_ns: u64::MAX, ..Relay::default() }
     }
 
     fn begin(&mut self) {
