@@ -117,7 +117,7 @@ impl Command {
 
 /// What is to be done instead of a test.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stop {
+pub enum EarlyExit {
     /// `-h`.
     Help,
     /// `-v`.
@@ -130,7 +130,7 @@ pub enum Stop {
 ///
 /// # Errors
 /// What keeps it from being followed, or what is to be printed instead.
-pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
+pub fn parse(arguments: &[String]) -> Result<Command, EarlyExit> {
     let command = Command { port: 5001, format: 'a', ..Command::default() };
     let mut parsing = Parsing { command, wrong: Vec::new(), is_server: false, stop: None };
     for token in Arguments::new(&TABLE, SYNTAX, arguments) {
@@ -149,7 +149,7 @@ pub struct Parsing {
     /// `-s`.
     pub is_server: bool,
     /// What is to be printed instead.
-    pub stop: Option<Stop>,
+    pub stop: Option<EarlyExit>,
 }
 
 impl Parsing {
@@ -194,7 +194,7 @@ impl Parsing {
         self.command.socket_options.push((name.into(), value.into()));
     }
 
-    fn finish(mut self) -> Result<Command, Stop> {
+    fn finish(mut self) -> Result<Command, EarlyExit> {
         if let Some(stop) = self.stop {
             return Err(stop);
         }
@@ -203,7 +203,7 @@ impl Parsing {
         for (name, value) in [("mss", wanted.mss), ("tos", Some(wanted.tos.into()).filter(|tos| *tos > 0))] {
             wanted.socket_options.extend(value.map(|value| (name.to_string(), value.to_string())));
         }
-        if self.wrong.is_empty() { Ok(self.command) } else { Err(Stop::Wrong(self.wrong)) }
+        if self.wrong.is_empty() { Ok(self.command) } else { Err(EarlyExit::Wrong(self.wrong)) }
     }
 
     /// What does not go together.
@@ -338,12 +338,12 @@ pub(crate) fn tos(word: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Command, Stop> {
+    fn read(line: &str) -> Result<Command, EarlyExit> {
         parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
     fn wrong(line: &str) -> String {
-        let Err(Stop::Wrong(wrong)) = read(line) else { panic!("`{line}` was taken") };
+        let Err(EarlyExit::Wrong(wrong)) = read(line) else { panic!("`{line}` was taken") };
         wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 
@@ -378,6 +378,6 @@ mod tests {
         assert!(wrong("-c h -u -l 70000").contains("65507"));
         assert!(wrong("-c h --paralel 3").contains("did you mean `parallel`"));
         assert!(wrong("-c").contains("wants HOST"));
-        assert_eq!(read("-h"), Err(Stop::Help));
+        assert_eq!(read("-h"), Err(EarlyExit::Help));
     }
 }

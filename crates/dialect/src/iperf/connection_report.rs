@@ -2,11 +2,11 @@
 
 use iodyno_model::conversation::Action;
 
-use super::flow::{Counts, State};
-use super::talk::Talk;
-use super::text::Row;
+use super::flow::{StreamCounts, StreamState};
+use super::session::Session;
+use super::text::ReportRow;
 
-impl Talk {
+impl Session {
     pub(super) fn say_connected(&mut self, index: usize) {
         if self.view.csv || self.wanted.excluded.contains('C') {
             return;
@@ -30,7 +30,7 @@ impl Talk {
         flow.rows += 1;
         self.say(index, span_ns, counts);
         let group = self.flows[index].group.clone();
-        let running = |flow: &super::flow::Flow| flow.is_under_way() && flow.group == group;
+        let running = |flow: &super::flow::TestStream| flow.is_under_way() && flow.group == group;
         let streams = self.flows.iter().filter(|flow| running(flow)).count();
         let (told, sum) = self.sums.entry((group.clone(), row)).or_default();
         *told += 1;
@@ -71,8 +71,8 @@ impl Talk {
     fn group_total(&mut self, index: usize) {
         let group = self.flows[index].group.clone();
         let sends = self.flows[index].sends;
-        let same = |flow: &&super::flow::Flow| flow.group == group;
-        if self.flows.iter().filter(same).any(|flow| !flow.totalled && flow.state != State::Done) {
+        let same = |flow: &&super::flow::TestStream| flow.group == group;
+        if self.flows.iter().filter(same).any(|flow| !flow.totalled && flow.state != StreamState::Done) {
             return;
         }
         self.sums.retain(|(of, _), _| *of != group);
@@ -80,7 +80,7 @@ impl Talk {
         if all.len() < 2 {
             return;
         }
-        let sum = all.iter().fold(Counts::default(), |sum, flow| sum_of(sum, flow.now));
+        let sum = all.iter().fold(StreamCounts::default(), |sum, flow| sum_of(sum, flow.now));
         let lasted_ns = all.iter().map(|flow| flow.lasted_ns).max().unwrap_or(0);
         let count = all.len();
         self.say_sum(index, (0, lasted_ns), sum);
@@ -90,14 +90,14 @@ impl Talk {
         }
     }
 
-    fn say(&mut self, index: usize, span_ns: (u64, u64), counts: Counts) {
+    fn say(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts) {
         if self.wanted.excluded.contains('D') || self.wanted.sum_only && self.flows.len() > 1 {
             return;
         }
         let flow = &self.flows[index];
         let against = self.wanted.reverse && !self.is_server();
         let label = if against { format!("*{}", flow.id) } else { flow.label() };
-        let row = Row { label: &label, span_ns, counts, sends: flow.sends };
+        let row = ReportRow { label: &label, span_ns, counts, sends: flow.sends };
         if self.view.csv {
             let text = self.view.values(flow, &row, self.unix_ns);
             return self.act(Action::Print(text));
@@ -107,12 +107,12 @@ impl Talk {
         self.act(Action::Print(text));
     }
 
-    fn say_sum(&mut self, index: usize, span_ns: (u64, u64), counts: Counts) {
+    fn say_sum(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts) {
         if self.view.csv || self.wanted.excluded.contains('D') {
             return;
         }
         let sends = self.flows[index].sends;
-        let text = self.head(sends) + &self.view.row(&Row { label: "SUM", span_ns, counts, sends });
+        let text = self.head(sends) + &self.view.row(&ReportRow { label: "SUM", span_ns, counts, sends });
         self.act(Action::Print(text));
     }
 
@@ -125,6 +125,6 @@ impl Talk {
     }
 }
 
-fn sum_of(sum: Counts, more: Counts) -> Counts {
-    Counts { highest: sum.highest + more.highest, ..more.plus(&sum) }
+fn sum_of(sum: StreamCounts, more: StreamCounts) -> StreamCounts {
+    StreamCounts { highest: sum.highest + more.highest, ..more.plus(&sum) }
 }

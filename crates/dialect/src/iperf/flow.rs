@@ -6,12 +6,12 @@
 use iodyno_model::conversation::{Connection, Ends, RunNumber};
 use iodyno_model::{PhaseRecord, Sighting};
 
-use super::header::{Amount, Test};
+use super::header::{Amount, TestHeader};
 use crate::conversation::fact;
 
 /// What was moved, since the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct StreamCounts {
     /// Bytes.
     pub bytes: u64,
     /// Calls that moved something.
@@ -38,10 +38,10 @@ pub struct Counts {
     pub rtt_us: (u32, u32),
 }
 
-impl Counts {
+impl StreamCounts {
     /// Of a job of a record, cumulative.
     pub fn of(found: &PhaseRecord, job: usize) -> Self {
-        let mut counts = Counts::default();
+        let mut counts = StreamCounts::default();
         for worker in found.jobs.get(job).iter().flat_map(|job| &job.workers) {
             let fact = |name: &str| fact(&worker.facts, name);
             let sum = |name| fact(name).unwrap_or(0);
@@ -68,19 +68,19 @@ impl Counts {
     }
 
     /// With what was moved before the run.
-    pub fn plus(self, before: &Counts) -> Self {
+    pub fn plus(self, before: &StreamCounts) -> Self {
         let highest = self.highest.max(before.highest);
-        Counts { highest, ..self.with(before, u64::saturating_add) }
+        StreamCounts { highest, ..self.with(before, u64::saturating_add) }
     }
 
     /// Since an earlier state.
-    pub fn since(self, earlier: &Counts) -> Self {
+    pub fn since(self, earlier: &StreamCounts) -> Self {
         self.with(earlier, u64::saturating_sub)
     }
 
     /// Each count with another's.
-    fn with(self, other: &Counts, of: fn(u64, u64) -> u64) -> Self {
-        Counts {
+    fn with(self, other: &StreamCounts, of: fn(u64, u64) -> u64) -> Self {
+        StreamCounts {
             bytes: of(self.bytes, other.bytes),
             calls: of(self.calls, other.calls),
             errors: of(self.errors, other.errors),
@@ -102,7 +102,7 @@ impl Counts {
 
 /// How far a stream has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum StreamState {
     /// It is being connected, for the n-th time.
     Opening(u32),
     /// The peer's first bytes are awaited.
@@ -122,7 +122,7 @@ pub enum State {
 
 /// A stream.
 #[derive(Debug, Default)]
-pub struct Flow {
+pub struct TestStream {
     /// Its number in reports.
     pub id: u32,
     /// Its connection.
@@ -136,7 +136,7 @@ pub struct Flow {
     /// Streams of one test have one: the peer's address.
     pub group: String,
     /// How far it has come.
-    pub state: State,
+    pub state: StreamState,
     /// Since when that, ns.
     pub since_ns: u64,
     /// Its run, and which of its jobs it is.
@@ -146,7 +146,7 @@ pub struct Flow {
     /// Bytes that must come before a paused stream has a run.
     pub awaited_bytes: usize,
     /// What the peer socket_options.
-    pub test: Option<Test>,
+    pub test: Option<TestHeader>,
     /// First bytes, as long as they may be a header.
     pub head: Vec<u8>,
     /// Until when it sends.
@@ -158,11 +158,11 @@ pub struct Flow {
     /// When its run passed the start line, ns.
     pub started_ns: u64,
     /// What was moved before the run.
-    pub before: Counts,
+    pub before: StreamCounts,
     /// What was moved up to now.
-    pub now: Counts,
+    pub now: StreamCounts,
     /// What was moved up to the last row.
-    pub told: Counts,
+    pub told: StreamCounts,
     /// When the last row ended, ns after its time began.
     pub told_ns: u64,
     /// Rows told.
@@ -177,10 +177,10 @@ pub struct Flow {
     pub each_bytes: u64,
 }
 
-impl Flow {
+impl TestStream {
     /// A stream that begins.
-    pub fn new(id: u32, connection: Connection, sends: bool, state: State, at_ns: u64) -> Self {
-        Flow {
+    pub fn new(id: u32, connection: Connection, sends: bool, state: StreamState, at_ns: u64) -> Self {
+        TestStream {
             id,
             connection,
             sends,
@@ -188,18 +188,18 @@ impl Flow {
             since_ns: at_ns,
             begun_ns: at_ns,
             started_ns: at_ns,
-            ..Flow::default()
+            ..TestStream::default()
         }
     }
 
     /// Its next state.
-    pub fn becomes(&mut self, state: State, at_ns: u64) {
+    pub fn becomes(&mut self, state: StreamState, at_ns: u64) {
         (self.state, self.since_ns) = (state, at_ns);
     }
 
     /// Whether its data flows, or may flow again.
     pub fn is_under_way(&self) -> bool {
-        matches!(self.state, State::Running | State::Paused)
+        matches!(self.state, StreamState::Running | StreamState::Paused)
     }
 
     /// Its number as reports show it.
@@ -210,7 +210,7 @@ impl Flow {
     /// What its run has moved so far, and how long it took.
     pub fn heard(&mut self, found: &PhaseRecord) {
         let Some((_, job)) = self.run else { return };
-        self.now = Counts::of(found, job).plus(&self.before);
+        self.now = StreamCounts::of(found, job).plus(&self.before);
         // The last one of a test is taken off the wire, and is no data.
         if self.each_bytes > 0 && !self.sends {
             self.now.bytes = self.now.datagrams * self.each_bytes;
@@ -234,8 +234,8 @@ impl Flow {
     }
 }
 
-impl Counts {
-    fn max_of(self, other: &Counts) -> Counts {
+impl StreamCounts {
+    fn max_of(self, other: &StreamCounts) -> StreamCounts {
         if self.datagrams >= other.datagrams && self.bytes >= other.bytes { self } else { *other }
     }
 }

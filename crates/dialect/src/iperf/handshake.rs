@@ -3,12 +3,12 @@
 use iodyno_model::conversation::{Action, Connection, Ends};
 
 use super::command::Rate;
-use super::flow::{Flow, State};
-use super::header::{self, Amount, Back, Test};
+use super::flow::{StreamState, TestStream};
+use super::header::{self, Amount, Back, TestHeader};
 use super::load::{self, Load};
 use super::number;
 use super::quota::{BYTES_MOST, TIME_MOST_NS};
-use super::talk::{PLACE, Talk};
+use super::session::{PLACE, Session};
 use crate::address::{host_and_port, joined, transport};
 
 /// How long a connection is tried, ns.
@@ -20,7 +20,7 @@ pub(super) const BACK_AGAIN_NS: u64 = 20_000_000;
 /// How often the way back is tried again.
 const BACK_RETRIES: u32 = 100;
 
-impl Talk {
+impl Session {
     pub(super) fn begin(&mut self) {
         if self.is_server() || self.wanted.dual || self.wanted.trade {
             self.listen();
@@ -32,7 +32,7 @@ impl Talk {
             let (id, connection) = (self.next_id, self.connection());
             self.next_id += 1;
             let sends = !self.wanted.reverse;
-            let mut flow = Flow::new(id, connection, sends, State::Opening(0), self.now_ns);
+            let mut flow = TestStream::new(id, connection, sends, StreamState::Opening(0), self.now_ns);
             flow.amount = self.wanted.until();
             flow.test = Some(self.test());
             flow.each_bytes = if self.wanted.udp { self.wanted.block() } else { 0 };
@@ -124,11 +124,11 @@ impl Talk {
         let pause_ns = if flow.starred { BACK_AGAIN_NS } else { AGAIN_NS };
         let waited = self.now_ns.saturating_sub(flow.since_ns) >= pause_ns;
         // The first try is under way; a later one begins here.
-        let State::Opening(tries) = flow.state else { return };
+        let StreamState::Opening(tries) = flow.state else { return };
         if !is_refused(tries) || !waited {
             return;
         }
-        flow.becomes(State::Opening(tries + 1), self.now_ns);
+        flow.becomes(StreamState::Opening(tries + 1), self.now_ns);
         let connection = flow.connection;
         let back = flow.starred.then(|| flow.ends.peer.clone());
         match back {
@@ -139,8 +139,9 @@ impl Talk {
 
     /// Whether a way back waits to be tried again, so that the next look comes soon.
     pub(super) fn tries_back(&self) -> bool {
-        let tries =
-            |flow: &Flow| flow.starred && matches!(flow.state, State::Opening(tries) if is_refused(tries));
+        let tries = |flow: &TestStream| {
+            flow.starred && matches!(flow.state, StreamState::Opening(tries) if is_refused(tries))
+        };
         self.flows.iter().any(tries)
     }
 
@@ -155,46 +156,46 @@ impl Talk {
         let retries = self.wanted.retries;
         let flow = &mut self.flows[index];
         match flow.state {
-            State::Opening(tries) if flow.starred && is_nobody(errno) && tries / 2 < BACK_RETRIES => {
-                flow.becomes(State::Opening(tries + 1), self.now_ns);
+            StreamState::Opening(tries) if flow.starred && is_nobody(errno) && tries / 2 < BACK_RETRIES => {
+                flow.becomes(StreamState::Opening(tries + 1), self.now_ns);
             }
-            State::Opening(tries) if tries / 2 < retries && flow.group.is_empty() => {
-                flow.becomes(State::Opening(tries + 1), self.now_ns);
+            StreamState::Opening(tries) if tries / 2 < retries && flow.group.is_empty() => {
+                flow.becomes(StreamState::Opening(tries + 1), self.now_ns);
                 self.complain(format!("tcp connect failed: {words}"));
             }
-            State::Opening(_) => {
+            StreamState::Opening(_) => {
                 self.complain(format!(
                     "{} connect failed: {words}",
                     if self.wanted.udp { "udp" } else { "tcp" }
                 ));
                 self.failed = true;
-                self.flows[index].becomes(State::Done, self.now_ns);
+                self.flows[index].becomes(StreamState::Done, self.now_ns);
                 if !self.is_server() {
                     self.all_stand();
                 }
                 self.settle();
             }
             // A full buffer, or a port that nobody hears: said again later.
-            State::Closing if self.wanted.udp => {}
+            StreamState::Closing if self.wanted.udp => {}
             // The peer closed while its last word was awaited, or sent what nobody reads.
-            State::Closing => {
+            StreamState::Closing => {
                 self.leave(index);
                 self.settle();
             }
-            State::Header | State::Standing => self.forget(index),
-            State::Paused => self.finish(index),
-            State::Running | State::Done => {}
+            StreamState::Header | StreamState::Standing => self.forget(index),
+            StreamState::Paused => self.finish(index),
+            StreamState::Running | StreamState::Done => {}
         }
     }
 
     pub(super) fn connected(&mut self, connection: Connection, ends: Ends) {
         let Some(index) = self.position(connection) else { return };
         self.flows[index].ends = ends;
-        self.flows[index].becomes(State::Standing, self.now_ns);
+        self.flows[index].becomes(StreamState::Standing, self.now_ns);
         if self.is_server() {
             return self.stands_back(index);
         }
-        let first = self.flows.iter().filter(|flow| flow.state == State::Standing).count() == 1;
+        let first = self.flows.iter().filter(|flow| flow.state == StreamState::Standing).count() == 1;
         if self.flows[index].test.is_none() {
             self.say_connected(index);
             return self.begin_receiving(index);
@@ -239,11 +240,16 @@ impl Talk {
 
     /// Starts a client's streams when all of them stand or have failed.
     fn all_stand(&mut self) {
-        let ours = |flow: &Flow| flow.test.is_some();
-        if self.flows.iter().filter(|flow| ours(flow)).any(|flow| matches!(flow.state, State::Opening(_))) {
+        let ours = |flow: &TestStream| flow.test.is_some();
+        if self
+            .flows
+            .iter()
+            .filter(|flow| ours(flow))
+            .any(|flow| matches!(flow.state, StreamState::Opening(_)))
+        {
             return;
         }
-        let ready = |flow: &Flow| ours(flow) && flow.state == State::Standing;
+        let ready = |flow: &TestStream| ours(flow) && flow.state == StreamState::Standing;
         let all: Vec<usize> = (0..self.flows.len()).filter(|index| ready(&self.flows[*index])).collect();
         if all.is_empty() {
             return;
@@ -255,12 +261,12 @@ impl Talk {
     }
 
     /// What is said to the server about the test.
-    fn test(&self) -> Test {
+    fn test(&self) -> TestHeader {
         let rate = match self.wanted.rate {
             Some(Rate::Writes(_)) | None if !self.wanted.udp => 0.0,
             _ => self.wanted.bits().unwrap_or(0.0),
         };
-        Test {
+        TestHeader {
             streams: self.wanted.streams.max(1),
             port: if self.wanted.dual || self.wanted.trade { self.back_port() } else { self.wanted.port },
             block_bytes: self.wanted.block_bytes.unwrap_or(0) as u32,
@@ -343,7 +349,7 @@ impl Talk {
             let (udp, file) = (self.wanted.udp, self.content.is_some());
             let granted_bytes = self.granted(*index, block);
             let flow = &mut self.flows[*index];
-            flow.becomes(State::Running, self.now_ns);
+            flow.becomes(StreamState::Running, self.now_ns);
             flow.run = Some((run, job));
             let sent = flow.before.bytes;
             let amount = match flow.amount {

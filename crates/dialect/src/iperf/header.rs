@@ -58,7 +58,7 @@ pub enum Back {
 
 /// What a client tells the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Test {
+pub struct TestHeader {
     /// Streams.
     pub streams: u32,
     /// The port the client waits at, or the server's.
@@ -85,11 +85,11 @@ pub enum First {
     /// Data, without a header.
     Data,
     /// A header.
-    Test(Test),
+    Test(TestHeader),
 }
 
 /// The header of a test over TCP.
-pub fn tcp(test: &Test) -> Vec<u8> {
+pub fn tcp(test: &TestHeader) -> Vec<u8> {
     let mut flags = EXTENDED | HAS_LENGTH | (TEST_BYTES as u32) << 1;
     if test.reverse {
         flags |= SYNCHRONOUS;
@@ -98,7 +98,7 @@ pub fn tcp(test: &Test) -> Vec<u8> {
 }
 
 /// The header of a test over UDP, with the datagram's own in front: number 1 where it stands alone.
-pub fn udp(test: &Test, number: i64, unix_ns: u64) -> Vec<u8> {
+pub fn udp(test: &TestHeader, number: i64, unix_ns: u64) -> Vec<u8> {
     let length = (DATAGRAM_BYTES + TEST_BYTES) as u32;
     let mut flags = EXTENDED | NUMBERS_64 | HAS_LENGTH | length << 1;
     if test.reverse {
@@ -115,7 +115,7 @@ pub fn numbered(number: i64, unix_ns: u64) -> Vec<u8> {
     words(&[number as u32, seconds, (unix_ns % 1_000_000_000 / 1000) as u32, (number >> 32) as u32])
 }
 
-fn test_words(test: &Test, flags: u32) -> [u32; TEST_BYTES / 4] {
+fn test_words(test: &TestHeader, flags: u32) -> [u32; TEST_BYTES / 4] {
     let back = match test.back {
         Some(Back::Now) => VERSION_1 | RUN_NOW,
         Some(Back::Later) => VERSION_1,
@@ -156,7 +156,7 @@ pub fn first(bytes: &[u8]) -> First {
         (true, false) => Some(Back::Later),
         (false, _) => None,
     };
-    First::Test(Test {
+    First::Test(TestHeader {
         streams: at(1),
         port: at(2) as u16,
         block_bytes: at(3),
@@ -259,8 +259,8 @@ mod tests {
             .collect()
     }
 
-    fn test() -> Test {
-        Test {
+    fn test() -> TestHeader {
+        TestHeader {
             streams: 1,
             port: 6000,
             block_bytes: 0,
@@ -273,11 +273,11 @@ mod tests {
     }
 
     /// What `iperf -c HOST -t 1 -p 6000` of 2.1.8 was seen to send, and with more options.
-    const SEEN: &[(&str, Test)] = &[
+    const SEEN: &[(&str, TestHeader)] = &[
         (
             "40010078 00000001 00001770 00000000 00000000 ffffff9c 00000000 00000000 00000000 00020001 00080003 00000000 \
              00000000 00000000 00000000",
-            Test {
+            TestHeader {
                 streams: 1,
                 port: 6000,
                 block_bytes: 0,
@@ -291,7 +291,7 @@ mod tests {
         (
             "44010078 00000001 00001770 00001000 00000000 06400000 00000000 00000000 04000000 00020001 00080003 00000000 \
              00000000 00000000 00000000",
-            Test {
+            TestHeader {
                 streams: 1,
                 port: 6000,
                 block_bytes: 4096,
@@ -305,7 +305,7 @@ mod tests {
         (
             "c0010079 00000001 00001784 00000000 00000000 ffffff9c 00000000 00000000 00000000 00020001 00080003 00000000 \
              00000000 00000000 00000000",
-            Test {
+            TestHeader {
                 streams: 1,
                 port: 6020,
                 block_bytes: 0,
@@ -327,7 +327,7 @@ mod tests {
         let seen = "00000001 6b02fd91 0003ca19 00000000 48010098 00000001 00001770 00000000 00000000 ffffff9c 00000000 \
                     00000000 00000000 00020001 00080003 00000000 00100000 00000000 00000000";
         let at = 0x6b02_fd91 * 1_000_000_000 + 0x0003_ca19 * 1000;
-        assert_eq!(udp(&Test { rate_bits: 1 << 20, ..test() }, 1, at), bytes(seen));
+        assert_eq!(udp(&TestHeader { rate_bits: 1 << 20, ..test() }, 1, at), bytes(seen));
         let last = bytes("ffffffa3 6b02fd92 00041b27 ffffffff");
         assert_eq!(number(&last), Some(-93));
         let at = 0x6b02_fd92 * 1_000_000_000 + 0x0004_1b27 * 1000;
@@ -384,7 +384,7 @@ mod tests {
                 bytes[at] = (state >> 20) as u8;
             }
             bytes.truncate((state >> 40) as usize % (bytes.len() + 1));
-            if let First::Test(Test { amount: Amount::Time(ns), .. }) = first(&bytes) {
+            if let First::Test(TestHeader { amount: Amount::Time(ns), .. }) = first(&bytes) {
                 assert!(ns <= MOST_NS);
             }
             let _ = (reported(&bytes), number(&bytes));

@@ -3,12 +3,12 @@
 
 use iodyno_model::conversation::{Action, Connection, Ends};
 
-use super::flow::{Flow, State};
+use super::flow::{StreamState, TestStream};
 use super::handshake::CONNECT_NS;
-use super::header::{self, Amount, Back, First, Test};
+use super::header::{self, Amount, Back, First, TestHeader};
 use super::load;
 use super::quota::CONNECTIONS_MOST;
-use super::talk::{PLACE, Talk};
+use super::session::{PLACE, Session};
 use crate::address::{host_and_port, joined};
 
 /// Connections served at a time.
@@ -16,13 +16,13 @@ pub(super) const MOST_FLOWS: usize = 1024;
 /// Bytes that may come before what they are is known.
 const MOST_HEAD: usize = 128 << 10;
 
-impl Talk {
+impl Session {
     pub(super) fn accept(&mut self, connection: Connection, ends: Ends) {
         let host = host_and_port(&ends.peer).0;
         if self.ending || !self.has_room(&host) {
             return self.act(Action::Close(connection));
         }
-        let mut flow = Flow::new(self.next_id, connection, false, State::Header, self.now_ns);
+        let mut flow = TestStream::new(self.next_id, connection, false, StreamState::Header, self.now_ns);
         self.next_id += 1;
         flow.group = host_and_port(&ends.peer).0;
         flow.ends = ends;
@@ -65,7 +65,8 @@ impl Talk {
 
     /// Whether a host has as many streams under way as one may have.
     fn has_enough(&self, host: &str) -> bool {
-        let its = |flow: &&Flow| flow.state != State::Done && host_and_port(&flow.ends.peer).0 == host;
+        let its =
+            |flow: &&TestStream| flow.state != StreamState::Done && host_and_port(&flow.ends.peer).0 == host;
         self.flows.iter().filter(its).count() >= self.most_of(host)
     }
 
@@ -74,17 +75,17 @@ impl Talk {
         let udp = self.wanted.udp;
         let flow = &mut self.flows[index];
         match flow.state {
-            State::Header => {
+            StreamState::Header => {
                 flow.head.extend_from_slice(bytes);
                 self.decide(index);
             }
-            State::Paused => self.resume(index, bytes.len()),
-            State::Standing if udp && !flow.sends => {
+            StreamState::Paused => self.resume(index, bytes.len()),
+            StreamState::Standing if udp && !flow.sends => {
                 let number = header::number(bytes).unwrap_or(0);
                 flow.took(number, bytes.len());
             }
-            State::Closing if udp && flow.sends => self.take_report(index, bytes),
-            State::Closing if udp => self.answer_final(index),
+            StreamState::Closing if udp && flow.sends => self.take_report(index, bytes),
+            StreamState::Closing if udp => self.answer_final(index),
             _ => {}
         }
     }
@@ -135,13 +136,13 @@ impl Talk {
     }
 
     /// Opens the way back to a client that wants it.
-    fn connect_back(&mut self, index: usize, test: Test) {
+    fn connect_back(&mut self, index: usize, test: TestHeader) {
         let (id, connection) = (self.next_id, self.connection());
         self.next_id += 1;
-        let mut flow = Flow::new(id, connection, true, State::Opening(0), self.now_ns);
+        let mut flow = TestStream::new(id, connection, true, StreamState::Opening(0), self.now_ns);
         flow.group = host_and_port(&self.flows[index].ends.peer).0;
         flow.starred = true;
-        flow.test = Some(Test { back: None, reverse: false, ..test });
+        flow.test = Some(TestHeader { back: None, reverse: false, ..test });
         flow.amount = bounded(Some(test));
         flow.ends.peer = joined(&flow.group, test.port);
         let peer = flow.ends.peer.clone();
@@ -203,7 +204,7 @@ impl Talk {
                 flow.took(number, bytes.len());
             }
             // The end came before its own socket stood, or again after it.
-            if number < 0 && flow.state == State::Closing {
+            if number < 0 && flow.state == StreamState::Closing {
                 self.answer_final(index);
             }
             return;
@@ -215,7 +216,7 @@ impl Talk {
         }
         let (id, connection) = (self.next_id, self.connection());
         self.next_id += 1;
-        let mut flow = Flow::new(id, connection, false, State::Opening(0), self.now_ns);
+        let mut flow = TestStream::new(id, connection, false, StreamState::Opening(0), self.now_ns);
         flow.group = host_and_port(from).0;
         flow.ends.peer = from.to_string();
         if let First::Test(test) = header::first(&bytes[header::DATAGRAM_BYTES..]) {
@@ -234,7 +235,7 @@ impl Talk {
         let Some(report) = header::reported(bytes) else { return };
         let flow = &mut self.flows[index];
         let (label, connection) = (flow.label(), flow.connection);
-        flow.becomes(State::Done, self.now_ns);
+        flow.becomes(StreamState::Done, self.now_ns);
         let facts = [
             ("datagrams", report.datagrams.saturating_sub(report.lost)),
             ("lost", report.lost),
@@ -253,6 +254,6 @@ impl Talk {
 }
 
 /// Until when a peer may let us send.
-fn bounded(test: Option<Test>) -> Amount {
+fn bounded(test: Option<TestHeader>) -> Amount {
     test.map(|test| test.amount).filter(|amount| *amount != Amount::Bytes(0)).unwrap_or_default()
 }

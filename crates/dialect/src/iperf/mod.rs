@@ -13,8 +13,8 @@ mod load;
 pub mod number;
 pub mod options;
 pub mod quota;
+mod session;
 mod silence;
-mod talk;
 #[cfg(test)]
 mod test;
 pub mod text;
@@ -22,8 +22,8 @@ pub mod text;
 use iodyno_model::{Diagnostic, Intent, Origin, Plan};
 
 use crate::{Converse, Dialect, Loader, Request, Run};
-use command::{Command, Stop};
-pub use talk::Talk;
+use command::{Command, EarlyExit};
+pub use session::Session;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -40,13 +40,13 @@ const MOST_CONTENT: usize = 64 << 20;
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let wanted = match command::parse(arguments) {
         Ok(wanted) => wanted,
-        Err(Stop::Help) => return Ok(Request::Print { out: options::help(), status: 0 }),
-        Err(Stop::Version) => {
+        Err(EarlyExit::Help) => return Ok(Request::Print { out: options::help(), status: 0 }),
+        Err(EarlyExit::Version) => {
             let ours = env!("CARGO_PKG_VERSION");
             let out = format!("iperf version 2.1.8 (iodyno {ours}) pthreads\n");
             return Ok(Request::Print { out, status: 0 });
         }
-        Err(Stop::Wrong(wrong)) => return Err(wrong),
+        Err(EarlyExit::Wrong(wrong)) => return Err(wrong),
     };
     let known = known(loader)?;
     if wanted.host.is_some() && !known.is_empty() {
@@ -56,8 +56,8 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let content = content(&wanted, loader)?;
     let (daemon, output) = (wanted.daemon, wanted.output.clone());
     let run = run(&wanted, output);
-    let talk = Talk::new(wanted, loader.east_s(), content).knowing(known);
-    Ok(Converse { daemon, ..Converse::new(talk, run) }.into())
+    let session = Session::new(wanted, loader.east_s(), content).knowing(known);
+    Ok(Converse { daemon, ..Converse::new(session, run) }.into())
 }
 
 /// Whose addresses need no proof: `peers=10.0.0.0/8+2001:db8::/32`.

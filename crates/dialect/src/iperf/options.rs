@@ -1,6 +1,6 @@
 //! iperf 2's options, each exactly once, with what we do about it. Names are those of 2.1.8's own help.
 
-use super::command::{self, Parsing, Stop, bytes};
+use super::command::{self, EarlyExit, Parsing, bytes};
 use super::header::Amount;
 use crate::option::{Entry, Kind, Setter, SetterGroup, Spelling, Table, count, entries, grouped, switch};
 
@@ -264,8 +264,10 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
     (
         "",
         &[
-            switch("h", "print this and end").also(&["help"]).on(|r| r.stop = Some(Stop::Help)),
-            switch("v", "print the version and end").also(&["version"]).on(|r| r.stop = Some(Stop::Version)),
+            switch("h", "print this and end").also(&["help"]).on(|r| r.stop = Some(EarlyExit::Help)),
+            switch("v", "print the version and end")
+                .also(&["version"])
+                .on(|r| r.stop = Some(EarlyExit::Version)),
         ],
     ),
 ];

@@ -5,9 +5,9 @@
 
 use iodyno_model::conversation::Action;
 
-use super::flow::{Flow, State};
+use super::flow::{StreamState, TestStream};
 use super::load;
-use super::talk::{PATIENCE_NS, Talk};
+use super::session::{PATIENCE_NS, Session};
 use crate::address::host_and_port;
 use crate::conversation::longest_silent;
 
@@ -20,7 +20,7 @@ const STALL_NS: u64 = 120_000_000_000;
 /// After which silence a place may be taken by somebody else, ns: the streams of a test open within it.
 const SILENT_NS: u64 = 2_000_000_000;
 
-impl Talk {
+impl Session {
     /// Ends the run of a stream whose peer is silent for longer than its test explains.
     pub(super) fn watch(&mut self, index: usize) {
         let (udp, server) = (self.wanted.udp, self.is_server());
@@ -62,7 +62,7 @@ impl Talk {
     /// A stream waits for its peer's data, without a run.
     pub(super) fn await_data(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        flow.becomes(State::Paused, self.now_ns);
+        flow.becomes(StreamState::Paused, self.now_ns);
         (flow.now, flow.awaited_bytes) = (flow.before, FLOWS_FROM_BYTES);
         let connection = flow.connection;
         self.act(Action::Read { connection, most: Some(FLOWS_FROM_BYTES) });
@@ -120,14 +120,14 @@ impl Talk {
     /// Takes a place from who has been silent for longest: of a host, or of that which has most such. Whether there was one.
     pub(super) fn give_way(&mut self, host: Option<&str>) -> bool {
         let now_ns = self.now_ns;
-        let silent = |flow: &Flow| {
-            let waits = matches!(flow.state, State::Header | State::Paused);
+        let silent = |flow: &TestStream| {
+            let waits = matches!(flow.state, StreamState::Header | StreamState::Paused);
             waits && now_ns.saturating_sub(flow.since_ns) >= SILENT_NS
         };
         let all = self.flows.iter().enumerate().filter(|(_, flow)| silent(flow));
         let all = all.map(|(index, flow)| (index, host_and_port(&flow.ends.peer).0, flow.since_ns));
         let Some(index) = longest_silent(all, host) else { return false };
-        if self.flows[index].state == State::Header {
+        if self.flows[index].state == StreamState::Header {
             self.forget(index);
             return true;
         }

@@ -8,15 +8,15 @@ use iodyno_model::{
 };
 
 use super::command;
-use super::header::{self, Amount, Back, Test};
+use super::header::{self, Amount, Back, TestHeader};
+use super::session::{PLACE, Session};
 use super::silence::FLOWS_FROM_BYTES;
-use super::talk::{PLACE, Talk};
 
 const SECOND: u64 = 1_000_000_000;
 
 /// One side of a test, played by hand.
 struct Play {
-    talk: Talk,
+    session: Session,
     at_ns: u64,
     printed: String,
     complained: String,
@@ -27,15 +27,15 @@ impl Play {
     fn of(line: &str) -> Self {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
         let wanted = command::parse(&words).expect("a good command line");
-        let talk = Talk::new(wanted, 0, None);
-        Play { talk, at_ns: 0, printed: String::new(), complained: String::new(), ended: None }
+        let session = Session::new(wanted, 0, None);
+        Play { session, at_ns: 0, printed: String::new(), complained: String::new(), ended: None }
     }
 
     /// What is to be done, but for what was said.
     fn hear(&mut self, input: Input) -> Vec<Action> {
         let happening = Happening { at_ns: self.at_ns, unix_ns: 1_795_358_218 * SECOND + self.at_ns, input };
         let mut left = Vec::new();
-        for action in self.talk.step(happening) {
+        for action in self.session.step(happening) {
             match action {
                 Action::Print(text) => self.printed += &text,
                 Action::Complain(text) => self.complained += &text,
@@ -165,7 +165,7 @@ fn exact_bytes_count_the_header() {
 
 #[test]
 fn a_server_takes_a_header_apart_from_data_however_it_comes() {
-    let test = Test {
+    let test = TestHeader {
         streams: 1,
         port: 5001,
         block_bytes: 0,
@@ -200,8 +200,8 @@ fn a_server_takes_a_header_apart_from_data_however_it_comes() {
 }
 
 /// A test of one second, whose way back goes to port 6020.
-fn wants(back: Back) -> Test {
-    Test {
+fn wants(back: Back) -> TestHeader {
+    TestHeader {
         streams: 1,
         port: 6020,
         block_bytes: 0,
@@ -253,10 +253,10 @@ fn a_server_sends_where_it_is_asked_to() {
 /// A server's plan for one datagram from a host that asks for so much to be sent back.
 fn sent_back(host: &str, amount: Amount, known: &str) -> (Limit, String) {
     let mut play = Play::of("-s -u");
-    play.talk = play.talk.knowing(super::quota::Range::of(known).into_iter().collect());
+    play.session = play.session.knowing(super::quota::Range::of(known).into_iter().collect());
     play.hear(Input::Began);
     let from = format!("{host}:4000");
-    let test = Test { amount, reverse: true, back: None, rate_bits: 200_000_000, ..wants(Back::Now) };
+    let test = TestHeader { amount, reverse: true, back: None, rate_bits: 200_000_000, ..wants(Back::Now) };
     let bytes = header::udp(&test, 1, 0);
     let connection = opened(&play.hear(Input::Datagram { at: PLACE, from: from.clone(), bytes }))[0];
     let actions = play.hear(Input::Ready(connection, ends("10.0.0.2:5001", &from)));
@@ -433,10 +433,10 @@ fn peers_that_stall_or_flood_are_given_up() {
             ends: ends("h:1", &format!("p{}:2", number / 100)),
         });
     }
-    assert_eq!(play.talk.flows.len(), 1024);
+    assert_eq!(play.session.flows.len(), 1024);
     play.at_ns += 11 * SECOND;
     let closed = play.hear(Input::Tick).iter().filter(|action| matches!(action, Action::Close(_))).count();
-    assert_eq!((closed, play.talk.flows.len()), (1024, 0));
+    assert_eq!((closed, play.session.flows.len()), (1024, 0));
 }
 
 /// A server with a client that has said what it wants.
@@ -444,7 +444,7 @@ fn served(line: &str, peer: &str) -> Play {
     let mut play = Play::of(line);
     play.hear(Input::Began);
     play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: ends("10.0.0.2:5001", peer) });
-    let test = Test { back: None, ..wants(Back::Now) };
+    let test = TestHeader { back: None, ..wants(Back::Now) };
     assert_eq!(verb_of(&play.hear(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test)))), None);
     play
 }
@@ -549,7 +549,7 @@ fn who_says_nothing_gives_way() {
     assert!(play.printed.contains("sec  60.0 Bytes "), "{}", play.printed);
     // The machine's own connections leave room for one other, and give way where all places are taken.
     (400..2000).for_each(|number| drop(accept(&mut play, number, "127.0.0.1")));
-    assert_eq!((play.talk.open_flows(), accept(&mut play, 2000, "10.0.0.3")), (1024, vec![2000]));
+    assert_eq!((play.session.open_flows(), accept(&mut play, 2000, "10.0.0.3")), (1024, vec![2000]));
     assert!(play.complained.contains("127.0.0.1 is turned away: 896 connections"), "{}", play.complained);
     play.at_ns += 3 * SECOND;
     (2001..2060).for_each(|number| assert_eq!(accept(&mut play, number, "10.0.0.4"), [number - 1601]));
@@ -561,7 +561,8 @@ fn a_peer_that_reads_nothing_is_not_sent_to_for_a_day() {
     play.hear(Input::Began);
     let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
     play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
-    let test = Test { amount: Amount::Time(86_400 * SECOND), back: None, reverse: true, ..wants(Back::Now) };
+    let test =
+        TestHeader { amount: Amount::Time(86_400 * SECOND), back: None, reverse: true, ..wants(Back::Now) };
     let run = verb_of(&play.hear(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test)))).expect("a run");
     for count in 1..=60 {
         assert_eq!(stopped(&second(&mut play, run, count * SECOND, count << 20)), None);
@@ -577,12 +578,12 @@ fn a_test_of_datagrams_lasts_as_long_as_its_datagrams_come() {
     let mut play = Play::of("-s -u");
     play.hear(Input::Began);
     let from = "10.0.0.1:4000".to_string();
-    let datagram = |test: &Test, number| {
+    let datagram = |test: &TestHeader, number| {
         let mut bytes = header::udp(test, number, 0);
         bytes.resize(1470, b'0');
         bytes
     };
-    let test = Test { rate_bits: 500, back: None, ..wants(Back::Now) };
+    let test = TestHeader { rate_bits: 500, back: None, ..wants(Back::Now) };
     let bytes = datagram(&test, 1);
     let connection = opened(&play.hear(Input::Datagram { at: PLACE, from: from.clone(), bytes }))[0];
     let number = run(&play.hear(Input::Ready(connection, ends("10.0.0.2:5001", &from)))).0;
@@ -630,6 +631,6 @@ fn mangled_peers_harm_nobody() {
                 play.hear(Input::Ready(number, ends("h:1", "p:2")));
             }
         }
-        assert!(play.talk.flows.len() <= 1024);
+        assert!(play.session.flows.len() <= 1024);
     }
 }

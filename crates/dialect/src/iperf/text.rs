@@ -2,14 +2,14 @@
 //!
 //! Pure functions from counts to text. What is not known is a dash, never a zero.
 
-use super::flow::{Counts, Flow};
+use super::flow::{StreamCounts, TestStream};
 use super::header::Report;
 use super::number;
 use crate::address::host_and_port;
 
 /// How reports look.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct ReportFormat {
     /// `-f`.
     pub format: char,
     /// `-y C`.
@@ -24,13 +24,13 @@ pub struct View {
 
 /// A line under a heading.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
+pub struct ReportRow<'a> {
     /// The stream's number, or `SUM`.
     pub label: &'a str,
     /// When it begins and ends, ns.
     pub span_ns: (u64, u64),
     /// What was moved in it.
-    pub counts: Counts,
+    pub counts: StreamCounts,
     /// Whether we sent.
     pub sends: bool,
 }
@@ -38,7 +38,7 @@ pub struct Row<'a> {
 /// What separates.
 pub const RULE: &str = "------------------------------------------------------------\n";
 
-impl View {
+impl ReportFormat {
     /// The heading of rows.
     pub fn columns(&self, sends: bool) -> &'static str {
         match (self.enhanced, self.udp, sends) {
@@ -59,7 +59,7 @@ impl View {
     }
 
     /// A row.
-    pub fn row(&self, row: &Row<'_>) -> String {
+    pub fn row(&self, row: &ReportRow<'_>) -> String {
         let (from, to) = row.span_ns;
         let seconds = (to.saturating_sub(from).max(1)) as f64 / 1e9;
         let moved = row.counts.bytes as f64;
@@ -94,7 +94,7 @@ impl View {
         format!("{start}{rest}\n{late}")
     }
 
-    fn received(&self, counts: &Counts, sum: bool, seconds: f64) -> String {
+    fn received(&self, counts: &StreamCounts, sum: bool, seconds: f64) -> String {
         let (lost, all) = (counts.lost(), counts.highest);
         let share = format!("{lost}/{all} ({}%)", percent(lost, all));
         if sum {
@@ -110,21 +110,21 @@ impl View {
 
     /// What the receiver told the sender.
     pub fn reported(&self, label: &str, report: &Report) -> String {
-        let counts = Counts {
+        let counts = StreamCounts {
             bytes: report.bytes,
             datagrams: report.datagrams.saturating_sub(report.lost),
             highest: report.datagrams,
             late: report.late,
             jitter_ns: report.jitter_ns,
-            ..Counts::default()
+            ..StreamCounts::default()
         };
-        let row = Row { label, span_ns: (0, report.time_ns), counts, sends: false };
+        let row = ReportRow { label, span_ns: (0, report.time_ns), counts, sends: false };
         format!("[{label:>3}] Server Report:\n{}{}", self.columns(false), self.row(&row))
     }
 
     /// A row as comma-separated values: when, who to whom, number, span, bytes, bit/s; of received datagrams jitter in ms,
     /// lost, all, percent, late. The sender's end comes first.
-    pub fn values(&self, flow: &Flow, row: &Row<'_>, unix_ns: u64) -> String {
+    pub fn values(&self, flow: &TestStream, row: &ReportRow<'_>, unix_ns: u64) -> String {
         let (from, to) = row.span_ns;
         let seconds = (to.saturating_sub(from).max(1)) as f64 / 1e9;
         let (local, peer) = (host_and_port(&flow.ends.local), host_and_port(&flow.ends.peer));
@@ -158,7 +158,7 @@ impl View {
     }
 
     /// Who is connected with whom.
-    pub fn connected(&self, flow: &Flow, unix_ns: Option<u64>) -> String {
+    pub fn connected(&self, flow: &TestStream, unix_ns: Option<u64>) -> String {
         let (local, peer) = (host_and_port(&flow.ends.local), host_and_port(&flow.ends.peer));
         let facts = &flow.ends.socket;
         let reverse =
@@ -200,7 +200,7 @@ impl View {
     }
 }
 
-fn written(counts: &Counts, sum: bool, seconds: f64) -> String {
+fn written(counts: &StreamCounts, sum: bool, seconds: f64) -> String {
     let calls = format!("{}/{}", counts.calls, counts.errors);
     if sum {
         return format!("  {calls}{:>10}", counts.retransmits);
@@ -229,49 +229,54 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn view() -> View {
-        View { format: 'a', ..View::default() }
+    fn view() -> ReportFormat {
+        ReportFormat { format: 'a', ..ReportFormat::default() }
     }
 
     #[test]
     fn rows_are_the_originals() {
-        let counts = Counts { bytes: 465 << 20, ..Counts::default() };
-        let row = Row { label: "1", span_ns: (0, SECOND / 2), counts, sends: true };
+        let counts = StreamCounts { bytes: 465 << 20, ..StreamCounts::default() };
+        let row = ReportRow { label: "1", span_ns: (0, SECOND / 2), counts, sends: true };
         assert_eq!(view().row(&row), "[  1] 0.0000-0.5000 sec   465 MBytes  7.80 Gbits/sec\n");
-        let counts =
-            Counts { bytes: 93 * 1470, datagrams: 93, highest: 93, jitter_ns: 19_000, ..Counts::default() };
-        let udp = View { udp: true, ..view() };
-        let row = Row { label: "1", span_ns: (0, 1_020_700_000), counts, sends: false };
+        let counts = StreamCounts {
+            bytes: 93 * 1470,
+            datagrams: 93,
+            highest: 93,
+            jitter_ns: 19_000,
+            ..StreamCounts::default()
+        };
+        let udp = ReportFormat { udp: true, ..view() };
+        let row = ReportRow { label: "1", span_ns: (0, 1_020_700_000), counts, sends: false };
         assert_eq!(
             udp.row(&row),
             "[  1] 0.0000-1.0207 sec   134 KBytes  1.07 Mbits/sec   0.019 ms 0/93 (0%)\n"
         );
-        let counts = Counts { late: 1, highest: 95, ..counts };
-        let text = udp.row(&Row { counts, ..row });
+        let counts = StreamCounts { late: 1, highest: 95, ..counts };
+        let text = udp.row(&ReportRow { counts, ..row });
         assert!(text.ends_with("2/95 (2.1%)\n[  1] 0.0000-1.0207 sec  1 datagrams received out-of-order\n"));
-        let sum = Row { label: "SUM", counts: Counts { late: 0, ..counts }, ..row };
+        let sum = ReportRow { label: "SUM", counts: StreamCounts { late: 0, ..counts }, ..row };
         assert!(udp.row(&sum).ends_with("/sec   2/95 (2.1%)\n"));
     }
 
     #[test]
     fn enhanced_rows_keep_their_columns() {
-        let view = View { enhanced: true, ..view() };
-        let counts = Counts {
+        let view = ReportFormat { enhanced: true, ..view() };
+        let counts = StreamCounts {
             bytes: 448 << 20,
             calls: 3581,
             retransmits: 4,
             cwnd_bytes: 895 << 10,
             rtt_us: (134, 142),
-            ..Counts::default()
+            ..StreamCounts::default()
         };
-        let row = Row { label: "1", span_ns: (0, SECOND / 2), counts, sends: true };
+        let row = ReportRow { label: "1", span_ns: (0, SECOND / 2), counts, sends: true };
         assert_eq!(
             view.row(&row),
             "[  1] 0.0000-0.5000 sec   448 MBytes  7.52 Gbits/sec  3581/0          4      895K/134(142) us  7011374\n"
         );
-        let udp = View { udp: true, ..view };
-        let counts = Counts { bytes: 427 * 1470, calls: 427, ..Counts::default() };
-        let row = Row { counts, ..row };
+        let udp = ReportFormat { udp: true, ..view };
+        let counts = StreamCounts { bytes: 427 * 1470, calls: 427, ..StreamCounts::default() };
+        let row = ReportRow { counts, ..row };
         assert_eq!(
             udp.row(&row),
             "[  1] 0.0000-0.5000 sec   613 KBytes  10.0 Mbits/sec  427/0      854 pps\n"
@@ -280,13 +285,18 @@ mod tests {
 
     #[test]
     fn values_name_the_sender_first() {
-        let mut flow = Flow::new(1, 1, false, super::super::flow::State::Done, 0);
+        let mut flow = TestStream::new(1, 1, false, super::super::flow::StreamState::Done, 0);
         flow.ends.local = "127.0.0.1:6001".into();
         flow.ends.peer = "[::1]:44721".into();
-        let counts =
-            Counts { bytes: 135_240, datagrams: 92, highest: 93, jitter_ns: 5000, ..Counts::default() };
-        let row = Row { label: "2", span_ns: (0, SECOND), counts, sends: false };
-        let view = View { udp: true, csv: true, ..view() };
+        let counts = StreamCounts {
+            bytes: 135_240,
+            datagrams: 92,
+            highest: 93,
+            jitter_ns: 5000,
+            ..StreamCounts::default()
+        };
+        let row = ReportRow { label: "2", span_ns: (0, SECOND), counts, sends: false };
+        let view = ReportFormat { udp: true, csv: true, ..view() };
         assert_eq!(
             view.values(&flow, &row, 1_795_358_218 * SECOND),
             "20261122143658,::1,44721,127.0.0.1,6001,2,0.0-1.0,135240,1081920,0.005,1,93,1.075,0\n"

@@ -22,16 +22,16 @@ pub enum Padding {
 }
 
 /// Bytes nobody can foretell, from a seed that nobody knows: SHA-256 of the seed and a counter.
-pub struct Chance {
+pub struct RandomSource {
     seed: [u8; 32],
     turn: u64,
     left: Vec<u8>,
 }
 
-impl Chance {
+impl RandomSource {
     /// From a seed.
     pub fn new(seed: [u8; 32]) -> Self {
-        Chance { seed, turn: 0, left: Vec::new() }
+        RandomSource { seed, turn: 0, left: Vec::new() }
     }
 
     /// A cookie: letters and digits that cannot be taken for each other, and a zero at the end.
@@ -45,7 +45,7 @@ impl Chance {
     }
 }
 
-impl RngCore for Chance {
+impl RngCore for RandomSource {
     fn next_u32(&mut self) -> u32 {
         self.next_u64() as u32
     }
@@ -75,7 +75,7 @@ impl RngCore for Chance {
     }
 }
 
-impl CryptoRng for Chance {}
+impl CryptoRng for RandomSource {}
 
 /// The client's key.
 ///
@@ -107,7 +107,7 @@ pub fn token(
     at_s: u64,
     key: &RsaPublicKey,
     padding: Padding,
-    chance: &mut Chance,
+    chance: &mut RandomSource,
 ) -> Result<String, String> {
     let text = format!("user: {user}\npwd:  {password}\nts:   {at_s}");
     let bytes = match padding {
@@ -120,24 +120,24 @@ pub fn token(
 }
 
 /// What a server knows of its users.
-pub struct Gate {
+pub struct Authenticator {
     key: RsaPrivateKey,
     users: Vec<(String, String)>,
     skew_s: u64,
     padding: Padding,
     shown: Vec<(u64, [u8; 32])>,
-    chance: Chance,
+    chance: RandomSource,
 }
 
-impl Gate {
+impl Authenticator {
     /// From a key, and the lines `user,hash` of the users' file.
-    pub fn new(key: RsaPrivateKey, users: &str, skew_s: u64, padding: Padding, chance: Chance) -> Self {
+    pub fn new(key: RsaPrivateKey, users: &str, skew_s: u64, padding: Padding, chance: RandomSource) -> Self {
         let line = |line: &str| {
             let line = line.trim();
             let (user, hash) = line.split_once(',').filter(|_| !line.starts_with('#'))?;
             Some((user.trim().to_string(), hash.trim().to_ascii_lowercase()))
         };
-        Gate {
+        Authenticator {
             key,
             users: users.lines().filter_map(line).collect(),
             skew_s,
@@ -209,13 +209,13 @@ mod tests {
     const PRIVATE: &str = include_str!("testing/private.pem");
     const PUBLIC: &str = include_str!("testing/public.pem");
 
-    fn gate(padding: Padding) -> Gate {
+    fn gate(padding: Padding) -> Authenticator {
         let users = format!("# who may\nmario,{}\n\nbad line\n", hash("mario", "rossi"));
-        Gate::new(private_key(PRIVATE).unwrap(), &users, 10, padding, Chance::new([7; 32]))
+        Authenticator::new(private_key(PRIVATE).unwrap(), &users, 10, padding, RandomSource::new([7; 32]))
     }
 
     fn made(user: &str, password: &str, at_s: u64, padding: Padding, seed: u8) -> String {
-        token(user, password, at_s, &public_key(PUBLIC).unwrap(), padding, &mut Chance::new([seed; 32]))
+        token(user, password, at_s, &public_key(PUBLIC).unwrap(), padding, &mut RandomSource::new([seed; 32]))
             .unwrap()
     }
 
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn cookies_are_drawn() {
-        let mut chance = Chance::new([1; 32]);
+        let mut chance = RandomSource::new([1; 32]);
         let (one, other) = (chance.cookie(), chance.cookie());
         assert!(
             one != other

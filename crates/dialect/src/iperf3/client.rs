@@ -6,7 +6,7 @@ use iodyno_model::conversation::{Action, Connection, Conversation, Happening, In
 use iodyno_model::{Event, Record};
 use rsa::RsaPublicKey;
 
-use super::auth::{Chance, Padding, token};
+use super::auth::{Padding, RandomSource, token};
 use super::command::Command;
 use super::document;
 use super::json::CJSON;
@@ -14,10 +14,10 @@ use super::meter::Interval;
 use super::output_style::{OutputStyle, Report};
 use super::params::{DATAGRAM_LEAST, DATAGRAM_MOST};
 use super::plan;
-use super::results::Results;
+use super::results::TestResults;
 use super::state::{self, Inbox};
-use super::test::{Stream, Test, id};
-use super::text::{self, Style};
+use super::test::{TestRun, TestStream, id};
+use super::text::{self, TextStyle};
 use crate::address::{host_and_port, joined};
 use crate::json_tree::JsonTree;
 
@@ -57,7 +57,7 @@ enum Stage {
 }
 
 /// What a client shows who it is with.
-pub struct Badge {
+pub struct Credentials {
     /// The user.
     pub user: String,
     /// The password.
@@ -69,12 +69,12 @@ pub struct Badge {
 }
 
 /// A client.
-pub struct Client {
+pub struct Iperf3Client {
     wanted: Command,
     report: Report,
-    test: Test,
-    badge: Option<Badge>,
-    chance: Chance,
+    test: TestRun,
+    badge: Option<Credentials>,
+    chance: RandomSource,
     seed: u64,
     stage: Stage,
     expected: Expected,
@@ -92,27 +92,27 @@ pub struct Client {
     out: Vec<Action>,
 }
 
-impl Client {
+impl Iperf3Client {
     /// A client that has not begun.
     pub fn new(
         wanted: Command,
         system: String,
-        badge: Option<Badge>,
+        badge: Option<Credentials>,
         entropy: [u8; 32],
         east_s: i64,
-    ) -> Client {
-        let mut chance = Chance::new(entropy);
+    ) -> Iperf3Client {
+        let mut chance = RandomSource::new(entropy);
         let cookie = chance.cookie().to_vec();
-        let test = Test {
+        let test = TestRun {
             params: wanted.test.clone(),
             cookie: String::from_utf8_lossy(&cookie[..cookie.len() - 1]).into_owned(),
             goal: (wanted.host.clone().unwrap_or_default(), wanted.port),
             interval_s: wanted.interval_s,
             file: wanted.file.clone().map(|name| (name, wanted.file_bytes)),
-            ..Test::default()
+            ..TestRun::default()
         };
-        let style = Style { format: wanted.format, verbose: wanted.verbose };
-        Client {
+        let style = TextStyle { format: wanted.format, verbose: wanted.verbose };
+        Iperf3Client {
             report: Report::new(OutputStyle::new(&wanted, east_s), style, system),
             test,
             badge,
@@ -309,12 +309,12 @@ impl Client {
             more("user_timeout_ms", self.wanted.send_timeout_ms.to_string());
         }
         let connection = FIRST + made as u32;
-        self.test.streams.push(Stream {
+        self.test.streams.push(TestStream {
             connection,
             id: id(made as u32),
             index: made as u32 % params.parallel,
             sends,
-            ..Stream::default()
+            ..TestStream::default()
         });
         self.out.push(Action::Connect {
             connection,
@@ -374,7 +374,7 @@ impl Client {
             self.say(&text);
         }
         self.out.extend(self.report.start(&self.test));
-        let own = plan::Own {
+        let own = plan::LocalSettings {
             server: false,
             cpu: self.wanted.affinity.map(|(cpu, _)| cpu),
             file: self.wanted.file.as_deref(),
@@ -453,7 +453,7 @@ impl Client {
     fn results(&mut self, value: &serde_json::Value) {
         self.expected = Expected::State;
         self.debug(&format!("get_results\n{}", JsonTree::from(value).print(&CJSON)));
-        let results = match Results::of(value) {
+        let results = match TestResults::of(value) {
             Ok(results) => results,
             Err(why) => return self.fail(&format!("unable to receive results: {why}")),
         };
@@ -619,7 +619,7 @@ pub fn by(signal: i32) -> String {
     format!(" by signal {name}({signal})")
 }
 
-impl Conversation for Client {
+impl Conversation for Iperf3Client {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         (self.at_ns, self.unix_ns) = (happening.at_ns, happening.unix_ns);
         match happening.input {

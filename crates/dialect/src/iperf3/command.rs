@@ -12,7 +12,7 @@ const SYNTAX: Syntax = Syntax { is_abbreviated: true, ..Syntax::GETOPT };
 
 /// Why a command line leads to no test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum EarlyExit {
     /// `-h`.
     Help,
     /// `-v`.
@@ -111,8 +111,8 @@ pub struct Command {
 /// What is wanted, or why there is nothing to do.
 ///
 /// # Errors
-/// See [`Stop`].
-pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
+/// See [`EarlyExit`].
+pub fn parse(arguments: &[String]) -> Result<Command, EarlyExit> {
     let mut wanted = Command {
         port: 5201,
         format: 'a',
@@ -122,7 +122,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
         ..Command::default()
     };
     for token in Arguments::new(&TABLE, SYNTAX, arguments) {
-        match token.map_err(|misfit| Stop::Option(misfit.getopt(&TABLE)))? {
+        match token.map_err(|misfit| EarlyExit::Option(misfit.getopt(&TABLE)))? {
             Token::Option(given) => set(given, &mut wanted)?,
             Token::Separator => {}
             Token::Operand(argument) => {
@@ -135,11 +135,11 @@ pub fn parse(arguments: &[String]) -> Result<Command, Stop> {
     consistent(wanted)
 }
 
-fn parameter(text: impl Into<String>) -> Stop {
-    Stop::Parameter(text.into())
+fn parameter(text: impl Into<String>) -> EarlyExit {
+    EarlyExit::Parameter(text.into())
 }
 
-fn set(given: GivenOption<'_>, wanted: &mut Command) -> Result<(), Stop> {
+fn set(given: GivenOption<'_>, wanted: &mut Command) -> Result<(), EarlyExit> {
     let entry = given.entry;
     if let Status::Refused(..) = entry.status {
         let refused = TABLE.check(entry.name, &Origin::Default).err();
@@ -154,17 +154,17 @@ fn set(given: GivenOption<'_>, wanted: &mut Command) -> Result<(), Stop> {
 }
 
 /// A letter of `-f`.
-pub(super) fn unit_of(value: &str) -> Result<char, Stop> {
+pub(super) fn unit_of(value: &str) -> Result<char, EarlyExit> {
     let letter = value.chars().next().filter(|letter| "kmgtKMGT".contains(*letter));
     letter.ok_or_else(|| parameter("bad format specifier (valid formats are in the set [kmgtKMGT])"))
 }
 
-pub(super) fn interval(value: &str) -> Result<f64, Stop> {
+pub(super) fn interval(value: &str) -> Result<f64, EarlyExit> {
     let seconds = value.parse().ok().filter(|s: &f64| *s == 0.0 || (0.1..=60.0).contains(s));
     seconds.ok_or_else(|| parameter("invalid report interval (min = 0.1, max = 60 seconds)"))
 }
 
-pub(super) fn affinity(value: &str) -> Result<(u32, Option<u32>), Stop> {
+pub(super) fn affinity(value: &str) -> Result<(u32, Option<u32>), EarlyExit> {
     let (ours, theirs) = value.split_once(',').map_or((value, None), |(a, b)| (a, Some(b)));
     let bad = |_| parameter("bad -A affinity specifier: expected N or N,M");
     let theirs = theirs.map(str::parse).transpose().map_err(bad)?;
@@ -172,56 +172,56 @@ pub(super) fn affinity(value: &str) -> Result<(u32, Option<u32>), Stop> {
 }
 
 /// Bits per second and over how many seconds; none: no limit.
-pub(super) fn limit(value: &str) -> Result<Option<(u64, u64)>, Stop> {
+pub(super) fn limit(value: &str) -> Result<Option<(u64, u64)>, EarlyExit> {
     let (limit, seconds) = value.split_once('/').unwrap_or((value, "5"));
     let limit = rate(limit, "server bitrate limit")?;
     Ok(Some((limit, number(seconds, 1, 3600, "averaging time in seconds")?)).filter(|_| limit > 0))
 }
 
-pub(super) fn rate_and_burst(value: &str) -> Result<(u64, u32), Stop> {
+pub(super) fn rate_and_burst(value: &str) -> Result<(u64, u32), EarlyExit> {
     let (rate, burst) = value.split_once('/').map_or((value, None), |(rate, burst)| (rate, Some(burst)));
     let bad = || parameter(format!("`{value}`: expected a rate such as 100M"));
     let rate = amount::rate(rate).ok_or_else(bad)?;
     Ok((rate, burst.map_or(Ok(0), |burst| number(burst, 1, 1000, "burst"))? as u32))
 }
 
-pub(super) fn rate(value: &str, option: &str) -> Result<u64, Stop> {
+pub(super) fn rate(value: &str, option: &str) -> Result<u64, EarlyExit> {
     amount::rate(value).ok_or_else(|| parameter(format!("{option}: expected a rate such as 100M")))
 }
 
-pub(super) fn size(value: &str, what: &str) -> Result<u64, Stop> {
+pub(super) fn size(value: &str, what: &str) -> Result<u64, EarlyExit> {
     amount::size(value).ok_or_else(|| parameter(format!("`{value}`: expected {what} such as 64K or 10M")))
 }
 
-pub(super) fn parallel(value: &str) -> Result<u32, Stop> {
+pub(super) fn parallel(value: &str) -> Result<u32, EarlyExit> {
     let streams = value.parse().ok().filter(|count| (1..=128).contains(count));
     streams.ok_or_else(|| parameter("number of parallel streams too large (maximum = 128)"))
 }
 
-pub(super) fn window(value: &str) -> Result<u64, Stop> {
+pub(super) fn window(value: &str) -> Result<u64, EarlyExit> {
     let bytes = amount::size(value).filter(|bytes| *bytes <= 512 << 20);
     bytes.ok_or_else(|| parameter("socket buffer size too large (maximum = 536870912 bytes)"))
 }
 
-pub(super) fn tos(value: &str) -> Result<u32, Stop> {
+pub(super) fn tos(value: &str) -> Result<u32, EarlyExit> {
     let tos = based(value).filter(|tos| *tos <= 255);
     tos.ok_or_else(|| parameter("bad TOS value (must be between 0 and 255 inclusive)"))
 }
 
-pub(super) fn class(value: &str) -> Result<u32, Stop> {
+pub(super) fn class(value: &str) -> Result<u32, EarlyExit> {
     dscp(value).ok_or_else(|| parameter("bad DSCP value (0 to 63, or a name such as ef, af11, cs1)"))
 }
 
-pub(super) fn flow_label(value: &str) -> Result<u32, Stop> {
+pub(super) fn flow_label(value: &str) -> Result<u32, EarlyExit> {
     let label = based(value).filter(|label| (1..=0xf_ffff).contains(label));
     label.ok_or_else(|| parameter("bad flow label (must be between 1 and 1048575 inclusive)"))
 }
 
-fn beyond(value: &str, least: u64, most: u64, what: &str) -> Stop {
+fn beyond(value: &str, least: u64, most: u64, what: &str) -> EarlyExit {
     parameter(format!("`{value}`: expected a {what} between {least} and {most}"))
 }
 
-fn number(value: &str, least: u64, most: u64, what: &str) -> Result<u64, Stop> {
+fn number(value: &str, least: u64, most: u64, what: &str) -> Result<u64, EarlyExit> {
     let number = value.parse().ok().filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| beyond(value, least, most, what))
 }
@@ -262,7 +262,7 @@ pub(super) fn behind_percent(value: &str) -> (String, Option<String>) {
     }
 }
 
-fn consistent(mut wanted: Command) -> Result<Command, Stop> {
+fn consistent(mut wanted: Command) -> Result<Command, EarlyExit> {
     if wanted.server && wanted.host.is_some() {
         return Err(parameter("cannot be both server and client"));
     }
@@ -293,7 +293,7 @@ fn consistent(mut wanted: Command) -> Result<Command, Stop> {
 }
 
 /// A file goes one way, through one stream.
-fn one_way(test: &super::params::Params) -> Result<(), Stop> {
+fn one_way(test: &super::params::Params) -> Result<(), EarlyExit> {
     match test {
         test if test.udp => Err(parameter("cannot transfer file using UDP")),
         test if test.bidir => {
@@ -306,7 +306,7 @@ fn one_way(test: &super::params::Params) -> Result<(), Stop> {
     }
 }
 
-fn test_of(wanted: &mut Command) -> Result<(), Stop> {
+fn test_of(wanted: &mut Command) -> Result<(), EarlyExit> {
     let test = &mut wanted.test;
     let ends = [wanted.given.contains(&"time"), test.bytes > 0, test.blocks > 0];
     if ends.iter().filter(|end| **end).count() > 1 {
@@ -348,7 +348,7 @@ fn test_of(wanted: &mut Command) -> Result<(), Stop> {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> Result<Command, Stop> {
+    fn of(line: &str) -> Result<Command, EarlyExit> {
         parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let wrong = |line| match of(line) {
-            Err(Stop::Parameter(text) | Stop::Option(text)) => text,
+            Err(EarlyExit::Parameter(text) | EarlyExit::Option(text)) => text,
             other => panic!("{line}: {other:?}"),
         };
         assert_eq!(wrong("-c x -s"), "cannot be both server and client");
@@ -393,8 +393,8 @@ mod tests {
         assert!(wrong("--nonsense").starts_with("unrecognized option '--nonsense'"));
         assert!(wrong("-c x --re").contains("ambiguous"));
         assert_eq!(wrong("-c"), "option requires an argument -- 'c'");
-        assert_eq!(of("-h"), Err(Stop::Help));
-        assert_eq!(of("-v"), Err(Stop::Version));
+        assert_eq!(of("-h"), Err(EarlyExit::Help));
+        assert_eq!(of("-v"), Err(EarlyExit::Version));
         // No argument breaks it, whatever it is.
         for text in ["-", "--", "-é", "--=", "-t=", "-b/", "-A,", "-c%", "-l-1", "-S0x", "-w1e400"] {
             let _ = of(text);

@@ -5,7 +5,7 @@
 
 use super::meter::{Interval, Span};
 use super::strftime;
-use super::test::{Side, Test, percent, rate, sum};
+use super::test::{StreamFigures, TestRun, percent, rate, sum};
 use super::text::together;
 use crate::address::host_and_port;
 use crate::json_tree::JsonTree;
@@ -48,7 +48,7 @@ impl Document {
 }
 
 /// How a test begins.
-pub fn start(test: &Test, system: &str) -> JsonTree {
+pub fn start(test: &TestRun, system: &str) -> JsonTree {
     let connected = test.streams.iter().map(|stream| {
         let ((host, port), (peer, peer_port)) =
             (host_and_port(&stream.ends.local), host_and_port(&stream.ends.peer));
@@ -97,7 +97,7 @@ pub fn start(test: &Test, system: &str) -> JsonTree {
     start
 }
 
-fn agreed(test: &Test) -> JsonTree {
+fn agreed(test: &TestRun) -> JsonTree {
     let params = &test.params;
     let mut agreed = JsonTree::object([("protocol", params.protocol().into())]);
     let numbers = [
@@ -120,7 +120,7 @@ fn agreed(test: &Test) -> JsonTree {
 }
 
 /// An interval.
-pub fn interval(test: &Test, interval: &Interval) -> JsonTree {
+pub fn interval(test: &TestRun, interval: &Interval) -> JsonTree {
     let stream = |at: usize| {
         let stream = &test.streams[at];
         let socket = Some(stream.ends.socket.descriptor);
@@ -138,11 +138,11 @@ pub fn interval(test: &Test, interval: &Interval) -> JsonTree {
 }
 
 /// Whether a direction is the second one of both: that from the server, whichever side tells it.
-fn is_reverse(test: &Test, sends: bool) -> bool {
+fn is_reverse(test: &TestRun, sends: bool) -> bool {
     test.params.bidir && sends == test.server
 }
 
-fn span(test: &Test, interval: &Interval, span: &Span, sends: bool, socket: Option<i32>) -> JsonTree {
+fn span(test: &TestRun, interval: &Interval, span: &Span, sends: bool, socket: Option<i32>) -> JsonTree {
     let seconds = interval.end_s - interval.start_s;
     let times = [interval.start_s, interval.end_s, seconds];
     let mut all = head(socket, times, span.bytes, rate(span.bytes, seconds));
@@ -166,7 +166,7 @@ fn span(test: &Test, interval: &Interval, span: &Span, sends: bool, socket: Opti
 }
 
 /// How a test ends.
-pub fn end(test: &Test) -> JsonTree {
+pub fn end(test: &TestRun) -> JsonTree {
     let streams = (0..test.streams.len()).map(|at| match test.params.udp {
         true => datagrams(test, at),
         false => bytes(test, at),
@@ -206,10 +206,10 @@ fn head(socket: Option<i32>, times: [f64; 3], bytes: u64, rate: f64) -> JsonTree
     all
 }
 
-fn bytes(test: &Test, at: usize) -> JsonTree {
+fn bytes(test: &TestRun, at: usize) -> JsonTree {
     let stream = &test.streams[at];
     let socket = Some(stream.ends.socket.descriptor);
-    let unknown = Side { seconds: test.seconds, ..Side::default() };
+    let unknown = StreamFigures { seconds: test.seconds, ..StreamFigures::default() };
     let (sent, received) = (test.sent(at).unwrap_or(unknown), test.received(at).unwrap_or(unknown));
     let mut sender = head(socket, [0.0, sent.seconds, sent.seconds], sent.bytes, sent.rate());
     if let Some(count) = sent.retransmits {
@@ -246,7 +246,7 @@ fn bytes(test: &Test, at: usize) -> JsonTree {
     both
 }
 
-fn datagrams(test: &Test, at: usize) -> JsonTree {
+fn datagrams(test: &TestRun, at: usize) -> JsonTree {
     let stream = &test.streams[at];
     let (sent, received) = (test.sent(at), test.received(at));
     let known = sent.or(received).unwrap_or_default();
@@ -269,10 +269,10 @@ fn losses(all: &mut JsonTree, jitter_ms: f64, lost: i64, packets: i64) {
     all.push("packets", packets).push("lost_percent", percent(lost, packets));
 }
 
-fn sums(test: &Test, group: &[usize], end: &mut JsonTree) {
+fn sums(test: &TestRun, group: &[usize], end: &mut JsonTree) {
     let sends = test.streams[group[0]].sends;
     let tail = if is_reverse(test, sends) { "_bidir_reverse" } else { "" };
-    let unknown = Side { seconds: test.seconds, ..Side::default() };
+    let unknown = StreamFigures { seconds: test.seconds, ..StreamFigures::default() };
     let sent = sum(&group.iter().map(|at| test.sent(*at).unwrap_or(unknown)).collect::<Vec<_>>());
     let received = sum(&group.iter().map(|at| test.received(*at).unwrap_or(unknown)).collect::<Vec<_>>());
     if test.params.udp {

@@ -9,7 +9,7 @@ use crate::conversation::fact;
 
 /// One stream's counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Look {
+pub struct StreamCounters {
     /// Bytes moved.
     pub bytes: u64,
     /// Datagrams sent or received.
@@ -38,8 +38,8 @@ pub struct Look {
     pub failure: Option<String>,
 }
 
-impl Look {
-    fn of(worker: &WorkerRecord, tcp: Option<&ConnectionActivity>) -> Look {
+impl StreamCounters {
+    fn of(worker: &WorkerRecord, tcp: Option<&ConnectionActivity>) -> StreamCounters {
         let fact = |name: &str| fact(&worker.facts, name);
         let count = |name: &str| fact(name).unwrap_or(0);
         let ramp = ["ramp_bytes", "ramp_datagrams", "ramp_lost", "ramp_late", "ramp_highest"].map(count);
@@ -47,7 +47,7 @@ impl Look {
         if let (Some(tcp), Some(retransmits)) = (&mut tcp, fact("retransmits")) {
             tcp.retransmits = tcp.retransmits.max(retransmits);
         }
-        Look {
+        StreamCounters {
             bytes: fact("bytes").unwrap_or(worker.bytes),
             datagrams: count("datagrams"),
             lost: count("lost"),
@@ -74,33 +74,38 @@ impl Look {
     }
 
     /// As it was when the omitted time ended.
-    fn at_ramp(&self) -> Look {
+    fn at_ramp(&self) -> StreamCounters {
         let [bytes, datagrams, lost, late, highest] = self.ramp;
         // Of an engine that tells nothing of it, the moment must do.
         if bytes == 0 && datagrams == 0 {
             return self.clone();
         }
-        Look { bytes, datagrams, lost, late, highest, ..self.clone() }
+        StreamCounters { bytes, datagrams, lost, late, highest, ..self.clone() }
     }
 
     /// As it was when the omitted time ended, where that was later.
-    fn catch_up(&mut self, now: &Look) {
+    fn catch_up(&mut self, now: &StreamCounters) {
         let [bytes, datagrams, lost, late, highest] = now.ramp;
         if bytes > self.bytes || datagrams > self.datagrams {
-            *self = Look { bytes, datagrams, lost, late, highest, ..self.clone() };
+            *self = StreamCounters { bytes, datagrams, lost, late, highest, ..self.clone() };
         }
     }
 }
 
 /// The counters of some streams, by the names of their jobs; a stream without a job has none.
-pub fn looks(phase: &PhaseRecord, names: &[String]) -> Vec<Look> {
+pub fn looks(phase: &PhaseRecord, names: &[String]) -> Vec<StreamCounters> {
     let look = |name: &String| {
-        let Some(index) = phase.jobs.iter().position(|job| job.name == *name) else { return Look::default() };
+        let Some(index) = phase.jobs.iter().position(|job| job.name == *name) else {
+            return StreamCounters::default();
+        };
         let tcp = phase.sightings.iter().find_map(|sighting| match sighting {
             Sighting::Connection(tcp) if tcp.job == index => Some(&**tcp),
             _ => None,
         });
-        phase.jobs[index].workers.first().map_or_else(Look::default, |worker| Look::of(worker, tcp))
+        phase.jobs[index]
+            .workers
+            .first()
+            .map_or_else(StreamCounters::default, |worker| StreamCounters::of(worker, tcp))
     };
     names.iter().map(look).collect()
 }
@@ -210,17 +215,17 @@ pub struct Course {
     /// The omitted time is over.
     counts: bool,
     /// At the end of the last interval, and when that was.
-    last: Vec<Look>,
+    last: Vec<StreamCounters>,
     last_ns: u64,
     /// At the end of the omitted time.
-    base: Vec<Look>,
+    base: Vec<StreamCounters>,
     extremes: Vec<Extremes>,
 }
 
 impl Course {
     /// At the start line.
     pub fn new(omit_ns: u64, interval_ns: u64, end_ns: Option<u64>, sends: Vec<bool>) -> Course {
-        let none = vec![Look::default(); sends.len()];
+        let none = vec![StreamCounters::default(); sends.len()];
         let extremes = vec![Extremes::default(); sends.len()];
         Course {
             omit_ns,
@@ -236,10 +241,10 @@ impl Course {
     }
 
     /// The intervals that have ended by a moment, ns after the start line.
-    pub fn advance(&mut self, looks: &[Look], at_ns: u64) -> Vec<Interval> {
+    pub fn advance(&mut self, looks: &[StreamCounters], at_ns: u64) -> Vec<Interval> {
         let mut ended = Vec::new();
         if !self.counts && at_ns >= self.omit_ns {
-            let ramp: Vec<Look> = looks.iter().map(Look::at_ramp).collect();
+            let ramp: Vec<StreamCounters> = looks.iter().map(StreamCounters::at_ramp).collect();
             if self.interval_ns > 0 && self.omit_ns > self.last_ns {
                 ended.push(self.interval(&ramp, self.omit_ns));
             }
@@ -271,7 +276,7 @@ impl Course {
     }
 
     /// What is left since the last interval, if it is worth a line.
-    pub fn finish(&mut self, looks: &[Look], at_ns: u64) -> Vec<Interval> {
+    pub fn finish(&mut self, looks: &[StreamCounters], at_ns: u64) -> Vec<Interval> {
         let mut ended = if self.counts { Vec::new() } else { self.advance(looks, at_ns.max(self.omit_ns)) };
         let left_ns = at_ns.saturating_sub(self.last_ns);
         let moved = looks.iter().zip(&self.last).any(|(now, then)| now.bytes > then.bytes);
@@ -281,7 +286,7 @@ impl Course {
         ended
     }
 
-    fn interval(&mut self, looks: &[Look], at_ns: u64) -> Interval {
+    fn interval(&mut self, looks: &[StreamCounters], at_ns: u64) -> Interval {
         // What was under way when the omitted time ended belongs to it, as in the totals, but is known only now.
         let catches_up = self.counts && self.omit_ns > 0;
         self.last.iter_mut().zip(looks).filter(|_| catches_up).for_each(|(then, now)| then.catch_up(now));
@@ -311,13 +316,13 @@ impl Course {
     }
 
     /// Each stream over the whole test.
-    pub fn totals(&self, looks: &[Look]) -> Vec<Total> {
-        let base = |index: usize, look: &Look| match self.omit_ns {
-            0 => Look::default(),
+    pub fn totals(&self, looks: &[StreamCounters]) -> Vec<Total> {
+        let base = |index: usize, look: &StreamCounters| match self.omit_ns {
+            0 => StreamCounters::default(),
             _ if look.ramp != [0; 5] => look.at_ramp(),
             _ => self.base[index].clone(),
         };
-        let total = |(index, look): (usize, &Look)| {
+        let total = |(index, look): (usize, &StreamCounters)| {
             let (base, sends) = (base(index, look), self.sends[index]);
             let before = self.base[index].retransmits();
             Total {
@@ -345,8 +350,8 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn look(bytes: u64) -> Vec<Look> {
-        vec![Look { bytes, ramp: [100, 0, 0, 0, 0], ..Look::default() }]
+    fn look(bytes: u64) -> Vec<StreamCounters> {
+        vec![StreamCounters { bytes, ramp: [100, 0, 0, 0, 0], ..StreamCounters::default() }]
     }
 
     #[test]
@@ -386,7 +391,7 @@ mod tests {
     #[test]
     fn what_is_known_late_of_the_omitted_time_is_taken_off_as_in_the_totals() {
         let mut course = Course::new(SECOND, SECOND, None, vec![true]);
-        let none = |bytes| vec![Look { bytes, ..Look::default() }];
+        let none = |bytes| vec![StreamCounters { bytes, ..StreamCounters::default() }];
         // A block was under way when the omitted time ended, and is done in the second interval.
         course.advance(&none(90), SECOND);
         let first = course.advance(&none(90), 2 * SECOND);

@@ -29,10 +29,10 @@ use iodyno_model::conversation::Conversation;
 use iodyno_model::{Diagnostic, Intent, Origin, Plan};
 
 use crate::{Converse, Dialect, Loader, PathKind, Request, Run};
-use auth::{Chance, Gate, Padding};
-use client::{Badge, Client};
-use command::{Command, Stop};
-use server::Server;
+use auth::{Authenticator, Padding, RandomSource};
+use client::{Credentials, Iperf3Client};
+use command::{Command, EarlyExit};
+use server::Iperf3Server;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -55,15 +55,15 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let refuse = |err: String| Ok(Request::Refuse { err, status: 1 });
     let mut wanted = match command::parse(arguments) {
         Ok(wanted) => wanted,
-        Err(Stop::Help) => return Ok(Request::Print { out: options::help(), status: 0 }),
-        Err(Stop::Version) => {
+        Err(EarlyExit::Help) => return Ok(Request::Print { out: options::help(), status: 0 }),
+        Err(EarlyExit::Version) => {
             let out = format!("{}\n{}\n", banner(), system(loader));
             return Ok(Request::Print { out, status: 0 });
         }
-        Err(Stop::Parameter(what)) => {
+        Err(EarlyExit::Parameter(what)) => {
             return refuse(format!("iperf3: parameter error - {what}\n\n{}", options::help()));
         }
-        Err(Stop::Option(what)) => return refuse(format!("iperf3: {what}\n{}", options::help())),
+        Err(EarlyExit::Option(what)) => return refuse(format!("iperf3: {what}\n{}", options::help())),
     };
     if let Err(what) = look_at_file(&mut wanted, loader) {
         return refuse(format!("iperf3: error - {what}\n"));
@@ -76,13 +76,13 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
             Ok(gate) => gate,
             Err(what) => return refuse(format!("iperf3: error - {what}\n")),
         };
-        Box::new(Server::new(wanted.clone(), system, gate, u64::from(entropy[1]) + 1, east_s))
+        Box::new(Iperf3Server::new(wanted.clone(), system, gate, u64::from(entropy[1]) + 1, east_s))
     } else {
         let badge = match badge(&wanted, loader) {
             Ok(badge) => badge,
             Err(what) => return refuse(format!("iperf3: error - {what}\n")),
         };
-        Box::new(Client::new(wanted.clone(), system, badge, entropy, east_s))
+        Box::new(Iperf3Client::new(wanted.clone(), system, badge, entropy, east_s))
     };
     let messages = everybody(&wanted, loader);
     let run = run(&wanted, messages);
@@ -153,16 +153,20 @@ fn nominal(wanted: &Command) -> Plan {
     if params.block_bytes == 0 {
         params.block_bytes = params.usual_block_bytes();
     }
-    let stream = |made: u32| test::Stream {
+    let stream = |made: u32| test::TestStream {
         connection: client::FIRST + made,
         id: test::id(made),
         index: made % params.parallel,
         sends: params.client_sends(made),
-        ..test::Stream::default()
+        ..test::TestStream::default()
     };
-    let streams: Vec<test::Stream> = (0..params.streams()).map(stream).collect();
+    let streams: Vec<test::TestStream> = (0..params.streams()).map(stream).collect();
     let cpu = wanted.affinity.map(|(cpu, _)| cpu);
-    plan::plan(&params, &streams, &plan::Own { cpu, file: wanted.file.as_deref(), ..plan::Own::default() })
+    plan::plan(
+        &params,
+        &streams,
+        &plan::LocalSettings { cpu, file: wanted.file.as_deref(), ..plan::LocalSettings::default() },
+    )
 }
 
 /// What `uname -a` says, as far as it is known.
@@ -188,16 +192,20 @@ fn padding(wanted: &Command) -> Padding {
     if wanted.pkcs1 { Padding::Pkcs1 } else { Padding::Oaep }
 }
 
-fn gate(wanted: &Command, entropy: [u8; 32], loader: &mut dyn Loader) -> Result<Option<Gate>, String> {
+fn gate(
+    wanted: &Command,
+    entropy: [u8; 32],
+    loader: &mut dyn Loader,
+) -> Result<Option<Authenticator>, String> {
     let (Some(key), Some(users)) = (&wanted.private_key, &wanted.users) else { return Ok(None) };
     let key = auth::private_key(&text_of(key, loader)?).map_err(|why| format!("{key}: {why}"))?;
     let users = text_of(users, loader)?;
-    Ok(Some(Gate::new(key, &users, wanted.skew_s, padding(wanted), Chance::new(entropy))))
+    Ok(Some(Authenticator::new(key, &users, wanted.skew_s, padding(wanted), RandomSource::new(entropy))))
 }
 
-fn badge(wanted: &Command, loader: &mut dyn Loader) -> Result<Option<Badge>, String> {
+fn badge(wanted: &Command, loader: &mut dyn Loader) -> Result<Option<Credentials>, String> {
     let (Some(user), Some(path)) = (&wanted.user, &wanted.public_key) else { return Ok(None) };
     let key = auth::public_key(&text_of(path, loader)?).map_err(|why| format!("{path}: {why}"))?;
     let password = loader.variable("IPERF3_PASSWORD").ok_or("the password is expected in IPERF3_PASSWORD")?;
-    Ok(Some(Badge { user: user.clone(), password, key, padding: padding(wanted) }))
+    Ok(Some(Credentials { user: user.clone(), password, key, padding: padding(wanted) }))
 }

@@ -1,6 +1,6 @@
 //! iperf3's options, each exactly once, and what is printed of them.
 
-use super::command::{self, Command, Stop, size};
+use super::command::{self, Command, EarlyExit, size};
 use super::strftime;
 use crate::option::{Entry, Kind, Setter, SetterGroup, Spelling, Table, count, entries, grouped, switch};
 
@@ -27,9 +27,9 @@ const SERVER: &str = "Server";
 const CLIENT: &str = "Client";
 
 /// Every option with what it sets.
-pub const SETTERS: &[Setter<Command, Stop>] = &grouped::<_, { count(GROUPS) }>(GROUPS);
+pub const SETTERS: &[Setter<Command, EarlyExit>] = &grouped::<_, { count(GROUPS) }>(GROUPS);
 
-const GROUPS: &[SetterGroup<Command, Stop>] = &[
+const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
     (
         BOTH,
         &[
@@ -83,8 +83,10 @@ const GROUPS: &[SetterGroup<Command, Stop>] = &[
             text("debug", "[LEVEL]", "say what is said to the peer, on the report's own stream")
                 .also(&["d"])
                 .on(|c| c.debug = true),
-            switch("version", "print the version and end").also(&["v"]).parsed(|_, _| Err(Stop::Version)),
-            switch("help", "print this and end").also(&["h"]).parsed(|_, _| Err(Stop::Help)),
+            switch("version", "print the version and end")
+                .also(&["v"])
+                .parsed(|_, _| Err(EarlyExit::Version)),
+            switch("help", "print this and end").also(&["h"]).parsed(|_, _| Err(EarlyExit::Help)),
             switch("use-pkcs1-padding", "tokens are padded as iperf3 did before 3.17; both sides may say so")
                 .on(|c| c.pkcs1 = true),
             switch("version4", "IPv4 only").also(&["4"]).on(|c| c.family = Some(4)),

@@ -8,8 +8,8 @@ use super::document::{self, Document};
 use super::json::CJSON;
 use super::meter::Interval;
 use super::strftime;
-use super::test::Test;
-use super::text::{self, Style};
+use super::test::TestRun;
+use super::text::{self, TextStyle};
 use crate::json_tree::JsonTree;
 
 /// How a side speaks.
@@ -92,20 +92,20 @@ impl OutputStyle {
 #[derive(Clone, Debug)]
 pub struct Report {
     pub output: OutputStyle,
-    pub style: Style,
+    pub style: TextStyle,
     pub document: Document,
     is_first_interval: bool,
 }
 
 impl Report {
     /// One that has no line yet; `system` is what is known of the machine.
-    pub fn new(output: OutputStyle, style: Style, system: String) -> Report {
+    pub fn new(output: OutputStyle, style: TextStyle, system: String) -> Report {
         let document = Document { system, ..Document::default() };
         Report { output, style, document, is_first_interval: true }
     }
 
     /// How the test began.
-    pub fn start(&mut self, test: &Test) -> Vec<Action> {
+    pub fn start(&mut self, test: &TestRun) -> Vec<Action> {
         let start = document::start(test, &self.document.system);
         let actions = self.output.event("start", &start);
         self.document.start = Some(start);
@@ -113,7 +113,7 @@ impl Report {
     }
 
     /// An interval: its lines, and its event.
-    pub fn interval(&mut self, test: &Test, interval: &Interval) -> (String, Vec<Action>) {
+    pub fn interval(&mut self, test: &TestRun, interval: &Interval) -> (String, Vec<Action>) {
         let is_first = std::mem::replace(&mut self.is_first_interval, false);
         let json = document::interval(test, interval);
         let actions = self.output.event("interval", &json);

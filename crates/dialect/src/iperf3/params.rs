@@ -87,10 +87,10 @@ pub struct Params {
 }
 
 /// A field of the JSON: its name, what is written (none: it is left out), and how it is read.
-type Field = (&'static str, fn(&Params) -> Option<JsonTree>, fn(&mut Params, &Value));
+type JsonField = (&'static str, fn(&Params) -> Option<JsonTree>, fn(&mut Params, &Value));
 
 /// The fields in the order in which iperf3 writes them.
-const FIELDS: &[Field] = &[
+const FIELDS: &[JsonField] = &[
     ("udp", |p| yes(p.udp), |p, v| p.udp = is_true(v)),
     ("sctp", |p| yes(p.sctp && !p.udp), |p, v| p.sctp = is_true(v)),
     ("tcp", |p| yes(!p.udp && !p.sctp), |_, _| ()),

@@ -9,7 +9,7 @@ use iodyno_model::{
 };
 
 use super::params::{DATAGRAM_MOST, Params};
-use super::test::Stream;
+use super::test::TestStream;
 use crate::conversation::{SocketOptions, endpoint};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -20,7 +20,7 @@ const RECEIVE_BUFFER_BYTES: u64 = 4 << 20;
 
 /// What is this side's own affair.
 #[derive(Clone, Copy, Debug)]
-pub struct Own<'a> {
+pub struct LocalSettings<'a> {
     /// It serves.
     pub server: bool,
     /// The processor that it runs on.
@@ -31,14 +31,14 @@ pub struct Own<'a> {
     pub seed: u64,
 }
 
-impl Default for Own<'_> {
+impl Default for LocalSettings<'_> {
     fn default() -> Self {
-        Own { server: false, cpu: None, file: None, seed: 1 }
+        LocalSettings { server: false, cpu: None, file: None, seed: 1 }
     }
 }
 
 /// The plan of some streams.
-pub fn plan(params: &Params, streams: &[Stream], own: &Own<'_>) -> Plan {
+pub fn plan(params: &Params, streams: &[TestStream], own: &LocalSettings<'_>) -> Plan {
     let mut plan = Plan { name: "iperf3".into(), seed: own.seed, intent: Intent::Network, ..Plan::default() };
     let mut jobs = Vec::new();
     for stream in streams {
@@ -63,11 +63,11 @@ pub fn plan(params: &Params, streams: &[Stream], own: &Own<'_>) -> Plan {
 }
 
 /// What its job is called.
-pub fn name(stream: &Stream) -> String {
+pub fn name(stream: &TestStream) -> String {
     format!("stream {}", stream.id)
 }
 
-fn limit(params: &Params, stream: &Stream, server: bool) -> Limit {
+fn limit(params: &Params, stream: &TestStream, server: bool) -> Limit {
     let ramp_ns = params.omit_s * SECOND_NS;
     let share = params.share(stream.index);
     // What one stream receives is known; of several the sender decides which one gets how much.
@@ -77,7 +77,7 @@ fn limit(params: &Params, stream: &Stream, server: bool) -> Limit {
     Limit { time_ns: timed.then_some(params.time_s * SECOND_NS), bytes, ramp_ns, ..Limit::default() }
 }
 
-fn job(params: &Params, stream: &Stream, target: usize) -> Job {
+fn job(params: &Params, stream: &TestStream, target: usize) -> Job {
     let verb = if stream.sends { Verb::Send } else { Verb::Recv };
     let pattern = Pattern::of(verb, Pick::Sequential, block_bytes(params, stream.sends));
     let mut job = Job::new(&name(stream), "socket", vec![target], Workload::Pattern(Box::new(pattern)));
@@ -152,13 +152,13 @@ pub fn room(params: &Params, sends: bool) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    fn streams(sends: &[bool]) -> Vec<Stream> {
-        let stream = |(index, sends): (usize, &bool)| Stream {
+    fn streams(sends: &[bool]) -> Vec<TestStream> {
+        let stream = |(index, sends): (usize, &bool)| TestStream {
             connection: 10 + index as u32,
             id: index as u32 + 1,
             index: index as u32,
             sends: *sends,
-            ..Stream::default()
+            ..TestStream::default()
         };
         sends.iter().enumerate().map(stream).collect()
     }
@@ -166,19 +166,27 @@ mod tests {
     #[test]
     fn a_client_knows_when_it_ends() {
         let params = Params { time_s: 2, omit_s: 1, parallel: 2, block_bytes: 131_072, ..Params::default() };
-        let plan = plan(&params, &streams(&[true, true]), &Own { cpu: Some(1), ..Own::default() });
+        let plan = plan(
+            &params,
+            &streams(&[true, true]),
+            &LocalSettings { cpu: Some(1), ..LocalSettings::default() },
+        );
         let jobs = &plan.phases[0].jobs;
         assert_eq!((jobs.len(), jobs[1].name.as_str()), (2, "stream 2"));
         assert_eq!((jobs[0].limit.time_ns, jobs[0].limit.ramp_ns), (Some(2 * SECOND_NS), SECOND_NS));
         assert_eq!(jobs[0].placement.cpus, [1]);
-        let server = super::plan(&params, &streams(&[false, false]), &Own { server: true, ..Own::default() });
+        let server = super::plan(
+            &params,
+            &streams(&[false, false]),
+            &LocalSettings { server: true, ..LocalSettings::default() },
+        );
         assert_eq!(server.phases[0].jobs[0].limit.time_ns, None);
     }
 
     #[test]
     fn amounts_are_the_senders() {
         let params = Params { bytes: 1 << 20, parallel: 4, block_bytes: 131_072 * 4, ..Params::default() };
-        let plan = plan(&params, &streams(&[true; 4]), &Own::default());
+        let plan = plan(&params, &streams(&[true; 4]), &LocalSettings::default());
         // Two whole blocks: two streams have a share.
         assert_eq!(plan.phases[0].jobs.len(), 2);
         assert_eq!(plan.phases[0].jobs[0].limit.bytes, Some(131_072 * 4));

@@ -12,7 +12,7 @@ const MOST: f64 = (1u64 << 53) as f64;
 
 /// One side's answer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Results {
+pub struct TestResults {
     /// Percent of one processor: all, user, system.
     pub cpu: [f64; 3],
     /// Whether it knows of its retransmits: -1 it does not send, 0 no, 1 yes.
@@ -53,7 +53,7 @@ pub struct StreamResults {
 /// A key of ours: what it tells no other peer asks for, and none is bothered by it.
 const OVERFLOW: &str = "iodyno_overflow";
 
-impl Results {
+impl TestResults {
     /// As it is said.
     pub fn json(&self) -> JsonTree {
         let mut all = JsonTree::object([
@@ -76,7 +76,7 @@ impl Results {
     ///
     /// # Errors
     /// What is missing.
-    pub fn of(value: &Value) -> Result<Results, String> {
+    pub fn of(value: &Value) -> Result<TestResults, String> {
         let streams =
             value.get("streams").and_then(Value::as_array).ok_or("the results have no `streams`")?;
         if streams.len() > 256 {
@@ -85,7 +85,7 @@ impl Results {
         let text = |name: &str| value.get(name).and_then(Value::as_str);
         let output = value.get("server_output_json").filter(|document| document.is_object());
         let output = output.or_else(|| value.get("server_output_text").filter(|text| text.is_string()));
-        Ok(Results {
+        Ok(TestResults {
             cpu: [
                 real(value, "cpu_util_total")?,
                 real(value, "cpu_util_user")?,
@@ -110,9 +110,9 @@ fn real(value: &Value, name: &str) -> Result<f64, String> {
 }
 
 /// A field of a stream's: its name, whether every peer writes it, what is written, and how it is read.
-type Field = (&'static str, bool, fn(&StreamResults) -> JsonTree, fn(&mut StreamResults, f64));
+type JsonField = (&'static str, bool, fn(&StreamResults) -> JsonTree, fn(&mut StreamResults, f64));
 
-const FIELDS: &[Field] = &[
+const FIELDS: &[JsonField] = &[
     ("id", true, |s| s.id.into(), |s, n| s.id = n as u64),
     ("bytes", true, |s| s.bytes.into(), |s, n| s.bytes = n as u64),
     ("retransmits", true, |s| s.retransmits.into(), |s, n| s.retransmits = n as i64),
@@ -161,23 +161,29 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        let results = Results::of(&serde_json::from_str(SAID).unwrap()).unwrap();
+        let results = TestResults::of(&serde_json::from_str(SAID).unwrap()).unwrap();
         assert_eq!((results.streams[0].bytes, results.congestion.as_str()), (262_144, "bbr"));
-        assert_eq!(Results::of(&serde_json::from_str(&results.json().line(&CJSON)).unwrap()), Ok(results));
+        assert_eq!(
+            TestResults::of(&serde_json::from_str(&results.json().line(&CJSON)).unwrap()),
+            Ok(results)
+        );
     }
 
     #[test]
     fn a_full_buffer_is_told_only_where_it_was() {
-        let mut results = Results::of(&serde_json::from_str(SAID).unwrap()).unwrap();
+        let mut results = TestResults::of(&serde_json::from_str(SAID).unwrap()).unwrap();
         assert!(!results.json().line(&CJSON).contains(OVERFLOW));
         results.streams[0].overflow = 7;
-        assert_eq!(Results::of(&serde_json::from_str(&results.json().line(&CJSON)).unwrap()), Ok(results));
+        assert_eq!(
+            TestResults::of(&serde_json::from_str(&results.json().line(&CJSON)).unwrap()),
+            Ok(results)
+        );
     }
 
     #[test]
     fn old_peers_tell_nothing_of_what_they_omitted() {
         let old = SAID.replace("\"omitted_errors\":0,", "").replace("\"omitted_packets\":0,", "");
-        assert!(Results::of(&serde_json::from_str(&old).unwrap()).is_ok());
+        assert!(TestResults::of(&serde_json::from_str(&old).unwrap()).is_ok());
     }
 
     #[test]
@@ -185,7 +191,7 @@ mod tests {
         let huge = SAID
             .replace("262144", "1e300")
             .replace("\"retransmits\":0", "\"retransmits\":9223372036854775807");
-        let stream = Results::of(&serde_json::from_str(&huge).unwrap()).unwrap().streams[0];
+        let stream = TestResults::of(&serde_json::from_str(&huge).unwrap()).unwrap().streams[0];
         assert_eq!((stream.bytes, stream.retransmits), (1 << 53, 1 << 53));
     }
 
@@ -202,13 +208,13 @@ mod tests {
             "packets",
         ] {
             let broken = SAID.replace(&format!("\"{name}\""), "\"x\"");
-            let error = Results::of(&serde_json::from_str(&broken).unwrap()).unwrap_err();
+            let error = TestResults::of(&serde_json::from_str(&broken).unwrap()).unwrap_err();
             assert!(error.contains(name), "{error}");
         }
         let many = format!(
             "{{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0,\"sender_has_retransmits\":0,\"streams\":[{}0]}}",
             "0,".repeat(300)
         );
-        assert!(Results::of(&serde_json::from_str(&many).unwrap()).is_err());
+        assert!(TestResults::of(&serde_json::from_str(&many).unwrap()).is_err());
     }
 }

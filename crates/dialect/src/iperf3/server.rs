@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use iodyno_model::conversation::{Action, Connection, Conversation, Ends, FIRST_ACCEPTED, Happening, Input};
 
-use super::auth::Gate;
+use super::auth::Authenticator;
 use super::client::by;
 use super::command::Command;
 use super::output_style::{OutputStyle, Report};
@@ -38,7 +38,7 @@ const STRANGERS_OF_ONE_MOST: usize = 160;
 const STRANGER_NS: u64 = 10 * SECOND_NS;
 
 /// A connection that has not said whom it belongs to.
-struct Stranger {
+struct UnknownPeer {
     inbox: Inbox,
     ends: Ends,
     since_ns: u64,
@@ -47,24 +47,24 @@ struct Stranger {
 /// Where datagrams, or SCTP's associations, come. Once open it stays so: beside the sockets of tests that go on it could not
 /// be had again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mailbox {
+enum ListenState {
     Closed,
     Opening,
     Open,
 }
 
 /// A server.
-pub struct Server {
+pub struct Iperf3Server {
     wanted: Command,
     voice: OutputStyle,
     system: String,
-    gate: Option<Gate>,
+    gate: Option<Authenticator>,
     seed: u64,
-    strangers: BTreeMap<Connection, Stranger>,
+    strangers: BTreeMap<Connection, UnknownPeer>,
     /// By their control connections.
     sessions: BTreeMap<Connection, Session>,
-    mailbox: Mailbox,
-    sctp: Mailbox,
+    mailbox: ListenState,
+    sctp: ListenState,
     next_answer: Connection,
     next_run: u32,
     number: u64,
@@ -74,10 +74,16 @@ pub struct Server {
     out: Vec<Action>,
 }
 
-impl Server {
+impl Iperf3Server {
     /// A server that does not listen yet.
-    pub fn new(wanted: Command, system: String, gate: Option<Gate>, seed: u64, east_s: i64) -> Server {
-        Server {
+    pub fn new(
+        wanted: Command,
+        system: String,
+        gate: Option<Authenticator>,
+        seed: u64,
+        east_s: i64,
+    ) -> Iperf3Server {
+        Iperf3Server {
             voice: OutputStyle::new(&wanted, east_s),
             port: wanted.port,
             wanted,
@@ -86,8 +92,8 @@ impl Server {
             seed,
             strangers: BTreeMap::new(),
             sessions: BTreeMap::new(),
-            mailbox: Mailbox::Closed,
-            sctp: Mailbox::Closed,
+            mailbox: ListenState::Closed,
+            sctp: ListenState::Closed,
             next_answer: FIRST_ANSWER,
             next_run: 1,
             number: 1,
@@ -133,13 +139,13 @@ impl Server {
             self.out.push(Action::Close(silent));
         }
         self.out.push(Action::Read { connection, most: Some(state::COOKIE_BYTES) });
-        self.strangers.insert(connection, Stranger { inbox: Inbox::default(), ends, since_ns: at_ns });
+        self.strangers.insert(connection, UnknownPeer { inbox: Inbox::default(), ends, since_ns: at_ns });
     }
 
     /// The stranger that gives way to a new one of an address, where there are too many.
     fn silent(&self, host: &str) -> Option<Connection> {
         let strangers = || {
-            let since = |(number, stranger): (&Connection, &Stranger)| {
+            let since = |(number, stranger): (&Connection, &UnknownPeer)| {
                 (*number, host_and_port(&stranger.ends.peer).0, stranger.since_ns)
             };
             self.strangers.iter().map(since)
@@ -211,7 +217,7 @@ impl Server {
             user_timeout_ms: self.wanted.send_timeout_ms,
             debug: self.wanted.debug,
         };
-        let style = text::Style { format: self.wanted.format, verbose: self.wanted.verbose };
+        let style = text::TextStyle { format: self.wanted.format, verbose: self.wanted.verbose };
         let report = Report::new(self.voice.clone(), style, self.system.clone());
         let mut session = Session::new(control, cookie, ends, rules, report, at);
         session.test.interval_s = self.wanted.interval_s;
@@ -348,13 +354,13 @@ impl Server {
     /// Whether a further place stands; asks for it where nobody has.
     fn stands(&mut self, place: Connection, protocol: &str) -> bool {
         let mailbox = if place == UDP_PLACE { &mut self.mailbox } else { &mut self.sctp };
-        if *mailbox == Mailbox::Closed {
-            *mailbox = Mailbox::Opening;
+        if *mailbox == ListenState::Closed {
+            *mailbox = ListenState::Opening;
             let listen = self.place(place, protocol);
             self.out.push(listen);
             return false;
         }
-        *mailbox == Mailbox::Open
+        *mailbox == ListenState::Open
     }
 
     /// A hello of a UDP stream: answered where a test waits for it, and said once more where it was answered before.
@@ -420,7 +426,7 @@ impl Server {
     /// A further place cannot be had: those who wait for it hear so.
     fn has_no_place(&mut self, is_udp: bool, errno: i32, at: (u64, u64)) {
         let error = if is_udp { state::LISTEN } else { state::NO_SCTP };
-        *(if is_udp { &mut self.mailbox } else { &mut self.sctp }) = Mailbox::Closed;
+        *(if is_udp { &mut self.mailbox } else { &mut self.sctp }) = ListenState::Closed;
         let wants = |session: &&mut Session| {
             let params = &session.test.params;
             session.stage == Stage::Queued && if is_udp { params.udp } else { params.sctp }
@@ -459,7 +465,7 @@ impl Server {
     }
 
     fn tick(&mut self, at: (u64, u64)) {
-        let late = |stranger: &Stranger| at.0.saturating_sub(stranger.since_ns) > STRANGER_NS;
+        let late = |stranger: &UnknownPeer| at.0.saturating_sub(stranger.since_ns) > STRANGER_NS;
         let gone: Vec<Connection> = self
             .strangers
             .iter()
@@ -506,7 +512,7 @@ impl Server {
                 self.listening(at.1);
             }
             Input::Ready(place @ (UDP_PLACE | SCTP_PLACE), _) => {
-                *(if place == UDP_PLACE { &mut self.mailbox } else { &mut self.sctp }) = Mailbox::Open;
+                *(if place == UDP_PLACE { &mut self.mailbox } else { &mut self.sctp }) = ListenState::Open;
                 self.next_in_line(at);
             }
             Input::Ready(connection, ends) => self.answered(connection, ends, at),
@@ -547,7 +553,7 @@ impl Server {
     }
 }
 
-impl Conversation for Server {
+impl Conversation for Iperf3Server {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         if self.over {
             return Vec::new();

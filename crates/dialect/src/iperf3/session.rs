@@ -12,9 +12,9 @@ use super::meter::Interval;
 use super::output_style::Report;
 use super::params::Params;
 use super::plan;
-use super::results::Results;
+use super::results::TestResults;
 use super::state::{self, Inbox};
-use super::test::{Stream, Test, id};
+use super::test::{TestRun, TestStream, id};
 use super::text;
 use crate::address::host_and_port;
 use crate::json_tree::JsonTree;
@@ -82,7 +82,7 @@ pub struct Session {
     /// How far it is.
     pub stage: Stage,
     /// What was agreed and counted.
-    pub test: Test,
+    pub test: TestRun,
     /// What came and was not yet understood.
     pub inbox: Inbox,
     /// Its run.
@@ -116,12 +116,12 @@ impl Session {
         at: At,
     ) -> Self {
         let name = cookie.split(|byte| *byte == 0).next().unwrap_or_default();
-        let test = Test {
+        let test = TestRun {
             server: true,
             cookie: String::from_utf8_lossy(name).into_owned(),
             control: ends,
             began_unix_ns: at.1,
-            ..Test::default()
+            ..TestRun::default()
         };
         Session {
             cookie,
@@ -264,7 +264,7 @@ impl Session {
     pub fn add(&mut self, connection: Connection, ends: Ends, at: At) {
         self.asked.retain(|(_, asked)| *asked != connection);
         let made = self.test.streams.len() as u32;
-        self.test.streams.push(Stream {
+        self.test.streams.push(TestStream {
             connection,
             id: id(made),
             index: made % self.test.params.parallel.max(1),
@@ -289,7 +289,7 @@ impl Session {
         out.extend(self.report.start(&self.test));
         let cpu = self.test.params.affinity.or(self.rules.cpu);
         let file = self.test.file.as_ref().map(|(name, _)| name.as_str());
-        let own = plan::Own { server: true, cpu, file, seed };
+        let own = plan::LocalSettings { server: true, cpu, file, seed };
         let plan = plan::plan(&self.test.params, &self.test.streams, &own);
         out.push(Action::Run { run, plan: Box::new(plan), interim_ns: self.interim_ns() });
     }
@@ -442,7 +442,7 @@ impl Session {
     }
 
     fn compared(&mut self, value: &Value, at: At, out: &mut Vec<Action>) {
-        match Results::of(value) {
+        match TestResults::of(value) {
             Ok(results) => self.test.peer = Some(results),
             Err(why) => return self.fail(&format!("unable to receive results: {why}"), out),
         }

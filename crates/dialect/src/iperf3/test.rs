@@ -5,16 +5,16 @@
 use iodyno_model::conversation::{Connection, Ends};
 use iodyno_model::{PhaseRecord, Record};
 
-use super::meter::{Course, Interval, Look, Total, looks};
+use super::meter::{Course, Interval, StreamCounters, Total, looks};
 use super::params::Params;
 use super::plan;
-use super::results::{Results, StreamResults};
+use super::results::{StreamResults, TestResults};
 
 const SECOND_NS: f64 = 1e9;
 
 /// A stream.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stream {
+pub struct TestStream {
     /// Its connection.
     pub connection: Connection,
     /// 1, 3, 4, 5, … in the order in which they were made.
@@ -34,7 +34,7 @@ pub fn id(made: u32) -> u32 {
 
 /// One end's figures of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Side {
+pub struct StreamFigures {
     /// Bytes.
     pub bytes: u64,
     /// s.
@@ -49,7 +49,7 @@ pub struct Side {
     pub retransmits: Option<i64>,
 }
 
-impl Side {
+impl StreamFigures {
     /// Bits per second.
     pub fn rate(&self) -> f64 {
         rate(self.bytes, self.seconds)
@@ -68,13 +68,13 @@ pub fn percent(part: i64, whole: i64) -> f64 {
 
 /// A test.
 #[derive(Clone, Debug, Default)]
-pub struct Test {
+pub struct TestRun {
     /// Which side this is.
     pub server: bool,
     /// What was agreed.
     pub params: Params,
     /// In the order in which they were made.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<TestStream>,
     /// Its name.
     pub cookie: String,
     /// What is sent or written, and how long it is (0: not known).
@@ -96,14 +96,14 @@ pub struct Test {
     /// Percent of one processor: all, user, system.
     pub cpu: [f64; 3],
     /// The other side's answer.
-    pub peer: Option<Results>,
+    pub peer: Option<TestResults>,
     /// How far it has come.
     pub course: Course,
     /// Each stream's counters, as they were last told.
-    pub looks: Vec<Look>,
+    pub looks: Vec<StreamCounters>,
 }
 
-impl Test {
+impl TestRun {
     /// Makes it ready for its run.
     pub fn begin(&mut self) {
         let interval_ns = (self.interval_s * SECOND_NS) as u64;
@@ -112,7 +112,7 @@ impl Test {
         let end_ns = timed.then_some(omit_ns + self.params.time_s * 1_000_000_000);
         let sends = self.streams.iter().map(|stream| stream.sends).collect();
         self.course = Course::new(omit_ns, interval_ns, end_ns, sends);
-        self.looks = vec![Look::default(); self.streams.len()];
+        self.looks = vec![StreamCounters::default(); self.streams.len()];
     }
 
     /// How often the run is to tell how it stands, ns: a divisor of what is reported, and more often where an amount
@@ -192,9 +192,9 @@ impl Test {
     }
 
     /// What this side says it counted.
-    pub fn results(&self) -> Results {
+    pub fn results(&self) -> TestResults {
         let sends = self.streams.iter().any(|stream| stream.sends);
-        let stream = |(stream, total): (&Stream, &Total)| StreamResults {
+        let stream = |(stream, total): (&TestStream, &Total)| StreamResults {
             id: stream.id.into(),
             bytes: total.bytes,
             retransmits: if stream.sends && !self.params.udp { total.retransmits as i64 } else { -1 },
@@ -206,7 +206,7 @@ impl Test {
             seconds: self.seconds,
             overflow: total.overflow,
         };
-        Results {
+        TestResults {
             cpu: self.cpu,
             has_retransmits: if sends { i64::from(!self.params.udp) } else { -1 },
             congestion: self.congestion(),
@@ -226,19 +226,19 @@ impl Test {
     }
 
     /// A stream's sender: its own figures, or those that the peer told; none: nobody told.
-    pub fn sent(&self, at: usize) -> Option<Side> {
+    pub fn sent(&self, at: usize) -> Option<StreamFigures> {
         self.side(at, self.streams[at].sends, true)
     }
 
     /// The same of its receiver.
-    pub fn received(&self, at: usize) -> Option<Side> {
+    pub fn received(&self, at: usize) -> Option<StreamFigures> {
         self.side(at, !self.streams[at].sends, false)
     }
 
-    fn side(&self, at: usize, own: bool, sends: bool) -> Option<Side> {
+    fn side(&self, at: usize, own: bool, sends: bool) -> Option<StreamFigures> {
         if own {
             let total = self.totals.get(at)?;
-            return Some(Side {
+            return Some(StreamFigures {
                 bytes: total.bytes,
                 seconds: self.seconds,
                 packets: total.packets as i64 - total.omitted_packets as i64,
@@ -252,7 +252,7 @@ impl Test {
         // A peer that tells nothing of what it omitted counted as many as this side omitted.
         let tells = told.omitted_packets > 0 || self.params.omit_s == 0;
         let omitted = if tells { told.omitted_packets } else { own.omitted_packets as i64 };
-        Some(Side {
+        Some(StreamFigures {
             bytes: told.bytes,
             seconds: if told.seconds > 0.0 { told.seconds } else { self.seconds },
             packets: (told.packets - omitted).max(0),
@@ -273,7 +273,7 @@ impl Test {
 
     /// The streams of a direction: `true`, from client to server.
     pub fn group(&self, from_client: bool) -> Vec<usize> {
-        let of = |stream: &Stream| (stream.sends != self.server) == from_client;
+        let of = |stream: &TestStream| (stream.sends != self.server) == from_client;
         (0..self.streams.len()).filter(|at| of(&self.streams[*at])).collect()
     }
 
@@ -284,8 +284,8 @@ impl Test {
 }
 
 /// Several streams together: the longest time, the mean jitter.
-pub fn sum(sides: &[Side]) -> Side {
-    let mut sum = Side::default();
+pub fn sum(sides: &[StreamFigures]) -> StreamFigures {
+    let mut sum = StreamFigures::default();
     for side in sides {
         sum.bytes = sum.bytes.saturating_add(side.bytes);
         sum.seconds = sum.seconds.max(side.seconds);
@@ -305,7 +305,7 @@ fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-fn cpu(looks: &[Look], elapsed_ns: u64) -> [f64; 3] {
+fn cpu(looks: &[StreamCounters], elapsed_ns: u64) -> [f64; 3] {
     let share = |which: usize| {
         let ns: u64 = looks.iter().map(|look| look.cpu_ns[which]).sum();
         if elapsed_ns == 0 { 0.0 } else { ns as f64 / elapsed_ns as f64 * 100.0 }
@@ -327,7 +327,7 @@ mod tests {
     fn interims_divide_what_is_reported() {
         let test = |interval_s, omit_s, bytes, server| {
             let params = Params { omit_s, bytes, parallel: 1, block_bytes: 1, ..Params::default() };
-            Test { params, interval_s, server, ..Test::default() }.interim_ns() / 1_000_000
+            TestRun { params, interval_s, server, ..TestRun::default() }.interim_ns() / 1_000_000
         };
         assert_eq!(
             (test(1.0, 0, 0, false), test(1.5, 1, 0, false), test(0.0, 3, 0, true)),

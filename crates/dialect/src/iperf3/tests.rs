@@ -9,10 +9,10 @@ use iodyno_model::conversation::{
 };
 use iodyno_model::{Event, JobRecord, PhaseRecord, Plan, Record, Verb, WorkerRecord, Workload};
 
-use super::auth::{self, Chance, Gate, Padding};
-use super::client::{Badge, Client};
+use super::auth::{self, Authenticator, Padding, RandomSource};
+use super::client::{Credentials, Iperf3Client};
 use super::command;
-use super::server::Server;
+use super::server::Iperf3Server;
 use super::state;
 
 const MS: u64 = 1_000_000;
@@ -104,16 +104,16 @@ fn wanted(line: &str) -> command::Command {
     command::parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>()).unwrap()
 }
 
-fn client(line: &str) -> Client {
-    Client::new(wanted(line), "Linux here".into(), None, [3; 32], 0)
+fn client(line: &str) -> Iperf3Client {
+    Iperf3Client::new(wanted(line), "Linux here".into(), None, [3; 32], 0)
 }
 
-fn server(line: &str) -> Server {
-    Server::new(wanted(line), "Linux here".into(), None, 1, 0)
+fn server(line: &str) -> Iperf3Server {
+    Iperf3Server::new(wanted(line), "Linux here".into(), None, 1, 0)
 }
 
 impl World {
-    fn new(client: Client, server: Server) -> World {
+    fn new(client: Iperf3Client, server: Iperf3Server) -> World {
         World {
             sides: [Box::new(client), Box::new(server)],
             printed: Default::default(),
@@ -417,11 +417,12 @@ fn tokens_are_asked_for() {
     let key = auth::private_key(include_str!("testing/private.pem")).unwrap();
     let users = format!("ada,{}\n", auth::hash("ada", "x y"));
     let world = |password: &str, with: bool| {
-        let gate = Gate::new(key.clone(), &users, 10, Padding::Oaep, Chance::new([5; 32]));
-        let server = Server::new(wanted("-s -1"), String::new(), Some(gate), 1, 0);
+        let gate = Authenticator::new(key.clone(), &users, 10, Padding::Oaep, RandomSource::new([5; 32]));
+        let server = Iperf3Server::new(wanted("-s -1"), String::new(), Some(gate), 1, 0);
         let key = auth::public_key(include_str!("testing/public.pem")).unwrap();
-        let badge = Badge { user: "ada".into(), password: password.into(), key, padding: Padding::Oaep };
-        let client = Client::new(wanted("-c h -t 1"), String::new(), with.then_some(badge), [9; 32], 0);
+        let badge =
+            Credentials { user: "ada".into(), password: password.into(), key, padding: Padding::Oaep };
+        let client = Iperf3Client::new(wanted("-c h -t 1"), String::new(), with.then_some(badge), [9; 32], 0);
         World::new(client, server).go()
     };
     assert_eq!(world("x y", true).status, [Some(0), Some(0)]);
@@ -433,7 +434,7 @@ fn tokens_are_asked_for() {
 
 /// Steps a server by hand.
 struct Alone {
-    server: Server,
+    server: Iperf3Server,
     at_ns: u64,
 }
 
@@ -627,7 +628,7 @@ fn mangled_servers_do_no_harm() {
     for turn in 0..3000 {
         let mut client = client(if turn % 2 == 0 { "-c h -t 1" } else { "-c h -u -t 1 -R -J" });
         let mut at_ns = 0;
-        let mut step = |client: &mut Client, input| {
+        let mut step = |client: &mut Iperf3Client, input| {
             at_ns += MS;
             client.step(Happening { at_ns, unix_ns: at_ns, input })
         };

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::amount::{self, Format};
 use super::meter::{Interval, Span};
 use super::strftime;
-use super::test::{Side, Stream, Test, percent, sum};
+use super::test::{StreamFigures, TestRun, TestStream, percent, sum};
 use crate::address::host_and_port;
 
 const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
@@ -15,7 +15,7 @@ const BAR: &str = "-----------------------------------------------------------\n
 
 /// How it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
+pub struct TextStyle {
     /// The unit of rates.
     pub format: Format,
     /// More detail.
@@ -28,7 +28,7 @@ pub fn listening(port: u16, number: u64) -> String {
 }
 
 /// What a client says once the server listens to it.
-pub fn connecting(test: &Test, style: Style) -> String {
+pub fn connecting(test: &TestRun, style: TextStyle) -> String {
     let mut text = String::new();
     if style.verbose {
         let _ = writeln!(text, "Time: {}", strftime::greenwich(test.began_unix_ns));
@@ -59,7 +59,7 @@ pub fn connecting(test: &Test, style: Style) -> String {
 }
 
 /// What both say of a stream that stands.
-pub fn connected(stream: &Stream) -> String {
+pub fn connected(stream: &TestStream) -> String {
     let ((host, port), (peer, peer_port)) =
         (host_and_port(&stream.ends.local), host_and_port(&stream.ends.peer));
     let socket = stream.ends.socket.descriptor;
@@ -67,7 +67,7 @@ pub fn connected(stream: &Stream) -> String {
 }
 
 /// What is said with more detail when it starts.
-pub fn starting(test: &Test) -> String {
+pub fn starting(test: &TestRun) -> String {
     let params = &test.params;
     let head = format!(
         "Starting Test: protocol: {}, {} streams, {} byte blocks, omitting {} seconds, ",
@@ -87,7 +87,7 @@ pub fn starting(test: &Test) -> String {
 }
 
 /// The lines of an interval; with the head, where it is the first.
-pub fn interval(test: &Test, interval: &Interval, is_first: bool, style: Style) -> String {
+pub fn interval(test: &TestRun, interval: &Interval, is_first: bool, style: TextStyle) -> String {
     let mut text = String::new();
     if is_first {
         text.push_str(&head(test));
@@ -132,7 +132,7 @@ pub fn together(spans: &[&Span]) -> Span {
     sum
 }
 
-fn figures(test: &Test, span: &Span, sends: bool, is_sum: bool) -> String {
+fn figures(test: &TestRun, span: &Span, sends: bool, is_sum: bool) -> String {
     match (test.params.udp, sends) {
         (false, true) => {
             let window = span.tcp.as_ref().filter(|_| !is_sum);
@@ -158,7 +158,7 @@ fn times(start_s: f64, end_s: f64) -> String {
     format!("{start_s:6.2}-{end_s:<6.2} sec  ")
 }
 
-fn role(test: &Test, sends: bool) -> &'static str {
+fn role(test: &TestRun, sends: bool) -> &'static str {
     match (test.params.bidir, sends, test.server) {
         (false, ..) => "",
         (true, true, false) => "[TX-C]",
@@ -168,7 +168,7 @@ fn role(test: &Test, sends: bool) -> &'static str {
     }
 }
 
-fn head(test: &Test) -> String {
+fn head(test: &TestRun) -> String {
     let sends = test.streams.iter().any(|stream| stream.sends);
     let role = if test.params.bidir { "[Role]" } else { "" };
     let figures = match (test.params.udp, test.params.bidir, sends) {
@@ -181,7 +181,7 @@ fn head(test: &Test) -> String {
 }
 
 /// What is said of the whole.
-pub fn summary(test: &Test, style: Style) -> String {
+pub fn summary(test: &TestRun, style: TextStyle) -> String {
     let mut text = RULE.to_string();
     if style.verbose {
         text.push_str("Test Complete. Summary Results:\n");
@@ -203,7 +203,7 @@ pub fn summary(test: &Test, style: Style) -> String {
     text
 }
 
-fn summed(test: &Test, group: &[usize], style: Style) -> String {
+fn summed(test: &TestRun, group: &[usize], style: TextStyle) -> String {
     let mut text = String::new();
     let sends = test.streams[group[0]].sends;
     let role = role(test, sends);
@@ -241,7 +241,7 @@ fn summed(test: &Test, group: &[usize], style: Style) -> String {
 }
 
 /// How much of a file has gone, or has come.
-fn file(test: &Test, at: usize) -> String {
+fn file(test: &TestRun, at: usize) -> String {
     let Some((name, sent, received, whole)) = test.file_of(at) else { return String::new() };
     let own = if test.streams[at].sends { sent } else { received };
     let written = |bytes: u64| amount::bytes(bytes as f64).trim_end_matches('s').to_string();
@@ -249,7 +249,7 @@ fn file(test: &Test, at: usize) -> String {
     format!("        Sent {} / {} ({share}%) of {name}\n", written(own), written(whole))
 }
 
-fn overtaken(test: &Test, at: usize, name: &str, role: &str) -> String {
+fn overtaken(test: &TestRun, at: usize, name: &str, role: &str) -> String {
     let late = test.totals.get(at).map_or(0, |total| total.late);
     if test.params.udp && !test.streams[at].sends && late > 0 {
         return format!(
@@ -261,13 +261,13 @@ fn overtaken(test: &Test, at: usize, name: &str, role: &str) -> String {
 }
 
 fn whole(
-    test: &Test,
+    test: &TestRun,
     name: &str,
     role: &str,
-    side: &Side,
+    side: &StreamFigures,
     sends: bool,
     is_sum: bool,
-    style: Style,
+    style: TextStyle,
 ) -> String {
     let who = if sends { "sender" } else { "receiver" };
     let amount = amount::bytes(side.bytes as f64);
@@ -284,7 +284,7 @@ fn whole(
     format!("[{name}]{role} {}{amount}  {speed}/sec{figures}{who}\n", times(0.0, side.seconds))
 }
 
-fn details(test: &Test, group: &[usize], is_first: bool) -> String {
+fn details(test: &TestRun, group: &[usize], is_first: bool) -> String {
     let mut text = String::new();
     let Some(peer) = &test.peer else { return text };
     let cpu = |ours: &str, theirs: &str| {

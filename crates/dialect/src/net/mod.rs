@@ -12,7 +12,7 @@ mod test_sequence;
 
 use iodyno_model::{Diagnostic, Origin};
 
-use crate::netperf::omni_client::Server;
+use crate::netperf::omni_client::ServerAddress;
 use crate::{Dialect, Loader, Lower, Request};
 
 /// The commands in the list of dialects.
@@ -61,7 +61,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
 
 /// Where netserver is, as every command about one host takes it.
 #[derive(Clone, Debug, clap::Args)]
-struct Whom {
+struct ServerArguments {
     /// The host on which a netserver is, as HOST or HOST:PORT
     #[arg(value_name = "HOST")]
     host: String,
@@ -85,12 +85,12 @@ struct Whom {
 /// netserver's usual port.
 const PORT: u16 = 12865;
 
-impl Whom {
+impl ServerArguments {
     /// The server.
     ///
     /// # Errors
     /// What names no host or port.
-    fn server(&self) -> Result<Server, Vec<Diagnostic>> {
+    fn server(&self) -> Result<ServerAddress, Vec<Diagnostic>> {
         let (host, port) = host_and_port(&self.host).map_err(|what| {
             vec![
                 Diagnostic::error(&Origin::argument(&self.host), what)
@@ -98,7 +98,7 @@ impl Whom {
             ]
         })?;
         let socket_options = self.congestion.iter().map(|name| ("congestion".to_string(), name.clone()));
-        Ok(Server {
+        Ok(ServerAddress {
             host,
             port: self.port.or(port).unwrap_or(PORT),
             family: if self.four {

@@ -10,34 +10,36 @@ use iodyno_model::conversation::{Action, Connection, Conversation, Happening, In
 use iodyno_model::{Intent, Level, Phase, PhaseRecord, Plan, Record};
 
 use crate::conversation::connection_of;
-use crate::netperf::omni_client::{Account, Ask, Heard, Kind, Link, NUMBERS, News, Part, Server};
+use crate::netperf::omni_client::{
+    DatagramCounts, LinkEvent, LinkRole, LinkTest, Measurement, NUMBERS, PeerCounts, ServerAddress, TestLink,
+};
 
 /// How long a run may go on beyond its time, ns: a peer that never ends a stream is left.
 const BEYOND_NS: u64 = 60_000_000_000;
 
 /// Tests that run at the same time.
 #[derive(Clone, Debug)]
-pub(super) struct Stage {
+pub(super) struct TestStage {
     /// The phase's name.
     pub(super) name: String,
-    pub(super) asks: Vec<Ask>,
+    pub(super) asks: Vec<LinkTest>,
     /// The others go on without it.
     pub(super) spare: bool,
 }
 
 /// What became of a stage.
 #[derive(Debug)]
-pub(super) struct Done {
-    pub(super) stage: Stage,
+pub(super) struct FinishedStage {
+    pub(super) stage: TestStage,
     pub(super) phase: PhaseRecord,
     /// Of each test, what the other end told.
-    pub(super) heard: Vec<Heard>,
+    pub(super) heard: Vec<PeerCounts>,
 }
 
 /// What became of all of them.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) done: Vec<Done>,
+pub(super) struct SequenceOutcome {
+    pub(super) done: Vec<FinishedStage>,
     /// Stages that could not be had: their names, and why.
     pub(super) missing: Vec<(String, String)>,
     /// Why it ended before its time, and what to do about it.
@@ -52,18 +54,18 @@ pub(super) struct Outcome {
 
 /// What is said in the end.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct FinalText {
     pub(super) out: String,
     pub(super) err: String,
     pub(super) status: u8,
 }
 
 /// Who says it.
-pub(super) type Tell = Box<dyn FnMut(&Outcome) -> Said + Send>;
+pub(super) type Summarise = Box<dyn FnMut(&SequenceOutcome) -> FinalText + Send>;
 
 /// What the stage under way is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
+enum SequencePhase {
     Preparing,
     Running,
     Hearing,
@@ -71,35 +73,35 @@ enum At {
 }
 
 /// Stages under way.
-pub(super) struct Programme {
-    server: Server,
-    stages: Vec<Stage>,
-    tell: Tell,
-    at: At,
+pub(super) struct TestSequence {
+    server: ServerAddress,
+    stages: Vec<TestStage>,
+    tell: Summarise,
+    at: SequencePhase,
     number: usize,
-    links: Vec<Link>,
+    links: Vec<TestLink>,
     ready: Vec<bool>,
-    heard: Vec<Option<Heard>>,
+    heard: Vec<Option<PeerCounts>>,
     phase: PhaseRecord,
     run_due_ns: u64,
-    outcome: Outcome,
+    outcome: SequenceOutcome,
 }
 
-impl Programme {
+impl TestSequence {
     /// One that has not begun.
-    pub(super) fn new(server: Server, stages: Vec<Stage>, tell: Tell) -> Programme {
-        Programme {
+    pub(super) fn new(server: ServerAddress, stages: Vec<TestStage>, tell: Summarise) -> TestSequence {
+        TestSequence {
             server,
             stages,
             tell,
-            at: At::Over,
+            at: SequencePhase::Over,
             number: 0,
             links: Vec::new(),
             ready: Vec::new(),
             heard: Vec::new(),
             phase: PhaseRecord::default(),
             run_due_ns: u64::MAX,
-            outcome: Outcome::default(),
+            outcome: SequenceOutcome::default(),
         }
     }
 
@@ -113,10 +115,10 @@ impl Programme {
         plan
     }
 
-    fn links_of(&self, stage: &Stage) -> Vec<Link> {
+    fn links_of(&self, stage: &TestStage) -> Vec<TestLink> {
         let number = |index: usize| (index as Connection + 1) * NUMBERS;
-        let link = |(index, ask): (usize, &Ask)| {
-            Link::new(ask.clone(), self.server.clone(), Part::Peer, number(index))
+        let link = |(index, ask): (usize, &LinkTest)| {
+            TestLink::new(ask.clone(), self.server.clone(), LinkRole::Peer, number(index))
         };
         stage.asks.iter().enumerate().map(link).collect()
     }
@@ -126,13 +128,13 @@ impl Programme {
         let Some(stage) = self.stages.get_mut(self.number) else { return self.end() };
         if !self.outcome.ours && self.number > 0 {
             // The real netserver sends datagrams as fast as it can, whatever rate it is asked for.
-            stage.asks.retain(|ask| !matches!(ask.kind, Kind::TakesDatagrams(_)));
+            stage.asks.retain(|ask| !matches!(ask.kind, Measurement::TakesDatagrams(_)));
         }
         let stage = stage.clone();
         self.links = self.links_of(&stage);
         self.ready = vec![false; self.links.len()];
         self.heard = vec![None; self.links.len()];
-        self.at = At::Preparing;
+        self.at = SequencePhase::Preparing;
         let mut actions = Vec::new();
         for index in 0..self.links.len() {
             let said = self.links[index].begin(now_ns);
@@ -145,25 +147,25 @@ impl Programme {
     fn take(
         &mut self,
         index: usize,
-        (mut actions, news): (Vec<Action>, Option<News>),
+        (mut actions, news): (Vec<Action>, Option<LinkEvent>),
         now_ns: u64,
     ) -> Vec<Action> {
         match news {
-            Some(News::Ready) => {
+            Some(LinkEvent::Ready) => {
                 self.ready[index] = true;
-                if self.at == At::Preparing && self.ready.iter().all(|ready| *ready) {
+                if self.at == SequencePhase::Preparing && self.ready.iter().all(|ready| *ready) {
                     actions.extend(self.run(now_ns));
                 }
             }
-            Some(News::Heard(heard)) => {
+            Some(LinkEvent::Heard(heard)) => {
                 self.heard[index] = Some(*heard);
-                if self.at == At::Hearing && self.heard.iter().all(Option::is_some) {
+                if self.at == SequencePhase::Hearing && self.heard.iter().all(Option::is_some) {
                     actions.extend(self.conclude(now_ns));
                 }
             }
             // What runs ends by itself; what it counted is not lost for it.
-            Some(News::Broken(..)) if self.at == At::Running => {}
-            Some(News::Broken(what, hint)) => actions.extend(self.missing(what, hint, now_ns)),
+            Some(LinkEvent::Broken(..)) if self.at == SequencePhase::Running => {}
+            Some(LinkEvent::Broken(what, hint)) => actions.extend(self.missing(what, hint, now_ns)),
             None => {}
         }
         actions
@@ -171,7 +173,7 @@ impl Programme {
 
     /// Everybody is ready: data moves.
     fn run(&mut self, now_ns: u64) -> Vec<Action> {
-        self.at = At::Running;
+        self.at = SequencePhase::Running;
         for link in self.links.iter().filter(|link| !link.ends().peer.is_empty()) {
             self.outcome.peer = link.ends().peer.clone();
             self.outcome.ours |= link.is_ours();
@@ -185,7 +187,7 @@ impl Programme {
 
     /// The run is over: the other ends are heard.
     fn ended(&mut self, record: &Record, now_ns: u64) -> Vec<Action> {
-        (self.at, self.run_due_ns) = (At::Hearing, u64::MAX);
+        (self.at, self.run_due_ns) = (SequencePhase::Hearing, u64::MAX);
         if let Some(signal) = record.stopped_by {
             self.outcome.interrupted = Some(signal);
         }
@@ -198,7 +200,7 @@ impl Programme {
         let mut actions = Vec::new();
         for index in 0..self.links.len() {
             // A failure on the way may have ended the stage already.
-            if self.at != At::Hearing {
+            if self.at != SequencePhase::Hearing {
                 break;
             }
             let said = self.links[index].ended(now_ns);
@@ -210,19 +212,19 @@ impl Programme {
     /// The stage is done.
     fn conclude(&mut self, now_ns: u64) -> Vec<Action> {
         let stage = self.stages[self.number].clone();
-        let heard: Vec<Heard> = self.heard.iter().map(|heard| heard.unwrap_or_default()).collect();
+        let heard: Vec<PeerCounts> = self.heard.iter().map(|heard| heard.unwrap_or_default()).collect();
         let mut actions: Vec<Action> = stage
             .asks
             .iter()
             .zip(&heard)
-            .filter(|(_, heard)| **heard != Heard::default())
+            .filter(|(_, heard)| **heard != PeerCounts::default())
             .map(|(ask, heard)| Action::Peer(ask.name.clone(), facts(heard)))
             .collect();
-        let nobody = stage.asks.iter().all(|ask| ask.kind == Kind::Knocks)
+        let nobody = stage.asks.iter().all(|ask| ask.kind == Measurement::Knocks)
             && self.phase.jobs.iter().all(|job| job.tally.all_operations() == 0);
         let mut phase = std::mem::take(&mut self.phase);
         phase.jobs.iter_mut().zip(&heard).for_each(|(job, heard)| job.peer = facts(heard));
-        self.outcome.done.push(Done { stage, phase, heard });
+        self.outcome.done.push(FinishedStage { stage, phase, heard });
         self.number += 1;
         if nobody {
             let why = "nobody takes connections there";
@@ -237,7 +239,7 @@ impl Programme {
 
     /// A stage cannot be had: the next one, or the end.
     fn missing(&mut self, what: String, hint: &'static str, now_ns: u64) -> Vec<Action> {
-        let mut actions: Vec<Action> = self.links.iter_mut().flat_map(Link::close).collect();
+        let mut actions: Vec<Action> = self.links.iter_mut().flat_map(TestLink::close).collect();
         let stage = &self.stages[self.number];
         let spare = stage.spare && self.outcome.interrupted.is_none();
         self.outcome.missing.push((stage.name.clone(), what.clone()));
@@ -252,9 +254,9 @@ impl Programme {
     }
 
     fn end(&mut self) -> Vec<Action> {
-        self.at = At::Over;
+        self.at = SequencePhase::Over;
         let said = (self.tell)(&self.outcome);
-        let mut actions: Vec<Action> = self.links.iter_mut().flat_map(Link::close).collect();
+        let mut actions: Vec<Action> = self.links.iter_mut().flat_map(TestLink::close).collect();
         actions.extend([Action::Print(said.out), Action::Complain(said.err)].into_iter().filter(is_word));
         let status =
             self.outcome.interrupted.map_or(said.status, |signal| (128 + signal).clamp(1, 255) as u8);
@@ -265,20 +267,20 @@ impl Programme {
     fn interrupted(&mut self, signal: i32) -> Vec<Action> {
         let again = self.outcome.interrupted.replace(signal).is_some();
         match self.at {
-            At::Running if !again => vec![Action::Stop(self.number as u32 + 1)],
+            SequencePhase::Running if !again => vec![Action::Stop(self.number as u32 + 1)],
             _ => self.end(),
         }
     }
 
     fn tick(&mut self, now_ns: u64) -> Vec<Action> {
-        if self.at == At::Running {
+        if self.at == SequencePhase::Running {
             let late = now_ns >= self.run_due_ns;
             return late.then(|| Action::Stop(self.number as u32 + 1)).into_iter().collect();
         }
         let mut actions = Vec::new();
         let number = self.number;
         for index in 0..self.links.len() {
-            if self.number != number || self.at == At::Over {
+            if self.number != number || self.at == SequencePhase::Over {
                 break;
             }
             let said = self.links[index].step(now_ns, &Input::Tick);
@@ -299,8 +301,8 @@ fn is_word(action: &Action) -> bool {
 }
 
 /// What the other end counted, by the names that records have it by.
-fn facts(heard: &Heard) -> Vec<(String, u64)> {
-    if *heard == Heard::default() {
+fn facts(heard: &PeerCounts) -> Vec<(String, u64)> {
+    if *heard == PeerCounts::default() {
         return Vec::new();
     }
     let mut facts = vec![
@@ -310,7 +312,7 @@ fn facts(heard: &Heard) -> Vec<(String, u64)> {
         ("elapsed_ns", (heard.elapsed_s * 1e9) as u64),
     ];
     if let Some(account) = heard.account {
-        let Account { came, gaps, late, duplicates, highest, jitter_ns, overflow } = account;
+        let DatagramCounts { came, gaps, late, duplicates, highest, jitter_ns, overflow } = account;
         facts.extend([("datagrams", came), ("lost", gaps), ("late", late), ("duplicates", duplicates)]);
         facts.extend([("highest", highest), ("jitter_ns", jitter_ns), ("overflow", overflow)]);
     }
@@ -318,7 +320,7 @@ fn facts(heard: &Heard) -> Vec<(String, u64)> {
 }
 
 /// Adds a phase with a job for each link.
-fn add(plan: &mut Plan, name: &str, links: &[Link]) {
+fn add(plan: &mut Plan, name: &str, links: &[TestLink]) {
     let mut phase = Phase { name: name.into(), ..Phase::default() };
     for link in links {
         let (target, job) = link.job(plan.targets.len());
@@ -328,7 +330,7 @@ fn add(plan: &mut Plan, name: &str, links: &[Link]) {
     plan.phases.push(phase);
 }
 
-impl Conversation for Programme {
+impl Conversation for TestSequence {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         let now_ns = happening.at_ns;
         let mut actions = match &happening.input {
@@ -336,7 +338,7 @@ impl Conversation for Programme {
                 self.outcome.began_unix_ns = happening.unix_ns;
                 self.begin(now_ns)
             }
-            _ if self.at == At::Over => return Vec::new(),
+            _ if self.at == SequencePhase::Over => return Vec::new(),
             Input::Interrupted(signal) => self.interrupted(*signal),
             Input::Tick => self.tick(now_ns),
             Input::Ended(_, record) => self.ended(record, now_ns),
@@ -345,8 +347,8 @@ impl Conversation for Programme {
                 None => return Vec::new(),
             },
         };
-        let due_ns = self.links.iter().map(Link::due_ns).min().unwrap_or(u64::MAX).min(self.run_due_ns);
-        if due_ns < u64::MAX && self.at != At::Over {
+        let due_ns = self.links.iter().map(TestLink::due_ns).min().unwrap_or(u64::MAX).min(self.run_due_ns);
+        if due_ns < u64::MAX && self.at != SequencePhase::Over {
             actions.push(Action::Wake(due_ns));
         }
         actions

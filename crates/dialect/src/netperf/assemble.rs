@@ -4,9 +4,9 @@ use iodyno_model::Histogram;
 use iodyno_model::conversation::{Ends, SocketFacts};
 
 use super::command::{Command, FILL_MOST};
-use super::figures::{self, Cpu, Figures, Measured, Side};
-use super::lower::{Flow, Over, What};
-use super::test::Shape;
+use super::figures::{self, Cpu, EndFigures, ReportFigures, RunFigures};
+use super::lower::{ConnectionUse, DataFlow, DataRole};
+use super::test::TestShape;
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::address::host_of;
 use crate::conversation::SocketOptions;
@@ -72,7 +72,7 @@ where
 /// What netserver is asked for; our port matters to datagrams.
 pub(super) fn request(wanted: &Command, port: u16, six: bool) -> OmniRequest {
     let test = &wanted.test;
-    let transactions = test.shape() == Shape::Transactions;
+    let transactions = test.shape() == TestShape::Transactions;
     let sizes = |on: bool, bytes: u64| if transactions && on { word(Some(bytes)) } else { -1 };
     let (burst, every_ns) = wanted.pace.unwrap_or((0, 0));
     OmniRequest {
@@ -125,25 +125,29 @@ fn blocks(wanted: &Command, at_first: &SocketFacts) -> (u64, u64) {
 }
 
 /// Our end of the data.
-pub(super) fn flow(wanted: &Command, over: Over, at_first: &SocketFacts) -> Flow {
+pub(super) fn flow(wanted: &Command, over: ConnectionUse, at_first: &SocketFacts) -> DataFlow {
     let shape = wanted.test.shape();
     let (send, receive) = blocks(wanted, at_first);
     let (time_ns, bytes, operations) = match (wanted.length, shape) {
-        (1.., Shape::Receives) if wanted.test.is_udp() => {
+        (1.., TestShape::Receives) if wanted.test.is_udp() => {
             (Some(nanoseconds(wanted.length) + GRACE_NS), None, None)
         }
         // The end of a stream comes from its sender.
-        (_, Shape::Receives) => (None, None, None),
+        (_, TestShape::Receives) => (None, None, None),
         (1.., _) => (Some(nanoseconds(wanted.length)), None, None),
-        (length, Shape::Transactions) => (None, None, Some(length.unsigned_abs().max(1))),
+        (length, TestShape::Transactions) => (None, None, Some(length.unsigned_abs().max(1))),
         (length, _) => (None, Some(length.unsigned_abs().max(1)), None),
     };
-    Flow {
+    DataFlow {
         name: wanted.test.name.into(),
         what: what(shape),
-        socket_options: if matches!(over, Over::Each(_)) { socket_options(wanted) } else { Vec::new() },
+        socket_options: if matches!(over, ConnectionUse::Each(_)) {
+            socket_options(wanted)
+        } else {
+            Vec::new()
+        },
         over,
-        block_bytes: if shape == Shape::Sends { send } else { receive },
+        block_bytes: if shape == TestShape::Sends { send } else { receive },
         request_bytes: wanted.request_bytes(),
         response_bytes: wanted.response_bytes(),
         depth: if wanted.test.connects { 1 } else { wanted.burst + 1 },
@@ -154,7 +158,7 @@ pub(super) fn flow(wanted: &Command, over: Over, at_first: &SocketFacts) -> Flow
         fill: wanted.fill.clone(),
         blocks: wanted.fill.as_ref().map_or(1, |_| buffers(wanted.width, send)),
         sendfile: wanted.test.sendfile,
-        patience_ms: wanted.patience_ms.filter(|_| wanted.test.is_udp() && shape == Shape::Transactions),
+        patience_ms: wanted.patience_ms.filter(|_| wanted.test.is_udp() && shape == TestShape::Transactions),
         processor: wanted.processors.0,
     }
 }
@@ -180,22 +184,22 @@ pub(super) struct Seen<'a> {
 /// Everything that a report may say of one round.
 pub(super) fn figures(
     wanted: &Command,
-    ours: &Measured,
+    ours: &RunFigures,
     theirs: Option<&Message>,
     seen: &Seen<'_>,
-) -> Figures {
+) -> ReportFigures {
     let shape = wanted.test.shape();
     let mut local = local_side(wanted, ours, seen);
     let mut remote = remote_side(wanted, theirs, seen);
     // Who takes datagrams cannot know which was the last one; who sent them does.
     let sender_s = theirs.map_or(0.0, |message| wire::fraction(OmniResults::read(message).elapsed_time));
-    let takes = wanted.test.is_udp() && shape == Shape::Receives && sender_s > 0.0;
+    let takes = wanted.test.is_udp() && shape == TestShape::Receives && sender_s > 0.0;
     let elapsed_s = if takes { sender_s } else { ours.elapsed_s };
-    let transactions = (shape == Shape::Transactions).then_some(ours.operations);
+    let transactions = (shape == TestShape::Transactions).then_some(ours.operations);
     // A stream counts where it arrives.
     let arrived = match shape {
-        Shape::Sends if theirs.is_some() => remote.received,
-        Shape::Sends => local.sent,
+        TestShape::Sends if theirs.is_some() => remote.received,
+        TestShape::Sends => local.sent,
         _ => local.received,
     };
     let letter = letter(wanted);
@@ -208,7 +212,7 @@ pub(super) fn figures(
     remote.demands(units, elapsed_s);
     let six = seen.control.peer.starts_with('[') || seen.probe.local.starts_with('[');
     let near = wanted.data_local.clone().or_else(|| wanted.local.clone());
-    Figures {
+    ReportFigures {
         udp: wanted.test.is_udp(),
         direction: wanted.test.direction(),
         local,
@@ -234,18 +238,18 @@ pub(super) fn figures(
         destination: host_of(&seen.control.peer).unwrap_or_else(|| wanted.host.clone()),
         family: if six { 10 } else { 2 },
         letter: wanted.units,
-        ..Figures::default()
+        ..ReportFigures::default()
     }
 }
 
 /// The unit of the result.
 fn letter(wanted: &Command) -> char {
-    let counts = wanted.test.shape() == Shape::Transactions;
+    let counts = wanted.test.shape() == TestShape::Transactions;
     let usual = if counts { 'x' } else { 'm' };
     wanted.units.filter(|letter| (*letter == 'x') == counts).unwrap_or(usual)
 }
 
-fn local_side(wanted: &Command, ours: &Measured, seen: &Seen<'_>) -> Side {
+fn local_side(wanted: &Command, ours: &RunFigures, seen: &Seen<'_>) -> EndFigures {
     let asked = |bytes: Option<u64>| bytes.map_or(-1, |bytes| bytes as i64);
     let at_first = &seen.probe.socket;
     let (send, receive) = blocks(wanted, at_first);
@@ -253,11 +257,11 @@ fn local_side(wanted: &Command, ours: &Measured, seen: &Seen<'_>) -> Side {
     let (send_first, send_last) = sizes(at_first.send_buffer_bytes, seen.data.send_buffer_bytes);
     let (receive_first, receive_last) = sizes(at_first.receive_buffer_bytes, seen.data.receive_buffer_bytes);
     let shape = wanted.test.shape();
-    let mut side = Side {
+    let mut side = EndFigures {
         send_buffer: (asked(wanted.our_buffers.0), send_first, send_last),
         receive_buffer: (asked(wanted.our_buffers.1), receive_first, receive_last),
-        send_size: if shape == Shape::Sends { send as i64 } else { 0 },
-        receive_size: if shape == Shape::Receives { receive as i64 } else { 0 },
+        send_size: if shape == TestShape::Sends { send as i64 } else { 0 },
+        receive_size: if shape == TestShape::Receives { receive as i64 } else { 0 },
         cpu: ours.cpu.clone().filter(|_| wanted.cpu.0),
         confidence: -1.0,
         retransmits: ours.retransmits.map_or(-1, |count| count as i64),
@@ -271,12 +275,12 @@ fn local_side(wanted: &Command, ours: &Measured, seen: &Seen<'_>) -> Side {
         fill: wanted.fill_name.clone(),
         processor: wanted.processors.0,
         interval: wanted.pace.map_or((0, 0), |(burst, ns)| (burst, ns / 1000)),
-        ..Side::default()
+        ..EndFigures::default()
     };
     match shape {
-        Shape::Sends => (side.sent, side.send_calls) = (ours.bytes, ours.calls),
-        Shape::Receives => (side.received, side.receive_calls) = (ours.bytes, ours.calls),
-        Shape::Transactions => {
+        TestShape::Sends => (side.sent, side.send_calls) = (ours.bytes, ours.calls),
+        TestShape::Receives => (side.received, side.receive_calls) = (ours.bytes, ours.calls),
+        TestShape::Transactions => {
             (side.send_calls, side.receive_calls) = (ours.operations, ours.operations);
             side.sent = ours.operations * wanted.request_bytes();
             side.received = ours.operations * wanted.response_bytes();
@@ -285,13 +289,13 @@ fn local_side(wanted: &Command, ours: &Measured, seen: &Seen<'_>) -> Side {
     side
 }
 
-fn remote_side(wanted: &Command, theirs: Option<&Message>, seen: &Seen<'_>) -> Side {
+fn remote_side(wanted: &Command, theirs: Option<&Message>, seen: &Seen<'_>) -> EndFigures {
     let asked = |bytes: Option<u64>| bytes.map_or(-1, |bytes| bytes as i64);
     let count = |word: i32| u64::from(word as u32);
     let response = seen.response;
     let results = theirs.map(OmniResults::read).unwrap_or_default();
     let last = |last: i32, first: i32| i64::from(if last > 0 { last } else { first });
-    Side {
+    EndFigures {
         send_buffer: (
             asked(wanted.their_buffers.0),
             i64::from(response.send_buf_size),
@@ -322,7 +326,7 @@ fn remote_side(wanted: &Command, theirs: Option<&Message>, seen: &Seen<'_>) -> S
             .unwrap_or_default(),
         processor: wanted.processors.1,
         interval: (count(response.interval_burst) as u32, count(response.interval_usecs)),
-        ..Side::default()
+        ..EndFigures::default()
     }
 }
 
@@ -342,9 +346,9 @@ fn their_cpu(results: &OmniResults) -> Option<Cpu> {
 }
 
 /// The mean of all rounds; counts are those of the last.
-pub(super) fn mean(rounds: &[Figures]) -> Figures {
-    let Some(last) = rounds.last() else { return Figures::default() };
-    let of = |value: fn(&Figures) -> f64| rounds.iter().map(value).sum::<f64>() / rounds.len() as f64;
+pub(super) fn mean(rounds: &[ReportFigures]) -> ReportFigures {
+    let Some(last) = rounds.last() else { return ReportFigures::default() };
+    let of = |value: fn(&ReportFigures) -> f64| rounds.iter().map(value).sum::<f64>() / rounds.len() as f64;
     let mut mean = last.clone();
     mean.throughput = of(|round| round.throughput);
     mean.elapsed_s = of(|round| round.elapsed_s);
@@ -366,19 +370,19 @@ pub(super) fn mean(rounds: &[Figures]) -> Figures {
 }
 
 /// What the flow of a test is, seen from netperf.
-fn what(shape: Shape) -> What {
+fn what(shape: TestShape) -> DataRole {
     match shape {
-        Shape::Sends => What::Sends,
-        Shape::Receives => What::Receives,
-        Shape::Transactions => What::Asks,
+        TestShape::Sends => DataRole::Sends,
+        TestShape::Receives => DataRole::Receives,
+        TestShape::Transactions => DataRole::Asks,
     }
 }
 
 /// What netserver does when we do that.
-pub(super) fn other(direction: i32) -> What {
+pub(super) fn other(direction: i32) -> DataRole {
     match (direction & wire::RECEIVES != 0, direction & wire::TRANSMITS != 0) {
-        (true, false) => What::Receives,
-        (false, true) => What::Sends,
-        _ => What::Answers,
+        (true, false) => DataRole::Receives,
+        (false, true) => DataRole::Sends,
+        _ => DataRole::Answers,
     }
 }

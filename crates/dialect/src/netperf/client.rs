@@ -7,10 +7,10 @@ use iodyno_model::{Event, PhaseRecord, Record};
 use super::assemble;
 use super::command::Command;
 use super::control::{Control, Progress, Wording, last_datagrams};
-use super::figures::{Confidence, Figures, Measured};
-use super::lower::{self, Over};
-use super::omni_client::Account;
-use super::test::Shape;
+use super::figures::{Confidence, ReportFigures, RunFigures};
+use super::lower::{self, ConnectionUse};
+use super::omni_client::DatagramCounts;
+use super::test::TestShape;
 use super::wire::{self, Message, OmniResponse};
 use super::{confidence, figures, text};
 use crate::address::{host_of, joined, port_of, transport};
@@ -47,7 +47,7 @@ fn connect(wanted: &Command, control: &mut Control, now_ns: u64) -> Action {
 }
 
 /// A test of netperf.
-pub(super) struct Client {
+pub(super) struct NetperfClient {
     wanted: Command,
     uuid: String,
     control: Control,
@@ -55,12 +55,12 @@ pub(super) struct Client {
     probe: Ends,
     data: SocketFacts,
     response: OmniResponse,
-    measured: Measured,
+    measured: RunFigures,
     /// When our run ended, ns since the conversation began.
     ended_ns: u64,
     /// The figures of each repetition.
-    rounds: Vec<Figures>,
-    demo: Demo,
+    rounds: Vec<ReportFigures>,
+    demo: InterimState,
     is_running: bool,
     interrupted: bool,
     /// The tick that was asked for last, ns.
@@ -69,27 +69,27 @@ pub(super) struct Client {
 
 /// What the last interim result said.
 #[derive(Default)]
-struct Demo {
+struct InterimState {
     told: u64,
     /// Counts and time of the run then.
     before: (u64, u64),
     elapsed_ns: u64,
 }
 
-impl Client {
+impl NetperfClient {
     /// One that is about to begin.
     pub(super) fn new(wanted: Command, uuid: String) -> Self {
-        Client {
+        NetperfClient {
             wanted,
             uuid,
             control: control(),
             probe: Ends::default(),
             data: SocketFacts::default(),
             response: OmniResponse::default(),
-            measured: Measured::default(),
+            measured: RunFigures::default(),
             ended_ns: 0,
             rounds: Vec::new(),
-            demo: Demo::default(),
+            demo: InterimState::default(),
             is_running: false,
             interrupted: false,
             wake_ns: u64::MAX,
@@ -154,7 +154,7 @@ impl Client {
 
     /// Whether datagrams come to the very socket that was looked at.
     fn keeps_probe(&self) -> bool {
-        self.wanted.test.is_udp() && self.wanted.test.shape() == Shape::Receives
+        self.wanted.test.is_udp() && self.wanted.test.shape() == TestShape::Receives
     }
 
     /// netserver has accepted the test.
@@ -182,9 +182,9 @@ impl Client {
         let ours = &self.probe.socket;
         let theirs = |bytes: i32| u64::try_from(bytes).unwrap_or(0);
         let (send, receive, option) = match self.wanted.test.shape() {
-            Shape::Sends => (ours.send_buffer_bytes, theirs(self.response.recv_buf_size), "-S"),
-            Shape::Receives => (theirs(self.response.send_buf_size), ours.receive_buffer_bytes, "-s"),
-            Shape::Transactions => return None,
+            TestShape::Sends => (ours.send_buffer_bytes, theirs(self.response.recv_buf_size), "-S"),
+            TestShape::Receives => (theirs(self.response.send_buf_size), ours.receive_buffer_bytes, "-s"),
+            TestShape::Transactions => return None,
         };
         (self.wanted.test.is_udp() && receive > 0 && receive < send && self.rounds.is_empty()).then(|| {
             format!(
@@ -239,11 +239,11 @@ impl Client {
     /// Starts our end.
     fn run(&mut self, now_ns: u64) -> Vec<Action> {
         self.is_running = true;
-        self.demo = Demo { told: self.demo.told, ..Demo::default() };
+        self.demo = InterimState { told: self.demo.told, ..InterimState::default() };
         let over = match (self.wanted.test.connects, self.keeps_probe()) {
-            (true, _) => Over::Each(self.data_address()),
-            (_, true) => Over::Lent(PROBE),
-            _ => Over::Lent(DATA),
+            (true, _) => ConnectionUse::Each(self.data_address()),
+            (_, true) => ConnectionUse::Lent(PROBE),
+            _ => ConnectionUse::Lent(DATA),
         };
         let flow = assemble::flow(&self.wanted, over, &self.probe.socket);
         let interim_ns = self.wanted.demo_s.map_or(0, |s| (s * SECOND) as u64);
@@ -265,13 +265,13 @@ impl Client {
         let letter = self.letter();
         let rate = if letter == 'x' { done.0 as f64 / over_s } else { figures::rate(done.1, over_s, letter) };
         let (number, unit) = (self.demo.told, figures::units(letter));
-        self.demo = Demo { told: number + 1, before: now, elapsed_ns: phase.elapsed_ns };
+        self.demo = InterimState { told: number + 1, before: now, elapsed_ns: phase.elapsed_ns };
         let ends_s = unix_ns as f64 / SECOND;
         vec![Action::Print(text::interim(&self.wanted.output, number, rate, unit, over_s, ends_s))]
     }
 
     fn letter(&self) -> char {
-        let usual = if self.wanted.test.shape() == Shape::Transactions { 'x' } else { 'm' };
+        let usual = if self.wanted.test.shape() == TestShape::Transactions { 'x' } else { 'm' };
         self.wanted.units.filter(|letter| (*letter == 'x') == (usual == 'x')).unwrap_or(usual)
     }
 
@@ -283,7 +283,7 @@ impl Client {
             actions.extend(self.told(phase, unix_ns));
         }
         self.is_running = false;
-        self.measured = Measured::of(record);
+        self.measured = RunFigures::of(record);
         self.interrupted |= record.stopped_by.is_some();
         if let Some(why) = self.measured.failure.clone() {
             let hint = "see whether a firewall lets the data's port through";
@@ -307,7 +307,7 @@ impl Client {
     /// The data connection has ended on both sides.
     fn drained(&mut self, now_ns: u64) -> Vec<Action> {
         // What was still under way belongs to a stream's time.
-        if self.wanted.test.shape() == Shape::Sends {
+        if self.wanted.test.shape() == TestShape::Sends {
             self.measured.elapsed_s += now_ns.saturating_sub(self.ended_ns) as f64 / SECOND;
         }
         let mut actions = vec![Action::Close(DATA)];
@@ -355,9 +355,9 @@ impl Client {
 
     /// What a netserver of ours counted of the datagrams that came to it.
     fn of_netserver(&self, results: &Message) -> Option<Action> {
-        let tells = self.wanted.test.is_udp() && self.wanted.test.shape() == Shape::Sends;
+        let tells = self.wanted.test.is_udp() && self.wanted.test.shape() == TestShape::Sends;
         results.ours().filter(|_| tells)?;
-        let account = Account::from_words(results.counts());
+        let account = DatagramCounts::from_words(results.counts());
         let facts = [("datagrams", account.came), ("overflow", account.overflow)];
         let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
         Some(Action::Peer(self.wanted.test.name.into(), facts))
@@ -369,10 +369,10 @@ impl Client {
         let Some((level, width)) = self.wanted.confidence() else {
             return Confidence { runs, ..Confidence::default() };
         };
-        let of = |value: fn(&Figures) -> f64| {
+        let of = |value: fn(&ReportFigures) -> f64| {
             confidence::width_percent(&self.rounds.iter().map(value).collect::<Vec<_>>(), level)
         };
-        let used = |side: &figures::Side| side.cpu.as_ref().map_or(0.0, |cpu| cpu.used_percent);
+        let used = |side: &figures::EndFigures| side.cpu.as_ref().map_or(0.0, |cpu| cpu.used_percent);
         let of_processors = |ours: bool| {
             let values: Vec<f64> = self
                 .rounds
@@ -449,7 +449,7 @@ impl Client {
     }
 }
 
-impl Conversation for Client {
+impl Conversation for NetperfClient {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         if self.control.is_over() {
             return Vec::new();

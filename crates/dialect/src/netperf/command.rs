@@ -9,13 +9,13 @@ use crate::quantity::BY_CASE;
 
 use super::options::{GLOBAL, GLOBAL_SETTERS, SERVER, SERVER_SETTERS, TEST, TEST_SETTERS};
 use super::selectors;
-use super::test::{Protocol, Test};
+use super::test::{NetperfTest, Protocol};
 
 /// What is sent of a file at most, bytes: so much all buffers hold together.
 pub(super) const FILL_MOST: usize = 64 << 20;
 
 /// Two values, ours and theirs (or send and receive), each where it was given.
-pub(super) type Two<T> = (Option<T>, Option<T>);
+pub(super) type Pair<T> = (Option<T>, Option<T>);
 
 /// What netperf is to do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,7 +28,7 @@ pub(super) struct Command {
     pub(super) local_port: Option<u16>,
     /// 4 or 6; 0: either.
     pub(super) family: u8,
-    pub(super) test: Test,
+    pub(super) test: NetperfTest,
     /// Seconds; negative: bytes or transactions.
     pub(super) length: i64,
     /// How often an interim result is printed.
@@ -44,10 +44,10 @@ pub(super) struct Command {
     pub(super) result_only: bool,
     pub(super) wait_s: f64,
     pub(super) keepalive: bool,
-    pub(super) processors: Two<u32>,
-    pub(super) tos: Two<u32>,
+    pub(super) processors: Pair<u32>,
+    pub(super) tos: Pair<u32>,
     /// Of the sockets, for the queueing discipline.
-    pub(super) priority: Two<u32>,
+    pub(super) priority: Pair<u32>,
     pub(super) word: Option<String>,
     pub(super) alone: bool,
     /// Operations in a burst and ns between bursts.
@@ -56,23 +56,23 @@ pub(super) struct Command {
     pub(super) fill_name: String,
     /// Buffers that go out in turn.
     pub(super) width: Option<u64>,
-    pub(super) align: Two<i64>,
-    pub(super) offset: Two<i64>,
+    pub(super) align: Pair<i64>,
+    pub(super) offset: Pair<i64>,
     /// Behind `--`.
     pub(super) burst: u32,
     /// When an answer that does not come is given up, ms.
     pub(super) patience_ms: Option<u64>,
-    pub(super) request: Two<u64>,
-    pub(super) send: Two<u64>,
-    pub(super) receive: Two<u64>,
-    pub(super) our_buffers: Two<u64>,
-    pub(super) their_buffers: Two<u64>,
+    pub(super) request: Pair<u64>,
+    pub(super) send: Pair<u64>,
+    pub(super) receive: Pair<u64>,
+    pub(super) our_buffers: Pair<u64>,
+    pub(super) their_buffers: Pair<u64>,
     pub(super) nodelay: (bool, bool),
     pub(super) cork: bool,
     pub(super) data_host: Option<String>,
     pub(super) data_local: Option<String>,
-    pub(super) data_ports: Two<u16>,
-    pub(super) congestion: Two<String>,
+    pub(super) data_ports: Pair<u16>,
+    pub(super) congestion: Pair<String>,
     pub(super) bound: bool,
     pub(super) dont_fragment: bool,
     pub(super) fastopen: bool,
@@ -100,7 +100,7 @@ pub(super) enum Output {
 
 /// What ends netperf before it began.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Early {
+pub(super) enum EarlyExit {
     /// A text that was asked for.
     Print(String),
     /// What is wrong, for standard error, and the exit status.
@@ -109,23 +109,27 @@ pub(super) enum Early {
 
 /// A value that an option does not take.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum InvalidValue {
     /// The part of it that is wrong, what is wrong with it, and what to do about it.
     Value(String, &'static str, &'static str),
     /// Something else ends netperf.
-    Early(Early),
+    Early(EarlyExit),
 }
 
 /// An option that was found, with its value where it has one.
 type Found<'a> = (&'static Entry, &'a str);
 
 /// Sets what an option sets.
-fn set<S>(setters: &'static [Setter<S, Wrong>], to: &mut S, (entry, value): Found<'_>) -> Result<(), Early> {
+fn set<S>(
+    setters: &'static [Setter<S, InvalidValue>],
+    to: &mut S,
+    (entry, value): Found<'_>,
+) -> Result<(), EarlyExit> {
     let of_bounds = |_| nonsense(value, "expected a whole number", "for example 1");
     let done = setter(setters, entry).map_or(Ok(()), |setter| setter.apply(to, value, of_bounds));
     done.map_err(|error| match error {
-        Wrong::Value(text, what, hint) => wrong(&format!("-{} {text}: {what}", entry.name), hint),
-        Wrong::Early(early) => early,
+        InvalidValue::Value(text, what, hint) => wrong(&format!("-{} {text}: {what}", entry.name), hint),
+        InvalidValue::Early(early) => early,
     })
 }
 
@@ -158,7 +162,7 @@ fn options<'a>(
     table: &'static Table,
     syntax: Syntax,
     arguments: &'a [String],
-) -> Result<(Vec<Found<'a>>, &'a [String]), Early> {
+) -> Result<(Vec<Found<'a>>, &'a [String]), EarlyExit> {
     let (mut found, tool) = (Vec::new(), table.tool);
     let mut rest = Arguments::new(table, syntax, arguments);
     for token in rest.by_ref() {
@@ -170,12 +174,12 @@ fn options<'a>(
                     Misfit::Unknown { .. } => format!(" hint: `{tool} -h` shows them all\n"),
                     _ => String::new(),
                 };
-                return Err(Early::Refuse(format!("{tool}: {}\n{hint}", misfit.getopt(table)), 1));
+                return Err(EarlyExit::Refuse(format!("{tool}: {}\n{hint}", misfit.getopt(table)), 1));
             }
         };
         let name = given.entry.name;
         if let Status::Refused(why, hint) = given.entry.status {
-            return Err(Early::Refuse(
+            return Err(EarlyExit::Refuse(
                 format!("{tool}: -{name} is not supported: {why}\n hint: {hint}\n"),
                 1,
             ));
@@ -189,7 +193,7 @@ fn options<'a>(
 ///
 /// # Errors
 /// A text to print instead, or what is wrong.
-pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<Command, Early> {
+pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<Command, EarlyExit> {
     let mut wanted = Command {
         host: "localhost".into(),
         port: 12865,
@@ -234,13 +238,13 @@ pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<C
 }
 
 /// A message of netperf's.
-pub(super) fn wrong(what: &str, hint: &str) -> Early {
-    Early::Refuse(format!("netperf: {what}\n hint: {hint}\n"), 1)
+pub(super) fn wrong(what: &str, hint: &str) -> EarlyExit {
+    EarlyExit::Refuse(format!("netperf: {what}\n hint: {hint}\n"), 1)
 }
 
 impl Command {
     /// The output that was asked for, by the letter and its selectors, once the test is known.
-    fn written(&self, letter: char, value: &str, loader: &mut dyn Loader) -> Result<Output, Early> {
+    fn written(&self, letter: char, value: &str, loader: &mut dyn Loader) -> Result<Output, EarlyExit> {
         let lists = lists(value, &self.test, self.cpu, loader)?;
         Ok(match letter {
             'k' => Output::Names(lists.concat()),
@@ -249,7 +253,7 @@ impl Command {
         })
     }
 
-    fn fill(&mut self, value: &str, loader: &mut dyn Loader) -> Result<(), Early> {
+    fn fill(&mut self, value: &str, loader: &mut dyn Loader) -> Result<(), EarlyExit> {
         let (ours, theirs) = value.split_once(',').unwrap_or((value, ""));
         if !theirs.is_empty() {
             let hint = "name our own file alone: netserver reads no file that a peer names";
@@ -276,27 +280,29 @@ impl Command {
 }
 
 /// A value, or a part of one, that is not what an option takes.
-pub(super) fn nonsense(text: &str, what: &'static str, hint: &'static str) -> Wrong {
-    Wrong::Value(text.into(), what, hint)
+pub(super) fn nonsense(text: &str, what: &'static str, hint: &'static str) -> InvalidValue {
+    InvalidValue::Value(text.into(), what, hint)
 }
 
 /// The host of `HOST,FAMILY`; the family counts for all.
-pub(super) fn host(value: &str, of_all: &mut u8) -> Result<String, Wrong> {
+pub(super) fn host(value: &str, of_all: &mut u8) -> Result<String, InvalidValue> {
     let (host, family) = value.split_once(',').unwrap_or((value, ""));
     *of_all = match family.to_ascii_lowercase().as_str() {
         "" => *of_all,
         "4" | "inet" | "af_inet" => 4,
         "6" | "inet6" | "af_inet6" => 6,
         "0" | "unspec" | "af_unspec" => 0,
-        _ => return Err(Wrong::Early(wrong(&format!("`{family}`: no family of addresses"), "4 or 6"))),
+        _ => {
+            return Err(InvalidValue::Early(wrong(&format!("`{family}`: no family of addresses"), "4 or 6")));
+        }
     };
     Ok(host.split('/').next().unwrap_or(host).into())
 }
 
-pub(super) fn unknown_test(name: &str) -> Wrong {
+pub(super) fn unknown_test(name: &str) -> InvalidValue {
     let near =
         super::test::nearest(name).map(|near| format!("\n hint: did you mean {near}?")).unwrap_or_default();
-    Wrong::Early(Early::Refuse(
+    InvalidValue::Early(EarlyExit::Refuse(
         format!(
             "The test you requested ({name}) is unknown to this netperf.\nPlease verify that you have the correct test \
              name, \nand that test family has been compiled into this netperf.{near}\n"
@@ -306,7 +312,10 @@ pub(super) fn unknown_test(name: &str) -> Wrong {
 }
 
 /// Both of `A,B`; one alone is both.
-pub(super) fn two<T: Clone>(value: &str, parse: fn(&str) -> Result<T, Wrong>) -> Result<Two<T>, Wrong> {
+pub(super) fn two<T: Clone>(
+    value: &str,
+    parse: fn(&str) -> Result<T, InvalidValue>,
+) -> Result<Pair<T>, InvalidValue> {
     let one = |text: &str| if text.is_empty() { Ok(None) } else { parse(text).map(Some) };
     match value.split_once(',') {
         Some((first, second)) => Ok((one(first)?, one(second)?)),
@@ -315,11 +324,14 @@ pub(super) fn two<T: Clone>(value: &str, parse: fn(&str) -> Result<T, Wrong>) ->
 }
 
 /// Both of `A,B`; one alone is the first.
-pub(super) fn two_given<T: Clone>(value: &str, parse: fn(&str) -> Result<T, Wrong>) -> Result<Two<T>, Wrong> {
+pub(super) fn two_given<T: Clone>(
+    value: &str,
+    parse: fn(&str) -> Result<T, InvalidValue>,
+) -> Result<Pair<T>, InvalidValue> {
     two(value, parse).map(|(first, second)| (first, second.filter(|_| value.contains(','))))
 }
 
-pub(super) fn two_words(value: &str) -> Two<String> {
+pub(super) fn two_words(value: &str) -> Pair<String> {
     let (first, second) = value.split_once(',').unwrap_or((value, value));
     let word = |text: &str| (!text.is_empty()).then(|| text.to_string());
     (word(first), word(second))
@@ -335,59 +347,59 @@ pub(super) fn whom(value: &str) -> (bool, bool) {
     (is_on(ours), is_on(theirs))
 }
 
-pub(super) fn units(value: &str) -> Result<char, Wrong> {
+pub(super) fn units(value: &str) -> Result<char, InvalidValue> {
     let letter = value.chars().next().filter(|letter| value.len() == 1 && "GMKgmkx".contains(*letter));
     letter.ok_or_else(|| nonsense(value, "no unit", "one of G M K g m k x"))
 }
 
 /// One of two words or numbers for a protocol.
-fn either(letter: char, value: &str, tcp: [&str; 2], udp: [&str; 2]) -> Result<Protocol, Wrong> {
+fn either(letter: char, value: &str, tcp: [&str; 2], udp: [&str; 2]) -> Result<Protocol, InvalidValue> {
     let lower = value.to_ascii_lowercase();
     match lower.as_str() {
         word if tcp.contains(&word) => Ok(Protocol::Tcp),
         word if udp.contains(&word) => Ok(Protocol::Udp),
         _ => {
             let hint = format!("{} or {}", tcp[0], udp[0]);
-            Err(Wrong::Early(wrong(&format!("-{letter} {value} is not supported"), &hint)))
+            Err(InvalidValue::Early(wrong(&format!("-{letter} {value} is not supported"), &hint)))
         }
     }
 }
 
-pub(super) fn protocol(value: &str) -> Result<Protocol, Wrong> {
+pub(super) fn protocol(value: &str) -> Result<Protocol, InvalidValue> {
     either('T', value, ["tcp", "6"], ["udp", "17"])
 }
 
-pub(super) fn socket_type(value: &str) -> Result<Protocol, Wrong> {
+pub(super) fn socket_type(value: &str) -> Result<Protocol, InvalidValue> {
     either('t', value, ["stream", "1"], ["dgram", "2"])
 }
 
 /// A number with K, M, G (powers of 1024) or k, m, g (of 1000) behind it.
-pub(super) fn size(text: &str) -> Result<u64, Wrong> {
+pub(super) fn size(text: &str) -> Result<u64, InvalidValue> {
     let hint = "K, M and G are powers of 1024, k, m and g of 1000";
     let bytes = BY_CASE.fraction(text).filter(|bytes| *bytes <= f64::from(i32::MAX));
     bytes.map(|bytes| bytes as u64).ok_or_else(|| nonsense(text, "expected a number of bytes", hint))
 }
 
-pub(super) fn whole(text: &str) -> Result<u64, Wrong> {
+pub(super) fn whole(text: &str) -> Result<u64, InvalidValue> {
     text.parse().map_err(|_| nonsense(text, "expected a whole number", "for example 1"))
 }
 
-pub(super) fn signed(text: &str) -> Result<i64, Wrong> {
+pub(super) fn signed(text: &str) -> Result<i64, InvalidValue> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
     size(digits).map(|number| sign * i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-pub(super) fn port(text: &str) -> Result<u16, Wrong> {
+pub(super) fn port(text: &str) -> Result<u16, InvalidValue> {
     text.parse().map_err(|_| nonsense(text, "expected a port", "a number from 0 to 65535"))
 }
 
 /// A class of traffic by its number or name.
-pub(super) fn class(text: &str) -> Result<u32, Wrong> {
+pub(super) fn class(text: &str) -> Result<u32, InvalidValue> {
     let hint = "say 0 to 255, or a name: ef, af11, cs1";
     crate::iperf::command::tos(text).ok_or_else(|| nonsense(text, "no such class", hint))
 }
 
-pub(super) fn byte(text: &str) -> Result<u32, Wrong> {
+pub(super) fn byte(text: &str) -> Result<u32, InvalidValue> {
     let number = match text.strip_prefix("0x") {
         Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok(),
         None => text.parse().ok(),
@@ -396,13 +408,13 @@ pub(super) fn byte(text: &str) -> Result<u32, Wrong> {
     number.ok_or_else(|| nonsense(text, "expected a byte", "0 to 255, or 0x00 to 0xff"))
 }
 
-pub(super) fn seconds(text: &str) -> Result<f64, Wrong> {
+pub(super) fn seconds(text: &str) -> Result<f64, InvalidValue> {
     let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| nonsense(text, "expected a number of seconds", "for example 0.5"))
 }
 
 /// A time in ms, or with `u`, `m` or `s` behind it, as ns.
-pub(super) fn interval(text: &str) -> Result<u64, Wrong> {
+pub(super) fn interval(text: &str) -> Result<u64, InvalidValue> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "u" | "us" => 1e3,
@@ -416,13 +428,13 @@ pub(super) fn interval(text: &str) -> Result<u64, Wrong> {
 /// The selectors of a value: nothing (the test's own), `?`, `all`, a list with commas, or a file of such lists.
 fn lists(
     value: &str,
-    test: &Test,
+    test: &NetperfTest,
     cpu: (bool, bool),
     loader: &mut dyn Loader,
-) -> Result<Vec<Vec<usize>>, Early> {
+) -> Result<Vec<Vec<usize>>, EarlyExit> {
     match value {
         "" => Ok(vec![selectors::usual(test, cpu)]),
-        "?" => Err(Early::Refuse(selectors::all_names(), 1)),
+        "?" => Err(EarlyExit::Refuse(selectors::all_names(), 1)),
         "all" => Ok(selectors::blocks()),
         _ if value.contains(',') || selectors::find(value).is_some() => Ok(vec![selectors::list(value)?]),
         _ => {
@@ -438,7 +450,7 @@ fn lists(
 
 /// What netserver is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ServerWanted {
+pub(super) struct ServerCommand {
     pub(super) port: u16,
     pub(super) host: Option<String>,
     pub(super) family: u8,
@@ -453,12 +465,12 @@ pub(super) struct ServerWanted {
 ///
 /// # Errors
 /// A text to print instead, or what is wrong.
-pub(super) fn netserver(arguments: &[String]) -> Result<ServerWanted, Early> {
+pub(super) fn netserver(arguments: &[String]) -> Result<ServerCommand, EarlyExit> {
     let (found, left) = options(&SERVER, SYNTAX, arguments)?;
     if let Some(left) = left.first() {
-        return Err(Early::Refuse(format!("netserver: `{left}`: nothing but options is expected\n"), 1));
+        return Err(EarlyExit::Refuse(format!("netserver: `{left}`: nothing but options is expected\n"), 1));
     }
-    let mut wanted = ServerWanted { port: 12865, ..ServerWanted::default() };
+    let mut wanted = ServerCommand { port: 12865, ..ServerCommand::default() };
     found.into_iter().try_for_each(|found| set(SERVER_SETTERS, &mut wanted, found))?;
     Ok(wanted)
 }
@@ -468,7 +480,7 @@ mod tests {
     use super::super::tests::Nowhere;
     use super::*;
 
-    fn of(line: &str) -> Result<Command, Early> {
+    fn of(line: &str) -> Result<Command, EarlyExit> {
         let arguments: Vec<String> = line.split_whitespace().map(String::from).collect();
         netperf(&arguments, &mut Nowhere)
     }
@@ -503,8 +515,8 @@ mod tests {
     #[test]
     fn wrong_words_are_told_with_their_place() {
         let text = |line: &str| match of(line).unwrap_err() {
-            Early::Refuse(text, status) => (text, status),
-            Early::Print(text) => (text, 0),
+            EarlyExit::Refuse(text, status) => (text, status),
+            EarlyExit::Print(text) => (text, 0),
         };
         assert!(text("-q").0.starts_with("netperf: invalid option -- 'q'"));
         assert!(text("-- -q").0.starts_with("netperf: invalid option -- 'q'"));
@@ -526,6 +538,6 @@ mod tests {
         let wanted = netserver(&arguments("-D -4 -p 7000 -1 -Z secret")).unwrap();
         assert_eq!((wanted.port, wanted.family, wanted.foreground, wanted.once), (7000, 4, true, true));
         assert_eq!(netserver(&arguments("-L ::1,6")).unwrap().host.as_deref(), Some("::1"));
-        assert!(matches!(netserver(&arguments("stray")), Err(Early::Refuse(..))));
+        assert!(matches!(netserver(&arguments("stray")), Err(EarlyExit::Refuse(..))));
     }
 }

@@ -6,7 +6,7 @@ use crate::conversation::fact_of;
 
 /// What one end counted of a run of its own.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Measured {
+pub(super) struct RunFigures {
     pub(super) elapsed_s: f64,
     /// Operations that succeeded: sends, receives or transactions.
     pub(super) operations: u64,
@@ -47,7 +47,7 @@ fn bytes(job: &JobRecord) -> u64 {
     fact_of(job, "bytes").unwrap_or(0).max(job.tally.all_bytes())
 }
 
-impl Measured {
+impl RunFigures {
     /// From the record of a run.
     pub(super) fn of(record: &Record) -> Self {
         let errors = || record.errors.iter().filter(|error| error.level == Level::Error);
@@ -55,14 +55,14 @@ impl Measured {
         let Some((phase, job)) = record.phases.last().and_then(|phase| Some((phase, phase.jobs.first()?)))
         else {
             let failure = failure.or_else(|| Some("the run did not begin".into()));
-            return Measured { failure, ..Measured::default() };
+            return RunFigures { failure, ..RunFigures::default() };
         };
         let operations = job.tally.all_operations();
         let mut latency = Histogram::default();
         job.tally.lines.iter().for_each(|line| latency.merge(&line.latency));
         let ended_ns = job.workers.iter().map(|worker| worker.ended_ns).max().unwrap_or(phase.elapsed_ns);
         let began_ns = job.workers.iter().map(|worker| worker.began_ns).min().unwrap_or(0);
-        Measured {
+        RunFigures {
             elapsed_s: ended_ns.saturating_sub(began_ns).max(1) as f64 / 1e9,
             operations,
             bytes: bytes(job),
@@ -115,7 +115,7 @@ fn cpu(phase: &PhaseRecord) -> Option<Cpu> {
 
 /// One end of a test.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Side {
+pub(super) struct EndFigures {
     /// Buffers of its socket, bytes: asked for (-1: nothing), at first, at the end.
     pub(super) send_buffer: (i64, i64, i64),
     pub(super) receive_buffer: (i64, i64, i64),
@@ -147,7 +147,7 @@ pub(super) struct Side {
     pub(super) interval: (u32, u64),
 }
 
-impl Side {
+impl EndFigures {
     /// How its processors were measured: S for `/proc/stat`, U for not at all.
     pub(super) fn method(&self) -> char {
         if self.cpu.is_some() { 'S' } else { 'U' }
@@ -186,11 +186,11 @@ impl Default for Confidence {
 
 /// Everything that a report may say.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Figures {
+pub(super) struct ReportFigures {
     pub(super) udp: bool,
     pub(super) direction: &'static str,
-    pub(super) local: Side,
-    pub(super) remote: Side,
+    pub(super) local: EndFigures,
+    pub(super) remote: EndFigures,
     pub(super) elapsed_s: f64,
     /// In `units`.
     pub(super) throughput: f64,
@@ -216,7 +216,7 @@ pub(super) struct Figures {
     pub(super) letter: Option<char>,
 }
 
-impl Figures {
+impl ReportFigures {
     /// Transactions a second; 1 where there are none, as netperf has it.
     pub(super) fn transaction_rate(&self) -> f64 {
         self.transactions.map_or(1.0, |count| count as f64 / self.elapsed_s.max(1e-9))
@@ -271,7 +271,7 @@ mod tests {
     fn demand_is_processor_time_for_work() {
         // Both of two processors for a second, a gigabyte: 2 s for 976,562.5 KiB.
         let cpu = Cpu { used_percent: 100.0, count: 2, ..Cpu::default() };
-        let mut side = Side { cpu: Some(cpu), ..Side::default() };
+        let mut side = EndFigures { cpu: Some(cpu), ..EndFigures::default() };
         side.demands(1e9 / 1024.0, 1.0);
         assert!((side.demand - 2.048).abs() < 1e-9);
         side.cpu = None;

@@ -10,11 +10,11 @@ use crate::conversation::endpoint;
 
 /// What one end does with data.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flow {
+pub(super) struct DataFlow {
     /// What reports call it.
     pub(super) name: String,
-    pub(super) what: What,
-    pub(super) over: Over,
+    pub(super) what: DataRole,
+    pub(super) over: ConnectionUse,
     /// Bytes of a send, or of a receive at most.
     pub(super) block_bytes: u64,
     pub(super) request_bytes: u64,
@@ -40,7 +40,7 @@ pub(super) struct Flow {
 
 /// What is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum DataRole {
     /// Bytes go out.
     #[default]
     Sends,
@@ -54,7 +54,7 @@ pub(super) enum What {
 
 /// Over what.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum ConnectionUse {
     /// A connection of the conversation, or a place of datagrams.
     Lent(Connection),
     /// A place of the conversation, at which each transaction brings a connection of its own.
@@ -63,14 +63,14 @@ pub(super) enum Over {
     Each(String),
 }
 
-impl Default for Over {
+impl Default for ConnectionUse {
     fn default() -> Self {
-        Over::Lent(0)
+        ConnectionUse::Lent(0)
     }
 }
 
 /// The plan of a flow.
-pub(super) fn plan(flow: &Flow) -> Plan {
+pub(super) fn plan(flow: &DataFlow) -> Plan {
     let phase = Phase { name: flow.name.clone(), jobs: vec![job(flow, 0)], ..Phase::default() };
     Plan {
         name: "netperf".into(),
@@ -83,22 +83,22 @@ pub(super) fn plan(flow: &Flow) -> Plan {
 }
 
 /// What a flow goes over.
-pub(super) fn target(flow: &Flow) -> Target {
+pub(super) fn target(flow: &DataFlow) -> Target {
     let (transport, address, listen) = match &flow.over {
-        Over::Lent(number) => ("connection", number.to_string(), false),
-        Over::Taken(number) => ("connection", number.to_string(), true),
-        Over::Each(address) => ("tcp", address.clone(), false),
+        ConnectionUse::Lent(number) => ("connection", number.to_string(), false),
+        ConnectionUse::Taken(number) => ("connection", number.to_string(), true),
+        ConnectionUse::Each(address) => ("tcp", address.clone(), false),
     };
     endpoint(&flow.name, transport, address, listen)
 }
 
 /// Our part in a flow, on the target of that number.
-pub(super) fn job(flow: &Flow, target: usize) -> Job {
-    let exchanges = matches!(flow.what, What::Asks | What::Answers);
+pub(super) fn job(flow: &DataFlow, target: usize) -> Job {
+    let exchanges = matches!(flow.what, DataRole::Asks | DataRole::Answers);
     let verb = match flow.what {
-        What::Sends => Verb::Send,
-        What::Receives => Verb::Recv,
-        What::Asks | What::Answers => Verb::Exchange,
+        DataRole::Sends => Verb::Send,
+        DataRole::Receives => Verb::Recv,
+        DataRole::Asks | DataRole::Answers => Verb::Exchange,
     };
     let block = if exchanges { flow.request_bytes.max(flow.response_bytes) } else { flow.block_bytes };
     let pattern = Pattern::of(verb, Pick::Stream, block.max(1));
@@ -118,21 +118,21 @@ pub(super) fn job(flow: &Flow, target: usize) -> Job {
     }
 }
 
-fn settings(flow: &Flow) -> Vec<Setting> {
+fn settings(flow: &DataFlow) -> Vec<Setting> {
     let mut settings = Vec::new();
-    if matches!(flow.what, What::Asks | What::Answers) {
+    if matches!(flow.what, DataRole::Asks | DataRole::Answers) {
         settings.push(Setting::new("request_bytes", flow.request_bytes));
         settings.push(Setting::new("response_bytes", flow.response_bytes));
     }
-    if flow.what == What::Answers {
+    if flow.what == DataRole::Answers {
         settings.push(Setting::new("answers", "on"));
     }
     match flow.over {
-        Over::Taken(_) => settings.push(Setting::new("accept_each", "on")),
-        Over::Each(_) => settings.push(Setting::new("connect_each", "on")),
-        Over::Lent(_) => {}
+        ConnectionUse::Taken(_) => settings.push(Setting::new("accept_each", "on")),
+        ConnectionUse::Each(_) => settings.push(Setting::new("connect_each", "on")),
+        ConnectionUse::Lent(_) => {}
     }
-    if flow.blocks > 1 && flow.what == What::Sends {
+    if flow.blocks > 1 && flow.what == DataRole::Sends {
         settings.push(Setting::new("blocks", flow.blocks));
     }
     if flow.sendfile {
@@ -145,7 +145,7 @@ fn settings(flow: &Flow) -> Vec<Setting> {
     settings
 }
 
-fn pace(flow: &Flow) -> Pace {
+fn pace(flow: &DataFlow) -> Pace {
     match flow.pace {
         Some((burst, every_ns)) if every_ns > 0 => Pace {
             rate_all: Rate::Operations(f64::from(burst) * 1e9 / every_ns as f64),
@@ -156,7 +156,7 @@ fn pace(flow: &Flow) -> Pace {
     }
 }
 
-fn payload(flow: &Flow) -> Payload {
+fn payload(flow: &DataFlow) -> Payload {
     let content = flow.fill.clone().map_or(Content::Random, Content::Pattern);
     Payload { content, refresh: Refresh::Once, ..Payload::default() }
 }
@@ -167,15 +167,15 @@ mod tests {
 
     #[test]
     fn a_burst_of_requests_is_a_depth() {
-        let flow = Flow {
+        let flow = DataFlow {
             name: "TCP_RR".into(),
-            what: What::Asks,
-            over: Over::Lent(2),
+            what: DataRole::Asks,
+            over: ConnectionUse::Lent(2),
             request_bytes: 64,
             response_bytes: 1024,
             depth: 17,
             time_ns: Some(10_000_000_000),
-            ..Flow::default()
+            ..DataFlow::default()
         };
         let text = iodyno_report::plan::print(&plan(&flow));
         for word in ["connection", "exchange", "request_bytes", "1024", "17", "10 s"] {

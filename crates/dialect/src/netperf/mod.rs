@@ -26,8 +26,8 @@ use iodyno_model::conversation::SocketFacts;
 use iodyno_model::{Diagnostic, Plan};
 
 use crate::{Converse, Dialect, Loader, Request, Run};
-use command::{Command, Early, ServerWanted};
-use lower::Over;
+use command::{Command, EarlyExit, ServerCommand};
+use lower::ConnectionUse;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -58,7 +58,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let run = converse_run(plan_of(&wanted));
     Ok(match wanted.test.name {
         "REM_CPU" => Converse::new(client::Calibration::new(wanted), run),
-        _ => Converse::new(client::Client::new(wanted, uuid), run),
+        _ => Converse::new(client::NetperfClient::new(wanted, uuid), run),
     }
     .into())
 }
@@ -74,30 +74,30 @@ fn serve(arguments: &[String], _loader: &mut dyn Loader) -> Result<Request, Vec<
 
 /// A netserver for one command of ours: at any port, for who knows the word.
 pub(crate) fn serve_once(word: String) -> Converse {
-    netserver(ServerWanted {
+    netserver(ServerCommand {
         foreground: true,
         once: true,
         crowd: true,
         word: Some(word),
-        ..ServerWanted::default()
+        ..ServerCommand::default()
     })
 }
 
-fn netserver(wanted: ServerWanted) -> Converse {
+fn netserver(wanted: ServerCommand) -> Converse {
     let run = converse_run(Plan { name: "netserver".into(), ..Plan::default() });
-    Converse::new(server::Server::new(wanted), run)
+    Converse::new(server::Netserver::new(wanted), run)
 }
 
-fn early_request(early: Early) -> Request {
+fn early_request(early: EarlyExit) -> Request {
     match early {
-        Early::Print(out) => Request::Print { out, status: 0 },
-        Early::Refuse(err, status) => Request::Refuse { err, status },
+        EarlyExit::Print(out) => Request::Print { out, status: 0 },
+        EarlyExit::Refuse(err, status) => Request::Refuse { err, status },
     }
 }
 
 /// What will be run, as far as that is known before netserver was asked.
 fn plan_of(wanted: &Command) -> Plan {
-    let over = Over::Each(crate::address::joined(&wanted.host, 0));
+    let over = ConnectionUse::Each(crate::address::joined(&wanted.host, 0));
     lower::plan(&assemble::flow(wanted, over, &SocketFacts::default()))
 }
 

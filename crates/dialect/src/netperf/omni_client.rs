@@ -8,7 +8,7 @@ use iodyno_model::conversation::{Action, Connection, Ends, Input};
 use iodyno_model::{Histogram, Job, JobRecord, Target};
 
 use super::control::{Control, Progress, Wording, last_datagrams, passphrase};
-use super::lower::{self, Flow, Over, What};
+use super::lower::{self, ConnectionUse, DataFlow, DataRole};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::address::{host_of, joined, port_of, transport};
 use crate::conversation::fact_of;
@@ -25,7 +25,7 @@ const UNDER_WAY: u32 = 64;
 
 /// What is measured over it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Measurement {
     /// Requests and responses of so many bytes, over a stream.
     RoundTrips(u64),
     /// Connections that are closed at once; to a port of netserver's choice.
@@ -44,10 +44,10 @@ pub(crate) enum Kind {
 
 /// A test that is wanted.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Ask {
+pub(crate) struct LinkTest {
     /// What reports call it.
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: Measurement,
     /// Our time, ns, and how long after the phase it begins.
     pub(crate) time_ns: u64,
     pub(crate) delay_ns: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Ask {
 
 /// Where netserver is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Server {
+pub(crate) struct ServerAddress {
     pub(crate) host: String,
     pub(crate) port: u16,
     /// 4 or 6; 0: either.
@@ -72,7 +72,7 @@ pub(crate) struct Server {
 
 /// Whose end of a test a netserver is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum LinkRole {
     /// The other end of ours.
     Peer,
     /// The other end of a netserver's that will call there.
@@ -83,27 +83,27 @@ pub(crate) enum Part {
 
 /// What has become of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum News {
+pub(crate) enum LinkEvent {
     /// Both ends are ready; data may move.
     Ready,
     /// The other end has told what it measured.
-    Heard(Box<Heard>),
+    Heard(Box<PeerCounts>),
     /// It cannot be had: what, and what to do about it.
     Broken(String, &'static str),
 }
 
 /// What the other end has measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Heard {
+pub(crate) struct PeerCounts {
     pub(crate) received_bytes: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) elapsed_s: f64,
     /// Calls by which it sent.
     pub(crate) sends: u64,
     /// Of numbered datagrams.
-    pub(crate) account: Option<Account>,
+    pub(crate) account: Option<DatagramCounts>,
     /// Round trips, where it asked.
-    pub(crate) trips: Option<Trips>,
+    pub(crate) trips: Option<RoundTripSummary>,
 }
 
 /// Counts that a client of ours is told beside netperf's.
@@ -111,7 +111,7 @@ pub(super) const EXTRA: usize = 7;
 
 /// What became of numbered datagrams where they arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Account {
+pub(crate) struct DatagramCounts {
     pub(crate) came: u64,
     /// Numbers that were passed over and did not come later.
     pub(crate) gaps: u64,
@@ -123,11 +123,11 @@ pub(crate) struct Account {
     pub(crate) overflow: u64,
 }
 
-impl Account {
+impl DatagramCounts {
     /// Of a job that took datagrams.
-    pub(crate) fn of(job: &JobRecord) -> Account {
+    pub(crate) fn of(job: &JobRecord) -> DatagramCounts {
         let of = |name| fact_of(job, name).unwrap_or(0);
-        Account {
+        DatagramCounts {
             came: of("datagrams"),
             gaps: of("lost"),
             late: of("late"),
@@ -139,20 +139,20 @@ impl Account {
     }
 
     fn words(self) -> [u64; EXTRA] {
-        let Account { came, gaps, late, duplicates, highest, jitter_ns, overflow } = self;
+        let DatagramCounts { came, gaps, late, duplicates, highest, jitter_ns, overflow } = self;
         [came, gaps, late, duplicates, highest, jitter_ns, overflow]
     }
 
     pub(super) fn from_words(
         [came, gaps, late, duplicates, highest, jitter_ns, overflow]: [u64; EXTRA],
-    ) -> Account {
-        Account { came, gaps, late, duplicates, highest, jitter_ns, overflow }
+    ) -> DatagramCounts {
+        DatagramCounts { came, gaps, late, duplicates, highest, jitter_ns, overflow }
     }
 }
 
 /// A histogram in brief: how many, and percentiles in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Trips {
+pub(crate) struct RoundTripSummary {
     pub(crate) count: u64,
     pub(crate) p50_ns: u64,
     pub(crate) p90_ns: u64,
@@ -161,33 +161,33 @@ pub(crate) struct Trips {
     pub(crate) max_ns: u64,
 }
 
-impl Trips {
-    pub(super) fn of(latency: &Histogram) -> Trips {
+impl RoundTripSummary {
+    pub(super) fn of(latency: &Histogram) -> RoundTripSummary {
         let at = |percent| latency.percentile(percent);
         let (p50_ns, p90_ns) = (at(50.0), at(90.0));
         let (p99_ns, p999_ns) = (at(99.0), at(99.9));
-        Trips { count: latency.count(), p50_ns, p90_ns, p99_ns, p999_ns, max_ns: latency.max }
+        RoundTripSummary { count: latency.count(), p50_ns, p90_ns, p99_ns, p999_ns, max_ns: latency.max }
     }
 
-    fn from_words([count, p50_ns, p90_ns, p99_ns, p999_ns, max_ns]: [u64; 6]) -> Trips {
-        Trips { count, p50_ns, p90_ns, p99_ns, p999_ns, max_ns }
+    fn from_words([count, p50_ns, p90_ns, p99_ns, p999_ns, max_ns]: [u64; 6]) -> RoundTripSummary {
+        RoundTripSummary { count, p50_ns, p90_ns, p99_ns, p999_ns, max_ns }
     }
 }
 
 /// What is told of a run beyond what netperf's records hold: of datagrams, or of requests.
-pub(super) fn extra(account: Account, latency: &Histogram, asks: bool) -> [u64; EXTRA] {
+pub(super) fn extra(account: DatagramCounts, latency: &Histogram, asks: bool) -> [u64; EXTRA] {
     if !asks {
         return account.words();
     }
-    let trips = Trips::of(latency);
+    let trips = RoundTripSummary::of(latency);
     [trips.count, trips.p50_ns, trips.p90_ns, trips.p99_ns, trips.p999_ns, trips.max_ns, 0]
 }
 
 /// One test over one link.
-pub(crate) struct Link {
-    pub(crate) ask: Ask,
-    server: Server,
-    part: Part,
+pub(crate) struct TestLink {
+    pub(crate) ask: LinkTest,
+    server: ServerAddress,
+    part: LinkRole,
     control: Control,
     /// Port of the socket at which datagrams come.
     near_port: u16,
@@ -197,9 +197,9 @@ pub(crate) struct Link {
     ours: Option<i32>,
 }
 
-impl Link {
+impl TestLink {
     /// One that has not begun; it takes [`NUMBERS`] numbers from `first` on.
-    pub(crate) fn new(ask: Ask, server: Server, part: Part, first: Connection) -> Link {
+    pub(crate) fn new(ask: LinkTest, server: ServerAddress, part: LinkRole, first: Connection) -> TestLink {
         let wording = Wording {
             control: format!("{}: ", address(&server)),
             data: "",
@@ -208,7 +208,7 @@ impl Link {
             silent: "is it a netserver, and does it expect a word (--word)?",
         };
         let control = Control::new([first, first + 1, first + 2], CONNECT_NS, wording);
-        Link { ask, server, part, control, near_port: 0, far_port: 0, ours: None }
+        TestLink { ask, server, part, control, near_port: 0, far_port: 0, ours: None }
     }
 
     /// Whether a connection or place is one of its own.
@@ -241,29 +241,29 @@ impl Link {
     }
 
     fn is_udp(&self) -> bool {
-        matches!(self.ask.kind, Kind::SendsDatagrams(_) | Kind::TakesDatagrams(_))
+        matches!(self.ask.kind, Measurement::SendsDatagrams(_) | Measurement::TakesDatagrams(_))
     }
 
     /// Begins; one that only knocks is ready at once.
-    pub(crate) fn begin(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
-        if self.ask.kind == Kind::Knocks {
+    pub(crate) fn begin(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
+        if self.ask.kind == Measurement::Knocks {
             return self.ready();
         }
-        let Server { host, port, family, .. } = &self.server;
+        let ServerAddress { host, port, family, .. } = &self.server;
         (vec![self.control.connect(now_ns, (host, *port, *family), Vec::new())], None)
     }
 
     /// What has happened to one of its connections, or its time is up.
-    pub(crate) fn step(&mut self, now_ns: u64, input: &Input) -> (Vec<Action>, Option<News>) {
+    pub(crate) fn step(&mut self, now_ns: u64, input: &Input) -> (Vec<Action>, Option<LinkEvent>) {
         match self.control.step(now_ns, input) {
             Some(progress) => self.go_on(progress, now_ns),
             None => (Vec::new(), None),
         }
     }
 
-    fn go_on(&mut self, progress: Progress, now_ns: u64) -> (Vec<Action>, Option<News>) {
+    fn go_on(&mut self, progress: Progress, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
         match progress {
-            Progress::Connected if self.part == Part::Peer && self.takes_datagrams() => self.listen(),
+            Progress::Connected if self.part == LinkRole::Peer && self.takes_datagrams() => self.listen(),
             Progress::Connected => self.request(now_ns),
             Progress::Listening(ends) => {
                 self.near_port = port_of(&ends.local).unwrap_or(0);
@@ -286,11 +286,11 @@ impl Link {
     }
 
     fn takes_datagrams(&self) -> bool {
-        matches!(self.ask.kind, Kind::TakesDatagrams(_))
+        matches!(self.ask.kind, Measurement::TakesDatagrams(_))
     }
 
     /// The socket at which netserver's datagrams come.
-    fn listen(&mut self) -> (Vec<Action>, Option<News>) {
+    fn listen(&mut self) -> (Vec<Action>, Option<LinkEvent>) {
         let any = if self.control.is_six() { "::" } else { "0.0.0.0" };
         let near = host_of(&self.control.ends.local).unwrap_or_else(|| any.into());
         let (udp, options) = (transport("udp", self.family()), self.server.socket_options.clone());
@@ -298,14 +298,14 @@ impl Link {
     }
 
     /// Asks netserver for its part.
-    fn request(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
-        let kind = if matches!(self.part, Part::Caller(..)) { wire::CALL } else { wire::OMNI };
+    fn request(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
+        let kind = if matches!(self.part, LinkRole::Caller(..)) { wire::CALL } else { wire::OMNI };
         let mut message = Message::new(kind, -1);
         self.words().write(&mut message);
         let stamped = if self.is_udp() { wire::STAMPED } else { 0 };
-        let elsewhere = if self.part == Part::Called { wire::ELSEWHERE } else { 0 };
+        let elsewhere = if self.part == LinkRole::Called { wire::ELSEWHERE } else { 0 };
         message.set_ours(stamped | elsewhere);
-        if let Part::Caller(host, port) = &self.part {
+        if let LinkRole::Caller(host, port) = &self.part {
             message.set_called(host, *port);
         }
         let congestion = self.server.socket_options.iter().find(|(name, _)| name == "congestion");
@@ -318,20 +318,22 @@ impl Link {
     /// What is asked of netserver, in netperf's words.
     fn words(&self) -> OmniRequest {
         let (direction, block) = match self.ask.kind {
-            Kind::RoundTrips(_) => (wire::RECEIVES | wire::TRANSMITS, -1),
-            Kind::Connects | Kind::Knocks => (0, -1),
-            Kind::Sends(bytes) | Kind::SendsDatagrams(bytes) => (wire::RECEIVES, bytes as i32),
-            Kind::Receives(bytes) | Kind::TakesDatagrams(bytes) => (wire::TRANSMITS, bytes as i32),
+            Measurement::RoundTrips(_) => (wire::RECEIVES | wire::TRANSMITS, -1),
+            Measurement::Connects | Measurement::Knocks => (0, -1),
+            Measurement::Sends(bytes) | Measurement::SendsDatagrams(bytes) => (wire::RECEIVES, bytes as i32),
+            Measurement::Receives(bytes) | Measurement::TakesDatagrams(bytes) => {
+                (wire::TRANSMITS, bytes as i32)
+            }
         };
         // Who calls does what would be ours.
         let direction = match (&self.part, direction) {
-            (Part::Caller(..), wire::RECEIVES) => wire::TRANSMITS,
-            (Part::Caller(..), wire::TRANSMITS) => wire::RECEIVES,
+            (LinkRole::Caller(..), wire::RECEIVES) => wire::TRANSMITS,
+            (LinkRole::Caller(..), wire::TRANSMITS) => wire::RECEIVES,
             (_, direction) => direction,
         };
-        let message = if let Kind::RoundTrips(bytes) = self.ask.kind { bytes as i32 } else { -1 };
-        let paced = self.ask.rate.filter(|_| matches!(self.ask.kind, Kind::TakesDatagrams(_)));
-        let (connects, nodelay) = (self.ask.kind == Kind::Connects, message >= 0);
+        let message = if let Measurement::RoundTrips(bytes) = self.ask.kind { bytes as i32 } else { -1 };
+        let paced = self.ask.rate.filter(|_| matches!(self.ask.kind, Measurement::TakesDatagrams(_)));
+        let (connects, nodelay) = (self.ask.kind == Measurement::Connects, message >= 0);
         OmniRequest {
             send_size: if direction == wire::TRANSMITS { block } else { -1 },
             receive_size: if direction == wire::RECEIVES { block } else { -1 },
@@ -354,15 +356,16 @@ impl Link {
         let whole = (self.ask.time_ns + self.ask.delay_ns).div_ceil(1_000_000_000).max(1);
         match (self.ask.kind, &self.part) {
             // It ends these by its own clock.
-            (Kind::Receives(_) | Kind::TakesDatagrams(_), Part::Peer) | (_, Part::Caller(..)) => whole,
+            (Measurement::Receives(_) | Measurement::TakesDatagrams(_), LinkRole::Peer)
+            | (_, LinkRole::Caller(..)) => whole,
             _ => whole + BEYOND_S,
         }
     }
 
     /// netserver has accepted the test.
-    fn answered(&mut self, message: &Message, now_ns: u64) -> (Vec<Action>, Option<News>) {
+    fn answered(&mut self, message: &Message, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
         self.ours = message.ours();
-        if matches!(self.part, Part::Caller(..)) {
+        if matches!(self.part, LinkRole::Caller(..)) {
             return self.ready();
         }
         let port = OmniResponse::read(message).data_port;
@@ -377,12 +380,12 @@ impl Link {
     }
 
     /// Makes the data connection, where there is one of ours.
-    fn open(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
-        if self.part == Part::Called || self.ask.kind == Kind::Connects || self.takes_datagrams() {
+    fn open(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
+        if self.part == LinkRole::Called || self.ask.kind == Measurement::Connects || self.takes_datagrams() {
             return self.ready();
         }
         let mut socket_options = self.server.socket_options.clone();
-        if matches!(self.ask.kind, Kind::RoundTrips(_)) {
+        if matches!(self.ask.kind, Measurement::RoundTrips(_)) {
             socket_options.push(("nodelay".into(), "on".into()));
         }
         let transport = transport(if self.is_udp() { "udp" } else { "tcp" }, self.family());
@@ -395,9 +398,9 @@ impl Link {
         joined(&host, self.far_port)
     }
 
-    fn ready(&mut self) -> (Vec<Action>, Option<News>) {
+    fn ready(&mut self) -> (Vec<Action>, Option<LinkEvent>) {
         self.control.ready(u64::MAX);
-        (Vec::new(), Some(News::Ready))
+        (Vec::new(), Some(LinkEvent::Ready))
     }
 
     /// Our part in the test: the target, and the job on it.
@@ -412,45 +415,47 @@ impl Link {
         (lower::target(&flow), job)
     }
 
-    fn flow(&self) -> Flow {
-        let mut flow = Flow { name: self.ask.name.clone(), depth: 1, ..Flow::default() };
+    fn flow(&self) -> DataFlow {
+        let mut flow = DataFlow { name: self.ask.name.clone(), depth: 1, ..DataFlow::default() };
         flow.time_ns = Some(self.ask.time_ns);
-        flow.over = Over::Lent(self.control.data);
+        flow.over = ConnectionUse::Lent(self.control.data);
         match self.ask.kind {
-            Kind::RoundTrips(bytes) => {
-                flow.what = What::Asks;
+            Measurement::RoundTrips(bytes) => {
+                flow.what = DataRole::Asks;
                 (flow.request_bytes, flow.response_bytes) = (bytes, bytes);
                 flow.depth = if self.ask.rate.is_some() { UNDER_WAY } else { 1 };
             }
-            Kind::Connects => (flow.what, flow.over) = (What::Asks, Over::Each(self.data_address())),
-            Kind::Knocks => {
+            Measurement::Connects => {
+                (flow.what, flow.over) = (DataRole::Asks, ConnectionUse::Each(self.data_address()))
+            }
+            Measurement::Knocks => {
                 (flow.what, flow.over) =
-                    (What::Asks, Over::Each(joined(&self.server.host, self.server.port)));
+                    (DataRole::Asks, ConnectionUse::Each(joined(&self.server.host, self.server.port)));
                 flow.operations = Some(5);
             }
-            Kind::Sends(bytes) => (flow.what, flow.block_bytes) = (What::Sends, bytes),
+            Measurement::Sends(bytes) => (flow.what, flow.block_bytes) = (DataRole::Sends, bytes),
             // The end comes from the sender.
-            Kind::Receives(bytes) => {
-                (flow.what, flow.block_bytes, flow.time_ns) = (What::Receives, bytes, None);
+            Measurement::Receives(bytes) => {
+                (flow.what, flow.block_bytes, flow.time_ns) = (DataRole::Receives, bytes, None);
             }
-            Kind::SendsDatagrams(bytes) => (flow.what, flow.block_bytes) = (What::Sends, bytes),
-            Kind::TakesDatagrams(_) => {
+            Measurement::SendsDatagrams(bytes) => (flow.what, flow.block_bytes) = (DataRole::Sends, bytes),
+            Measurement::TakesDatagrams(_) => {
                 (flow.what, flow.block_bytes, flow.over) =
-                    (What::Receives, 65_507, Over::Lent(self.control.place));
+                    (DataRole::Receives, 65_507, ConnectionUse::Lent(self.control.place));
                 flow.time_ns = Some(self.length_s() * SECOND_NS + SECOND_NS);
             }
         }
         if self.is_udp() {
             flow.socket_options.push(("stamp".into(), STAMP.into()));
         }
-        let ours = !matches!(self.ask.kind, Kind::TakesDatagrams(_));
+        let ours = !matches!(self.ask.kind, Measurement::TakesDatagrams(_));
         flow.pace = self.ask.rate.filter(|_| ours).map(|rate| (1, (1e9 / rate).max(1.0) as u64));
         flow
     }
 
     /// What is called begins.
     pub(crate) fn go(&mut self, now_ns: u64) -> Vec<Action> {
-        if !matches!(self.part, Part::Caller(..)) {
+        if !matches!(self.part, LinkRole::Caller(..)) {
             return Vec::new();
         }
         let go = Action::Send(self.control.number, Message::new(wire::GO, -1).bytes());
@@ -460,69 +465,71 @@ impl Link {
     }
 
     /// The caller goes: what it measured is awaited of one who is called.
-    pub(crate) fn await_call(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
+    pub(crate) fn await_call(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
         let heard = self.await_results(now_ns);
         self.control.due_ns = self.control.due_ns.saturating_add(self.length_s() * SECOND_NS);
         heard
     }
 
     /// Our end is through: the other end's figures are awaited where they are wanted.
-    pub(crate) fn ended(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
+    pub(crate) fn ended(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
         match self.ask.kind {
-            _ if self.control.is_over() => (Vec::new(), Some(News::Heard(Box::default()))),
-            Kind::Sends(_) => (vec![self.control.drain(now_ns)], None),
-            Kind::SendsDatagrams(_) => {
+            _ if self.control.is_over() => (Vec::new(), Some(LinkEvent::Heard(Box::default()))),
+            Measurement::Sends(_) => (vec![self.control.drain(now_ns)], None),
+            Measurement::SendsDatagrams(_) => {
                 let mut actions: Vec<Action> = last_datagrams(self.control.data).collect();
                 let (more, news) = self.close_data(self.control.data, now_ns);
                 actions.extend(more);
                 (actions, news)
             }
-            Kind::TakesDatagrams(_) => self.close_data(self.control.place, now_ns),
-            _ => (self.close(), Some(News::Heard(Box::default()))),
+            Measurement::TakesDatagrams(_) => self.close_data(self.control.place, now_ns),
+            _ => (self.close(), Some(LinkEvent::Heard(Box::default()))),
         }
     }
 
     /// The data is through.
-    fn close_data(&mut self, number: Connection, now_ns: u64) -> (Vec<Action>, Option<News>) {
+    fn close_data(&mut self, number: Connection, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
         let (mut actions, news) = self.await_results(now_ns);
         actions.insert(0, Action::Close(number));
         (actions, news)
     }
 
     /// Results that may have come already.
-    fn await_results(&mut self, now_ns: u64) -> (Vec<Action>, Option<News>) {
+    fn await_results(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
         match self.control.await_results(now_ns) {
             Some(progress) => self.go_on(progress, now_ns),
             None => (Vec::new(), None),
         }
     }
 
-    fn heard(&mut self, message: &Message) -> (Vec<Action>, Option<News>) {
+    fn heard(&mut self, message: &Message) -> (Vec<Action>, Option<LinkEvent>) {
         let results = OmniResults::read(message);
         let ours = message.ours().is_some();
-        let asks = matches!(self.part, Part::Caller(..)) && matches!(self.ask.kind, Kind::RoundTrips(_));
-        let heard = Heard {
+        let asks =
+            matches!(self.part, LinkRole::Caller(..)) && matches!(self.ask.kind, Measurement::RoundTrips(_));
+        let heard = PeerCounts {
             received_bytes: results.received(),
             sent_bytes: results.sent(),
             elapsed_s: wire::fraction(results.elapsed_time),
             sends: u64::from(results.send_calls.max(0) as u32),
-            account: (ours && !asks).then(|| Account::from_words(message.counts())),
-            trips: (ours && asks).then(|| Trips::from_words(message.counts())),
+            account: (ours && !asks).then(|| DatagramCounts::from_words(message.counts())),
+            trips: (ours && asks).then(|| RoundTripSummary::from_words(message.counts())),
         };
-        (self.close(), Some(News::Heard(Box::new(heard))))
+        (self.close(), Some(LinkEvent::Heard(Box::new(heard))))
     }
 
     /// Leaves it.
     pub(crate) fn close(&mut self) -> Vec<Action> {
-        let is_closed = self.control.is_idle() || self.control.is_over() || self.ask.kind == Kind::Knocks;
+        let is_closed =
+            self.control.is_idle() || self.control.is_over() || self.ask.kind == Measurement::Knocks;
         self.control.finish();
         let Control { number, data, place, .. } = self.control;
         [data, place, number].into_iter().filter(|_| !is_closed).map(Action::Close).collect()
     }
 
-    fn broken(&mut self, what: &str, hint: &'static str) -> (Vec<Action>, Option<News>) {
+    fn broken(&mut self, what: &str, hint: &'static str) -> (Vec<Action>, Option<LinkEvent>) {
         let actions = self.close();
-        (actions, Some(News::Broken(what.into(), hint)))
+        (actions, Some(LinkEvent::Broken(what.into(), hint)))
     }
 }
 
@@ -532,7 +539,7 @@ pub(crate) fn greeting(word: Option<&str>) -> Vec<u8> {
 }
 
 /// Where a server is.
-pub(crate) fn address(server: &Server) -> String {
+pub(crate) fn address(server: &ServerAddress) -> String {
     joined(&server.host, server.port)
 }
 

@@ -1,10 +1,10 @@
 //! The options of netperf, of its tests (behind `--`), and of netserver, each exactly once.
 
 use super::command::{
-    Command, Early, ServerWanted, Wrong, byte, class, host, interval, nonsense, port, protocol, seconds,
-    signed, size, socket_type, two, two_given, two_words, units, unknown_test, whole, whom,
+    Command, EarlyExit, InvalidValue, ServerCommand, byte, class, host, interval, nonsense, port, protocol,
+    seconds, signed, size, socket_type, two, two_given, two_words, units, unknown_test, whole, whom,
 };
-use super::test::Test;
+use super::test::NetperfTest;
 use crate::option::{Entry, Kind, Setter, Spelling, Table, entries, switch};
 
 const fn pair(name: &'static str, value: &'static str, help: &'static str) -> Entry {
@@ -18,10 +18,10 @@ const PLACES: &str = "buffers lie where the engine room's memory does, aligned t
 const WHOLE: Kind = Kind::Whole(0, i64::MAX);
 
 /// The options of netperf, with what each sets.
-type Options = &'static [Setter<Command, Wrong>];
+type Options = &'static [Setter<Command, InvalidValue>];
 
-const IPV4: Setter<Command, Wrong> = switch("4", "IPv4").on(|c| c.family = 4);
-const IPV6: Setter<Command, Wrong> = switch("6", "IPv6").on(|c| c.family = 6);
+const IPV4: Setter<Command, InvalidValue> = switch("4", "IPv4").on(|c| c.family = 4);
+const IPV6: Setter<Command, InvalidValue> = switch("6", "IPv6").on(|c| c.family = 6);
 
 /// netperf's own, before `--`.
 pub(super) const GLOBAL_SETTERS: Options = &[
@@ -40,7 +40,7 @@ pub(super) const GLOBAL_SETTERS: Options = &[
     IPV6,
     text("t", "TEST", "what is done")
         .or("TCP_STREAM")
-        .parsed(|c, v| Test::named(v).ok_or_else(|| unknown_test(v)).map(|test| c.test = test)),
+        .parsed(|c, v| NetperfTest::named(v).ok_or_else(|| unknown_test(v)).map(|test| c.test = test)),
     pair("l", "N", "seconds; negative: bytes, or transactions")
         .or("10")
         .parsed(|c, v| signed(v).map(|length| c.length = length)),
@@ -111,8 +111,8 @@ pub(super) const GLOBAL_SETTERS: Options = &[
     pair("K", "OURS,THEIRS", "congestion control, for every test").text(|c, v| c.congestion = two_words(v)),
     switch("d", "debug").ignored("messages say what went wrong").inert(),
     switch("V", "print the version and end")
-        .parsed(|_, _| Err(Wrong::Early(Early::Print(super::version("Netperf"))))),
-    switch("h", "print this and end").parsed(|_, _| Err(Wrong::Early(Early::Print(help())))),
+        .parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(super::version("Netperf"))))),
+    switch("h", "print this and end").parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(help())))),
 ];
 
 /// Those of a test, behind `--`.
@@ -167,11 +167,11 @@ pub(super) const TEST_SETTERS: Options = &[
     Entry::new("e", Kind::Decimal, "SECONDS", "when a datagram without an answer is given up for lost")
         .or("1")
         .parsed(|c, v| seconds(v).map(|s| c.patience_ms = Some((s.clamp(0.001, 3600.0) * 1000.0) as u64))),
-    switch("h", "print this and end").parsed(|_, _| Err(Wrong::Early(Early::Print(test_help())))),
+    switch("h", "print this and end").parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(test_help())))),
 ];
 
 /// netserver's.
-pub(super) const SERVER_SETTERS: &[Setter<ServerWanted, Wrong>] = &[
+pub(super) const SERVER_SETTERS: &[Setter<ServerCommand, InvalidValue>] = &[
     Entry::new("p", Kind::Whole(1, 65535), "PORT", "where it listens")
         .or("12865")
         .parsed(|c, v| port(v).map(|port| c.port = port)),
@@ -196,8 +196,9 @@ pub(super) const SERVER_SETTERS: &[Setter<ServerWanted, Wrong>] = &[
         .ignored("netserver says what it refuses")
         .inert(),
     switch("V", "print the version and end")
-        .parsed(|_, _| Err(Wrong::Early(Early::Print(super::version("Netserver"))))),
-    switch("h", "print this and end").parsed(|_, _| Err(Wrong::Early(Early::Print(server_help())))),
+        .parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(super::version("Netserver"))))),
+    switch("h", "print this and end")
+        .parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(server_help())))),
 ];
 
 const fn table(tool: &'static str, entries: &'static [Entry]) -> Table {

@@ -3,9 +3,9 @@
 //! Names and words are the interface that scripts rely on, so they are netperf's. Figures that netperf itself no longer
 //! fills say so as it does.
 
-use super::command::{Early, wrong};
-use super::figures::{Figures, Side};
-use super::test::{Shape, Test};
+use super::command::{EarlyExit, wrong};
+use super::figures::{EndFigures, ReportFigures};
+use super::test::{NetperfTest, TestShape};
 
 /// Name, and the lines above a column, with `|` between them.
 pub(super) const SELECTORS: &[(&str, &str)] = &[
@@ -200,7 +200,7 @@ pub(super) fn find(name: &str) -> Option<usize> {
 ///
 /// # Errors
 /// A name that is none.
-pub(super) fn list(text: &str) -> Result<Vec<usize>, Early> {
+pub(super) fn list(text: &str) -> Result<Vec<usize>, EarlyExit> {
     let one = |name: &str| {
         let near =
             crate::option::nearest(&name.to_ascii_uppercase(), SELECTORS.iter().map(|(known, _)| *known));
@@ -225,11 +225,11 @@ pub(super) fn blocks() -> Vec<Vec<usize>> {
 }
 
 /// The selectors of a test that names none.
-pub(super) fn usual(test: &Test, cpu: (bool, bool)) -> Vec<usize> {
+pub(super) fn usual(test: &NetperfTest, cpu: (bool, bool)) -> Vec<usize> {
     let mut names = match test.shape() {
-        Shape::Sends => "LSS_SIZE_END,RSR_SIZE_END,LOCAL_SEND_SIZE".to_string(),
-        Shape::Receives => "RSS_SIZE_END,LSR_SIZE_END,REMOTE_SEND_SIZE".into(),
-        Shape::Transactions => {
+        TestShape::Sends => "LSS_SIZE_END,RSR_SIZE_END,LOCAL_SEND_SIZE".to_string(),
+        TestShape::Receives => "RSS_SIZE_END,LSR_SIZE_END,REMOTE_SEND_SIZE".into(),
+        TestShape::Transactions => {
             "LSS_SIZE_END,LSR_SIZE_END,RSR_SIZE_END,RSS_SIZE_END,REQUEST_SIZE,RESPONSE_SIZE".into()
         }
     };
@@ -243,7 +243,7 @@ pub(super) fn usual(test: &Test, cpu: (bool, bool)) -> Vec<usize> {
 }
 
 /// `NAME=value`, one a line.
-pub(super) fn names(list: &[usize], figures: &Figures) -> String {
+pub(super) fn names(list: &[usize], figures: &ReportFigures) -> String {
     let line = |index: &usize| {
         let (name, value) = (SELECTORS[*index].0, value(*index, figures));
         let left_out = name == "RESULT_BRAND" && value.is_empty();
@@ -253,7 +253,7 @@ pub(super) fn names(list: &[usize], figures: &Figures) -> String {
 }
 
 /// A line of headings, unless they are not wanted, and one of values, with commas.
-pub(super) fn commas(list: &[usize], figures: &Figures, bare: bool) -> String {
+pub(super) fn commas(list: &[usize], figures: &ReportFigures, bare: bool) -> String {
     let headings: Vec<String> = list.iter().map(|index| SELECTORS[*index].1.replace('|', " ")).collect();
     let values: Vec<String> = list.iter().map(|index| value(*index, figures)).collect();
     let headings = if bare { String::new() } else { headings.join(",") + "\n" };
@@ -261,11 +261,11 @@ pub(super) fn commas(list: &[usize], figures: &Figures, bare: bool) -> String {
 }
 
 /// Columns, with the headings above them unless they are not wanted; an empty line between two blocks.
-pub(super) fn columns(lists: &[Vec<usize>], figures: &Figures, bare: bool) -> String {
+pub(super) fn columns(lists: &[Vec<usize>], figures: &ReportFigures, bare: bool) -> String {
     lists.iter().map(|list| block(list, figures, bare)).collect::<Vec<_>>().join("\n")
 }
 
-fn block(list: &[usize], figures: &Figures, bare: bool) -> String {
+fn block(list: &[usize], figures: &ReportFigures, bare: bool) -> String {
     let mut lines = vec![String::new(); HEADING_LINES + 1];
     for index in list {
         let headings: Vec<&str> = SELECTORS[*index].1.split('|').collect();
@@ -282,7 +282,7 @@ fn block(list: &[usize], figures: &Figures, bare: bool) -> String {
 }
 
 /// The value of a selector.
-fn value(index: usize, figures: &Figures) -> String {
+fn value(index: usize, figures: &ReportFigures) -> String {
     let name = SELECTORS[index].0;
     if let Some(name) = name.strip_prefix("LOCAL_") {
         return of_side(
@@ -302,7 +302,7 @@ fn value(index: usize, figures: &Figures) -> String {
 }
 
 /// Sizes of sockets' buffers: L or R for the side, S or R for the direction.
-fn sizes(name: &str, figures: &Figures) -> Option<String> {
+fn sizes(name: &str, figures: &ReportFigures) -> Option<String> {
     let (which, of) = name.split_once("_SIZE")?;
     let side = match which.as_bytes() {
         [b'L', b'S', b'S' | b'R'] => &figures.local,
@@ -317,7 +317,7 @@ fn sizes(name: &str, figures: &Figures) -> Option<String> {
     })
 }
 
-fn of_all(name: &str, figures: &Figures) -> String {
+fn of_all(name: &str, figures: &ReportFigures) -> String {
     let us = |ns: u64| (ns / 1000).to_string();
     let latency = &figures.latency;
     match name {
@@ -358,7 +358,7 @@ fn of_all(name: &str, figures: &Figures) -> String {
 }
 
 /// A figure that both sides have; rates out and in are given.
-fn of_side(name: &str, side: &Side, rates: &(f64, f64)) -> String {
+fn of_side(name: &str, side: &EndFigures, rates: &(f64, f64)) -> String {
     let per = |bytes: u64, calls: u64| if calls == 0 { 0.0 } else { bytes as f64 / calls as f64 };
     match name {
         "SEND_SIZE" => side.send_size.to_string(),
@@ -396,7 +396,7 @@ fn of_side(name: &str, side: &Side, rates: &(f64, f64)) -> String {
     }
 }
 
-fn of_processors(name: &str, side: &Side) -> String {
+fn of_processors(name: &str, side: &EndFigures) -> String {
     let cpu = side.cpu.as_ref();
     let share = |of: fn(&super::figures::Cpu) -> f64| format!("{:.2}", cpu.map_or(0.0, of));
     match name {
@@ -431,7 +431,7 @@ mod tests {
         );
         assert!(list("throughput, P99_LATENCY").is_ok());
         assert!(
-            matches!(list("THROUGHPUTS"), Err(Early::Refuse(text, 1)) if text.contains("mean THROUGHPUT?"))
+            matches!(list("THROUGHPUTS"), Err(EarlyExit::Refuse(text, 1)) if text.contains("mean THROUGHPUT?"))
         );
     }
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input};
 
-use super::command::ServerWanted;
-use super::session::{Session, Share};
+use super::command::ServerCommand;
+use super::session::{ServerState, Session};
 use crate::address::{host_of, joined, transport};
 use crate::conversation::{connection_of, longest_silent, run_of};
 
@@ -26,19 +26,19 @@ const ALONE_NS: u64 = 60_000_000_000;
 const GLANCE_NS: u64 = 1_000_000_000;
 
 /// The whole of it.
-pub(super) struct Server {
-    wanted: ServerWanted,
+pub(super) struct Netserver {
+    wanted: ServerCommand,
     sessions: BTreeMap<Connection, Session>,
-    share: Share,
+    share: ServerState,
     served: bool,
     interrupted: bool,
 }
 
-impl Server {
+impl Netserver {
     /// One that is about to begin.
-    pub(super) fn new(wanted: ServerWanted) -> Self {
-        let share = Share { next: FIRST, last: LAST, first: FIRST, word: wanted.word.clone() };
-        Server { wanted, sessions: BTreeMap::new(), share, served: false, interrupted: false }
+    pub(super) fn new(wanted: ServerCommand) -> Self {
+        let share = ServerState { next: FIRST, last: LAST, first: FIRST, word: wanted.word.clone() };
+        Netserver { wanted, sessions: BTreeMap::new(), share, served: false, interrupted: false }
     }
 
     fn begin(&self) -> Vec<Action> {
@@ -131,7 +131,7 @@ impl Server {
     }
 }
 
-impl Conversation for Server {
+impl Conversation for Netserver {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         let now_ns = happening.at_ns;
         match happening.input {

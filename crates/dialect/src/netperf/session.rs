@@ -5,9 +5,9 @@ use iodyno_model::{Event, PhaseRecord, Record};
 
 use super::assemble::other;
 use super::control::{DRAIN_NS, last_datagrams};
-use super::figures::{self, Cpu, Measured};
-use super::lower::{self, Flow, Over, What};
-use super::omni_client::{self, Account};
+use super::figures::{self, Cpu, RunFigures};
+use super::lower::{self, ConnectionUse, DataFlow, DataRole};
+use super::omni_client::{self, DatagramCounts};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::address::{host_of, joined, port_of, transport};
 use crate::conversation::SocketOptions;
@@ -36,7 +36,7 @@ const BLOCK_MOST: i32 = 16 << 20;
 const DATAGRAM_MOST: u64 = 65_507;
 
 /// What sessions share.
-pub(super) struct Share {
+pub(super) struct ServerState {
     /// The next number of a place or connection, and the bounds of such numbers.
     pub(super) next: u32,
     pub(super) first: u32,
@@ -45,7 +45,7 @@ pub(super) struct Share {
     pub(super) word: Option<String>,
 }
 
-impl Share {
+impl ServerState {
     fn number(&mut self) -> u32 {
         let number = self.next;
         self.next = if number + 1 >= self.last { self.first } else { number + 1 };
@@ -76,7 +76,7 @@ enum Stage {
 
 /// Which way a client asked, and so is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Tongue {
+enum RequestForm {
     #[default]
     Omni,
     /// The older stream, and the older connections.
@@ -95,7 +95,7 @@ pub(super) struct Session {
     spoke: bool,
     trusted: bool,
     stage: Stage,
-    tongue: Tongue,
+    tongue: RequestForm,
     request: OmniRequest,
     response: OmniResponse,
     congestion: String,
@@ -108,7 +108,7 @@ pub(super) struct Session {
     data: Option<Connection>,
     facts: SocketFacts,
     run: u32,
-    measured: Measured,
+    measured: RunFigures,
     /// When it is left, ns since the conversation began.
     due_ns: u64,
     /// When data began to move and when it last did, and how much there was.
@@ -151,7 +151,7 @@ impl Session {
     }
 
     /// What is to be done.
-    pub(super) fn step(&mut self, now_ns: u64, input: Input, share: &mut Share) -> Vec<Action> {
+    pub(super) fn step(&mut self, now_ns: u64, input: Input, share: &mut ServerState) -> Vec<Action> {
         match input {
             Input::Bytes(number, bytes) if number == self.control => self.hear(now_ns, bytes, share),
             Input::Closed(number) | Input::Failed(number, ..) if number == self.control => self.leave(),
@@ -160,7 +160,7 @@ impl Session {
             }
             Input::Ready(number, ends) if self.data == Some(number) => {
                 self.facts = ends.socket;
-                if self.tongue == Tongue::Call { self.arm(now_ns) } else { self.start(now_ns, share) }
+                if self.tongue == RequestForm::Call { self.arm(now_ns) } else { self.start(now_ns, share) }
             }
             Input::Accepted { connection, ends, .. } => self.accepted(now_ns, connection, ends, share),
             Input::Failed(number, errno, _) if number == self.place => self.refuse(errno.max(1)),
@@ -185,7 +185,7 @@ impl Session {
     }
 
     /// Records of the client, one after the other.
-    fn hear(&mut self, now_ns: u64, bytes: Vec<u8>, share: &mut Share) -> Vec<Action> {
+    fn hear(&mut self, now_ns: u64, bytes: Vec<u8>, share: &mut ServerState) -> Vec<Action> {
         self.came.extend(bytes);
         let mut actions = Vec::new();
         // What is said during a test waits for its end.
@@ -199,7 +199,7 @@ impl Session {
         actions
     }
 
-    fn record(&mut self, now_ns: u64, message: &Message, share: &mut Share) -> Vec<Action> {
+    fn record(&mut self, now_ns: u64, message: &Message, share: &mut ServerState) -> Vec<Action> {
         (self.due_ns, self.spoke) = (now_ns + IDLE_NS, true);
         if let Some(word) = &share.word
             && !self.trusted
@@ -216,9 +216,9 @@ impl Session {
             wire::CALL => {
                 self.drop_it("is to prove that it knows the word (-Z) before it may send us elsewhere")
             }
-            wire::OMNI => self.ask(message, OmniRequest::read(message), Tongue::Omni, share),
-            wire::TCP_STREAM => self.ask(message, of_stream(message), Tongue::Stream, share),
-            wire::TCP_CC => self.ask(message, of_connections(message), Tongue::Connections, share),
+            wire::OMNI => self.ask(message, OmniRequest::read(message), RequestForm::Omni, share),
+            wire::TCP_STREAM => self.ask(message, of_stream(message), RequestForm::Stream, share),
+            wire::TCP_CC => self.ask(message, of_connections(message), RequestForm::Connections, share),
             wire::DEBUG_ON | wire::DEBUG_OFF => {
                 vec![Action::Send(self.control, Message::new(wire::DEBUG_OK, 0).bytes())]
             }
@@ -237,14 +237,14 @@ impl Session {
         &mut self,
         message: &Message,
         request: OmniRequest,
-        tongue: Tongue,
-        share: &mut Share,
+        tongue: RequestForm,
+        share: &mut ServerState,
     ) -> Vec<Action> {
         self.tongue = tongue;
         (self.ours, self.extra) =
-            (message.ours().filter(|_| tongue == Tongue::Omni), [0; omni_client::EXTRA]);
+            (message.ours().filter(|_| tongue == RequestForm::Omni), [0; omni_client::EXTRA]);
         self.congestion = match tongue {
-            Tongue::Omni => message.text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES),
+            RequestForm::Omni => message.text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES),
             _ => String::new(),
         };
         self.processor = u32::try_from(message.second()).ok().filter(|cpu| *cpu < 4096);
@@ -256,7 +256,7 @@ impl Session {
         }
         (self.place, self.data, self.peer) = (share.number(), None, None);
         (self.facts, self.measured, self.stage) =
-            (SocketFacts::default(), Measured::default(), Stage::Opening);
+            (SocketFacts::default(), RunFigures::default(), Stage::Opening);
         let udp = self.request.socket_type == 2;
         let six = self.request.ipfamily == 6;
         let transport = transport(if udp { "udp" } else { "tcp" }, if six { 6 } else { 4 });
@@ -267,8 +267,8 @@ impl Session {
     }
 
     /// Another netserver is to be called.
-    fn call(&mut self, message: &Message, share: &mut Share) -> Vec<Action> {
-        (self.tongue, self.request) = (Tongue::Call, OmniRequest::read(message));
+    fn call(&mut self, message: &Message, share: &mut ServerState) -> Vec<Action> {
+        (self.tongue, self.request) = (RequestForm::Call, OmniRequest::read(message));
         (self.ours, self.extra) = (Some(message.ours().unwrap_or(0)), [0; omni_client::EXTRA]);
         self.congestion = message.text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES);
         let (host, port) = message.called();
@@ -281,7 +281,7 @@ impl Session {
         let number = share.number();
         (self.place, self.data, self.peer) = (0, Some(number), None);
         (self.facts, self.measured, self.stage) =
-            (SocketFacts::default(), Measured::default(), Stage::Opening);
+            (SocketFacts::default(), RunFigures::default(), Stage::Opening);
         vec![Action::Connect {
             connection: number,
             transport: "tcp".into(),
@@ -306,9 +306,9 @@ impl Session {
     }
 
     /// What our end does.
-    fn what(&self) -> What {
+    fn what(&self) -> DataRole {
         match other(self.request.direction) {
-            What::Answers if self.tongue == Tongue::Call => What::Asks,
+            DataRole::Answers if self.tongue == RequestForm::Call => DataRole::Asks,
             what => what,
         }
     }
@@ -333,21 +333,22 @@ impl Session {
     }
 
     /// The place stands: the client is told, and datagrams are awaited at once.
-    fn opened(&mut self, now_ns: u64, ends: &Ends, share: &mut Share) -> Vec<Action> {
+    fn opened(&mut self, now_ns: u64, ends: &Ends, share: &mut ServerState) -> Vec<Action> {
         self.facts = ends.socket.clone();
         self.respond(ends);
         let mut message = Message::new(wire::OMNI + 1, 0);
         match self.tongue {
-            Tongue::Omni | Tongue::Call => {
+            RequestForm::Omni | RequestForm::Call => {
                 self.response.write(&mut message);
                 self.ours.into_iter().for_each(|ours| message.set_ours(ours));
             }
-            Tongue::Stream => message = self.old_response(wire::TCP_STREAM + 1, true),
-            Tongue::Connections => message = self.old_response(wire::TCP_CC + 1, false),
+            RequestForm::Stream => message = self.old_response(wire::TCP_STREAM + 1, true),
+            RequestForm::Connections => message = self.old_response(wire::TCP_CC + 1, false),
         }
         let mut actions = vec![Action::Send(self.control, message.bytes())];
         (self.stage, self.due_ns) = (Stage::Awaiting, now_ns + COMING_NS);
-        let bound = self.request.flags & wire::CONNECTED != 0 || other(self.request.direction) == What::Sends;
+        let bound =
+            self.request.flags & wire::CONNECTED != 0 || other(self.request.direction) == DataRole::Sends;
         if self.request.socket_type == 2 && bound {
             let number = share.number();
             self.data = Some(number);
@@ -372,13 +373,13 @@ impl Session {
             recv_buf_size: receive,
             send_buf_size: send,
             receive_size: match what {
-                What::Receives => or(request.receive_size, receive),
-                What::Answers => request.request_size,
+                DataRole::Receives => or(request.receive_size, receive),
+                DataRole::Answers => request.request_size,
                 _ => -1,
             },
             send_size: match what {
-                What::Sends => or(request.send_size, send.min(most)),
-                What::Answers => request.response_size,
+                DataRole::Sends => or(request.send_size, send.min(most)),
+                DataRole::Answers => request.response_size,
                 _ => -1,
             },
             recv_width: request.recv_width.max(1),
@@ -418,7 +419,7 @@ impl Session {
         now_ns: u64,
         connection: Connection,
         ends: Ends,
-        share: &mut Share,
+        share: &mut ServerState,
     ) -> Vec<Action> {
         let stranger = host_of(&ends.peer).is_none_or(|host| host != self.host && self.is_guarded());
         if self.data.is_some() || stranger || !matches!(self.stage, Stage::Awaiting) {
@@ -439,7 +440,7 @@ impl Session {
     }
 
     /// Starts our end of the data.
-    fn start(&mut self, now_ns: u64, share: &mut Share) -> Vec<Action> {
+    fn start(&mut self, now_ns: u64, share: &mut ServerState) -> Vec<Action> {
         self.run = share.number();
         (self.stage, self.began_ns, self.moved) = (Stage::Running, now_ns, (0, now_ns));
         let length_ns = self.length_ns();
@@ -457,39 +458,39 @@ impl Session {
         i64::from(self.request.test_length.max(0)).min(LENGTH_MOST_S) as u64 * SECOND_NS
     }
 
-    fn flow(&self) -> Flow {
+    fn flow(&self) -> DataFlow {
         let request = &self.request;
         let what = self.what();
         let size = |bytes: i32| bytes.clamp(0, BLOCK_MOST) as u64;
         let over = match (self.data, request.flags & wire::CONNECTIONS != 0) {
-            (Some(data), _) => Over::Lent(data),
-            (None, true) => Over::Taken(self.place),
-            (None, false) => Over::Lent(self.place),
+            (Some(data), _) => ConnectionUse::Lent(data),
+            (None, true) => ConnectionUse::Taken(self.place),
+            (None, false) => ConnectionUse::Lent(self.place),
         };
         let timed = request.test_length > 0;
         let count = u64::from(request.test_length.unsigned_abs()).max(1);
         // Only who answers datagrams, or new connections, is not told the end.
         let counts = !timed
-            && what == What::Answers
-            && !matches!(over, Over::Lent(number) if Some(number) == self.data);
-        Flow {
+            && what == DataRole::Answers
+            && !matches!(over, ConnectionUse::Lent(number) if Some(number) == self.data);
+        DataFlow {
             name: "netserver".into(),
             what,
             over,
             block_bytes: match what {
-                What::Sends => size(self.response.send_size),
+                DataRole::Sends => size(self.response.send_size),
                 _ => size(self.response.receive_size),
             },
             request_bytes: size(request.request_size.max(0)),
             response_bytes: size(request.response_size.max(0)),
             depth: 1,
-            time_ns: (timed && matches!(what, What::Sends | What::Asks)).then(|| self.length_ns()),
-            bytes: (!timed && what == What::Sends).then_some(count),
+            time_ns: (timed && matches!(what, DataRole::Sends | DataRole::Asks)).then(|| self.length_ns()),
+            bytes: (!timed && what == DataRole::Sends).then_some(count),
             operations: counts.then_some(count),
             pace: self.pace(),
             processor: self.processor,
             socket_options: self.stamps(),
-            ..Flow::default()
+            ..DataFlow::default()
         }
     }
 
@@ -502,7 +503,7 @@ impl Session {
 
     fn pace(&self) -> Option<(u32, u64)> {
         let (burst, us) = (self.request.interval_burst, self.request.interval_usecs);
-        let sends = other(self.request.direction) == What::Sends;
+        let sends = other(self.request.direction) == DataRole::Sends;
         (sends && burst > 0 && us > 0).then(|| (burst as u32, us as u64 * 1000))
     }
 
@@ -528,15 +529,15 @@ impl Session {
 
     fn ended(&mut self, now_ns: u64, record: &Record) -> Vec<Action> {
         self.run = 0;
-        self.measured = Measured::of(record);
+        self.measured = RunFigures::of(record);
         let job = record.phases.last().and_then(|phase| phase.jobs.first());
-        let account = job.map(Account::of).unwrap_or_default();
-        self.extra = omni_client::extra(account, &self.measured.latency, self.what() == What::Asks);
+        let account = job.map(DatagramCounts::of).unwrap_or_default();
+        self.extra = omni_client::extra(account, &self.measured.latency, self.what() == DataRole::Asks);
         if matches!(self.stage, Stage::Leaving) {
             self.stage = Stage::Over;
             return self.data.into_iter().chain([self.place]).map(Action::Close).collect();
         }
-        let sends = matches!(self.what(), What::Sends | What::Asks);
+        let sends = matches!(self.what(), DataRole::Sends | DataRole::Asks);
         match (self.data, self.request.socket_type) {
             (Some(data), 1) if sends => {
                 (self.stage, self.due_ns) = (Stage::Draining, now_ns + DRAIN_NS);
@@ -560,9 +561,9 @@ impl Session {
             actions.push(Action::Complain(format!("netserver: {}: {why}\n", self.host)));
         }
         let message = match self.tongue {
-            Tongue::Omni | Tongue::Call => self.results(),
-            Tongue::Stream => self.old_results(wire::TCP_STREAM + 1, true),
-            Tongue::Connections => self.old_results(wire::TCP_CC + 1, false),
+            RequestForm::Omni | RequestForm::Call => self.results(),
+            RequestForm::Stream => self.old_results(wire::TCP_STREAM + 1, true),
+            RequestForm::Connections => self.old_results(wire::TCP_CC + 1, false),
         };
         actions.push(Action::Send(self.control, message.bytes()));
         actions
@@ -576,8 +577,8 @@ impl Session {
     fn counts(&self) -> (u64, u64, u64, u64) {
         let measured = &self.measured;
         match other(self.request.direction) {
-            What::Receives => (measured.bytes, 0, measured.calls, 0),
-            What::Sends => (0, measured.bytes, 0, measured.calls),
+            DataRole::Receives => (measured.bytes, 0, measured.calls, 0),
+            DataRole::Sends => (0, measured.bytes, 0, measured.calls),
             _ => {
                 let size = |bytes: i32| measured.operations * bytes.max(0) as u64;
                 let calls = measured.operations;
@@ -594,7 +595,7 @@ impl Session {
     fn results(&self) -> Message {
         let (received, sent, receives, sends) = self.counts();
         let ((received_hi, received_lo), (sent_hi, sent_lo)) = (wire::halves(received), wire::halves(sent));
-        let answers = other(self.request.direction) == What::Answers;
+        let answers = other(self.request.direction) == DataRole::Answers;
         let cpu = self.measured_cpu();
         let share = |of: fn(&Cpu) -> f64| cpu.map_or(0, |cpu| wire::bits(of(cpu)));
         let results = OmniResults {
@@ -663,10 +664,10 @@ impl Session {
     /// The test cannot be had: the client is told the system's reason.
     fn refuse(&mut self, errno: i32) -> Vec<Action> {
         let kind = match self.tongue {
-            Tongue::Omni => wire::OMNI,
-            Tongue::Stream => wire::TCP_STREAM,
-            Tongue::Connections => wire::TCP_CC,
-            Tongue::Call => wire::CALL,
+            RequestForm::Omni => wire::OMNI,
+            RequestForm::Stream => wire::TCP_STREAM,
+            RequestForm::Connections => wire::TCP_CC,
+            RequestForm::Call => wire::CALL,
         };
         self.stage = Stage::Idle;
         (self.place, self.data) = (0, None);

@@ -14,7 +14,7 @@ pub(super) enum Protocol {
 
 /// What a test does, seen from netperf.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Test {
+pub(super) struct NetperfTest {
     /// The name it is asked for by.
     pub(super) name: &'static str,
     title: &'static str,
@@ -31,7 +31,7 @@ pub(super) struct Test {
     pub(super) omni: bool,
 }
 
-impl Default for Test {
+impl Default for NetperfTest {
     fn default() -> Self {
         TESTS[0].clone()
     }
@@ -39,7 +39,7 @@ impl Default for Test {
 
 /// What kind of figures a test has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum TestShape {
     /// Bytes go out.
     Sends,
     /// Bytes come in.
@@ -48,24 +48,36 @@ pub(super) enum Shape {
     Transactions,
 }
 
-const fn test(name: &'static str, title: &'static str, sends: bool, receives: bool) -> Test {
-    Test { name, title, sends, receives, connects: false, protocol: None, sendfile: false, omni: false }
+const fn test(name: &'static str, title: &'static str, sends: bool, receives: bool) -> NetperfTest {
+    NetperfTest {
+        name,
+        title,
+        sends,
+        receives,
+        connects: false,
+        protocol: None,
+        sendfile: false,
+        omni: false,
+    }
 }
 
-const fn datagrams(test: Test) -> Test {
-    Test { protocol: Some(Protocol::Udp), ..test }
+const fn datagrams(test: NetperfTest) -> NetperfTest {
+    NetperfTest { protocol: Some(Protocol::Udp), ..test }
 }
 
-const TESTS: &[Test] = &[
+const TESTS: &[NetperfTest] = &[
     test("TCP_STREAM", "MIGRATED TCP STREAM TEST", true, false),
     test("TCP_MAERTS", "MIGRATED TCP MAERTS TEST", false, true),
-    Test { sendfile: true, ..test("TCP_SENDFILE", "TCP SENDFILE TEST", true, false) },
+    NetperfTest { sendfile: true, ..test("TCP_SENDFILE", "TCP SENDFILE TEST", true, false) },
     test("TCP_RR", "MIGRATED TCP REQUEST/RESPONSE TEST", true, true),
-    Test { connects: true, ..test("TCP_CRR", "MIGRATED TCP Connect/Request/Response TEST", true, true) },
-    Test { connects: true, ..test("TCP_CC", "TCP Connect/Close TEST", false, false) },
+    NetperfTest {
+        connects: true,
+        ..test("TCP_CRR", "MIGRATED TCP Connect/Request/Response TEST", true, true)
+    },
+    NetperfTest { connects: true, ..test("TCP_CC", "TCP Connect/Close TEST", false, false) },
     datagrams(test("UDP_STREAM", "MIGRATED UDP STREAM TEST", true, false)),
     datagrams(test("UDP_RR", "MIGRATED UDP REQUEST/RESPONSE TEST", true, true)),
-    Test { omni: true, ..test("OMNI", "", true, false) },
+    NetperfTest { omni: true, ..test("OMNI", "", true, false) },
     test("TCP_MSS", "TCP MSS TEST", true, false),
     test("LOC_CPU", "", true, false),
     test("REM_CPU", "", true, false),
@@ -77,9 +89,9 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
     option::nearest(&name.to_ascii_uppercase(), TESTS.iter().map(|test| test.name))
 }
 
-impl Test {
+impl NetperfTest {
     /// The test of that name, whatever its letters' size.
-    pub(super) fn named(name: &str) -> Option<Test> {
+    pub(super) fn named(name: &str) -> Option<NetperfTest> {
         TESTS.iter().find(|test| test.name.eq_ignore_ascii_case(name)).cloned()
     }
 
@@ -137,11 +149,11 @@ impl Test {
     }
 
     /// What kind of figures it has.
-    pub(super) fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> TestShape {
         match (self.sends, self.receives) {
-            (true, false) => Shape::Sends,
-            (false, true) => Shape::Receives,
-            _ => Shape::Transactions,
+            (true, false) => TestShape::Sends,
+            (false, true) => TestShape::Receives,
+            _ => TestShape::Transactions,
         }
     }
 
@@ -170,10 +182,10 @@ mod tests {
 
     #[test]
     fn tests_are_found_whatever_their_letters_size() {
-        assert_eq!(Test::named("tcp_rr").unwrap().shape(), Shape::Transactions);
-        assert!(Test::named("UDP_STREAM").unwrap().is_udp() && Test::named("FOO").is_none());
+        assert_eq!(NetperfTest::named("tcp_rr").unwrap().shape(), TestShape::Transactions);
+        assert!(NetperfTest::named("UDP_STREAM").unwrap().is_udp() && NetperfTest::named("FOO").is_none());
         assert_eq!(nearest("TCP_STEAM"), Some("TCP_STREAM"));
-        let mut omni = Test::named("omni").unwrap();
+        let mut omni = NetperfTest::named("omni").unwrap();
         assert_eq!(omni.title(), "OMNI Send TEST");
         assert!(omni.set_direction("rr").is_some() && omni.set_direction("9").is_none());
         assert_eq!(omni.title(), "OMNI Send|Recv TEST");

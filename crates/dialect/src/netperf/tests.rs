@@ -35,9 +35,9 @@ use iodyno_model::{
     JobRecord, Line, PhaseRecord, Plan, Record, Tally, TargetKind, Verb, WorkerRecord, Workload,
 };
 
-use super::client::Client;
-use super::command::{self, Command, ServerWanted};
-use super::server::Server;
+use super::client::NetperfClient;
+use super::command::{self, Command, ServerCommand};
+use super::server::Netserver;
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 
 fn wanted(line: &str) -> Command {
@@ -45,8 +45,8 @@ fn wanted(line: &str) -> Command {
     command::netperf(&arguments, &mut Nowhere).unwrap()
 }
 
-fn server_wanted() -> ServerWanted {
-    ServerWanted { port: 12865, family: 4, foreground: true, ..ServerWanted::default() }
+fn server_wanted() -> ServerCommand {
+    ServerCommand { port: 12865, family: 4, foreground: true, ..ServerCommand::default() }
 }
 
 fn ends(local: &str, peer: &str) -> Ends {
@@ -62,14 +62,14 @@ fn ends(local: &str, peer: &str) -> Ends {
 }
 
 /// One side at a time that steps by 1 ms.
-struct Side<C: Conversation> {
+struct EndFigures<C: Conversation> {
     conversation: C,
     at_ns: u64,
 }
 
-impl<C: Conversation> Side<C> {
+impl<C: Conversation> EndFigures<C> {
     fn new(conversation: C) -> Self {
-        Side { conversation, at_ns: 0 }
+        EndFigures { conversation, at_ns: 0 }
     }
 
     fn say(&mut self, input: Input) -> Vec<Action> {
@@ -126,8 +126,8 @@ fn record(plan: &Plan, operations: u64, bytes: u64) -> Box<Record> {
 }
 
 /// A client up to its request, which is handed over with what it did before.
-fn asked(line: &str) -> (Side<Client>, Vec<Action>) {
-    let mut client = Side::new(Client::new(wanted(line), "a-uuid".into()));
+fn asked(line: &str) -> (EndFigures<NetperfClient>, Vec<Action>) {
+    let mut client = EndFigures::new(NetperfClient::new(wanted(line), "a-uuid".into()));
     let calls = client.say(Input::Began);
     assert!(matches!(&calls[..], [Action::Connect { connection: 1, .. }]), "{calls:?}");
     client.say(Input::Ready(1, ends("127.0.0.1:40000", "127.0.0.1:12865")));
@@ -243,7 +243,7 @@ fn a_server_that_cannot_or_hangs_up_is_told_of() {
     assert_eq!(end(&client.say(Input::Tick)), None, "it is not due yet");
     client.at_ns += 30_000_000_000;
     assert_eq!(end(&client.say(Input::Tick)), Some(1));
-    let mut client = Side::new(Client::new(wanted("-H 127.0.0.1"), String::new()));
+    let mut client = EndFigures::new(NetperfClient::new(wanted("-H 127.0.0.1"), String::new()));
     client.say(Input::Began);
     assert_eq!(end(&client.say(Input::Failed(1, 111, "connect".into()))), Some(255));
 }
@@ -293,7 +293,7 @@ fn a_receivers_small_buffer_is_said_before_anything_is_sent() {
 
 #[test]
 fn who_says_nothing_holds_no_place() {
-    let mut server = Side::new(Server::new(server_wanted()));
+    let mut server = EndFigures::new(Netserver::new(server_wanted()));
     server.say(Input::Began);
     server.say(Input::Ready(1, ends("0.0.0.0:12865", "")));
     let mut accept = |number: u32, host: &str| {
@@ -311,7 +311,7 @@ fn who_says_nothing_holds_no_place() {
     (65..257).for_each(|number| assert!(accept(number, &format!("10.0.1.{}", number % 100)).is_empty()));
     assert_eq!(accept(257, "10.0.2.1"), [FIRST_ACCEPTED + 1]);
     // Who has just said something stays: nobody is left to give way.
-    let mut server = Side::new(Server::new(server_wanted()));
+    let mut server = EndFigures::new(Netserver::new(server_wanted()));
     for number in 0..64 {
         let connection = FIRST_ACCEPTED + number;
         let ends = ends("127.0.0.1:12865", "10.0.0.1:4");
@@ -332,8 +332,8 @@ fn who_says_nothing_holds_no_place() {
 }
 
 /// A server with one client whose control connection has this number.
-fn served(wanted: ServerWanted) -> (Side<Server>, Connection) {
-    let mut server = Side::new(Server::new(wanted));
+fn served(wanted: ServerCommand) -> (EndFigures<Netserver>, Connection) {
+    let mut server = EndFigures::new(Netserver::new(wanted));
     server.say(Input::Began);
     server.say(Input::Ready(1, ends("0.0.0.0:12865", "")));
     let control = FIRST_ACCEPTED;
@@ -447,7 +447,7 @@ fn the_older_requests_are_served() {
 
 #[test]
 fn a_word_is_asked_for_before_anything() {
-    let with = || ServerWanted { word: Some("secret".into()), ..server_wanted() };
+    let with = || ServerCommand { word: Some("secret".into()), ..server_wanted() };
     let word = |text: &str| {
         let mut message = Message::new(wire::PASSPHRASE, -1);
         message.set_text(0, 64, text);
@@ -624,7 +624,7 @@ fn calls_are_for_who_knows_the_word() {
     assert!(!actions.iter().any(|action| matches!(action, Action::Connect { .. })), "{actions:?}");
     assert!(actions.iter().any(|action| matches!(action, Action::Close(_))), "{actions:?}");
 
-    let wanted = ServerWanted { word: Some("secret".into()), ..server_wanted() };
+    let wanted = ServerCommand { word: Some("secret".into()), ..server_wanted() };
     let (mut server, control) = served(wanted);
     server.say(Input::Bytes(control, word_of("secret")));
     let actions = server.say(Input::Bytes(control, call().bytes()));
@@ -646,7 +646,8 @@ fn calls_are_for_who_knows_the_word() {
 fn mangled_calls_neither_break_nor_bloat_a_server() {
     let mut seed = 3;
     for _ in 0..4000 {
-        let wanted = ServerWanted { word: Some("secret".into()), crowd: true, once: true, ..server_wanted() };
+        let wanted =
+            ServerCommand { word: Some("secret".into()), crowd: true, once: true, ..server_wanted() };
         let (mut server, control) = served(wanted);
         server.say(Input::Bytes(control, word_of("secret")));
         let mut actions = server.say(Input::Bytes(control, mangled(&mut seed, &call())));
@@ -675,31 +676,32 @@ fn mangled_calls_neither_break_nor_bloat_a_server() {
     }
 }
 
-use super::omni_client::{Ask, Kind, Link, Part};
+use super::omni_client::{LinkRole, LinkTest, Measurement, TestLink};
 
 #[test]
 fn mangled_answers_do_not_break_a_link() {
     let mut seed = 5;
     let kinds = [
-        Kind::RoundTrips(64),
-        Kind::Connects,
-        Kind::Sends(1 << 17),
-        Kind::Receives(1 << 17),
-        Kind::SendsDatagrams(160),
-        Kind::TakesDatagrams(160),
+        Measurement::RoundTrips(64),
+        Measurement::Connects,
+        Measurement::Sends(1 << 17),
+        Measurement::Receives(1 << 17),
+        Measurement::SendsDatagrams(160),
+        Measurement::TakesDatagrams(160),
     ];
-    let parts = [Part::Peer, Part::Called, Part::Caller("h".into(), 7)];
+    let parts = [LinkRole::Peer, LinkRole::Called, LinkRole::Caller("h".into(), 7)];
     for round in 0..6000 {
         let kind = kinds[round % kinds.len()];
         let part = parts[round / kinds.len() % parts.len()].clone();
-        let ask = Ask { name: "x".into(), kind, time_ns: 1, delay_ns: 0, rate: Some(100.0), leads: false };
-        let server = super::omni_client::Server {
+        let ask =
+            LinkTest { name: "x".into(), kind, time_ns: 1, delay_ns: 0, rate: Some(100.0), leads: false };
+        let server = super::omni_client::ServerAddress {
             host: "h".into(),
             port: 1,
             word: Some("w".into()),
             ..Default::default()
         };
-        let mut link = Link::new(ask, server, part, 4);
+        let mut link = TestLink::new(ask, server, part, 4);
         link.begin(0);
         let mut answer = Message::new(wire::OMNI + 1, 0);
         OmniResponse { data_port: 38_211, ..OmniResponse::default() }.write(&mut answer);

@@ -3,9 +3,9 @@
 use iodyno_model::Histogram;
 
 use super::command::{Command, Output};
-use super::figures::{Figures, Side, units};
+use super::figures::{EndFigures, ReportFigures, units};
 use super::selectors;
-use super::test::Shape;
+use super::test::TestShape;
 
 /// The line that a report opens with; empty without headings.
 pub(super) fn title(wanted: &Command, six: bool) -> String {
@@ -30,7 +30,7 @@ pub(super) fn title(wanted: &Command, six: bool) -> String {
         line += " : interval";
     }
     line += " : demo";
-    if wanted.test.shape() == Shape::Transactions && !wanted.test.connects && !wanted.test.omni {
+    if wanted.test.shape() == TestShape::Transactions && !wanted.test.connects && !wanted.test.omni {
         line += &format!(" : first burst {}", wanted.burst);
     }
     line + "\n"
@@ -64,7 +64,7 @@ pub(super) fn segment(wanted: &Command, mss: u64) -> String {
 }
 
 /// Everything behind the title and the interim results.
-pub(super) fn report(wanted: &Command, figures: &Figures) -> String {
+pub(super) fn report(wanted: &Command, figures: &ReportFigures) -> String {
     let mut text = unsure(figures);
     text += &match &wanted.output {
         Output::Names(list) => selectors::names(list, figures),
@@ -76,7 +76,7 @@ pub(super) fn report(wanted: &Command, figures: &Figures) -> String {
 }
 
 /// The warning that the intervals are wider than was asked for.
-fn unsure(figures: &Figures) -> String {
+fn unsure(figures: &ReportFigures) -> String {
     if figures.confidence.attained {
         return String::new();
     }
@@ -94,14 +94,14 @@ fn unsure(figures: &Figures) -> String {
     )
 }
 
-fn table(wanted: &Command, figures: &Figures) -> String {
+fn table(wanted: &Command, figures: &ReportFigures) -> String {
     let cpu = wanted.cpu.0 || wanted.cpu.1;
     if wanted.verbosity == 0 {
         return alone(wanted, figures, cpu);
     }
     let mut text = if wanted.bare { String::new() } else { headings(wanted, figures, cpu) };
     text += &match (wanted.test.shape(), figures.udp) {
-        (Shape::Transactions, _) => transactions(figures, cpu),
+        (TestShape::Transactions, _) => transactions(figures, cpu),
         (_, true) => datagrams(figures, cpu),
         _ => stream(wanted, figures, cpu),
     };
@@ -121,9 +121,9 @@ fn branded(text: &str, brand: &str) -> String {
 }
 
 /// The one number of `-v 0`: the result, or the service demand where processors were measured.
-fn alone(wanted: &Command, figures: &Figures, cpu: bool) -> String {
+fn alone(wanted: &Command, figures: &ReportFigures, cpu: bool) -> String {
     let side = if wanted.cpu.0 { &figures.local } else { &figures.remote };
-    match (cpu, figures.udp && wanted.test.shape() != Shape::Transactions) {
+    match (cpu, figures.udp && wanted.test.shape() != TestShape::Transactions) {
         (true, true) => format!("{:6.2} {}\n", side.demand, side.method()),
         (true, false) => format!("{:6.3} {} \n", side.demand, side.method()),
         (false, true) => format!("{:7.2}\n", figures.throughput),
@@ -131,18 +131,18 @@ fn alone(wanted: &Command, figures: &Figures, cpu: bool) -> String {
     }
 }
 
-fn headings(wanted: &Command, figures: &Figures, cpu: bool) -> String {
+fn headings(wanted: &Command, figures: &ReportFigures, cpu: bool) -> String {
     let unit = units(wanted.units.filter(|letter| *letter != 'x').unwrap_or('m'));
     let (ours, theirs) = (figures.local.method(), figures.remote.method());
-    let ends = if wanted.test.shape() == Shape::Sends { ["Send", "Recv"] } else { ["Recv", "Send"] };
+    let ends = if wanted.test.shape() == TestShape::Sends { ["Send", "Recv"] } else { ["Recv", "Send"] };
     let [near, far] = ends;
     match (wanted.test.shape(), figures.udp, cpu) {
-        (Shape::Transactions, _, false) => "Local /Remote\n\
+        (TestShape::Transactions, _, false) => "Local /Remote\n\
              Socket Size   Request  Resp.   Elapsed  Trans.\n\
              Send   Recv   Size     Size    Time     Rate         \n\
              bytes  Bytes  bytes    bytes   secs.    per sec   \n\n"
             .into(),
-        (Shape::Transactions, _, true) => format!(
+        (TestShape::Transactions, _, true) => format!(
             "Local /Remote\n\
              Socket Size   Request Resp.  Elapsed Trans.   CPU    CPU    S.dem   S.dem\n\
              Send   Recv   Size    Size   Time    Rate     local  remote local   remote\n\
@@ -175,18 +175,18 @@ fn headings(wanted: &Command, figures: &Figures, cpu: bool) -> String {
 }
 
 /// The end that sends a stream and the one that receives it.
-fn ends<'a>(wanted: &Command, figures: &'a Figures) -> (&'a Side, &'a Side) {
+fn ends<'a>(wanted: &Command, figures: &'a ReportFigures) -> (&'a EndFigures, &'a EndFigures) {
     match wanted.test.shape() {
-        Shape::Receives => (&figures.remote, &figures.local),
+        TestShape::Receives => (&figures.remote, &figures.local),
         _ => (&figures.local, &figures.remote),
     }
 }
 
-fn used(side: &Side) -> f64 {
+fn used(side: &EndFigures) -> f64 {
     side.cpu.as_ref().map_or(-1.0, |cpu| cpu.used_percent)
 }
 
-fn stream(wanted: &Command, figures: &Figures, cpu: bool) -> String {
+fn stream(wanted: &Command, figures: &ReportFigures, cpu: bool) -> String {
     let (sender, receiver) = ends(wanted, figures);
     let (to, from, size) = (receiver.receive_buffer.1, sender.send_buffer.1, sender.send_size);
     let (elapsed, rate) = (figures.elapsed_s, figures.throughput);
@@ -203,7 +203,7 @@ fn stream(wanted: &Command, figures: &Figures, cpu: bool) -> String {
     )
 }
 
-fn datagrams(figures: &Figures, cpu: bool) -> String {
+fn datagrams(figures: &ReportFigures, cpu: bool) -> String {
     let (near, far) = (&figures.local, &figures.remote);
     let (sent, came) = figures.throughput_of(near.sent.max(far.sent), near.received.max(far.received));
     let calls = near.send_calls.max(far.send_calls);
@@ -227,7 +227,7 @@ fn datagrams(figures: &Figures, cpu: bool) -> String {
     )
 }
 
-fn transactions(figures: &Figures, cpu: bool) -> String {
+fn transactions(figures: &ReportFigures, cpu: bool) -> String {
     let (near, far) = (&figures.local, &figures.remote);
     // A test of connections alone has the usual sizes in its table.
     let (request, response, elapsed) = (figures.request.max(1), figures.response.max(1), figures.elapsed_s);
@@ -249,12 +249,12 @@ fn transactions(figures: &Figures, cpu: bool) -> String {
 }
 
 /// What `-v 2` adds: how buffers lay, calls, the largest segment, and the latencies.
-fn more(wanted: &Command, figures: &Figures) -> String {
+fn more(wanted: &Command, figures: &ReportFigures) -> String {
     let (near, far) = (&figures.local, &figures.remote);
     let per = |bytes: u64, calls: u64| if calls == 0 { 0.0 } else { bytes as f64 / calls as f64 };
     let mut text = String::new();
     match wanted.test.shape() {
-        Shape::Transactions if !wanted.test.connects => {
+        TestShape::Transactions if !wanted.test.connects => {
             let (out, back) = figures.throughput_of(near.sent, near.received);
             text += &format!(
                 "Alignment      Offset         RoundTrip  Trans    Throughput\n\
@@ -269,9 +269,9 @@ fn more(wanted: &Command, figures: &Figures) -> String {
                 figures.transaction_rate()
             );
         }
-        Shape::Transactions => {}
+        TestShape::Transactions => {}
         shape => {
-            let sends = shape == Shape::Sends;
+            let sends = shape == TestShape::Sends;
             let (words, ours, theirs) = if sends {
                 (["Send", "Recv"], (near.sent, near.send_calls), (far.received, far.receive_calls))
             } else {
@@ -324,9 +324,9 @@ fn histogram(wanted: &Command, latency: &Histogram) -> String {
         }
     }
     let title = match wanted.test.shape() {
-        Shape::Sends => "Histogram of time spent in send() call.",
-        Shape::Receives => "Histogram of time spent in recv() call.",
-        Shape::Transactions => "Histogram of request/response times",
+        TestShape::Sends => "Histogram of time spent in send() call.",
+        TestShape::Receives => "Histogram of time spent in recv() call.",
+        TestShape::Transactions => "Histogram of request/response times",
     };
     let mut text = format!("\n{title}\n");
     for (name, row) in ROWS.iter().zip(counts) {
@@ -339,45 +339,45 @@ fn histogram(wanted: &Command, latency: &Histogram) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::figures::{Confidence, Cpu};
-    use super::super::test::Test;
+    use super::super::test::NetperfTest;
     use super::*;
 
     fn wanted(test: &str) -> Command {
         Command {
-            test: Test::named(test).unwrap(),
+            test: NetperfTest::named(test).unwrap(),
             host: "127.0.0.1".into(),
             verbosity: 1,
             ..Command::default()
         }
     }
 
-    fn side(send: i64, receive: i64) -> Side {
-        Side {
+    fn side(send: i64, receive: i64) -> EndFigures {
+        EndFigures {
             send_buffer: (-1, send, send),
             receive_buffer: (-1, receive, receive),
             demand: -1.0,
-            ..Side::default()
+            ..EndFigures::default()
         }
     }
 
     /// The numbers of the samples.
-    fn sample(wanted: &Command) -> Figures {
-        Figures {
+    fn sample(wanted: &Command) -> ReportFigures {
+        ReportFigures {
             udp: wanted.test.is_udp(),
             direction: wanted.test.direction(),
-            local: Side { send_size: 16384, ..side(16384, 131_072) },
-            remote: Side { send_size: 16384, ..side(16384, 131_072) },
+            local: EndFigures { send_size: 16384, ..side(16384, 131_072) },
+            remote: EndFigures { send_size: 16384, ..side(16384, 131_072) },
             elapsed_s: 1.0,
             request: 1,
             response: 1,
-            ..Figures::default()
+            ..ReportFigures::default()
         }
     }
 
     #[test]
     fn streams_are_told_as_the_samples_have_it() {
         let wanted = wanted("TCP_STREAM");
-        let figures = Figures { throughput: 35228.17, ..sample(&wanted) };
+        let figures = ReportFigures { throughput: 35228.17, ..sample(&wanted) };
         let expected = "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 127.0.0.1 () port 0 AF_INET : \
                         histogram : demo\n\
                         Recv   Send    Send                          \n\
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn processors_are_told_as_the_samples_have_it() {
         let wanted = Command { cpu: (true, true), ..wanted("TCP_STREAM") };
-        let mut figures = Figures { throughput: 32941.54, ..sample(&wanted) };
+        let mut figures = ReportFigures { throughput: 32941.54, ..sample(&wanted) };
         for side in [&mut figures.local, &mut figures.remote] {
             side.cpu = Some(Cpu { used_percent: 100.0, ..Cpu::default() });
             side.demand = 0.497;
@@ -406,7 +406,7 @@ mod tests {
                         \n\
                         131072  16384  16384    1.00       32941.54   100.00   100.00   0.497   0.497  \n";
         assert_eq!(report(&wanted, &figures), expected);
-        let wanted = Command { test: Test::named("TCP_RR").unwrap(), ..wanted };
+        let wanted = Command { test: NetperfTest::named("TCP_RR").unwrap(), ..wanted };
         figures.throughput = 91957.64;
         (figures.local.demand, figures.remote.demand) = (21.749, 21.749);
         let text = report(&wanted, &figures);
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn transactions_and_datagrams_are_told_as_the_samples_have_it() {
         let rr = wanted("TCP_RR");
-        let figures = Figures { throughput: 111_056.17, ..sample(&rr) };
+        let figures = ReportFigures { throughput: 111_056.17, ..sample(&rr) };
         let text = title(&rr, false) + &report(&rr, &figures);
         let opening = " : first burst 0\nLocal /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.\n";
         assert!(text.contains(opening), "{text}");
@@ -433,9 +433,10 @@ mod tests {
         );
         let udp = wanted("UDP_STREAM");
         let mut figures = sample(&udp);
-        figures.local = Side { send_size: 65507, send_calls: 210_309, ..side(212_992, 212_992) };
+        figures.local = EndFigures { send_size: 65507, send_calls: 210_309, ..side(212_992, 212_992) };
         figures.local.sent = 210_309 * 65507;
-        figures.remote = Side { receive_calls: 31_169, received: 31_169 * 65507, ..side(212_992, 212_992) };
+        figures.remote =
+            EndFigures { receive_calls: 31_169, received: 31_169 * 65507, ..side(212_992, 212_992) };
         let text = report(&udp, &figures);
         let expected = "212992   65507   1.00       210309      0    110213.69\n\
                         212992           1.00        31169           16334.30\n\n";
@@ -450,7 +451,7 @@ mod tests {
             ]),
             ..wanted("TCP_RR")
         };
-        let mut figures = Figures { throughput: 37361.16, units: "Trans/s".into(), ..sample(&wanted) };
+        let mut figures = ReportFigures { throughput: 37361.16, units: "Trans/s".into(), ..sample(&wanted) };
         figures.latency.add(26_670);
         let expected = "Throughput Throughput Mean         99th         \n\
                         \u{20}          Units      Latency      Percentile   \n\
@@ -463,7 +464,7 @@ mod tests {
             bare: true,
             ..wanted
         };
-        let figures = Figures { throughput: 2_805_792.39, ..figures };
+        let figures = ReportFigures { throughput: 2_805_792.39, ..figures };
         assert_eq!(report(&wide, &figures), "2805792.39  \n");
     }
 
@@ -472,7 +473,7 @@ mod tests {
         let wanted = wanted("TCP_RR");
         let confidence =
             Confidence { attained: false, widths: [221.635, -1.0, -1.0], ..Confidence::default() };
-        let figures = Figures { confidence, ..sample(&wanted) };
+        let figures = ReportFigures { confidence, ..sample(&wanted) };
         let text = report(&wanted, &figures);
         assert!(text.starts_with("!!! WARNING\n") && text.contains("Throughput      : 221.635%\n"));
         assert!(text.contains("Remote CPU util : 0.000%\n\nLocal /Remote"));

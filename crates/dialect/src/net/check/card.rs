@@ -4,7 +4,7 @@ use iodyno_model::{Histogram, InterfaceActivity, JobRecord, PhaseRecord, Sightin
 use iodyno_report::number::{latency, percent, percentile_text, significant, thousands};
 use iodyno_report::paint::Paint;
 
-use super::super::test_sequence::{Outcome, Said};
+use super::super::test_sequence::{FinalText, SequenceOutcome};
 use crate::conversation::{fact, fact_of};
 use crate::date;
 
@@ -167,7 +167,7 @@ fn interface(
 }
 
 /// All that is said of one check.
-pub(super) fn tell(host: &str, outcome: &Outcome, colour: bool) -> Said {
+pub(super) fn tell(host: &str, outcome: &SequenceOutcome, colour: bool) -> FinalText {
     let phases: Vec<PhaseRecord> = outcome.done.iter().map(|done| done.phase.clone()).collect();
     let card = Card::of(&phases);
     let peer = match (outcome.peer.as_str(), outcome.ours) {
@@ -184,7 +184,7 @@ pub(super) fn tell(host: &str, outcome: &Outcome, colour: bool) -> Said {
     for (name, why) in &outcome.missing {
         out += &format!("  {name:<16}cannot be told: {why}\n");
     }
-    let mut said = Said { out, ..Said::default() };
+    let mut said = FinalText { out, ..FinalText::default() };
     if let Some((what, hint)) = &outcome.broken {
         said.err = format!("iodyno net check: {what}\n hint: {hint}\n");
         said.status = 1;

@@ -15,12 +15,12 @@ const HOUR_NS: u64 = 3_600_000_000_000;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Cards that are told in one row.
-struct Row {
+struct CourseRow {
     when: String,
     cards: Vec<Card>,
 }
 
-impl Row {
+impl CourseRow {
     /// The median of a figure over the row's cards.
     fn of(&self, figure: impl Fn(&Card) -> Option<f64>) -> Option<f64> {
         let mut values: Vec<f64> = self.cards.iter().filter_map(figure).collect();
@@ -30,7 +30,7 @@ impl Row {
 }
 
 /// A figure of a card: its name, where it stands, and how it is written.
-type Figure = (&'static str, fn(&Card) -> Option<f64>, fn(f64) -> String);
+type CardFigure = (&'static str, fn(&Card) -> Option<f64>, fn(f64) -> String);
 
 /// The course of a host: when each run began, and its record, the oldest first. Empty: there are fewer than two.
 pub(super) fn text(host: &str, kept: &[(u64, Record)]) -> String {
@@ -41,7 +41,7 @@ pub(super) fn text(host: &str, kept: &[(u64, Record)]) -> String {
         };
     }
     let rows = rows(kept);
-    let figures: [Figure; 5] = [
+    let figures: [CardFigure; 5] = [
         ("response", |card| at(&card.response, 50.0), latency),
         ("99 %", |card| at(&card.response, 99.0), latency),
         ("out", |card| card.out_bps, rate),
@@ -63,15 +63,15 @@ pub(super) fn text(host: &str, kept: &[(u64, Record)]) -> String {
     text
 }
 
-fn rows(kept: &[(u64, Record)]) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+fn rows(kept: &[(u64, Record)]) -> Vec<CourseRow> {
+    let mut rows: Vec<CourseRow> = Vec::new();
     for (began_unix_ns, record) in kept {
         let hourly = kept.len() > ROWS_MOST;
         let at = if hourly { began_unix_ns / HOUR_NS * HOUR_NS } else { *began_unix_ns };
         let (when, card) = (date::stamp(at, 0), Card::of(&record.phases));
         match rows.last_mut().filter(|row| hourly && row.when == when) {
             Some(row) => row.cards.push(card),
-            None => rows.push(Row { when, cards: vec![card] }),
+            None => rows.push(CourseRow { when, cards: vec![card] }),
         }
     }
     rows
@@ -88,7 +88,7 @@ fn loss(card: &Card) -> Option<f64> {
 }
 
 /// A figure's course in a line: from nothing to the most there was.
-fn line(name: &str, rows: &[Row], figure: fn(&Card) -> Option<f64>, show: fn(f64) -> String) -> String {
+fn line(name: &str, rows: &[CourseRow], figure: fn(&Card) -> Option<f64>, show: fn(f64) -> String) -> String {
     let values: Vec<Option<f64>> = rows.iter().map(|row| row.of(figure)).collect();
     let known = || values.iter().flatten().copied();
     let (Some(least), Some(most)) = (known().reduce(f64::min), known().reduce(f64::max)) else {

@@ -10,11 +10,11 @@ use clap::Parser;
 use iodyno_model::{Diagnostic, Origin, units};
 
 use crate::native::{self, Manner};
-use crate::netperf::omni_client::{Ask, Kind, Server};
+use crate::netperf::omni_client::{LinkTest, Measurement, ServerAddress};
 use crate::{Converse, Loader, Repeat, Request, Run};
 
-use super::Whom;
-use super::test_sequence::{Programme, Stage};
+use super::ServerArguments;
+use super::test_sequence::{TestSequence, TestStage};
 
 const AFTER: &str = "Example: iodyno net check db1 --every 1h\n\
 The other end: iodyno netserver -D, or netperf's own, which does not tell what becomes of single datagrams. Cards are kept \
@@ -30,7 +30,7 @@ under a tag of the host's; --course shows those of the last day without measurin
 )]
 struct Options {
     #[command(flatten)]
-    whom: Whom,
+    whom: ServerArguments,
     /// Again after so much time, e.g. 1h, until it is interrupted; every card is kept
     #[arg(long, value_name = "T", value_parser = units::parse_ns)]
     every: Option<u64>,
@@ -73,7 +73,7 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
     };
     check(&options).map_err(|wrong| vec![wrong])?;
     let server = options.whom.server()?;
-    let mut probe = Programme::new(server.clone(), Vec::new(), Box::new(|_| Default::default())).plan("");
+    let mut probe = TestSequence::new(server.clone(), Vec::new(), Box::new(|_| Default::default())).plan("");
     options.manner.apply(&mut probe).map_err(|wrong| vec![wrong])?;
     let (colour, tag) = (loader.colour(), tag(&server));
     let make = |options: &Options| converse(options, &server, &tag, colour);
@@ -121,16 +121,16 @@ fn check(options: &Options) -> Result<(), Diagnostic> {
 }
 
 /// A name by which a host's cards are found.
-fn tag(server: &Server) -> String {
+fn tag(server: &ServerAddress) -> String {
     let plain =
         |letter: char| if letter.is_ascii_alphanumeric() || ".-_:".contains(letter) { letter } else { '_' };
     format!("net-check/{}:{}", server.host.chars().map(plain).collect::<String>(), server.port)
 }
 
-fn converse(options: &Options, server: &Server, tag: &str, colour: bool) -> Converse {
+fn converse(options: &Options, server: &ServerAddress, tag: &str, colour: bool) -> Converse {
     let name = server.host.clone();
-    let tell = move |outcome: &super::test_sequence::Outcome| card::tell(&name, outcome, colour);
-    let programme = Programme::new(server.clone(), stages(options), Box::new(tell));
+    let tell = move |outcome: &super::test_sequence::SequenceOutcome| card::tell(&name, outcome, colour);
+    let programme = TestSequence::new(server.clone(), stages(options), Box::new(tell));
     let mut plan = programme.plan("net check");
     // What does not fit was said when the arguments were read.
     let _ = options.manner.apply(&mut plan);
@@ -144,8 +144,8 @@ fn converse(options: &Options, server: &Server, tag: &str, colour: bool) -> Conv
 }
 
 /// What is measured, one after the other.
-fn stages(options: &Options) -> Vec<Stage> {
-    let ask = |name: &str, kind, time_ns, rate| Ask {
+fn stages(options: &Options) -> Vec<TestStage> {
+    let ask = |name: &str, kind, time_ns, rate| LinkTest {
         name: name.into(),
         kind,
         time_ns,
@@ -153,18 +153,22 @@ fn stages(options: &Options) -> Vec<Stage> {
         rate,
         leads: false,
     };
-    let stage = |name: &str, asks, spare| Stage { name: name.into(), asks, spare };
+    let stage = |name: &str, asks, spare| TestStage { name: name.into(), asks, spare };
     let one = |name: &str, kind, rate| vec![ask(name, kind, options.time, rate)];
     let mut stages = vec![
-        stage(card::KNOCK, vec![ask(card::KNOCK, Kind::Knocks, 2 * SECOND_NS, Some(20.0))], false),
-        stage(card::RESPONSE, one(card::RESPONSE, Kind::RoundTrips(MESSAGE_BYTES), Some(REQUESTS)), false),
-        stage(card::OUT, one(card::OUT, Kind::Sends(BLOCK_BYTES), None), true),
-        stage(card::BACK, one(card::BACK, Kind::Receives(BLOCK_BYTES), None), true),
+        stage(card::KNOCK, vec![ask(card::KNOCK, Measurement::Knocks, 2 * SECOND_NS, Some(20.0))], false),
+        stage(
+            card::RESPONSE,
+            one(card::RESPONSE, Measurement::RoundTrips(MESSAGE_BYTES), Some(REQUESTS)),
+            false,
+        ),
+        stage(card::OUT, one(card::OUT, Measurement::Sends(BLOCK_BYTES), None), true),
+        stage(card::BACK, one(card::BACK, Measurement::Receives(BLOCK_BYTES), None), true),
     ];
     if options.datagrams > 0 {
         let rate = Some(f64::from(options.datagrams));
-        let mut asks = one(card::DATAGRAMS_OUT, Kind::SendsDatagrams(DATAGRAM_BYTES), rate);
-        asks.extend(one(card::DATAGRAMS_BACK, Kind::TakesDatagrams(DATAGRAM_BYTES), rate));
+        let mut asks = one(card::DATAGRAMS_OUT, Measurement::SendsDatagrams(DATAGRAM_BYTES), rate);
+        asks.extend(one(card::DATAGRAMS_BACK, Measurement::TakesDatagrams(DATAGRAM_BYTES), rate));
         stages.push(stage(card::DATAGRAMS, asks, true));
     }
     stages

@@ -9,11 +9,11 @@ use clap::Parser;
 use iodyno_model::{Diagnostic, Origin, units};
 
 use crate::native::{self, Manner};
-use crate::netperf::omni_client::{Ask, Kind};
+use crate::netperf::omni_client::{LinkTest, Measurement};
 use crate::{Converse, Loader, Request, Run};
 
-use super::test_sequence::{Programme, Stage};
-use super::{Whom, bits};
+use super::test_sequence::{TestSequence, TestStage};
+use super::{ServerArguments, bits};
 
 const AFTER: &str = "Example: iodyno net latency db1 --under tcp:4 --time 10s\n\
 The other end: iodyno netserver -D, or netperf's own. --under says what loads the link meanwhile: tcp:N (N streams out), \
@@ -29,7 +29,7 @@ tcp:N:in, tcp:N:both, or udp:RATE (datagrams out, e.g. udp:500m).";
 )]
 struct Options {
     #[command(flatten)]
-    whom: Whom,
+    whom: ServerArguments,
     /// What loads the link in the second half: tcp:N[:in|:out|:both] or udp:RATE
     #[arg(long, value_name = "LOAD", value_parser = load)]
     under: Option<Load>,
@@ -124,7 +124,8 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         time_ns: options.time,
         colour: loader.colour(),
     };
-    let programme = Programme::new(server, stages(&options), Box::new(move |outcome| heading.tell(outcome)));
+    let programme =
+        TestSequence::new(server, stages(&options), Box::new(move |outcome| heading.tell(outcome)));
     let mut plan = programme.plan("net latency");
     options.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
     let mut run = Run::of_conversation(plan);
@@ -144,10 +145,10 @@ fn check(options: &Options) -> Result<(), Diagnostic> {
 }
 
 /// Idle, and under load.
-fn stages(options: &Options) -> Vec<Stage> {
+fn stages(options: &Options) -> Vec<TestStage> {
     let some = |rate: f64| (rate > 0.0).then_some(rate);
     let probes = |state: &str, delay_ns: u64| {
-        let ask = |name: &str, kind, rate, leads| Ask {
+        let ask = |name: &str, kind, rate, leads| LinkTest {
             name: format!("{name}, {state}"),
             kind,
             time_ns: options.time,
@@ -155,28 +156,30 @@ fn stages(options: &Options) -> Vec<Stage> {
             rate,
             leads,
         };
-        let trips = ask(report::TRIPS, Kind::RoundTrips(options.message), some(options.rate), true);
-        let connects = ask(report::CONNECTS, Kind::Connects, some(options.connects), false);
+        let trips = ask(report::TRIPS, Measurement::RoundTrips(options.message), some(options.rate), true);
+        let connects = ask(report::CONNECTS, Measurement::Connects, some(options.connects), false);
         std::iter::once(trips).chain((options.connects > 0.0).then_some(connects)).collect::<Vec<_>>()
     };
-    let mut stages = vec![Stage { name: report::IDLE.into(), asks: probes(report::IDLE, 0), spare: false }];
+    let mut stages =
+        vec![TestStage { name: report::IDLE.into(), asks: probes(report::IDLE, 0), spare: false }];
     if let Some(load) = &options.under {
         let name = format!("under {}", load.name);
         let mut asks = probes(&name, options.settle);
         asks.extend(loads(load, options.settle + options.time + 1_000_000_000));
-        stages.push(Stage { name, asks, spare: false });
+        stages.push(TestStage { name, asks, spare: false });
     }
     stages
 }
 
-fn loads(load: &Load, time_ns: u64) -> Vec<Ask> {
-    let ask = |name: String, kind, rate| Ask { name, kind, time_ns, delay_ns: 0, rate, leads: false };
-    let out = (1..=load.out).map(|n| ask(format!("{} {n}", report::OUT), Kind::Sends(BLOCK_BYTES), None));
-    let back =
-        (1..=load.back).map(|n| ask(format!("{} {n}", report::BACK), Kind::Receives(BLOCK_BYTES), None));
+fn loads(load: &Load, time_ns: u64) -> Vec<LinkTest> {
+    let ask = |name: String, kind, rate| LinkTest { name, kind, time_ns, delay_ns: 0, rate, leads: false };
+    let out =
+        (1..=load.out).map(|n| ask(format!("{} {n}", report::OUT), Measurement::Sends(BLOCK_BYTES), None));
+    let back = (1..=load.back)
+        .map(|n| ask(format!("{} {n}", report::BACK), Measurement::Receives(BLOCK_BYTES), None));
     let datagrams = (load.datagrams_bps > 0.0).then(|| {
         let rate = load.datagrams_bps / 8.0 / DATAGRAM_BYTES as f64;
-        ask(format!("{} datagrams", report::OUT), Kind::SendsDatagrams(DATAGRAM_BYTES), Some(rate))
+        ask(format!("{} datagrams", report::OUT), Measurement::SendsDatagrams(DATAGRAM_BYTES), Some(rate))
     });
     out.chain(back).chain(datagrams).collect()
 }

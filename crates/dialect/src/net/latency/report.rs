@@ -5,8 +5,8 @@ use iodyno_report::number::{NONE, latency, percentile, significant};
 use iodyno_report::paint::Paint;
 use iodyno_report::table::Table;
 
-use super::super::test_sequence::{Done, Outcome, Said};
-use crate::netperf::omni_client::Kind;
+use super::super::test_sequence::{FinalText, FinishedStage, SequenceOutcome};
+use crate::netperf::omni_client::Measurement;
 
 /// Names of stages and tests.
 pub(super) const IDLE: &str = "idle";
@@ -35,8 +35,8 @@ pub(super) struct Heading {
 
 impl Heading {
     /// All that is said.
-    pub(super) fn tell(&self, outcome: &Outcome) -> Said {
-        let mut said = Said::default();
+    pub(super) fn tell(&self, outcome: &SequenceOutcome) -> FinalText {
+        let mut said = FinalText::default();
         if !outcome.done.is_empty() {
             said.out = self.text(outcome);
         }
@@ -47,7 +47,7 @@ impl Heading {
         said
     }
 
-    fn text(&self, outcome: &Outcome) -> String {
+    fn text(&self, outcome: &SequenceOutcome) -> String {
         let paint = Paint { colour: self.colour };
         let rate = match self.rate {
             0.0 => "one after the other".to_string(),
@@ -72,7 +72,7 @@ impl Heading {
         text
     }
 
-    fn table(&self, outcome: &Outcome) -> Table {
+    fn table(&self, outcome: &SequenceOutcome) -> Table {
         let mut headings = vec![String::new()];
         headings.extend(outcome.done.iter().map(|done| done.stage.name.clone()));
         let compares = outcome.done.len() == 2;
@@ -101,7 +101,7 @@ impl Heading {
     }
 
     /// Whether what was asked for each second was done.
-    fn kept(&self, done: &Done) -> String {
+    fn kept(&self, done: &FinishedStage) -> String {
         let mut text = String::new();
         for (test, rate) in [(TRIPS, self.rate), (CONNECTS, self.connects)] {
             let Some(job) = job(done, test).filter(|_| rate > 0.0) else { continue };
@@ -122,7 +122,7 @@ impl Heading {
         text
     }
 
-    fn verdict(&self, idle: &Done, loaded: &Done) -> String {
+    fn verdict(&self, idle: &FinishedStage, loaded: &FinishedStage) -> String {
         let mut text = String::new();
         let (out, back) = (moved(loaded, OUT), moved(loaded, BACK));
         let way =
@@ -154,11 +154,11 @@ fn difference(before: Option<u64>, after: Option<u64>) -> [String; 2] {
     [format!("{sign}{by}"), format!("×{}", significant(after as f64 / before.max(1) as f64))]
 }
 
-fn job<'a>(done: &'a Done, test: &str) -> Option<&'a JobRecord> {
+fn job<'a>(done: &'a FinishedStage, test: &str) -> Option<&'a JobRecord> {
     done.phase.jobs.iter().find(|job| job.name.starts_with(test))
 }
 
-fn histogram(done: &Done, test: &str) -> Histogram {
+fn histogram(done: &FinishedStage, test: &str) -> Histogram {
     let mut all = Histogram::default();
     job(done, test).into_iter().flat_map(|job| &job.tally.lines).for_each(|line| all.merge(&line.latency));
     all
@@ -170,12 +170,12 @@ fn seconds(job: &JobRecord) -> f64 {
 }
 
 /// What a load moved, bit/s: what arrived, where that is known.
-fn moved(done: &Done, way: &str) -> f64 {
+fn moved(done: &FinishedStage, way: &str) -> f64 {
     let tests = done.stage.asks.iter().zip(&done.heard).zip(&done.phase.jobs);
     let bits = tests.filter(|((ask, _), _)| ask.name.starts_with(way)).map(|((ask, heard), job)| {
         let ours = || job.tally.all_bytes() as f64 / seconds(job).max(1e-9);
         match ask.kind {
-            Kind::Sends(_) | Kind::SendsDatagrams(_) if heard.elapsed_s > 0.0 => {
+            Measurement::Sends(_) | Measurement::SendsDatagrams(_) if heard.elapsed_s > 0.0 => {
                 heard.received_bytes as f64 / heard.elapsed_s
             }
             _ => ours(),

@@ -18,9 +18,9 @@ use iodyno_model::{Diagnostic, Origin, WorldFacts, units};
 use crate::hosts::Elsewhere;
 use crate::native::{self, Manner, WorldArguments};
 use crate::{Abroad, Converse, Loader, Request, Run};
-use plan::Wanted;
+use plan::MeshSettings;
 use report::Matrix;
-use rounds::Shape;
+use rounds::MeshPattern;
 
 const AFTER: &str = "With --hosts h1,h2,… a netserver is started on each host by your own ssh (IODYNO_SSH names another), and \
 ends with the command. Under mpirun or srun, or with --launcher, the ranks of MPI do it; one rank a host is what is meant, \
@@ -36,8 +36,8 @@ and ports from --port on must be free. Each round measures the round trip first,
 )]
 struct Options {
     /// Who sends to whom, and when
-    #[arg(long, value_enum, default_value_t = Shape::Pairs)]
-    pattern: Shape,
+    #[arg(long, value_enum, default_value_t = MeshPattern::Pairs)]
+    pattern: MeshPattern,
     /// Time of each round's throughput, e.g. 3s
     #[arg(long, value_name = "T", default_value = "3s", value_parser = units::parse_ns)]
     time: u64,
@@ -143,7 +143,7 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
     let secret = word.clone();
     let then = move |ports: &[u16]| {
         let servers = addresses.iter().cloned().zip(ports.iter().copied()).collect();
-        let conversation = served::Served::new(wanted, servers, secret, matrix);
+        let conversation = served::ServedMesh::new(wanted, servers, secret, matrix);
         let mut run =
             Run::of_conversation(iodyno_model::Plan { name: "net mesh".into(), ..Default::default() });
         run.keep.wanted = Some(false);
@@ -158,7 +158,7 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
     })))
 }
 
-fn wanted(options: &Options, world: &WorldFacts) -> Result<Wanted, Diagnostic> {
+fn wanted(options: &Options, world: &WorldFacts) -> Result<MeshSettings, Diagnostic> {
     let ranks = world.ranks();
     let wrong = |option: &str, what: String| Diagnostic::error(&Origin::argument(option), what);
     if ranks < 2 {
@@ -183,7 +183,7 @@ fn wanted(options: &Options, world: &WorldFacts) -> Result<Wanted, Diagnostic> {
     let mut socket_options = Vec::new();
     socket_options.extend(options.congestion.iter().map(|name| ("congestion".to_string(), name.clone())));
     socket_options.extend(options.window.iter().map(|bytes| ("window_bytes".to_string(), bytes.to_string())));
-    Ok(Wanted {
+    Ok(MeshSettings {
         rounds: rounds::rounds(options.pattern, ranks, options.rank),
         time_ns: options.time,
         latency_ns: options.latency_time,

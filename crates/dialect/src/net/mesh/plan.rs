@@ -3,14 +3,14 @@
 
 use iodyno_model::{Job, Pattern, Phase, Pick, Plan, Ranks, Setting, Verb, WorkerKind, Workload, WorldFacts};
 
-use super::rounds::Flow;
+use super::rounds::RankPair;
 use crate::conversation::endpoint;
 
 /// What is measured.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct MeshSettings {
     /// Who sends to whom.
-    pub rounds: Vec<Vec<Flow>>,
+    pub rounds: Vec<Vec<RankPair>>,
     /// Time of each round's throughput, ns.
     pub time_ns: u64,
     /// Time of each round's round trips, ns; 0: none.
@@ -29,7 +29,7 @@ pub struct Wanted {
 
 /// What a phase of the plan measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measured {
+pub enum MeshMeasure {
     /// Round trips.
     RoundTrip,
     /// Throughput.
@@ -37,16 +37,16 @@ pub enum Measured {
 }
 
 /// The phases in the plan's order: what each measures, and the flows in the order of their pairs of jobs.
-pub type Outline = Vec<(Measured, Vec<Flow>)>;
+pub type Outline = Vec<(MeshMeasure, Vec<RankPair>)>;
 
 /// The plan, and what its phases are.
-pub fn plan(wanted: &Wanted, world: &WorldFacts) -> (Plan, Outline) {
+pub fn plan(wanted: &MeshSettings, world: &WorldFacts) -> (Plan, Outline) {
     let mut plan = Plan { name: "net mesh".into(), seed: 1, ..Plan::default() };
     let mut outline = Outline::new();
     for (number, flows) in wanted.rounds.iter().enumerate() {
-        let kinds = [(Measured::RoundTrip, wanted.latency_ns), (Measured::Throughput, wanted.time_ns)];
+        let kinds = [(MeshMeasure::RoundTrip, wanted.latency_ns), (MeshMeasure::Throughput, wanted.time_ns)];
         for (kind, time_ns) in kinds.into_iter().filter(|(_, time_ns)| *time_ns > 0) {
-            let word = if kind == Measured::RoundTrip { "round trips" } else { "throughput" };
+            let word = if kind == MeshMeasure::RoundTrip { "round trips" } else { "throughput" };
             let mut phase = Phase { name: format!("round {}, {word}", number + 1), ..Phase::default() };
             for flow in flows {
                 let ends =
@@ -61,7 +61,7 @@ pub fn plan(wanted: &Wanted, world: &WorldFacts) -> (Plan, Outline) {
 }
 
 /// One end of a flow as a target; the same one in every phase.
-fn end(plan: &mut Plan, wanted: &Wanted, world: &WorldFacts, flow: Flow, listen: bool) -> usize {
+fn end(plan: &mut Plan, wanted: &MeshSettings, world: &WorldFacts, flow: RankPair, listen: bool) -> usize {
     let side = if listen { "at" } else { "to" };
     let name = format!("{} to {}, {side} {}", flow.from, flow.to, flow.to);
     if let Some(known) = plan.targets.iter().position(|target| target.name == name) {
@@ -78,7 +78,13 @@ fn end(plan: &mut Plan, wanted: &Wanted, world: &WorldFacts, flow: Flow, listen:
 }
 
 /// Who answers and who asks.
-fn jobs(wanted: &Wanted, kind: Measured, flow: Flow, ends: [usize; 2], time_ns: u64) -> [Job; 2] {
+fn jobs(
+    wanted: &MeshSettings,
+    kind: MeshMeasure,
+    flow: RankPair,
+    ends: [usize; 2],
+    time_ns: u64,
+) -> [Job; 2] {
     let job = |role: &str, rank: u32, target: usize, verb: Verb, bytes: u64| {
         let pattern = Pattern::of(verb, Pick::Sequential, bytes);
         let name = format!("{} to {}, {role}", flow.from, flow.to);
@@ -86,7 +92,7 @@ fn jobs(wanted: &Wanted, kind: Measured, flow: Flow, ends: [usize; 2], time_ns: 
         job.kind = WorkerKind::Threads;
         job.ranks = Ranks::Only(rank);
         job.settings = wanted.socket_options.iter().map(|(name, value)| Setting::new(name, value)).collect();
-        if kind == Measured::RoundTrip {
+        if kind == MeshMeasure::RoundTrip {
             let bytes = wanted.message_bytes;
             job.settings.push(Setting::new("nodelay", "on"));
             job.settings.extend(["request_bytes", "response_bytes"].map(|name| Setting::new(name, bytes)));
@@ -95,8 +101,8 @@ fn jobs(wanted: &Wanted, kind: Measured, flow: Flow, ends: [usize; 2], time_ns: 
         job
     };
     let (asks, answers, bytes) = match kind {
-        Measured::RoundTrip => (Verb::Exchange, Verb::Exchange, wanted.message_bytes),
-        Measured::Throughput => (Verb::Send, Verb::Recv, wanted.block_bytes),
+        MeshMeasure::RoundTrip => (Verb::Exchange, Verb::Exchange, wanted.message_bytes),
+        MeshMeasure::Throughput => (Verb::Send, Verb::Recv, wanted.block_bytes),
     };
     let answering = job("answers", flow.to, ends[0], answers, bytes);
     let mut asking = job("asks", flow.from, ends[1], asks, bytes);

@@ -7,8 +7,8 @@ use iodyno_report::number::{percentile, significant};
 use iodyno_report::table::Table;
 use iodyno_report::{Output, Reporter, findings, paint::Paint};
 
-use super::plan::{Measured, Outline};
-use super::rounds::Flow;
+use super::plan::{MeshMeasure, Outline};
+use super::rounds::RankPair;
 use super::verdict::{Verdict, judge};
 
 /// Who prints it.
@@ -38,9 +38,9 @@ impl Reporter for Matrix {
 impl Matrix {
     fn text(&self, record: &Record) -> String {
         let paint = Paint { colour: self.colour };
-        let throughput = self.links(record, Measured::Throughput, |_, answers| rate(answers));
+        let throughput = self.links(record, MeshMeasure::Throughput, |_, answers| rate(answers));
         let trips =
-            |percent: f64| self.links(record, Measured::RoundTrip, move |asks, _| trip(asks, percent));
+            |percent: f64| self.links(record, MeshMeasure::RoundTrip, move |asks, _| trip(asks, percent));
         let mut text = self.matrices(&throughput, [&trips(50.0), &trips(99.0)]);
         if let Some(signal) = record.stopped_by {
             text += &format!("\nstopped by signal {signal}: rounds are missing\n");
@@ -51,12 +51,12 @@ impl Matrix {
 
     /// The matrices: of throughput, given in Gbit/s and shown in what fits it, with what is slow in it, and of round trips,
     /// µs: median and 99th percentile.
-    pub(super) fn matrices(&self, throughput: &[(Flow, f64)], trips: [&[(Flow, f64)]; 2]) -> String {
+    pub(super) fn matrices(&self, throughput: &[(RankPair, f64)], trips: [&[(RankPair, f64)]; 2]) -> String {
         let paint = Paint { colour: self.colour };
         let mut text = format!("{}\n", self.title);
         if !throughput.is_empty() {
             let (unit, factor) = unit(throughput);
-            let shown: Vec<(Flow, f64)> =
+            let shown: Vec<(RankPair, f64)> =
                 throughput.iter().map(|(flow, rate)| (*flow, rate * factor)).collect();
             text += &format!("\nthroughput, {unit}\n{}", self.table(&shown, paint, significant));
             text += &self.verdict(&judge(&shown), unit);
@@ -73,10 +73,10 @@ impl Matrix {
     fn links(
         &self,
         record: &Record,
-        measured: Measured,
+        measured: MeshMeasure,
         figure: impl Fn(&JobRecord, &JobRecord) -> Option<f64>,
-    ) -> Vec<(Flow, f64)> {
-        let of = |phase: &PhaseRecord| -> Vec<(Flow, f64)> {
+    ) -> Vec<(RankPair, f64)> {
+        let of = |phase: &PhaseRecord| -> Vec<(RankPair, f64)> {
             let Some((kind, flows)) = self.outline.get(phase.index) else { return Vec::new() };
             if *kind != measured {
                 return Vec::new();
@@ -87,13 +87,14 @@ impl Matrix {
         record.phases.iter().flat_map(of).collect()
     }
 
-    fn table(&self, links: &[(Flow, f64)], paint: Paint, show: fn(f64) -> String) -> String {
+    fn table(&self, links: &[(RankPair, f64)], paint: Paint, show: fn(f64) -> String) -> String {
         let mut headings = vec!["from \\ to".to_string()];
         headings.extend(self.names.iter().cloned());
         let mut table = Table::new(1, &headings);
         for (from, name) in self.names.iter().enumerate() {
             let cell = |to: usize| {
-                let here = |(flow, _): &&(Flow, f64)| (flow.from as usize, flow.to as usize) == (from, to);
+                let here =
+                    |(flow, _): &&(RankPair, f64)| (flow.from as usize, flow.to as usize) == (from, to);
                 links.iter().find(here).map_or_else(|| "-".to_string(), |(_, figure)| show(*figure))
             };
             let mut cells = vec![name.clone()];
@@ -126,7 +127,7 @@ impl Matrix {
 }
 
 /// The unit in which the fastest link is more than one, and how many of it a Gbit/s is.
-fn unit(links: &[(Flow, f64)]) -> (&'static str, f64) {
+fn unit(links: &[(RankPair, f64)]) -> (&'static str, f64) {
     match links.iter().map(|(_, rate)| *rate).fold(0.0, f64::max) {
         1.0.. => ("Gbit/s", 1.0),
         1e-3.. => ("Mbit/s", 1e3),
@@ -158,8 +159,8 @@ mod tests {
         let matrix =
             Matrix { outline: Vec::new(), names, title: "mesh".into(), colour: false, details: false };
         let text = |rate: f64| {
-            let flows = (0..3).flat_map(|from| (0..3).map(move |to| Flow { from, to }));
-            let rate = |flow: Flow| if (flow.from, flow.to) == (0, 1) { rate / 2.0 } else { rate };
+            let flows = (0..3).flat_map(|from| (0..3).map(move |to| RankPair { from, to }));
+            let rate = |flow: RankPair| if (flow.from, flow.to) == (0, 1) { rate / 2.0 } else { rate };
             let links: Vec<_> = flows.filter(|f| f.from != f.to).map(|flow| (flow, rate(flow))).collect();
             matrix.matrices(&links, [&[], &[]])
         };

@@ -5,7 +5,7 @@
 
 /// One direction of a link: ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Flow {
+pub struct RankPair {
     /// Who sends.
     pub from: u32,
     /// Who receives.
@@ -14,7 +14,7 @@ pub struct Flow {
 
 /// Which flows there are, and which of them at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Shape {
+pub enum MeshPattern {
     /// Every ordered pair once, each rank with one partner at a time
     Pairs,
     /// Everybody to everybody, all at once
@@ -28,33 +28,34 @@ pub enum Shape {
 }
 
 /// The rounds of a shape among so many ranks; `one` is the rank that incast and outcast are about.
-pub fn rounds(shape: Shape, ranks: u32, one: u32) -> Vec<Vec<Flow>> {
+pub fn rounds(shape: MeshPattern, ranks: u32, one: u32) -> Vec<Vec<RankPair>> {
     let others = || (0..ranks).filter(move |rank| *rank != one);
     match shape {
-        Shape::Pairs => pairs(ranks),
-        Shape::All => {
-            let to = |from| (0..ranks).filter(move |to| *to != from).map(move |to| Flow { from, to });
+        MeshPattern::Pairs => pairs(ranks),
+        MeshPattern::All => {
+            let to = |from| (0..ranks).filter(move |to| *to != from).map(move |to| RankPair { from, to });
             vec![(0..ranks).flat_map(to).collect()]
         }
-        Shape::Ring => vec![(0..ranks).map(|from| Flow { from, to: (from + 1) % ranks }).collect()],
-        Shape::Incast => vec![others().map(|from| Flow { from, to: one }).collect()],
-        Shape::Outcast => vec![others().map(|to| Flow { from: one, to }).collect()],
+        MeshPattern::Ring => vec![(0..ranks).map(|from| RankPair { from, to: (from + 1) % ranks }).collect()],
+        MeshPattern::Incast => vec![others().map(|from| RankPair { from, to: one }).collect()],
+        MeshPattern::Outcast => vec![others().map(|to| RankPair { from: one, to }).collect()],
     }
 }
 
 /// A tournament there, and the same back.
-fn pairs(ranks: u32) -> Vec<Vec<Flow>> {
+fn pairs(ranks: u32) -> Vec<Vec<RankPair>> {
     // With an odd number one sits out each round: the partner of one who is not there.
     let seats = ranks + ranks % 2;
-    let turn = |round: u32| -> Vec<Flow> {
+    let turn = |round: u32| -> Vec<RankPair> {
         let seat = |place: u32| match place {
             0 => 0,
             place => (place - 1 + round) % (seats - 1) + 1,
         };
-        let pairs = (0..seats / 2).map(|place| Flow { from: seat(place), to: seat(seats - 1 - place) });
+        let pairs = (0..seats / 2).map(|place| RankPair { from: seat(place), to: seat(seats - 1 - place) });
         pairs.filter(|flow| flow.from < ranks && flow.to < ranks).collect()
     };
-    let back = |there: &[Flow]| there.iter().map(|flow| Flow { from: flow.to, to: flow.from }).collect();
+    let back =
+        |there: &[RankPair]| there.iter().map(|flow| RankPair { from: flow.to, to: flow.from }).collect();
     (0..seats.saturating_sub(1)).flat_map(|round| [turn(round), back(&turn(round))]).collect()
 }
 
@@ -65,8 +66,8 @@ mod tests {
     #[test]
     fn a_tournament_has_every_link_once_and_each_rank_once_a_round() {
         for ranks in 2..=9 {
-            let rounds = rounds(Shape::Pairs, ranks, 0);
-            let mut all: Vec<Flow> = rounds.iter().flatten().copied().collect();
+            let rounds = rounds(MeshPattern::Pairs, ranks, 0);
+            let mut all: Vec<RankPair> = rounds.iter().flatten().copied().collect();
             all.sort_unstable();
             all.dedup();
             assert_eq!(all.len() as u32, ranks * (ranks - 1), "{ranks} ranks");
@@ -88,9 +89,9 @@ mod tests {
             assert_eq!(rounds.len(), 1);
             rounds[0].iter().map(|flow| (flow.from, flow.to)).collect::<Vec<_>>()
         };
-        assert_eq!(of(Shape::All), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]);
-        assert_eq!(of(Shape::Ring), [(0, 1), (1, 2), (2, 0)]);
-        assert_eq!(of(Shape::Incast), [(0, 1), (2, 1)]);
-        assert_eq!(of(Shape::Outcast), [(1, 0), (1, 2)]);
+        assert_eq!(of(MeshPattern::All), [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]);
+        assert_eq!(of(MeshPattern::Ring), [(0, 1), (1, 2), (2, 0)]);
+        assert_eq!(of(MeshPattern::Incast), [(0, 1), (2, 1)]);
+        assert_eq!(of(MeshPattern::Outcast), [(1, 0), (1, 2)]);
     }
 }

@@ -8,11 +8,13 @@
 
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input};
 
-use super::plan::{Measured, Wanted};
+use super::plan::{MeshMeasure, MeshSettings};
 use super::report::Matrix;
-use super::rounds::Flow;
+use super::rounds::RankPair;
 use crate::conversation::connection_of;
-use crate::netperf::omni_client::{Ask, Heard, Kind, Link, NUMBERS, News, Part, Server, greeting};
+use crate::netperf::omni_client::{
+    LinkEvent, LinkRole, LinkTest, Measurement, NUMBERS, PeerCounts, ServerAddress, TestLink, greeting,
+};
 
 /// The first number of a connection that keeps a host's server there.
 const ANCHOR: Connection = 1 << 20;
@@ -20,45 +22,50 @@ const ANCHOR: Connection = 1 << 20;
 const CONNECT_NS: u64 = 20_000_000_000;
 
 /// A flow under way.
-struct Call {
-    flow: Flow,
-    called: Link,
-    caller: Option<Link>,
+struct MeshCall {
+    flow: RankPair,
+    called: TestLink,
+    caller: Option<TestLink>,
     /// What both have told.
-    heard: [Option<Heard>; 2],
+    heard: [Option<PeerCounts>; 2],
     armed: bool,
     /// Why it cannot be.
     broken: Option<String>,
 }
 
 /// A mesh under way.
-pub(super) struct Served {
-    wanted: Wanted,
+pub(super) struct ServedMesh {
+    wanted: MeshSettings,
     servers: Vec<(String, u16)>,
     word: String,
     matrix: Matrix,
     anchored: usize,
     /// Rounds with what is measured, and the one under way.
-    steps: Vec<(Measured, Vec<Flow>)>,
+    steps: Vec<(MeshMeasure, Vec<RankPair>)>,
     step: usize,
-    calls: Vec<Call>,
+    calls: Vec<MeshCall>,
     gone: bool,
-    throughput: Vec<(Flow, f64)>,
-    trips: [Vec<(Flow, f64)>; 2],
+    throughput: Vec<(RankPair, f64)>,
+    trips: [Vec<(RankPair, f64)>; 2],
     missing: Vec<String>,
     over: bool,
 }
 
-impl Served {
+impl ServedMesh {
     /// One that has not begun: hosts and ports of the servers, the word that they know.
-    pub(super) fn new(wanted: Wanted, servers: Vec<(String, u16)>, word: String, matrix: Matrix) -> Served {
-        let kinds = [(Measured::RoundTrip, wanted.latency_ns), (Measured::Throughput, wanted.time_ns)];
-        let of = |flows: &Vec<Flow>| {
+    pub(super) fn new(
+        wanted: MeshSettings,
+        servers: Vec<(String, u16)>,
+        word: String,
+        matrix: Matrix,
+    ) -> ServedMesh {
+        let kinds = [(MeshMeasure::RoundTrip, wanted.latency_ns), (MeshMeasure::Throughput, wanted.time_ns)];
+        let of = |flows: &Vec<RankPair>| {
             let wanted = kinds.into_iter().filter(|(_, time_ns)| *time_ns > 0);
             wanted.map(|(kind, _)| (kind, flows.clone())).collect::<Vec<_>>()
         };
         let steps = wanted.rounds.iter().flat_map(of).collect();
-        Served {
+        ServedMesh {
             wanted,
             servers,
             word,
@@ -75,11 +82,11 @@ impl Served {
         }
     }
 
-    fn server(&self, rank: u32) -> Server {
+    fn server(&self, rank: u32) -> ServerAddress {
         let (host, port) = self.servers.get(rank as usize).cloned().unwrap_or_default();
         let socket_options =
             self.wanted.socket_options.iter().filter(|(name, _)| name == "congestion").cloned().collect();
-        Server { host, port, family: 0, word: Some(self.word.clone()), socket_options }
+        ServerAddress { host, port, family: 0, word: Some(self.word.clone()), socket_options }
     }
 
     /// A connection to each server that stays, so that none ends between two rounds.
@@ -102,12 +109,12 @@ impl Served {
         let Some((kind, flows)) = self.steps.get(self.step).cloned() else { return self.end(None) };
         self.gone = false;
         let ask = self.ask(kind);
-        let call = |(index, flow): (usize, Flow)| Call {
+        let call = |(index, flow): (usize, RankPair)| MeshCall {
             flow,
-            called: Link::new(
+            called: TestLink::new(
                 ask.clone(),
                 self.server(flow.to),
-                Part::Called,
+                LinkRole::Called,
                 (2 * index as Connection + 1) * NUMBERS,
             ),
             caller: None,
@@ -127,12 +134,14 @@ impl Served {
         actions
     }
 
-    fn ask(&self, kind: Measured) -> Ask {
+    fn ask(&self, kind: MeshMeasure) -> LinkTest {
         let (kind, time_ns) = match kind {
-            Measured::RoundTrip => (Kind::RoundTrips(self.wanted.message_bytes), self.wanted.latency_ns),
-            Measured::Throughput => (Kind::Sends(self.wanted.block_bytes), self.wanted.time_ns),
+            MeshMeasure::RoundTrip => {
+                (Measurement::RoundTrips(self.wanted.message_bytes), self.wanted.latency_ns)
+            }
+            MeshMeasure::Throughput => (Measurement::Sends(self.wanted.block_bytes), self.wanted.time_ns),
         };
-        Ask { name: "mesh".into(), kind, time_ns, delay_ns: 0, rate: None, leads: false }
+        LinkTest { name: "mesh".into(), kind, time_ns, delay_ns: 0, rate: None, leads: false }
     }
 
     /// What one end of a flow wants done, and what has become of it: 0 is who is called.
@@ -140,15 +149,15 @@ impl Served {
         &mut self,
         index: usize,
         end: usize,
-        (mut actions, news): (Vec<Action>, Option<News>),
+        (mut actions, news): (Vec<Action>, Option<LinkEvent>),
         now_ns: u64,
     ) -> Vec<Action> {
         match news {
             None => return actions,
-            Some(News::Ready) if end == 0 => actions.extend(self.call(index, now_ns)),
-            Some(News::Ready) => self.calls[index].armed = true,
-            Some(News::Heard(heard)) => self.calls[index].heard[end] = Some(*heard),
-            Some(News::Broken(what, _)) => actions.extend(self.give_up(index, what)),
+            Some(LinkEvent::Ready) if end == 0 => actions.extend(self.call(index, now_ns)),
+            Some(LinkEvent::Ready) => self.calls[index].armed = true,
+            Some(LinkEvent::Heard(heard)) => self.calls[index].heard[end] = Some(*heard),
+            Some(LinkEvent::Broken(what, _)) => actions.extend(self.give_up(index, what)),
         }
         actions.extend(self.go_on(now_ns));
         actions
@@ -158,10 +167,10 @@ impl Served {
     fn call(&mut self, index: usize, now_ns: u64) -> Vec<Action> {
         let flow = self.calls[index].flow;
         let to = self.server(flow.to).host;
-        let part = Part::Caller(to, self.calls[index].called.far_port());
+        let part = LinkRole::Caller(to, self.calls[index].called.far_port());
         let number = (2 * index as Connection + 2) * NUMBERS;
         let (ask, server) = (self.calls[index].called.ask.clone(), self.server(flow.from));
-        let caller = self.calls[index].caller.insert(Link::new(ask, server, part, number));
+        let caller = self.calls[index].caller.insert(TestLink::new(ask, server, part, number));
         let said = caller.begin(now_ns);
         self.take(index, 1, said, now_ns)
     }
@@ -170,13 +179,13 @@ impl Served {
         let call = &mut self.calls[index];
         call.broken.get_or_insert(what);
         let mut actions = call.called.close();
-        actions.extend(call.caller.iter_mut().flat_map(Link::close));
+        actions.extend(call.caller.iter_mut().flat_map(TestLink::close));
         actions
     }
 
     /// Everybody stands: go. Everybody has told: the next round.
     fn go_on(&mut self, now_ns: u64) -> Vec<Action> {
-        let ready = |call: &Call| call.armed || call.broken.is_some();
+        let ready = |call: &MeshCall| call.armed || call.broken.is_some();
         if !self.gone && self.calls.iter().all(ready) {
             self.gone = true;
             let mut actions = Vec::new();
@@ -188,7 +197,7 @@ impl Served {
                 return actions;
             }
         }
-        let told = |call: &Call| call.broken.is_some() || call.heard.iter().all(Option::is_some);
+        let told = |call: &MeshCall| call.broken.is_some() || call.heard.iter().all(Option::is_some);
         if !self.gone || !self.calls.iter().all(told) {
             return Vec::new();
         }
@@ -211,17 +220,17 @@ impl Served {
             }
             let [called, caller] = call.heard.map(Option::unwrap_or_default);
             match kind {
-                Measured::Throughput if called.elapsed_s > 0.0 && called.received_bytes > 0 => {
+                MeshMeasure::Throughput if called.elapsed_s > 0.0 && called.received_bytes > 0 => {
                     let bits = called.received_bytes as f64 * 8.0;
                     self.throughput.push((call.flow, bits / called.elapsed_s / 1e9));
                 }
-                Measured::RoundTrip => {
+                MeshMeasure::RoundTrip => {
                     let trips = caller.trips.unwrap_or_default();
                     for (all, ns) in self.trips.iter_mut().zip([trips.p50_ns, trips.p99_ns]) {
                         all.extend((trips.count > 0).then_some((call.flow, ns as f64 / 1e3)));
                     }
                 }
-                Measured::Throughput => {}
+                MeshMeasure::Throughput => {}
             }
         }
     }
@@ -280,7 +289,7 @@ impl Served {
     }
 }
 
-impl Conversation for Served {
+impl Conversation for ServedMesh {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         let now_ns = happening.at_ns;
         let mut actions = match &happening.input {
@@ -306,7 +315,7 @@ impl Conversation for Served {
             },
         };
         let links = self.calls.iter().flat_map(|call| std::iter::once(&call.called).chain(&call.caller));
-        let due_ns = links.map(Link::due_ns).min().unwrap_or(u64::MAX);
+        let due_ns = links.map(TestLink::due_ns).min().unwrap_or(u64::MAX);
         if due_ns < u64::MAX && !self.over {
             actions.push(Action::Wake(due_ns));
         }

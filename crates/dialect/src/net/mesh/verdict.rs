@@ -4,7 +4,7 @@
 //! consistent estimate of a standard deviation; Rousseeuw and Croux 1993), and by a tenth at least: on a quiet network
 //! all links are so alike that the first alone would name some of them.
 
-use super::rounds::Flow;
+use super::rounds::RankPair;
 
 /// Below the median by this part at least.
 const LEAST_SHORTFALL: f64 = 0.1;
@@ -19,7 +19,7 @@ pub struct Verdict {
     /// The median link, in the figures' unit.
     pub median: f64,
     /// Slow links with their figures, the slowest first.
-    pub slow: Vec<(Flow, f64)>,
+    pub slow: Vec<(RankPair, f64)>,
     /// Ranks most of whose links are slow when they send, and when they receive.
     pub senders: Vec<u32>,
     /// The same of receivers.
@@ -27,7 +27,7 @@ pub struct Verdict {
 }
 
 /// Judges links by their figures: more is better.
-pub fn judge(links: &[(Flow, f64)]) -> Verdict {
+pub fn judge(links: &[(RankPair, f64)]) -> Verdict {
     let Some(median) = median(links.iter().map(|(_, figure)| *figure)) else { return Verdict::default() };
     let deviation = self::median(links.iter().map(|(_, figure)| (figure - median).abs())).unwrap_or(0.0);
     let floor = (median - DEVIATIONS * SCALE * deviation).min(median * (1.0 - LEAST_SHORTFALL));
@@ -40,7 +40,7 @@ pub fn judge(links: &[(Flow, f64)]) -> Verdict {
 
 /// The hosts that explain slow links, as senders and as receivers. One after the other, the one of whose links the
 /// largest part is slow: what it explains speaks against nobody else.
-fn blame(mut links: Vec<Flow>, is_slow: impl Fn(&Flow) -> bool) -> (Vec<u32>, Vec<u32>) {
+fn blame(mut links: Vec<RankPair>, is_slow: impl Fn(&RankPair) -> bool) -> (Vec<u32>, Vec<u32>) {
     let (mut senders, mut receivers) = (Vec::new(), Vec::new());
     while let Some((sends, rank)) = guiltiest(&links, &is_slow) {
         links.retain(|flow| if sends { flow.from } else { flow.to } != rank);
@@ -52,10 +52,10 @@ fn blame(mut links: Vec<Flow>, is_slow: impl Fn(&Flow) -> bool) -> (Vec<u32>, Ve
 }
 
 /// The end of links most of which are slow, and more than one: whether it sends, and its rank.
-fn guiltiest(links: &[Flow], is_slow: impl Fn(&Flow) -> bool) -> Option<(bool, u32)> {
+fn guiltiest(links: &[RankPair], is_slow: impl Fn(&RankPair) -> bool) -> Option<(bool, u32)> {
     let ends = links.iter().flat_map(|flow| [(true, flow.from), (false, flow.to)]);
     let counts = ends.map(|(sends, rank)| {
-        let of = |flow: &&Flow| if sends { flow.from } else { flow.to } == rank;
+        let of = |flow: &&RankPair| if sends { flow.from } else { flow.to } == rank;
         let (all, slow) =
             (links.iter().filter(of).count(), links.iter().filter(of).filter(|flow| is_slow(flow)).count());
         ((sends, rank), slow, all)
@@ -83,8 +83,8 @@ fn median(figures: impl Iterator<Item = f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn links(ranks: u32, figure: impl Fn(u32, u32) -> f64) -> Vec<(Flow, f64)> {
-        let flows = (0..ranks).flat_map(|from| (0..ranks).map(move |to| Flow { from, to }));
+    fn links(ranks: u32, figure: impl Fn(u32, u32) -> f64) -> Vec<(RankPair, f64)> {
+        let flows = (0..ranks).flat_map(|from| (0..ranks).map(move |to| RankPair { from, to }));
         flows.filter(|f| f.from != f.to).map(|flow| (flow, figure(flow.from, flow.to))).collect()
     }
 
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn one_slow_link_is_named_and_no_host_is_blamed() {
         let verdict = judge(&links(4, |from, to| if (from, to) == (1, 3) { 4.1 } else { alike(from, to) }));
-        assert_eq!(verdict.slow, [(Flow { from: 1, to: 3 }, 4.1)]);
+        assert_eq!(verdict.slow, [(RankPair { from: 1, to: 3 }, 4.1)]);
         assert_eq!((verdict.senders, verdict.receivers), (vec![], vec![]));
     }
 

@@ -3,8 +3,8 @@
 //! For tests and demonstrations where the kernel has no netem. What happens to a packet follows from the seed, so that a
 //! run can be had again. Delays are kept to about a millisecond. It listens on the loop unless told otherwise.
 
+mod forwarding;
 pub mod path;
-mod talk;
 
 use clap::Parser;
 use iodyno_model::{Diagnostic, Origin, Plan, units};
@@ -12,8 +12,8 @@ use iodyno_model::{Diagnostic, Origin, Plan, units};
 use super::bits;
 use crate::native;
 use crate::{Converse, Keep, Loader, Request, Run};
+pub use forwarding::{Relay, RelaySettings};
 use path::Impairment;
-pub use talk::{Relay, Wanted};
 
 const AFTER: &str = "Example: iodyno net relay --listen 127.0.0.1:5301 --to 127.0.0.1:5201 --delay 10ms --loss 1% --seed 1\n\
 Losses, duplicates and overtaking concern datagrams; streams are delayed and slowed.";
@@ -97,7 +97,7 @@ pub fn lower(arguments: &[String], _: &mut dyn Loader) -> Result<Request, Vec<Di
         queue_bytes: options.queue,
         seed: options.seed,
     };
-    let wanted = Wanted {
+    let wanted = RelaySettings {
         listen: options.listen,
         to: options.to,
         tcp: !options.udp,

@@ -26,7 +26,7 @@ const CONNECT_NS: u64 = 10_000_000_000;
 
 /// What is wanted of a relay.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wanted {
+pub struct RelaySettings {
     /// Where it listens.
     pub listen: String,
     /// Whom it connects to.
@@ -42,7 +42,7 @@ pub struct Wanted {
 }
 
 /// One who came, and the connection made for them.
-struct Flow {
+struct RelayFlow {
     /// Theirs and ours.
     ends: [Connection; 2],
     stands: [bool; 2],
@@ -68,8 +68,8 @@ type Due = Reverse<(u64, u64, u64, usize)>;
 /// A relay at work.
 #[derive(Default)]
 pub struct Relay {
-    wanted: Wanted,
-    flows: HashMap<u64, Flow>,
+    wanted: RelaySettings,
+    flows: HashMap<u64, RelayFlow>,
     by_connection: HashMap<Connection, (u64, usize)>,
     by_sender: HashMap<String, u64>,
     due: BinaryHeap<Due>,
@@ -87,7 +87,7 @@ pub struct Relay {
 
 impl Relay {
     /// A relay that has not begun.
-    pub fn new(wanted: Wanted) -> Self {
+    pub fn new(wanted: RelaySettings) -> Self {
         Relay { wanted, next_connection: FIRST, wake_ns: u64::MAX, ..Relay::default() }
     }
 
@@ -121,7 +121,7 @@ impl Relay {
         self.next_flow += 1;
         let ours = self.connection();
         let path = |way: u64| Path::new(self.wanted.impairment, number << 1 | way);
-        let flow = Flow {
+        let flow = RelayFlow {
             ends: [theirs, ours],
             stands: [!datagrams, false],
             datagrams,
@@ -308,7 +308,7 @@ impl Relay {
     }
 
     fn forget_idle(&mut self) {
-        let idle = |flow: &Flow| flow.datagrams && self.now_ns.saturating_sub(flow.busy_ns) > IDLE_NS;
+        let idle = |flow: &RelayFlow| flow.datagrams && self.now_ns.saturating_sub(flow.busy_ns) > IDLE_NS;
         let idle: Vec<u64> =
             self.flows.iter().filter(|(_, flow)| idle(flow)).map(|(number, _)| *number).collect();
         idle.into_iter().for_each(|number| self.forget(number));
@@ -434,8 +434,14 @@ mod tests {
 
     fn relay(impairment: Impairment) -> Relay {
         let to = "h:2".to_string();
-        let mut relay =
-            Relay::new(Wanted { listen: "h:1".into(), to, tcp: true, udp: true, impairment, time_ns: 0 });
+        let mut relay = Relay::new(RelaySettings {
+            listen: "h:1".into(),
+            to,
+            tcp: true,
+            udp: true,
+            impairment,
+            time_ns: 0,
+        });
         assert_eq!(step(&mut relay, 0, Input::Began).len(), 2);
         relay
     }

@@ -1,7 +1,7 @@
 //! A test with iperf 2's peers as a state machine: what happened in, what is to be done out.
 //!
-//! One machine plays both roles, because a client of `-d` or `-r` is a server too. Who opens is in `opening`, who is
-//! opened in `incoming`, who falls silent in `silence`, what is printed in `telling`. A peer that says nothing is given up
+//! One machine plays both roles, because a client of `-d` or `-r` is a server too. Who opens is in `handshake`, who is
+//! opened in `incoming`, who falls silent in `silence`, what is printed in `connection_report`. A peer that says nothing is given up
 //! after a while; one that asks for much gets no more than a day and one of 1024 places.
 
 use std::collections::HashMap;
@@ -10,11 +10,11 @@ use iodyno_model::conversation::{Action, Connection, Conversation, Happening, In
 use iodyno_model::{Event, Record};
 
 use super::command::Command;
-use super::flow::{Counts, Flow, State};
+use super::flow::{StreamCounts, StreamState, TestStream};
 use super::handshake::BACK_AGAIN_NS;
 use super::header::{self, Amount};
 use super::quota::{Quota, Range};
-use super::text::{RULE, View};
+use super::text::{RULE, ReportFormat};
 
 /// Where peers are awaited.
 pub(super) const PLACE: Connection = 1 << 20;
@@ -33,12 +33,12 @@ const MOST_FINALS: u32 = 10;
 
 /// A test, or a server.
 #[derive(Default)]
-pub struct Talk {
+pub struct Session {
     pub(super) wanted: Command,
-    pub(super) view: View,
+    pub(super) view: ReportFormat,
     /// What is sent, where the user named a file.
     pub(super) content: Option<Vec<u8>>,
-    pub(super) flows: Vec<Flow>,
+    pub(super) flows: Vec<TestStream>,
     pub(super) next_id: u32,
     pub(super) next_run: RunNumber,
     pub(super) next_connection: Connection,
@@ -47,7 +47,7 @@ pub struct Talk {
     /// The columns that the last heading named: whether of what was sent.
     pub(super) heading: Option<bool>,
     /// Rows of streams of one group and number: how many, and their sum.
-    pub(super) sums: HashMap<(String, u64), (usize, Counts)>,
+    pub(super) sums: HashMap<(String, u64), (usize, StreamCounts)>,
     /// Of a server: what it does for whom.
     pub(super) quota: Quota,
     pub(super) failed: bool,
@@ -63,22 +63,22 @@ pub struct Talk {
     pub(super) out: Vec<Action>,
 }
 
-impl Talk {
+impl Session {
     /// What the command line wants; `content` is what is sent instead of digits.
     pub fn new(wanted: Command, east_s: i64, content: Option<Vec<u8>>) -> Self {
-        let view = View {
+        let view = ReportFormat {
             format: wanted.format,
             csv: wanted.csv,
             enhanced: wanted.enhanced,
             udp: wanted.udp,
             east_s,
         };
-        Talk { wanted, view, content, next_id: 1, next_connection: 1, ..Talk::default() }
+        Session { wanted, view, content, next_id: 1, next_connection: 1, ..Session::default() }
     }
 
     /// A server that lets some addresses have what they ask for.
     pub fn knowing(self, known: Vec<Range>) -> Self {
-        Talk { quota: Quota::new(known), ..self }
+        Session { quota: Quota::new(known), ..self }
     }
 
     pub(super) fn is_server(&self) -> bool {
@@ -87,7 +87,7 @@ impl Talk {
 
     /// Streams that are not at their end.
     pub(super) fn open_flows(&self) -> usize {
-        self.flows.iter().filter(|flow| flow.state != State::Done).count()
+        self.flows.iter().filter(|flow| flow.state != StreamState::Done).count()
     }
 
     pub(super) fn position(&self, connection: Connection) -> Option<usize> {
@@ -96,7 +96,7 @@ impl Talk {
     }
 
     pub(super) fn of_run(&self, run: RunNumber) -> Vec<usize> {
-        let is = |flow: &Flow| flow.run.is_some_and(|(of, _)| of == run);
+        let is = |flow: &TestStream| flow.run.is_some_and(|(of, _)| of == run);
         (0..self.flows.len()).filter(|index| is(&self.flows[*index])).collect()
     }
 
@@ -185,7 +185,7 @@ impl Talk {
         let (udp, no_final) = (self.wanted.udp, self.wanted.no_final);
         let flow = &mut self.flows[index];
         flow.run = None;
-        flow.becomes(State::Closing, now_ns);
+        flow.becomes(StreamState::Closing, now_ns);
         let connection = flow.connection;
         match (udp, flow.sends) {
             (false, true) => self.act(Action::Shut(connection)),
@@ -207,7 +207,7 @@ impl Talk {
         }
         let flow = &mut self.flows[index];
         if silent || !udp && !flow.sends {
-            flow.becomes(State::Done, now_ns);
+            flow.becomes(StreamState::Done, now_ns);
         }
         self.give_back(index);
     }
@@ -248,7 +248,7 @@ impl Talk {
             return self.act(Action::Close(connection));
         };
         match self.flows[index].state {
-            State::Closing => {
+            StreamState::Closing => {
                 let flow = &mut self.flows[index];
                 if flow.sends && !flow.totalled {
                     flow.lasted_ns = flow.lasted_ns.max(self.now_ns.saturating_sub(flow.started_ns));
@@ -256,9 +256,9 @@ impl Talk {
                 self.leave(index);
                 self.settle();
             }
-            State::Header if !self.flows[index].head.is_empty() => self.begin_receiving(index),
-            State::Paused => self.finish(index),
-            State::Header | State::Standing => self.forget(index),
+            StreamState::Header if !self.flows[index].head.is_empty() => self.begin_receiving(index),
+            StreamState::Paused => self.finish(index),
+            StreamState::Header | StreamState::Standing => self.forget(index),
             _ => {}
         }
     }
@@ -269,7 +269,7 @@ impl Talk {
             self.total(index);
         }
         self.act(Action::Close(self.flows[index].connection));
-        self.flows[index].becomes(State::Done, self.now_ns);
+        self.flows[index].becomes(StreamState::Done, self.now_ns);
     }
 
     /// A stream's peer does not close: how long it took to read is not known.
@@ -302,12 +302,12 @@ impl Talk {
             let waited_ns = self.now_ns.saturating_sub(flow.since_ns);
             let count = self.flows.len();
             match flow.state {
-                State::Opening(_) => self.open_again(index),
-                State::Header if waited_ns > PATIENCE_NS => self.forget(index),
-                State::Closing if self.wanted.udp => self.last_word(index, waited_ns),
-                State::Closing => self.give_up_draining(index, waited_ns),
-                State::Running => self.watch(index),
-                State::Paused => self.pass_time(index),
+                StreamState::Opening(_) => self.open_again(index),
+                StreamState::Header if waited_ns > PATIENCE_NS => self.forget(index),
+                StreamState::Closing if self.wanted.udp => self.last_word(index, waited_ns),
+                StreamState::Closing => self.give_up_draining(index, waited_ns),
+                StreamState::Running => self.watch(index),
+                StreamState::Paused => self.pass_time(index),
                 _ => {}
             }
             index += usize::from(self.flows.len() == count);
@@ -336,20 +336,20 @@ impl Talk {
         };
         if over {
             self.act(Action::Close(connection));
-            self.flows[index].becomes(State::Done, self.now_ns);
+            self.flows[index].becomes(StreamState::Done, self.now_ns);
         }
     }
 
     fn interrupted(&mut self) {
         self.ending = true;
         self.owed = 0;
-        let paused = |index: &usize| self.flows[*index].state == State::Paused;
+        let paused = |index: &usize| self.flows[*index].state == StreamState::Paused;
         let silent: Vec<usize> = (0..self.flows.len()).filter(paused).collect();
         silent.into_iter().for_each(|index| self.tell_paused(index));
         let runs: Vec<RunNumber> =
             self.flows.iter().filter_map(|flow| flow.run.map(|(run, _)| run)).collect();
         if runs.is_empty() {
-            let draining = |index: &usize| self.flows[*index].state == State::Closing;
+            let draining = |index: &usize| self.flows[*index].state == StreamState::Closing;
             let left: Vec<usize> = (0..self.flows.len()).filter(draining).collect();
             left.into_iter().for_each(|index| self.leave(index));
             return self.act(Action::End(u8::from(self.failed)));
@@ -359,12 +359,12 @@ impl Talk {
 
     /// Ends where nothing more is to come; forgets what a server no longer needs.
     pub(super) fn settle(&mut self) {
-        let done = self.flows.iter().all(|flow| flow.state == State::Done);
+        let done = self.flows.iter().all(|flow| flow.state == StreamState::Done);
         if self.is_server() {
             // Those that still run need the others' figures for their sum.
-            let open = |flow: &&Flow| flow.state != State::Done;
+            let open = |flow: &&TestStream| flow.state != StreamState::Done;
             let groups: Vec<String> = self.flows.iter().filter(open).map(|flow| flow.group.clone()).collect();
-            self.flows.retain(|flow| flow.state != State::Done || groups.contains(&flow.group));
+            self.flows.retain(|flow| flow.state != StreamState::Done || groups.contains(&flow.group));
             let known: Vec<Connection> = self.flows.iter().map(|flow| flow.connection).collect();
             self.senders.retain(|_, connection| known.contains(connection));
             let served = self.next_id > 1;
@@ -379,7 +379,8 @@ impl Talk {
     /// Whether somebody is to be looked after.
     fn waits(&self) -> bool {
         let timed = self.is_server() && self.wanted.amount.is_some() || self.owed > 0;
-        timed || self.flows.iter().any(|flow| !matches!(flow.state, State::Done | State::Standing))
+        timed
+            || self.flows.iter().any(|flow| !matches!(flow.state, StreamState::Done | StreamState::Standing))
     }
 
     /// A server's time is up, or what a server owes us does not come.
@@ -391,7 +392,7 @@ impl Talk {
             }
             _ => {}
         }
-        let quiet = self.flows.iter().all(|flow| flow.state == State::Done);
+        let quiet = self.flows.iter().all(|flow| flow.state == StreamState::Done);
         if !self.is_server() && self.owed > 0 && quiet && idle_ns > PATIENCE_NS {
             self.complain("iperf: the server did not connect back");
             self.failed = true;
@@ -406,7 +407,7 @@ impl Talk {
     }
 }
 
-impl Conversation for Talk {
+impl Conversation for Session {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         (self.now_ns, self.unix_ns) = (happening.at_ns, happening.unix_ns);
         self.hear(happening.input);
