@@ -9,7 +9,7 @@
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input};
 use iodyno_model::{Intent, Level, Phase, PhaseRecord, Plan, Record};
 
-use crate::conversation::connection_of;
+use crate::conversation::{connection_of, end_by};
 use crate::netperf::omni_client::{
     DatagramCounts, LinkEvent, LinkRole, LinkTest, Measurement, NUMBERS, PeerCounts, ServerAddress, TestLink,
 };
@@ -85,6 +85,7 @@ pub(super) struct TestSequence {
     phase: PhaseRecord,
     run_due_ns: u64,
     outcome: SequenceOutcome,
+    out: Vec<Action>,
 }
 
 impl TestSequence {
@@ -102,6 +103,7 @@ impl TestSequence {
             phase: PhaseRecord::default(),
             run_due_ns: u64::MAX,
             outcome: SequenceOutcome::default(),
+            out: Vec::new(),
         }
     }
 
@@ -124,7 +126,7 @@ impl TestSequence {
     }
 
     /// Begins the stage whose turn it is; the end, when there is none.
-    fn begin(&mut self, now_ns: u64) -> Vec<Action> {
+    fn begin(&mut self, now_ns: u64) {
         let Some(stage) = self.stages.get_mut(self.number) else { return self.end() };
         if !self.outcome.ours && self.number > 0 {
             // The real netserver sends datagrams as fast as it can, whatever rate it is asked for.
@@ -135,44 +137,37 @@ impl TestSequence {
         self.ready = vec![false; self.links.len()];
         self.heard = vec![None; self.links.len()];
         self.at = SequencePhase::Preparing;
-        let mut actions = Vec::new();
         for index in 0..self.links.len() {
-            let said = self.links[index].begin(now_ns);
-            actions.extend(self.take(index, said, now_ns));
+            let event = self.links[index].begin(now_ns);
+            self.follow(index, event, now_ns);
         }
-        actions
     }
 
     /// What a link wants done, and what has become of it.
-    fn take(
-        &mut self,
-        index: usize,
-        (mut actions, news): (Vec<Action>, Option<LinkEvent>),
-        now_ns: u64,
-    ) -> Vec<Action> {
-        match news {
+    fn follow(&mut self, index: usize, event: Option<LinkEvent>, now_ns: u64) {
+        self.out.append(&mut self.links[index].out);
+        match event {
             Some(LinkEvent::Ready) => {
                 self.ready[index] = true;
                 if self.at == SequencePhase::Preparing && self.ready.iter().all(|ready| *ready) {
-                    actions.extend(self.run(now_ns));
+                    self.run(now_ns);
                 }
             }
             Some(LinkEvent::Heard(heard)) => {
                 self.heard[index] = Some(*heard);
                 if self.at == SequencePhase::Hearing && self.heard.iter().all(Option::is_some) {
-                    actions.extend(self.conclude(now_ns));
+                    self.conclude(now_ns);
                 }
             }
             // What runs ends by itself; what it counted is not lost for it.
             Some(LinkEvent::Broken(..)) if self.at == SequencePhase::Running => {}
-            Some(LinkEvent::Broken(what, hint)) => actions.extend(self.missing(what, hint, now_ns)),
+            Some(LinkEvent::Broken(what, hint)) => self.missing(what, hint, now_ns),
             None => {}
         }
-        actions
     }
 
     /// Everybody is ready: data moves.
-    fn run(&mut self, now_ns: u64) -> Vec<Action> {
+    fn run(&mut self, now_ns: u64) {
         self.at = SequencePhase::Running;
         for link in self.links.iter().filter(|link| !link.ends().peer.is_empty()) {
             self.outcome.peer = link.ends().peer.clone();
@@ -182,44 +177,35 @@ impl TestSequence {
         add(&mut plan, &self.stages[self.number].name, &self.links);
         let longest = self.links.iter().map(|link| link.ask.time_ns + link.ask.delay_ns).max().unwrap_or(0);
         self.run_due_ns = now_ns + longest + BEYOND_NS;
-        vec![Action::Run { run: self.number as u32 + 1, plan: Box::new(plan), interim_ns: 0 }]
+        self.out.push(Action::Run { run: self.number as u32 + 1, plan: Box::new(plan), interim_ns: 0 });
     }
 
     /// The run is over: the other ends are heard.
-    fn ended(&mut self, record: &Record, now_ns: u64) -> Vec<Action> {
+    fn ended(&mut self, record: &Record, now_ns: u64) {
         (self.at, self.run_due_ns) = (SequencePhase::Hearing, u64::MAX);
-        if let Some(signal) = record.stopped_by {
-            self.outcome.interrupted = Some(signal);
-        }
+        self.outcome.interrupted = record.stopped_by.or(self.outcome.interrupted);
         let Some(phase) = record.phases.last() else {
             let wrong = record.errors.iter().find(|error| error.level == Level::Error);
             let what = wrong.map_or_else(|| "it could not be run".into(), |wrong| wrong.message.clone());
             return self.missing(what, "see whether a firewall lets the data's ports through", now_ns);
         };
         self.phase = phase.clone();
-        let mut actions = Vec::new();
         for index in 0..self.links.len() {
             // A failure on the way may have ended the stage already.
             if self.at != SequencePhase::Hearing {
                 break;
             }
-            let said = self.links[index].ended(now_ns);
-            actions.extend(self.take(index, said, now_ns));
+            let event = self.links[index].ended(now_ns);
+            self.follow(index, event, now_ns);
         }
-        actions
     }
 
     /// The stage is done.
-    fn conclude(&mut self, now_ns: u64) -> Vec<Action> {
+    fn conclude(&mut self, now_ns: u64) {
         let stage = self.stages[self.number].clone();
         let heard: Vec<PeerCounts> = self.heard.iter().map(|heard| heard.unwrap_or_default()).collect();
-        let mut actions: Vec<Action> = stage
-            .asks
-            .iter()
-            .zip(&heard)
-            .filter(|(_, heard)| **heard != PeerCounts::default())
-            .map(|(ask, heard)| Action::Peer(ask.name.clone(), facts(heard)))
-            .collect();
+        let told = stage.asks.iter().zip(&heard).filter(|(_, heard)| **heard != PeerCounts::default());
+        self.out.extend(told.map(|(ask, heard)| Action::Peer(ask.name.clone(), facts(heard))));
         let nobody = stage.asks.iter().all(|ask| ask.kind == Measurement::Knocks)
             && self.phase.jobs.iter().all(|job| job.tally.all_operations() == 0);
         let mut phase = std::mem::take(&mut self.phase);
@@ -230,69 +216,63 @@ impl TestSequence {
             let why = "nobody takes connections there";
             self.outcome.broken = Some((why.into(), "start one there: iodyno netserver -D"));
         }
-        actions.extend(match nobody || self.outcome.interrupted.is_some() {
-            true => self.end(),
-            false => self.begin(now_ns),
-        });
-        actions
+        if nobody || self.outcome.interrupted.is_some() { self.end() } else { self.begin(now_ns) }
     }
 
     /// A stage cannot be had: the next one, or the end.
-    fn missing(&mut self, what: String, hint: &'static str, now_ns: u64) -> Vec<Action> {
-        let mut actions: Vec<Action> = self.links.iter_mut().flat_map(TestLink::close).collect();
+    fn missing(&mut self, what: String, hint: &'static str, now_ns: u64) {
+        self.close();
         let stage = &self.stages[self.number];
         let spare = stage.spare && self.outcome.interrupted.is_none();
         self.outcome.missing.push((stage.name.clone(), what.clone()));
         self.number += 1;
         if spare {
-            actions.extend(self.begin(now_ns));
-            return actions;
+            return self.begin(now_ns);
         }
         self.outcome.broken = Some((what, hint));
-        actions.extend(self.end());
-        actions
+        self.end();
     }
 
-    fn end(&mut self) -> Vec<Action> {
+    fn close(&mut self) {
+        for link in &mut self.links {
+            link.close();
+            self.out.append(&mut link.out);
+        }
+    }
+
+    fn end(&mut self) {
         self.at = SequencePhase::Over;
         let said = (self.tell)(&self.outcome);
-        let mut actions: Vec<Action> = self.links.iter_mut().flat_map(TestLink::close).collect();
-        actions.extend([Action::Print(said.out), Action::Complain(said.err)].into_iter().filter(is_word));
-        let status =
-            self.outcome.interrupted.map_or(said.status, |signal| (128 + signal).clamp(1, 255) as u8);
-        actions.push(Action::End(status));
-        actions
+        self.close();
+        self.out.extend([Action::Print(said.out), Action::Complain(said.err)].into_iter().filter(is_word));
+        self.out.push(self.outcome.interrupted.map_or(Action::End(said.status), end_by));
     }
 
-    fn interrupted(&mut self, signal: i32) -> Vec<Action> {
+    fn interrupted(&mut self, signal: i32) {
         let again = self.outcome.interrupted.replace(signal).is_some();
         match self.at {
-            SequencePhase::Running if !again => vec![Action::Stop(self.number as u32 + 1)],
+            SequencePhase::Running if !again => self.out.push(Action::Stop(self.number as u32 + 1)),
             _ => self.end(),
         }
     }
 
-    fn tick(&mut self, now_ns: u64) -> Vec<Action> {
+    fn tick(&mut self, now_ns: u64) {
         if self.at == SequencePhase::Running {
-            let late = now_ns >= self.run_due_ns;
-            return late.then(|| Action::Stop(self.number as u32 + 1)).into_iter().collect();
+            self.out.extend((now_ns >= self.run_due_ns).then(|| Action::Stop(self.number as u32 + 1)));
+            return;
         }
-        let mut actions = Vec::new();
         let number = self.number;
         for index in 0..self.links.len() {
             if self.number != number || self.at == SequencePhase::Over {
                 break;
             }
-            let said = self.links[index].step(now_ns, &Input::Tick);
-            actions.extend(self.take(index, said, now_ns));
+            self.link(index, &Input::Tick, now_ns);
         }
-        actions
     }
 
-    fn link(&mut self, number: Connection, input: &Input, now_ns: u64) -> Vec<Action> {
-        let Some(index) = self.links.iter().position(|link| link.has(number)) else { return Vec::new() };
-        let said = self.links[index].step(now_ns, input);
-        self.take(index, said, now_ns)
+    fn link(&mut self, index: usize, input: &Input, now_ns: u64) {
+        let event = self.links[index].step(now_ns, input);
+        self.follow(index, event, now_ns);
     }
 }
 
@@ -333,24 +313,26 @@ fn add(plan: &mut Plan, name: &str, links: &[TestLink]) {
 impl Conversation for TestSequence {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         let now_ns = happening.at_ns;
-        let mut actions = match &happening.input {
+        match &happening.input {
             Input::Began => {
                 self.outcome.began_unix_ns = happening.unix_ns;
-                self.begin(now_ns)
+                self.begin(now_ns);
             }
             _ if self.at == SequencePhase::Over => return Vec::new(),
             Input::Interrupted(signal) => self.interrupted(*signal),
             Input::Tick => self.tick(now_ns),
             Input::Ended(_, record) => self.ended(record, now_ns),
-            input => match connection_of(input) {
-                Some(number) => self.link(number, input, now_ns),
-                None => return Vec::new(),
-            },
-        };
+            input => {
+                let Some(number) = connection_of(input) else { return Vec::new() };
+                if let Some(index) = self.links.iter().position(|link| link.has(number)) {
+                    self.link(index, input, now_ns);
+                }
+            }
+        }
         let due_ns = self.links.iter().map(TestLink::due_ns).min().unwrap_or(u64::MAX).min(self.run_due_ns);
         if due_ns < u64::MAX && self.at != SequencePhase::Over {
-            actions.push(Action::Wake(due_ns));
+            self.out.push(Action::Wake(due_ns));
         }
-        actions
+        std::mem::take(&mut self.out)
     }
 }

@@ -189,6 +189,8 @@ pub(crate) struct TestLink {
     server: ServerAddress,
     part: LinkRole,
     control: Control,
+    /// What is to be done, for its owner to take.
+    pub(crate) out: Vec<Action>,
     /// Port of the socket at which datagrams come.
     near_port: u16,
     /// netserver's port of the data.
@@ -208,7 +210,7 @@ impl TestLink {
             silent: "is it a netserver, and does it expect a word (--word)?",
         };
         let control = Control::new([first, first + 1, first + 2], CONNECT_NS, wording);
-        TestLink { ask, server, part, control, near_port: 0, far_port: 0, ours: None }
+        TestLink { ask, server, part, control, out: Vec::new(), near_port: 0, far_port: 0, ours: None }
     }
 
     /// Whether a connection or place is one of its own.
@@ -245,23 +247,21 @@ impl TestLink {
     }
 
     /// Begins; one that only knocks is ready at once.
-    pub(crate) fn begin(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
+    pub(crate) fn begin(&mut self, now_ns: u64) -> Option<LinkEvent> {
         if self.ask.kind == Measurement::Knocks {
             return self.ready();
         }
         let ServerAddress { host, port, family, .. } = &self.server;
-        (vec![self.control.connect(now_ns, (host, *port, *family), Vec::new())], None)
+        self.out.push(self.control.connect(now_ns, (host, *port, *family), Vec::new()));
+        None
     }
 
     /// What has happened to one of its connections, or its time is up.
-    pub(crate) fn step(&mut self, now_ns: u64, input: &Input) -> (Vec<Action>, Option<LinkEvent>) {
-        match self.control.step(now_ns, input) {
-            Some(progress) => self.go_on(progress, now_ns),
-            None => (Vec::new(), None),
-        }
+    pub(crate) fn step(&mut self, now_ns: u64, input: &Input) -> Option<LinkEvent> {
+        self.control.step(now_ns, input).and_then(|progress| self.go_on(progress, now_ns))
     }
 
-    fn go_on(&mut self, progress: Progress, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
+    fn go_on(&mut self, progress: Progress, now_ns: u64) -> Option<LinkEvent> {
         match progress {
             Progress::Connected if self.part == LinkRole::Peer && self.takes_datagrams() => self.listen(),
             Progress::Connected => self.request(now_ns),
@@ -271,12 +271,15 @@ impl TestLink {
             }
             Progress::Answered(message) => self.answered(&message, now_ns),
             Progress::Opened(_) => self.ready(),
-            Progress::Drained => self.close_data(self.control.data, now_ns),
+            Progress::Drained => {
+                self.out.push(Action::Close(self.control.data));
+                self.await_results(now_ns)
+            }
             Progress::Results(message) => self.heard(&message),
             Progress::HungUp if !self.control.is_ready() => {
                 self.broken("netserver hung up", "does it expect a word (--word), or serve somebody else?")
             }
-            Progress::HungUp | Progress::Due => (Vec::new(), None),
+            Progress::HungUp | Progress::Due => None,
             Progress::Unreachable(why) => {
                 let what = format!("{}: {why}", address(&self.server));
                 self.broken(&what, "start one there: iodyno netserver -D")
@@ -290,15 +293,16 @@ impl TestLink {
     }
 
     /// The socket at which netserver's datagrams come.
-    fn listen(&mut self) -> (Vec<Action>, Option<LinkEvent>) {
+    fn listen(&mut self) -> Option<LinkEvent> {
         let any = if self.control.is_six() { "::" } else { "0.0.0.0" };
         let near = host_of(&self.control.ends.local).unwrap_or_else(|| any.into());
         let (udp, options) = (transport("udp", self.family()), self.server.socket_options.clone());
-        (vec![self.control.listen(udp, joined(&near, 0), options)], None)
+        self.out.push(self.control.listen(udp, joined(&near, 0), options));
+        None
     }
 
     /// Asks netserver for its part.
-    fn request(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
+    fn request(&mut self, now_ns: u64) -> Option<LinkEvent> {
         let kind = if matches!(self.part, LinkRole::Caller(..)) { wire::CALL } else { wire::OMNI };
         let mut message = Message::new(kind, -1);
         self.words().write(&mut message);
@@ -312,7 +316,8 @@ impl TestLink {
         if let Some((_, name)) = congestion.filter(|_| !self.is_udp()) {
             message.set_text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES, name);
         }
-        (self.control.ask(now_ns, self.server.word.as_deref(), &message), None)
+        self.out.extend(self.control.ask(now_ns, self.server.word.as_deref(), &message));
+        None
     }
 
     /// What is asked of netserver, in netperf's words.
@@ -363,7 +368,7 @@ impl TestLink {
     }
 
     /// netserver has accepted the test.
-    fn answered(&mut self, message: &Message, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
+    fn answered(&mut self, message: &Message, now_ns: u64) -> Option<LinkEvent> {
         self.ours = message.ours();
         if matches!(self.part, LinkRole::Caller(..)) {
             return self.ready();
@@ -380,7 +385,7 @@ impl TestLink {
     }
 
     /// Makes the data connection, where there is one of ours.
-    fn open(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
+    fn open(&mut self, now_ns: u64) -> Option<LinkEvent> {
         if self.part == LinkRole::Called || self.ask.kind == Measurement::Connects || self.takes_datagrams() {
             return self.ready();
         }
@@ -390,7 +395,8 @@ impl TestLink {
         }
         let transport = transport(if self.is_udp() { "udp" } else { "tcp" }, self.family());
         let address = self.data_address();
-        (vec![self.control.open(now_ns, transport, address, socket_options)], None)
+        self.out.push(self.control.open(now_ns, transport, address, socket_options));
+        None
     }
 
     fn data_address(&self) -> String {
@@ -398,9 +404,9 @@ impl TestLink {
         joined(&host, self.far_port)
     }
 
-    fn ready(&mut self) -> (Vec<Action>, Option<LinkEvent>) {
+    fn ready(&mut self) -> Option<LinkEvent> {
         self.control.ready(u64::MAX);
-        (Vec::new(), Some(LinkEvent::Ready))
+        Some(LinkEvent::Ready)
     }
 
     /// Our part in the test: the target, and the job on it.
@@ -454,55 +460,47 @@ impl TestLink {
     }
 
     /// What is called begins.
-    pub(crate) fn go(&mut self, now_ns: u64) -> Vec<Action> {
-        if !matches!(self.part, LinkRole::Caller(..)) {
-            return Vec::new();
+    pub(crate) fn go(&mut self, now_ns: u64) {
+        if matches!(self.part, LinkRole::Caller(..)) {
+            self.out.push(Action::Send(self.control.number, Message::new(wire::GO, -1).bytes()));
+            self.await_call(now_ns);
         }
-        let go = Action::Send(self.control.number, Message::new(wire::GO, -1).bytes());
-        let mut actions = vec![go];
-        actions.extend(self.await_call(now_ns).0);
-        actions
     }
 
     /// The caller goes: what it measured is awaited of one who is called.
-    pub(crate) fn await_call(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
+    pub(crate) fn await_call(&mut self, now_ns: u64) -> Option<LinkEvent> {
         let heard = self.await_results(now_ns);
         self.control.due_ns = self.control.due_ns.saturating_add(self.length_s() * SECOND_NS);
         heard
     }
 
     /// Our end is through: the other end's figures are awaited where they are wanted.
-    pub(crate) fn ended(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
+    pub(crate) fn ended(&mut self, now_ns: u64) -> Option<LinkEvent> {
         match self.ask.kind {
-            _ if self.control.is_over() => (Vec::new(), Some(LinkEvent::Heard(Box::default()))),
-            Measurement::Sends(_) => (vec![self.control.drain(now_ns)], None),
-            Measurement::SendsDatagrams(_) => {
-                let mut actions: Vec<Action> = last_datagrams(self.control.data).collect();
-                let (more, news) = self.close_data(self.control.data, now_ns);
-                actions.extend(more);
-                (actions, news)
+            _ if self.control.is_over() => return Some(LinkEvent::Heard(Box::default())),
+            Measurement::Sends(_) => {
+                self.out.push(self.control.drain(now_ns));
+                return None;
             }
-            Measurement::TakesDatagrams(_) => self.close_data(self.control.place, now_ns),
-            _ => (self.close(), Some(LinkEvent::Heard(Box::default()))),
+            Measurement::SendsDatagrams(_) => {
+                self.out.extend(last_datagrams(self.control.data));
+                self.out.push(Action::Close(self.control.data));
+            }
+            Measurement::TakesDatagrams(_) => self.out.push(Action::Close(self.control.place)),
+            _ => {
+                self.close();
+                return Some(LinkEvent::Heard(Box::default()));
+            }
         }
-    }
-
-    /// The data is through.
-    fn close_data(&mut self, number: Connection, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
-        let (mut actions, news) = self.await_results(now_ns);
-        actions.insert(0, Action::Close(number));
-        (actions, news)
+        self.await_results(now_ns)
     }
 
     /// Results that may have come already.
-    fn await_results(&mut self, now_ns: u64) -> (Vec<Action>, Option<LinkEvent>) {
-        match self.control.await_results(now_ns) {
-            Some(progress) => self.go_on(progress, now_ns),
-            None => (Vec::new(), None),
-        }
+    fn await_results(&mut self, now_ns: u64) -> Option<LinkEvent> {
+        self.control.await_results(now_ns).and_then(|progress| self.go_on(progress, now_ns))
     }
 
-    fn heard(&mut self, message: &Message) -> (Vec<Action>, Option<LinkEvent>) {
+    fn heard(&mut self, message: &Message) -> Option<LinkEvent> {
         let results = OmniResults::read(message);
         let ours = message.ours().is_some();
         let asks =
@@ -515,21 +513,22 @@ impl TestLink {
             account: (ours && !asks).then(|| DatagramCounts::from_words(message.counts())),
             trips: (ours && asks).then(|| RoundTripSummary::from_words(message.counts())),
         };
-        (self.close(), Some(LinkEvent::Heard(Box::new(heard))))
+        self.close();
+        Some(LinkEvent::Heard(Box::new(heard)))
     }
 
     /// Leaves it.
-    pub(crate) fn close(&mut self) -> Vec<Action> {
-        let is_closed =
-            self.control.is_idle() || self.control.is_over() || self.ask.kind == Measurement::Knocks;
-        self.control.finish();
+    pub(crate) fn close(&mut self) {
         let Control { number, data, place, .. } = self.control;
-        [data, place, number].into_iter().filter(|_| !is_closed).map(Action::Close).collect()
+        if !self.control.is_idle() && !self.control.is_over() && self.ask.kind != Measurement::Knocks {
+            self.out.extend([data, place, number].map(Action::Close));
+        }
+        self.control.finish();
     }
 
-    fn broken(&mut self, what: &str, hint: &'static str) -> (Vec<Action>, Option<LinkEvent>) {
-        let actions = self.close();
-        (actions, Some(LinkEvent::Broken(what.into(), hint)))
+    fn broken(&mut self, what: &str, hint: &'static str) -> Option<LinkEvent> {
+        self.close();
+        Some(LinkEvent::Broken(what.into(), hint))
     }
 }
 

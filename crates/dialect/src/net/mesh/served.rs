@@ -33,6 +33,16 @@ struct MeshCall {
     broken: Option<String>,
 }
 
+impl MeshCall {
+    fn links(&mut self) -> impl Iterator<Item = &mut TestLink> {
+        std::iter::once(&mut self.called).chain(&mut self.caller)
+    }
+
+    fn take_actions(&mut self, out: &mut Vec<Action>) {
+        self.links().for_each(|link| out.append(&mut link.out));
+    }
+}
+
 /// A mesh under way.
 pub(super) struct ServedMesh {
     wanted: MeshSettings,
@@ -49,6 +59,7 @@ pub(super) struct ServedMesh {
     trips: [Vec<(RankPair, f64)>; 2],
     missing: Vec<String>,
     over: bool,
+    out: Vec<Action>,
 }
 
 impl ServedMesh {
@@ -79,6 +90,7 @@ impl ServedMesh {
             trips: [Vec::new(), Vec::new()],
             missing: Vec::new(),
             over: false,
+            out: Vec::new(),
         }
     }
 
@@ -90,22 +102,20 @@ impl ServedMesh {
     }
 
     /// A connection to each server that stays, so that none ends between two rounds.
-    fn anchor(&self) -> Vec<Action> {
-        let connect = |(index, _): (usize, &(String, u16))| {
-            let server = self.server(index as u32);
-            Action::Connect {
-                connection: ANCHOR + index as Connection,
+    fn anchor(&mut self) {
+        for index in 0..self.servers.len() as u32 {
+            self.out.push(Action::Connect {
+                connection: ANCHOR + index,
                 transport: "tcp".into(),
-                address: crate::netperf::omni_client::address(&server),
+                address: crate::netperf::omni_client::address(&self.server(index)),
                 socket_options: Vec::new(),
                 timeout_ns: CONNECT_NS,
-            }
-        };
-        self.servers.iter().enumerate().map(connect).collect()
+            });
+        }
     }
 
     /// Begins a round.
-    fn begin(&mut self, now_ns: u64) -> Vec<Action> {
+    fn begin(&mut self, now_ns: u64) {
         let Some((kind, flows)) = self.steps.get(self.step).cloned() else { return self.end(None) };
         self.gone = false;
         let ask = self.ask(kind);
@@ -125,13 +135,11 @@ impl ServedMesh {
         self.calls = flows.into_iter().enumerate().map(call).collect();
         // A connection that says nothing for long is left by its server.
         let anchors = 0..self.servers.len() as Connection;
-        let mut actions: Vec<Action> =
-            anchors.map(|index| Action::Send(ANCHOR + index, greeting(None))).collect();
+        self.out.extend(anchors.map(|index| Action::Send(ANCHOR + index, greeting(None))));
         for index in 0..self.calls.len() {
-            let said = self.calls[index].called.begin(now_ns);
-            actions.extend(self.take(index, 0, said, now_ns));
+            let event = self.calls[index].called.begin(now_ns);
+            self.follow(index, 0, event, now_ns);
         }
-        actions
     }
 
     fn ask(&self, kind: MeshMeasure) -> LinkTest {
@@ -145,65 +153,57 @@ impl ServedMesh {
     }
 
     /// What one end of a flow wants done, and what has become of it: 0 is who is called.
-    fn take(
-        &mut self,
-        index: usize,
-        end: usize,
-        (mut actions, news): (Vec<Action>, Option<LinkEvent>),
-        now_ns: u64,
-    ) -> Vec<Action> {
-        match news {
-            None => return actions,
-            Some(LinkEvent::Ready) if end == 0 => actions.extend(self.call(index, now_ns)),
-            Some(LinkEvent::Ready) => self.calls[index].armed = true,
-            Some(LinkEvent::Heard(heard)) => self.calls[index].heard[end] = Some(*heard),
-            Some(LinkEvent::Broken(what, _)) => actions.extend(self.give_up(index, what)),
+    fn follow(&mut self, index: usize, end: usize, event: Option<LinkEvent>, now_ns: u64) {
+        let call = &mut self.calls[index];
+        call.take_actions(&mut self.out);
+        match event {
+            None => return,
+            Some(LinkEvent::Ready) if end == 0 => self.call(index, now_ns),
+            Some(LinkEvent::Ready) => call.armed = true,
+            Some(LinkEvent::Heard(heard)) => call.heard[end] = Some(*heard),
+            Some(LinkEvent::Broken(what, _)) => {
+                call.broken.get_or_insert(what);
+                call.links().for_each(TestLink::close);
+                call.take_actions(&mut self.out);
+            }
         }
-        actions.extend(self.go_on(now_ns));
-        actions
+        self.go_on(now_ns);
     }
 
     /// Who is called waits at a port: the other one is told to call there.
-    fn call(&mut self, index: usize, now_ns: u64) -> Vec<Action> {
+    fn call(&mut self, index: usize, now_ns: u64) {
         let flow = self.calls[index].flow;
         let to = self.server(flow.to).host;
         let part = LinkRole::Caller(to, self.calls[index].called.far_port());
         let number = (2 * index as Connection + 2) * NUMBERS;
         let (ask, server) = (self.calls[index].called.ask.clone(), self.server(flow.from));
         let caller = self.calls[index].caller.insert(TestLink::new(ask, server, part, number));
-        let said = caller.begin(now_ns);
-        self.take(index, 1, said, now_ns)
-    }
-
-    fn give_up(&mut self, index: usize, what: String) -> Vec<Action> {
-        let call = &mut self.calls[index];
-        call.broken.get_or_insert(what);
-        let mut actions = call.called.close();
-        actions.extend(call.caller.iter_mut().flat_map(TestLink::close));
-        actions
+        let event = caller.begin(now_ns);
+        self.follow(index, 1, event, now_ns);
     }
 
     /// Everybody stands: go. Everybody has told: the next round.
-    fn go_on(&mut self, now_ns: u64) -> Vec<Action> {
+    fn go_on(&mut self, now_ns: u64) {
         let ready = |call: &MeshCall| call.armed || call.broken.is_some();
         if !self.gone && self.calls.iter().all(ready) {
             self.gone = true;
-            let mut actions = Vec::new();
             for call in self.calls.iter_mut().filter(|call| call.broken.is_none()) {
-                actions.extend(call.caller.iter_mut().flat_map(|caller| caller.go(now_ns)));
-                actions.extend(call.called.await_call(now_ns).0);
+                call.caller.iter_mut().for_each(|caller| caller.go(now_ns));
+                call.take_actions(&mut self.out);
+                call.called.await_call(now_ns);
+                call.take_actions(&mut self.out);
             }
             if self.calls.iter().any(|call| call.broken.is_none()) {
-                return actions;
+                return;
             }
         }
         let told = |call: &MeshCall| call.broken.is_some() || call.heard.iter().all(Option::is_some);
         if !self.gone || !self.calls.iter().all(told) {
-            return Vec::new();
+            return;
         }
         self.keep();
         self.step += 1;
-        self.begin(now_ns)
+        self.begin(now_ns);
     }
 
     /// What a round has measured.
@@ -235,7 +235,7 @@ impl ServedMesh {
         }
     }
 
-    fn end(&mut self, signal: Option<i32>) -> Vec<Action> {
+    fn end(&mut self, signal: Option<i32>) {
         self.over = true;
         let [median, high] = &self.trips;
         let mut text = self.matrix.matrices(&self.throughput, [median, high]);
@@ -244,10 +244,10 @@ impl ServedMesh {
             text += &format!("\nstopped by signal {signal}: rounds are missing\n");
         }
         let status = signal.map_or(u8::from(!self.missing.is_empty()), |signal| (128 + signal) as u8);
-        vec![Action::Print(text), Action::End(status)]
+        self.out.extend([Action::Print(text), Action::End(status)]);
     }
 
-    fn anchor_failed(&mut self, number: Connection, errno: i32, what: &str) -> Vec<Action> {
+    fn anchor_failed(&mut self, number: Connection, errno: i32, what: &str) {
         let rank = (number - ANCHOR) as usize;
         let (host, port) = self.servers.get(rank).cloned().unwrap_or_default();
         let why = crate::strerror::reason(errno, what);
@@ -256,69 +256,56 @@ impl ServedMesh {
             "iodyno net mesh: {host}:{port}: {why}\n hint: it was started there; see whether a firewall is in between, and \
              whether --address names the host as the others know it\n"
         );
-        vec![Action::Complain(text), Action::End(1)]
+        self.out.extend([Action::Complain(text), Action::End(1)]);
     }
 
-    fn link(&mut self, number: Connection, input: &Input, now_ns: u64) -> Vec<Action> {
-        let index = ((number / NUMBERS).saturating_sub(1) / 2) as usize;
-        let Some(call) = self.calls.get_mut(index) else { return Vec::new() };
-        let end = usize::from(!call.called.has(number));
-        let link = if end == 0 { Some(&mut call.called) } else { call.caller.as_mut() };
-        let Some(said) = link.filter(|link| link.has(number)).map(|link| link.step(now_ns, input)) else {
-            return Vec::new();
-        };
-        self.take(index, end, said, now_ns)
+    fn link(&mut self, index: usize, end: usize, input: &Input, now_ns: u64) {
+        let link = self.calls.get_mut(index).and_then(|call| call.links().nth(end));
+        let Some(event) = link.map(|link| link.step(now_ns, input)) else { return };
+        self.follow(index, end, event, now_ns);
     }
 
-    fn tick(&mut self, now_ns: u64) -> Vec<Action> {
-        let mut actions = Vec::new();
+    fn tick(&mut self, now_ns: u64) {
         let step = self.step;
-        for index in 0..self.calls.len() {
-            for end in 0..2 {
-                if self.step != step || self.over {
-                    return actions;
-                }
-                let call = &mut self.calls[index];
-                let link = if end == 0 { Some(&mut call.called) } else { call.caller.as_mut() };
-                if let Some(said) = link.map(|link| link.step(now_ns, &Input::Tick)) {
-                    actions.extend(self.take(index, end, said, now_ns));
-                }
+        for (index, end) in (0..self.calls.len()).flat_map(|index| [(index, 0), (index, 1)]) {
+            if self.step == step && !self.over {
+                self.link(index, end, &Input::Tick, now_ns);
             }
         }
-        actions
     }
 }
 
 impl Conversation for ServedMesh {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         let now_ns = happening.at_ns;
-        let mut actions = match &happening.input {
+        match &happening.input {
             _ if self.over => return Vec::new(),
             Input::Began => self.anchor(),
-            Input::Interrupted(signal) => return self.end(Some(*signal)),
+            Input::Interrupted(signal) => self.end(Some(*signal)),
             Input::Tick => self.tick(now_ns),
             Input::Ready(number, _) if *number >= ANCHOR => {
                 self.anchored += 1;
-                let mut actions = vec![Action::Send(*number, greeting(Some(&self.word)))];
+                self.out.push(Action::Send(*number, greeting(Some(&self.word))));
                 if self.anchored == self.servers.len() {
-                    actions.extend(self.begin(now_ns));
+                    self.begin(now_ns);
                 }
-                actions
             }
             Input::Failed(number, errno, what) if *number >= ANCHOR => {
-                self.anchor_failed(*number, *errno, what)
+                self.anchor_failed(*number, *errno, what);
             }
             Input::Closed(number) if *number >= ANCHOR => self.anchor_failed(*number, 0, "it has ended"),
-            input => match connection_of(input) {
-                Some(number) if number < ANCHOR => self.link(number, input, now_ns),
-                _ => return Vec::new(),
-            },
-        };
+            input => {
+                // A call has two links, and a link several numbers.
+                let link = connection_of(input).filter(|number| (NUMBERS..ANCHOR).contains(number));
+                let Some(link) = link.map(|number| number / NUMBERS - 1) else { return Vec::new() };
+                self.link(link as usize / 2, link as usize % 2, input, now_ns);
+            }
+        }
         let links = self.calls.iter().flat_map(|call| std::iter::once(&call.called).chain(&call.caller));
         let due_ns = links.map(TestLink::due_ns).min().unwrap_or(u64::MAX);
         if due_ns < u64::MAX && !self.over {
-            actions.push(Action::Wake(due_ns));
+            self.out.push(Action::Wake(due_ns));
         }
-        actions
+        std::mem::take(&mut self.out)
     }
 }
