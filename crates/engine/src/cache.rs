@@ -66,7 +66,7 @@ fn drop_items(root: RawFd, names: &Names, share: Share, stopped: &dyn Fn() -> bo
             continue;
         }
         advise(fd);
-        let bytes = crate::open::length(fd).ok().flatten().unwrap_or(0);
+        let bytes = crate::io::length(fd).ok().flatten().unwrap_or(0);
         left = left.zip(page_cache::resident_of(fd, bytes)).map(|(left, more)| left + more);
         // SAFETY: it was opened above, and nobody else knows it.
         unsafe { libc::close(fd) };
@@ -92,7 +92,7 @@ pub fn drop_pages(fd: RawFd) -> Dropped {
     unsafe { libc::fsync(fd) };
     advise(fd);
     let is_memory = is_memory(fd);
-    let bytes = crate::open::length(fd).ok().flatten().unwrap_or(0);
+    let bytes = crate::io::length(fd).ok().flatten().unwrap_or(0);
     let look = || page_cache::resident_of(fd, bytes);
     let Some(mut left) = look().filter(|left| *left > 0 && !is_memory) else {
         return Dropped { left_bytes: look(), is_memory };

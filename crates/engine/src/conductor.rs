@@ -9,14 +9,12 @@ use iodyno_model::merge::Seen;
 use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, WorkerKind};
 
 use crate::aging;
-use crate::check::check;
+use crate::check::{CheckedPlan, check};
 use crate::clock;
-use crate::exit_policy::{self, ExitPolicy};
 use crate::failure::Failure;
 use crate::placement;
 use crate::prepare::Made;
 use crate::signal;
-use crate::steadiness::Steadiness;
 use crate::witness::{self, Watch};
 use crate::world::threads::ThreadPool;
 use crate::world::worker_group::{Task, WorkerGroup};
@@ -24,6 +22,7 @@ use crate::world::{Broken, World};
 
 mod agree;
 mod barriers;
+mod exit_policy;
 mod gather;
 mod line;
 mod log_steps;
@@ -36,15 +35,18 @@ mod rank_roles;
 mod ranks;
 mod ready;
 mod remount;
+mod steadiness;
 mod ticks;
 
 use agree::{Trouble, agreed, highest, patience};
 use barriers::Barriers;
+use exit_policy::ExitPolicy;
 use gather::Outcome;
 use passes::Passes;
 use progress::Progress;
 use rank_mail::{FinalReport, Mailbox, pack, unpack};
 use ranks::Ranks;
+use steadiness::Steadiness;
 use ticks::Ticks;
 
 pub use options::{Halt, Options};
@@ -83,8 +85,8 @@ pub fn run_in(
     clock::begin_calibration();
     signal::install();
     witness::names::made();
-    let plan = match agreed(world, checked(world, plan)) {
-        Ok(plan) => plan,
+    let checked = match agreed(world, checked(world, plan)) {
+        Ok(checked) => checked,
         Err(Trouble::Wrong(wrong)) => return Err(wrong),
         Err(Trouble::Broken(broken)) => {
             world.lose(&[]);
@@ -110,7 +112,7 @@ pub fn run_in(
     emit(&Event::Started(Box::new(started)));
     let passes = Passes::new(&plan, repeat);
     let mut run = Run {
-        plan: Arc::new(plan),
+        checked,
         passes,
         options,
         post,
@@ -136,7 +138,7 @@ pub fn run_in(
 /// A run under way, on one rank.
 struct Run<'a> {
     /// As it runs; of passes that depend on how it goes, those that were decided on.
-    plan: Arc<Plan>,
+    checked: CheckedPlan,
     passes: Passes,
     options: &'a Options,
     post: Mailbox,
@@ -157,7 +159,7 @@ enum Next {
 impl Run<'_> {
     /// Makes file systems old, where that is asked for; whether the phases may follow.
     fn aged(&mut self, emit: Emit<'_>) -> bool {
-        let plan = Arc::clone(&self.plan);
+        let plan = Arc::clone(&self.checked.plan);
         for asked in &plan.aging {
             let target = format!("aging {}", asked.directory);
             let aged = aging::age(asked, plan.seed, &mut |done_bytes, total_bytes| {
@@ -179,17 +181,17 @@ impl Run<'_> {
         let mut compared = clock::monotonic();
         let mut index = 0;
         loop {
-            while index < self.plan.phases.len() {
+            while index < self.checked.plan.phases.len() {
                 if self.phase(world, index, &mut compared, emit)? {
                     return Ok(());
                 }
                 index += 1;
             }
-            let wanted = world.is_first() && self.passes.want(&self.plan, &mut self.record);
+            let wanted = world.is_first() && self.passes.want(&self.checked.plan, &mut self.record);
             if highest(world, [u64::from(wanted)])? == [0] {
                 return Ok(());
             }
-            self.passes.append(&mut self.plan);
+            self.passes.append(&mut self.checked.plan);
         }
     }
 
@@ -215,7 +217,7 @@ impl Run<'_> {
                         outcome.ends_run
                     }
                 };
-                ready::last_errands(world, &self.plan.phases[index], ends, emit)?;
+                ready::last_errands(world, &self.checked.plan.phases[index], ends, emit)?;
                 Ok(ends)
             }
             Err(Trouble::Broken(broken)) => Err(broken),
@@ -230,10 +232,10 @@ impl Run<'_> {
 
     /// Whether a phase runs; the first rank's clock says whether it is too late for it.
     fn next(&self, world: &mut World, index: usize, compared: &mut clock::Tick) -> Result<Next, Broken> {
-        let (now, latest_ns) = (clock::monotonic(), self.plan.phases[index].latest_ns);
+        let (now, latest_ns) = (clock::monotonic(), self.checked.plan.phases[index].latest_ns);
         let (interrupted, signal) = signal::interruptions();
         let late = world.is_first() && latest_ns > 0 && now > self.began.saturating_add(latest_ns);
-        let spoilt = self.plan.phases[index].unless_failed && something_failed(&self.record);
+        let spoilt = self.checked.plan.phases[index].unless_failed && something_failed(&self.record);
         let late = late || (world.is_first() && spoilt);
         let drifted = world.is_first() && now > compared.saturating_add(COMPARE_NS);
         let signal = if interrupted > 0 { signal as u64 } else { 0 };
@@ -255,14 +257,15 @@ impl Run<'_> {
     /// On the first rank: tells of a phase that is over, and the other ranks that it is; whether no other follows.
     fn close(&mut self, world: &mut World, index: usize, outcome: Outcome, emit: Emit<'_>) -> bool {
         let Outcome { mut record, mut errors, ends_run, lost } = outcome;
-        record.cache = iodyno_truth::cache::share(&self.plan, &self.record, &record);
+        record.cache = iodyno_truth::cache::share(&self.checked.plan, &self.record, &record);
         emit(&Event::PhaseEnded(Box::new(record.clone())));
-        let alone = self.plan.phases[index].stop == Stop::Alone;
-        let failed = if alone { exit_policy::failures(&self.plan, &record) } else { first_failure(&record) };
+        let alone = self.checked.plan.phases[index].stop == Stop::Alone;
+        let failed =
+            if alone { exit_policy::failures(&self.checked.plan, &record) } else { first_failure(&record) };
         let broke_off = !alone && !failed.is_empty();
         let ends = ends_run || broke_off || !errors.is_empty() || !lost.is_empty();
         errors.extend(failed);
-        dismiss(world, &self.plan, &record, ends);
+        dismiss(world, &self.checked.plan, &record, ends);
         self.record.phases.push(record);
         if !lost.is_empty() {
             world.lose(&lost);
@@ -286,10 +289,10 @@ impl Run<'_> {
             record.stopped_by = Some(signal);
         }
         if world.is_first() {
-            record.findings = iodyno_truth::judge(&self.plan, &record);
+            record.findings = iodyno_truth::judge(&self.checked.plan, &record);
             record.findings.iter().for_each(|finding| emit(&Event::Finding(Box::new(finding.clone()))));
-            record.rounds = self.passes.told(&self.plan, &record);
-            record.demands = iodyno_truth::demand::judge(&self.plan, &record);
+            record.rounds = self.passes.told(&self.checked.plan, &record);
+            record.demands = iodyno_truth::demand::judge(&self.checked.plan, &record);
         }
         emit(&Event::Ended(Box::new(record.clone())));
         record
@@ -297,7 +300,7 @@ impl Run<'_> {
 }
 
 /// The plan as it runs here, or what is wrong with it.
-fn checked(world: &World, plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
+fn checked(world: &World, plan: &Plan) -> Result<CheckedPlan, Vec<Diagnostic>> {
     if world.is_alone() {
         return check(plan);
     }
@@ -305,11 +308,11 @@ fn checked(world: &World, plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    let mut plan = check(plan)?;
+    let mut checked = check(plan)?;
     // A process that MPI has joined to others must not be forked.
-    let jobs = plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs);
+    let jobs = Arc::make_mut(&mut checked.plan).phases.iter_mut().flat_map(|phase| &mut phase.jobs);
     jobs.for_each(|job| job.kind = WorkerKind::Threads);
-    Ok(plan)
+    Ok(checked)
 }
 
 /// That ranks no longer come together, and why.
@@ -468,12 +471,12 @@ fn start_crew(context: &Arc<PhaseContext>, pool: &mut ThreadPool) -> Result<Work
 
 /// Runs one phase. On other ranks than the first, what is to be told is told there.
 fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> Result<Outcome, Trouble> {
-    let Run { plan, options, post, made, record: earlier, threads, .. } = run;
+    let Run { checked, options, post, made, record: earlier, threads, .. } = run;
     let mut forward = |event: &Event| post.forward(world, event);
     let emit: Emit<'_> = if world.is_first() { emit } else { &mut forward };
-    let phase = &plan.phases[index];
-    let mut ready = ready::make_ready(world, plan, phase, options, made, emit)?;
-    let set = set_up(world, plan, index, earlier, std::mem::take(&mut ready.laid), threads);
+    let (plan, phase) = (&checked.plan, &checked.plan.phases[index]);
+    let mut ready = ready::make_ready(world, checked, phase, options, made, emit)?;
+    let set = set_up(world, checked, index, earlier, std::mem::take(&mut ready.laid), threads);
     if let (Err(trouble), Ok((context, _))) = (agree::agree(world, &set), &set) {
         // Somebody elsewhere has none: ours go home.
         context.barrier.stop();
@@ -538,14 +541,14 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
 /// The context of a phase, and the workers on their way to the start line.
 fn set_up(
     world: &World,
-    plan: &Arc<Plan>,
+    checked: &CheckedPlan,
     index: usize,
     earlier: &Record,
     laid: phase_context::Laid,
     pool: &mut ThreadPool,
 ) -> Result<(Arc<PhaseContext>, WorkerGroup), Vec<Diagnostic>> {
     let context =
-        PhaseContext::new(world, plan, index, earlier, laid).map_err(|failure| vec![unplaced(failure)])?;
+        PhaseContext::new(world, checked, index, earlier, laid).map_err(|failure| vec![unplaced(failure)])?;
     let context = Arc::new(context);
     let group = start_crew(&context, pool)?;
     Ok((context, group))

@@ -2,7 +2,7 @@
 //!
 //! Facts lie below the loop. What checks a plan, opens files or makes a source reads them, and never names an engine.
 
-use iodyno_model::{Diagnostic, EngineTrait, Job, VerbSet};
+use iodyno_model::{Diagnostic, EngineTrait, Job, VerbSet, Workload};
 
 use crate::failure::Failure;
 
@@ -13,6 +13,28 @@ pub struct SettingSpec {
     pub name: &'static str,
     /// What it does and which values it takes.
     pub help: &'static str,
+}
+
+/// Which workloads an engine runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkloadClass {
+    /// A stream of operations, in the loop.
+    Stream,
+    /// Scripts of system calls with expectations.
+    Cases,
+    /// Random operations held against a model.
+    Exercise,
+}
+
+impl WorkloadClass {
+    /// The class of a job's workload.
+    pub fn of(workload: &Workload) -> Self {
+        match workload {
+            Workload::Pattern(_) | Workload::Script(_) | Workload::Trace(_) => WorkloadClass::Stream,
+            Workload::Cases(_) => WorkloadClass::Cases,
+            Workload::Exercise(_) => WorkloadClass::Exercise,
+        }
+    }
 }
 
 /// What is known of an engine without running it.
@@ -38,8 +60,8 @@ pub struct EngineFacts {
     pub has_ring: bool,
     /// It carries each operation out while it is handed over ([`perform`](crate::engines::Engine::perform)).
     pub performs: bool,
-    /// Its workers run a stream of operations, in the loop.
-    pub is_stream: bool,
+    /// The workloads that it runs.
+    pub runs: WorkloadClass,
     /// It works on files.
     pub uses_files: bool,
     /// A file must be open for reading even where it is only written (mappings).
@@ -78,7 +100,7 @@ impl EngineFacts {
             submits: false,
             has_ring: false,
             performs: false,
-            is_stream: true,
+            runs: WorkloadClass::Stream,
             uses_files: true,
             reads_to_write: false,
             writes_to_read: false,

@@ -36,3 +36,9 @@ impl Failure {
         self
     }
 }
+
+/// The system's text for an error number, without Rust's suffix.
+pub fn strerror(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_string()
+}

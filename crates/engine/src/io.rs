@@ -166,6 +166,32 @@ impl Drop for Files {
     }
 }
 
+/// How long a file or device is; `None`: it has no length.
+///
+/// # Errors
+/// The system's error number.
+pub fn length(fd: RawFd) -> Result<Option<u64>, i32> {
+    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `stat` is valid for writing, and read only after success.
+    let stat = unsafe {
+        if libc::fstat(fd, stat.as_mut_ptr()) < 0 {
+            return Err(errno());
+        }
+        stat.assume_init()
+    };
+    match stat.st_mode & libc::S_IFMT {
+        libc::S_IFREG => Ok(Some(stat.st_size as u64)),
+        libc::S_IFBLK => {
+            // SAFETY: the call takes no pointers. The end of a block device is its size; reads give their own offset.
+            let end = unsafe { libc::lseek(fd, 0, libc::SEEK_END) };
+            // SAFETY: as above.
+            unsafe { libc::lseek(fd, 0, libc::SEEK_SET) };
+            if end < 0 { Err(errno()) } else { Ok(Some(end as u64)) }
+        }
+        _ => Ok(None),
+    }
+}
+
 /// A path for a system call.
 ///
 /// # Errors

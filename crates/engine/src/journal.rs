@@ -565,5 +565,4 @@ fn entry(words: &[u64], start: Tick) -> JournalEntry {
 }
 
 #[cfg(test)]
-#[path = "journal_tests.rs"]
 mod tests;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use drawn::Drawn;
 
 pub mod drawn;
+pub mod templates;
 
 /// The longest path that is computed, with its end, bytes (`PATH_MAX`).
 const PATH_BYTES: usize = 4096;

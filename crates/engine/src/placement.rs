@@ -4,7 +4,7 @@
 
 use iodyno_model::{Placement, SAME_ID, WorkerKind};
 
-use crate::engines::Failure;
+use crate::failure::Failure;
 use crate::memory::errno;
 
 mod cgroup;

@@ -11,14 +11,12 @@ use iodyno_model::{
     Diagnostic, Direct, Extent, Job, Payload, Phase, Plan, Prepare, Stop, Target, TargetKind,
 };
 
-use crate::engines;
-use crate::failure::Failure;
+use crate::check::CheckedPlan;
+use crate::failure::{Failure, strerror};
 use crate::io::{Files, Handle};
 use crate::memory::{Memory, errno};
-use crate::open::{
-    Asker, grow, o_direct, open_made, resolve, set_root, space_failure, split, strerror, tells_apart,
-    whole_tree,
-};
+use crate::names::templates::{Asker, resolve, set_root, tells_apart};
+use crate::open::{grow, o_direct, open_made, space_failure, split, whole_tree};
 use crate::payload::{Filler, Place};
 use crate::witness::identity;
 use crate::world::World;
@@ -206,18 +204,19 @@ fn leads(world: &World, job: &Job, rank: u32) -> bool {
 /// ready what its own workers own, whoever works on it.
 pub fn prepare(
     world: &World,
-    plan: &Plan,
+    checked: &CheckedPlan,
     phase: &Phase,
     whose: Whose,
     made: &mut Made,
     progress: Progress<'_>,
 ) -> Vec<Unready> {
-    let mut wrong = Vec::new();
+    let (plan, mut wrong) = (&checked.plan, Vec::new());
     for (number, job) in phase.jobs.iter().enumerate() {
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for index in &job.targets {
             let target = &plan.targets[*index];
-            if matches!(target.kind, TargetKind::FileSet { .. }) && !touches(job) {
+            if matches!(target.kind, TargetKind::FileSet { .. }) && !checked.engines.of(job).facts.uses_files
+            {
                 continue;
             }
             let own = is_per_worker(target);
@@ -331,11 +330,6 @@ fn prepare_target(
         | TargetKind::Endpoint { .. }
         | TargetKind::Nothing { .. } => Ok(()),
     }
-}
-
-/// Whether a job's engine touches files.
-fn touches(job: &Job) -> bool {
-    engines::facts(&job.engine).is_none_or(|facts| facts.uses_files)
 }
 
 /// Where a job makes or removes a whole tree, only the directory above it must be there.

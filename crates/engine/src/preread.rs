@@ -5,10 +5,11 @@
 
 use iodyno_model::{Job, Plan};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, strerror};
 use crate::io::{Files, Handle};
 use crate::memory::errno;
-use crate::open::{Asker, open, paths, strerror};
+use crate::names::templates::Asker;
+use crate::open::{open, paths};
 
 /// Bytes asked for at once.
 const CHUNK_BYTES: usize = 256 << 10;

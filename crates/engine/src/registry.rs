@@ -1,6 +1,10 @@
 //! The table of loops: what drives the workers of each engine. The list of engines is in `engines`; a new one needs no
 //! line here.
 
+use std::collections::BTreeSet;
+
+use iodyno_model::{Job, Plan};
+
 use crate::engines::{
     Engine, EngineFacts, Failure, apart, for_each_engine, offload::Offload,
     per_operation_lock::LockPerOperation,
@@ -11,6 +15,7 @@ use crate::worker::{Worker, drive, drive_instrumented};
 pub type Drive = fn(&mut Worker<'_>) -> Result<(), Failure>;
 
 /// An engine as the control plane sees it.
+#[derive(Debug)]
 pub struct Entry {
     /// What is known of it.
     pub facts: &'static EngineFacts,
@@ -49,7 +54,57 @@ macro_rules! table_of_loops {
 }
 for_each_engine!(table_of_loops);
 
+/// Every engine.
+pub fn all_engines() -> impl Iterator<Item = &'static Entry> {
+    STREAMS.iter().chain(APART)
+}
+
 /// The engine of that name.
 pub fn engine(name: &str) -> Option<&'static Entry> {
-    STREAMS.iter().chain(APART).find(|entry| entry.facts.name == name)
+    all_engines().find(|entry| entry.facts.name == name)
+}
+
+/// The engines of a plan's jobs, looked up once, when the plan is checked.
+#[derive(Clone, Debug, Default)]
+pub struct PlanEngines(Vec<&'static Entry>);
+
+impl PlanEngines {
+    /// Looks up the engine of each job. One that does not exist is left out: the check reports it.
+    pub fn resolve(plan: &Plan) -> PlanEngines {
+        let jobs = plan.phases.iter().flat_map(|phase| &phase.jobs);
+        let names: BTreeSet<&str> = jobs.map(|job| job.engine.as_str()).collect();
+        PlanEngines(names.into_iter().filter_map(engine).collect())
+    }
+
+    /// What is known of a job's engine; none: it does not exist.
+    pub fn facts(&self, job: &Job) -> Option<&'static EngineFacts> {
+        self.find(job).map(|entry| entry.facts)
+    }
+
+    /// The engine of a job whose plan was checked.
+    pub fn of(&self, job: &Job) -> &'static Entry {
+        self.find(job).expect("the check refuses jobs whose engine does not exist")
+    }
+
+    fn find(&self, job: &Job) -> Option<&'static Entry> {
+        self.0.iter().copied().find(|entry| entry.facts.name == job.engine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iodyno_model::EngineTrait;
+
+    use super::*;
+
+    /// Records of before name an engine and say nothing of it: they are judged as if it had said what it says now.
+    #[test]
+    fn engines_are_what_records_of_before_take_them_for() {
+        for Entry { facts, .. } in all_engines() {
+            let unsaid = EngineTrait::unsaid(facts.name);
+            let same =
+                unsaid.iter().all(|one| facts.traits.contains(one)) && unsaid.len() == facts.traits.len();
+            assert!(same || unsaid.is_empty(), "{}: {:?}", facts.name, facts.traits);
+        }
+    }
 }

@@ -243,7 +243,7 @@ fn a_running_phase_says_what_it_has_so_far() {
 #[cfg(target_os = "linux")]
 fn no_more_is_taken_back_together_than_was_said() {
     let available =
-        |name: &&str| iodyno_engine::engines::facts(name).is_some_and(|engine| (engine.available)().is_ok());
+        |name: &&str| iodyno_engine::engine(name).is_some_and(|engine| (engine.facts.available)().is_ok());
     let engines: Vec<_> = ["libaio", "io_uring"].into_iter().filter(available).collect();
     assert!(!engines.is_empty(), "neither libaio nor io_uring is here");
     for engine in engines {

@@ -147,12 +147,12 @@ impl Loader for HostLoader {
 
     fn engine_available(&self, name: &str) -> Result<(), String> {
         self.looked.set(true);
-        let facts = iodyno_engine::engines::facts(name).ok_or_else(|| format!("no engine `{name}`"))?;
-        (facts.available)().map_err(|failure| failure.message)
+        let engine = iodyno_engine::engine(name).ok_or_else(|| format!("no engine `{name}`"))?;
+        (engine.facts.available)().map_err(|failure| failure.message)
     }
 
     fn engine_traits(&self, name: &str) -> &'static [EngineTrait] {
-        iodyno_engine::engines::facts(name).map_or(&[], |facts| facts.traits)
+        iodyno_engine::engine(name).map_or(&[], |engine| engine.facts.traits)
     }
 
     fn east_s(&self) -> i64 {

@@ -6,8 +6,8 @@
 
 use iodyno_model::{Aging, Diagnostic};
 
+use crate::distribution::Sizes;
 use crate::random::Random;
-use crate::source::distribution::Sizes;
 
 /// Bytes that a file without content takes: its inode.
 const INODE_BYTES: u64 = 256;

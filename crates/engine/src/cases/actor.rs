@@ -22,7 +22,7 @@ use super::process::{
 use super::wire;
 use super::words::whole;
 use crate::clock::moment;
-use crate::open::strerror;
+use crate::failure::strerror;
 use crate::syscall::{Answer, Hands};
 
 /// A call to be made.

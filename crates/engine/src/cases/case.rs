@@ -19,8 +19,8 @@ use super::judge::{expected, shorten};
 use super::process::{die_with_parent, lead_group, make_directory, set_umask, unshare};
 use super::round::{Flow, Round};
 use super::{mounts, wire};
+use crate::failure::strerror;
 use crate::memory::Mapping;
-use crate::open::strerror;
 
 /// What a case tells its keeper.
 #[derive(Debug, Reflect)]

@@ -19,7 +19,7 @@ use super::process::{
 use super::sandbox::{Health, look};
 use super::wire::Inbox;
 use crate::clock::moment;
-use crate::open::strerror;
+use crate::failure::strerror;
 use crate::syscall::errno_name;
 
 /// How long what was killed may take to die; what sleeps in the kernel may never do.

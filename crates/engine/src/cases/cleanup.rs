@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use super::process::{c_path, done};
+use crate::failure::strerror;
 use crate::memory::errno;
-use crate::open::strerror;
 
 /// What is done to a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 
 use super::mounts::mount;
 use super::process::done;
+use crate::failure::strerror;
 use crate::memory::errno;
-use crate::open::strerror;
 
 /// Where cases find what they stand on.
 #[derive(Clone, Debug, Default)]

@@ -95,7 +95,7 @@ fn begin_small(order: &Order, views: &Views) -> Option<Result<libc::pid_t, Strin
             let _ = std::fs::write(&note, why);
         }
     };
-    Some(spawn(body).map_err(crate::open::strerror))
+    Some(spawn(body).map_err(crate::failure::strerror))
 }
 
 /// Waits for it.

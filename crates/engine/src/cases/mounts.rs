@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use iodyno_model::{Action, Script, Step};
 
 use super::process::{c_path, done, unshare};
-use crate::open::strerror;
+use crate::failure::strerror;
 
 /// What views are mounted below, if it is not in the way: directories that every system has and that everybody may search.
 const PLACES: [&str; 6] = ["/mnt", "/media", "/srv", "/opt", "/home", "/tmp"];

@@ -11,7 +11,7 @@ use super::judge::{Came, Miss, is_outcome, judge};
 use super::process::{identity, make_directory};
 use super::tick;
 use super::words::{Labels, Surroundings, Trouble, letters, resolve};
-use crate::open::strerror;
+use crate::failure::strerror;
 use crate::syscall::Hands;
 
 /// What became of a step's checks.

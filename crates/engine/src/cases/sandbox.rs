@@ -47,7 +47,7 @@ pub fn make(place: &Path) -> Result<(), Failure> {
 }
 
 fn told(directory: &Path, what: &str, error: &std::io::Error) -> Failure {
-    Failure::new(format!("{}: {what}: {}", directory.display(), crate::open::strerror(raw(error))))
+    Failure::new(format!("{}: {what}: {}", directory.display(), crate::failure::strerror(raw(error))))
         .errno(raw(error))
 }
 

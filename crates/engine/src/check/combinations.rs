@@ -2,7 +2,7 @@
 
 use iodyno_model::{Diagnostic, Job, Phase, Plan, TargetKind, Workload};
 
-use crate::open::is_own;
+use crate::names::templates::is_own;
 use crate::start_barrier::BarrierPoint;
 
 /// Everything that would make workers wait for each other for ever, or undo each other's work.

@@ -1,34 +1,47 @@
 //! Whether a plan can be run at all, and safely: everything that is wrong, all at once, before anything is touched.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use iodyno_model::{Aging, Diagnostic, Job, Origin, Plan, Repeat, TargetKind, WorkerKind, Workload, sweep};
+use iodyno_model::{Aging, Diagnostic, Job, Origin, Plan, Repeat, TargetKind, WorkerKind, sweep};
 
 pub mod calls;
 mod combinations;
 mod unsupported;
 mod worker_limits;
 
-use crate::engines::{self, EngineFacts, apart};
-use crate::open::{self, Asker, Owner, needs};
+use crate::facts::{EngineFacts, WorkloadClass};
+use crate::names::templates::{Asker, Owner, resolve, tells_apart};
+use crate::open::needs;
+use crate::registry::{self, PlanEngines};
 use crate::source;
 use crate::witness::{signature, users};
 
-/// The plan as it will run: sweeps and repetitions written out.
+/// A plan that can be run.
+#[derive(Clone, Debug)]
+pub struct CheckedPlan {
+    /// The plan with its sweeps and repetitions written out.
+    pub plan: Arc<Plan>,
+    /// The engines of its jobs.
+    pub engines: PlanEngines,
+}
+
+/// The plan as it will run.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
+pub fn check(plan: &Plan) -> Result<CheckedPlan, Vec<Diagnostic>> {
     let mut wrong = check_repeat(&plan.repeat);
     plan.aging.iter().for_each(|aging| wrong.extend(check_aging(aging)));
     let plan = sweep::expand(plan)?;
+    let engines = PlanEngines::resolve(&plan);
     wrong.extend(iodyno_truth::demand::check(&plan));
-    unsupported::check(&plan, &mut wrong);
+    unsupported::check(&plan, &engines, &mut wrong);
     for phase in &plan.phases {
         combinations::check(&plan, phase, &mut wrong);
-        worker_limits::check(phase, &mut wrong);
-        check_clocks(phase, &mut wrong);
-        phase.jobs.iter().for_each(|job| check_job(&plan, job, &mut wrong));
+        worker_limits::check(phase, &engines, &mut wrong);
+        check_clocks(phase, &engines, &mut wrong);
+        phase.jobs.iter().for_each(|job| check_job(&plan, job, &engines, &mut wrong));
         phase.jobs.iter().for_each(|job| calls::check(job, &mut wrong));
         for job in &phase.jobs {
             if let Some(after) = &job.start.after_job
@@ -40,12 +53,12 @@ pub fn check(plan: &Plan) -> Result<Plan, Vec<Diagnostic>> {
             }
         }
     }
-    let written = |index: &usize| writes(&plan, *index);
+    let written = |index: &usize| writes(&plan, &engines, *index);
     for index in (0..plan.targets.len()).filter(written) {
         check_device(&plan, index, &mut wrong);
     }
     wrong.dedup();
-    if wrong.is_empty() { Ok(plan) } else { Err(wrong) }
+    if wrong.is_empty() { Ok(CheckedPlan { plan: plan.into(), engines }) } else { Err(wrong) }
 }
 
 /// What is wrong with how a file system is to be made old.
@@ -99,8 +112,8 @@ fn check_repeat(repeat: &Repeat) -> Vec<Diagnostic> {
 }
 
 /// Steadiness is judged by one clock.
-fn check_clocks(phase: &iodyno_model::Phase, wrong: &mut Vec<Diagnostic>) {
-    let is_virtual = |job: &Job| engines::facts(&job.engine).is_some_and(|facts| facts.is_virtual);
+fn check_clocks(phase: &iodyno_model::Phase, engines: &PlanEngines, wrong: &mut Vec<Diagnostic>) {
+    let is_virtual = |job: &Job| engines.facts(job).is_some_and(|facts| facts.is_virtual);
     if phase.jobs.iter().all(is_virtual) {
         return;
     }
@@ -112,7 +125,7 @@ fn check_clocks(phase: &iodyno_model::Phase, wrong: &mut Vec<Diagnostic>) {
     }
 }
 
-fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
+fn check_job(plan: &Plan, job: &Job, engines: &PlanEngines, wrong: &mut Vec<Diagnostic>) {
     let mut say = |message: String, hint: &str| {
         wrong.push(Diagnostic::error(&job.origin, format!("job {}: {message}", job.name)).hint(hint));
     };
@@ -135,23 +148,19 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     {
         say("its window of steadiness holds no interval".into(), "a window of 10 s has ten intervals of 1 s");
     }
-    let Some(facts) = engines::facts(&job.engine) else {
-        let names: Vec<_> = engines::all_facts().map(|facts| facts.name).collect();
+    let Some(facts) = engines.facts(job) else {
+        let names: Vec<_> = registry::all_engines().map(|engine| engine.facts.name).collect();
         say(format!("no engine `{}`", job.engine), &format!("engines: {}", names.join(" ")));
         return;
     };
-    let wanted = match &job.workload {
-        Workload::Cases(_) => Some(&apart::CASES),
-        Workload::Exercise(_) => Some(&apart::EXERCISE),
-        _ => None,
-    };
-    if wanted.map_or(!facts.is_stream, |wanted| wanted.name != job.engine) {
+    let class = WorkloadClass::of(&job.workload);
+    if facts.runs != class {
         say(
             format!("engine {} is not for what it does", job.engine),
             "cases are run by the engine cases, exercises by exercise",
         );
     }
-    if wanted.is_some() && (job.workers != 1 || job.kind != WorkerKind::Threads) {
+    if class != WorkloadClass::Stream && (job.workers != 1 || job.kind != WorkerKind::Threads) {
         say("cases and exercises want one worker, a thread".into(), "they start their processes themselves");
     }
     for setting in &job.settings {
@@ -187,8 +196,8 @@ fn setting_hint(name: &str, facts: &EngineFacts) -> String {
 }
 
 /// Whether any job changes a target, through an engine that touches it.
-fn writes(plan: &Plan, index: usize) -> bool {
-    let touches = |job: &&Job| engines::facts(&job.engine).is_none_or(|facts| facts.uses_files);
+fn writes(plan: &Plan, engines: &PlanEngines, index: usize) -> bool {
+    let touches = |job: &&Job| engines.facts(job).is_none_or(|facts| facts.uses_files);
     plan.phases.iter().flat_map(|phase| &phase.jobs).filter(touches).any(|job| {
         job.targets.iter().enumerate().any(|(position, target)| *target == index && needs(job, position).1)
     })
@@ -233,13 +242,10 @@ fn devices(plan: &Plan, index: usize) -> Vec<String> {
     let mut names = BTreeSet::new();
     for job in jobs {
         let most = WORKERS_NAMED[usize::from(!template.contains("/dev/"))];
-        let workers = if open::tells_apart(template) { job.workers.min(most) } else { 1 };
+        let workers = if tells_apart(template) { job.workers.min(most) } else { 1 };
         for worker in 0..workers {
             let owner = Owner { worker, ..Owner::default() };
-            names.insert(open::resolve(
-                template,
-                Asker { job: &job.name, owner, all: workers, repetition: 0 },
-            ));
+            names.insert(resolve(template, Asker { job: &job.name, owner, all: workers, repetition: 0 }));
         }
     }
     names.into_iter().filter(|path| is_block_device(path)).collect()
@@ -247,7 +253,8 @@ fn devices(plan: &Plan, index: usize) -> Vec<String> {
 
 /// The block devices that a plan overwrites although something was on them, and what.
 pub fn given_up(plan: &Plan) -> Vec<(String, Option<&'static str>)> {
-    let all = (0..plan.targets.len()).filter(|index| writes(plan, *index));
+    let engines = PlanEngines::resolve(plan);
+    let all = (0..plan.targets.len()).filter(|index| writes(plan, &engines, *index));
     let mut found: Vec<_> = all
         .flat_map(|index| devices(plan, index))
         .map(|path| (signature::on(&path), path))

@@ -6,13 +6,15 @@ use iodyno_model::{
     Action, Diagnostic, Item, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind, Verb, Workload,
 };
 
-use crate::{engines, source};
+use crate::facts::EngineFacts;
+use crate::registry::PlanEngines;
+use crate::source;
 
 /// Everything in a plan that would otherwise be silently left out.
-pub fn check(plan: &Plan, wrong: &mut Vec<Diagnostic>) {
+pub fn check(plan: &Plan, engines: &PlanEngines, wrong: &mut Vec<Diagnostic>) {
     plan.targets.iter().for_each(|target| check_target(target, wrong));
     for job in plan.phases.iter().flat_map(|phase| &phase.jobs) {
-        check_job(plan, job, wrong);
+        check_job(plan, job, engines.facts(job), wrong);
     }
 }
 
@@ -24,12 +26,14 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
     }
 }
 
-fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
+fn check_job(plan: &Plan, job: &Job, facts: Option<&EngineFacts>, wrong: &mut Vec<Diagnostic>) {
     let mut say =
         |what: &str, hint: &str| refuse(wrong, &job.origin, &format!("job {}: {what}", job.name), hint);
-    let takes_parts =
-        engines::facts(&job.engine).is_some_and(|facts| facts.has_ring) && job.depth.submit == Submit::Inline;
-    if (1..job.depth.most).contains(&job.depth.reap_most) && !takes_parts && !waits(job) {
+    let is_inline = job.depth.submit == Submit::Inline;
+    let takes_parts = facts.is_some_and(|facts| facts.has_ring) && is_inline;
+    // An engine that waits for each operation never has two that are done together.
+    let waits = facts.is_some_and(|facts| facts.most_depth == 1) && is_inline;
+    if (1..job.depth.most).contains(&job.depth.reap_most) && !takes_parts && !waits {
         say("taking back fewer operations than are done by this engine", "use libaio or io_uring");
     }
     let range = |verb: Verb| verb.moves_data() || matches!(verb.kind(), Kind::Sync | Kind::Trim);
@@ -44,11 +48,11 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
     };
     let locked =
         |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.lock.is_each_operation());
-    let waits = engines::facts(&job.engine).is_none_or(|facts| facts.takes_turns || !facts.uses_files);
-    if job.targets.iter().any(locked) && !waits {
+    let takes_turns = facts.is_none_or(|facts| facts.takes_turns || !facts.uses_files);
+    if job.targets.iter().any(locked) && !takes_turns {
         say("taking turns on a file by this engine", "use psync, sync, pvsync or pvsync2");
     }
-    if job.targets.iter().any(peer) && !engines::facts(&job.engine).is_some_and(|facts| facts.connects) {
+    if job.targets.iter().any(peer) && !facts.is_some_and(|facts| facts.connects) {
         say("a network endpoint by this engine", "use the engine socket, net or netsplice");
     }
     if let Workload::Script(script) = &job.workload
@@ -60,12 +64,6 @@ fn check_job(plan: &Plan, job: &Job, wrong: &mut Vec<Diagnostic>) {
             "own = true gives each worker a tree of its own",
         );
     }
-}
-
-/// Whether a job's engine waits for each operation, so that never two are done together.
-fn waits(job: &Job) -> bool {
-    job.depth.submit == Submit::Inline
-        && engines::facts(&job.engine).is_some_and(|facts| facts.most_depth == 1)
 }
 
 /// Whether a step goes in a shuffled order through a set that is not each worker's own.
@@ -100,7 +98,8 @@ mod tests {
             change(&mut job);
             let phase = Phase { jobs: vec![job], ..Phase::default() };
             let mut wrong = Vec::new();
-            check(&Plan { phases: vec![phase], ..Plan::default() }, &mut wrong);
+            let plan = Plan { phases: vec![phase], ..Plan::default() };
+            check(&plan, &PlanEngines::resolve(&plan), &mut wrong);
             wrong
         };
         assert_eq!(with(&|_| {}), []);

@@ -5,7 +5,7 @@
 
 use iodyno_model::{Diagnostic, Job, Phase, WorkerKind};
 
-use crate::engines;
+use crate::registry::PlanEngines;
 
 /// So few workers start anywhere.
 const FEW: u64 = 1000;
@@ -27,7 +27,7 @@ struct Bound {
 }
 
 /// Says so where a phase has more workers than can be started.
-pub fn check(phase: &Phase, wrong: &mut Vec<Diagnostic>) {
+pub fn check(phase: &Phase, engines: &PlanEngines, wrong: &mut Vec<Diagnostic>) {
     let sum =
         |of: &dyn Fn(&&Job) -> bool| phase.jobs.iter().filter(of).map(|job| u64::from(job.workers)).sum();
     let all: u64 = sum(&|_| true);
@@ -36,7 +36,8 @@ pub fn check(phase: &Phase, wrong: &mut Vec<Diagnostic>) {
     }
     let processes: u64 = sum(&|job| job.kind == WorkerKind::Processes);
     let Some(largest) = phase.jobs.iter().max_by_key(|job| job.workers) else { return };
-    let bounds = bounds(phase, processes, all - processes);
+    let has_ring = phase.jobs.iter().filter_map(|job| engines.facts(job)).any(|facts| facts.has_ring);
+    let bounds = bounds(has_ring, processes, all - processes);
     let Some(bound) =
         bounds.into_iter().filter(|(count, bound)| *count > bound.most).min_by_key(|(_, bound)| bound.most)
     else {
@@ -51,7 +52,7 @@ pub fn check(phase: &Phase, wrong: &mut Vec<Diagnostic>) {
 }
 
 /// What bounds so many processes and threads: each with the number that it bounds.
-fn bounds(phase: &Phase, processes: u64, threads: u64) -> Vec<(u64, Bound)> {
+fn bounds(has_ring: bool, processes: u64, threads: u64) -> Vec<(u64, Bound)> {
     let all = processes + threads;
     let mut found = Vec::new();
     let mut note = |count: u64, most: Option<u64>, set_by: &str, hint: &str| {
@@ -65,7 +66,7 @@ fn bounds(phase: &Phase, processes: u64, threads: u64) -> Vec<(u64, Bound)> {
         note(all, most, &told(name, value), &format!("raise {name} (sysctl)"));
     }
     let value = setting("vm.max_map_count");
-    let each = MAPPINGS + if phase.jobs.iter().any(has_ring) { RINGS } else { 0 };
+    let each = MAPPINGS + if has_ring { RINGS } else { 0 };
     let most = value.map(|value| value.saturating_sub(SPARE) / each);
     note(threads, most, &told("vm.max_map_count", value), "raise vm.max_map_count (sysctl)");
     let group = control_group();
@@ -81,10 +82,6 @@ fn bounds(phase: &Phase, processes: u64, threads: u64) -> Vec<(u64, Bound)> {
     let each = (processes * PROCESS_BYTES + threads * THREAD_BYTES).div_ceil(all.max(1)).max(1);
     note(all, bytes.map(|bytes| bytes / each), "the memory that is free", "end what holds memory");
     found
-}
-
-fn has_ring(job: &Job) -> bool {
-    engines::facts(&job.engine).is_some_and(|facts| facts.has_ring)
 }
 
 fn told(name: &str, value: Option<u64>) -> String {
@@ -155,9 +152,9 @@ mod tests {
     fn what_no_machine_can_start_is_told_with_its_bound() {
         for kind in [WorkerKind::Processes, WorkerKind::Threads] {
             let mut wrong = Vec::new();
-            check(&phase(FEW as u32, kind), &mut wrong);
+            check(&phase(FEW as u32, kind), &PlanEngines::default(), &mut wrong);
             assert!(wrong.is_empty(), "{wrong:?}");
-            check(&phase(99_999_999, kind), &mut wrong);
+            check(&phase(99_999_999, kind), &PlanEngines::default(), &mut wrong);
             let [one] = &wrong[..] else { panic!("{wrong:?}") };
             let text = one.to_string();
             assert!(text.starts_with("error: --numjobs: job j: 99999999 workers in one phase"), "{text}");

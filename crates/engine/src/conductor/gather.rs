@@ -8,7 +8,8 @@ use iodyno_model::{Diagnostic, Kind, Phase, PhaseRecord, Plan, Verb, Watching};
 use super::agree::Trouble;
 use super::rank_mail::{Done, FinalReport};
 use super::ranks::Ranks;
-use crate::open::{self, Asker};
+use crate::names::templates::{Asker, resolve, tells_apart};
+use crate::open;
 use crate::placement::group_directory;
 use crate::source;
 use crate::witness::{self, Scene, Watched};
@@ -106,9 +107,9 @@ fn watched(world: &World, plan: &Plan, phase: &Phase) -> Vec<Watched> {
                 let (all_workers, repetition) = (part.all, phase.repetition);
                 let owner = owners.of(worker);
                 let asker = Asker { job: &job.name, owner, all: all_workers, repetition };
-                let path = open::resolve(template, asker);
+                let path = resolve(template, asker);
                 // Where not all workers are looked at, what the others touch is not known.
-                let is_seen = open::tells_apart(template) || part.all <= WATCHED_MOST;
+                let is_seen = tells_apart(template) || part.all <= WATCHED_MOST;
                 let span = open::reach(job, target, asker, &path).filter(|_| is_seen);
                 let known = all.iter_mut().find(|known| known.target == target.name && known.path == path);
                 match known {

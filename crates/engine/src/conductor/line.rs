@@ -3,7 +3,7 @@
 use super::PhaseContext;
 use super::agree::{Trouble, highest, patience};
 use crate::clock;
-use crate::engines;
+use crate::facts::WorkloadClass;
 use crate::placement;
 use crate::signal;
 use crate::world::rank_share::part;
@@ -105,7 +105,7 @@ pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
                 let what = format!("job {}: its steadiness cannot be judged", job.name);
                 refuse(&job.origin, what, "give it a time limit");
             }
-            if engines::facts(&job.engine).is_some_and(|facts| !facts.is_stream) {
+            if WorkloadClass::of(&job.workload) != WorkloadClass::Stream {
                 let what = format!("job {}: the engine {} has no part", job.name, job.engine);
                 refuse(&job.origin, what, "start it by itself, as one program on one machine");
             }

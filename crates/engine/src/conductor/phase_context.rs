@@ -5,19 +5,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::{
-    Fatal, Job, Kind, Phase, Placement, Plan, Record, Sighting, Submit, TargetKind, Verb, WorkerKind,
-    WorkerState, record,
+    EngineTrait, Fatal, Job, Kind, Phase, Placement, Plan, Record, Sighting, Submit, TargetKind, Verb,
+    WorkerKind, WorkerState, record,
 };
 
 use super::journal_limit;
 use crate::cache::{self, Share};
+use crate::check::CheckedPlan;
 use crate::connections::Connections;
-use crate::engines;
+use crate::facts::WorkloadClass;
 use crate::failure::Failure;
 use crate::io::{Files, Handle};
 use crate::journal::Journals;
 use crate::memory::{Ballast, Memory};
-use crate::open::{self, Asker};
+use crate::names::templates::{Asker, set_root, tells_apart};
+use crate::open;
 use crate::prepare::{self, Unready};
 use crate::preread::Preread;
 use crate::registry::{self, Entry};
@@ -51,6 +53,8 @@ pub(crate) struct PhaseContext {
     pub(super) labels: Vec<Vec<(String, Verb)>>,
     kinds: Vec<Vec<Kind>>,
     pub(super) entries: Vec<&'static Entry>,
+    /// The traits of each job's engine, whoever drives it.
+    pub(super) traits: Vec<&'static [EngineTrait]>,
     goals: Vec<Option<Goal>>,
     shared: SharedObjects,
     pub(super) journals: Option<Journals>,
@@ -65,11 +69,12 @@ pub(crate) struct PhaseContext {
 impl PhaseContext {
     pub(super) fn new(
         world: &World,
-        plan: &Arc<Plan>,
+        checked: &CheckedPlan,
         index: usize,
         earlier: &Record,
         Laid { unready, fresh }: Laid,
     ) -> Result<PhaseContext, Failure> {
+        let CheckedPlan { plan, engines } = checked;
         let phase = &plan.phases[index];
         let labels: Vec<_> = phase.jobs.iter().map(source::labels).collect();
         let kinds =
@@ -86,10 +91,9 @@ impl PhaseContext {
         let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
         hold(world, phase, &parts)?;
         let entry = |job: &Job| {
-            let found = registry::engine(&job.engine);
-            let found = found.ok_or_else(|| Failure::new(format!("no engine `{}`", job.engine)))?;
-            let helped = job.depth.submit == Submit::Offload && found.facts.uses_files;
-            Ok(if helped { registry::OFFLOAD } else { found })
+            let engine = engines.of(job);
+            let is_offloaded = job.depth.submit == Submit::Offload && engine.facts.uses_files;
+            if is_offloaded { registry::OFFLOAD } else { engine }
         };
         let barrier = StartBarrier::new(&workers).map_err(|errno| Failure::call("mmap", errno))?;
         Ok(PhaseContext {
@@ -110,9 +114,10 @@ impl PhaseContext {
             unready,
             labels,
             kinds,
-            entries: phase.jobs.iter().map(entry).collect::<Result<_, Failure>>()?,
+            entries: phase.jobs.iter().map(entry).collect(),
+            traits: phase.jobs.iter().map(|job| engines.of(job).facts.traits).collect(),
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
-            shared: shared(world, plan, phase, &fresh)?,
+            shared: shared(world, checked, phase, &fresh)?,
         })
     }
 
@@ -123,7 +128,8 @@ impl PhaseContext {
     /// Whether a worker changes nothing of its thread that the next one would notice.
     pub(super) fn leaves_its_thread(&self, number: u32) -> bool {
         let job = &self.phase().jobs[self.seats[number as usize].0];
-        job.placement == Placement::default() && self.entries[self.seats[number as usize].0].facts.is_stream
+        job.placement == Placement::default()
+            && self.entries[self.seats[number as usize].0].facts.runs == WorkloadClass::Stream
     }
 
     /// A worker's number within its job, counted over all ranks.
@@ -212,8 +218,7 @@ impl PhaseContext {
             // A file that all of them share is looked at by each, of a set each looks after its part.
             let each = job.targets.iter().any(|target| {
                 let target = &self.plan.targets[*target];
-                matches!(target.kind, TargetKind::FileSet { .. })
-                    || target.path().is_some_and(open::tells_apart)
+                matches!(target.kind, TargetKind::FileSet { .. }) || target.path().is_some_and(tells_apart)
             });
             if each { left.sum() } else { left.max().unwrap_or(0) }
         };
@@ -311,25 +316,35 @@ impl PhaseContext {
 }
 
 /// What the workers of this rank share: sets that none of them picks from need no room here.
-fn shared(world: &World, plan: &Plan, phase: &Phase, fresh: &[usize]) -> Result<SharedObjects, Failure> {
+fn shared(
+    world: &World,
+    checked: &CheckedPlan,
+    phase: &Phase,
+    fresh: &[usize],
+) -> Result<SharedObjects, Failure> {
     let jobs = phase.jobs.iter().filter(|job| world.part(job).here > 0).cloned().collect();
     let here = Phase { jobs, shared: phase.shared.clone(), repetition: phase.repetition, ..Phase::default() };
-    SharedObjects::of(plan, &here, |target| found(world, plan, &here, target, fresh))
+    SharedObjects::of(&checked.plan, &here, |target| found(world, checked, &here, target, fresh))
         .map_err(|errno| Failure::call("mmap", errno))
 }
 
 /// What of a set is there when a phase begins that did not lay it out: phases before, or others, have changed it.
-fn found(world: &World, plan: &Plan, phase: &Phase, target: usize, fresh: &[usize]) -> Option<Found> {
+fn found(
+    world: &World,
+    CheckedPlan { plan, engines }: &CheckedPlan,
+    phase: &Phase,
+    target: usize,
+    fresh: &[usize],
+) -> Option<Found> {
     let TargetKind::FileSet { root, items } = &plan.targets[target].kind else { return None };
     let job = phase.jobs.iter().find(|job| job.targets.contains(&target))?;
-    let files = engines::facts(&job.engine).is_some_and(|facts| facts.uses_files);
-    if fresh.contains(&target) || !files {
+    if fresh.contains(&target) || !engines.of(job).facts.uses_files {
         return None;
     }
     let part = world.part(job);
     let owner = world.owners(plan, phase, job).of(part.first);
     let asker = Asker { job: &job.name, owner, all: part.all, repetition: phase.repetition };
-    Some(prepare::sets::found_at(&open::set_root(root, items, asker), items, asker))
+    Some(prepare::sets::found_at(&set_root(root, items, asker), items, asker))
 }
 
 /// How a phase was laid out.

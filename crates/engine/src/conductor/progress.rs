@@ -6,14 +6,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::merge::Seen;
 use iodyno_model::{
-    Event, Job, JobRecord, JournalPart, Kind, Line, Live, LiveJob, PhaseRecord, Sighting, Tally, VerifyWhen,
-    WorkerKind, WorkerState,
+    EngineTrait, Event, Job, JobRecord, JournalPart, Kind, Line, Live, LiveJob, PhaseRecord, Sighting, Tally,
+    VerifyWhen, WorkerKind, WorkerState,
 };
 
 use super::log_steps::LogSteps;
 use super::{Emit, Options, PhaseContext, Ranks, gather};
 use crate::clock::{self, NEVER, Tick};
-use crate::engines;
 use crate::failure::Failure;
 use crate::journal::Reader;
 use crate::open;
@@ -349,8 +348,12 @@ impl PhaseContext {
         let phase = self.phase();
         let began_unix_ns =
             clock::unix_ns().saturating_sub(clock::now().saturating_sub(self.barrier.started()));
-        let mut jobs: Vec<JobRecord> =
-            phase.jobs.iter().map(|job| JobRecord { began_unix_ns, ..empty_record(job) }).collect();
+        let mut jobs: Vec<JobRecord> = phase
+            .jobs
+            .iter()
+            .zip(&self.traits)
+            .map(|(job, traits)| JobRecord { began_unix_ns, ..empty_record(job, traits) })
+            .collect();
         let mut elapsed_ns = 0;
         for (number, (index, worker)) in self.seats.iter().enumerate() {
             let (counters, start) = (self.counters.of(number), self.start_of(*index));
@@ -408,13 +411,11 @@ fn work(tally: &Tally) -> u64 {
     }
 }
 
-fn empty_record(job: &Job) -> JobRecord {
-    let (name, engine) = (job.name.clone(), job.engine.clone());
-    let engine_traits = engines::facts(&engine).map(|facts| facts.traits.to_vec());
+fn empty_record(job: &Job, traits: &[EngineTrait]) -> JobRecord {
     JobRecord {
-        name,
-        engine,
-        engine_traits,
+        name: job.name.clone(),
+        engine: job.engine.clone(),
+        engine_traits: Some(traits.to_vec()),
         depth: job.depth.most,
         tally: Tally::default(),
         ..JobRecord::default()

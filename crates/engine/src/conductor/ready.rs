@@ -2,12 +2,13 @@
 //!
 //! What is everybody's is made by one rank after the other; what is a worker's own, by all ranks at once.
 
-use iodyno_model::{Diagnostic, Errand, Event, Origin, Phase, Plan, Sighting, Stop, When};
+use iodyno_model::{Diagnostic, Errand, Event, Origin, Phase, Sighting, Stop, When};
 
 use super::agree::{Trouble, agree, agreed, highest, patience};
 use super::phase_context::Laid;
 use super::rank_mail::{pack, unpack};
 use super::{Emit, Options, pause, remount};
+use crate::check::CheckedPlan;
 use crate::placement::Surroundings;
 use crate::prepare::{self, Made, Unready, Whose};
 use crate::world::{Broken, World};
@@ -19,23 +20,23 @@ use crate::{clock, hooks, signal, witness};
 /// What keeps everybody from starting.
 pub fn make_ready(
     world: &World,
-    plan: &Plan,
+    checked: &CheckedPlan,
     phase: &Phase,
     options: &Options,
     made: &mut Made,
     emit: Emit<'_>,
 ) -> Result<Ready, Trouble> {
+    let (plan, is_alone) = (&checked.plan, world.is_alone());
     errands(world, phase, When::BeforeLayout, emit)?;
     for (job, files, total_bytes) in prepare::outstanding(world, plan, phase) {
         emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
     }
     let mut told_at = 0;
-    let is_alone = world.is_alone();
     if !is_alone && prepare::expect(world, plan, phase, made) {
         highest(world, [0])?;
     }
     let mut lay_out = |whose: Whose| {
-        prepare::prepare(world, plan, phase, whose, made, &mut |target, done_bytes, total_bytes| {
+        prepare::prepare(world, checked, phase, whose, made, &mut |target, done_bytes, total_bytes| {
             let now = clock::monotonic();
             if options.live_ns > 0 && (now > told_at + options.live_ns || done_bytes == total_bytes) {
                 told_at = now;

@@ -7,9 +7,9 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::progress::Progress;
+use super::steadiness::Steadiness;
 use super::{Emit, Options, PhaseContext, Ranks};
 use crate::clock::{NEVER, Tick};
-use crate::steadiness::Steadiness;
 
 /// Live figures of one phase before they are told half as often: a simulated year is told in thousands, not in millions.
 const LIVE_MOST: u32 = 2048;

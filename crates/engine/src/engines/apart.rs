@@ -4,11 +4,12 @@
 use iodyno_model::{Diagnostic, Job};
 
 use super::{EngineFacts, Failure};
+use crate::facts::WorkloadClass;
 
 /// Scripts of system calls with expectations.
 pub const CASES: EngineFacts = EngineFacts {
     about: "scripts with expectations, each in a process of its own",
-    is_stream: false,
+    runs: WorkloadClass::Cases,
     available: is_linux,
     check: has_one_directory,
     ..EngineFacts::named("cases")
@@ -17,7 +18,7 @@ pub const CASES: EngineFacts = EngineFacts {
 /// Random operations held against a model.
 pub const EXERCISE: EngineFacts = EngineFacts {
     about: "random operations held against a model in memory",
-    is_stream: false,
+    runs: WorkloadClass::Exercise,
     ..EngineFacts::named("exercise")
 };
 

@@ -55,8 +55,8 @@ pub mod splice;
 pub mod sync;
 pub mod vsync;
 
-/// Every engine. To add one: a file here with its `pub mod`, and its line below. The list makes two tables: of
-/// [facts](FACTS), and of the loops that drive them (`registry`).
+/// Every engine. To add one: a file here with its `pub mod`, and its line below. `registry` makes its
+/// table of loops of this list.
 macro_rules! for_each_engine {
     ($table:ident) => {
         $table! {
@@ -104,24 +104,6 @@ macro_rules! for_each_engine {
     };
 }
 pub(crate) use for_each_engine;
-
-macro_rules! table_of_facts {
-    ($($(#[$only:meta])* $module:ident::$engine:ident,)*) => {
-        /// What is known of the engines whose workers run the loop.
-        pub const FACTS: &[EngineFacts] = &[$($(#[$only])* <$module::$engine as Engine>::FACTS),*];
-    };
-}
-for_each_engine!(table_of_facts);
-
-/// What is known of every engine, and of what is run like one.
-pub fn all_facts() -> impl Iterator<Item = &'static EngineFacts> {
-    FACTS.iter().chain([&apart::CASES, &apart::EXERCISE])
-}
-
-/// What is known of the engine of that name.
-pub fn facts(name: &str) -> Option<&'static EngineFacts> {
-    all_facts().find(|facts| facts.name == name)
-}
 
 /// What an engine is given when it starts, once per worker.
 pub struct Setup<'a> {
@@ -326,22 +308,4 @@ pub fn only_verbs(job: &Job, engine: &str, verbs: &[Verb]) -> Vec<Diagnostic> {
 /// Whether a verb can do harm when it is only pretended.
 pub fn is_data(verb: Verb) -> bool {
     verb.moves_data()
-}
-
-#[cfg(test)]
-mod tests {
-    use iodyno_model::EngineTrait;
-
-    use super::*;
-
-    /// Records of before name an engine and say nothing of it: they are judged as if it had said what it says now.
-    #[test]
-    fn engines_are_what_records_of_before_take_them_for() {
-        for facts in all_facts() {
-            let unsaid = EngineTrait::unsaid(facts.name);
-            let same =
-                unsaid.iter().all(|one| facts.traits.contains(one)) && unsaid.len() == facts.traits.len();
-            assert!(same || unsaid.is_empty(), "{}: {:?}", facts.name, facts.traits);
-        }
-    }
 }

@@ -13,8 +13,10 @@ use iodyno_model::{Diagnostic, Extent, Job, OpenMode, Pick, TargetKind, Verb, Ve
 use super::parallel::{self, Company};
 use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, setting, switched_on};
 use crate::clock::Tick;
+use crate::failure::strerror;
 use crate::io::{AT_END, Files, Io, Slot};
-use crate::open::{needs, strerror, tells_apart};
+use crate::names::templates::tells_apart;
+use crate::open::needs;
 use crate::world::mpi::abi::{Handle, Status};
 use calls::{Calls, errno_of};
 

@@ -12,7 +12,8 @@ use iodyno_model::{
 };
 
 use super::{Failure, Setup, switched_on};
-use crate::open::{needs, tells_apart};
+use crate::names::templates::tells_apart;
+use crate::open::needs;
 use crate::world::mpi::abi::{Handle, Kind};
 use crate::world::mpi::{self, Open};
 

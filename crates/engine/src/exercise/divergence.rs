@@ -4,7 +4,7 @@
 use super::harness::Effect;
 use super::image::{Bytes, Image, Number};
 use super::operation::{Kind, Operation, fill};
-use crate::open::strerror;
+use crate::failure::strerror;
 
 /// Bytes of the difference that are compared with older and other content.
 const SAMPLE_BYTES: usize = 4096;

@@ -4,7 +4,7 @@ use super::calls;
 use super::harness::Harness;
 use super::operation::{Kind, Operation, Way};
 use crate::engines::Failure;
-use crate::open::strerror;
+use crate::failure::strerror;
 
 /// Alignments that are tried for what moves blocks, beyond the file system's own.
 const BLOCKS: [u64; 3] = [4096, 16_384, 65_536];

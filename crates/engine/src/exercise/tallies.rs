@@ -3,7 +3,7 @@
 use iodyno_model::ExerciseRecord;
 
 use super::operation::{KINDS, Kind, Operation, WAYS, Way};
-use crate::open::strerror;
+use crate::failure::strerror;
 
 /// Counts of an exercise.
 #[derive(Default)]

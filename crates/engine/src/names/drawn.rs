@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use iodyno_model::{Size, Tree};
 
+use crate::distribution::Sizes;
 use crate::random::Random;
-use crate::source::distribution::Sizes;
 
 /// Levels below which no directory lies, whatever was drawn: paths have an end.
 const DEPTH_MOST: u64 = 64;

@@ -8,7 +8,7 @@ use iodyno_model::{Diagnostic, Job, Phase, Plan};
 use super::{cgroup, scheduler};
 use crate::clock;
 use crate::failure::Failure;
-use crate::open::{self, Asker};
+use crate::names::templates::{Asker, resolve};
 
 /// How often a group is tried to be removed while its last members go.
 const TRIES: u32 = 100;
@@ -48,7 +48,7 @@ impl Surroundings {
         let asker = Asker::first(&job.name, phase.repetition);
         for target in job.targets.iter().map(|index| &plan.targets[*index]) {
             if let Some(path) = target.path() {
-                self.schedulers.extend(scheduler::choose(&open::resolve(path, asker), name)?);
+                self.schedulers.extend(scheduler::choose(&resolve(path, asker), name)?);
             }
         }
         Ok(())

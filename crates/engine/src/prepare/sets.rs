@@ -13,10 +13,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use iodyno_model::{Items, Prepare, Target};
 
 use super::{Made, Progress, filler};
-use crate::failure::Failure;
+use crate::failure::{Failure, strerror};
 use crate::io::{Files, Handle, Names, PathBuffer};
 use crate::memory::errno;
-use crate::open::{Asker, names, open, space_failure, strerror};
+use crate::names::templates::{Asker, names};
+use crate::open::{open, space_failure};
 use crate::payload::{Filler, Place};
 use crate::source::pools::present;
 use crate::source::sizes::ItemSizes;

@@ -16,7 +16,7 @@ use super::walk::failure;
 use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{AT_END, Handle, Io, KEEP, Names, PathBuffer, READ_BACK, VERIFY};
-use crate::open::{is_own, resolve, set_root};
+use crate::names::templates::{is_own, resolve, set_root};
 use crate::payload::{
     Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, NUMBER_BITS, Place,
     SECTOR_BYTES, Write,

@@ -12,11 +12,10 @@ use crate::facts::EngineFacts;
 use crate::failure::Failure;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
-use crate::open::Asker;
+use crate::names::templates::Asker;
 
 pub mod content;
 mod depth_search;
-pub mod distribution;
 pub mod drop_behind;
 pub mod free_map;
 pub mod general_source;

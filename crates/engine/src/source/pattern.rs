@@ -7,10 +7,10 @@
 
 use iodyno_model::{FileOrder, Job, Kind, Pattern, Pick, Size, TargetKind, Verb};
 
-use super::distribution::{Distribution, Sizes};
 use super::random::{GOLDEN, Random, mix};
 use super::walk::{AT_POSITION, Deal, END, Ground, Walk, failure, shares};
 use super::{Next, SourceContext, segments};
+use crate::distribution::{Distribution, Sizes};
 use crate::failure::Failure;
 use crate::io::{DURABLE, Io, READ_BACK};
 
@@ -874,9 +874,7 @@ fn ground(context: &SourceContext<'_>, pattern: &Pattern, share: &Share, span: &
     let end = if appends { held_bytes(fd).saturating_sub(span.base) } else { 0 };
     let overhang = pattern.span.overhang && share.class == Class::Range;
     let reach = match overhang {
-        true => {
-            crate::open::length(fd).ok().flatten().unwrap_or(0).saturating_sub(span.base).max(span.length)
-        }
+        true => crate::io::length(fd).ok().flatten().unwrap_or(0).saturating_sub(span.base).max(span.length),
         false => span.length,
     };
     let base = span.base;

@@ -10,7 +10,7 @@ use super::*;
 use crate::facts::EngineFacts;
 use crate::io::{Files, Handle, Names};
 use crate::memory::Memory;
-use crate::open::{Asker, Owner};
+use crate::names::templates::{Asker, Owner};
 
 /// A plan of one job whose handles are spans of `spans`.
 struct Bench {

@@ -8,7 +8,7 @@ use iodyno_model::{Extent, Job, Pick, Target, TargetKind, Workload};
 
 use super::pattern::{directed, job_seed};
 use super::walk::{Deal, Ground};
-use crate::open::{Asker, is_own};
+use crate::names::templates::{Asker, is_own};
 
 /// One worker's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ mod tests {
 
     use super::super::testing::target;
     use super::*;
-    use crate::world::place::Owner;
+    use crate::names::templates::Owner;
 
     fn laid_by(path: &str, worker: u32, all: u32, change: impl Fn(&mut Pattern)) -> Option<Laid> {
         let pick = Pick::Segmented { block_bytes: 64, count: 3, stride_bytes: 0, shuffled: false };

@@ -5,8 +5,8 @@
 
 use iodyno_model::{Diagnostic, Size};
 
-use super::distribution::Sizes;
 use super::random::{Random, mix};
+use crate::distribution::Sizes;
 
 /// The lengths of a set's items.
 #[derive(Clone, Debug)]

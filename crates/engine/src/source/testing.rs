@@ -13,7 +13,7 @@ use crate::facts::EngineFacts;
 use crate::failure::Failure;
 use crate::io::{AT_POSITION, Files, Handle, Io, Names, SILENT};
 use crate::memory::Memory;
-use crate::open::Asker;
+use crate::names::templates::Asker;
 
 /// Engines that touch no file, in the machine's time and in their own.
 const NOTHING: EngineFacts = EngineFacts { uses_files: false, ..EngineFacts::named("null") };

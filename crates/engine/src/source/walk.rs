@@ -6,9 +6,9 @@
 
 use iodyno_model::{Coverage, Pick};
 
-use super::distribution::Distribution;
 use super::permutation::Permutation;
 use super::random::{GOLDEN, Random, mix};
+use crate::distribution::Distribution;
 use crate::failure::Failure;
 
 /// What a walk goes over.

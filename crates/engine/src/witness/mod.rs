@@ -12,7 +12,8 @@ use processors::Processors;
 use sampler::Scope;
 
 use crate::connections::Connections;
-use crate::open::{self, Asker};
+use crate::failure::strerror;
+use crate::names::templates::{Asker, resolve};
 
 mod bounded_probe;
 pub mod clocks;
@@ -372,7 +373,7 @@ pub fn targets(plan: &Plan) -> Vec<TargetFacts> {
     let facts = |(index, target): (usize, &iodyno_model::Target)| {
         let mut jobs = plan.phases.iter().flat_map(|phase| &phase.jobs);
         let job = jobs.find(|job| job.targets.contains(&index)).map_or("", |job| job.name.as_str());
-        let path = open::resolve(target.path()?, Asker::first(job, 0));
+        let path = resolve(target.path()?, Asker::first(job, 0));
         if !is_storage(&path) {
             return None;
         }
@@ -418,9 +419,8 @@ pub fn drop_caches() -> Result<(), String> {
     for _ in 0..PASSES {
         // SAFETY: the call takes nothing and cannot fail.
         unsafe { libc::sync() };
-        std::fs::write(CONTROL, "3").map_err(|error| {
-            format!("{CONTROL}: {}", open::strerror(error.raw_os_error().unwrap_or(libc::EIO)))
-        })?;
+        std::fs::write(CONTROL, "3")
+            .map_err(|error| format!("{CONTROL}: {}", strerror(error.raw_os_error().unwrap_or(libc::EIO))))?;
     }
     Ok(())
 }

@@ -5,19 +5,9 @@
 
 use iodyno_model::{Job, Phase, Place, Plan, Ranks, WorldFacts};
 
+use crate::names::templates::Owner;
 use crate::permutation::Permutation;
 use crate::random::{GOLDEN, Random, mix};
-
-/// Who owns a worker's data, and where that one is: what names of targets refer to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Owner {
-    /// Its number within the job, counted over all ranks.
-    pub worker: u32,
-    /// Its rank.
-    pub rank: u32,
-    /// That rank's machine.
-    pub node: u32,
-}
 
 /// The owners of one job's data.
 #[derive(Clone, Debug, Default)]

@@ -104,7 +104,7 @@ fn held() -> Outcome {
 }
 
 fn dropped_behind(engine: &'static str, depth: u32) -> Outcome {
-    let facts = iodyno_engine::engines::facts(engine).ok_or(Skip::new(format!("no {engine} here")))?;
+    let facts = iodyno_engine::engine(engine).ok_or(Skip::new(format!("no {engine} here")))?.facts;
     (facts.available)().map_err(|failure| Skip::new(failure.message))?;
     let folder = folder()?;
     let path = folder.path().join("f");

@@ -8,7 +8,7 @@ use std::path::Path;
 use iodyno_engine::connections::Connections;
 use iodyno_engine::io::{Files, Handle};
 use iodyno_engine::memory::Memory;
-use iodyno_engine::open::Asker;
+use iodyno_engine::names::templates::Asker;
 use iodyno_engine::preread::Preread;
 use iodyno_engine::source::{Source, SourceContext};
 use iodyno_engine::start_barrier::StartBarrier;

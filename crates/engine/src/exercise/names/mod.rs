@@ -22,7 +22,7 @@ use super::sandbox::Sandbox;
 use super::{DEFAULT_SEED_STREAM, Until};
 use crate::clock;
 use crate::engines::Failure;
-use crate::open::strerror;
+use crate::failure::strerror;
 use crate::random::{Random, mix};
 
 mod call;

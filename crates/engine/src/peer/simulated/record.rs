@@ -6,7 +6,7 @@ use iodyno_model::{
     ConnectionActivity, Fatal, JobRecord, Machine, PhaseRecord, Record, Sighting, Tally, WorkerRecord,
 };
 
-use crate::engines;
+use crate::registry::engine;
 
 use super::flow::{Flow, What};
 use super::runs::Run;
@@ -123,7 +123,7 @@ fn job(flow: &Flow, start_ns: u64, now_ns: u64) -> JobRecord {
     JobRecord {
         name: flow.job.name.clone(),
         engine: flow.job.engine.clone(),
-        engine_traits: engines::facts(&flow.job.engine).map(|facts| facts.traits.to_vec()),
+        engine_traits: engine(&flow.job.engine).map(|entry| entry.facts.traits.to_vec()),
         depth: flow.job.depth.most,
         tally,
         workers: vec![worker],

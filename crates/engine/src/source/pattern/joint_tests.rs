@@ -10,7 +10,7 @@ use iodyno_model::{
 use super::super::{PatternSource, Steady};
 use crate::io::{Files, Handle, Io};
 use crate::memory::Memory;
-use crate::open::Asker;
+use crate::names::templates::Asker;
 use crate::source::{Next, SourceContext};
 
 /// Gap or window, and what it is held against.

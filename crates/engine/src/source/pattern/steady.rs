@@ -6,10 +6,10 @@
 use iodyno_model::Verb;
 
 use super::super::Next;
-use super::super::distribution::Sizes;
 use super::super::random::Random;
 use super::super::walk::Walk;
 use super::{Class, PatternSource};
+use crate::distribution::Sizes;
 use crate::io::Io;
 
 /// Whether a verb on an item needs nothing but the item.

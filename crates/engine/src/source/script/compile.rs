@@ -8,12 +8,12 @@ use iodyno_model::{
     Step, Transfer, Verb,
 };
 
-use super::super::distribution::Sizes;
 use super::super::pattern::worker_seed;
 use super::super::random::mix;
 use super::super::shared::Object;
 use super::super::walk::{Ground, Walk, failure};
 use super::super::{SourceContext, label_of, labels, object};
+use crate::distribution::Sizes;
 use crate::failure::Failure;
 use crate::io::SAYS_MODE;
 

@@ -7,8 +7,8 @@
 
 use iodyno_model::{Diagnostic, Extent, Origin, Pick, Size, Zone};
 
-use super::permutation::Permutation;
-use super::random::Random;
+use crate::permutation::Permutation;
+use crate::random::Random;
 
 /// A way to draw blocks below n without memory of the draws before.
 #[derive(Clone, Debug)]

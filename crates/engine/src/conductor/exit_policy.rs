@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{Diagnostic, ExitOn, ExitWhat, PhaseRecord, Plan, WorkerRecord};
 
-use crate::conductor::{PhaseContext, StopScope, worker_failure};
-use crate::open::strerror;
+use super::{PhaseContext, StopScope, worker_failure};
+use crate::failure::strerror;
 
 /// What ends have been seen in a phase.
 pub struct ExitPolicy {

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use iodyno_model::{Criterion, Steady, SteadyRecord};
 
+use super::PhaseContext;
 use crate::clock::Tick;
-use crate::conductor::PhaseContext;
 
 /// All that is judged in a phase.
 pub struct Steadiness {

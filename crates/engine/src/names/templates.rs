@@ -1,0 +1,158 @@
+//! Templates of names: what `{worker}`, `{rank}` and the like stand for, and how the items of a set are named for a worker.
+
+use iodyno_model::Items;
+
+use super::drawn::Drawn;
+use super::{Names, Piece};
+
+/// Who owns a worker's data, and where that one is: what names of targets refer to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// Its number within the job, counted over all ranks.
+    pub worker: u32,
+    /// Its rank.
+    pub rank: u32,
+    /// That rank's machine.
+    pub node: u32,
+}
+
+/// Who asks for a name: what templates may refer to.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker<'a> {
+    /// The job's name.
+    pub job: &'a str,
+    /// Whose data it is: the worker, its rank and node.
+    pub owner: Owner,
+    /// How many workers the job has on all ranks together.
+    pub all: u32,
+    /// Which repetition of the phase.
+    pub repetition: u32,
+}
+
+impl<'a> Asker<'a> {
+    /// For the first worker of a job, where one stands for all.
+    pub fn first(job: &'a str, repetition: u32) -> Self {
+        Asker { job, owner: Owner::default(), all: 1, repetition }
+    }
+}
+
+/// The name a template gives to one worker. `{worker:08}` has at least eight digits, `{worker:A|B}` deals the words in
+/// turn, and so with every number; `{worker+3}` is the worker three further, and after the last comes the
+/// first; what is in braces and means nothing here stays as it is.
+pub fn resolve(template: &str, asker: Asker<'_>) -> String {
+    let (mut name, mut rest) = (String::with_capacity(template.len() + 16), template);
+    while let Some((before, after)) = rest.split_once('{') {
+        name.push_str(before);
+        let meant = after.split_once('}').and_then(|(word, after)| Some((value(word, asker)?, after)));
+        match meant {
+            Some((value, after)) => {
+                name.push_str(&value);
+                rest = after;
+            }
+            None => {
+                name.push('{');
+                rest = after;
+            }
+        }
+    }
+    name + rest
+}
+
+/// What a word in braces stands for.
+fn value(word: &str, asker: Asker<'_>) -> Option<String> {
+    let (what, form) = word.split_once(':').unwrap_or((word, ""));
+    if let Some(further) = what.strip_prefix("worker+") {
+        let worker = u64::from(asker.owner.worker) + u64::from(further.parse::<u32>().ok()?);
+        return form.is_empty().then(|| (worker % u64::from(asker.all.max(1))).to_string());
+    }
+    let number = match what {
+        "job" if form.is_empty() => return Some(asker.job.into()),
+        "worker" => asker.owner.worker,
+        "rank" => asker.owner.rank,
+        "node" => asker.owner.node,
+        "repetition" => asker.repetition,
+        _ => return None,
+    };
+    let padded = form.len() > 1 && form.starts_with('0') && form.bytes().all(|byte| byte.is_ascii_digit());
+    let width = if padded { form.parse().unwrap_or(0) } else { 0 };
+    Some(match form {
+        "" => number.to_string(),
+        _ if padded => format!("{number:0width$}"),
+        words => words.split('|').nth(number as usize % words.split('|').count()).unwrap_or("").into(),
+    })
+}
+
+/// Whether a template gives a name of their own to each worker, rank or node.
+pub fn tells_apart(template: &str) -> bool {
+    ["{worker", "{rank", "{node"].iter().any(|word| template.contains(word))
+}
+
+/// Whether a template gives a name of its own to each worker.
+pub fn is_own(template: &str) -> bool {
+    ["{worker}", "{worker:0", "{worker+"].iter().any(|word| template.contains(word))
+}
+
+/// The root directory of a set, for one worker.
+pub fn set_root(root: &str, items: &Items, asker: Asker<'_>) -> String {
+    let root = resolve(root, asker);
+    if items.own { format!("{root}/w{}", asker.owner.worker) } else { root }
+}
+
+/// How the items of a set are named, for one worker.
+pub fn names(items: &Items, asker: Asker<'_>) -> Names {
+    let name = resolve(&items.name, asker);
+    let (prefix, first, suffix) = numbered(&name);
+    Names {
+        prefix: prefix.into(),
+        suffix: suffix.into(),
+        first,
+        unnumbered: items.count == 1 && !name.contains("{item"),
+        directory: Piece::parse(&resolve(&items.directory, asker)),
+        depth: items.depth,
+        branch: u64::from(items.branch),
+        leaves_only: items.leaves_only,
+        per_directory: items.per_directory,
+        tree: items.tree.as_ref().map(|tree| Drawn::of(tree, items.count)),
+        count: items.count,
+        item_bytes: items.size.most_bytes().unwrap_or(0),
+        ..Names::default()
+    }
+}
+
+/// A name's text before its number, the first item's number, and the text behind: `{item}`, or `{item+100}`.
+fn numbered(name: &str) -> (&str, u64, &str) {
+    let place = || {
+        let start = name.find("{item")?;
+        let length = name[start..].find('}')?;
+        let first = match &name[start + 5..start + length] {
+            "" => 0,
+            more => more.strip_prefix('+')?.parse().ok()?,
+        };
+        Some((&name[..start], first, &name[start + length + 1..]))
+    };
+    place().unwrap_or((name, 0, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_name_the_owner() {
+        let owner = Owner { worker: 13, rank: 3, node: 1 };
+        let asker = Asker { job: "j", owner, all: 16, repetition: 2 };
+        for (template, name) in [
+            ("plain", "plain"),
+            ("{job}.{worker}.{rank}.{node}.{repetition}", "j.13.3.1.2"),
+            ("f.{worker:08}", "f.00000013"),
+            ("f.{worker:01}", "f.13"),
+            ("{worker:a|b|c}/x.{worker:04}", "b/x.0013"),
+            ("{rank:03}/{node:x|y}", "003/y"),
+            ("{worker:a}", "a"),
+            ("{item}/{child} {worker", "{item}/{child} {worker"),
+            ("{}{{worker}}", "{}{13}"),
+        ] {
+            assert_eq!(resolve(template, asker), name, "{template}");
+        }
+    }
+}
