@@ -73,6 +73,7 @@ fn take(request: Request, rest: &[u8]) {
 /// A plan is printed and checked.
 fn look(plan: &Plan) {
     iodyno_report::plan::print(plan);
+    iodyno_engine::register(iodyno_conformance::ENGINES);
     let _ = iodyno_engine::check::check(plan);
 }
 

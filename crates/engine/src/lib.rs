@@ -7,20 +7,18 @@
 //!      └──► witness  (who watches)
 //! ```
 //!
-//! Knows no tool and no output format. The only crate with `unsafe` and system calls; every block says why it is sound.
+//! Knows no tool and no output format. Only this crate and `conformance` have `unsafe` and system calls; every block says why it is sound.
 #![allow(unsafe_code)]
 
 pub mod aging;
 pub mod cache;
 pub mod call;
-pub mod cases;
 pub mod check;
 pub mod clock;
 pub mod conductor;
 pub mod connections;
 pub mod distribution;
 pub mod engines;
-pub mod exercise;
 pub mod facts;
 pub mod failure;
 pub mod futex;
@@ -42,7 +40,6 @@ pub mod registry;
 pub mod signal;
 pub mod source;
 pub mod start_barrier;
-pub mod syscall;
 pub mod witness;
 pub mod worker;
 pub mod worker_counters;
@@ -53,4 +50,4 @@ pub use check::{CheckedPlan, check, given_up};
 pub use conductor::{Halt, Options, follow, lead, part, run, run_in};
 pub use facts::EngineFacts;
 pub use failure::Failure;
-pub use registry::{Entry, PlanEngines, all_engines, engine};
+pub use registry::{Entry, PlanEngines, all_engines, engine, register};

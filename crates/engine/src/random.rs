@@ -8,13 +8,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// The golden ratio's fraction times 2^64: SplitMix64's increment.
-pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64's output function: a bijection of 64 bits whose every output bit depends on every input bit.
 ///
 /// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014 (variant 13 of Stafford).
 #[inline]
-pub(crate) const fn mix(value: u64) -> u64 {
+pub const fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)

@@ -1,13 +1,13 @@
-//! The table of loops: what drives the workers of each engine. The list of engines is in `engines`; a new one needs no
-//! line here.
+//! The table of engines: what drives the workers of each. The list is in `engines`; a new engine needs no line here. Engines
+//! whose workloads are no stream of operations are registered by the crate that has them.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use iodyno_model::{Job, Plan};
 
 use crate::engines::{
-    Engine, EngineFacts, Failure, apart, for_each_engine, offload::Offload,
-    per_operation_lock::LockPerOperation,
+    Engine, EngineFacts, Failure, for_each_engine, offload::Offload, per_operation_lock::LockPerOperation,
 };
 use crate::worker::{Worker, drive, drive_instrumented};
 
@@ -41,11 +41,13 @@ const fn entry<E: Engine>() -> Entry {
 /// What drives jobs whose operations helper threads hand over, whatever their engine.
 pub const OFFLOAD: &Entry = &entry::<Offload>();
 
-/// What drives a workload that is no stream of operations.
-const APART: &[Entry] = &[
-    Entry { facts: &apart::CASES, drive: crate::cases::drive, drive_in_turns: None },
-    Entry { facts: &apart::EXERCISE, drive: crate::exercise::drive, drive_in_turns: None },
-];
+/// Engines of other crates, whose workloads are no stream of operations.
+static REGISTERED: OnceLock<&[Entry]> = OnceLock::new();
+
+/// Adds engines of another crate to the table, once for each process; further calls have no effect.
+pub fn register(engines: &'static [Entry]) {
+    let _ = REGISTERED.set(engines);
+}
 
 macro_rules! table_of_loops {
     ($($(#[$only:meta])* $module:ident::$engine:ident,)*) => {
@@ -56,7 +58,7 @@ for_each_engine!(table_of_loops);
 
 /// Every engine.
 pub fn all_engines() -> impl Iterator<Item = &'static Entry> {
-    STREAMS.iter().chain(APART)
+    STREAMS.iter().chain(REGISTERED.get().copied().unwrap_or_default())
 }
 
 /// The engine of that name.

@@ -233,8 +233,6 @@ const PECULIAR: &[&str] = &[
     "netsplice",
     "hdf5",
     "ncmpi",
-    "cases",
-    "exercise",
 ];
 
 #[test]

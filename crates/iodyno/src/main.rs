@@ -37,7 +37,8 @@ mod syscall_helper;
 mod terminal;
 
 fn main() -> ExitCode {
-    iodyno_engine::cases::serve_when_asked();
+    iodyno_engine::register(iodyno_conformance::ENGINES);
+    iodyno_conformance::cases::serve_when_asked();
     if let Some(status) = syscall_helper::by_name() {
         return ExitCode::from(status);
     }

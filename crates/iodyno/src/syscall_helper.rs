@@ -6,9 +6,9 @@
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 
+use iodyno_conformance::syscall::{self, Answer, Identity};
 use iodyno_dialect::Request;
 use iodyno_dialect::posix::pjdfstest::{self, HelperCalls};
-use iodyno_engine::syscall::{self, Answer, Identity};
 
 use crate::session::{print, say};
 

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use iodyno_conformance::calls::RUNNERS;
+use iodyno_conformance::syscall;
 use iodyno_dialect::posix::{calls, expand, rules, step, suite};
-use iodyno_engine::check::calls::RUNNERS;
-use iodyno_engine::syscall;
 use iodyno_model::{Cases, Diagnostic, Job, Phase, Plan, Workload};
 
 fn told(wrong: &[Diagnostic]) -> String {
@@ -24,6 +24,7 @@ fn every_call_can_be_made() {
     let job = Job::new("rules", "cases", Vec::new(), Workload::Cases(cases.into()));
     let phase = Phase { jobs: vec![job], ..Phase::default() };
     let plan = Plan { phases: vec![phase], ..Plan::default() };
+    iodyno_engine::register(iodyno_conformance::ENGINES);
     let wrong = iodyno_engine::check(&plan).err().unwrap_or_default();
     // The plan lacks a directory and an engine, which have no place in a file of rules.
     let slips: Vec<Diagnostic> =

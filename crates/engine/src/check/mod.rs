@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use iodyno_model::{Aging, Diagnostic, Job, Origin, Plan, Repeat, TargetKind, WorkerKind, sweep};
 
-pub mod calls;
 mod combinations;
 mod unsupported;
 mod worker_limits;
@@ -42,7 +41,6 @@ pub fn check(plan: &Plan) -> Result<CheckedPlan, Vec<Diagnostic>> {
         worker_limits::check(phase, &engines, &mut wrong);
         check_clocks(phase, &engines, &mut wrong);
         phase.jobs.iter().for_each(|job| check_job(&plan, job, &engines, &mut wrong));
-        phase.jobs.iter().for_each(|job| calls::check(job, &mut wrong));
         for job in &phase.jobs {
             if let Some(after) = &job.start.after_job
                 && !phase.jobs.iter().any(|other| other.name == *after && other.name != job.name)

@@ -367,7 +367,7 @@ static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Touches mapped bytes; `EIO` when one of their pages could not be had.
 #[inline(always)]
-pub(crate) fn guarded(start: *mut u8, bytes: usize, touch: impl FnOnce()) -> Result<(), i32> {
+pub fn guarded(start: *mut u8, bytes: usize, touch: impl FnOnce()) -> Result<(), i32> {
     GUARDED.set((start as usize, start as usize + bytes));
     // The handler runs on this thread: only the compiler must be kept from reordering.
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
@@ -408,7 +408,7 @@ extern "C" fn on_bus_error(_signal: libc::c_int, info: *mut libc::siginfo_t, _co
 }
 
 /// Installs the handler, once for the process.
-pub(crate) fn catch_bus_errors() -> Result<(), Failure> {
+pub fn catch_bus_errors() -> Result<(), Failure> {
     let mut failed = 0;
     BEFORE.get_or_init(|| {
         // SAFETY: both structures are valid; zero is a value for each of their fields.

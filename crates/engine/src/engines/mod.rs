@@ -17,7 +17,6 @@ use crate::worker_counters::Counts;
 pub use crate::facts::{EngineFacts, SettingSpec};
 pub use crate::failure::Failure;
 
-pub mod apart;
 pub mod cpuio;
 pub mod dummy;
 pub mod exec;

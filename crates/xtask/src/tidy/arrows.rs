@@ -12,10 +12,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("model", &["reflect"]),
     ("truth", &["model"]),
     ("engine", &["model", "truth"]),
+    ("conformance", &["model", "engine"]),
     ("report", &["model", "truth"]),
     ("history", &["model", "truth"]),
     ("dialect", &["model", "report"]),
-    ("iodyno", &["model", "truth", "engine", "report", "history", "dialect"]),
+    ("iodyno", &["model", "truth", "engine", "conformance", "report", "history", "dialect"]),
     ("xtask", &[]),
     (TEST_ASSETS, &["model", "truth", "engine"]),
 ];

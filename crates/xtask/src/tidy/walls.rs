@@ -62,8 +62,7 @@ const PLAIN: &[&str] =
     &["std::fs", "std::net", "std::thread", "std::process", "std::time::Instant", "std::time::SystemTime"];
 const PLAIN_HINT: &str = "plain values only: let the engine room do it and record what came of it";
 
-const UNSAFE_HINT: &str =
-    "unsafe code and system calls live in crates/engine/src; tests and crates/testbed may too";
+const UNSAFE_HINT: &str = "unsafe code and system calls live in crates/engine/src and crates/conformance/src; tests and crates/testbed may too";
 const SAFETY_HINT: &str = "say in a `// SAFETY:` comment right above why this cannot go wrong";
 const CLOCK_HINT: &str = "ask crates/engine/src/clock.rs, or take the time from the event";
 const PRINT_HINT: &str = "results and talk are written by the door: return the text, or send an event";
@@ -83,7 +82,9 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 
 /// Engines that are named where none is to be known.
 fn named_engines(tree: &Tree) -> Vec<Violation> {
-    let engines = tree.sources.iter().filter(|source| source.path.starts_with("crates/engine/src/engines/"));
+    let folders = ["crates/engine/src/engines/", "crates/conformance/src/"];
+    let has_engines = |source: &&Source| folders.iter().any(|folder| source.path.starts_with(folder));
+    let engines = tree.sources.iter().filter(has_engines);
     let names: Vec<&str> = engines.flat_map(|source| own_names(&source.text)).collect();
     let is_engineless = |source: &&Source| source.package().is_some_and(|name| ENGINELESS.contains(&name));
     let mut violations = Vec::new();
@@ -134,7 +135,8 @@ fn unsafe_code(source: &Source) -> Vec<Violation> {
 }
 
 fn may_be_unsafe(path: &str) -> bool {
-    path.starts_with("crates/engine/src/") || path.starts_with("crates/testbed/") || path.contains("/tests/")
+    let folders = ["crates/engine/src/", "crates/conformance/src/", "crates/testbed/"];
+    folders.iter().any(|folder| path.starts_with(folder)) || path.contains("/tests/")
 }
 
 /// Whether a `SAFETY:` stands on the line, a little above it, or at the head of the comment that ends above it.

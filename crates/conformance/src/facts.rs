@@ -1,0 +1,45 @@
+//! What is known of the two workloads that are no stream of operations: cases and exercises. They never meet the loop;
+//! what runs them stands beside the engines.
+
+use iodyno_model::{Diagnostic, Job};
+
+use iodyno_engine::facts::WorkloadClass;
+use iodyno_engine::{EngineFacts, Failure};
+
+use crate::calls;
+
+/// Scripts of system calls with expectations.
+pub const CASES: EngineFacts = EngineFacts {
+    about: "scripts with expectations, each in a process of its own",
+    runs: WorkloadClass::Cases,
+    available: is_linux,
+    check,
+    ..EngineFacts::named("cases")
+};
+
+/// Random operations held against a model.
+pub const EXERCISE: EngineFacts = EngineFacts {
+    about: "random operations held against a model in memory",
+    runs: WorkloadClass::Exercise,
+    ..EngineFacts::named("exercise")
+};
+
+fn is_linux() -> Result<(), Failure> {
+    match cfg!(target_os = "linux") {
+        true => Ok(()),
+        false => Err(Failure::new("cases are run on Linux only")
+            .hint("their processes rely on its name spaces and on /proc")),
+    }
+}
+
+fn check(job: &Job) -> Vec<Diagnostic> {
+    let mut wrong = Vec::new();
+    if job.targets.len() != 1 {
+        wrong.push(
+            Diagnostic::error(&job.origin, format!("job {}: cases want one directory", job.name))
+                .hint("its only target is the directory under test"),
+        );
+    }
+    calls::check(job, &mut wrong);
+    wrong
+}

@@ -1,0 +1,19 @@
+//! Conformance: what a file system answers to system calls, and whether it keeps what was written. Nothing here is timed.
+//!
+//! `cases` runs scripts of `syscall`s in processes of their own, `exercise` random operations against a model. Both are
+//! engines for the control plane ([`ENGINES`]), and neither has a stream of operations: the hot loop is not involved.
+#![allow(unsafe_code)]
+
+use iodyno_engine::Entry;
+
+pub mod calls;
+pub mod cases;
+pub mod exercise;
+mod facts;
+pub mod syscall;
+
+/// What runs cases and exercises; the door registers it with the engine.
+pub const ENGINES: &[Entry] = &[
+    Entry { facts: &facts::CASES, drive: cases::drive, drive_in_turns: None },
+    Entry { facts: &facts::EXERCISE, drive: exercise::drive, drive_in_turns: None },
+];
