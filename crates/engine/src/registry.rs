@@ -50,8 +50,11 @@ pub fn register(engines: &'static [Entry]) {
 }
 
 macro_rules! table_of_loops {
-    ($($(#[$only:meta])* $module:ident::$engine:ident,)*) => {
-        const STREAMS: &[Entry] = &[$($(#[$only])* entry::<crate::engines::$module::$engine>()),*];
+    ($($(#[$only:meta])* $engine:ty,)*) => {
+        const STREAMS: &[Entry] = {
+            use crate::engines::*;
+            &[$($(#[$only])* entry::<$engine>()),*]
+        };
     };
 }
 for_each_engine!(table_of_loops);

@@ -35,6 +35,9 @@ mod instrumented;
 mod ready;
 mod sampled;
 
+/// How long a worker with nothing in flight sleeps at a time, ns.
+const IDLE_NS: u64 = 50_000_000;
+
 /// With nothing in flight, a source that waits is asked again after this, ns.
 const WAIT_NS: u64 = 20_000;
 
@@ -80,6 +83,16 @@ fn run_loop<E: Engine, const INSTRUMENTED: bool>(worker: &mut Worker<'_>) -> Res
         event_loop::<E, INSTRUMENTED>(worker, &mut engine, &mut flight)?;
     }
     flight.end(worker, engine, begin, agreed)
+}
+
+/// Waits, with nothing in flight, until a point in time or for one slice.
+fn idle<E: Engine>(engine: &mut E, until: Tick) {
+    if E::FACTS.is_virtual {
+        let nothing = engine.poll(1, until, |_, _, _| ());
+        debug_assert!(nothing.is_ok(), "a virtual clock breaks nothing");
+    } else {
+        clock::sleep_until(until, IDLE_NS);
+    }
 }
 
 /// Hands over and takes back, until there is nothing more.
@@ -129,7 +142,7 @@ impl InFlight<'_> {
         if free < self.slots.len() {
             self.take_back::<E, INSTRUMENTED>(engine, now, wake, over)?;
         } else if !over {
-            engine.idle(wake.min(self.deadline));
+            idle(engine, wake.min(self.deadline));
             self.idled(engine.now(), worker.kinds);
         } else if !self.goes_on(worker, now) {
             return Ok(None);

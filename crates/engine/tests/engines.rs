@@ -11,8 +11,9 @@ use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 use std::path::Path;
 
 use iodyno_engine::clock;
-use iodyno_engine::engines::pvsync::{Pvsync, Pvsync2};
-use iodyno_engine::engines::{Engine, mmap::Mmap, null::Null, psync::Psync, sync::Sync, vsync::Vsync};
+use iodyno_engine::engines::{
+    Engine, Synchronous, mmap::Mmap, null::Null, psync::Psync, pvsync, sync::Sync, vsync::Vsync,
+};
 use iodyno_engine::io::{AT_POSITION, Io};
 use iodyno_model::Verb;
 use testbed::{Case, Skip};
@@ -205,7 +206,7 @@ fn a_cut_file_is_an_error() -> Result<(), Failed> {
     let path = folder.path().join("f");
     std::fs::write(&path, vec![9; 65536])?;
     let file = std::fs::OpenOptions::new().read(true).write(true).open(&path)?;
-    let mut bench = Bench::<Mmap>::new(&[], 1, vec![handle(file.as_raw_fd())])?;
+    let mut bench = Bench::<Synchronous<Mmap>>::new(&[], 1, vec![handle(file.as_raw_fd())])?;
     let read = Io { verb: Verb::Read, offset: 32768, bytes: 4096, ..Io::default() };
     let mut results = vec![bench.perform(read)?];
     file.set_len(4096)?;
@@ -229,7 +230,8 @@ fn cached_reads_are_told_apart() -> Result<(), Failed> {
     let fd = file.into_raw_fd();
     // SAFETY: the call takes no pointers.
     unsafe { libc::posix_fadvise(fd, 0, 0, libc::POSIX_FADV_DONTNEED) };
-    let mut bench = Bench::<iodyno_engine::engines::nowait::Nowait>::new(&[], 1, vec![handle(fd)])?;
+    let mut bench =
+        Bench::<Synchronous<iodyno_engine::engines::nowait::Nowait>>::new(&[], 1, vec![handle(fd)])?;
     let mut results = Vec::new();
     for _ in 0..2 {
         results.push(bench.perform(Io {
@@ -323,7 +325,7 @@ fn of<E: Engine + 'static>(settings: &'static [&'static str]) -> Vec<Case> {
         }
     }
     // A mapping has no direct I/O.
-    if E::FACTS.name != Mmap::FACTS.name {
+    if E::FACTS.name != <Synchronous<Mmap>>::FACTS.name {
         cases.push(case::<E>(&format!("{name}: direct errors"), || direct_errors_equal::<E>(settings)));
     }
     cases
@@ -331,18 +333,18 @@ fn of<E: Engine + 'static>(settings: &'static [&'static str]) -> Vec<Case> {
 
 /// The engines that every system has.
 fn everywhere() -> Vec<Case> {
-    let mut cases = of::<Psync>(&[]);
-    cases.extend(of::<Pvsync>(&[]));
-    cases.extend(of::<Pvsync2>(&["hipri_percentage=50"]));
-    cases.extend(of::<Sync>(&[]));
+    let mut cases = of::<Synchronous<Psync>>(&[]);
+    cases.extend(of::<Synchronous<pvsync::Pvsync>>(&[]));
+    cases.extend(of::<Synchronous<pvsync::Pvsync2>>(&["hipri_percentage=50"]));
+    cases.extend(of::<Synchronous<Sync>>(&[]));
     cases.extend(of::<Vsync>(&[]));
-    cases.extend(of::<Mmap>(&[]));
+    cases.extend(of::<Synchronous<Mmap>>(&[]));
     #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
     cases.extend(of::<iodyno_engine::engines::posixaio::Posixaio>(&[]));
     cases.push(Case::new("mmap: a cut file is an error", &[], a_cut_file_is_an_error));
     #[cfg(target_os = "linux")]
     {
-        cases.extend(of::<iodyno_engine::engines::nowait::Nowait>(&[]));
+        cases.extend(of::<Synchronous<iodyno_engine::engines::nowait::Nowait>>(&[]));
         cases.push(Case::new("nowait: cached reads are told apart", &[], cached_reads_are_told_apart));
     }
     cases.push(Case::new("null completes everything", &[], || {
@@ -359,7 +361,7 @@ fn of_linux() -> Vec<Case> {
     const PRIORITY: &[&str] = &["priority_percent=50", "priority_class=2", "priority=4"];
     const MANY: &[&str] =
         &["force_async=3", "iopoll=off", "priority_percent=50", "priority_class=2", "priority=4"];
-    let mut cases = of::<Splice>(&[]);
+    let mut cases = of::<Synchronous<Splice>>(&[]);
     for settings in [&[][..], &["userspace_reap=off"], PRIORITY] {
         cases.extend(of::<Libaio>(settings));
     }

@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 
 use super::operation::Way;
 use iodyno_engine::clock::NEVER;
-use iodyno_engine::engines::{Engine, Failure, Setup, mmap};
+use iodyno_engine::engines::{Engine, Failure, Setup, Synchronous, mmap};
 use iodyno_engine::io::{Files, Io, Slot};
 use iodyno_engine::memory::errno;
 
@@ -64,7 +64,7 @@ fn start<E: Engine + 'static>(setup: &Setup<'_>) -> Result<Box<dyn Channel>, Fai
 /// Why it cannot be had.
 pub fn channel(way: Way, setup: &Setup<'_>) -> Result<Option<Box<dyn Channel>>, Failure> {
     match way {
-        Way::Psync => start::<iodyno_engine::engines::psync::Psync>(setup).map(Some),
+        Way::Psync => start::<Synchronous<iodyno_engine::engines::psync::Psync>>(setup).map(Some),
         Way::Libaio => start::<iodyno_engine::engines::libaio::Libaio>(setup).map(Some),
         Way::Uring => start::<iodyno_engine::engines::io_uring::Uring>(setup).map(Some),
         #[cfg(target_env = "gnu")]

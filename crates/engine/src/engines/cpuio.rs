@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
-use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_values, setting, whole};
+use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_values, setting, whole};
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{Files, Io, Slot};
 use crate::random::Random;
@@ -19,7 +19,7 @@ const NUMBERS: usize = 4096;
 
 /// A busy program.
 pub struct Cpuio {
-    done: Single,
+    done: Option<(Slot, i64)>,
     burst_ns: u64,
     pause_ns: u64,
     /// What is sorted, where sorting burns.
@@ -49,7 +49,7 @@ impl Engine for Cpuio {
         let burst_ns = whole(setup.job, "chunk_us").unwrap_or(CHUNK_US) * 1000;
         let sorts = setting(setup.job, "mode") == Some("qsort");
         Ok(Cpuio {
-            done: Single::default(),
+            done: None,
             burst_ns,
             pause_ns: burst_ns * (100 - load) / load,
             numbers: vec![0; if sorts { NUMBERS } else { 0 }],
@@ -62,11 +62,13 @@ impl Engine for Cpuio {
         while clock::now() < end {
             self.burn();
         }
-        self.done.keep(slot, io.bytes as i64);
+        self.done = Some((slot, io.bytes as i64));
     }
 
-    fn poll(&mut self, _min: u32, until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
+    fn poll(&mut self, _min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        if let Some((slot, result)) = self.done.take() {
+            done(slot, result, clock::now());
+        }
         let pause =
             self.pause_ns.min(if until == NEVER { u64::MAX } else { until.saturating_sub(clock::now()) });
         if pause > 0 {

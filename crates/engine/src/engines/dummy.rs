@@ -8,17 +8,15 @@
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb};
 
 use super::{
-    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on,
-    whole,
+    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, switched_on, whole,
 };
-use crate::clock::{self, Tick};
-use crate::io::{DURABLE, Files, Io, KEEP, Slot};
+use crate::clock;
+use crate::io::{DURABLE, Files, Io, KEEP};
 
 const DELAYS: &[&str] = &["delay_create_us", "delay_close_us", "delay_sync_us", "delay_xfer_us"];
 
 /// Delays, and nothing else; ns.
 pub struct Dummy {
-    done: Single,
     transfer_ns: u64,
     sync_ns: u64,
     create_ns: u64,
@@ -26,7 +24,7 @@ pub struct Dummy {
     files: usize,
 }
 
-impl Engine for Dummy {
+impl SyncEngine for Dummy {
     const FACTS: EngineFacts = EngineFacts {
         about: "no I/O, with delays of your choice",
         settings: &[
@@ -55,7 +53,6 @@ impl Engine for Dummy {
         let delayed = setup.seat == 0 || !switched_on(setup.job, "only_rank0");
         let ns = |name| if delayed { whole(setup.job, name).unwrap_or(0) * 1000 } else { 0 };
         let dummy = Dummy {
-            done: Single::default(),
             transfer_ns: ns("delay_xfer_us"),
             sync_ns: ns("delay_sync_us"),
             create_ns: ns("delay_create_us"),
@@ -87,18 +84,6 @@ impl Engine for Dummy {
             Verb::Create | Verb::Open => io.bytes as i64,
             _ => 0,
         }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let result = self.perform(io, files);
-        self.done.keep(slot, result);
-    }
-
-    #[inline(always)]
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
     }
 
     fn close(&mut self) -> Result<(), Failure> {

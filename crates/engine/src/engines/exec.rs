@@ -10,11 +10,11 @@ use std::process::{Child, Command, Stdio};
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::{
-    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting, switch,
+    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, setting, switch,
     whole,
 };
-use crate::clock::{self, Tick};
-use crate::io::{Files, Io, Slot};
+use crate::clock;
+use crate::io::{Files, Io};
 
 /// How long one operation looks, ns.
 const LOOK_NS: u64 = 100_000_000;
@@ -23,7 +23,6 @@ const GRACE_LOOK_NS: u64 = 10_000_000;
 
 /// A program that runs.
 pub struct Exec {
-    done: Single,
     command: Command,
     child: Option<Child>,
     started: bool,
@@ -32,7 +31,7 @@ pub struct Exec {
     grace_ns: u64,
 }
 
-impl Engine for Exec {
+impl SyncEngine for Exec {
     const FACTS: EngineFacts = EngineFacts {
         about: "runs a program as long as the job",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write]),
@@ -82,11 +81,11 @@ impl Engine for Exec {
         }
         let grace_ns = whole(job, "grace_s").unwrap_or(1).saturating_mul(1_000_000_000);
         let waits = shell.is_some();
-        Ok(Exec { done: Single::default(), command, child: None, started: false, waits, grace_ns })
+        Ok(Exec { command, child: None, started: false, waits, grace_ns })
     }
 
-    fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
-        let result = match std::mem::replace(&mut self.started, true) {
+    fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
+        match std::mem::replace(&mut self.started, true) {
             _ if self.waits => match self.command.status() {
                 Ok(status) if status.success() => io.bytes as i64,
                 Ok(_) => -i64::from(libc::ECANCELED),
@@ -107,13 +106,7 @@ impl Engine for Exec {
                 clock::sleep_ns(LOOK_NS);
                 io.bytes as i64
             }
-        };
-        self.done.keep(slot, result);
-    }
-
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
+        }
     }
 }
 

@@ -3,10 +3,9 @@
 
 use iodyno_model::{Verb, VerbSet};
 
-use super::{Engine, EngineFacts, Failure, Setup, Single};
+use super::{EngineFacts, Failure, Setup, SyncEngine};
 use crate::call;
-use crate::clock::Tick;
-use crate::io::{Files, Io, Slot};
+use crate::io::{Files, Io};
 
 /// `FALLOC_FL_KEEP_SIZE`.
 const KEEP_SIZE: u64 = 1;
@@ -14,11 +13,9 @@ const KEEP_SIZE: u64 = 1;
 const PUNCH_HOLE: u64 = 2;
 
 /// Space instead of bytes.
-pub struct Falloc {
-    done: Single,
-}
+pub struct Falloc;
 
-impl Engine for Falloc {
+impl SyncEngine for Falloc {
     const FACTS: EngineFacts = EngineFacts {
         about: "fallocate instead of data: writes reserve, reads reserve behind the end, trims punch",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Trim]),
@@ -29,22 +26,17 @@ impl Engine for Falloc {
     };
 
     fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
-        Ok(Falloc { done: Single::default() })
+        Ok(Falloc)
     }
 
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
         let mode = match io.verb {
             Verb::Read => KEEP_SIZE,
             Verb::Write => 0,
             Verb::Trim => KEEP_SIZE | PUNCH_HOLE,
-            _ => return self.done.keep(slot, call::perform(io, files)),
+            _ => return call::perform(io, files),
         };
         let result = call::perform(&Io { verb: Verb::Fallocate, other: mode, ..*io }, files);
-        self.done.keep(slot, if result == 0 { io.bytes as i64 } else { result });
-    }
-
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
+        if result == 0 { io.bytes as i64 } else { result }
     }
 }

@@ -10,9 +10,8 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_values, only_verbs, setting};
-use crate::clock::{self, Tick};
-use crate::io::{Files, Io, Slot};
+use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_values, only_verbs, setting};
+use crate::io::{Files, Io};
 use crate::memory::{clear_errno, errno};
 
 /// Directories less deep than this are listed by every worker.
@@ -20,7 +19,6 @@ const SHARED_LEVELS: u32 = 3;
 
 /// The walk of one worker.
 pub struct Find {
-    done: Option<(Slot, i64)>,
     wanted: Wanted,
     mine: Share,
     /// Directories that are still to be listed, below the root; `None` until the walk has begun.
@@ -59,7 +57,7 @@ struct Share {
     workers: u64,
 }
 
-impl Engine for Find {
+impl SyncEngine for Find {
     const FACTS: EngineFacts = EngineFacts {
         about: "walks directories and counts the files that match",
         verbs: VerbSet::of(&[Verb::Readdir]),
@@ -79,7 +77,6 @@ impl Engine for Find {
         let split = |ns: u64| ((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64);
         let parts = |name: &str| name.split('*').map(String::from).collect();
         Ok(Find {
-            done: None,
             wanted: Wanted {
                 newer: whole("newer_unix_ns").map(split),
                 bytes: whole("bytes"),
@@ -95,20 +92,8 @@ impl Engine for Find {
         })
     }
 
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        self.done = Some((slot, self.next(files.fd(io.file))));
-    }
-
-    fn poll(
-        &mut self,
-        _min: u32,
-        _until: Tick,
-        mut done: impl FnMut(Slot, i64, Tick),
-    ) -> Result<(), Failure> {
-        if let Some((slot, result)) = self.done.take() {
-            done(slot, result, clock::now());
-        }
-        Ok(())
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
+        self.next(files.fd(io.file))
     }
 
     fn facts(&self) -> Vec<(&'static str, u64)> {

@@ -3,17 +3,14 @@
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, EngineFacts, Failure, Setup, Single, only_verbs};
+use super::{EngineFacts, Failure, Setup, SyncEngine, only_verbs};
 use crate::call;
-use crate::clock::Tick;
-use crate::io::{Files, Io, Slot};
+use crate::io::{Files, Io};
 
 /// Lengths instead of bytes.
-pub struct Ftruncate {
-    done: Single,
-}
+pub struct Ftruncate;
 
-impl Engine for Ftruncate {
+impl SyncEngine for Ftruncate {
     const FACTS: EngineFacts = EngineFacts {
         about: "ftruncate to each write's offset; no data moves",
         verbs: VerbSet::of(&[Verb::Write]),
@@ -24,11 +21,11 @@ impl Engine for Ftruncate {
     };
 
     fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
-        Ok(Ftruncate { done: Single::default() })
+        Ok(Ftruncate)
     }
 
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let result = match io.verb {
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
+        match io.verb {
             Verb::Write => {
                 let cut = Io { verb: Verb::Truncate, bytes: io.offset, offset: 0, ..*io };
                 match call::perform(&cut, files) {
@@ -37,13 +34,7 @@ impl Engine for Ftruncate {
                 }
             }
             _ => call::perform(io, files),
-        };
-        self.done.keep(slot, result);
-    }
-
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
+        }
     }
 }
 

@@ -11,11 +11,10 @@ use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::parallel::{self, Company, Container};
 use super::{
-    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting,
-    switched_on, whole,
+    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, setting, switched_on,
+    whole,
 };
-use crate::clock::Tick;
-use crate::io::{AT_END, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io};
 use crate::open::needs;
 use calls::{Calls, Id};
 
@@ -41,7 +40,6 @@ const GLOBAL: c_int = 1;
 pub struct Hdf5 {
     company: Company,
     calls: &'static Calls,
-    done: Single,
     files: Vec<File>,
     /// How transfers are made.
     transfer: Id,
@@ -58,7 +56,7 @@ struct File {
     bytes: u64,
 }
 
-impl Engine for Hdf5 {
+impl SyncEngine for Hdf5 {
     const FACTS: EngineFacts = EngineFacts {
         about: "a data set of parallel HDF5, independent or collective",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
@@ -95,15 +93,7 @@ impl Engine for Hdf5 {
         let mode = if collective { COLLECTIVE } else { INDEPENDENT };
         // SAFETY: the list is that of a transfer.
         calls.done("H5Pset_dxpl_mpio", unsafe { (calls.set_transfer)(transfer, mode) })?;
-        let mut engine = Hdf5 {
-            company,
-            calls,
-            done: Single::default(),
-            files: Vec::new(),
-            transfer,
-            memory: (-1, 0),
-            collective,
-        };
+        let mut engine = Hdf5 { company, calls, files: Vec::new(), transfer, memory: (-1, 0), collective };
         for index in 0..setup.paths.len() {
             engine.open(setup, index)?;
         }
@@ -120,16 +110,6 @@ impl Engine for Hdf5 {
             },
             _ => -i64::from(libc::EOPNOTSUPP),
         }
-    }
-
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let result = self.perform(io, files);
-        self.done.keep(slot, result);
-    }
-
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
     }
 
     fn agree(&mut self, over: bool) -> bool {

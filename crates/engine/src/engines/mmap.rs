@@ -11,10 +11,9 @@ use std::sync::OnceLock;
 
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb};
 
-use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_values, setting};
+use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_values, setting};
 use crate::call;
-use crate::clock::Tick;
-use crate::io::{AT_END, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io};
 use crate::memory::errno;
 
 /// How much of a file is mapped at once: all of it, where addresses are plenty.
@@ -39,7 +38,6 @@ struct Mapped {
 
 /// Files in memory.
 pub struct Mmap {
-    done: Single,
     files: Vec<Mapped>,
     advice: Vec<libc::c_int>,
     wait: bool,
@@ -48,7 +46,7 @@ pub struct Mmap {
     called: bool,
 }
 
-impl Engine for Mmap {
+impl SyncEngine for Mmap {
     const FACTS: EngineFacts = EngineFacts {
         about: "copies to and from mapped files; the kernel does I/O in page faults",
         settings: &[
@@ -91,7 +89,6 @@ impl Engine for Mmap {
             _ => None,
         };
         Ok(Mmap {
-            done: Single::default(),
             files: setup.files.handles.iter().map(|_| Mapped::default()).collect(),
             advice: advice
                 .into_iter()
@@ -117,18 +114,6 @@ impl Engine for Mmap {
             }
             _ => self.other(io, files),
         }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let result = self.perform(io, files);
-        self.done.keep(slot, result);
-    }
-
-    #[inline(always)]
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
     }
 }
 

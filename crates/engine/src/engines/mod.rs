@@ -60,16 +60,16 @@ macro_rules! for_each_engine {
     ($table:ident) => {
         $table! {
             null::Null,
-            dummy::Dummy,
+            Synchronous<dummy::Dummy>,
             sim::Sim,
-            psync::Psync,
-            sync::Sync,
+            Synchronous<psync::Psync>,
+            Synchronous<sync::Sync>,
             vsync::Vsync,
-            pvsync::Pvsync,
-            pvsync::Pvsync2,
+            Synchronous<pvsync::Pvsync>,
+            Synchronous<pvsync::Pvsync2>,
             #[cfg(target_os = "linux")]
-            nowait::Nowait,
-            mmap::Mmap,
+            Synchronous<nowait::Nowait>,
+            Synchronous<mmap::Mmap>,
             #[cfg(target_os = "linux")]
             libaio::Libaio,
             #[cfg(target_os = "linux")]
@@ -77,21 +77,21 @@ macro_rules! for_each_engine {
             #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
             posixaio::Posixaio,
             #[cfg(target_os = "linux")]
-            splice::Splice,
+            Synchronous<splice::Splice>,
             #[cfg(target_os = "linux")]
-            sg::Sg,
-            mpiio::Mpiio,
-            hdf5::Hdf5,
-            ncmpi::Ncmpi,
+            Synchronous<sg::Sg>,
+            Synchronous<mpiio::Mpiio>,
+            Synchronous<hdf5::Hdf5>,
+            Synchronous<ncmpi::Ncmpi>,
             cpuio::Cpuio,
-            exec::Exec,
+            Synchronous<exec::Exec>,
             #[cfg(target_os = "linux")]
-            falloc::Falloc,
-            ftruncate::Ftruncate,
-            find::Find,
-            net::Net,
+            Synchronous<falloc::Falloc>,
+            Synchronous<ftruncate::Ftruncate>,
+            Synchronous<find::Find>,
+            Synchronous<net::Net>,
             #[cfg(target_os = "linux")]
-            net::Netsplice,
+            Synchronous<net::Netsplice>,
             socket::Sockets,
             names::Filecreate,
             names::Filestat,
@@ -164,28 +164,11 @@ impl Setup<'_> {
 }
 
 /// How operations reach the kernel or a service. `drive` is compiled once for each engine.
+///
+/// An engine that has one operation at a time is a [`SyncEngine`] instead.
 pub trait Engine: Sized {
     /// What is known of it without running it.
     const FACTS: EngineFacts;
-
-    /// What it counted of its own, by name; asked when the worker is done.
-    fn facts(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
-
-    /// What all who work together with it make of each one's wish to end: whoever wants to, takes the others along.
-    /// Asked before every operation by everybody, only of [collective](EngineFacts::is_collective) engines.
-    fn agree(&mut self, over: bool) -> bool {
-        over
-    }
-
-    /// Closes what it opened itself.
-    ///
-    /// # Errors
-    /// What the system or a library says only now.
-    fn close(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
 
     /// Makes it ready, before the start line.
     ///
@@ -196,15 +179,8 @@ pub trait Engine: Sized {
     /// Takes one operation. It may be carried out at once or later, but no later than in the next `poll`.
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files);
 
-    /// Carries out one operation at once, without `push` and `poll`: its result. Only of engines that
-    /// [perform](EngineFacts::performs).
-    #[inline(always)]
-    fn perform(&mut self, _io: &Io, _files: &mut Files) -> i64 {
-        -i64::from(libc::EOPNOTSUPP)
-    }
-
-    /// Hands what was pushed over to the kernel without waiting for it. Called only where the two parts of a latency are
-    /// measured apart; without it, `poll` hands over and waits at once. Synchronous engines have nothing to do here.
+    /// Hands what was pushed to the kernel without waiting for it. Called only where the two parts of a latency are
+    /// measured apart; without it, `poll` hands over and waits at once.
     ///
     /// # Errors
     /// As `poll`.
@@ -213,7 +189,8 @@ pub trait Engine: Sized {
     }
 
     /// Hands back completions: at least `min` of them, unless `until` comes first. `done` gets the slot, the result
-    /// (bytes, or `-errno`) and the time at which the batch was reaped.
+    /// (bytes, or `-errno`) and the time at which the batch was reaped. With nothing in flight, a
+    /// [virtual](EngineFacts::is_virtual) clock moves on to `until`.
     ///
     /// # Errors
     /// When the engine itself is broken; operations fail through their results.
@@ -225,29 +202,111 @@ pub trait Engine: Sized {
         clock::now()
     }
 
-    /// Waits, with nothing in flight, until a point in time or for one slice.
-    fn idle(&mut self, until: Tick) {
-        clock::sleep_until(until, 50_000_000);
+    /// As [`SyncEngine::perform`]; only of engines that [perform](EngineFacts::performs).
+    #[inline(always)]
+    fn perform(&mut self, _io: &Io, _files: &mut Files) -> i64 {
+        -i64::from(libc::EOPNOTSUPP)
+    }
+
+    /// As [`SyncEngine::agree`].
+    fn agree(&mut self, over: bool) -> bool {
+        over
+    }
+
+    /// As [`SyncEngine::facts`].
+    fn facts(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// As [`SyncEngine::close`].
+    ///
+    /// # Errors
+    /// As there.
+    fn close(&mut self) -> Result<(), Failure> {
+        Ok(())
     }
 }
 
-/// The one operation that a synchronous engine has carried out and not yet handed back.
-#[derive(Debug, Default)]
-pub struct Single(Option<(Slot, i64)>);
+/// An engine that carries out each operation when it takes it; [`Synchronous`] makes an [`Engine`] of it.
+pub trait SyncEngine: Sized {
+    /// What is known of it without running it.
+    const FACTS: EngineFacts;
 
-impl Single {
-    /// Keeps a result.
-    #[inline(always)]
-    pub fn keep(&mut self, slot: Slot, result: i64) {
-        self.0 = Some((slot, result));
+    /// Makes it ready, before the start line.
+    ///
+    /// # Errors
+    /// What is missing.
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure>;
+
+    /// Carries out one operation: its result, bytes or `-errno`.
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64;
+
+    /// Whether any worker of a [collective](EngineFacts::is_collective) engine wants to end, as all of them are told. Asked
+    /// before every operation by everybody.
+    fn agree(&mut self, over: bool) -> bool {
+        over
     }
 
-    /// Hands it back, with the time.
+    /// What it counted of its own, by name; asked when the worker is done.
+    fn facts(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// Closes what it opened itself.
+    ///
+    /// # Errors
+    /// What the system or a library reports only now.
+    fn close(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// A synchronous engine in the loop: with its one operation that is carried out and not yet handed back.
+pub struct Synchronous<E> {
+    engine: E,
+    done: Option<(Slot, i64)>,
+}
+
+impl<E: SyncEngine> Engine for Synchronous<E> {
+    const FACTS: EngineFacts = E::FACTS;
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        Ok(Synchronous { engine: E::start(setup)?, done: None })
+    }
+
     #[inline(always)]
-    pub fn hand_back(&mut self, mut done: impl FnMut(Slot, i64, Tick)) {
-        if let Some((slot, result)) = self.0.take() {
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+        self.done = Some((slot, self.engine.perform(io, files)));
+    }
+
+    #[inline(always)]
+    fn poll(
+        &mut self,
+        _min: u32,
+        _until: Tick,
+        mut done: impl FnMut(Slot, i64, Tick),
+    ) -> Result<(), Failure> {
+        if let Some((slot, result)) = self.done.take() {
             done(slot, result, clock::now());
         }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
+        self.engine.perform(io, files)
+    }
+
+    fn agree(&mut self, over: bool) -> bool {
+        self.engine.agree(over)
+    }
+
+    fn facts(&self) -> Vec<(&'static str, u64)> {
+        self.engine.facts()
+    }
+
+    fn close(&mut self) -> Result<(), Failure> {
+        self.engine.close()
     }
 }
 

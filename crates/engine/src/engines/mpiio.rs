@@ -11,10 +11,9 @@ use std::ffi::{CString, c_int, c_void};
 use iodyno_model::{Diagnostic, Extent, Job, OpenMode, Pick, TargetKind, Verb, VerbSet, Workload};
 
 use super::parallel::{self, Company};
-use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, setting, switched_on};
-use crate::clock::Tick;
+use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, setting, switched_on};
 use crate::failure::strerror;
-use crate::io::{AT_END, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io};
 use crate::names::templates::tells_apart;
 use crate::open::needs;
 use crate::world::mpi::abi::{Handle, Status};
@@ -26,7 +25,6 @@ mod calls;
 pub struct Mpiio {
     company: Company,
     calls: Calls,
-    done: Single,
     files: Vec<File>,
     collective: bool,
     /// Whether operations come that everybody in company must make.
@@ -56,7 +54,7 @@ impl View {
     }
 }
 
-impl Engine for Mpiio {
+impl SyncEngine for Mpiio {
     const FACTS: EngineFacts = EngineFacts {
         about: "MPI-IO through the site's MPI library, independent or collective",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync, Verb::Truncate]),
@@ -93,7 +91,6 @@ impl Engine for Mpiio {
         let mut engine = Mpiio {
             company,
             calls,
-            done: Single::default(),
             files: Vec::new(),
             collective,
             agrees: collective || syncs_between(setup.job),
@@ -120,16 +117,6 @@ impl Engine for Mpiio {
             }
         };
         if code == 0 { 0 } else { self.failed(code) }
-    }
-
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let result = self.perform(io, files);
-        self.done.keep(slot, result);
-    }
-
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
     }
 
     fn agree(&mut self, over: bool) -> bool {

@@ -10,9 +10,8 @@ use std::sync::OnceLock;
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::parallel::{self, Company, Container, Shelf};
-use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, setting, switched_on};
-use crate::clock::Tick;
-use crate::io::{AT_END, Files, Io, Slot};
+use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, setting, switched_on};
+use crate::io::{AT_END, Files, Io};
 use crate::open::needs;
 use crate::world::mpi::abi::Handle;
 
@@ -120,7 +119,6 @@ fn errno_of(number: c_int) -> i32 {
 pub struct Ncmpi {
     company: Company,
     calls: &'static Calls,
-    done: Single,
     files: Vec<File>,
     collective: bool,
 }
@@ -131,7 +129,7 @@ struct File {
     bytes: u64,
 }
 
-impl Engine for Ncmpi {
+impl SyncEngine for Ncmpi {
     const FACTS: EngineFacts = EngineFacts {
         about: "a variable of PnetCDF, independent or collective",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
@@ -159,7 +157,7 @@ impl Engine for Ncmpi {
         let company = Company::meet(setup)?;
         let collective = switched_on(setup.job, "collective");
         let calls = Calls::get()?;
-        let mut engine = Ncmpi { company, calls, done: Single::default(), files: Vec::new(), collective };
+        let mut engine = Ncmpi { company, calls, files: Vec::new(), collective };
         for index in 0..setup.paths.len() {
             engine.open(setup, index)?;
         }
@@ -177,16 +175,6 @@ impl Engine for Ncmpi {
             }
             _ => -i64::from(libc::EOPNOTSUPP),
         }
-    }
-
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let result = self.perform(io, files);
-        self.done.keep(slot, result);
-    }
-
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
     }
 
     fn agree(&mut self, over: bool) -> bool {

@@ -9,11 +9,10 @@ use iodyno_model::{Diagnostic, EngineTrait, Job, TargetKind, Verb, VerbSet};
 use socket2::Socket;
 
 use super::{
-    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, only_verbs,
+    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, only_verbs,
     switched_on,
 };
-use crate::clock::Tick;
-use crate::io::{Files, Io, Slot};
+use crate::io::{Files, Io};
 
 pub(super) mod address;
 mod peer;
@@ -28,7 +27,6 @@ pub type Netsplice = Network<true>;
 
 /// Streams between sockets.
 pub struct Network<const SPLICE: bool> {
-    done: Single,
     /// One for each of the job's targets.
     peers: Vec<Option<Peer>>,
     pingpong: bool,
@@ -36,7 +34,7 @@ pub struct Network<const SPLICE: bool> {
     pipe: Option<super::splice::Pipe>,
 }
 
-impl<const SPLICE: bool> Engine for Network<SPLICE> {
+impl<const SPLICE: bool> SyncEngine for Network<SPLICE> {
     const FACTS: EngineFacts = EngineFacts {
         about: if SPLICE {
             "sends to or receives from a peer through splice (tcp, unix, vsock)"
@@ -86,7 +84,6 @@ impl<const SPLICE: bool> Engine for Network<SPLICE> {
             peers.push(Some(Peer::meet(setup, handle)?));
         }
         Ok(Network {
-            done: Single::default(),
             peers,
             pingpong: switched_on(setup.job, "pingpong"),
             #[cfg(target_os = "linux")]
@@ -97,14 +94,8 @@ impl<const SPLICE: bool> Engine for Network<SPLICE> {
         })
     }
 
-    fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
-        let result = self.exchange(io);
-        self.done.keep(slot, result);
-    }
-
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
+    fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
+        self.exchange(io)
     }
 }
 

@@ -3,21 +3,19 @@
 //! It tells reads of the cache from reads of the storage one by one: each is counted as done at once, or as waited for. It
 //! refuses nothing that psync does: writes and all other verbs are plain calls.
 
-use super::{Engine, EngineFacts, Failure, Setup, Single};
+use super::{EngineFacts, Failure, Setup, SyncEngine};
 use crate::call;
-use crate::clock::Tick;
-use crate::io::{AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_POSITION, Files, Io};
 use iodyno_model::{EngineTrait, Verb};
 
 /// Calls that first ask whether they would wait.
 #[derive(Default)]
 pub struct Nowait {
-    done: Single,
     at_once: u64,
     waited: u64,
 }
 
-impl Engine for Nowait {
+impl SyncEngine for Nowait {
     const FACTS: EngineFacts = EngineFacts {
         about: "preadv2 with RWF_NOWAIT, then pread where that would wait; counts both",
         most_depth: 1,
@@ -51,17 +49,5 @@ impl Engine for Nowait {
         }
         self.waited += 1;
         call::perform(io, files)
-    }
-
-    #[inline(always)]
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let result = self.perform(io, files);
-        self.done.keep(slot, result);
-    }
-
-    #[inline(always)]
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
     }
 }

@@ -9,12 +9,10 @@ use std::os::fd::RawFd;
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb};
 
 use super::{
-    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, switched_on,
-    whole,
+    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, switched_on, whole,
 };
 use crate::call;
-use crate::clock::Tick;
-use crate::io::{AT_END, AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, AT_POSITION, Files, Io};
 use crate::memory::errno;
 use crate::random::Random;
 
@@ -28,7 +26,6 @@ const READ_FLAGS: i32 = !0x40;
 
 /// Vectored, positioned, synchronous calls.
 pub struct Vectored<const SECOND: bool> {
-    done: Single,
     /// The flags of each call, where there is preadv2 at all.
     flags: Option<i32>,
     /// Where only a part of the operations polls: in percent, and the draws.
@@ -40,7 +37,7 @@ pub type Pvsync = Vectored<false>;
 /// The engine by its second name.
 pub type Pvsync2 = Vectored<true>;
 
-impl<const SECOND: bool> Engine for Vectored<SECOND> {
+impl<const SECOND: bool> SyncEngine for Vectored<SECOND> {
     const FACTS: EngineFacts = EngineFacts {
         about: "preadv2 and pwritev2, one call for each operation, with their flags",
         settings: &[
@@ -81,26 +78,19 @@ impl<const SECOND: bool> Engine for Vectored<SECOND> {
         let random = Random::from_seed(setup.seed, u64::from(setup.worker));
         let part = whole(setup.job, "hipri_percentage").filter(|percent| *percent < 100);
         let polls = part.filter(|_| flags & HIPRI != 0).map(|percent| (percent, random));
-        Ok(Vectored { done: Single::default(), flags: second.then_some(flags), polls })
+        Ok(Vectored { flags: second.then_some(flags), polls })
     }
 
     #[inline(always)]
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
         if self.polls.is_some() {
             self.draw_polling();
         }
-        let result = match io.verb {
+        match io.verb {
             Verb::Read => self.read(io, files.fd(io.file)),
             Verb::Write => self.write(io, files.fd(io.file)),
             _ => call::perform(io, files),
-        };
-        self.done.keep(slot, result);
-    }
-
-    #[inline(always)]
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
+        }
     }
 }
 

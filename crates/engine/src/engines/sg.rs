@@ -8,12 +8,10 @@ use std::os::fd::RawFd;
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::{
-    Engine, EngineFacts, Failure, SettingSpec, Setup, Single, check_switches, check_values, setting,
-    switched_on,
+    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, setting, switched_on,
 };
 use crate::call;
-use crate::clock::Tick;
-use crate::io::{AT_END, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io};
 use crate::memory::errno;
 
 /// scsi/sg.h.
@@ -65,7 +63,6 @@ struct Header {
 
 /// SCSI commands.
 pub struct Sg {
-    done: Single,
     block_bytes: u64,
     write: [u8; 2],
     /// What a write moves is this many bytes, where the command repeats it.
@@ -74,7 +71,7 @@ pub struct Sg {
     write_flag: u8,
 }
 
-impl Engine for Sg {
+impl SyncEngine for Sg {
     const FACTS: EngineFacts = EngineFacts {
         about: "SCSI commands by SG_IO, to generic and SCSI devices",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
@@ -112,7 +109,6 @@ impl Engine for Sg {
         };
         let flag = |name| if switched_on(setup.job, name) { FUA } else { 0 };
         Ok(Sg {
-            done: Single::default(),
             block_bytes: block_bytes.max(1),
             write,
             same: write == WRITE_SAME,
@@ -122,21 +118,15 @@ impl Engine for Sg {
         })
     }
 
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
         let fd = files.fd(io.file);
-        let result = match io.verb {
+        match io.verb {
             Verb::Read | Verb::Write if io.offset < AT_END => self.transfer(io, fd),
             Verb::Fsync | Verb::Fdatasync => {
                 perform(fd, &[SYNC, 0, 0, 0, 0, 0, 0, 0, 0, 0], NO_DATA, std::ptr::null_mut(), 0)
             }
             _ => call::perform(io, files),
-        };
-        self.done.keep(slot, result);
-    }
-
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
+        }
     }
 }
 

@@ -7,10 +7,9 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{EngineTrait, Verb};
 
-use super::{Engine, EngineFacts, Failure, Setup, Single};
+use super::{EngineFacts, Failure, Setup, SyncEngine};
 use crate::call;
-use crate::clock::Tick;
-use crate::io::{AT_END, Files, Io, Slot};
+use crate::io::{AT_END, Files, Io};
 use crate::memory::errno;
 
 /// How much a pipe is asked to hold; it may hold less.
@@ -18,11 +17,10 @@ const PIPE_BYTES: libc::c_int = 1 << 20;
 
 /// Bytes through a pipe.
 pub struct Splice {
-    done: Single,
     pipe: Pipe,
 }
 
-impl Engine for Splice {
+impl SyncEngine for Splice {
     const FACTS: EngineFacts = EngineFacts {
         about: "splice and vmsplice through a pipe, two calls for each operation",
         most_depth: 1,
@@ -33,24 +31,18 @@ impl Engine for Splice {
 
     fn start(_setup: &Setup<'_>) -> Result<Self, Failure> {
         let pipe = Pipe::new().map_err(|errno| Failure::call("pipe2", errno))?;
-        Ok(Splice { done: Single::default(), pipe })
+        Ok(Splice { pipe })
     }
 
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
         let offset = (io.offset < AT_END).then_some(io.offset);
-        let result = match io.verb {
+        match io.verb {
             Verb::Read => self.pipe.read(files.fd(io.file), offset, io.buffer, io.bytes),
             Verb::Write if io.offset != AT_END => {
                 self.pipe.write(files.fd(io.file), offset, io.buffer, io.bytes)
             }
             _ => call::perform(io, files),
-        };
-        self.done.keep(slot, result);
-    }
-
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
+        }
     }
 }
 

@@ -7,19 +7,17 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{EngineTrait, Verb};
 
-use super::{Engine, EngineFacts, Failure, Setup, Single};
+use super::{EngineFacts, Failure, Setup, SyncEngine};
 use crate::call;
-use crate::clock::Tick;
-use crate::io::{AT_END, AT_POSITION, Files, Io, Slot};
+use crate::io::{AT_END, AT_POSITION, Files, Io};
 use crate::memory::errno;
 
 /// Seeks and synchronous calls.
 pub struct Sync {
-    done: Single,
     seeker: Seeker,
 }
 
-impl Engine for Sync {
+impl SyncEngine for Sync {
     const FACTS: EngineFacts = EngineFacts {
         about: "lseek, then read or write, two calls for each operation out of order",
         most_depth: 1,
@@ -29,12 +27,12 @@ impl Engine for Sync {
     };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
-        Ok(Sync { done: Single::default(), seeker: Seeker::new(setup.files.handles.len()) })
+        Ok(Sync { seeker: Seeker::new(setup.files.handles.len()) })
     }
 
     #[inline(always)]
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let result = match io.verb {
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
+        match io.verb {
             Verb::Read | Verb::Write if io.offset < AT_END => {
                 self.seeker.at(io.file, files.fd(io.file), io.offset, |fd| {
                     let here = Io { offset: AT_POSITION, ..*io };
@@ -42,14 +40,7 @@ impl Engine for Sync {
                 })
             }
             _ => self.seeker.other(io, files),
-        };
-        self.done.keep(slot, result);
-    }
-
-    #[inline(always)]
-    fn poll(&mut self, _min: u32, _until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        self.done.hand_back(done);
-        Ok(())
+        }
     }
 }
 

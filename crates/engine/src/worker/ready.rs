@@ -2,7 +2,7 @@
 
 use iodyno_model::{TargetKind, Verb, WorkerState};
 
-use super::Worker;
+use super::{Worker, idle};
 use crate::call;
 use crate::clock::{self, Tick};
 use crate::engines::null::Null;
@@ -96,7 +96,7 @@ impl Worker<'_> {
         let start = &self.job.start;
         let begin = now + start.after_ns + drawn(start.spread_ns, self.seed, self.number);
         while now < begin && !self.barrier.is_stopped(self.number) {
-            engine.idle(begin);
+            idle(engine, begin);
             now = engine.now();
         }
         begin

@@ -118,12 +118,6 @@ impl Engine for Sim {
     fn now(&self) -> Tick {
         self.now
     }
-
-    fn idle(&mut self, until: Tick) {
-        if until != NEVER {
-            self.move_to(until);
-        }
-    }
 }
 
 impl Sim {
