@@ -5,14 +5,13 @@
 //! it is usually built, so one worker on each rank is all that can use it. It refuses HDF5 older than 1.10, whose
 //! handles were narrower.
 
-use std::ffi::{CString, c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::parallel::{self, Company, Container};
+use super::parallel::{self, Company, Container, Opening};
 use super::{
-    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, setting, switched_on,
-    whole,
+    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, switched_on, whole,
 };
 use crate::io::{AT_END, Files, Io};
 use crate::open::needs;
@@ -45,7 +44,6 @@ pub struct Hdf5 {
     transfer: Id,
     /// The memory of a transfer, and how long it is, bytes.
     memory: (Id, u64),
-    collective: bool,
 }
 
 /// An open file and its data set.
@@ -61,39 +59,27 @@ impl SyncEngine for Hdf5 {
         about: "a data set of parallel HDF5, independent or collective",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
         settings: &[
-            SettingSpec {
-                name: "collective",
-                help: "on or off: all workers transfer together (default off)",
-            },
-            SettingSpec {
-                name: "hints_file",
-                help: "a file of hints to the MPI library, KEY = VALUE on each line",
-            },
+            parallel::COLLECTIVE,
+            parallel::HINTS_FILE,
             SettingSpec { name: "collective_metadata", help: "on or off: metadata by all workers together" },
             SettingSpec { name: "no_fill", help: "on or off: a new data set is not filled with zeros" },
             SettingSpec { name: "alignment", help: "data sets begin at multiples of so many bytes" },
             SettingSpec { name: "chunk_size", help: "bytes of a chunk; 0: the data set lies in one piece" },
         ],
-        most_depth: 1,
-        performs: true,
-        opens_files: true,
-        is_collective: true,
-        is_slow: true,
         available: Self::available,
         check: Self::check,
-        ..EngineFacts::named("hdf5")
+        ..parallel::facts(EngineFacts::named("hdf5"))
     };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let company = Company::meet(setup)?;
         let calls = Calls::get()?;
-        let collective = switched_on(setup.job, "collective");
         // SAFETY: the class is the library's own.
         let transfer = calls.made("H5Pcreate", unsafe { (calls.create_list)(calls.transfer_class) })?;
-        let mode = if collective { COLLECTIVE } else { INDEPENDENT };
+        let mode = if company.collective { COLLECTIVE } else { INDEPENDENT };
         // SAFETY: the list is that of a transfer.
         calls.done("H5Pset_dxpl_mpio", unsafe { (calls.set_transfer)(transfer, mode) })?;
-        let mut engine = Hdf5 { company, calls, files: Vec::new(), transfer, memory: (-1, 0), collective };
+        let mut engine = Hdf5 { company, calls, files: Vec::new(), transfer, memory: (-1, 0) };
         for index in 0..setup.paths.len() {
             engine.open(setup, index)?;
         }
@@ -113,7 +99,7 @@ impl SyncEngine for Hdf5 {
     }
 
     fn agree(&mut self, over: bool) -> bool {
-        if self.collective { self.company.anybody(over) } else { over }
+        self.company.agree(over)
     }
 
     fn close(&mut self) -> Result<(), Failure> {
@@ -149,18 +135,13 @@ impl Hdf5 {
 impl Hdf5 {
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
         let calls = self.calls;
-        let Some(target) = setup.target(index) else { return Ok(()) };
-        let path = &setup.paths[index];
-        parallel::check_target(target, Self::FACTS.name)?;
+        let Opening { path, name, comm, hints } = self.company.opening(setup, index, Self::FACTS.name)?;
         let container = Container::of(setup, index, &self.company)?;
-        let info = self.company.info(setting(setup.job, "hints_file"))?;
-        let name = CString::new(path.as_str()).map_err(|_| Failure::new("a path with a zero byte"))?;
         // SAFETY: the class is the library's own, the communicator and the hints are the MPI library's, and the name is
         // zero-terminated.
         unsafe {
             let access = calls.made("H5Pcreate", (calls.create_list)(calls.access_class))?;
-            let comm = self.company.of_file(target);
-            calls.done("H5Pset_fapl_mpio", (calls.set_mpi)(access, comm, info.handle()))?;
+            calls.done("H5Pset_fapl_mpio", (calls.set_mpi)(access, comm, hints.handle()))?;
             if let Some(bytes) = whole(setup.job, "alignment").filter(|bytes| *bytes > 1) {
                 calls.done("H5Pset_alignment", (calls.set_alignment)(access, 1, bytes))?;
             }
@@ -219,10 +200,10 @@ impl Hdf5 {
 
     fn transfer(&mut self, io: &Io) -> i64 {
         let Some(file) = self.files.get(io.file as usize) else { return -i64::from(libc::EBADF) };
-        let inside = file.bytes.saturating_sub(io.offset).min(io.bytes);
-        if inside < io.bytes && io.verb == Verb::Write {
-            return -i64::from(libc::EFBIG);
-        }
+        let inside = match parallel::inside(io, file.bytes) {
+            Ok(inside) => inside,
+            Err(result) => return result,
+        };
         let (data, space, start) = (file.data, file.space, io.offset);
         let calls = self.calls;
         if self.memory.1 != inside {

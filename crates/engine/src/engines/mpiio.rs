@@ -6,12 +6,12 @@
 //! before each one they agree whether to go on. It refuses what a library could not do: another thread's calls without
 //! `MPI_THREAD_MULTIPLE`, forked workers, O_DIRECT of its own.
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{c_int, c_void};
 
 use iodyno_model::{Diagnostic, Extent, Job, OpenMode, Pick, TargetKind, Verb, VerbSet, Workload};
 
 use super::parallel::{self, Company};
-use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, setting, switched_on};
+use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, switched_on};
 use crate::failure::strerror;
 use crate::io::{AT_END, Files, Io};
 use crate::names::templates::tells_apart;
@@ -26,7 +26,6 @@ pub struct Mpiio {
     company: Company,
     calls: Calls,
     files: Vec<File>,
-    collective: bool,
     /// Whether operations come that everybody in company must make.
     agrees: bool,
     facts: Vec<(&'static str, u64)>,
@@ -59,11 +58,8 @@ impl SyncEngine for Mpiio {
         about: "MPI-IO through the site's MPI library, independent or collective",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync, Verb::Truncate]),
         settings: &[
-            SettingSpec { name: "collective", help: "on or off: all workers call together (default off)" },
-            SettingSpec {
-                name: "hints_file",
-                help: "a file of hints to the library, KEY = VALUE on each line",
-            },
+            parallel::COLLECTIVE,
+            parallel::HINTS_FILE,
             SettingSpec {
                 name: "show_hints",
                 help: "on or off: numbers among the hints in use are recorded",
@@ -74,28 +70,15 @@ impl SyncEngine for Mpiio {
             },
             SettingSpec { name: "file_view", help: "on or off: each worker sees its own blocks alone" },
         ],
-        most_depth: 1,
-        performs: true,
-        opens_files: true,
-        is_collective: true,
-        is_slow: true,
-        available: Self::available,
         check: Self::check,
-        ..EngineFacts::named("mpiio")
+        ..parallel::facts(EngineFacts::named("mpiio"))
     };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let company = Company::meet(setup)?;
-        let calls = Calls::find(company.open())?;
-        let collective = switched_on(setup.job, "collective");
-        let mut engine = Mpiio {
-            company,
-            calls,
-            files: Vec::new(),
-            collective,
-            agrees: collective || syncs_between(setup.job),
-            facts: Vec::new(),
-        };
+        let calls = Calls::find(|name| company.open().address(name))?;
+        let agrees = company.collective || syncs_between(setup.job);
+        let mut engine = Mpiio { company, calls, files: Vec::new(), agrees, facts: Vec::new() };
         for handle in 0..setup.paths.len() {
             engine.open(setup, handle)?;
         }
@@ -143,10 +126,6 @@ impl SyncEngine for Mpiio {
 }
 
 impl Mpiio {
-    fn available() -> Result<(), Failure> {
-        crate::world::mpi::can_open()
-    }
-
     fn check(job: &Job) -> Vec<Diagnostic> {
         let mut found = check_switches(job, &["collective", "show_hints", "preallocate", "file_view"]);
         found.extend(parallel::check(job, Self::FACTS.name));
@@ -157,20 +136,16 @@ impl Mpiio {
 impl Mpiio {
     /// Opens the file of a handle, together with those who share it.
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
-        let path = &setup.paths[index];
-        let Some(target) = setup.target(index) else { return Ok(()) };
-        parallel::check_target(target, Self::FACTS.name)?;
-        let name = CString::new(path.as_str()).map_err(|_| Failure::new("a path with a zero byte"))?;
-        let info = self.company.info(setting(setup.job, "hints_file"))?;
+        let file = self.company.opening(setup, index, Self::FACTS.name)?;
         let mut handle: Handle = 0;
         clear_errno();
         // SAFETY: the name is zero-terminated, the hints are a handle of the library's, and there is room for the file.
         let code = unsafe {
-            let (comm, mode) = (self.company.of_file(target), self.mode(setup, index));
-            (self.calls.open)(comm, name.as_ptr(), mode, info.handle(), &raw mut handle)
+            let mode = self.mode(setup, index);
+            (self.calls.open)(file.comm, file.name.as_ptr(), mode, file.hints.handle(), &raw mut handle)
         };
         if code != 0 {
-            return Err(self.told(&format!("cannot open {path}"), "MPI_File_open", code));
+            return Err(self.told(&format!("cannot open {}", file.path), "MPI_File_open", code));
         }
         self.files.push(File { handle, view: None });
         self.make_ready(setup, index, handle)
@@ -333,7 +308,7 @@ impl Mpiio {
         let (offset, mut count) = (offset as i64, 0);
         // SAFETY: the buffer is as the caller promises, and the status has room for that of any library.
         let code = unsafe {
-            match (verb, self.collective) {
+            match (verb, self.company.collective) {
                 (Verb::Read, false) => (calls.read_at)(file, offset, buffer, bytes, byte, state),
                 (Verb::Read, true) => (calls.read_at_all)(file, offset, buffer, bytes, byte, state),
                 (_, false) => (calls.write_at)(file, offset, buffer, bytes, byte, state),

@@ -4,16 +4,17 @@
 //! so that a variable may be of any length) is a container: offsets are those within the variable, and the file is
 //! longer than that by its header. One worker on each rank is all that can use it.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::parallel::{self, Company, Container, Shelf};
-use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, setting, switched_on};
+use super::parallel::{self, Company, Container, Opening, ParallelLibrary};
+use super::{EngineFacts, Failure, Setup, SyncEngine, check_switches};
 use crate::io::{AT_END, Files, Io};
 use crate::open::needs;
 use crate::world::mpi::abi::Handle;
+use crate::world::mpi::shared_library::library_calls;
 
 /// Names the library.
 const VARIABLE: &str = "IODYNO_PNETCDF";
@@ -33,64 +34,45 @@ const READ_ONLY: c_int = 0;
 const READ_WRITE: c_int = 1;
 const BYTE: c_int = 1;
 
-macro_rules! calls {
-    ($($field:ident: $name:literal($($argument:ty),*);)*) => {
-        /// Calls by their names, all of which answer an error number.
-        struct Calls {
-            words: unsafe extern "C" fn(c_int) -> *const c_char,
-            $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
-        }
-
-        impl Calls {
-            fn find(shelf: &Shelf) -> Result<Calls, Failure> {
-                // SAFETY: a function of that name has these arguments in every PnetCDF since 1.2.
-                unsafe {
-                    Ok(Calls {
-                        words: std::mem::transmute::<usize, unsafe extern "C" fn(c_int) -> *const c_char>(
-                            shelf.at("ncmpi_strerror")?
-                        ),
-                        $($field: std::mem::transmute::<usize, unsafe extern "C" fn($($argument),*) -> c_int>(
-                            shelf.at($name)?
-                        ),)*
-                    })
-                }
-            }
-        }
-    };
-}
-
 type Text = *const c_char;
 type Number = *mut c_int;
 type Sizes = *const i64;
 
-calls! {
-    create: "ncmpi_create"(Handle, Text, c_int, Handle, Number);
-    open: "ncmpi_open"(Handle, Text, c_int, Handle, Number);
-    define_dimension: "ncmpi_def_dim"(c_int, Text, i64, Number);
-    define_variable: "ncmpi_def_var"(c_int, Text, c_int, c_int, *const c_int, Number);
-    end_definitions: "ncmpi_enddef"(c_int);
-    find_dimension: "ncmpi_inq_dimid"(c_int, Text, Number);
-    dimension_bytes: "ncmpi_inq_dimlen"(c_int, c_int, *mut i64);
-    find_variable: "ncmpi_inq_varid"(c_int, Text, Number);
-    begin_alone: "ncmpi_begin_indep_data"(c_int);
-    end_alone: "ncmpi_end_indep_data"(c_int);
-    write: "ncmpi_put_vara_schar"(c_int, c_int, Sizes, Sizes, *const c_void);
-    write_together: "ncmpi_put_vara_schar_all"(c_int, c_int, Sizes, Sizes, *const c_void);
-    read: "ncmpi_get_vara_schar"(c_int, c_int, Sizes, Sizes, *mut c_void);
-    read_together: "ncmpi_get_vara_schar_all"(c_int, c_int, Sizes, Sizes, *mut c_void);
-    sync: "ncmpi_sync"(c_int);
-    close: "ncmpi_close"(c_int);
+library_calls! {
+    []
+    words: c"ncmpi_strerror"(c_int) -> *const c_char;
+    create: c"ncmpi_create"(Handle, Text, c_int, Handle, Number) -> c_int;
+    open: c"ncmpi_open"(Handle, Text, c_int, Handle, Number) -> c_int;
+    define_dimension: c"ncmpi_def_dim"(c_int, Text, i64, Number) -> c_int;
+    define_variable: c"ncmpi_def_var"(c_int, Text, c_int, c_int, *const c_int, Number) -> c_int;
+    end_definitions: c"ncmpi_enddef"(c_int) -> c_int;
+    find_dimension: c"ncmpi_inq_dimid"(c_int, Text, Number) -> c_int;
+    dimension_bytes: c"ncmpi_inq_dimlen"(c_int, c_int, *mut i64) -> c_int;
+    find_variable: c"ncmpi_inq_varid"(c_int, Text, Number) -> c_int;
+    begin_alone: c"ncmpi_begin_indep_data"(c_int) -> c_int;
+    end_alone: c"ncmpi_end_indep_data"(c_int) -> c_int;
+    write: c"ncmpi_put_vara_schar"(c_int, c_int, Sizes, Sizes, *const c_void) -> c_int;
+    write_together: c"ncmpi_put_vara_schar_all"(c_int, c_int, Sizes, Sizes, *const c_void) -> c_int;
+    read: c"ncmpi_get_vara_schar"(c_int, c_int, Sizes, Sizes, *mut c_void) -> c_int;
+    read_together: c"ncmpi_get_vara_schar_all"(c_int, c_int, Sizes, Sizes, *mut c_void) -> c_int;
+    sync: c"ncmpi_sync"(c_int) -> c_int;
+    close: c"ncmpi_close"(c_int) -> c_int;
 }
 
 impl Calls {
-    fn shelf() -> Result<Shelf, Failure> {
+    fn library() -> Result<ParallelLibrary, Failure> {
         let names: Vec<String> = NAMES.iter().map(|name| name.to_string()).collect();
-        Shelf::first("PnetCDF", VARIABLE, &names, "ncmpi_create")
+        ParallelLibrary::first("PnetCDF", VARIABLE, &names, c"ncmpi_create")
+    }
+
+    fn opened() -> Result<Calls, Failure> {
+        let library = Calls::library()?;
+        Calls::find(|name| library.at(name))
     }
 
     fn get() -> Result<&'static Calls, Failure> {
         static CALLS: OnceLock<Result<Calls, Failure>> = OnceLock::new();
-        CALLS.get_or_init(|| Calls::find(&Calls::shelf()?)).as_ref().map_err(Failure::clone)
+        CALLS.get_or_init(Calls::opened).as_ref().map_err(Failure::clone)
     }
 
     fn check(&self, call: &str, number: c_int) -> Result<(), Failure> {
@@ -120,7 +102,6 @@ pub struct Ncmpi {
     company: Company,
     calls: &'static Calls,
     files: Vec<File>,
-    collective: bool,
 }
 
 struct File {
@@ -133,31 +114,16 @@ impl SyncEngine for Ncmpi {
     const FACTS: EngineFacts = EngineFacts {
         about: "a variable of PnetCDF, independent or collective",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
-        settings: &[
-            SettingSpec {
-                name: "collective",
-                help: "on or off: all workers transfer together (default off)",
-            },
-            SettingSpec {
-                name: "hints_file",
-                help: "a file of hints to the MPI library, KEY = VALUE on each line",
-            },
-        ],
-        most_depth: 1,
-        performs: true,
-        opens_files: true,
-        is_collective: true,
-        is_slow: true,
+        settings: &[parallel::COLLECTIVE, parallel::HINTS_FILE],
         available: Self::available,
         check: Self::check,
-        ..EngineFacts::named("ncmpi")
+        ..parallel::facts(EngineFacts::named("ncmpi"))
     };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let company = Company::meet(setup)?;
-        let collective = switched_on(setup.job, "collective");
         let calls = Calls::get()?;
-        let mut engine = Ncmpi { company, calls, files: Vec::new(), collective };
+        let mut engine = Ncmpi { company, calls, files: Vec::new() };
         for index in 0..setup.paths.len() {
             engine.open(setup, index)?;
         }
@@ -178,7 +144,7 @@ impl SyncEngine for Ncmpi {
     }
 
     fn agree(&mut self, over: bool) -> bool {
-        if self.collective { self.company.anybody(over) } else { over }
+        self.company.agree(over)
     }
 
     fn close(&mut self) -> Result<(), Failure> {
@@ -186,7 +152,7 @@ impl SyncEngine for Ncmpi {
         for file in self.files.drain(..) {
             // SAFETY: the file is open, in the mode it was put into, and is closed once.
             unsafe {
-                if !self.collective {
+                if !self.company.collective {
                     outcome = outcome.and(calls.check("ncmpi_end_indep_data", (calls.end_alone)(file.file)));
                 }
                 outcome = outcome.and(calls.check("ncmpi_close", (calls.close)(file.file)));
@@ -199,7 +165,7 @@ impl SyncEngine for Ncmpi {
 impl Ncmpi {
     fn available() -> Result<(), Failure> {
         crate::world::mpi::can_open()?;
-        Calls::shelf().map(drop)
+        Calls::library().map(drop)
     }
 
     fn check(job: &Job) -> Vec<Diagnostic> {
@@ -213,25 +179,20 @@ impl Ncmpi {
 impl Ncmpi {
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
         let calls = self.calls;
-        let Some(target) = setup.target(index) else { return Ok(()) };
-        let path = &setup.paths[index];
-        parallel::check_target(target, Self::FACTS.name)?;
-        let container = Container::of(setup, index, &self.company)?;
-        let info = self.company.info(setting(setup.job, "hints_file"))?;
-        let name = CString::new(path.as_str()).map_err(|_| Failure::new("a path with a zero byte"))?;
-        let (comm, mut file) = (self.company.of_file(target), 0);
+        let Opening { path, name, comm, hints } = self.company.opening(setup, index, Self::FACTS.name)?;
+        let (container, mut file) = (Container::of(setup, index, &self.company)?, 0);
         let mode = if needs(setup.job, index).1 { READ_WRITE } else { READ_ONLY };
         // SAFETY: communicator and hints are the MPI library's, the name is zero-terminated, and there is room for the
         // answers.
         unsafe {
             let opened = match container.makes {
-                true => (calls.create)(comm, name.as_ptr(), CDF_5, info.handle(), &raw mut file),
-                false => (calls.open)(comm, name.as_ptr(), mode, info.handle(), &raw mut file),
+                true => (calls.create)(comm, name.as_ptr(), CDF_5, hints.handle(), &raw mut file),
+                false => (calls.open)(comm, name.as_ptr(), mode, hints.handle(), &raw mut file),
             };
             calls.check(&format!("cannot open {path}"), opened)?;
             let (variable, bytes) =
                 if container.makes { self.make(file, container.bytes)? } else { self.find(file)? };
-            if !self.collective {
+            if !self.company.collective {
                 calls.check("ncmpi_begin_indep_data", (calls.begin_alone)(file))?;
             }
             self.files.push(File { file, variable, bytes });
@@ -270,17 +231,17 @@ impl Ncmpi {
 
     fn transfer(&self, io: &Io, file: &File) -> i64 {
         let calls = self.calls;
-        let inside = file.bytes.saturating_sub(io.offset).min(io.bytes);
-        if inside < io.bytes && io.verb == Verb::Write {
-            return -i64::from(libc::EFBIG);
-        }
+        let inside = match parallel::inside(io, file.bytes) {
+            Ok(inside) => inside,
+            Err(result) => return result,
+        };
         let (start, count) = (io.offset as i64, inside as i64);
         let (start, count) = (&raw const start, &raw const count);
         let (to, from): (*mut c_void, *const c_void) = (io.buffer.cast(), io.buffer.cast_const().cast());
         // SAFETY: the place lies inside the variable, the buffer holds so many bytes, and the file is in the mode that
         // the call wants.
         let number = unsafe {
-            match (io.verb, self.collective) {
+            match (io.verb, self.company.collective) {
                 (Verb::Read, false) => (calls.read)(file.file, file.variable, start, count, to),
                 (Verb::Read, true) => (calls.read_together)(file.file, file.variable, start, count, to),
                 (_, false) => (calls.write)(file.file, file.variable, start, count, from),

@@ -8,20 +8,56 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use iodyno_model::{
-    Diagnostic, Direct, Extent, Job, OpenSync, Pace, Ranks, Target, TargetKind, WorkerKind, Workload,
+    Diagnostic, Direct, Extent, Job, OpenSync, Pace, Ranks, Target, TargetKind, Verb, WorkerKind, Workload,
 };
 
-use super::{Failure, Setup, switched_on};
+use super::{EngineFacts, Failure, SettingSpec, Setup, setting, switched_on};
+use crate::io::Io;
 use crate::names::templates::tells_apart;
 use crate::open::needs;
 use crate::world::mpi::abi::{Handle, Kind};
+use crate::world::mpi::shared_library::SharedLibrary;
 use crate::world::mpi::{self, Open};
 
 /// Variables that begin so are hints to the MPI library, by their names' rest.
 const HINT_VARIABLE: &str = "IOR_HINT__MPI__";
 
+/// Whether transfers are collective.
+pub const COLLECTIVE: SettingSpec =
+    SettingSpec { name: "collective", help: "on or off: all workers transfer together (default off)" };
+/// Hints to the MPI library.
+pub const HINTS_FILE: SettingSpec =
+    SettingSpec { name: "hints_file", help: "a file of hints to the MPI library, KEY = VALUE on each line" };
+
+/// The facts of an engine that works through the MPI library.
+pub const fn facts(named: EngineFacts) -> EngineFacts {
+    EngineFacts {
+        most_depth: 1,
+        performs: true,
+        opens_files: true,
+        is_collective: true,
+        is_slow: true,
+        available: mpi::can_open,
+        ..named
+    }
+}
+
+/// What a file is opened with.
+pub struct Opening<'a> {
+    /// The path as messages have it.
+    pub path: &'a str,
+    /// The path as C has it.
+    pub name: CString,
+    /// Who opens it together.
+    pub(crate) comm: Handle,
+    /// The user's hints to the library.
+    pub hints: Hints,
+}
+
 /// A worker's company on other ranks.
 pub struct Company {
+    /// Whether its transfers are made together.
+    pub collective: bool,
     open: &'static Open,
     /// The workers at the same place on other ranks.
     lane: Handle,
@@ -64,7 +100,8 @@ impl Company {
             true => open.library().abi.comm_self,
             false => open.communicator(ranks)?,
         };
-        Ok(Company { open, lane, reduce, alone })
+        let collective = switched_on(setup.job, COLLECTIVE.name);
+        Ok(Company { collective, open, lane, reduce, alone })
     }
 
     /// The library.
@@ -72,12 +109,35 @@ impl Company {
         self.open
     }
 
+    /// What the file of a handle is opened with.
+    ///
+    /// # Errors
+    /// What its target asks for and the library does not have; hints that cannot be read.
+    pub fn opening<'a>(
+        &self,
+        setup: &'a Setup<'_>,
+        index: usize,
+        engine: &str,
+    ) -> Result<Opening<'a>, Failure> {
+        let target = setup.target(index).ok_or_else(|| Failure::new("a handle without a target"))?;
+        check_target(target, engine)?;
+        let hints = self.info(setting(setup.job, HINTS_FILE.name))?;
+        let path = setup.paths[index].as_str();
+        let name = CString::new(path).map_err(|_| Failure::new("a path with a zero byte"))?;
+        Ok(Opening { path, name, comm: self.of_file(target), hints })
+    }
+
     /// Who opens a target's file together: everybody in company, or the worker alone.
-    pub(crate) fn of_file(&self, target: &Target) -> Handle {
+    fn of_file(&self, target: &Target) -> Handle {
         match target.path() {
             Some(path) if tells_apart(path) => self.open.library().abi.comm_self,
             _ => self.lane,
         }
+    }
+
+    /// Whether anybody in company wants to end, where all end with the same transfer.
+    pub fn agree(&self, over: bool) -> bool {
+        if self.collective { self.anybody(over) } else { over }
     }
 
     /// Whether anybody in company wants it.
@@ -185,7 +245,7 @@ pub fn check(job: &Job, engine: &str) -> Vec<Diagnostic> {
 ///
 /// # Errors
 /// What it is.
-pub fn check_target(target: &Target, engine: &str) -> Result<(), Failure> {
+fn check_target(target: &Target, engine: &str) -> Result<(), Failure> {
     let open = &target.open;
     let told = |what: &str, hint: &str| {
         Err(Failure::new(format!("target {}: engine {engine} has no {what}", target.name)).hint(hint))
@@ -231,6 +291,15 @@ impl Container {
                 .hint("give the target a size, e.g. size = \"1GiB\"")),
         }
     }
+}
+
+/// How many bytes of a transfer lie inside an object of a length.
+///
+/// # Errors
+/// A write goes beyond it: its result.
+pub fn inside(io: &Io, bytes: u64) -> Result<u64, i64> {
+    let inside = bytes.saturating_sub(io.offset).min(io.bytes);
+    if inside < io.bytes && io.verb == Verb::Write { Err(-i64::from(libc::EFBIG)) } else { Ok(inside) }
 }
 
 /// Hints to the MPI library as its own object; freed on drop.
@@ -292,21 +361,27 @@ impl Company {
 }
 
 /// A library that works through MPI, opened at run time; it stays open.
-pub struct Shelf {
-    shelf: usize,
+pub struct ParallelLibrary {
+    library: SharedLibrary,
     /// What was opened.
     pub path: String,
 }
 
-impl Shelf {
+impl ParallelLibrary {
     /// The one that a variable names, or the first of these that can be opened and has a call.
     ///
     /// # Errors
     /// None of them.
-    pub fn first(what: &str, variable: &str, names: &[String], call: &str) -> Result<Shelf, Failure> {
+    pub fn first(
+        what: &str,
+        variable: &str,
+        names: &[String],
+        call: &CStr,
+    ) -> Result<ParallelLibrary, Failure> {
         let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
         let names = named.as_slice().iter().chain(if named.is_some() { &[] } else { names });
-        let found = names.filter_map(|name| Shelf::open(name)).find(|shelf| shelf.at(call).is_ok());
+        let found =
+            names.filter_map(|name| ParallelLibrary::open(name)).find(|library| library.at(call).is_ok());
         let missing = match named.as_deref() {
             Some(name) => format!("{variable}={name} is no {what} for MPI"),
             None => format!("no {what} for MPI can be opened"),
@@ -318,26 +393,19 @@ impl Shelf {
         })
     }
 
-    fn open(name: &str) -> Option<Shelf> {
+    fn open(name: &str) -> Option<ParallelLibrary> {
         let path = CString::new(name).ok()?;
-        // SAFETY: the path is a text; the initialisers of a library of that name run.
-        let shelf = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
-        (!shelf.is_null()).then(|| Shelf { shelf: shelf as usize, path: name.into() })
+        let library = SharedLibrary::open(&path, libc::RTLD_NOW | libc::RTLD_GLOBAL).ok()?;
+        Some(ParallelLibrary { library, path: name.into() })
     }
 
     /// The address of a symbol.
     ///
     /// # Errors
     /// There is none of that name.
-    pub fn at(&self, name: &str) -> Result<usize, Failure> {
-        let text = CString::new(name).map_err(|_| Failure::new("a name with a zero byte"))?;
-        // SAFETY: the handle is that of an open library, which is never closed.
-        let address = unsafe { libc::dlsym(self.shelf as *mut c_void, text.as_ptr()) };
-        if address.is_null() {
-            Err(Failure::new(format!("{} has no {name}", self.path)))
-        } else {
-            Ok(address as usize)
-        }
+    pub fn at(&self, name: &CStr) -> Result<usize, Failure> {
+        let missing = || Failure::new(format!("{} has no {}", self.path, name.to_string_lossy()));
+        self.library.address(name).ok_or_else(missing)
     }
 }
 

@@ -3,9 +3,10 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-use crate::engines::parallel::{Shelf, flavours};
+use crate::engines::parallel::{ParallelLibrary, flavours};
 use crate::failure::Failure;
 use crate::world::mpi::abi::Handle;
+use crate::world::mpi::shared_library::library_calls;
 
 /// An object of HDF5 (64 bits since 1.10); negative: a failure.
 pub type Id = i64;
@@ -15,76 +16,38 @@ const VARIABLE: &str = "IODYNO_HDF5";
 /// Numbers of the library's file since 1.10, the newest first.
 const VERSIONS: &[&str] = &[".320", ".310", ".200", ".103", ".101", ".100", ""];
 
-macro_rules! calls {
-    ($($field:ident: $name:literal($($argument:ty),*) -> $answer:ty;)*) => {
-        /// Calls by their names; arguments as in the library's header.
-        pub struct Calls {
-            /// `H5P_FILE_ACCESS`, `H5P_DATASET_XFER`, `H5P_DATASET_CREATE`, `H5T_NATIVE_UCHAR`, `H5P_DEFAULT`.
-            pub access_class: Id,
-            /// As above.
-            pub transfer_class: Id,
-            /// As above.
-            pub data_class: Id,
-            /// As above.
-            pub byte: Id,
-            /// As above.
-            pub default_list: Id,
-            $(
-                #[doc = $name]
-                pub $field: unsafe extern "C" fn($($argument),*) -> $answer,
-            )*
-        }
-
-        impl Calls {
-            fn find(shelf: &Shelf) -> Result<Calls, Failure> {
-                // SAFETY: a function of that name has these arguments in HDF5 since 1.10, whose version was asked.
-                unsafe {
-                    Ok(Calls {
-                        access_class: 0,
-                        transfer_class: 0,
-                        data_class: 0,
-                        byte: 0,
-                        default_list: 0,
-                        $($field: std::mem::transmute::<usize, unsafe extern "C" fn($($argument),*) -> $answer>(
-                            shelf.at($name)?
-                        ),)*
-                    })
-                }
-            }
-        }
-    };
-}
-
 type Sizes = *const u64;
 
-calls! {
-    create_list: "H5Pcreate"(Id) -> Id;
-    close_list: "H5Pclose"(Id) -> c_int;
-    set_mpi: "H5Pset_fapl_mpio"(Id, Handle, Handle) -> c_int;
-    set_transfer: "H5Pset_dxpl_mpio"(Id, c_int) -> c_int;
-    set_alignment: "H5Pset_alignment"(Id, u64, u64) -> c_int;
-    set_metadata_reads: "H5Pset_all_coll_metadata_ops"(Id, bool) -> c_int;
-    set_metadata_writes: "H5Pset_coll_metadata_write"(Id, bool) -> c_int;
-    set_fill_time: "H5Pset_fill_time"(Id, c_int) -> c_int;
-    set_chunk: "H5Pset_chunk"(Id, c_int, Sizes) -> c_int;
-    create_file: "H5Fcreate"(*const c_char, c_uint, Id, Id) -> Id;
-    open_file: "H5Fopen"(*const c_char, c_uint, Id) -> Id;
-    flush: "H5Fflush"(Id, c_int) -> c_int;
-    close_file: "H5Fclose"(Id) -> c_int;
-    make_space: "H5Screate_simple"(c_int, Sizes, Sizes) -> Id;
-    points: "H5Sget_simple_extent_npoints"(Id) -> i64;
-    select: "H5Sselect_hyperslab"(Id, c_int, Sizes, Sizes, Sizes, Sizes) -> c_int;
-    close_space: "H5Sclose"(Id) -> c_int;
-    make_data: "H5Dcreate2"(Id, *const c_char, Id, Id, Id, Id, Id) -> Id;
-    open_data: "H5Dopen2"(Id, *const c_char, Id) -> Id;
-    space_of: "H5Dget_space"(Id) -> Id;
-    write: "H5Dwrite"(Id, Id, Id, Id, Id, *const c_void) -> c_int;
-    read: "H5Dread"(Id, Id, Id, Id, Id, *mut c_void) -> c_int;
-    close_data: "H5Dclose"(Id) -> c_int;
+library_calls! {
+    // `H5P_FILE_ACCESS`, `H5P_DATASET_XFER`, `H5P_DATASET_CREATE`, `H5T_NATIVE_UCHAR`, `H5P_DEFAULT`.
+    [access_class: Id, transfer_class: Id, data_class: Id, byte: Id, default_list: Id]
+    create_list: c"H5Pcreate"(Id) -> Id;
+    close_list: c"H5Pclose"(Id) -> c_int;
+    set_mpi: c"H5Pset_fapl_mpio"(Id, Handle, Handle) -> c_int;
+    set_transfer: c"H5Pset_dxpl_mpio"(Id, c_int) -> c_int;
+    set_alignment: c"H5Pset_alignment"(Id, u64, u64) -> c_int;
+    set_metadata_reads: c"H5Pset_all_coll_metadata_ops"(Id, bool) -> c_int;
+    set_metadata_writes: c"H5Pset_coll_metadata_write"(Id, bool) -> c_int;
+    set_fill_time: c"H5Pset_fill_time"(Id, c_int) -> c_int;
+    set_chunk: c"H5Pset_chunk"(Id, c_int, Sizes) -> c_int;
+    create_file: c"H5Fcreate"(*const c_char, c_uint, Id, Id) -> Id;
+    open_file: c"H5Fopen"(*const c_char, c_uint, Id) -> Id;
+    flush: c"H5Fflush"(Id, c_int) -> c_int;
+    close_file: c"H5Fclose"(Id) -> c_int;
+    make_space: c"H5Screate_simple"(c_int, Sizes, Sizes) -> Id;
+    points: c"H5Sget_simple_extent_npoints"(Id) -> i64;
+    select: c"H5Sselect_hyperslab"(Id, c_int, Sizes, Sizes, Sizes, Sizes) -> c_int;
+    close_space: c"H5Sclose"(Id) -> c_int;
+    make_data: c"H5Dcreate2"(Id, *const c_char, Id, Id, Id, Id, Id) -> Id;
+    open_data: c"H5Dopen2"(Id, *const c_char, Id) -> Id;
+    space_of: c"H5Dget_space"(Id) -> Id;
+    write: c"H5Dwrite"(Id, Id, Id, Id, Id, *const c_void) -> c_int;
+    read: c"H5Dread"(Id, Id, Id, Id, Id, *mut c_void) -> c_int;
+    close_data: c"H5Dclose"(Id) -> c_int;
 }
 
 impl Calls {
-    fn shelf() -> Result<Shelf, Failure> {
+    fn library() -> Result<ParallelLibrary, Failure> {
         let flavour = flavours();
         let names: Vec<String> = flavour
             .iter()
@@ -92,12 +55,12 @@ impl Calls {
             .chain(["libhdf5.so".to_string()])
             .flat_map(|name| VERSIONS.iter().map(move |version| format!("{name}{version}")))
             .collect();
-        Shelf::first("HDF5", VARIABLE, &names, "H5Pset_fapl_mpio")
+        ParallelLibrary::first("HDF5", VARIABLE, &names, c"H5Pset_fapl_mpio")
     }
 
     /// Whether the library is there; it is not initialised for that.
     pub fn can_open() -> Result<(), Failure> {
-        Calls::shelf().map(drop)
+        Calls::library().map(drop)
     }
 
     /// The library's calls, once it is initialised.
@@ -107,35 +70,35 @@ impl Calls {
     }
 
     fn opened() -> Result<Calls, Failure> {
-        let shelf = Calls::shelf()?;
+        let library = Calls::library()?;
         let (mut major, mut minor, mut release) = (0, 0, 0);
         // SAFETY: these functions have the same arguments in every HDF5, and the numbers are valid for writing. Without
         // a handler the library prints nothing of its own.
         let ready = unsafe {
             let version: unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint) -> c_int =
-                std::mem::transmute(shelf.at("H5get_libversion")?);
+                std::mem::transmute(library.at(c"H5get_libversion")?);
             version(&raw mut major, &raw mut minor, &raw mut release);
             if (major, minor) < (1, 10) {
-                let message = format!("{}: HDF5 {major}.{minor}.{release} is older than 1.10", shelf.path);
+                let message = format!("{}: HDF5 {major}.{minor}.{release} is older than 1.10", library.path);
                 return Err(
                     Failure::new(message).hint(format!("{VARIABLE}=/path/to/libhdf5.so names another"))
                 );
             }
-            let open: unsafe extern "C" fn() -> c_int = std::mem::transmute(shelf.at("H5open")?);
+            let open: unsafe extern "C" fn() -> c_int = std::mem::transmute(library.at(c"H5open")?);
             let quiet: unsafe extern "C" fn(Id, *const c_void, *const c_void) -> c_int =
-                std::mem::transmute(shelf.at("H5Eset_auto2")?);
+                std::mem::transmute(library.at(c"H5Eset_auto2")?);
             let ready = open();
             quiet(0, std::ptr::null(), std::ptr::null());
             ready
         };
-        let mut calls = Calls::find(&shelf)?;
+        let mut calls = Calls::find(|name| library.at(name))?;
         calls.done("H5open", ready)?;
         // SAFETY: a variable of that name holds a handle since the library was initialised.
-        let number = |name: &str| Ok::<Id, Failure>(unsafe { *(shelf.at(name)? as *const Id) });
-        calls.access_class = number("H5P_CLS_FILE_ACCESS_ID_g")?;
-        calls.transfer_class = number("H5P_CLS_DATASET_XFER_ID_g")?;
-        calls.data_class = number("H5P_CLS_DATASET_CREATE_ID_g")?;
-        calls.byte = number("H5T_NATIVE_UCHAR_g")?;
+        let number = |name: &std::ffi::CStr| Ok::<Id, Failure>(unsafe { *(library.at(name)? as *const Id) });
+        calls.access_class = number(c"H5P_CLS_FILE_ACCESS_ID_g")?;
+        calls.transfer_class = number(c"H5P_CLS_DATASET_XFER_ID_g")?;
+        calls.data_class = number(c"H5P_CLS_DATASET_CREATE_ID_g")?;
+        calls.byte = number(c"H5T_NATIVE_UCHAR_g")?;
         Ok(calls)
     }
 

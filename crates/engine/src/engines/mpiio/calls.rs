@@ -2,66 +2,39 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::failure::Failure;
 use crate::memory::errno;
 use crate::world::mpi::Open;
 use crate::world::mpi::abi::{Handle, Kind};
-
-/// Declares calls that all return an error code.
-macro_rules! calls {
-    ($($field:ident: $name:literal($($argument:ty),*);)*) => {
-        /// Calls by their names; arguments as in the standard, with handles as numbers.
-        pub struct Calls {
-            $(pub $field: unsafe extern "C" fn($($argument),*) -> c_int,)*
-        }
-
-        impl Calls {
-            /// Looks them up.
-            ///
-            /// # Errors
-            /// One that the library does not have.
-            pub fn find(open: &Open) -> Result<Calls, Failure> {
-                // SAFETY: a function of that name has these arguments in every library with MPI 2's files: pointers,
-                // `int`s, 64-bit offsets, and handles that are pointers or `int`s, which travel in the same registers.
-                unsafe {
-                    Ok(Calls {
-                        $($field: std::mem::transmute::<usize, unsafe extern "C" fn($($argument),*) -> c_int>(
-                            open.address($name)?
-                        ),)*
-                    })
-                }
-            }
-        }
-    };
-}
+use crate::world::mpi::shared_library::library_calls;
 
 type Text = *const c_char;
 type Room = *mut c_void;
 type Bytes = *const c_void;
 type Out = *mut Handle;
 
-calls! {
-    open: c"MPI_File_open"(Handle, Text, c_int, Handle, Out);
-    close: c"MPI_File_close"(Out);
-    read_at: c"MPI_File_read_at"(Handle, i64, Room, c_int, Handle, Room);
-    write_at: c"MPI_File_write_at"(Handle, i64, Bytes, c_int, Handle, Room);
-    read_at_all: c"MPI_File_read_at_all"(Handle, i64, Room, c_int, Handle, Room);
-    write_at_all: c"MPI_File_write_at_all"(Handle, i64, Bytes, c_int, Handle, Room);
-    sync: c"MPI_File_sync"(Handle);
-    set_size: c"MPI_File_set_size"(Handle, i64);
-    preallocate: c"MPI_File_preallocate"(Handle, i64);
-    set_view: c"MPI_File_set_view"(Handle, i64, Handle, Handle, Text, Handle);
-    get_info: c"MPI_File_get_info"(Handle, Out);
-    info_free: c"MPI_Info_free"(Out);
-    info_count: c"MPI_Info_get_nkeys"(Handle, *mut c_int);
-    info_key: c"MPI_Info_get_nthkey"(Handle, c_int, *mut c_char);
-    info_get: c"MPI_Info_get"(Handle, Text, c_int, *mut c_char, *mut c_int);
-    error_class: c"MPI_Error_class"(c_int, *mut c_int);
-    get_count: c"MPI_Get_count"(Bytes, Handle, *mut c_int);
-    contiguous: c"MPI_Type_contiguous"(c_int, Handle, Out);
-    resized: c"MPI_Type_create_resized"(Handle, isize, isize, Out);
-    commit: c"MPI_Type_commit"(Out);
-    type_free: c"MPI_Type_free"(Out);
+library_calls! {
+    []
+    open: c"MPI_File_open"(Handle, Text, c_int, Handle, Out) -> c_int;
+    close: c"MPI_File_close"(Out) -> c_int;
+    read_at: c"MPI_File_read_at"(Handle, i64, Room, c_int, Handle, Room) -> c_int;
+    write_at: c"MPI_File_write_at"(Handle, i64, Bytes, c_int, Handle, Room) -> c_int;
+    read_at_all: c"MPI_File_read_at_all"(Handle, i64, Room, c_int, Handle, Room) -> c_int;
+    write_at_all: c"MPI_File_write_at_all"(Handle, i64, Bytes, c_int, Handle, Room) -> c_int;
+    sync: c"MPI_File_sync"(Handle) -> c_int;
+    set_size: c"MPI_File_set_size"(Handle, i64) -> c_int;
+    preallocate: c"MPI_File_preallocate"(Handle, i64) -> c_int;
+    set_view: c"MPI_File_set_view"(Handle, i64, Handle, Handle, Text, Handle) -> c_int;
+    get_info: c"MPI_File_get_info"(Handle, Out) -> c_int;
+    info_free: c"MPI_Info_free"(Out) -> c_int;
+    info_count: c"MPI_Info_get_nkeys"(Handle, *mut c_int) -> c_int;
+    info_key: c"MPI_Info_get_nthkey"(Handle, c_int, *mut c_char) -> c_int;
+    info_get: c"MPI_Info_get"(Handle, Text, c_int, *mut c_char, *mut c_int) -> c_int;
+    error_class: c"MPI_Error_class"(c_int, *mut c_int) -> c_int;
+    get_count: c"MPI_Get_count"(Bytes, Handle, *mut c_int) -> c_int;
+    contiguous: c"MPI_Type_contiguous"(c_int, Handle, Out) -> c_int;
+    resized: c"MPI_Type_create_resized"(Handle, isize, isize, Out) -> c_int;
+    commit: c"MPI_Type_commit"(Out) -> c_int;
+    type_free: c"MPI_Type_free"(Out) -> c_int;
 }
 
 /// Error classes of files (Open MPI's, which the standard ABI took over, and MPICH's), and the system's numbers that say
@@ -79,7 +52,7 @@ const CLASSES: &[(c_int, c_int, i32)] = &[
 ];
 
 /// The system's number for an error code; what the library leaves open is what the system said last, or `EIO`.
-pub fn errno_of(open: &Open, calls: &Calls, code: c_int) -> i32 {
+pub(crate) fn errno_of(open: &Open, calls: &Calls, code: c_int) -> i32 {
     let said = errno();
     let mut class = 0;
     // SAFETY: the class is valid for writing.

@@ -8,11 +8,12 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use super::abi::{Abi, Handle};
 use super::launcher::Family;
+use super::shared_library::{SharedLibrary, library_calls};
 use crate::failure::Failure;
 
 /// An open library.
 pub(crate) struct Library {
-    shelf: Shelf,
+    shared: SharedLibrary,
     /// What was opened: a path, or a name that the system's loader found.
     pub(crate) path: String,
     /// Its name and version, as people say it: `Open MPI 4.1.4`.
@@ -22,87 +23,35 @@ pub(crate) struct Library {
     pub(crate) calls: Calls,
 }
 
-/// What `dlopen` gave, as a number, so that it may be shared.
-struct Shelf(usize);
-
-impl Shelf {
-    fn open(path: &CStr, flags: c_int) -> Result<Shelf, String> {
-        // SAFETY: the path is a valid string; the initialisers of a library that the user or the launcher chose run.
-        let shelf = unsafe { libc::dlopen(path.as_ptr(), flags) };
-        if shelf.is_null() { Err(loaders_words()) } else { Ok(Shelf(shelf as usize)) }
-    }
-
-    fn address(&self, name: &CStr) -> Option<usize> {
-        // SAFETY: the handle is that of an open library, which is never closed.
-        let address = unsafe { libc::dlsym(self.0 as *mut c_void, name.as_ptr()) };
-        (!address.is_null()).then_some(address as usize)
-    }
-}
-
-/// The last complaint of the system's loader.
-fn loaders_words() -> String {
-    // SAFETY: the text belongs to the loader and is copied before another call of it in this thread.
-    unsafe {
-        let text = libc::dlerror();
-        if text.is_null() { "not loaded".into() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
-    }
-}
-
-/// Declares the calls of MPI that are used, all of which return an error class.
-macro_rules! calls {
-    ($($field:ident: $name:literal($($argument:ty),*);)*) => {
-        /// Calls of MPI by their names; arguments as in its standard, with handles as numbers.
-        pub(crate) struct Calls {
-            $(pub(crate) $field: unsafe extern "C" fn($($argument),*) -> c_int,)*
-        }
-
-        impl Calls {
-            fn find(shelf: &Shelf) -> Result<Calls, String> {
-                let at = |name: &CStr| {
-                    shelf.address(name).ok_or_else(|| format!("it has no {}", name.to_string_lossy()))
-                };
-                // SAFETY: a function of that name has these arguments in every library of MPI 3 and later: pointers,
-                // `int`s, and handles that are pointers or `int`s, which travel in the same registers.
-                unsafe {
-                    Ok(Calls {
-                        $($field: std::mem::transmute::<usize, unsafe extern "C" fn($($argument),*) -> c_int>(
-                            at($name)?
-                        ),)*
-                    })
-                }
-            }
-        }
-    };
-}
-
 type Bytes = *const c_void;
 type Room = *mut c_void;
 type Out = *mut Handle;
 type Int = *mut c_int;
 
-calls! {
-    init_thread: c"MPI_Init_thread"(Int, Room, c_int, Int);
-    initialized: c"MPI_Initialized"(Int);
-    finalize: c"MPI_Finalize"();
-    abort: c"MPI_Abort"(Handle, c_int);
-    set_errhandler: c"MPI_Comm_set_errhandler"(Handle, Handle);
-    error_string: c"MPI_Error_string"(c_int, *mut c_char, Int);
-    comm_rank: c"MPI_Comm_rank"(Handle, Int);
-    comm_size: c"MPI_Comm_size"(Handle, Int);
-    comm_group: c"MPI_Comm_group"(Handle, Out);
-    group_range: c"MPI_Group_range_incl"(Handle, c_int, *const [c_int; 3], Out);
-    group_free: c"MPI_Group_free"(Out);
-    create_group: c"MPI_Comm_create_group"(Handle, Handle, c_int, Out);
-    ibarrier: c"MPI_Ibarrier"(Handle, Out);
-    ibcast: c"MPI_Ibcast"(Room, c_int, Handle, c_int, Handle, Out);
-    igather: c"MPI_Igather"(Bytes, c_int, Handle, Room, c_int, Handle, c_int, Handle, Out);
-    igatherv: c"MPI_Igatherv"(Bytes, c_int, Handle, Room, Bytes, Bytes, Handle, c_int, Handle, Out);
-    iallreduce: c"MPI_Iallreduce"(Bytes, Room, c_int, Handle, Handle, Handle, Out);
-    test: c"MPI_Test"(Out, Int, Room);
-    isend: c"MPI_Isend"(Bytes, c_int, Handle, c_int, c_int, Handle, Out);
-    irecv: c"MPI_Irecv"(Room, c_int, Handle, c_int, c_int, Handle, Out);
-    iprobe: c"MPI_Iprobe"(c_int, c_int, Handle, Int, Room);
-    get_count: c"MPI_Get_count"(Bytes, Handle, Int);
+library_calls! {
+    []
+    init_thread: c"MPI_Init_thread"(Int, Room, c_int, Int) -> c_int;
+    initialized: c"MPI_Initialized"(Int) -> c_int;
+    finalize: c"MPI_Finalize"() -> c_int;
+    abort: c"MPI_Abort"(Handle, c_int) -> c_int;
+    set_errhandler: c"MPI_Comm_set_errhandler"(Handle, Handle) -> c_int;
+    error_string: c"MPI_Error_string"(c_int, *mut c_char, Int) -> c_int;
+    comm_rank: c"MPI_Comm_rank"(Handle, Int) -> c_int;
+    comm_size: c"MPI_Comm_size"(Handle, Int) -> c_int;
+    comm_group: c"MPI_Comm_group"(Handle, Out) -> c_int;
+    group_range: c"MPI_Group_range_incl"(Handle, c_int, *const [c_int; 3], Out) -> c_int;
+    group_free: c"MPI_Group_free"(Out) -> c_int;
+    create_group: c"MPI_Comm_create_group"(Handle, Handle, c_int, Out) -> c_int;
+    ibarrier: c"MPI_Ibarrier"(Handle, Out) -> c_int;
+    ibcast: c"MPI_Ibcast"(Room, c_int, Handle, c_int, Handle, Out) -> c_int;
+    igather: c"MPI_Igather"(Bytes, c_int, Handle, Room, c_int, Handle, c_int, Handle, Out) -> c_int;
+    igatherv: c"MPI_Igatherv"(Bytes, c_int, Handle, Room, Bytes, Bytes, Handle, c_int, Handle, Out) -> c_int;
+    iallreduce: c"MPI_Iallreduce"(Bytes, Room, c_int, Handle, Handle, Handle, Out) -> c_int;
+    test: c"MPI_Test"(Out, Int, Room) -> c_int;
+    isend: c"MPI_Isend"(Bytes, c_int, Handle, c_int, c_int, Handle, Out) -> c_int;
+    irecv: c"MPI_Irecv"(Room, c_int, Handle, c_int, c_int, Handle, Out) -> c_int;
+    iprobe: c"MPI_Iprobe"(c_int, c_int, Handle, Int, Room) -> c_int;
+    get_count: c"MPI_Get_count"(Bytes, Handle, Int) -> c_int;
 }
 
 impl Library {
@@ -124,21 +73,23 @@ impl Library {
     fn open(path: &str, families: &[Family]) -> Result<Library, String> {
         let name = CString::new(path).map_err(|_| "the path has a zero byte".to_string())?;
         // Its symbols stay out of the way until it is known to be the right one.
-        let shelf = Shelf::open(&name, libc::RTLD_LAZY | libc::RTLD_LOCAL)?;
-        let text = version(&shelf)?;
+        let shared = SharedLibrary::open(&name, libc::RTLD_LAZY | libc::RTLD_LOCAL)?;
+        let text = version(&shared)?;
         let family = family(&text);
         if !families.is_empty() && !families.contains(&family) {
             return Err(format!("that is {}", short(&text)));
         }
-        let shelf = Shelf::open(&name, libc::RTLD_NOW | libc::RTLD_GLOBAL)?;
-        let calls = Calls::find(&shelf)?;
-        let abi = abi(&shelf, path)?;
-        Ok(Library { shelf, path: path.into(), version: short(&text), family, abi, calls })
+        let shared = SharedLibrary::open(&name, libc::RTLD_NOW | libc::RTLD_GLOBAL)?;
+        let at =
+            |name: &CStr| shared.address(name).ok_or_else(|| format!("it has no {}", name.to_string_lossy()));
+        let calls = Calls::find(at)?;
+        let abi = abi(&shared, path)?;
+        Ok(Library { shared, path: path.into(), version: short(&text), family, abi, calls })
     }
 
     /// The address of a symbol, for calls that are not declared here.
     pub(crate) fn address(&self, name: &CStr) -> Option<usize> {
-        self.shelf.address(name)
+        self.shared.address(name)
     }
 
     /// An error class in the library's own words, after the name of the call.
@@ -168,9 +119,9 @@ fn says(path: &str, reason: &str) -> String {
 }
 
 /// What the library says of itself; may be asked before anything is initialised.
-fn version(shelf: &Shelf) -> Result<String, String> {
+fn version(library: &SharedLibrary) -> Result<String, String> {
     let address =
-        shelf.address(c"MPI_Get_library_version").ok_or("it is no MPI library of MPI 3 or later")?;
+        library.address(c"MPI_Get_library_version").ok_or("it is no MPI library of MPI 3 or later")?;
     // SAFETY: the function of this name has these arguments since MPI 3.
     let ask: unsafe extern "C" fn(*mut c_char, Int) -> c_int = unsafe { std::mem::transmute(address) };
     const ROOM: usize = 16384;
@@ -199,19 +150,19 @@ fn short(version: &str) -> String {
     words.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
 }
 
-fn abi(shelf: &Shelf, path: &str) -> Result<Abi, String> {
-    if is_standard(shelf, path) {
+fn abi(library: &SharedLibrary, path: &str) -> Result<Abi, String> {
+    if is_standard(library, path) {
         return Ok(Abi::STANDARD);
     }
-    if shelf.address(c"ompi_mpi_comm_world").is_none() {
+    if library.address(c"ompi_mpi_comm_world").is_none() {
         return Ok(Abi::MPICH);
     }
-    Abi::open_mpi(|name| shelf.address(name)).map_err(|name| format!("it has no {name}"))
+    Abi::open_mpi(|name| library.address(name)).map_err(|name| format!("it has no {name}"))
 }
 
 /// Whether the library itself says that it has the standard ABI. MPICH 5 has the question in both of its libraries.
-fn is_standard(shelf: &Shelf, path: &str) -> bool {
-    let Some(address) = shelf.address(c"MPI_Abi_get_version") else { return path.contains("libmpi_abi") };
+fn is_standard(library: &SharedLibrary, path: &str) -> bool {
+    let Some(address) = library.address(c"MPI_Abi_get_version") else { return path.contains("libmpi_abi") };
     // SAFETY: the function of this name has these arguments in MPI 5, and may be called at any time.
     let ask: unsafe extern "C" fn(Int, Int) -> c_int = unsafe { std::mem::transmute(address) };
     let (mut major, mut minor) = (-1, -1);
