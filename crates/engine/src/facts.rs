@@ -15,6 +15,17 @@ pub struct SettingSpec {
     pub help: &'static str,
 }
 
+/// Two lists of settings as one, whose length is `N`.
+pub const fn joined<const N: usize>(first: &[SettingSpec], second: &[SettingSpec]) -> [SettingSpec; N] {
+    assert!(first.len() + second.len() == N);
+    let (mut all, mut at) = ([first[0]; N], 0);
+    while at < N {
+        all[at] = if at < first.len() { first[at] } else { second[at - first.len()] };
+        at += 1;
+    }
+    all
+}
+
 /// Which workloads an engine runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkloadClass {

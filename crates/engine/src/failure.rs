@@ -24,6 +24,14 @@ impl Failure {
         Failure::new(format!("{name}: {}", std::io::Error::from_raw_os_error(errno))).errno(errno)
     }
 
+    /// A call that failed with an error of the system.
+    pub fn io(name: &str, error: &std::io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(errno) => Failure::call(name, errno),
+            None => Failure::new(format!("{name}: {error}")).errno(libc::EIO),
+        }
+    }
+
     /// The same with an error number.
     pub fn errno(mut self, errno: i32) -> Self {
         self.errno = errno;

@@ -76,7 +76,7 @@ struct Run<'a, 'b> {
 impl Run<'_, '_> {
     /// Starts the guardian, hears everybody out, and lets the guardian end the run. What is left is answered.
     fn guarded(&mut self, sandbox: &Path) -> Result<Left, Failure> {
-        let told = |error: std::io::Error| Failure::call("pipe", error.raw_os_error().unwrap_or(0));
+        let told = |error| Failure::io("pipe", &error);
         let (their_life, life) = pipe().map_err(told)?;
         let (news, their_news) = pipe().map_err(told)?;
         let (report, their_report) = pipe().map_err(told)?;

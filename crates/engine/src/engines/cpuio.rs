@@ -7,9 +7,9 @@ use std::hint::black_box;
 
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
-use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_values, setting, whole};
+use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_values, setting, whole};
 use crate::clock::{self, NEVER, Tick};
-use crate::io::{Files, Io, Slot};
+use crate::io::{Files, Io};
 use crate::random::Random;
 
 /// Length of a burst where none is given, µs.
@@ -19,7 +19,6 @@ const NUMBERS: usize = 4096;
 
 /// A busy program.
 pub struct Cpuio {
-    done: Option<(Slot, i64)>,
     burst_ns: u64,
     pause_ns: u64,
     /// What is sorted, where sorting burns.
@@ -27,7 +26,7 @@ pub struct Cpuio {
     random: Random,
 }
 
-impl Engine for Cpuio {
+impl SyncEngine for Cpuio {
     const FACTS: EngineFacts = EngineFacts {
         about: "burns CPU a part of the time instead of doing I/O",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Spin]),
@@ -49,7 +48,6 @@ impl Engine for Cpuio {
         let burst_ns = whole(setup.job, "chunk_us").unwrap_or(CHUNK_US) * 1000;
         let sorts = setting(setup.job, "mode") == Some("qsort");
         Ok(Cpuio {
-            done: None,
             burst_ns,
             pause_ns: burst_ns * (100 - load) / load,
             numbers: vec![0; if sorts { NUMBERS } else { 0 }],
@@ -57,25 +55,21 @@ impl Engine for Cpuio {
         })
     }
 
-    fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
+    fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
         let end = clock::now() + self.burst_ns;
         while clock::now() < end {
             self.burn();
         }
-        self.done = Some((slot, io.bytes as i64));
+        io.bytes as i64
     }
 
-    fn poll(&mut self, _min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
-        if let Some((slot, result)) = self.done.take() {
-            done(slot, result, clock::now());
-        }
+    fn after_operation(&mut self, until: Tick) {
         let pause =
             self.pause_ns.min(if until == NEVER { u64::MAX } else { until.saturating_sub(clock::now()) });
         if pause > 0 {
             // In one piece: a signal that ends the run ends it.
             clock::sleep_ns(pause);
         }
-        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ use super::priority;
 use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, check_values, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
+use crate::facts::joined;
 use crate::io::{AT_END, DIRECTORY, DURABLE, Files, Handle, Io, KEEP, PathBuffer, READ_BACK, Slot};
 
 mod extras;
@@ -97,46 +98,44 @@ impl Engine for Uring {
             }
             VerbSet::of(&verbs)
         },
-        settings: &[
-            SettingSpec { name: "fixed_buffers", help: "register the buffers once (default off)" },
-            SettingSpec { name: "fixed_files", help: "register the open files once (default off)" },
-            SettingSpec {
-                name: "sqpoll",
-                help: "a kernel thread takes operations without a system call (default off)",
-            },
-            SettingSpec { name: "sqpoll_cpu", help: "the CPU that thread is bound to" },
-            SettingSpec {
-                name: "sqpoll_idle_ms",
-                help: "how long that thread looks before it sleeps (default 1000)",
-            },
-            SettingSpec {
-                name: "iopoll",
-                help: "poll the device for completions; needs direct I/O (default off)",
-            },
-            SettingSpec {
-                name: "defer_taskrun",
-                help: "completions are processed when they are waited for (default: on where the kernel can)",
-            },
-            SettingSpec {
-                name: "vectored",
-                help: "readv and writev instead of read and write (default off)",
-            },
-            SettingSpec {
-                name: "force_async",
-                help: "never try to complete at once: hand to a worker; N: only every Nth (default off)",
-            },
-            SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
-            SettingSpec {
-                name: "uncached",
-                help: "drop the pages from the cache afterwards (RWF_DONTCACHE)",
-            },
-            SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
-            priority::SETTINGS[0],
-            priority::SETTINGS[1],
-            priority::SETTINGS[2],
-            priority::SETTINGS[3],
-            priority::SETTINGS[4],
-        ],
+        settings: &joined::<17>(
+            &[
+                SettingSpec { name: "fixed_buffers", help: "register the buffers once (default off)" },
+                SettingSpec { name: "fixed_files", help: "register the open files once (default off)" },
+                SettingSpec {
+                    name: "sqpoll",
+                    help: "a kernel thread takes operations without a system call (default off)",
+                },
+                SettingSpec { name: "sqpoll_cpu", help: "the CPU that thread is bound to" },
+                SettingSpec {
+                    name: "sqpoll_idle_ms",
+                    help: "how long that thread looks before it sleeps (default 1000)",
+                },
+                SettingSpec {
+                    name: "iopoll",
+                    help: "poll the device for completions; needs direct I/O (default off)",
+                },
+                SettingSpec {
+                    name: "defer_taskrun",
+                    help: "completions are processed when they are waited for (default: on where the kernel can)",
+                },
+                SettingSpec {
+                    name: "vectored",
+                    help: "readv and writev instead of read and write (default off)",
+                },
+                SettingSpec {
+                    name: "force_async",
+                    help: "never try to complete at once: hand to a worker; N: only every Nth (default off)",
+                },
+                SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
+                SettingSpec {
+                    name: "uncached",
+                    help: "drop the pages from the cache afterwards (RWF_DONTCACHE)",
+                },
+                SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
+            ],
+            &priority::SETTINGS,
+        ),
         available: Self::available,
         check: Self::check,
         traits: &[EngineTrait::CountedByBlockLayer],

@@ -14,6 +14,7 @@ use super::priority::{self, Priorities};
 use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, switch, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
+use crate::facts::joined;
 use crate::io::{AT_END, Files, Io, Slot};
 use crate::memory::errno;
 
@@ -98,19 +99,17 @@ impl Engine for Libaio {
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
         submits: true,
         has_ring: true,
-        settings: &[
-            SettingSpec {
-                name: "userspace_reap",
-                help: "on or off: take completions from the shared ring without a system call (default on)",
-            },
-            SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
-            SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
-            priority::SETTINGS[0],
-            priority::SETTINGS[1],
-            priority::SETTINGS[2],
-            priority::SETTINGS[3],
-            priority::SETTINGS[4],
-        ],
+        settings: &joined::<8>(
+            &[
+                SettingSpec {
+                    name: "userspace_reap",
+                    help: "on or off: take completions from the shared ring without a system call (default on)",
+                },
+                SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
+                SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
+            ],
+            &priority::SETTINGS,
+        ),
         available: Self::available,
         check: Self::check,
         traits: &[EngineTrait::CountedByBlockLayer, EngineTrait::SubmitsBufferedInline],

@@ -83,7 +83,7 @@ macro_rules! for_each_engine {
             Synchronous<mpiio::Mpiio>,
             Synchronous<hdf5::Hdf5>,
             Synchronous<ncmpi::Ncmpi>,
-            cpuio::Cpuio,
+            Synchronous<cpuio::Cpuio>,
             Synchronous<exec::Exec>,
             #[cfg(target_os = "linux")]
             Synchronous<falloc::Falloc>,
@@ -93,12 +93,12 @@ macro_rules! for_each_engine {
             #[cfg(target_os = "linux")]
             Synchronous<net::Netsplice>,
             socket::Sockets,
-            names::Filecreate,
-            names::Filestat,
-            names::Filedelete,
-            names::Dircreate,
-            names::Dirstat,
-            names::Dirdelete,
+            Synchronous<names::Filecreate>,
+            Synchronous<names::Filestat>,
+            Synchronous<names::Filedelete>,
+            Synchronous<names::Dircreate>,
+            Synchronous<names::Dirstat>,
+            Synchronous<names::Dirdelete>,
         }
     };
 }
@@ -241,6 +241,10 @@ pub trait SyncEngine: Sized {
     /// Carries out one operation: its result, bytes or `-errno`.
     fn perform(&mut self, io: &Io, files: &mut Files) -> i64;
 
+    /// What is done once the result was handed back, outside the operation's latency.
+    #[inline(always)]
+    fn after_operation(&mut self, _until: Tick) {}
+
     /// Whether any worker of a [collective](EngineFacts::is_collective) engine wants to end, as all of them are told. Asked
     /// before every operation by everybody.
     fn agree(&mut self, over: bool) -> bool {
@@ -280,14 +284,10 @@ impl<E: SyncEngine> Engine for Synchronous<E> {
     }
 
     #[inline(always)]
-    fn poll(
-        &mut self,
-        _min: u32,
-        _until: Tick,
-        mut done: impl FnMut(Slot, i64, Tick),
-    ) -> Result<(), Failure> {
+    fn poll(&mut self, _min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         if let Some((slot, result)) = self.done.take() {
             done(slot, result, clock::now());
+            self.engine.after_operation(until);
         }
         Ok(())
     }

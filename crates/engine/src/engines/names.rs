@@ -8,10 +8,10 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_values, only_verbs, setting};
+use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_values, only_verbs, setting};
 use crate::call;
-use crate::clock::{self, Tick};
-use crate::io::{Files, Io, PathBuffer, Slot};
+use crate::clock::Tick;
+use crate::io::{Files, Io, PathBuffer};
 use crate::memory::errno;
 
 /// `filecreate`.
@@ -50,13 +50,12 @@ enum Ask {
 
 /// One call on one name.
 pub struct Names<const KIND: usize> {
-    done: Option<(Slot, i64)>,
     /// Closed once the operation was handed back.
     made: RawFd,
     ask: Ask,
 }
 
-impl<const KIND: usize> Engine for Names<KIND> {
+impl<const KIND: usize> SyncEngine for Names<KIND> {
     const FACTS: EngineFacts = EngineFacts {
         about: KINDS[KIND].1,
         verbs: VerbSet::of(&[KINDS[KIND].2]),
@@ -79,34 +78,24 @@ impl<const KIND: usize> Engine for Names<KIND> {
             Some("statx") => Ask::Statx,
             _ => Ask::Stat,
         };
-        Ok(Names { done: None, made: -1, ask })
+        Ok(Names { made: -1, ask })
     }
 
     #[inline(always)]
-    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
-        let result = match (io.verb, self.ask) {
+    fn perform(&mut self, io: &Io, files: &mut Files) -> i64 {
+        match (io.verb, self.ask) {
             (Verb::Create, _) => self.make(io, files),
             (Verb::Stat, Ask::Lstat) => call::perform(&Io { verb: Verb::Lstat, ..*io }, files),
             (Verb::Stat, Ask::Statx) => extended_attributes(io, files),
             _ => call::perform(io, files),
-        };
-        self.done = Some((slot, result));
+        }
     }
 
     #[inline(always)]
-    fn poll(
-        &mut self,
-        _min: u32,
-        _until: Tick,
-        mut done: impl FnMut(Slot, i64, Tick),
-    ) -> Result<(), Failure> {
-        if let Some((slot, result)) = self.done.take() {
-            done(slot, result, clock::now());
-        }
+    fn after_operation(&mut self, _until: Tick) {
         if self.made >= 0 {
             call::close(std::mem::replace(&mut self.made, -1));
         }
-        Ok(())
     }
 }
 

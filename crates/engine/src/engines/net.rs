@@ -151,26 +151,21 @@ fn negated(error: &std::io::Error) -> i64 {
     -i64::from(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
-/// A failure of a call on a socket.
-fn refused(what: &str, error: &std::io::Error) -> Failure {
-    Failure::call(what, error.raw_os_error().unwrap_or(libc::EIO))
-}
-
 /// Sets what a job asks of its sockets before they connect or listen.
 fn adorn(socket: &Socket, job: &Job, transport: &str, sends: bool) -> Result<(), Failure> {
     let asked = |name| super::whole(job, name).map(|value| value as usize);
     let tcp = transport.starts_with("tcp");
     if let Some(bytes) = asked("window_bytes").filter(|bytes| *bytes > 0) {
         let set = if sends { socket.set_send_buffer_size(bytes) } else { socket.set_recv_buffer_size(bytes) };
-        set.map_err(|error| refused("window_bytes", &error))?;
+        set.map_err(|error| Failure::io("window_bytes", &error))?;
     }
     if let Some(bytes) = asked("mss").filter(|bytes| *bytes > 0 && tcp) {
         socket
             .set_tcp_mss(bytes as u32)
-            .map_err(|error| refused("mss", &error).hint("leave it out, or say 88 to 32767"))?;
+            .map_err(|error| Failure::io("mss", &error).hint("leave it out, or say 88 to 32767"))?;
     }
     if tcp && switched_on(job, "nodelay") {
-        socket.set_tcp_nodelay(true).map_err(|error| refused("nodelay", &error))?;
+        socket.set_tcp_nodelay(true).map_err(|error| Failure::io("nodelay", &error))?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use super::{
     switched_on,
 };
 use crate::clock::{self, Tick};
+use crate::facts::joined;
 use crate::io::{Files, Io, Slot};
 
 mod block;
@@ -83,17 +84,7 @@ const OWN: &[SettingSpec] = &[
     SettingSpec { name: "port_each", help: "worker n takes the n-th port from the address's (default off)" },
 ];
 
-const COUNT: usize = socket_options::WISHES.len() + OWN.len();
-
-const SETTINGS: [SettingSpec; COUNT] = {
-    let mut all = [OWN[0]; COUNT];
-    let mut at = 0;
-    while at < COUNT {
-        all[at] = if at < OWN.len() { OWN[at] } else { socket_options::WISHES[at - OWN.len()] };
-        at += 1;
-    }
-    all
-};
+const COUNT: usize = socket_options::SETTINGS.len() + OWN.len();
 
 /// Ways to send blocks.
 const METHODS: [&str; 6] = ["copy", "sendfile", "splice", "zerocopy", "io_uring", "io_uring_zerocopy"];
@@ -125,7 +116,7 @@ impl Engine for Sockets {
     const FACTS: EngineFacts = EngineFacts {
         about: "streams, datagrams and exchanges with a peer (tcp, udp, unix, vsock)",
         verbs: VerbSet::of(&VERBS),
-        settings: &SETTINGS,
+        settings: &joined::<COUNT>(OWN, socket_options::SETTINGS),
         connects: true,
         performs: true,
         uses_files: false,

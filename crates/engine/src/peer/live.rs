@@ -89,7 +89,7 @@ impl<'a> Live<'a> {
     /// # Errors
     /// When there is no bell to be had.
     pub fn new(options: &'a Options) -> Result<Self, Failure> {
-        let failed = |error: std::io::Error| Failure::call("socketpair", error.raw_os_error().unwrap_or(0));
+        let failed = |error| Failure::io("socketpair", &error);
         let (bell, rope) = UnixStream::pair().map_err(failed)?;
         bell.set_nonblocking(true).and_then(|()| rope.set_nonblocking(true)).map_err(failed)?;
         let (mouth, words) = mpsc::sync_channel(QUEUE);

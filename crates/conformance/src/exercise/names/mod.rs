@@ -163,8 +163,7 @@ impl Names {
 /// An empty directory to race in.
 fn place(sandbox: &Sandbox, number: u32) -> Result<(PathBuf, OwnedFd), Failure> {
     let root = sandbox.path().join(format!("names-{number}"));
-    std::fs::create_dir(&root)
-        .map_err(|error| Failure::call("mkdir", error.raw_os_error().unwrap_or(libc::EIO)))?;
+    std::fs::create_dir(&root).map_err(|error| Failure::io("mkdir", &error))?;
     let fd = processes::open_directory(&root).map_err(|number| Failure::call("open", number))?;
     // SAFETY: the descriptor was just opened and is nobody else's.
     Ok((root, unsafe { OwnedFd::from_raw_fd(fd) }))

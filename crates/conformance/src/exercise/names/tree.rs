@@ -86,7 +86,7 @@ fn remove(root: &Path, seen: &[Seen]) {
 }
 
 fn told(error: &std::io::Error) -> Failure {
-    Failure::call("looking at what a race left", error.raw_os_error().unwrap_or(libc::EIO))
+    Failure::io("looking at what a race left", &error)
 }
 
 /// What was seen, in words.

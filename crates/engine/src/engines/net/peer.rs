@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use iodyno_model::{Kind, TargetKind, Verb, Workload};
 use socket2::{SockAddr, SockRef, Socket, Type};
 
-use super::{address, adorn, negated, refused};
+use super::{address, adorn, negated};
 use crate::clock::{self, Tick};
 use crate::engines::{Failure, Setup, setting, switched_on, whole};
 
@@ -58,7 +58,7 @@ impl Peer {
         let shift = if switched_on(job, "port_each") { setup.seat } else { 0 };
         let place = address::address(transport, text, shift)?;
         let (domain, kind) = address::kind(transport)?;
-        let socket = Socket::new(domain, kind, None).map_err(|error| refused("socket", &error))?;
+        let socket = Socket::new(domain, kind, None).map_err(|error| Failure::io("socket", &error))?;
         let who = format!("{transport} {text}");
         let datagrams = kind == Type::DGRAM;
         adorn(&socket, job, transport, !listen)?;
@@ -76,7 +76,7 @@ impl Peer {
             }
         };
         if transport.starts_with("tcp") && switched_on(job, "nodelay") {
-            socket.set_tcp_nodelay(true).map_err(|error| refused("nodelay", &error))?;
+            socket.set_tcp_nodelay(true).map_err(|error| Failure::io("nodelay", &error))?;
         }
         Peer::new(setup, socket, None, path)
     }
@@ -91,7 +91,7 @@ impl Peer {
         let limit = &setup.job.limit;
         if limit.time_ns.is_some() {
             let slice = clock::duration(WAIT_SLICE_NS);
-            socket.set_read_timeout(Some(slice)).map_err(|error| refused("SO_RCVTIMEO", &error))?;
+            socket.set_read_timeout(Some(slice)).map_err(|error| Failure::io("SO_RCVTIMEO", &error))?;
         }
         let time_ns = limit.time_ns.map_or(clock::NEVER, |time| time.saturating_add(limit.ramp_ns));
         let datagrams = to.is_some();
@@ -110,7 +110,7 @@ impl Peer {
         let group = place.as_socket_ipv4().map(|place| *place.ip()).filter(Ipv4Addr::is_multicast);
         let interface = setting(job, "interface").and_then(|text| text.parse().ok());
         let interface = interface.unwrap_or(Ipv4Addr::UNSPECIFIED);
-        let failed = |error: io::Error| refused(who, &error);
+        let failed = |error: io::Error| Failure::io(who, &error);
         if listen {
             share_port(&socket).map_err(failed)?;
             socket.bind(&place).map_err(failed)?;
@@ -279,7 +279,7 @@ fn share_port(socket: &Socket) -> io::Result<()> {
 
 /// Waits at a place for one connection.
 fn accept(socket: &Socket, place: &SockAddr, path: Option<&str>, who: &str) -> Result<Socket, Failure> {
-    let failed = |error: io::Error| refused(who, &error);
+    let failed = |error: io::Error| Failure::io(who, &error);
     match path {
         Some(path) => {
             // Left behind by an earlier run; a file that is no socket stays, and binding fails.
@@ -304,7 +304,7 @@ fn connect(socket: &Socket, place: &SockAddr, who: &str) -> Result<(), Failure> 
         let number = error.raw_os_error().unwrap_or(libc::EIO);
         let not_yet = matches!(number, libc::ECONNREFUSED | libc::ENOENT | libc::ECONNRESET);
         if !not_yet || clock::monotonic() >= end {
-            return Err(refused(who, &error).hint("start the other side first, or check the address"));
+            return Err(Failure::io(who, &error).hint("start the other side first, or check the address"));
         }
         clock::sleep_ns(RETRY_NS);
     }

@@ -12,7 +12,7 @@ use iodyno_model::TargetKind;
 use socket2::{SockAddr, Socket, Type};
 
 use super::line::{Line, bound, is_later};
-use super::socket_options::{self, When, is_wish};
+use super::socket_options::{self, When, is_socket_option};
 use crate::clock;
 use crate::connections::Since;
 use crate::engines::{Failure, Setup, switched_on};
@@ -28,7 +28,7 @@ const BACKLOG: i32 = 4096;
 
 /// Options of sockets, as a job's settings have them.
 pub fn asked(setup: &Setup<'_>) -> Vec<(String, String)> {
-    let settings = setup.job.settings.iter().filter(|setting| is_wish(&setting.name));
+    let settings = setup.job.settings.iter().filter(|setting| is_socket_option(&setting.name));
     settings.map(|setting| (setting.name.clone(), setting.value.clone())).collect()
 }
 
@@ -129,17 +129,9 @@ impl Place {
     }
 }
 
-/// A failed call on a socket.
-pub fn refused(what: &str, error: &io::Error) -> Failure {
-    match error.raw_os_error() {
-        Some(number) => Failure::call(what, number),
-        None => Failure::new(format!("{what}: {error}")),
-    }
-}
-
 fn ungranted((name, error): (String, io::Error)) -> Failure {
     let what = if name.is_empty() { "socket" } else { &name };
-    refused(what, &error).hint(match name.as_str() {
+    Failure::io(what, &error).hint(match name.as_str() {
         "" => "another transport may be had here",
         _ => "leave it out, or ask for another value",
     })
@@ -184,7 +176,7 @@ pub fn lent(address: &str) -> Result<Socket, Failure> {
     }
     // SAFETY: the number is only asked to be duplicated; one that is not open is refused by the system.
     let lender = unsafe { BorrowedFd::borrow_raw(fd) };
-    let own = lender.try_clone_to_owned().map_err(|error| refused("connection", &error))?;
+    let own = lender.try_clone_to_owned().map_err(|error| Failure::io("connection", &error))?;
     Ok(own.into())
 }
 
@@ -197,7 +189,7 @@ fn connect(setup: &Setup<'_>, place: &Place, asked: &[(String, String)]) -> Resu
         for address in &addresses {
             let socket = socket_options::make(address.domain(), kind, asked).map_err(ungranted)?;
             socket_options::set(&socket, asked, When::Before).map_err(ungranted)?;
-            let label = |error| refused("flow_label", &error);
+            let label = |error| Failure::io("flow_label", &error);
             let goal = socket_options::labelled(&socket, address.clone(), asked).map_err(label)?;
             match socket.connect(&goal) {
                 Ok(()) => {
@@ -214,7 +206,7 @@ fn connect(setup: &Setup<'_>, place: &Place, asked: &[(String, String)]) -> Resu
         let not_yet = matches!(number, libc::ECONNREFUSED | libc::ENOENT | libc::ECONNRESET);
         let stopped = setup.live.stop.load(std::sync::atomic::Ordering::Relaxed) != 0;
         if !not_yet || stopped || clock::monotonic() >= end {
-            let failure = refused(&place.who(), &error);
+            let failure = Failure::io(&place.who(), &error);
             return Err(failure.hint("start the other side first, or check the address"));
         }
         clock::sleep_ns(RETRY_NS);
@@ -229,7 +221,7 @@ fn bind(place: &Place, asked: &[(String, String)]) -> Result<Socket, Failure> {
         if address.is_ipv6() {
             let _ = socket.set_only_v6(place.transport.ends_with('6'));
         }
-        share(&socket).map_err(|error| refused("SO_REUSEPORT", &error))?;
+        share(&socket).map_err(|error| Failure::io("SO_REUSEPORT", &error))?;
         socket_options::set(&socket, asked, When::Before).map_err(ungranted)?;
         match socket.bind(&address) {
             Ok(()) => return Ok(socket),
@@ -237,7 +229,7 @@ fn bind(place: &Place, asked: &[(String, String)]) -> Result<Socket, Failure> {
         }
     }
     let error = last.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
-    Err(refused(&place.who(), &error).hint("choose another port, or end who has it"))
+    Err(Failure::io(&place.who(), &error).hint("choose another port, or end who has it"))
 }
 
 fn share(socket: &Socket) -> io::Result<()> {
@@ -299,7 +291,7 @@ fn listen(place: &Place, asked: &[(String, String)]) -> Result<Listener, Failure
             let _ = socket.set_only_v6(place.transport.ends_with('6'));
         }
         if path.is_none() {
-            socket.set_reuse_address(true).map_err(|error| refused("SO_REUSEADDR", &error))?;
+            socket.set_reuse_address(true).map_err(|error| Failure::io("SO_REUSEADDR", &error))?;
         }
         socket_options::set(&socket, asked, When::Before).map_err(ungranted)?;
         match socket.bind(&address).and_then(|()| socket.listen(BACKLOG)).and_then(|()| bound(&socket)) {
@@ -308,7 +300,7 @@ fn listen(place: &Place, asked: &[(String, String)]) -> Result<Listener, Failure
         }
     }
     let error = last.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
-    Err(refused(&place.who(), &error).hint("choose another port, or end who has it"))
+    Err(Failure::io(&place.who(), &error).hint("choose another port, or end who has it"))
 }
 
 /// Waits for one connection.
@@ -321,7 +313,7 @@ fn accept(setup: &Setup<'_>, listener: &Listener, place: &Place) -> Result<Socke
                     return Err(Failure::new(format!("{}: the run ended before a peer came", place.who())));
                 }
             }
-            Err(error) => return Err(refused(&place.who(), &error)),
+            Err(error) => return Err(Failure::io(&place.who(), &error)),
         }
     }
 }

@@ -166,8 +166,7 @@ impl Line {
     /// # Errors
     /// Its waits cannot be bounded.
     pub fn new(setup: &Setup<'_>, socket: Socket, target: &str, since: Since) -> Result<Line, Failure> {
-        let failed =
-            |error: std::io::Error| Failure::call("socket", error.raw_os_error().unwrap_or(libc::EIO));
+        let failed = |error| Failure::io("socket", &error);
         socket.set_nonblocking(false).map_err(failed)?;
         bound(&socket).map_err(failed)?;
         let datagrams = socket.r#type().map_err(failed)? == socket2::Type::DGRAM;

@@ -36,8 +36,7 @@ impl Ring {
     /// The system has none, or it is forbidden.
     pub fn new(lends: bool) -> Result<Ring, Failure> {
         let refused = |error: std::io::Error| {
-            Failure::call("io_uring_setup", error.raw_os_error().unwrap_or(libc::EIO))
-                .hint("use method=copy, or a system that allows io_uring")
+            Failure::io("io_uring_setup", &error).hint("use method=copy, or a system that allows io_uring")
         };
         let ring = IoUring::builder().setup_clamp().build(8).map_err(refused)?;
         let mut known = io_uring::Probe::new();

@@ -22,8 +22,8 @@ pub enum When {
     After,
 }
 
-/// Every wish there is.
-pub const WISHES: &[SettingSpec] = &[
+/// The options of sockets.
+pub const SETTINGS: &[SettingSpec] = &[
     SettingSpec { name: "nodelay", help: "send small segments at once, TCP_NODELAY" },
     SettingSpec { name: "cork", help: "hold back segments that are not full, TCP_CORK (TCP_NOPUSH)" },
     SettingSpec { name: "mss", help: "largest TCP segment, in bytes (TCP_MAXSEG)" },
@@ -52,9 +52,9 @@ pub const WISHES: &[SettingSpec] = &[
     SettingSpec { name: "only_v6", help: "an IPv6 place does not take IPv4 peers" },
 ];
 
-/// Whether a name is that of a wish.
-pub fn is_wish(name: &str) -> bool {
-    WISHES.iter().any(|wish| wish.name == name)
+/// Whether a name is that of an option.
+pub fn is_socket_option(name: &str) -> bool {
+    SETTINGS.iter().any(|setting| setting.name == name)
 }
 
 /// What a job's or an action's wish says; the last of its name counts.

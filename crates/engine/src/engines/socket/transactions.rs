@@ -182,7 +182,7 @@ impl Taking {
             false => {
                 let listener = endpoint::listener(&place, &asked)?;
                 setup.live.connections.keep(listener.clone());
-                let own = listener.socket.try_clone().map_err(|error| endpoint::refused("dup", &error))?;
+                let own = listener.socket.try_clone().map_err(|error| Failure::io("dup", &error))?;
                 (own, Some(listener))
             }
         };

@@ -37,7 +37,7 @@ impl Sheet {
         }
         // SAFETY: as above.
         let mut file = unsafe { File::from_raw_fd(fd) };
-        let wrong = |error: std::io::Error| Failure::call("memfd", error.raw_os_error().unwrap_or(libc::EIO));
+        let wrong = |error| Failure::io("memfd", &error);
         file.write_all(block).map_err(wrong)?;
         Ok(Sheet(file))
     }
@@ -138,8 +138,7 @@ impl Drain {
     pub fn new() -> Result<Drain, Failure> {
         let (reader, writer) = pipe()?;
         let nothing = File::options().write(true).open("/dev/null");
-        let wrong =
-            |error: std::io::Error| Failure::call("/dev/null", error.raw_os_error().unwrap_or(libc::EIO));
+        let wrong = |error| Failure::io("/dev/null", &error);
         Ok(Drain { reader, writer, nothing: nothing.map_err(wrong)? })
     }
 
@@ -185,8 +184,7 @@ impl Ticketed {
     /// The socket cannot do it.
     pub fn new(line: &Line) -> Result<Ticketed, Failure> {
         options::set(line.socket(), libc::SOL_SOCKET, libc::SO_ZEROCOPY, &1i32).map_err(|error| {
-            Failure::call("SO_ZEROCOPY", error.raw_os_error().unwrap_or(libc::EIO))
-                .hint("use method=splice or copy with this transport")
+            Failure::io("SO_ZEROCOPY", &error).hint("use method=splice or copy with this transport")
         })?;
         Ok(Ticketed { out: 0, until_asked: ASK_EVERY })
     }

@@ -45,7 +45,7 @@ impl Sender {
             match options::set(line.socket(), libc::IPPROTO_UDP, UDP_SEGMENT, &(each as i32)) {
                 Ok(()) => segment = each,
                 Err(error) if gso == Wish::On => {
-                    let failure = Failure::call("UDP_SEGMENT", error.raw_os_error().unwrap_or(libc::EIO));
+                    let failure = Failure::io("UDP_SEGMENT", &error);
                     return Err(failure.hint("gso=off sends them one by one"));
                 }
                 Err(_) => {}
@@ -155,8 +155,7 @@ impl Receiver {
             _ => match options::set(line.socket(), libc::IPPROTO_UDP, UDP_GRO, &1i32) {
                 Ok(()) => true,
                 Err(error) if gro == Wish::On => {
-                    return Err(Failure::call("UDP_GRO", error.raw_os_error().unwrap_or(libc::EIO))
-                        .hint("gro=off takes them one by one"));
+                    return Err(Failure::io("UDP_GRO", &error).hint("gro=off takes them one by one"));
                 }
                 Err(_) => false,
             },
