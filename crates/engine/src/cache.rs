@@ -30,7 +30,7 @@ pub struct Dropped {
 
 /// Which of the items of a set a worker looks after: every `of`-th from its own number on.
 #[derive(Clone, Copy)]
-pub struct Share {
+pub struct WorkerShare {
     /// The worker's number.
     pub number: u64,
     /// How many workers there are, at least 1.
@@ -39,7 +39,7 @@ pub struct Share {
 
 /// Empties the cache of every open target that is to be emptied, of sets of the worker's share, until the run is
 /// `stopped`; the bytes that stayed, where they could have gone.
-pub fn drop_targets(plan: &Plan, files: &Files, share: Share, stopped: &dyn Fn() -> bool) -> u64 {
+pub fn drop_targets(plan: &Plan, files: &Files, share: WorkerShare, stopped: &dyn Fn() -> bool) -> u64 {
     let wanted = |handle: &&Handle| handle.fd >= 0 && plan.targets[handle.target as usize].open.invalidate;
     let dropped = files.handles.iter().filter(wanted).map(|handle| match &handle.names {
         Some(names) => drop_items(handle.fd, names, share, stopped),
@@ -49,7 +49,7 @@ pub fn drop_targets(plan: &Plan, files: &Files, share: Share, stopped: &dyn Fn()
 }
 
 /// Writes back the file system of a set and drops the pages of those of its items that exist.
-fn drop_items(root: RawFd, names: &Names, share: Share, stopped: &dyn Fn() -> bool) -> Dropped {
+fn drop_items(root: RawFd, names: &Names, share: WorkerShare, stopped: &dyn Fn() -> bool) -> Dropped {
     if is_memory(root) {
         return Dropped { left_bytes: None, is_memory: true };
     }

@@ -16,14 +16,14 @@ const SAMPLED: usize = 32;
 
 /// The connections of a phase.
 #[derive(Clone, Debug, Default)]
-pub struct Connections(Arc<Mutex<Vec<Known>>>, Arc<Mutex<Vec<Place>>>);
+pub struct Connections(Arc<Mutex<Vec<UsedConnection>>>, Arc<Mutex<Vec<KeptListener>>>);
 
 /// A place where connections are taken.
-type Place = Arc<dyn std::any::Any + Send + Sync>;
+type KeptListener = Arc<dyn std::any::Any + Send + Sync>;
 
 /// A connection that is or was used.
 #[derive(Debug)]
-struct Known {
+struct UsedConnection {
     /// None: it is used no more.
     fd: Option<RawFd>,
     first: Info,
@@ -62,13 +62,13 @@ impl Connections {
         if all.len() >= MOST {
             return None;
         }
-        all.push(Known { fd: Some(fd), first, last });
+        all.push(UsedConnection { fd: Some(fd), first, last });
         Some(Ticket { connections: self.clone(), place: all.len() - 1 })
     }
 
     /// Keeps a place open until the phase is over, whoever has done with it: workers that have not come to it yet find there
     /// who has come for them, and nobody is sent away in between.
-    pub fn keep(&self, place: Place) {
+    pub fn keep(&self, place: KeptListener) {
         let mut kept = self.1.lock().unwrap_or_else(PoisonError::into_inner);
         if !kept.iter().any(|known| Arc::ptr_eq(known, &place)) {
             kept.push(place);
@@ -78,13 +78,13 @@ impl Connections {
     /// How all of them fare, or fared when they were left.
     pub fn seen(&self) -> Vec<ConnectionActivity> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter_mut().map(Known::look).collect()
+        all.iter_mut().map(UsedConnection::look).collect()
     }
 
     /// The same of the first few.
     pub fn seen_few(&self) -> Vec<ConnectionActivity> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter_mut().take(SAMPLED).map(Known::look).collect()
+        all.iter_mut().take(SAMPLED).map(UsedConnection::look).collect()
     }
 }
 
@@ -106,7 +106,7 @@ impl Drop for Ticket {
     }
 }
 
-impl Known {
+impl UsedConnection {
     fn look(&mut self) -> ConnectionActivity {
         if let Some(info) = self.fd.and_then(Info::read) {
             info.tell(&self.first, &mut self.last);

@@ -299,7 +299,7 @@ pub struct Cursor {
     number: usize,
     end: usize,
     /// Paths of directories that were computed before, each where its number says; none before the second.
-    known: Vec<Known>,
+    known: Vec<KnownDirectory>,
 }
 
 /// Directories whose paths are kept: enough for the trees that scripts jump about in, and no more than 16 KiB.
@@ -310,7 +310,7 @@ const KNOWN_BYTES: usize = 55;
 /// The path of a directory with its items' prefix, in one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-struct Known {
+struct KnownDirectory {
     directory: u64,
     length: u8,
     bytes: [u8; KNOWN_BYTES],
@@ -320,7 +320,7 @@ impl Cursor {
     /// Goes to another directory, whose path is written unless it is known.
     fn change(&mut self, directory: u64, write: impl FnOnce(&mut PathBuffer)) {
         if self.known.is_empty() && self.directory.is_some() {
-            let nothing = Known { directory: u64::MAX, length: 0, bytes: [0; KNOWN_BYTES] };
+            let nothing = KnownDirectory { directory: u64::MAX, length: 0, bytes: [0; KNOWN_BYTES] };
             self.known = vec![nothing; KNOWN];
         }
         self.buffer.length = 0;
@@ -346,7 +346,7 @@ impl Cursor {
     }
 }
 
-impl Known {
+impl KnownDirectory {
     /// Keeps a path, where it is short enough.
     fn keep(&mut self, directory: u64, path: &[u8]) {
         if let Some(room) = self.bytes.get_mut(..path.len()) {
@@ -394,7 +394,7 @@ impl PathBuffer {
 
     /// A path that is kept, at the beginning: all its room is copied, which takes no loop.
     #[inline(always)]
-    fn push_known(&mut self, known: &Known) {
+    fn push_known(&mut self, known: &KnownDirectory) {
         for (to, from) in self.bytes[..KNOWN_BYTES].iter_mut().zip(known.bytes) {
             to.write(from);
         }

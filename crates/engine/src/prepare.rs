@@ -17,7 +17,7 @@ use crate::io::{Files, Handle};
 use crate::memory::{Memory, errno};
 use crate::names::templates::{Asker, resolve, set_root, tells_apart};
 use crate::open::{grow, o_direct, open_made, space_failure, split, whole_tree};
-use crate::payload::{Filler, Place};
+use crate::payload::{BlockAddress, Filler};
 use crate::witness::identity;
 use crate::world::World;
 use crate::world::rank_share::part;
@@ -489,7 +489,7 @@ fn fill(
     let files = Files { handles: vec![Handle { fd, target: 0, bytes: to, base: 0, names: None }] };
     let memory = Memory::new(1, LAYOUT_BYTES).map_err(|errno| Failure::call("mmap", errno))?;
     let filler = filler(seed)?;
-    let file = Place::file_id(path);
+    let file = BlockAddress::file_id(path);
     let mut at = from;
     while at < to {
         if !progress(&target.name, at, to) {
@@ -498,7 +498,7 @@ fn fill(
         let bytes = LAYOUT_BYTES.min((to - at) as usize);
         // SAFETY: the buffer belongs to this function and is `LAYOUT_BYTES` long.
         let buffer = unsafe { std::slice::from_raw_parts_mut(memory.buffer(0), LAYOUT_BYTES) };
-        filler.fill(buffer, Place { file, offset: at, generation: 0 });
+        filler.fill(buffer, BlockAddress { file, offset: at, generation: 0 });
         if past_cache && !bytes.is_multiple_of(4096) {
             clear_direct(files.fd(0));
         }

@@ -46,7 +46,7 @@ impl BarrierPoint {
 
 /// Words that all workers of a phase look at.
 #[repr(C)]
-struct Words {
+struct SharedFlags {
     state: AtomicU32,
     stop: AtomicU32,
     stopped_one: AtomicU32,
@@ -92,7 +92,7 @@ impl StartBarrier {
     pub fn new(workers: &[u32]) -> Result<Self, i32> {
         let (jobs, all) = (workers.len(), workers.iter().map(|workers| *workers as usize).sum::<usize>());
         let values = (2 * MEETINGS * jobs + all) * size_of::<AtomicU64>();
-        let bytes = size_of::<Words>() + values + (2 * jobs + 3 * all) * size_of::<AtomicU32>();
+        let bytes = size_of::<SharedFlags>() + values + (2 * jobs + 3 * all) * size_of::<AtomicU32>();
         let (comes, wanted) = (vec![[false; MEETINGS]; jobs], [0; MEETINGS]);
         let mapping = Mapping::shared(bytes)?;
         let barrier = StartBarrier { mapping, jobs, workers: all, comes, wanted, alone: true };
@@ -132,7 +132,7 @@ impl StartBarrier {
         // SAFETY: the mapping holds two for each meeting and job and one for each worker behind the head, whose size is a
         // multiple of theirs; callers stay within, and zero is a value of an atomic.
         unsafe {
-            let first = self.mapping.start().add(size_of::<Words>()).cast::<AtomicU64>();
+            let first = self.mapping.start().add(size_of::<SharedFlags>()).cast::<AtomicU64>();
             std::slice::from_raw_parts(first.add(before), count)
         }
     }
@@ -142,7 +142,7 @@ impl StartBarrier {
         let values = (2 * MEETINGS * self.jobs + self.workers) * size_of::<AtomicU64>();
         // SAFETY: the mapping holds two for each job and three for each worker behind the large ones; callers stay within.
         unsafe {
-            let first = self.mapping.start().add(size_of::<Words>() + values).cast::<AtomicU32>();
+            let first = self.mapping.start().add(size_of::<SharedFlags>() + values).cast::<AtomicU32>();
             std::slice::from_raw_parts(first.add(before), count)
         }
     }
@@ -168,9 +168,9 @@ impl StartBarrier {
     }
 
     #[inline(always)]
-    fn words(&self) -> &Words {
+    fn words(&self) -> &SharedFlags {
         // SAFETY: the mapping is large enough, aligned to pages, zeroed, and holds only atomics.
-        unsafe { &*self.mapping.start().cast::<Words>() }
+        unsafe { &*self.mapping.start().cast::<SharedFlags>() }
     }
 
     /// Says that this worker is ready, and waits for the start line and then for the end of the job it comes `after`;

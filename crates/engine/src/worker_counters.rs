@@ -209,22 +209,22 @@ pub struct Head {
     pub undropped: AtomicU64,
     /// Ranges of what was read that are not what was written, and bytes of them.
     corrupt: [AtomicU64; 2],
-    failure: Text<FAILURE_WORDS>,
-    complaints: Text<COMPLAINT_WORDS>,
-    facts: Text<FACT_WORDS>,
-    mismatches: Text<MISMATCH_WORDS>,
+    failure: SharedText<FAILURE_WORDS>,
+    complaints: SharedText<COMPLAINT_WORDS>,
+    facts: SharedText<FACT_WORDS>,
+    mismatches: SharedText<MISMATCH_WORDS>,
     /// What its engine counts of its own, at any time.
     pub live: Counts,
 }
 
 /// A text in words of four bytes, so that it can lie in shared memory.
 #[repr(C)]
-struct Text<const WORDS: usize> {
+struct SharedText<const WORDS: usize> {
     bytes: AtomicU32,
     words: [AtomicU32; WORDS],
 }
 
-impl<const WORDS: usize> Text<WORDS> {
+impl<const WORDS: usize> SharedText<WORDS> {
     /// As much of it as there is room for.
     fn write(&self, text: &str) {
         let mut end = text.len().min(WORDS * 4);

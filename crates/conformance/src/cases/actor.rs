@@ -27,7 +27,7 @@ use iodyno_engine::failure::strerror;
 
 /// A call to be made.
 #[derive(Clone, Debug, Reflect)]
-pub struct Order {
+pub struct CallRequest {
     /// Its name.
     pub name: String,
     /// Its arguments, with all words put in.
@@ -42,11 +42,11 @@ pub struct Order {
 ///
 /// # Errors
 /// It makes no sense.
-pub fn carry_out(hands: &mut Hands, order: &Order) -> Reply {
+pub fn carry_out(hands: &mut Hands, order: &CallRequest) -> Reply {
     let inner = |skip: usize| {
         let mut words = order.arguments.iter().skip(skip).cloned();
         let name = words.next().ok_or_else(|| format!("`{}`: no call follows", order.name))?;
-        Ok::<_, String>(Order { name, arguments: words.collect(), ..order.clone() })
+        Ok::<_, String>(CallRequest { name, arguments: words.collect(), ..order.clone() })
     };
     match order.name.as_str() {
         "try" => carry_out(hands, &inner(0)?),
@@ -67,7 +67,7 @@ pub fn carry_out(hands: &mut Hands, order: &Order) -> Reply {
 }
 
 /// Whether a turn of a loop came back as it must, so that the next may follow.
-pub fn meets(turn: &Order, answer: &Answer) -> bool {
+pub fn meets(turn: &CallRequest, answer: &Answer) -> bool {
     match turn.expects.as_slice() {
         // Whatever comes back will do; only what the last turn said is judged.
         _ if turn.name == "try" => true,
@@ -183,7 +183,7 @@ impl Process {
     ///
     /// # Errors
     /// It is still about something else, or gone.
-    pub fn tell(&mut self, order: &Order) -> Result<(), Trouble> {
+    pub fn tell(&mut self, order: &CallRequest) -> Result<(), Trouble> {
         if self.owes.is_some() {
             return Err(Trouble::Wrong(
                 "it still is about what it does in the background: `await` comes first".into(),
@@ -197,7 +197,7 @@ impl Process {
     /// Whether it did what it was told about rounds.
     fn told(&mut self, name: &str, arguments: &[&str]) -> bool {
         let arguments = arguments.iter().map(|word| (*word).to_string()).collect();
-        let order = Order { name: name.into(), arguments, label: String::new(), expects: Vec::new() };
+        let order = CallRequest { name: name.into(), arguments, label: String::new(), expects: Vec::new() };
         let answer = self.tell(&order).and_then(|()| self.answer());
         answer.is_ok_and(|answer| answer.errno.is_none())
     }
@@ -290,7 +290,7 @@ fn serve(actor: &Actor, mut socket: UnixStream, base: RawFd) {
         return;
     }
     let mut hands = Hands::default();
-    while let Ok(order) = wire::receive::<Order>(&mut socket) {
+    while let Ok(order) = wire::receive::<CallRequest>(&mut socket) {
         let reply = match order.name.as_str() {
             LEAVE => {
                 hands.empty();

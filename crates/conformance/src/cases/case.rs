@@ -200,7 +200,7 @@ fn work(brief: &Brief<'_>, out: &mut PipeWriter) -> Result<(), String> {
     std::env::set_current_dir(&brief.directory).map_err(failed("chdir"))?;
     let home = OwnedFd::from(std::fs::File::open(".").map_err(failed("open"))?);
     let bench = Bench::new(&home, !own_mounts);
-    let mut told = Told { out, brief, check: 0, fell: false };
+    let mut told = CaseReporter { out, brief, check: 0, fell: false };
     let mut is_clean = true;
     for (number, (label, steps)) in rounds(brief.script).into_iter().enumerate() {
         brief.progress.round.store(number as u32, Relaxed);
@@ -228,7 +228,7 @@ fn work(brief: &Brief<'_>, out: &mut PipeWriter) -> Result<(), String> {
 
 /// One round, in a fresh directory.
 fn run_round(
-    told: &mut Told<'_, '_>,
+    told: &mut CaseReporter<'_, '_>,
     brief: &Brief<'_>,
     (home, bench): (&OwnedFd, &Bench<'_>),
     (number, label): (usize, &str),
@@ -257,7 +257,7 @@ fn go(home: &OwnedFd) -> Result<(), String> {
 }
 
 fn perform_steps(
-    told: &mut Told<'_, '_>,
+    told: &mut CaseReporter<'_, '_>,
     brief: &Brief<'_>,
     mut round: Round<'_>,
     label: &str,
@@ -297,7 +297,7 @@ fn perform_steps(
 }
 
 /// What the keeper was told.
-struct Told<'a, 'b> {
+struct CaseReporter<'a, 'b> {
     out: &'a mut PipeWriter,
     brief: &'a Brief<'b>,
     /// The next check.
@@ -306,7 +306,7 @@ struct Told<'a, 'b> {
     fell: bool,
 }
 
-impl Told<'_, '_> {
+impl CaseReporter<'_, '_> {
     /// A keeper that is gone hears nothing, and this process will not outlive it.
     fn say(&mut self, said: &Said) {
         let _ = wire::send(self.out, said);

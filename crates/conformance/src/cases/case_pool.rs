@@ -11,7 +11,7 @@ use iodyno_model::{CaseRecord, Outcome, Script, Verdict};
 
 use super::case::{self, Brief, Said, checks, rounds, verdict, words};
 use super::fixtures::Views;
-use super::order::Order;
+use super::order::RunMemory;
 use super::process::{
     End, PANICKED, close_all_but, collect, collect_strays, collect_within, ends_within, kill, kill_group,
     readable, signal_name, spawn,
@@ -41,7 +41,7 @@ pub struct Ended {
 /// Runs scripts.
 pub struct Crowd<'a> {
     /// What is to be done.
-    pub order: &'a Order,
+    pub order: &'a RunMemory,
     /// What cases stand on.
     pub views: Views,
     /// Why nothing can be run any more.
@@ -200,7 +200,7 @@ impl Crowd<'_> {
 }
 
 impl Running {
-    fn kill(&mut self, why: String, order: &Order) {
+    fn kill(&mut self, why: String, order: &RunMemory) {
         self.broken = self.broken.take().or_else(|| Some(format!("{why}{}", self.place(order))));
         self.killed = Some(moment());
         kill_group(self.pid);
@@ -208,7 +208,7 @@ impl Running {
     }
 
     /// Where it was.
-    fn place(&self, order: &Order) -> String {
+    fn place(&self, order: &RunMemory) -> String {
         let (progress, script) = (order.board.of(self.slot), order.script(self.slot));
         let rounds = rounds(&script);
         let (round, step) = (progress.round.load(Relaxed) as usize, progress.step.load(Relaxed) as usize);
@@ -221,7 +221,7 @@ impl Running {
     }
 
     /// What its end means.
-    fn judge_end(&mut self, end: Option<End>, order: &Order) {
+    fn judge_end(&mut self, end: Option<End>, order: &RunMemory) {
         let how = match end {
             None => Some("it could not be killed".to_string()),
             Some(End::Signal(_)) if self.killed.is_some() => None,
@@ -238,7 +238,7 @@ impl Running {
     }
 
     /// Its record. Checks that were not made could not run.
-    fn ended(&mut self, order: &Order) -> Ended {
+    fn ended(&mut self, order: &RunMemory) -> Ended {
         let (made, checks) =
             (order.board.of(self.slot).check.load(Relaxed), order.index.scripts[self.slot].checks);
         if self.broken.is_none() && made < checks {
@@ -281,7 +281,7 @@ pub fn unrun(script: &Script, slot: usize, outcome: &Outcome) -> CaseRecord {
 }
 
 /// What becomes of a script that cannot even be started.
-fn lost(order: &Order, slot: usize, why: &str) -> Ended {
+fn lost(order: &RunMemory, slot: usize, why: &str) -> Ended {
     let record = unrun(&order.script(slot), slot, &Outcome::CouldNotRun(why.into()));
     Ended { slot, record, set_up: Some(why.into()) }
 }

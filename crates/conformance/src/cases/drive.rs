@@ -11,7 +11,7 @@ use iodyno_model::{CaseRecord, Cases, Outcome, TargetKind, WorkerState, Workload
 use super::case_pool::unrun;
 use super::cleanup::{self, Task};
 use super::keeper::News;
-use super::order::Order;
+use super::order::RunMemory;
 use super::process::{collect_within, is_privileged, readable, spawn};
 use super::sandbox;
 use super::watchdog::{self, Ending, Left};
@@ -52,7 +52,7 @@ pub fn drive(worker: &mut Worker<'_>) -> Result<(), Failure> {
 
 fn run(worker: &Worker<'_>, cases: &Cases, directory: &Path) -> Result<(), Failure> {
     let sandbox = sandbox::place(directory)?;
-    let mut run = Run { worker, cases, told: vec![false; cases.cases.len()] };
+    let mut run = CaseRun { worker, cases, told: vec![false; cases.cases.len()] };
     let left = run.guarded(&sandbox);
     run.fill(if worker.barrier.is_stopped(worker.number) {
         "the run was stopped before"
@@ -66,21 +66,21 @@ fn run(worker: &Worker<'_>, cases: &Cases, directory: &Path) -> Result<(), Failu
 }
 
 /// A run as the worker sees it.
-struct Run<'a, 'b> {
+struct CaseRun<'a, 'b> {
     worker: &'a Worker<'b>,
     cases: &'a Cases,
     /// Which cases have a record.
     told: Vec<bool>,
 }
 
-impl Run<'_, '_> {
+impl CaseRun<'_, '_> {
     /// Starts the guardian, hears everybody out, and lets the guardian end the run. What is left is answered.
     fn guarded(&mut self, sandbox: &Path) -> Result<Left, Failure> {
         let told = |error| Failure::io("pipe", &error);
         let (their_life, life) = pipe().map_err(told)?;
         let (news, their_news) = pipe().map_err(told)?;
         let (report, their_report) = pipe().map_err(told)?;
-        let order = Order::new(self.cases, sandbox, is_privileged());
+        let order = RunMemory::new(self.cases, sandbox, is_privileged());
         let order = order.map_err(|errno| Failure::call("memory to share", errno))?;
         // Before the guardian is there, nothing is made that it would have to remove.
         let guardian = spawn(|| watchdog::guard(&order, their_life, their_news, their_report));

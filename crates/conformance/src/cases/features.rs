@@ -35,9 +35,9 @@ impl Lack {
 
 /// What is known of features: of each by its name, what it lacks.
 #[derive(Clone, Debug, Default)]
-pub struct Known(BTreeMap<String, Option<Lack>>);
+pub struct KnownFeatures(BTreeMap<String, Option<Lack>>);
 
-impl Known {
+impl KnownFeatures {
     /// Notes what was found.
     pub fn note(&mut self, name: &str, lack: Option<Lack>) {
         self.0.insert(name.into(), lack);

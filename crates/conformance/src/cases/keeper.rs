@@ -10,9 +10,9 @@ use iodyno_model::reflect::Reflect;
 use iodyno_model::{CaseRecord, Verdict};
 
 use super::case_pool::{Crowd, Ended, unrun};
-use super::features::{Known, Lack, MOUNTS, ROOT, SMALL, is_own};
+use super::features::{KnownFeatures, Lack, MOUNTS, ROOT, SMALL, is_own};
 use super::fixtures::{Views, make_small};
-use super::order::Order;
+use super::order::RunMemory;
 use super::process::{collect_within, die_with_parent, kill, set_umask, spawn};
 use super::sandbox::{Health, look};
 use super::{mounts, wire};
@@ -33,7 +33,7 @@ const SMALL_WITHIN: Duration = Duration::from_secs(60);
 const MANY: usize = 64;
 
 /// Keeps a run.
-pub fn keep(order: &Order, mut news: PipeWriter) {
+pub fn keep(order: &RunMemory, mut news: PipeWriter) {
     die_with_parent();
     set_umask(0);
     // A file that grows too large is answered by an error too.
@@ -56,7 +56,7 @@ pub fn keep(order: &Order, mut news: PipeWriter) {
 }
 
 /// Makes private mounts, where that is allowed.
-fn stage(order: &Order) -> Views {
+fn stage(order: &RunMemory) -> Views {
     let made = match order.index.privileged {
         true => mounts::hide().and_then(|()| mounts::make_views(order.index.sandbox())),
         false => Err("only root can make private mounts".into()),
@@ -68,8 +68,8 @@ fn stage(order: &Order) -> Views {
 }
 
 /// What is known without a probe; the small file system follows.
-fn surroundings(order: &Order, views: &Views) -> Known {
-    let mut known = Known::default();
+fn surroundings(order: &RunMemory, views: &Views) -> KnownFeatures {
+    let mut known = KnownFeatures::default();
     let not_root = || Lack::Privilege("whoever runs this is not root".into());
     known.note(ROOT, (!order.index.privileged).then(not_root));
     known.note(
@@ -84,7 +84,7 @@ fn surroundings(order: &Order, views: &Views) -> Known {
 }
 
 /// Begins to make a small file system, if anybody wants it, while others run.
-fn begin_small(order: &Order, views: &Views) -> Option<Result<libc::pid_t, String>> {
+fn begin_small(order: &RunMemory, views: &Views) -> Option<Result<libc::pid_t, String>> {
     if !order.index.scripts.iter().any(|entry| entry.needs.iter().any(|need| need == SMALL)) {
         return None;
     }
@@ -99,7 +99,11 @@ fn begin_small(order: &Order, views: &Views) -> Option<Result<libc::pid_t, Strin
 }
 
 /// Waits for it.
-fn finish_small(crowd: &mut Crowd<'_>, known: &mut Known, small: Option<Result<libc::pid_t, String>>) {
+fn finish_small(
+    crowd: &mut Crowd<'_>,
+    known: &mut KnownFeatures,
+    small: Option<Result<libc::pid_t, String>>,
+) {
     let lack = match (small, &crowd.views.base) {
         (_, None) if !crowd.order.index.privileged => Some(Lack::Privilege("only root can mount one".into())),
         (_, None) => Some(Lack::Missing(crowd.views.why.clone())),
@@ -122,7 +126,7 @@ fn finish_small(crowd: &mut Crowd<'_>, known: &mut Known, small: Option<Result<l
 }
 
 /// Asks for what has a probe.
-fn probe(crowd: &mut Crowd<'_>, known: &mut Known, at_once: usize) {
+fn probe(crowd: &mut Crowd<'_>, known: &mut KnownFeatures, at_once: usize) {
     let index = &crowd.order.index;
     let mut slots = Vec::new();
     for (number, name) in index.features.iter().enumerate().filter(|(_, name)| !is_own(name)) {
@@ -141,7 +145,7 @@ fn probe(crowd: &mut Crowd<'_>, known: &mut Known, at_once: usize) {
 }
 
 /// Runs what can be run: first what does not mind company.
-fn run(crowd: &mut Crowd<'_>, known: &Known, at_once: usize, news: &mut PipeWriter) {
+fn run(crowd: &mut Crowd<'_>, known: &KnownFeatures, at_once: usize, news: &mut PipeWriter) {
     let order = crowd.order;
     let (mut together, mut alone) = (Vec::new(), Vec::new());
     for (slot, entry) in order.index.scripts[..order.index.cases].iter().enumerate() {

@@ -63,7 +63,7 @@ impl Index {
 }
 
 /// What is to be done, and how far it has come.
-pub struct Order {
+pub struct RunMemory {
     /// What is known without the scripts.
     pub index: Index,
     /// How far each has come.
@@ -77,7 +77,7 @@ pub struct Order {
 /// Where the index begins and how long it is: before everything else.
 const HEAD_BYTES: usize = 16;
 
-impl Order {
+impl RunMemory {
     /// Writes everything down.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Order {
             nameless(Roster::BYTES, &[])?,
             nameless(bytes.len(), &bytes)?,
         ];
-        Order::on(files)
+        RunMemory::on(files)
     }
 
     /// Reads what somebody has written down.
@@ -134,7 +134,7 @@ impl Order {
         let index = part(&scripts, number(0), number(8));
         let index: Index = pack::unpack(index).map_err(|_| libc::EBADMSG)?;
         let board = Board::on(map(&files[0])?, index.scripts.len());
-        Ok(Order { board, running: Roster::on(map(&files[1])?), index, scripts, files })
+        Ok(RunMemory { board, running: Roster::on(map(&files[1])?), index, scripts, files })
     }
 
     /// A script, read anew.
@@ -206,7 +206,7 @@ pub fn serve_when_asked() {
         let own = |fd| OwnedFd::from_raw_fd(fd);
         ([own(board), own(roster), own(scripts)], PipeWriter::from(own(news)))
     };
-    if let Ok(order) = Order::on(files) {
+    if let Ok(order) = RunMemory::on(files) {
         keeper::keep(&order, news);
     }
     std::process::exit(0)

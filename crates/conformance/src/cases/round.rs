@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iodyno_model::{Action, Call, Expect, Step};
 
-use super::actor::{self, Bench, Order, Process, carry_out, meets};
+use super::actor::{self, Bench, CallRequest, Process, carry_out, meets};
 use super::case::{Brief, below, words};
 use super::cleanup::{self, Task};
 use super::judge::{Came, Miss, is_outcome, judge};
@@ -96,7 +96,7 @@ impl<'a> Round<'a> {
             return Err("what is expected of a call in the background stands at its `await`".into());
         }
         let each_turn = if call.background { self.awaited(step)? } else { expects.clone() };
-        let order = Order { name, arguments, label, expects: each_turn };
+        let order = CallRequest { name, arguments, label, expects: each_turn };
         let came = self.repeat(step.repeat, call, &order)?;
         let careless = self.is_careless(call, &order);
         let said = |came: &Came| {
@@ -122,7 +122,7 @@ impl<'a> Round<'a> {
     }
 
     /// Whether whatever comes back will do; of what began in the background, that is remembered until it is awaited.
-    fn is_careless(&mut self, call: &Call, order: &Order) -> bool {
+    fn is_careless(&mut self, call: &Call, order: &CallRequest) -> bool {
         let Some(index) = call.actor.filter(|_| call.background || order.name == "await") else {
             return is_lenient(order);
         };
@@ -162,7 +162,7 @@ impl<'a> Round<'a> {
         expects.iter().map(&mut put_in).collect()
     }
 
-    fn repeat(&mut self, times: u64, call: &Call, order: &Order) -> Result<Came, String> {
+    fn repeat(&mut self, times: u64, call: &Call, order: &CallRequest) -> Result<Came, String> {
         let mut came = self.perform(call, order)?;
         for _ in 1..times {
             if came.instead.is_some() || !meets(order, &came.answer) {
@@ -173,7 +173,7 @@ impl<'a> Round<'a> {
         Ok(came)
     }
 
-    fn perform(&mut self, call: &Call, order: &Order) -> Result<Came, String> {
+    fn perform(&mut self, call: &Call, order: &CallRequest) -> Result<Came, String> {
         match order.name.as_str() {
             "tick" => Ok(self.tick()),
             "kill" => {
@@ -197,7 +197,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn delegate(&mut self, index: usize, background: bool, order: &Order) -> Result<Came, String> {
+    fn delegate(&mut self, index: usize, background: bool, order: &CallRequest) -> Result<Came, String> {
         let answer = |actor: &mut Process| {
             actor.tell(order)?;
             if background { Ok(Came::default()) } else { actor.answer().map(Came::answer) }
@@ -214,7 +214,7 @@ impl<'a> Round<'a> {
         Ok(slot.as_mut().map_err(|why| actor::Trouble::Gone(why.clone())))
     }
 
-    fn actor_named(&self, order: &Order) -> Result<usize, String> {
+    fn actor_named(&self, order: &CallRequest) -> Result<usize, String> {
         let name = order.arguments.first().ok_or("it wants the name of an actor")?;
         let found = self.brief.script.actors.iter().position(|actor| actor.name == *name);
         found.ok_or_else(|| format!("there is no actor `{name}` in this case"))
@@ -348,7 +348,7 @@ fn has_succeeded(came: &Came) -> bool {
 }
 
 /// Whether whatever comes back will do.
-fn is_lenient(order: &Order) -> bool {
+fn is_lenient(order: &CallRequest) -> bool {
     order.name == "try" || order.name == "loop" && order.arguments.get(1).is_some_and(|name| name == "try")
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::cleanup::{self, Task};
 use super::keeper;
-use super::order::Order;
+use super::order::RunMemory;
 use super::process::{
     adopt_orphans, close_all_but, collect, collect_within, detach, enter, kill, kill_group, look_within,
     readable, spawn, unshare, watch,
@@ -29,7 +29,7 @@ pub type Ending = Result<Left, Failure>;
 
 /// Makes the sandbox, watches over a run in it, and ends it. `life` comes to its end when the program does: whatever was
 /// made, somebody is there to remove it.
-pub fn guard(order: &Order, life: PipeReader, news: PipeWriter, mut report: PipeWriter) {
+pub fn guard(order: &RunMemory, life: PipeReader, news: PipeWriter, mut report: PipeWriter) {
     let mut kept = vec![life.as_raw_fd(), news.as_raw_fd(), report.as_raw_fd()];
     kept.extend(order.descriptors());
     detach(&kept);
@@ -72,7 +72,7 @@ pub fn guard(order: &Order, life: PipeReader, news: PipeWriter, mut report: Pipe
 }
 
 /// Removes what was made, but for what is to stay: that loses only what would keep it from being removed later.
-fn remove(order: &Order) -> Left {
+fn remove(order: &RunMemory) -> Left {
     let entries = match std::fs::read_dir(order.index.sandbox()) {
         Ok(entries) if order.board.is_anything_kept() => entries,
         _ => return cleanup::clean(order.index.sandbox(), Task::Remove),

@@ -203,9 +203,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Stage(Labels);
+    struct WordsBench(Labels);
 
-    impl Surroundings for Stage {
+    impl Surroundings for WordsBench {
         fn number(&mut self, name: &str) -> Option<Result<i128, Trouble>> {
             match name {
                 "PAGE" => Some(Ok(4096)),
@@ -223,11 +223,11 @@ mod tests {
         }
     }
 
-    fn stage() -> Stage {
+    fn stage() -> WordsBench {
         let fields = vec![("size".to_string(), "10".to_string()), ("mode".to_string(), "0644".to_string())];
         let before = Answer { errno: None, text: "told".into(), fields };
         let failed = Answer { errno: Some(2), ..Answer::default() };
-        Stage([("before".to_string(), before), ("failed".to_string(), failed)].into())
+        WordsBench([("before".to_string(), before), ("failed".to_string(), failed)].into())
     }
 
     #[test]

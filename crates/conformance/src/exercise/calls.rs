@@ -7,9 +7,9 @@ use std::os::fd::RawFd;
 
 use iodyno_engine::memory::errno;
 
-type Answer = Result<u64, i32>;
+type CallResult = Result<u64, i32>;
 
-fn answer(value: i64) -> Answer {
+fn answer(value: i64) -> CallResult {
     if value < 0 { Err(errno()) } else { Ok(value as u64) }
 }
 
@@ -22,12 +22,12 @@ pub fn open(path: &CString, flags: i32) -> Result<RawFd, i32> {
 }
 
 /// Closes a descriptor; delayed write errors come out here on some file systems.
-pub fn close(fd: RawFd) -> Answer {
+pub fn close(fd: RawFd) -> CallResult {
     // SAFETY: the descriptor is the caller's and is not used again.
     answer(i64::from(unsafe { libc::close(fd) }))
 }
 
-pub fn unlink(path: &CString) -> Answer {
+pub fn unlink(path: &CString) -> CallResult {
     // SAFETY: the path is a valid string.
     answer(i64::from(unsafe { libc::unlink(path.as_ptr()) }))
 }
@@ -41,12 +41,12 @@ fn attributes(fd: RawFd) -> Result<libc::stat, i32> {
 }
 
 /// How long a file is.
-pub fn size(fd: RawFd) -> Answer {
+pub fn size(fd: RawFd) -> CallResult {
     attributes(fd).map(|stat| stat.st_size as u64)
 }
 
 /// The file system's block, bytes.
-pub fn block(fd: RawFd) -> Answer {
+pub fn block(fd: RawFd) -> CallResult {
     // SAFETY: zero is a value of every field, and the structure is valid for the call.
     unsafe {
         let mut stat: libc::statvfs = std::mem::zeroed();
@@ -66,7 +66,7 @@ pub fn direct_alignment(fd: RawFd) -> Option<u64> {
 }
 
 /// Bytes that anybody may still use below a path.
-pub fn room(path: &CString) -> Answer {
+pub fn room(path: &CString) -> CallResult {
     // SAFETY: the path is a valid string, zero is a value of every field.
     unsafe {
         let mut stat: libc::statvfs = std::mem::zeroed();
@@ -75,12 +75,12 @@ pub fn room(path: &CString) -> Answer {
     }
 }
 
-pub fn truncate(fd: RawFd, bytes: u64) -> Answer {
+pub fn truncate(fd: RawFd, bytes: u64) -> CallResult {
     // SAFETY: the call takes no pointers.
     answer(i64::from(unsafe { libc::ftruncate(fd, bytes as i64) }))
 }
 
-pub fn fallocate(fd: RawFd, mode: i32, offset: u64, bytes: u64) -> Answer {
+pub fn fallocate(fd: RawFd, mode: i32, offset: u64, bytes: u64) -> CallResult {
     loop {
         // SAFETY: the call takes no pointers.
         match answer(i64::from(unsafe { libc::fallocate(fd, mode, offset as i64, bytes as i64) })) {
@@ -90,30 +90,30 @@ pub fn fallocate(fd: RawFd, mode: i32, offset: u64, bytes: u64) -> Answer {
     }
 }
 
-pub fn fsync(fd: RawFd) -> Answer {
+pub fn fsync(fd: RawFd) -> CallResult {
     // SAFETY: the call takes no pointers.
     answer(i64::from(unsafe { libc::fsync(fd) }))
 }
 
-pub fn fdatasync(fd: RawFd) -> Answer {
+pub fn fdatasync(fd: RawFd) -> CallResult {
     // SAFETY: the call takes no pointers.
     answer(i64::from(unsafe { libc::fdatasync(fd) }))
 }
 
-pub fn sync_range(fd: RawFd, offset: u64, bytes: u64) -> Answer {
+pub fn sync_range(fd: RawFd, offset: u64, bytes: u64) -> CallResult {
     let flags =
         libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     // SAFETY: the call takes no pointers.
     answer(i64::from(unsafe { libc::sync_file_range(fd, offset as i64, bytes as i64, flags) }))
 }
 
-pub fn readahead(fd: RawFd, offset: u64, bytes: u64) -> Answer {
+pub fn readahead(fd: RawFd, offset: u64, bytes: u64) -> CallResult {
     // SAFETY: the call takes no pointers.
     answer(unsafe { libc::readahead(fd, offset as i64, bytes as usize) } as i64)
 }
 
 /// Drops the file's clean pages from the cache.
-pub fn drop_cache(fd: RawFd) -> Answer {
+pub fn drop_cache(fd: RawFd) -> CallResult {
     // SAFETY: the call takes no pointers.
     match unsafe { libc::posix_fadvise(fd, 0, 0, libc::POSIX_FADV_DONTNEED) } {
         0 => Ok(0),
@@ -132,7 +132,7 @@ pub fn seek(fd: RawFd, offset: u64, data: bool) -> Result<Option<u64>, i32> {
 }
 
 /// Reads or writes at an offset, the memory cut into so many pieces.
-pub fn pieces(fd: RawFd, write: bool, buffer: &mut [u8], offset: u64, count: usize) -> Answer {
+pub fn pieces(fd: RawFd, write: bool, buffer: &mut [u8], offset: u64, count: usize) -> CallResult {
     let size = buffer.len().div_ceil(count.max(1)).max(1);
     let mut vectors = [const { libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 } }; 8];
     let mut used = 0;
@@ -150,18 +150,18 @@ pub fn pieces(fd: RawFd, write: bool, buffer: &mut [u8], offset: u64, count: usi
 }
 
 /// Reads all of a range, as far as the file goes.
-pub fn read_all(fd: RawFd, buffer: &mut [u8], offset: u64) -> Answer {
+pub fn read_all(fd: RawFd, buffer: &mut [u8], offset: u64) -> CallResult {
     again(buffer.len() as u64, |done| pieces(fd, false, &mut buffer[done as usize..], offset + done, 1))
 }
 
 /// Appends: the descriptor was opened for that.
-pub fn append(fd: RawFd, buffer: &[u8]) -> Answer {
+pub fn append(fd: RawFd, buffer: &[u8]) -> CallResult {
     // SAFETY: the buffer is valid for the call.
     answer(unsafe { libc::write(fd, buffer.as_ptr().cast(), buffer.len()) } as i64)
 }
 
 /// Asks again for the rest until all is done, nothing more comes, or something fails.
-fn again(bytes: u64, mut ask: impl FnMut(u64) -> Answer) -> Answer {
+fn again(bytes: u64, mut ask: impl FnMut(u64) -> CallResult) -> CallResult {
     let mut done = 0;
     while done < bytes {
         match ask(done) {
@@ -185,7 +185,7 @@ pub struct Course {
     pub bytes: u64,
 }
 
-pub fn copy_range(course: &Course) -> Answer {
+pub fn copy_range(course: &Course) -> CallResult {
     again(course.bytes, |done| {
         let (mut from, mut to) = ((course.offset + done) as i64, (course.target + done) as i64);
         let left = (course.bytes - done) as usize;
@@ -195,7 +195,7 @@ pub fn copy_range(course: &Course) -> Answer {
     })
 }
 
-pub fn sendfile(course: &Course) -> Answer {
+pub fn sendfile(course: &Course) -> CallResult {
     // SAFETY: the call takes no pointers.
     answer(unsafe { libc::lseek(course.to, course.target as i64, libc::SEEK_SET) })?;
     again(course.bytes, |done| {
@@ -208,7 +208,7 @@ pub fn sendfile(course: &Course) -> Answer {
 }
 
 /// From one file through a pipe to another.
-pub fn splice(course: &Course) -> Answer {
+pub fn splice(course: &Course) -> CallResult {
     let mut pipe = [0; 2];
     // SAFETY: the pair is valid for the call.
     answer(i64::from(unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) }))?;
@@ -270,7 +270,7 @@ struct DedupeRange {
 const CLONE_RANGE: u64 = 0x4020_940d;
 const DEDUPE_RANGE: u64 = 0xc018_9436;
 
-pub fn clone_range(course: &Course) -> Answer {
+pub fn clone_range(course: &Course) -> CallResult {
     let range = CloneRange {
         from: i64::from(course.from),
         offset: course.offset,

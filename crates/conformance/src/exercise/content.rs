@@ -10,7 +10,7 @@ use super::draw::{Choice, Draw};
 use super::files_under_test::FilesUnderTest;
 use super::harness::{End, Harness};
 use super::minimise::Minimiser;
-use super::operation::{KINDS, Kind, Operation, WAYS, Way, nearest, parse_all};
+use super::operation::{KINDS, OpKind, Operation, WAYS, Way, nearest, parse_all};
 use super::probe::probe;
 use super::sandbox::Sandbox;
 use super::{DEFAULT_SEED_STREAM, Until};
@@ -69,7 +69,7 @@ impl Content {
 
     /// Leaves out what the file system does not have.
     fn find_out(&mut self) -> Result<(), Failure> {
-        let kinds: Vec<Kind> = self.choice.weights.iter().map(|(kind, _)| *kind).collect();
+        let kinds: Vec<OpKind> = self.choice.weights.iter().map(|(kind, _)| *kind).collect();
         let probed = probe(&mut self.harness, &kinds)?;
         (self.choice.block, self.choice.direct) = (probed.block, probed.direct);
         self.choice.weights.retain(|(kind, _)| probed.refused.iter().all(|(refused, _)| refused != kind));
@@ -78,7 +78,8 @@ impl Content {
         }
         let refused = probed.refused.into_iter().map(|(kind, why)| (kind.name().to_string(), why));
         self.record.refused.extend(refused);
-        let grows = |kind: &Kind| kind.changes() && !matches!(kind, Kind::PunchHole | Kind::ZeroKeepSize);
+        let grows =
+            |kind: &OpKind| kind.changes() && !matches!(kind, OpKind::PunchHole | OpKind::ZeroKeepSize);
         match self.choice.weights.iter().any(|(kind, _)| grows(kind) && has_no_need(*kind)) {
             true => Ok(()),
             false => Err(Failure::new(
@@ -156,8 +157,8 @@ impl Content {
 }
 
 /// Whether it works on an empty file.
-fn has_no_need(kind: Kind) -> bool {
-    use Kind::*;
+fn has_no_need(kind: OpKind) -> bool {
+    use OpKind::*;
     matches!(kind, Write | MappedWrite | DirectWrite | Append | Truncate | Fallocate | ZeroRange)
 }
 
@@ -166,12 +167,13 @@ fn limits(exercise: &Exercise, script: &[Operation]) -> Result<(u64, u64), Failu
     let needed = script.iter().map(|one| one.end().max(one.target.saturating_add(one.bytes)));
     let grown: u64 = script
         .iter()
-        .filter(|one| matches!(one.kind, Kind::Append | Kind::InsertRange))
+        .filter(|one| matches!(one.kind, OpKind::Append | OpKind::InsertRange))
         .map(|one| one.bytes)
         .sum();
     let most = exercise.file_bytes.max(needed.max().unwrap_or(0).saturating_add(grown));
-    let longest =
-        script.iter().filter(|one| one.kind.has_seed() || one.kind.has_way() || one.kind == Kind::MappedRead);
+    let longest = script
+        .iter()
+        .filter(|one| one.kind.has_seed() || one.kind.has_way() || one.kind == OpKind::MappedRead);
     let operation = exercise.operation_bytes.max(longest.map(|one| one.bytes).max().unwrap_or(0));
     if most < LEAST_BYTES || operation == 0 {
         return Err(
@@ -197,7 +199,7 @@ fn ways(exercise: &Exercise, script: &[Operation]) -> Result<Vec<Way>, Failure> 
         })?;
         ways.push(way);
     }
-    let mapped = script.iter().any(|one| matches!(one.kind, Kind::MappedRead | Kind::MappedWrite));
+    let mapped = script.iter().any(|one| matches!(one.kind, OpKind::MappedRead | OpKind::MappedWrite));
     ways.extend(mapped.then_some(Way::Mmap));
     ways.extend(script.iter().filter(|one| one.kind.has_way()).map(|one| one.way));
     ways.sort_by_key(|way| *way as usize);
@@ -206,16 +208,16 @@ fn ways(exercise: &Exercise, script: &[Operation]) -> Result<Vec<Way>, Failure> 
 }
 
 /// What is drawn how often: only what the engines can do.
-fn weights(exercise: &Exercise, ways: &[Way]) -> Result<Vec<(Kind, u32)>, Failure> {
+fn weights(exercise: &Exercise, ways: &[Way]) -> Result<Vec<(OpKind, u32)>, Failure> {
     let mut weights = Vec::new();
     for (name, weight) in &exercise.weights {
-        let kind = Kind::of(name).ok_or_else(|| {
+        let kind = OpKind::of(name).ok_or_else(|| {
             let names: Vec<_> = KINDS.iter().map(|(_, name, _)| *name).collect();
             let near = nearest(name, names.iter().copied());
             Failure::new(format!("weight `{name}`: no operation of an exercise{near}"))
                 .hint(format!("there are {}", names.join(" ")))
         })?;
-        let mapped = matches!(kind, Kind::MappedRead | Kind::MappedWrite);
+        let mapped = matches!(kind, OpKind::MappedRead | OpKind::MappedWrite);
         let can = if mapped {
             ways.contains(&Way::Mmap)
         } else {

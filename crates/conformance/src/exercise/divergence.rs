@@ -3,7 +3,7 @@
 
 use super::harness::Effect;
 use super::image::{Bytes, Image, Number};
-use super::operation::{Kind, Operation, fill};
+use super::operation::{OpKind, Operation, fill};
 use iodyno_engine::failure::strerror;
 
 /// Bytes of the difference that are compared with older and other content.
@@ -18,12 +18,12 @@ pub struct FileDifference {
     pub number: u64,
     operation: String,
     text: String,
-    content: Option<Content>,
+    content: Option<ContentDifference>,
 }
 
 /// Bytes that are not what they should be.
 #[derive(Clone, Debug, Default)]
-struct Content {
+struct ContentDifference {
     file: usize,
     /// The first that is not.
     offset: u64,
@@ -103,7 +103,7 @@ impl FileDifference {
         let wrong = (at..end).filter(|index| found[*index] != expected[*index]).count();
         let until = (at + SAMPLE_BYTES).min(end);
         let last = (at..until).rev().find(|index| found[*index] != expected[*index]).map_or(at, |last| last);
-        let content = Content {
+        let content = ContentDifference {
             file: place.0,
             offset: place.1 + at as u64,
             expected: expected[at..=last].to_vec(),
@@ -149,7 +149,7 @@ struct Origin {
 
 impl Origin {
     /// Runs through the log once more, in memory.
-    fn of(content: &Content, log: &[(Operation, Effect)]) -> Origin {
+    fn of(content: &ContentDifference, log: &[(Operation, Effect)]) -> Origin {
         let (mut bytes, mut numbers) = (Image::<u8>::default(), Image::<u32>::default());
         let (start, found) = (content.offset, &content.found);
         let here = start..start + found.len() as u64;
@@ -172,7 +172,7 @@ impl Origin {
             {
                 stale = Some(number);
             }
-            if operation.kind == Kind::Truncate {
+            if operation.kind == OpKind::Truncate {
                 cut = Some(number);
             }
         }
@@ -182,7 +182,7 @@ impl Origin {
 }
 
 fn cause(
-    content: &Content,
+    content: &ContentDifference,
     image: &Image<u8>,
     stale: Option<usize>,
     cut: Option<usize>,
@@ -246,7 +246,7 @@ mod tests {
         }
         let found = found(&image);
         let expected = image.part(0, offset..offset + found.len() as u64).to_vec();
-        let read = Operation::new(Kind::Read, offset, found.len() as u64);
+        let read = Operation::new(OpKind::Read, offset, found.len() as u64);
         let at = first_difference(&found, &expected).unwrap();
         FileDifference::content(log.len() as u64, &read, (0, offset), at, &found, &expected).explain(&log)
     }

@@ -4,14 +4,14 @@
 //! system. It draws nothing that means nothing: what needs bytes is not drawn of an empty file.
 
 use super::image::applies;
-use super::operation::{Kind, Operation, Way};
+use super::operation::{OpKind, Operation, Way};
 use iodyno_engine::random::Random;
 
 /// What can be drawn.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// Kinds with their weights; none is 0.
-    pub weights: Vec<(Kind, u32)>,
+    pub weights: Vec<(OpKind, u32)>,
     /// Engines for reads and writes through the page cache, and past it.
     pub ways: Vec<Way>,
     /// The longest a file may become, bytes.
@@ -62,8 +62,8 @@ impl Draw {
     fn fellows(&mut self, sizes: [u64; 2], into: &mut Vec<Operation>) {
         let direct = into[0].kind.is_direct();
         let (read, write) = match direct {
-            true => (Kind::DirectRead, Kind::DirectWrite),
-            false => (Kind::Read, Kind::Write),
+            true => (OpKind::DirectRead, OpKind::DirectWrite),
+            false => (OpKind::Read, OpKind::Write),
         };
         for _ in 0..1 + self.random.below(3) {
             let kind = if self.random.below(2) == 0 { read } else { write };
@@ -93,23 +93,23 @@ impl Draw {
     }
 
     /// An operation of a kind, if there is one to be had at these sizes.
-    fn of(&mut self, kind: Kind, sizes: [u64; 2]) -> Option<Operation> {
+    fn of(&mut self, kind: OpKind, sizes: [u64; 2]) -> Option<Operation> {
         let file = usize::from(self.random.below(OTHER_IN) == 0);
         let (size, unit) = (sizes[file], self.unit(kind));
         let mut operation = Operation { file, ..Operation::new(kind, 0, 0) };
         match kind {
-            Kind::Truncate => operation.bytes = self.size(size),
-            Kind::Append => operation.bytes = self.bytes().min(self.choice.most.saturating_sub(size)),
-            Kind::Fsync | Kind::Fdatasync | Kind::Reopen | Kind::DropCache | Kind::Check => {}
-            Kind::Seek => operation.offset = self.random.below(size),
-            Kind::Copy | Kind::Clone | Kind::Dedupe | Kind::Sendfile | Kind::Splice => {
+            OpKind::Truncate => operation.bytes = self.size(size),
+            OpKind::Append => operation.bytes = self.bytes().min(self.choice.most.saturating_sub(size)),
+            OpKind::Fsync | OpKind::Fdatasync | OpKind::Reopen | OpKind::DropCache | OpKind::Check => {}
+            OpKind::Seek => operation.offset = self.random.below(size),
+            OpKind::Copy | OpKind::Clone | OpKind::Dedupe | OpKind::Sendfile | OpKind::Splice => {
                 self.pair(&mut operation, sizes, unit);
             }
-            Kind::CollapseRange | Kind::InsertRange => {
+            OpKind::CollapseRange | OpKind::InsertRange => {
                 operation.offset = aligned(self.random.below(size), unit);
                 operation.bytes = self.bytes().next_multiple_of(unit);
             }
-            Kind::Read | Kind::MappedRead | Kind::Readahead | Kind::SyncRange => {
+            OpKind::Read | OpKind::MappedRead | OpKind::Readahead | OpKind::SyncRange => {
                 operation.offset = self.offset(size, size);
                 operation.bytes =
                     self.bytes().min((size + self.choice.page).saturating_sub(operation.offset));
@@ -126,17 +126,18 @@ impl Draw {
         if kind.has_way() {
             operation.way = self.choice.ways[self.random.below(self.choice.ways.len() as u64) as usize];
         }
-        operation.sync = kind == Kind::MappedWrite && self.random.below(4) == 0;
-        let means =
-            kind.shape() == super::operation::Shape::Bare || kind == Kind::Truncate || kind == Kind::Seek;
+        operation.sync = kind == OpKind::MappedWrite && self.random.below(4) == 0;
+        let means = kind.shape() == super::operation::LineShape::Bare
+            || kind == OpKind::Truncate
+            || kind == OpKind::Seek;
         ((means || operation.bytes > 0) && applies(&operation, sizes, self.choice.most)).then_some(operation)
     }
 
     /// What a kind's places must be multiples of.
-    fn unit(&self, kind: Kind) -> u64 {
+    fn unit(&self, kind: OpKind) -> u64 {
         match kind {
-            Kind::CollapseRange | Kind::InsertRange | Kind::Clone | Kind::Dedupe => self.choice.block,
-            Kind::DirectRead | Kind::DirectWrite => self.choice.direct,
+            OpKind::CollapseRange | OpKind::InsertRange | OpKind::Clone | OpKind::Dedupe => self.choice.block,
+            OpKind::DirectRead | OpKind::DirectWrite => self.choice.direct,
             _ => 1,
         }
     }
@@ -188,15 +189,15 @@ impl Draw {
         operation.bytes = self.bytes().next_multiple_of(unit).min(size - operation.offset.min(size));
         // The last block may be cut short by the end of the file it is taken from, and then must be the last there.
         let whole = operation.bytes.is_multiple_of(unit);
-        let bound = if operation.kind == Kind::Dedupe { sizes[operation.to] } else { self.choice.most };
+        let bound = if operation.kind == OpKind::Dedupe { sizes[operation.to] } else { self.choice.most };
         let room = bound.saturating_sub(operation.bytes);
         operation.target = aligned(self.random.below(room + 1), unit);
-        if operation.kind == Kind::Dedupe
+        if operation.kind == OpKind::Dedupe
             || (!whole && operation.target + operation.bytes < sizes[operation.to])
         {
             operation.bytes = aligned(operation.bytes, unit);
         }
-        if operation.kind == Kind::Dedupe && self.random.below(2) == 0 {
+        if operation.kind == OpKind::Dedupe && self.random.below(2) == 0 {
             // Two files have the same places alike more often than any others.
             operation.target = operation.offset;
         }
@@ -250,7 +251,7 @@ mod tests {
             assert!(operation.reach(0).2 <= 200_000 && operation.bytes <= bound, "{operation}");
             match operation.kind {
                 kind if kind.is_direct() => assert!(of(512) && operation.bytes % 512 == 0, "{operation}"),
-                Kind::CollapseRange | Kind::InsertRange | Kind::Clone | Kind::Dedupe => {
+                OpKind::CollapseRange | OpKind::InsertRange | OpKind::Clone | OpKind::Dedupe => {
                     assert!(of(4096), "{operation}");
                 }
                 _ => {}

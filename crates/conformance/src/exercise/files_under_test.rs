@@ -8,8 +8,8 @@ use std::os::fd::RawFd;
 use iodyno_model::Verb;
 
 use super::calls::{self, Course};
-use super::operation::{Kind, Operation, Way};
-use super::ways::{Channel, Map, channel};
+use super::operation::{OpKind, Operation, Way};
+use super::ways::{Channel, FileMapping, channel};
 use iodyno_engine::engines::{Failure, Setup};
 use iodyno_engine::io::{Files, Handle, Io, Slot, c_path};
 use iodyno_engine::memory::{Memory, PAGE_BYTES};
@@ -20,14 +20,14 @@ pub const SLOTS: u32 = 4;
 
 /// How a file is opened: each has a descriptor of its own.
 #[derive(Clone, Copy)]
-enum Role {
+enum Descriptor {
     Plain = 0,
     Direct = 1,
     Append = 2,
 }
 
-const ROLES: [(Role, i32); 3] =
-    [(Role::Plain, 0), (Role::Direct, libc::O_DIRECT), (Role::Append, libc::O_APPEND)];
+const ROLES: [(Descriptor, i32); 3] =
+    [(Descriptor::Plain, 0), (Descriptor::Direct, libc::O_DIRECT), (Descriptor::Append, libc::O_APPEND)];
 
 /// The files, the engines and their buffers.
 pub struct FilesUnderTest {
@@ -35,7 +35,7 @@ pub struct FilesUnderTest {
     files: Files,
     memory: Memory,
     channels: Vec<(Way, Box<dyn Channel>)>,
-    maps: [Option<Map>; 2],
+    maps: [Option<FileMapping>; 2],
     most: u64,
     results: [i64; SLOTS as usize],
     /// A page of memory, bytes.
@@ -123,7 +123,7 @@ impl FilesUnderTest {
                     match calls::open(&self.paths[file], flag) {
                         Ok(fd) => fd,
                         // Not every file system has O_DIRECT: what needs it is refused when it is tried.
-                        Err(libc::EINVAL | libc::EOPNOTSUPP) if matches!(role, Role::Direct) => -1,
+                        Err(libc::EINVAL | libc::EOPNOTSUPP) if matches!(role, Descriptor::Direct) => -1,
                         Err(number) => return Err(number),
                     };
             }
@@ -143,12 +143,12 @@ impl FilesUnderTest {
 
     /// A file's plain descriptor.
     pub fn fd(&self, file: usize) -> RawFd {
-        self.files.fd(handle(file, Role::Plain))
+        self.files.fd(handle(file, Descriptor::Plain))
     }
 
     /// A file's descriptor for direct operations; negative: there is none.
     pub fn direct_fd(&self, file: usize) -> RawFd {
-        self.files.fd(handle(file, Role::Direct))
+        self.files.fd(handle(file, Descriptor::Direct))
     }
 
     /// The memory of a slot, as much of it as an operation uses.
@@ -218,10 +218,10 @@ impl FilesUnderTest {
 
     fn push(&mut self, slot: Slot, operation: &Operation) {
         let verb = match operation.kind {
-            Kind::Read | Kind::DirectRead => Verb::Read,
+            OpKind::Read | OpKind::DirectRead => Verb::Read,
             _ => Verb::Write,
         };
-        let role = if operation.kind.is_direct() { Role::Direct } else { Role::Plain };
+        let role = if operation.kind.is_direct() { Descriptor::Direct } else { Descriptor::Plain };
         let io = Io {
             verb,
             file: handle(operation.file, role),
@@ -241,32 +241,34 @@ impl FilesUnderTest {
         let mode = |mode| calls::fallocate(fd, mode, offset, bytes).map(|_| bytes);
         let keep = libc::FALLOC_FL_KEEP_SIZE;
         match operation.kind {
-            Kind::Read | Kind::Write | Kind::DirectRead | Kind::DirectWrite => self.transfer(slot, operation),
-            Kind::MappedRead | Kind::MappedWrite => self.mapped(slot, operation),
-            Kind::Append => {
-                let fd = self.files.fd(handle(operation.file, Role::Append));
+            OpKind::Read | OpKind::Write | OpKind::DirectRead | OpKind::DirectWrite => {
+                self.transfer(slot, operation)
+            }
+            OpKind::MappedRead | OpKind::MappedWrite => self.mapped(slot, operation),
+            OpKind::Append => {
+                let fd = self.files.fd(handle(operation.file, Descriptor::Append));
                 calls::append(fd, self.buffer(slot, bytes))
             }
-            Kind::Truncate => calls::truncate(fd, bytes).map(|_| bytes),
-            Kind::Fallocate => mode(0),
-            Kind::KeepSize => mode(keep),
-            Kind::PunchHole => mode(keep | libc::FALLOC_FL_PUNCH_HOLE),
-            Kind::ZeroRange => mode(libc::FALLOC_FL_ZERO_RANGE),
-            Kind::ZeroKeepSize => mode(keep | libc::FALLOC_FL_ZERO_RANGE),
-            Kind::CollapseRange => mode(libc::FALLOC_FL_COLLAPSE_RANGE),
-            Kind::InsertRange => mode(libc::FALLOC_FL_INSERT_RANGE),
-            Kind::Copy => calls::copy_range(&self.course(operation)),
-            Kind::Clone => calls::clone_range(&self.course(operation)),
-            Kind::Dedupe => calls::dedupe_range(&self.course(operation)).map(u64::from),
-            Kind::Sendfile => calls::sendfile(&self.course(operation)),
-            Kind::Splice => calls::splice(&self.course(operation)),
-            Kind::Fsync => calls::fsync(fd),
-            Kind::Fdatasync => calls::fdatasync(fd),
-            Kind::SyncRange => calls::sync_range(fd, offset, bytes),
-            Kind::Reopen => self.reopen(),
-            Kind::DropCache => calls::fsync(fd).and_then(|_| calls::drop_cache(fd)),
-            Kind::Readahead => calls::readahead(fd, offset, bytes),
-            Kind::Seek | Kind::Check => Ok(0),
+            OpKind::Truncate => calls::truncate(fd, bytes).map(|_| bytes),
+            OpKind::Fallocate => mode(0),
+            OpKind::KeepSize => mode(keep),
+            OpKind::PunchHole => mode(keep | libc::FALLOC_FL_PUNCH_HOLE),
+            OpKind::ZeroRange => mode(libc::FALLOC_FL_ZERO_RANGE),
+            OpKind::ZeroKeepSize => mode(keep | libc::FALLOC_FL_ZERO_RANGE),
+            OpKind::CollapseRange => mode(libc::FALLOC_FL_COLLAPSE_RANGE),
+            OpKind::InsertRange => mode(libc::FALLOC_FL_INSERT_RANGE),
+            OpKind::Copy => calls::copy_range(&self.course(operation)),
+            OpKind::Clone => calls::clone_range(&self.course(operation)),
+            OpKind::Dedupe => calls::dedupe_range(&self.course(operation)).map(u64::from),
+            OpKind::Sendfile => calls::sendfile(&self.course(operation)),
+            OpKind::Splice => calls::splice(&self.course(operation)),
+            OpKind::Fsync => calls::fsync(fd),
+            OpKind::Fdatasync => calls::fdatasync(fd),
+            OpKind::SyncRange => calls::sync_range(fd, offset, bytes),
+            OpKind::Reopen => self.reopen(),
+            OpKind::DropCache => calls::fsync(fd).and_then(|_| calls::drop_cache(fd)),
+            OpKind::Readahead => calls::readahead(fd, offset, bytes),
+            OpKind::Seek | OpKind::Check => Ok(0),
         }
     }
 
@@ -289,9 +291,9 @@ impl FilesUnderTest {
 
     /// Reads or writes with the memory in one piece or several, the cut following from where it is.
     fn transfer(&mut self, slot: Slot, operation: &Operation) -> Result<u64, i32> {
-        let role = if operation.kind.is_direct() { Role::Direct } else { Role::Plain };
+        let role = if operation.kind.is_direct() { Descriptor::Direct } else { Descriptor::Plain };
         let fd = self.files.fd(handle(operation.file, role));
-        let write = matches!(operation.kind, Kind::Write | Kind::DirectWrite);
+        let write = matches!(operation.kind, OpKind::Write | OpKind::DirectWrite);
         let count = match operation.kind.is_direct() {
             // Pieces of direct operations are aligned too.
             true => 1 + usize::from(operation.bytes.is_multiple_of(2 * self.page)),
@@ -302,15 +304,15 @@ impl FilesUnderTest {
 
     fn mapped(&mut self, slot: Slot, operation: &Operation) -> Result<u64, i32> {
         let (file, fd) = (operation.file, self.fd(operation.file));
-        if operation.kind == Kind::MappedWrite && operation.end() > calls::size(fd)? {
+        if operation.kind == OpKind::MappedWrite && operation.end() > calls::size(fd)? {
             calls::truncate(fd, operation.end())?;
         }
         if self.maps[file].is_none() {
-            self.maps[file] = Some(Map::new(fd, self.most as usize)?);
+            self.maps[file] = Some(FileMapping::new(fd, self.most as usize)?);
         }
         // A mapping shows nothing behind the end of the file but the rest of its last page.
         let bytes = match operation.kind {
-            Kind::MappedRead => operation.end().min(calls::size(fd)?).saturating_sub(operation.offset),
+            OpKind::MappedRead => operation.end().min(calls::size(fd)?).saturating_sub(operation.offset),
             _ => operation.bytes,
         };
         let outcome = self.copy_mapped(slot, operation, bytes);
@@ -328,7 +330,7 @@ impl FilesUnderTest {
         let buffer = unsafe { std::slice::from_raw_parts_mut(self.memory.buffer(slot), bytes) };
         let Some(map) = &self.maps[operation.file] else { return Err(libc::EFAULT) };
         match operation.kind {
-            Kind::MappedRead => map.read(operation.offset, buffer),
+            OpKind::MappedRead => map.read(operation.offset, buffer),
             _ => {
                 map.write(operation.offset, buffer)?;
                 if operation.sync { map.sync(operation.offset, bytes, page) } else { Ok(()) }
@@ -344,7 +346,7 @@ impl FilesUnderTest {
     }
 }
 
-fn handle(file: usize, role: Role) -> u32 {
+fn handle(file: usize, role: Descriptor) -> u32 {
     (file + 2 * role as usize) as u32
 }
 

@@ -7,7 +7,7 @@ use super::calls;
 use super::divergence::{FileDifference, first_difference};
 use super::files_under_test::FilesUnderTest;
 use super::image::{Bytes, Image, applies};
-use super::operation::{Kind, Operation, Shape, fill};
+use super::operation::{LineShape, OpKind, Operation, fill};
 use super::tallies::Tallies;
 use iodyno_engine::Failure;
 
@@ -119,7 +119,7 @@ impl Harness {
             let buffer = self.files_under_test.buffer(slot as u32, operation.bytes);
             match operation.kind {
                 kind if kind.has_seed() => fill(buffer, operation.seed),
-                Kind::Read | Kind::DirectRead | Kind::MappedRead => buffer.fill(UNTOUCHED),
+                OpKind::Read | OpKind::DirectRead | OpKind::MappedRead => buffer.fill(UNTOUCHED),
                 _ => {}
             }
         }
@@ -144,7 +144,7 @@ impl Harness {
         let changed =
             |file| operations.iter().any(|one| one.kind.changes() && (one.file == file || one.to == file));
         for file in [0, 1] {
-            if changed(file) || operations.iter().any(|one| one.kind == Kind::Reopen) {
+            if changed(file) || operations.iter().any(|one| one.kind == OpKind::Reopen) {
                 self.check_size(file).or_else(|end| self.pardon(end))?;
             }
         }
@@ -154,21 +154,21 @@ impl Harness {
     /// Draws the consequences of an answer.
     fn settle(&mut self, slot: usize, operation: &Operation, result: Result<u64, i32>) -> Result<(), End> {
         let effect = match (operation.kind, result) {
-            (Kind::Read | Kind::DirectRead | Kind::MappedRead, result) => {
+            (OpKind::Read | OpKind::DirectRead | OpKind::MappedRead, result) => {
                 self.log.push((operation.clone(), Effect::Done(operation.bytes)));
                 return self.check_read(slot, operation, result);
             }
-            (Kind::Seek | Kind::Check | Kind::Dedupe, Ok(_)) => Effect::Done(operation.bytes),
-            (Kind::Copy | Kind::Sendfile | Kind::Splice, Ok(count)) => Effect::Done(count),
+            (OpKind::Seek | OpKind::Check | OpKind::Dedupe, Ok(_)) => Effect::Done(operation.bytes),
+            (OpKind::Copy | OpKind::Sendfile | OpKind::Splice, Ok(count)) => Effect::Done(count),
             _ if is_failure(operation, result) => Effect::Failed,
             _ => Effect::Done(operation.bytes),
         };
         self.log.push((operation.clone(), effect));
         match (effect, operation.kind) {
-            (Effect::Done(_), Kind::Seek) => self.check_seek(operation),
-            (Effect::Done(_), Kind::Check) => self.check_whole(operation.file),
-            (Effect::Done(_), Kind::Dedupe) => self.check_dedupe(operation, result == Ok(1)),
-            (Effect::Done(0), _) if operation.kind.shape() == Shape::Pair => {
+            (Effect::Done(_), OpKind::Seek) => self.check_seek(operation),
+            (Effect::Done(_), OpKind::Check) => self.check_whole(operation.file),
+            (Effect::Done(_), OpKind::Dedupe) => self.check_dedupe(operation, result == Ok(1)),
+            (Effect::Done(0), _) if operation.kind.shape() == LineShape::Pair => {
                 // The range is there: nothing more to copy is no answer.
                 Err(FileDifference::counted(self.number(), operation, 0, operation.bytes).into())
             }
@@ -212,7 +212,7 @@ impl Harness {
             let place = (operation.file, operation.offset);
             return Err(FileDifference::content(number, operation, place, at, found, expected).into());
         }
-        if operation.kind == Kind::MappedRead && operation.end() >= size {
+        if operation.kind == OpKind::MappedRead && operation.end() >= size {
             self.check_tail(operation, size)?;
         }
         Ok(())
@@ -230,15 +230,15 @@ impl Harness {
     ) -> Result<u64, i32> {
         let mut bytes = operation.bytes;
         let fd = match (operation.kind, result) {
-            (Kind::DirectRead, Err(libc::EIO)) => {
+            (OpKind::DirectRead, Err(libc::EIO)) => {
                 calls::fsync(self.files_under_test.fd(operation.file))?;
                 // xfs fails, too, where it has room set aside behind the file's last block.
                 let size = self.image.size(operation.file);
                 bytes = bytes.min(size.saturating_sub(operation.offset).next_multiple_of(512));
                 self.files_under_test.direct_fd(operation.file)
             }
-            (Kind::DirectRead, Err(libc::EINTR)) => self.files_under_test.direct_fd(operation.file),
-            (Kind::MappedRead, Err(libc::EIO)) | (_, Err(libc::EINTR)) => {
+            (OpKind::DirectRead, Err(libc::EINTR)) => self.files_under_test.direct_fd(operation.file),
+            (OpKind::MappedRead, Err(libc::EIO)) | (_, Err(libc::EINTR)) => {
                 self.files_under_test.fd(operation.file)
             }
             _ => return result,
@@ -305,7 +305,7 @@ impl Harness {
     /// Reads all of a file and compares.
     pub fn check_whole(&mut self, file: usize) -> Result<(), End> {
         let size = self.image.size(file);
-        let operation = Operation { file, ..Operation::new(Kind::Check, 0, 0) };
+        let operation = Operation { file, ..Operation::new(OpKind::Check, 0, 0) };
         let (number, fd) = (self.number(), self.files_under_test.fd(file));
         self.check_size(file)?;
         let mut offset = 0;
@@ -334,7 +334,7 @@ impl Harness {
     /// # Errors
     /// Where file and model part, or what broke.
     pub fn conclude(&mut self) -> Result<(), End> {
-        for kind in [Kind::Check, Kind::DropCache, Kind::Reopen, Kind::Check] {
+        for kind in [OpKind::Check, OpKind::DropCache, OpKind::Reopen, OpKind::Check] {
             for file in [0, 1] {
                 self.round(&[Operation { file, ..Operation::new(kind, 0, 0) }])?;
             }
@@ -344,8 +344,9 @@ impl Harness {
 
     /// After something failed: what is there now is what counts, as long as it is within what the operation reaches.
     fn learn(&mut self, operation: &Operation) -> Result<(), End> {
-        let all =
-            operation.kind.shape() == Shape::Bare || operation.kind == Kind::SyncRange || operation.sync;
+        let all = operation.kind.shape() == LineShape::Bare
+            || operation.kind == OpKind::SyncRange
+            || operation.sync;
         if all {
             return self.learn_all();
         }
@@ -358,8 +359,8 @@ impl Harness {
         let size = calls::size(self.files_under_test.fd(file))
             .map_err(|errno| FileDifference::refused(self.number(), operation, errno))?;
         let could_be = match operation.kind {
-            Kind::Truncate => from..=to,
-            Kind::CollapseRange => old.saturating_sub(operation.bytes)..=old,
+            OpKind::Truncate => from..=to,
+            OpKind::CollapseRange => old.saturating_sub(operation.bytes)..=old,
             _ => old..=old.max(to).max(self.reaching[file]),
         };
         if !could_be.contains(&size) {
@@ -386,7 +387,7 @@ impl Harness {
         match calls::read_all(fd, &mut cells[from..to], from as u64) {
             Ok(_) => Ok(()),
             Err(errno) => {
-                let operation = Operation::new(Kind::Read, from as u64, (to - from) as u64);
+                let operation = Operation::new(OpKind::Read, from as u64, (to - from) as u64);
                 Err(FileDifference::refused(self.number(), &operation, errno).into())
             }
         }
@@ -409,7 +410,7 @@ impl Harness {
 fn is_failure(operation: &Operation, result: Result<u64, i32>) -> bool {
     match result {
         Ok(count) => {
-            operation.kind.changes() && operation.kind.shape() != Shape::Pair && count < operation.bytes
+            operation.kind.changes() && operation.kind.shape() != LineShape::Pair && count < operation.bytes
         }
         Err(_) => true,
     }
@@ -422,8 +423,8 @@ pub fn are_apart(operations: &[Operation], page: u64, sizes: [u64; 2]) -> bool {
         return true;
     }
     let can = |one: &Operation| match one.kind {
-        Kind::Read | Kind::DirectRead | Kind::MappedRead => one.end() <= sizes[one.file],
-        Kind::Write | Kind::DirectWrite => true,
+        OpKind::Read | OpKind::DirectRead | OpKind::MappedRead => one.end() <= sizes[one.file],
+        OpKind::Write | OpKind::DirectWrite => true,
         _ => false,
     };
     let pages = |one: &Operation| (one.offset / page, one.end().div_ceil(page));

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::operation::{Kind, Operation};
+use super::operation::{OpKind, Operation};
 
 /// What an operation puts into cells of its own.
 pub trait Ink<T> {
@@ -73,28 +73,30 @@ impl<T: Copy> Image<T> {
         let (start, end) = (operation.offset as usize, operation.offset.saturating_add(count) as usize);
         let cells = &mut self.files[operation.file];
         match operation.kind {
-            Kind::Write | Kind::MappedWrite | Kind::DirectWrite => {
+            OpKind::Write | OpKind::MappedWrite | OpKind::DirectWrite => {
                 grow(cells, end, ink);
                 ink.write(&mut cells[start..end]);
             }
-            Kind::Append => {
+            OpKind::Append => {
                 let start = cells.len();
                 grow(cells, start + count as usize, ink);
                 ink.write(&mut cells[start..]);
             }
-            Kind::Truncate => cells.resize(operation.bytes as usize, ink.blank()),
-            Kind::Fallocate => grow(cells, end, ink),
-            Kind::PunchHole | Kind::ZeroKeepSize => blank(cells, start, end, ink),
-            Kind::ZeroRange => {
+            OpKind::Truncate => cells.resize(operation.bytes as usize, ink.blank()),
+            OpKind::Fallocate => grow(cells, end, ink),
+            OpKind::PunchHole | OpKind::ZeroKeepSize => blank(cells, start, end, ink),
+            OpKind::ZeroRange => {
                 grow(cells, end, ink);
                 blank(cells, start, end, ink);
             }
-            Kind::CollapseRange => drop(cells.drain(start.min(cells.len())..end.min(cells.len()))),
-            Kind::InsertRange => {
+            OpKind::CollapseRange => drop(cells.drain(start.min(cells.len())..end.min(cells.len()))),
+            OpKind::InsertRange => {
                 let at = start.min(cells.len());
                 drop(cells.splice(at..at, std::iter::repeat_n(ink.blank(), operation.bytes as usize)));
             }
-            Kind::Copy | Kind::Clone | Kind::Sendfile | Kind::Splice => self.copy(operation, count, ink),
+            OpKind::Copy | OpKind::Clone | OpKind::Sendfile | OpKind::Splice => {
+                self.copy(operation, count, ink)
+            }
             _ => {}
         }
     }
@@ -129,19 +131,19 @@ pub fn applies(operation: &Operation, sizes: [u64; 2], most: u64) -> bool {
     let size = sizes[operation.file];
     let (_, _, reach) = operation.reach(size);
     match operation.kind {
-        Kind::CollapseRange => operation.bytes > 0 && operation.end() < size,
-        Kind::InsertRange => operation.offset < size && size + operation.bytes <= most,
-        Kind::Copy | Kind::Clone | Kind::Dedupe | Kind::Sendfile | Kind::Splice => {
+        OpKind::CollapseRange => operation.bytes > 0 && operation.end() < size,
+        OpKind::InsertRange => operation.offset < size && size + operation.bytes <= most,
+        OpKind::Copy | OpKind::Clone | OpKind::Dedupe | OpKind::Sendfile | OpKind::Splice => {
             copies(operation, sizes) && reach <= most
         }
-        Kind::Fallocate
-        | Kind::KeepSize
-        | Kind::PunchHole
-        | Kind::ZeroRange
-        | Kind::ZeroKeepSize
-        | Kind::MappedWrite => operation.bytes > 0 && reach <= most,
-        Kind::MappedRead => operation.bytes > 0 && operation.offset < size,
-        Kind::Seek => operation.offset < size,
+        OpKind::Fallocate
+        | OpKind::KeepSize
+        | OpKind::PunchHole
+        | OpKind::ZeroRange
+        | OpKind::ZeroKeepSize
+        | OpKind::MappedWrite => operation.bytes > 0 && reach <= most,
+        OpKind::MappedRead => operation.bytes > 0 && operation.offset < size,
+        OpKind::Seek => operation.offset < size,
         _ => !operation.kind.changes() || reach <= most,
     }
 }
@@ -151,7 +153,7 @@ fn copies(operation: &Operation, sizes: [u64; 2]) -> bool {
     let (from, to) =
         (operation.offset..operation.end(), operation.target..operation.target + operation.bytes);
     let apart = operation.file != operation.to || from.end <= to.start || to.end <= from.start;
-    let within = operation.kind != Kind::Dedupe || to.end <= sizes[operation.to];
+    let within = operation.kind != OpKind::Dedupe || to.end <= sizes[operation.to];
     operation.bytes > 0 && from.end <= sizes[operation.file] && apart && within
 }
 

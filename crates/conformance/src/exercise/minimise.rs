@@ -7,7 +7,7 @@
 
 use super::divergence::FileDifference;
 use super::harness::{End, Harness, Log};
-use super::operation::{Kind, Operation, Shape, Way};
+use super::operation::{LineShape, OpKind, Operation, Way};
 use iodyno_engine::Failure;
 use iodyno_engine::clock;
 
@@ -191,13 +191,13 @@ fn plainer(operation: &Operation) -> Vec<Operation> {
     with(&|form| form.way = if form.kind.has_way() { Way::Psync } else { form.way });
     with(&|form| {
         form.kind = match form.kind {
-            Kind::DirectRead | Kind::MappedRead => Kind::Read,
-            Kind::DirectWrite | Kind::MappedWrite | Kind::Append => Kind::Write,
+            OpKind::DirectRead | OpKind::MappedRead => OpKind::Read,
+            OpKind::DirectWrite | OpKind::MappedWrite | OpKind::Append => OpKind::Write,
             kind => kind,
         };
     });
     with(&|form| (form.file, form.to) = (0, 0));
-    if operation.kind.shape() == Shape::Range {
+    if operation.kind.shape() == LineShape::Range {
         with(&|form| form.offset = 0);
         with(&|form| form.offset -= form.offset % 4096);
         with(&|form| form.bytes = form.bytes.min(1));

@@ -9,7 +9,7 @@ use iodyno_engine::random::{GOLDEN, mix};
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum OpKind {
     Read,
     Write,
     MappedRead,
@@ -42,7 +42,7 @@ pub enum Kind {
 
 /// Which numbers a line has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum LineShape {
     /// Where it begins and how many bytes.
     Range,
     /// How many bytes, or which size.
@@ -55,41 +55,41 @@ pub enum Shape {
     Bare,
 }
 
-use Kind::*;
+use OpKind::*;
 
 /// All kinds with their names, as weights and scripts use them.
-pub const KINDS: [(Kind, &str, Shape); 28] = [
-    (Read, "read", Shape::Range),
-    (Write, "write", Shape::Range),
-    (MappedRead, "mapped_read", Shape::Range),
-    (MappedWrite, "mapped_write", Shape::Range),
-    (DirectRead, "direct_read", Shape::Range),
-    (DirectWrite, "direct_write", Shape::Range),
-    (Append, "append", Shape::Bytes),
-    (Truncate, "truncate", Shape::Bytes),
-    (Fallocate, "fallocate", Shape::Range),
-    (KeepSize, "fallocate_keep_size", Shape::Range),
-    (PunchHole, "punch_hole", Shape::Range),
-    (ZeroRange, "zero_range", Shape::Range),
-    (ZeroKeepSize, "zero_range_keep_size", Shape::Range),
-    (CollapseRange, "collapse_range", Shape::Range),
-    (InsertRange, "insert_range", Shape::Range),
-    (Copy, "copy_file_range", Shape::Pair),
-    (Clone, "clone_range", Shape::Pair),
-    (Dedupe, "dedupe_range", Shape::Pair),
-    (Sendfile, "sendfile", Shape::Pair),
-    (Splice, "splice", Shape::Pair),
-    (Fsync, "fsync", Shape::Bare),
-    (Fdatasync, "fdatasync", Shape::Bare),
-    (SyncRange, "sync_file_range", Shape::Range),
-    (Reopen, "reopen", Shape::Bare),
-    (DropCache, "drop_cache", Shape::Bare),
-    (Readahead, "readahead", Shape::Range),
-    (Seek, "seek", Shape::Offset),
-    (Check, "check", Shape::Bare),
+pub const KINDS: [(OpKind, &str, LineShape); 28] = [
+    (Read, "read", LineShape::Range),
+    (Write, "write", LineShape::Range),
+    (MappedRead, "mapped_read", LineShape::Range),
+    (MappedWrite, "mapped_write", LineShape::Range),
+    (DirectRead, "direct_read", LineShape::Range),
+    (DirectWrite, "direct_write", LineShape::Range),
+    (Append, "append", LineShape::Bytes),
+    (Truncate, "truncate", LineShape::Bytes),
+    (Fallocate, "fallocate", LineShape::Range),
+    (KeepSize, "fallocate_keep_size", LineShape::Range),
+    (PunchHole, "punch_hole", LineShape::Range),
+    (ZeroRange, "zero_range", LineShape::Range),
+    (ZeroKeepSize, "zero_range_keep_size", LineShape::Range),
+    (CollapseRange, "collapse_range", LineShape::Range),
+    (InsertRange, "insert_range", LineShape::Range),
+    (Copy, "copy_file_range", LineShape::Pair),
+    (Clone, "clone_range", LineShape::Pair),
+    (Dedupe, "dedupe_range", LineShape::Pair),
+    (Sendfile, "sendfile", LineShape::Pair),
+    (Splice, "splice", LineShape::Pair),
+    (Fsync, "fsync", LineShape::Bare),
+    (Fdatasync, "fdatasync", LineShape::Bare),
+    (SyncRange, "sync_file_range", LineShape::Range),
+    (Reopen, "reopen", LineShape::Bare),
+    (DropCache, "drop_cache", LineShape::Bare),
+    (Readahead, "readahead", LineShape::Range),
+    (Seek, "seek", LineShape::Offset),
+    (Check, "check", LineShape::Bare),
 ];
 
-impl Kind {
+impl OpKind {
     /// Its place in [`KINDS`].
     pub fn index(self) -> usize {
         self as usize
@@ -101,12 +101,12 @@ impl Kind {
     }
 
     /// The numbers it has.
-    pub fn shape(self) -> Shape {
+    pub fn shape(self) -> LineShape {
         KINDS[self.index()].2
     }
 
     /// The kind of that name.
-    pub fn of(name: &str) -> Option<Kind> {
+    pub fn of(name: &str) -> Option<OpKind> {
         KINDS.iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| *kind)
     }
 
@@ -178,7 +178,7 @@ impl Way {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// What is done.
-    pub kind: Kind,
+    pub kind: OpKind,
     /// On which file: 0 or 1.
     pub file: usize,
     /// Where, in bytes; of copies: where from.
@@ -201,7 +201,7 @@ pub struct Operation {
 
 impl Operation {
     /// An operation on the first file.
-    pub fn new(kind: Kind, offset: u64, bytes: u64) -> Self {
+    pub fn new(kind: OpKind, offset: u64, bytes: u64) -> Self {
         let way = Way::Psync;
         Operation { kind, file: 0, offset, bytes, to: 0, target: 0, seed: 0, way, sync: false, beside: false }
     }
@@ -230,7 +230,7 @@ impl Operation {
         let mut words = line.split_whitespace().peekable();
         let beside = words.next_if_eq(&"&").is_some();
         let name = words.next().unwrap_or("");
-        let kind = Kind::of(name).ok_or_else(|| {
+        let kind = OpKind::of(name).ok_or_else(|| {
             let near = nearest(name, KINDS.iter().map(|(_, name, _)| *name));
             format!("`{name}` is no operation of an exercise{near}")
         })?;
@@ -264,13 +264,13 @@ impl Operation {
 
     fn place(&mut self, numbers: &[u64]) -> Result<(), String> {
         match (self.kind.shape(), numbers) {
-            (Shape::Range, [offset, bytes]) => (self.offset, self.bytes) = (*offset, *bytes),
-            (Shape::Bytes, [bytes]) => self.bytes = *bytes,
-            (Shape::Offset, [offset]) => self.offset = *offset,
-            (Shape::Pair, [offset, target, bytes]) => {
+            (LineShape::Range, [offset, bytes]) => (self.offset, self.bytes) = (*offset, *bytes),
+            (LineShape::Bytes, [bytes]) => self.bytes = *bytes,
+            (LineShape::Offset, [offset]) => self.offset = *offset,
+            (LineShape::Pair, [offset, target, bytes]) => {
                 (self.offset, self.target, self.bytes) = (*offset, *target, *bytes);
             }
-            (Shape::Bare, []) => {}
+            (LineShape::Bare, []) => {}
             (shape, _) => return Err(format!("`{}` wants {}", self.kind.name(), wants(shape))),
         }
         Ok(())
@@ -294,11 +294,11 @@ impl fmt::Display for Operation {
         f.write_str(if self.beside { "& " } else { "" })?;
         f.write_str(self.kind.name())?;
         match self.kind.shape() {
-            Shape::Range => write!(f, " {} {}", self.offset, self.bytes)?,
-            Shape::Bytes => write!(f, " {}", self.bytes)?,
-            Shape::Offset => write!(f, " {}", self.offset)?,
-            Shape::Pair => write!(f, " {} {} {}", self.offset, self.target, self.bytes)?,
-            Shape::Bare => {}
+            LineShape::Range => write!(f, " {} {}", self.offset, self.bytes)?,
+            LineShape::Bytes => write!(f, " {}", self.bytes)?,
+            LineShape::Offset => write!(f, " {}", self.offset)?,
+            LineShape::Pair => write!(f, " {} {} {}", self.offset, self.target, self.bytes)?,
+            LineShape::Bare => {}
         }
         if self.kind.has_seed() {
             write!(f, " seed={}", self.seed)?;
@@ -309,7 +309,7 @@ impl fmt::Display for Operation {
         if self.file == 1 {
             f.write_str(" on=b")?;
         }
-        if self.kind.shape() == Shape::Pair && self.to == 1 {
+        if self.kind.shape() == LineShape::Pair && self.to == 1 {
             f.write_str(" to=b")?;
         }
         f.write_str(if self.sync { " msync" } else { "" })
@@ -325,13 +325,13 @@ pub fn fill(buffer: &mut [u8], seed: u64) {
     }
 }
 
-fn wants(shape: Shape) -> &'static str {
+fn wants(shape: LineShape) -> &'static str {
     match shape {
-        Shape::Range => "an offset and a number of bytes",
-        Shape::Bytes => "a number of bytes",
-        Shape::Offset => "an offset",
-        Shape::Pair => "where from, where to, and a number of bytes",
-        Shape::Bare => "no number",
+        LineShape::Range => "an offset and a number of bytes",
+        LineShape::Bytes => "a number of bytes",
+        LineShape::Offset => "an offset",
+        LineShape::Pair => "where from, where to, and a number of bytes",
+        LineShape::Bare => "no number",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::calls;
 use super::harness::Harness;
-use super::operation::{Kind, Operation, Way};
+use super::operation::{OpKind, Operation, Way};
 use iodyno_engine::Failure;
 use iodyno_engine::failure::strerror;
 
@@ -22,14 +22,14 @@ pub struct Probed {
     /// What direct operations are multiples of, bytes.
     pub direct: u64,
     /// What it does not have, and its answer.
-    pub refused: Vec<(Kind, String)>,
+    pub refused: Vec<(OpKind, String)>,
 }
 
 /// Tries these kinds.
 ///
 /// # Errors
 /// What broke.
-pub fn probe(harness: &mut Harness, kinds: &[Kind]) -> Result<Probed, Failure> {
+pub fn probe(harness: &mut Harness, kinds: &[OpKind]) -> Result<Probed, Failure> {
     let own = calls::block(harness.files_under_test.fd(0)).unwrap_or(4096).max(512);
     let mut blocks = vec![own];
     blocks.extend(BLOCKS.iter().filter(|block| **block > own));
@@ -38,10 +38,10 @@ pub fn probe(harness: &mut Harness, kinds: &[Kind]) -> Result<Probed, Failure> {
     let mut probed = Probed { block: own, direct: direct[0], refused: Vec::new() };
     for kind in kinds {
         match kind {
-            Kind::DirectRead | Kind::DirectWrite => {
+            OpKind::DirectRead | OpKind::DirectWrite => {
                 probed.direct = attempt(harness, *kind, &direct, &mut probed)?
             }
-            Kind::CollapseRange | Kind::InsertRange | Kind::Clone | Kind::Dedupe => {
+            OpKind::CollapseRange | OpKind::InsertRange | OpKind::Clone | OpKind::Dedupe => {
                 probed.block = attempt(harness, *kind, &blocks, &mut probed)?.max(probed.block);
             }
             _ => drop(attempt(harness, *kind, &[own], &mut probed)?),
@@ -53,7 +53,7 @@ pub fn probe(harness: &mut Harness, kinds: &[Kind]) -> Result<Probed, Failure> {
 }
 
 /// Tries a kind with each unit; the first that does, or what is known already when none does.
-fn attempt(harness: &mut Harness, kind: Kind, units: &[u64], probed: &mut Probed) -> Result<u64, Failure> {
+fn attempt(harness: &mut Harness, kind: OpKind, units: &[u64], probed: &mut Probed) -> Result<u64, Failure> {
     let mut answer = None;
     let most = (harness.most / 4).min(harness.files_under_test.stride());
     for unit in units.iter().filter(|unit| **unit <= most) {
@@ -68,11 +68,11 @@ fn attempt(harness: &mut Harness, kind: Kind, units: &[u64], probed: &mut Probed
 }
 
 /// Tries a kind where both files hold three units; its answer, where that says that it is not there.
-fn try_one(harness: &mut Harness, kind: Kind, unit: u64) -> Result<Option<i32>, Failure> {
+fn try_one(harness: &mut Harness, kind: OpKind, unit: u64) -> Result<Option<i32>, Failure> {
     harness.renew()?;
     let plain = |file, part| {
         let (seed, way) = (1, Way::Pvsync);
-        Operation { file, seed, way, ..Operation::new(Kind::Write, part * unit, unit) }
+        Operation { file, seed, way, ..Operation::new(OpKind::Write, part * unit, unit) }
     };
     for file in [0, 1] {
         for part in 0..3 {
@@ -80,7 +80,7 @@ fn try_one(harness: &mut Harness, kind: Kind, unit: u64) -> Result<Option<i32>, 
             let _ = harness.round(&[plain(file, part)]);
         }
     }
-    if kind == Kind::Seek {
+    if kind == OpKind::Seek {
         return Ok(calls::seek(harness.files_under_test.fd(0), 0, true).err());
     }
     let mut tried = Operation { seed: 2, to: 1, way: Way::Pvsync, ..Operation::new(kind, 0, unit) };

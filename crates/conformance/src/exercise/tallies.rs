@@ -2,7 +2,7 @@
 
 use iodyno_model::ExerciseRecord;
 
-use super::operation::{KINDS, Kind, Operation, WAYS, Way};
+use super::operation::{KINDS, OpKind, Operation, WAYS, Way};
 use iodyno_engine::failure::strerror;
 
 /// Counts of an exercise.
@@ -22,7 +22,7 @@ impl Tallies {
         self.beside += u64::from(operation.beside);
         match operation.kind {
             kind if kind.has_way() => self.ways[operation.way as usize] += 1,
-            Kind::MappedRead | Kind::MappedWrite => self.ways[Way::Mmap as usize] += 1,
+            OpKind::MappedRead | OpKind::MappedWrite => self.ways[Way::Mmap as usize] += 1,
             _ => {}
         }
         if let Err(errno) = result {

@@ -77,21 +77,21 @@ pub fn channel(way: Way, setup: &Setup<'_>) -> Result<Option<Box<dyn Channel>>, 
 }
 
 /// A file in memory, as long as it may ever become: what lies beyond its end is not touched.
-pub struct Map {
+pub struct FileMapping {
     start: *mut u8,
     bytes: usize,
 }
 
-impl Map {
+impl FileMapping {
     /// Maps a file.
     ///
     /// # Errors
     /// The system's error number.
-    pub fn new(fd: RawFd, bytes: usize) -> Result<Map, i32> {
+    pub fn new(fd: RawFd, bytes: usize) -> Result<FileMapping, i32> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a mapping at an address of the kernel's choice touches nothing that exists.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd, 0) };
-        if start == libc::MAP_FAILED { Err(errno()) } else { Ok(Map { start: start.cast(), bytes }) }
+        if start == libc::MAP_FAILED { Err(errno()) } else { Ok(FileMapping { start: start.cast(), bytes }) }
     }
 
     /// Copies out of the file.
@@ -140,7 +140,7 @@ impl Map {
     }
 }
 
-impl Drop for Map {
+impl Drop for FileMapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and nobody points into it any more.
         unsafe { libc::munmap(self.start.cast(), self.bytes) };

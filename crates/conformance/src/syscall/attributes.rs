@@ -5,11 +5,11 @@ use std::ffi::c_int;
 use super::Answer;
 use super::flags::{ACCESS, AT, NANOSECONDS};
 use super::table::{Verb, verb};
-use super::words::{Given, Kind};
-use Kind::{Fd, Flags, Number, One, Path};
+use super::words::{ArgumentKind, Given};
+use ArgumentKind::{Fd, Flags, Number, One, Path};
 
 /// Nanoseconds, or that the time is now, or stays.
-const NANO: Kind = One(NANOSECONDS);
+const NANO: ArgumentKind = One(NANOSECONDS);
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

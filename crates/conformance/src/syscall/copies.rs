@@ -6,8 +6,8 @@ use super::Answer;
 use super::fd_table::Hands;
 use super::flags::NONE;
 use super::table::{Verb, verb};
-use super::words::{Given, Kind};
-use Kind::{Fd, Flags, Number, Offset};
+use super::words::{ArgumentKind, Given};
+use ArgumentKind::{Fd, Flags, Number, Offset};
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

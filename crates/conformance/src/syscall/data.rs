@@ -16,10 +16,10 @@ use super::flags::WHENCE;
 #[cfg(target_os = "linux")]
 use super::flags::{FALLOC, RWF, SYNC_RANGE};
 use super::table::{Verb, verb};
-use super::words::{Given, Kind, number, text};
+use super::words::{ArgumentKind, Given, number, text};
 #[cfg(target_os = "linux")]
-use Kind::Flags;
-use Kind::{Fd, Many, Number, One, Path, Text};
+use ArgumentKind::Flags;
+use ArgumentKind::{Fd, Many, Number, One, Path, Text};
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

@@ -6,8 +6,8 @@ use super::Answer;
 use super::fd_table::{Hands, Held};
 use super::stat::forget;
 use super::table::{Verb, verb};
-use super::words::{Given, Kind, text};
-use Kind::{Fd, Number, Path};
+use super::words::{ArgumentKind, Given, text};
+use ArgumentKind::{Fd, Number, Path};
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[
@@ -20,26 +20,31 @@ pub(super) const VERBS: &[Verb] = &[
             },
         ))
     }),
-    verb("readdir", &[Kind::Held], "DIR [COUNT]: says the next names, at its end nothing", readdir)
+    verb("readdir", &[ArgumentKind::Held], "DIR [COUNT]: says the next names, at its end nothing", readdir)
         .or(&[Number]),
-    verb("telldir", &[Kind::Held], "DIR: says where it stands", |hands, given| {
+    verb("telldir", &[ArgumentKind::Held], "DIR: says where it stands", |hands, given| {
         let stream = stream(hands, given)?;
         // SAFETY: the stream is open.
         Ok(Answer::said(unsafe { telldir(stream) }.to_string()))
     }),
-    verb("seekdir", &[Kind::Held, Number], "DIR POSITION: goes where telldir said", |hands, given| {
-        let stream = stream(hands, given)?;
-        // SAFETY: the stream is open.
-        unsafe { seekdir(stream, given.number(1) as libc::c_long) };
-        Ok(Answer::default())
-    }),
-    verb("rewinddir", &[Kind::Held], "DIR: goes back to the beginning", |hands, given| {
+    verb(
+        "seekdir",
+        &[ArgumentKind::Held, Number],
+        "DIR POSITION: goes where telldir said",
+        |hands, given| {
+            let stream = stream(hands, given)?;
+            // SAFETY: the stream is open.
+            unsafe { seekdir(stream, given.number(1) as libc::c_long) };
+            Ok(Answer::default())
+        },
+    ),
+    verb("rewinddir", &[ArgumentKind::Held], "DIR: goes back to the beginning", |hands, given| {
         let stream = stream(hands, given)?;
         // SAFETY: the stream is open.
         unsafe { libc::rewinddir(stream) };
         Ok(Answer::default())
     }),
-    verb("closedir", &[Kind::Held], "DIR: closes a directory stream", |hands, given| {
+    verb("closedir", &[ArgumentKind::Held], "DIR: closes a directory stream", |hands, given| {
         stream(hands, given)?;
         Ok(hands.drop_at(given.held(0)))
     }),

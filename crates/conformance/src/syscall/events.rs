@@ -4,8 +4,8 @@ use super::Answer;
 use super::fd_table::Hands;
 use super::flags::INOTIFY;
 use super::table::{Verb, verb};
-use super::words::{Given, Kind, text};
-use Kind::{Fd, Flags, Number, Path};
+use super::words::{ArgumentKind, Given, text};
+use ArgumentKind::{Fd, Flags, Number, Path};
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

@@ -30,14 +30,14 @@ pub(super) enum Held {
     /// A directory stream, and its descriptor.
     Stream(usize, c_int),
     /// A mapping.
-    Map(Map),
+    MappedPart(MappedPart),
     /// What was closed. Using it is a bad descriptor, as it would be in a program.
     Gone,
 }
 
 /// Memory that stands for a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Map {
+pub(super) struct MappedPart {
     /// Where it begins.
     pub address: usize,
     /// Bytes.
@@ -74,7 +74,7 @@ impl Hands {
         match self.find(label).map(|index| self.held[index].1) {
             Some(Held::File(fd) | Held::Stream(_, fd)) => Ok(fd),
             Some(Held::Gone) => Ok(-1),
-            Some(Held::Map(_)) => Err(format!("`{label}`: is a mapping and no descriptor")),
+            Some(Held::MappedPart(_)) => Err(format!("`{label}`: is a mapping and no descriptor")),
             None => Err(format!(
                 "`{label}`: nothing was opened under this label, `AT_FDCWD` or `BADFD` are others"
             )),
@@ -155,7 +155,7 @@ fn release(thing: Held) -> Answer {
         Held::File(fd) => Answer::of(i64::from(unsafe { libc::close(fd) })),
         // SAFETY: the stream came from opendir and is let go once.
         Held::Stream(stream, _) => Answer::of(i64::from(unsafe { libc::closedir(stream as *mut libc::DIR) })),
-        Held::Map(map) => {
+        Held::MappedPart(map) => {
             // SAFETY: the range came from mmap, and nothing refers to it but this.
             Answer::of(i64::from(unsafe { libc::munmap(map.address as *mut libc::c_void, map.length) }))
         }

@@ -10,8 +10,8 @@ use super::Answer;
 use super::directories::{next, open};
 use super::fd_table::{Hands, Held};
 use super::table::{Verb, verb};
-use super::words::{Given, Kind, bytes};
-use Kind::{Fd, Number, Path, Text};
+use super::words::{ArgumentKind, Given, bytes};
+use ArgumentKind::{Fd, Number, Path, Text};
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

@@ -6,17 +6,17 @@ use super::Answer;
 use super::fd_table::Hands;
 use super::flags::WHENCE;
 use super::table::{Verb, verb};
-use super::words::{Given, Kind};
-use Kind::{Fd, Number, One, Word};
+use super::words::{ArgumentKind, Given};
+use ArgumentKind::{Fd, Number, One, Word};
 
 /// For reading, for writing, none.
-const TYPES: Kind = Word(&["rd", "wr", "un"]);
+const TYPES: ArgumentKind = Word(&["rd", "wr", "un"]);
 /// Shared, exclusive, none.
-const FLOCK: Kind = Word(&["sh", "ex", "un"]);
+const FLOCK: ArgumentKind = Word(&["sh", "ex", "un"]);
 
 /// A lock's arguments.
-const LOCK: &[Kind] = &[Fd, TYPES, Number, Number];
-const FROM: &[Kind] = &[One(WHENCE)];
+const LOCK: &[ArgumentKind] = &[Fd, TYPES, Number, Number];
+const FROM: &[ArgumentKind] = &[One(WHENCE)];
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

@@ -5,11 +5,11 @@
 //! after it, because a child's pages are its own there.
 
 use super::Answer;
-use super::fd_table::{Hands, Held, Map};
+use super::fd_table::{Hands, Held, MappedPart};
 use super::flags::{MAP, MSYNC, PROT};
 use super::table::{Verb, verb};
-use super::words::{Given, Kind, text};
-use Kind::{Fd, Flags, Number, Text};
+use super::words::{ArgumentKind, Given, text};
+use ArgumentKind::{Fd, Flags, Number, Text};
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[
@@ -19,20 +19,24 @@ pub(super) const VERBS: &[Verb] = &[
         "FD OFFSET LENGTH PROT FLAGS: maps a part of a file",
         mmap,
     ),
-    verb("mread", &[Kind::Held, Number, Number], "MAP OFFSET LENGTH: says what is there", mread),
-    verb("mwrite", &[Kind::Held, Number, Text], "MAP OFFSET TEXT: writes there", mwrite),
+    verb("mread", &[ArgumentKind::Held, Number, Number], "MAP OFFSET LENGTH: says what is there", mread),
+    verb("mwrite", &[ArgumentKind::Held, Number, Text], "MAP OFFSET TEXT: writes there", mwrite),
     verb(
         "msync",
-        &[Kind::Held, Flags(MSYNC)],
+        &[ArgumentKind::Held, Flags(MSYNC)],
         "MAP FLAGS: brings what was written to the file",
         |hands, given| {
             Ok(match hands.at(given.held(0)) {
-                Held::Map(map) => ask!(msync(map.address as *mut libc::c_void, map.length, given.int(1))),
+                Held::MappedPart(map) => {
+                    ask!(msync(map.address as *mut libc::c_void, map.length, given.int(1)))
+                }
                 _ => Answer::failed(libc::ENOMEM),
             })
         },
     ),
-    verb("munmap", &[Kind::Held], "MAP: lets a mapping go", |hands, given| Ok(hands.drop_at(given.held(0)))),
+    verb("munmap", &[ArgumentKind::Held], "MAP: lets a mapping go", |hands, given| {
+        Ok(hands.drop_at(given.held(0)))
+    }),
 ];
 
 fn mmap(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
@@ -47,14 +51,14 @@ fn mmap(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
         return Ok(Answer::last());
     }
     let shared = flags & libc::MAP_SHARED != 0;
-    hands.hold(&given.label, Held::Map(Map { address: address as usize, length, shared }));
+    hands.hold(&given.label, Held::MappedPart(MappedPart { address: address as usize, length, shared }));
     Ok(Answer::default())
 }
 
 /// The part of a mapping that is meant; nothing if it is gone, which is a fault.
-fn part(hands: &Hands, given: &Given, length: usize) -> Result<Option<(Map, usize)>, String> {
+fn part(hands: &Hands, given: &Given, length: usize) -> Result<Option<(MappedPart, usize)>, String> {
     match hands.at(given.held(0)) {
-        Held::Map(map) => {
+        Held::MappedPart(map) => {
             let offset = usize::try_from(given.number(1)).ok();
             let inside =
                 offset.filter(|offset| offset.checked_add(length).is_some_and(|end| end <= map.whole()));
@@ -67,7 +71,7 @@ fn part(hands: &Hands, given: &Given, length: usize) -> Result<Option<(Map, usiz
     }
 }
 
-impl Map {
+impl MappedPart {
     /// Its length in whole pages: what belongs to it beyond the length asked for.
     fn whole(&self) -> usize {
         // SAFETY: takes no pointers.

@@ -3,8 +3,8 @@
 use super::Answer;
 use super::flags::MOUNT;
 use super::table::{Verb, verb};
-use super::words::{Given, Kind};
-use Kind::{Flags, Path};
+use super::words::{ArgumentKind, Given};
+use ArgumentKind::{Flags, Path};
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

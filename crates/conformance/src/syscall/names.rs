@@ -8,11 +8,11 @@ use super::fd_table::Hands;
 use super::flags::RENAME;
 use super::flags::{AT, OPEN};
 use super::table::{Verb, verb};
-use super::words::{Given, Kind, text};
-use Kind::{Fd, Flags, Number, Path, Word};
+use super::words::{ArgumentKind, Given, text};
+use ArgumentKind::{Fd, Flags, Number, Path, Word};
 
 /// What a node can be: block, character, fifo, directory, socket; and a regular file, which pjdfstest has no letter for.
-const TYPES: Kind = Word(&["b", "c", "f", "d", "o", "r"]);
+const TYPES: ArgumentKind = Word(&["b", "c", "f", "d", "o", "r"]);
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

@@ -8,8 +8,8 @@ use super::Answer;
 use super::fd_table::Hands;
 use super::flags::{LIMITS, UNLIMITED};
 use super::table::{Verb, verb};
-use super::words::{Given, Kind};
-use Kind::{Number, One, Path};
+use super::words::{ArgumentKind, Given};
+use ArgumentKind::{Number, One, Path};
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

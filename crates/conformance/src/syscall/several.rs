@@ -7,11 +7,11 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use super::Answer;
 use super::fd_table::Hands;
 use super::table::{Verb, verb};
-use super::words::{Given, Kind, text};
-use Kind::{Number, Path, Text, Word};
+use super::words::{ArgumentKind, Given, text};
+use ArgumentKind::{Number, Path, Text, Word};
 
 /// Everything a name can stand for.
-const TYPES: Kind = Word(&["regular", "directory", "fifo", "block", "char", "socket", "symlink"]);
+const TYPES: ArgumentKind = Word(&["regular", "directory", "fifo", "block", "char", "socket", "symlink"]);
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

@@ -12,8 +12,8 @@ use super::flags::{AT, PATHCONF};
 #[cfg(target_os = "linux")]
 use super::flags::{STATX, STATX_ATTRIBUTES};
 use super::table::{Verb, verb};
-use super::words::{Given, Kind};
-use Kind::{Fd, Flags, One, Path};
+use super::words::{ArgumentKind, Given};
+use ArgumentKind::{Fd, Flags, One, Path};
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

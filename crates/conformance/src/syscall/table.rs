@@ -4,13 +4,13 @@
 //! (`await`, `tick`, …): that is whoever runs the cases.
 
 use super::fd_table::Hands;
-use super::words::{Given, Kind};
+use super::words::{ArgumentKind, Given};
 use super::{Answer, attributes, data, directories, further, locks, maps, names, processes, several, stat};
 #[cfg(target_os = "linux")]
 use super::{copies, events, mounts, xattr};
 
 /// What a call does with its arguments.
-pub type Run = fn(&mut Hands, &Given) -> Result<Answer, String>;
+pub type CallFunction = fn(&mut Hands, &Given) -> Result<Answer, String>;
 
 /// A call.
 #[derive(Clone, Copy, Debug)]
@@ -18,13 +18,13 @@ pub struct Verb {
     /// Its name.
     pub name: &'static str,
     /// Arguments it must have.
-    pub wanted: &'static [Kind],
+    pub wanted: &'static [ArgumentKind],
     /// Arguments it may have, behind those.
-    pub welcome: &'static [Kind],
+    pub welcome: &'static [ArgumentKind],
     /// What the arguments are called, and what it does, in one line: `PATH MODE: makes a directory`.
     pub help: &'static str,
     /// The function.
-    pub run: Run,
+    pub run: CallFunction,
 }
 
 impl Verb {
@@ -45,13 +45,18 @@ impl Verb {
 }
 
 /// A call with these arguments.
-pub(super) const fn verb(name: &'static str, wanted: &'static [Kind], help: &'static str, run: Run) -> Verb {
+pub(super) const fn verb(
+    name: &'static str,
+    wanted: &'static [ArgumentKind],
+    help: &'static str,
+    run: CallFunction,
+) -> Verb {
     Verb { name, wanted, welcome: &[], help, run }
 }
 
 impl Verb {
     /// The same, with arguments that may be left out.
-    pub(super) const fn or(self, welcome: &'static [Kind]) -> Verb {
+    pub(super) const fn or(self, welcome: &'static [ArgumentKind]) -> Verb {
         Verb { welcome, ..self }
     }
 }

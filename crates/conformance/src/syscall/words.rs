@@ -13,7 +13,7 @@ use super::flags::Names;
 
 /// What an argument is.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum ArgumentKind {
     /// A path; `NULL` and `DEADCODE` are bad pointers.
     Path,
     /// A descriptor: a label, `AT_FDCWD`, `BADFD`.
@@ -33,7 +33,7 @@ pub enum Kind {
     /// One constant, by name or number.
     One(Names),
     /// What is left, at least one of it.
-    Many(&'static Kind),
+    Many(&'static ArgumentKind),
 }
 
 /// An argument that was read.
@@ -67,18 +67,18 @@ impl Given {
     /// A word is missing, is one too many, or makes no sense.
     pub fn read(
         hands: Option<&Hands>,
-        wanted: &[Kind],
-        welcome: &[Kind],
+        wanted: &[ArgumentKind],
+        welcome: &[ArgumentKind],
         words: &[String],
         label: &str,
     ) -> Result<Given, String> {
-        let kinds: Vec<Kind> = wanted.iter().chain(welcome).copied().collect();
-        let endless = matches!(kinds.last(), Some(Kind::Many(_)));
+        let kinds: Vec<ArgumentKind> = wanted.iter().chain(welcome).copied().collect();
+        let endless = matches!(kinds.last(), Some(ArgumentKind::Many(_)));
         if words.len() < wanted.len() || (words.len() > kinds.len() && !endless) {
             return Err(format!("{} arguments, not {}", counted(wanted, &kinds), words.len()));
         }
         let kind = |index: usize| match kinds[index.min(kinds.len() - 1)] {
-            Kind::Many(kind) => *kind,
+            ArgumentKind::Many(kind) => *kind,
             kind => kind,
         };
         let values = words.iter().enumerate().map(|(index, word)| value(hands, kind(index), word));
@@ -170,42 +170,42 @@ impl Given {
     }
 }
 
-fn counted(wanted: &[Kind], kinds: &[Kind]) -> String {
+fn counted(wanted: &[ArgumentKind], kinds: &[ArgumentKind]) -> String {
     match kinds.last() {
-        Some(Kind::Many(_)) => format!("it wants at least {}", wanted.len()),
+        Some(ArgumentKind::Many(_)) => format!("it wants at least {}", wanted.len()),
         _ if wanted.len() == kinds.len() => format!("it wants {}", wanted.len()),
         _ => format!("it wants {} to {}", wanted.len(), kinds.len()),
     }
 }
 
-fn value(hands: Option<&Hands>, kind: Kind, word: &str) -> Result<Value, String> {
+fn value(hands: Option<&Hands>, kind: ArgumentKind, word: &str) -> Result<Value, String> {
     if hands.is_none() && word.contains('$') {
         return Ok(Value::Nothing);
     }
     Ok(match kind {
-        Kind::Path if word == "NULL" => Value::Bad(0),
-        Kind::Path if word == "DEADCODE" => Value::Bad(DEADCODE),
-        Kind::Path => {
+        ArgumentKind::Path if word == "NULL" => Value::Bad(0),
+        ArgumentKind::Path if word == "DEADCODE" => Value::Bad(DEADCODE),
+        ArgumentKind::Path => {
             Value::Text(CString::new(bytes(word)).map_err(|_| format!("`{word}`: a path holds no NUL byte"))?)
         }
-        Kind::Fd => Value::Fd(descriptor(hands, word)?),
-        Kind::Held => {
+        ArgumentKind::Fd => Value::Fd(descriptor(hands, word)?),
+        ArgumentKind::Held => {
             let Some(hands) = hands else { return Ok(Value::Nothing) };
             Value::Held(hands.find(word).ok_or_else(|| format!("`{word}`: nothing is held under it"))?)
         }
-        Kind::Offset if word == "-" => Value::Nothing,
-        Kind::Number | Kind::Offset => Value::Number(
+        ArgumentKind::Offset if word == "-" => Value::Nothing,
+        ArgumentKind::Number | ArgumentKind::Offset => Value::Number(
             number(word)
                 .ok_or_else(|| format!("`{word}`: expected a whole number, as `-1`, `0644` or `0x10`"))?,
         ),
-        Kind::Text => Value::Bytes(bytes(word)),
-        Kind::Word(known) => match known.contains(&word) {
+        ArgumentKind::Text => Value::Bytes(bytes(word)),
+        ArgumentKind::Word(known) => match known.contains(&word) {
             true => Value::Bytes(word.as_bytes().to_vec()),
             false => return Err(format!("`{word}`: expected {}", known.join(", "))),
         },
-        Kind::Flags(names) => Value::Number(names.join(word)?),
-        Kind::One(names) => Value::Number(names.one(word)?),
-        Kind::Many(kind) => return value(hands, *kind, word),
+        ArgumentKind::Flags(names) => Value::Number(names.join(word)?),
+        ArgumentKind::One(names) => Value::Number(names.one(word)?),
+        ArgumentKind::Many(kind) => return value(hands, *kind, word),
     })
 }
 

@@ -8,10 +8,10 @@ use super::Answer;
 use super::fd_table::Hands;
 use super::flags::XATTR;
 use super::table::{Verb, verb};
-use super::words::{Given, Kind, text};
-use Kind::{Fd, Flags, Many, Number, Path, Text, Word};
+use super::words::{ArgumentKind, Given, text};
+use ArgumentKind::{Fd, Flags, Many, Number, Path, Text, Word};
 
-const WHICH: Kind = Word(&["access", "default"]);
+const WHICH: ArgumentKind = Word(&["access", "default"]);
 
 /// The calls.
 pub(super) const VERBS: &[Verb] = &[

@@ -94,7 +94,7 @@ impl Free {
         let directory = File::open(directory).ok()?;
         let mut free = Free::default();
         let (mut end, mut bytes) = (0, 0);
-        map(&directory, &mut |piece: &Piece| {
+        map(&directory, &mut |piece: &FsmapEntry| {
             if piece.flags & SPECIAL == 0 || piece.owner != FREE {
                 return;
             }
@@ -112,7 +112,7 @@ impl Free {
 /// `struct fsmap` of `linux/fsmap.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Piece {
+struct FsmapEntry {
     device: u32,
     flags: u32,
     physical: u64,
@@ -124,15 +124,15 @@ struct Piece {
 
 /// `struct fsmap_head` of `linux/fsmap.h`, with room for pieces after it.
 #[repr(C)]
-struct Map {
+struct FsmapHead {
     flags_in: u32,
     flags_out: u32,
     count: u32,
     entries: u32,
     reserved: [u64; 6],
     /// From here on, and up to here.
-    keys: [Piece; 2],
-    pieces: [Piece; PIECES],
+    keys: [FsmapEntry; 2],
+    pieces: [FsmapEntry; PIECES],
 }
 
 const PIECES: usize = 1024;
@@ -146,23 +146,23 @@ const GETFSMAP: u64 = 0xc0c0_583b;
 
 /// Tells of every piece of a file system, in order; none: it does not say.
 #[cfg(target_os = "linux")]
-fn map(directory: &File, tell: &mut dyn FnMut(&Piece)) -> Option<()> {
-    let most = Piece {
+fn map(directory: &File, tell: &mut dyn FnMut(&FsmapEntry)) -> Option<()> {
+    let most = FsmapEntry {
         device: u32::MAX,
         flags: u32::MAX,
         physical: u64::MAX,
         owner: u64::MAX,
         offset: u64::MAX,
-        ..Piece::default()
+        ..FsmapEntry::default()
     };
-    let mut map = Box::new(Map {
+    let mut map = Box::new(FsmapHead {
         flags_in: 0,
         flags_out: 0,
         count: PIECES as u32,
         entries: 0,
         reserved: [0; 6],
-        keys: [Piece::default(), most],
-        pieces: [Piece::default(); PIECES],
+        keys: [FsmapEntry::default(), most],
+        pieces: [FsmapEntry::default(); PIECES],
     });
     loop {
         // SAFETY: the head says how many pieces there is room for, and the map is valid for reading and writing.
@@ -181,6 +181,6 @@ fn map(directory: &File, tell: &mut dyn FnMut(&Piece)) -> Option<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn map(_: &File, _: &mut dyn FnMut(&Piece)) -> Option<()> {
+fn map(_: &File, _: &mut dyn FnMut(&FsmapEntry)) -> Option<()> {
     None
 }

@@ -10,7 +10,7 @@ use iodyno_model::{
 };
 
 use super::journal_limit;
-use crate::cache::{self, Share};
+use crate::cache::{self, WorkerShare};
 use crate::check::CheckedPlan;
 use crate::connections::Connections;
 use crate::facts::WorkloadClass;
@@ -235,7 +235,7 @@ impl PhaseContext {
     /// Empties the cache of what is open, or will be opened inside the measured time; the bytes that stayed.
     fn drop_cached(&self, job: &Job, asker: Asker<'_>, files: &Files, stopped: &dyn Fn() -> bool) -> u64 {
         let invalidates = || job.targets.iter().any(|target| self.plan.targets[*target].open.invalidate);
-        let share = Share { number: u64::from(asker.owner.worker), of: u64::from(job.workers.max(1)) };
+        let share = WorkerShare { number: u64::from(asker.owner.worker), of: u64::from(job.workers.max(1)) };
         match job.start.open && invalidates() {
             true => {
                 let there = open::there_already(&self.plan, job, asker);

@@ -13,7 +13,7 @@ use crate::world::World;
 
 /// What the first rank says to all others.
 #[derive(Reflect)]
-enum Call {
+enum RoleMessage {
     /// Run this.
     Run(Box<Plan>, Options),
     /// It is over; this is the exit status.
@@ -34,7 +34,7 @@ pub fn lead(
     emit: Emit<'_>,
 ) -> Result<Record, Vec<Diagnostic>> {
     if !world.is_alone() {
-        let call = Call::Run(Box::new(plan.clone()), options.clone());
+        let call = RoleMessage::Run(Box::new(plan.clone()), options.clone());
         if world.broadcast(pack(&call), &mut patience).is_err() {
             world.lose(&[]);
             return Err(vec![super::apart(world, "the plan was not taken by all of them")]);
@@ -52,7 +52,7 @@ pub fn part(mut world: World, status: u8, say: &mut dyn FnMut(Diagnostic)) -> u8
         world.leave();
         return status;
     }
-    if world.is_broken() || world.broadcast(pack(&Call::Over(status)), &mut patience).is_err() {
+    if world.is_broken() || world.broadcast(pack(&RoleMessage::Over(status)), &mut patience).is_err() {
         give_up(&world, status.max(1));
     }
     world.leave();
@@ -65,12 +65,12 @@ pub fn follow(mut world: World, say: &mut dyn FnMut(Diagnostic)) -> u8 {
     loop {
         let call = world.broadcast(Vec::new(), &mut patience).ok().and_then(|bytes| unpack(&bytes));
         match call {
-            Some(Call::Over(status)) => {
+            Some(RoleMessage::Over(status)) => {
                 world.leave();
                 return status;
             }
             // What goes wrong is told by the first rank.
-            Some(Call::Run(plan, options)) => drop(run_in(&mut world, &plan, &options, &mut |_| {})),
+            Some(RoleMessage::Run(plan, options)) => drop(run_in(&mut world, &plan, &options, &mut |_| {})),
             None => world.lose(&[]),
         }
         if world.is_broken() {

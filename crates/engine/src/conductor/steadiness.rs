@@ -13,17 +13,17 @@ use crate::clock::Tick;
 
 /// All that is judged in a phase.
 pub struct Steadiness {
-    judged: Vec<Judged>,
+    judged: Vec<SteadinessGroup>,
 }
 
 /// Workers that are judged together.
-struct Judged {
+struct SteadinessGroup {
     rule: Steady,
     seats: Vec<usize>,
     before: Sample,
     at: Tick,
     next: Tick,
-    window: Window,
+    window: RateWindow,
 }
 
 /// Counters of some workers at one time.
@@ -36,7 +36,7 @@ struct Sample {
 
 /// One interval.
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct IntervalRates {
     operations: f64,
     bytes: f64,
     latency_ns: f64,
@@ -44,15 +44,15 @@ struct Row {
 
 /// The last intervals, and how steady they are.
 #[derive(Clone, Debug, Default)]
-struct Window {
-    rows: VecDeque<Row>,
+struct RateWindow {
+    rows: VecDeque<IntervalRates>,
     record: SteadyRecord,
 }
 
 impl Steadiness {
     /// What a phase's jobs ask to be judged, from its start line on.
     pub(crate) fn new(context: &PhaseContext, start: Tick) -> Self {
-        let mut judged: Vec<(Option<&str>, Judged)> = Vec::new();
+        let mut judged: Vec<(Option<&str>, SteadinessGroup)> = Vec::new();
         for (seat, (job, _)) in context.seats.iter().enumerate() {
             let job = &context.phase().jobs[*job];
             let Some(rule) = job.limit.steady else { continue };
@@ -60,7 +60,7 @@ impl Steadiness {
             let ramp = job.limit.ramp_ns;
             match judged.iter_mut().find(|(other, _)| group.is_some() && *other == group) {
                 Some((_, judged)) => judged.seats.push(seat),
-                None => judged.push((group, Judged::new(rule, seat, start + ramp))),
+                None => judged.push((group, SteadinessGroup::new(rule, seat, start + ramp))),
             }
         }
         Steadiness { judged: judged.into_iter().map(|(_, judged)| judged).collect() }
@@ -98,11 +98,11 @@ impl Steadiness {
     }
 }
 
-impl Judged {
+impl SteadinessGroup {
     fn new(rule: Steady, seat: usize, start: Tick) -> Self {
         let at = start + rule.ramp_ns;
         let (before, next) = (Sample::default(), at + rule.interval_ns.max(1));
-        Judged { rule, seats: vec![seat], before, at, next, window: Window::default() }
+        SteadinessGroup { rule, seats: vec![seat], before, at, next, window: RateWindow::default() }
     }
 
     /// Takes the interval that ends now; whether all is steady with it.
@@ -128,7 +128,7 @@ impl Judged {
         let per_second = 1e9 / ns as f64;
         self.window.take(
             &self.rule,
-            Row {
+            IntervalRates {
                 operations: operations * per_second,
                 bytes: (sample.bytes - before.bytes) as f64 * per_second,
                 latency_ns: sample.latency_ns.wrapping_sub(before.latency_ns) as f64 / operations.max(1.0),
@@ -137,9 +137,9 @@ impl Judged {
     }
 }
 
-impl Window {
+impl RateWindow {
     /// Takes an interval; whether the window is full and steady.
-    fn take(&mut self, rule: &Steady, row: Row) -> bool {
+    fn take(&mut self, rule: &Steady, row: IntervalRates) -> bool {
         let most = (rule.window_ns / rule.interval_ns.max(1)).max(1) as usize;
         if self.rows.len() == most {
             self.rows.pop_front();
@@ -167,7 +167,7 @@ impl Window {
     }
 
     fn told(&self) -> SteadyRecord {
-        let column = |of: fn(&Row) -> f64| self.rows.iter().map(of).collect();
+        let column = |of: fn(&IntervalRates) -> f64| self.rows.iter().map(of).collect();
         SteadyRecord {
             operations: column(|row| row.operations),
             bytes: column(|row| row.bytes),
@@ -177,7 +177,7 @@ impl Window {
     }
 }
 
-impl Row {
+impl IntervalRates {
     fn of(&self, criterion: Criterion) -> f64 {
         match criterion {
             Criterion::Operations => self.operations,
@@ -210,9 +210,12 @@ mod tests {
 
     /// The interval with which these rates are steady, and what the record says.
     fn judged(rule: Steady, rates: &[f64]) -> (Option<usize>, SteadyRecord) {
-        let mut window = Window::default();
-        let row =
-            |operations: &f64| Row { operations: *operations, bytes: 4096.0 * operations, latency_ns: 1.0 };
+        let mut window = RateWindow::default();
+        let row = |operations: &f64| IntervalRates {
+            operations: *operations,
+            bytes: 4096.0 * operations,
+            latency_ns: 1.0,
+        };
         let end = rates.iter().position(|rate| window.take(&rule, row(rate)));
         (end, window.told())
     }

@@ -19,8 +19,8 @@ const SHARED_LEVELS: u32 = 3;
 
 /// The walk of one worker.
 pub struct Find {
-    wanted: Wanted,
-    mine: Share,
+    wanted: MatchCriteria,
+    mine: DirectoryShare,
     /// Directories that are still to be listed, below the root; `None` until the walk has begun.
     ahead: Option<Vec<Ahead>>,
     /// What was listed and not yet looked at, the last first.
@@ -42,7 +42,7 @@ struct Ahead {
 
 /// What a file must be to match.
 #[derive(Debug, Default)]
-struct Wanted {
+struct MatchCriteria {
     /// Changed after this, s and ns since 1970.
     newer: Option<(i64, i64)>,
     bytes: Option<u64>,
@@ -52,7 +52,7 @@ struct Wanted {
 
 /// The part of one worker in what all share.
 #[derive(Clone, Copy, Debug)]
-struct Share {
+struct DirectoryShare {
     worker: u64,
     workers: u64,
 }
@@ -77,12 +77,12 @@ impl SyncEngine for Find {
         let split = |ns: u64| ((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64);
         let parts = |name: &str| name.split('*').map(String::from).collect();
         Ok(Find {
-            wanted: Wanted {
+            wanted: MatchCriteria {
                 newer: whole("newer_unix_ns").map(split),
                 bytes: whole("bytes"),
                 name: setting(setup.job, "name").map(parts),
             },
-            mine: Share { worker: setup.seat.into(), workers: setup.seats.max(1).into() },
+            mine: DirectoryShare { worker: setup.seat.into(), workers: setup.seats.max(1).into() },
             ahead: None,
             entries: Vec::new(),
             here: None,
@@ -197,7 +197,7 @@ impl Drop for Find {
     }
 }
 
-impl Wanted {
+impl MatchCriteria {
     #[allow(clippy::unnecessary_cast)]
     fn is_met(&self, name: &str, facts: &libc::stat) -> bool {
         let changed = (facts.st_mtime as i64, facts.st_mtime_nsec as i64);

@@ -51,7 +51,7 @@ const SWITCHES: [&str; 9] = [
 ];
 
 /// What an operation on names points to until it completes.
-struct Names {
+struct NameBuffers {
     first: PathBuffer,
     second: PathBuffer,
     attributes: libc::statx,
@@ -68,7 +68,7 @@ pub struct Uring {
     fixed_start: usize,
     fixed_stride: usize,
     vectors: Box<[libc::iovec]>,
-    names: Box<[Names]>,
+    names: Box<[NameBuffers]>,
     flags: Flags,
     /// What single reads and writes carry besides, where a job asks for it.
     extras: Option<Box<Extras>>,
@@ -155,7 +155,7 @@ impl Engine for Uring {
             fixed_start: 0,
             fixed_stride: 0,
             vectors: vec![EMPTY; if vectored { depth as usize } else { 0 }].into(),
-            names: (0..if named { depth } else { 0 }).map(|_| Names::new()).collect(),
+            names: (0..if named { depth } else { 0 }).map(|_| NameBuffers::new()).collect(),
             flags: if async_every == 1 { Flags::ASYNC } else { Flags::empty() },
             extras: Extras::of(setup, async_every),
             ready: Vec::with_capacity(depth as usize),
@@ -526,10 +526,10 @@ impl Drop for Uring {
     }
 }
 
-impl Names {
+impl NameBuffers {
     fn new() -> Self {
         // SAFETY: the structure consists of numbers only, for which zero is a value.
         let attributes = unsafe { std::mem::zeroed() };
-        Names { first: PathBuffer::default(), second: PathBuffer::default(), attributes }
+        NameBuffers { first: PathBuffer::default(), second: PathBuffer::default(), attributes }
     }
 }

@@ -20,7 +20,7 @@ use crate::memory::errno;
 const WINDOW_BYTES: u64 = if cfg!(target_pointer_width = "64") { 1 << 40 } else { 1 << 28 };
 
 /// A part of a file in memory.
-struct Window {
+struct MappedWindow {
     start: *mut u8,
     offset: u64,
     bytes: u64,
@@ -33,7 +33,7 @@ struct Mapped {
     readable: bool,
     writable: bool,
     file_bytes: u64,
-    window: Option<Window>,
+    window: Option<MappedWindow>,
 }
 
 /// Files in memory.
@@ -238,7 +238,7 @@ impl Mmap {
     /// Where an offset of a file is in memory, and how many bytes follow it there.
     #[inline(always)]
     fn address(&mut self, file: u32, fd: RawFd, offset: u64) -> Result<(*mut u8, u64), i32> {
-        let inside = |window: &Window| offset.wrapping_sub(window.offset) < window.bytes;
+        let inside = |window: &MappedWindow| offset.wrapping_sub(window.offset) < window.bytes;
         if !self.files[file as usize].window.as_ref().is_some_and(inside) {
             self.map(file, fd, offset)?;
         }
@@ -277,7 +277,7 @@ impl Mmap {
             // SAFETY: the range was mapped above.
             unsafe { libc::madvise(start, bytes as usize, *advice) };
         }
-        mapped.window = Some(Window { start: start.cast(), offset: begin, bytes });
+        mapped.window = Some(MappedWindow { start: start.cast(), offset: begin, bytes });
         Ok(())
     }
 
@@ -318,7 +318,7 @@ impl Mmap {
     }
 }
 
-impl Drop for Window {
+impl Drop for MappedWindow {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and nobody points into it any more.
         unsafe { libc::munmap(self.start.cast(), self.bytes as usize) };

@@ -34,18 +34,18 @@ pub struct Mpiio {
 /// An open file.
 struct File {
     handle: Handle,
-    view: Option<View>,
+    view: Option<FileView>,
 }
 
 /// Where a worker's blocks lie: what is beyond them is not seen.
-struct View {
+struct FileView {
     begin: u64,
     block: u64,
     stride: u64,
     kind: Handle,
 }
 
-impl View {
+impl FileView {
     /// A place in the file as a place in the view.
     fn place(&self, offset: u64) -> u64 {
         let beyond = offset.saturating_sub(self.begin);
@@ -234,7 +234,7 @@ impl Mpiio {
     }
 
     /// The view of a worker's own blocks of a shared file; none: all of the file is its own.
-    fn view(&self, setup: &Setup<'_>, index: usize, handle: Handle) -> Result<Option<View>, Failure> {
+    fn view(&self, setup: &Setup<'_>, index: usize, handle: Handle) -> Result<Option<FileView>, Failure> {
         let (Workload::Pattern(pattern), Some(target)) = (&setup.job.workload, setup.target(index)) else {
             return Ok(None);
         };
@@ -263,7 +263,7 @@ impl Mpiio {
             let code = (self.calls.set_view)(handle, begin as i64, byte, kind, c"native".as_ptr(), none);
             library.check("MPI_File_set_view", code)?;
         }
-        Ok(Some(View { begin, block, stride, kind }))
+        Ok(Some(FileView { begin, block, stride, kind }))
     }
 
     /// Moves a transfer, in parts that the library can count.

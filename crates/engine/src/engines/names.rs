@@ -15,17 +15,17 @@ use crate::io::{Files, Io, PathBuffer};
 use crate::memory::errno;
 
 /// `filecreate`.
-pub type Filecreate = Names<0>;
+pub type Filecreate = NameEngine<0>;
 /// `filestat`.
-pub type Filestat = Names<1>;
+pub type Filestat = NameEngine<1>;
 /// `filedelete`.
-pub type Filedelete = Names<2>;
+pub type Filedelete = NameEngine<2>;
 /// `dircreate`.
-pub type Dircreate = Names<3>;
+pub type Dircreate = NameEngine<3>;
 /// `dirstat`.
-pub type Dirstat = Names<4>;
+pub type Dirstat = NameEngine<4>;
 /// `dirdelete`.
-pub type Dirdelete = Names<5>;
+pub type Dirdelete = NameEngine<5>;
 
 /// Name, what it does, its verb.
 const KINDS: [(&str, &str, Verb); 6] = [
@@ -49,13 +49,13 @@ enum Ask {
 }
 
 /// One call on one name.
-pub struct Names<const KIND: usize> {
+pub struct NameEngine<const KIND: usize> {
     /// Closed once the operation was handed back.
     made: RawFd,
     ask: Ask,
 }
 
-impl<const KIND: usize> SyncEngine for Names<KIND> {
+impl<const KIND: usize> SyncEngine for NameEngine<KIND> {
     const FACTS: EngineFacts = EngineFacts {
         about: KINDS[KIND].1,
         verbs: VerbSet::of(&[KINDS[KIND].2]),
@@ -78,7 +78,7 @@ impl<const KIND: usize> SyncEngine for Names<KIND> {
             Some("statx") => Ask::Statx,
             _ => Ask::Stat,
         };
-        Ok(Names { made: -1, ask })
+        Ok(NameEngine { made: -1, ask })
     }
 
     #[inline(always)]
@@ -99,7 +99,7 @@ impl<const KIND: usize> SyncEngine for Names<KIND> {
     }
 }
 
-impl<const KIND: usize> Names<KIND> {
+impl<const KIND: usize> NameEngine<KIND> {
     fn check(job: &Job) -> Vec<Diagnostic> {
         let mut wrong = only_verbs(job, Self::FACTS.name, &[KINDS[KIND].2]);
         let known = |value: &str| matches!(value, "stat" | "lstat" | "statx");
@@ -108,7 +108,7 @@ impl<const KIND: usize> Names<KIND> {
     }
 }
 
-impl<const KIND: usize> Names<KIND> {
+impl<const KIND: usize> NameEngine<KIND> {
     fn make(&mut self, io: &Io, files: &Files) -> i64 {
         let handle = &files.handles[io.file as usize];
         let Some(names) = &handle.names else { return -i64::from(libc::ENOTDIR) };
@@ -121,7 +121,7 @@ impl<const KIND: usize> Names<KIND> {
     }
 }
 
-impl<const KIND: usize> Drop for Names<KIND> {
+impl<const KIND: usize> Drop for NameEngine<KIND> {
     fn drop(&mut self) {
         if self.made >= 0 {
             call::close(self.made);

@@ -34,21 +34,21 @@ const READ_ONLY: c_int = 0;
 const READ_WRITE: c_int = 1;
 const BYTE: c_int = 1;
 
-type Text = *const c_char;
+type CText = *const c_char;
 type Number = *mut c_int;
 type Sizes = *const i64;
 
 library_calls! {
     []
     words: c"ncmpi_strerror"(c_int) -> *const c_char;
-    create: c"ncmpi_create"(Handle, Text, c_int, Handle, Number) -> c_int;
-    open: c"ncmpi_open"(Handle, Text, c_int, Handle, Number) -> c_int;
-    define_dimension: c"ncmpi_def_dim"(c_int, Text, i64, Number) -> c_int;
-    define_variable: c"ncmpi_def_var"(c_int, Text, c_int, c_int, *const c_int, Number) -> c_int;
+    create: c"ncmpi_create"(Handle, CText, c_int, Handle, Number) -> c_int;
+    open: c"ncmpi_open"(Handle, CText, c_int, Handle, Number) -> c_int;
+    define_dimension: c"ncmpi_def_dim"(c_int, CText, i64, Number) -> c_int;
+    define_variable: c"ncmpi_def_var"(c_int, CText, c_int, c_int, *const c_int, Number) -> c_int;
     end_definitions: c"ncmpi_enddef"(c_int) -> c_int;
-    find_dimension: c"ncmpi_inq_dimid"(c_int, Text, Number) -> c_int;
+    find_dimension: c"ncmpi_inq_dimid"(c_int, CText, Number) -> c_int;
     dimension_bytes: c"ncmpi_inq_dimlen"(c_int, c_int, *mut i64) -> c_int;
-    find_variable: c"ncmpi_inq_varid"(c_int, Text, Number) -> c_int;
+    find_variable: c"ncmpi_inq_varid"(c_int, CText, Number) -> c_int;
     begin_alone: c"ncmpi_begin_indep_data"(c_int) -> c_int;
     end_alone: c"ncmpi_end_indep_data"(c_int) -> c_int;
     write: c"ncmpi_put_vara_schar"(c_int, c_int, Sizes, Sizes, *const c_void) -> c_int;

@@ -32,14 +32,14 @@ pub const SETTINGS: [SettingSpec; 5] = [
 /// What operations carry.
 #[derive(Clone, Debug)]
 pub struct Priorities {
-    read: Vec<Part>,
-    write: Vec<Part>,
+    read: Vec<PriorityShare>,
+    write: Vec<PriorityShare>,
     random: Random,
 }
 
 /// A part of the operations of one size, or of any.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Part {
+struct PriorityShare {
     bytes: Option<u64>,
     percent: u64,
     value: u16,
@@ -101,7 +101,7 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
 }
 
 /// The parts of one direction: 0 reads, 1 writes.
-fn parts(job: &Job, direction: usize) -> Vec<Part> {
+fn parts(job: &Job, direction: usize) -> Vec<PriorityShare> {
     let number = |name| setting(job, name).and_then(|text| of(text, direction)?.parse::<u16>().ok());
     let (class, level, hint) = (number(NAMES[0]), number(NAMES[1]), number(NAMES[2]));
     let percent = number(NAMES[3]);
@@ -117,7 +117,7 @@ fn parts(job: &Job, direction: usize) -> Vec<Part> {
             let text = text.split(',').nth(direction).unwrap_or_default();
             text.split(':').filter_map(|entry| part(entry, value)).collect()
         }
-        None => vec![Part { bytes: None, percent: u64::from(percent.unwrap_or(100)), value }],
+        None => vec![PriorityShare { bytes: None, percent: u64::from(percent.unwrap_or(100)), value }],
     }
 }
 
@@ -131,7 +131,7 @@ fn value(class: u16, hint: u16, level: u16) -> u16 {
 }
 
 /// `BYTES/PERCENT[/CLASS/LEVEL[/HINT]]`.
-fn part(text: &str, plain: u16) -> Option<Part> {
+fn part(text: &str, plain: u16) -> Option<PriorityShare> {
     let numbers = text.split('/').map(|part| part.parse::<u64>().ok()).collect::<Option<Vec<_>>>()?;
     let value = match numbers[..] {
         [_, _] => plain,
@@ -141,7 +141,7 @@ fn part(text: &str, plain: u16) -> Option<Part> {
         }
         _ => return None,
     };
-    Some(Part { bytes: Some(numbers[0]), percent: numbers[1], value })
+    Some(PriorityShare { bytes: Some(numbers[0]), percent: numbers[1], value })
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ const METHODS: [&str; 6] = ["copy", "sendfile", "splice", "zerocopy", "io_uring"
 const VERBS: [Verb; 5] = [Verb::Read, Verb::Write, Verb::Send, Verb::Recv, Verb::Exchange];
 
 /// The other side, one for each of a job's targets.
-enum Link {
+enum SocketLink {
     Stream(Box<Stream>),
     Datagrams(Box<Datagrams>),
     Exchange(Box<Exchange>),
@@ -105,7 +105,7 @@ enum Link {
 
 /// Sockets of one worker.
 pub struct Sockets {
-    links: Vec<Link>,
+    links: Vec<SocketLink>,
     /// Whether the job's time counts: from the first operation on.
     begun: bool,
     /// What is done and not yet handed back.
@@ -140,11 +140,11 @@ impl Engine for Sockets {
             self.begin();
         }
         match self.links.get_mut(io.file as usize) {
-            Some(Link::Stream(stream)) => stream.perform(io),
-            Some(Link::Exchange(exchange)) => exchange.perform(io),
-            Some(Link::Datagrams(datagrams)) => datagrams.perform(io),
-            Some(Link::Connecting(connecting)) => connecting.perform(io),
-            Some(Link::Taking(taking)) => taking.perform(io),
+            Some(SocketLink::Stream(stream)) => stream.perform(io),
+            Some(SocketLink::Exchange(exchange)) => exchange.perform(io),
+            Some(SocketLink::Datagrams(datagrams)) => datagrams.perform(io),
+            Some(SocketLink::Connecting(connecting)) => connecting.perform(io),
+            Some(SocketLink::Taking(taking)) => taking.perform(io),
             _ => -i64::from(libc::ENOTCONN),
         }
     }
@@ -153,7 +153,7 @@ impl Engine for Sockets {
         if !self.begun {
             self.begin();
         }
-        if let Some(Link::Exchange(exchange)) = self.links.get_mut(io.file as usize)
+        if let Some(SocketLink::Exchange(exchange)) = self.links.get_mut(io.file as usize)
             && exchange.is_deep()
         {
             return exchange.ask(slot, io);
@@ -165,7 +165,7 @@ impl Engine for Sockets {
     fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         let least = (min as usize).saturating_sub(self.done.len());
         for link in &mut self.links {
-            if let Link::Exchange(exchange) = link
+            if let SocketLink::Exchange(exchange) = link
                 && exchange.is_deep()
             {
                 exchange.hear(least, until, &mut self.done);
@@ -227,37 +227,37 @@ impl Sockets {
     }
 }
 
-impl Link {
+impl SocketLink {
     /// The worker's time begins.
     fn begin(&mut self, now: Tick) {
         match self {
-            Link::Stream(stream) => stream.line.patience.begin(now),
-            Link::Datagrams(datagrams) => datagrams.line.patience.begin(now),
-            Link::Exchange(exchange) => exchange.begin(now),
-            Link::Connecting(connecting) => connecting.patience.begin(now),
-            Link::Taking(taking) => taking.line.patience.begin(now),
-            Link::None => {}
+            SocketLink::Stream(stream) => stream.line.patience.begin(now),
+            SocketLink::Datagrams(datagrams) => datagrams.line.patience.begin(now),
+            SocketLink::Exchange(exchange) => exchange.begin(now),
+            SocketLink::Connecting(connecting) => connecting.patience.begin(now),
+            SocketLink::Taking(taking) => taking.line.patience.begin(now),
+            SocketLink::None => {}
         }
     }
 }
 
 /// Meets the peer of one target.
-fn link(setup: &Setup<'_>, handle: usize) -> Result<Link, Failure> {
+fn link(setup: &Setup<'_>, handle: usize) -> Result<SocketLink, Failure> {
     let job = setup.job;
     let Some(TargetKind::Endpoint { .. }) = setup.target(handle).map(|target| &target.kind) else {
-        return Ok(Link::None);
+        return Ok(SocketLink::None);
     };
     let exchanges = exchange::is_wanted(job);
     if exchanges && switched_on(job, "connect_each") {
-        return Ok(Link::Connecting(Box::new(Connecting::new(setup, handle)?)));
+        return Ok(SocketLink::Connecting(Box::new(Connecting::new(setup, handle)?)));
     }
     if exchanges && switched_on(job, "accept_each") {
-        return Ok(Link::Taking(Box::new(Taking::new(setup, handle)?)));
+        return Ok(SocketLink::Taking(Box::new(Taking::new(setup, handle)?)));
     }
     let line = endpoint::meet(setup, handle)?;
     Ok(match (exchanges, line.datagrams) {
-        (true, _) => Link::Exchange(Box::new(Exchange::new(setup, line)?)),
-        (false, true) => Link::Datagrams(Box::new(Datagrams::new(setup, line)?)),
-        (false, false) => Link::Stream(Box::new(Stream::new(setup, line)?)),
+        (true, _) => SocketLink::Exchange(Box::new(Exchange::new(setup, line)?)),
+        (false, true) => SocketLink::Datagrams(Box::new(Datagrams::new(setup, line)?)),
+        (false, false) => SocketLink::Stream(Box::new(Stream::new(setup, line)?)),
     })
 }

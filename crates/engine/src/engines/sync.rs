@@ -47,11 +47,11 @@ impl SyncEngine for Sync {
 /// Where the positions of files are. Each has two: the one that positioned operations use up, and its own, which
 /// operations at the position must find again.
 pub struct Seeker {
-    places: Vec<Place>,
+    places: Vec<FilePosition>,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct FilePosition {
     fd: RawFd,
     /// The file's own position, once it was left.
     own: Option<libc::off_t>,
@@ -61,7 +61,7 @@ struct Place {
     appends: bool,
 }
 
-const NOWHERE: Place = Place { fd: -1, own: None, at: None, appends: false };
+const NOWHERE: FilePosition = FilePosition { fd: -1, own: None, at: None, appends: false };
 
 impl Seeker {
     /// For so many handles.
@@ -100,7 +100,7 @@ impl Seeker {
         // SAFETY: the calls take no pointers.
         let (own, flags) = unsafe { (libc::lseek(fd, 0, libc::SEEK_CUR), libc::fcntl(fd, libc::F_GETFL)) };
         let appends = flags >= 0 && flags & libc::O_APPEND != 0;
-        self.places[index] = Place { fd, own: (own >= 0).then_some(own), at: None, appends };
+        self.places[index] = FilePosition { fd, own: (own >= 0).then_some(own), at: None, appends };
     }
 
     /// Everything but positioned transfers.
@@ -108,7 +108,7 @@ impl Seeker {
     pub fn other(&mut self, io: &Io, files: &mut Files) -> i64 {
         let fd = files.fd(io.file);
         let place = self.places.get_mut(io.file as usize).filter(|place| place.fd == fd);
-        if let (true, Some(Place { own: Some(own), at, .. })) = (io.offset == AT_POSITION, place) {
+        if let (true, Some(FilePosition { own: Some(own), at, .. })) = (io.offset == AT_POSITION, place) {
             *at = None;
             // SAFETY: the calls take no pointers.
             unsafe { libc::lseek(fd, *own, libc::SEEK_SET) };

@@ -8,7 +8,7 @@ use iodyno_model::{Diagnostic, Payload, Stamp as StampKind, Verify};
 
 use super::stamp::{self, Stamp};
 use super::verdict::{Class, Corruption, Verdict};
-use super::{Filler, Place, SECTOR_BYTES, Sector, pieces};
+use super::{BlockAddress, Filler, SECTOR_BYTES, Sector, pieces};
 
 /// More wrong bits than this in a sector are no bit flip.
 const FLIPPED_BITS_MOST: u32 = 16;
@@ -52,7 +52,7 @@ impl Checker {
     /// Allocates only when something is wrong.
     #[inline]
     pub fn check(&self, buffer: &[u8], file: u64, offset: u64, generation: Option<u64>) -> Verdict {
-        let place = Place { file, offset, generation: generation.unwrap_or(0) };
+        let place = BlockAddress { file, offset, generation: generation.unwrap_or(0) };
         let aligned = offset.is_multiple_of(SECTOR_BYTES as u64) && buffer.len().is_multiple_of(SECTOR_BYTES);
         let clean = match self.filler.is_stamped() && aligned {
             true => self.all_sealed(buffer.as_chunks::<SECTOR_BYTES>().0, place, generation.is_none()),
@@ -64,12 +64,12 @@ impl Checker {
     /// The content of a generation at a place, as it should be.
     pub fn remake(&self, file: u64, offset: u64, generation: u64, bytes: usize) -> Vec<u8> {
         let mut buffer = vec![0; bytes];
-        self.filler.fill(&mut buffer, Place { file, offset, generation });
+        self.filler.fill(&mut buffer, BlockAddress { file, offset, generation });
         buffer
     }
 
     #[inline]
-    fn all_sealed(&self, sectors: &[Sector], place: Place, any: bool) -> bool {
+    fn all_sealed(&self, sectors: &[Sector], place: BlockAddress, any: bool) -> bool {
         let mut expected = self.filler.stamp(place);
         let mut block_end = 0;
         for sector in sectors {
@@ -85,7 +85,7 @@ impl Checker {
         true
     }
 
-    fn all_equal(&self, buffer: &[u8], place: Place, any: bool) -> bool {
+    fn all_equal(&self, buffer: &[u8], place: BlockAddress, any: bool) -> bool {
         pieces(place.offset, buffer.len()).all(|piece| {
             let at = place.at(place.offset + piece.start as u64);
             let within = (at.offset % SECTOR_BYTES as u64) as usize;
@@ -106,7 +106,7 @@ impl Checker {
 
     /// The slow path: what is wrong, sector by sector, then block by block, then joined to ranges.
     #[cold]
-    fn examine(&self, buffer: &[u8], place: Place, generation: Option<u64>) -> Verdict {
+    fn examine(&self, buffer: &[u8], place: BlockAddress, generation: Option<u64>) -> Verdict {
         let mut verdict = Verdict::default();
         let mut start = 0;
         while start < buffer.len() {
@@ -125,9 +125,9 @@ impl Checker {
     }
 
     /// What is wrong in (a part of) one written block. If some of it is right, its old parts are torn.
-    fn examine_block(&self, block: &[u8], place: Place, generation: Option<u64>) -> Vec<Corruption> {
+    fn examine_block(&self, block: &[u8], place: BlockAddress, generation: Option<u64>) -> Vec<Corruption> {
         let written = generation.unwrap_or_else(|| self.newest(block, place));
-        let place = Place { generation: written, ..place };
+        let place = BlockAddress { generation: written, ..place };
         let mut found: Vec<Corruption> = Vec::new();
         let mut some_right = false;
         for piece in pieces(place.offset, block.len()) {
@@ -150,15 +150,15 @@ impl Checker {
     }
 
     /// Whether the right content of this sector proves that it was written: zeros do not, nor does what never changes.
-    fn tells(&self, place: Place) -> bool {
+    fn tells(&self, place: BlockAddress) -> bool {
         let at = place.at(place.offset - place.offset % SECTOR_BYTES as u64);
         let content = self.filler.sector(at);
-        let next = Place { generation: at.generation.wrapping_add(1), ..at };
+        let next = BlockAddress { generation: at.generation.wrapping_add(1), ..at };
         self.filler.is_stamped() || (content != [0; SECTOR_BYTES] && content != self.filler.sector(next))
     }
 
     /// The newest generation of which a whole sector lies at its own place; 0 if there is none.
-    fn newest(&self, block: &[u8], place: Place) -> u64 {
+    fn newest(&self, block: &[u8], place: BlockAddress) -> u64 {
         let whole = pieces(place.offset, block.len()).filter_map(|piece| {
             let sector = <&Sector>::try_from(&block[piece.clone()]).ok()?;
             let (stamp, own) =
@@ -173,7 +173,7 @@ impl Checker {
     }
 
     /// What is wrong with (a part of) one sector, if anything.
-    fn examine_piece(&self, part: &[u8], place: Place) -> Option<Corruption> {
+    fn examine_piece(&self, part: &[u8], place: BlockAddress) -> Option<Corruption> {
         let within = (place.offset % SECTOR_BYTES as u64) as usize;
         let expected = self.filler.sector(place.at(place.offset - within as u64));
         let expected = &expected[within..within + part.len()];
@@ -198,8 +198,11 @@ impl Checker {
         }
         let claimed = <&Sector>::try_from(part).ok().map(|sector| Stamp::read(sector).generation);
         let claimed = claimed.filter(|_| self.filler.is_stamped()).unwrap_or(place.generation);
-        let claimed =
-            self.filler.sector(Place { generation: claimed, offset: place.offset - within as u64, ..place });
+        let claimed = self.filler.sector(BlockAddress {
+            generation: claimed,
+            offset: place.offset - within as u64,
+            ..place
+        });
         let alike = |content: &[u8]| part.iter().zip(content).filter(|(a, b)| a == b).count();
         let likeliest = [expected, &claimed[within..within + part.len()]]
             .into_iter()
@@ -229,7 +232,7 @@ impl Checker {
 
     /// The class of a part without a whole stamp of its own that is not nearly right: blank, or (without stamps) an
     /// older or newer content.
-    fn unsealed(&self, part: &[u8], place: Place, within: usize) -> Option<Class> {
+    fn unsealed(&self, part: &[u8], place: BlockAddress, within: usize) -> Option<Class> {
         if let Some(&byte) = part.first().filter(|&&byte| byte == 0x00 || byte == 0xff)
             && part.iter().all(|other| *other == byte)
         {
@@ -237,8 +240,11 @@ impl Checker {
         }
         let written = place.generation;
         let is = |generation: u64| {
-            let sector =
-                self.filler.sector(Place { generation, offset: place.offset - within as u64, ..place });
+            let sector = self.filler.sector(BlockAddress {
+                generation,
+                offset: place.offset - within as u64,
+                ..place
+            });
             part == &sector[within..within + part.len()]
         };
         if let Some(found) = older(written).find(|&found| is(found)) {
@@ -252,7 +258,7 @@ impl Checker {
     fn torn_inside(
         &self,
         part: &[u8],
-        place: Place,
+        place: BlockAddress,
         within: usize,
         wrong: std::ops::Range<usize>,
     ) -> Option<Class> {
@@ -261,8 +267,11 @@ impl Checker {
         }
         let written = place.generation;
         let is = |generation: u64| {
-            let sector =
-                self.filler.sector(Place { generation, offset: place.offset - within as u64, ..place });
+            let sector = self.filler.sector(BlockAddress {
+                generation,
+                offset: place.offset - within as u64,
+                ..place
+            });
             part[wrong.clone()] == sector[within..][wrong.clone()]
         };
         match older(written).find(|&generation| is(generation)) {

@@ -12,13 +12,13 @@ use iodyno_model::{
 };
 
 use super::stamp::Stamp;
-use super::{Place, SECTOR_BYTES, Sector, pieces, template};
+use super::{BlockAddress, SECTOR_BYTES, Sector, pieces, template};
 use crate::random::{GOLDEN, Random, mix};
 
 /// A cache line of the pool: windows begin at one, so that vector loads never cross two.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line([u64; 8]);
+struct CacheLine([u64; 8]);
 
 const LINES_OF_SECTOR: usize = SECTOR_BYTES / 64;
 /// 256 KiB: shared by all workers of a process, and small enough for a second-level cache.
@@ -35,18 +35,18 @@ const SLOTS: u64 = 28;
 const SLOTS_KEPT_MOST: u64 = 1 << 14;
 
 /// The random lines that all content is made of; the same in every process of every machine.
-fn pool() -> &'static [Line] {
-    static POOL: OnceLock<Box<[Line]>> = OnceLock::new();
+fn pool() -> &'static [CacheLine] {
+    static POOL: OnceLock<Box<[CacheLine]>> = OnceLock::new();
     POOL.get_or_init(|| {
         let mut random = Random::from_seed(0x10d7_0000, 0);
-        (0..POOL_LINES).map(|_| Line(std::array::from_fn(|_| random.next()))).collect()
+        (0..POOL_LINES).map(|_| CacheLine(std::array::from_fn(|_| random.next()))).collect()
     })
 }
 
 /// Makes the content of one job's buffers. Shares its pool with all others; making one is cheap.
 #[derive(Clone)]
 pub struct Filler {
-    pool: &'static [Line],
+    pool: &'static [CacheLine],
     seed: u64,
     content: Content,
     once: bool,
@@ -117,7 +117,7 @@ impl Filler {
 
     /// Fills the whole buffer for a write to `place`. Allocates nothing.
     #[inline]
-    pub fn fill(&self, buffer: &mut [u8], place: Place) {
+    pub fn fill(&self, buffer: &mut [u8], place: BlockAddress) {
         if !self.stamped {
             return self.write_content(buffer, place);
         }
@@ -133,7 +133,7 @@ impl Filler {
     /// Prepares a buffer for its next write, touching only what must change. The buffer must be as this filler left it,
     /// for a place with the same offset within the block. This is what makes scrambled and once-filled buffers cheap.
     #[inline]
-    pub fn refresh(&self, buffer: &mut [u8], place: Place) {
+    pub fn refresh(&self, buffer: &mut [u8], place: BlockAddress) {
         let aligned =
             place.offset.is_multiple_of(SECTOR_BYTES as u64) && buffer.len().is_multiple_of(SECTOR_BYTES);
         match self.content {
@@ -159,7 +159,7 @@ impl Filler {
     }
 
     /// The sector at `place`, whole, as it would be on the disk.
-    pub(super) fn sector(&self, place: Place) -> Sector {
+    pub(super) fn sector(&self, place: BlockAddress) -> Sector {
         let mut sector = [0; SECTOR_BYTES];
         self.write_content(&mut sector, place);
         if self.stamped {
@@ -172,20 +172,20 @@ impl Filler {
         self.stamped
     }
 
-    pub(super) fn stamp(&self, place: Place) -> Stamp {
+    pub(super) fn stamp(&self, place: BlockAddress) -> Stamp {
         Stamp::of(self.seed, place)
     }
 
     /// A part of one sector: its stamp's checksum needs the whole.
     #[cold]
-    fn fill_piece(&self, buffer: &mut [u8], place: Place) {
+    fn fill_piece(&self, buffer: &mut [u8], place: BlockAddress) {
         let within = (place.offset % SECTOR_BYTES as u64) as usize;
         let sector = self.sector(place.at(place.offset - within as u64));
         buffer.copy_from_slice(&sector[within..within + buffer.len()]);
     }
 
     #[inline]
-    fn seal(&self, buffer: &mut [u8], place: Place) {
+    fn seal(&self, buffer: &mut [u8], place: BlockAddress) {
         let mut stamp = self.stamp(place);
         for sector in buffer.as_chunks_mut::<SECTOR_BYTES>().0 {
             stamp.seal(sector);
@@ -194,7 +194,7 @@ impl Filler {
     }
 
     #[inline]
-    fn write_content(&self, buffer: &mut [u8], place: Place) {
+    fn write_content(&self, buffer: &mut [u8], place: BlockAddress) {
         let scrambled = self.content == Content::Scrambled;
         // A pattern of the write begins where the write does, wherever that is.
         let of_the_write = matches!(self.content, Content::Repeated(_));
@@ -202,7 +202,7 @@ impl Filler {
             return self.write_payload(buffer, place);
         }
         self.for_each_unit(buffer, place, |part, at| {
-            let within = Place { file: 0, offset: at.offset % self.unit_bytes, generation: 0 };
+            let within = BlockAddress { file: 0, offset: at.offset % self.unit_bytes, generation: 0 };
             self.write_payload(part, within);
         });
         if scrambled && !self.once {
@@ -211,7 +211,7 @@ impl Filler {
     }
 
     #[inline]
-    fn write_payload(&self, buffer: &mut [u8], place: Place) {
+    fn write_payload(&self, buffer: &mut [u8], place: BlockAddress) {
         match &self.content {
             Content::Random if self.random_bytes == self.chunk_bytes => self.write_units(buffer, place),
             Content::Random => self.write_chunks(buffer, place),
@@ -228,8 +228,8 @@ impl Filler {
     fn for_each_unit(
         &self,
         mut buffer: &mut [u8],
-        mut place: Place,
-        mut write: impl FnMut(&mut [u8], Place),
+        mut place: BlockAddress,
+        mut write: impl FnMut(&mut [u8], BlockAddress),
     ) {
         while !buffer.is_empty() {
             let left = self.unit_bytes - place.offset % self.unit_bytes;
@@ -241,7 +241,7 @@ impl Filler {
     }
 
     /// Of each chunk the first part random, the rest zeros.
-    fn write_chunks(&self, mut buffer: &mut [u8], mut place: Place) {
+    fn write_chunks(&self, mut buffer: &mut [u8], mut place: BlockAddress) {
         while !buffer.is_empty() {
             let within = place.offset % self.chunk_bytes;
             let (end, random) = match within < self.random_bytes {
@@ -260,7 +260,7 @@ impl Filler {
     }
 
     /// The pattern throughout; with a share that compresses, random bytes before it in each chunk of the write.
-    fn write_repeated(&self, buffer: &mut [u8], pattern: &Template, place: Place) {
+    fn write_repeated(&self, buffer: &mut [u8], pattern: &Template, place: BlockAddress) {
         template::write(buffer, pattern, place.offset);
         if self.random_bytes == self.chunk_bytes {
             return;
@@ -275,7 +275,7 @@ impl Filler {
 
     /// Random bytes; where blocks repeat, one unit after the other.
     #[inline]
-    fn write_units(&self, buffer: &mut [u8], place: Place) {
+    fn write_units(&self, buffer: &mut [u8], place: BlockAddress) {
         if self.repeats_below == 0 {
             return self.write_sectors(buffer, place.offset, self.key(place));
         }
@@ -295,17 +295,17 @@ impl Filler {
     }
 
     /// One of the blocks that repeat, for the file that repeats it.
-    fn original(&self, file: u64, draw: u64) -> Place {
+    fn original(&self, file: u64, draw: u64) -> BlockAddress {
         let own = match self.dedupe {
             Dedupe::Few | Dedupe::WorkingSet { shared: true, .. } => !0,
             Dedupe::Own | Dedupe::WorkingSet { shared: false, .. } => !file,
         };
-        Place { file: own, offset: 0, generation: draw % self.originals }
+        BlockAddress { file: own, offset: 0, generation: draw % self.originals }
     }
 
     /// What distinguishes this file and generation from all others.
     #[inline]
-    fn key(&self, place: Place) -> u64 {
+    fn key(&self, place: BlockAddress) -> u64 {
         mix(mix(self.seed.wrapping_add(GOLDEN) ^ mix(place.file))
             .wrapping_add(place.generation.wrapping_mul(GOLDEN)))
     }
@@ -336,7 +336,7 @@ impl Filler {
 
     /// Changes two words of each sector, at places that depend on the sector's place in its block alone, so that the
     /// next change overwrites them.
-    fn alter(&self, buffer: &mut [u8], place: Place) {
+    fn alter(&self, buffer: &mut [u8], place: BlockAddress) {
         let key = self.key(place);
         let first = place.offset / SECTOR_BYTES as u64;
         if let (0, (sectors, [])) =
@@ -502,7 +502,7 @@ fn write_pattern(buffer: &mut [u8], pattern: &[u8], offset: u64) {
 
 /// Whole sectors from sector `number` on, by the widest vectors there are; the bytes are the same with all of them.
 #[inline]
-fn write_whole(sectors: &mut [Sector], pool: &[Line], key: u64, number: u64) {
+fn write_whole(sectors: &mut [Sector], pool: &[CacheLine], key: u64, number: u64) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has just been asked whether it has AVX2.
@@ -513,13 +513,13 @@ fn write_whole(sectors: &mut [Sector], pool: &[Line], key: u64, number: u64) {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn write_whole_avx2(sectors: &mut [Sector], pool: &[Line], key: u64, number: u64) {
+fn write_whole_avx2(sectors: &mut [Sector], pool: &[CacheLine], key: u64, number: u64) {
     write_whole_plain(sectors, pool, key, number);
 }
 
 /// Inlined into both callers, and so compiled for each one's vectors.
 #[inline(always)]
-fn write_whole_plain(sectors: &mut [Sector], pool: &[Line], key: u64, number: u64) {
+fn write_whole_plain(sectors: &mut [Sector], pool: &[CacheLine], key: u64, number: u64) {
     let mut state = key.wrapping_add(number.wrapping_mul(GOLDEN));
     for sector in sectors {
         let hash = mix(state);

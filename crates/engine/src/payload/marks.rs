@@ -29,7 +29,7 @@ pub use explain::Explainer;
 const STAMP_WORDS: usize = 512;
 const GOLDEN_PRIME: u64 = 0x9e37_ffff_fffc_0001;
 
-type Word = [u8; 8];
+type MarkWord = [u8; 8];
 
 /// Makes and compares the words of one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Marker {
 
     /// The first word of each 4 KiB.
     #[inline]
-    fn stamp(&self, words: &mut [Word], place: u64) {
+    fn stamp(&self, words: &mut [MarkWord], place: u64) {
         if matches!(self.marks, Marks::Placed | Marks::DrawnOnce) {
             for (page, word) in words.iter_mut().step_by(STAMP_WORDS).enumerate() {
                 *word = self.stamp_of(place, page).to_le_bytes();
@@ -163,7 +163,7 @@ fn write_tail(tail: &mut [u8], from: usize) {
 }
 
 /// Words that count on from the first by the step, by the widest vectors there are.
-fn write_counted(words: &mut [Word], first: u64, step: u64, top: u64) {
+fn write_counted(words: &mut [MarkWord], first: u64, step: u64, top: u64) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has just been asked whether it has AVX2.
@@ -174,13 +174,13 @@ fn write_counted(words: &mut [Word], first: u64, step: u64, top: u64) {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn write_counted_avx2(words: &mut [Word], first: u64, step: u64, top: u64) {
+fn write_counted_avx2(words: &mut [MarkWord], first: u64, step: u64, top: u64) {
     write_counted_plain(words, first, step, top);
 }
 
 /// Inlined into both callers, and so compiled for each one's vectors.
 #[inline(always)]
-fn write_counted_plain(words: &mut [Word], first: u64, step: u64, top: u64) {
+fn write_counted_plain(words: &mut [MarkWord], first: u64, step: u64, top: u64) {
     let mut count = first;
     for word in words {
         *word = (top | count).to_le_bytes();
@@ -188,7 +188,7 @@ fn write_counted_plain(words: &mut [Word], first: u64, step: u64, top: u64) {
     }
 }
 
-fn equals_counted(words: &[Word], first: u64, step: u64, top: u64) -> bool {
+fn equals_counted(words: &[MarkWord], first: u64, step: u64, top: u64) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has just been asked whether it has AVX2.
@@ -199,13 +199,13 @@ fn equals_counted(words: &[Word], first: u64, step: u64, top: u64) -> bool {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn equals_counted_avx2(words: &[Word], first: u64, step: u64, top: u64) -> bool {
+fn equals_counted_avx2(words: &[MarkWord], first: u64, step: u64, top: u64) -> bool {
     equals_counted_plain(words, first, step, top)
 }
 
 /// A page at a time: no branch within, and an early end after it.
 #[inline(always)]
-fn equals_counted_plain(words: &[Word], first: u64, step: u64, top: u64) -> bool {
+fn equals_counted_plain(words: &[MarkWord], first: u64, step: u64, top: u64) -> bool {
     let mut count = first;
     for page in words.chunks(STAMP_WORDS) {
         let mut wrong = 0;

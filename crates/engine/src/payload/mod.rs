@@ -41,8 +41,8 @@ type Sector = [u8; SECTOR_BYTES];
 
 /// Where a buffer belongs, and which of its writes it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The file: see [`Place::file_id`].
+pub struct BlockAddress {
+    /// The file: see [`BlockAddress::file_id`].
     pub file: u64,
     /// Byte offset in the file.
     pub offset: u64,
@@ -50,7 +50,7 @@ pub struct Place {
     pub generation: u64,
 }
 
-impl Place {
+impl BlockAddress {
     /// A file's number, the same in every run and on every machine: a hash of the target's resolved name.
     pub fn file_id(name: &str) -> u64 {
         // FNV-1a, then mixed; names are few and short, and this runs before the start line.
@@ -63,7 +63,7 @@ impl Place {
     /// The same write, seen from another byte of it.
     #[inline]
     fn at(self, offset: u64) -> Self {
-        Place { offset, ..self }
+        BlockAddress { offset, ..self }
     }
 }
 

@@ -9,7 +9,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Place, Sector};
+use super::{BlockAddress, Sector};
 use crate::random::{GOLDEN, mix};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"iody");
@@ -25,7 +25,7 @@ pub(super) struct Stamp {
 impl Stamp {
     /// The stamp of the sector at `place`.
     #[inline]
-    pub(super) fn of(seed: u64, place: Place) -> Self {
+    pub(super) fn of(seed: u64, place: BlockAddress) -> Self {
         Stamp { address: place.offset, owner: owner(seed, place.file), generation: place.generation }
     }
 

@@ -18,11 +18,11 @@ fn unstamped() -> Payload {
     Payload { verify: Some(Verify { stamp: Stamp::Content, ..Verify::default() }), ..Payload::default() }
 }
 
-fn place(offset: u64, generation: u64) -> Place {
-    Place { file: Place::file_id("data.0"), offset, generation }
+fn place(offset: u64, generation: u64) -> BlockAddress {
+    BlockAddress { file: BlockAddress::file_id("data.0"), offset, generation }
 }
 
-fn filled(payload: &Payload, bytes: usize, place: Place) -> Vec<u8> {
+fn filled(payload: &Payload, bytes: usize, place: BlockAddress) -> Vec<u8> {
     let mut buffer = vec![0xaa; bytes];
     Filler::new(payload, SEED, BLOCK).unwrap().fill(&mut buffer, place);
     buffer
@@ -66,7 +66,7 @@ fn seed_file_offset_and_generation_all_matter() {
     assert_eq!(base, filled(&unstamped(), BLOCK, place(0, 1)));
     let mut other_seed = base.clone();
     Filler::new(&unstamped(), SEED + 1, BLOCK).unwrap().fill(&mut other_seed, place(0, 1));
-    let other_file = Place { file: Place::file_id("data.1"), ..place(0, 1) };
+    let other_file = BlockAddress { file: BlockAddress::file_id("data.1"), ..place(0, 1) };
     for (name, other) in [
         ("seed", other_seed),
         ("file", filled(&unstamped(), BLOCK, other_file)),
@@ -178,7 +178,7 @@ fn a_working_set_is_as_large_as_asked() {
 
 #[test]
 fn blocks_that_repeat_are_shared_only_where_asked() {
-    let other = Place { file: Place::file_id("data.1"), ..place(0, 1) };
+    let other = BlockAddress { file: BlockAddress::file_id("data.1"), ..place(0, 1) };
     for (dedupe, shared) in [
         (Dedupe::Few, true),
         (Dedupe::Own, false),
@@ -260,7 +260,7 @@ fn content_is_pinned() {
         xxhash_rust::xxh3::xxh3_64(&filled(
             payload,
             3 * BLOCK,
-            Place { file: 5, offset: 4096, generation: 2 },
+            BlockAddress { file: 5, offset: 4096, generation: 2 },
         ))
     };
     assert_eq!([hash(&Payload::default())], [11_516_258_783_778_256_875]);
@@ -273,7 +273,7 @@ fn content_is_pinned() {
         [hash(&Payload { dedupe_percent: 50, compress_percent: 50, ..Payload::default() })],
         [2_270_477_844_120_633_513]
     );
-    assert_eq!([Place::file_id("data.0")], [9_184_878_216_476_113_417]);
+    assert_eq!([BlockAddress::file_id("data.0")], [9_184_878_216_476_113_417]);
 }
 
 proptest! {
@@ -403,7 +403,7 @@ fn misdirected_blocks() {
         planted(&stamped(), |data| data[..BLOCK].copy_from_slice(&filled(&stamped(), BLOCK, place(8192, 4))));
     assert_eq!(found, [(Class::Misdirected { owner, from: 8192 }, OFFSET, PAGE)]);
     // From another file of the same run.
-    let other = Place { file: Place::file_id("data.1"), ..place(OFFSET, 4) };
+    let other = BlockAddress { file: BlockAddress::file_id("data.1"), ..place(OFFSET, 4) };
     let found = planted(&stamped(), |data| data[..BLOCK].copy_from_slice(&filled(&stamped(), BLOCK, other)));
     assert!(
         matches!(found[..], [(Class::Misdirected { owner: o, from: OFFSET }, OFFSET, PAGE)] if o != owner)

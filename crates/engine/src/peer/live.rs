@@ -14,7 +14,7 @@ use iodyno_model::conversation::{Action, Input, RunNumber};
 use iodyno_model::{Diagnostic, Plan};
 
 use super::Listener;
-use super::pump::{Outside, Pump, Word};
+use super::pump::{Outside, Pump, RunMessage};
 use super::runs::{self, Running};
 use super::table::Table;
 use crate::clock;
@@ -35,8 +35,8 @@ pub struct Live<'a> {
     began: clock::Tick,
     table: Table,
     running: BTreeMap<RunNumber, Running>,
-    words: Receiver<Word>,
-    mouth: SyncSender<Word>,
+    words: Receiver<RunMessage>,
+    mouth: SyncSender<RunMessage>,
     /// Readable when a word waits.
     bell: UnixStream,
     rope: Arc<UnixStream>,
@@ -138,7 +138,7 @@ impl<'a> Live<'a> {
         let mut rung = [0; 64];
         while matches!((&self.bell).read(&mut rung), Ok(1..)) {}
         while let Ok(word) = self.words.try_recv() {
-            if let Word::Ended(run, _) = &word
+            if let RunMessage::Ended(run, _) = &word
                 && let Some(running) = self.running.remove(run)
             {
                 self.table.take_back(&running.lent);

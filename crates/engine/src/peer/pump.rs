@@ -30,7 +30,7 @@ pub trait Outside {
 }
 
 /// What a run tells.
-pub enum Word {
+pub enum RunMessage {
     /// Something on its way.
     Told(RunNumber, Box<Event>),
     /// Its record.
@@ -74,15 +74,15 @@ impl Pump {
     }
 
     /// Hears what a run tells.
-    pub fn hear(&mut self, word: Word, listener: &mut dyn Listener) {
+    pub fn hear(&mut self, word: RunMessage, listener: &mut dyn Listener) {
         match word {
-            Word::Told(run, event) => {
+            RunMessage::Told(run, event) => {
                 listener.event(run, &event);
                 if runs::concerns(&event) {
                     self.inputs.push_back(Input::Told(run, event));
                 }
             }
-            Word::Ended(run, record) => {
+            RunMessage::Ended(run, record) => {
                 listener.event(run, &Event::Ended(record.clone()));
                 self.inputs.push_back(Input::Ended(run, record));
             }

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use iodyno_model::conversation::{Connection, RunNumber};
 use iodyno_model::{Diagnostic, Event, Origin, Plan, Record};
 
-use super::pump::Word;
+use super::pump::RunMessage;
 use crate::conductor::{Halt, Options, run};
 
 /// A run under way.
@@ -34,14 +34,14 @@ pub struct Teller {
     /// Its number.
     pub run: RunNumber,
     /// Where words go.
-    pub mouth: SyncSender<Word>,
+    pub mouth: SyncSender<RunMessage>,
     /// Rings the pump's bell.
     pub rope: Arc<UnixStream>,
 }
 
 impl Teller {
     /// Tells one thing. Live figures are left out where nobody has had the time to hear the last.
-    fn tell(&self, word: Word, may_wait: bool) {
+    fn tell(&self, word: RunMessage, may_wait: bool) {
         // The pump may be gone already.
         let _ = match may_wait {
             true => self.mouth.send(word).map_err(|_| ()),
@@ -62,11 +62,11 @@ pub fn spawn(plan: Plan, options: Options, teller: Teller) -> Result<JoinHandle<
         let mut emit = |event: &Event| {
             if !matches!(event, Event::Ended(_)) {
                 let may_wait = !matches!(event, Event::Live(_));
-                teller.tell(Word::Told(teller.run, Box::new(event.clone())), may_wait);
+                teller.tell(RunMessage::Told(teller.run, Box::new(event.clone())), may_wait);
             }
         };
         let record = run(&plan, &options, &mut emit).map_or_else(unbegun, Box::new);
-        teller.tell(Word::Ended(teller.run, record), true);
+        teller.tell(RunMessage::Ended(teller.run, record), true);
     };
     std::thread::Builder::new()
         .name(name)

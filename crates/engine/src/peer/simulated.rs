@@ -11,7 +11,7 @@ use iodyno_model::conversation::{Action, Conversation, Input, RunNumber};
 use iodyno_model::{Diagnostic, Plan};
 
 use super::Listener;
-use super::pump::{Outside, Pump, Word};
+use super::pump::{Outside, Pump, RunMessage};
 use wire::Wires;
 
 mod calls;
@@ -99,7 +99,7 @@ enum Happens {
 /// What a party is to be told.
 enum News {
     Input(Input),
-    Word(Word),
+    RunMessage(RunMessage),
 }
 
 /// Everything between the conversations.
@@ -191,7 +191,7 @@ impl Network {
             let talk = &mut talks[party];
             match news {
                 News::Input(input) => talk.pump.tell([input]),
-                News::Word(word) => talk.pump.hear(word, talk.party.listener),
+                News::RunMessage(word) => talk.pump.hear(word, talk.party.listener),
             }
         }
         for (number, talk) in talks.iter_mut().enumerate().filter(|(_, talk)| talk.is_there) {

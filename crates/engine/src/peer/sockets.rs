@@ -15,25 +15,25 @@ use crate::engines::socket::socket_options::{self, When};
 const BACKLOG: i32 = 128;
 
 /// What went wrong: the system's error number (0: none), and what failed.
-pub struct Trouble {
+pub struct SocketError {
     /// The number.
     pub errno: i32,
     /// What, in words.
     pub what: String,
 }
 
-impl Trouble {
+impl SocketError {
     /// A call that failed; what the system has no number for is said.
     pub fn of(what: impl Into<String>, error: &io::Error) -> Self {
         let what = what.into();
         match error.raw_os_error() {
-            Some(errno) => Trouble { errno, what },
-            None => Trouble::new(format!("{what}: {error}")),
+            Some(errno) => SocketError { errno, what },
+            None => SocketError::new(format!("{what}: {error}")),
         }
     }
 
     fn new(what: impl Into<String>) -> Self {
-        Trouble { errno: 0, what: what.into() }
+        SocketError { errno: 0, what: what.into() }
     }
 }
 
@@ -62,7 +62,7 @@ impl Transport {
 }
 
 /// A transport by its name.
-pub fn transport(name: &str) -> Result<Transport, Trouble> {
+pub fn transport(name: &str) -> Result<Transport, SocketError> {
     let (stream, datagram) = (Type::STREAM, Type::DGRAM);
     let (family, sctp) = match name.strip_prefix("sctp") {
         Some("" | "4" | "6") => (name.replace("sctp", "tcp"), true),
@@ -76,14 +76,14 @@ pub fn transport(name: &str) -> Result<Transport, Trouble> {
         "udp4" => (datagram, Some(false), false),
         "udp6" => (datagram, Some(true), false),
         "unix" => (stream, None, true),
-        _ => return Err(Trouble::new(format!("no transport `{name}` here"))),
+        _ => return Err(SocketError::new(format!("no transport `{name}` here"))),
     };
     Ok(Transport { kind, six, unix, sctp })
 }
 
 /// The addresses that a text means, in the resolver's order.
-fn resolved(transport: Transport, text: &str) -> Result<Vec<SocketAddr>, Trouble> {
-    let wrong = || Trouble::new(format!("{text}: not an address"));
+fn resolved(transport: Transport, text: &str) -> Result<Vec<SocketAddr>, SocketError> {
+    let wrong = || SocketError::new(format!("{text}: not an address"));
     let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
     let port: u16 = port.parse().map_err(|_| wrong())?;
     let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -92,10 +92,10 @@ fn resolved(transport: Transport, text: &str) -> Result<Vec<SocketAddr>, Trouble
         let every = every.map(|ip| SocketAddr::new(ip, port));
         return Ok(every.into_iter().filter(|address| transport.fits(address)).collect());
     }
-    let found = (host, port).to_socket_addrs().map_err(|error| Trouble::of(host, &error))?;
+    let found = (host, port).to_socket_addrs().map_err(|error| SocketError::of(host, &error))?;
     let found: Vec<_> = found.filter(|address| transport.fits(address)).collect();
     match found.is_empty() {
-        true => Err(Trouble::new(format!("{host}: it has no such address"))),
+        true => Err(SocketError::new(format!("{host}: it has no such address"))),
         false => Ok(found),
     }
 }
@@ -105,13 +105,13 @@ pub fn listen(
     transport: Transport,
     address: &str,
     asked: &Wishes,
-) -> Result<(Socket, Option<String>), Trouble> {
+) -> Result<(Socket, Option<String>), SocketError> {
     if transport.unix {
-        let place = SockAddr::unix(address).map_err(|error| Trouble::of(address, &error))?;
+        let place = SockAddr::unix(address).map_err(|error| SocketError::of(address, &error))?;
         let socket = place_at(transport, &place, asked)?;
         return Ok((socket, Some(address.into())));
     }
-    let mut last = Trouble::new(format!("{address}: no address"));
+    let mut last = SocketError::new(format!("{address}: no address"));
     for place in resolved(transport, address)? {
         match place_at(transport, &place.into(), asked) {
             Ok(socket) => return Ok((socket, None)),
@@ -123,9 +123,9 @@ pub fn listen(
     Err(last)
 }
 
-fn place_at(transport: Transport, place: &SockAddr, asked: &Wishes) -> Result<Socket, Trouble> {
+fn place_at(transport: Transport, place: &SockAddr, asked: &Wishes) -> Result<Socket, SocketError> {
     let socket = make(place.domain(), transport, asked)?;
-    let failed = |what: &'static str| move |error: io::Error| Trouble::of(what, &error);
+    let failed = |what: &'static str| move |error: io::Error| SocketError::of(what, &error);
     if place.domain() == Domain::IPV6 {
         socket.set_only_v6(transport.six == Some(true)).map_err(failed("IPV6_V6ONLY"))?;
     }
@@ -146,16 +146,16 @@ fn place_at(transport: Transport, place: &SockAddr, asked: &Wishes) -> Result<So
 }
 
 /// The places that a connection may go to.
-pub fn goals(transport: Transport, address: &str) -> Result<Vec<SockAddr>, Trouble> {
+pub fn goals(transport: Transport, address: &str) -> Result<Vec<SockAddr>, SocketError> {
     if transport.unix {
-        return Ok(vec![SockAddr::unix(address).map_err(|error| Trouble::of(address, &error))?]);
+        return Ok(vec![SockAddr::unix(address).map_err(|error| SocketError::of(address, &error))?]);
     }
     Ok(resolved(transport, address)?.into_iter().map(SockAddr::from).collect())
 }
 
 /// Begins to connect; whether it already stands.
-pub fn connect(transport: Transport, goal: &SockAddr, asked: &Wishes) -> Result<(Socket, bool), Trouble> {
-    let failed = |what: &'static str| move |error: io::Error| Trouble::of(what, &error);
+pub fn connect(transport: Transport, goal: &SockAddr, asked: &Wishes) -> Result<(Socket, bool), SocketError> {
+    let failed = |what: &'static str| move |error: io::Error| SocketError::of(what, &error);
     let socket = make(goal.domain(), transport, asked)?;
     set(&socket, asked, When::Before)?;
     let goal = socket_options::labelled(&socket, goal.clone(), asked).map_err(failed("flow_label"))?;
@@ -163,7 +163,7 @@ pub fn connect(transport: Transport, goal: &SockAddr, asked: &Wishes) -> Result<
     let stands = match socket.connect(&goal) {
         Ok(()) => true,
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => false,
-        Err(error) => return Err(Trouble::of("connect", &error)),
+        Err(error) => return Err(SocketError::of("connect", &error)),
     };
     if stands {
         set(&socket, asked, When::After)?;
@@ -172,10 +172,10 @@ pub fn connect(transport: Transport, goal: &SockAddr, asked: &Wishes) -> Result<
 }
 
 /// A socket bound as a place is, and connected to one who sent a datagram there.
-pub fn answer(place: &Socket, to: &str) -> Result<Socket, Trouble> {
-    let failed = |what: &'static str| move |error: io::Error| Trouble::of(what, &error);
+pub fn answer(place: &Socket, to: &str) -> Result<Socket, SocketError> {
+    let failed = |what: &'static str| move |error: io::Error| SocketError::of(what, &error);
     let near = place.local_addr().map_err(failed("getsockname"))?;
-    let peer: SocketAddr = to.parse().map_err(|_| Trouble::new(format!("{to}: not an address")))?;
+    let peer: SocketAddr = to.parse().map_err(|_| SocketError::new(format!("{to}: not an address")))?;
     let peer = match (near.domain() == Domain::IPV6, peer) {
         (true, SocketAddr::V4(four)) => SocketAddr::new(four.ip().to_ipv6_mapped().into(), four.port()),
         _ => peer,
@@ -196,23 +196,24 @@ pub fn answer(place: &Socket, to: &str) -> Result<Socket, Trouble> {
     Ok(socket)
 }
 
-fn make(domain: Domain, transport: Transport, asked: &Wishes) -> Result<Socket, Trouble> {
+fn make(domain: Domain, transport: Transport, asked: &Wishes) -> Result<Socket, SocketError> {
     if transport.sctp {
         let made = Socket::new(domain, transport.kind, Some(Protocol::from(libc::IPPROTO_SCTP)));
         return made.map_err(|error| match error.raw_os_error() {
             Some(errno @ (libc::EPROTONOSUPPORT | libc::ESOCKTNOSUPPORT | libc::EPROTOTYPE)) => {
-                Trouble { errno, what: "this kernel has no SCTP".into() }
+                SocketError { errno, what: "this kernel has no SCTP".into() }
             }
-            _ => Trouble::of("socket", &error),
+            _ => SocketError::of("socket", &error),
         });
     }
-    socket_options::make(domain, transport.kind, asked)
-        .map_err(|(name, error)| Trouble::of(if name.is_empty() { "socket".into() } else { name }, &error))
+    socket_options::make(domain, transport.kind, asked).map_err(|(name, error)| {
+        SocketError::of(if name.is_empty() { "socket".into() } else { name }, &error)
+    })
 }
 
 /// Sets options of a socket.
-pub fn set(socket: &Socket, asked: &Wishes, when: When) -> Result<(), Trouble> {
-    socket_options::set(socket, asked, when).map_err(|(name, error)| Trouble::of(name, &error))
+pub fn set(socket: &Socket, asked: &Wishes, when: When) -> Result<(), SocketError> {
+    socket_options::set(socket, asked, when).map_err(|(name, error)| SocketError::of(name, &error))
 }
 
 /// An address as text; IPv4 behind IPv6 as IPv4.

@@ -9,7 +9,7 @@ use iodyno_model::conversation::{Action, Connection, FIRST_ACCEPTED, Input, RunN
 use iodyno_model::{Diagnostic, Plan, TargetKind};
 use socket2::{SockAddr, Socket};
 
-use super::sockets::{self, Transport, Trouble, Wishes};
+use super::sockets::{self, SocketError, Transport, Wishes};
 use crate::engines::socket::socket_options::When;
 
 /// Read at a time at most, bytes.
@@ -199,7 +199,7 @@ impl Table {
         mut goals: Vec<SockAddr>,
         socket_options: Vec<(String, String)>,
         due_ns: Option<u64>,
-        mut last: Option<Trouble>,
+        mut last: Option<SocketError>,
     ) -> Vec<Input> {
         while !goals.is_empty() {
             match sockets::connect(transport, &goals.remove(0), &socket_options) {
@@ -217,7 +217,7 @@ impl Table {
             }
         }
         self.entries.remove(&number);
-        let none = || Trouble { errno: 0, what: "no address".into() };
+        let none = || SocketError { errno: 0, what: "no address".into() };
         vec![failed(number, last.unwrap_or_else(none))]
     }
 
@@ -227,7 +227,7 @@ impl Table {
         let role = std::mem::replace(&mut entry.role, Role::Stream);
         let Role::Connecting { transport, goals, socket_options } = role else { return Vec::new() };
         if let Ok(Some(error)) | Err(error) = entry.socket.take_error() {
-            let trouble = Trouble::of("connect", &error);
+            let trouble = SocketError::of("connect", &error);
             return self.try_goals(number, transport, goals, socket_options, entry.due_ns, Some(trouble));
         }
         if let Err(trouble) = sockets::set(&entry.socket, &socket_options, When::After) {
@@ -241,7 +241,7 @@ impl Table {
     }
 
     fn answer(&mut self, at: Connection, number: Connection, to: &str) -> Vec<Input> {
-        let none = || Trouble { errno: 0, what: "no such place".into() };
+        let none = || SocketError { errno: 0, what: "no such place".into() };
         let made = self.entries.get(&at).ok_or_else(none);
         match made.and_then(|place| sockets::answer(&place.socket, to)) {
             Ok(socket) => {
@@ -272,7 +272,11 @@ impl Table {
         // A datagram is sent whole, and not with another.
         if matches!(entry.role, Role::Datagrams) {
             let sent = entry.socket.send_with_flags(&bytes, libc::MSG_NOSIGNAL);
-            return sent.err().map(|error| failed(number, Trouble::of("send", &error))).into_iter().collect();
+            return sent
+                .err()
+                .map(|error| failed(number, SocketError::of("send", &error)))
+                .into_iter()
+                .collect();
         }
         entry.outbox.extend(bytes);
         self.flush(number)
@@ -297,7 +301,7 @@ impl Table {
             }
             Err(error) => {
                 entry.ended = true;
-                vec![failed(number, Trouble::of("send", &error))]
+                vec![failed(number, SocketError::of("send", &error))]
             }
         }
     }
@@ -413,7 +417,7 @@ impl Table {
                 Err(error) => {
                     // Whoever is out of descriptors would hear of the same peer again at once.
                     crate::clock::sleep_ns(10_000_000);
-                    news.push(failed(at, Trouble::of("accept", &error)));
+                    news.push(failed(at, SocketError::of("accept", &error)));
                     break;
                 }
             }
@@ -441,7 +445,7 @@ impl Table {
     }
 }
 
-fn failed(number: Connection, trouble: Trouble) -> Input {
+fn failed(number: Connection, trouble: SocketError) -> Input {
     Input::Failed(number, trouble.errno, trouble.what)
 }
 
@@ -483,7 +487,7 @@ fn read(number: Connection, entry: &mut Entry) -> Vec<Input> {
         Err(error) => {
             // A datagram that nobody took is no end.
             entry.ended = !matches!(entry.role, Role::Datagrams);
-            vec![failed(number, Trouble::of("receive", &error))]
+            vec![failed(number, SocketError::of("receive", &error))]
         }
     }
 }

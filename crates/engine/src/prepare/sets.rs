@@ -18,7 +18,7 @@ use crate::io::{Files, Handle, Names, PathBuffer};
 use crate::memory::errno;
 use crate::names::templates::{Asker, names};
 use crate::open::{open, space_failure};
-use crate::payload::{Filler, Place};
+use crate::payload::{BlockAddress, Filler};
 use crate::source::pools::present;
 use crate::source::sizes::ItemSizes;
 
@@ -232,7 +232,7 @@ impl Maker<'_> {
         while at < bytes {
             let part = (bytes - at).min(BLOCK_BYTES as u64) as usize;
             block.resize(part, 0);
-            self.filler.fill(block, Place { file: item, offset: at, generation: 0 });
+            self.filler.fill(block, BlockAddress { file: item, offset: at, generation: 0 });
             let mut done = 0;
             while done < part {
                 // SAFETY: the descriptor is ours, and so much of the block is left.

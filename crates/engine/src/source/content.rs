@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::io::{AT_END, Handle, Io, KEEP, Names, PathBuffer, READ_BACK, VERIFY};
 use crate::names::templates::{is_own, resolve, set_root};
 use crate::payload::{
-    Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, NUMBER_BITS, Place,
+    BlockAddress, Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, NUMBER_BITS,
     SECTOR_BYTES, Write,
 };
 use crate::random::mix;
@@ -32,7 +32,7 @@ mod table;
 mod verifiers;
 
 use filling::Filling;
-use judge::{Found, Judge, Piece};
+use judge::{CheckedPiece, Found, Judge};
 use keeper::Keeper;
 use marking::Marking;
 pub use state::State;
@@ -229,7 +229,7 @@ impl Content {
                 false => None,
             };
             let path = path_of(context, handle.target).unwrap_or_else(|| name.clone());
-            let (id, base) = (Place::file_id(name), handle.base);
+            let (id, base) = (BlockAddress::file_id(name), handle.base);
             self.files.push(FileContent { id, base, path, table, item: None, position: 0 });
         }
         Ok(())
@@ -279,7 +279,7 @@ impl Content {
             let buffer = unsafe {
                 std::slice::from_raw_parts_mut(context.memory.buffer(slot), context.memory.stride())
             };
-            filling.filler().fill(buffer, Place { file: 0, offset: 0, generation: 0 });
+            filling.filler().fill(buffer, BlockAddress { file: 0, offset: 0, generation: 0 });
         }
         true
     }
@@ -337,7 +337,7 @@ impl Content {
         self.writes += 1;
         io.other = generation;
         let offset = if io.offset >= AT_END { self.writes * io.bytes } else { io.offset };
-        filling.fill(io, Place { file: file.id, offset, generation });
+        filling.fill(io, BlockAddress { file: file.id, offset, generation });
     }
 
     #[inline(never)]
@@ -526,7 +526,7 @@ impl Content {
             None => (file.id, offset),
         };
         let read = (self.offset(io), io.bytes);
-        let piece = Piece { handle: io.file, file: id, offset, place, written, read, label: io.label };
+        let piece = CheckedPiece { handle: io.file, file: id, offset, place, written, read, label: io.label };
         if self.helpers.as_ref().is_some_and(|helpers| helpers.take(buffer, piece)) {
             return 0;
         }

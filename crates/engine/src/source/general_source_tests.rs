@@ -5,18 +5,18 @@ use iodyno_model::{
     Size, Stamp, Think, Timing, Trace, TraceEntry, Verb, Verify, VerifyWhen, Workload,
 };
 
-use super::super::testing::{Stage, Tallied};
+use super::super::testing::{SourceBench, Tallied};
 use super::super::{VERIFY_LABEL, labels};
 
 fn pattern(verb: Verb, pick: Pick) -> Pattern {
     Pattern::of(verb, pick, 4096)
 }
 
-fn stage(pattern: Pattern) -> Stage {
-    Stage::new(Workload::Pattern(Box::new(pattern)), &[64 * 4096])
+fn stage(pattern: Pattern) -> SourceBench {
+    SourceBench::new(Workload::Pattern(Box::new(pattern)), &[64 * 4096])
 }
 
-fn paced(pace: Pace) -> Stage {
+fn paced(pace: Pace) -> SourceBench {
     let mut stage = stage(pattern(Verb::Read, Pick::Sequential));
     stage.job().pace = pace;
     stage
@@ -113,8 +113,9 @@ fn pauses_count_completions_shift_rates_and_end_by_themselves() {
     let think = Think { sleep_ns: 3_000_000, every: 2, ..Think::default() };
     let mut stage = paced(Pace { think: Some(think), ..reads_at(Rate::Operations(1000.0)) });
     stage.job().limit.operations = Some(6);
-    let ms =
-        |stage: &mut Stage| starts(&stage.run()).iter().map(|start| start / 1_000_000).collect::<Vec<_>>();
+    let ms = |stage: &mut SourceBench| {
+        starts(&stage.run()).iter().map(|start| start / 1_000_000).collect::<Vec<_>>()
+    };
     // The pause begins when the third is asked for, at once after the second.
     assert_eq!(ms(&mut stage), [0, 1, 4, 4, 7, 7], "what was missed is caught up");
     stage.job().pace.think_shifts_rate = true;
@@ -142,7 +143,7 @@ fn serialised_operations_never_overlap() {
         coverage: iodyno_model::Coverage::Repeating,
         ..pattern(Verb::Read, Pick::Uniform)
     };
-    let mut stage = Stage::new(Workload::Pattern(Box::new(wide)), &[3 * 4096]);
+    let mut stage = SourceBench::new(Workload::Pattern(Box::new(wide)), &[3 * 4096]);
     stage.depth = 8;
     stage.job().limit.operations = Some(500);
     let all = stage.run();
@@ -155,7 +156,7 @@ fn serialised_operations_never_overlap() {
     assert!(stage.waits > 0);
 }
 
-fn verified(pick: Pick, mix: Mix, when: VerifyWhen) -> Stage {
+fn verified(pick: Pick, mix: Mix, when: VerifyWhen) -> SourceBench {
     let mut stage = stage(Pattern { mix, ..pattern(Verb::Write, pick) });
     let verify = Verify { stamp: Stamp::Block, when, ..Verify::default() };
     stage.job().payload = Payload { verify: Some(verify), ..Payload::default() };
@@ -163,7 +164,7 @@ fn verified(pick: Pick, mix: Mix, when: VerifyWhen) -> Stage {
     stage
 }
 
-fn read_back(stage: &mut Stage, all: &[Tallied]) -> Vec<i64> {
+fn read_back(stage: &mut SourceBench, all: &[Tallied]) -> Vec<i64> {
     let labels = labels(stage.job());
     let label = labels.iter().position(|(label, _)| label == VERIFY_LABEL).unwrap();
     all.iter().filter(|one| usize::from(one.label) == label).map(|one| one.result).collect()
@@ -268,7 +269,7 @@ fn writes_are_filled_and_differ() {
     blocks.dedup();
     assert_eq!(blocks.len(), 64);
     let mut zeros =
-        Stage::new(Workload::Pattern(Box::new(pattern(Verb::Write, Pick::Uniform))), &[64 * 4096]);
+        SourceBench::new(Workload::Pattern(Box::new(pattern(Verb::Write, Pick::Uniform))), &[64 * 4096]);
     zeros.memos[0].bytes.fill(1);
     zeros.job().payload = Payload { content: iodyno_model::Content::Zero, ..Payload::default() };
     zeros.run();
@@ -278,7 +279,7 @@ fn writes_are_filled_and_differ() {
 #[test]
 fn what_a_simulated_device_is_given_is_not_made() {
     let mut stage =
-        Stage::new(Workload::Pattern(Box::new(pattern(Verb::Write, Pick::Uniform))), &[64 * 4096]);
+        SourceBench::new(Workload::Pattern(Box::new(pattern(Verb::Write, Pick::Uniform))), &[64 * 4096]);
     stage.job().engine = "sim".into();
     stage.run();
     assert!(stage.memos[0].bytes.iter().all(|byte| *byte == 0), "what was in the buffers");
@@ -304,14 +305,19 @@ fn traces_keep_their_times() {
         (Timing::NoEarlier, [0, 5000, 6000]),
         (Timing::AsFast, [0, 100, 200]),
     ] {
-        let mut stage = Stage::new(Workload::Trace(trace(timing)), &[8192]);
+        let mut stage = SourceBench::new(Workload::Trace(trace(timing)), &[8192]);
         let all = stage.run();
         assert_eq!(starts(&all), expected, "{timing:?}");
         assert_eq!(all.iter().map(|one| one.offset).collect::<Vec<_>>(), [0, 512, 4096]);
     }
     let from_file = Trace { path: Some("t.log".into()), ..trace(Timing::AsFast) };
     assert!(
-        Stage::new(Workload::Trace(from_file), &[8192]).source().err().unwrap().message.contains("t.log")
+        SourceBench::new(Workload::Trace(from_file), &[8192])
+            .source()
+            .err()
+            .unwrap()
+            .message
+            .contains("t.log")
     );
-    assert!(Stage::new(Workload::Trace(trace(Timing::AsFast)), &[600]).source().is_err());
+    assert!(SourceBench::new(Workload::Trace(trace(Timing::AsFast)), &[600]).source().is_err());
 }

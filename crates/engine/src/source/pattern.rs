@@ -25,12 +25,12 @@ pub use steady::Steady;
 /// Draws operations.
 #[derive(Clone, Debug)]
 pub struct PatternSource {
-    shares: Vec<Share>,
+    shares: Vec<VerbShare>,
     run: u32,
     run_left: u32,
     share: usize,
     files: Vec<Span>,
-    order: Order,
+    order: FileTurns,
     file: usize,
     file_run_left: u32,
     /// Which files take turns, where not all do.
@@ -39,7 +39,7 @@ pub struct PatternSource {
     every: Vec<Inserted>,
     /// Insertions that come next, a bit for each.
     due: u64,
-    /// Whether all verbs are of [`Class::File`]: then a pass is one operation on each.
+    /// Whether all verbs are of [`ObjectClass::File`]: then a pass is one operation on each.
     only_files: bool,
     /// Whether every place gets all verbs in turn, and the place whose turn it is.
     in_turn: Option<(u64, u64)>,
@@ -68,11 +68,11 @@ struct Left {
 
 /// A verb of the mix.
 #[derive(Clone, Debug)]
-struct Share {
+struct VerbShare {
     verb: Verb,
     label: u16,
     below: u64,
-    class: Class,
+    class: ObjectClass,
     sizes: Sizes,
     /// The size where the place is a random one, if that makes a difference.
     sizes_random: Option<Sizes>,
@@ -88,7 +88,7 @@ struct Share {
 
 /// What a verb works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+enum ObjectClass {
     /// A range of a file.
     Range,
     /// An item of a set.
@@ -124,7 +124,7 @@ struct Span {
 }
 
 #[derive(Clone, Debug)]
-enum Order {
+enum FileTurns {
     InTurn,
     Turns { operations: u32, next: usize },
     Drawn(Box<Walk>, u32),
@@ -168,13 +168,13 @@ pub fn directed<T>(directed: &iodyno_model::Directed<T>, verb: Verb) -> &T {
     }
 }
 
-fn class_of(verb: Verb) -> Result<Class, Failure> {
+fn class_of(verb: Verb) -> Result<ObjectClass, Failure> {
     Ok(match verb {
-        Verb::Read | Verb::Write | Verb::Trim | Verb::WriteZeroes => Class::Range,
-        Verb::SyncFileRange | Verb::Fallocate | Verb::Fadvise => Class::Range,
-        Verb::Send | Verb::Recv | Verb::Exchange => Class::Range,
-        Verb::Fsync | Verb::Fdatasync | Verb::Syncfs | Verb::Msync | Verb::Fstat => Class::File,
-        _ if verb.kind() == Kind::Metadata => Class::Item,
+        Verb::Read | Verb::Write | Verb::Trim | Verb::WriteZeroes => ObjectClass::Range,
+        Verb::SyncFileRange | Verb::Fallocate | Verb::Fadvise => ObjectClass::Range,
+        Verb::Send | Verb::Recv | Verb::Exchange => ObjectClass::Range,
+        Verb::Fsync | Verb::Fdatasync | Verb::Syncfs | Verb::Msync | Verb::Fstat => ObjectClass::File,
+        _ if verb.kind() == Kind::Metadata => ObjectClass::Item,
         _ => {
             return Err(
                 Failure::new(format!("a pattern cannot draw `{verb}`")).hint("use it as a step of a script")
@@ -192,8 +192,8 @@ impl PatternSource {
         let seed = worker_seed(context);
         let labels = super::labels(context.job);
         let shares = mixed(pattern, &labels, context.memory.stride() as u64)?;
-        let ranges = shares.iter().any(|share| share.class == Class::Range);
-        if ranges && shares.iter().any(|share| share.class == Class::Item) {
+        let ranges = shares.iter().any(|share| share.class == ObjectClass::Range);
+        if ranges && shares.iter().any(|share| share.class == ObjectClass::Item) {
             return Err(
                 Failure::new("a mix of verbs on data and verbs on items").hint("use two jobs, or a script")
             );
@@ -237,7 +237,7 @@ impl PatternSource {
             due: 0,
             in_turn: pattern.mix.in_turn.then_some((0, 0)),
             progressed: false,
-            only_files: shares.iter().all(|share| share.class == Class::File),
+            only_files: shares.iter().all(|share| share.class == ObjectClass::File),
             random: Random::from_seed(seed, 0),
             left: left(context),
             pass: 0,
@@ -420,14 +420,14 @@ impl PatternSource {
             return;
         }
         match &mut self.order {
-            Order::InTurn => {}
+            FileTurns::InTurn => {}
             _ if self.file_run_left > 0 => self.file_run_left -= 1,
-            Order::Turns { operations, next } => {
+            FileTurns::Turns { operations, next } => {
                 self.file = *next;
                 *next = if *next + 1 == self.files.len() { 0 } else { *next + 1 };
                 self.file_run_left = *operations - 1;
             }
-            Order::Drawn(walk, operations) => {
+            FileTurns::Drawn(walk, operations) => {
                 self.file = walk.next(&mut self.random, 1) as usize;
                 self.file_run_left = *operations - 1;
             }
@@ -448,14 +448,14 @@ impl PatternSource {
         while !window.admits(self.file, files[self.file].left > 0) {
             self.file = match order {
                 // Drawn again, so that those that take turns stay equally likely; a skewed draw may never hit them.
-                Order::Drawn(walk, _) if draws > 0 => {
+                FileTurns::Drawn(walk, _) if draws > 0 => {
                     draws -= 1;
                     walk.next(&mut self.random, 1) as usize
                 }
                 _ if self.file + 1 == files.len() => 0,
                 _ => self.file + 1,
             };
-            if let Order::Turns { next, .. } = order {
+            if let FileTurns::Turns { next, .. } = order {
                 *next = if self.file + 1 == files.len() { 0 } else { self.file + 1 };
             }
         }
@@ -471,7 +471,7 @@ impl PatternSource {
         io.label = share.label;
         io.file = file.handle;
         let units = match share.class {
-            Class::Range => {
+            ObjectClass::Range => {
                 let (offset, bytes) = match (self.in_turn, self.share) {
                     (Some(place), 1..) => place,
                     _ => file.next_range(share, self.share, &mut self.random),
@@ -498,13 +498,13 @@ impl PatternSource {
                 };
                 counted
             }
-            Class::Item => {
+            ObjectClass::Item => {
                 let place = file.walks[self.share].next(&mut self.random, 1);
                 (io.bytes, io.flags) = (share.item_bytes, share.item_flags);
                 (io.offset, io.other) = file.item(share.verb, place, self.pass);
                 1
             }
-            Class::File => {
+            ObjectClass::File => {
                 (io.offset, io.bytes) = (0, 0);
                 u64::from(self.only_files)
             }
@@ -565,11 +565,13 @@ impl PatternSource {
     }
 }
 
-impl Share {
+impl VerbShare {
     /// The one size of its operations where the place is a random one, if there is one, and what they are aligned to.
     fn one_size(&self) -> (Option<u64>, u64) {
         match self.sizes_random.as_ref().unwrap_or(&self.sizes) {
-            Sizes::Fixed(bytes) if self.class == Class::Range && !self.whole => (Some(*bytes), self.align),
+            Sizes::Fixed(bytes) if self.class == ObjectClass::Range && !self.whole => {
+                (Some(*bytes), self.align)
+            }
             _ => (None, self.align),
         }
     }
@@ -595,7 +597,7 @@ impl Span {
 
     /// The next place and its length; [`END`]: there is none.
     #[inline(always)]
-    fn next_range(&mut self, share: &Share, number: usize, random: &mut Random) -> (u64, u64) {
+    fn next_range(&mut self, share: &VerbShare, number: usize, random: &mut Random) -> (u64, u64) {
         if self.joint.is_some() || share.sizes_random.is_some() {
             return self.next_rare(share, number, random);
         }
@@ -606,7 +608,7 @@ impl Span {
     }
 
     #[inline(never)]
-    fn next_rare(&mut self, share: &Share, number: usize, random: &mut Random) -> (u64, u64) {
+    fn next_rare(&mut self, share: &VerbShare, number: usize, random: &mut Random) -> (u64, u64) {
         let walk = &mut self.walks[number];
         let sizes = match &share.sizes_random {
             Some(sizes) if self.joint.is_some() || walk.is_random(random) => sizes,
@@ -643,7 +645,7 @@ fn may_end(job: &Job, verb: Verb) -> bool {
 }
 
 /// The verbs of the mix that can come, with their labels.
-fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Vec<Share>, Failure> {
+fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Vec<VerbShare>, Failure> {
     let used = pattern.mix.shares.iter().filter(|share| share.weight > 0.0);
     let bounds = shares(used.clone().map(|share| share.weight))?;
     used.zip(bounds)
@@ -651,20 +653,20 @@ fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Ve
             let streamed = *directed(&pattern.pick, share.verb) == Pick::Stream;
             let class = match class_of(share.verb)? {
                 // The directory as it is, entry by entry.
-                Class::Item if streamed => Class::File,
+                ObjectClass::Item if streamed => ObjectClass::File,
                 class => class,
             };
             let size = directed(&pattern.size, share.verb);
             let whole = *size == Size::Whole;
             let sizes = match class {
-                Class::Range if !whole => Sizes::new(size).map_err(failure)?,
+                ObjectClass::Range if !whole => Sizes::new(size).map_err(failure)?,
                 _ => Sizes::Fixed(1),
             };
             if matches!(sizes, Sizes::Fixed(0)) && share.verb.moves_data() {
                 return Err(Failure::new("operations of 0 bytes").hint("give a size of at least 1 byte"));
             }
             let sizes_random = match class {
-                Class::Range if pattern.size_by_order => {
+                ObjectClass::Range if pattern.size_by_order => {
                     Some(Sizes::new(&pattern.size.write).map_err(failure)?)
                 }
                 _ => None,
@@ -681,7 +683,7 @@ fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Ve
                 return Err(Failure::new(format!("items of {item_bytes} bytes, buffers of {buffer}")));
             }
             let verb = share.verb;
-            Ok(Share {
+            Ok(VerbShare {
                 verb,
                 label,
                 below,
@@ -711,16 +713,20 @@ fn item_data(pattern: &Pattern, verb: Verb) -> Result<(u64, u8), Failure> {
 }
 
 /// Where the part of a handle begins that is a worker's, how long it is, and how many items the whole has.
-fn extent(context: &SourceContext<'_>, shares: &[Share], index: usize) -> Result<(u64, u64, u64), Failure> {
+fn extent(
+    context: &SourceContext<'_>,
+    shares: &[VerbShare],
+    index: usize,
+) -> Result<(u64, u64, u64), Failure> {
     let handle = &context.files.handles[index];
-    let items = shares.iter().any(|share| share.class == Class::Item);
+    let items = shares.iter().any(|share| share.class == ObjectClass::Item);
     Ok(match (&handle.names, items) {
         (Some(names), true) => {
             let (first, count) = own_items(context, handle.target as usize, names.count);
             (first, count, names.count)
         }
         (None, false) => (handle.base, handle.bytes, 0),
-        (Some(_), false) if shares.iter().all(|share| share.class == Class::File) => (0, 0, 0),
+        (Some(_), false) if shares.iter().all(|share| share.class == ObjectClass::File) => (0, 0, 0),
         (Some(_), false) => {
             return Err(Failure::new("a pattern moves data on files, and this target is a set of files")
                 .hint("use a script: open, read or write, close"));
@@ -737,7 +743,7 @@ fn extent(context: &SourceContext<'_>, shares: &[Share], index: usize) -> Result
 fn span(
     context: &SourceContext<'_>,
     pattern: &Pattern,
-    shares: &[Share],
+    shares: &[VerbShare],
     index: usize,
     seed: u64,
 ) -> Result<Span, Failure> {
@@ -764,16 +770,16 @@ fn span(
         span.reach = ground.reach;
         let (picked, ground, deal) =
             picked(context, directed(&pattern.pick, share.verb), handle.target, ground);
-        let pick = if share.class == Class::File { &Pick::Stream } else { &picked };
+        let pick = if share.class == ObjectClass::File { &Pick::Stream } else { &picked };
         span.pass_units = span.pass_units.max(units(share, pick, ground, length));
         span.walks.push(match deal {
             Some(deal) => Walk::dealt(pick, ground, deal)?,
             None => Walk::new(pick, pattern.coverage, ground, mix(seed ^ number as u64))?,
         });
     }
-    if shares.iter().any(|share| share.class == Class::Range) {
+    if shares.iter().any(|share| share.class == ObjectClass::Range) {
         let ground = joint_ground(context, pattern, shares, &span);
-        let sizes: Vec<_> = shares.iter().map(Share::one_size).collect();
+        let sizes: Vec<_> = shares.iter().map(VerbShare::one_size).collect();
         span.joint = Joint::new(pattern, ground, &sizes, seed)?;
         if let Some(joint) = &span.joint {
             span.pass_units = joint.pass_bytes(ground);
@@ -785,15 +791,15 @@ fn span(
 }
 
 /// Bytes or items of a pass over a span of that length by one verb.
-fn units(share: &Share, pick: &Pick, ground: Ground, length: u64) -> u64 {
+fn units(share: &VerbShare, pick: &Pick, ground: Ground, length: u64) -> u64 {
     let endless = match share.class {
-        Class::Range => matches!(pick, Pick::Stream | Pick::Append) && length == 0,
-        Class::File => share.verb == Verb::Readdir,
-        Class::Item => false,
+        ObjectClass::Range => matches!(pick, Pick::Stream | Pick::Append) && length == 0,
+        ObjectClass::File => share.verb == Verb::Readdir,
+        ObjectClass::Item => false,
     };
     match share.class {
         _ if endless => u64::MAX,
-        Class::File => 0,
+        ObjectClass::File => 0,
         _ if ground.fixed => Walk::places(pick, ground).saturating_mul(ground.least),
         _ => length,
     }
@@ -829,33 +835,33 @@ fn own_items(context: &SourceContext<'_>, target: usize, count: u64) -> (u64, u6
 }
 
 /// The smallest size of a verb's operations, and whether all have it.
-fn least_of(pattern: &Pattern, verb: Verb, class: Class, length: u64) -> (u64, bool) {
+fn least_of(pattern: &Pattern, verb: Verb, class: ObjectClass, length: u64) -> (u64, bool) {
     let (read, write) = (&pattern.size.read, &pattern.size.write);
     match (class, directed(&pattern.size, verb)) {
-        (Class::Range, _) if pattern.size_by_order && read != write => {
+        (ObjectClass::Range, _) if pattern.size_by_order && read != write => {
             (read.least_bytes().unwrap_or(1).min(write.least_bytes().unwrap_or(1)), false)
         }
-        (Class::Range, Size::Whole) => (length, true),
-        (Class::Range, Size::Fixed(bytes)) => (*bytes, true),
-        (Class::Range, size) => (size.least_bytes().unwrap_or(1), false),
+        (ObjectClass::Range, Size::Whole) => (length, true),
+        (ObjectClass::Range, Size::Fixed(bytes)) => (*bytes, true),
+        (ObjectClass::Range, size) => (size.least_bytes().unwrap_or(1), false),
         _ => (1, true),
     }
 }
 
 /// What a verb's offsets are multiples of.
-fn aligned(pattern: &Pattern, verb: Verb, class: Class) -> u64 {
+fn aligned(pattern: &Pattern, verb: Verb, class: ObjectClass) -> u64 {
     let gap = matches!(directed(&pattern.pick, verb), Pick::Gap(_)) && pattern.span.overhang;
     match (class, *directed(&pattern.align_bytes, verb)) {
-        (Class::Range, 0) if gap => 1,
-        (Class::Range, 0) => least_of(pattern, verb, class, 1).0.max(1),
-        (Class::Range, align) => align,
+        (ObjectClass::Range, 0) if gap => 1,
+        (ObjectClass::Range, 0) => least_of(pattern, verb, class, 1).0.max(1),
+        (ObjectClass::Range, align) => align,
         _ => 1,
     }
 }
 
 /// The ground that all verbs on ranges share: their smallest size is its grain.
-fn joint_ground(context: &SourceContext<'_>, pattern: &Pattern, shares: &[Share], span: &Span) -> Ground {
-    let ranges = || shares.iter().filter(|share| share.class == Class::Range);
+fn joint_ground(context: &SourceContext<'_>, pattern: &Pattern, shares: &[VerbShare], span: &Span) -> Ground {
+    let ranges = || shares.iter().filter(|share| share.class == ObjectClass::Range);
     let grounds: Vec<_> = ranges().map(|share| ground(context, pattern, share, span)).collect();
     let smallest = *grounds.iter().min_by_key(|ground| ground.least).unwrap_or(&grounds[0]);
     let alike = grounds.iter().all(|ground| ground.fixed && ground.least == smallest.least);
@@ -863,16 +869,16 @@ fn joint_ground(context: &SourceContext<'_>, pattern: &Pattern, shares: &[Share]
     Ground { fixed: alike && tight, align: smallest.least, ..smallest }
 }
 
-fn ground(context: &SourceContext<'_>, pattern: &Pattern, share: &Share, span: &Span) -> Ground {
+fn ground(context: &SourceContext<'_>, pattern: &Pattern, share: &VerbShare, span: &Span) -> Ground {
     let (least, fixed) = least_of(pattern, share.verb, share.class, span.length);
     let align = match (share.class, *directed(&pattern.align_bytes, share.verb), share.whole) {
-        (Class::Range, 0, true) => least,
+        (ObjectClass::Range, 0, true) => least,
         _ => share.align,
     };
     let appends = *directed(&pattern.pick, share.verb) == Pick::Append;
     let fd = context.files.handles[span.handle as usize].fd;
     let end = if appends { held_bytes(fd).saturating_sub(span.base) } else { 0 };
-    let overhang = pattern.span.overhang && share.class == Class::Range;
+    let overhang = pattern.span.overhang && share.class == ObjectClass::Range;
     let reach = match overhang {
         true => crate::io::length(fd).ok().flatten().unwrap_or(0).saturating_sub(span.base).max(span.length),
         false => span.length,
@@ -890,10 +896,12 @@ fn held_bytes(fd: std::os::fd::RawFd) -> u64 {
     }
 }
 
-fn order(order: &FileOrder, files: usize, seed: u64) -> Result<Order, Failure> {
+fn order(order: &FileOrder, files: usize, seed: u64) -> Result<FileTurns, Failure> {
     Ok(match order {
-        FileOrder::InTurn => Order::InTurn,
-        FileOrder::RoundRobin { operations } => Order::Turns { operations: (*operations).max(1), next: 0 },
+        FileOrder::InTurn => FileTurns::InTurn,
+        FileOrder::RoundRobin { operations } => {
+            FileTurns::Turns { operations: (*operations).max(1), next: 0 }
+        }
         FileOrder::Drawn { pick, operations } => {
             let ground = Ground::plain(files as u64, 1, 1, true);
             let drawn = Distribution::draws(pick) || **pick == Pick::Sequential;
@@ -901,7 +909,7 @@ fn order(order: &FileOrder, files: usize, seed: u64) -> Result<Order, Failure> {
                 return Err(Failure::new("files can be drawn by chance, or taken in turn"));
             }
             let walk = Walk::new(pick, iodyno_model::Coverage::Repeating, ground, mix(seed ^ GOLDEN))?;
-            Order::Drawn(Box::new(walk), (*operations).max(1))
+            FileTurns::Drawn(Box::new(walk), (*operations).max(1))
         }
     })
 }

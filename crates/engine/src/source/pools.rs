@@ -56,7 +56,7 @@ pub struct SharedPool {
 
 /// What a count of a block counts.
 #[derive(Clone, Copy)]
-enum Class {
+enum ItemClass {
     Missing = 0,
     Existing = 1,
 }
@@ -153,7 +153,7 @@ impl SharedPool {
     }
 
     /// How many items of a block are of a class. A hint: it follows the items by a moment.
-    fn count(&self, block: u64, class: Class) -> &AtomicU32 {
+    fn count(&self, block: u64, class: ItemClass) -> &AtomicU32 {
         assert!(block * BLOCK < self.set.items);
         // SAFETY: behind the items the mapping holds two counts for each block of each set (the index is checked), in
         // whole blocks of items and so aligned; zero is a value of an atomic.
@@ -167,15 +167,15 @@ impl SharedPool {
         for item in 0..self.set.items {
             let exists = exists(item);
             self.cell(item).store(if exists { EXISTS } else { 0 }, Relaxed);
-            self.more(item, if exists { Class::Existing } else { Class::Missing });
+            self.more(item, if exists { ItemClass::Existing } else { ItemClass::Missing });
         }
     }
 
-    fn more(&self, item: u64, class: Class) {
+    fn more(&self, item: u64, class: ItemClass) {
         self.count(item / BLOCK, class).fetch_add(1, Relaxed);
     }
 
-    fn fewer(&self, item: u64, class: Class) {
+    fn fewer(&self, item: u64, class: ItemClass) {
         self.count(item / BLOCK, class).fetch_sub(1, Relaxed);
     }
 
@@ -185,7 +185,7 @@ impl SharedPool {
         &self,
         from: u64,
         in_order: bool,
-        class: Class,
+        class: ItemClass,
         step: impl Fn(u16) -> Option<u16>,
     ) -> Option<u64> {
         let count = self.set.items;
@@ -222,7 +222,7 @@ impl SharedPool {
 
     /// An item that exists, held until it is [released](Self::release).
     pub fn hold(&self, from: u64, in_order: bool) -> Option<u64> {
-        self.find(from, in_order, Class::Existing, |state| {
+        self.find(from, in_order, ItemClass::Existing, |state| {
             (state & (EXISTS | CLAIMED) == EXISTS && state & USERS < USERS).then_some(state + 1)
         })
     }
@@ -230,15 +230,15 @@ impl SharedPool {
     /// An item that exists and that nobody uses, claimed until it is [settled](Self::settle).
     pub fn take(&self, from: u64, in_order: bool) -> Option<u64> {
         let free = |state| (state == EXISTS).then_some(EXISTS | CLAIMED);
-        let found = self.find(from, in_order, Class::Existing, free);
-        found.inspect(|item| self.fewer(*item, Class::Existing))
+        let found = self.find(from, in_order, ItemClass::Existing, free);
+        found.inspect(|item| self.fewer(*item, ItemClass::Existing))
     }
 
     /// An item that does not exist, claimed until it is [settled](Self::settle).
     pub fn make(&self, from: u64, in_order: bool) -> Option<u64> {
         let none = |state| (state == 0).then_some(CLAIMED);
-        let found = self.find(from, in_order, Class::Missing, none);
-        found.inspect(|item| self.fewer(*item, Class::Missing))
+        let found = self.find(from, in_order, ItemClass::Missing, none);
+        found.inspect(|item| self.fewer(*item, ItemClass::Missing))
     }
 
     /// What was claimed exists now, or does not; held by whoever claimed it, or not.
@@ -246,7 +246,7 @@ impl SharedPool {
         if item < self.set.items {
             let state = if exists { EXISTS } else { 0 };
             self.cell(item).store(state | u16::from(held), Relaxed);
-            self.more(item, if exists { Class::Existing } else { Class::Missing });
+            self.more(item, if exists { ItemClass::Existing } else { ItemClass::Missing });
         }
     }
 
@@ -255,7 +255,7 @@ impl SharedPool {
         if item < self.set.items {
             let less = |state: u16| (state & USERS > 0).then(|| state - 1);
             if self.cell(item).fetch_update(Relaxed, Relaxed, less) == Ok(1) {
-                self.more(item, Class::Missing);
+                self.more(item, ItemClass::Missing);
             }
         }
     }
@@ -268,10 +268,10 @@ impl SharedPool {
         }
         let before = self.cell(item).fetch_and(!EXISTS, Relaxed);
         if before & EXISTS != 0 {
-            self.fewer(item, Class::Existing);
+            self.fewer(item, ItemClass::Existing);
         }
         if before == EXISTS {
-            self.more(item, Class::Missing);
+            self.more(item, ItemClass::Missing);
         }
         before & EXISTS != 0
     }
@@ -279,7 +279,7 @@ impl SharedPool {
     /// What was to [lose](Self::lose) its name has kept it.
     pub fn keep(&self, item: u64) {
         if item < self.set.items && self.cell(item).fetch_or(EXISTS, Relaxed) & EXISTS == 0 {
-            self.more(item, Class::Existing);
+            self.more(item, ItemClass::Existing);
         }
     }
 }

@@ -20,7 +20,7 @@ mod hear;
 mod pool;
 
 use buffer::{Buffer, buffers};
-use compile::{Code, Compiled, Compiler, Length, Spot, Use, What, Which};
+use compile::{Code, Compiled, Compiler, Length, OperationDetail, Spot, Use, Which};
 use file::{FileState, clear_direct, file, give_back, manner, offset, pick_item, place, seek};
 
 /// How soon an object that says "wait" is asked again, ns.
@@ -219,7 +219,7 @@ struct Discard {
 enum Flight {
     Nothing,
     /// One of the code.
-    Step(Part),
+    Step(StepProgress),
     /// Input that is thrown away.
     Discard(u32),
     /// A control operation or a composite's line; whatever the engine says, it went well.
@@ -237,7 +237,7 @@ enum Flight {
 
 /// An operation that may need several calls.
 #[derive(Clone, Copy)]
-struct Part {
+struct StepProgress {
     /// Its index in the code.
     code: usize,
     /// Where it begins, for those that have a place of their own.
@@ -374,7 +374,7 @@ impl ScriptSource {
             // At depth 1 nobody asks while something is in flight; deeper ones come back when it is done.
             return Next::Later(NEVER);
         }
-        if let Flight::Step(part @ Part { again: true, .. }) = self.flight {
+        if let Flight::Step(part @ StepProgress { again: true, .. }) = self.flight {
             self.go_on(part, io);
             return Next::Io;
         }
@@ -509,9 +509,9 @@ impl ScriptSource {
     fn step(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &self.code[at] else { return Emit::Skip };
         match step.what {
-            What::Range(..) => self.range(at, now, io),
-            What::Item(..) => self.item(at, now, io),
-            What::File => {
+            OperationDetail::Range(..) => self.range(at, now, io),
+            OperationDetail::Item(..) => self.item(at, now, io),
+            OperationDetail::File => {
                 let file = step.file + if step.rotates > 0 { self.rotor } else { 0 };
                 if step.verb == Verb::Close && self.background.flying > 0 {
                     // A number that is closed may soon be another file's.
@@ -533,7 +533,7 @@ impl ScriptSource {
     }
 
     fn take_off(&mut self, code: usize, start: u64, (wanted, nominal): (u64, u64), began: Tick) {
-        let part = Part { code, start, moved: 0, wanted, nominal, began, told: 0, again: false };
+        let part = StepProgress { code, start, moved: 0, wanted, nominal, began, told: 0, again: false };
         self.flight = Flight::Step(part);
         self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
     }
@@ -541,7 +541,7 @@ impl ScriptSource {
     /// Reading, writing, and what else has an offset.
     fn range(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
-        let What::Range(spot, length) = &mut step.what else { return Emit::Skip };
+        let OperationDetail::Range(spot, length) = &mut step.what else { return Emit::Skip };
         let whole = step.like.map(|like| self.files[like as usize].nominal).or(step.total);
         let index = step.file + if step.rotates > 0 { self.rotor } else { 0 };
         let file = &mut self.files[index as usize];
@@ -627,20 +627,22 @@ impl ScriptSource {
     }
 
     /// The rest of an operation that came back short.
-    fn go_on(&mut self, part: Part, io: &mut Io) {
-        let Part { code, start: place, moved, wanted, began, .. } = part;
+    fn go_on(&mut self, part: StepProgress, io: &mut Io) {
+        let StepProgress { code, start: place, moved, wanted, began, .. } = part;
         let Code::Do(step, _) = &self.code[code] else { return };
         let index = step.file + if step.rotates > 0 { self.rotor } else { 0 };
         let (file, buffer) = (&self.files[index as usize], &self.buffers[step.buffer]);
         let at_position = file.fd >= 0
-            && matches!(&step.what, What::Range(Spot::Next, _))
+            && matches!(&step.what, OperationDetail::Range(Spot::Next, _))
             && !(step.whole && file.seekable)
             && (step.verb == Verb::Write || step.finish_at_end || !file.seekable);
-        let at_end = self.finds_end && matches!(&step.what, What::Range(Spot::End, _));
+        let at_end = self.finds_end && matches!(&step.what, OperationDetail::Range(Spot::End, _));
         let offset = match (at_position, at_end && step.verb == Verb::Write) {
             (true, _) => AT_POSITION,
             (_, true) => AT_END,
-            _ if matches!(&step.what, What::Range(Spot::At(_) | Spot::Drawn(_), _)) => place + moved,
+            _ if matches!(&step.what, OperationDetail::Range(Spot::At(_) | Spot::Drawn(_), _)) => {
+                place + moved
+            }
             _ => file.base + file.position,
         };
         let other = step.further;
@@ -656,7 +658,7 @@ impl ScriptSource {
         io.buffer = unsafe { start.add(ahead as usize) };
         io.flags = PACED | if step.transfer.skip_failed { FORGIVEN } else { 0 };
         io.intended = began;
-        self.flight = Flight::Step(Part { again: false, ..part });
+        self.flight = Flight::Step(StepProgress { again: false, ..part });
     }
 
     fn item(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
@@ -672,7 +674,7 @@ impl ScriptSource {
         if is_taken && self.background.flying > 0 {
             return Emit::Answer(Next::Later(NEVER));
         }
-        let What::Item(which, other) = &mut step.what else { return Emit::Skip };
+        let OperationDetail::Item(which, other) = &mut step.what else { return Emit::Skip };
         let set = step.file as usize;
         let flags = if matches!(which, Which::Tree { .. }) { DIRECTORY } else { 0 };
         let Some(first) = pick_item(which, verb, set, &mut self.files, &mut self.random) else {
@@ -734,11 +736,11 @@ impl ScriptSource {
     fn control(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
         let (verb, label) = (step.verb, step.label);
-        if matches!(step.what, What::Value(..)) {
+        if matches!(step.what, OperationDetail::Value(..)) {
             return self.draw(at, now, io);
         }
         let began = match &mut step.what {
-            What::Pause(ns, drawn) => {
+            OperationDetail::Pause(ns, drawn) => {
                 let (began, until) = *self.pause.get_or_insert_with(|| {
                     let drawn = drawn.as_ref().map(|(sizes, ns)| sizes.draw(&mut self.random) as f64 * ns);
                     (now, now.saturating_add(drawn.map_or(*ns, |ns| ns as u64)))
@@ -751,7 +753,7 @@ impl ScriptSource {
                 self.pause = None;
                 began
             }
-            What::Reap => {
+            OperationDetail::Reap => {
                 let flying = self.background.flying;
                 let (began, stay) = *self.background.reaping.get_or_insert((now, flying / 2));
                 if flying > stay {
@@ -760,7 +762,7 @@ impl ScriptSource {
                 self.background.reaping = None;
                 began
             }
-            What::Shared(object, used) => {
+            OperationDetail::Shared(object, used) => {
                 let began = self.waiting_since;
                 let (amount, counted) = self.counts.amount(used, &mut self.random);
                 let answer = match verb {
@@ -786,7 +788,7 @@ impl ScriptSource {
                 }
                 began.unwrap_or(now)
             }
-            What::Finish(shared, operations, bytes) => {
+            OperationDetail::Finish(shared, operations, bytes) => {
                 let reached = match shared {
                     Some((object, amount)) => object.value() >= *amount,
                     None => self.counts.operations(None) >= *operations && self.counts.bytes(None) >= *bytes,
@@ -804,7 +806,7 @@ impl ScriptSource {
     /// A number that is drawn, or reckoned from one that was, and taken note of.
     fn draw(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
-        let What::Value(length, around) = &mut step.what else { return Emit::Skip };
+        let OperationDetail::Value(length, around) = &mut step.what else { return Emit::Skip };
         let value = match length {
             Length::Drawn(sizes) => sizes.draw(&mut self.random),
             Length::ResultOf(of) => self.results[*of as usize],
@@ -884,7 +886,7 @@ fn mark(io: &mut Io, verb: Verb, label: u16, began: Tick) {
 /// Whether an instruction asks how long items are meant to be.
 fn asks_sizes(code: &Code) -> bool {
     let Code::Do(step, _) = code else { return false };
-    step.like.is_some() || matches!(step.what, What::Range(Spot::Within(_), _))
+    step.like.is_some() || matches!(step.what, OperationDetail::Range(Spot::Within(_), _))
 }
 
 fn script_ends(code: &[Code]) -> bool {

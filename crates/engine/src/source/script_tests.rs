@@ -5,7 +5,7 @@ use iodyno_model::{
     SharedUse, Size, Step, Transfer, Verb, Workload,
 };
 
-use super::super::testing::{Stage, Tallied};
+use super::super::testing::{SourceBench, Tallied};
 
 /// What dd does: a read into the buffer, a write of what was read.
 fn copy(ibs: u64, obs: u64, transfer: Transfer) -> Workload {
@@ -23,8 +23,8 @@ fn copy(ibs: u64, obs: u64, transfer: Transfer) -> Workload {
     Workload::Script(Script { actors: Vec::new(), steps: vec![read.step("read"), write.step("write")] })
 }
 
-fn stage(ibs: u64, obs: u64, transfer: Transfer, input: &[u8]) -> Stage {
-    let mut stage = Stage::new(copy(ibs, obs, transfer), &[input.len() as u64, 0]);
+fn stage(ibs: u64, obs: u64, transfer: Transfer, input: &[u8]) -> SourceBench {
+    let mut stage = SourceBench::new(copy(ibs, obs, transfer), &[input.len() as u64, 0]);
     stage.memos[0].bytes = input.to_vec();
     stage.job().payload = Payload { content: Content::Carried, ..Payload::default() };
     stage
@@ -134,7 +134,7 @@ fn a_write_at_a_place_goes_on_where_it_came_short() {
         ..Operation::on(Verb::Write, 0)
     };
     let script = Script { actors: Vec::new(), steps: vec![write.step("write")] };
-    let mut stage = Stage::new(Workload::Script(script), &[1000]);
+    let mut stage = SourceBench::new(Workload::Script(script), &[1000]);
     stage.job().limit.passes = Some(2);
     let places = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
     let seen = places.clone();
@@ -188,7 +188,7 @@ fn composites_have_a_line_as_long_as_their_steps() {
         origin: Default::default(),
     };
     let script = Script { actors: Vec::new(), steps: vec![block, read.step("last")] };
-    let mut stage = Stage::new(Workload::Script(script), &[64]);
+    let mut stage = SourceBench::new(Workload::Script(script), &[64]);
     let labels = super::super::labels(stage.job());
     let names: Vec<&str> = labels.iter().map(|(label, _)| label.as_str()).collect();
     assert_eq!(names, ["both", "r", "t", "last"]);
@@ -209,7 +209,8 @@ fn pools_know_what_exists() {
         Operation { handle: Some(0), ..Operation::on(Verb::Close, 0) }.step("close"),
         item(Verb::Stat, Item::Each, None).step("stat"),
     ];
-    let mut stage = Stage::new(Workload::Script(Script { actors: Vec::new(), steps }), &[0]).set(10, 50.0, 1);
+    let mut stage =
+        SourceBench::new(Workload::Script(Script { actors: Vec::new(), steps }), &[0]).set(10, 50.0, 1);
     stage.job().limit.passes = Some(100);
     let all = stage.run();
     let of = |verb| all.iter().filter(|one| one.verb == verb).map(|one| one.offset).collect::<Vec<_>>();
@@ -231,7 +232,7 @@ fn what_is_handed_over_does_not_hold_up_the_opening_of_further_files() {
     };
     let steps = vec![open(0), write(0), open(1), write(1)];
     let mut stage =
-        Stage::new(Workload::Script(Script { actors: Vec::new(), steps }), &[0]).set(10, 100.0, 2);
+        SourceBench::new(Workload::Script(Script { actors: Vec::new(), steps }), &[0]).set(10, 100.0, 2);
     (stage.depth, stage.job().depth.most) = (4, 4);
     stage.job().limit.passes = Some(1);
     let all = stage.run();
@@ -249,7 +250,7 @@ fn tokens_hold_a_script_to_their_rate_and_finish_ends_it() {
     let finish =
         Operation { arguments: vec![("operations".into(), "20".into())], ..Operation::control(Verb::Finish) };
     let steps = vec![wait.step("wait"), read.step("read"), finish.step("finish")];
-    let mut stage = Stage::new(Workload::Script(Script { actors: Vec::new(), steps }), &[64]);
+    let mut stage = SourceBench::new(Workload::Script(Script { actors: Vec::new(), steps }), &[64]);
     stage.share(vec![Shared::new("t", SharedKind::Tokens { per_second: 1000.0, queue_s: 1.0 })]);
     let starts: Vec<u64> =
         stage.run().iter().filter(|one| one.verb == Verb::Read).map(|one| one.started).collect();
@@ -264,7 +265,7 @@ fn tokens_hold_a_script_to_their_rate_and_finish_ends_it() {
 fn a_whole_file_is_one_operation() {
     let read = Operation { size: Size::Fixed(4096), whole: true, ..Operation::on(Verb::Read, 0) };
     let script = Script { actors: Vec::new(), steps: vec![read.step("read")] };
-    let mut stage = Stage::new(Workload::Script(script), &[10_000]);
+    let mut stage = SourceBench::new(Workload::Script(script), &[10_000]);
     let all = stage.run();
     assert_eq!((all.len(), all[0].result, all[0].short, all[0].latency), (1, 10_000, false, 300));
 }
@@ -277,7 +278,8 @@ fn everything_that_cannot_run_is_said_at_once() {
         Operation::on(Verb::Send, 0).step("b"),
         Operation { item: Item::Named("x".into()), ..Operation::on(Verb::Unlink, 0) }.step("c"),
     ];
-    let mut stage = Stage::new(Workload::Script(Script { actors: Vec::new(), steps }), &[0]).set(3, 100.0, 0);
+    let mut stage =
+        SourceBench::new(Workload::Script(Script { actors: Vec::new(), steps }), &[0]).set(3, 100.0, 0);
     let message = stage.source().err().unwrap().message;
     for part in ["`a`: the system call fchmod", "`b`: the network verb send", "`c`: the name `x`"] {
         assert!(message.contains(part), "{message}");
@@ -292,7 +294,7 @@ fn pauses_are_drawn_each_time() {
     let size = Size::Uniform { least_bytes: 2, most_bytes: 9, step_bytes: 1 };
     let think = Operation { drawn: Some((size, 1000.0)), ..Operation::control(Verb::Think) };
     let workload = Workload::Script(Script { actors: Vec::new(), steps: vec![think.step("t")] });
-    let mut stage = Stage::new(workload, &[64]);
+    let mut stage = SourceBench::new(workload, &[64]);
     stage.job().limit.passes = Some(200);
     let all: Vec<u64> = stage.run().iter().map(|one| one.latency / 1000).collect();
     let mut seen = all.clone();

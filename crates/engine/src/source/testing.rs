@@ -42,7 +42,7 @@ pub struct Tallied {
 
 type Meddler = dyn FnMut(usize, &Io, &mut Memo) -> Option<i64>;
 
-pub struct Stage {
+pub struct SourceBench {
     pub plan: Plan,
     pub files: Files,
     pub memory: Memory,
@@ -63,9 +63,9 @@ pub fn target(name: &str, kind: TargetKind) -> Target {
     Target { name: name.into(), kind, open, prepare, remove: false, origin }
 }
 
-impl Stage {
+impl SourceBench {
     /// A job on so many files of these lengths (their spans).
-    pub fn new(workload: Workload, spans: &[u64]) -> Stage {
+    pub fn new(workload: Workload, spans: &[u64]) -> SourceBench {
         let targets = (0..spans.len()).collect();
         let job = Job::new("j", "null", targets, workload);
         let file =
@@ -79,7 +79,7 @@ impl Stage {
             base: 0,
             names: None,
         };
-        Stage {
+        SourceBench {
             plan,
             files: Files { handles: spans.iter().enumerate().map(handle).collect() },
             memory: Memory::new(16, 1 << 20).unwrap(),
@@ -97,7 +97,7 @@ impl Stage {
     }
 
     /// Makes the first target a set of `count` items, `present` percent of which exist.
-    pub fn set(mut self, count: u64, present_percent: f64, extra: usize) -> Stage {
+    pub fn set(mut self, count: u64, present_percent: f64, extra: usize) -> SourceBench {
         let items = Items { count, own: true, present_percent, ..Items::default() };
         self.plan.targets[0] = target("set", TargetKind::FileSet { root: "d".into(), items });
         let names = Names { item_bytes: 64, ..Names::flat("", "", count) };

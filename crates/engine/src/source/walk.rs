@@ -75,7 +75,7 @@ impl Ground {
 #[derive(Clone, Debug)]
 pub enum Walk {
     /// One after the other, in equal steps.
-    Line(Line),
+    Linear(LinearWalk),
     /// Every place once in a shuffled order, then all again in another.
     Once(Box<Once>),
     /// Every place equally likely.
@@ -91,7 +91,7 @@ pub enum Walk {
 
 /// Steps of one length; for operations of one size the length is worked out, for others each adds its own.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct LinearWalk {
     next: u64,
     first: u64,
     last: u64,
@@ -164,7 +164,7 @@ pub enum Rare {
         /// Whether a run that comes to the end of the span goes on from a new place, rather than from the start.
         hops: bool,
         /// How a run goes on.
-        line: Line,
+        line: LinearWalk,
         /// How a run begins.
         walk: Walk,
     },
@@ -267,12 +267,12 @@ impl Walk {
             return Err(Failure::new(message).hint("make the file or the span larger, or the size smaller"));
         }
         Ok(match pick {
-            Pick::Sequential => Walk::Line(Line::new(ground, 0, false)),
-            Pick::Backward => Walk::Line(Line::new(ground, 0, true)),
+            Pick::Sequential => Walk::Linear(LinearWalk::new(ground, 0, false)),
+            Pick::Backward => Walk::Linear(LinearWalk::new(ground, 0, true)),
             Pick::Gap(gap) if ground.overhang => {
                 Walk::Rare(Box::new(Rare::Jumps(Jumps { ground, gap: *gap, last: 0 })))
             }
-            Pick::Gap(bytes) => Walk::Line(Line::new(ground, *bytes, false)),
+            Pick::Gap(bytes) => Walk::Linear(LinearWalk::new(ground, *bytes, false)),
             Pick::Uniform if coverage != Coverage::Repeating => Walk::Once(Box::new(Once::new(ground, seed))),
             Pick::Uniform => Walk::Uniform { places: ground.offsets(), align: ground.align },
             other => Walk::Rare(Box::new(Rare::new(other, coverage, ground, seed)?)),
@@ -295,7 +295,7 @@ impl Walk {
     /// Whether it needs nothing but to be asked: it has no end of its own, and every place leaves room.
     pub fn is_plain(&self) -> bool {
         match self {
-            Walk::Line(_) | Walk::Once(_) | Walk::Uniform { .. } => true,
+            Walk::Linear(_) | Walk::Once(_) | Walk::Uniform { .. } => true,
             Walk::Rare(rare) => matches!(**rare, Rare::Segmented(_)),
         }
     }
@@ -318,7 +318,7 @@ impl Walk {
     #[inline(never)]
     fn next_of_others(&mut self, random: &mut Random, bytes: u64) -> u64 {
         match self {
-            Walk::Line(line) => line.next(bytes),
+            Walk::Linear(line) => line.next(bytes),
             Walk::Once(once) => once.place(),
             Walk::Uniform { places, align } => random.below(*places) * *align,
             Walk::Rare(rare) => rare.next(random, bytes),
@@ -329,14 +329,14 @@ impl Walk {
     /// (at least 1).
     pub fn run(&mut self, random: &mut Random, bytes: u64, most: u64) -> (u64, u64, u64) {
         match self {
-            Walk::Line(line) if line.varied.is_none() && !line.backward => line.run(most),
+            Walk::Linear(line) if line.varied.is_none() && !line.backward => line.run(most),
             _ => (self.next(random, bytes), 0, 1),
         }
     }
 
     /// Goes on at a place within the last run, since the rest of it was not needed.
     pub fn resume(&mut self, place: u64) {
-        if let Walk::Line(line) = self {
+        if let Walk::Linear(line) = self {
             line.next = place;
         }
     }
@@ -344,7 +344,7 @@ impl Walk {
     /// A pass begins: what ended before its end begins anew.
     pub fn restart(&mut self) {
         match self {
-            Walk::Line(line) => line.restart(),
+            Walk::Linear(line) => line.restart(),
             Walk::Rare(rare) => match &mut **rare {
                 Rare::Jumps(jumps) => jumps.last = 0,
                 Rare::Blend { ways, .. } => ways.iter_mut().for_each(|(_, way)| way.restart()),
@@ -357,7 +357,7 @@ impl Walk {
     /// Whether the next place will be a random one; where that is drawn, it is drawn now.
     pub fn is_random(&mut self, random: &mut Random) -> bool {
         match self {
-            Walk::Line(_) => false,
+            Walk::Linear(_) => false,
             Walk::Once(_) | Walk::Uniform { .. } => true,
             Walk::Rare(rare) => match &mut **rare {
                 Rare::Drawn { .. } => true,
@@ -403,7 +403,7 @@ impl Walk {
     /// Tells a line where another way has been, so that it goes on from there.
     fn follow(&mut self, offset: u64, bytes: u64) {
         match self {
-            Walk::Line(line) => line.follow(offset, bytes),
+            Walk::Linear(line) => line.follow(offset, bytes),
             Walk::Rare(rare) => {
                 if let Rare::Blend { ways, .. } = &mut **rare {
                     ways.iter_mut().for_each(|(_, way)| way.follow(offset, bytes));
@@ -414,7 +414,7 @@ impl Walk {
     }
 }
 
-impl Line {
+impl LinearWalk {
     fn new(ground: Ground, gap: i64, backward: bool) -> Self {
         let pitch = ground.pitch() as i64;
         let step = if backward { -pitch } else { pitch.saturating_add(gap) };
@@ -428,7 +428,7 @@ impl Line {
         let backward = step < 0;
         // A backward line of varied sizes keeps the end of the next operation instead of its start.
         let next = if backward && varied.is_some() { ground.span } else { first };
-        Line { next, first, last, step: step.unsigned_abs(), varied, backward }
+        LinearWalk { next, first, last, step: step.unsigned_abs(), varied, backward }
     }
 
     #[inline(always)]
@@ -562,7 +562,7 @@ impl Rare {
                 Rare::Repeat { times: (*times).max(1), left: 0, place: 0, walk: inner(pick, 1)? }
             }
             Pick::Runs { operations, pick } => {
-                let line = Line::new(ground, 0, false);
+                let line = LinearWalk::new(ground, 0, false);
                 Rare::Runs {
                     operations: (*operations).max(1),
                     left: 0,

@@ -16,27 +16,27 @@ const UNSURE_NS: u64 = 2_000;
 
 /// All clocks at one moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct ClockReading {
     wall: u64,
     steady: Tick,
     counter: Tick,
 }
 
 /// Reads the clocks: the tightest of a few tries.
-pub fn read() -> Moment {
+pub fn read() -> ClockReading {
     let attempt = |_| {
         let before = clock::monotonic();
         let (wall, counter) = (clock::unix_ns(), clock::now());
         let after = clock::monotonic();
-        (after - before, Moment { wall, steady: before + (after - before) / 2, counter })
+        (after - before, ClockReading { wall, steady: before + (after - before) / 2, counter })
     };
     let tightest = (0..8).map(attempt).min_by_key(|(width, _)| *width);
-    tightest.map_or(Moment { wall: 0, steady: 0, counter: 0 }, |(_, moment)| moment)
+    tightest.map_or(ClockReading { wall: 0, steady: 0, counter: 0 }, |(_, moment)| moment)
 }
 
-impl Moment {
+impl ClockReading {
     /// How the clocks behaved since an earlier moment.
-    pub fn since(&self, before: &Moment) -> ClockFacts {
+    pub fn since(&self, before: &ClockReading) -> ClockFacts {
         let steady = self.steady.saturating_sub(before.steady);
         let sure = |difference: i64| if difference.unsigned_abs() < UNSURE_NS { 0 } else { difference };
         let against = |now: u64, then: u64| sure(now.wrapping_sub(then).wrapping_sub(steady) as i64);
@@ -92,15 +92,15 @@ mod tests {
 
     #[test]
     fn a_step_of_the_wall_clock_is_seen_and_nothing_else() {
-        let before = Moment { wall: 1_000_000_000, steady: 50, counter: 50 };
+        let before = ClockReading { wall: 1_000_000_000, steady: 50, counter: 50 };
         let second = 1_000_000_000;
-        let after = Moment { wall: 4 * second, steady: 50 + second, counter: 50 + second + 100_000 };
+        let after = ClockReading { wall: 4 * second, steady: 50 + second, counter: 50 + second + 100_000 };
         let seen = after.since(&before);
         assert_eq!((seen.stepped_ns, seen.interval_ns), (2_000_000_000, second));
         assert!((seen.drift_ppm - 100.0).abs() < 1e-9);
-        let back = Moment { wall: 1_500_000_000, ..after };
+        let back = ClockReading { wall: 1_500_000_000, ..after };
         assert_eq!(back.since(&before).stepped_ns, -500_000_000);
-        let same = Moment { wall: 2_000_000_900, counter: 50 + second - 1_500, ..after };
+        let same = ClockReading { wall: 2_000_000_900, counter: 50 + second - 1_500, ..after };
         assert_eq!((same.since(&before).stepped_ns, same.since(&before).drift_ppm), (0, 0.0));
     }
 

@@ -32,7 +32,7 @@ pub struct Groups {
 
 /// What was read of the groups at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
+pub struct GroupCounters {
     groups: Groups,
     /// Of each level with a quota: processors, periods, throttled ones, throttled ns.
     quotas: Vec<Quota>,
@@ -40,13 +40,13 @@ pub struct Reading {
 }
 
 /// Reads what the groups of this process did so far, and of the groups that workers join; `None`: there are none.
-pub fn read(joined: &[PathBuf]) -> Option<Reading> {
+pub fn read(joined: &[PathBuf]) -> Option<GroupCounters> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let own = fs::read_to_string("/proc/self/cgroup").ok()?;
     let mut groups = groups(&own, &mounts);
     joined.iter().for_each(|directory| groups.join(directory, &mounts));
     let is_empty = groups.cpu.is_empty() && groups.memory.is_empty() && groups.io.is_empty();
-    (!is_empty).then(|| Reading::of(groups))
+    (!is_empty).then(|| GroupCounters::of(groups))
 }
 
 /// The directory of this process's group of version 2.
@@ -141,11 +141,11 @@ impl Groups {
     }
 }
 
-impl Reading {
-    fn of(groups: Groups) -> Reading {
+impl GroupCounters {
+    fn of(groups: Groups) -> GroupCounters {
         let quotas = levels(&groups.cpu).filter_map(|level| quota(level)).collect();
         let memory_failures = levels(&groups.memory).map(|level| failures(level)).sum();
-        Reading { groups, quotas, memory_failures }
+        GroupCounters { groups, quotas, memory_failures }
     }
 
     /// The tightest quota, in processors' worth of time.
@@ -159,7 +159,7 @@ impl Reading {
     }
 
     /// What the groups did since an earlier reading, and what they allow now.
-    pub fn since(&self, before: &Reading, interval_ns: u64) -> ControlActivity {
+    pub fn since(&self, before: &GroupCounters, interval_ns: u64) -> ControlActivity {
         let delta = |(now, then): (&Quota, &Quota)| -> [u64; 3] {
             std::array::from_fn(|field| now.1[field].saturating_sub(then.1[field]))
         };
@@ -391,9 +391,12 @@ mod tests {
             ("parent/io.max", "999:77 rbps=100 wbps=max riops=max wiops=5\n"),
             ("parent/child/io.max", "999:77 rbps=70 wbps=max\n"),
         ]);
-        let before =
-            Reading { quotas: vec![(0.5, [6, 1, 200_000])], memory_failures: 2, ..Reading::default() };
-        let seen = Reading::of(groups).since(&before, 9);
+        let before = GroupCounters {
+            quotas: vec![(0.5, [6, 1, 200_000])],
+            memory_failures: 2,
+            ..GroupCounters::default()
+        };
+        let seen = GroupCounters::of(groups).since(&before, 9);
         assert_eq!((seen.group.as_str(), seen.cpu_quota), ("/parent/child", Some(0.5)));
         assert_eq!((seen.periods, seen.throttled_periods, seen.throttled_ns), (4, 3, 500_000));
         assert_eq!((seen.memory_limit_bytes, seen.memory_bytes, seen.memory_failures), (Some(4096), 2048, 5));
@@ -416,7 +419,7 @@ mod tests {
             ("parent/child/memory.failcnt", "11\n"),
             ("parent/child/blkio.throttle.write_bps_device", "999:77 1048576\n"),
         ]);
-        let seen = Reading::of(groups).since(&Reading::default(), 9);
+        let seen = GroupCounters::of(groups).since(&GroupCounters::default(), 9);
         assert_eq!((seen.cpu_quota, seen.throttled_periods, seen.throttled_ns), (Some(0.2), 2, 12345));
         assert_eq!(
             (seen.memory_limit_bytes, seen.memory_bytes, seen.memory_failures),
@@ -429,7 +432,7 @@ mod tests {
     fn no_limit_is_none() {
         let (_root, groups) =
             tree(&[("parent/child/cpu.max", "max 100000\n"), ("parent/memory.max", "max\n")]);
-        let seen = Reading::of(groups).since(&Reading::default(), 9);
+        let seen = GroupCounters::of(groups).since(&GroupCounters::default(), 9);
         assert_eq!((seen.cpu_quota, seen.memory_limit_bytes, seen.io.len()), (None, None, 0));
     }
 }

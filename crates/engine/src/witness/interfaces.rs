@@ -15,15 +15,15 @@ type Counters = [u64; 6];
 
 /// What was read of all interfaces at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
+pub struct InterfaceCounters {
     interfaces: Vec<(String, Counters)>,
     queues: Vec<(String, Queue)>,
 }
 
 /// Reads all interfaces; `None` where there is no such table.
-pub fn read() -> Option<Reading> {
+pub fn read() -> Option<InterfaceCounters> {
     let interfaces = parse(&std::fs::read_to_string("/proc/self/net/dev").ok()?);
-    Some(Reading { interfaces, queues: queues::read() })
+    Some(InterfaceCounters { interfaces, queues: queues::read() })
 }
 
 /// Two lines of headings; then name, eight numbers of what was received and eight of what was sent.
@@ -38,9 +38,9 @@ fn parse(text: &str) -> Vec<(String, Counters)> {
     text.lines().skip(2).filter(|line| line.contains(':')).filter_map(interface).collect()
 }
 
-impl Reading {
+impl InterfaceCounters {
     /// What they moved since an earlier reading: those that moved or held back something, the busiest first.
-    pub fn since(&self, before: &Reading, interval_ns: u64) -> Vec<InterfaceActivity> {
+    pub fn since(&self, before: &InterfaceCounters, interval_ns: u64) -> Vec<InterfaceActivity> {
         let activity = |(name, now): &(String, Counters)| {
             let (_, then) = before.interfaces.iter().find(|(known, _)| known == name)?;
             let delta = |field: usize| now[field].saturating_sub(then[field]);
@@ -64,8 +64,8 @@ impl Reading {
         all
     }
 
-    fn queue(&self, name: &str, before: &Reading) -> Option<iodyno_model::QueueActivity> {
-        let of = |reading: &Reading| {
+    fn queue(&self, name: &str, before: &InterfaceCounters) -> Option<iodyno_model::QueueActivity> {
+        let of = |reading: &InterfaceCounters| {
             reading.queues.iter().find(|(known, _)| known == name).map(|(_, queue)| queue.clone())
         };
         let now = of(self)?;
@@ -161,7 +161,7 @@ Inter-|   Receive                                                |  Transmit
 
     #[test]
     fn interfaces_that_moved_something_are_told_of() {
-        let before = Reading { interfaces: parse(DEV), ..Reading::default() };
+        let before = InterfaceCounters { interfaces: parse(DEV), ..InterfaceCounters::default() };
         assert_eq!(before.interfaces[1], ("eth0".into(), [1_145_208_887, 43422, 3, 2_900_832, 34995, 7]));
         let mut after = before.clone();
         assert_eq!(after.since(&before, 5), []);

@@ -140,7 +140,7 @@ fn batch(file: &File, from: u64) -> Option<Vec<Extent>> {
     const FIEMAP: u32 = 0xC020_660B;
     const BATCH: usize = 256;
     #[repr(C)]
-    struct Told {
+    struct FiemapExtent {
         logical: u64,
         physical: u64,
         bytes: u64,
@@ -156,7 +156,7 @@ fn batch(file: &File, from: u64) -> Option<Vec<Extent>> {
         mapped: u32,
         room: u32,
         reserved: u32,
-        extents: [Told; BATCH],
+        extents: [FiemapExtent; BATCH],
     }
     // SAFETY: both structures are plain numbers, laid out as in linux/fiemap.h; the kernel writes no more extents than
     // there is room for.
@@ -169,8 +169,8 @@ fn batch(file: &File, from: u64) -> Option<Vec<Extent>> {
         request
     };
     let told = request.extents.iter().take(request.mapped as usize);
-    let extent = |told: &Told| {
-        let Told { logical, physical, bytes, flags, .. } = *told;
+    let extent = |told: &FiemapExtent| {
+        let FiemapExtent { logical, physical, bytes, flags, .. } = *told;
         Extent { logical, physical, bytes, flags }
     };
     Some(told.map(extent).collect())

@@ -68,8 +68,8 @@ pub struct Watch {
     processors: Option<Processors>,
     locks: Locks,
     pressure: Option<pressure::Totals>,
-    control: Option<control::Reading>,
-    interfaces: Option<interfaces::Reading>,
+    control: Option<control::GroupCounters>,
+    interfaces: Option<interfaces::InterfaceCounters>,
     since: u64,
     mounts: Vec<Mounted>,
     /// Why nothing counts what lies beneath.
@@ -77,7 +77,7 @@ pub struct Watch {
     facts: Vec<TargetFacts>,
     layouts: Vec<Layout>,
     names: Option<(names::Levels, bool)>,
-    clocks: clocks::Moment,
+    clocks: clocks::ClockReading,
     connections: Connections,
     scene: Scene,
 }
@@ -135,12 +135,12 @@ impl Watched {
 impl Watch {
     /// Opens all witnesses of a phase.
     pub fn open(scene: Scene, connections: Connections) -> Watch {
-        let mut ground = Ground::default();
+        let mut ground = WatchedStorage::default();
         scene.watched.iter().for_each(|watched| ground.add(watched));
         if let Some(watching) = &scene.watching {
             ground.devices = sampler::counters(watching);
         }
-        let Ground { devices, mounts, uncounted, facts, .. } = ground;
+        let WatchedStorage { devices, mounts, uncounted, facts, .. } = ground;
         let cached = |watched: &Watched| {
             page_cache::resident(&watched.path).map(|(_, cached)| (watched.clone(), cached))
         };
@@ -301,7 +301,7 @@ pub fn own_time(before: [u64; 2], workers_ns: u64) -> Sighting {
 
 /// What lies beneath the targets of a phase.
 #[derive(Default)]
-struct Ground {
+struct WatchedStorage {
     devices: Vec<(String, diskstats::Counters)>,
     mounts: Vec<Mounted>,
     uncounted: Vec<String>,
@@ -310,7 +310,7 @@ struct Ground {
     known: Vec<u64>,
 }
 
-impl Ground {
+impl WatchedStorage {
     /// Looks at what is beneath a target; of many files on one file system, once.
     fn add(&mut self, watched: &Watched) {
         use std::os::unix::fs::MetadataExt;

@@ -39,7 +39,7 @@ impl Queue {
 
 /// What one message tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Told {
+struct QueueMessage {
     interface: u32,
     parent: u32,
     queue: Queue,
@@ -63,7 +63,7 @@ const STATS_QUEUE: u16 = 3;
 #[cfg(target_os = "linux")]
 pub fn read() -> Vec<(String, Queue)> {
     let mut told = dump(GET_QDISC, 0);
-    let unrated = |told: &&mut Told| told.queue.kind == "htb" && told.queue.rate_bits.is_none();
+    let unrated = |told: &&mut QueueMessage| told.queue.kind == "htb" && told.queue.rate_bits.is_none();
     for told in told.iter_mut().filter(unrated) {
         let classes = dump(GET_CLASS, told.interface);
         told.queue.rate_bits = classes.iter().filter_map(|class| class.queue.rate_bits).max();
@@ -80,7 +80,7 @@ pub fn read() -> Vec<(String, Queue)> {
 }
 
 /// The one to tell of for each interface; those without a queue have none.
-fn chosen(mut told: Vec<Told>) -> Vec<(u32, Queue)> {
+fn chosen(mut told: Vec<QueueMessage>) -> Vec<(u32, Queue)> {
     told.retain(|told| !matches!(told.queue.kind.as_str(), "noqueue" | "ingress" | "clsact"));
     told.sort_by_key(|told| (told.interface, told.queue.rate_bits.unwrap_or(u64::MAX), told.parent != ROOT));
     told.dedup_by_key(|told| told.interface);
@@ -94,7 +94,7 @@ const GET_CLASS: u16 = 42;
 
 /// Asks for all of a kind; of one interface, or (0) of all.
 #[cfg(target_os = "linux")]
-fn dump(kind: u16, interface: u32) -> Vec<Told> {
+fn dump(kind: u16, interface: u32) -> Vec<QueueMessage> {
     use std::io::{Read, Write};
     const FLAGS: u16 = (libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16;
     let (domain, protocol) = (socket2::Domain::from(libc::AF_NETLINK), libc::NETLINK_ROUTE);
@@ -146,7 +146,7 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 /// What a datagram of messages tells, and whether it is the last.
-fn messages(mut bytes: &[u8]) -> (Vec<Told>, bool) {
+fn messages(mut bytes: &[u8]) -> (Vec<QueueMessage>, bool) {
     const ERROR: u16 = 2;
     const DONE: u16 = 3;
     let mut all = Vec::new();
@@ -163,7 +163,7 @@ fn messages(mut bytes: &[u8]) -> (Vec<Told>, bool) {
     (all, false)
 }
 
-fn message(body: &[u8]) -> Option<Told> {
+fn message(body: &[u8]) -> Option<QueueMessage> {
     let (interface, handle, parent) = (word(body, 4)?, word(body, 8)?, word(body, 12)?);
     let attributes = attributes(body.get(TRAFFIC..)?);
     let of = |kind: u16| attributes.iter().find(|(known, _)| *known == kind).map(|(_, value)| *value);
@@ -182,7 +182,7 @@ fn message(body: &[u8]) -> Option<Told> {
         queue.dropped = word(stats, 8)?.into();
         queue.overlimits = word(stats, 16)?.into();
     }
-    Some(Told { interface, parent, queue })
+    Some(QueueMessage { interface, parent, queue })
 }
 
 /// Kind and value of each attribute; what is cut off is left out.

@@ -28,10 +28,10 @@ pub enum Scope {
 }
 
 /// Everything that was read at one moment.
-struct Reading {
+struct CounterSnapshot {
     at: Tick,
     devices: Vec<(String, diskstats::Counters)>,
-    interfaces: Option<interfaces::Reading>,
+    interfaces: Option<interfaces::InterfaceCounters>,
     cpu: Option<cpu::Times>,
     pressure: Option<pressure::Totals>,
 }
@@ -42,7 +42,7 @@ pub struct Sampler {
     every_ns: u64,
     start: Tick,
     next: Tick,
-    before: Reading,
+    before: CounterSnapshot,
     taken: u64,
     kept: Kept,
     parents: BTreeMap<String, Option<String>>,
@@ -97,7 +97,7 @@ impl Sampler {
             return None;
         }
         let zero = |(name, _): &(String, diskstats::Counters)| (name.clone(), diskstats::Counters::zero());
-        let nothing = Reading {
+        let nothing = CounterSnapshot {
             at: 0,
             devices: self.before.devices.iter().map(zero).collect(),
             interfaces: None,
@@ -142,7 +142,7 @@ impl Sampler {
         sample
     }
 
-    fn sample(&self, now: &Reading, before: &Reading, interval_ns: u64, at: Tick) -> Sample {
+    fn sample(&self, now: &CounterSnapshot, before: &CounterSnapshot, interval_ns: u64, at: Tick) -> Sample {
         Sample {
             at_ns: at.saturating_sub(self.start),
             interval_ns,
@@ -165,8 +165,8 @@ pub fn counters(watching: &Watching) -> Vec<(String, diskstats::Counters)> {
     devices_now(&Scope::Watched(watching.clone()), &mut BTreeMap::new())
 }
 
-fn read(scope: &Scope, parents: &mut BTreeMap<String, Option<String>>) -> Reading {
-    Reading {
+fn read(scope: &Scope, parents: &mut BTreeMap<String, Option<String>>) -> CounterSnapshot {
+    CounterSnapshot {
         devices: devices_now(scope, parents),
         at: clock::now(),
         interfaces: interfaces::read(),
@@ -213,9 +213,14 @@ fn is_wanted(watching: &Watching, name: &str, parents: &mut BTreeMap<String, Opt
     }
 }
 
-fn devices(scope: &Scope, now: &Reading, before: &Reading, interval_ns: u64) -> Vec<DeviceActivity> {
+fn devices(
+    scope: &Scope,
+    now: &CounterSnapshot,
+    before: &CounterSnapshot,
+    interval_ns: u64,
+) -> Vec<DeviceActivity> {
     let activity = |name: &str| {
-        let of = |reading: &Reading| {
+        let of = |reading: &CounterSnapshot| {
             reading.devices.iter().find(|(known, _)| known == name).map(|(_, counters)| counters.clone())
         };
         // A device that has come since then has done everything since.

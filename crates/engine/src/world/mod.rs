@@ -22,7 +22,7 @@ pub mod worker_group;
 pub struct World {
     facts: WorldFacts,
     rank: u32,
-    link: Link,
+    link: RankTransport,
     /// Whether the ranks no longer come together.
     is_broken: bool,
     /// What is to be done when everything was told.
@@ -33,7 +33,7 @@ pub struct World {
 type Errand = Box<dyn FnOnce() -> Vec<String>>;
 
 /// What joins the ranks.
-enum Link {
+enum RankTransport {
     /// Nothing: there is one.
     Alone,
     /// The site's MPI.
@@ -85,7 +85,7 @@ impl World {
         World {
             facts: WorldFacts::alone(&crate::witness::machine().host),
             rank: 0,
-            link: Link::Alone,
+            link: RankTransport::Alone,
             is_broken: false,
             errands: Vec::new(),
         }
@@ -97,9 +97,13 @@ impl World {
     /// No library that fits the launcher, or another number of ranks than it said.
     pub fn find() -> Result<Self, Failure> {
         Ok(match mpi::find()? {
-            Some((mpi, facts, rank)) => {
-                World { facts, rank, link: Link::Mpi(Box::new(mpi)), is_broken: false, errands: Vec::new() }
-            }
+            Some((mpi, facts, rank)) => World {
+                facts,
+                rank,
+                link: RankTransport::Mpi(Box::new(mpi)),
+                is_broken: false,
+                errands: Vec::new(),
+            },
             None => World::alone(),
         })
     }
@@ -148,8 +152,8 @@ impl World {
     /// Ranks on this rank's machine that have ended; of others it is not known.
     pub fn gone(&self) -> Vec<u32> {
         match &self.link {
-            Link::Alone => Vec::new(),
-            Link::Mpi(mpi) => mpi.gone(),
+            RankTransport::Alone => Vec::new(),
+            RankTransport::Mpi(mpi) => mpi.gone(),
         }
     }
 
@@ -181,8 +185,8 @@ impl World {
     /// later call says so at once; messages may still arrive.
     pub fn barrier(&self, patience: Patience<'_>) -> Result<(), Broken> {
         match &self.link {
-            Link::Alone => Ok(()),
-            Link::Mpi(mpi) => mpi.barrier(patience),
+            RankTransport::Alone => Ok(()),
+            RankTransport::Mpi(mpi) => mpi.barrier(patience),
         }
     }
 
@@ -192,8 +196,8 @@ impl World {
     /// As of [`World::barrier`].
     pub fn broadcast(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
         match &self.link {
-            Link::Alone => Ok(bytes),
-            Link::Mpi(mpi) => mpi.broadcast(bytes, patience),
+            RankTransport::Alone => Ok(bytes),
+            RankTransport::Mpi(mpi) => mpi.broadcast(bytes, patience),
         }
     }
 
@@ -203,8 +207,8 @@ impl World {
     /// As of [`World::barrier`].
     pub fn gather(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<Vec<u8>>, Broken> {
         match &self.link {
-            Link::Alone => Ok(vec![bytes]),
-            Link::Mpi(mpi) => mpi.gather(bytes, patience),
+            RankTransport::Alone => Ok(vec![bytes]),
+            RankTransport::Mpi(mpi) => mpi.gather(bytes, patience),
         }
     }
 
@@ -231,8 +235,8 @@ impl World {
     fn give_up(&self) -> Broken {
         let broken = Broken("given up while waiting for other ranks".into());
         match &self.link {
-            Link::Alone => broken,
-            Link::Mpi(mpi) => mpi.break_off(broken),
+            RankTransport::Alone => broken,
+            RankTransport::Mpi(mpi) => mpi.break_off(broken),
         }
     }
 
@@ -242,8 +246,8 @@ impl World {
     /// As of [`World::barrier`].
     pub fn begin(&self, how: Reduce, values: Vec<u64>) -> Result<Reduction, Broken> {
         Ok(Reduction(match &self.link {
-            Link::Alone => Reducing::Done(values),
-            Link::Mpi(mpi) => Reducing::Mpi(mpi.begin(how, values)?),
+            RankTransport::Alone => Reducing::Done(values),
+            RankTransport::Mpi(mpi) => Reducing::Mpi(mpi.begin(how, values)?),
         }))
     }
 
@@ -254,32 +258,32 @@ impl World {
     pub fn poll(&self, reduction: &mut Reduction) -> Result<Option<Vec<u64>>, Broken> {
         match (&self.link, &mut reduction.0) {
             (_, Reducing::Done(values)) => Ok(Some(std::mem::take(values))),
-            (Link::Mpi(mpi), Reducing::Mpi(flight)) => mpi.poll(flight),
-            (Link::Alone, Reducing::Mpi(_)) => Ok(None),
+            (RankTransport::Mpi(mpi), Reducing::Mpi(flight)) => mpi.poll(flight),
+            (RankTransport::Alone, Reducing::Mpi(_)) => Ok(None),
         }
     }
 
     /// Sends a message without waiting for its arrival. To a rank that is gone it is lost.
     pub fn send(&self, to: u32, topic: Topic, bytes: Vec<u8>) {
         match &self.link {
-            Link::Alone => {}
-            Link::Mpi(mpi) => mpi.send(to, topic, bytes),
+            RankTransport::Alone => {}
+            RankTransport::Mpi(mpi) => mpi.send(to, topic, bytes),
         }
     }
 
     /// The next message about a topic, and who sent it; never waits.
     pub fn receive(&self, topic: Topic) -> Option<(u32, Vec<u8>)> {
         match &self.link {
-            Link::Alone => None,
-            Link::Mpi(mpi) => mpi.receive(topic),
+            RankTransport::Alone => None,
+            RankTransport::Mpi(mpi) => mpi.receive(topic),
         }
     }
 
     /// A time of the first rank's clock by this rank's, as far as [`World::compare_clocks`] has found out.
     pub fn mine(&self, of_first: Tick) -> Tick {
         match &self.link {
-            Link::Alone => of_first,
-            Link::Mpi(mpi) => mpi.mine(of_first),
+            RankTransport::Alone => of_first,
+            RankTransport::Mpi(mpi) => mpi.mine(of_first),
         }
     }
 
@@ -289,7 +293,7 @@ impl World {
     /// # Errors
     /// As of [`World::barrier`].
     pub fn compare_clocks(&mut self, patience: Patience<'_>) -> Result<(), Broken> {
-        if let Link::Mpi(mpi) = &self.link {
+        if let RankTransport::Mpi(mpi) = &self.link {
             self.facts.clock_error_ns = mpi.compare_clocks(patience)?;
         }
         Ok(())
@@ -298,16 +302,16 @@ impl World {
     /// Ends all ranks at once; whoever asks for it has said why.
     pub fn abort(&self, status: i32) -> ! {
         match &self.link {
-            Link::Alone => std::process::exit(status),
-            Link::Mpi(mpi) => mpi.abort(status),
+            RankTransport::Alone => std::process::exit(status),
+            RankTransport::Mpi(mpi) => mpi.abort(status),
         }
     }
 
     /// Leaves the world, when every rank does. A broken world is left at once, and its launcher will notice.
     pub fn leave(self) {
         match self.link {
-            Link::Alone => mpi::leave_alone(),
-            Link::Mpi(mpi) => mpi.leave(),
+            RankTransport::Alone => mpi::leave_alone(),
+            RankTransport::Mpi(mpi) => mpi.leave(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, IntoRawFd};
 use std::path::Path;
 
-use iodyno_engine::cache::{Share, drop_pages, drop_targets};
+use iodyno_engine::cache::{WorkerShare, drop_pages, drop_targets};
 use iodyno_engine::io::{Files, Handle, Names};
 use iodyno_model::{Items, Open, Plan, Prepare, Target, TargetKind};
 use testbed::{Case, Need, Outcome, Skip};
@@ -84,7 +84,7 @@ fn shares() -> Outcome {
     written(&beside, MIB)?;
     let seen = || (0..ITEMS).map(|item| resident(&path(item))).collect::<Result<Vec<u64>, Skip>>();
     let (plan, files) = set(folder.path())?;
-    let share = Share { number: 1, of: 2 };
+    let share = WorkerShare { number: 1, of: 2 };
     let stopped_bytes = drop_targets(&plan, &files, share, &|| true);
     let stopped = seen()?;
     let left_bytes = drop_targets(&plan, &files, share, &|| false);

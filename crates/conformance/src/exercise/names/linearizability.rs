@@ -107,7 +107,7 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::Kind;
+    use super::super::state::NodeKind;
     use super::*;
 
     const DONE: Answer = Answer::Done;
@@ -147,7 +147,7 @@ mod tests {
             let lists = vec![vec![event("rename a b", 0, 10, DONE)], looks];
             history(&["create a"], lists, Some(&["create b"])).is_explained()
         };
-        let file = Answer::Found(Kind::File, 1);
+        let file = Answer::Found(NodeKind::File, 1);
         assert!(race(3, file, file) && race(3, file, ENOENT) && race(3, ENOENT, file));
         assert!(!race(3, ENOENT, ENOENT), "the file was nowhere");
         let back = |a, b| {
@@ -162,7 +162,7 @@ mod tests {
         let race = |began| {
             let lists = vec![
                 vec![event("unlink a", 0, 10, DONE)],
-                vec![event("stat a", began, 30, Answer::Found(Kind::File, 1))],
+                vec![event("stat a", began, 30, Answer::Found(NodeKind::File, 1))],
             ];
             history(&["create a"], lists, None).is_explained()
         };
@@ -184,7 +184,7 @@ mod tests {
     fn a_path_is_looked_up_name_by_name() {
         // The directory was found under its old name, and the file made under the new one: no moment had both.
         let lists = vec![
-            vec![event("stat a/b", 0, 20, Answer::Found(Kind::File, 1))],
+            vec![event("stat a/b", 0, 20, Answer::Found(NodeKind::File, 1))],
             vec![event("rename a c", 5, 6, DONE), event("create c/b", 7, 8, DONE)],
         ];
         assert!(history(&["mkdir a"], lists, None).is_explained());

@@ -16,7 +16,7 @@ use iodyno_model::{Divergence, Exercise, ExerciseRecord};
 use self::call::{Program, VERBS, Verb};
 use self::linearizability::{Event, History};
 use self::processes::Processes;
-use self::state::{Answer, Kind, State};
+use self::state::{Answer, NodeKind, State};
 use super::operation::nearest;
 use super::sandbox::Sandbox;
 use super::{DEFAULT_SEED_STREAM, Until};
@@ -213,9 +213,9 @@ fn describe(history: &History) -> String {
 fn said(answer: Answer) -> String {
     match answer {
         Answer::Done => "ok".into(),
-        Answer::Found(Kind::File, links) => format!("a file with {links} names"),
-        Answer::Found(Kind::Directory, _) => "a directory".into(),
-        Answer::Found(Kind::Symlink, _) => "a symbolic link".into(),
+        Answer::Found(NodeKind::File, links) => format!("a file with {links} names"),
+        Answer::Found(NodeKind::Directory, _) => "a directory".into(),
+        Answer::Found(NodeKind::Symlink, _) => "a symbolic link".into(),
         Answer::Failed(number) => strerror(number),
     }
 }

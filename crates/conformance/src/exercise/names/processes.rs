@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use super::call::{Call, Path, Program, VERBS, Verb};
 use super::linearizability::Event;
-use super::state::{Answer, Kind};
+use super::state::{Answer, NodeKind};
 use iodyno_engine::Failure;
 use iodyno_engine::clock;
 use iodyno_engine::futex::{wait, wake};
@@ -185,7 +185,8 @@ impl Slot {
         let answer = match (self.failed.load(Ordering::Relaxed), self.kind.load(Ordering::Relaxed)) {
             (0, 0) => Answer::Done,
             (0, kind) => {
-                let kind = [Kind::File, Kind::Directory, Kind::Symlink][(kind as usize - 1).min(2)];
+                let kind =
+                    [NodeKind::File, NodeKind::Directory, NodeKind::Symlink][(kind as usize - 1).min(2)];
                 Answer::Found(kind, self.links.load(Ordering::Relaxed) as u8)
             }
             (number, _) => Answer::Failed(number),
@@ -260,9 +261,9 @@ unsafe fn stat(directory: RawFd, path: *const libc::c_char) -> Answer {
 /// What attributes say; of directories the number of names is the file system's affair.
 pub fn found(mode: u32, links: u64) -> Answer {
     match mode & libc::S_IFMT {
-        libc::S_IFDIR => Answer::Found(Kind::Directory, 1),
-        libc::S_IFLNK => Answer::Found(Kind::Symlink, links.min(255) as u8),
-        _ => Answer::Found(Kind::File, links.min(255) as u8),
+        libc::S_IFDIR => Answer::Found(NodeKind::Directory, 1),
+        libc::S_IFLNK => Answer::Found(NodeKind::Symlink, links.min(255) as u8),
+        _ => Answer::Found(NodeKind::File, links.min(255) as u8),
     }
 }
 

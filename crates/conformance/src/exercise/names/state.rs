@@ -13,15 +13,15 @@ const ROOT: u8 = 0;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum NodeKind {
     File,
     Directory,
     Symlink,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Node {
-    kind: Kind,
+struct FileNode {
+    kind: NodeKind,
     /// Names it has; of a directory: 1, or 0 once it was removed.
     links: u8,
     /// Of a symlink: the name it says.
@@ -34,7 +34,7 @@ struct Node {
 /// The whole tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    nodes: Vec<Node>,
+    nodes: Vec<FileNode>,
 }
 
 /// What a call came back with.
@@ -43,7 +43,7 @@ pub enum Answer {
     /// It succeeded.
     Done,
     /// Of stat: what it is, and how many names it has (of directories always 1).
-    Found(Kind, u8),
+    Found(NodeKind, u8),
     /// It failed with this error number.
     Failed(i32),
 }
@@ -72,16 +72,16 @@ pub enum Next {
 
 /// One name as it is found in a tree: its path, what it is, how many names that has, the text of a link, and which of the
 /// files in the list it is (the index of its first name).
-pub type Seen = (String, Kind, u8, String, usize);
+pub type Seen = (String, NodeKind, u8, String, usize);
 
 impl Default for State {
     fn default() -> Self {
-        State { nodes: vec![Node { parent: ROOT, ..node(Kind::Directory) }] }
+        State { nodes: vec![FileNode { parent: ROOT, ..node(NodeKind::Directory) }] }
     }
 }
 
-fn node(kind: Kind) -> Node {
-    Node { kind, links: 1, text: 0, entries: [NONE; NAMES.len()], parent: NONE }
+fn node(kind: NodeKind) -> FileNode {
+    FileNode { kind, links: 1, text: 0, entries: [NONE; NAMES.len()], parent: NONE }
 }
 
 impl Cursor {
@@ -145,26 +145,28 @@ impl State {
         let Some(found) = self.entry(ROOT, name) else { return Next::Fail(vec![libc::ENOENT]) };
         let node = &self.nodes[found as usize];
         match node.kind {
-            Kind::Directory => Next::Go(there(found)),
-            Kind::File => Next::Fail(vec![libc::ENOTDIR]),
-            Kind::Symlink if hops >= MOST_HOPS => Next::Fail(vec![libc::ELOOP]),
-            Kind::Symlink => Next::Go(on(node.text, hops + 1)),
+            NodeKind::Directory => Next::Go(there(found)),
+            NodeKind::File => Next::Fail(vec![libc::ENOTDIR]),
+            NodeKind::Symlink if hops >= MOST_HOPS => Next::Fail(vec![libc::ELOOP]),
+            NodeKind::Symlink => Next::Go(on(node.text, hops + 1)),
         }
     }
 
     fn act(&self, call: &Call, first: u8, second: u8) -> Next {
         let name = call.path.name;
         match call.verb {
-            Verb::Create => self.make(first, name, node(Kind::File)),
-            Verb::Mkdir => self.make(first, name, Node { parent: first, ..node(Kind::Directory) }),
-            Verb::Symlink => self.make(first, name, Node { text: call.other.name, ..node(Kind::Symlink) }),
+            Verb::Create => self.make(first, name, node(NodeKind::File)),
+            Verb::Mkdir => self.make(first, name, FileNode { parent: first, ..node(NodeKind::Directory) }),
+            Verb::Symlink => {
+                self.make(first, name, FileNode { text: call.other.name, ..node(NodeKind::Symlink) })
+            }
             Verb::Unlink => self.unlink(first, name),
             Verb::Rmdir => self.rmdir(first, name),
             Verb::Rename => self.rename((first, name), (second, call.other.name)),
             Verb::Link => self.link(first, second, call.other.name),
             Verb::Stat => {
                 let node = &self.nodes[first as usize];
-                let links = if node.kind == Kind::Directory { 1 } else { node.links };
+                let links = if node.kind == NodeKind::Directory { 1 } else { node.links };
                 Next::Answer(Answer::Found(node.kind, links), None)
             }
         }
@@ -174,7 +176,7 @@ impl State {
         self.nodes[directory as usize].links == 0
     }
 
-    fn make(&self, directory: u8, name: u8, node: Node) -> Next {
+    fn make(&self, directory: u8, name: u8, node: FileNode) -> Next {
         if self.is_dead(directory) {
             return Next::Fail(vec![libc::ENOENT]);
         }
@@ -189,7 +191,7 @@ impl State {
 
     fn unlink(&self, directory: u8, name: u8) -> Next {
         let Some(found) = self.entry(directory, name) else { return Next::Fail(vec![libc::ENOENT]) };
-        if self.nodes[found as usize].kind == Kind::Directory {
+        if self.nodes[found as usize].kind == NodeKind::Directory {
             return Next::Fail(vec![libc::EISDIR, libc::EPERM]);
         }
         let mut after = self.clone();
@@ -204,7 +206,7 @@ impl State {
 
     fn rmdir(&self, directory: u8, name: u8) -> Next {
         let Some(found) = self.entry(directory, name) else { return Next::Fail(vec![libc::ENOENT]) };
-        if self.nodes[found as usize].kind != Kind::Directory {
+        if self.nodes[found as usize].kind != NodeKind::Directory {
             return Next::Fail(vec![libc::ENOTDIR]);
         }
         if !self.is_empty(found) {
@@ -225,7 +227,7 @@ impl State {
         if self.entry(directory, name).is_some() {
             wrong.push(libc::EEXIST);
         }
-        if node.kind == Kind::Directory {
+        if node.kind == NodeKind::Directory {
             wrong.push(libc::EPERM);
         }
         if !wrong.is_empty() {
@@ -250,7 +252,7 @@ impl State {
         let (Some(source), target) = (self.entry(from.0, from.1), self.entry(to.0, to.1)) else {
             return Next::Fail(vec![libc::ENOENT]);
         };
-        let is_directory = |node: u8| self.nodes[node as usize].kind == Kind::Directory;
+        let is_directory = |node: u8| self.nodes[node as usize].kind == NodeKind::Directory;
         let mut wrong = Vec::new();
         if self.is_dead(to.0) {
             wrong.push(libc::ENOENT);
@@ -283,7 +285,7 @@ impl State {
         }
         if let Some(target) = target {
             let node = &mut after.nodes[target as usize];
-            node.links = if node.kind == Kind::Directory { 0 } else { node.links - 1 };
+            node.links = if node.kind == NodeKind::Directory { 0 } else { node.links - 1 };
         }
         Next::Answer(Answer::Done, Some(after))
     }
@@ -302,11 +304,11 @@ impl State {
             }
             let node = &self.nodes[entry as usize];
             let path = format!("{above}{name}");
-            let text = if node.kind == Kind::Symlink { NAMES[node.text as usize] } else { "" };
+            let text = if node.kind == NodeKind::Symlink { NAMES[node.text as usize] } else { "" };
             let which = *first[entry as usize].get_or_insert(seen.len());
-            let links = if node.kind == Kind::Directory { 1 } else { node.links };
+            let links = if node.kind == NodeKind::Directory { 1 } else { node.links };
             seen.push((path.clone(), node.kind, links, text.into(), which));
-            if node.kind == Kind::Directory {
+            if node.kind == NodeKind::Directory {
                 self.look(entry, &format!("{path}/"), seen, first);
             }
         }

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::processes::found;
-use super::state::{Answer, Kind, Seen};
+use super::state::{Answer, NodeKind, Seen};
 use iodyno_engine::Failure;
 
 /// Longer paths are those of a directory that holds itself.
@@ -39,7 +39,7 @@ fn walk(
         let path = format!("{above}{name}");
         let Ok(metadata) = std::fs::symlink_metadata(&here) else {
             // A name that is listed and leads nowhere: no model has that.
-            seen.push((path, Kind::File, 0, String::new(), seen.len()));
+            seen.push((path, NodeKind::File, 0, String::new(), seen.len()));
             continue;
         };
         let Answer::Found(kind, links) = found(metadata.mode(), metadata.nlink()) else { continue };
@@ -79,7 +79,7 @@ fn remove(root: &Path, seen: &[Seen]) {
         let path = root.join(path);
         // Whatever stays is seen when somebody looks again.
         let _ = match kind {
-            Kind::Directory => std::fs::remove_dir(&path),
+            NodeKind::Directory => std::fs::remove_dir(&path),
             _ => std::fs::remove_file(&path),
         };
     }
@@ -92,10 +92,10 @@ fn told(error: &std::io::Error) -> Failure {
 /// What was seen, in words.
 pub fn describe(seen: &[Seen]) -> String {
     let one = |(path, kind, links, text, which): &Seen| match kind {
-        Kind::Directory => format!("{path}/"),
-        Kind::Symlink => format!("{path} -> {text}"),
-        Kind::File if seen[*which].0 == *path => format!("{path} (links {links})"),
-        Kind::File => format!("{path} (the same file as {})", seen[*which].0),
+        NodeKind::Directory => format!("{path}/"),
+        NodeKind::Symlink => format!("{path} -> {text}"),
+        NodeKind::File if seen[*which].0 == *path => format!("{path} (links {links})"),
+        NodeKind::File => format!("{path} (the same file as {})", seen[*which].0),
     };
     match seen {
         [] => "nothing".into(),

@@ -7,14 +7,14 @@ use crate::world::mpi::Open;
 use crate::world::mpi::abi::{Handle, Kind};
 use crate::world::mpi::shared_library::library_calls;
 
-type Text = *const c_char;
+type CText = *const c_char;
 type Room = *mut c_void;
 type Bytes = *const c_void;
 type Out = *mut Handle;
 
 library_calls! {
     []
-    open: c"MPI_File_open"(Handle, Text, c_int, Handle, Out) -> c_int;
+    open: c"MPI_File_open"(Handle, CText, c_int, Handle, Out) -> c_int;
     close: c"MPI_File_close"(Out) -> c_int;
     read_at: c"MPI_File_read_at"(Handle, i64, Room, c_int, Handle, Room) -> c_int;
     write_at: c"MPI_File_write_at"(Handle, i64, Bytes, c_int, Handle, Room) -> c_int;
@@ -23,12 +23,12 @@ library_calls! {
     sync: c"MPI_File_sync"(Handle) -> c_int;
     set_size: c"MPI_File_set_size"(Handle, i64) -> c_int;
     preallocate: c"MPI_File_preallocate"(Handle, i64) -> c_int;
-    set_view: c"MPI_File_set_view"(Handle, i64, Handle, Handle, Text, Handle) -> c_int;
+    set_view: c"MPI_File_set_view"(Handle, i64, Handle, Handle, CText, Handle) -> c_int;
     get_info: c"MPI_File_get_info"(Handle, Out) -> c_int;
     info_free: c"MPI_Info_free"(Out) -> c_int;
     info_count: c"MPI_Info_get_nkeys"(Handle, *mut c_int) -> c_int;
     info_key: c"MPI_Info_get_nthkey"(Handle, c_int, *mut c_char) -> c_int;
-    info_get: c"MPI_Info_get"(Handle, Text, c_int, *mut c_char, *mut c_int) -> c_int;
+    info_get: c"MPI_Info_get"(Handle, CText, c_int, *mut c_char, *mut c_int) -> c_int;
     error_class: c"MPI_Error_class"(c_int, *mut c_int) -> c_int;
     get_count: c"MPI_Get_count"(Bytes, Handle, *mut c_int) -> c_int;
     contiguous: c"MPI_Type_contiguous"(c_int, Handle, Out) -> c_int;

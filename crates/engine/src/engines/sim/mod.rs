@@ -31,7 +31,7 @@ pub struct Sim {
     now: Tick,
     /// How far that may go.
     horizon: Horizon,
-    servers: Vec<Server>,
+    servers: Vec<DeviceChannel>,
     /// Bytes that went through each handle, for operations at its own position.
     positions: Vec<u64>,
     /// In flight: completion time, order of arrival, slot, result.
@@ -43,7 +43,7 @@ pub struct Sim {
 
 /// One that serves: an actuator, a channel.
 #[derive(Clone, Copy, Default)]
-struct Server {
+struct DeviceChannel {
     free: Tick,
     /// Handle and offset at which its last operation ended.
     ended: (u32, u64),
@@ -72,7 +72,7 @@ impl Engine for Sim {
             now: 0,
             horizon: Horizon::new(setup.live.barrier, setup.worker),
             servers: vec![
-                Server { ended: (u32::MAX, 0), ..Server::default() };
+                DeviceChannel { ended: (u32::MAX, 0), ..DeviceChannel::default() };
                 settings.parallelism as usize
             ],
             positions: vec![0; setup.files.handles.len()],
@@ -151,14 +151,15 @@ impl Sim {
     fn serve(&mut self, io: &Io, offset: u64) -> Tick {
         let now = self.now;
         let place = (io.file, offset);
-        let rank = |(index, server): &(usize, &Server)| (server.free.max(now), server.ended != place, *index);
+        let rank =
+            |(index, server): &(usize, &DeviceChannel)| (server.free.max(now), server.ended != place, *index);
         let chosen = self.servers.iter().enumerate().min_by_key(rank).map_or(0, |(index, _)| index);
         let server = self.servers[chosen];
         let service = self.service(io, server.ended == place);
         let end = past_stalls(&self.settings.stalls, server.free.max(now), service);
         let stays_at =
             if io.verb.moves_data() { (io.file, offset.saturating_add(io.bytes)) } else { server.ended };
-        self.servers[chosen] = Server { free: end, ended: stays_at };
+        self.servers[chosen] = DeviceChannel { free: end, ended: stays_at };
         end
     }
 

@@ -114,7 +114,7 @@ impl Default for Settings {
 /// Every problem there is.
 pub fn read(job: &Job) -> Result<Settings, Vec<Diagnostic>> {
     let mut reader =
-        Reader { settings: Settings::default(), services: Default::default(), wrong: Vec::new() };
+        SettingsReader { settings: Settings::default(), services: Default::default(), wrong: Vec::new() };
     job.settings.iter().filter(|setting| setting.name == "preset").for_each(|setting| reader.preset(setting));
     job.settings
         .iter()
@@ -124,14 +124,14 @@ pub fn read(job: &Job) -> Result<Settings, Vec<Diagnostic>> {
 }
 
 /// Collects values and problems.
-struct Reader {
+struct SettingsReader {
     settings: Settings,
     /// Service times that were said: all, read, write, sync.
     services: [Option<(Service, Origin)>; 4],
     wrong: Vec<Diagnostic>,
 }
 
-impl Reader {
+impl SettingsReader {
     fn complain(&mut self, setting: &Setting, what: impl std::fmt::Display, hint: Option<&str>) {
         let message = format!("`{}={}`: {what}", setting.name, setting.value);
         let diagnostic = Diagnostic::error(&setting.origin, message);

@@ -6,7 +6,7 @@ use iodyno_model::Workload;
 
 use crate::engines::{Failure, Setup};
 use crate::memory::Mapping;
-use crate::payload::{Filler, Place};
+use crate::payload::{BlockAddress, Filler};
 
 /// A huge page on most machines.
 const HUGE: usize = 2 << 20;
@@ -61,7 +61,8 @@ impl Block {
         let payload = &setup.job.payload;
         let seed = payload.seed.unwrap_or(setup.plan.seed);
         let filler = Filler::new(payload, seed, bytes).map_err(|wrong| Failure::new(wrong.message))?;
-        filler.fill(block.room(bytes), Place { file: 0, offset: 0, generation: u64::from(setup.seat) });
+        filler
+            .fill(block.room(bytes), BlockAddress { file: 0, offset: 0, generation: u64::from(setup.seat) });
         Ok(block)
     }
 

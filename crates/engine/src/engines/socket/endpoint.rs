@@ -33,7 +33,7 @@ pub fn asked(setup: &Setup<'_>) -> Vec<(String, String)> {
 }
 
 /// A target's transport, address and whether it is waited there; the port as the worker's own where each has one.
-pub struct Place {
+pub struct EndpointAddress {
     /// The transport.
     pub transport: String,
     /// The address.
@@ -46,19 +46,19 @@ pub struct Place {
     family: Option<bool>,
 }
 
-impl Place {
+impl EndpointAddress {
     /// Of a handle.
     ///
     /// # Errors
     /// It is no endpoint.
-    pub fn of(setup: &Setup<'_>, handle: usize) -> Result<Place, Failure> {
+    pub fn of(setup: &Setup<'_>, handle: usize) -> Result<EndpointAddress, Failure> {
         let none = || Failure::new("no endpoint").hint("the socket engine works on endpoints");
         let target = setup.target(handle).ok_or_else(none)?;
         let TargetKind::Endpoint { transport, address, listen } = &target.kind else { return Err(none()) };
         let shift = if switched_on(setup.job, "port_each") { setup.seat } else { 0 };
         let family = socket_options::wish(&asked(setup), "family").map(|family| family == "6");
         let (transport, address, name) = (transport.clone(), address.clone(), target.name.clone());
-        Ok(Place { transport, address, listens: *listen, name, shift, family })
+        Ok(EndpointAddress { transport, address, listens: *listen, name, shift, family })
     }
 
     /// Stream or datagrams.
@@ -142,7 +142,7 @@ fn ungranted((name, error): (String, io::Error)) -> Failure {
 /// # Errors
 /// Nobody there, an option that is not granted, or the run ended while waiting.
 pub fn meet(setup: &Setup<'_>, handle: usize) -> Result<Line, Failure> {
-    let place = Place::of(setup, handle)?;
+    let place = EndpointAddress::of(setup, handle)?;
     let asked = asked(setup);
     let socket = match (place.transport.as_str(), place.listens) {
         ("connection", _) => {
@@ -181,7 +181,11 @@ pub fn lent(address: &str) -> Result<Socket, Failure> {
 }
 
 /// Connects, and tries again for a while when nobody waits there yet.
-fn connect(setup: &Setup<'_>, place: &Place, asked: &[(String, String)]) -> Result<Socket, Failure> {
+fn connect(
+    setup: &Setup<'_>,
+    place: &EndpointAddress,
+    asked: &[(String, String)],
+) -> Result<Socket, Failure> {
     let (addresses, kind) = (place.addresses()?, place.kind()?);
     let end = clock::monotonic() + PATIENCE_NS;
     loop {
@@ -214,7 +218,7 @@ fn connect(setup: &Setup<'_>, place: &Place, asked: &[(String, String)]) -> Resu
 }
 
 /// A socket that takes datagrams from anybody.
-fn bind(place: &Place, asked: &[(String, String)]) -> Result<Socket, Failure> {
+fn bind(place: &EndpointAddress, asked: &[(String, String)]) -> Result<Socket, Failure> {
     let mut last = None;
     for address in place.addresses()? {
         let socket = socket_options::make(address.domain(), Type::DGRAM, asked).map_err(ungranted)?;
@@ -261,7 +265,7 @@ static PLACES: Mutex<Vec<(String, Weak<Listener>)>> = Mutex::new(Vec::new());
 ///
 /// # Errors
 /// It cannot be had.
-pub fn listener(place: &Place, asked: &[(String, String)]) -> Result<Arc<Listener>, Failure> {
+pub fn listener(place: &EndpointAddress, asked: &[(String, String)]) -> Result<Arc<Listener>, Failure> {
     let name = format!("{} {}", place.who(), place.shift);
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     places.retain(|(_, known)| known.strong_count() > 0);
@@ -274,7 +278,7 @@ pub fn listener(place: &Place, asked: &[(String, String)]) -> Result<Arc<Listene
     Ok(made)
 }
 
-fn listen(place: &Place, asked: &[(String, String)]) -> Result<Listener, Failure> {
+fn listen(place: &EndpointAddress, asked: &[(String, String)]) -> Result<Listener, Failure> {
     let kind = place.kind()?;
     let path = (place.transport == "unix").then(|| place.address.clone());
     if let Some(path) = &path {
@@ -304,7 +308,7 @@ fn listen(place: &Place, asked: &[(String, String)]) -> Result<Listener, Failure
 }
 
 /// Waits for one connection.
-fn accept(setup: &Setup<'_>, listener: &Listener, place: &Place) -> Result<Socket, Failure> {
+fn accept(setup: &Setup<'_>, listener: &Listener, place: &EndpointAddress) -> Result<Socket, Failure> {
     loop {
         match listener.socket.accept() {
             Ok((socket, _)) => return Ok(socket),

@@ -22,21 +22,21 @@ fn number(error: &std::io::Error) -> i32 {
 }
 
 /// A file that is sent.
-pub struct Source {
+pub struct FileSource {
     file: File,
     /// The kernel sends from it, without a copy through our memory.
     direct: bool,
 }
 
-impl Source {
+impl FileSource {
     /// Opens it.
     ///
     /// # Errors
     /// The system's.
-    pub fn open(path: &str, direct: bool) -> Result<Source, Failure> {
+    pub fn open(path: &str, direct: bool) -> Result<FileSource, Failure> {
         let file = File::open(path);
         let file = file.map_err(|error| Failure::call(&format!("open {path}"), number(&error)))?;
-        Ok(Source { file, direct: direct && cfg!(target_os = "linux") })
+        Ok(FileSource { file, direct: direct && cfg!(target_os = "linux") })
     }
 
     /// Sends the next bytes of it; 0: there are no more.

@@ -4,7 +4,7 @@
 use iodyno_model::{Job, Verb};
 
 use super::block::{Block, InTurn};
-use super::file::{Sink, Source};
+use super::file::{FileSource, Sink};
 use super::line::Line;
 use crate::engines::{Failure, Setup, setting, whole};
 use crate::io::Io;
@@ -15,10 +15,10 @@ use super::ring::Ring;
 use super::zerocopy::{Drain, Pipe, Sheet, Ticketed};
 
 /// How blocks go out.
-enum Way {
+enum SendMethod {
     Copy,
     InTurn(InTurn),
-    Source(Source),
+    FileSource(FileSource),
     #[cfg(target_os = "linux")]
     File(Sheet),
     #[cfg(target_os = "linux")]
@@ -45,7 +45,7 @@ enum Fate {
 pub struct Stream {
     /// The socket.
     pub line: Line,
-    way: Way,
+    way: SendMethod,
     fate: Fate,
     block: Block,
     /// Whether a receive is to bring all it asked for: the job counts its bytes.
@@ -61,9 +61,9 @@ impl Stream {
         let job = setup.job;
         let block = Block::new(setup, setup.memory.stride())?;
         let way = match setting(job, "from") {
-            Some(path) => Way::Source(Source::open(path, setting(job, "method").is_some())?),
+            Some(path) => SendMethod::FileSource(FileSource::open(path, setting(job, "method").is_some())?),
             None => match (way(job, &line, &block)?, whole(job, "blocks").unwrap_or(1)) {
-                (Way::Copy, count @ 2..) => Way::InTurn(InTurn::new(setup, count as usize)?),
+                (SendMethod::Copy, count @ 2..) => SendMethod::InTurn(InTurn::new(setup, count as usize)?),
                 (way, _) => way,
             },
         };
@@ -89,17 +89,17 @@ impl Stream {
 
     fn send(&mut self, bytes: usize) -> i64 {
         match &mut self.way {
-            Way::Copy => self.line.send(self.block.bytes(bytes)),
-            Way::InTurn(blocks) => self.line.send(blocks.take(bytes)),
-            Way::Source(source) => source.send(&self.line, &mut self.block, bytes),
+            SendMethod::Copy => self.line.send(self.block.bytes(bytes)),
+            SendMethod::InTurn(blocks) => self.line.send(blocks.take(bytes)),
+            SendMethod::FileSource(source) => source.send(&self.line, &mut self.block, bytes),
             #[cfg(target_os = "linux")]
-            Way::File(sheet) => sheet.send(&self.line, bytes),
+            SendMethod::File(sheet) => sheet.send(&self.line, bytes),
             #[cfg(target_os = "linux")]
-            Way::Splice(pipe) => pipe.send(&self.line, self.block.bytes(bytes)),
+            SendMethod::Splice(pipe) => pipe.send(&self.line, self.block.bytes(bytes)),
             #[cfg(target_os = "linux")]
-            Way::Lend(ticketed) => ticketed.send(&self.line, self.block.bytes(bytes)),
+            SendMethod::Lend(ticketed) => ticketed.send(&self.line, self.block.bytes(bytes)),
             #[cfg(target_os = "linux")]
-            Way::Ring(ring) => ring.send(&self.line, self.block.bytes(bytes)),
+            SendMethod::Ring(ring) => ring.send(&self.line, self.block.bytes(bytes)),
         }
     }
 
@@ -130,27 +130,27 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
-        if let Way::Lend(ticketed) = &mut self.way {
+        if let SendMethod::Lend(ticketed) = &mut self.way {
             ticketed.settle(&self.line);
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-fn way(job: &Job, line: &Line, block: &Block) -> Result<Way, Failure> {
+fn way(job: &Job, line: &Line, block: &Block) -> Result<SendMethod, Failure> {
     Ok(match setting(job, "method") {
-        None | Some("copy") => Way::Copy,
-        Some("sendfile") => Way::File(Sheet::new(block.all())?),
-        Some("splice") => Way::Splice(Pipe::new()?),
-        Some("io_uring") => Way::Ring(Box::new(Ring::new(false)?)),
-        Some("io_uring_zerocopy") => Way::Ring(Box::new(Ring::new(true)?)),
-        Some(_) => Way::Lend(Ticketed::new(line)?),
+        None | Some("copy") => SendMethod::Copy,
+        Some("sendfile") => SendMethod::File(Sheet::new(block.all())?),
+        Some("splice") => SendMethod::Splice(Pipe::new()?),
+        Some("io_uring") => SendMethod::Ring(Box::new(Ring::new(false)?)),
+        Some("io_uring_zerocopy") => SendMethod::Ring(Box::new(Ring::new(true)?)),
+        Some(_) => SendMethod::Lend(Ticketed::new(line)?),
     })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn way(_: &Job, _: &Line, _: &Block) -> Result<Way, Failure> {
-    Ok(Way::Copy)
+fn way(_: &Job, _: &Line, _: &Block) -> Result<SendMethod, Failure> {
+    Ok(SendMethod::Copy)
 }
 
 #[cfg(target_os = "linux")]

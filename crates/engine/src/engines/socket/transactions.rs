@@ -9,7 +9,7 @@ use iodyno_model::TargetKind;
 use socket2::{SockAddr, Socket, Type};
 
 use super::block::Block;
-use super::endpoint::{self, Listener, Place};
+use super::endpoint::{self, EndpointAddress, Listener};
 use super::exchange::Sizes;
 use super::line::{Line, Meter, NONE, Patience, bound, is_later};
 use super::socket_options::{self, When};
@@ -41,7 +41,7 @@ impl Connecting {
     /// # Errors
     /// An address that means nothing.
     pub fn new(setup: &Setup<'_>, handle: usize) -> Result<Connecting, Failure> {
-        let place = Place::of(setup, handle)?;
+        let place = EndpointAddress::of(setup, handle)?;
         if place.listens || place.transport == "connection" {
             return Err(Failure::new("connect_each needs an address to connect to")
                 .hint("name the peer, or use accept_each on the side that waits"));
@@ -171,7 +171,7 @@ impl Taking {
     /// # Errors
     /// The place cannot be had.
     pub fn new(setup: &Setup<'_>, handle: usize) -> Result<Taking, Failure> {
-        let place = Place::of(setup, handle)?;
+        let place = EndpointAddress::of(setup, handle)?;
         let asked = endpoint::asked(setup);
         let is_lent = matches!(
             setup.target(handle).map(|target| &target.kind),

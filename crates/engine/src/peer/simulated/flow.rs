@@ -18,7 +18,7 @@ const TIMEOUT_MS: u64 = 1000;
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum FlowRole {
     /// Bytes go out.
     Sends,
     /// Bytes come in.
@@ -41,7 +41,7 @@ pub struct Flow {
     /// The job.
     pub job: Job,
     /// What it does.
-    pub what: What,
+    pub what: FlowRole,
     /// Over what.
     pub socket: SocketId,
     /// Its target's name.
@@ -116,7 +116,7 @@ impl Flow {
             return Err(format!("{}: a connection for each exchange is not simulated", job.name));
         }
         let (what, verb) = what(job, &pattern.mix);
-        let size = if what == What::Receives { &pattern.size.read } else { &pattern.size.write };
+        let size = if what == FlowRole::Receives { &pattern.size.read } else { &pattern.size.write };
         let block = size.most_bytes().or(pattern.size.read.most_bytes()).unwrap_or(1).max(1);
         let begins_ns = now_ns + job.start.after_ns;
         let ramp_end_ns = begins_ns + job.limit.ramp_ns;
@@ -233,7 +233,7 @@ impl Flow {
 
     /// It ends now. What it waited for until now was no operation, but took its time; so did the wait for the next one's.
     pub fn stop_waiting(&mut self, now_ns: u64) {
-        let begins = matches!(self.what, What::Sends | What::Asks) && self.asked.is_empty();
+        let begins = matches!(self.what, FlowRole::Sends | FlowRole::Asks) && self.asked.is_empty();
         let done = begins && self.next_bytes().is_none();
         if !done {
             self.ended_ns = self.ended_ns.max(now_ns);
@@ -248,14 +248,14 @@ impl Flow {
     }
 }
 
-fn what(job: &Job, mix: &Mix) -> (What, Verb) {
+fn what(job: &Job, mix: &Mix) -> (FlowRole, Verb) {
     if mix.has(Verb::Exchange) {
-        let what = if switched_on(job, "answers") { What::Answers } else { What::Asks };
+        let what = if switched_on(job, "answers") { FlowRole::Answers } else { FlowRole::Asks };
         return (what, Verb::Exchange);
     }
     match mix.has(Verb::Recv) || mix.has(Verb::Read) {
-        true => (What::Receives, Verb::Recv),
-        false => (What::Sends, Verb::Send),
+        true => (FlowRole::Receives, Verb::Recv),
+        false => (FlowRole::Sends, Verb::Send),
     }
 }
 

@@ -1,7 +1,7 @@
 //! How the jobs of simulated runs move data: one operation after the other, each at the time at which the network is done
 //! with it.
 
-use super::flow::What;
+use super::flow::FlowRole;
 use super::runs::Happens;
 use super::sockets::{Datagram, Parcel, Role, SocketId};
 use super::{BEGAN_UNIX_NS, Happens as Other, Network};
@@ -33,9 +33,9 @@ impl Network {
             return self.end_job(run, job);
         }
         match flow.what {
-            What::Sends => self.send(run, job),
-            What::Asks => self.ask(run, job),
-            What::Receives | What::Answers => {}
+            FlowRole::Sends => self.send(run, job),
+            FlowRole::Asks => self.ask(run, job),
+            FlowRole::Receives | FlowRole::Answers => {}
         }
     }
 
@@ -196,15 +196,15 @@ impl Network {
         }
         let now_ns = self.now_ns;
         let takes = |flow: &super::flow::Flow| {
-            flow.socket == id && flow.what != What::Sends && !flow.over && now_ns >= flow.first_ns
+            flow.socket == id && flow.what != FlowRole::Sends && !flow.over && now_ns >= flow.first_ns
         };
         while !self.runs[run].over
             && let Some(job) = self.runs[run].flows.iter().position(takes)
             && let Some(parcel) = self.sockets.get_mut(id).and_then(|socket| socket.inbox.pop_front())
         {
             match self.runs[run].flows[job].what {
-                What::Receives => self.receive(run, job, id, parcel),
-                What::Answers => self.hear_request(run, job, id, parcel),
+                FlowRole::Receives => self.receive(run, job, id, parcel),
+                FlowRole::Answers => self.hear_request(run, job, id, parcel),
                 _ => self.hear_response(run, job, id, parcel),
             }
         }
@@ -218,7 +218,7 @@ impl Network {
         }
         for job in 0..self.runs[run].flows.len() {
             let flow = &self.runs[run].flows[job];
-            if flow.socket == id && flow.what == What::Sends && !flow.over {
+            if flow.socket == id && flow.what == FlowRole::Sends && !flow.over {
                 self.break_off(run, job, libc::ECONNRESET);
             }
         }

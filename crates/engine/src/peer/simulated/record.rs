@@ -8,7 +8,7 @@ use iodyno_model::{
 
 use crate::registry::engine;
 
-use super::flow::{Flow, What};
+use super::flow::{Flow, FlowRole};
 use super::runs::Run;
 use super::sockets::Role;
 use super::wire::{Link, SEGMENT_BYTES};
@@ -70,7 +70,7 @@ impl Network {
 
 fn connection(job: usize, flow: &Flow, link: &Link) -> ConnectionActivity {
     let rtt_us = (2 * link.latency_ns / 1000) as u32;
-    let sends = flow.what == What::Sends;
+    let sends = flow.what == FlowRole::Sends;
     ConnectionActivity {
         target: flow.target.clone(),
         job,

@@ -7,7 +7,7 @@ use iodyno_model::{Diagnostic, Event, Origin, Plan, Started, Stop, TargetKind};
 
 use super::flow::Flow;
 use super::sockets::{Role, SocketId};
-use super::{BEGAN_UNIX_NS, Happens as Other, Network, News, Word, record};
+use super::{BEGAN_UNIX_NS, Happens as Other, Network, News, RunMessage, record};
 
 /// What happens to runs.
 pub enum Happens {
@@ -130,7 +130,7 @@ impl Network {
 
     fn tell_event(&mut self, run: usize, event: Event) {
         let Run { party, number, .. } = self.runs[run];
-        self.news.push((party, News::Word(Word::Told(number, Box::new(event)))));
+        self.news.push((party, News::RunMessage(RunMessage::Told(number, Box::new(event)))));
     }
 
     /// Something happens to a run.
@@ -235,7 +235,7 @@ impl Network {
         self.runs[run].over = true;
         let record = record::record(&self.runs[run], phase, &self.hosts[self.runs[run].party]);
         let Run { party, number, .. } = self.runs[run];
-        self.news.push((party, News::Word(Word::Ended(number, Box::new(record)))));
+        self.news.push((party, News::RunMessage(RunMessage::Ended(number, Box::new(record)))));
         let mut lent: Vec<SocketId> = self.runs[run].flows.iter().map(|flow| flow.socket).collect();
         lent.dedup();
         lent.into_iter().for_each(|id| self.give_back(id));

@@ -6,7 +6,7 @@
 use iodyno_model::Workload;
 
 use crate::io::Io;
-use crate::payload::{Filler, Place};
+use crate::payload::{BlockAddress, Filler};
 use crate::source::SourceContext;
 
 /// Fills buffers.
@@ -47,7 +47,7 @@ impl Filling {
 
     /// Fills the buffer of an operation that goes to `place`.
     #[inline]
-    pub fn fill(&mut self, io: &Io, place: Place) {
+    pub fn fill(&mut self, io: &Io, place: BlockAddress) {
         // SAFETY: the buffer is the slot's and at least as long as the operation; no operation is in flight on it.
         let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.bytes as usize) };
         let wanted = Filled {

@@ -7,15 +7,15 @@ use iodyno_model::{Content, Directed, Mix, Pattern, Payload, Pick, Size, Verb, W
 
 use super::*;
 use crate::io::Io;
-use crate::source::testing::Stage;
+use crate::source::testing::SourceBench;
 
 const BLOCK: u64 = 4096;
 const SPAN: u64 = 64 * BLOCK;
 
-fn scrambled(mix: Mix, size: Size, operations: u64) -> Stage {
+fn scrambled(mix: Mix, size: Size, operations: u64) -> SourceBench {
     let pattern =
         Pattern { mix, size: Directed::same(size), ..Pattern::of(Verb::Write, Pick::Uniform, BLOCK) };
-    let mut stage = Stage::new(Workload::Pattern(Box::new(pattern)), &[SPAN]);
+    let mut stage = SourceBench::new(Workload::Pattern(Box::new(pattern)), &[SPAN]);
     stage.depth = 4;
     stage.job().payload = Payload { content: Content::Scrambled, ..Payload::default() };
     stage.job().limit.operations = Some(operations);
@@ -23,7 +23,7 @@ fn scrambled(mix: Mix, size: Size, operations: u64) -> Stage {
 }
 
 /// Sets a word that scrambling never changes, and counts the writes that no longer carry it.
-fn fills(mut stage: Stage) -> (usize, usize) {
+fn fills(mut stage: SourceBench) -> (usize, usize) {
     let (writes, fills) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
     let counted = (writes.clone(), fills.clone());
     stage.meddle = Box::new(move |_, io, _| {
@@ -62,8 +62,8 @@ fn what_is_written_follows_from_the_place_alone() {
         stage.meddle = Box::new(move |_, io: &Io, _| {
             if io.verb == Verb::Write {
                 let mut expected = vec![0; io.bytes as usize];
-                let file = Place::file_id("f0");
-                filler.fill(&mut expected, Place { file, offset: io.offset, generation: io.other });
+                let file = BlockAddress::file_id("f0");
+                filler.fill(&mut expected, BlockAddress { file, offset: io.offset, generation: io.other });
                 // SAFETY: every operation has a buffer of its length.
                 let buffer = unsafe { std::slice::from_raw_parts(io.buffer, expected.len()) };
                 assert!(buffer == expected, "{io:?}");
@@ -76,7 +76,7 @@ fn what_is_written_follows_from_the_place_alone() {
     }
 }
 
-fn stage_block(stage: &Stage) -> usize {
+fn stage_block(stage: &SourceBench) -> usize {
     let Workload::Pattern(pattern) = &stage.plan.phases[0].jobs[0].workload else { unreachable!() };
     pattern.size.write.most_bytes().unwrap() as usize
 }

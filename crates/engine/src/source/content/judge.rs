@@ -10,7 +10,7 @@ use crate::payload::{Checker, Expected, Explainer, Flaw, Inspector, Marker, stam
 
 /// A part of a read that is checked as a whole.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece {
+pub struct CheckedPiece {
     /// The handle it was read from.
     pub handle: u32,
     /// The file, as stamps know it.
@@ -31,7 +31,7 @@ pub struct Piece {
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The piece.
-    pub piece: Piece,
+    pub piece: CheckedPiece,
     /// Every flaw, with the files it was dumped to.
     pub flaws: Vec<(Flaw, Option<(String, String)>)>,
 }
@@ -109,7 +109,7 @@ impl Judge {
     }
 
     /// Everything that is wrong with a piece, if anything. The buffer is as before when it returns.
-    pub fn look(&mut self, buffer: &mut [u8], piece: Piece) -> Option<Box<Found>> {
+    pub fn look(&mut self, buffer: &mut [u8], piece: CheckedPiece) -> Option<Box<Found>> {
         match &mut self.check {
             Check::Nothing => return None,
             Check::Own(checker) => {
@@ -143,7 +143,7 @@ impl Judge {
     }
 
     #[cold]
-    fn tell(&mut self, buffer: &[u8], piece: Piece) -> Box<Found> {
+    fn tell(&mut self, buffer: &[u8], piece: CheckedPiece) -> Box<Found> {
         let flaws = std::mem::take(&mut self.flaws);
         let dumped = |flaw: Flaw| {
             let files = self.dump(buffer, piece, &flaw);
@@ -155,7 +155,7 @@ impl Judge {
 
     /// Writes an interval as it is and as it should be to `NAME.OFFSET.received` and `NAME.OFFSET.expected`. What
     /// cannot be written is not told: the fault itself is.
-    fn dump(&self, buffer: &[u8], piece: Piece, flaw: &Flaw) -> Option<(String, String)> {
+    fn dump(&self, buffer: &[u8], piece: CheckedPiece, flaw: &Flaw) -> Option<(String, String)> {
         let name = self.dumps.get(piece.handle as usize)?;
         let at = (flaw.offset - piece.offset) as usize;
         let interval = buffer.get(at..at + flaw.bytes as usize)?;

@@ -26,7 +26,7 @@ pub struct Table {
 
 /// One write that is still whole: a range of the span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub struct WrittenUnit {
     /// Where it begins, bytes from the span's start.
     pub start: u64,
     /// Where it ends.
@@ -130,7 +130,7 @@ impl Table {
     }
 
     /// The first write that begins at or behind an offset of the span.
-    pub fn unit_from(&self, offset: u64) -> Option<Unit> {
+    pub fn unit_from(&self, offset: u64) -> Option<WrittenUnit> {
         let first = (offset.div_ceil(self.grain)..self.count).find(|block| self.load(*block) & START != 0)?;
         let cell = self.load(first);
         let goes_on = |block: &u64| {
@@ -138,7 +138,7 @@ impl Table {
             cell & GENERATION != 0 && cell & START == 0
         };
         let end = (first + 1..).find(|block| !goes_on(block)).unwrap_or(first + 1);
-        Some(Unit {
+        Some(WrittenUnit {
             start: first * self.grain,
             end: end * self.grain,
             generation: (cell & GENERATION) - 1,

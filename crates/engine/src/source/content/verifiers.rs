@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::judge::{Found, Judge, Piece};
+use super::judge::{CheckedPiece, Found, Judge};
 use crate::failure::Failure;
 use crate::placement;
 
@@ -17,7 +17,7 @@ const QUEUE: usize = 4;
 
 struct Task {
     buffer: Vec<u8>,
-    piece: Piece,
+    piece: CheckedPiece,
 }
 
 /// What worker and helpers share.
@@ -65,7 +65,7 @@ impl Helpers {
     }
 
     /// Hands over a copy of a piece; whether somebody took it.
-    pub fn take(&self, buffer: &[u8], piece: Piece) -> bool {
+    pub fn take(&self, buffer: &[u8], piece: CheckedPiece) -> bool {
         let Some(tasks) = &self.tasks else { return false };
         let mut copy = locked(&self.desk.spare).pop().unwrap_or_default();
         copy.clear();

@@ -44,7 +44,7 @@ struct FreeBlockMap {
 #[derive(Clone, Debug)]
 pub struct Moving {
     window: Window,
-    order: Order,
+    order: JointPick,
     /// Where the window is, where the operation before ended, and what was moved in it.
     start: u64,
     last: u64,
@@ -53,7 +53,7 @@ pub struct Moving {
 }
 
 #[derive(Clone, Debug)]
-enum Order {
+enum JointPick {
     Sequential { gap: i64 },
     Repeating { pitch: u64 },
     Once { pitch: u64, permutation: Permutation, index: u64, seed: u64, count: u64 },
@@ -197,12 +197,12 @@ impl Moving {
         }
         let pitch = ground.pitch();
         let order = match (&pattern.pick.read, pattern.coverage) {
-            (Pick::Sequential, _) => Order::Sequential { gap: 0 },
-            (Pick::Gap(gap), _) => Order::Sequential { gap: *gap },
-            (Pick::Uniform, Coverage::Repeating) => Order::Repeating { pitch },
+            (Pick::Sequential, _) => JointPick::Sequential { gap: 0 },
+            (Pick::Gap(gap), _) => JointPick::Sequential { gap: *gap },
+            (Pick::Uniform, Coverage::Repeating) => JointPick::Repeating { pitch },
             (Pick::Uniform, _) => {
                 let permutation = Permutation::new(window.range_bytes / pitch, seed);
-                Order::Once { pitch, permutation, index: 0, seed, count: 0 }
+                JointPick::Once { pitch, permutation, index: 0, seed, count: 0 }
             }
             _ => {
                 return Err(Failure::new("places in a window are sequential or random")
@@ -228,16 +228,16 @@ impl Moving {
         let room = range.min(self.reach - self.start);
         let fresh = self.moved.is_multiple_of(range);
         let offset = match &mut self.order {
-            Order::Sequential { gap } => {
+            JointPick::Sequential { gap } => {
                 let within = self.last - self.start;
                 let jump = if within > 0 { *gap } else { 0 };
                 self.start + within.checked_add_signed(jump).filter(|within| *within < range).unwrap_or(0)
             }
-            Order::Repeating { pitch } => {
+            JointPick::Repeating { pitch } => {
                 let places = (room / *pitch).max(1);
                 self.start + random.below(places) * *pitch
             }
-            Order::Once { pitch, permutation, index, seed, count } => {
+            JointPick::Once { pitch, permutation, index, seed, count } => {
                 let places = (room / *pitch).max(1);
                 if fresh || *index >= permutation.len() || permutation.len() != places {
                     *count += 1;

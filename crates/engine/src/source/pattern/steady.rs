@@ -8,7 +8,7 @@ use iodyno_model::Verb;
 use super::super::Next;
 use super::super::random::Random;
 use super::super::walk::Walk;
-use super::{Class, PatternSource};
+use super::{ObjectClass, PatternSource};
 use crate::distribution::Sizes;
 use crate::io::Io;
 
@@ -49,9 +49,9 @@ impl Steady {
             return None;
         }
         let served = match share.class {
-            Class::Range => !share.whole,
-            Class::Item => has_no_argument(share.verb),
-            Class::File => false,
+            ObjectClass::Range => !share.whole,
+            ObjectClass::Item => has_no_argument(share.verb),
+            ObjectClass::File => false,
         };
         // Peers that say one thing after the other, without an end of their own.
         let streams = file.walks[0].is_stream()
@@ -64,7 +64,7 @@ impl Steady {
         }
         let of_passes = (file.pass_units / step).saturating_mul(source.left.passes);
         let of_bytes = match share.class {
-            Class::Range => source.left.bytes.div_ceil(step),
+            ObjectClass::Range => source.left.bytes.div_ceil(step),
             _ => u64::MAX,
         };
         let left = of_passes.min(source.left.operations).min(of_bytes);
@@ -75,7 +75,7 @@ impl Steady {
             again: None,
             base: file.base,
             step,
-            bytes: if share.class == Class::Item { share.item_bytes } else { step },
+            bytes: if share.class == ObjectClass::Item { share.item_bytes } else { step },
             flags: share.item_flags,
             verb: share.verb,
             label: share.label,

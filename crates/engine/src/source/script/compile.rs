@@ -39,7 +39,7 @@ pub struct Compiled {
     pub label: u16,
     /// The handle it works on.
     pub file: u32,
-    pub what: What,
+    pub what: OperationDetail,
     /// The handle that an open or create fills.
     pub keep: Option<u32>,
     pub buffer: usize,
@@ -69,7 +69,7 @@ pub struct Compiled {
 }
 
 /// What an operation needs beside its verb.
-pub enum What {
+pub enum OperationDetail {
     /// A range of a file.
     Range(Spot, Length),
     /// An item, and for two names the second.
@@ -88,11 +88,11 @@ pub enum What {
     Finish(Option<(Object, i64)>, u64, u64),
 }
 
-impl What {
+impl OperationDetail {
     /// How many operations its step stands for.
     fn runs(&self) -> u64 {
         match self {
-            What::Item(Which::Tree { count, .. }, _) => *count,
+            OperationDetail::Item(Which::Tree { count, .. }, _) => *count,
             _ => 1,
         }
     }
@@ -406,20 +406,23 @@ impl<'a, 'b> Compiler<'a, 'b> {
         operation.verb.kind() == Kind::Metadata && !by_handle
     }
 
-    fn what(&mut self, operation: &Operation, file: u32) -> Result<What, Failure> {
+    fn what(&mut self, operation: &Operation, file: u32) -> Result<OperationDetail, Failure> {
         Ok(match operation.verb {
             Verb::Spin if says(operation, "draws", "true") => self.drawn(operation)?,
             Verb::Think | Verb::Spin => {
                 let drawn =
                     operation.drawn.as_ref().map(|(size, ns)| Ok((Sizes::new(size).map_err(failure)?, *ns)));
-                What::Pause(operation.time_ns, drawn.transpose()?)
+                OperationDetail::Pause(operation.time_ns, drawn.transpose()?)
             }
-            Verb::Wait if operation.shared.is_none() => What::Reap,
+            Verb::Wait if operation.shared.is_none() => OperationDetail::Reap,
             Verb::Wait | Verb::Post => {
                 let wanted = operation.shared.as_ref().ok_or_else(|| Failure::new("no shared object"))?;
                 let drawn = operation.drawn.as_ref().map(|(size, _)| Sizes::new(size).map_err(failure));
                 let (drawn, boundless) = (drawn.transpose()?, says(operation, "bounded", "false"));
-                What::Shared(object(self.context, wanted)?, Use { drawn, boundless, ..self.used(wanted)? })
+                OperationDetail::Shared(
+                    object(self.context, wanted)?,
+                    Use { drawn, boundless, ..self.used(wanted)? },
+                )
             }
             Verb::Finish => self.finish(operation)?,
             verb if verb.moves_data()
@@ -431,7 +434,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Verb::Truncate if operation.size != Size::default() && file >= self.first_extra => {
                 self.range(operation, file)?
             }
-            verb if is_attribute(verb) && file >= self.first_extra => What::File,
+            verb if is_attribute(verb) && file >= self.first_extra => OperationDetail::File,
             _ if self.has_name(operation) => {
                 if self.context.files.handles[file as usize].names.is_none() {
                     return Err(Failure::new(format!("{} by name on a single file", operation.verb)));
@@ -440,9 +443,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
                     Some((_, item)) => Some(self.item(item, operation, file)?),
                     None => None,
                 };
-                What::Item(self.item(&operation.item, operation, file)?, other)
+                OperationDetail::Item(self.item(&operation.item, operation, file)?, other)
             }
-            _ => What::File,
+            _ => OperationDetail::File,
         })
     }
 
@@ -460,18 +463,18 @@ impl<'a, 'b> Compiler<'a, 'b> {
         Ok(Use { amount, drawn: None, from, boundless: false, due: None, per, of, counted: 0 })
     }
 
-    fn finish(&self, operation: &Operation) -> Result<What, Failure> {
+    fn finish(&self, operation: &Operation) -> Result<OperationDetail, Failure> {
         let shared = |wanted: &SharedUse| Ok((object(self.context, wanted)?, wanted.amount));
         let counted = operation.shared.as_ref().map(shared).transpose()?;
         let (operations, bytes) = (number(operation, "operations")?, number(operation, "bytes")?);
-        Ok(What::Finish(counted, operations.unwrap_or(0), bytes.unwrap_or(0)))
+        Ok(OperationDetail::Finish(counted, operations.unwrap_or(0), bytes.unwrap_or(0)))
     }
 
     /// A number that is only taken note of.
-    fn drawn(&self, operation: &Operation) -> Result<What, Failure> {
+    fn drawn(&self, operation: &Operation) -> Result<OperationDetail, Failure> {
         let around = operation.arguments.iter().find(|(name, _)| name == "around");
         let around = around.and_then(|(_, value)| value.parse().ok()).filter(|around| *around > 0.0);
-        Ok(What::Value(self.length(operation)?, around))
+        Ok(OperationDetail::Value(self.length(operation)?, around))
     }
 
     fn length(&self, operation: &Operation) -> Result<Length, Failure> {
@@ -485,7 +488,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
         })
     }
 
-    fn range(&mut self, operation: &Operation, file: u32) -> Result<What, Failure> {
+    fn range(&mut self, operation: &Operation, file: u32) -> Result<OperationDetail, Failure> {
         let length = self.length(operation)?;
         let spot = match &operation.offset {
             Offset::Next | Offset::NextFrom(_) => Spot::Next,
@@ -497,14 +500,14 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 let span = if *span_bytes == 0 { held } else { *span_bytes };
                 let least = operation.size.least_bytes().unwrap_or(1);
                 if span == 0 && file >= self.first_extra {
-                    return Ok(What::Range(Spot::Within(least.max(1)), length));
+                    return Ok(OperationDetail::Range(Spot::Within(least.max(1)), length));
                 }
                 let fixed = matches!(operation.size, Size::Fixed(_));
                 let ground = Ground::plain(span, least.max(1), least.max(1), fixed);
                 Spot::Drawn(Box::new(self.walk(pick, ground)?))
             }
         };
-        Ok(What::Range(spot, length))
+        Ok(OperationDetail::Range(spot, length))
     }
 
     fn walk(&mut self, pick: &Pick, ground: Ground) -> Result<Walk, Failure> {

@@ -6,9 +6,9 @@
 use iodyno_model::Verb;
 
 use super::super::UNTALLIED;
-use super::compile::{Code, What, Which};
+use super::compile::{Code, OperationDetail, Which};
 use super::file::removes;
-use super::{Flight, Part, ScriptSource, TO_THE_END, seek};
+use super::{Flight, ScriptSource, StepProgress, TO_THE_END, seek};
 use crate::clock::Tick;
 use crate::io::{AT_POSITION, DIRECTORY, Io};
 
@@ -42,7 +42,7 @@ impl ScriptSource {
             }
             Flight::Hole { code, bytes } => {
                 io.bytes = bytes;
-                let part = Part {
+                let part = StepProgress {
                     code,
                     start: 0,
                     moved: 0,
@@ -73,11 +73,11 @@ impl ScriptSource {
     }
 
     /// A failed read leaves nothing, or zeros; the next one begins behind it.
-    fn failed(&mut self, part: Part, io: &Io, result: i64) -> i64 {
+    fn failed(&mut self, part: StepProgress, io: &Io, result: i64) -> i64 {
         let Code::Do(step, _) = &self.code[part.code] else { return result };
         if part.moved > part.told {
             // What was moved counts; the rest is tried on its own, and fails on its own.
-            self.flight = Flight::Step(Part { told: part.moved, again: true, ..part });
+            self.flight = Flight::Step(StepProgress { told: part.moved, again: true, ..part });
             return (part.moved - part.told) as i64;
         }
         if step.verb == Verb::Read {
@@ -92,7 +92,7 @@ impl ScriptSource {
         result
     }
 
-    fn moved(&mut self, part: Part, io: &mut Io, result: i64) -> i64 {
+    fn moved(&mut self, part: StepProgress, io: &mut Io, result: i64) -> i64 {
         let Code::Do(step, _) = &mut self.code[part.code] else { return result };
         let (file, buffer) = (&mut self.files[io.file as usize], &mut self.buffers[step.buffer]);
         let (reads, total) = (step.verb == Verb::Read, part.moved + result as u64);
@@ -115,7 +115,7 @@ impl ScriptSource {
         // A short read is the last one of a file whose length nobody knows.
         let ended = part.wanted == TO_THE_END && (result as u64) < io.bytes.min(COPIED_MOST);
         if goes_on && !ended && result > 0 && total < part.wanted {
-            self.flight = Flight::Step(Part { moved: total, again: true, ..part });
+            self.flight = Flight::Step(StepProgress { moved: total, again: true, ..part });
             return UNTALLIED;
         }
         if reads {
@@ -179,8 +179,8 @@ impl ScriptSource {
         let Code::Do(step, _) = &self.code[code] else { return };
         let (verb, file) = (step.verb, step.file as usize);
         match &step.what {
-            What::File if verb == Verb::Close => self.let_go(io.file as usize),
-            What::Item(which, other) => {
+            OperationDetail::File if verb == Verb::Close => self.let_go(io.file as usize),
+            OperationDetail::Item(which, other) => {
                 let Some(common) = self.files[file].common.clone() else { return };
                 match which {
                     Which::Missing(..) => {

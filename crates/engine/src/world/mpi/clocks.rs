@@ -7,7 +7,7 @@
 use super::collectives;
 use super::library::Library;
 use super::mail;
-use super::nodes::Map;
+use super::nodes::NodeMap;
 use super::pending::Pending;
 use crate::clock::{self, Tick};
 use crate::world::{Broken, Patience};
@@ -47,7 +47,7 @@ struct Apart {
 pub(super) fn compare(
     library: &'static Library,
     rank: u32,
-    map: &Map,
+    map: &NodeMap,
     patience: Patience<'_>,
 ) -> Result<Distance, Broken> {
     let own = own_scale();

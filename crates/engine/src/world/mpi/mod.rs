@@ -26,7 +26,7 @@ use iodyno_model::WorldFacts;
 use launcher::{Family, Launcher, Wish};
 use library::Library;
 use neighbours::Neighbours;
-use nodes::Map;
+use nodes::NodeMap;
 pub(super) use pending::Pause;
 use pending::Pending;
 
@@ -68,7 +68,7 @@ pub(super) struct Mpi {
     open: &'static Open,
     rank: u32,
     size: u32,
-    map: Map,
+    map: NodeMap,
     neighbours: Neighbours,
     mail: mail::Mail,
     distance: Cell<Distance>,
@@ -97,7 +97,7 @@ pub(super) fn find() -> Result<Option<(Mpi, WorldFacts, u32)>, Failure> {
         open,
         rank,
         size,
-        map: Map::default(),
+        map: NodeMap::default(),
         neighbours: Neighbours::default(),
         mail: mail::Mail::default(),
         distance: Cell::default(),
@@ -331,7 +331,7 @@ impl Mpi {
     }
 
     /// Who is where, the same on all ranks.
-    fn meet(&self) -> Result<Map, Broken> {
+    fn meet(&self) -> Result<NodeMap, Broken> {
         // Nobody can be left behind yet: a rank that fails to come here has ended, and the launcher ends the others.
         let patience: Patience<'_> = &mut || true;
         let gathered = self.gather(nodes::identity().into_bytes(), patience)?;

@@ -6,7 +6,7 @@
 
 use std::os::fd::OwnedFd;
 
-use super::nodes::Map;
+use super::nodes::NodeMap;
 
 /// Processes of other ranks on this machine, by rank.
 #[derive(Default)]
@@ -14,7 +14,7 @@ pub(super) struct Neighbours(Vec<(u32, OwnedFd)>);
 
 impl Neighbours {
     /// The ranks beside this one that it can see.
-    pub(super) fn of(map: &Map, rank: u32) -> Neighbours {
+    pub(super) fn of(map: &NodeMap, rank: u32) -> Neighbours {
         let Some(own) = map.processes.get(rank as usize) else { return Neighbours::default() };
         let others = map.processes.iter().enumerate().filter(|(other, _)| *other as u32 != rank);
         let beside = others.filter(|(_, process)| process.space == own.space);
@@ -58,7 +58,10 @@ mod tests {
 
     fn seen(processes: &[(i32, &str)]) -> Neighbours {
         let process = |(id, space): &(i32, &str)| Process { id: *id, space: space.to_string() };
-        Neighbours::of(&Map { processes: processes.iter().map(process).collect(), ..Map::default() }, 0)
+        Neighbours::of(
+            &NodeMap { processes: processes.iter().map(process).collect(), ..NodeMap::default() },
+            0,
+        )
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn read(path: &str) -> String {
 
 /// Where ranks are, and whose clocks they read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Map {
+pub(super) struct NodeMap {
     /// The host name of each node, in the order of their first ranks.
     pub(super) hosts: Vec<String>,
     /// The node of each rank.
@@ -54,10 +54,10 @@ impl Process {
 }
 
 /// The map of what the ranks said, in their order.
-pub(super) fn map(identities: &[String]) -> Map {
+pub(super) fn map(identities: &[String]) -> NodeMap {
     let mut known_nodes: Vec<(&str, &str)> = Vec::new();
     let mut known_clocks: Vec<&str> = Vec::new();
-    let mut map = Map::default();
+    let mut map = NodeMap::default();
     for identity in identities {
         let mut words = identity.split(BETWEEN);
         let mut word = || words.next().unwrap_or_default();
@@ -79,7 +79,7 @@ fn place<T: PartialEq>(known: &mut Vec<T>, what: T) -> u32 {
     place as u32
 }
 
-impl Map {
+impl NodeMap {
     /// What a run tells of its world.
     pub(super) fn facts(&self, library: &str) -> WorldFacts {
         WorldFacts {
