@@ -99,6 +99,11 @@ pub struct EngineFacts {
 }
 
 impl EngineFacts {
+    /// Whether its workers run a stream of operations, in the loop.
+    pub const fn is_stream(&self) -> bool {
+        matches!(self.runs, WorkloadClass::Stream)
+    }
+
     /// Facts that hold for most: files, every verb by `call`, no settings, as deep as any plan asks.
     pub const fn named(name: &'static str) -> EngineFacts {
         EngineFacts {

@@ -69,6 +69,16 @@ pub fn engine(name: &str) -> Option<&'static Entry> {
     all_engines().find(|entry| entry.facts.name == name)
 }
 
+/// What is known of every engine.
+pub fn all_facts() -> impl Iterator<Item = &'static EngineFacts> {
+    all_engines().map(|entry| entry.facts)
+}
+
+/// What is known of the engine of that name.
+pub fn facts(name: &str) -> Option<&'static EngineFacts> {
+    engine(name).map(|entry| entry.facts)
+}
+
 /// The engines of a plan's jobs, looked up once, when the plan is checked.
 #[derive(Clone, Debug, Default)]
 pub struct PlanEngines(Vec<&'static Entry>);

@@ -238,10 +238,8 @@ const PECULIAR: &[&str] = &[
 #[test]
 fn every_engine_writes_a_file_through_a_plan() {
     let writes = |entry: &&iodyno_engine::EngineFacts| entry.uses_files && !PECULIAR.contains(&entry.name);
-    for entry in iodyno_engine::all_engines()
-        .map(|engine| engine.facts)
-        .filter(writes)
-        .filter(|facts| (facts.available)().is_ok())
+    for entry in
+        iodyno_engine::registry::all_facts().filter(writes).filter(|facts| (facts.available)().is_ok())
     {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");

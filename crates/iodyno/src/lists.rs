@@ -3,8 +3,9 @@
 use clap::{Command, Parser};
 use clap_complete::Shell;
 use iodyno_dialect::{DIALECTS, native};
+use iodyno_engine::EngineFacts;
+use iodyno_engine::registry::{all_facts, facts};
 use iodyno_engine::witness::WITNESSES;
-use iodyno_engine::{EngineFacts, all_engines};
 use iodyno_model::{Diagnostic, Origin, VerbSet};
 
 use crate::loader::plain;
@@ -62,12 +63,12 @@ pub fn engines(arguments: &[String]) -> u8 {
         Err(status) => return status,
     };
     let Some(name) = words.name else {
-        return print(&all_engines().map(|entry| engine(entry.facts)).collect::<String>());
+        return print(&all_facts().map(engine).collect::<String>());
     };
-    if let Some(entry) = iodyno_engine::engine(&name) {
-        return print(&engine(entry.facts));
+    if let Some(facts) = facts(&name) {
+        return print(&engine(facts));
     }
-    let names: Vec<&str> = all_engines().map(|entry| entry.facts.name).collect();
+    let names: Vec<&str> = all_facts().map(|facts| facts.name).collect();
     let wrong = Diagnostic::error(&Origin::argument(&name), "no engine of that name");
     say(wrong.hint(native::suggestion(&name, &names)));
     2

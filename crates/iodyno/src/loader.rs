@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 
 use iodyno_dialect::{Loader, PathFacts, PathKind};
 use iodyno_engine::world::World;
-use iodyno_engine::{clock, witness};
+use iodyno_engine::{clock, registry, witness};
 use iodyno_model::{EngineTrait, Machine, WorldFacts};
 
 use crate::{forwarded_files, leftovers};
@@ -147,12 +147,12 @@ impl Loader for HostLoader {
 
     fn engine_available(&self, name: &str) -> Result<(), String> {
         self.looked.set(true);
-        let engine = iodyno_engine::engine(name).ok_or_else(|| format!("no engine `{name}`"))?;
-        (engine.facts.available)().map_err(|failure| failure.message)
+        let facts = registry::facts(name).ok_or_else(|| format!("no engine `{name}`"))?;
+        (facts.available)().map_err(|failure| failure.message)
     }
 
     fn engine_traits(&self, name: &str) -> &'static [EngineTrait] {
-        iodyno_engine::engine(name).map_or(&[], |engine| engine.facts.traits)
+        registry::facts(name).map_or(&[], |facts| facts.traits)
     }
 
     fn east_s(&self) -> i64 {

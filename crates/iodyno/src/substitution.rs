@@ -6,7 +6,7 @@
 
 use std::io;
 
-use iodyno_engine::engines;
+use iodyno_engine::registry as engines;
 use iodyno_model::sweep::Value;
 use iodyno_model::{
     Coordinate, Diagnostic, Event, Intent, Job, Origin, Parameter, Plan, Record, Sweep, TargetKind, Workload,
@@ -179,7 +179,7 @@ const NO_FILES: &str = "it issues no operations on files or devices";
 fn obstacle(plan: &Plan, job: &Job, parameter: Parameter) -> Option<&'static str> {
     let targets =
         || job.targets.iter().filter_map(|index| plan.targets.get(*index)).map(|target| &target.kind);
-    let Some(facts) = engines::facts(&job.engine).filter(|facts| facts.is_stream && !facts.connects) else {
+    let Some(facts) = engines::facts(&job.engine).filter(|facts| facts.is_stream() && !facts.connects) else {
         return Some(NO_FILES);
     };
     if targets().next().is_none() || targets().any(|kind| matches!(kind, TargetKind::Endpoint { .. })) {
@@ -207,7 +207,7 @@ fn depth(text: &str) -> Result<u64, String> {
 
 fn no_engine(name: &str) -> String {
     let names: Vec<_> = engines::all_facts()
-        .filter(|facts| facts.is_stream && !facts.connects)
+        .filter(|facts| facts.is_stream() && !facts.connects)
         .map(|facts| facts.name)
         .collect();
     format!("engine: there is no `{name}`, but {}", names.join(", "))

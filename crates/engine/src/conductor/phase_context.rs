@@ -13,7 +13,6 @@ use super::journal_limit;
 use crate::cache::{self, WorkerShare};
 use crate::check::CheckedPlan;
 use crate::connections::Connections;
-use crate::facts::WorkloadClass;
 use crate::failure::Failure;
 use crate::io::{Files, Handle};
 use crate::journal::Journals;
@@ -128,8 +127,7 @@ impl PhaseContext {
     /// Whether a worker changes nothing of its thread that the next one would notice.
     pub(super) fn leaves_its_thread(&self, number: u32) -> bool {
         let job = &self.phase().jobs[self.seats[number as usize].0];
-        job.placement == Placement::default()
-            && self.entries[self.seats[number as usize].0].facts.runs == WorkloadClass::Stream
+        job.placement == Placement::default() && self.entries[self.seats[number as usize].0].facts.is_stream()
     }
 
     /// A worker's number within its job, counted over all ranks.
