@@ -41,7 +41,7 @@ mod ticks;
 use agree::{Trouble, agreed, highest, patience};
 use barriers::Barriers;
 use exit_policy::ExitPolicy;
-use gather::PhaseOutcome;
+use gather::PhaseEnd;
 use passes::Passes;
 use progress::Progress;
 use rank_mail::{FinalReport, Mailbox, pack, unpack};
@@ -255,8 +255,8 @@ impl Run<'_> {
     }
 
     /// On the first rank: tells of a phase that is over, and the other ranks that it is; whether no other follows.
-    fn close(&mut self, world: &mut World, index: usize, outcome: PhaseOutcome, emit: Emit<'_>) -> bool {
-        let PhaseOutcome { mut record, mut errors, ends_run, lost } = outcome;
+    fn close(&mut self, world: &mut World, index: usize, outcome: PhaseEnd, emit: Emit<'_>) -> bool {
+        let PhaseEnd { mut record, mut errors, ends_run, lost } = outcome;
         record.cache = iodyno_truth::cache::share(&self.checked.plan, &self.record, &record);
         emit(&Event::PhaseEnded(Box::new(record.clone())));
         let alone = self.checked.plan.phases[index].stop == Stop::Alone;
@@ -470,12 +470,7 @@ fn start_crew(context: &Arc<PhaseContext>, pool: &mut ThreadPool) -> Result<Work
 }
 
 /// Runs one phase. On other ranks than the first, what is to be told is told there.
-fn run_phase(
-    world: &World,
-    run: &mut Run<'_>,
-    index: usize,
-    emit: Emit<'_>,
-) -> Result<PhaseOutcome, Trouble> {
+fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> Result<PhaseEnd, Trouble> {
     let Run { checked, options, post, made, record: earlier, threads, .. } = run;
     let mut forward = |event: &Event| post.forward(world, event);
     let emit: Emit<'_> = if world.is_first() { emit } else { &mut forward };

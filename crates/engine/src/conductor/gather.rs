@@ -18,7 +18,7 @@ use crate::world::rank_share::part;
 
 /// What a phase came to.
 #[derive(Default)]
-pub struct PhaseOutcome {
+pub struct PhaseEnd {
     /// On the first rank: of all ranks. Elsewhere what later phases refer to.
     pub record: PhaseRecord,
     /// What went wrong besides.
@@ -33,7 +33,7 @@ pub struct PhaseOutcome {
 ///
 /// # Errors
 /// On another rank than the first: that one did not answer.
-pub fn gather(ranks: &mut Ranks<'_>, mine: FinalReport) -> PhaseOutcome {
+pub fn gather(ranks: &mut Ranks<'_>, mine: FinalReport) -> PhaseEnd {
     let (others, lost) = ranks.collect();
     let FinalReport { mut record, seen, mut errors, .. } = mine;
     let mut nodes: Vec<Seen> = seen.into_iter().collect();
@@ -43,16 +43,16 @@ pub fn gather(ranks: &mut Ranks<'_>, mine: FinalReport) -> PhaseOutcome {
         errors.extend(last.errors);
     }
     (record.sightings, record.samples) = combine(nodes);
-    PhaseOutcome { record, errors, ends_run: ranks.ends_run, lost }
+    PhaseEnd { record, errors, ends_run: ranks.ends_run, lost }
 }
 
 /// On another rank than the first: hands in what this one has to say, and hears what is to be known of the whole.
 ///
 /// # Errors
 /// The first rank did not answer.
-pub fn hand_in(ranks: Ranks<'_>, mine: FinalReport) -> Result<PhaseOutcome, Trouble> {
+pub fn hand_in(ranks: Ranks<'_>, mine: FinalReport) -> Result<PhaseEnd, Trouble> {
     let Done { ends, record } = ranks.part(mine)?;
-    Ok(PhaseOutcome { record, ends_run: ends, ..PhaseOutcome::default() })
+    Ok(PhaseEnd { record, ends_run: ends, ..PhaseEnd::default() })
 }
 
 /// Files of one target that are watched on a node.
