@@ -21,15 +21,15 @@ pub fn check(job: &Job, wrong: &mut Vec<Diagnostic>) {
     let probes = cases.features.iter().map(|feature| &feature.probe);
     let scripts = probes.chain(cases.cases.iter().map(|case| &case.script));
     let mut slips: Vec<Diagnostic> = Vec::new();
-    scripts.for_each(|script| script.steps.iter().for_each(|step| look(step, &mut slips)));
+    scripts.for_each(|script| script.steps.iter().for_each(|step| check_step(step, &mut slips)));
     wrong.extend(slips);
 }
 
-fn look(step: &Step, slips: &mut Vec<Diagnostic>) {
+fn check_step(step: &Step, slips: &mut Vec<Diagnostic>) {
     match &step.action {
-        Action::Block(steps) => steps.iter().for_each(|step| look(step, slips)),
+        Action::Block(steps) => steps.iter().for_each(|step| check_step(step, slips)),
         Action::Call(call) => {
-            if let Err(message) = spoken(&call.name, &call.arguments) {
+            if let Err(message) = check_call(&call.name, &call.arguments) {
                 let slip = Diagnostic::error(&step.origin, message);
                 if !slips.contains(&slip) {
                     slips.push(slip);
@@ -40,13 +40,13 @@ fn look(step: &Step, slips: &mut Vec<Diagnostic>) {
     }
 }
 
-fn spoken(name: &str, words: &[String]) -> Result<(), String> {
+fn check_call(name: &str, words: &[String]) -> Result<(), String> {
     match RUNNERS.iter().find(|(known, _)| *known == name) {
         None => table::check(name, words),
         Some((_, None)) => Ok(()),
         Some((_, Some(before))) => match words.get(*before) {
             Some(name) if name.contains('$') => Ok(()),
-            Some(name) => spoken(name, &words[before + 1..]),
+            Some(name) => check_call(name, &words[before + 1..]),
             None => Err(format!("`{name}`: no call follows")),
         },
     }
@@ -59,7 +59,7 @@ mod tests {
     fn words(line: &str) -> Result<(), String> {
         let mut words = line.split(' ').map(String::from).collect::<Vec<_>>();
         let name = words.remove(0);
-        spoken(&name, &words)
+        check_call(&name, &words)
     }
 
     #[test]

@@ -15,6 +15,11 @@ pub struct SettingSpec {
     pub help: &'static str,
 }
 
+/// A setting: its name, what it does and which values it takes.
+pub const fn spec(name: &'static str, help: &'static str) -> SettingSpec {
+    SettingSpec { name, help }
+}
+
 /// Two lists of settings as one, whose length is `N`.
 pub const fn joined<const N: usize>(first: &[SettingSpec], second: &[SettingSpec]) -> [SettingSpec; N] {
     assert!(first.len() + second.len() == N);

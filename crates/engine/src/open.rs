@@ -43,7 +43,7 @@ fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result
         return Err(Failure::new(format!("{root}: its names are too long, or hold a zero byte"))
             .hint("shorten them, or make the tree less deep"));
     }
-    let fd = open(&path, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| told(&path, errno))?;
+    let fd = open(&path, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| open_failure(&path, errno))?;
     Ok(Handle { names: Some(Box::new(names)), ..bare(fd, items.count) })
 }
 
@@ -357,7 +357,7 @@ pub fn open_made(path: &str, flags: i32, permissions: Option<u32>) -> Result<Raw
     if fd < 0 { Err(errno()) } else { Ok(fd) }
 }
 
-fn told(path: &str, errno: i32) -> Failure {
+fn open_failure(path: &str, errno: i32) -> Failure {
     Failure::new(format!("cannot open {path}: {}", strerror(errno))).errno(errno)
 }
 
@@ -368,14 +368,14 @@ fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> R
     let fd = match open(flags | direct) {
         Err(libc::EINVAL) if target.open.direct == Direct::IfPossible => open(flags),
         Err(libc::EINVAL) if direct != 0 => {
-            return Err(told(path, libc::EINVAL)
+            return Err(open_failure(path, libc::EINVAL)
                 .hint("this file system refuses direct I/O; use direct = \"if possible\", or false"));
         }
         // A file that lies in a cache of its own (tmpfs of old kernels, FUSE) may refuse noatime to strangers.
         Err(libc::EPERM) if target.open.noatime => open((flags | direct) & !o_noatime()),
         answer => answer,
     }
-    .map_err(|errno| told(path, errno))?;
+    .map_err(|errno| open_failure(path, errno))?;
     no_cache(fd, target.open.direct);
     if target.open.lock == FileLock::Whole {
         lock_whole(path, fd, needs.1)?;
@@ -385,7 +385,7 @@ fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> R
     if target.open.truncate && target.open.truncate_bytes > 0 {
         grow(fd, target.open.truncate_bytes).map_err(|errno| space_failure(path, errno))?;
     }
-    let length = length(fd).map_err(|errno| told(path, errno))?;
+    let length = length(fd).map_err(|errno| open_failure(path, errno))?;
     let bytes = match (length, size) {
         // What is written may grow; what is only read ends where it ends.
         (length, Extent::Bytes(bytes)) if needs.1 && length.is_some() => {
@@ -430,7 +430,7 @@ fn open_descriptor(number: u32, target: &Target) -> Result<Handle, Failure> {
     // SAFETY: the call takes no pointers.
     let fd = unsafe { libc::fcntl(number as RawFd, libc::F_DUPFD_CLOEXEC, 3) };
     if fd < 0 {
-        return Err(told(&target.name, errno()));
+        return Err(open_failure(&target.name, errno()));
     }
     let wanted = flags(&target.open, (false, false)) & (libc::O_NONBLOCK | libc::O_APPEND);
     if wanted != 0 || target.open.direct == Direct::Yes {

@@ -144,7 +144,7 @@ impl Unready {
 /// Which targets are made ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// All.
+    /// Everybody's and each worker's own.
     All,
     /// Those that are everybody's.
     Everybodys,

@@ -670,7 +670,7 @@ impl WorkerCounters<'_> {
     fn facts(&self) -> Vec<(String, u64)> {
         let text = self.head.facts.read();
         let fact = |line: &str| line.split_once(' ').and_then(|(n, v)| Some((n.into(), v.parse().ok()?)));
-        text.lines().filter_map(fact).chain(self.head.live.told()).collect()
+        text.lines().filter_map(fact).chain(self.head.live.by_name()).collect()
     }
 
     /// The worker's own row of a job's record.

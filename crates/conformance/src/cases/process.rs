@@ -45,7 +45,6 @@ pub const PANICKED: i32 = 101;
 pub enum End {
     /// By itself, with a status.
     Status(i32),
-    /// By a signal.
     Signal(i32),
 }
 

@@ -183,11 +183,11 @@ impl<'a> Round<'a> {
             }
             "blocked" => {
                 let index = self.actor_named(order)?;
-                told(self.actor(index)?.and_then(Process::waits))
+                actor_outcome(self.actor(index)?.and_then(Process::waits))
             }
             "await" => {
                 let index = call.actor.ok_or("it wants an actor before it: `owner: await`")?;
-                told(self.actor(index)?.and_then(|actor| actor.answer().map(Came::answer)))
+                actor_outcome(self.actor(index)?.and_then(|actor| actor.answer().map(Came::answer)))
             }
             _ => match call.actor {
                 Some(index) => self.delegate(index, call.background, order),
@@ -202,7 +202,7 @@ impl<'a> Round<'a> {
             actor.tell(order)?;
             if background { Ok(Came::default()) } else { actor.answer().map(Came::answer) }
         };
-        told(self.actor(index)?.and_then(answer))
+        actor_outcome(self.actor(index)?.and_then(answer))
     }
 
     /// An actor by its number; made anew if it was killed.
@@ -353,7 +353,7 @@ fn is_lenient(order: &CallRequest) -> bool {
 }
 
 /// An actor that is gone is what came of the step; a call that makes no sense is the rule's fault.
-fn told(outcome: Result<Came, actor::Trouble>) -> Result<Came, String> {
+fn actor_outcome(outcome: Result<Came, actor::Trouble>) -> Result<Came, String> {
     match outcome {
         Ok(came) => Ok(came),
         Err(actor::Trouble::Gone(how)) => Ok(Came::instead(how)),

@@ -22,7 +22,8 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 /// # Errors
 /// Why there is no such place.
 pub fn place(directory: &Path) -> Result<PathBuf, Failure> {
-    let found = fs::canonicalize(directory).map_err(|error| told(directory, "no directory", &error))?;
+    let found =
+        fs::canonicalize(directory).map_err(|error| sandbox_failure(directory, "no directory", &error))?;
     let mut places = (0..100).map(|turn| found.join(format!("{PREFIX}{}", letters(turn))));
     places
         .find(|place| fs::symlink_metadata(place).is_err())
@@ -37,16 +38,16 @@ pub fn place(directory: &Path) -> Result<PathBuf, Failure> {
 pub fn make(place: &Path) -> Result<(), Failure> {
     let directory = place.parent().unwrap_or(place);
     DirBuilder::new().mode(0o700).create(place).map_err(|error| {
-        told(directory, "no sandbox can be made", &error)
+        sandbox_failure(directory, "no sandbox can be made", &error)
             .hint("name a directory that whoever runs this may write to")
     })?;
     plain(place).map_err(|error| {
         let _ = fs::remove_dir(place);
-        told(directory, "its sandbox", &error)
+        sandbox_failure(directory, "its sandbox", &error)
     })
 }
 
-fn told(directory: &Path, what: &str, error: &std::io::Error) -> Failure {
+fn sandbox_failure(directory: &Path, what: &str, error: &std::io::Error) -> Failure {
     Failure::new(format!("{}: {what}: {}", directory.display(), iodyno_engine::failure::strerror(raw(error))))
         .errno(raw(error))
 }

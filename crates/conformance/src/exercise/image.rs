@@ -9,7 +9,6 @@ use super::operation::{OpKind, Operation};
 
 /// What an operation puts into cells of its own.
 pub trait Ink<T> {
-    /// What it writes.
     fn write(&self, cells: &mut [T]);
     /// What cells hold that became part of the file without being written: zeros.
     fn blank(&self) -> T;

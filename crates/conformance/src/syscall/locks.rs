@@ -14,7 +14,6 @@ const TYPES: ArgumentKind = Word(&["rd", "wr", "un"]);
 /// Shared, exclusive, none.
 const FLOCK: ArgumentKind = Word(&["sh", "ex", "un"]);
 
-/// A lock's arguments.
 const LOCK: &[ArgumentKind] = &[Fd, TYPES, Number, Number];
 const FROM: &[ArgumentKind] = &[One(WHENCE)];
 

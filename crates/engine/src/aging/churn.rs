@@ -25,10 +25,7 @@ pub enum Change {
         bytes: u64,
     },
     /// A file is removed.
-    Remove {
-        /// Its number.
-        number: u64,
-    },
+    Remove { number: u64 },
 }
 
 /// The sequence of one worker.

@@ -21,7 +21,7 @@ pub unsafe fn call(number: libc::c_long, a: usize, b: usize, c: usize, d: usize)
             options(nostack),
         );
     }
-    told(answer)
+    c_result(answer)
 }
 
 /// Makes a system call of up to four arguments.
@@ -40,7 +40,7 @@ pub unsafe fn call(number: libc::c_long, a: usize, b: usize, c: usize, d: usize)
             options(nostack),
         );
     }
-    told(answer)
+    c_result(answer)
 }
 
 /// Makes a system call of six arguments.
@@ -61,7 +61,7 @@ pub unsafe fn long(number: libc::c_long, [a, b, c, d, e, f]: [usize; 6]) -> i64 
             options(nostack),
         );
     }
-    told(answer)
+    c_result(answer)
 }
 
 /// Makes a system call of six arguments.
@@ -80,7 +80,7 @@ pub unsafe fn long(number: libc::c_long, [a, b, c, d, e, f]: [usize; 6]) -> i64 
             options(nostack),
         );
     }
-    told(answer)
+    c_result(answer)
 }
 
 /// Makes a system call of six arguments.
@@ -108,7 +108,7 @@ pub unsafe fn call(number: libc::c_long, a: usize, b: usize, c: usize, d: usize)
 /// The kernel's answer as the C library would give it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
-fn told(answer: i64) -> i64 {
+fn c_result(answer: i64) -> i64 {
     if answer < 0 { failed(answer) } else { answer }
 }
 

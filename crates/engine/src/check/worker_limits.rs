@@ -63,12 +63,12 @@ fn bounds(has_ring: bool, processes: u64, threads: u64) -> Vec<(u64, Bound)> {
     for name in ["kernel.pid_max", "kernel.threads-max"] {
         let value = setting(name);
         let most = value.map(|value| value.saturating_sub(running + SPARE));
-        note(all, most, &told(name, value), &format!("raise {name} (sysctl)"));
+        note(all, most, &limit_text(name, value), &format!("raise {name} (sysctl)"));
     }
     let value = setting("vm.max_map_count");
     let each = MAPPINGS + if has_ring { RINGS } else { 0 };
     let most = value.map(|value| value.saturating_sub(SPARE) / each);
-    note(threads, most, &told("vm.max_map_count", value), "raise vm.max_map_count (sysctl)");
+    note(threads, most, &limit_text("vm.max_map_count", value), "raise vm.max_map_count (sysctl)");
     let group = control_group();
     note(
         all,
@@ -84,7 +84,7 @@ fn bounds(has_ring: bool, processes: u64, threads: u64) -> Vec<(u64, Bound)> {
     found
 }
 
-fn told(name: &str, value: Option<u64>) -> String {
+fn limit_text(name: &str, value: Option<u64>) -> String {
     format!("{name} is {}", value.unwrap_or_default())
 }
 

@@ -45,7 +45,6 @@ pub(crate) struct PhaseContext {
     pub(super) parts: Vec<RankShare>,
     /// Whose data the workers of each job work on.
     owners: Vec<Owners>,
-    /// This rank.
     pub(super) rank: u32,
     /// Targets that could not be made ready, where each worker stands alone.
     unready: Vec<Unready>,
@@ -189,7 +188,7 @@ impl PhaseContext {
         let targets = &self.phase().jobs[self.seats[number as usize].0].targets;
         let position = |unready: &Unready| targets.iter().position(|target| *target == unready.target);
         let target = unready.and_then(position).map(|position| position as u32);
-        counters.fail(&told(failure));
+        counters.fail(&failure_text(failure));
         counters.end_by(&Fatal { errno: failure.errno, stage, target, ..Fatal::default() });
     }
 
@@ -370,7 +369,7 @@ fn hold(world: &World, phase: &Phase, parts: &[RankShare]) -> Result<(), Failure
     Ballast::check(workers * ranks, bytes.saturating_mul(ranks), available)
 }
 
-fn told(failure: &Failure) -> String {
+fn failure_text(failure: &Failure) -> String {
     match &failure.hint {
         Some(hint) => format!("{}\n{hint}", failure.message),
         None => failure.message.clone(),

@@ -14,7 +14,6 @@ use crate::world::World;
 /// What the first rank says to all others.
 #[derive(Reflect)]
 enum RoleMessage {
-    /// Run this.
     Run(Box<Plan>, Options),
     /// It is over; this is the exit status.
     Over(u8),

@@ -34,7 +34,6 @@ struct Sample {
     latency_ns: u64,
 }
 
-/// One interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct IntervalRates {
     operations: f64,
@@ -89,7 +88,7 @@ impl Steadiness {
             for seat in judged.seats {
                 let job = context.seats[seat].0;
                 if last_job != Some(job) {
-                    records.push((seat, judged.window.told()));
+                    records.push((seat, judged.window.record()));
                 }
                 last_job = Some(job);
             }
@@ -166,7 +165,7 @@ impl RateWindow {
         self.record.attained
     }
 
-    fn told(&self) -> SteadyRecord {
+    fn record(&self) -> SteadyRecord {
         let column = |of: fn(&IntervalRates) -> f64| self.rows.iter().map(of).collect();
         SteadyRecord {
             operations: column(|row| row.operations),
@@ -217,7 +216,7 @@ mod tests {
             latency_ns: 1.0,
         };
         let end = rates.iter().position(|rate| window.take(&rule, row(rate)));
-        (end, window.told())
+        (end, window.record())
     }
 
     #[test]

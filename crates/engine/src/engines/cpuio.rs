@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
-use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_values, setting, whole};
+use super::{EngineFacts, Failure, Setup, SyncEngine, check_values, setting, spec, whole_number};
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{Files, Io};
 use crate::random::Random;
@@ -31,11 +31,10 @@ impl SyncEngine for Cpuio {
         about: "burns CPU a part of the time instead of doing I/O",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Spin]),
         settings: &[
-            SettingSpec { name: "load_percent", help: "how much of one CPU, 1 to 100 (must be given)" },
-            SettingSpec { name: "chunk_us", help: "length of one burst, in µs (default 50000)" },
-            SettingSpec { name: "mode", help: "noop or qsort: what burns (default noop)" },
+            spec("load_percent", "how much of one CPU, 1 to 100 (must be given)"),
+            spec("chunk_us", "length of one burst, in µs (default 50000)"),
+            spec("mode", "noop or qsort: what burns (default noop)"),
         ],
-        most_depth: 1,
         uses_files: false,
         is_slow: true,
         check: Self::check,
@@ -44,8 +43,8 @@ impl SyncEngine for Cpuio {
     };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
-        let load = whole(setup.job, "load_percent").unwrap_or(100).clamp(1, 100);
-        let burst_ns = whole(setup.job, "chunk_us").unwrap_or(CHUNK_US) * 1000;
+        let load = whole_number(setup.job, "load_percent").unwrap_or(100).clamp(1, 100);
+        let burst_ns = whole_number(setup.job, "chunk_us").unwrap_or(CHUNK_US) * 1000;
         let sorts = setting(setup.job, "mode") == Some("qsort");
         Ok(Cpuio {
             burst_ns,
@@ -87,9 +86,7 @@ impl Cpuio {
         }
         wrong
     }
-}
 
-impl Cpuio {
     fn burn(&mut self) {
         if self.numbers.is_empty() {
             for _ in 0..1000 {

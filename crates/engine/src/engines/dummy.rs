@@ -8,7 +8,7 @@
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb};
 
 use super::{
-    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, switched_on, whole,
+    EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, spec, switched_on, whole_number,
 };
 use crate::clock;
 use crate::io::{DURABLE, Files, Io, KEEP};
@@ -28,19 +28,12 @@ impl SyncEngine for Dummy {
     const FACTS: EngineFacts = EngineFacts {
         about: "no I/O, with delays of your choice",
         settings: &[
-            SettingSpec {
-                name: "delay_create_us",
-                help: "making or opening a file takes so many microseconds",
-            },
-            SettingSpec { name: "delay_close_us", help: "closing a file takes so many microseconds" },
-            SettingSpec { name: "delay_sync_us", help: "a sync takes so many microseconds" },
-            SettingSpec { name: "delay_xfer_us", help: "a read or a write takes so many microseconds" },
-            SettingSpec {
-                name: "only_rank0",
-                help: "on or off: only the first worker of all is delayed (default off)",
-            },
+            spec("delay_create_us", "making or opening a file takes so many microseconds"),
+            spec("delay_close_us", "closing a file takes so many microseconds"),
+            spec("delay_sync_us", "a sync takes so many microseconds"),
+            spec("delay_xfer_us", "a read or a write takes so many microseconds"),
+            spec("only_rank0", "on or off: only the first worker of all is delayed (default off)"),
         ],
-        most_depth: 1,
         performs: true,
         uses_files: false,
         opens_files: true,
@@ -51,7 +44,7 @@ impl SyncEngine for Dummy {
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let delayed = setup.seat == 0 || !switched_on(setup.job, "only_rank0");
-        let ns = |name| if delayed { whole(setup.job, name).unwrap_or(0) * 1000 } else { 0 };
+        let ns = |name| if delayed { whole_number(setup.job, name).unwrap_or(0) * 1000 } else { 0 };
         let dummy = Dummy {
             transfer_ns: ns("delay_xfer_us"),
             sync_ns: ns("delay_sync_us"),

@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::{
-    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, setting, switch,
-    whole,
+    EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, setting, spec, switch,
+    whole_number,
 };
 use crate::clock;
 use crate::io::{Files, Io};
@@ -36,25 +36,12 @@ impl SyncEngine for Exec {
         about: "runs a program as long as the job",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write]),
         settings: &[
-            SettingSpec { name: "program", help: "the program to run (it or a command must be given)" },
-            SettingSpec {
-                name: "command",
-                help: "instead of a program: a shell command that each operation runs and waits for",
-            },
-            SettingSpec {
-                name: "arguments",
-                help: "its arguments, split at spaces; %r is the job's time in seconds, %n its name",
-            },
-            SettingSpec {
-                name: "grace_s",
-                help: "seconds between telling it to end and killing it (default 1)",
-            },
-            SettingSpec {
-                name: "redirect",
-                help: "on or off: its output goes to JOB.stdout and JOB.stderr (default on)",
-            },
+            spec("program", "the program to run (it or a command must be given)"),
+            spec("command", "instead of a program: a shell command that each operation runs and waits for"),
+            spec("arguments", "its arguments, split at spaces; %r is the job's time in seconds, %n its name"),
+            spec("grace_s", "seconds between telling it to end and killing it (default 1)"),
+            spec("redirect", "on or off: its output goes to JOB.stdout and JOB.stderr (default on)"),
         ],
-        most_depth: 1,
         uses_files: false,
         is_slow: true,
         check: Self::check,
@@ -79,7 +66,7 @@ impl SyncEngine for Exec {
             command.stdout(output(&format!("{}.stdout", job.name))?);
             command.stderr(output(&format!("{}.stderr", job.name))?);
         }
-        let grace_ns = whole(job, "grace_s").unwrap_or(1).saturating_mul(1_000_000_000);
+        let grace_ns = whole_number(job, "grace_s").unwrap_or(1).saturating_mul(1_000_000_000);
         let waits = shell.is_some();
         Ok(Exec { command, child: None, started: false, waits, grace_ns })
     }

@@ -19,7 +19,6 @@ impl SyncEngine for Falloc {
     const FACTS: EngineFacts = EngineFacts {
         about: "fallocate instead of data: writes reserve, reads reserve behind the end, trims punch",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Trim]),
-        most_depth: 1,
         writes_to_read: true,
         is_slow: true,
         ..EngineFacts::named("falloc")

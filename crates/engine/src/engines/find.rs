@@ -10,7 +10,7 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_values, only_verbs, setting};
+use super::{EngineFacts, Failure, Setup, SyncEngine, check_values, only_verbs, setting, spec};
 use crate::io::{Files, Io};
 use crate::memory::{clear_errno, errno};
 
@@ -62,11 +62,10 @@ impl SyncEngine for Find {
         about: "walks directories and counts the files that match",
         verbs: VerbSet::of(&[Verb::Readdir]),
         settings: &[
-            SettingSpec { name: "newer_unix_ns", help: "only files changed after this time, ns since 1970" },
-            SettingSpec { name: "bytes", help: "only files of exactly this size" },
-            SettingSpec { name: "name", help: "only names like this; * stands for anything (*01*)" },
+            spec("newer_unix_ns", "only files changed after this time, ns since 1970"),
+            spec("bytes", "only files of exactly this size"),
+            spec("name", "only names like this; * stands for anything (*01*)"),
         ],
-        most_depth: 1,
         is_slow: true,
         check: Self::check,
         ..EngineFacts::named("find")
@@ -108,9 +107,7 @@ impl Find {
         wrong.extend(check_values(job, &["newer_unix_ns", "bytes"], whole, "expected a whole number"));
         wrong
     }
-}
 
-impl Find {
     /// Looks at the next entry: 1; 0 at the end of the walk; or the negated error number.
     fn next(&mut self, root: RawFd) -> i64 {
         let begin = || vec![Ahead::default()];

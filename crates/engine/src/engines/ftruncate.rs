@@ -14,7 +14,6 @@ impl SyncEngine for Ftruncate {
     const FACTS: EngineFacts = EngineFacts {
         about: "ftruncate to each write's offset; no data moves",
         verbs: VerbSet::of(&[Verb::Write]),
-        most_depth: 1,
         is_slow: true,
         check: Self::check,
         ..EngineFacts::named("ftruncate")

@@ -11,7 +11,7 @@ use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::parallel::{self, Company, Container, Opening};
 use super::{
-    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, switched_on, whole,
+    EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, spec, switched_on, whole_number,
 };
 use crate::io::{AT_END, Files, Io};
 use crate::open::needs;
@@ -61,10 +61,10 @@ impl SyncEngine for Hdf5 {
         settings: &[
             parallel::COLLECTIVE,
             parallel::HINTS_FILE,
-            SettingSpec { name: "collective_metadata", help: "on or off: metadata by all workers together" },
-            SettingSpec { name: "no_fill", help: "on or off: a new data set is not filled with zeros" },
-            SettingSpec { name: "alignment", help: "data sets begin at multiples of so many bytes" },
-            SettingSpec { name: "chunk_size", help: "bytes of a chunk; 0: the data set lies in one piece" },
+            spec("collective_metadata", "on or off: metadata by all workers together"),
+            spec("no_fill", "on or off: a new data set is not filled with zeros"),
+            spec("alignment", "data sets begin at multiples of so many bytes"),
+            spec("chunk_size", "bytes of a chunk; 0: the data set lies in one piece"),
         ],
         available: Self::available,
         check: Self::check,
@@ -130,9 +130,7 @@ impl Hdf5 {
         found.extend(parallel::check_one_worker(job, Self::FACTS.name));
         found
     }
-}
 
-impl Hdf5 {
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
         let calls = self.calls;
         let Opening { path, name, comm, hints } = self.company.opening(setup, index, Self::FACTS.name)?;
@@ -142,7 +140,7 @@ impl Hdf5 {
         unsafe {
             let access = calls.made("H5Pcreate", (calls.create_list)(calls.access_class))?;
             calls.done("H5Pset_fapl_mpio", (calls.set_mpi)(access, comm, hints.handle()))?;
-            if let Some(bytes) = whole(setup.job, "alignment").filter(|bytes| *bytes > 1) {
+            if let Some(bytes) = whole_number(setup.job, "alignment").filter(|bytes| *bytes > 1) {
                 calls.done("H5Pset_alignment", (calls.set_alignment)(access, 1, bytes))?;
             }
             if switched_on(setup.job, "collective_metadata") {
@@ -186,7 +184,7 @@ impl Hdf5 {
             if switched_on(setup.job, "no_fill") {
                 calls.done("H5Pset_fill_time", (calls.set_fill_time)(list, FILL_NEVER))?;
             }
-            if let Some(chunk) = whole(setup.job, "chunk_size").filter(|chunk| *chunk > 0) {
+            if let Some(chunk) = whole_number(setup.job, "chunk_size").filter(|chunk| *chunk > 0) {
                 let chunk = chunk.min(bytes.max(1));
                 calls.done("H5Pset_chunk", (calls.set_chunk)(list, 1, &raw const chunk))?;
             }

@@ -14,7 +14,7 @@ use io_uring::{IoUring, opcode};
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::priority;
-use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, check_values, switched_on};
+use super::{Engine, EngineFacts, Failure, Setup, check_switches, check_values, spec, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::facts::joined;
@@ -100,39 +100,24 @@ impl Engine for Uring {
         },
         settings: &joined::<17>(
             &[
-                SettingSpec { name: "fixed_buffers", help: "register the buffers once (default off)" },
-                SettingSpec { name: "fixed_files", help: "register the open files once (default off)" },
-                SettingSpec {
-                    name: "sqpoll",
-                    help: "a kernel thread takes operations without a system call (default off)",
-                },
-                SettingSpec { name: "sqpoll_cpu", help: "the CPU that thread is bound to" },
-                SettingSpec {
-                    name: "sqpoll_idle_ms",
-                    help: "how long that thread looks before it sleeps (default 1000)",
-                },
-                SettingSpec {
-                    name: "iopoll",
-                    help: "poll the device for completions; needs direct I/O (default off)",
-                },
-                SettingSpec {
-                    name: "defer_taskrun",
-                    help: "completions are processed when they are waited for (default: on where the kernel can)",
-                },
-                SettingSpec {
-                    name: "vectored",
-                    help: "readv and writev instead of read and write (default off)",
-                },
-                SettingSpec {
-                    name: "force_async",
-                    help: "never try to complete at once: hand to a worker; N: only every Nth (default off)",
-                },
-                SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
-                SettingSpec {
-                    name: "uncached",
-                    help: "drop the pages from the cache afterwards (RWF_DONTCACHE)",
-                },
-                SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
+                spec("fixed_buffers", "register the buffers once (default off)"),
+                spec("fixed_files", "register the open files once (default off)"),
+                spec("sqpoll", "a kernel thread takes operations without a system call (default off)"),
+                spec("sqpoll_cpu", "the CPU that thread is bound to"),
+                spec("sqpoll_idle_ms", "how long that thread looks before it sleeps (default 1000)"),
+                spec("iopoll", "poll the device for completions; needs direct I/O (default off)"),
+                spec(
+                    "defer_taskrun",
+                    "completions are processed when they are waited for (default: on where the kernel can)",
+                ),
+                spec("vectored", "readv and writev instead of read and write (default off)"),
+                spec(
+                    "force_async",
+                    "never try to complete at once: hand to a worker; N: only every Nth (default off)",
+                ),
+                spec("nowait", "fail with EAGAIN rather than block (RWF_NOWAIT)"),
+                spec("uncached", "drop the pages from the cache afterwards (RWF_DONTCACHE)"),
+                spec("atomic", "a write is never torn by a power cut (RWF_ATOMIC)"),
             ],
             &priority::SETTINGS,
         ),
@@ -248,9 +233,7 @@ impl Uring {
         clash("fixed_buffers", "vectored");
         found
     }
-}
 
-impl Uring {
     /// The entry of a read or write, by whichever of the three operations (plain, fixed, vectored) is to carry it out.
     #[inline(always)]
     fn transfer(&mut self, slot: Slot, io: &Io, fd: RawFd, [plain, fixed, vectored]: [u8; 3]) -> Entry {

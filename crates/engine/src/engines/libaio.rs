@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::priority::{self, Priorities};
-use super::{Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, switch, switched_on};
+use super::{Engine, EngineFacts, Failure, Setup, check_switches, spec, switch, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
 use crate::facts::joined;
@@ -101,12 +101,12 @@ impl Engine for Libaio {
         has_ring: true,
         settings: &joined::<8>(
             &[
-                SettingSpec {
-                    name: "userspace_reap",
-                    help: "on or off: take completions from the shared ring without a system call (default on)",
-                },
-                SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
-                SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
+                spec(
+                    "userspace_reap",
+                    "on or off: take completions from the shared ring without a system call (default on)",
+                ),
+                spec("nowait", "fail with EAGAIN rather than block (RWF_NOWAIT)"),
+                spec("atomic", "a write is never torn by a power cut (RWF_ATOMIC)"),
             ],
             &priority::SETTINGS,
         ),
@@ -209,9 +209,7 @@ impl Libaio {
         found.extend(priority::check(job));
         found
     }
-}
 
-impl Libaio {
     /// Hands pending operations to the kernel, as many as it takes; refused ones become results.
     fn hand_over(&mut self) -> Result<(), Failure> {
         let mut first = 0;
@@ -366,13 +364,13 @@ fn most(asked: u32, depth: usize) -> usize {
 fn set_up(depth: u32) -> Result<u64, Failure> {
     let made = make(depth);
     if made != Err(libc::EAGAIN) {
-        return made.map_err(told);
+        return made.map_err(setup_failure);
     }
     // All workers of a machine share its room: what is idle gives way.
     let own = std::process::id();
     let is_own = |context: &mut Context| context.process == own;
     idle().iter_mut().filter_map(|place| place.take_if(is_own)).for_each(|context| destroy(context.id));
-    make(depth).map_err(told)
+    make(depth).map_err(setup_failure)
 }
 
 fn make(depth: u32) -> Result<u64, i32> {
@@ -384,7 +382,7 @@ fn make(depth: u32) -> Result<u64, i32> {
     Err(errno())
 }
 
-fn told(errno: i32) -> Failure {
+fn setup_failure(errno: i32) -> Failure {
     match errno {
         libc::EAGAIN => Failure::call("io_setup", libc::EAGAIN)
             .hint("raise fs.aio-max-nr (sysctl), or use less depth or fewer workers"),

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb};
 
-use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_values, setting};
+use super::{EngineFacts, Failure, Setup, SyncEngine, check_values, setting, spec};
 use crate::call;
 use crate::io::{AT_END, Files, Io};
 use crate::memory::errno;
@@ -50,29 +50,16 @@ impl SyncEngine for Mmap {
     const FACTS: EngineFacts = EngineFacts {
         about: "copies to and from mapped files; the kernel does I/O in page faults",
         settings: &[
-            SettingSpec {
-                name: "thp",
-                help: "on or off: ask for huge pages, or for none (default: the system's way)",
-            },
-            SettingSpec {
-                name: "sync",
-                help: "what msync does: sync waits, async only marks (default sync)",
-            },
-            SettingSpec {
-                name: "advice",
-                help: "normal, random, sequential or willneed, told to the kernel (default: nothing)",
-            },
-            SettingSpec {
-                name: "dont_need",
-                help: "on or off: the kernel is told that newly mapped pages are not needed (default off)",
-            },
-            SettingSpec {
-                name: "calls",
-                help: "on or off: every other operation is a call, on the same file (default off)",
-            },
+            spec("thp", "on or off: ask for huge pages, or for none (default: the system's way)"),
+            spec("sync", "what msync does: sync waits, async only marks (default sync)"),
+            spec("advice", "normal, random, sequential or willneed, told to the kernel (default: nothing)"),
+            spec(
+                "dont_need",
+                "on or off: the kernel is told that newly mapped pages are not needed (default off)",
+            ),
+            spec("calls", "on or off: every other operation is a call, on the same file (default off)"),
         ],
         reads_to_write: true,
-        most_depth: 1,
         performs: true,
         check: Self::check,
         traits: &[EngineTrait::OneAtATime],
@@ -126,9 +113,7 @@ impl Mmap {
         found.extend(check_values(job, &["advice"], advice, "say normal, random, sequential or willneed"));
         found
     }
-}
 
-impl Mmap {
     fn transfer(&mut self, io: &Io, fd: RawFd) -> i64 {
         let outcome = match (self.mapped(io.file, fd), io.verb) {
             (Ok(()), Verb::Read) => self.read(io, fd),

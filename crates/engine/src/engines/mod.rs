@@ -14,7 +14,7 @@ use crate::memory::Memory;
 use crate::start_barrier::StartBarrier;
 use crate::worker_counters::Counts;
 
-pub use crate::facts::{EngineFacts, SettingSpec};
+pub use crate::facts::{EngineFacts, SettingSpec, spec};
 pub use crate::failure::Failure;
 
 pub mod cpuio;
@@ -229,7 +229,7 @@ pub trait Engine: Sized {
 
 /// An engine that carries out each operation when it takes it; [`Synchronous`] makes an [`Engine`] of it.
 pub trait SyncEngine: Sized {
-    /// What is known of it without running it.
+    /// What is known of it without running it; its depth is always 1.
     const FACTS: EngineFacts;
 
     /// Makes it ready, before the start line.
@@ -272,7 +272,7 @@ pub struct Synchronous<E> {
 }
 
 impl<E: SyncEngine> Engine for Synchronous<E> {
-    const FACTS: EngineFacts = E::FACTS;
+    const FACTS: EngineFacts = EngineFacts { most_depth: 1, ..E::FACTS };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         Ok(Synchronous { engine: E::start(setup)?, done: None })
@@ -326,7 +326,7 @@ pub fn switch(job: &Job, name: &str) -> Option<bool> {
 }
 
 /// A setting that is a whole number.
-pub fn whole(job: &Job, name: &str) -> Option<u64> {
+pub fn whole_number(job: &Job, name: &str) -> Option<u64> {
     setting(job, name).and_then(|value| value.parse().ok())
 }
 

@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_void};
 use iodyno_model::{Diagnostic, Extent, Job, OpenMode, Pick, TargetKind, Verb, VerbSet, Workload};
 
 use super::parallel::{self, Company};
-use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, switched_on};
+use super::{EngineFacts, Failure, Setup, SyncEngine, check_switches, spec, switched_on};
 use crate::failure::strerror;
 use crate::io::{AT_END, Files, Io};
 use crate::names::templates::tells_apart;
@@ -60,15 +60,9 @@ impl SyncEngine for Mpiio {
         settings: &[
             parallel::COLLECTIVE,
             parallel::HINTS_FILE,
-            SettingSpec {
-                name: "show_hints",
-                help: "on or off: numbers among the hints in use are recorded",
-            },
-            SettingSpec {
-                name: "preallocate",
-                help: "on or off: the file's space is reserved when it is opened",
-            },
-            SettingSpec { name: "file_view", help: "on or off: each worker sees its own blocks alone" },
+            spec("show_hints", "on or off: numbers among the hints in use are recorded"),
+            spec("preallocate", "on or off: the file's space is reserved when it is opened"),
+            spec("file_view", "on or off: each worker sees its own blocks alone"),
         ],
         check: Self::check,
         ..parallel::facts(EngineFacts::named("mpiio"))
@@ -131,9 +125,7 @@ impl Mpiio {
         found.extend(parallel::check(job, Self::FACTS.name));
         found
     }
-}
 
-impl Mpiio {
     /// Opens the file of a handle, together with those who share it.
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
         let file = self.company.opening(setup, index, Self::FACTS.name)?;
@@ -145,7 +137,7 @@ impl Mpiio {
             (self.calls.open)(file.comm, file.name.as_ptr(), mode, file.hints.handle(), &raw mut handle)
         };
         if code != 0 {
-            return Err(self.told(&format!("cannot open {}", file.path), "MPI_File_open", code));
+            return Err(self.call_failure(&format!("cannot open {}", file.path), "MPI_File_open", code));
         }
         self.files.push(File { handle, view: None });
         self.make_ready(setup, index, handle)
@@ -160,7 +152,7 @@ impl Mpiio {
             // SAFETY: the file is open.
             let code = unsafe { (self.calls.set_size)(handle, target.open.truncate_bytes as i64) };
             if code != 0 {
-                return Err(self.told(&setup.paths[index], "MPI_File_set_size", code));
+                return Err(self.call_failure(&setup.paths[index], "MPI_File_set_size", code));
             }
         }
         if let (true, true, TargetKind::File { size: Extent::Bytes(bytes), .. }) =
@@ -169,7 +161,7 @@ impl Mpiio {
             // SAFETY: the file is open.
             let code = unsafe { (self.calls.preallocate)(handle, *bytes as i64) };
             if code != 0 {
-                return Err(self.told(&setup.paths[index], "MPI_File_preallocate", code));
+                return Err(self.call_failure(&setup.paths[index], "MPI_File_preallocate", code));
             }
         }
         if switched_on(setup.job, "file_view") {
@@ -328,7 +320,7 @@ impl Mpiio {
     }
 
     /// A failure in the library's words.
-    fn told(&self, what: &str, call: &str, code: c_int) -> Failure {
+    fn call_failure(&self, what: &str, call: &str, code: c_int) -> Failure {
         let number = errno_of(self.company.open(), &self.calls, code);
         let words = self.company.open().library().words(call, code);
         Failure::new(format!("{what}: {} ({words})", strerror(number))).errno(number)

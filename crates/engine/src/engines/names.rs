@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::{EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_values, only_verbs, setting};
+use super::{EngineFacts, Failure, Setup, SyncEngine, check_values, only_verbs, setting, spec};
 use crate::call;
 use crate::clock::Tick;
 use crate::io::{Files, Io, PathBuffer};
@@ -60,13 +60,11 @@ impl<const KIND: usize> SyncEngine for NameEngine<KIND> {
         about: KINDS[KIND].1,
         verbs: VerbSet::of(&[KINDS[KIND].2]),
         settings: match KINDS[KIND].2 {
-            Verb::Stat => &[SettingSpec {
-                name: "stat_type",
-                help: "stat, lstat or statx: the call that asks for attributes (default stat)",
-            }],
+            Verb::Stat => {
+                &[spec("stat_type", "stat, lstat or statx: the call that asks for attributes (default stat)")]
+            }
             _ => &[],
         },
-        most_depth: 1,
         is_slow: true,
         check: Self::check,
         ..EngineFacts::named(KINDS[KIND].0)
@@ -106,9 +104,7 @@ impl<const KIND: usize> NameEngine<KIND> {
         wrong.extend(check_values(job, &["stat_type"], known, "say stat, lstat or statx"));
         wrong
     }
-}
 
-impl<const KIND: usize> NameEngine<KIND> {
     fn make(&mut self, io: &Io, files: &Files) -> i64 {
         let handle = &files.handles[io.file as usize];
         let Some(names) = &handle.names else { return -i64::from(libc::ENOTDIR) };

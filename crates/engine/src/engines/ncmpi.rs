@@ -174,9 +174,7 @@ impl Ncmpi {
         found.extend(parallel::check_one_worker(job, Self::FACTS.name));
         found
     }
-}
 
-impl Ncmpi {
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
         let calls = self.calls;
         let Opening { path, name, comm, hints } = self.company.opening(setup, index, Self::FACTS.name)?;

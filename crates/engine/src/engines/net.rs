@@ -9,8 +9,7 @@ use iodyno_model::{Diagnostic, EngineTrait, Job, TargetKind, Verb, VerbSet};
 use socket2::Socket;
 
 use super::{
-    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, only_verbs,
-    switched_on,
+    EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, only_verbs, spec, switched_on,
 };
 use crate::io::{Files, Io};
 
@@ -43,21 +42,14 @@ impl<const SPLICE: bool> SyncEngine for Network<SPLICE> {
         },
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Send, Verb::Recv]),
         settings: &[
-            SettingSpec { name: "nodelay", help: "send small segments at once, TCP_NODELAY (default off)" },
-            SettingSpec { name: "pingpong", help: "each operation is sent and comes back (default off)" },
-            SettingSpec {
-                name: "window_bytes",
-                help: "the socket's buffer, as SO_SNDBUF and SO_RCVBUF take it",
-            },
-            SettingSpec { name: "mss", help: "largest TCP segment, in bytes (TCP_MAXSEG)" },
-            SettingSpec { name: "interface", help: "address of the interface for UDP multicast" },
-            SettingSpec { name: "ttl", help: "hops of outgoing UDP multicast (default 1)" },
-            SettingSpec {
-                name: "port_each",
-                help: "worker n takes the n-th port from the address's (default off)",
-            },
+            spec("nodelay", "send small segments at once, TCP_NODELAY (default off)"),
+            spec("pingpong", "each operation is sent and comes back (default off)"),
+            spec("window_bytes", "the socket's buffer, as SO_SNDBUF and SO_RCVBUF take it"),
+            spec("mss", "largest TCP segment, in bytes (TCP_MAXSEG)"),
+            spec("interface", "address of the interface for UDP multicast"),
+            spec("ttl", "hops of outgoing UDP multicast (default 1)"),
+            spec("port_each", "worker n takes the n-th port from the address's (default off)"),
         ],
-        most_depth: 1,
         connects: true,
         is_slow: true,
         check: Self::check,
@@ -109,9 +101,7 @@ impl<const SPLICE: bool> Network<SPLICE> {
         wrong.extend(only_verbs(job, Self::FACTS.name, &[Verb::Read, Verb::Write, Verb::Send, Verb::Recv]));
         wrong
     }
-}
 
-impl<const SPLICE: bool> Network<SPLICE> {
     /// One operation, there and with `pingpong` back.
     fn exchange(&mut self, io: &Io) -> i64 {
         let verbs = match io.verb {
@@ -153,7 +143,7 @@ fn negated(error: &std::io::Error) -> i64 {
 
 /// Sets what a job asks of its sockets before they connect or listen.
 fn adorn(socket: &Socket, job: &Job, transport: &str, sends: bool) -> Result<(), Failure> {
-    let asked = |name| super::whole(job, name).map(|value| value as usize);
+    let asked = |name| super::whole_number(job, name).map(|value| value as usize);
     let tcp = transport.starts_with("tcp");
     if let Some(bytes) = asked("window_bytes").filter(|bytes| *bytes > 0) {
         let set = if sends { socket.set_send_buffer_size(bytes) } else { socket.set_recv_buffer_size(bytes) };

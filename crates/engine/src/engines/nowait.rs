@@ -18,7 +18,6 @@ pub struct Nowait {
 impl SyncEngine for Nowait {
     const FACTS: EngineFacts = EngineFacts {
         about: "preadv2 with RWF_NOWAIT, then pread where that would wait; counts both",
-        most_depth: 1,
         performs: true,
         traits: &[EngineTrait::CountedByBlockLayer, EngineTrait::OneAtATime],
         ..EngineFacts::named("nowait")

@@ -11,7 +11,7 @@ use iodyno_model::{
     Diagnostic, Direct, Extent, Job, OpenSync, Pace, Ranks, Target, TargetKind, Verb, WorkerKind, Workload,
 };
 
-use super::{EngineFacts, Failure, SettingSpec, Setup, setting, switched_on};
+use super::{EngineFacts, Failure, SettingSpec, Setup, setting, spec, switched_on};
 use crate::io::Io;
 use crate::names::templates::tells_apart;
 use crate::open::needs;
@@ -24,15 +24,14 @@ const HINT_VARIABLE: &str = "IOR_HINT__MPI__";
 
 /// Whether transfers are collective.
 pub const COLLECTIVE: SettingSpec =
-    SettingSpec { name: "collective", help: "on or off: all workers transfer together (default off)" };
+    spec("collective", "on or off: all workers transfer together (default off)");
 /// Hints to the MPI library.
 pub const HINTS_FILE: SettingSpec =
-    SettingSpec { name: "hints_file", help: "a file of hints to the MPI library, KEY = VALUE on each line" };
+    spec("hints_file", "a file of hints to the MPI library, KEY = VALUE on each line");
 
 /// The facts of an engine that works through the MPI library.
 pub const fn facts(named: EngineFacts) -> EngineFacts {
     EngineFacts {
-        most_depth: 1,
         performs: true,
         opens_files: true,
         is_collective: true,

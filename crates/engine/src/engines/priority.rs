@@ -3,7 +3,7 @@
 
 use iodyno_model::{Diagnostic, Job, Verb};
 
-use super::{SettingSpec, Setup, check_values, setting};
+use super::{SettingSpec, Setup, check_values, setting, spec};
 use crate::random::Random;
 
 /// Best effort: the class that a level without a class belongs to.
@@ -13,20 +13,20 @@ const NAMES: [&str; 4] = ["priority_class", "priority", "priority_hint", "priori
 
 /// The settings, for the engines that have them.
 pub const SETTINGS: [SettingSpec; 5] = [
-    SettingSpec {
-        name: "priority_class",
-        help: "I/O priority class of operations, 0 to 3: one, or READ,WRITE (default 2 where a level is given)",
-    },
-    SettingSpec { name: "priority", help: "I/O priority level within the class, 0 to 7: one, or READ,WRITE" },
-    SettingSpec { name: "priority_hint", help: "hint beside the level, 0 to 1023: one, or READ,WRITE" },
-    SettingSpec {
-        name: "priority_percent",
-        help: "how many of the operations carry it, in percent: one, or READ,WRITE (default 100)",
-    },
-    SettingSpec {
-        name: "priority_split",
-        help: "by size: BYTES/PERCENT[/CLASS/LEVEL[/HINT]], entries joined by `:`, reads and writes by `,`",
-    },
+    spec(
+        "priority_class",
+        "I/O priority class of operations, 0 to 3: one, or READ,WRITE (default 2 where a level is given)",
+    ),
+    spec("priority", "I/O priority level within the class, 0 to 7: one, or READ,WRITE"),
+    spec("priority_hint", "hint beside the level, 0 to 1023: one, or READ,WRITE"),
+    spec(
+        "priority_percent",
+        "how many of the operations carry it, in percent: one, or READ,WRITE (default 100)",
+    ),
+    spec(
+        "priority_split",
+        "by size: BYTES/PERCENT[/CLASS/LEVEL[/HINT]], entries joined by `:`, reads and writes by `,`",
+    ),
 ];
 
 /// What operations carry.

@@ -12,7 +12,6 @@ pub struct Psync;
 impl SyncEngine for Psync {
     const FACTS: EngineFacts = EngineFacts {
         about: "pread and pwrite, one call for each operation",
-        most_depth: 1,
         performs: true,
         takes_turns: true,
         traits: &[EngineTrait::CountedByBlockLayer, EngineTrait::OneAtATime],

@@ -9,7 +9,7 @@ use std::os::fd::RawFd;
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb};
 
 use super::{
-    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, switched_on, whole,
+    EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, spec, switched_on, whole_number,
 };
 use crate::call;
 use crate::io::{AT_END, AT_POSITION, Files, Io};
@@ -41,22 +41,12 @@ impl<const SECOND: bool> SyncEngine for Vectored<SECOND> {
     const FACTS: EngineFacts = EngineFacts {
         about: "preadv2 and pwritev2, one call for each operation, with their flags",
         settings: &[
-            SettingSpec {
-                name: "hipri",
-                help: "poll the device for the completion (RWF_HIPRI); needs direct I/O",
-            },
-            SettingSpec {
-                name: "hipri_percentage",
-                help: "how many of the operations poll, with hipri, in percent (default 100)",
-            },
-            SettingSpec { name: "nowait", help: "fail with EAGAIN rather than block (RWF_NOWAIT)" },
-            SettingSpec {
-                name: "uncached",
-                help: "drop the pages from the cache afterwards (RWF_DONTCACHE)",
-            },
-            SettingSpec { name: "atomic", help: "a write is never torn by a power cut (RWF_ATOMIC)" },
+            spec("hipri", "poll the device for the completion (RWF_HIPRI); needs direct I/O"),
+            spec("hipri_percentage", "how many of the operations poll, with hipri, in percent (default 100)"),
+            spec("nowait", "fail with EAGAIN rather than block (RWF_NOWAIT)"),
+            spec("uncached", "drop the pages from the cache afterwards (RWF_DONTCACHE)"),
+            spec("atomic", "a write is never torn by a power cut (RWF_ATOMIC)"),
         ],
-        most_depth: 1,
         takes_turns: true,
         check: Self::check,
         traits: if SECOND {
@@ -76,7 +66,7 @@ impl<const SECOND: bool> SyncEngine for Vectored<SECOND> {
             return Err(Failure::new("this system has no preadv2, which carries the flags").hint(hint));
         }
         let random = Random::from_seed(setup.seed, u64::from(setup.worker));
-        let part = whole(setup.job, "hipri_percentage").filter(|percent| *percent < 100);
+        let part = whole_number(setup.job, "hipri_percentage").filter(|percent| *percent < 100);
         let polls = part.filter(|_| flags & HIPRI != 0).map(|percent| (percent, random));
         Ok(Vectored { flags: second.then_some(flags), polls })
     }
@@ -101,9 +91,7 @@ impl<const SECOND: bool> Vectored<SECOND> {
         wrong.extend(check_values(job, &["hipri_percentage"], percent, "say 0 to 100"));
         wrong
     }
-}
 
-impl<const SECOND: bool> Vectored<SECOND> {
     #[inline(never)]
     fn draw_polling(&mut self) {
         if let (Some((percent, random)), Some(flags)) = (&mut self.polls, &mut self.flags) {

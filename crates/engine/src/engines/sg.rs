@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
 use super::{
-    EngineFacts, Failure, SettingSpec, Setup, SyncEngine, check_switches, check_values, setting, switched_on,
+    EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, setting, spec, switched_on,
 };
 use crate::call;
 use crate::io::{AT_END, Files, Io};
@@ -76,14 +76,13 @@ impl SyncEngine for Sg {
         about: "SCSI commands by SG_IO, to generic and SCSI devices",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
         settings: &[
-            SettingSpec { name: "read_fua", help: "reads bypass the device's cache (default off)" },
-            SettingSpec { name: "write_fua", help: "writes bypass the device's cache (default off)" },
-            SettingSpec {
-                name: "write_mode",
-                help: "write, write_and_verify, verify or write_same: the command of a write (default write)",
-            },
+            spec("read_fua", "reads bypass the device's cache (default off)"),
+            spec("write_fua", "writes bypass the device's cache (default off)"),
+            spec(
+                "write_mode",
+                "write, write_and_verify, verify or write_same: the command of a write (default write)",
+            ),
         ],
-        most_depth: 1,
         reads_to_write: true,
         writes_to_read: true,
         is_slow: true,
@@ -142,9 +141,7 @@ impl Sg {
         ));
         wrong
     }
-}
 
-impl Sg {
     fn transfer(&self, io: &Io, fd: RawFd) -> i64 {
         if !io.offset.is_multiple_of(self.block_bytes) || !io.bytes.is_multiple_of(self.block_bytes) {
             return -i64::from(libc::EINVAL);

@@ -10,7 +10,7 @@ use iodyno_model::{Diagnostic, EngineTrait, Job, TargetKind, Verb, VerbSet};
 
 use super::{
     Engine, EngineFacts, Failure, SettingSpec, Setup, check_switches, check_values, only_verbs, setting,
-    switched_on,
+    spec, switched_on,
 };
 use crate::clock::{self, Tick};
 use crate::facts::joined;
@@ -41,47 +41,32 @@ use transactions::{Connecting, Taking};
 
 /// What the engine is asked for beyond its sockets' options.
 const OWN: &[SettingSpec] = &[
-    SettingSpec {
-        name: "method",
-        help: "how blocks are sent: copy (default), sendfile, splice, zerocopy, io_uring, io_uring_zerocopy",
-    },
-    SettingSpec {
-        name: "receive",
-        help: "what becomes of received bytes: copy (default), truncate (dropped in the kernel), splice (to /dev/null), io_uring",
-    },
-    SettingSpec {
-        name: "from",
-        help: "a file whose bytes are sent over a stream instead; its end is the job's",
-    },
-    SettingSpec { name: "into", help: "a file that is made, and holds what a stream brings" },
-    SettingSpec {
-        name: "blocks",
-        help: "so many blocks of a stream go out in turn: what is sent is longer than one (default 1)",
-    },
-    SettingSpec { name: "datagram_bytes", help: "a block is cut into datagrams of so many bytes" },
-    SettingSpec {
-        name: "gso",
-        help: "datagrams are cut by the kernel: auto (default: where a block holds several), on, off",
-    },
-    SettingSpec {
-        name: "gro",
-        help: "datagrams are joined by the kernel: auto (default: where it can), on, off",
-    },
-    SettingSpec {
-        name: "stamp",
-        help: "header of each datagram: none (default), seconds_micros_u32, seconds_micros_u64, number_seconds_micros",
-    },
-    SettingSpec { name: "first_number", help: "the first datagram's number (default 1)" },
-    SettingSpec { name: "request_bytes", help: "bytes of a request (default: the block)" },
-    SettingSpec { name: "response_bytes", help: "bytes of a response (default: the block)" },
-    SettingSpec { name: "answers", help: "exchanges are answered, not begun (default off)" },
-    SettingSpec { name: "connect_each", help: "each exchange has a connection of its own (default off)" },
-    SettingSpec {
-        name: "accept_each",
-        help: "each exchange is answered on a connection of its own (default off)",
-    },
-    SettingSpec { name: "response_timeout_ms", help: "a datagram unanswered so long is lost (default 1000)" },
-    SettingSpec { name: "port_each", help: "worker n takes the n-th port from the address's (default off)" },
+    spec(
+        "method",
+        "how blocks are sent: copy (default), sendfile, splice, zerocopy, io_uring, io_uring_zerocopy",
+    ),
+    spec(
+        "receive",
+        "what becomes of received bytes: copy (default), truncate (dropped in the kernel), splice (to /dev/null), io_uring",
+    ),
+    spec("from", "a file whose bytes are sent over a stream instead; its end is the job's"),
+    spec("into", "a file that is made, and holds what a stream brings"),
+    spec("blocks", "so many blocks of a stream go out in turn: what is sent is longer than one (default 1)"),
+    spec("datagram_bytes", "a block is cut into datagrams of so many bytes"),
+    spec("gso", "datagrams are cut by the kernel: auto (default: where a block holds several), on, off"),
+    spec("gro", "datagrams are joined by the kernel: auto (default: where it can), on, off"),
+    spec(
+        "stamp",
+        "header of each datagram: none (default), seconds_micros_u32, seconds_micros_u64, number_seconds_micros",
+    ),
+    spec("first_number", "the first datagram's number (default 1)"),
+    spec("request_bytes", "bytes of a request (default: the block)"),
+    spec("response_bytes", "bytes of a response (default: the block)"),
+    spec("answers", "exchanges are answered, not begun (default off)"),
+    spec("connect_each", "each exchange has a connection of its own (default off)"),
+    spec("accept_each", "each exchange is answered on a connection of its own (default off)"),
+    spec("response_timeout_ms", "a datagram unanswered so long is lost (default 1000)"),
+    spec("port_each", "worker n takes the n-th port from the address's (default off)"),
 ];
 
 const COUNT: usize = socket_options::SETTINGS.len() + OWN.len();
@@ -215,9 +200,7 @@ impl Sockets {
         }
         wrong
     }
-}
 
-impl Sockets {
     /// What takes time is done, and the start line was passed: from here on the job's time counts.
     #[cold]
     fn begin(&mut self) {

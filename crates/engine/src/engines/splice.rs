@@ -23,7 +23,6 @@ pub struct Splice {
 impl SyncEngine for Splice {
     const FACTS: EngineFacts = EngineFacts {
         about: "splice and vmsplice through a pipe, two calls for each operation",
-        most_depth: 1,
         is_slow: true,
         traits: &[EngineTrait::OneAtATime],
         ..EngineFacts::named("splice")

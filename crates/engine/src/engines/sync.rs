@@ -20,7 +20,6 @@ pub struct Sync {
 impl SyncEngine for Sync {
     const FACTS: EngineFacts = EngineFacts {
         about: "lseek, then read or write, two calls for each operation out of order",
-        most_depth: 1,
         takes_turns: true,
         traits: &[EngineTrait::CountedByBlockLayer, EngineTrait::OneAtATime],
         ..EngineFacts::named("sync")

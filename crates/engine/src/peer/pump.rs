@@ -33,7 +33,6 @@ pub trait Outside {
 pub enum RunMessage {
     /// Something on its way.
     Told(RunNumber, Box<Event>),
-    /// Its record.
     Ended(RunNumber, Box<Record>),
 }
 

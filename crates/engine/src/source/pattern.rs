@@ -93,7 +93,6 @@ enum ObjectClass {
     Range,
     /// An item of a set.
     Item,
-    /// The file as it is.
     File,
 }
 

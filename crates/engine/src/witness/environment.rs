@@ -18,10 +18,10 @@ pub fn machine() -> Vec<(String, String)> {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let groups: [Vec<(&str, Option<String>)>; 6] =
         [system(&cpu), frequency(), processor(&cpu), memory_facts(), limits(), present()];
-    told(groups.into_iter().flatten())
+    known_facts(groups.into_iter().flatten())
 }
 
-fn told<'a>(facts: impl Iterator<Item = (&'a str, Option<String>)>) -> Vec<(String, String)> {
+fn known_facts<'a>(facts: impl Iterator<Item = (&'a str, Option<String>)>) -> Vec<(String, String)> {
     let there = facts.filter_map(|(name, value)| Some((name.to_string(), value?)));
     there.filter(|(_, value)| !value.is_empty()).collect()
 }

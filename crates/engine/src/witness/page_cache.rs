@@ -27,7 +27,7 @@ pub fn dirty(path: &str) -> Option<u64> {
     let kind = std::fs::metadata(path).ok()?.file_type();
     let file = std::fs::File::open(path).ok().filter(|_| kind.is_file() || kind.is_block_device())?;
     // No length: all there is.
-    let [_, dirty, writeback] = told(file.as_raw_fd(), 0)?;
+    let [_, dirty, writeback] = cached_pages(file.as_raw_fd(), 0)?;
     Some(dirty + writeback)
 }
 
@@ -37,7 +37,7 @@ pub fn resident_of(fd: RawFd, bytes: u64) -> Option<u64> {
 }
 
 fn counted(fd: RawFd, bytes: u64) -> Option<u64> {
-    told(fd, bytes).map(|[cached, ..]| cached.min(bytes))
+    cached_pages(fd, bytes).map(|[cached, ..]| cached.min(bytes))
 }
 
 /// Bytes that are in the cache, that are dirty, and that are being written, of the first so many. The number of `cachestat`
@@ -46,7 +46,7 @@ fn counted(fd: RawFd, bytes: u64) -> Option<u64> {
     target_os = "linux",
     not(any(target_arch = "mips", target_arch = "mips64", target_arch = "sparc64"))
 ))]
-fn told(fd: RawFd, bytes: u64) -> Option<[u64; 3]> {
+fn cached_pages(fd: RawFd, bytes: u64) -> Option<[u64; 3]> {
     const CACHESTAT: libc::c_long = 451;
     let range = [0u64, bytes];
     let mut found = [0u64; 5];
@@ -59,7 +59,7 @@ fn told(fd: RawFd, bytes: u64) -> Option<[u64; 3]> {
     target_os = "linux",
     not(any(target_arch = "mips", target_arch = "mips64", target_arch = "sparc64"))
 )))]
-fn told(_fd: RawFd, _bytes: u64) -> Option<[u64; 3]> {
+fn cached_pages(_fd: RawFd, _bytes: u64) -> Option<[u64; 3]> {
     None
 }
 

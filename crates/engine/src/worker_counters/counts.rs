@@ -105,7 +105,7 @@ impl Counts {
     }
 
     /// All of them by name, where they are used.
-    pub fn told(&self) -> Vec<(String, u64)> {
+    pub fn by_name(&self) -> Vec<(String, u64)> {
         if self.used.load(Relaxed) == 0 {
             return Vec::new();
         }
@@ -128,13 +128,13 @@ mod tests {
     #[test]
     fn they_are_told_by_name_and_kept_when_the_ramp_ends() {
         let counts = Counts::new();
-        assert!(counts.told().is_empty());
+        assert!(counts.by_name().is_empty());
         counts.begin();
         counts.add(Count::Bytes, 5);
         counts.end_ramp();
         counts.add(Count::Bytes, 7);
         counts.set(Count::Copied, 9);
-        let told = counts.told();
+        let told = counts.by_name();
         let of = |name: &str| told.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
         assert_eq!((of("bytes"), of("ramp_bytes"), of("copied")), (Some(12), Some(5), Some(9)));
         assert_eq!((of("ramp_copied"), of("ramp_overflow")), (None, Some(0)));

@@ -19,7 +19,7 @@ const LOOKS: u32 = 4;
 /// What cannot be looked at.
 pub fn look(root: &Path) -> Result<Vec<Seen>, Failure> {
     let (mut seen, mut first) = (Vec::new(), HashMap::new());
-    walk(root, "", &mut seen, &mut first).map_err(|error| told(&error))?;
+    walk(root, "", &mut seen, &mut first).map_err(|error| tree_failure(&error))?;
     Ok(seen)
 }
 
@@ -85,7 +85,7 @@ fn remove(root: &Path, seen: &[Seen]) {
     }
 }
 
-fn told(error: &std::io::Error) -> Failure {
+fn tree_failure(error: &std::io::Error) -> Failure {
     Failure::io("looking at what a race left", &error)
 }
 

@@ -6,7 +6,7 @@ use iodyno_model::{Job, Verb};
 
 use super::transfer::Transfer;
 use crate::engines::priority::Priorities;
-use crate::engines::{Setup, setting, switch, switched_on, whole};
+use crate::engines::{Setup, setting, switch, switched_on, whole_number};
 use crate::io::Io;
 
 /// Flags of reads and writes, as the kernel numbers them.
@@ -28,7 +28,7 @@ pub(super) fn async_every(job: &Job) -> u64 {
     match (setting(job, "force_async"), switch(job, "force_async")) {
         (None, _) => 0,
         (_, Some(on)) => u64::from(on),
-        _ => whole(job, "force_async").unwrap_or(0),
+        _ => whole_number(job, "force_async").unwrap_or(0),
     }
 }
 

@@ -4,7 +4,7 @@ use io_uring::{Builder, IoUring, Probe, opcode};
 use iodyno_model::{Job, Verb, VerbSet};
 
 use crate::clock;
-use crate::engines::{Failure, switch, switched_on, whole};
+use crate::engines::{Failure, switch, switched_on, whole_number};
 
 /// The verbs that the ring may carry out, with the operation each of them needs from the kernel.
 pub(super) const NATIVE: [(Verb, u8); 18] = [
@@ -78,8 +78,8 @@ fn asked_for(job: &Job, ring: &mut Builder) {
         ring.setup_iopoll();
     }
     if switched_on(job, "sqpoll") {
-        ring.setup_sqpoll(whole(job, "sqpoll_idle_ms").unwrap_or(1000) as u32);
-        if let Some(cpu) = whole(job, "sqpoll_cpu") {
+        ring.setup_sqpoll(whole_number(job, "sqpoll_idle_ms").unwrap_or(1000) as u32);
+        if let Some(cpu) = whole_number(job, "sqpoll_cpu") {
             ring.setup_sqpoll_cpu(cpu as u32);
         }
     }

@@ -9,7 +9,7 @@ use socket2::{SockAddr, SockRef, Socket, Type};
 
 use super::{address, adorn, negated};
 use crate::clock::{self, Tick};
-use crate::engines::{Failure, Setup, setting, switched_on, whole};
+use crate::engines::{Failure, Setup, setting, switched_on, whole_number};
 
 /// An announcement that comes before its reader is bound is lost for ever: one that starts together with us gets this
 /// time, ns.
@@ -127,7 +127,7 @@ impl Peer {
             }
         }
         if group.is_some() {
-            socket.set_multicast_ttl_v4(whole(job, "ttl").unwrap_or(1) as u32).map_err(failed)?;
+            socket.set_multicast_ttl_v4(whole_number(job, "ttl").unwrap_or(1) as u32).map_err(failed)?;
             socket.set_multicast_if_v4(&interface).map_err(failed)?;
         }
         // Only where an answer is expected is the socket bound to its peer; a missing one would be an error otherwise.

@@ -124,9 +124,7 @@ impl Sim {
     fn check(job: &Job) -> Vec<Diagnostic> {
         settings::read(job).err().unwrap_or_default()
     }
-}
 
-impl Sim {
     /// The clock moves on, as far as it may; never back.
     #[inline]
     fn move_to(&mut self, to: Tick) {

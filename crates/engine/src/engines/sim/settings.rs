@@ -6,36 +6,30 @@ use iodyno_model::{Diagnostic, Job, Origin, Setting, units};
 
 use super::disk::Disk;
 use super::service::{FORMS, Service, probability};
-use crate::engines::SettingSpec;
+use crate::engines::{SettingSpec, spec};
 
 /// What the user may say.
 pub const SPECS: &[SettingSpec] = &[
-    SettingSpec { name: "preset", help: "disk or ssd: where the others begin" },
-    SettingSpec { name: "service", help: FORMS },
-    SettingSpec { name: "read_service", help: "the same, for reads only" },
-    SettingSpec { name: "write_service", help: "the same, for writes and trims only" },
-    SettingSpec { name: "sync_service", help: "the same, for fsync and its kin (default: as writes)" },
-    SettingSpec { name: "metadata_service", help: "the same, for metadata operations (default: 10us)" },
-    SettingSpec {
-        name: "parallelism",
-        help: "operations served at once; the others queue in order (default: 1)",
-    },
-    SettingSpec {
-        name: "bandwidth",
-        help: "bytes per second of each server, added to the service time, e.g. 500MB",
-    },
-    SettingSpec { name: "error_at", help: "operations that fail, from 1: 3, or 3:EIO,9:ENOSPC" },
-    SettingSpec { name: "error_rate", help: "share of operations that fail: 0.1% or 0.1%:ETIMEDOUT" },
-    SettingSpec { name: "short_at", help: "operations, from 1, that move half of their bytes: 5,8" },
-    SettingSpec { name: "stall", help: "when nothing moves, and how long: 2s:500ms, or several by commas" },
-    SettingSpec { name: "capacity", help: "bytes it holds: reads end there, writes fail with ENOSPC" },
-    SettingSpec { name: "seed", help: "seed of its draws (default: the plan's)" },
-    SettingSpec { name: "seek_ms", help: "preset=disk: average seek (default: 8.5)" },
-    SettingSpec { name: "rpm", help: "preset=disk: rotations per minute (default: 7200)" },
-    SettingSpec { name: "transfer_ms", help: "preset=disk: transfer of one operation (default: 0)" },
-    SettingSpec { name: "transfer_bytes_per_s", help: "preset=disk: transfer by size instead, e.g. 150MB" },
-    SettingSpec { name: "heads", help: "preset=disk: actuators that move on their own (default: 1)" },
-    SettingSpec { name: "seeks", help: "preset=disk: when_moved (default) or always, even when adjacent" },
+    spec("preset", "disk or ssd: where the others begin"),
+    spec("service", FORMS),
+    spec("read_service", "the same, for reads only"),
+    spec("write_service", "the same, for writes and trims only"),
+    spec("sync_service", "the same, for fsync and its kin (default: as writes)"),
+    spec("metadata_service", "the same, for metadata operations (default: 10us)"),
+    spec("parallelism", "operations served at once; the others queue in order (default: 1)"),
+    spec("bandwidth", "bytes per second of each server, added to the service time, e.g. 500MB"),
+    spec("error_at", "operations that fail, from 1: 3, or 3:EIO,9:ENOSPC"),
+    spec("error_rate", "share of operations that fail: 0.1% or 0.1%:ETIMEDOUT"),
+    spec("short_at", "operations, from 1, that move half of their bytes: 5,8"),
+    spec("stall", "when nothing moves, and how long: 2s:500ms, or several by commas"),
+    spec("capacity", "bytes it holds: reads end there, writes fail with ENOSPC"),
+    spec("seed", "seed of its draws (default: the plan's)"),
+    spec("seek_ms", "preset=disk: average seek (default: 8.5)"),
+    spec("rpm", "preset=disk: rotations per minute (default: 7200)"),
+    spec("transfer_ms", "preset=disk: transfer of one operation (default: 0)"),
+    spec("transfer_bytes_per_s", "preset=disk: transfer by size instead, e.g. 150MB"),
+    spec("heads", "preset=disk: actuators that move on their own (default: 1)"),
+    spec("seeks", "preset=disk: when_moved (default) or always, even when adjacent"),
 ];
 
 const ERRORS: &[(&str, i32)] = &[

@@ -6,7 +6,7 @@ use super::block::Block;
 use super::datagram_stats::DatagramStats;
 use super::line::{Line, NONE};
 use super::stamp::Stamp;
-use crate::engines::{Failure, Setup, setting, whole};
+use crate::engines::{Failure, Setup, setting, whole_number};
 use crate::io::Io;
 use crate::worker_counters::Count;
 
@@ -61,12 +61,12 @@ impl Datagrams {
     /// # Errors
     /// An option that is asked for and not granted.
     pub fn new(setup: &Setup<'_>, line: Line) -> Result<Datagrams, Failure> {
-        let bytes = whole(setup.job, "datagram_bytes").unwrap_or(0) as usize;
+        let bytes = whole_number(setup.job, "datagram_bytes").unwrap_or(0) as usize;
         if bytes > DATAGRAM_MOST {
             return Err(Failure::new(format!("datagrams of {bytes} bytes"))
                 .hint(format!("at most {DATAGRAM_MOST} fit one")));
         }
-        let first = whole(setup.job, "first_number").unwrap_or(1);
+        let first = whole_number(setup.job, "first_number").unwrap_or(1);
         let receives = receives(setup);
         let receiver = match receives {
             true => Some(Receiver::new(&line, bytes, wish(setup, "gro"))?),

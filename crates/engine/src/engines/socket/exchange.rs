@@ -11,7 +11,7 @@ use super::block::Block;
 use super::line::{Line, NONE, SLICE_NS, is_later};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
-use crate::engines::{Failure, Setup, switched_on, whole};
+use crate::engines::{Failure, Setup, switched_on, whole_number};
 use crate::io::{Io, Slot};
 use crate::memory::errno;
 use crate::worker_counters::Count;
@@ -45,7 +45,7 @@ impl Sizes {
             Workload::Pattern(pattern) => pattern.size.read.most_bytes().unwrap_or(1),
             _ => 1,
         };
-        let of = |name| whole(setup.job, name).unwrap_or(block) as usize;
+        let of = |name| whole_number(setup.job, name).unwrap_or(block) as usize;
         Sizes { request: of("request_bytes"), response: of("response_bytes") }
     }
 
@@ -96,7 +96,7 @@ impl Exchange {
         if deep && sizes.response == 0 {
             return Err(Failure::new("requests without a response cannot be in flight").hint("use depth = 1"));
         }
-        let timeout_ns = whole(setup.job, "response_timeout_ms").unwrap_or(TIMEOUT_MS) * 1_000_000;
+        let timeout_ns = whole_number(setup.job, "response_timeout_ms").unwrap_or(TIMEOUT_MS) * 1_000_000;
         Ok(Exchange {
             line,
             sizes,

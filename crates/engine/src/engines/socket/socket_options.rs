@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 
 #[cfg(target_os = "linux")]
 use super::options;
-use crate::engines::SettingSpec;
+use crate::engines::{SettingSpec, spec};
 
 /// When a socket is asked: some options mean nothing any more once it is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,32 +24,29 @@ pub enum When {
 
 /// The options of sockets.
 pub const SETTINGS: &[SettingSpec] = &[
-    SettingSpec { name: "nodelay", help: "send small segments at once, TCP_NODELAY" },
-    SettingSpec { name: "cork", help: "hold back segments that are not full, TCP_CORK (TCP_NOPUSH)" },
-    SettingSpec { name: "mss", help: "largest TCP segment, in bytes (TCP_MAXSEG)" },
-    SettingSpec { name: "window_bytes", help: "both of the socket's buffers, SO_SNDBUF and SO_RCVBUF" },
-    SettingSpec { name: "send_buffer_bytes", help: "the send buffer, SO_SNDBUF" },
-    SettingSpec { name: "receive_buffer_bytes", help: "the receive buffer, SO_RCVBUF" },
-    SettingSpec { name: "congestion", help: "congestion control, TCP_CONGESTION (cubic, bbr, …)" },
-    SettingSpec { name: "tos", help: "the traffic class byte, IP_TOS and IPV6_TCLASS" },
-    SettingSpec { name: "priority", help: "the queueing discipline's class, SO_PRIORITY (Linux)" },
-    SettingSpec { name: "flow_label", help: "the IPv6 flow label" },
-    SettingSpec { name: "ttl", help: "hops that a packet may take" },
-    SettingSpec { name: "device", help: "the interface it is bound to, SO_BINDTODEVICE" },
-    SettingSpec { name: "bind", help: "the near end's address, ADDRESS[:PORT]" },
-    SettingSpec { name: "user_timeout_ms", help: "how long unacknowledged data may wait, TCP_USER_TIMEOUT" },
-    SettingSpec {
-        name: "keepalive",
-        help: "ask an idle peer whether it is there: on, off, or IDLE/INTERVAL/COUNT",
-    },
-    SettingSpec { name: "dont_fragment", help: "packets are not to be cut on the way" },
-    SettingSpec { name: "mptcp", help: "multipath TCP" },
-    SettingSpec { name: "pacing_bps", help: "the kernel's pace, bytes per second, SO_MAX_PACING_RATE" },
-    SettingSpec { name: "busy_poll", help: "µs that a receive polls the device, SO_BUSY_POLL" },
-    SettingSpec { name: "fastopen", help: "data with the first segment, TCP_FASTOPEN" },
-    SettingSpec { name: "linger", help: "seconds that closing waits; 0: the connection is reset" },
-    SettingSpec { name: "family", help: "4 or 6: the addresses that a name may stand for" },
-    SettingSpec { name: "only_v6", help: "an IPv6 place does not take IPv4 peers" },
+    spec("nodelay", "send small segments at once, TCP_NODELAY"),
+    spec("cork", "hold back segments that are not full, TCP_CORK (TCP_NOPUSH)"),
+    spec("mss", "largest TCP segment, in bytes (TCP_MAXSEG)"),
+    spec("window_bytes", "both of the socket's buffers, SO_SNDBUF and SO_RCVBUF"),
+    spec("send_buffer_bytes", "the send buffer, SO_SNDBUF"),
+    spec("receive_buffer_bytes", "the receive buffer, SO_RCVBUF"),
+    spec("congestion", "congestion control, TCP_CONGESTION (cubic, bbr, …)"),
+    spec("tos", "the traffic class byte, IP_TOS and IPV6_TCLASS"),
+    spec("priority", "the queueing discipline's class, SO_PRIORITY (Linux)"),
+    spec("flow_label", "the IPv6 flow label"),
+    spec("ttl", "hops that a packet may take"),
+    spec("device", "the interface it is bound to, SO_BINDTODEVICE"),
+    spec("bind", "the near end's address, ADDRESS[:PORT]"),
+    spec("user_timeout_ms", "how long unacknowledged data may wait, TCP_USER_TIMEOUT"),
+    spec("keepalive", "ask an idle peer whether it is there: on, off, or IDLE/INTERVAL/COUNT"),
+    spec("dont_fragment", "packets are not to be cut on the way"),
+    spec("mptcp", "multipath TCP"),
+    spec("pacing_bps", "the kernel's pace, bytes per second, SO_MAX_PACING_RATE"),
+    spec("busy_poll", "µs that a receive polls the device, SO_BUSY_POLL"),
+    spec("fastopen", "data with the first segment, TCP_FASTOPEN"),
+    spec("linger", "seconds that closing waits; 0: the connection is reset"),
+    spec("family", "4 or 6: the addresses that a name may stand for"),
+    spec("only_v6", "an IPv6 place does not take IPv4 peers"),
 ];
 
 /// Whether a name is that of an option.
@@ -149,10 +146,10 @@ fn set_one(socket: &Socket, name: &str, value: &str, when: When) -> io::Result<(
         "user_timeout_ms" => user_timeout(socket, number(value)?),
         "keepalive" => keepalive(socket, value),
         "dont_fragment" => dont_fragment(socket, switch(value)?),
-        "pacing_bps" => pacing(socket, whole(value)?),
+        "pacing_bps" => pacing(socket, parse_number(value)?),
         "busy_poll" => busy_poll(socket, number(value)?),
         "priority" => priority(socket, number(value)?),
-        "linger" => socket.set_linger(Some(Duration::from_secs(whole(value)?))),
+        "linger" => socket.set_linger(Some(Duration::from_secs(parse_number(value)?))),
         "bind" | "fastopen" | "only_v6" if when == When::After => Ok(()),
         "bind" => bind(socket, value),
         "fastopen" => fastopen(socket, switch(value)?),
@@ -171,7 +168,7 @@ fn number(value: &str) -> io::Result<u32> {
     value.parse().map_err(|_| refused("not a whole number"))
 }
 
-fn whole(value: &str) -> io::Result<u64> {
+fn parse_number(value: &str) -> io::Result<u64> {
     value.parse().map_err(|_| refused("not a whole number"))
 }
 
@@ -181,7 +178,7 @@ fn switch(value: &str) -> io::Result<bool> {
 
 /// The size of a buffer; more than the system grants everybody is asked for as the administrator.
 fn buffer(socket: &Socket, value: &str, sends: bool) -> io::Result<()> {
-    let bytes = usize::try_from(whole(value)?).unwrap_or(usize::MAX);
+    let bytes = usize::try_from(parse_number(value)?).unwrap_or(usize::MAX);
     let granted = match sends {
         true => socket.set_send_buffer_size(bytes).and_then(|()| socket.send_buffer_size())?,
         false => socket.set_recv_buffer_size(bytes).and_then(|()| socket.recv_buffer_size())?,

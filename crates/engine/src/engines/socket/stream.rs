@@ -6,7 +6,7 @@ use iodyno_model::{Job, Verb};
 use super::block::{Block, InTurn};
 use super::file::{FileSource, Sink};
 use super::line::Line;
-use crate::engines::{Failure, Setup, setting, whole};
+use crate::engines::{Failure, Setup, setting, whole_number};
 use crate::io::Io;
 
 #[cfg(target_os = "linux")]
@@ -62,7 +62,7 @@ impl Stream {
         let block = Block::new(setup, setup.memory.stride())?;
         let way = match setting(job, "from") {
             Some(path) => SendMethod::FileSource(FileSource::open(path, setting(job, "method").is_some())?),
-            None => match (way(job, &line, &block)?, whole(job, "blocks").unwrap_or(1)) {
+            None => match (way(job, &line, &block)?, whole_number(job, "blocks").unwrap_or(1)) {
                 (SendMethod::Copy, count @ 2..) => SendMethod::InTurn(InTurn::new(setup, count as usize)?),
                 (way, _) => way,
             },

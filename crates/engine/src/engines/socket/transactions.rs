@@ -137,9 +137,7 @@ impl Connecting {
             }
         }
     }
-}
 
-impl Connecting {
     /// Waits until a connection that was begun stands: 0, or why it does not. `EINPROGRESS`: time was up.
     #[cold]
     fn arrived(&self, socket: &Socket) -> i32 {

@@ -112,8 +112,8 @@ impl Explainer {
                     offset: corruption.offset,
                     bytes: corruption.bytes,
                     what: Wrong::Marks,
-                    expected: told(operation.wanted, from),
-                    found: told(operation.found, from),
+                    expected: numbers_text(operation.wanted, from),
+                    found: numbers_text(operation.found, from),
                     corruption,
                 }),
             }
@@ -310,7 +310,7 @@ fn stretch(found: &[u8], wanted: &[u8], start: usize) -> Option<(usize, usize)> 
 }
 
 /// The first words from a byte on, as numbers; where there is no whole word, the bytes.
-fn told(bytes: &[u8], from: usize) -> String {
+fn numbers_text(bytes: &[u8], from: usize) -> String {
     let whole = bytes.as_chunks::<8>().0;
     let words = whole.iter().skip(from / 8).take(WORDS_TOLD);
     let words: Vec<String> = words.map(|word| format!("{:016x}", u64::from_le_bytes(*word))).collect();

@@ -10,7 +10,7 @@ use iodyno_model::{Content, ErrorCount, Job, Line, Mix, Rate, Verb, Workload};
 use super::sockets::SocketId;
 use crate::engines::socket::datagram_stats::DatagramStats;
 use crate::engines::socket::stamp::Stamp;
-use crate::engines::{setting, switched_on, whole};
+use crate::engines::{setting, switched_on, whole_number};
 use crate::worker_counters::{Count, Counts};
 
 /// When an answer over datagrams that does not come is given up where nothing is said, ms.
@@ -128,17 +128,17 @@ impl Flow {
             target: target.into(),
             block,
             datagram: if datagrams {
-                whole(job, "datagram_bytes").unwrap_or(block).clamp(1, block)
+                whole_number(job, "datagram_bytes").unwrap_or(block).clamp(1, block)
             } else {
                 0
             },
             stamp: Stamp::of(job),
             content: content(job),
             sizes: (
-                whole(job, "request_bytes").unwrap_or(block),
-                whole(job, "response_bytes").unwrap_or(block),
+                whole_number(job, "request_bytes").unwrap_or(block),
+                whole_number(job, "response_bytes").unwrap_or(block),
             ),
-            timeout_ns: whole(job, "response_timeout_ms").unwrap_or(TIMEOUT_MS) * 1_000_000,
+            timeout_ns: whole_number(job, "response_timeout_ms").unwrap_or(TIMEOUT_MS) * 1_000_000,
             schedule: schedule(job, block),
             began_ns: begins_ns,
             first_ns: begins_ns,
@@ -153,7 +153,7 @@ impl Flow {
             ended_ns: begins_ns,
             over: false,
             counts,
-            account: DatagramStats::new(whole(job, "first_number").unwrap_or(1)),
+            account: DatagramStats::new(whole_number(job, "first_number").unwrap_or(1)),
             line: Line::empty(verb.name(), verb),
             error: None,
             retransmits: 0,
@@ -211,7 +211,7 @@ impl Flow {
 
     /// The number of the next datagram that is sent.
     pub fn next_number(&self) -> u64 {
-        whole(&self.job, "first_number").unwrap_or(1) + self.counts.get(Count::Datagrams)
+        whole_number(&self.job, "first_number").unwrap_or(1) + self.counts.get(Count::Datagrams)
     }
 
     /// A datagram is sent.

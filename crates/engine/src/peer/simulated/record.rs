@@ -92,7 +92,7 @@ fn connection(job: usize, flow: &Flow, link: &Link) -> ConnectionActivity {
 fn job(flow: &Flow, start_ns: u64, now_ns: u64) -> JobRecord {
     let began_ns = flow.began_ns.saturating_sub(start_ns);
     let ended_ns = if flow.over { flow.ended_ns } else { now_ns }.saturating_sub(start_ns);
-    let mut facts = flow.counts.told();
+    let mut facts = flow.counts.by_name();
     facts
         .iter_mut()
         .filter(|(name, _)| name == "retransmits")

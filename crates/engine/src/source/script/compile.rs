@@ -74,7 +74,6 @@ pub enum OperationDetail {
     Range(Spot, Length),
     /// An item, and for two names the second.
     Item(Which, Option<Which>),
-    /// The file as it is.
     File,
     /// Time, ns: always the same, or a number that is drawn and multiplied.
     Pause(u64, Option<(Sizes, f64)>),
@@ -82,7 +81,6 @@ pub enum OperationDetail {
     Value(Length, Option<f64>),
     /// Half of what is in flight in the background.
     Reap,
-    /// A shared object.
     Shared(Object, Use),
     /// The end, once a count is reached: of an object, of operations, of bytes.
     Finish(Option<(Object, i64)>, u64, u64),
