@@ -19,7 +19,7 @@ const fn shows(name: &'static str, help: &'static str) -> Setter<Command, EarlyE
 }
 
 /// Every option with what it sets.
-pub const SETTERS: &[Setter<Command, EarlyExit>] = &grouped::<_, _, { count(GROUPS) }>(GROUPS);
+pub const SETTERS: &[Setter<Command, EarlyExit>] = &grouped::<_, { count(GROUPS) }>(GROUPS);
 
 const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
     (
@@ -146,11 +146,8 @@ const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
 ];
 
 /// The table.
-pub const TABLE: Table = Table {
-    tool: "hdparm",
-    spelling: Spelling::Dashed,
-    entries: &entries::<_, _, { SETTERS.len() }>(SETTERS),
-};
+pub const TABLE: Table =
+    Table { tool: "hdparm", spelling: Spelling::Dashed, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
 
 fn version() -> String {
     format!("hdparm (iodyno) {}\n", env!("CARGO_PKG_VERSION"))

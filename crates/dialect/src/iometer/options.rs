@@ -27,11 +27,8 @@ pub const SETTERS: &[Setter<Command, Diagnostic>] = &[
 const MAP: &str = "a target of that name is this directory, file or device; again: one more";
 
 /// The table.
-pub const TABLE: Table = Table {
-    tool: "iometer",
-    spelling: Spelling::Dashed,
-    entries: &entries::<_, _, { SETTERS.len() }>(SETTERS),
-};
+pub const TABLE: Table =
+    Table { tool: "iometer", spelling: Spelling::Dashed, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
 
 /// What is to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

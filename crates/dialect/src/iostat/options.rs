@@ -9,7 +9,7 @@ const FOLDER: &str = "only the kernel's own counters are read";
 const FOLDER_HINT: &str = "leave it out, or use sysstat's iostat";
 
 /// Every option with what it sets.
-pub const SETTERS: &[Setter<Command, EarlyExit>] = &grouped::<_, _, { count(GROUPS) }>(GROUPS);
+pub const SETTERS: &[Setter<Command, EarlyExit>] = &grouped::<_, { count(GROUPS) }>(GROUPS);
 
 const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
     (
@@ -75,11 +75,8 @@ const FORMS: Kind = Kind::Word(&[Word::new("JSON", "a JSON document")]);
 const PARTITIONS: &str = "their partitions too; without a value those of all devices";
 
 /// The table.
-pub const TABLE: Table = Table {
-    tool: "iostat",
-    spelling: Spelling::Dashed,
-    entries: &entries::<_, _, { SETTERS.len() }>(SETTERS),
-};
+pub const TABLE: Table =
+    Table { tool: "iostat", spelling: Spelling::Dashed, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
 
 /// What is said where the command line is wrong, in our words.
 pub fn usage() -> String {

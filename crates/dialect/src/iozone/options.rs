@@ -29,7 +29,7 @@ const TESTS: &str = "a test, again for one more: 0 write/rewrite, 1 read/re-read
              5 stride read, 6 fwrite, 7 fread, 8 mix, 9 pwrite, 10 pread, 11 pwritev, 12 preadv";
 
 /// Every option with what it checks and sets; all are kept in their order, too.
-pub const SETTERS: &[Setter<Settings, Misuse>] = &grouped::<_, _, { length(GROUPS) }>(GROUPS);
+pub const SETTERS: &[Setter<Settings, Misuse>] = &grouped::<_, { length(GROUPS) }>(GROUPS);
 
 const GROUPS: &[SetterGroup<Settings, Misuse>] = &[
     (
@@ -198,7 +198,7 @@ const GROUPS: &[SetterGroup<Settings, Misuse>] = &[
 pub const TABLE: Table = Table {
     tool: "iozone",
     spelling: Spelling::SingleDash,
-    entries: &entries::<_, _, { SETTERS.len() }>(SETTERS),
+    entries: &entries::<_, { SETTERS.len() }>(SETTERS),
 };
 
 /// The text of `iozone -h`, in our words.

@@ -206,11 +206,11 @@ const fn table(tool: &'static str, entries: &'static [Entry]) -> Table {
 }
 
 /// The table of netperf's own.
-pub const GLOBAL: Table = table("netperf", &entries::<_, _, { GLOBAL_SETTERS.len() }>(GLOBAL_SETTERS));
+pub const GLOBAL: Table = table("netperf", &entries::<_, { GLOBAL_SETTERS.len() }>(GLOBAL_SETTERS));
 /// That of a test's.
-pub const TEST: Table = table("netperf", &entries::<_, _, { TEST_SETTERS.len() }>(TEST_SETTERS));
+pub const TEST: Table = table("netperf", &entries::<_, { TEST_SETTERS.len() }>(TEST_SETTERS));
 /// That of netserver's.
-pub const SERVER: Table = table("netserver", &entries::<_, _, { SERVER_SETTERS.len() }>(SERVER_SETTERS));
+pub const SERVER: Table = table("netserver", &entries::<_, { SERVER_SETTERS.len() }>(SERVER_SETTERS));
 
 /// The text of `netperf -h`, in our words.
 pub fn help() -> String {

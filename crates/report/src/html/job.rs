@@ -461,7 +461,7 @@ mod tests {
 
     #[test]
     fn what_does_not_apply_has_not_failed() {
-        let verdict = |outcome| iodyno_model::Verdict { outcome, ..iodyno_model::Verdict::default() };
+        let verdict = |outcome| Verdict { outcome, ..Verdict::default() };
         let no_acl = || Outcome::NotApplicable("no ACLs".into());
         let verdicts = vec![verdict(Outcome::Fail), verdict(no_acl()), verdict(no_acl())];
         let case = CaseRecord { checks: 5, passed: 2, verdicts, ..CaseRecord::default() };
