@@ -32,7 +32,7 @@ use iodyno_model::{Diagnostic, Intent, Origin};
 
 use crate::{Dialect, Loader, Request, Run};
 use clients::{ClientPlan, ClientRank};
-use session::{Session, setting};
+use session::{FilebenchSession, setting};
 use text::TextReporter;
 
 /// The dialect.
@@ -134,8 +134,8 @@ fn carried_out<'a>(
     text: &str,
     client: ClientRank,
     loader: &'a mut dyn Loader,
-) -> Session<'a> {
-    let mut session = Session::new(loader, client);
+) -> FilebenchSession<'a> {
+    let mut session = FilebenchSession::new(loader, client);
     session.seed = wanted.seed;
     for given in &wanted.variables {
         match setting(given) {
@@ -179,7 +179,7 @@ fn help() -> String {
 }
 
 /// A script's own usage, and its variables with their values.
-fn usage(session: &Session<'_>) -> String {
+fn usage(session: &FilebenchSession<'_>) -> String {
     let mut text: String = session.usage.iter().map(|line| format!("{}\n", line.trim_end())).collect();
     for (name, value) in session.variables.all() {
         text += &format!("  -D {name}={}\n", value.text());

@@ -38,7 +38,7 @@ pub struct Process {
 }
 
 /// A script under way.
-pub struct Session<'a> {
+pub struct FilebenchSession<'a> {
     loader: &'a mut dyn Loader,
     client: ClientRank,
     named: Option<MultiClient>,
@@ -97,14 +97,14 @@ pub(super) struct LiveProcesses {
     pub dumps: Vec<Dump>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> FilebenchSession<'a> {
     /// A session of one client, without anything said yet.
     pub fn new(loader: &'a mut dyn Loader, client: ClientRank) -> Self {
         let mut variables = Variables::default();
         variables.reserve("clientid", Value::Number(f64::from(client.number)));
         variables.reserve("nclients", Value::Number(f64::from(client.all)));
         variables.reserve("clienthost", Value::Text(client.host.clone()));
-        Session {
+        FilebenchSession {
             loader,
             client,
             named: None,
@@ -380,7 +380,7 @@ impl<'a> Session<'a> {
 
     /// What this client makes of the script, and what is wrong with it.
     pub fn ended(self) -> (ClientPlan, Vec<Diagnostic>) {
-        let Session { plan, view, notes, points, named, wrong, .. } = self;
+        let FilebenchSession { plan, view, notes, points, named, wrong, .. } = self;
         (ClientPlan { plan, view, notes, points, named }, wrong)
     }
 

@@ -6,10 +6,10 @@
 use iodyno_model::{Diagnostic, Errand, Origin, When};
 
 use super::script::Stats;
-use super::session::{LiveProcesses, Session};
+use super::session::{FilebenchSession, LiveProcesses};
 use super::view::Dump;
 
-impl Session<'_> {
+impl FilebenchSession<'_> {
     /// What is asked of the counts.
     pub(super) fn stats(&mut self, stats: &Stats, origin: &Origin) {
         match stats {
