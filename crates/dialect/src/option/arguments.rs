@@ -325,7 +325,7 @@ impl<'a> Iterator for Arguments<'a> {
         self.shift();
         let is_letter =
             || argument.chars().count() == 2 && (self.syntax.letter)(self.table, &argument[1..]).is_some();
-        let is_long = argument.starts_with("--") || self.syntax.is_long_only && !is_letter();
+        let is_long = is_option && (argument.starts_with("--") || self.syntax.is_long_only && !is_letter());
         Some(match argument {
             "--" => Ok(Token::Separator),
             _ if !is_option => Ok(Token::Operand(argument)),
