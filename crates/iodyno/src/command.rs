@@ -277,6 +277,7 @@ fn commands() -> Command {
         .about("The dynamometer for I/O")
         .version(env!("CARGO_PKG_VERSION"))
         .override_help(help())
+        .after_help("Begin with: iodyno measure .\nEvery command has its own --help.")
         .disable_help_subcommand(true)
         .subcommands(commands_list().iter().map(sub))
 }

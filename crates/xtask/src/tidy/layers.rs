@@ -103,7 +103,10 @@ mod tests {
         assert_eq!(found("crates/engine/src/engines/null.rs", "use super::super::source::Next;"), 1);
         assert_eq!(found("crates/engine/src/engines/mod.rs", "use super::source::Next;"), 1);
         assert_eq!(found("crates/engine/src/source/mod.rs", "fn f() { crate::engines::all(); }"), 1);
-        assert_eq!(found("crates/engine/src/io.rs", "use crate::{\n    memory,\n    conductor::Phase,\n};"), 1);
+        assert_eq!(
+            found("crates/engine/src/io.rs", "use crate::{\n    memory,\n    conductor::Phase,\n};"),
+            1
+        );
         assert_eq!(found("crates/engine/src/worker.rs", "use crate::conductor;"), 1);
         assert_eq!(found("crates/engine/src/witness/cpu.rs", "use crate::engines::Engine;"), 1);
         assert_eq!(found("crates/engine/src/world/threads.rs", "use crate::source::Source;"), 1);
