@@ -199,22 +199,23 @@ impl Parsing {
             return Err(stop);
         }
         self.both();
-        let wanted = &mut self.command;
-        for (name, value) in [("mss", wanted.mss), ("tos", Some(wanted.tos.into()).filter(|tos| *tos > 0))] {
-            wanted.socket_options.extend(value.map(|value| (name.to_string(), value.to_string())));
+        let command = &mut self.command;
+        for (name, value) in [("mss", command.mss), ("tos", Some(command.tos.into()).filter(|tos| *tos > 0))]
+        {
+            command.socket_options.extend(value.map(|value| (name.to_string(), value.to_string())));
         }
         if self.wrong.is_empty() { Ok(self.command) } else { Err(EarlyExit::Wrong(self.wrong)) }
     }
 
     /// What does not go together.
     fn both(&mut self) {
-        let wanted = &self.command;
+        let command = &self.command;
         let good = self.wrong.is_empty();
-        let mut say = |words: &str, what: &str, hint: &str| {
+        let mut print_row = |words: &str, what: &str, hint: &str| {
             self.wrong.push(Diagnostic::error(&Origin::argument(words), what).hint(hint));
         };
-        match (self.is_server, &wanted.host) {
-            (true, Some(_)) => say("-c", "both a server and a client", "give -s or -c"),
+        match (self.is_server, &command.host) {
+            (true, Some(_)) => print_row("-c", "both a server and a client", "give -s or -c"),
             (false, None) if good => {
                 return self.wrong.push(
                     Diagnostic::error(&Origin::Default, "neither a server nor a client")
@@ -223,34 +224,34 @@ impl Parsing {
             }
             _ => {}
         }
-        if wanted.udp && wanted.file.is_some() {
-            say(
+        if command.udp && command.file.is_some() {
+            print_row(
                 "-F",
                 "datagrams carry no file here: their content says nothing about the network",
                 "leave it out, or -u",
             );
         }
-        if wanted.udp && wanted.block() > 65_507 {
-            say("-l", "no datagram holds more than 65507 bytes", "give less, or leave -u out");
+        if command.udp && command.block() > 65_507 {
+            print_row("-l", "no datagram holds more than 65507 bytes", "give less, or leave -u out");
         }
-        if wanted.udp && wanted.block() < 16 {
-            say("-l", "a datagram's own header has 16 bytes", "give -l 16 or more");
+        if command.udp && command.block() < 16 {
+            print_row("-l", "a datagram's own header has 16 bytes", "give -l 16 or more");
         }
-        if wanted.reverse && (wanted.dual || wanted.trade) {
-            say("-R", "the server sends already with -d and -r", "leave one of them out");
+        if command.reverse && (command.dual || command.trade) {
+            print_row("-R", "the server sends already with -d and -r", "leave one of them out");
         }
-        let much = matches!(wanted.amount, Some(Amount::Bytes(bytes)) if bytes > i32::MAX as u64);
-        if much && (wanted.reverse || wanted.dual || wanted.trade) {
-            say("-n", "a server can be told of less than 2 GiB", "use -t, or `iodyno iperf3 -R`");
+        let much = matches!(command.amount, Some(Amount::Bytes(bytes)) if bytes > i32::MAX as u64);
+        if much && (command.reverse || command.dual || command.trade) {
+            print_row("-n", "a server can be told of less than 2 GiB", "use -t, or `iodyno iperf3 -R`");
         }
-        if matches!(wanted.amount, Some(Amount::Bytes(0))) {
-            say("-n", "nothing to send", "give a number of bytes");
+        if matches!(command.amount, Some(Amount::Bytes(0))) {
+            print_row("-n", "nothing to send", "give a number of bytes");
         }
-        if !self.is_server && wanted.daemon {
-            say("-D", "only a server goes on in the background", "start the client with nohup and &");
+        if !self.is_server && command.daemon {
+            print_row("-D", "only a server goes on in the background", "start the client with nohup and &");
         }
-        if wanted.compatible && wanted.reverse {
-            say("-C", "old servers cannot send on the client's connection", "leave -C or -R out");
+        if command.compatible && command.reverse {
+            print_row("-C", "old servers cannot send on the client's connection", "leave -C or -R out");
         }
     }
 }

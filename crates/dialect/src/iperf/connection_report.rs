@@ -3,15 +3,15 @@
 use iodyno_model::conversation::Action;
 
 use super::flow::{StreamCounts, StreamState};
-use super::session::Session;
+use super::session::IperfConversation;
 use super::text::ReportRow;
 
-impl Session {
-    pub(super) fn say_connected(&mut self, index: usize) {
-        if self.view.csv || self.wanted.excluded.contains('C') {
+impl IperfConversation {
+    pub(super) fn print_connected(&mut self, index: usize) {
+        if self.view.csv || self.command.excluded.contains('C') {
             return;
         }
-        let date = (!self.wanted.reverse).then_some(self.unix_ns);
+        let date = (!self.command.reverse).then_some(self.unix_ns);
         let text = self.view.connected(&self.flows[index], date);
         self.act(Action::Print(text));
     }
@@ -20,15 +20,15 @@ impl Session {
     pub(super) fn interval(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         let until_ns = flow.lasted_ns;
-        if until_ns <= flow.told_ns {
+        if until_ns <= flow.reported_ns {
             return;
         }
-        let span_ns = (flow.told_ns, until_ns);
-        let counts = flow.now.since(&flow.told);
-        (flow.told, flow.told_ns) = (flow.now, until_ns);
+        let span_ns = (flow.reported_ns, until_ns);
+        let counts = flow.now.since(&flow.reported);
+        (flow.reported, flow.reported_ns) = (flow.now, until_ns);
         let row = flow.rows;
         flow.rows += 1;
-        self.say(index, span_ns, counts);
+        self.print_row(index, span_ns, counts);
         let group = self.flows[index].group.clone();
         let running = |flow: &super::flow::TestStream| flow.is_under_way() && flow.group == group;
         let streams = self.flows.iter().filter(|flow| running(flow)).count();
@@ -39,15 +39,15 @@ impl Session {
             let (told, sum) = (*told, *sum);
             self.sums.remove(&(group, row));
             if told > 1 {
-                self.say_sum(index, span_ns, sum);
+                self.print_sum(index, span_ns, sum);
             }
         }
     }
 
     /// What the last whole interval left, where it is worth a row.
     pub(super) fn last_interval(&mut self, index: usize) {
-        let left_ns = self.flows[index].lasted_ns.saturating_sub(self.flows[index].told_ns);
-        if self.wanted.interval_ns > 0 && left_ns > self.wanted.interval_ns / 10 {
+        let left_ns = self.flows[index].lasted_ns.saturating_sub(self.flows[index].reported_ns);
+        if self.command.interval_ns > 0 && left_ns > self.command.interval_ns / 10 {
             self.interval(index);
         }
     }
@@ -57,9 +57,9 @@ impl Session {
         let flow = &mut self.flows[index];
         flow.totalled = true;
         let (span_ns, counts) = ((0, flow.lasted_ns), flow.now);
-        self.say(index, span_ns, counts);
+        self.print_row(index, span_ns, counts);
         let flow = &self.flows[index];
-        if self.wanted.udp && flow.sends && !self.view.csv && !self.wanted.excluded.contains('D') {
+        if self.command.udp && flow.sends && !self.view.csv && !self.command.excluded.contains('D') {
             let sent = flow.now.datagrams + 1;
             let text = format!("[{:>3}] Sent {sent} datagrams\n", flow.id);
             self.act(Action::Print(text));
@@ -83,19 +83,19 @@ impl Session {
         let sum = all.iter().fold(StreamCounts::default(), |sum, flow| sum_of(sum, flow.now));
         let lasted_ns = all.iter().map(|flow| flow.lasted_ns).max().unwrap_or(0);
         let count = all.len();
-        self.say_sum(index, (0, lasted_ns), sum);
-        if self.wanted.udp && sends && !self.view.csv {
+        self.print_sum(index, (0, lasted_ns), sum);
+        if self.command.udp && sends && !self.view.csv {
             let text = format!("[SUM-{count}] Sent {} datagrams\n", sum.datagrams + count as u64);
             self.act(Action::Print(text));
         }
     }
 
-    fn say(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts) {
-        if self.wanted.excluded.contains('D') || self.wanted.sum_only && self.flows.len() > 1 {
+    fn print_row(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts) {
+        if self.command.excluded.contains('D') || self.command.sum_only && self.flows.len() > 1 {
             return;
         }
         let flow = &self.flows[index];
-        let against = self.wanted.reverse && !self.is_server();
+        let against = self.command.reverse && !self.is_server();
         let label = if against { format!("*{}", flow.id) } else { flow.label() };
         let row = ReportRow { label: &label, span_ns, counts, sends: flow.sends };
         if self.view.csv {
@@ -107,8 +107,8 @@ impl Session {
         self.act(Action::Print(text));
     }
 
-    fn say_sum(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts) {
-        if self.view.csv || self.wanted.excluded.contains('D') {
+    fn print_sum(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts) {
+        if self.view.csv || self.command.excluded.contains('D') {
             return;
         }
         let sends = self.flows[index].sends;

@@ -162,9 +162,9 @@ pub struct TestStream {
     /// What was moved up to now.
     pub now: StreamCounts,
     /// What was moved up to the last row.
-    pub told: StreamCounts,
+    pub reported: StreamCounts,
     /// When the last row ended, ns after its time began.
-    pub told_ns: u64,
+    pub reported_ns: u64,
     /// Rows told.
     pub rows: u64,
     /// Its whole result was told.
@@ -193,7 +193,7 @@ impl TestStream {
     }
 
     /// Its next state.
-    pub fn becomes(&mut self, state: StreamState, at_ns: u64) {
+    pub fn enter(&mut self, state: StreamState, at_ns: u64) {
         (self.state, self.since_ns) = (state, at_ns);
     }
 
@@ -208,7 +208,7 @@ impl TestStream {
     }
 
     /// What its run has moved so far, and how long it took.
-    pub fn heard(&mut self, found: &PhaseRecord) {
+    pub fn update(&mut self, found: &PhaseRecord) {
         let Some((_, job)) = self.run else { return };
         self.now = StreamCounts::of(found, job).plus(&self.before);
         // The last one of a test is taken off the wire, and is no data.
@@ -221,7 +221,7 @@ impl TestStream {
     }
 
     /// A datagram that the run did not see.
-    pub fn took(&mut self, number: i64, bytes: usize) {
+    pub fn count_datagram(&mut self, number: i64, bytes: usize) {
         let before = &mut self.before;
         before.highest = before.highest.max(number.unsigned_abs());
         self.each_bytes = bytes as u64;

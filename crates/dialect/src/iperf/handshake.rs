@@ -8,7 +8,7 @@ use super::header::{self, Amount, Back, TestHeader};
 use super::load::{self, Load};
 use super::number;
 use super::quota::{BYTES_MOST, TIME_MOST_NS};
-use super::session::{PLACE, Session};
+use super::session::{IperfConversation, PLACE};
 use crate::address::{host_and_port, joined, transport};
 
 /// How long a connection is tried, ns.
@@ -20,27 +20,27 @@ pub(super) const BACK_AGAIN_NS: u64 = 20_000_000;
 /// How often the way back is tried again.
 const BACK_RETRIES: u32 = 100;
 
-impl Session {
+impl IperfConversation {
     pub(super) fn begin(&mut self) {
-        if self.is_server() || self.wanted.dual || self.wanted.trade {
+        if self.is_server() || self.command.dual || self.command.trade {
             self.listen();
         }
         if self.is_server() {
             return;
         }
-        for _ in 0..self.wanted.streams.max(1) {
+        for _ in 0..self.command.streams.max(1) {
             let (id, connection) = (self.next_id, self.connection());
             self.next_id += 1;
-            let sends = !self.wanted.reverse;
+            let sends = !self.command.reverse;
             let mut flow = TestStream::new(id, connection, sends, StreamState::Opening(0), self.now_ns);
-            flow.amount = self.wanted.until();
+            flow.amount = self.command.until();
             flow.test = Some(self.test());
-            flow.each_bytes = if self.wanted.udp { self.wanted.block() } else { 0 };
+            flow.each_bytes = if self.command.udp { self.command.block() } else { 0 };
             self.flows.push(flow);
             self.open(connection);
         }
-        if self.wanted.dual || self.wanted.trade {
-            self.owed = self.wanted.streams.max(1) as usize;
+        if self.command.dual || self.command.trade {
+            self.owed = self.command.streams.max(1) as usize;
         }
     }
 
@@ -50,19 +50,19 @@ impl Session {
     }
 
     fn transport(&self) -> String {
-        let family = match (self.wanted.ipv6, self.is_server()) {
+        let family = match (self.command.ipv6, self.is_server()) {
             (true, false) => 6,
             (false, true) => 4,
             _ => 0,
         };
-        transport(if self.wanted.udp { "udp" } else { "tcp" }, family)
+        transport(if self.command.udp { "udp" } else { "tcp" }, family)
     }
 
     /// The options of a socket; of a client's with its own address.
     fn socket_options(&self, client: bool) -> Vec<(String, String)> {
-        let mut socket_options = self.wanted.socket_options.clone();
+        let mut socket_options = self.command.socket_options.clone();
         socket_options
-            .extend(self.wanted.window_bytes.map(|bytes| ("window_bytes".into(), bytes.to_string())));
+            .extend(self.command.window_bytes.map(|bytes| ("window_bytes".into(), bytes.to_string())));
         let (address, device) = self.bound();
         socket_options.extend(device.map(|device| ("device".into(), device)));
         socket_options.extend(address.filter(|_| client).map(|address| ("bind".into(), address)));
@@ -71,14 +71,14 @@ impl Session {
 
     /// Our own address and interface, as `-B` says.
     fn bound(&self) -> (Option<String>, Option<String>) {
-        let Some(bind) = &self.wanted.bind else { return (None, None) };
+        let Some(bind) = &self.command.bind else { return (None, None) };
         let (address, device) =
             bind.split_once('%').map_or((bind.as_str(), None), |(address, device)| (address, Some(device)));
         (Some(address.to_string()).filter(|address| !address.is_empty()), device.map(String::from))
     }
 
     fn listen(&mut self) {
-        let port = if self.is_server() { self.wanted.port } else { self.back_port() };
+        let port = if self.is_server() { self.command.port } else { self.back_port() };
         let host = self.bound().0.unwrap_or_default();
         let action = Action::Listen {
             place: PLACE,
@@ -90,29 +90,29 @@ impl Session {
     }
 
     fn back_port(&self) -> u16 {
-        self.wanted.listen_port.unwrap_or(self.wanted.port)
+        self.command.listen_port.unwrap_or(self.command.port)
     }
 
     pub(super) fn listening(&mut self, ends: &Ends) {
-        let what = if self.wanted.udp { "UDP" } else { "TCP" };
+        let what = if self.command.udp { "UDP" } else { "TCP" };
         let port = host_and_port(&ends.local).1;
         let mut text = format!("Server listening on {what} port {port}\n");
         if let Some(host) = self.bound().0 {
             text += &format!("Binding to local address {host}\n");
         }
         if self.view.enhanced {
-            text += &format!("Read buffer size: {}\n", number::size(self.wanted.block()));
+            text += &format!("Read buffer size: {}\n", number::size(self.command.block()));
         }
-        text += &self.view.window(ends.socket.receive_buffer_bytes, self.wanted.window_bytes);
+        text += &self.view.window(ends.socket.receive_buffer_bytes, self.command.window_bytes);
         self.rule(&text);
     }
 
     fn open(&mut self, connection: Connection) {
-        let host = self.wanted.host.as_deref().unwrap_or_default();
+        let host = self.command.host.as_deref().unwrap_or_default();
         let action = Action::Connect {
             connection,
             transport: self.transport(),
-            address: joined(host, self.wanted.port),
+            address: joined(host, self.command.port),
             socket_options: self.socket_options(true),
             timeout_ns: CONNECT_NS,
         };
@@ -128,7 +128,7 @@ impl Session {
         if !is_refused(tries) || !waited {
             return;
         }
-        flow.becomes(StreamState::Opening(tries + 1), self.now_ns);
+        flow.enter(StreamState::Opening(tries + 1), self.now_ns);
         let connection = flow.connection;
         let back = flow.starred.then(|| flow.ends.peer.clone());
         match back {
@@ -153,30 +153,30 @@ impl Session {
             return self.act(Action::End(1));
         }
         let Some(index) = self.position(connection) else { return };
-        let retries = self.wanted.retries;
+        let retries = self.command.retries;
         let flow = &mut self.flows[index];
         match flow.state {
             StreamState::Opening(tries) if flow.starred && is_nobody(errno) && tries / 2 < BACK_RETRIES => {
-                flow.becomes(StreamState::Opening(tries + 1), self.now_ns);
+                flow.enter(StreamState::Opening(tries + 1), self.now_ns);
             }
             StreamState::Opening(tries) if tries / 2 < retries && flow.group.is_empty() => {
-                flow.becomes(StreamState::Opening(tries + 1), self.now_ns);
+                flow.enter(StreamState::Opening(tries + 1), self.now_ns);
                 self.complain(format!("tcp connect failed: {words}"));
             }
             StreamState::Opening(_) => {
                 self.complain(format!(
                     "{} connect failed: {words}",
-                    if self.wanted.udp { "udp" } else { "tcp" }
+                    if self.command.udp { "udp" } else { "tcp" }
                 ));
                 self.failed = true;
-                self.flows[index].becomes(StreamState::Done, self.now_ns);
+                self.flows[index].enter(StreamState::Done, self.now_ns);
                 if !self.is_server() {
                     self.all_stand();
                 }
                 self.settle();
             }
             // A full buffer, or a port that nobody hears: said again later.
-            StreamState::Closing if self.wanted.udp => {}
+            StreamState::Closing if self.command.udp => {}
             // The peer closed while its last word was awaited, or sent what nobody reads.
             StreamState::Closing => {
                 self.leave(index);
@@ -191,49 +191,49 @@ impl Session {
     pub(super) fn connected(&mut self, connection: Connection, ends: Ends) {
         let Some(index) = self.position(connection) else { return };
         self.flows[index].ends = ends;
-        self.flows[index].becomes(StreamState::Standing, self.now_ns);
+        self.flows[index].enter(StreamState::Standing, self.now_ns);
         if self.is_server() {
             return self.stands_back(index);
         }
         let first = self.flows.iter().filter(|flow| flow.state == StreamState::Standing).count() == 1;
         if self.flows[index].test.is_none() {
-            self.say_connected(index);
+            self.print_connected(index);
             return self.begin_receiving(index);
         }
         if first {
-            self.say_connecting(index);
+            self.print_connecting(index);
         }
-        self.say_connected(index);
+        self.print_connected(index);
         self.all_stand();
     }
 
     /// The heading of a client.
-    pub(super) fn say_connecting(&mut self, index: usize) {
+    pub(super) fn print_connecting(&mut self, index: usize) {
         let flow = &self.flows[index];
         let (host, port) = host_and_port(&flow.ends.peer);
-        let name = self.wanted.host.clone().unwrap_or(host);
-        let what = if self.wanted.udp { "UDP" } else { "TCP" };
+        let name = self.command.host.clone().unwrap_or(host);
+        let what = if self.command.udp { "UDP" } else { "TCP" };
         let mut text = format!("Client connecting to {name}, {what} port {port}");
         if self.view.enhanced {
-            text += &format!(" ({} flows)", self.wanted.streams.max(1));
+            text += &format!(" ({} flows)", self.command.streams.max(1));
         }
         text.push('\n');
-        if self.view.enhanced && !self.wanted.udp {
-            text += &format!("Write buffer size: {} Byte\n", self.wanted.block());
+        if self.view.enhanced && !self.command.udp {
+            text += &format!("Write buffer size: {} Byte\n", self.command.block());
         }
         if self.view.enhanced {
-            let nagle = if self.wanted.nodelay { "off" } else { "on" };
-            text += &format!("TOS set to 0x{:x} (Nagle {nagle})\n", self.wanted.tos);
+            let nagle = if self.command.nodelay { "off" } else { "on" };
+            text += &format!("TOS set to 0x{:x} (Nagle {nagle})\n", self.command.tos);
         }
-        if let Some(mss) = self.wanted.mss.filter(|_| !self.wanted.udp) {
+        if let Some(mss) = self.command.mss.filter(|_| !self.command.udp) {
             text += &format!("MSS req size {mss} bytes (per TCP_MAXSEG)\n");
         }
-        if self.wanted.udp {
+        if self.command.udp {
             let block = self.block_of(index);
             let gap = self.bits_of(index).map(|bits| block as f64 * 8e6 / bits).unwrap_or(0.0);
             text += &format!("Sending {block} byte datagrams, IPG target: {gap:.2} us (kalman adjust)\n");
         }
-        text += &self.view.window(flow.ends.socket.send_buffer_bytes, self.wanted.window_bytes);
+        text += &self.view.window(flow.ends.socket.send_buffer_bytes, self.command.window_bytes);
         self.rule(&text);
         self.heading = None;
     }
@@ -262,36 +262,36 @@ impl Session {
 
     /// What is said to the server about the test.
     fn test(&self) -> TestHeader {
-        let rate = match self.wanted.rate {
-            Some(Rate::Writes(_)) | None if !self.wanted.udp => 0.0,
-            _ => self.wanted.bits().unwrap_or(0.0),
+        let rate = match self.command.rate {
+            Some(Rate::Writes(_)) | None if !self.command.udp => 0.0,
+            _ => self.command.bits().unwrap_or(0.0),
         };
         TestHeader {
-            streams: self.wanted.streams.max(1),
-            port: if self.wanted.dual || self.wanted.trade { self.back_port() } else { self.wanted.port },
-            block_bytes: self.wanted.block_bytes.unwrap_or(0) as u32,
-            amount: self.wanted.until(),
-            back: match (self.wanted.dual, self.wanted.trade) {
+            streams: self.command.streams.max(1),
+            port: if self.command.dual || self.command.trade { self.back_port() } else { self.command.port },
+            block_bytes: self.command.block_bytes.unwrap_or(0) as u32,
+            amount: self.command.until(),
+            back: match (self.command.dual, self.command.trade) {
                 (true, _) => Some(Back::Now),
                 (_, true) => Some(Back::Later),
                 _ => None,
             },
-            reverse: self.wanted.reverse,
+            reverse: self.command.reverse,
             rate_bits: rate.min(f64::from(u32::MAX)) as u32,
-            extended: !self.wanted.compatible,
+            extended: !self.command.compatible,
         }
     }
 
     /// A header over TCP; over UDP only where nothing else of ours would come.
     fn send_header(&mut self, index: usize) {
-        let (udp, now_ns) = (self.wanted.udp, self.now_ns);
+        let (udp, now_ns) = (self.command.udp, self.now_ns);
         let flow = &mut self.flows[index];
         flow.begun_ns = now_ns;
         let (connection, Some(test)) = (flow.connection, flow.test) else { return };
         if udp {
             if test.reverse {
                 let mut bytes = header::udp(&test, 1, self.unix_ns);
-                bytes.resize((self.wanted.block() as usize).max(bytes.len()), b'0');
+                bytes.resize((self.command.block() as usize).max(bytes.len()), b'0');
                 self.act(Action::Send(connection, bytes));
             }
             return;
@@ -323,17 +323,17 @@ impl Session {
     pub(super) fn block_of(&self, index: usize) -> u64 {
         let wished =
             self.flows[index].test.filter(|_| self.is_server()).map(|test| u64::from(test.block_bytes));
-        let least = if self.wanted.udp { 16 } else { 1 };
-        let most = if self.wanted.udp { 65_507 } else { 16 << 20 };
-        wished.filter(|bytes| *bytes > 0).unwrap_or(self.wanted.block()).clamp(least, most)
+        let least = if self.command.udp { 16 } else { 1 };
+        let most = if self.command.udp { 65_507 } else { 16 << 20 };
+        wished.filter(|bytes| *bytes > 0).unwrap_or(self.command.block()).clamp(least, most)
     }
 
     /// A stream's rate in bit/s: of a server's as the client socket_options.
     pub(super) fn bits_of(&self, index: usize) -> Option<f64> {
         let wished = self.flows[index].test.filter(|_| self.is_server()).map(|test| test.rate_bits);
         match wished {
-            None => self.wanted.bits(),
-            Some(0) => self.wanted.udp.then_some(1_048_576.0),
+            None => self.command.bits(),
+            Some(0) => self.command.udp.then_some(1_048_576.0),
             Some(bits) => Some(f64::from(bits)),
         }
     }
@@ -346,10 +346,10 @@ impl Session {
         for (job, index) in flows.iter().enumerate() {
             let content = self.content_of(*index);
             let (block, bits) = (self.block_of(*index), self.bits_of(*index));
-            let (udp, file) = (self.wanted.udp, self.content.is_some());
+            let (udp, file) = (self.command.udp, self.content.is_some());
             let granted_bytes = self.granted(*index, block);
             let flow = &mut self.flows[*index];
-            flow.becomes(StreamState::Running, self.now_ns);
+            flow.enter(StreamState::Running, self.now_ns);
             flow.run = Some((run, job));
             let sent = flow.before.bytes;
             let amount = match flow.amount {
@@ -379,7 +379,7 @@ impl Session {
     fn granted(&mut self, index: usize, block: u64) -> Option<u64> {
         let flow = &self.flows[index];
         let host = host_and_port(&flow.ends.peer).0;
-        if !self.is_server() || !self.wanted.udp || !flow.sends || self.quota.knows(&host) {
+        if !self.is_server() || !self.command.udp || !flow.sends || self.quota.knows(&host) {
             return None;
         }
         let seconds = match flow.amount {
@@ -392,7 +392,7 @@ impl Session {
             Amount::Time(_) => at_rate,
         };
         let longer = matches!(flow.amount, Amount::Time(ns) if ns > TIME_MOST_NS);
-        let granted = self.quota.take(&host, wished, self.now_ns);
+        let granted = self.quota.grant(&host, wished, self.now_ns);
         if (granted < wished || longer) && self.quota.is_news(&host, self.now_ns) {
             self.complain(format!(
                 "iperf: {host} asks for more datagrams than go to an address that proved nothing: {} in a minute\n hint: if \
@@ -405,8 +405,8 @@ impl Session {
 
     /// How often a run is to tell; of datagrams and at a server always, so that a silent peer is noticed.
     pub(super) fn interim_ns(&self) -> u64 {
-        match self.wanted.interval_ns {
-            0 if self.wanted.udp || self.is_server() => 1_000_000_000,
+        match self.command.interval_ns {
+            0 if self.command.udp || self.is_server() => 1_000_000_000,
             ns => ns,
         }
     }
@@ -416,7 +416,7 @@ impl Session {
         if !self.flows[index].sends {
             return None;
         }
-        if !self.wanted.udp {
+        if !self.command.udp {
             return self.content.clone();
         }
         let mut bytes = self.first_datagram(index, 1);

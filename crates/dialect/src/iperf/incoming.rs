@@ -8,7 +8,7 @@ use super::handshake::CONNECT_NS;
 use super::header::{self, Amount, Back, First, TestHeader};
 use super::load;
 use super::quota::CONNECTIONS_MOST;
-use super::session::{PLACE, Session};
+use super::session::{IperfConversation, PLACE};
 use crate::address::{host_and_port, joined};
 
 /// Connections served at a time.
@@ -16,7 +16,7 @@ pub(super) const MOST_FLOWS: usize = 1024;
 /// Bytes that may come before what they are is known.
 const MOST_HEAD: usize = 128 << 10;
 
-impl Session {
+impl IperfConversation {
     pub(super) fn accept(&mut self, connection: Connection, ends: Ends) {
         let host = host_and_port(&ends.peer).0;
         if self.ending || !self.has_room(&host) {
@@ -35,7 +35,7 @@ impl Session {
         if !self.is_server() {
             self.owed = self.owed.saturating_sub(1);
             let index = self.flows.len() - 1;
-            self.say_connected(index);
+            self.print_connected(index);
             self.begin_receiving(index);
         }
     }
@@ -72,7 +72,7 @@ impl Session {
 
     pub(super) fn read(&mut self, connection: Connection, bytes: &[u8]) {
         let Some(index) = self.position(connection) else { return };
-        let udp = self.wanted.udp;
+        let udp = self.command.udp;
         let flow = &mut self.flows[index];
         match flow.state {
             StreamState::Header => {
@@ -82,7 +82,7 @@ impl Session {
             StreamState::Paused => self.resume(index, bytes.len()),
             StreamState::Standing if udp && !flow.sends => {
                 let number = header::number(bytes).unwrap_or(0);
-                flow.took(number, bytes.len());
+                flow.count_datagram(number, bytes.len());
             }
             StreamState::Closing if udp && flow.sends => self.take_report(index, bytes),
             StreamState::Closing if udp => self.answer_final(index),
@@ -107,7 +107,7 @@ impl Session {
             let connection = flow.connection;
             self.act(Action::Send(connection, header::acknowledged()));
         }
-        self.say_connected(index);
+        self.print_connected(index);
         if reverse {
             self.begin_sending(index)
         } else {
@@ -154,7 +154,7 @@ impl Session {
     pub(super) fn open_back(&mut self, connection: Connection, peer: String) {
         self.act(Action::Connect {
             connection,
-            transport: if self.wanted.udp { "udp" } else { "tcp" }.into(),
+            transport: if self.command.udp { "udp" } else { "tcp" }.into(),
             address: peer,
             socket_options: Vec::new(),
             timeout_ns: CONNECT_NS,
@@ -176,12 +176,12 @@ impl Session {
     /// A server's connection stands: the way back, or a socket of their own for somebody's datagrams.
     pub(super) fn stands_back(&mut self, index: usize) {
         if self.flows[index].starred {
-            self.say_connecting(index);
-            self.say_connected(index);
+            self.print_connecting(index);
+            self.print_connected(index);
             self.flows[index].begun_ns = self.now_ns;
             return self.run(&[index]);
         }
-        self.say_connected(index);
+        self.print_connected(index);
         let flow = &self.flows[index];
         match flow.test {
             Some(test) if test.reverse => self.begin_sending(index),
@@ -201,7 +201,7 @@ impl Session {
         if let Some(index) = self.senders.get(from).and_then(|connection| self.position(*connection)) {
             let flow = &mut self.flows[index];
             if !flow.sends {
-                flow.took(number, bytes.len());
+                flow.count_datagram(number, bytes.len());
             }
             // The end came before its own socket stood, or again after it.
             if number < 0 && flow.state == StreamState::Closing {
@@ -223,7 +223,7 @@ impl Session {
             flow.test = Some(test).filter(|_| self.is_server());
         }
         if !flow.test.is_some_and(|test| test.reverse) {
-            flow.took(number, bytes.len());
+            flow.count_datagram(number, bytes.len());
         }
         self.owed = self.owed.saturating_sub(1);
         self.flows.push(flow);
@@ -235,7 +235,7 @@ impl Session {
         let Some(report) = header::reported(bytes) else { return };
         let flow = &mut self.flows[index];
         let (label, connection) = (flow.label(), flow.connection);
-        flow.becomes(StreamState::Done, self.now_ns);
+        flow.enter(StreamState::Done, self.now_ns);
         let facts = [
             ("datagrams", report.datagrams.saturating_sub(report.lost)),
             ("lost", report.lost),
@@ -243,7 +243,7 @@ impl Session {
         ];
         let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
         self.act(Action::Peer(load::name(self.flows[index].id), facts));
-        if !self.view.csv && !self.wanted.excluded.contains('V') {
+        if !self.view.csv && !self.command.excluded.contains('V') {
             let text = self.view.reported(&label, &report);
             self.act(Action::Print(text));
             self.heading = Some(false);

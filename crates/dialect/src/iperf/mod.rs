@@ -23,7 +23,7 @@ use iodyno_model::{Diagnostic, Intent, Origin, Plan};
 
 use crate::{Converse, Dialect, Loader, Request, Run};
 use command::{Command, EarlyExit};
-pub use session::Session;
+pub use session::IperfConversation;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -38,8 +38,8 @@ pub const DIALECT: Dialect = Dialect {
 const MOST_CONTENT: usize = 64 << 20;
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let wanted = match command::parse(arguments) {
-        Ok(wanted) => wanted,
+    let command = match command::parse(arguments) {
+        Ok(command) => command,
         Err(EarlyExit::Help) => return Ok(Request::Print { out: options::help(), status: 0 }),
         Err(EarlyExit::Version) => {
             let ours = env!("CARGO_PKG_VERSION");
@@ -49,14 +49,14 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         Err(EarlyExit::Wrong(wrong)) => return Err(wrong),
     };
     let known = known(loader)?;
-    if wanted.host.is_some() && !known.is_empty() {
+    if command.host.is_some() && !known.is_empty() {
         let wrong = Diagnostic::error(&Origin::argument("--also"), "`peers=` is a server's word");
         return Err(vec![wrong.hint("say it where iperf -s runs")]);
     }
-    let content = content(&wanted, loader)?;
-    let (daemon, output) = (wanted.daemon, wanted.output.clone());
-    let run = run(&wanted, output);
-    let session = Session::new(wanted, loader.east_s(), content).knowing(known);
+    let content = content(&command, loader)?;
+    let (daemon, output) = (command.daemon, command.output.clone());
+    let run = run(&command, output);
+    let session = IperfConversation::new(command, loader.east_s(), content).knowing(known);
     Ok(Converse { daemon, ..Converse::new(session, run) }.into())
 }
 
@@ -71,8 +71,8 @@ fn known(loader: &dyn Loader) -> Result<Vec<quota::Range>, Vec<Diagnostic>> {
 }
 
 /// The file that is to be sent.
-fn content(wanted: &Command, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
-    let Some(path) = &wanted.file else { return Ok(None) };
+fn content(command: &Command, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
+    let Some(path) = &command.file else { return Ok(None) };
     let wrong = |what: String| vec![Diagnostic::error(&Origin::argument("-F"), format!("{path}: {what}"))];
     if loader.look(path).is_some_and(|about| about.kind != crate::PathKind::File) {
         return Err(wrong("it is no regular file: it may have no end".into()));
@@ -85,32 +85,32 @@ fn content(wanted: &Command, loader: &mut dyn Loader) -> Result<Option<Vec<u8>>,
     }
 }
 
-fn run(wanted: &Command, output: Option<String>) -> Run {
+fn run(command: &Command, output: Option<String>) -> Run {
     Run {
         output,
-        interim_ns: wanted.interval_ns,
-        findings: wanted.host.is_some(),
+        interim_ns: command.interval_ns,
+        findings: command.host.is_some(),
         translate: crate::net::advice::iperf,
-        ..Run::of_conversation(nominal(wanted))
+        ..Run::of_conversation(nominal(command))
     }
 }
 
 /// What a client will run, as far as its command line tells; what a server runs is its clients' to say.
-fn nominal(wanted: &Command) -> Plan {
-    if wanted.host.is_none() {
+fn nominal(command: &Command) -> Plan {
+    if command.host.is_none() {
         return Plan { name: "iperf".into(), intent: Intent::Network, ..Plan::default() };
     }
     let load = |stream: u32| load::Load {
         name: load::name(stream),
         connection: stream,
-        udp: wanted.udp,
-        sends: !wanted.reverse,
-        block_bytes: wanted.block(),
-        bits: wanted.bits(),
-        amount: wanted.until(),
+        udp: command.udp,
+        sends: !command.reverse,
+        block_bytes: command.block(),
+        bits: command.bits(),
+        amount: command.until(),
         most_bytes: None,
         granted_bytes: None,
         content: None,
     };
-    load::plan(&(1..=wanted.streams.max(1)).map(load).collect::<Vec<_>>())
+    load::plan(&(1..=command.streams.max(1)).map(load).collect::<Vec<_>>())
 }

@@ -11,7 +11,7 @@ pub fn amount(text: &str) -> Option<f64> {
 
 /// An amount as reports write it: three digits, a unit, and `Bytes` or `bits` behind it. `format` is `-f`: `b`, `k`, `m`,
 /// `g`, `t` count bits by 1000, upper case counts bytes by 1024; `a` and `A` pick the unit that fits.
-pub fn told(bytes: f64, format: char) -> String {
+pub fn printed(bytes: f64, format: char) -> String {
     unit(bytes, format, digits)
 }
 
@@ -25,7 +25,7 @@ fn digits(number: f64) -> String {
 
 /// The size of a buffer, as headings write it: `208 KByte`.
 pub fn size(bytes: u64) -> String {
-    told(bytes as f64, 'A').trim_end_matches('s').to_string()
+    printed(bytes as f64, 'A').trim_end_matches('s').to_string()
 }
 
 #[cfg(test)]
@@ -44,13 +44,13 @@ mod tests {
 
     #[test]
     fn writes_what_the_original_writes() {
-        assert_eq!(told(134.0 * 1024.0, 'A'), " 134 KBytes");
-        assert_eq!(told(1.49 * 1024.0 * 1024.0 * 1024.0, 'A'), "1.49 GBytes");
-        assert_eq!(told(12.8e9 / 8.0, 'a'), "12.8 Gbits");
-        assert_eq!(told(266.0 * 500.0, 'M'), "0.127 MBytes");
-        assert_eq!(told(1.06e6 / 8.0, 'm'), "1.06 Mbits");
-        assert_eq!(told(60.0, 'A'), "60.0 Bytes");
-        assert_eq!(told(0.0, 'A'), "0.00 Bytes");
+        assert_eq!(printed(134.0 * 1024.0, 'A'), " 134 KBytes");
+        assert_eq!(printed(1.49 * 1024.0 * 1024.0 * 1024.0, 'A'), "1.49 GBytes");
+        assert_eq!(printed(12.8e9 / 8.0, 'a'), "12.8 Gbits");
+        assert_eq!(printed(266.0 * 500.0, 'M'), "0.127 MBytes");
+        assert_eq!(printed(1.06e6 / 8.0, 'm'), "1.06 Mbits");
+        assert_eq!(printed(60.0, 'A'), "60.0 Bytes");
+        assert_eq!(printed(0.0, 'A'), "0.00 Bytes");
         assert_eq!(size(212_992), " 208 KByte");
         assert_eq!(size(16_384), "16.0 KByte");
     }

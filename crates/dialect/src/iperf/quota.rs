@@ -63,7 +63,7 @@ fn number(address: IpAddr) -> u128 {
 struct Had {
     since_ns: u64,
     bytes: u64,
-    told: bool,
+    is_reported: bool,
 }
 
 /// Everybody's share.
@@ -96,7 +96,7 @@ impl Quota {
     }
 
     /// Datagrams that may go to a host now, bytes, of so many that are wished; they count as sent.
-    pub fn take(&mut self, host: &str, wished: u64, now_ns: u64) -> u64 {
+    pub fn grant(&mut self, host: &str, wished: u64, now_ns: u64) -> u64 {
         if now_ns.saturating_sub(self.all.since_ns) >= MINUTE_NS {
             self.all = Had { since_ns: now_ns, ..Had::default() };
         }
@@ -110,7 +110,7 @@ impl Quota {
 
     /// Whether it is to be said that a host gets less than it asked for: once in its minute.
     pub fn is_news(&mut self, host: &str, now_ns: u64) -> bool {
-        self.had(host, now_ns).is_some_and(|had| !std::mem::replace(&mut had.told, true))
+        self.had(host, now_ns).is_some_and(|had| !std::mem::replace(&mut had.is_reported, true))
     }
 }
 
@@ -139,15 +139,15 @@ mod tests {
                 && quota.knows("::1")
                 && !quota.knows("192.0.2.1")
         );
-        assert_eq!(quota.take("192.0.2.1", 10 << 20, 5), 10 << 20);
-        assert_eq!(quota.take("192.0.2.1", 10 << 20, 6), 6 << 20);
-        assert_eq!(quota.take("192.0.2.1", 1, MINUTE_NS), 0);
+        assert_eq!(quota.grant("192.0.2.1", 10 << 20, 5), 10 << 20);
+        assert_eq!(quota.grant("192.0.2.1", 10 << 20, 6), 6 << 20);
+        assert_eq!(quota.grant("192.0.2.1", 1, MINUTE_NS), 0);
         let now_ns = MINUTE_NS;
         assert!(quota.is_news("192.0.2.1", now_ns) && !quota.is_news("192.0.2.1", now_ns));
-        assert_eq!(quota.take("192.0.2.1", u64::MAX, MINUTE_NS + 5), BYTES_MOST);
+        assert_eq!(quota.grant("192.0.2.1", u64::MAX, MINUTE_NS + 5), BYTES_MOST);
         // Forged senders share what there is for all.
         let sent: u64 =
-            (0..10_000).map(|host| quota.take(&format!("h{host}"), u64::MAX, MINUTE_NS + 6)).sum();
+            (0..10_000).map(|host| quota.grant(&format!("h{host}"), u64::MAX, MINUTE_NS + 6)).sum();
         assert!(sent <= BYTES_OF_ALL_MOST && quota.had.len() <= ADDRESSES_MOST, "{sent}");
     }
 }

@@ -33,8 +33,8 @@ const MOST_FINALS: u32 = 10;
 
 /// A test, or a server.
 #[derive(Default)]
-pub struct Session {
-    pub(super) wanted: Command,
+pub struct IperfConversation {
+    pub(super) command: Command,
     pub(super) view: ReportFormat,
     /// What is sent, where the user named a file.
     pub(super) content: Option<Vec<u8>>,
@@ -63,26 +63,33 @@ pub struct Session {
     pub(super) out: Vec<Action>,
 }
 
-impl Session {
+impl IperfConversation {
     /// What the command line wants; `content` is what is sent instead of digits.
-    pub fn new(wanted: Command, east_s: i64, content: Option<Vec<u8>>) -> Self {
+    pub fn new(command: Command, east_s: i64, content: Option<Vec<u8>>) -> Self {
         let view = ReportFormat {
-            format: wanted.format,
-            csv: wanted.csv,
-            enhanced: wanted.enhanced,
-            udp: wanted.udp,
+            format: command.format,
+            csv: command.csv,
+            enhanced: command.enhanced,
+            udp: command.udp,
             east_s,
         };
-        Session { wanted, view, content, next_id: 1, next_connection: 1, ..Session::default() }
+        IperfConversation {
+            command,
+            view,
+            content,
+            next_id: 1,
+            next_connection: 1,
+            ..IperfConversation::default()
+        }
     }
 
     /// A server that lets some addresses have what they ask for.
     pub fn knowing(self, known: Vec<Range>) -> Self {
-        Session { quota: Quota::new(known), ..self }
+        IperfConversation { quota: Quota::new(known), ..self }
     }
 
     pub(super) fn is_server(&self) -> bool {
-        self.wanted.host.is_none()
+        self.command.host.is_none()
     }
 
     /// Streams that are not at their end.
@@ -108,7 +115,7 @@ impl Session {
         self.act(Action::Complain(text.into() + "\n"));
     }
 
-    fn hear(&mut self, input: Input) {
+    fn handle(&mut self, input: Input) {
         match input {
             Input::Began => self.begin(),
             Input::Ready(PLACE, ends) => self.listening(&ends),
@@ -122,14 +129,14 @@ impl Session {
                 self.wake_ns = None;
                 self.look_after();
             }
-            Input::Told(run, event) => self.told(run, &event),
+            Input::Told(run, event) => self.run_event(run, &event),
             Input::Ended(run, record) => self.ended(run, &record),
             Input::Interrupted(_) => self.interrupted(),
             Input::Slow(..) => {}
         }
     }
 
-    fn told(&mut self, run: RunNumber, event: &Event) {
+    fn run_event(&mut self, run: RunNumber, event: &Event) {
         match event {
             Event::PhaseStarted { .. } => {
                 for index in self.of_run(run) {
@@ -144,13 +151,13 @@ impl Session {
                 for index in self.of_run(run) {
                     let flow = &mut self.flows[index];
                     let before = (flow.now.bytes, flow.now.datagrams);
-                    flow.heard(found);
+                    flow.update(found);
                     if (flow.now.bytes, flow.now.datagrams) != before {
                         flow.since_ns = self.now_ns;
                     }
                     // Of a running worker there is no end yet.
                     flow.lasted_ns = flow.offset_ns + found.elapsed_ns;
-                    if self.wanted.interval_ns > 0 {
+                    if self.command.interval_ns > 0 {
                         self.interval(index);
                     }
                 }
@@ -167,7 +174,7 @@ impl Session {
         let ended = self.of_run(run);
         for index in &ended {
             if let Some(found) = record.phases.last() {
-                self.flows[*index].heard(found);
+                self.flows[*index].update(found);
             }
         }
         let (paused, ended): (Vec<usize>, _) =
@@ -182,15 +189,15 @@ impl Session {
     /// A stream's run is over: the last words that its protocol wants.
     fn run_over(&mut self, index: usize) {
         let now_ns = self.now_ns;
-        let (udp, no_final) = (self.wanted.udp, self.wanted.no_final);
+        let (udp, no_final) = (self.command.udp, self.command.no_final);
         let flow = &mut self.flows[index];
         flow.run = None;
-        flow.becomes(StreamState::Closing, now_ns);
+        flow.enter(StreamState::Closing, now_ns);
         let connection = flow.connection;
         match (udp, flow.sends) {
             (false, true) => self.act(Action::Shut(connection)),
             (false, false) => self.act(Action::Close(connection)),
-            (true, true) => self.say_final(index),
+            (true, true) => self.send_final(index),
             (true, false) => self.answer_final(index),
         }
         // What was sent over a stream is told once the peer has read it, and so is the time that it took.
@@ -199,7 +206,7 @@ impl Session {
         }
         let flow = &mut self.flows[index];
         // Nobody waits for a word of a client that datagrams were sent to at its wish.
-        let at_its_wish = !flow.sends && self.wanted.reverse;
+        let at_its_wish = !flow.sends && self.command.reverse;
         let silent =
             udp && (at_its_wish || flow.sends && (no_final || flow.test.is_some_and(|test| test.reverse)));
         if silent {
@@ -207,13 +214,13 @@ impl Session {
         }
         let flow = &mut self.flows[index];
         if silent || !udp && !flow.sends {
-            flow.becomes(StreamState::Done, now_ns);
+            flow.enter(StreamState::Done, now_ns);
         }
         self.give_back(index);
     }
 
     /// The last datagram of a sender: the next number, negated.
-    fn say_final(&mut self, index: usize) {
+    fn send_final(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.finals += 1;
         let number = -(flow.now.datagrams as i64) - 1;
@@ -226,7 +233,7 @@ impl Session {
     /// What the receiver of datagrams says at the end.
     pub(super) fn answer_final(&mut self, index: usize) {
         let flow = &self.flows[index];
-        if flow.sends || self.wanted.reverse {
+        if flow.sends || self.command.reverse {
             return;
         }
         let counts = &flow.now;
@@ -269,7 +276,7 @@ impl Session {
             self.total(index);
         }
         self.act(Action::Close(self.flows[index].connection));
-        self.flows[index].becomes(StreamState::Done, self.now_ns);
+        self.flows[index].enter(StreamState::Done, self.now_ns);
     }
 
     /// A stream's peer does not close: how long it took to read is not known.
@@ -304,7 +311,7 @@ impl Session {
             match flow.state {
                 StreamState::Opening(_) => self.open_again(index),
                 StreamState::Header if waited_ns > PATIENCE_NS => self.forget(index),
-                StreamState::Closing if self.wanted.udp => self.last_word(index, waited_ns),
+                StreamState::Closing if self.command.udp => self.last_word(index, waited_ns),
                 StreamState::Closing => self.give_up_draining(index, waited_ns),
                 StreamState::Running => self.watch(index),
                 StreamState::Paused => self.pass_time(index),
@@ -321,7 +328,7 @@ impl Session {
         let connection = flow.connection;
         let over = if flow.sends {
             if flow.finals < MOST_FINALS {
-                self.say_final(index);
+                self.send_final(index);
                 false
             } else {
                 let id = self.flows[index].label();
@@ -336,7 +343,7 @@ impl Session {
         };
         if over {
             self.act(Action::Close(connection));
-            self.flows[index].becomes(StreamState::Done, self.now_ns);
+            self.flows[index].enter(StreamState::Done, self.now_ns);
         }
     }
 
@@ -345,7 +352,7 @@ impl Session {
         self.owed = 0;
         let paused = |index: &usize| self.flows[*index].state == StreamState::Paused;
         let silent: Vec<usize> = (0..self.flows.len()).filter(paused).collect();
-        silent.into_iter().for_each(|index| self.tell_paused(index));
+        silent.into_iter().for_each(|index| self.report_paused(index));
         let runs: Vec<RunNumber> =
             self.flows.iter().filter_map(|flow| flow.run.map(|(run, _)| run)).collect();
         if runs.is_empty() {
@@ -368,7 +375,7 @@ impl Session {
             let known: Vec<Connection> = self.flows.iter().map(|flow| flow.connection).collect();
             self.senders.retain(|_, connection| known.contains(connection));
             let served = self.next_id > 1;
-            if self.ending && done || self.wanted.single && served && self.flows.is_empty() {
+            if self.ending && done || self.command.single && served && self.flows.is_empty() {
                 self.act(Action::End(u8::from(self.failed)));
             }
         } else if done && (self.owed == 0 || self.failed) && !self.flows.is_empty() {
@@ -378,7 +385,7 @@ impl Session {
 
     /// Whether somebody is to be looked after.
     fn waits(&self) -> bool {
-        let timed = self.is_server() && self.wanted.amount.is_some() || self.owed > 0;
+        let timed = self.is_server() && self.command.amount.is_some() || self.owed > 0;
         timed
             || self.flows.iter().any(|flow| !matches!(flow.state, StreamState::Done | StreamState::Standing))
     }
@@ -386,7 +393,7 @@ impl Session {
     /// A server's time is up, or what a server owes us does not come.
     fn time_up(&mut self) {
         let idle_ns = self.now_ns.saturating_sub(self.idle_since_ns);
-        match self.wanted.amount {
+        match self.command.amount {
             Some(Amount::Time(ns)) if self.is_server() && self.now_ns >= ns && !self.ending => {
                 self.interrupted();
             }
@@ -401,16 +408,16 @@ impl Session {
     }
 
     pub(super) fn rule(&mut self, text: &str) {
-        if !self.view.csv && !self.wanted.excluded.contains('S') {
+        if !self.view.csv && !self.command.excluded.contains('S') {
             self.act(Action::Print(format!("{RULE}{text}{RULE}")));
         }
     }
 }
 
-impl Conversation for Session {
+impl Conversation for IperfConversation {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         (self.now_ns, self.unix_ns) = (happening.at_ns, happening.unix_ns);
-        self.hear(happening.input);
+        self.handle(happening.input);
         self.time_up();
         let at_ns = self.now_ns + if self.tries_back() { BACK_AGAIN_NS } else { TICK_NS };
         if self.waits() && self.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {

@@ -7,7 +7,7 @@ use iodyno_model::conversation::Action;
 
 use super::flow::{StreamState, TestStream};
 use super::load;
-use super::session::{PATIENCE_NS, Session};
+use super::session::{IperfConversation, PATIENCE_NS};
 use crate::address::host_and_port;
 use crate::conversation::longest_silent;
 
@@ -20,10 +20,10 @@ const STALL_NS: u64 = 120_000_000_000;
 /// After which silence a place may be taken by somebody else, ns: the streams of a test open within it.
 const SILENT_NS: u64 = 2_000_000_000;
 
-impl Session {
+impl IperfConversation {
     /// Ends the run of a stream whose peer is silent for longer than its test explains.
     pub(super) fn watch(&mut self, index: usize) {
-        let (udp, server) = (self.wanted.udp, self.is_server());
+        let (udp, server) = (self.command.udp, self.is_server());
         let patience_ns = match (self.flows[index].sends, udp) {
             (false, true) => PATIENCE_NS.max(3 * self.gap_ns(index)),
             (false, false) if server => PAUSE_NS,
@@ -62,7 +62,7 @@ impl Session {
     /// A stream waits for its peer's data, without a run.
     pub(super) fn await_data(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        flow.becomes(StreamState::Paused, self.now_ns);
+        flow.enter(StreamState::Paused, self.now_ns);
         (flow.now, flow.awaited_bytes) = (flow.before, FLOWS_FROM_BYTES);
         let connection = flow.connection;
         self.act(Action::Read { connection, most: Some(FLOWS_FROM_BYTES) });
@@ -91,19 +91,19 @@ impl Session {
 
     /// A paused stream's time passes all the same: rows of intervals in which nothing came.
     pub(super) fn pass_time(&mut self, index: usize) {
-        let interval_ns = self.wanted.interval_ns;
+        let interval_ns = self.command.interval_ns;
         let flow = &self.flows[index];
         let until_ns = self.now_ns.saturating_sub(flow.begun_ns);
-        let rows = until_ns.saturating_sub(flow.told_ns).checked_div(interval_ns).unwrap_or(0);
+        let rows = until_ns.saturating_sub(flow.reported_ns).checked_div(interval_ns).unwrap_or(0);
         for _ in 0..rows {
             let flow = &mut self.flows[index];
-            flow.lasted_ns = flow.told_ns + interval_ns;
+            flow.lasted_ns = flow.reported_ns + interval_ns;
             self.interval(index);
         }
     }
 
     /// Tells what a paused stream has moved.
-    pub(super) fn tell_paused(&mut self, index: usize) {
+    pub(super) fn report_paused(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.lasted_ns = self.now_ns.saturating_sub(flow.begun_ns);
         self.last_interval(index);
@@ -112,7 +112,7 @@ impl Session {
 
     /// A paused stream is at its end.
     pub(super) fn finish(&mut self, index: usize) {
-        self.tell_paused(index);
+        self.report_paused(index);
         self.give_back(index);
         self.settle();
     }

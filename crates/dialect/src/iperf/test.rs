@@ -9,14 +9,14 @@ use iodyno_model::{
 
 use super::command;
 use super::header::{self, Amount, Back, TestHeader};
-use super::session::{PLACE, Session};
+use super::session::{IperfConversation, PLACE};
 use super::silence::FLOWS_FROM_BYTES;
 
 const SECOND: u64 = 1_000_000_000;
 
 /// One side of a test, played by hand.
 struct Play {
-    session: Session,
+    session: IperfConversation,
     at_ns: u64,
     printed: String,
     complained: String,
@@ -26,13 +26,13 @@ struct Play {
 impl Play {
     fn of(line: &str) -> Self {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
-        let wanted = command::parse(&words).expect("a good command line");
-        let session = Session::new(wanted, 0, None);
+        let command = command::parse(&words).expect("a good command line");
+        let session = IperfConversation::new(command, 0, None);
         Play { session, at_ns: 0, printed: String::new(), complained: String::new(), ended: None }
     }
 
     /// What is to be done, but for what was said.
-    fn hear(&mut self, input: Input) -> Vec<Action> {
+    fn handle(&mut self, input: Input) -> Vec<Action> {
         let happening = Happening { at_ns: self.at_ns, unix_ns: 1_795_358_218 * SECOND + self.at_ns, input };
         let mut left = Vec::new();
         for action in self.session.step(happening) {
@@ -104,29 +104,29 @@ fn verb(plan: &Plan, job: usize) -> (Verb, &Limit, String) {
 
 /// Enough comes over a connection for a run.
 fn flows(play: &mut Play, connection: Connection) -> Vec<Action> {
-    play.hear(Input::Bytes(connection, vec![b'0'; FLOWS_FROM_BYTES]))
+    play.handle(Input::Bytes(connection, vec![b'0'; FLOWS_FROM_BYTES]))
 }
 
 #[test]
 fn a_client_of_two_streams() {
     let mut play = Play::of("-c 10.0.0.2 -t 1 -P 2 -i 0.5");
-    let numbers = opened(&play.hear(Input::Began));
+    let numbers = opened(&play.handle(Input::Began));
     assert_eq!(numbers.len(), 2);
     let server = "10.0.0.2:5001";
-    assert!(play.hear(Input::Ready(numbers[0], ends("10.0.0.1:1000", server))).is_empty());
-    let actions = play.hear(Input::Ready(numbers[1], ends("10.0.0.1:1001", server)));
+    assert!(play.handle(Input::Ready(numbers[0], ends("10.0.0.1:1000", server))).is_empty());
+    let actions = play.handle(Input::Ready(numbers[1], ends("10.0.0.1:1001", server)));
     let (number, plan) = run(&actions);
     let (_, first) = sent(&actions).unwrap();
     assert_eq!(first[..8], [0x40, 1, 0, 0x78, 0, 0, 0, 2]);
     let (verb, limit, address) = verb(plan, 1);
     assert_eq!((verb, limit.time_ns, address), (Verb::Send, Some(SECOND), numbers[1].to_string()));
     let half = phase(SECOND / 2, vec![worker(0, (465 << 20) - 60, &[]), worker(0, (413 << 20) - 60, &[])]);
-    play.hear(Input::Told(number, Box::new(Event::Interim(Box::new(half)))));
+    play.handle(Input::Told(number, Box::new(Event::Interim(Box::new(half)))));
     let whole = phase(SECOND, vec![worker(SECOND, 947 << 20, &[]), worker(SECOND, 875 << 20, &[])]);
-    let actions = play.hear(Input::Ended(number, record(whole)));
+    let actions = play.handle(Input::Ended(number, record(whole)));
     assert!(actions.iter().filter(|action| matches!(action, Action::Shut(_))).count() == 2);
     numbers.iter().for_each(|number| {
-        play.hear(Input::Closed(*number));
+        play.handle(Input::Closed(*number));
     });
     assert_eq!(play.ended, Some(0));
     let rows = "[ ID] Interval       Transfer     Bandwidth\n\
@@ -156,8 +156,8 @@ fn a_client_of_two_streams() {
 #[test]
 fn exact_bytes_count_the_header() {
     let mut play = Play::of("-c h -n 10M -l 8K -b 100m");
-    let number = opened(&play.hear(Input::Began))[0];
-    let actions = play.hear(Input::Ready(number, ends("a:1", "b:5001")));
+    let number = opened(&play.handle(Input::Began))[0];
+    let actions = play.handle(Input::Ready(number, ends("a:1", "b:5001")));
     let (_, plan) = run(&actions);
     assert_eq!(verb(plan, 0).1.bytes, Some((10 << 20) - 60));
     assert_eq!(plan.phases[0].jobs[0].pace.rate_all, Rate::Bytes(12_500_000));
@@ -176,21 +176,21 @@ fn a_server_takes_a_header_apart_from_data_however_it_comes() {
         extended: true,
     };
     let mut play = Play::of("-s");
-    play.hear(Input::Began);
-    play.hear(Input::Ready(PLACE, ends("0.0.0.0:5001", "")));
+    play.handle(Input::Began);
+    play.handle(Input::Ready(PLACE, ends("0.0.0.0:5001", "")));
     let connection = FIRST_ACCEPTED;
     let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
-    play.hear(Input::Accepted { at: PLACE, connection, ends: peer });
+    play.handle(Input::Accepted { at: PLACE, connection, ends: peer });
     let bytes = header::tcp(&test);
-    assert!(sent(&play.hear(Input::Bytes(connection, bytes[..10].to_vec()))).is_none());
-    let actions = play.hear(Input::Bytes(connection, [&bytes[10..], &[b'0'; 1000]].concat()));
+    assert!(sent(&play.handle(Input::Bytes(connection, bytes[..10].to_vec()))).is_none());
+    let actions = play.handle(Input::Bytes(connection, [&bytes[10..], &[b'0'; 1000]].concat()));
     let seen = [0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, 3];
     assert_eq!(sent(&actions).unwrap().1[..20], seen);
     let actions = flows(&mut play, connection);
     let (number, plan) = run(&actions);
     assert_eq!(verb(plan, 0).0, Verb::Recv);
     let bytes = (134 << 10) - 1060 - FLOWS_FROM_BYTES as u64;
-    play.hear(Input::Ended(number, record(phase(SECOND, vec![worker(SECOND, bytes, &[])]))));
+    play.handle(Input::Ended(number, record(phase(SECOND, vec![worker(SECOND, bytes, &[])]))));
     assert!(
         play.printed.ends_with("[  1] 0.0000-1.0000 sec   134 KBytes  1.10 Mbits/sec\n"),
         "{}",
@@ -217,19 +217,19 @@ fn wants(back: Back) -> TestHeader {
 fn a_server_sends_where_it_is_asked_to() {
     for back in [Back::Now, Back::Later] {
         let mut play = Play::of("-s -1");
-        play.hear(Input::Began);
+        play.handle(Input::Began);
         let connection = FIRST_ACCEPTED;
-        play.hear(Input::Accepted { at: PLACE, connection, ends: ends("h:5001", "10.0.0.1:4000") });
+        play.handle(Input::Accepted { at: PLACE, connection, ends: ends("h:5001", "10.0.0.1:4000") });
         let test = wants(back);
-        let actions = play.hear(Input::Bytes(connection, header::tcp(&test)));
+        let actions = play.handle(Input::Bytes(connection, header::tcp(&test)));
         let number = run(&flows(&mut play, connection)).0;
         let whole = || record(phase(SECOND, vec![worker(SECOND, 1 << 20, &[])]));
         let ended = if back == Back::Now {
-            play.hear(Input::Ended(number, whole()));
+            play.handle(Input::Ended(number, whole()));
             actions
         } else {
             assert!(opened(&actions).is_empty());
-            play.hear(Input::Ended(number, whole()))
+            play.handle(Input::Ended(number, whole()))
         };
         let way = opened(&ended);
         assert_eq!(way.len(), 1);
@@ -238,11 +238,11 @@ fn a_server_sends_where_it_is_asked_to() {
             _ => None,
         });
         assert_eq!(to, Some("10.0.0.1:6020"));
-        let actions = play.hear(Input::Ready(way[0], ends("h:7000", "10.0.0.1:6020")));
+        let actions = play.handle(Input::Ready(way[0], ends("h:7000", "10.0.0.1:6020")));
         let (number, plan) = run(&actions);
         assert_eq!((verb(plan, 0).0, verb(plan, 0).1.time_ns), (Verb::Send, Some(SECOND)));
-        play.hear(Input::Ended(number, whole()));
-        play.hear(Input::Closed(way[0]));
+        play.handle(Input::Ended(number, whole()));
+        play.handle(Input::Closed(way[0]));
         assert!(
             play.printed.contains("[ *2] local h port 7000 connected with 10.0.0.1 port 6020 (reverse)\n")
         );
@@ -254,12 +254,12 @@ fn a_server_sends_where_it_is_asked_to() {
 fn sent_back(host: &str, amount: Amount, known: &str) -> (Limit, String) {
     let mut play = Play::of("-s -u");
     play.session = play.session.knowing(super::quota::Range::of(known).into_iter().collect());
-    play.hear(Input::Began);
+    play.handle(Input::Began);
     let from = format!("{host}:4000");
     let test = TestHeader { amount, reverse: true, back: None, rate_bits: 200_000_000, ..wants(Back::Now) };
     let bytes = header::udp(&test, 1, 0);
-    let connection = opened(&play.hear(Input::Datagram { at: PLACE, from: from.clone(), bytes }))[0];
-    let actions = play.hear(Input::Ready(connection, ends("10.0.0.2:5001", &from)));
+    let connection = opened(&play.handle(Input::Datagram { at: PLACE, from: from.clone(), bytes }))[0];
+    let actions = play.handle(Input::Ready(connection, ends("10.0.0.2:5001", &from)));
     (verb(run(&actions).1, 0).1.clone(), play.complained)
 }
 
@@ -289,10 +289,10 @@ fn one_forgeable_datagram_does_not_make_a_server_send_for_long() {
 #[test]
 fn one_address_has_its_share_of_connections() {
     let mut play = Play::of("-s");
-    play.hear(Input::Began);
+    play.handle(Input::Began);
     let mut accept = |number: u32, host: &str| {
         let ends = ends("10.0.0.2:5001", &format!("{host}:{}", 4000 + number));
-        let actions = play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED + number, ends });
+        let actions = play.handle(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED + number, ends });
         actions.iter().any(|action| matches!(action, Action::Close(_)))
     };
     assert!(!(0..128).any(|number| accept(number, "192.0.2.1")));
@@ -304,19 +304,19 @@ fn one_address_has_its_share_of_connections() {
 #[test]
 fn datagrams_end_with_a_report() {
     let mut play = Play::of("-c h -u -t 1");
-    let number = opened(&play.hear(Input::Began))[0];
-    let actions = play.hear(Input::Ready(number, ends("a:1", "b:5001")));
+    let number = opened(&play.handle(Input::Began))[0];
+    let actions = play.handle(Input::Ready(number, ends("a:1", "b:5001")));
     let (run_number, plan) = run(&actions);
     let job = &plan.phases[0].jobs[0];
     let value = |name: &str| job.settings.iter().find(|setting| setting.name == name).unwrap().value.clone();
     assert_eq!((value("datagram_bytes"), value("stamp")), ("1470".into(), "number_seconds_micros".into()));
     let facts = [("bytes", 93 * 1470), ("datagrams", 93), ("blocks", 93)];
     let whole = phase(1_020_700_000, vec![worker(1_020_700_000, 93 * 1470, &facts)]);
-    let actions = play.hear(Input::Ended(run_number, record(whole)));
+    let actions = play.handle(Input::Ended(run_number, record(whole)));
     let (_, last) = sent(&actions).unwrap();
     assert_eq!((header::number(last), last.len()), (Some(-94), 1470));
     play.at_ns += SECOND;
-    assert_eq!(header::number(sent(&play.hear(Input::Tick)).unwrap().1), Some(-94));
+    assert_eq!(header::number(sent(&play.handle(Input::Tick)).unwrap().1), Some(-94));
     let report = header::Report {
         bytes: 93 * 1470,
         time_ns: 1_020_700_000,
@@ -326,7 +326,7 @@ fn datagrams_end_with_a_report() {
         late: 0,
         overflow: 0,
     };
-    play.hear(Input::Bytes(number, header::report(&report)));
+    play.handle(Input::Bytes(number, header::report(&report)));
     assert_eq!(play.ended, Some(0));
     let end = "[  1] 0.0000-1.0207 sec   134 KBytes  1.07 Mbits/sec\n[  1] Sent 94 datagrams\n[  1] Server Report:\n\
                [ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams\n\
@@ -338,15 +338,15 @@ fn datagrams_end_with_a_report() {
 #[test]
 fn a_silent_receiver_of_datagrams_is_given_up() {
     let mut play = Play::of("-c h -u -t 1");
-    let number = opened(&play.hear(Input::Began))[0];
-    let run_number = run(&play.hear(Input::Ready(number, ends("a:1", "b:5001")))).0;
-    play.hear(Input::Ended(
+    let number = opened(&play.handle(Input::Began))[0];
+    let run_number = run(&play.handle(Input::Ready(number, ends("a:1", "b:5001")))).0;
+    play.handle(Input::Ended(
         run_number,
         record(phase(SECOND, vec![worker(SECOND, 1470, &[("datagrams", 1)])])),
     ));
     for _ in 0..12 {
         play.at_ns += SECOND / 4;
-        play.hear(Input::Tick);
+        play.handle(Input::Tick);
     }
     assert!(play.complained.contains("did not receive ack of last datagram after 10 tries"));
     assert_eq!(play.ended, Some(0));
@@ -355,37 +355,37 @@ fn a_silent_receiver_of_datagrams_is_given_up() {
 #[test]
 fn a_server_of_datagrams_counts_what_came_before_its_run() {
     let mut play = Play::of("-s -u");
-    play.hear(Input::Began);
+    play.handle(Input::Began);
     let from = "10.0.0.1:4000".to_string();
     let datagram = |play: &mut Play, number: i64| {
         let mut bytes = header::numbered(number, 0);
         bytes.resize(1470, b'0');
-        play.hear(Input::Datagram { at: PLACE, from: from.clone(), bytes })
+        play.handle(Input::Datagram { at: PLACE, from: from.clone(), bytes })
     };
     let connection = opened(&datagram(&mut play, 1))[0];
     assert!(opened(&datagram(&mut play, 2)).is_empty());
-    let number = run(&play.hear(Input::Ready(connection, ends("10.0.0.2:5001", "10.0.0.1:4000")))).0;
+    let number = run(&play.handle(Input::Ready(connection, ends("10.0.0.2:5001", "10.0.0.1:4000")))).0;
     // Numbers 3 to 93 of which 5 did not come.
     let facts = [("bytes", 90 * 1470), ("datagrams", 90), ("highest", 93), ("jitter_ns", 5000)];
     let actions =
-        play.hear(Input::Ended(number, record(phase(SECOND, vec![worker(SECOND, 90 * 1470, &facts)]))));
+        play.handle(Input::Ended(number, record(phase(SECOND, vec![worker(SECOND, 90 * 1470, &facts)]))));
     let report = header::reported(sent(&actions).unwrap().1).unwrap();
     assert_eq!((report.bytes, report.lost, report.datagrams), (92 * 1470, 1, 93));
     assert!(play.printed.ends_with("0.005 ms 1/93 (1.1%)\n"), "{}", play.printed);
     // The end comes again: so does the answer.
-    let again = play.hear(Input::Bytes(connection, header::numbered(-93, 0)));
+    let again = play.handle(Input::Bytes(connection, header::numbered(-93, 0)));
     assert!(header::reported(sent(&again).unwrap().1).is_some());
 }
 
 #[test]
 fn nobody_listens() {
     let mut play = Play::of("-c h");
-    let number = opened(&play.hear(Input::Began))[0];
-    play.hear(Input::Failed(number, 111, "connect".into()));
+    let number = opened(&play.handle(Input::Began))[0];
+    play.handle(Input::Failed(number, 111, "connect".into()));
     assert_eq!((play.ended, play.complained.as_str()), (Some(1), "tcp connect failed: Connection refused\n"));
     let mut play = Play::of("-s");
-    play.hear(Input::Began);
-    play.hear(Input::Failed(PLACE, 98, "bind".into()));
+    play.handle(Input::Began);
+    play.handle(Input::Failed(PLACE, 98, "bind".into()));
     assert_eq!(
         (play.ended, play.complained.as_str()),
         (Some(1), "listener bind failed: Address already in use\n")
@@ -395,39 +395,39 @@ fn nobody_listens() {
 #[test]
 fn a_way_back_that_is_early_is_tried_again() {
     let mut play = Play::of("-s");
-    play.hear(Input::Began);
+    play.handle(Input::Began);
     let test = header::tcp(&wants(Back::Now));
     let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
-    play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
-    let back = opened(&play.hear(Input::Bytes(FIRST_ACCEPTED, test)))[0];
+    play.handle(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
+    let back = opened(&play.handle(Input::Bytes(FIRST_ACCEPTED, test)))[0];
     for _ in 0..100 {
-        assert!(opened(&play.hear(Input::Failed(back, 111, "connect".into()))).is_empty());
-        assert!(opened(&play.hear(Input::Tick)).is_empty());
+        assert!(opened(&play.handle(Input::Failed(back, 111, "connect".into()))).is_empty());
+        assert!(opened(&play.handle(Input::Tick)).is_empty());
         play.at_ns += SECOND / 50;
-        assert_eq!(opened(&play.hear(Input::Tick)), [back]);
+        assert_eq!(opened(&play.handle(Input::Tick)), [back]);
     }
     assert_eq!(play.complained, "");
-    play.hear(Input::Failed(back, 111, "connect".into()));
+    play.handle(Input::Failed(back, 111, "connect".into()));
     assert_eq!(play.complained, "tcp connect failed: Connection refused\n");
 }
 
 #[test]
 fn a_way_back_that_is_barred_is_tried_once() {
     let mut play = Play::of("-s");
-    play.hear(Input::Began);
+    play.handle(Input::Began);
     let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
-    play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
-    let back = opened(&play.hear(Input::Bytes(FIRST_ACCEPTED, header::tcp(&wants(Back::Now)))))[0];
-    play.hear(Input::Failed(back, 110, "connect".into()));
+    play.handle(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
+    let back = opened(&play.handle(Input::Bytes(FIRST_ACCEPTED, header::tcp(&wants(Back::Now)))))[0];
+    play.handle(Input::Failed(back, 110, "connect".into()));
     assert_eq!(play.complained, "tcp connect failed: Connection timed out\n");
 }
 
 #[test]
 fn peers_that_stall_or_flood_are_given_up() {
     let mut play = Play::of("-s");
-    play.hear(Input::Began);
+    play.handle(Input::Began);
     for number in 0..2000 {
-        play.hear(Input::Accepted {
+        play.handle(Input::Accepted {
             at: PLACE,
             connection: FIRST_ACCEPTED + number,
             ends: ends("h:1", &format!("p{}:2", number / 100)),
@@ -435,17 +435,17 @@ fn peers_that_stall_or_flood_are_given_up() {
     }
     assert_eq!(play.session.flows.len(), 1024);
     play.at_ns += 11 * SECOND;
-    let closed = play.hear(Input::Tick).iter().filter(|action| matches!(action, Action::Close(_))).count();
+    let closed = play.handle(Input::Tick).iter().filter(|action| matches!(action, Action::Close(_))).count();
     assert_eq!((closed, play.session.flows.len()), (1024, 0));
 }
 
 /// A server with a client that has said what it wants.
 fn served(line: &str, peer: &str) -> Play {
     let mut play = Play::of(line);
-    play.hear(Input::Began);
-    play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: ends("10.0.0.2:5001", peer) });
+    play.handle(Input::Began);
+    play.handle(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: ends("10.0.0.2:5001", peer) });
     let test = TestHeader { back: None, ..wants(Back::Now) };
-    assert_eq!(verb_of(&play.hear(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test)))), None);
+    assert_eq!(verb_of(&play.handle(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test)))), None);
     play
 }
 
@@ -461,21 +461,21 @@ fn stopped(actions: &[Action]) -> Option<RunNumber> {
 fn second(play: &mut Play, run: RunNumber, elapsed_ns: u64, bytes: u64) -> Vec<Action> {
     play.at_ns += SECOND;
     let found = phase(elapsed_ns, vec![worker(0, bytes, &[])]);
-    let mut actions = play.hear(Input::Told(run, Box::new(Event::Interim(Box::new(found)))));
-    actions.extend(play.hear(Input::Tick));
+    let mut actions = play.handle(Input::Told(run, Box::new(Event::Interim(Box::new(found)))));
+    actions.extend(play.handle(Input::Tick));
     actions
 }
 
 #[test]
 fn a_connection_that_says_a_few_words_costs_no_run() {
     let mut play = served("-s -i 1", "10.0.0.1:4000");
-    assert_eq!(verb_of(&play.hear(Input::Bytes(FIRST_ACCEPTED, vec![b'0'; 100]))), None);
+    assert_eq!(verb_of(&play.handle(Input::Bytes(FIRST_ACCEPTED, vec![b'0'; 100]))), None);
     for _ in 0..3 {
         play.at_ns += SECOND;
-        play.hear(Input::Tick);
+        play.handle(Input::Tick);
     }
     play.at_ns += SECOND / 2;
-    play.hear(Input::Closed(FIRST_ACCEPTED));
+    play.handle(Input::Closed(FIRST_ACCEPTED));
     let rows = "[  1] 0.0000-1.0000 sec   160 Byte  1.28 Kbits/sec\n\
                 [  1] 1.0000-2.0000 sec  0.00 Byte  0.00 bits/sec\n\
                 [  1] 2.0000-3.0000 sec  0.00 Byte  0.00 bits/sec\n\
@@ -499,20 +499,20 @@ fn a_paused_client_keeps_its_place_without_a_run_and_nothing_of_it_is_lost() {
         assert!(seconds < 20, "its run goes on");
     };
     assert_eq!((stop, seconds), (first, 7));
-    play.hear(Input::Ended(first, record(phase(7 * SECOND, vec![worker(7 * SECOND, moved, &[])]))));
+    play.handle(Input::Ended(first, record(phase(7 * SECOND, vec![worker(7 * SECOND, moved, &[])]))));
     // An hour later it goes on: for as long as it sends it has a run.
     play.at_ns += 3593 * SECOND;
-    play.hear(Input::Tick);
+    play.handle(Input::Tick);
     assert!(!play.printed.contains("sec  "), "{}", play.printed);
     let again = verb_of(&flows(&mut play, FIRST_ACCEPTED)).expect("a run");
     let (name, coordinates) = ("iperf".into(), Vec::new());
     let started = Event::PhaseStarted { index: 0, count: 1, name, repetition: 0, coordinates };
-    play.hear(Input::Told(again, Box::new(started)));
+    play.handle(Input::Told(again, Box::new(started)));
     for count in 1..=20 {
         assert_eq!(stopped(&second(&mut play, again, count * SECOND, count << 20)), None);
     }
     let more = (2 << 20) - FLOWS_FROM_BYTES as u64;
-    play.hear(Input::Ended(again, record(phase(20 * SECOND, vec![worker(20 * SECOND, more, &[])]))));
+    play.handle(Input::Ended(again, record(phase(20 * SECOND, vec![worker(20 * SECOND, more, &[])]))));
     assert!(
         play.printed.ends_with("[  1] 0.0000-3620.0000 sec  3.00 MBytes  6.95 Kbits/sec\n"),
         "{}",
@@ -523,10 +523,10 @@ fn a_paused_client_keeps_its_place_without_a_run_and_nothing_of_it_is_lost() {
 #[test]
 fn who_says_nothing_gives_way() {
     let mut play = Play::of("-s");
-    play.hear(Input::Began);
+    play.handle(Input::Began);
     let accept = |play: &mut Play, number: u32, host: &str| {
         let ends = ends("10.0.0.2:5001", &format!("{host}:{}", 4000 + number));
-        let actions = play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED + number, ends });
+        let actions = play.handle(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED + number, ends });
         let closed = |action: &Action| if let Action::Close(closed) = action { Some(*closed) } else { None };
         actions.iter().filter_map(closed).map(|closed| closed - FIRST_ACCEPTED).collect::<Vec<_>>()
     };
@@ -536,7 +536,7 @@ fn who_says_nothing_gives_way() {
     play.at_ns += 3 * SECOND;
     assert_eq!(accept(&mut play, 129, "10.0.0.1"), [0]);
     // One that has said something tells what came of it.
-    play.hear(Input::Bytes(FIRST_ACCEPTED + 1, vec![b'0'; 60]));
+    play.handle(Input::Bytes(FIRST_ACCEPTED + 1, vec![b'0'; 60]));
     (130..257).for_each(|number| assert!(!accept(&mut play, number, "10.0.0.1").is_empty()));
     play.at_ns += 3 * SECOND;
     let silent: Vec<u32> = (257..385).flat_map(|number| accept(&mut play, number, "10.0.0.1")).collect();
@@ -558,12 +558,12 @@ fn who_says_nothing_gives_way() {
 #[test]
 fn a_peer_that_reads_nothing_is_not_sent_to_for_a_day() {
     let mut play = Play::of("-s");
-    play.hear(Input::Began);
+    play.handle(Input::Began);
     let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
-    play.hear(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
+    play.handle(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
     let test =
         TestHeader { amount: Amount::Time(86_400 * SECOND), back: None, reverse: true, ..wants(Back::Now) };
-    let run = verb_of(&play.hear(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test)))).expect("a run");
+    let run = verb_of(&play.handle(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test)))).expect("a run");
     for count in 1..=60 {
         assert_eq!(stopped(&second(&mut play, run, count * SECOND, count << 20)), None);
     }
@@ -576,7 +576,7 @@ fn a_peer_that_reads_nothing_is_not_sent_to_for_a_day() {
 fn a_test_of_datagrams_lasts_as_long_as_its_datagrams_come() {
     // No rows are told, and so only the counts tell that something comes.
     let mut play = Play::of("-s -u");
-    play.hear(Input::Began);
+    play.handle(Input::Began);
     let from = "10.0.0.1:4000".to_string();
     let datagram = |test: &TestHeader, number| {
         let mut bytes = header::udp(test, number, 0);
@@ -585,14 +585,14 @@ fn a_test_of_datagrams_lasts_as_long_as_its_datagrams_come() {
     };
     let test = TestHeader { rate_bits: 500, back: None, ..wants(Back::Now) };
     let bytes = datagram(&test, 1);
-    let connection = opened(&play.hear(Input::Datagram { at: PLACE, from: from.clone(), bytes }))[0];
-    let number = run(&play.hear(Input::Ready(connection, ends("10.0.0.2:5001", &from)))).0;
+    let connection = opened(&play.handle(Input::Datagram { at: PLACE, from: from.clone(), bytes }))[0];
+    let number = run(&play.handle(Input::Ready(connection, ends("10.0.0.2:5001", &from)))).0;
     let second = |play: &mut Play, count: u64, datagrams: u64| {
         play.at_ns += SECOND;
         let facts = [("bytes", datagrams * 1470), ("datagrams", datagrams), ("highest", datagrams + 1)];
         let found = phase(count * SECOND, vec![worker(0, 1470 * datagrams, &facts)]);
-        play.hear(Input::Told(number, Box::new(Event::Interim(Box::new(found)))));
-        stopped(&play.hear(Input::Tick))
+        play.handle(Input::Told(number, Box::new(Event::Interim(Box::new(found)))));
+        stopped(&play.handle(Input::Tick))
     };
     (1..40).for_each(|count| assert_eq!(second(&mut play, count, count), None, "after {count} s"));
     // At 500 bit/s a datagram comes each 23.52 s: three of them are waited for.
@@ -609,13 +609,13 @@ fn mangled_peers_harm_nobody() {
     };
     for line in ["-s", "-s -u", "-s -1 -i 1 -e", "-s -u -y C"] {
         let mut play = Play::of(line);
-        play.hear(Input::Began);
+        play.handle(Input::Began);
         for round in 0..3000 {
             let connection = FIRST_ACCEPTED + (next() % 8) as u32;
             let bytes: Vec<u8> = (0..next() % 200).map(|_| (next() >> 7) as u8).collect();
             let peer = format!("p:{}", next() % 8);
             play.at_ns += next() % SECOND;
-            let actions = play.hear(match next() % 7 {
+            let actions = play.handle(match next() % 7 {
                 0 => Input::Accepted {
                     at: PLACE,
                     connection: FIRST_ACCEPTED + 100 + round,
@@ -628,7 +628,7 @@ fn mangled_peers_harm_nobody() {
                 _ => Input::Tick,
             });
             for number in opened(&actions) {
-                play.hear(Input::Ready(number, ends("h:1", "p:2")));
+                play.handle(Input::Ready(number, ends("h:1", "p:2")));
             }
         }
         assert!(play.session.flows.len() <= 1024);

@@ -68,8 +68,8 @@ impl ReportFormat {
             row.label,
             from as f64 / 1e9,
             to as f64 / 1e9,
-            number::told(moved, self.format.to_ascii_uppercase()),
-            number::told(moved / seconds, self.format),
+            number::printed(moved, self.format.to_ascii_uppercase()),
+            number::printed(moved / seconds, self.format),
         );
         let sum = row.label == "SUM";
         let rest = match (self.udp, row.sends) {
@@ -189,11 +189,11 @@ impl ReportFormat {
     }
 
     /// The size of a socket's buffer.
-    pub fn window(&self, found: u64, wanted: Option<u64>) -> String {
+    pub fn window(&self, found: u64, requested: Option<u64>) -> String {
         let what = if self.udp { "UDP buffer size" } else { "TCP window size" };
-        let remark = match wanted.filter(|wanted| *wanted > 0) {
+        let remark = match requested.filter(|bytes| *bytes > 0) {
             None => " (default)".into(),
-            Some(wanted) if wanted != found => format!(" (WARNING: requested {})", number::size(wanted)),
+            Some(bytes) if bytes != found => format!(" (WARNING: requested {})", number::size(bytes)),
             Some(_) => String::new(),
         };
         format!("{what}: {}{remark}\n", number::size(found))

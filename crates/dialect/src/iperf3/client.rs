@@ -70,7 +70,7 @@ pub struct Credentials {
 
 /// A client.
 pub struct Iperf3Client {
-    wanted: Command,
+    command: Command,
     report: Report,
     test: TestRun,
     badge: Option<Credentials>,
@@ -95,7 +95,7 @@ pub struct Iperf3Client {
 impl Iperf3Client {
     /// A client that has not begun.
     pub fn new(
-        wanted: Command,
+        command: Command,
         system: String,
         badge: Option<Credentials>,
         entropy: [u8; 32],
@@ -104,16 +104,16 @@ impl Iperf3Client {
         let mut chance = RandomSource::new(entropy);
         let cookie = chance.cookie().to_vec();
         let test = TestRun {
-            params: wanted.test.clone(),
+            params: command.test.clone(),
             cookie: String::from_utf8_lossy(&cookie[..cookie.len() - 1]).into_owned(),
-            goal: (wanted.host.clone().unwrap_or_default(), wanted.port),
-            interval_s: wanted.interval_s,
-            file: wanted.file.clone().map(|name| (name, wanted.file_bytes)),
+            goal: (command.host.clone().unwrap_or_default(), command.port),
+            interval_s: command.interval_s,
+            file: command.file.clone().map(|name| (name, command.file_bytes)),
             ..TestRun::default()
         };
-        let style = TextStyle { format: wanted.format, verbose: wanted.verbose };
+        let style = TextStyle { format: command.format, verbose: command.verbose };
         Iperf3Client {
-            report: Report::new(OutputStyle::new(&wanted, east_s), style, system),
+            report: Report::new(OutputStyle::new(&command, east_s), style, system),
             test,
             badge,
             seed: u64::from(entropy[0]) + 1,
@@ -129,17 +129,17 @@ impl Iperf3Client {
             at_ns: 0,
             unix_ns: 0,
             out: Vec::new(),
-            wanted,
+            command,
         }
     }
 
-    fn say(&mut self, text: &str) {
+    fn print(&mut self, text: &str) {
         self.out.extend(self.report.output.text(text, self.unix_ns));
     }
 
     fn debug(&mut self, what: &str) {
-        if self.wanted.debug {
-            self.say(&format!("{what}\n"));
+        if self.command.debug {
+            self.print(&format!("{what}\n"));
         }
     }
 
@@ -149,14 +149,14 @@ impl Iperf3Client {
     }
 
     fn began(&mut self) {
-        if self.wanted.verbose {
+        if self.command.verbose {
             let system = format!("{}\n{}\n", super::banner(), self.report.document.system);
-            self.say(&system);
+            self.print(&system);
         }
         let (host, port) = &self.test.goal;
         let mut socket_options = self.near(0);
         socket_options.push(("nodelay".into(), "on".into()));
-        if let Some(keepalive) = &self.wanted.keepalive {
+        if let Some(keepalive) = &self.command.keepalive {
             socket_options.push(("keepalive".into(), keepalive.clone()));
         }
         self.out.push(Action::Connect {
@@ -164,23 +164,23 @@ impl Iperf3Client {
             transport: self.transport("tcp"),
             address: joined(host, *port),
             socket_options,
-            timeout_ns: self.wanted.connect_timeout_ms * 1_000_000,
+            timeout_ns: self.command.connect_timeout_ms * 1_000_000,
         });
     }
 
     fn transport(&self, protocol: &str) -> String {
-        let family = self.wanted.family.map(|family| family.to_string()).unwrap_or_default();
+        let family = self.command.family.map(|family| family.to_string()).unwrap_or_default();
         format!("{protocol}{family}")
     }
 
     /// Which near end is wished; of a stream with its port.
     fn near(&self, port: u16) -> Vec<(String, String)> {
         let mut socket_options = Vec::new();
-        if let Some(device) = &self.wanted.device {
+        if let Some(device) = &self.command.device {
             socket_options.push(("device".to_string(), device.clone()));
         }
         let any = if self.test.control.peer.starts_with('[') { "::" } else { "0.0.0.0" };
-        match (&self.wanted.bind, port) {
+        match (&self.command.bind, port) {
             (None, 0) => {}
             (bind, port) => {
                 socket_options.push(("bind".into(), joined(bind.as_deref().unwrap_or(any), port)))
@@ -191,15 +191,15 @@ impl Iperf3Client {
 
     fn connected(&mut self) {
         let mss = self.test.control.socket.mss;
-        if self.wanted.verbose {
-            self.say(&format!("Control connection MSS {mss}\n"));
+        if self.command.verbose {
+            self.print(&format!("Control connection MSS {mss}\n"));
         }
         let params = &mut self.test.params;
         if params.block_bytes == 0 && params.udp {
             params.block_bytes = if (DATAGRAM_LEAST..=DATAGRAM_MOST).contains(&mss) { mss } else { 1460 };
             let bytes = params.block_bytes;
-            if self.wanted.verbose {
-                self.say(&format!("Setting UDP block size to {bytes}\n"));
+            if self.command.verbose {
+                self.print(&format!("Setting UDP block size to {bytes}\n"));
             }
         } else if params.block_bytes == 0 {
             params.block_bytes = params.usual_block_bytes();
@@ -209,7 +209,7 @@ impl Iperf3Client {
     }
 
     /// What came on the control connection, as far as it can be understood.
-    fn heard(&mut self) {
+    fn read_control(&mut self) {
         while !matches!(self.stage, Stage::Over) {
             match self.expected {
                 // The start may overtake the answer to the last hello: it waits for it.
@@ -276,7 +276,7 @@ impl Iperf3Client {
         self.debug(&format!("send_parameters:\n{}", params.print(&CJSON)));
         self.out.push(Action::Send(CONTROL, state::message(&params.line(&CJSON))));
         let text = text::connecting(&self.test, self.report.style);
-        self.say(&text);
+        self.print(&text);
     }
 
     /// Opens the next stream, or waits for the start.
@@ -286,11 +286,11 @@ impl Iperf3Client {
         if made as u32 >= params.streams() {
             self.stage = Stage::Opened;
             let lines: String = self.test.streams.iter().map(text::connected).collect();
-            self.say(&lines);
-            return self.heard();
+            self.print(&lines);
+            return self.read_control();
         }
         let (peer, port) = host_and_port(&self.test.control.peer);
-        let near_port = match self.wanted.near_port {
+        let near_port = match self.command.near_port {
             0 => 0,
             first => first.saturating_add(made as u16),
         };
@@ -305,8 +305,8 @@ impl Iperf3Client {
         if params.flow_label > 0 {
             more("flow_label", params.flow_label.to_string());
         }
-        if self.wanted.send_timeout_ms > 0 && !params.udp && !params.sctp {
-            more("user_timeout_ms", self.wanted.send_timeout_ms.to_string());
+        if self.command.send_timeout_ms > 0 && !params.udp && !params.sctp {
+            more("user_timeout_ms", self.command.send_timeout_ms.to_string());
         }
         let connection = FIRST + made as u32;
         self.test.streams.push(TestStream {
@@ -321,12 +321,12 @@ impl Iperf3Client {
             transport: self.transport(&self.test.params.protocol().to_ascii_lowercase()),
             address: joined(&peer, port),
             socket_options,
-            timeout_ns: self.wanted.connect_timeout_ms * 1_000_000,
+            timeout_ns: self.command.connect_timeout_ms * 1_000_000,
         });
     }
 
     /// A stream stands.
-    fn stands(&mut self, connection: Connection, ends: iodyno_model::conversation::Ends) {
+    fn stream_opened(&mut self, connection: Connection, ends: iodyno_model::conversation::Ends) {
         let Stage::Opening(made, _) = self.stage else { return };
         let Some(stream) = self.test.streams.last_mut().filter(|stream| stream.connection == connection)
         else {
@@ -369,15 +369,15 @@ impl Iperf3Client {
         self.stage = Stage::Running;
         self.test.begin();
         self.progress = (0, self.at_ns);
-        if self.wanted.verbose {
+        if self.command.verbose {
             let text = text::starting(&self.test);
-            self.say(&text);
+            self.print(&text);
         }
         self.out.extend(self.report.start(&self.test));
         let own = plan::LocalSettings {
             server: false,
-            cpu: self.wanted.affinity.map(|(cpu, _)| cpu),
-            file: self.wanted.file.as_deref(),
+            cpu: self.command.affinity.map(|(cpu, _)| cpu),
+            file: self.command.file.as_deref(),
             seed: self.seed,
         };
         let plan = plan::plan(&self.test.params, &self.test.streams, &own);
@@ -387,12 +387,12 @@ impl Iperf3Client {
     fn intervals(&mut self, intervals: &[Interval]) {
         for interval in intervals {
             let (text, event) = self.report.interval(&self.test, interval);
-            self.say(&text);
+            self.print(&text);
             self.out.extend(event);
         }
     }
 
-    fn told(&mut self, event: &Event) {
+    fn run_event(&mut self, event: &Event) {
         if let Event::PhaseStarted { .. } = event {
             self.began_ns = self.at_ns;
         }
@@ -405,7 +405,7 @@ impl Iperf3Client {
             self.progress = (moved, self.at_ns);
         }
         let idle_ns = self.at_ns.saturating_sub(self.progress.1);
-        if receives && idle_ns > self.wanted.receive_timeout_ms * 1_000_000 {
+        if receives && idle_ns > self.command.receive_timeout_ms * 1_000_000 {
             return self.fail(&state::meaning(state::NO_DATA));
         }
         if let Some(whole) = self.test.params.whole_bytes().filter(|_| self.test.awaits_amount()) {
@@ -444,7 +444,7 @@ impl Iperf3Client {
                 if let Some(why) = self.test.failure().map(String::from) {
                     self.debug(&format!("a stream failed: {why}"));
                 }
-                self.heard();
+                self.read_control();
             }
             _ => {}
         }
@@ -502,7 +502,7 @@ impl Iperf3Client {
             self.report.document.more.push((name.into(), JsonTree::from(&output)));
         }
         text.push_str("\niperf Done.\n");
-        self.say(&text);
+        self.print(&text);
         self.send_state(state::IPERF_DONE);
         self.out.extend(self.report.print());
         self.part(0);
@@ -568,7 +568,7 @@ impl Iperf3Client {
     fn partial(&mut self, why: &str, status: u8) {
         if !self.test.totals.is_empty() {
             let text = text::summary(&self.test, self.report.style);
-            self.say(&text);
+            self.print(&text);
             self.report.document.end = Some(document::end(&self.test));
         }
         let error = format!("interrupt - {why}");
@@ -602,7 +602,7 @@ impl Iperf3Client {
         }
         let silent_ns = self.at_ns.saturating_sub(self.heard_ns);
         let waits = matches!(self.stage, Stage::Agreeing | Stage::Opened | Stage::Ended);
-        if waits && silent_ns > self.wanted.receive_timeout_ms * 1_000_000 {
+        if waits && silent_ns > self.command.receive_timeout_ms * 1_000_000 {
             self.fail("the server does not answer any more");
         }
     }
@@ -629,17 +629,17 @@ impl Conversation for Iperf3Client {
                 self.heard_ns = self.at_ns;
                 self.connected();
             }
-            Input::Ready(connection, ends) => self.stands(connection, ends),
+            Input::Ready(connection, ends) => self.stream_opened(connection, ends),
             Input::Failed(connection, errno, what) => self.failed(connection, errno, &what),
             Input::Bytes(CONTROL, bytes) => {
                 self.heard_ns = self.at_ns;
                 self.inbox.add(&bytes);
-                self.heard();
+                self.read_control();
             }
             Input::Bytes(connection, bytes) => self.answered(connection, &bytes),
             Input::Closed(CONTROL) => self.failed(CONTROL, 0, "closed"),
             Input::Tick => self.tick(),
-            Input::Told(RUN, event) => self.told(&event),
+            Input::Told(RUN, event) => self.run_event(&event),
             Input::Ended(RUN, record) => self.ended(&record),
             Input::Interrupted(signal) => self.interrupted(signal),
             _ => {}

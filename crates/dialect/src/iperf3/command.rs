@@ -113,7 +113,7 @@ pub struct Command {
 /// # Errors
 /// See [`EarlyExit`].
 pub fn parse(arguments: &[String]) -> Result<Command, EarlyExit> {
-    let mut wanted = Command {
+    let mut command = Command {
         port: 5201,
         format: 'a',
         interval_s: 1.0,
@@ -123,7 +123,7 @@ pub fn parse(arguments: &[String]) -> Result<Command, EarlyExit> {
     };
     for token in Arguments::new(&TABLE, SYNTAX, arguments) {
         match token.map_err(|misfit| EarlyExit::Option(misfit.getopt(&TABLE)))? {
-            Token::Option(given) => set(given, &mut wanted)?,
+            Token::Option(given) => set(given, &mut command)?,
             Token::Separator => {}
             Token::Operand(argument) => {
                 return Err(parameter(format!(
@@ -132,14 +132,14 @@ pub fn parse(arguments: &[String]) -> Result<Command, EarlyExit> {
             }
         }
     }
-    consistent(wanted)
+    consistent(command)
 }
 
 fn parameter(text: impl Into<String>) -> EarlyExit {
     EarlyExit::Parameter(text.into())
 }
 
-fn set(given: GivenOption<'_>, wanted: &mut Command) -> Result<(), EarlyExit> {
+fn set(given: GivenOption<'_>, command: &mut Command) -> Result<(), EarlyExit> {
     let entry = given.entry;
     if let Status::Refused(..) = entry.status {
         let refused = TABLE.check(entry.name, &Origin::Default).err();
@@ -147,10 +147,10 @@ fn set(given: GivenOption<'_>, wanted: &mut Command) -> Result<(), EarlyExit> {
         let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
         return Err(parameter(format!("{what}{hint}")));
     }
-    wanted.given.push(entry.name);
+    command.given.push(entry.name);
     let value = given.value.unwrap_or_default();
     let out_of_bounds = |range: OutOfBounds| beyond(value, range.least, range.most, range.what);
-    setter(SETTERS, entry).map_or(Ok(()), |setter| setter.apply(wanted, value, out_of_bounds))
+    setter(SETTERS, entry).map_or(Ok(()), |setter| setter.apply(command, value, out_of_bounds))
 }
 
 /// A letter of `-f`.
@@ -262,34 +262,34 @@ pub(super) fn behind_percent(value: &str) -> (String, Option<String>) {
     }
 }
 
-fn consistent(mut wanted: Command) -> Result<Command, EarlyExit> {
-    if wanted.server && wanted.host.is_some() {
+fn consistent(mut command: Command) -> Result<Command, EarlyExit> {
+    if command.server && command.host.is_some() {
         return Err(parameter("cannot be both server and client"));
     }
-    if !wanted.server && wanted.host.is_none() {
+    if !command.server && command.host.is_none() {
         return Err(parameter("must either be a client (-c) or server (-s)"));
     }
-    if !wanted.server && wanted.given.iter().any(|name| is_server_only(name)) {
+    if !command.server && command.given.iter().any(|name| is_server_only(name)) {
         return Err(parameter("some option you are trying to set is server only"));
     }
-    if wanted.server && wanted.given.iter().any(|name| is_client_only(name)) {
+    if command.server && command.given.iter().any(|name| is_client_only(name)) {
         return Err(parameter("some option you are trying to set is client only"));
     }
-    if wanted.private_key.is_some() != wanted.users.is_some() {
+    if command.private_key.is_some() != command.users.is_some() {
         return Err(parameter(
             "you must specify a path to a valid RSA private key and a user credential file",
         ));
     }
-    if wanted.user.is_some() != wanted.public_key.is_some() {
+    if command.user.is_some() != command.public_key.is_some() {
         return Err(parameter("you must specify a username and a path to a valid RSA public key"));
     }
-    if wanted.file.is_some() {
-        one_way(&wanted.test)?;
+    if command.file.is_some() {
+        one_way(&command.test)?;
     }
-    wanted.json_stream |= wanted.json_full;
-    wanted.json |= wanted.json_full;
-    test_of(&mut wanted)?;
-    Ok(wanted)
+    command.json_stream |= command.json_full;
+    command.json |= command.json_full;
+    test_of(&mut command)?;
+    Ok(command)
 }
 
 /// A file goes one way, through one stream.
@@ -306,32 +306,32 @@ fn one_way(test: &super::params::Params) -> Result<(), EarlyExit> {
     }
 }
 
-fn test_of(wanted: &mut Command) -> Result<(), EarlyExit> {
-    let test = &mut wanted.test;
-    let ends = [wanted.given.contains(&"time"), test.bytes > 0, test.blocks > 0];
+fn test_of(command: &mut Command) -> Result<(), EarlyExit> {
+    let test = &mut command.test;
+    let ends = [command.given.contains(&"time"), test.bytes > 0, test.blocks > 0];
     if ends.iter().filter(|end| **end).count() > 1 {
         return Err(parameter("only one test end condition (-t, -n, -k) may be specified"));
     }
     if test.sctp {
         let of_tcp = ["udp", "mptcp", "no-delay", "set-mss", "congestion"];
-        if let Some(name) = of_tcp.into_iter().find(|name| wanted.given.contains(name)) {
+        if let Some(name) = of_tcp.into_iter().find(|name| command.given.contains(name)) {
             return Err(parameter(format!("--{name} cannot be had over SCTP: leave one of them out")));
         }
     }
     if test.reverse && test.bidir {
         return Err(parameter("cannot be both reverse and bidirectional"));
     }
-    if !wanted.given.contains(&"time") && test.bytes == 0 && test.blocks == 0 {
+    if !command.given.contains(&"time") && test.bytes == 0 && test.blocks == 0 {
         test.time_s = 10;
     }
-    if test.udp && !wanted.rate_given {
+    if test.udp && !command.rate_given {
         test.rate = 1 << 20;
     }
     test.parallel = test.parallel.max(1);
     if test.pacing_timer == 0 {
         test.pacing_timer = 1000;
     }
-    test.affinity = wanted.affinity.and_then(|(_, theirs)| theirs);
+    test.affinity = command.affinity.and_then(|(_, theirs)| theirs);
     if test.udp && test.block_bytes != 0 && !(16..=65_507).contains(&test.block_bytes) {
         return Err(parameter("block size invalid (minimum = 16 bytes, maximum = 65507 bytes)"));
     }
@@ -354,15 +354,15 @@ mod tests {
 
     #[test]
     fn command_lines() {
-        let wanted =
+        let command =
             of("-c h%eth0 -ub 100M/10 -P4 -t 5 --bidir -O 1 --get-server --dscp af11 -i .5 -fm -w 64K")
                 .unwrap();
-        assert_eq!((wanted.host.as_deref(), wanted.device.as_deref()), (Some("h"), Some("eth0")));
-        let test = &wanted.test;
+        assert_eq!((command.host.as_deref(), command.device.as_deref()), (Some("h"), Some("eth0")));
+        let test = &command.test;
         assert_eq!((test.rate, test.burst, test.parallel, test.time_s), (100_000_000, 10, 4, 5));
         assert!(test.udp && test.bidir && test.get_server_output);
         assert_eq!((test.omit_s, test.tos, test.window), (1, 40, 65_536));
-        assert_eq!((wanted.interval_s, wanted.format), (0.5, 'm'));
+        assert_eq!((command.interval_s, command.format), (0.5, 'm'));
         let server = of("-s -1 -p 5999 --timestamps --server-bitrate-limit 1G/3").unwrap();
         assert_eq!((server.port, server.one_off, server.rate_limit), (5999, true, Some((1_000_000_000, 3))));
         assert_eq!(server.timestamps.as_deref(), Some("%c "));

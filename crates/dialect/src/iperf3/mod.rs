@@ -53,8 +53,8 @@ fn banner() -> String {
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let refuse = |err: String| Ok(Request::Refuse { err, status: 1 });
-    let mut wanted = match command::parse(arguments) {
-        Ok(wanted) => wanted,
+    let mut command = match command::parse(arguments) {
+        Ok(command) => command,
         Err(EarlyExit::Help) => return Ok(Request::Print { out: options::help(), status: 0 }),
         Err(EarlyExit::Version) => {
             let out = format!("{}\n{}\n", banner(), system(loader));
@@ -65,51 +65,51 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         }
         Err(EarlyExit::Option(what)) => return refuse(format!("iperf3: {what}\n{}", options::help())),
     };
-    if let Err(what) = look_at_file(&mut wanted, loader) {
+    if let Err(what) = look_at_file(&mut command, loader) {
         return refuse(format!("iperf3: error - {what}\n"));
     }
     let system = system(loader);
     let east_s = loader.east_s();
     let entropy = loader.entropy().map_err(|why| vec![wrong("chance", &why)])?;
-    let conversation: Box<dyn Conversation> = if wanted.server {
-        let gate = match gate(&wanted, entropy, loader) {
+    let conversation: Box<dyn Conversation> = if command.server {
+        let gate = match gate(&command, entropy, loader) {
             Ok(gate) => gate,
             Err(what) => return refuse(format!("iperf3: error - {what}\n")),
         };
-        Box::new(Iperf3Server::new(wanted.clone(), system, gate, u64::from(entropy[1]) + 1, east_s))
+        Box::new(Iperf3Server::new(command.clone(), system, gate, u64::from(entropy[1]) + 1, east_s))
     } else {
-        let badge = match badge(&wanted, loader) {
+        let badge = match badge(&command, loader) {
             Ok(badge) => badge,
             Err(what) => return refuse(format!("iperf3: error - {what}\n")),
         };
-        Box::new(Iperf3Client::new(wanted.clone(), system, badge, entropy, east_s))
+        Box::new(Iperf3Client::new(command.clone(), system, badge, entropy, east_s))
     };
-    let messages = everybody(&wanted, loader);
-    let run = run(&wanted, messages);
-    Ok(Converse { conversation, run, daemon: wanted.daemon, pid_file: wanted.pid_file }.into())
+    let messages = everybody(&command, loader);
+    let run = run(&command, messages);
+    Ok(Converse { conversation, run, daemon: command.daemon, pid_file: command.pid_file }.into())
 }
 
 /// A client's file: one that is sent is there, and ends the test; one that is written is not there yet.
-fn look_at_file(wanted: &mut Command, loader: &dyn Loader) -> Result<(), String> {
-    let Some(path) = wanted.file.clone().filter(|_| !wanted.server) else { return Ok(()) };
+fn look_at_file(command: &mut Command, loader: &dyn Loader) -> Result<(), String> {
+    let Some(path) = command.file.clone().filter(|_| !command.server) else { return Ok(()) };
     let about = loader.look(&path);
     let is_file = about.as_ref().is_some_and(|about| about.kind == PathKind::File);
     match about {
-        None if !wanted.test.reverse => Err("unable to open -F file: No such file or directory".into()),
+        None if !command.test.reverse => Err("unable to open -F file: No such file or directory".into()),
         Some(about) if about.kind == PathKind::Directory => {
             Err("unable to open -F file: Is a directory".into())
         }
-        Some(_) if wanted.test.reverse && is_file => Err(format!(
+        Some(_) if command.test.reverse && is_file => Err(format!(
             "unable to open -F file: {path} is there already, and nothing is written over: remove it, or name another"
         )),
-        Some(about) if !wanted.test.reverse && is_file => {
+        Some(about) if !command.test.reverse && is_file => {
             if about.bytes == 0 {
                 return Err(format!("{path} is empty: there is nothing to send"));
             }
-            wanted.file_bytes = about.bytes;
+            command.file_bytes = about.bytes;
             let ends = ["time", "bytes", "blockcount"];
-            if !wanted.given.iter().any(|name| ends.contains(name)) {
-                (wanted.test.bytes, wanted.test.time_s) = (about.bytes, 0);
+            if !command.given.iter().any(|name| ends.contains(name)) {
+                (command.test.bytes, command.test.time_s) = (about.bytes, 0);
             }
             Ok(())
         }
@@ -122,8 +122,8 @@ fn wrong(place: &str, why: &str) -> Diagnostic {
 }
 
 /// That everybody may come, where more may be said than the original says.
-fn everybody(wanted: &Command, loader: &dyn Loader) -> Vec<Diagnostic> {
-    let open = wanted.server && wanted.bind.is_none() && wanted.users.is_none();
+fn everybody(command: &Command, loader: &dyn Loader) -> Vec<Diagnostic> {
+    let open = command.server && command.bind.is_none() && command.users.is_none();
     match open && loader.talks() {
         true => {
             let note = "it listens at every address and serves everybody, as the original does";
@@ -134,22 +134,22 @@ fn everybody(wanted: &Command, loader: &dyn Loader) -> Vec<Diagnostic> {
     }
 }
 
-fn run(wanted: &Command, messages: Vec<Diagnostic>) -> Run {
+fn run(command: &Command, messages: Vec<Diagnostic>) -> Run {
     Run {
-        output: wanted.log_file.clone(),
+        output: command.log_file.clone(),
         messages,
         translate: crate::net::advice::iperf3,
         reads_forgiven: true,
-        ..Run::of_conversation(nominal(wanted))
+        ..Run::of_conversation(nominal(command))
     }
 }
 
 /// What a client will run, as far as it is known before the server was asked; a server runs what its clients want.
-fn nominal(wanted: &Command) -> Plan {
-    if wanted.server {
+fn nominal(command: &Command) -> Plan {
+    if command.server {
         return Plan { name: "iperf3".into(), intent: Intent::Network, ..Plan::default() };
     }
-    let mut params = wanted.test.clone();
+    let mut params = command.test.clone();
     if params.block_bytes == 0 {
         params.block_bytes = params.usual_block_bytes();
     }
@@ -161,11 +161,11 @@ fn nominal(wanted: &Command) -> Plan {
         ..test::TestStream::default()
     };
     let streams: Vec<test::TestStream> = (0..params.streams()).map(stream).collect();
-    let cpu = wanted.affinity.map(|(cpu, _)| cpu);
+    let cpu = command.affinity.map(|(cpu, _)| cpu);
     plan::plan(
         &params,
         &streams,
-        &plan::LocalSettings { cpu, file: wanted.file.as_deref(), ..plan::LocalSettings::default() },
+        &plan::LocalSettings { cpu, file: command.file.as_deref(), ..plan::LocalSettings::default() },
     )
 }
 
@@ -188,24 +188,24 @@ fn text_of(path: &str, loader: &mut dyn Loader) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn padding(wanted: &Command) -> Padding {
-    if wanted.pkcs1 { Padding::Pkcs1 } else { Padding::Oaep }
+fn padding(command: &Command) -> Padding {
+    if command.pkcs1 { Padding::Pkcs1 } else { Padding::Oaep }
 }
 
 fn gate(
-    wanted: &Command,
+    command: &Command,
     entropy: [u8; 32],
     loader: &mut dyn Loader,
 ) -> Result<Option<Authenticator>, String> {
-    let (Some(key), Some(users)) = (&wanted.private_key, &wanted.users) else { return Ok(None) };
+    let (Some(key), Some(users)) = (&command.private_key, &command.users) else { return Ok(None) };
     let key = auth::private_key(&text_of(key, loader)?).map_err(|why| format!("{key}: {why}"))?;
     let users = text_of(users, loader)?;
-    Ok(Some(Authenticator::new(key, &users, wanted.skew_s, padding(wanted), RandomSource::new(entropy))))
+    Ok(Some(Authenticator::new(key, &users, command.skew_s, padding(command), RandomSource::new(entropy))))
 }
 
-fn badge(wanted: &Command, loader: &mut dyn Loader) -> Result<Option<Credentials>, String> {
-    let (Some(user), Some(path)) = (&wanted.user, &wanted.public_key) else { return Ok(None) };
+fn badge(command: &Command, loader: &mut dyn Loader) -> Result<Option<Credentials>, String> {
+    let (Some(user), Some(path)) = (&command.user, &command.public_key) else { return Ok(None) };
     let key = auth::public_key(&text_of(path, loader)?).map_err(|why| format!("{path}: {why}"))?;
     let password = loader.variable("IPERF3_PASSWORD").ok_or("the password is expected in IPERF3_PASSWORD")?;
-    Ok(Some(Credentials { user: user.clone(), password, key, padding: padding(wanted) }))
+    Ok(Some(Credentials { user: user.clone(), password, key, padding: padding(command) }))
 }

@@ -30,15 +30,15 @@ pub struct OutputStyle {
 
 impl OutputStyle {
     /// As the command line wants it.
-    pub fn new(wanted: &Command, east_s: i64) -> OutputStyle {
+    pub fn new(command: &Command, east_s: i64) -> OutputStyle {
         OutputStyle {
-            json: wanted.json,
-            stream: wanted.json_stream,
-            full: wanted.json_full,
-            title: wanted.title.clone(),
-            timestamps: wanted.timestamps.clone(),
+            json: command.json,
+            stream: command.json_stream,
+            full: command.json_full,
+            title: command.title.clone(),
+            timestamps: command.timestamps.clone(),
             east_s,
-            logged: wanted.log_file.is_some(),
+            logged: command.log_file.is_some(),
         }
     }
 
@@ -147,9 +147,9 @@ mod tests {
 
     #[test]
     fn every_line_has_its_title_and_time() {
-        let wanted =
+        let command =
             Command { title: Some("t".into()), timestamps: Some("%s ".into()), ..Command::default() };
-        let voice = OutputStyle::new(&wanted, 0);
+        let voice = OutputStyle::new(&command, 0);
         let said = format!("{:?}", voice.text("a\n\nb\n", 5_000_000_000));
         assert_eq!(said, "[Print(\"5 t:  a\\n5 t:  \\n5 t:  b\\n\")]");
         assert!(OutputStyle { json: true, ..OutputStyle::default() }.text("a", 0).is_empty());

@@ -94,22 +94,22 @@ const FIELDS: &[JsonField] = &[
     ("udp", |p| yes(p.udp), |p, v| p.udp = is_true(v)),
     ("sctp", |p| yes(p.sctp && !p.udp), |p, v| p.sctp = is_true(v)),
     ("tcp", |p| yes(!p.udp && !p.sctp), |_, _| ()),
-    ("omit", |p| Some(p.omit_s.into()), |p, v| p.omit_s = whole(v)),
+    ("omit", |p| Some(p.omit_s.into()), |p, v| p.omit_s = whole_number(v)),
     ("server_affinity", |p| p.affinity.map(Into::into), |p, v| p.affinity = processor(v)),
-    ("time", |p| Some(p.time_s.into()), |p, v| p.time_s = whole(v)),
-    ("num", |p| Some(p.bytes.into()), |p, v| p.bytes = whole(v)),
-    ("blockcount", |p| Some(p.blocks.into()), |p, v| p.blocks = whole(v)),
+    ("time", |p| Some(p.time_s.into()), |p, v| p.time_s = whole_number(v)),
+    ("num", |p| Some(p.bytes.into()), |p, v| p.bytes = whole_number(v)),
+    ("blockcount", |p| Some(p.blocks.into()), |p, v| p.blocks = whole_number(v)),
     ("MSS", |p| some(p.mss.into()), |p, v| p.mss = small(v)),
     ("nodelay", |p| yes(p.nodelay), |p, v| p.nodelay = is_true(v)),
     ("parallel", |p| Some(p.parallel.into()), |p, v| p.parallel = streams(v)),
     ("reverse", |p| yes(p.reverse), |p, v| p.reverse = is_true(v)),
     ("bidirectional", |p| yes(p.bidir), |p, v| p.bidir = is_true(v)),
     ("mptcp", |p| yes(p.mptcp), |p, v| p.mptcp = is_true(v)),
-    ("window", |p| some(p.window), |p, v| p.window = whole(v)),
-    ("len", |p| some(p.block_bytes), |p, v| p.block_bytes = whole(v)),
-    ("bandwidth", |p| some(p.rate), |p, v| p.rate = whole(v)),
-    ("fqrate", |p| some(p.fq_rate), |p, v| p.fq_rate = whole(v)),
-    ("pacing_timer", |p| some(p.pacing_timer), |p, v| p.pacing_timer = whole(v)),
+    ("window", |p| some(p.window), |p, v| p.window = whole_number(v)),
+    ("len", |p| some(p.block_bytes), |p, v| p.block_bytes = whole_number(v)),
+    ("bandwidth", |p| some(p.rate), |p, v| p.rate = whole_number(v)),
+    ("fqrate", |p| some(p.fq_rate), |p, v| p.fq_rate = whole_number(v)),
+    ("pacing_timer", |p| some(p.pacing_timer), |p, v| p.pacing_timer = whole_number(v)),
     ("burst", |p| some(p.burst.into()), |p, v| p.burst = small(v)),
     ("TOS", |p| some(p.tos.into()), |p, v| p.tos = small(v)),
     ("flowlabel", |p| some(p.flow_label.into()), |p, v| p.flow_label = small(v)),
@@ -152,12 +152,12 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 /// A whole number; one below 0 is too much for anything.
-fn whole(value: &Value) -> u64 {
+fn whole_number(value: &Value) -> u64 {
     number(value).map_or(0, |number| if number < 0.0 { u64::MAX } else { number as u64 })
 }
 
 fn small(value: &Value) -> u32 {
-    whole(value).min(u64::from(u32::MAX)) as u32
+    whole_number(value).min(u64::from(u32::MAX)) as u32
 }
 
 fn streams(value: &Value) -> u32 {
@@ -233,10 +233,10 @@ impl Params {
 
     /// What stream `index` of a direction sends of it: shares in whole blocks, the first ones more.
     pub fn share(&self, index: u32) -> Option<u64> {
-        let whole = self.whole_bytes()?;
+        let whole_number = self.whole_bytes()?;
         let block = self.block_bytes.max(1);
         let count = u64::from(self.parallel.max(1));
-        let (blocks, rest) = (whole / block, whole % block);
+        let (blocks, rest) = (whole_number / block, whole_number % block);
         let index = u64::from(index);
         let own = blocks / count + u64::from(index < blocks % count);
         // What is no whole block follows the last of them.

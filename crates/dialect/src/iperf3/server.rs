@@ -55,7 +55,7 @@ enum ListenState {
 
 /// A server.
 pub struct Iperf3Server {
-    wanted: Command,
+    command: Command,
     voice: OutputStyle,
     system: String,
     gate: Option<Authenticator>,
@@ -77,16 +77,16 @@ pub struct Iperf3Server {
 impl Iperf3Server {
     /// A server that does not listen yet.
     pub fn new(
-        wanted: Command,
+        command: Command,
         system: String,
         gate: Option<Authenticator>,
         seed: u64,
         east_s: i64,
     ) -> Iperf3Server {
         Iperf3Server {
-            voice: OutputStyle::new(&wanted, east_s),
-            port: wanted.port,
-            wanted,
+            voice: OutputStyle::new(&command, east_s),
+            port: command.port,
+            command,
             system,
             gate,
             seed,
@@ -104,18 +104,18 @@ impl Iperf3Server {
     }
 
     fn place(&self, place: Connection, protocol: &str) -> Action {
-        let family = self.wanted.family.map(|family| family.to_string()).unwrap_or_default();
+        let family = self.command.family.map(|family| family.to_string()).unwrap_or_default();
         let mut socket_options = Vec::new();
-        if let Some(device) = &self.wanted.device {
+        if let Some(device) = &self.command.device {
             socket_options.push(("device".to_string(), device.clone()));
         }
-        if protocol == "tcp" && self.wanted.mptcp {
+        if protocol == "tcp" && self.command.mptcp {
             socket_options.push(("mptcp".into(), "on".into()));
         }
         Action::Listen {
             place,
             transport: format!("{protocol}{family}"),
-            address: joined(self.wanted.bind.as_deref().unwrap_or(""), self.port),
+            address: joined(self.command.bind.as_deref().unwrap_or(""), self.port),
             socket_options,
         }
     }
@@ -126,7 +126,7 @@ impl Iperf3Server {
     }
 
     fn began(&mut self, unix_ns: u64) {
-        if self.wanted.verbose {
+        if self.command.verbose {
             let text = format!("{}\n{}\n", super::banner(), self.system);
             self.out.extend(self.voice.text(&text, unix_ns));
         }
@@ -206,24 +206,24 @@ impl Iperf3Server {
         let of_one = self.sessions.values().filter(|session| session.host() == host).count();
         let full = self.sessions.len() >= TESTS_MOST || of_one >= TESTS_OF_ONE_MOST;
         let full = full && !self.give_way((of_one >= TESTS_OF_ONE_MOST).then_some(&host), at);
-        if full || (self.wanted.one_off && !self.sessions.is_empty()) {
+        if full || (self.command.one_off && !self.sessions.is_empty()) {
             return self.turn_away(control);
         }
         let rules = Rules {
-            rate_limit: self.wanted.rate_limit,
-            most_time_s: self.wanted.most_time_s,
-            receive_timeout_ns: self.wanted.receive_timeout_ms * 1_000_000,
-            cpu: self.wanted.affinity.map(|(cpu, _)| cpu),
-            user_timeout_ms: self.wanted.send_timeout_ms,
-            debug: self.wanted.debug,
+            rate_limit: self.command.rate_limit,
+            most_time_s: self.command.most_time_s,
+            receive_timeout_ns: self.command.receive_timeout_ms * 1_000_000,
+            cpu: self.command.affinity.map(|(cpu, _)| cpu),
+            user_timeout_ms: self.command.send_timeout_ms,
+            debug: self.command.debug,
         };
-        let style = text::TextStyle { format: self.wanted.format, verbose: self.wanted.verbose };
+        let style = text::TextStyle { format: self.command.format, verbose: self.command.verbose };
         let report = Report::new(self.voice.clone(), style, self.system.clone());
         let mut session = Session::new(control, cookie, ends, rules, report, at);
-        session.test.interval_s = self.wanted.interval_s;
-        session.test.file = self.wanted.file.clone().map(|name| (name, 0));
+        session.test.interval_s = self.command.interval_s;
+        session.test.file = self.command.file.clone().map(|name| (name, 0));
         self.out.push(Action::Read { connection: control, most: None });
-        if let Some(keepalive) = &self.wanted.keepalive {
+        if let Some(keepalive) = &self.command.keepalive {
             self.out.push(Action::Set(control, vec![("keepalive".into(), keepalive.clone())]));
         }
         self.out.push(Action::Set(control, vec![("nodelay".into(), "on".into())]));
@@ -247,7 +247,7 @@ impl Iperf3Server {
     }
 
     /// What a test's control connection brings.
-    fn heard(&mut self, control: Connection, bytes: &[u8], at: (u64, u64)) {
+    fn read_control(&mut self, control: Connection, bytes: &[u8], at: (u64, u64)) {
         let Some(session) = self.sessions.get_mut(&control) else { return };
         session.inbox.add(bytes);
         if session.stage == Stage::Agreeing {
@@ -258,7 +258,7 @@ impl Iperf3Server {
             }
         }
         if let Some(session) = self.sessions.get_mut(&control) {
-            session.heard(at, &mut self.out);
+            session.read_control(at, &mut self.out);
         }
         self.tidy(at);
     }
@@ -281,7 +281,7 @@ impl Iperf3Server {
         if let Some(gate) = &mut self.gate {
             let admitted = gate.admit(params.token.as_deref().unwrap_or(""), at.1 / SECOND_NS);
             match admitted {
-                Ok(user) if self.wanted.debug => {
+                Ok(user) if self.command.debug => {
                     let text = format!("Authentication succeeded for user '{user}'\n");
                     self.out.extend(self.voice.text(&text, at.1));
                 }
@@ -293,14 +293,14 @@ impl Iperf3Server {
             }
         }
         let all = params.rate.saturating_mul(params.streams().into());
-        if self.wanted.rate_limit.is_some_and(|(limit, _)| all > limit) {
+        if self.command.rate_limit.is_some_and(|(limit, _)| all > limit) {
             return Some(state::TOTAL_RATE);
         }
         let long = params.time_s + params.omit_s;
-        if self.wanted.most_time_s.is_some_and(|most| long > most) {
+        if self.command.most_time_s.is_some_and(|most| long > most) {
             return Some(state::MOST_TIME);
         }
-        if self.wanted.file.is_some() && (params.udp || params.bidir) {
+        if self.command.file.is_some() && (params.udp || params.bidir) {
             self.out
                 .extend(self.voice.complain("a test that cannot be had with -F: files go one way, over TCP"));
             return Some(state::RUN);
@@ -341,7 +341,7 @@ impl Iperf3Server {
                 _ => None,
             };
             if let Some((place, protocol)) = further
-                && !self.stands(place, protocol)
+                && !self.is_listening(place, protocol)
             {
                 continue;
             }
@@ -352,7 +352,7 @@ impl Iperf3Server {
     }
 
     /// Whether a further place stands; asks for it where nobody has.
-    fn stands(&mut self, place: Connection, protocol: &str) -> bool {
+    fn is_listening(&mut self, place: Connection, protocol: &str) -> bool {
         let mailbox = if place == UDP_PLACE { &mut self.mailbox } else { &mut self.sctp };
         if *mailbox == ListenState::Closed {
             *mailbox = ListenState::Opening;
@@ -416,7 +416,7 @@ impl Iperf3Server {
         }
         self.strangers.remove(&connection);
         if let Some(session) = self.sessions.get_mut(&connection) {
-            session.gone(&mut self.out);
+            session.control_closed(&mut self.out);
         } else if let Some(session) = self.sessions.values_mut().find(|session| session.has(connection)) {
             session.stream_failed(errno, what, &mut self.out);
         }
@@ -449,7 +449,7 @@ impl Iperf3Server {
             let Some(session) = self.sessions.remove(&control) else { continue };
             self.number += u64::from(session.counts());
             self.idle_since_ns = at.0;
-            if self.wanted.one_off {
+            if self.command.one_off {
                 return self.end(u8::from(session.has_failed()));
             }
             if self.sessions.is_empty() {
@@ -481,10 +481,10 @@ impl Iperf3Server {
         }
         self.tidy(at);
         let idle_ns = at.0.saturating_sub(self.idle_since_ns);
-        let limit_ns = self.wanted.idle_timeout_s.map(|seconds| seconds * SECOND_NS);
+        let limit_ns = self.command.idle_timeout_s.map(|seconds| seconds * SECOND_NS);
         if self.sessions.is_empty() && limit_ns.is_some_and(|limit| idle_ns > limit) {
             self.idle_since_ns = at.0;
-            if self.wanted.one_off {
+            if self.command.one_off {
                 self.end(0);
             } else {
                 self.out.extend([Action::Close(PLACE), self.place(PLACE, "tcp")]);
@@ -518,7 +518,7 @@ impl Iperf3Server {
             Input::Ready(connection, ends) => self.answered(connection, ends, at),
             Input::Accepted { connection, ends, .. } => self.accepted(connection, ends, at.0),
             Input::Bytes(connection, bytes) if self.sessions.contains_key(&connection) => {
-                self.heard(connection, &bytes, at);
+                self.read_control(connection, &bytes, at);
             }
             Input::Bytes(connection, bytes) => self.introduced(connection, &bytes, at),
             Input::Datagram { from, bytes, .. } => self.hello(&from, &bytes),
@@ -526,7 +526,7 @@ impl Iperf3Server {
             Input::Failed(connection, errno, what) => self.failed(connection, errno, &what, at),
             Input::Told(run, event) => {
                 if let Some(session) = self.sessions.values_mut().find(|session| session.run == Some(run)) {
-                    session.told(&event, at, &mut self.out);
+                    session.run_event(&event, at, &mut self.out);
                 }
                 self.tidy(at);
             }
@@ -547,7 +547,7 @@ impl Iperf3Server {
             self.out.push(Action::Close(connection));
         }
         if let Some(session) = self.sessions.get_mut(&connection) {
-            session.gone(&mut self.out);
+            session.control_closed(&mut self.out);
         }
         self.tidy(at);
     }
@@ -561,7 +561,7 @@ impl Conversation for Iperf3Server {
         let at = (happening.at_ns, happening.unix_ns);
         self.heed(happening.input, at);
         let waits =
-            !self.strangers.is_empty() || !self.sessions.is_empty() || self.wanted.idle_timeout_s.is_some();
+            !self.strangers.is_empty() || !self.sessions.is_empty() || self.command.idle_timeout_s.is_some();
         if waits && !self.over {
             self.out.push(Action::Wake(at.0 + SECOND_NS));
         }

@@ -220,7 +220,7 @@ impl Session {
         !self.test.params.client_sends(made)
     }
 
-    fn say(&mut self, text: &str, at: At, out: &mut Vec<Action>) {
+    fn print(&mut self, text: &str, at: At, out: &mut Vec<Action>) {
         if self.test.params.get_server_output && self.output.len() + text.len() <= OUTPUT_MOST {
             self.output.push_str(text);
         }
@@ -250,7 +250,7 @@ impl Session {
         self.stage = Stage::Queued;
         self.since_ns = at.0;
         let text = text::connecting(&self.test, self.report.style);
-        self.say(&text, at, out);
+        self.print(&text, at, out);
     }
 
     /// It may open its streams.
@@ -280,7 +280,7 @@ impl Session {
         if self.report.style.verbose {
             lines.push_str(&text::starting(&self.test));
         }
-        self.say(&lines, at, out);
+        self.print(&lines, at, out);
         self.stage = Stage::Running;
         self.run = Some(run);
         self.since_ns = at.0;
@@ -302,7 +302,7 @@ impl Session {
     }
 
     /// What the control connection has brought, as far as it can be understood.
-    pub fn heard(&mut self, at: At, out: &mut Vec<Action>) {
+    pub fn read_control(&mut self, at: At, out: &mut Vec<Action>) {
         loop {
             match self.stage {
                 Stage::Agreeing | Stage::Over => return,
@@ -358,7 +358,7 @@ impl Session {
     }
 
     /// What the run tells.
-    pub fn told(&mut self, event: &Event, at: At, out: &mut Vec<Action>) {
+    pub fn run_event(&mut self, event: &Event, at: At, out: &mut Vec<Action>) {
         match event {
             Event::PhaseStarted { .. } => {
                 self.bounds_ns.0 = at.0;
@@ -403,7 +403,7 @@ impl Session {
     fn intervals(&mut self, intervals: &[Interval], at: At, out: &mut Vec<Action>) {
         for interval in intervals {
             let (text, event) = self.report.interval(&self.test, interval);
-            self.say(&text, at, out);
+            self.print(&text, at, out);
             out.extend(event);
         }
     }
@@ -433,12 +433,12 @@ impl Session {
 
     fn compare(&mut self, at: At, out: &mut Vec<Action>) {
         let text = text::summary(&self.test, self.report.style);
-        self.say(&text, at, out);
+        self.print(&text, at, out);
         self.close_streams(out);
         self.stage = Stage::Comparing;
         self.since_ns = at.0;
         self.send_state(state::EXCHANGE_RESULTS, at, out);
-        self.heard(at, out);
+        self.read_control(at, out);
     }
 
     fn compared(&mut self, value: &Value, at: At, out: &mut Vec<Action>) {
@@ -464,7 +464,7 @@ impl Session {
             self.report.document.more.push(("extra_data".into(), data.into()));
         }
         out.extend(self.report.print());
-        self.heard(at, out);
+        self.read_control(at, out);
     }
 
     fn close_streams(&self, out: &mut Vec<Action>) {
@@ -502,7 +502,7 @@ impl Session {
     }
 
     /// The control connection is gone.
-    pub fn gone(&mut self, out: &mut Vec<Action>) {
+    pub fn control_closed(&mut self, out: &mut Vec<Action>) {
         match self.stage {
             Stage::Parting => self.part(out),
             _ => self.fail(&state::meaning(state::CONTROL_CLOSED), out),

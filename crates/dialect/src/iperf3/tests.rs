@@ -100,16 +100,16 @@ fn ends(near: u16, far: u16, descriptor: i32) -> Ends {
     Ends { local: format!("127.0.0.1:{near}"), peer: format!("127.0.0.1:{far}"), socket }
 }
 
-fn wanted(line: &str) -> command::Command {
+fn command(line: &str) -> command::Command {
     command::parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>()).unwrap()
 }
 
 fn client(line: &str) -> Iperf3Client {
-    Iperf3Client::new(wanted(line), "Linux here".into(), None, [3; 32], 0)
+    Iperf3Client::new(command(line), "Linux here".into(), None, [3; 32], 0)
 }
 
 fn server(line: &str) -> Iperf3Server {
-    Iperf3Server::new(wanted(line), "Linux here".into(), None, 1, 0)
+    Iperf3Server::new(command(line), "Linux here".into(), None, 1, 0)
 }
 
 impl World {
@@ -311,7 +311,7 @@ fn every_kind_of_test_comes_to_its_end() {
                 ] {
                     let line = format!("-c h {protocol} {way} {streams} {more}");
                     let mut world = World::new(client(&line), server("-s -1"));
-                    let params = wanted(&line).test;
+                    let params = command(&line).test;
                     let shares = super::params::Params {
                         block_bytes: params.block_bytes.max(if params.udp { 1000 } else { 131_072 }),
                         ..params
@@ -418,11 +418,12 @@ fn tokens_are_asked_for() {
     let users = format!("ada,{}\n", auth::hash("ada", "x y"));
     let world = |password: &str, with: bool| {
         let gate = Authenticator::new(key.clone(), &users, 10, Padding::Oaep, RandomSource::new([5; 32]));
-        let server = Iperf3Server::new(wanted("-s -1"), String::new(), Some(gate), 1, 0);
+        let server = Iperf3Server::new(command("-s -1"), String::new(), Some(gate), 1, 0);
         let key = auth::public_key(include_str!("testing/public.pem")).unwrap();
         let badge =
             Credentials { user: "ada".into(), password: password.into(), key, padding: Padding::Oaep };
-        let client = Iperf3Client::new(wanted("-c h -t 1"), String::new(), with.then_some(badge), [9; 32], 0);
+        let client =
+            Iperf3Client::new(command("-c h -t 1"), String::new(), with.then_some(badge), [9; 32], 0);
         World::new(client, server).go()
     };
     assert_eq!(world("x y", true).status, [Some(0), Some(0)]);

@@ -212,7 +212,7 @@ fn summed(test: &TestRun, group: &[usize], style: TextStyle) -> String {
         let name = format!("{:3}", test.streams[*at].ends.socket.descriptor);
         let (sent, received) = (test.sent(*at), test.received(*at));
         match sent {
-            Some(sent) => text.push_str(&whole(test, &name, role, &sent, true, false, style)),
+            Some(sent) => text.push_str(&total_line(test, &name, role, &sent, true, false, style)),
             None if style.verbose => {
                 let _ = writeln!(text, "[{name}]{role} (sender statistics not available)");
             }
@@ -220,7 +220,7 @@ fn summed(test: &TestRun, group: &[usize], style: TextStyle) -> String {
         }
         text.push_str(&file(test, *at));
         match received {
-            Some(received) => text.push_str(&whole(test, &name, role, &received, false, false, style)),
+            Some(received) => text.push_str(&total_line(test, &name, role, &received, false, false, style)),
             None if style.verbose => {
                 let _ = writeln!(text, "[{name}]{role} (receiver statistics not available)");
             }
@@ -233,7 +233,7 @@ fn summed(test: &TestRun, group: &[usize], style: TextStyle) -> String {
     if test.params.parallel > 1 {
         for (sides, sends) in [(all_sent, true), (all_received, false)] {
             if sides.len() == group.len() {
-                text.push_str(&whole(test, "SUM", role, &sum(&sides), sends, true, style));
+                text.push_str(&total_line(test, "SUM", role, &sum(&sides), sends, true, style));
             }
         }
     }
@@ -260,7 +260,7 @@ fn overtaken(test: &TestRun, at: usize, name: &str, role: &str) -> String {
     String::new()
 }
 
-fn whole(
+fn total_line(
     test: &TestRun,
     name: &str,
     role: &str,

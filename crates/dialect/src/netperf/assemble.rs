@@ -44,20 +44,20 @@ impl Command {
 }
 
 /// What is wished of our data socket.
-pub(super) fn socket_options(wanted: &Command) -> Vec<(String, String)> {
+pub(super) fn socket_options(command: &Command) -> Vec<(String, String)> {
     let mut options = SocketOptions::default();
-    let stream = !wanted.test.is_udp();
-    options.set("send_buffer_bytes", wanted.our_buffers.0);
-    options.set("receive_buffer_bytes", wanted.our_buffers.1);
-    options.set("congestion", wanted.congestion.0.as_ref().filter(|_| stream));
-    options.set("tos", wanted.tos.0);
-    options.set("priority", wanted.priority.0);
+    let stream = !command.test.is_udp();
+    options.set("send_buffer_bytes", command.our_buffers.0);
+    options.set("receive_buffer_bytes", command.our_buffers.1);
+    options.set("congestion", command.congestion.0.as_ref().filter(|_| stream));
+    options.set("tos", command.tos.0);
+    options.set("priority", command.priority.0);
     options.switch([
-        ("nodelay", wanted.nodelay.0 && stream),
-        ("cork", wanted.cork && stream),
-        ("fastopen", wanted.fastopen && stream),
-        ("keepalive", wanted.keepalive && stream),
-        ("dont_fragment", wanted.dont_fragment),
+        ("nodelay", command.nodelay.0 && stream),
+        ("cork", command.cork && stream),
+        ("fastopen", command.fastopen && stream),
+        ("keepalive", command.keepalive && stream),
+        ("dont_fragment", command.dont_fragment),
     ]);
     options.0
 }
@@ -70,45 +70,45 @@ where
 }
 
 /// What netserver is asked for; our port matters to datagrams.
-pub(super) fn request(wanted: &Command, port: u16, six: bool) -> OmniRequest {
-    let test = &wanted.test;
+pub(super) fn request(command: &Command, port: u16, six: bool) -> OmniRequest {
+    let test = &command.test;
     let transactions = test.shape() == TestShape::Transactions;
     let sizes = |on: bool, bytes: u64| if transactions && on { word(Some(bytes)) } else { -1 };
-    let (burst, every_ns) = wanted.pace.unwrap_or((0, 0));
+    let (burst, every_ns) = command.pace.unwrap_or((0, 0));
     OmniRequest {
-        send_buf_size: word(wanted.their_buffers.0),
-        recv_buf_size: word(wanted.their_buffers.1),
-        send_size: word(wanted.send.1),
-        receive_size: word(wanted.receive.1),
-        send_alignment: wanted.align.0.unwrap_or(8) as i32,
-        recv_alignment: wanted.align.1.unwrap_or(8) as i32,
-        send_offset: wanted.offset.0.unwrap_or(0) as i32,
-        recv_offset: wanted.offset.1.unwrap_or(0) as i32,
-        request_size: sizes(test.sends, wanted.request_bytes()),
-        response_size: sizes(test.receives, wanted.response_bytes()),
-        flags: flags(wanted),
-        test_length: wanted.length.clamp(i64::from(i32::MIN + 1), i64::from(i32::MAX)) as i32,
-        data_port: wanted.data_ports.1.map_or(0, i32::from),
+        send_buf_size: word(command.their_buffers.0),
+        recv_buf_size: word(command.their_buffers.1),
+        send_size: word(command.send.1),
+        receive_size: word(command.receive.1),
+        send_alignment: command.align.0.unwrap_or(8) as i32,
+        recv_alignment: command.align.1.unwrap_or(8) as i32,
+        send_offset: command.offset.0.unwrap_or(0) as i32,
+        recv_offset: command.offset.1.unwrap_or(0) as i32,
+        request_size: sizes(test.sends, command.request_bytes()),
+        response_size: sizes(test.receives, command.response_bytes()),
+        flags: flags(command),
+        test_length: command.length.clamp(i64::from(i32::MIN + 1), i64::from(i32::MAX)) as i32,
+        data_port: command.data_ports.1.map_or(0, i32::from),
         direction: if test.sends { wire::RECEIVES } else { 0 }
             | if test.receives { wire::TRANSMITS } else { 0 },
         netperf_port: i32::from(port),
         interval_burst: if every_ns > 0 { burst as i32 } else { 0 },
         interval_usecs: (every_ns / 1000).min(i32::MAX as u64) as i32,
-        socket_prio: word(wanted.priority.1),
-        socket_tos: word(wanted.tos.1),
+        socket_prio: word(command.priority.1),
+        socket_tos: word(command.tos.1),
         ..OmniRequest::of(test.is_udp(), six)
     }
 }
 
-fn flags(wanted: &Command) -> i32 {
+fn flags(command: &Command) -> i32 {
     [
-        (wanted.nodelay.1, wire::NODELAY),
-        (wanted.test.connects, wire::CONNECTIONS),
-        (wanted.cpu.1, wire::MEASURE_CPU),
+        (command.nodelay.1, wire::NODELAY),
+        (command.test.connects, wire::CONNECTIONS),
+        (command.cpu.1, wire::MEASURE_CPU),
         (true, wire::ROUTED),
-        (wanted.bound, wire::CONNECTED),
-        (wanted.dont_fragment, wire::DISCOVER_MTU),
-        (wanted.keepalive, wire::KEEPALIVE),
+        (command.bound, wire::CONNECTED),
+        (command.dont_fragment, wire::DISCOVER_MTU),
+        (command.keepalive, wire::KEEPALIVE),
     ]
     .iter()
     .filter(|(on, _)| *on)
@@ -116,50 +116,52 @@ fn flags(wanted: &Command) -> i32 {
 }
 
 /// Bytes of our sends and receives: what was asked for, or what the socket's buffers are at first.
-fn blocks(wanted: &Command, at_first: &SocketFacts) -> (u64, u64) {
-    let most = if wanted.test.is_udp() { DATAGRAM_MOST } else { i32::MAX as u64 };
+fn blocks(command: &Command, at_first: &SocketFacts) -> (u64, u64) {
+    let most = if command.test.is_udp() { DATAGRAM_MOST } else { i32::MAX as u64 };
     let usual = |bytes: u64, other: u64| if bytes == 0 { other } else { bytes };
-    let send = wanted.send.0.unwrap_or_else(|| usual(at_first.send_buffer_bytes, 16_384));
-    let receive = wanted.receive.0.unwrap_or_else(|| usual(at_first.receive_buffer_bytes, 131_072));
+    let send = command.send.0.unwrap_or_else(|| usual(at_first.send_buffer_bytes, 16_384));
+    let receive = command.receive.0.unwrap_or_else(|| usual(at_first.receive_buffer_bytes, 131_072));
     (send.clamp(1, most), receive.clamp(1, 1 << 24))
 }
 
 /// Our end of the data.
-pub(super) fn flow(wanted: &Command, over: ConnectionUse, at_first: &SocketFacts) -> DataFlow {
-    let shape = wanted.test.shape();
-    let (send, receive) = blocks(wanted, at_first);
-    let (time_ns, bytes, operations) = match (wanted.length, shape) {
-        (1.., TestShape::Receives) if wanted.test.is_udp() => {
-            (Some(nanoseconds(wanted.length) + GRACE_NS), None, None)
+pub(super) fn flow(command: &Command, over: ConnectionUse, at_first: &SocketFacts) -> DataFlow {
+    let shape = command.test.shape();
+    let (send, receive) = blocks(command, at_first);
+    let (time_ns, bytes, operations) = match (command.length, shape) {
+        (1.., TestShape::Receives) if command.test.is_udp() => {
+            (Some(nanoseconds(command.length) + GRACE_NS), None, None)
         }
         // The end of a stream comes from its sender.
         (_, TestShape::Receives) => (None, None, None),
-        (1.., _) => (Some(nanoseconds(wanted.length)), None, None),
+        (1.., _) => (Some(nanoseconds(command.length)), None, None),
         (length, TestShape::Transactions) => (None, None, Some(length.unsigned_abs().max(1))),
         (length, _) => (None, Some(length.unsigned_abs().max(1)), None),
     };
     DataFlow {
-        name: wanted.test.name.into(),
-        what: what(shape),
+        name: command.test.name.into(),
+        role: role(shape),
         socket_options: if matches!(over, ConnectionUse::Each(_)) {
-            socket_options(wanted)
+            socket_options(command)
         } else {
             Vec::new()
         },
         over,
         block_bytes: if shape == TestShape::Sends { send } else { receive },
-        request_bytes: wanted.request_bytes(),
-        response_bytes: wanted.response_bytes(),
-        depth: if wanted.test.connects { 1 } else { wanted.burst + 1 },
+        request_bytes: command.request_bytes(),
+        response_bytes: command.response_bytes(),
+        depth: if command.test.connects { 1 } else { command.burst + 1 },
         time_ns,
         bytes,
         operations,
-        pace: wanted.pace,
-        fill: wanted.fill.clone(),
-        blocks: wanted.fill.as_ref().map_or(1, |_| buffers(wanted.width, send)),
-        sendfile: wanted.test.sendfile,
-        patience_ms: wanted.patience_ms.filter(|_| wanted.test.is_udp() && shape == TestShape::Transactions),
-        processor: wanted.processors.0,
+        pace: command.pace,
+        fill: command.fill.clone(),
+        blocks: command.fill.as_ref().map_or(1, |_| buffers(command.width, send)),
+        sendfile: command.test.sendfile,
+        patience_ms: command
+            .patience_ms
+            .filter(|_| command.test.is_udp() && shape == TestShape::Transactions),
+        processor: command.processors.0,
     }
 }
 
@@ -183,17 +185,17 @@ pub(super) struct Seen<'a> {
 
 /// Everything that a report may say of one round.
 pub(super) fn figures(
-    wanted: &Command,
+    command: &Command,
     ours: &RunFigures,
     theirs: Option<&Message>,
     seen: &Seen<'_>,
 ) -> ReportFigures {
-    let shape = wanted.test.shape();
-    let mut local = local_side(wanted, ours, seen);
-    let mut remote = remote_side(wanted, theirs, seen);
+    let shape = command.test.shape();
+    let mut local = local_side(command, ours, seen);
+    let mut remote = remote_side(command, theirs, seen);
     // Who takes datagrams cannot know which was the last one; who sent them does.
     let sender_s = theirs.map_or(0.0, |message| wire::fraction(OmniResults::read(message).elapsed_time));
-    let takes = wanted.test.is_udp() && shape == TestShape::Receives && sender_s > 0.0;
+    let takes = command.test.is_udp() && shape == TestShape::Receives && sender_s > 0.0;
     let elapsed_s = if takes { sender_s } else { ours.elapsed_s };
     let transactions = (shape == TestShape::Transactions).then_some(ours.operations);
     // A stream counts where it arrives.
@@ -202,7 +204,7 @@ pub(super) fn figures(
         TestShape::Sends => local.sent,
         _ => local.received,
     };
-    let letter = letter(wanted);
+    let letter = letter(command);
     let throughput = match transactions {
         Some(count) => count as f64 / elapsed_s.max(1e-9),
         None => figures::rate(arrived, elapsed_s, letter),
@@ -211,70 +213,74 @@ pub(super) fn figures(
     local.demands(units, elapsed_s);
     remote.demands(units, elapsed_s);
     let six = seen.control.peer.starts_with('[') || seen.probe.local.starts_with('[');
-    let near = wanted.data_local.clone().or_else(|| wanted.local.clone());
+    let near = command.data_local.clone().or_else(|| command.local.clone());
     ReportFigures {
-        udp: wanted.test.is_udp(),
-        direction: wanted.test.direction(),
+        udp: command.test.is_udp(),
+        direction: command.test.direction(),
         local,
         remote,
         elapsed_s,
         throughput,
         units: format!("{}/s", figures::units(letter)),
         transactions,
-        request: if transactions.is_some() && wanted.test.sends { wanted.request_bytes() as i64 } else { -1 },
-        response: if transactions.is_some() && wanted.test.receives {
-            wanted.response_bytes() as i64
+        request: if transactions.is_some() && command.test.sends {
+            command.request_bytes() as i64
         } else {
             -1
         },
-        burst: wanted.burst,
+        response: if transactions.is_some() && command.test.receives {
+            command.response_bytes() as i64
+        } else {
+            -1
+        },
+        burst: command.burst,
         latency: ours.latency.clone(),
         mss: if ours.mss > 0 { ours.mss as i64 } else { seen.data.mss as i64 },
-        brand: wanted.brand.clone(),
+        brand: command.brand.clone(),
         uuid: seen.uuid.into(),
-        line: wanted.line.clone(),
+        line: command.line.clone(),
         source_named: near.is_some(),
         source: near.unwrap_or_else(|| (if six { "::" } else { "0.0.0.0" }).into()),
-        destination: host_of(&seen.control.peer).unwrap_or_else(|| wanted.host.clone()),
+        destination: host_of(&seen.control.peer).unwrap_or_else(|| command.host.clone()),
         family: if six { 10 } else { 2 },
-        letter: wanted.units,
+        letter: command.units,
         ..ReportFigures::default()
     }
 }
 
 /// The unit of the result.
-fn letter(wanted: &Command) -> char {
-    let counts = wanted.test.shape() == TestShape::Transactions;
+fn letter(command: &Command) -> char {
+    let counts = command.test.shape() == TestShape::Transactions;
     let usual = if counts { 'x' } else { 'm' };
-    wanted.units.filter(|letter| (*letter == 'x') == counts).unwrap_or(usual)
+    command.units.filter(|letter| (*letter == 'x') == counts).unwrap_or(usual)
 }
 
-fn local_side(wanted: &Command, ours: &RunFigures, seen: &Seen<'_>) -> EndFigures {
+fn local_side(command: &Command, ours: &RunFigures, seen: &Seen<'_>) -> EndFigures {
     let asked = |bytes: Option<u64>| bytes.map_or(-1, |bytes| bytes as i64);
     let at_first = &seen.probe.socket;
-    let (send, receive) = blocks(wanted, at_first);
+    let (send, receive) = blocks(command, at_first);
     let sizes = |first: u64, last: u64| (first as i64, if last == 0 { first as i64 } else { last as i64 });
     let (send_first, send_last) = sizes(at_first.send_buffer_bytes, seen.data.send_buffer_bytes);
     let (receive_first, receive_last) = sizes(at_first.receive_buffer_bytes, seen.data.receive_buffer_bytes);
-    let shape = wanted.test.shape();
+    let shape = command.test.shape();
     let mut side = EndFigures {
-        send_buffer: (asked(wanted.our_buffers.0), send_first, send_last),
-        receive_buffer: (asked(wanted.our_buffers.1), receive_first, receive_last),
+        send_buffer: (asked(command.our_buffers.0), send_first, send_last),
+        receive_buffer: (asked(command.our_buffers.1), receive_first, receive_last),
         send_size: if shape == TestShape::Sends { send as i64 } else { 0 },
         receive_size: if shape == TestShape::Receives { receive as i64 } else { 0 },
-        cpu: ours.cpu.clone().filter(|_| wanted.cpu.0),
+        cpu: ours.cpu.clone().filter(|_| command.cpu.0),
         confidence: -1.0,
         retransmits: ours.retransmits.map_or(-1, |count| count as i64),
         failed: ours.failed,
         align: (8, 8),
-        nodelay: wanted.nodelay.0,
-        cork: wanted.cork,
-        tos: wanted.tos.0,
-        priority: wanted.priority.0,
+        nodelay: command.nodelay.0,
+        cork: command.cork,
+        tos: command.tos.0,
+        priority: command.priority.0,
         congestion: seen.data.congestion.clone(),
-        fill: wanted.fill_name.clone(),
-        processor: wanted.processors.0,
-        interval: wanted.pace.map_or((0, 0), |(burst, ns)| (burst, ns / 1000)),
+        fill: command.fill_name.clone(),
+        processor: command.processors.0,
+        interval: command.pace.map_or((0, 0), |(burst, ns)| (burst, ns / 1000)),
         ..EndFigures::default()
     };
     match shape {
@@ -282,14 +288,14 @@ fn local_side(wanted: &Command, ours: &RunFigures, seen: &Seen<'_>) -> EndFigure
         TestShape::Receives => (side.received, side.receive_calls) = (ours.bytes, ours.calls),
         TestShape::Transactions => {
             (side.send_calls, side.receive_calls) = (ours.operations, ours.operations);
-            side.sent = ours.operations * wanted.request_bytes();
-            side.received = ours.operations * wanted.response_bytes();
+            side.sent = ours.operations * command.request_bytes();
+            side.received = ours.operations * command.response_bytes();
         }
     }
     side
 }
 
-fn remote_side(wanted: &Command, theirs: Option<&Message>, seen: &Seen<'_>) -> EndFigures {
+fn remote_side(command: &Command, theirs: Option<&Message>, seen: &Seen<'_>) -> EndFigures {
     let asked = |bytes: Option<u64>| bytes.map_or(-1, |bytes| bytes as i64);
     let count = |word: i32| u64::from(word as u32);
     let response = seen.response;
@@ -297,18 +303,18 @@ fn remote_side(wanted: &Command, theirs: Option<&Message>, seen: &Seen<'_>) -> E
     let last = |last: i32, first: i32| i64::from(if last > 0 { last } else { first });
     EndFigures {
         send_buffer: (
-            asked(wanted.their_buffers.0),
+            asked(command.their_buffers.0),
             i64::from(response.send_buf_size),
             last(results.send_buf_size, response.send_buf_size),
         ),
         receive_buffer: (
-            asked(wanted.their_buffers.1),
+            asked(command.their_buffers.1),
             i64::from(response.recv_buf_size),
             last(results.recv_buf_size, response.recv_buf_size),
         ),
         send_size: i64::from(response.send_size),
         receive_size: i64::from(response.receive_size),
-        cpu: their_cpu(&results).filter(|_| wanted.cpu.1 && theirs.is_some()),
+        cpu: their_cpu(&results).filter(|_| command.cpu.1 && theirs.is_some()),
         confidence: -1.0,
         retransmits: i64::from(results.transport_retrans),
         sent: results.sent(),
@@ -316,15 +322,15 @@ fn remote_side(wanted: &Command, theirs: Option<&Message>, seen: &Seen<'_>) -> E
         send_calls: count(results.send_calls),
         receive_calls: count(results.recv_calls),
         failed: count(results.failed_sends.max(0)),
-        align: (wanted.align.0.unwrap_or(8), wanted.align.1.unwrap_or(8)),
-        offset: (wanted.offset.0.unwrap_or(0), wanted.offset.1.unwrap_or(0)),
-        nodelay: wanted.nodelay.1,
-        tos: wanted.tos.1,
-        priority: wanted.priority.1,
+        align: (command.align.0.unwrap_or(8), command.align.1.unwrap_or(8)),
+        offset: (command.offset.0.unwrap_or(0), command.offset.1.unwrap_or(0)),
+        nodelay: command.nodelay.1,
+        tos: command.tos.1,
+        priority: command.priority.1,
         congestion: theirs
             .map(|message| message.text(wire::RESULTS_CONGESTION, wire::CONGESTION_BYTES))
             .unwrap_or_default(),
-        processor: wanted.processors.1,
+        processor: command.processors.1,
         interval: (count(response.interval_burst) as u32, count(response.interval_usecs)),
         ..EndFigures::default()
     }
@@ -370,7 +376,7 @@ pub(super) fn mean(rounds: &[ReportFigures]) -> ReportFigures {
 }
 
 /// What the flow of a test is, seen from netperf.
-fn what(shape: TestShape) -> DataRole {
+fn role(shape: TestShape) -> DataRole {
     match shape {
         TestShape::Sends => DataRole::Sends,
         TestShape::Receives => DataRole::Receives,

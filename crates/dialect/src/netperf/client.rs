@@ -37,10 +37,10 @@ fn control() -> Control {
 }
 
 /// Connects to the netserver that the command line names.
-fn connect(wanted: &Command, control: &mut Control, now_ns: u64) -> Action {
-    let near = wanted.local.as_ref().map(|local| joined(local, wanted.local_port.unwrap_or(0)));
+fn connect(command: &Command, control: &mut Control, now_ns: u64) -> Action {
+    let near = command.local.as_ref().map(|local| joined(local, command.local_port.unwrap_or(0)));
     let socket_options = near.into_iter().map(|near| ("bind".to_string(), near)).collect();
-    let connect = control.connect(now_ns, (&wanted.host, wanted.port, wanted.family), socket_options);
+    let connect = control.connect(now_ns, (&command.host, command.port, command.family), socket_options);
     // Nothing beside this connection is waited for, and it has a time limit of its own.
     control.due_ns = u64::MAX;
     connect
@@ -48,7 +48,7 @@ fn connect(wanted: &Command, control: &mut Control, now_ns: u64) -> Action {
 
 /// A test of netperf.
 pub(super) struct NetperfClient {
-    wanted: Command,
+    command: Command,
     uuid: String,
     control: Control,
     /// A socket like that of the data, before it is connected; and connected.
@@ -78,9 +78,9 @@ struct InterimState {
 
 impl NetperfClient {
     /// One that is about to begin.
-    pub(super) fn new(wanted: Command, uuid: String) -> Self {
+    pub(super) fn new(command: Command, uuid: String) -> Self {
         NetperfClient {
-            wanted,
+            command,
             uuid,
             control: control(),
             probe: Ends::default(),
@@ -97,7 +97,7 @@ impl NetperfClient {
     }
 
     fn is_six(&self) -> bool {
-        match self.wanted.family {
+        match self.command.family {
             0 => self.control.is_six() || self.probe.local.starts_with('['),
             family => family == 6,
         }
@@ -108,53 +108,53 @@ impl NetperfClient {
     }
 
     fn transport(&self) -> String {
-        transport(self.wanted.test.transport(), if self.is_six() { 6 } else { 4 })
+        transport(self.command.test.transport(), if self.is_six() { 6 } else { 4 })
     }
 
     fn begin(&mut self, now_ns: u64) -> Vec<Action> {
-        match self.wanted.alone {
+        match self.command.alone {
             true => self.probe(),
-            false => vec![connect(&self.wanted, &mut self.control, now_ns)],
+            false => vec![connect(&self.command, &mut self.control, now_ns)],
         }
     }
 
     /// Looks at what the system makes of our socket options; netperf prints it beside what was asked for.
     fn probe(&mut self) -> Vec<Action> {
-        let near = self.wanted.data_local.clone().or_else(|| host_of(&self.control.ends.local));
+        let near = self.command.data_local.clone().or_else(|| host_of(&self.control.ends.local));
         let near = near.unwrap_or_else(|| self.any().into());
-        let address = joined(&near, self.wanted.data_ports.0.unwrap_or(0));
-        vec![self.control.listen(self.transport(), address, assemble::socket_options(&self.wanted))]
+        let address = joined(&near, self.command.data_ports.0.unwrap_or(0));
+        vec![self.control.listen(self.transport(), address, assemble::socket_options(&self.command))]
     }
 
     /// Asks netserver for its end.
     fn ask(&mut self, now_ns: u64) -> Vec<Action> {
         let mut actions = Vec::new();
         if self.rounds.is_empty() {
-            actions.push(Action::Print(text::title(&self.wanted, self.is_six())));
+            actions.push(Action::Print(text::title(&self.command, self.is_six())));
         }
         if !self.keeps_probe() {
             actions.push(Action::Close(PROBE));
         }
-        if self.wanted.alone {
+        if self.command.alone {
             actions.extend(self.open(now_ns));
             return actions;
         }
-        let port = port_of(&self.probe.local).filter(|_| self.wanted.test.is_udp());
-        let request = assemble::request(&self.wanted, port.unwrap_or(0), self.is_six());
-        let mut message = Message::new(wire::OMNI, self.wanted.processors.1.map_or(-1, |cpu| cpu as i32));
+        let port = port_of(&self.probe.local).filter(|_| self.command.test.is_udp());
+        let request = assemble::request(&self.command, port.unwrap_or(0), self.is_six());
+        let mut message = Message::new(wire::OMNI, self.command.processors.1.map_or(-1, |cpu| cpu as i32));
         request.write(&mut message);
         // A netserver of ours reports what its buffer had no room for; the original looks at none of these words.
         message.set_ours(0);
-        if let Some(name) = &self.wanted.congestion.1 {
+        if let Some(name) = &self.command.congestion.1 {
             message.set_text(wire::REQUEST_CONGESTION, wire::CONGESTION_BYTES, name);
         }
-        actions.extend(self.control.ask(now_ns, self.wanted.word.as_deref(), &message));
+        actions.extend(self.control.ask(now_ns, self.command.word.as_deref(), &message));
         actions
     }
 
     /// Whether datagrams come to the very socket that was looked at.
     fn keeps_probe(&self) -> bool {
-        self.wanted.test.is_udp() && self.wanted.test.shape() == TestShape::Receives
+        self.command.test.is_udp() && self.command.test.shape() == TestShape::Receives
     }
 
     /// netserver has accepted the test.
@@ -168,8 +168,8 @@ impl NetperfClient {
             return self.fail("netserver names no port for the data", "is it a netserver?");
         }
         let mut actions: Vec<Action> = self.small_buffer().map(Action::Complain).into_iter().collect();
-        if self.wanted.wait_s > 0.0 {
-            self.control.ready(now_ns + (self.wanted.wait_s * SECOND) as u64);
+        if self.command.wait_s > 0.0 {
+            self.control.ready(now_ns + (self.command.wait_s * SECOND) as u64);
         } else {
             actions.extend(self.open(now_ns));
         }
@@ -181,12 +181,12 @@ impl NetperfClient {
     fn small_buffer(&self) -> Option<String> {
         let ours = &self.probe.socket;
         let theirs = |bytes: i32| u64::try_from(bytes).unwrap_or(0);
-        let (send, receive, option) = match self.wanted.test.shape() {
+        let (send, receive, option) = match self.command.test.shape() {
             TestShape::Sends => (ours.send_buffer_bytes, theirs(self.response.recv_buf_size), "-S"),
             TestShape::Receives => (theirs(self.response.send_buf_size), ours.receive_buffer_bytes, "-s"),
             TestShape::Transactions => return None,
         };
-        (self.wanted.test.is_udp() && receive > 0 && receive < send && self.rounds.is_empty()).then(|| {
+        (self.command.test.is_udp() && receive > 0 && receive < send && self.rounds.is_empty()).then(|| {
             format!(
                 "netperf: the receiver's buffer is of {receive} bytes, the sender's of {send}: datagrams that find it full \
                  are lost, and not by the network\n hint: give the receiver a larger one ({option} behind --)\n"
@@ -200,23 +200,23 @@ impl NetperfClient {
     }
 
     fn data_address(&self) -> String {
-        let named = self.wanted.data_host.clone();
+        let named = self.command.data_host.clone();
         let host =
-            named.or_else(|| host_of(&self.control.ends.peer)).unwrap_or_else(|| self.wanted.host.clone());
-        let port = if self.wanted.alone { self.wanted.data_ports.1 } else { self.port() };
+            named.or_else(|| host_of(&self.control.ends.peer)).unwrap_or_else(|| self.command.host.clone());
+        let port = if self.command.alone { self.command.data_ports.1 } else { self.port() };
         joined(&host, port.unwrap_or(0))
     }
 
     /// Makes the data connection, or goes on at once where each transaction makes its own.
     fn open(&mut self, now_ns: u64) -> Vec<Action> {
-        if self.keeps_probe() || self.wanted.test.connects {
+        if self.keeps_probe() || self.command.test.connects {
             self.data = self.probe.socket.clone();
             return self.run(now_ns);
         }
-        let mut socket_options = assemble::socket_options(&self.wanted);
-        let near = self.wanted.data_local.clone().or_else(|| self.wanted.local.clone());
+        let mut socket_options = assemble::socket_options(&self.command);
+        let near = self.command.data_local.clone().or_else(|| self.command.local.clone());
         let port =
-            self.wanted.data_ports.0.or_else(|| port_of(&self.probe.local).filter(|_| self.wanted.bound));
+            self.command.data_ports.0.or_else(|| port_of(&self.probe.local).filter(|_| self.command.bound));
         if near.is_some() || port.is_some() {
             let near = near.as_deref().unwrap_or(self.any());
             socket_options.push(("bind".into(), joined(near, port.unwrap_or(0))));
@@ -228,11 +228,11 @@ impl NetperfClient {
     /// The data connection stands. TCP_MSS asks for no more than its largest segment.
     fn opened(&mut self, ends: Ends, now_ns: u64) -> Vec<Action> {
         self.data = ends.socket;
-        if self.wanted.test.name != "TCP_MSS" {
+        if self.command.test.name != "TCP_MSS" {
             return self.run(now_ns);
         }
         self.control.finish();
-        let text = text::segment(&self.wanted, self.data.mss);
+        let text = text::segment(&self.command, self.data.mss);
         vec![Action::Print(text), Action::Close(DATA), Action::Close(CONTROL), Action::End(0)]
     }
 
@@ -240,25 +240,25 @@ impl NetperfClient {
     fn run(&mut self, now_ns: u64) -> Vec<Action> {
         self.is_running = true;
         self.demo = InterimState { told: self.demo.told, ..InterimState::default() };
-        let over = match (self.wanted.test.connects, self.keeps_probe()) {
+        let over = match (self.command.test.connects, self.keeps_probe()) {
             (true, _) => ConnectionUse::Each(self.data_address()),
             (_, true) => ConnectionUse::Lent(PROBE),
             _ => ConnectionUse::Lent(DATA),
         };
-        let flow = assemble::flow(&self.wanted, over, &self.probe.socket);
-        let interim_ns = self.wanted.demo_s.map_or(0, |s| (s * SECOND) as u64);
+        let flow = assemble::flow(&self.command, over, &self.probe.socket);
+        let interim_ns = self.command.demo_s.map_or(0, |s| (s * SECOND) as u64);
         // A run that receives ends with the peer; one that never does is stopped.
-        let most_s = self.wanted.length.max(60) as u64 + 60;
+        let most_s = self.command.length.max(60) as u64 + 60;
         self.control.ready(now_ns.saturating_add(most_s.saturating_mul(1_000_000_000)));
         vec![Action::Run { run: RUN, plan: Box::new(lower::plan(&flow)), interim_ns }]
     }
 
     /// An interim result.
-    fn told(&mut self, phase: &PhaseRecord, unix_ns: u64) -> Vec<Action> {
+    fn interim(&mut self, phase: &PhaseRecord, unix_ns: u64) -> Vec<Action> {
         let now = figures::so_far(phase);
         let over_ns = phase.elapsed_ns.saturating_sub(self.demo.elapsed_ns);
         let done = (now.0.saturating_sub(self.demo.before.0), now.1.saturating_sub(self.demo.before.1));
-        if self.wanted.demo_s.is_none() || over_ns == 0 || done.0 == 0 {
+        if self.command.demo_s.is_none() || over_ns == 0 || done.0 == 0 {
             return Vec::new();
         }
         let over_s = over_ns as f64 / SECOND;
@@ -267,12 +267,12 @@ impl NetperfClient {
         let (number, unit) = (self.demo.told, figures::units(letter));
         self.demo = InterimState { told: number + 1, before: now, elapsed_ns: phase.elapsed_ns };
         let ends_s = unix_ns as f64 / SECOND;
-        vec![Action::Print(text::interim(&self.wanted.output, number, rate, unit, over_s, ends_s))]
+        vec![Action::Print(text::interim(&self.command.output, number, rate, unit, over_s, ends_s))]
     }
 
     fn letter(&self) -> char {
-        let usual = if self.wanted.test.shape() == TestShape::Transactions { 'x' } else { 'm' };
-        self.wanted.units.filter(|letter| (*letter == 'x') == (usual == 'x')).unwrap_or(usual)
+        let usual = if self.command.test.shape() == TestShape::Transactions { 'x' } else { 'm' };
+        self.command.units.filter(|letter| (*letter == 'x') == (usual == 'x')).unwrap_or(usual)
     }
 
     /// Our end has done its part.
@@ -280,7 +280,7 @@ impl NetperfClient {
         let (now_ns, unix_ns) = at;
         let mut actions = Vec::new();
         if let Some(phase) = record.phases.last() {
-            actions.extend(self.told(phase, unix_ns));
+            actions.extend(self.interim(phase, unix_ns));
         }
         self.is_running = false;
         self.measured = RunFigures::of(record);
@@ -293,10 +293,10 @@ impl NetperfClient {
         self.ended_ns = now_ns;
         if self.keeps_probe() {
             actions.push(Action::Close(PROBE));
-        } else if self.wanted.test.is_udp() {
+        } else if self.command.test.is_udp() {
             actions.extend(last_datagrams(DATA));
             actions.push(Action::Close(DATA));
-        } else if !self.wanted.test.connects {
+        } else if !self.command.test.connects {
             actions.push(self.control.drain(now_ns));
             return actions;
         }
@@ -307,7 +307,7 @@ impl NetperfClient {
     /// The data connection has ended on both sides.
     fn drained(&mut self, now_ns: u64) -> Vec<Action> {
         // What was still under way belongs to a stream's time.
-        if self.wanted.test.shape() == TestShape::Sends {
+        if self.command.test.shape() == TestShape::Sends {
             self.measured.elapsed_s += now_ns.saturating_sub(self.ended_ns) as f64 / SECOND;
         }
         let mut actions = vec![Action::Close(DATA)];
@@ -318,7 +318,7 @@ impl NetperfClient {
     fn await_results(&mut self, now_ns: u64) -> Vec<Action> {
         match self.control.await_results(now_ns) {
             Some(progress) => self.go_on(progress, now_ns),
-            None if self.wanted.alone => self.conclude(None, now_ns),
+            None if self.command.alone => self.conclude(None, now_ns),
             None => Vec::new(),
         }
     }
@@ -332,10 +332,10 @@ impl NetperfClient {
             response: &self.response,
             uuid: &self.uuid,
         };
-        self.rounds.push(assemble::figures(&self.wanted, &self.measured, results, &seen));
+        self.rounds.push(assemble::figures(&self.command, &self.measured, results, &seen));
         let sure = self.sure();
-        if !sure.attained && self.rounds.len() < self.wanted.most_rounds() && !self.interrupted {
-            let probes = self.keeps_probe() || (self.wanted.test.is_udp() && self.wanted.bound);
+        if !sure.attained && self.rounds.len() < self.command.most_rounds() && !self.interrupted {
+            let probes = self.keeps_probe() || (self.command.test.is_udp() && self.command.bound);
             return if probes { self.probe() } else { self.ask(now_ns) };
         }
         let mut report = assemble::mean(&self.rounds);
@@ -346,7 +346,7 @@ impl NetperfClient {
         let mut actions: Vec<Action> =
             results.and_then(|results| self.of_netserver(results)).into_iter().collect();
         actions.extend([
-            Action::Print(text::report(&self.wanted, &report)),
+            Action::Print(text::report(&self.command, &report)),
             Action::Close(CONTROL),
             Action::End(0),
         ]);
@@ -355,18 +355,18 @@ impl NetperfClient {
 
     /// What a netserver of ours counted of the datagrams that came to it.
     fn of_netserver(&self, results: &Message) -> Option<Action> {
-        let tells = self.wanted.test.is_udp() && self.wanted.test.shape() == TestShape::Sends;
+        let tells = self.command.test.is_udp() && self.command.test.shape() == TestShape::Sends;
         results.ours().filter(|_| tells)?;
         let account = DatagramCounts::from_words(results.counts());
         let facts = [("datagrams", account.came), ("overflow", account.overflow)];
         let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
-        Some(Action::Peer(self.wanted.test.name.into(), facts))
+        Some(Action::Peer(self.command.test.name.into(), facts))
     }
 
     /// How sure the result is after as many rounds as there were.
     fn sure(&self) -> Confidence {
         let runs = self.rounds.len() as u32;
-        let Some((level, width)) = self.wanted.confidence() else {
+        let Some((level, width)) = self.command.confidence() else {
             return Confidence { runs, ..Confidence::default() };
         };
         let of = |value: fn(&ReportFigures) -> f64| {
@@ -381,14 +381,14 @@ impl NetperfClient {
                 .collect();
             confidence::width_percent(&values, level)
         };
-        let measured = [true, self.wanted.cpu.0, self.wanted.cpu.1];
+        let measured = [true, self.command.cpu.0, self.command.cpu.1];
         let widths = [of(|round| round.throughput), of_processors(true), of_processors(false)];
         let widths = [0, 1, 2].map(|index| if measured[index] { widths[index] } else { 0.0 });
         let narrow = |index: usize| (0.0..=width).contains(&widths[index]);
-        let enough = self.rounds.len() >= self.wanted.least_rounds();
-        let all = narrow(0) && (self.wanted.result_only || (narrow(1) && narrow(2)));
-        let asked = self.wanted.most_rounds() > 1;
-        Confidence { level, wanted: width / 100.0, runs, widths, attained: !asked || (enough && all) }
+        let enough = self.rounds.len() >= self.command.least_rounds();
+        let all = narrow(0) && (self.command.result_only || (narrow(1) && narrow(2)));
+        let asked = self.command.most_rounds() > 1;
+        Confidence { level, target: width / 100.0, runs, widths, attained: !asked || (enough && all) }
     }
 
     fn fail(&mut self, what: &str, hint: &str) -> Vec<Action> {
@@ -416,7 +416,7 @@ impl NetperfClient {
                 self.fail("netserver hung up", "does it expect a word (-Z), or serve somebody else?")
             }
             Progress::Unreachable(why) => {
-                let (host, port) = (&self.wanted.host, self.wanted.port);
+                let (host, port) = (&self.command.host, self.command.port);
                 self.control.finish();
                 let text = format!(
                     "establish control: are you sure there is a netserver listening on {host} at port {port}?\n\
@@ -432,7 +432,7 @@ impl NetperfClient {
         match input {
             Input::Began => self.begin(now_ns),
             Input::Told(RUN, event) => match &*event {
-                Event::Interim(phase) => self.told(phase, unix_ns),
+                Event::Interim(phase) => self.interim(phase, unix_ns),
                 _ => Vec::new(),
             },
             Input::Ended(RUN, record) => self.ended(&record, (now_ns, unix_ns)),
@@ -465,14 +465,14 @@ impl Conversation for NetperfClient {
 
 /// What netserver's processors are good for, in one request: netperf's REM_CPU.
 pub(super) struct Calibration {
-    wanted: Command,
+    command: Command,
     control: Control,
 }
 
 impl Calibration {
     /// One that is about to begin.
-    pub(super) fn new(wanted: Command) -> Self {
-        Calibration { wanted, control: control() }
+    pub(super) fn new(command: Command) -> Self {
+        Calibration { command, control: control() }
     }
 
     fn go_on(&mut self, progress: Progress, now_ns: u64) -> Vec<Action> {
@@ -480,7 +480,7 @@ impl Calibration {
         match progress {
             Progress::Connected => {
                 let question = Message::new(wire::CPU_CALIBRATE, -1);
-                let mut actions = self.control.ask(now_ns, self.wanted.word.as_deref(), &question);
+                let mut actions = self.control.ask(now_ns, self.command.word.as_deref(), &question);
                 actions.push(Action::Wake(self.control.due_ns));
                 actions
             }
@@ -489,7 +489,7 @@ impl Calibration {
                 vec![Action::Print(format!("{rate:.6}\n")), Action::End(0)]
             }
             Progress::Unreachable(_) => {
-                let (host, port) = (&self.wanted.host, self.wanted.port);
+                let (host, port) = (&self.command.host, self.command.port);
                 fail(&format!("are you sure there is a netserver listening on {host} at port {port}?"))
             }
             Progress::HungUp => fail("netserver hung up"),
@@ -502,7 +502,7 @@ impl Calibration {
 impl Conversation for Calibration {
     fn step(&mut self, Happening { at_ns: now_ns, input, .. }: Happening) -> Vec<Action> {
         match input {
-            Input::Began => vec![connect(&self.wanted, &mut self.control, now_ns)],
+            Input::Began => vec![connect(&self.command, &mut self.control, now_ns)],
             Input::Interrupted(signal) => vec![end_by(signal)],
             input => match self.control.step(now_ns, &input) {
                 Some(progress) => self.go_on(progress, now_ns),

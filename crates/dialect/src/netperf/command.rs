@@ -194,7 +194,7 @@ fn options<'a>(
 /// # Errors
 /// A text to print instead, or what is wrong.
 pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<Command, EarlyExit> {
-    let mut wanted = Command {
+    let mut command = Command {
         host: "localhost".into(),
         port: 12865,
         length: 10,
@@ -216,8 +216,8 @@ pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<C
     }
     for (entry, value) in found {
         match entry.name {
-            "F" => wanted.fill(value, loader)?,
-            _ => set(GLOBAL_SETTERS, &mut wanted, (entry, value))?,
+            "F" => command.fill(value, loader)?,
+            _ => set(GLOBAL_SETTERS, &mut command, (entry, value))?,
         }
     }
     let (found, left) = options(&TEST, TEST_SYNTAX, test)?;
@@ -227,14 +227,14 @@ pub(super) fn netperf(arguments: &[String], loader: &mut dyn Loader) -> Result<C
             "-- -h shows them all",
         ));
     }
-    found.into_iter().try_for_each(|found| set(TEST_SETTERS, &mut wanted, found))?;
-    wanted.test.check().map_err(|(what, hint)| wrong(&what, hint))?;
-    if let Some((letter, value)) = wanted.selectors.take() {
-        wanted.output = wanted.written(letter, &value, loader)?;
-    } else if wanted.test.omni {
-        wanted.output = Output::Columns(vec![selectors::usual(&wanted.test, wanted.cpu)]);
+    found.into_iter().try_for_each(|found| set(TEST_SETTERS, &mut command, found))?;
+    command.test.check().map_err(|(what, hint)| wrong(&what, hint))?;
+    if let Some((letter, value)) = command.selectors.take() {
+        command.output = command.written(letter, &value, loader)?;
+    } else if command.test.omni {
+        command.output = Output::Columns(vec![selectors::usual(&command.test, command.cpu)]);
     }
-    Ok(wanted)
+    Ok(command)
 }
 
 /// A message of netperf's.
@@ -470,9 +470,9 @@ pub(super) fn netserver(arguments: &[String]) -> Result<ServerCommand, EarlyExit
     if let Some(left) = left.first() {
         return Err(EarlyExit::Refuse(format!("netserver: `{left}`: nothing but options is expected\n"), 1));
     }
-    let mut wanted = ServerCommand { port: 12865, ..ServerCommand::default() };
-    found.into_iter().try_for_each(|found| set(SERVER_SETTERS, &mut wanted, found))?;
-    Ok(wanted)
+    let mut command = ServerCommand { port: 12865, ..ServerCommand::default() };
+    found.into_iter().try_for_each(|found| set(SERVER_SETTERS, &mut command, found))?;
+    Ok(command)
 }
 
 #[cfg(test)]
@@ -487,27 +487,27 @@ mod tests {
 
     #[test]
     fn options_mean_what_getopt_makes_of_them() {
-        let wanted =
+        let command =
             of("-H10.0.0.1,4 -p 5000,6 -tTCP_RR -l5 -cC -P0 -v 2 -D -0.2 -- -r 100,4K -b 8 -D -o").unwrap();
         assert_eq!(
-            (wanted.host.as_str(), wanted.family, wanted.port, wanted.local_port),
+            (command.host.as_str(), command.family, command.port, command.local_port),
             ("10.0.0.1", 4, 5000, Some(6))
         );
         assert_eq!(
-            (wanted.test.name, wanted.length, wanted.cpu, wanted.bare),
+            (command.test.name, command.length, command.cpu, command.bare),
             ("TCP_RR", 5, (true, true), true)
         );
         assert_eq!(
-            (wanted.request, wanted.burst, wanted.nodelay),
+            (command.request, command.burst, command.nodelay),
             ((Some(100), Some(4096)), 8, (true, true))
         );
-        assert!(matches!(wanted.output, Output::Commas(list) if list.len() == 26));
-        assert_eq!(wanted.demo_s, Some(0.2));
-        let wanted =
+        assert!(matches!(command.output, Output::Commas(list) if list.len() == 26));
+        assert_eq!(command.demo_s, Some(0.2));
+        let command =
             of("-c 100 -l -1000 -i 30,3 -I 95,5 -T 1 -- -m ,2k -D L -k THROUGHPUT,P99_LATENCY").unwrap();
-        assert_eq!((wanted.length, wanted.repeat, wanted.level), (-1000, Some((3, 30)), Some((95, 5.0))));
+        assert_eq!((command.length, command.repeat, command.level), (-1000, Some((3, 30)), Some((95, 5.0))));
         assert_eq!(
-            (wanted.processors, wanted.send, wanted.nodelay),
+            (command.processors, command.send, command.nodelay),
             ((Some(1), None), (None, Some(2000)), (true, false))
         );
     }
@@ -535,8 +535,8 @@ mod tests {
     #[test]
     fn netserver_listens_everywhere_unless_told() {
         let arguments = |line: &str| line.split_whitespace().map(String::from).collect::<Vec<_>>();
-        let wanted = netserver(&arguments("-D -4 -p 7000 -1 -Z secret")).unwrap();
-        assert_eq!((wanted.port, wanted.family, wanted.foreground, wanted.once), (7000, 4, true, true));
+        let command = netserver(&arguments("-D -4 -p 7000 -1 -Z secret")).unwrap();
+        assert_eq!((command.port, command.family, command.foreground, command.once), (7000, 4, true, true));
         assert_eq!(netserver(&arguments("-L ::1,6")).unwrap().host.as_deref(), Some("::1"));
         assert!(matches!(netserver(&arguments("stray")), Err(EarlyExit::Refuse(..))));
     }

@@ -170,7 +170,7 @@ pub(super) struct Confidence {
     /// 95 or 99; 0: not asked for.
     pub(super) level: u32,
     /// The width that was wanted, as a share; -1: not asked for.
-    pub(super) wanted: f64,
+    pub(super) target: f64,
     pub(super) runs: u32,
     /// Widths that were found, percent: of the result, our processors, netserver's. -1: not known.
     pub(super) widths: [f64; 3],
@@ -180,7 +180,7 @@ pub(super) struct Confidence {
 
 impl Default for Confidence {
     fn default() -> Self {
-        Confidence { level: 0, wanted: -1.0, runs: 1, widths: [-1.0; 3], attained: true }
+        Confidence { level: 0, target: -1.0, runs: 1, widths: [-1.0; 3], attained: true }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::conversation::endpoint;
 pub(super) struct DataFlow {
     /// What reports call it.
     pub(super) name: String,
-    pub(super) what: DataRole,
+    pub(super) role: DataRole,
     pub(super) over: ConnectionUse,
     /// Bytes of a send, or of a receive at most.
     pub(super) block_bytes: u64,
@@ -94,8 +94,8 @@ pub(super) fn target(flow: &DataFlow) -> Target {
 
 /// Our part in a flow, on the target of that number.
 pub(super) fn job(flow: &DataFlow, target: usize) -> Job {
-    let exchanges = matches!(flow.what, DataRole::Asks | DataRole::Answers);
-    let verb = match flow.what {
+    let exchanges = matches!(flow.role, DataRole::Asks | DataRole::Answers);
+    let verb = match flow.role {
         DataRole::Sends => Verb::Send,
         DataRole::Receives => Verb::Recv,
         DataRole::Asks | DataRole::Answers => Verb::Exchange,
@@ -120,11 +120,11 @@ pub(super) fn job(flow: &DataFlow, target: usize) -> Job {
 
 fn settings(flow: &DataFlow) -> Vec<Setting> {
     let mut settings = Vec::new();
-    if matches!(flow.what, DataRole::Asks | DataRole::Answers) {
+    if matches!(flow.role, DataRole::Asks | DataRole::Answers) {
         settings.push(Setting::new("request_bytes", flow.request_bytes));
         settings.push(Setting::new("response_bytes", flow.response_bytes));
     }
-    if flow.what == DataRole::Answers {
+    if flow.role == DataRole::Answers {
         settings.push(Setting::new("answers", "on"));
     }
     match flow.over {
@@ -132,7 +132,7 @@ fn settings(flow: &DataFlow) -> Vec<Setting> {
         ConnectionUse::Each(_) => settings.push(Setting::new("connect_each", "on")),
         ConnectionUse::Lent(_) => {}
     }
-    if flow.blocks > 1 && flow.what == DataRole::Sends {
+    if flow.blocks > 1 && flow.role == DataRole::Sends {
         settings.push(Setting::new("blocks", flow.blocks));
     }
     if flow.sendfile {
@@ -169,7 +169,7 @@ mod tests {
     fn a_burst_of_requests_is_a_depth() {
         let flow = DataFlow {
             name: "TCP_RR".into(),
-            what: DataRole::Asks,
+            role: DataRole::Asks,
             over: ConnectionUse::Lent(2),
             request_bytes: 64,
             response_bytes: 1024,

@@ -43,33 +43,33 @@ pub const NETSERVER: Dialect =
     Dialect { name: "netserver", about: "the other end of netperf", drop_in: true, also: &[], lower: serve };
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let wanted = match command::netperf(&crate::dashes(arguments), loader) {
-        Ok(wanted) => wanted,
+    let command = match command::netperf(&crate::dashes(arguments), loader) {
+        Ok(command) => command,
         Err(early) => return Ok(early_request(early)),
     };
-    let uuid = wanted.uuid.clone().unwrap_or_else(|| uuid(loader.now_unix_ns()));
+    let uuid = command.uuid.clone().unwrap_or_else(|| uuid(loader.now_unix_ns()));
     let print = |out: String| Ok(Request::Print { out, status: 0 });
-    match wanted.test.name {
+    match command.test.name {
         "UUID" => return print(format!("{uuid}\n")),
         // How fast processors are is not asked any more: what they do is counted.
         "LOC_CPU" => return print("100.000000\n".into()),
         _ => {}
     }
-    let run = converse_run(plan_of(&wanted));
-    Ok(match wanted.test.name {
-        "REM_CPU" => Converse::new(client::Calibration::new(wanted), run),
-        _ => Converse::new(client::NetperfClient::new(wanted, uuid), run),
+    let run = converse_run(plan_of(&command));
+    Ok(match command.test.name {
+        "REM_CPU" => Converse::new(client::Calibration::new(command), run),
+        _ => Converse::new(client::NetperfClient::new(command, uuid), run),
     }
     .into())
 }
 
 fn serve(arguments: &[String], _loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let wanted = match command::netserver(&crate::dashes(arguments)) {
-        Ok(wanted) => wanted,
+    let command = match command::netserver(&crate::dashes(arguments)) {
+        Ok(command) => command,
         Err(early) => return Ok(early_request(early)),
     };
-    let daemon = !wanted.foreground && !wanted.once;
-    Ok(Converse { daemon, ..netserver(wanted) }.into())
+    let daemon = !command.foreground && !command.once;
+    Ok(Converse { daemon, ..netserver(command) }.into())
 }
 
 /// A netserver for one command of ours: at any port, for who knows the word.
@@ -83,9 +83,9 @@ pub(crate) fn serve_once(word: String) -> Converse {
     })
 }
 
-fn netserver(wanted: ServerCommand) -> Converse {
+fn netserver(command: ServerCommand) -> Converse {
     let run = converse_run(Plan { name: "netserver".into(), ..Plan::default() });
-    Converse::new(server::Netserver::new(wanted), run)
+    Converse::new(server::Netserver::new(command), run)
 }
 
 fn early_request(early: EarlyExit) -> Request {
@@ -96,9 +96,9 @@ fn early_request(early: EarlyExit) -> Request {
 }
 
 /// What will be run, as far as that is known before netserver was asked.
-fn plan_of(wanted: &Command) -> Plan {
-    let over = ConnectionUse::Each(crate::address::joined(&wanted.host, 0));
-    lower::plan(&assemble::flow(wanted, over, &SocketFacts::default()))
+fn plan_of(command: &Command) -> Plan {
+    let over = ConnectionUse::Each(crate::address::joined(&command.host, 0));
+    lower::plan(&assemble::flow(command, over, &SocketFacts::default()))
 }
 
 fn converse_run(plan: Plan) -> Run {

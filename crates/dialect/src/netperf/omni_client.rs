@@ -427,26 +427,26 @@ impl TestLink {
         flow.over = ConnectionUse::Lent(self.control.data);
         match self.ask.kind {
             Measurement::RoundTrips(bytes) => {
-                flow.what = DataRole::Asks;
+                flow.role = DataRole::Asks;
                 (flow.request_bytes, flow.response_bytes) = (bytes, bytes);
                 flow.depth = if self.ask.rate.is_some() { UNDER_WAY } else { 1 };
             }
             Measurement::Connects => {
-                (flow.what, flow.over) = (DataRole::Asks, ConnectionUse::Each(self.data_address()))
+                (flow.role, flow.over) = (DataRole::Asks, ConnectionUse::Each(self.data_address()))
             }
             Measurement::Knocks => {
-                (flow.what, flow.over) =
+                (flow.role, flow.over) =
                     (DataRole::Asks, ConnectionUse::Each(joined(&self.server.host, self.server.port)));
                 flow.operations = Some(5);
             }
-            Measurement::Sends(bytes) => (flow.what, flow.block_bytes) = (DataRole::Sends, bytes),
+            Measurement::Sends(bytes) => (flow.role, flow.block_bytes) = (DataRole::Sends, bytes),
             // The end comes from the sender.
             Measurement::Receives(bytes) => {
-                (flow.what, flow.block_bytes, flow.time_ns) = (DataRole::Receives, bytes, None);
+                (flow.role, flow.block_bytes, flow.time_ns) = (DataRole::Receives, bytes, None);
             }
-            Measurement::SendsDatagrams(bytes) => (flow.what, flow.block_bytes) = (DataRole::Sends, bytes),
+            Measurement::SendsDatagrams(bytes) => (flow.role, flow.block_bytes) = (DataRole::Sends, bytes),
             Measurement::TakesDatagrams(_) => {
-                (flow.what, flow.block_bytes, flow.over) =
+                (flow.role, flow.block_bytes, flow.over) =
                     (DataRole::Receives, 65_507, ConnectionUse::Lent(self.control.place));
                 flow.time_ns = Some(self.length_s() * SECOND_NS + SECOND_NS);
             }

@@ -331,7 +331,7 @@ fn of_all(name: &str, figures: &ReportFigures) -> String {
         "RESPONSE_SIZE" => figures.response.to_string(),
         "SD_UNITS" => (if figures.transactions.is_some() { "usec/Tran" } else { "usec/KB" }).into(),
         "CONFIDENCE_LEVEL" => figures.confidence.level.to_string(),
-        "CONFIDENCE_INTERVAL" => format!("{:.6}", figures.confidence.wanted),
+        "CONFIDENCE_INTERVAL" => format!("{:.6}", figures.confidence.target),
         "CONFIDENCE_ITERATION" => figures.confidence.runs.to_string(),
         "THROUGHPUT_CONFID" => format!("{:.3}", figures.confidence.widths[0]),
         "TRANSACTION_RATE" => format!("{:.3}", figures.transaction_rate()),

@@ -27,7 +27,7 @@ const GLANCE_NS: u64 = 1_000_000_000;
 
 /// The whole of it.
 pub(super) struct Netserver {
-    wanted: ServerCommand,
+    command: ServerCommand,
     sessions: BTreeMap<Connection, Session>,
     share: ServerState,
     served: bool,
@@ -36,26 +36,26 @@ pub(super) struct Netserver {
 
 impl Netserver {
     /// One that is about to begin.
-    pub(super) fn new(wanted: ServerCommand) -> Self {
-        let share = ServerState { next: FIRST, last: LAST, first: FIRST, word: wanted.word.clone() };
-        Netserver { wanted, sessions: BTreeMap::new(), share, served: false, interrupted: false }
+    pub(super) fn new(command: ServerCommand) -> Self {
+        let share = ServerState { next: FIRST, last: LAST, first: FIRST, word: command.word.clone() };
+        Netserver { command, sessions: BTreeMap::new(), share, served: false, interrupted: false }
     }
 
     fn begin(&self) -> Vec<Action> {
-        let address = match &self.wanted.host {
-            Some(host) => joined(host, self.wanted.port),
-            None => format!(":{}", self.wanted.port),
+        let address = match &self.command.host {
+            Some(host) => joined(host, self.command.port),
+            None => format!(":{}", self.command.port),
         };
         vec![Action::Listen {
             place: PLACE,
-            transport: transport("tcp", self.wanted.family),
+            transport: transport("tcp", self.command.family),
             address,
             socket_options: Vec::new(),
         }]
     }
 
     fn listening(&self, local: &str) -> Vec<Action> {
-        let note = match &self.wanted.host {
+        let note = match &self.command.host {
             None => ", at every address: -L 127.0.0.1 keeps it to this machine",
             Some(_) => "",
         };
@@ -65,7 +65,7 @@ impl Netserver {
     fn accepted(&mut self, connection: Connection, peer: &str, now_ns: u64) -> Vec<Action> {
         let host = host_of(peer).unwrap_or_default();
         let of_one = self.sessions.values().filter(|session| session.host() == host).count();
-        let of_one = of_one >= OF_ONE_MOST && !self.wanted.crowd;
+        let of_one = of_one >= OF_ONE_MOST && !self.command.crowd;
         let full = self.sessions.len() >= CLIENTS_MOST;
         // Who says nothing holds no place that somebody wants: of one address its own first, else of that with most.
         let silent = match (of_one, full) {
@@ -73,7 +73,7 @@ impl Netserver {
             (_, true) => self.silent(None, now_ns),
             _ => None,
         };
-        if (of_one || full) && silent.is_none() || (self.wanted.once && self.served && !self.wanted.crowd) {
+        if (of_one || full) && silent.is_none() || (self.command.once && self.served && !self.command.crowd) {
             let said = format!("netserver: {host} is turned away: too many clients at once\n");
             return vec![Action::Complain(said), Action::Close(connection)];
         }
@@ -107,19 +107,19 @@ impl Netserver {
         let mut actions = session.step(now_ns, input, &mut self.share);
         if session.is_over() {
             self.sessions.remove(&control);
-            actions.extend(self.gone());
+            actions.extend(self.client_left());
         }
         actions
     }
 
     /// A client has left.
-    fn gone(&self) -> Option<Action> {
-        let last = self.wanted.once || self.interrupted;
+    fn client_left(&self) -> Option<Action> {
+        let last = self.command.once || self.interrupted;
         (last && self.sessions.is_empty()).then_some(Action::End(0))
     }
 
     fn glance(&mut self, now_ns: u64) -> Vec<Action> {
-        if self.wanted.crowd && !self.served && now_ns >= ALONE_NS {
+        if self.command.crowd && !self.served && now_ns >= ALONE_NS {
             return vec![Action::Complain("netserver: nobody has come\n".into()), Action::End(1)];
         }
         let mut actions = vec![Action::Wake(now_ns + GLANCE_NS)];
@@ -139,8 +139,10 @@ impl Conversation for Netserver {
             Input::Ready(PLACE, ends) => self.listening(&ends.local),
             Input::Failed(PLACE, errno, what) => {
                 let why = crate::strerror::reason(errno, &what);
-                let text =
-                    format!("netserver: port {}: {what}: {why}\n hint: -p names another\n", self.wanted.port);
+                let text = format!(
+                    "netserver: port {}: {what}: {why}\n hint: -p names another\n",
+                    self.command.port
+                );
                 vec![Action::Complain(text), Action::End(1)]
             }
             Input::Accepted { at: PLACE, connection, ends } => self.accepted(connection, &ends.peer, now_ns),

@@ -91,8 +91,8 @@ enum RequestForm {
 pub(super) struct Session {
     control: Connection,
     host: String,
-    came: Vec<u8>,
-    spoke: bool,
+    inbox: Vec<u8>,
+    has_spoken: bool,
     trusted: bool,
     stage: Stage,
     tongue: RequestForm,
@@ -137,7 +137,7 @@ impl Session {
     /// Whether it has not said anything whole yet, or asks for no test and has said nothing for a while.
     pub(super) fn is_silent(&self, now_ns: u64) -> bool {
         let idle = matches!(self.stage, Stage::Idle) && now_ns + IDLE_NS >= self.due_ns + SILENT_NS;
-        !self.spoke || idle
+        !self.has_spoken || idle
     }
 
     /// When it is left if nothing happens, ns since the conversation began.
@@ -153,7 +153,7 @@ impl Session {
     /// What is to be done.
     pub(super) fn step(&mut self, now_ns: u64, input: Input, share: &mut ServerState) -> Vec<Action> {
         match input {
-            Input::Bytes(number, bytes) if number == self.control => self.hear(now_ns, bytes, share),
+            Input::Bytes(number, bytes) if number == self.control => self.receive(now_ns, bytes, share),
             Input::Closed(number) | Input::Failed(number, ..) if number == self.control => self.leave(),
             Input::Ready(number, ends) if number == self.place && self.data.is_none() => {
                 self.opened(now_ns, &ends, share)
@@ -172,7 +172,7 @@ impl Session {
             Input::Closed(number) | Input::Failed(number, ..)
                 if self.data == Some(number) && matches!(self.stage, Stage::Draining) =>
             {
-                self.tell(now_ns)
+                self.send_results(now_ns)
             }
             Input::Told(_, event) => match &*event {
                 Event::Interim(phase) => self.look(now_ns, phase),
@@ -185,22 +185,22 @@ impl Session {
     }
 
     /// Records of the client, one after the other.
-    fn hear(&mut self, now_ns: u64, bytes: Vec<u8>, share: &mut ServerState) -> Vec<Action> {
-        self.came.extend(bytes);
+    fn receive(&mut self, now_ns: u64, bytes: Vec<u8>, share: &mut ServerState) -> Vec<Action> {
+        self.inbox.extend(bytes);
         let mut actions = Vec::new();
         // What is said during a test waits for its end.
         while matches!(self.stage, Stage::Idle | Stage::Armed) {
-            let Some(message) = Message::take(&mut self.came) else { break };
+            let Some(message) = Message::take(&mut self.inbox) else { break };
             actions.extend(self.record(now_ns, &message, share));
         }
-        if self.came.len() > 4 * wire::RECORD_BYTES {
+        if self.inbox.len() > 4 * wire::RECORD_BYTES {
             actions.extend(self.drop_it("says more than it may at a time"));
         }
         actions
     }
 
     fn record(&mut self, now_ns: u64, message: &Message, share: &mut ServerState) -> Vec<Action> {
-        (self.due_ns, self.spoke) = (now_ns + IDLE_NS, true);
+        (self.due_ns, self.has_spoken) = (now_ns + IDLE_NS, true);
         if let Some(word) = &share.word
             && !self.trusted
         {
@@ -306,10 +306,10 @@ impl Session {
     }
 
     /// What our end does.
-    fn what(&self) -> DataRole {
+    fn role(&self) -> DataRole {
         match other(self.request.direction) {
             DataRole::Answers if self.tongue == RequestForm::Call => DataRole::Asks,
-            what => what,
+            role => role,
         }
     }
 
@@ -364,7 +364,7 @@ impl Session {
     /// What the client is told of our end.
     fn respond(&mut self, ends: &Ends) {
         let (request, socket) = (&self.request, &ends.socket);
-        let what = other(request.direction);
+        let role = other(request.direction);
         let port = port_of(&ends.local).unwrap_or(0);
         let (send, receive) = (socket.send_buffer_bytes as i32, socket.receive_buffer_bytes as i32);
         let or = |asked: i32, usual: i32| if asked > 0 { asked } else { usual };
@@ -372,12 +372,12 @@ impl Session {
         self.response = OmniResponse {
             recv_buf_size: receive,
             send_buf_size: send,
-            receive_size: match what {
+            receive_size: match role {
                 DataRole::Receives => or(request.receive_size, receive),
                 DataRole::Answers => request.request_size,
                 _ => -1,
             },
-            send_size: match what {
+            send_size: match role {
                 DataRole::Sends => or(request.send_size, send.min(most)),
                 DataRole::Answers => request.response_size,
                 _ => -1,
@@ -460,7 +460,7 @@ impl Session {
 
     fn flow(&self) -> DataFlow {
         let request = &self.request;
-        let what = self.what();
+        let role = self.role();
         let size = |bytes: i32| bytes.clamp(0, BLOCK_MOST) as u64;
         let over = match (self.data, request.flags & wire::CONNECTIONS != 0) {
             (Some(data), _) => ConnectionUse::Lent(data),
@@ -471,21 +471,21 @@ impl Session {
         let count = u64::from(request.test_length.unsigned_abs()).max(1);
         // Only who answers datagrams, or new connections, is not told the end.
         let counts = !timed
-            && what == DataRole::Answers
+            && role == DataRole::Answers
             && !matches!(over, ConnectionUse::Lent(number) if Some(number) == self.data);
         DataFlow {
             name: "netserver".into(),
-            what,
+            role,
             over,
-            block_bytes: match what {
+            block_bytes: match role {
                 DataRole::Sends => size(self.response.send_size),
                 _ => size(self.response.receive_size),
             },
             request_bytes: size(request.request_size.max(0)),
             response_bytes: size(request.response_size.max(0)),
             depth: 1,
-            time_ns: (timed && matches!(what, DataRole::Sends | DataRole::Asks)).then(|| self.length_ns()),
-            bytes: (!timed && what == DataRole::Sends).then_some(count),
+            time_ns: (timed && matches!(role, DataRole::Sends | DataRole::Asks)).then(|| self.length_ns()),
+            bytes: (!timed && role == DataRole::Sends).then_some(count),
             operations: counts.then_some(count),
             pace: self.pace(),
             processor: self.processor,
@@ -532,12 +532,12 @@ impl Session {
         self.measured = RunFigures::of(record);
         let job = record.phases.last().and_then(|phase| phase.jobs.first());
         let account = job.map(DatagramCounts::of).unwrap_or_default();
-        self.extra = omni_client::extra(account, &self.measured.latency, self.what() == DataRole::Asks);
+        self.extra = omni_client::extra(account, &self.measured.latency, self.role() == DataRole::Asks);
         if matches!(self.stage, Stage::Leaving) {
             self.stage = Stage::Over;
             return self.data.into_iter().chain([self.place]).map(Action::Close).collect();
         }
-        let sends = matches!(self.what(), DataRole::Sends | DataRole::Asks);
+        let sends = matches!(self.role(), DataRole::Sends | DataRole::Asks);
         match (self.data, self.request.socket_type) {
             (Some(data), 1) if sends => {
                 (self.stage, self.due_ns) = (Stage::Draining, now_ns + DRAIN_NS);
@@ -545,15 +545,15 @@ impl Session {
             }
             (Some(data), 2) if sends => {
                 let mut actions: Vec<Action> = last_datagrams(data).collect();
-                actions.extend(self.tell(now_ns));
+                actions.extend(self.send_results(now_ns));
                 actions
             }
-            _ => self.tell(now_ns),
+            _ => self.send_results(now_ns),
         }
     }
 
     /// Tells what was measured; the client may ask for the next test.
-    fn tell(&mut self, now_ns: u64) -> Vec<Action> {
+    fn send_results(&mut self, now_ns: u64) -> Vec<Action> {
         let mut actions: Vec<Action> =
             self.data.take().into_iter().chain([self.place]).map(Action::Close).collect();
         (self.place, self.stage, self.due_ns) = (0, Stage::Idle, now_ns + IDLE_NS);
@@ -700,7 +700,7 @@ impl Session {
     /// Its time is up.
     fn late(&mut self, now_ns: u64) -> Vec<Action> {
         match self.stage {
-            Stage::Draining => self.tell(now_ns),
+            Stage::Draining => self.send_results(now_ns),
             Stage::Running => {
                 self.due_ns = now_ns + DRAIN_NS;
                 vec![Action::Stop(self.run)]

@@ -40,7 +40,7 @@ use super::command::{self, Command, ServerCommand};
 use super::server::Netserver;
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 
-fn wanted(line: &str) -> Command {
+fn command(line: &str) -> Command {
     let arguments: Vec<String> = line.split_whitespace().map(String::from).collect();
     command::netperf(&arguments, &mut Nowhere).unwrap()
 }
@@ -127,7 +127,7 @@ fn record(plan: &Plan, operations: u64, bytes: u64) -> Box<Record> {
 
 /// A client up to its request, which is handed over with what it did before.
 fn asked(line: &str) -> (EndFigures<NetperfClient>, Vec<Action>) {
-    let mut client = EndFigures::new(NetperfClient::new(wanted(line), "a-uuid".into()));
+    let mut client = EndFigures::new(NetperfClient::new(command(line), "a-uuid".into()));
     let calls = client.say(Input::Began);
     assert!(matches!(&calls[..], [Action::Connect { connection: 1, .. }]), "{calls:?}");
     client.say(Input::Ready(1, ends("127.0.0.1:40000", "127.0.0.1:12865")));
@@ -243,7 +243,7 @@ fn a_server_that_cannot_or_hangs_up_is_told_of() {
     assert_eq!(end(&client.say(Input::Tick)), None, "it is not due yet");
     client.at_ns += 30_000_000_000;
     assert_eq!(end(&client.say(Input::Tick)), Some(1));
-    let mut client = EndFigures::new(NetperfClient::new(wanted("-H 127.0.0.1"), String::new()));
+    let mut client = EndFigures::new(NetperfClient::new(command("-H 127.0.0.1"), String::new()));
     client.say(Input::Began);
     assert_eq!(end(&client.say(Input::Failed(1, 111, "connect".into()))), Some(255));
 }
@@ -332,8 +332,8 @@ fn who_says_nothing_holds_no_place() {
 }
 
 /// A server with one client whose control connection has this number.
-fn served(wanted: ServerCommand) -> (EndFigures<Netserver>, Connection) {
-    let mut server = EndFigures::new(Netserver::new(wanted));
+fn served(command: ServerCommand) -> (EndFigures<Netserver>, Connection) {
+    let mut server = EndFigures::new(Netserver::new(command));
     server.say(Input::Began);
     server.say(Input::Ready(1, ends("0.0.0.0:12865", "")));
     let control = FIRST_ACCEPTED;
@@ -624,8 +624,8 @@ fn calls_are_for_who_knows_the_word() {
     assert!(!actions.iter().any(|action| matches!(action, Action::Connect { .. })), "{actions:?}");
     assert!(actions.iter().any(|action| matches!(action, Action::Close(_))), "{actions:?}");
 
-    let wanted = ServerCommand { word: Some("secret".into()), ..server_wanted() };
-    let (mut server, control) = served(wanted);
+    let command = ServerCommand { word: Some("secret".into()), ..server_wanted() };
+    let (mut server, control) = served(command);
     server.say(Input::Bytes(control, word_of("secret")));
     let actions = server.say(Input::Bytes(control, call().bytes()));
     let [Action::Connect { connection, address, .. }] = &actions[..] else { panic!("{actions:?}") };
@@ -646,9 +646,9 @@ fn calls_are_for_who_knows_the_word() {
 fn mangled_calls_neither_break_nor_bloat_a_server() {
     let mut seed = 3;
     for _ in 0..4000 {
-        let wanted =
+        let command =
             ServerCommand { word: Some("secret".into()), crowd: true, once: true, ..server_wanted() };
-        let (mut server, control) = served(wanted);
+        let (mut server, control) = served(command);
         server.say(Input::Bytes(control, word_of("secret")));
         let mut actions = server.say(Input::Bytes(control, mangled(&mut seed, &call())));
         for _ in 0..6 {

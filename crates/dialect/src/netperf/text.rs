@@ -8,30 +8,30 @@ use super::selectors;
 use super::test::TestShape;
 
 /// The line that a report opens with; empty without headings.
-pub(super) fn title(wanted: &Command, six: bool) -> String {
-    if wanted.bare {
+pub(super) fn title(command: &Command, six: bool) -> String {
+    if command.bare {
         return String::new();
     }
     let (any, family) = if six { ("::0 (::)", "AF_INET6") } else { ("0.0.0.0 (0.0.0.0)", "AF_INET") };
-    let from = match wanted.data_local.as_ref().or(wanted.local.as_ref()) {
+    let from = match command.data_local.as_ref().or(command.local.as_ref()) {
         Some(local) => format!("{local} ()"),
         None => any.into(),
     };
-    let to = wanted.data_host.as_ref().unwrap_or(&wanted.host);
-    let mut line = format!("{} from {from} port 0 {family} to {to} () port 0 {family}", wanted.test.title());
-    if let Some((level, width)) = wanted.confidence() {
+    let to = command.data_host.as_ref().unwrap_or(&command.host);
+    let mut line = format!("{} from {from} port 0 {family} to {to} () port 0 {family}", command.test.title());
+    if let Some((level, width)) = command.confidence() {
         line += &format!(" : +/-{:.3}% @ {level}% conf. ", width / 2.0);
     }
-    if wanted.nodelay.0 || wanted.nodelay.1 {
+    if command.nodelay.0 || command.nodelay.1 {
         line += " : nodelay";
     }
     line += " : histogram";
-    if wanted.pace.is_some() {
+    if command.pace.is_some() {
         line += " : interval";
     }
     line += " : demo";
-    if wanted.test.shape() == TestShape::Transactions && !wanted.test.connects && !wanted.test.omni {
-        line += &format!(" : first burst {}", wanted.burst);
+    if command.test.shape() == TestShape::Transactions && !command.test.connects && !command.test.omni {
+        line += &format!(" : first burst {}", command.burst);
     }
     line + "\n"
 }
@@ -56,21 +56,21 @@ pub(super) fn interim(
 }
 
 /// The largest segment of a connection, where nothing else was asked for.
-pub(super) fn segment(wanted: &Command, mss: u64) -> String {
-    match (wanted.verbosity, wanted.bare) {
+pub(super) fn segment(command: &Command, mss: u64) -> String {
+    match (command.verbosity, command.bare) {
         (0, _) | (_, true) => format!("{mss:5} \n"),
         _ => format!("Maximum\nSegment\nSize (bytes)\n\n{mss:5} \n"),
     }
 }
 
 /// Everything behind the title and the interim results.
-pub(super) fn report(wanted: &Command, figures: &ReportFigures) -> String {
+pub(super) fn report(command: &Command, figures: &ReportFigures) -> String {
     let mut text = unsure(figures);
-    text += &match &wanted.output {
+    text += &match &command.output {
         Output::Names(list) => selectors::names(list, figures),
-        Output::Commas(list) => selectors::commas(list, figures, wanted.bare),
-        Output::Columns(lists) => selectors::columns(lists, figures, wanted.bare),
-        Output::Table => return text + &table(wanted, figures),
+        Output::Commas(list) => selectors::commas(list, figures, command.bare),
+        Output::Columns(lists) => selectors::columns(lists, figures, command.bare),
+        Output::Table => return text + &table(command, figures),
     };
     text
 }
@@ -94,22 +94,22 @@ fn unsure(figures: &ReportFigures) -> String {
     )
 }
 
-fn table(wanted: &Command, figures: &ReportFigures) -> String {
-    let cpu = wanted.cpu.0 || wanted.cpu.1;
-    if wanted.verbosity == 0 {
-        return alone(wanted, figures, cpu);
+fn table(command: &Command, figures: &ReportFigures) -> String {
+    let cpu = command.cpu.0 || command.cpu.1;
+    if command.verbosity == 0 {
+        return alone(command, figures, cpu);
     }
-    let mut text = if wanted.bare { String::new() } else { headings(wanted, figures, cpu) };
-    text += &match (wanted.test.shape(), figures.udp) {
+    let mut text = if command.bare { String::new() } else { headings(command, figures, cpu) };
+    text += &match (command.test.shape(), figures.udp) {
         (TestShape::Transactions, _) => transactions(figures, cpu),
         (_, true) => datagrams(figures, cpu),
-        _ => stream(wanted, figures, cpu),
+        _ => stream(command, figures, cpu),
     };
-    if !wanted.brand.is_empty() && wanted.bare {
-        text = branded(&text, &wanted.brand);
+    if !command.brand.is_empty() && command.bare {
+        text = branded(&text, &command.brand);
     }
-    if wanted.verbosity > 1 {
-        text += &more(wanted, figures);
+    if command.verbosity > 1 {
+        text += &more(command, figures);
     }
     text
 }
@@ -121,9 +121,9 @@ fn branded(text: &str, brand: &str) -> String {
 }
 
 /// The one number of `-v 0`: the result, or the service demand where processors were measured.
-fn alone(wanted: &Command, figures: &ReportFigures, cpu: bool) -> String {
-    let side = if wanted.cpu.0 { &figures.local } else { &figures.remote };
-    match (cpu, figures.udp && wanted.test.shape() != TestShape::Transactions) {
+fn alone(command: &Command, figures: &ReportFigures, cpu: bool) -> String {
+    let side = if command.cpu.0 { &figures.local } else { &figures.remote };
+    match (cpu, figures.udp && command.test.shape() != TestShape::Transactions) {
         (true, true) => format!("{:6.2} {}\n", side.demand, side.method()),
         (true, false) => format!("{:6.3} {} \n", side.demand, side.method()),
         (false, true) => format!("{:7.2}\n", figures.throughput),
@@ -131,12 +131,12 @@ fn alone(wanted: &Command, figures: &ReportFigures, cpu: bool) -> String {
     }
 }
 
-fn headings(wanted: &Command, figures: &ReportFigures, cpu: bool) -> String {
-    let unit = units(wanted.units.filter(|letter| *letter != 'x').unwrap_or('m'));
+fn headings(command: &Command, figures: &ReportFigures, cpu: bool) -> String {
+    let unit = units(command.units.filter(|letter| *letter != 'x').unwrap_or('m'));
     let (ours, theirs) = (figures.local.method(), figures.remote.method());
-    let ends = if wanted.test.shape() == TestShape::Sends { ["Send", "Recv"] } else { ["Recv", "Send"] };
+    let ends = if command.test.shape() == TestShape::Sends { ["Send", "Recv"] } else { ["Recv", "Send"] };
     let [near, far] = ends;
-    match (wanted.test.shape(), figures.udp, cpu) {
+    match (command.test.shape(), figures.udp, cpu) {
         (TestShape::Transactions, _, false) => "Local /Remote\n\
              Socket Size   Request  Resp.   Elapsed  Trans.\n\
              Send   Recv   Size     Size    Time     Rate         \n\
@@ -175,8 +175,8 @@ fn headings(wanted: &Command, figures: &ReportFigures, cpu: bool) -> String {
 }
 
 /// The end that sends a stream and the one that receives it.
-fn ends<'a>(wanted: &Command, figures: &'a ReportFigures) -> (&'a EndFigures, &'a EndFigures) {
-    match wanted.test.shape() {
+fn ends<'a>(command: &Command, figures: &'a ReportFigures) -> (&'a EndFigures, &'a EndFigures) {
+    match command.test.shape() {
         TestShape::Receives => (&figures.remote, &figures.local),
         _ => (&figures.local, &figures.remote),
     }
@@ -186,8 +186,8 @@ fn used(side: &EndFigures) -> f64 {
     side.cpu.as_ref().map_or(-1.0, |cpu| cpu.used_percent)
 }
 
-fn stream(wanted: &Command, figures: &ReportFigures, cpu: bool) -> String {
-    let (sender, receiver) = ends(wanted, figures);
+fn stream(command: &Command, figures: &ReportFigures, cpu: bool) -> String {
+    let (sender, receiver) = ends(command, figures);
     let (to, from, size) = (receiver.receive_buffer.1, sender.send_buffer.1, sender.send_size);
     let (elapsed, rate) = (figures.elapsed_s, figures.throughput);
     if !cpu {
@@ -249,12 +249,12 @@ fn transactions(figures: &ReportFigures, cpu: bool) -> String {
 }
 
 /// What `-v 2` adds: how buffers lay, calls, the largest segment, and the latencies.
-fn more(wanted: &Command, figures: &ReportFigures) -> String {
+fn more(command: &Command, figures: &ReportFigures) -> String {
     let (near, far) = (&figures.local, &figures.remote);
     let per = |bytes: u64, calls: u64| if calls == 0 { 0.0 } else { bytes as f64 / calls as f64 };
     let mut text = String::new();
-    match wanted.test.shape() {
-        TestShape::Transactions if !wanted.test.connects => {
+    match command.test.shape() {
+        TestShape::Transactions if !command.test.connects => {
             let (out, back) = figures.throughput_of(near.sent, near.received);
             text += &format!(
                 "Alignment      Offset         RoundTrip  Trans    Throughput\n\
@@ -298,11 +298,11 @@ fn more(wanted: &Command, figures: &ReportFigures) -> String {
             }
         }
     }
-    text + &histogram(wanted, &figures.latency)
+    text + &histogram(command, &figures.latency)
 }
 
 /// The latencies in netperf's rows: ten buckets to a decade, of µs.
-fn histogram(wanted: &Command, latency: &Histogram) -> String {
+fn histogram(command: &Command, latency: &Histogram) -> String {
     const ROWS: [&str; 8] = [
         "UNIT_USEC",
         "TEN_USEC",
@@ -323,7 +323,7 @@ fn histogram(wanted: &Command, latency: &Histogram) -> String {
             None => beyond += count,
         }
     }
-    let title = match wanted.test.shape() {
+    let title = match command.test.shape() {
         TestShape::Sends => "Histogram of time spent in send() call.",
         TestShape::Receives => "Histogram of time spent in recv() call.",
         TestShape::Transactions => "Histogram of request/response times",
@@ -342,7 +342,7 @@ mod tests {
     use super::super::test::NetperfTest;
     use super::*;
 
-    fn wanted(test: &str) -> Command {
+    fn command(test: &str) -> Command {
         Command {
             test: NetperfTest::named(test).unwrap(),
             host: "127.0.0.1".into(),
@@ -361,10 +361,10 @@ mod tests {
     }
 
     /// The numbers of the samples.
-    fn sample(wanted: &Command) -> ReportFigures {
+    fn sample(command: &Command) -> ReportFigures {
         ReportFigures {
-            udp: wanted.test.is_udp(),
-            direction: wanted.test.direction(),
+            udp: command.test.is_udp(),
+            direction: command.test.direction(),
             local: EndFigures { send_size: 16384, ..side(16384, 131_072) },
             remote: EndFigures { send_size: 16384, ..side(16384, 131_072) },
             elapsed_s: 1.0,
@@ -376,8 +376,8 @@ mod tests {
 
     #[test]
     fn streams_are_told_as_the_samples_have_it() {
-        let wanted = wanted("TCP_STREAM");
-        let figures = ReportFigures { throughput: 35228.17, ..sample(&wanted) };
+        let command = command("TCP_STREAM");
+        let figures = ReportFigures { throughput: 35228.17, ..sample(&command) };
         let expected = "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 127.0.0.1 () port 0 AF_INET : \
                         histogram : demo\n\
                         Recv   Send    Send                          \n\
@@ -386,15 +386,15 @@ mod tests {
                         bytes  bytes   bytes    secs.    10^6bits/sec  \n\
                         \n\
                         131072  16384  16384    1.00     35228.17   \n";
-        assert_eq!(title(&wanted, false) + &report(&wanted, &figures), expected);
-        let bare = Command { bare: true, verbosity: 0, ..wanted };
+        assert_eq!(title(&command, false) + &report(&command, &figures), expected);
+        let bare = Command { bare: true, verbosity: 0, ..command };
         assert_eq!(title(&bare, false) + &report(&bare, &figures), "35228.17 \n");
     }
 
     #[test]
     fn processors_are_told_as_the_samples_have_it() {
-        let wanted = Command { cpu: (true, true), ..wanted("TCP_STREAM") };
-        let mut figures = ReportFigures { throughput: 32941.54, ..sample(&wanted) };
+        let command = Command { cpu: (true, true), ..command("TCP_STREAM") };
+        let mut figures = ReportFigures { throughput: 32941.54, ..sample(&command) };
         for side in [&mut figures.local, &mut figures.remote] {
             side.cpu = Some(Cpu { used_percent: 100.0, ..Cpu::default() });
             side.demand = 0.497;
@@ -405,11 +405,11 @@ mod tests {
                         bytes  bytes   bytes    secs.    10^6bits/s  % S      % S      us/KB   us/KB\n\
                         \n\
                         131072  16384  16384    1.00       32941.54   100.00   100.00   0.497   0.497  \n";
-        assert_eq!(report(&wanted, &figures), expected);
-        let wanted = Command { test: NetperfTest::named("TCP_RR").unwrap(), ..wanted };
+        assert_eq!(report(&command, &figures), expected);
+        let command = Command { test: NetperfTest::named("TCP_RR").unwrap(), ..command };
         figures.throughput = 91957.64;
         (figures.local.demand, figures.remote.demand) = (21.749, 21.749);
-        let text = report(&wanted, &figures);
+        let text = report(&command, &figures);
         let line =
             "16384  131072 1       1      1.00    91957.64  100.00 100.00 21.749  21.749 \n16384  131072\n";
         assert!(
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn transactions_and_datagrams_are_told_as_the_samples_have_it() {
-        let rr = wanted("TCP_RR");
+        let rr = command("TCP_RR");
         let figures = ReportFigures { throughput: 111_056.17, ..sample(&rr) };
         let text = title(&rr, false) + &report(&rr, &figures);
         let opening = " : first burst 0\nLocal /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.\n";
@@ -431,7 +431,7 @@ mod tests {
             text.ends_with("16384  131072 1        1       1.00     111056.17   \n16384  131072\n"),
             "{text}"
         );
-        let udp = wanted("UDP_STREAM");
+        let udp = command("UDP_STREAM");
         let mut figures = sample(&udp);
         figures.local = EndFigures { send_size: 65507, send_calls: 210_309, ..side(212_992, 212_992) };
         figures.local.sent = 210_309 * 65507;
@@ -445,24 +445,24 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_the_samples() {
-        let wanted = Command {
+        let command = Command {
             output: Output::Columns(vec![
                 selectors::list("throughput,throughput_units,mean_latency,p99_latency").unwrap(),
             ]),
-            ..wanted("TCP_RR")
+            ..command("TCP_RR")
         };
-        let mut figures = ReportFigures { throughput: 37361.16, units: "Trans/s".into(), ..sample(&wanted) };
+        let mut figures = ReportFigures { throughput: 37361.16, units: "Trans/s".into(), ..sample(&command) };
         figures.latency.add(26_670);
         let expected = "Throughput Throughput Mean         99th         \n\
                         \u{20}          Units      Latency      Percentile   \n\
                         \u{20}                     Microseconds Latency      \n\
                         \u{20}                                  Microseconds \n\
                         37361.16   Trans/s    26.67        26           \n";
-        assert_eq!(report(&wanted, &figures), expected);
+        assert_eq!(report(&command, &figures), expected);
         let wide = Command {
             output: Output::Columns(vec![selectors::list("throughput").unwrap()]),
             bare: true,
-            ..wanted
+            ..command
         };
         let figures = ReportFigures { throughput: 2_805_792.39, ..figures };
         assert_eq!(report(&wide, &figures), "2805792.39  \n");
@@ -470,11 +470,11 @@ mod tests {
 
     #[test]
     fn what_is_not_sure_is_said() {
-        let wanted = wanted("TCP_RR");
+        let command = command("TCP_RR");
         let confidence =
             Confidence { attained: false, widths: [221.635, -1.0, -1.0], ..Confidence::default() };
-        let figures = ReportFigures { confidence, ..sample(&wanted) };
-        let text = report(&wanted, &figures);
+        let figures = ReportFigures { confidence, ..sample(&command) };
+        let text = report(&command, &figures);
         assert!(text.starts_with("!!! WARNING\n") && text.contains("Throughput      : 221.635%\n"));
         assert!(text.contains("Remote CPU util : 0.000%\n\nLocal /Remote"));
     }
@@ -483,7 +483,7 @@ mod tests {
     fn latencies_fall_into_decades() {
         let mut latency = Histogram::default();
         [6_500, 12_000, 250_000, 3_000_000].into_iter().for_each(|ns| latency.add(ns));
-        let text = histogram(&wanted("TCP_RR"), &latency);
+        let text = histogram(&command("TCP_RR"), &latency);
         assert!(
             text.contains("UNIT_USEC     :    0:    0:    0:    0:    0:    0:    1:    0:    0:    0\n"),
             "{text}"

@@ -167,7 +167,7 @@ fn interface(
 }
 
 /// All that is said of one check.
-pub(super) fn tell(host: &str, outcome: &SequenceOutcome, colour: bool) -> FinalText {
+pub(super) fn report(host: &str, outcome: &SequenceOutcome, colour: bool) -> FinalText {
     let phases: Vec<PhaseRecord> = outcome.done.iter().map(|done| done.phase.clone()).collect();
     let card = Card::of(&phases);
     let peer = match (outcome.peer.as_str(), outcome.ours) {

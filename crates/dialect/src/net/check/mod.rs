@@ -129,7 +129,7 @@ fn tag(server: &ServerAddress) -> String {
 
 fn converse(options: &Options, server: &ServerAddress, tag: &str, colour: bool) -> Converse {
     let name = server.host.clone();
-    let tell = move |outcome: &super::test_sequence::SequenceOutcome| card::tell(&name, outcome, colour);
+    let tell = move |outcome: &super::test_sequence::SequenceOutcome| card::report(&name, outcome, colour);
     let programme = TestSequence::new(server.clone(), stages(options), Box::new(tell));
     let mut plan = programme.plan("net check");
     // What does not fit was said when the arguments were read.

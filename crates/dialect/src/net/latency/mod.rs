@@ -125,7 +125,7 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         colour: loader.colour(),
     };
     let programme =
-        TestSequence::new(server, stages(&options), Box::new(move |outcome| heading.tell(outcome)));
+        TestSequence::new(server, stages(&options), Box::new(move |outcome| heading.report(outcome)));
     let mut plan = programme.plan("net latency");
     options.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
     let mut run = Run::of_conversation(plan);

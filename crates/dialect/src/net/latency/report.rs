@@ -35,7 +35,7 @@ pub(super) struct Heading {
 
 impl Heading {
     /// All that is said.
-    pub(super) fn tell(&self, outcome: &SequenceOutcome) -> FinalText {
+    pub(super) fn report(&self, outcome: &SequenceOutcome) -> FinalText {
         let mut said = FinalText::default();
         if !outcome.done.is_empty() {
             said.out = self.text(outcome);

@@ -87,16 +87,16 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         };
     }
     let world = loader.world();
-    let wanted = wanted(&options, &world).map_err(|wrong| vec![wrong])?;
-    let (mut plan, outline) = plan::plan(&wanted, &world);
+    let settings = settings(&options, &world).map_err(|wrong| vec![wrong])?;
+    let (mut plan, outline) = plan::plan(&settings, &world);
     options.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
     let title = format!(
         "net mesh: {} ranks on {} host{}, {} rounds of {}",
         world.ranks(),
         world.machines(),
         if world.machines() == 1 { "" } else { "s" },
-        wanted.rounds.len(),
-        units::duration((wanted.time_ns + wanted.latency_ns) as f64)
+        settings.rounds.len(),
+        units::duration((settings.time_ns + settings.latency_ns) as f64)
     );
     let reporter = Matrix {
         outline,
@@ -121,7 +121,7 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
         return Err(wrong("what other hosts measure is told as text only".into())
             .hint("say --launcher mpirun, whose ranks make one record of all hosts"));
     }
-    let wanted = wanted(options, &elsewhere.world())?;
+    let settings = settings(options, &elsewhere.world())?;
     let chance = loader.entropy().map_err(|reason| wrong(format!("no word can be made: {reason}")))?;
     let word: String = chance.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let names: Vec<String> = elsewhere.hosts.iter().map(|host| host.name.clone()).collect();
@@ -130,8 +130,8 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
     let title = format!(
         "net mesh: {} hosts, {} rounds of {}, by a netserver on each",
         names.len(),
-        wanted.rounds.len(),
-        units::duration((wanted.time_ns + wanted.latency_ns) as f64)
+        settings.rounds.len(),
+        units::duration((settings.time_ns + settings.latency_ns) as f64)
     );
     let matrix = Matrix {
         outline: Vec::new(),
@@ -143,7 +143,7 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
     let secret = word.clone();
     let then = move |ports: &[u16]| {
         let servers = addresses.iter().cloned().zip(ports.iter().copied()).collect();
-        let conversation = served::ServedMesh::new(wanted, servers, secret, matrix);
+        let conversation = served::ServedMesh::new(settings, servers, secret, matrix);
         let mut run =
             Run::of_conversation(iodyno_model::Plan { name: "net mesh".into(), ..Default::default() });
         run.keep.wanted = Some(false);
@@ -158,7 +158,7 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
     })))
 }
 
-fn wanted(options: &Options, world: &WorldFacts) -> Result<MeshSettings, Diagnostic> {
+fn settings(options: &Options, world: &WorldFacts) -> Result<MeshSettings, Diagnostic> {
     let ranks = world.ranks();
     let wrong = |option: &str, what: String| Diagnostic::error(&Origin::argument(option), what);
     if ranks < 2 {

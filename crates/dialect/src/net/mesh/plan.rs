@@ -40,18 +40,21 @@ pub enum MeshMeasure {
 pub type Outline = Vec<(MeshMeasure, Vec<RankPair>)>;
 
 /// The plan, and what its phases are.
-pub fn plan(wanted: &MeshSettings, world: &WorldFacts) -> (Plan, Outline) {
+pub fn plan(settings: &MeshSettings, world: &WorldFacts) -> (Plan, Outline) {
     let mut plan = Plan { name: "net mesh".into(), seed: 1, ..Plan::default() };
     let mut outline = Outline::new();
-    for (number, flows) in wanted.rounds.iter().enumerate() {
-        let kinds = [(MeshMeasure::RoundTrip, wanted.latency_ns), (MeshMeasure::Throughput, wanted.time_ns)];
+    for (number, flows) in settings.rounds.iter().enumerate() {
+        let kinds =
+            [(MeshMeasure::RoundTrip, settings.latency_ns), (MeshMeasure::Throughput, settings.time_ns)];
         for (kind, time_ns) in kinds.into_iter().filter(|(_, time_ns)| *time_ns > 0) {
             let word = if kind == MeshMeasure::RoundTrip { "round trips" } else { "throughput" };
             let mut phase = Phase { name: format!("round {}, {word}", number + 1), ..Phase::default() };
             for flow in flows {
-                let ends =
-                    [end(&mut plan, wanted, world, *flow, true), end(&mut plan, wanted, world, *flow, false)];
-                phase.jobs.extend(jobs(wanted, kind, *flow, ends, time_ns));
+                let ends = [
+                    end(&mut plan, settings, world, *flow, true),
+                    end(&mut plan, settings, world, *flow, false),
+                ];
+                phase.jobs.extend(jobs(settings, kind, *flow, ends, time_ns));
             }
             plan.phases.push(phase);
             outline.push((kind, flows.clone()));
@@ -61,7 +64,7 @@ pub fn plan(wanted: &MeshSettings, world: &WorldFacts) -> (Plan, Outline) {
 }
 
 /// One end of a flow as a target; the same one in every phase.
-fn end(plan: &mut Plan, wanted: &MeshSettings, world: &WorldFacts, flow: RankPair, listen: bool) -> usize {
+fn end(plan: &mut Plan, settings: &MeshSettings, world: &WorldFacts, flow: RankPair, listen: bool) -> usize {
     let side = if listen { "at" } else { "to" };
     let name = format!("{} to {}, {side} {}", flow.from, flow.to, flow.to);
     if let Some(known) = plan.targets.iter().position(|target| target.name == name) {
@@ -70,16 +73,16 @@ fn end(plan: &mut Plan, wanted: &MeshSettings, world: &WorldFacts, flow: RankPai
     let node = world.nodes.get(flow.to as usize).copied().unwrap_or(0);
     // Ranks of one machine share its ports.
     let before = world.nodes.iter().take(flow.to as usize).filter(|other| **other == node).count() as u32;
-    let port = wanted.port + before * world.ranks() + flow.from;
+    let port = settings.port + before * world.ranks() + flow.from;
     let host = world.hosts.get(node as usize).map_or("localhost", String::as_str);
-    let address = if listen { String::new() } else { wanted.address.replace("{host}", host) };
+    let address = if listen { String::new() } else { settings.address.replace("{host}", host) };
     plan.targets.push(endpoint(&name, "tcp", format!("{address}:{port}"), listen));
     plan.targets.len() - 1
 }
 
 /// Who answers and who asks.
 fn jobs(
-    wanted: &MeshSettings,
+    settings: &MeshSettings,
     kind: MeshMeasure,
     flow: RankPair,
     ends: [usize; 2],
@@ -91,9 +94,10 @@ fn jobs(
         let mut job = Job::new(&name, "socket", vec![target], Workload::Pattern(Box::new(pattern)));
         job.kind = WorkerKind::Threads;
         job.ranks = Ranks::Only(rank);
-        job.settings = wanted.socket_options.iter().map(|(name, value)| Setting::new(name, value)).collect();
+        job.settings =
+            settings.socket_options.iter().map(|(name, value)| Setting::new(name, value)).collect();
         if kind == MeshMeasure::RoundTrip {
-            let bytes = wanted.message_bytes;
+            let bytes = settings.message_bytes;
             job.settings.push(Setting::new("nodelay", "on"));
             job.settings.extend(["request_bytes", "response_bytes"].map(|name| Setting::new(name, bytes)));
             job.settings.extend((role == "answers").then(|| Setting::new("answers", "on")));
@@ -101,8 +105,8 @@ fn jobs(
         job
     };
     let (asks, answers, bytes) = match kind {
-        MeshMeasure::RoundTrip => (Verb::Exchange, Verb::Exchange, wanted.message_bytes),
-        MeshMeasure::Throughput => (Verb::Send, Verb::Recv, wanted.block_bytes),
+        MeshMeasure::RoundTrip => (Verb::Exchange, Verb::Exchange, settings.message_bytes),
+        MeshMeasure::Throughput => (Verb::Send, Verb::Recv, settings.block_bytes),
     };
     let answering = job("answers", flow.to, ends[0], answers, bytes);
     let mut asking = job("asks", flow.from, ends[1], asks, bytes);

@@ -45,7 +45,7 @@ impl MeshCall {
 
 /// A mesh under way.
 pub(super) struct ServedMesh {
-    wanted: MeshSettings,
+    settings: MeshSettings,
     servers: Vec<(String, u16)>,
     word: String,
     matrix: Matrix,
@@ -65,19 +65,20 @@ pub(super) struct ServedMesh {
 impl ServedMesh {
     /// One that has not begun: hosts and ports of the servers, the word that they know.
     pub(super) fn new(
-        wanted: MeshSettings,
+        settings: MeshSettings,
         servers: Vec<(String, u16)>,
         word: String,
         matrix: Matrix,
     ) -> ServedMesh {
-        let kinds = [(MeshMeasure::RoundTrip, wanted.latency_ns), (MeshMeasure::Throughput, wanted.time_ns)];
+        let kinds =
+            [(MeshMeasure::RoundTrip, settings.latency_ns), (MeshMeasure::Throughput, settings.time_ns)];
         let of = |flows: &Vec<RankPair>| {
-            let wanted = kinds.into_iter().filter(|(_, time_ns)| *time_ns > 0);
-            wanted.map(|(kind, _)| (kind, flows.clone())).collect::<Vec<_>>()
+            let settings = kinds.into_iter().filter(|(_, time_ns)| *time_ns > 0);
+            settings.map(|(kind, _)| (kind, flows.clone())).collect::<Vec<_>>()
         };
-        let steps = wanted.rounds.iter().flat_map(of).collect();
+        let steps = settings.rounds.iter().flat_map(of).collect();
         ServedMesh {
-            wanted,
+            settings,
             servers,
             word,
             matrix,
@@ -97,7 +98,7 @@ impl ServedMesh {
     fn server(&self, rank: u32) -> ServerAddress {
         let (host, port) = self.servers.get(rank as usize).cloned().unwrap_or_default();
         let socket_options =
-            self.wanted.socket_options.iter().filter(|(name, _)| name == "congestion").cloned().collect();
+            self.settings.socket_options.iter().filter(|(name, _)| name == "congestion").cloned().collect();
         ServerAddress { host, port, family: 0, word: Some(self.word.clone()), socket_options }
     }
 
@@ -145,9 +146,9 @@ impl ServedMesh {
     fn ask(&self, kind: MeshMeasure) -> LinkTest {
         let (kind, time_ns) = match kind {
             MeshMeasure::RoundTrip => {
-                (Measurement::RoundTrips(self.wanted.message_bytes), self.wanted.latency_ns)
+                (Measurement::RoundTrips(self.settings.message_bytes), self.settings.latency_ns)
             }
-            MeshMeasure::Throughput => (Measurement::Sends(self.wanted.block_bytes), self.wanted.time_ns),
+            MeshMeasure::Throughput => (Measurement::Sends(self.settings.block_bytes), self.settings.time_ns),
         };
         LinkTest { name: "mesh".into(), kind, time_ns, delay_ns: 0, rate: None, leads: false }
     }

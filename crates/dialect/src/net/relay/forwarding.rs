@@ -68,7 +68,7 @@ type Due = Reverse<(u64, u64, u64, usize)>;
 /// A relay at work.
 #[derive(Default)]
 pub struct Relay {
-    wanted: RelaySettings,
+    settings: RelaySettings,
     flows: HashMap<u64, RelayFlow>,
     by_connection: HashMap<Connection, (u64, usize)>,
     by_sender: HashMap<String, u64>,
@@ -79,7 +79,7 @@ pub struct Relay {
     next_connection: Connection,
     standing: usize,
     /// What became of what forgotten flows carried, by transport and direction.
-    told: [[Fates; 2]; 2],
+    totals: [[Fates; 2]; 2],
     now_ns: u64,
     wake_ns: u64,
     out: Vec<Action>,
@@ -87,14 +87,15 @@ pub struct Relay {
 
 impl Relay {
     /// A relay that has not begun.
-    pub fn new(wanted: RelaySettings) -> Self {
-        Relay { wanted, next_connection: FIRST, wake_ns: u64::MAX, ..Relay::default() }
+    pub fn new(settings: RelaySettings) -> Self {
+        Relay { settings, next_connection: FIRST, wake_ns: u64::MAX, ..Relay::default() }
     }
 
     fn begin(&mut self) {
-        for (place, transport, wanted) in [(TCP, "tcp", self.wanted.tcp), (UDP, "udp", self.wanted.udp)] {
-            if wanted {
-                let address = self.wanted.listen.clone();
+        for (place, transport, settings) in [(TCP, "tcp", self.settings.tcp), (UDP, "udp", self.settings.udp)]
+        {
+            if settings {
+                let address = self.settings.listen.clone();
                 self.out.push(Action::Listen {
                     place,
                     transport: transport.into(),
@@ -108,10 +109,10 @@ impl Relay {
     fn listening(&mut self, place: Connection, ends: &Ends) {
         self.standing += 1;
         let transport = if place == TCP { "tcp" } else { "udp" };
-        let path = told(&self.wanted.impairment);
+        let path = described(&self.settings.impairment);
         self.out.push(Action::Print(format!(
             "relay: {transport} {} to {}: {path}\n",
-            ends.local, self.wanted.to
+            ends.local, self.settings.to
         )));
     }
 
@@ -120,7 +121,7 @@ impl Relay {
         let number = self.next_flow;
         self.next_flow += 1;
         let ours = self.connection();
-        let path = |way: u64| Path::new(self.wanted.impairment, number << 1 | way);
+        let path = |way: u64| Path::new(self.settings.impairment, number << 1 | way);
         let flow = RelayFlow {
             ends: [theirs, ours],
             stands: [!datagrams, false],
@@ -140,7 +141,7 @@ impl Relay {
         self.out.push(Action::Connect {
             connection: ours,
             transport: if datagrams { "udp" } else { "tcp" }.into(),
-            address: self.wanted.to.clone(),
+            address: self.settings.to.clone(),
             socket_options: socket_options(datagrams),
             timeout_ns: CONNECT_NS,
         });
@@ -259,7 +260,7 @@ impl Relay {
             return;
         }
         if !flow.stands[end] {
-            self.out.push(Action::Complain(format!("relay: {}: {words}\n", self.wanted.to)));
+            self.out.push(Action::Complain(format!("relay: {}: {words}\n", self.settings.to)));
         }
         self.forget(number);
     }
@@ -292,7 +293,7 @@ impl Relay {
         if !flow.stands[1 - way] {
             return flow.early.push((way, Vec::new()));
         }
-        let delay_ns = self.wanted.impairment.delay_ns;
+        let delay_ns = self.settings.impairment.delay_ns;
         let at = flow.last_ns[way].max(self.now_ns + delay_ns);
         self.hold(number, way, at, None);
     }
@@ -300,7 +301,7 @@ impl Relay {
     fn forget(&mut self, number: u64) {
         let Some(flow) = self.flows.remove(&number) else { return };
         for (way, path) in flow.paths.iter().enumerate() {
-            add(&mut self.told[usize::from(flow.datagrams)][way], &path.fates);
+            add(&mut self.totals[usize::from(flow.datagrams)][way], &path.fates);
             self.by_connection.remove(&flow.ends[way]);
             self.out.push(Action::Close(flow.ends[way]));
         }
@@ -320,7 +321,7 @@ impl Relay {
         all.into_iter().for_each(|number| self.forget(number));
         for (datagrams, transport) in ["tcp", "udp"].into_iter().enumerate() {
             for (way, direction) in ["to the server", "from the server"].into_iter().enumerate() {
-                let fates = &self.told[datagrams][way];
+                let fates = &self.totals[datagrams][way];
                 if fates.came > 0 {
                     self.out.push(Action::Print(fated(transport, direction, fates)));
                 }
@@ -332,12 +333,12 @@ impl Relay {
     /// When something is to be done next, ns; none: nothing is.
     fn next_ns(&self) -> Option<u64> {
         let due = self.due.peek().map(|Reverse((at_ns, ..))| *at_ns);
-        let end = Some(self.wanted.time_ns).filter(|ns| *ns > 0);
+        let end = Some(self.settings.time_ns).filter(|ns| *ns > 0);
         let idle = (!self.by_sender.is_empty()).then_some(self.now_ns + IDLE_NS);
         [due, end, idle].into_iter().flatten().min()
     }
 
-    fn hear(&mut self, input: Input) {
+    fn handle(&mut self, input: Input) {
         match input {
             Input::Began => self.begin(),
             Input::Ready(place @ (TCP | UDP), ends) => self.listening(place, &ends),
@@ -369,9 +370,9 @@ impl Conversation for Relay {
     fn step(&mut self, happening: Happening) -> Vec<Action> {
         self.now_ns = happening.at_ns;
         let ticked = matches!(happening.input, Input::Tick);
-        self.hear(happening.input);
+        self.handle(happening.input);
         self.deliver();
-        if self.wanted.time_ns > 0 && self.now_ns >= self.wanted.time_ns {
+        if self.settings.time_ns > 0 && self.now_ns >= self.settings.time_ns {
             self.end();
         }
         let next = self.next_ns();
@@ -412,7 +413,7 @@ fn fated(transport: &str, direction: &str, fates: &Fates) -> String {
 }
 
 /// A path in words.
-fn told(impairment: &Impairment) -> String {
+fn described(impairment: &Impairment) -> String {
     let time = |ns: u64| units::duration(ns as f64);
     let mut parts = Vec::new();
     let mut part = |there: bool, text: String| parts.extend(there.then_some(text));

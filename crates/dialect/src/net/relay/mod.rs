@@ -97,7 +97,7 @@ pub fn lower(arguments: &[String], _: &mut dyn Loader) -> Result<Request, Vec<Di
         queue_bytes: options.queue,
         seed: options.seed,
     };
-    let wanted = RelaySettings {
+    let settings = RelaySettings {
         listen: options.listen,
         to: options.to,
         tcp: !options.udp,
@@ -105,7 +105,7 @@ pub fn lower(arguments: &[String], _: &mut dyn Loader) -> Result<Request, Vec<Di
         impairment,
         time_ns: options.time,
     };
-    Ok(Converse::new(Relay::new(wanted), run()).into())
+    Ok(Converse::new(Relay::new(settings), run()).into())
 }
 
 /// It runs no plan of its own.
