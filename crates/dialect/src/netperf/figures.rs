@@ -230,6 +230,11 @@ impl ReportFigures {
         }
     }
 
+    /// Rates of the bytes that an end sent and received.
+    pub(super) fn rates(&self, end: &EndFigures) -> (f64, f64) {
+        self.throughput_of(end.sent, end.received)
+    }
+
     /// Rates of bytes out and in, in the units of a stream.
     pub(super) fn throughput_of(&self, sent: u64, received: u64) -> (f64, f64) {
         let letter = self.letter.filter(|letter| *letter != 'x').unwrap_or('m');
