@@ -4,30 +4,88 @@
 
 use serde_json::Value;
 
-/// States, one byte each.
-pub const TEST_START: u8 = 1;
-/// Data flows.
-pub const TEST_RUNNING: u8 = 2;
-/// The client has seen enough.
-pub const TEST_END: u8 = 4;
-/// The client may say what it wants.
-pub const PARAM_EXCHANGE: u8 = 9;
-/// The client may open its streams.
-pub const CREATE_STREAMS: u8 = 10;
-/// The server ends.
-pub const SERVER_TERMINATE: u8 = 11;
-/// The client ends.
-pub const CLIENT_TERMINATE: u8 = 12;
-/// Both say what they counted.
-pub const EXCHANGE_RESULTS: u8 = 13;
-/// It is over.
-pub const DISPLAY_RESULTS: u8 = 14;
-/// The client goes.
-pub const IPERF_DONE: u8 = 16;
-/// The server serves somebody else.
-pub const ACCESS_DENIED: u8 = 0xff;
-/// Two numbers follow: the error's, and the system's.
-pub const SERVER_ERROR: u8 = 0xfe;
+macro_rules! states {
+    ($($(#[$doc:meta])* $name:ident = $number:literal;)*) => {
+        $($(#[$doc])* pub const $name: u8 = $number;)*
+
+        /// The name of a state, for `-d`.
+        pub fn name(state: u8) -> &'static str {
+            match state {
+                $($number => stringify!($name),)*
+                _ => "unknown",
+            }
+        }
+    };
+}
+
+// States, one byte each.
+states! {
+    /// The streams stand: the run is about to begin.
+    TEST_START = 1;
+    /// Data flows.
+    TEST_RUNNING = 2;
+    /// The client has seen enough.
+    TEST_END = 4;
+    /// The client may say what it wants.
+    PARAM_EXCHANGE = 9;
+    /// The client may open its streams.
+    CREATE_STREAMS = 10;
+    /// The server ends.
+    SERVER_TERMINATE = 11;
+    /// The client ends.
+    CLIENT_TERMINATE = 12;
+    /// Both say what they counted.
+    EXCHANGE_RESULTS = 13;
+    /// It is over.
+    DISPLAY_RESULTS = 14;
+    /// The client goes.
+    IPERF_DONE = 16;
+    /// The server serves somebody else.
+    ACCESS_DENIED = 0xff;
+    /// Two numbers follow: the error's, and the system's.
+    SERVER_ERROR = 0xfe;
+}
+
+/// iperf3's own numbers for what went wrong, with what they mean.
+macro_rules! errors {
+    ($($name:ident = $number:literal, $meaning:literal;)*) => {
+        $(#[doc = $meaning] pub const $name: i32 = $number;)*
+
+        /// What an error's number means.
+        pub fn meaning(error: i32) -> String {
+            match error {
+                $($number => $meaning.into(),)*
+                _ => format!("int_errno={error}"),
+            }
+        }
+    };
+}
+
+errors! {
+    OMIT = 12, "bogus value for --omit";
+    DURATION = 5, "test duration valid values are 0 to 86400 seconds";
+    STREAMS = 6, "number of parallel streams too large (maximum = 128)";
+    BLOCK = 7, "block size too large (maximum = 1048576 bytes)";
+    BUFFER = 8, "socket buffer size too large (maximum = 536870912 bytes)";
+    MSS = 10, "TCP MSS too large (maximum = 32767 bytes)";
+    NO_SCTP = 18, "no SCTP support available";
+    BURST = 15, "invalid burst count (maximum = 1000)";
+    DATAGRAM = 20, "block size invalid (minimum = 16 bytes, maximum = 65507 bytes)";
+    TOS = 21, "bad TOS value (must be between 0 and 255 inclusive)";
+    TOTAL_RATE = 27, "total required bandwidth is larger than server limit";
+    BOTH_WAYS = 25, "cannot be both reverse and bidirectional";
+    MOST_TIME = 37, "client's requested duration exceeds the server's maximum permitted limit";
+    RECEIVE_PARAMS = 114, "unable to receive parameters from client";
+    CONTROL_CLOSED = 109, "control socket has closed unexpectedly";
+    BUSY = 121, "the server is busy running a test. try again later";
+    CONGESTION = 134, "unable to set TCP_CONGESTION: supplied congestion control algorithm not supported on this host";
+    NOT_ALLOWED = 142, "test authorization failed";
+    NO_DATA = 144, "idle timeout for receiving data";
+    EXPIRED = 160, "server test duration expired";
+    LISTEN = 102, "unable to start stream listener";
+    STREAM = 203, "unable to initialize stream";
+    RUN = 101, "test initialization failed";
+}
 
 /// A cookie: 36 letters and a zero.
 pub const COOKIE_BYTES: usize = 37;
@@ -38,88 +96,8 @@ pub const CLIENT_RESULTS_MOST: usize = 1 << 20;
 /// The longest results of a server that are read: its report is among them.
 pub const SERVER_RESULTS_MOST: usize = 16 << 20;
 
-/// iperf3's own numbers for what went wrong.
-pub const OMIT: i32 = 12;
-/// Test too long.
-pub const DURATION: i32 = 5;
-/// Too many streams.
-pub const STREAMS: i32 = 6;
-/// Block too large.
-pub const BLOCK: i32 = 7;
-/// Socket buffers too large.
-pub const BUFFER: i32 = 8;
-/// Segment too large.
-pub const MSS: i32 = 10;
-/// SCTP cannot be had.
-pub const NO_SCTP: i32 = 18;
-/// Burst too large.
-pub const BURST: i32 = 15;
-/// Datagram too large or too small.
-pub const DATAGRAM: i32 = 20;
-/// Traffic class out of bounds.
-pub const TOS: i32 = 21;
-/// The rate asked for is above the server's limit, or became so.
-pub const TOTAL_RATE: i32 = 27;
-/// Both ways, twice.
-pub const BOTH_WAYS: i32 = 25;
-/// Longer than the server allows.
-pub const MOST_TIME: i32 = 37;
-/// The parameters make no sense.
-pub const RECEIVE_PARAMS: i32 = 114;
-/// The control connection broke.
-pub const CONTROL_CLOSED: i32 = 109;
-/// The server is busy.
-pub const BUSY: i32 = 121;
-/// The congestion control cannot be had.
-pub const CONGESTION: i32 = 134;
-/// Not let in.
-pub const NOT_ALLOWED: i32 = 142;
-/// Nothing came.
-pub const NO_DATA: i32 = 144;
-/// It did not end.
-pub const EXPIRED: i32 = 160;
-
-/// No place to listen at.
-pub const LISTEN: i32 = 102;
-/// A stream cannot be had.
-pub const STREAM: i32 = 203;
-/// The run did not begin.
-pub const RUN: i32 = 101;
 /// What a server answers to the hello of a UDP stream.
 pub const HELLO_ANSWER: [u8; 4] = *b"6789";
-
-/// What an error's number means.
-pub fn meaning(error: i32) -> String {
-    let known = match error {
-        OMIT => "bogus value for --omit",
-        DURATION => "test duration valid values are 0 to 86400 seconds",
-        STREAMS => "number of parallel streams too large (maximum = 128)",
-        BLOCK => "block size too large (maximum = 1048576 bytes)",
-        BUFFER => "socket buffer size too large (maximum = 536870912 bytes)",
-        MSS => "TCP MSS too large (maximum = 32767 bytes)",
-        NO_SCTP => "no SCTP support available",
-        BURST => "invalid burst count (maximum = 1000)",
-        DATAGRAM => "block size invalid (minimum = 16 bytes, maximum = 65507 bytes)",
-        TOS => "bad TOS value (must be between 0 and 255 inclusive)",
-        TOTAL_RATE => "total required bandwidth is larger than server limit",
-        BOTH_WAYS => "cannot be both reverse and bidirectional",
-        MOST_TIME => "client's requested duration exceeds the server's maximum permitted limit",
-        RECEIVE_PARAMS => "unable to receive parameters from client",
-        CONTROL_CLOSED => "control socket has closed unexpectedly",
-        BUSY => "the server is busy running a test. try again later",
-        CONGESTION => {
-            "unable to set TCP_CONGESTION: supplied congestion control algorithm not supported on this host"
-        }
-        NOT_ALLOWED => "test authorization failed",
-        NO_DATA => "idle timeout for receiving data",
-        EXPIRED => "server test duration expired",
-        LISTEN => "unable to start stream listener",
-        STREAM => "unable to initialize stream",
-        RUN => "test initialization failed",
-        _ => return format!("int_errno={error}"),
-    };
-    known.into()
-}
 
 /// The bytes of a server's error.
 pub fn server_error(error: i32, errno: i32) -> Vec<u8> {
@@ -187,25 +165,6 @@ impl Inbox {
         let message: Vec<u8> = self.bytes.drain(..4 + length).skip(4).collect();
         let text = message.split(|byte| *byte == 0).next().unwrap_or_default();
         serde_json::from_slice(text).map(Some).map_err(|error| format!("no JSON: {error}"))
-    }
-}
-
-/// The name of a state, for `-d`.
-pub fn name(state: u8) -> &'static str {
-    match state {
-        TEST_START => "TEST_START",
-        TEST_RUNNING => "TEST_RUNNING",
-        TEST_END => "TEST_END",
-        PARAM_EXCHANGE => "PARAM_EXCHANGE",
-        CREATE_STREAMS => "CREATE_STREAMS",
-        SERVER_TERMINATE => "SERVER_TERMINATE",
-        CLIENT_TERMINATE => "CLIENT_TERMINATE",
-        EXCHANGE_RESULTS => "EXCHANGE_RESULTS",
-        DISPLAY_RESULTS => "DISPLAY_RESULTS",
-        IPERF_DONE => "IPERF_DONE",
-        ACCESS_DENIED => "ACCESS_DENIED",
-        SERVER_ERROR => "SERVER_ERROR",
-        _ => "unknown",
     }
 }
 

@@ -291,11 +291,7 @@ fn facts(heard: &PeerCounts) -> Vec<(String, u64)> {
         ("sends", heard.sends),
         ("elapsed_ns", (heard.elapsed_s * 1e9) as u64),
     ];
-    if let Some(account) = heard.account {
-        let DatagramCounts { came, gaps, late, duplicates, highest, jitter_ns, overflow } = account;
-        facts.extend([("datagrams", came), ("lost", gaps), ("late", late), ("duplicates", duplicates)]);
-        facts.extend([("highest", highest), ("jitter_ns", jitter_ns), ("overflow", overflow)]);
-    }
+    facts.extend(heard.account.into_iter().flat_map(DatagramCounts::facts));
     facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 

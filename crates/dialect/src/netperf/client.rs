@@ -357,9 +357,9 @@ impl NetperfClient {
     fn of_netserver(&self, results: &Message) -> Option<Action> {
         let tells = self.command.test.is_udp() && self.command.test.shape() == TestShape::Sends;
         results.ours().filter(|_| tells)?;
-        let account = DatagramCounts::from_words(results.counts());
-        let facts = [("datagrams", account.came), ("overflow", account.overflow)];
-        let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
+        let facts = DatagramCounts::read(results).facts();
+        let facts = facts.filter(|(name, _)| ["datagrams", "overflow"].contains(name));
+        let facts = facts.map(|(name, count)| (name.to_string(), count)).collect();
         Some(Action::Peer(self.command.test.name.into(), facts))
     }
 

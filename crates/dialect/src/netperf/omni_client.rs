@@ -109,44 +109,29 @@ pub(crate) struct PeerCounts {
 /// Counts that a client of ours is told beside netperf's.
 pub(super) const EXTRA: usize = 7;
 
-/// What became of numbered datagrams where they arrived.
+/// What became of numbered datagrams where they arrived: those that came, gaps in their numbers, and so on. On the wire and in
+/// records they have the order and the names of [`DATAGRAM_FACTS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct DatagramCounts {
-    pub(crate) came: u64,
-    /// Numbers that were passed over and did not come later.
-    pub(crate) gaps: u64,
-    pub(crate) late: u64,
-    pub(crate) duplicates: u64,
-    pub(crate) highest: u64,
-    pub(crate) jitter_ns: u64,
-    /// Those that found the receive buffer full.
-    pub(crate) overflow: u64,
-}
+pub(crate) struct DatagramCounts([u64; EXTRA]);
+
+/// `lost`: numbers that were passed over and did not come later; `overflow`: those that found the receive buffer full.
+const DATAGRAM_FACTS: [&str; EXTRA] =
+    ["datagrams", "lost", "late", "duplicates", "highest", "jitter_ns", "overflow"];
 
 impl DatagramCounts {
     /// Of a job that took datagrams.
     pub(crate) fn of(job: &JobRecord) -> DatagramCounts {
-        let of = |name| fact_of(job, name).unwrap_or(0);
-        DatagramCounts {
-            came: of("datagrams"),
-            gaps: of("lost"),
-            late: of("late"),
-            duplicates: of("duplicates"),
-            highest: of("highest"),
-            jitter_ns: of("jitter_ns"),
-            overflow: of("overflow"),
-        }
+        DatagramCounts(DATAGRAM_FACTS.map(|name| fact_of(job, name).unwrap_or(0)))
     }
 
-    fn words(self) -> [u64; EXTRA] {
-        let DatagramCounts { came, gaps, late, duplicates, highest, jitter_ns, overflow } = self;
-        [came, gaps, late, duplicates, highest, jitter_ns, overflow]
+    /// As a netserver of ours told it.
+    pub(super) fn read(message: &Message) -> DatagramCounts {
+        DatagramCounts(message.counts())
     }
 
-    pub(super) fn from_words(
-        [came, gaps, late, duplicates, highest, jitter_ns, overflow]: [u64; EXTRA],
-    ) -> DatagramCounts {
-        DatagramCounts { came, gaps, late, duplicates, highest, jitter_ns, overflow }
+    /// Each count by its name.
+    pub(crate) fn facts(self) -> impl Iterator<Item = (&'static str, u64)> {
+        DATAGRAM_FACTS.into_iter().zip(self.0)
     }
 }
 
@@ -177,7 +162,7 @@ impl RoundTripSummary {
 /// What is told of a run beyond what netperf's records hold: of datagrams, or of requests.
 pub(super) fn extra(account: DatagramCounts, latency: &Histogram, asks: bool) -> [u64; EXTRA] {
     if !asks {
-        return account.words();
+        return account.0;
     }
     let trips = RoundTripSummary::of(latency);
     [trips.count, trips.p50_ns, trips.p90_ns, trips.p99_ns, trips.p999_ns, trips.max_ns, 0]
@@ -510,7 +495,7 @@ impl TestLink {
             sent_bytes: results.sent(),
             elapsed_s: wire::fraction(results.elapsed_time),
             sends: u64::from(results.send_calls.max(0) as u32),
-            account: (ours && !asks).then(|| DatagramCounts::from_words(message.counts())),
+            account: (ours && !asks).then(|| DatagramCounts::read(message)),
             trips: (ours && asks).then(|| RoundTripSummary::from_words(message.counts())),
         };
         self.close();

@@ -318,7 +318,8 @@ pub(super) fn names(list: &[usize], figures: &ReportFigures) -> String {
 
 /// A line of headings, unless they are not wanted, and one of values, with commas.
 pub(super) fn commas(list: &[usize], figures: &ReportFigures, bare: bool) -> String {
-    let headings: Vec<String> = list.iter().map(|index| SELECTORS[*index].heading.replace('|', " ")).collect();
+    let headings: Vec<String> =
+        list.iter().map(|index| SELECTORS[*index].heading.replace('|', " ")).collect();
     let values: Vec<String> = list.iter().map(|index| value(*index, figures)).collect();
     let headings = if bare { String::new() } else { headings.join(",") + "\n" };
     format!("{headings}{}\n", values.join(","))

@@ -111,31 +111,31 @@ fn received_bps(job: &JobRecord) -> Option<f64> {
     (worker.bytes > 0).then(|| worker.bytes as f64 * 8e9 / ns as f64)
 }
 
+impl Numbered {
+    /// Of so many that were sent, by the facts of the end that took them; none: they were not numbered.
+    fn of(sent: u64, fact: impl Fn(&str) -> Option<u64>) -> Option<Numbered> {
+        let of = |name: &str| fact(name).unwrap_or(0);
+        Some(Numbered {
+            tail: sent.saturating_sub(fact("highest")?),
+            gaps: of("lost"),
+            late: of("late"),
+            duplicates: of("duplicates"),
+            jitter_ns: of("jitter_ns"),
+        })
+    }
+}
+
 fn datagrams_out(job: &JobRecord) -> Option<Datagrams> {
     let sent = fact_of(job, "datagrams")?;
     let of = |name: &str| theirs(job, name);
-    let numbered = of("highest").map(|highest| Numbered {
-        gaps: of("lost").unwrap_or(0),
-        tail: sent.saturating_sub(highest),
-        late: of("late").unwrap_or(0),
-        duplicates: of("duplicates").unwrap_or(0),
-        jitter_ns: of("jitter_ns").unwrap_or(0),
-    });
     let came = of("datagrams").or_else(|| Some(of("received_bytes")? / super::DATAGRAM_BYTES))?;
-    Some(Datagrams { sent, came, numbered })
+    Some(Datagrams { sent, came, numbered: Numbered::of(sent, of) })
 }
 
 fn datagrams_in(job: &JobRecord) -> Option<Datagrams> {
     let sent = theirs(job, "sends").filter(|sent| *sent > 0)?;
-    let of = |name: &str| fact_of(job, name).unwrap_or(0);
-    let numbered = Numbered {
-        gaps: of("lost"),
-        tail: sent.saturating_sub(of("highest")),
-        late: of("late"),
-        duplicates: of("duplicates"),
-        jitter_ns: of("jitter_ns"),
-    };
-    Some(Datagrams { sent, came: of("datagrams"), numbered: Some(numbered) })
+    let of = |name: &str| Some(fact_of(job, name).unwrap_or(0));
+    Some(Datagrams { sent, came: of("datagrams")?, numbered: Numbered::of(sent, of) })
 }
 
 fn interface(
