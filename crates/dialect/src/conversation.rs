@@ -91,6 +91,12 @@ pub fn run_of(input: &Input) -> Option<RunNumber> {
     }
 }
 
+/// Whether two secrets are the same, in a time that does not tell where they differ.
+pub fn is_same_secret(one: &str, other: &str) -> bool {
+    let differences = one.bytes().zip(other.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
+    one.len() == other.len() && differences == 0
+}
+
 /// The end that a signal asks for, with the shell's status for it.
 pub fn end_by(signal: i32) -> Action {
     Action::End((128 + signal).clamp(1, 255) as u8)

@@ -17,9 +17,9 @@ pub(super) struct Selector {
 
 /// What a selector is worth: of the test, of our end, or of netserver's.
 enum SelectorValue {
-    OfTest(fn(&ReportFigures) -> String),
-    OfLocal(fn(&EndFigures) -> String),
-    OfRemote(fn(&EndFigures) -> String),
+    Test(fn(&ReportFigures) -> String),
+    Local(fn(&EndFigures) -> String),
+    Remote(fn(&EndFigures) -> String),
 }
 
 /// Selectors of the test, and selectors that both ends have: first all of ours, then all of netserver's.
@@ -27,16 +27,16 @@ macro_rules! selectors {
     ($(test { $($name:literal $heading:literal $value:expr;)* }
        ends { $($of:literal $above:literal $figure:expr;)* })*) => {
         &[$(
-            $(Selector { name: $name, heading: $heading, value: SelectorValue::OfTest($value) },)*
+            $(Selector { name: $name, heading: $heading, value: SelectorValue::Test($value) },)*
             $(Selector {
                 name: concat!("LOCAL_", $of),
                 heading: concat!("Local|", $above),
-                value: SelectorValue::OfLocal($figure),
+                value: SelectorValue::Local($figure),
             },)*
             $(Selector {
                 name: concat!("REMOTE_", $of),
                 heading: concat!("Remote|", $above),
-                value: SelectorValue::OfRemote($figure),
+                value: SelectorValue::Remote($figure),
             },)*
         )*]
     };
@@ -242,9 +242,9 @@ fn of_cpu(end: &EndFigures, of: fn(&Cpu) -> f64) -> String {
 /// The value of a selector.
 fn value(index: usize, figures: &ReportFigures) -> String {
     match SELECTORS[index].value {
-        SelectorValue::OfTest(of) => of(figures),
-        SelectorValue::OfLocal(of) => of(&figures.local),
-        SelectorValue::OfRemote(of) => of(&figures.remote),
+        SelectorValue::Test(of) => of(figures),
+        SelectorValue::Local(of) => of(&figures.local),
+        SelectorValue::Remote(of) => of(&figures.remote),
     }
 }
 

@@ -10,7 +10,7 @@ use super::lower::{self, ConnectionUse, DataFlow, DataRole};
 use super::omni_client::{self, DatagramCounts};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::address::{host_of, joined, port_of, transport};
-use crate::conversation::SocketOptions;
+use crate::conversation::{SocketOptions, is_same_secret};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// How long a client may be silent before its first record, and between two tests, ns.
@@ -204,7 +204,7 @@ impl Session {
         if let Some(word) = &share.word
             && !self.trusted
         {
-            self.trusted = message.kind() == wire::PASSPHRASE && same(&message.text(0, 64), word);
+            self.trusted = message.kind() == wire::PASSPHRASE && is_same_secret(&message.text(0, 64), word);
             return if self.trusted { Vec::new() } else { self.drop_it("does not know the word (-Z)") };
         }
         match message.kind() {
@@ -709,13 +709,6 @@ impl Session {
             _ => self.drop_it("was silent for too long"),
         }
     }
-}
-
-/// Whether two words are the same, in a time that does not tell where they differ.
-fn same(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let differences = one.iter().zip(other).fold(0u8, |sum, (a, b)| sum | (a ^ b));
-    one.len() == other.len() && differences == 0
 }
 
 /// Why a request cannot be met; none: it can.
