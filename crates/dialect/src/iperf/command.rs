@@ -36,7 +36,7 @@ pub struct Command {
     pub listen_port: Option<u16>,
     /// `-i`, ns; 0: no rows.
     pub interval_ns: u64,
-    /// `-t` in ns or `-n`; none: it was not said.
+    /// `-t` in ns or `-n`; none: neither was given.
     pub amount: Option<Amount>,
     /// `-P`; of a server: how many clients, 0: any.
     pub streams: u32,

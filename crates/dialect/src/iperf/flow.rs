@@ -26,7 +26,7 @@ pub struct StreamCounts {
     pub duplicates: u64,
     /// Datagrams that found the receive buffer full.
     pub overflow: u64,
-    /// The largest number of a datagram, or what the sender said at the end.
+    /// The largest number of a datagram, or that of the sender at its end.
     pub highest: u64,
     /// Segments sent again.
     pub retransmits: u64,
@@ -115,7 +115,7 @@ pub enum StreamState {
     Paused,
     /// The run is over; the peer's last word is awaited.
     Closing,
-    /// Its result was told.
+    /// Its result was printed.
     #[default]
     Done,
 }
@@ -145,7 +145,7 @@ pub struct TestStream {
     pub pauses: bool,
     /// Bytes that must come before a paused stream has a run.
     pub awaited_bytes: usize,
-    /// What the peer socket_options.
+    /// The header that the peer sent.
     pub test: Option<TestHeader>,
     /// First bytes, as long as they may be a header.
     pub head: Vec<u8>,
@@ -165,9 +165,9 @@ pub struct TestStream {
     pub reported: StreamCounts,
     /// When the last row ended, ns after its time began.
     pub reported_ns: u64,
-    /// Rows told.
+    /// Rows printed.
     pub rows: u64,
-    /// Its whole result was told.
+    /// Its total was printed.
     pub totalled: bool,
     /// How long it took, ns.
     pub lasted_ns: u64,

@@ -175,7 +175,7 @@ impl IperfConversation {
                 }
                 self.settle();
             }
-            // A full buffer, or a port that nobody hears: said again later.
+            // A full buffer, or a port at which nobody listens: sent again later.
             StreamState::Closing if self.command.udp => {}
             // The peer closed while its last word was awaited, or sent what nobody reads.
             StreamState::Closing => {
@@ -260,7 +260,7 @@ impl IperfConversation {
         self.run(&all);
     }
 
-    /// What is said to the server about the test.
+    /// The header of the test for the server.
     fn test(&self) -> TestHeader {
         let rate = match self.command.rate {
             Some(Rate::Writes(_)) | None if !self.command.udp => 0.0,
@@ -319,7 +319,7 @@ impl IperfConversation {
         }
     }
 
-    /// Bytes of a stream's write: of a server's as the client socket_options.
+    /// Bytes of a stream's write: a server's are those that the client asks for.
     pub(super) fn block_of(&self, index: usize) -> u64 {
         let wished =
             self.flows[index].test.filter(|_| self.is_server()).map(|test| u64::from(test.block_bytes));
@@ -328,7 +328,7 @@ impl IperfConversation {
         wished.filter(|bytes| *bytes > 0).unwrap_or(self.command.block()).clamp(least, most)
     }
 
-    /// A stream's rate in bit/s: of a server's as the client socket_options.
+    /// A stream's rate in bit/s: a server's is the one that the client asks for.
     pub(super) fn bits_of(&self, index: usize) -> Option<f64> {
         let wished = self.flows[index].test.filter(|_| self.is_server()).map(|test| test.rate_bits);
         match wished {

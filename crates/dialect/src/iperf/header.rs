@@ -41,7 +41,7 @@ pub enum Amount {
 }
 
 impl Default for Amount {
-    /// As long as iperf sends unless it is said otherwise: 10 s.
+    /// As long as iperf sends by default: 10 s.
     fn default() -> Self {
         Amount::Time(10_000_000_000)
     }
@@ -73,7 +73,7 @@ pub struct TestHeader {
     pub reverse: bool,
     /// bit/s; 0: none.
     pub rate_bits: u32,
-    /// Whether it is told in full, so that the server answers: false of clients before 2.1.
+    /// Whether the header is the long one, which the server answers: false for clients before 2.1.
     pub extended: bool,
 }
 
@@ -183,7 +183,7 @@ pub fn number(bytes: &[u8]) -> Option<i64> {
     Some(if plausible { wide } else { i64::from(lower as i32) })
 }
 
-/// What a receiver tells the sender at the end.
+/// The report that a receiver sends at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Bytes received.

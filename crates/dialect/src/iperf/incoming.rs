@@ -209,7 +209,7 @@ impl IperfConversation {
             }
             return;
         }
-        // An end without a beginning is of a test that was told already.
+        // An end without a beginning is of a test that was reported already.
         let enough = self.is_server() && self.has_enough(&host_and_port(from).0);
         if number < 0 || enough || self.open_flows() >= MOST_FLOWS || self.ending {
             return;

@@ -95,7 +95,7 @@ impl Quota {
         Some(self.had.entry(host.into()).or_insert(Had { since_ns: now_ns, ..Had::default() }))
     }
 
-    /// Datagrams that may go to a host now, bytes, of so many that are wished; they count as sent.
+    /// Datagrams that may go to a host now, bytes, of so many that are asked for; they count as sent.
     pub fn grant(&mut self, host: &str, wished: u64, now_ns: u64) -> u64 {
         if now_ns.saturating_sub(self.all.since_ns) >= MINUTE_NS {
             self.all = Had { since_ns: now_ns, ..Had::default() };
@@ -108,7 +108,7 @@ impl Quota {
         granted
     }
 
-    /// Whether it is to be said that a host gets less than it asked for: once in its minute.
+    /// Whether to report that a host gets less than it asked for: once in its minute.
     pub fn is_news(&mut self, host: &str, now_ns: u64) -> bool {
         self.had(host, now_ns).is_some_and(|had| !std::mem::replace(&mut had.is_reported, true))
     }

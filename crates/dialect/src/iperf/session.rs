@@ -18,17 +18,17 @@ use super::text::{RULE, ReportFormat};
 
 /// Where peers are awaited.
 pub(super) const PLACE: Connection = 1 << 20;
-/// How often those that wait are looked after, ns.
+/// How often streams that wait are checked, ns.
 const TICK_NS: u64 = 250_000_000;
-/// How long a peer's first bytes are awaited, and its last ones, ns.
+/// The time limit for a peer's first bytes and for its last ones, ns.
 pub(super) const PATIENCE_NS: u64 = 10_000_000_000;
-/// How long it is waited until a peer has read what is under way, ns: a server waits less for others' sake.
+/// How long a peer may take to read what is under way, ns: a server waits less, because others wait for it.
 const DRAIN_NS: (u64, u64) = (10_000_000_000, 60_000_000_000);
-/// How long after the last word a repeated end is answered, ns.
+/// How long a repeated end is still answered, ns.
 const LINGER_NS: u64 = 1_500_000_000;
-/// The same of a client, whose user waits: a server that has not heard says its end again after a quarter of a second.
+/// The same of a client, whose user waits: a server that got no answer sends its end again after a quarter of a second.
 const CLIENT_LINGER_NS: u64 = 200_000_000;
-/// How often the end of datagrams is said.
+/// How often the last datagram is sent.
 const MOST_FINALS: u32 = 10;
 
 /// A test, or a server.
@@ -55,7 +55,7 @@ pub struct IperfConversation {
     pub(super) owed: usize,
     /// When those that wait are looked after next, ns.
     wake_ns: Option<u64>,
-    /// When the last stream was told of, ns.
+    /// When the total of the last stream was printed, ns.
     pub(super) idle_since_ns: u64,
     pub(super) ending: bool,
     pub(super) now_ns: u64,
@@ -186,7 +186,7 @@ impl IperfConversation {
         self.settle();
     }
 
-    /// A stream's run is over: the last words that its protocol wants.
+    /// A stream's run is over: what its protocol sends at the end.
     fn run_over(&mut self, index: usize) {
         let now_ns = self.now_ns;
         let (udp, no_final) = (self.command.udp, self.command.no_final);
@@ -200,7 +200,7 @@ impl IperfConversation {
             (true, true) => self.send_final(index),
             (true, false) => self.answer_final(index),
         }
-        // What was sent over a stream is told once the peer has read it, and so is the time that it took.
+        // What was sent over a stream, and the time that it took, is printed once the peer has read it.
         if udp || !self.flows[index].sends {
             self.total(index);
         }
@@ -230,7 +230,7 @@ impl IperfConversation {
         self.act(Action::Send(connection, bytes));
     }
 
-    /// What the receiver of datagrams says at the end.
+    /// Sends the report of a receiver of datagrams.
     pub(super) fn answer_final(&mut self, index: usize) {
         let flow = &self.flows[index];
         if flow.sends || self.command.reverse {
@@ -322,7 +322,7 @@ impl IperfConversation {
         self.settle();
     }
 
-    /// Goes on saying that it was the last datagram until the receiver answers; a receiver listens on for a while.
+    /// Sends the last datagram again until the receiver answers; a receiver listens on for a while.
     fn last_word(&mut self, index: usize, waited_ns: u64) {
         let flow = &self.flows[index];
         let connection = flow.connection;

@@ -33,7 +33,7 @@ impl IperfConversation {
         let flow = &mut self.flows[index];
         let Some((run, _)) = flow.run else { return };
         let silent_ns = self.now_ns.saturating_sub(flow.since_ns);
-        // What was not told yet is no silence.
+        // What was not reported yet is no silence.
         if silent_ns <= patience_ns.max(2 * self.interim_ns()) {
             return;
         }
@@ -102,7 +102,7 @@ impl IperfConversation {
         }
     }
 
-    /// Tells what a paused stream has moved.
+    /// Prints what a paused stream has moved.
     pub(super) fn report_paused(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.lasted_ns = self.now_ns.saturating_sub(flow.begun_ns);

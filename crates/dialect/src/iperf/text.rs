@@ -108,7 +108,7 @@ impl ReportFormat {
         format!("{basic} -/-/-/- ms {each} pps {}/0(0) pkts -", counts.datagrams)
     }
 
-    /// What the receiver told the sender.
+    /// The report that the receiver sent.
     pub fn reported(&self, label: &str, report: &Report) -> String {
         let counts = StreamCounts {
             bytes: report.bytes,

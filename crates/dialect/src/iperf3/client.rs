@@ -28,7 +28,7 @@ const RUN: RunNumber = 1;
 const SECOND_NS: u64 = 1_000_000_000;
 /// A server says this where it has heard the hello of a UDP stream; older ones say something else of the same length.
 const HELLO: [u8; 4] = *b"9876";
-/// How often a hello is said before the stream is given up.
+/// How often a hello is sent before the stream is given up.
 const HELLOS: u32 = 30;
 /// When nothing more comes of an amount, it is over after this.
 const STALL_NS: u64 = 2 * SECOND_NS;
@@ -46,11 +46,11 @@ enum Expected {
 enum Stage {
     Connecting,
     Agreeing,
-    /// The stream that is being opened, by its place, and how often its hello was said.
+    /// The stream that is being opened, by its index, and how often its hello was sent.
     Opening(usize, u32),
     Opened,
     Running,
-    /// The user has had enough: the signal.
+    /// The user ended it: the signal.
     Interrupted(i32),
     Ended,
     Over,
@@ -80,7 +80,7 @@ pub struct Iperf3Client {
     expected: Expected,
     inbox: Inbox,
     cookie: Vec<u8>,
-    /// When something last came, ns.
+    /// When the peer last sent something, ns.
     heard_ns: u64,
     /// What had come in the run when something last did, and when that was.
     progress: (u64, u64),
@@ -173,7 +173,7 @@ impl Iperf3Client {
         format!("{protocol}{family}")
     }
 
-    /// Which near end is wished; of a stream with its port.
+    /// The options for our own address, device and port.
     fn near(&self, port: u16) -> Vec<(String, String)> {
         let mut socket_options = Vec::new();
         if let Some(device) = &self.command.device {
@@ -440,7 +440,7 @@ impl Iperf3Client {
                 self.stage = Stage::Ended;
                 self.heard_ns = self.at_ns;
                 self.send_state(state::TEST_END);
-                // The server is told; what broke is told by it, or by its silence.
+                // The server reports what broke, or does not answer any more.
                 if let Some(why) = self.test.failure().map(String::from) {
                     self.debug(&format!("a stream failed: {why}"));
                 }

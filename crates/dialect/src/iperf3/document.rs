@@ -13,7 +13,7 @@ use crate::json_tree::JsonTree;
 /// A document in the making.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// What is known of the machine.
+    /// Host, system and architecture, as `-V` prints them.
     pub system: String,
     /// How the test began.
     pub start: Option<JsonTree>,
@@ -215,7 +215,7 @@ fn bytes(test: &TestRun, at: usize) -> JsonTree {
     if let Some(count) = sent.retransmits {
         sender.push("retransmits", count);
     }
-    // What TCP said is known of one's own streams. A client writes zeros for the others, as the original does; a server
+    // TCP's figures are known of one's own streams. A client writes zeros for the others, as the original does; a server
     // writes nothing.
     if sent.retransmits.is_some() && (stream.sends || !test.server) {
         let tcp = test.totals.get(at).map(|total| total.tcp).filter(|_| stream.sends).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a run tells of its streams: counters of the engine's, turned into intervals and totals.
+//! What a run reports of its streams: counters of the engine's, turned into intervals and totals.
 //!
 //! Counters grow from the start line on; what was omitted is taken off where the engine says how much it was. It knows
 //! nothing of what the peer counted.
@@ -64,7 +64,7 @@ impl StreamCounters {
         }
     }
 
-    /// Packets that there were, as far as can be told: what was sent, or the largest number that came.
+    /// Packets, as far as they are known: those that were sent, or the largest number that came.
     pub fn packets(&self, sends: bool) -> u64 {
         if sends { self.datagrams } else { self.highest.max(self.datagrams) }
     }
@@ -140,7 +140,7 @@ pub struct Interval {
     pub streams: Vec<Span>,
 }
 
-/// What TCP said at the ends of intervals.
+/// TCP's figures at the ends of intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Extremes {
     /// Largest congestion window, bytes.
@@ -195,7 +195,7 @@ pub struct Total {
     pub jitter_ms: f64,
     /// Segments sent again.
     pub retransmits: u64,
-    /// What TCP said.
+    /// TCP's figures.
     pub tcp: Extremes,
     /// Its congestion control.
     pub congestion: String,

@@ -121,7 +121,7 @@ fn wrong(place: &str, why: &str) -> Diagnostic {
     Diagnostic::error(&Origin::argument(place), why)
 }
 
-/// That everybody may come, where more may be said than the original says.
+/// A note that everybody may connect, where more may be printed than the original prints.
 fn everybody(command: &Command, loader: &dyn Loader) -> Vec<Diagnostic> {
     let open = command.server && command.bind.is_none() && command.users.is_none();
     match open && loader.talks() {

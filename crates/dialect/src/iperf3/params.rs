@@ -247,14 +247,14 @@ impl Params {
         Some(own * block + if index == last.min(count - 1) { rest } else { 0 })
     }
 
-    /// As the client says it.
+    /// As the client sends it.
     pub fn json(&self) -> JsonTree {
         let mut all = JsonTree::object([]);
         all.extend(FIELDS.iter().filter_map(|(name, write, _)| Some((*name, write(self)?))));
         all
     }
 
-    /// As a client said it, within bounds.
+    /// As a client sent it, within bounds.
     ///
     /// # Errors
     /// The number of iperf3's error.

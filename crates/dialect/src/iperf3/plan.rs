@@ -123,7 +123,7 @@ fn settings(params: &Params, sends: bool) -> Vec<Setting> {
     settings
 }
 
-/// What is wished of a stream's socket.
+/// The options of a stream's socket.
 pub fn socket_options(params: &Params) -> Vec<(String, String)> {
     let mut options = SocketOptions::default();
     let over_zero = |number: u64| Some(number).filter(|number| *number > 0);

@@ -1,7 +1,7 @@
-//! What client and server tell each other they counted: the results' JSON, both ways.
+//! The results that client and server exchange, as JSON, written and read.
 //!
-//! Packets and losses are told since the first packet, and what was omitted of them apart: peers before 3.13 tell no
-//! omitted ones, and then none are taken off.
+//! Packets and losses count from the first packet, and omitted ones apart: peers before 3.13 send none of
+//! these, and then none are taken off.
 
 use serde_json::Value;
 
@@ -50,11 +50,11 @@ pub struct StreamResults {
     pub overflow: u64,
 }
 
-/// A key of ours: what it tells no other peer asks for, and none is bothered by it.
+/// A key of ours: other peers ignore it.
 const OVERFLOW: &str = "iodyno_overflow";
 
 impl TestResults {
-    /// As it is said.
+    /// As it is sent.
     pub fn json(&self) -> JsonTree {
         let mut all = JsonTree::object([
             ("cpu_util_total", self.cpu[0].into()),
@@ -72,7 +72,7 @@ impl TestResults {
         all
     }
 
-    /// As the peer said it.
+    /// As the peer sent it.
     ///
     /// # Errors
     /// What is missing.
@@ -154,7 +154,7 @@ mod tests {
     use super::super::json::CJSON;
     use super::*;
 
-    /// As 3.21 said it.
+    /// As 3.21 sent it.
     const SAID: &str = r#"{"cpu_util_total":31.54,"cpu_util_user":30.7,"cpu_util_system":0.84,
         "sender_has_retransmits":1,"congestion_used":"bbr","streams":[{"id":1,"bytes":262144,"retransmits":0,
         "jitter":0,"errors":0,"omitted_errors":0,"packets":0,"omitted_packets":0,"start_time":0,"end_time":1.001656}]}"#;

@@ -30,14 +30,14 @@ const TESTS_MOST: usize = 32;
 const TESTS_OF_ONE_MOST: usize = 8;
 /// Streams at once, over all tests.
 const STREAMS_MOST: u32 = 512;
-/// Connections that have not said whom they belong to.
+/// Connections that have sent no cookie yet.
 const STRANGERS_MOST: usize = 256;
 /// Of one address: more than it needs for the most streams of a test.
 const STRANGERS_OF_ONE_MOST: usize = 160;
 /// How long they may take.
 const STRANGER_NS: u64 = 10 * SECOND_NS;
 
-/// A connection that has not said whom it belongs to.
+/// A connection that has sent no cookie yet.
 struct UnknownPeer {
     inbox: Inbox,
     ends: Ends,
@@ -200,7 +200,7 @@ impl Iperf3Server {
         self.out.push(Action::Close(connection));
     }
 
-    /// A client: let in, or told that there is no room.
+    /// A client: accepted, or turned away where there is no room.
     fn client(&mut self, control: Connection, ends: Ends, cookie: Vec<u8>, at: (u64, u64)) {
         let host = host_and_port(&ends.peer).0;
         let of_one = self.sessions.values().filter(|session| session.host() == host).count();
@@ -363,7 +363,7 @@ impl Iperf3Server {
         *mailbox == ListenState::Open
     }
 
-    /// A hello of a UDP stream: answered where a test waits for it, and said once more where it was answered before.
+    /// A hello of a UDP stream: answered where a test waits for it, and once more where it was answered before.
     fn hello(&mut self, from: &str, bytes: &[u8]) {
         let host = host_and_port(from).0;
         let wants = |session: &&mut Session| session.expects_hello() && session.host() == host;

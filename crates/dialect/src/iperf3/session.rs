@@ -20,16 +20,16 @@ use crate::address::host_and_port;
 use crate::json_tree::JsonTree;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// How long a client may take to say the next thing.
+/// How long a client may take for its next message.
 const PATIENCE_NS: u64 = 30 * SECOND_NS;
 /// After how long without a word, or without all its streams, its place may go to somebody else.
 const SILENT_NS: u64 = 2 * SECOND_NS;
 const OPENING_NS: u64 = 10 * SECOND_NS;
 /// How much longer than agreed a test may take.
 const GRACE_NS: u64 = 40 * SECOND_NS;
-/// When nothing more comes of an amount after the client has said that it is over.
+/// When nothing more comes of an amount after the client has ended the test.
 const STALL_NS: u64 = 200_000_000;
-/// The longest report that a client is told.
+/// The longest report that is sent to a client.
 const OUTPUT_MOST: usize = 4 << 20;
 
 /// When and what time it is: ns since the beginning, and since 1970.
@@ -38,7 +38,7 @@ type At = (u64, u64);
 /// How far a test has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It may say what it wants.
+    /// The client sends its parameters.
     Agreeing,
     /// It waits until it may open its streams.
     Queued,
@@ -46,11 +46,11 @@ pub enum Stage {
     Opening,
     /// Data flows, or is about to.
     Running,
-    /// The client has seen enough; what is under way may still come.
+    /// The client has ended the test; data under way may still come.
     Ending,
     /// The run is to end.
     Stopping,
-    /// The client says what it counted.
+    /// The client sends its results.
     Comparing,
     /// The client may go.
     Parting,
@@ -71,13 +71,13 @@ pub struct Rules {
     pub cpu: Option<u32>,
     /// How long unacknowledged data may wait, ms; 0: as the system does.
     pub user_timeout_ms: u64,
-    /// Whether what is said is told.
+    /// Whether every message is printed (`-d`).
     pub debug: bool,
 }
 
 /// A client's test.
 pub struct Session {
-    /// Its name, as it was said.
+    /// The cookie, which names the test.
     pub cookie: Vec<u8>,
     /// How far it is.
     pub stage: Stage,
@@ -92,7 +92,7 @@ pub struct Session {
     report: Report,
     /// UDP streams whose answer is under way: to whom, on which connection.
     asked: Vec<(String, Connection)>,
-    /// What the client is told of the report.
+    /// The part of the report that is sent to the client.
     output: String,
     since_ns: u64,
     /// When the run passed its start line, and when the client said that it was over, ns.
@@ -106,7 +106,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A client that has said its cookie.
+    /// A client that has sent its cookie.
     pub fn new(
         control: Connection,
         cookie: Vec<u8>,
@@ -227,7 +227,7 @@ impl Session {
         out.extend(self.report.output.text(text, at.1));
     }
 
-    /// Tells the client.
+    /// Sends the client a state.
     pub fn send_state(&mut self, state: u8, at: At, out: &mut Vec<Action>) {
         if self.rules.debug {
             let text = format!("State change: State set to {state}-{}\n", state::name(state));
@@ -274,7 +274,7 @@ impl Session {
         self.since_ns = at.0;
     }
 
-    /// All streams stand: the run is begun; the client hears of it when it has begun.
+    /// All streams stand: starts the run; the client gets TEST_START once it has begun.
     pub fn start(&mut self, run: RunNumber, seed: u64, at: At, out: &mut Vec<Action>) {
         let mut lines: String = self.test.streams.iter().map(text::connected).collect();
         if self.report.style.verbose {
@@ -357,7 +357,7 @@ impl Session {
         out.extend(self.run.map(Action::Stop));
     }
 
-    /// What the run tells.
+    /// An event of the run.
     pub fn run_event(&mut self, event: &Event, at: At, out: &mut Vec<Action>) {
         match event {
             Event::PhaseStarted { .. } => {
@@ -486,7 +486,7 @@ impl Session {
         self.part(out);
     }
 
-    /// The client hears an error's number, and it is over.
+    /// Sends the client an error's number and ends the test.
     pub fn refuse(&mut self, error: i32, errno: i32, out: &mut Vec<Action>) {
         out.push(Action::Send(self.control, state::server_error(error, errno)));
         self.fail(&state::meaning(error), out);

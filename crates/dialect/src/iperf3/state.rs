@@ -24,9 +24,9 @@ states! {
     TEST_START = 1;
     /// Data flows.
     TEST_RUNNING = 2;
-    /// The client has seen enough.
+    /// The client ends the test.
     TEST_END = 4;
-    /// The client may say what it wants.
+    /// The client sends its parameters.
     PARAM_EXCHANGE = 9;
     /// The client may open its streams.
     CREATE_STREAMS = 10;
@@ -34,7 +34,7 @@ states! {
     SERVER_TERMINATE = 11;
     /// The client ends.
     CLIENT_TERMINATE = 12;
-    /// Both say what they counted.
+    /// Both exchange their results.
     EXCHANGE_RESULTS = 13;
     /// It is over.
     DISPLAY_RESULTS = 14;

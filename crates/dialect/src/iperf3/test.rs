@@ -99,7 +99,7 @@ pub struct TestRun {
     pub peer: Option<TestResults>,
     /// How far it has come.
     pub course: Course,
-    /// Each stream's counters, as they were last told.
+    /// Each stream's counters at the last interim event.
     pub looks: Vec<StreamCounters>,
 }
 
@@ -151,7 +151,7 @@ impl TestRun {
         ended
     }
 
-    /// Its end; the last interval. `cut_ns` is when the last of it came or the other side said that it was over, ns after
+    /// Its end; the last interval. `cut_ns` is when the last of it came or the other side ended the test, ns after
     /// the start line: what the run took to stop is none of the test's time.
     ///
     /// # Errors
@@ -225,7 +225,7 @@ impl TestRun {
         seen.unwrap_or(stood).to_string()
     }
 
-    /// A stream's sender: its own figures, or those that the peer told; none: nobody told.
+    /// A stream's sender: its own figures, or the peer's; none: neither is known.
     pub fn sent(&self, at: usize) -> Option<StreamFigures> {
         self.side(at, self.streams[at].sends, true)
     }

@@ -22,12 +22,12 @@ pub struct TextStyle {
     pub verbose: bool,
 }
 
-/// What a server says while it waits.
+/// The lines of a server that waits.
 pub fn listening(port: u16, number: u64) -> String {
     format!("{BAR}Server listening on {port} (test #{number})\n{BAR}")
 }
 
-/// What a client says once the server listens to it.
+/// The lines of a client that the server has accepted.
 pub fn connecting(test: &TestRun, style: TextStyle) -> String {
     let mut text = String::new();
     if style.verbose {
@@ -58,7 +58,7 @@ pub fn connecting(test: &TestRun, style: TextStyle) -> String {
     text
 }
 
-/// What both say of a stream that stands.
+/// The line of a stream that stands.
 pub fn connected(stream: &TestStream) -> String {
     let ((host, port), (peer, peer_port)) =
         (host_and_port(&stream.ends.local), host_and_port(&stream.ends.peer));
@@ -66,7 +66,7 @@ pub fn connected(stream: &TestStream) -> String {
     format!("[{socket:3}] local {host} port {port} connected to {peer} port {peer_port}\n")
 }
 
-/// What is said with more detail when it starts.
+/// The line of `-V` at the start of a test.
 pub fn starting(test: &TestRun) -> String {
     let params = &test.params;
     let head = format!(
@@ -180,7 +180,7 @@ fn head(test: &TestRun) -> String {
     format!("[ ID]{role} Interval           Transfer     Bitrate{figures}\n")
 }
 
-/// What is said of the whole.
+/// The summary at the end.
 pub fn summary(test: &TestRun, style: TextStyle) -> String {
     let mut text = RULE.to_string();
     if style.verbose {

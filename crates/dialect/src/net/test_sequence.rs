@@ -3,8 +3,8 @@
 //! ```text
 //!   stage ─► a link for each test ─► all ready ─► one plan, a job each ─► what the other ends counted ─► next stage
 //! ```
-//! Tests of a stage run at the same time, so that one can be seen under another's load. It prints nothing of its own: who
-//! wants the stages says what became of them.
+//! Tests of a stage run at the same time, so that one can be seen under another's load. It prints nothing of its own: its owner
+//! reports what became of the stages.
 
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input};
 use iodyno_model::{Intent, Level, Phase, PhaseRecord, Plan, Record};
@@ -32,7 +32,7 @@ pub(super) struct TestStage {
 pub(super) struct FinishedStage {
     pub(super) stage: TestStage,
     pub(super) phase: PhaseRecord,
-    /// Of each test, what the other end told.
+    /// The results of the other end, for each test.
     pub(super) heard: Vec<PeerCounts>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct SequenceOutcome {
     pub(super) began_unix_ns: u64,
 }
 
-/// What is said in the end.
+/// What is printed at the end.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FinalText {
     pub(super) out: String,
@@ -107,7 +107,7 @@ impl TestSequence {
         }
     }
 
-    /// What will be run, as far as that is known before a word was said to the peer.
+    /// What will be run, as far as that is known before the peer was asked.
     pub(super) fn plan(&self, name: &str) -> Plan {
         let mut plan = Plan { name: name.into(), seed: 1, intent: Intent::Network, ..Plan::default() };
         for stage in &self.stages {

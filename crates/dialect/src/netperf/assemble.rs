@@ -43,7 +43,7 @@ impl Command {
     }
 }
 
-/// What is wished of our data socket.
+/// The options of our data socket.
 pub(super) fn socket_options(command: &Command) -> Vec<(String, String)> {
     let mut options = SocketOptions::default();
     let stream = !command.test.is_udp();
@@ -165,7 +165,7 @@ pub(super) fn flow(command: &Command, over: ConnectionUse, at_first: &SocketFact
     }
 }
 
-/// How many buffers hold what is sent: two, as the original's usual ring, unless it is said.
+/// How many buffers hold what is sent: two, as the original's usual ring, unless `-W` says how many.
 fn buffers(width: Option<u64>, send: u64) -> u64 {
     width.unwrap_or(2).min((FILL_MOST as u64 / send.max(1)).max(1))
 }

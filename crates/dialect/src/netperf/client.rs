@@ -6,7 +6,7 @@ use iodyno_model::{Event, PhaseRecord, Record};
 
 use super::assemble;
 use super::command::Command;
-use super::control::{Control, Progress, Wording, last_datagrams};
+use super::control::{ControlConnection, ControlEvent, Wording, last_datagrams};
 use super::figures::{Confidence, ReportFigures, RunFigures};
 use super::lower::{self, ConnectionUse};
 use super::omni_client::DatagramCounts;
@@ -25,7 +25,7 @@ const CONNECT_NS: u64 = 60_000_000_000;
 const SECOND: f64 = 1e9;
 
 /// netperf's side of the control connection.
-fn control() -> Control {
+fn control() -> ControlConnection {
     let wording = Wording {
         control: String::new(),
         data: "data connection to ",
@@ -33,11 +33,11 @@ fn control() -> Control {
         listen: "see the options behind --: -s, -K, -L, -P",
         silent: "does it expect a word (-Z)?",
     };
-    Control::new([CONTROL, DATA, PROBE], CONNECT_NS, wording)
+    ControlConnection::new([CONTROL, DATA, PROBE], CONNECT_NS, wording)
 }
 
 /// Connects to the netserver that the command line names.
-fn connect(command: &Command, control: &mut Control, now_ns: u64) -> Action {
+fn connect(command: &Command, control: &mut ControlConnection, now_ns: u64) -> Action {
     let near = command.local.as_ref().map(|local| joined(local, command.local_port.unwrap_or(0)));
     let socket_options = near.into_iter().map(|near| ("bind".to_string(), near)).collect();
     let connect = control.connect(now_ns, (&command.host, command.port, command.family), socket_options);
@@ -50,7 +50,7 @@ fn connect(command: &Command, control: &mut Control, now_ns: u64) -> Action {
 pub(super) struct NetperfClient {
     command: Command,
     uuid: String,
-    control: Control,
+    control: ControlConnection,
     /// A socket like that of the data, before it is connected; and connected.
     probe: Ends,
     data: SocketFacts,
@@ -67,7 +67,7 @@ pub(super) struct NetperfClient {
     wake_ns: u64,
 }
 
-/// What the last interim result said.
+/// The state at the last interim result.
 #[derive(Default)]
 struct InterimState {
     told: u64,
@@ -396,26 +396,26 @@ impl NetperfClient {
         vec![Action::Complain(format!("netperf: {what}\n hint: {hint}\n")), Action::End(1)]
     }
 
-    fn go_on(&mut self, progress: Progress, now_ns: u64) -> Vec<Action> {
+    fn go_on(&mut self, progress: ControlEvent, now_ns: u64) -> Vec<Action> {
         match progress {
-            Progress::Connected => self.probe(),
-            Progress::Listening(ends) => {
+            ControlEvent::Connected => self.probe(),
+            ControlEvent::Listening(ends) => {
                 self.probe = ends;
                 self.ask(now_ns)
             }
-            Progress::Answered(message) => self.answered(&message, now_ns),
-            Progress::Opened(ends) => self.opened(ends, now_ns),
-            Progress::Due if self.is_running => vec![Action::Stop(RUN)],
-            Progress::Due => self.open(now_ns),
-            Progress::Drained => self.drained(now_ns),
-            Progress::Results(message) => self.conclude(Some(&message), now_ns),
-            Progress::HungUp if self.is_running || self.control.is_draining() => {
+            ControlEvent::Answered(message) => self.answered(&message, now_ns),
+            ControlEvent::Opened(ends) => self.opened(ends, now_ns),
+            ControlEvent::Due if self.is_running => vec![Action::Stop(RUN)],
+            ControlEvent::Due => self.open(now_ns),
+            ControlEvent::Drained => self.drained(now_ns),
+            ControlEvent::Results(message) => self.conclude(Some(&message), now_ns),
+            ControlEvent::HungUp if self.is_running || self.control.is_draining() => {
                 self.fail("netserver has gone in the midst of the test", "see what netserver says")
             }
-            Progress::HungUp => {
+            ControlEvent::HungUp => {
                 self.fail("netserver hung up", "does it expect a word (-Z), or serve somebody else?")
             }
-            Progress::Unreachable(why) => {
+            ControlEvent::Unreachable(why) => {
                 let (host, port) = (&self.command.host, self.command.port);
                 self.control.finish();
                 let text = format!(
@@ -424,7 +424,7 @@ impl NetperfClient {
                 );
                 vec![Action::Complain(text), Action::End(255)]
             }
-            Progress::Broken(what, hint) => self.fail(&what, hint),
+            ControlEvent::Broken(what, hint) => self.fail(&what, hint),
         }
     }
 
@@ -466,7 +466,7 @@ impl Conversation for NetperfClient {
 /// What netserver's processors are good for, in one request: netperf's REM_CPU.
 pub(super) struct Calibration {
     command: Command,
-    control: Control,
+    control: ControlConnection,
 }
 
 impl Calibration {
@@ -475,25 +475,25 @@ impl Calibration {
         Calibration { command, control: control() }
     }
 
-    fn go_on(&mut self, progress: Progress, now_ns: u64) -> Vec<Action> {
+    fn go_on(&mut self, progress: ControlEvent, now_ns: u64) -> Vec<Action> {
         let fail = |what: &str| vec![Action::Complain(format!("netperf: {what}\n")), Action::End(1)];
         match progress {
-            Progress::Connected => {
+            ControlEvent::Connected => {
                 let question = Message::new(wire::CPU_CALIBRATE, -1);
                 let mut actions = self.control.ask(now_ns, self.command.word.as_deref(), &question);
                 actions.push(Action::Wake(self.control.due_ns));
                 actions
             }
-            Progress::Answered(message) => {
+            ControlEvent::Answered(message) => {
                 let rate = wire::fraction(message.word(0));
                 vec![Action::Print(format!("{rate:.6}\n")), Action::End(0)]
             }
-            Progress::Unreachable(_) => {
+            ControlEvent::Unreachable(_) => {
                 let (host, port) = (&self.command.host, self.command.port);
                 fail(&format!("are you sure there is a netserver listening on {host} at port {port}?"))
             }
-            Progress::HungUp => fail("netserver hung up"),
-            Progress::Broken(what, _) => fail(&what),
+            ControlEvent::HungUp => fail("netserver hung up"),
+            ControlEvent::Broken(what, _) => fail(&what),
             _ => Vec::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! netperf's and netserver's command lines as the user's wishes, without meaning beyond what an option says.
+//! The command lines of netperf and netserver, parsed: no meaning beyond what an option says.
 //!
 //! Letters may be joined and values may follow at once, as getopt has it. Of two values with a comma either may be left
 //! out. Nothing is looked up here but files of output selectors, which the loader reads.

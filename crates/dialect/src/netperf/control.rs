@@ -4,7 +4,7 @@
 //! ```text
 //!   connect ─► listen (for datagrams) ─► ask ─► open the data connection ─► ready ─► drain ─► results
 //! ```
-//! The owner decides at each [`Progress`] what comes next: netperf itself, a test of `iodyno net`, or one question.
+//! The owner decides at each [`ControlEvent`] what comes next: netperf itself, a test of `iodyno net`, or one question.
 
 use iodyno_model::conversation::{Action, Connection, Ends, Input};
 
@@ -32,7 +32,7 @@ enum Stage {
 }
 
 /// What the owner is to go on with.
-pub(super) enum Progress {
+pub(super) enum ControlEvent {
     /// The control connection stands.
     Connected,
     /// Datagrams can come, at this end.
@@ -41,7 +41,7 @@ pub(super) enum Progress {
     Answered(Message),
     /// The data connection stands.
     Opened(Ends),
-    /// The time that [`Control::ready`] named has come.
+    /// The time that [`ControlConnection::ready`] named has come.
     Due,
     /// The data connection has ended on both sides.
     Drained,
@@ -68,7 +68,7 @@ pub(super) struct Wording {
 }
 
 /// Both connections of a client.
-pub(super) struct Control {
+pub(super) struct ControlConnection {
     /// The numbers of the control connection, of the data connection, and of the socket at which datagrams come.
     pub(super) number: Connection,
     pub(super) data: Connection,
@@ -85,11 +85,11 @@ pub(super) struct Control {
     has_sent_word: bool,
 }
 
-impl Control {
+impl ControlConnection {
     /// A client whose connections have these numbers and may take so long to come about.
-    pub(super) fn new(numbers: [Connection; 3], connect_ns: u64, wording: Wording) -> Control {
+    pub(super) fn new(numbers: [Connection; 3], connect_ns: u64, wording: Wording) -> ControlConnection {
         let [number, data, place] = numbers;
-        Control {
+        ControlConnection {
             number,
             data,
             place,
@@ -191,7 +191,7 @@ impl Control {
     }
 
     /// Our end is through: results may have come already.
-    pub(super) fn await_results(&mut self, now_ns: u64) -> Option<Progress> {
+    pub(super) fn await_results(&mut self, now_ns: u64) -> Option<ControlEvent> {
         (self.stage, self.due_ns) = (Stage::AwaitingResults, now_ns + ANSWER_NS);
         self.receive()
     }
@@ -202,18 +202,18 @@ impl Control {
     }
 
     /// What follows from what happened.
-    pub(super) fn step(&mut self, now_ns: u64, input: &Input) -> Option<Progress> {
+    pub(super) fn step(&mut self, now_ns: u64, input: &Input) -> Option<ControlEvent> {
         match (input, self.stage) {
             (_, Stage::Idle | Stage::Over) => None,
             (Input::Ready(number, ends), Stage::Connecting) if *number == self.number => {
                 self.ends = ends.clone();
-                Some(Progress::Connected)
+                Some(ControlEvent::Connected)
             }
             (Input::Ready(number, ends), Stage::Listening) if *number == self.place => {
-                Some(Progress::Listening(ends.clone()))
+                Some(ControlEvent::Listening(ends.clone()))
             }
             (Input::Ready(number, ends), Stage::Opening) if *number == self.data => {
-                Some(Progress::Opened(ends.clone()))
+                Some(ControlEvent::Opened(ends.clone()))
             }
             (Input::Bytes(number, bytes), _) if *number == self.number => {
                 self.inbox.extend(bytes);
@@ -221,11 +221,11 @@ impl Control {
             }
             // A reset ends a connection too.
             (Input::Closed(number) | Input::Failed(number, ..), Stage::Draining) if *number == self.data => {
-                Some(Progress::Drained)
+                Some(ControlEvent::Drained)
             }
             // Who has sent its results may go.
             (Input::Closed(number), _) if *number == self.number => {
-                (self.inbox.len() < wire::RECORD_BYTES).then_some(Progress::HungUp)
+                (self.inbox.len() < wire::RECORD_BYTES).then_some(ControlEvent::HungUp)
             }
             (Input::Failed(number, errno, what), _) => self.failed(*number, *errno, what),
             (Input::Tick, _) if now_ns >= self.due_ns => Some(self.late()),
@@ -234,10 +234,10 @@ impl Control {
     }
 
     /// The record that is awaited, once it is there; records that come before their time wait.
-    fn receive(&mut self) -> Option<Progress> {
+    fn receive(&mut self) -> Option<ControlEvent> {
         if self.inbox.len() > 4 * wire::RECORD_BYTES {
             let what = "netserver says more than it was asked";
-            return Some(Progress::Broken(what.into(), "is it a netserver?"));
+            return Some(ControlEvent::Broken(what.into(), "is it a netserver?"));
         }
         if !matches!(self.stage, Stage::Asked | Stage::AwaitingResults) {
             return None;
@@ -246,42 +246,42 @@ impl Control {
         Some(match (message.second(), self.stage) {
             (errno @ 1.., _) => {
                 let what = format!("netserver cannot do it: {}", strerror::of_system(errno));
-                Progress::Broken(what, self.wording.refused)
+                ControlEvent::Broken(what, self.wording.refused)
             }
-            (_, Stage::Asked) => Progress::Answered(message),
-            _ => Progress::Results(message),
+            (_, Stage::Asked) => ControlEvent::Answered(message),
+            _ => ControlEvent::Results(message),
         })
     }
 
-    fn failed(&self, number: Connection, errno: i32, what: &str) -> Option<Progress> {
+    fn failed(&self, number: Connection, errno: i32, what: &str) -> Option<ControlEvent> {
         let why = strerror::reason(errno, what);
         let Wording { control, data, .. } = &self.wording;
         match (number, self.stage) {
-            (number, Stage::Connecting) if number == self.number => Some(Progress::Unreachable(why)),
+            (number, Stage::Connecting) if number == self.number => Some(ControlEvent::Unreachable(why)),
             (number, _) if number == self.number => {
                 let what = format!("{control}the control connection broke: {why}");
-                Some(Progress::Broken(what, "see what netserver says"))
+                Some(ControlEvent::Broken(what, "see what netserver says"))
             }
             (number, Stage::Listening) if number == self.place => {
-                Some(Progress::Broken(format!("{what}: {why}"), self.wording.listen))
+                Some(ControlEvent::Broken(format!("{what}: {why}"), self.wording.listen))
             }
             (number, Stage::Opening) if number == self.data => {
                 let what = format!("{data}{}: {why}", self.data_address);
-                Some(Progress::Broken(what, "see whether a firewall lets the data's port through"))
+                Some(ControlEvent::Broken(what, "see whether a firewall lets the data's port through"))
             }
             _ => None,
         }
     }
 
     /// The time is up.
-    fn late(&mut self) -> Progress {
-        let broken = |what: &str, hint| Progress::Broken(what.into(), hint);
+    fn late(&mut self) -> ControlEvent {
+        let broken = |what: &str, hint| ControlEvent::Broken(what.into(), hint);
         match self.stage {
             Stage::Ready => {
                 self.due_ns = u64::MAX;
-                Progress::Due
+                ControlEvent::Due
             }
-            Stage::Draining => Progress::Drained,
+            Stage::Draining => ControlEvent::Drained,
             Stage::AwaitingResults => {
                 broken("netserver does not tell what it measured", "see what netserver says")
             }

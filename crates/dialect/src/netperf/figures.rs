@@ -127,7 +127,7 @@ pub(super) struct EndFigures {
     pub(super) demand: f64,
     /// Width of the interval of the use of processors, percent; negative: not measured.
     pub(super) confidence: f64,
-    /// -1: not told.
+    /// -1: not known.
     pub(super) retransmits: i64,
     pub(super) sent: u64,
     pub(super) received: u64,

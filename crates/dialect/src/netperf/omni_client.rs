@@ -7,7 +7,7 @@
 use iodyno_model::conversation::{Action, Connection, Ends, Input};
 use iodyno_model::{Histogram, Job, JobRecord, Target};
 
-use super::control::{Control, Progress, Wording, last_datagrams, passphrase};
+use super::control::{ControlConnection, ControlEvent, Wording, last_datagrams, passphrase};
 use super::lower::{self, ConnectionUse, DataFlow, DataRole};
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::address::{host_of, joined, port_of, transport};
@@ -86,7 +86,7 @@ pub(crate) enum LinkRole {
 pub(crate) enum LinkEvent {
     /// Both ends are ready; data may move.
     Ready,
-    /// The other end has told what it measured.
+    /// The results of the other end.
     Heard(Box<PeerCounts>),
     /// It cannot be had: what, and what to do about it.
     Broken(String, &'static str),
@@ -106,7 +106,7 @@ pub(crate) struct PeerCounts {
     pub(crate) trips: Option<RoundTripSummary>,
 }
 
-/// Counts that a client of ours is told beside netperf's.
+/// Counts that a netserver of ours sends to a client of ours beside netperf's.
 pub(super) const EXTRA: usize = 7;
 
 /// What became of numbered datagrams where they arrived: those that came, gaps in their numbers, and so on. On the wire and in
@@ -124,7 +124,7 @@ impl DatagramCounts {
         DatagramCounts(DATAGRAM_FACTS.map(|name| fact_of(job, name).unwrap_or(0)))
     }
 
-    /// As a netserver of ours told it.
+    /// As a netserver of ours sent them.
     pub(super) fn read(message: &Message) -> DatagramCounts {
         DatagramCounts(message.counts())
     }
@@ -159,7 +159,7 @@ impl RoundTripSummary {
     }
 }
 
-/// What is told of a run beyond what netperf's records hold: of datagrams, or of requests.
+/// What a netserver of ours sends beyond netperf's records: counts of datagrams, or latencies of requests.
 pub(super) fn extra(account: DatagramCounts, latency: &Histogram, asks: bool) -> [u64; EXTRA] {
     if !asks {
         return account.0;
@@ -173,7 +173,7 @@ pub(crate) struct TestLink {
     pub(crate) ask: LinkTest,
     server: ServerAddress,
     part: LinkRole,
-    control: Control,
+    control: ControlConnection,
     /// What is to be done, for its owner to take.
     pub(crate) out: Vec<Action>,
     /// Port of the socket at which datagrams come.
@@ -194,7 +194,7 @@ impl TestLink {
             listen: "see who has the ports",
             silent: "is it a netserver, and does it expect a word (--word)?",
         };
-        let control = Control::new([first, first + 1, first + 2], CONNECT_NS, wording);
+        let control = ControlConnection::new([first, first + 1, first + 2], CONNECT_NS, wording);
         TestLink { ask, server, part, control, out: Vec::new(), near_port: 0, far_port: 0, ours: None }
     }
 
@@ -246,30 +246,30 @@ impl TestLink {
         self.control.step(now_ns, input).and_then(|progress| self.go_on(progress, now_ns))
     }
 
-    fn go_on(&mut self, progress: Progress, now_ns: u64) -> Option<LinkEvent> {
+    fn go_on(&mut self, progress: ControlEvent, now_ns: u64) -> Option<LinkEvent> {
         match progress {
-            Progress::Connected if self.part == LinkRole::Peer && self.takes_datagrams() => self.listen(),
-            Progress::Connected => self.request(now_ns),
-            Progress::Listening(ends) => {
+            ControlEvent::Connected if self.part == LinkRole::Peer && self.takes_datagrams() => self.listen(),
+            ControlEvent::Connected => self.request(now_ns),
+            ControlEvent::Listening(ends) => {
                 self.near_port = port_of(&ends.local).unwrap_or(0);
                 self.request(now_ns)
             }
-            Progress::Answered(message) => self.answered(&message, now_ns),
-            Progress::Opened(_) => self.ready(),
-            Progress::Drained => {
+            ControlEvent::Answered(message) => self.answered(&message, now_ns),
+            ControlEvent::Opened(_) => self.ready(),
+            ControlEvent::Drained => {
                 self.out.push(Action::Close(self.control.data));
                 self.await_results(now_ns)
             }
-            Progress::Results(message) => self.heard(&message),
-            Progress::HungUp if !self.control.is_ready() => {
+            ControlEvent::Results(message) => self.heard(&message),
+            ControlEvent::HungUp if !self.control.is_ready() => {
                 self.broken("netserver hung up", "does it expect a word (--word), or serve somebody else?")
             }
-            Progress::HungUp | Progress::Due => None,
-            Progress::Unreachable(why) => {
+            ControlEvent::HungUp | ControlEvent::Due => None,
+            ControlEvent::Unreachable(why) => {
                 let what = format!("{}: {why}", address(&self.server));
                 self.broken(&what, "start one there: iodyno netserver -D")
             }
-            Progress::Broken(what, hint) => self.broken(&what, hint),
+            ControlEvent::Broken(what, hint) => self.broken(&what, hint),
         }
     }
 
@@ -286,7 +286,7 @@ impl TestLink {
         None
     }
 
-    /// Asks netserver for its part.
+    /// Sends the request to netserver.
     fn request(&mut self, now_ns: u64) -> Option<LinkEvent> {
         let kind = if matches!(self.part, LinkRole::Caller(..)) { wire::CALL } else { wire::OMNI };
         let mut message = Message::new(kind, -1);
@@ -305,7 +305,7 @@ impl TestLink {
         None
     }
 
-    /// What is asked of netserver, in netperf's words.
+    /// The request to netserver.
     fn words(&self) -> OmniRequest {
         let (direction, block) = match self.ask.kind {
             Measurement::RoundTrips(_) => (wire::RECEIVES | wire::TRANSMITS, -1),
@@ -504,7 +504,7 @@ impl TestLink {
 
     /// Leaves it.
     pub(crate) fn close(&mut self) {
-        let Control { number, data, place, .. } = self.control;
+        let ControlConnection { number, data, place, .. } = self.control;
         if !self.control.is_idle() && !self.control.is_over() && self.ask.kind != Measurement::Knocks {
             self.out.extend([data, place, number].map(Action::Close));
         }

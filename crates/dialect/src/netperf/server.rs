@@ -22,7 +22,7 @@ const CLIENTS_MOST: usize = 256;
 const OF_ONE_MOST: usize = 64;
 /// How long a server of ours, started for one command, waits for that command to come, ns.
 const ALONE_NS: u64 = 60_000_000_000;
-/// How often time is looked at, ns.
+/// How often time limits are checked, ns.
 const GLANCE_NS: u64 = 1_000_000_000;
 
 /// The whole of it.

@@ -24,9 +24,9 @@ const COMING_NS: u64 = 300 * SECOND_NS;
 const STILL_NS: u64 = 60 * SECOND_NS;
 /// How long another netserver may take to answer a call, ns.
 const CALL_NS: u64 = 10 * SECOND_NS;
-/// A run whose end nobody tells is over when its time is and nothing has happened for so long, ns.
+/// A run whose end is not signalled is over when its time is and nothing has moved for so long, ns.
 const QUIET_NS: u64 = 300_000_000;
-/// How often that is looked at, ns.
+/// How often that is checked, ns.
 const LOOK_NS: u64 = 100_000_000;
 /// The longest test, s.
 const LENGTH_MOST_S: i64 = 7 * 86_400;
@@ -63,7 +63,7 @@ enum Stage {
     Opening,
     /// The peer is to connect there.
     Awaiting,
-    /// It was told to call another netserver, and has done so; data moves when the client says so.
+    /// It has connected to another netserver at the client's request; data moves when the client asks for it.
     Armed,
     /// Data moves.
     Running,
@@ -74,7 +74,7 @@ enum Stage {
     Over,
 }
 
-/// Which way a client asked, and so is answered.
+/// The form of a client's request, which the answer has as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum RequestForm {
     #[default]
@@ -101,7 +101,7 @@ pub(super) struct Session {
     congestion: String,
     /// Our own switches, of a client of ours.
     ours: Option<i32>,
-    /// What is told to such a client beyond netperf's figures.
+    /// What such a client gets beyond netperf's figures.
     extra: [u64; omni_client::EXTRA],
     processor: Option<u32>,
     place: Connection,
@@ -134,7 +134,7 @@ impl Session {
         number != 0 && (self.place == number || self.data == Some(number) || self.run == number)
     }
 
-    /// Whether it has not said anything whole yet, or asks for no test and has said nothing for a while.
+    /// Whether it has sent no whole record yet, or has asked for no test for a while.
     pub(super) fn is_silent(&self, now_ns: u64) -> bool {
         let idle = matches!(self.stage, Stage::Idle) && now_ns + IDLE_NS >= self.due_ns + SILENT_NS;
         !self.has_spoken || idle
@@ -188,7 +188,7 @@ impl Session {
     fn receive(&mut self, now_ns: u64, bytes: Vec<u8>, share: &mut ServerState) -> Vec<Action> {
         self.inbox.extend(bytes);
         let mut actions = Vec::new();
-        // What is said during a test waits for its end.
+        // A record that comes during a test waits for its end.
         while matches!(self.stage, Stage::Idle | Stage::Armed) {
             let Some(message) = Message::take(&mut self.inbox) else { break };
             actions.extend(self.record(now_ns, &message, share));
@@ -332,7 +332,7 @@ impl Session {
         options.0
     }
 
-    /// The place stands: the client is told, and datagrams are awaited at once.
+    /// The data socket listens: the client gets its port, and datagrams are awaited at once.
     fn opened(&mut self, now_ns: u64, ends: &Ends, share: &mut ServerState) -> Vec<Action> {
         self.facts = ends.socket.clone();
         self.respond(ends);
@@ -361,7 +361,7 @@ impl Session {
         actions
     }
 
-    /// What the client is told of our end.
+    /// The response that describes our end.
     fn respond(&mut self, ends: &Ends) {
         let (request, socket) = (&self.request, &ends.socket);
         let role = other(request.direction);
@@ -469,7 +469,7 @@ impl Session {
         };
         let timed = request.test_length > 0;
         let count = u64::from(request.test_length.unsigned_abs()).max(1);
-        // Only who answers datagrams, or new connections, is not told the end.
+        // Only who answers datagrams, or new connections, sees no end.
         let counts = !timed
             && role == DataRole::Answers
             && !matches!(over, ConnectionUse::Lent(number) if Some(number) == self.data);
@@ -507,7 +507,7 @@ impl Session {
         (sends && burst > 0 && us > 0).then(|| (burst as u32, us as u64 * 1000))
     }
 
-    /// Whether a run whose end nobody tells is over, or stands still.
+    /// Whether a run whose end is not signalled is over, or stands still.
     fn look(&mut self, now_ns: u64, phase: &PhaseRecord) -> Vec<Action> {
         let (operations, bytes) = figures::so_far(phase);
         let now = operations + bytes;
@@ -552,7 +552,7 @@ impl Session {
         }
     }
 
-    /// Tells what was measured; the client may ask for the next test.
+    /// Sends the results; the client may ask for the next test.
     fn send_results(&mut self, now_ns: u64) -> Vec<Action> {
         let mut actions: Vec<Action> =
             self.data.take().into_iter().chain([self.place]).map(Action::Close).collect();
@@ -661,7 +661,7 @@ impl Session {
         message
     }
 
-    /// The test cannot be had: the client is told the system's reason.
+    /// Refuses the test with the system's error number.
     fn refuse(&mut self, errno: i32) -> Vec<Action> {
         let kind = match self.tongue {
             RequestForm::Omni => wire::OMNI,

@@ -23,7 +23,7 @@ pub(super) struct NetperfTest {
     pub(super) receives: bool,
     /// Whether each transaction has its own connection.
     pub(super) connects: bool,
-    /// Over what; none was said: a stream.
+    /// The protocol; none: TCP.
     pub(super) protocol: Option<Protocol>,
     /// Whether sending leaves the copying to the kernel.
     pub(super) sendfile: bool,

@@ -166,7 +166,7 @@ fn interface(
     })
 }
 
-/// All that is said of one check.
+/// The report of one check.
 pub(super) fn report(host: &str, outcome: &SequenceOutcome, colour: bool) -> FinalText {
     let phases: Vec<PhaseRecord> = outcome.done.iter().map(|done| done.phase.clone()).collect();
     let card = Card::of(&phases);

@@ -8,13 +8,13 @@ use iodyno_report::table::Table;
 use super::card::{Card, rate};
 use crate::date;
 
-/// Rows before cards of an hour are told as one.
+/// The most rows with a card each: with more cards, those of an hour share a row.
 const ROWS_MOST: usize = 24;
 const HOUR_NS: u64 = 3_600_000_000_000;
 /// Heights of a course's columns.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Cards that are told in one row.
+/// The cards of one row.
 struct CourseRow {
     when: String,
     cards: Vec<Card>,

@@ -132,7 +132,7 @@ fn converse(options: &Options, server: &ServerAddress, tag: &str, colour: bool) 
     let tell = move |outcome: &super::test_sequence::SequenceOutcome| card::report(&name, outcome, colour);
     let programme = TestSequence::new(server.clone(), stages(options), Box::new(tell));
     let mut plan = programme.plan("net check");
-    // What does not fit was said when the arguments were read.
+    // What does not fit was reported when the arguments were parsed.
     let _ = options.manner.apply(&mut plan);
     let mut run = Run::of_conversation(plan);
     options.manner.clone().join(&mut run);

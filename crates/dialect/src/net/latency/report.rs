@@ -15,7 +15,7 @@ pub(super) const CONNECTS: &str = "connect";
 pub(super) const OUT: &str = "load out";
 pub(super) const BACK: &str = "load in";
 
-/// Percentiles that are told.
+/// Percentiles that are printed.
 const PERCENTILES: [(f64, &str); 4] = [(50.0, "median"), (90.0, "90 %"), (99.0, "99 %"), (99.9, "99.9 %")];
 /// A schedule counts as kept when so much of it was done.
 const KEPT: f64 = 0.95;
@@ -34,7 +34,7 @@ pub(super) struct Heading {
 }
 
 impl Heading {
-    /// All that is said.
+    /// The whole report.
     pub(super) fn report(&self, outcome: &SequenceOutcome) -> FinalText {
         let mut said = FinalText::default();
         if !outcome.done.is_empty() {

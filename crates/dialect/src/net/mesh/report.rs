@@ -17,11 +17,11 @@ pub struct Matrix {
     pub outline: Outline,
     /// A name for each rank.
     pub names: Vec<String>,
-    /// What is said above it.
+    /// The title above it.
     pub title: String,
     /// Whether it goes to a terminal.
     pub colour: bool,
-    /// Whether findings that another one explains are told in full, too.
+    /// Whether findings that another one explains are printed in full, too.
     pub details: bool,
 }
 

@@ -26,7 +26,7 @@ struct MeshCall {
     flow: RankPair,
     called: TestLink,
     caller: Option<TestLink>,
-    /// What both have told.
+    /// What both have reported.
     heard: [Option<PeerCounts>; 2],
     armed: bool,
     /// Why it cannot be.
@@ -171,7 +171,7 @@ impl ServedMesh {
         self.go_on(now_ns);
     }
 
-    /// Who is called waits at a port: the other one is told to call there.
+    /// Who is called waits at a port: the other one is asked to connect there.
     fn call(&mut self, index: usize, now_ns: u64) {
         let flow = self.calls[index].flow;
         let to = self.server(flow.to).host;
@@ -183,7 +183,7 @@ impl ServedMesh {
         self.follow(index, 1, event, now_ns);
     }
 
-    /// Everybody stands: go. Everybody has told: the next round.
+    /// When all are connected, they start; when all have reported, the next round begins.
     fn go_on(&mut self, now_ns: u64) {
         let ready = |call: &MeshCall| call.armed || call.broken.is_some();
         if !self.gone && self.calls.iter().all(ready) {
