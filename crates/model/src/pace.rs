@@ -131,11 +131,8 @@ pub struct Limit {
     #[reflect(default, positive)]
     pub bytes: Option<u64>,
     /// Operations of each worker.
-    #[reflect(default, positive)]
+    #[reflect(default, positive, phrase = "each did {operation}")]
     pub operations: Option<u64>,
-    /// Whether bytes and operations count over all workers of the job together (iperf3 `-n`).
-    #[reflect(default)]
-    pub together: bool,
     /// Passes over the pattern or script; none with a time: as many as fit, without: one.
     #[reflect(default, positive)]
     pub passes: Option<u64>,

@@ -77,7 +77,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
             }
         }
     };
-    whole(number, factor).ok_or_else(expected)
+    whole_number(number, factor).ok_or_else(expected)
 }
 
 /// Bits per second of a rate such as `400Gbit`, `100 Gbit/s`, `12.5GB/s`, `2GiB`; `B` and `iB` are bytes.
@@ -100,7 +100,7 @@ pub fn parse_bits(text: &str) -> Result<u64, String> {
         "iB" if power > 0 => 8.0 * 1024f64.powi(power),
         _ => return Err(expected()),
     };
-    whole(number, factor).filter(|bits| *bits > 0).ok_or_else(expected)
+    whole_number(number, factor).filter(|bits| *bits > 0).ok_or_else(expected)
 }
 
 /// Nanoseconds of a time such as `500ms`, `10s`, `1.5 min`, `100us`; a bare number is seconds.
@@ -120,7 +120,7 @@ pub fn parse_ns(text: &str) -> Result<u64, String> {
         "d" => 86400e9,
         _ => return Err(expected()),
     };
-    whole(number, factor).ok_or_else(expected)
+    whole_number(number, factor).ok_or_else(expected)
 }
 
 fn split(text: &str) -> (&str, &str) {
@@ -129,7 +129,7 @@ fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
-fn whole(number: &str, factor: f64) -> Option<u64> {
+fn whole_number(number: &str, factor: f64) -> Option<u64> {
     let number = number.replace('_', "");
     if let (Ok(whole), true) = (number.parse::<u64>(), factor.fract() == 0.0 && factor < 9e15) {
         return whole.checked_mul(factor as u64);

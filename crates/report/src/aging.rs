@@ -38,21 +38,23 @@ pub fn table(record: &AgingRecord) -> String {
     row("full", &|wear| format!("{:.1} %", wear.full_percent));
     row("files looked at", &|wear| wear.files.to_string());
     row("extents a file", &|wear| {
-        told(wear.extents.filter(|_| wear.files > 0), |all| format!("{:.2}", all as f64 / wear.files as f64))
+        or_unknown(wear.extents.filter(|_| wear.files > 0), |all| {
+            format!("{:.2}", all as f64 / wear.files as f64)
+        })
     });
     row("files in more than one extent", &|wear| {
-        told(wear.extents.filter(|_| wear.files > 0), |_| {
+        or_unknown(wear.extents.filter(|_| wear.files > 0), |_| {
             format!("{:.0} %", 100.0 * wear.broken_files as f64 / wear.files as f64)
         })
     });
     row("extents of a new file", &|wear| {
-        told(wear.trial_extents, |all| format!("{all} in {}", units::binary(wear.trial_bytes)))
+        or_unknown(wear.trial_extents, |all| format!("{all} in {}", units::binary(wear.trial_bytes)))
     });
-    row("extents of free space", &|wear| told(wear.free_extents, |all| all.to_string()));
-    row("largest of them", &|wear| told(wear.free_extents, |_| units::binary(wear.free_largest_bytes)));
+    row("extents of free space", &|wear| or_unknown(wear.free_extents, |all| all.to_string()));
+    row("largest of them", &|wear| or_unknown(wear.free_extents, |_| units::binary(wear.free_largest_bytes)));
     text
 }
 
-fn told(number: Option<u64>, text: impl Fn(u64) -> String) -> String {
+fn or_unknown(number: Option<u64>, text: impl Fn(u64) -> String) -> String {
     number.map_or_else(|| "cannot tell".into(), text)
 }

@@ -6,6 +6,8 @@ use iodyno_model::{
     Started, Target, TargetFacts, TargetKind, Workload, units,
 };
 
+pub use iodyno_truth::quantity::seconds;
+
 /// The plan and the facts that a record is read with; empty until [`Event::Started`] came.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
@@ -121,12 +123,12 @@ impl Shape {
                 {
                     shape.io = size(&operation.size);
                 }
-                shape.span = target.map_or_else(String::new, |target| whole(target, facts).0);
+                shape.span = target.map_or_else(String::new, |target| target_size(target, facts).0);
             }
             Workload::Cases(_) | Workload::Exercise(_) => shape.pattern = "rules".into(),
             Workload::Trace(_) => {
                 shape.pattern = "trace".into();
-                shape.span = target.map_or_else(String::new, |target| whole(target, facts).0);
+                shape.span = target.map_or_else(String::new, |target| target_size(target, facts).0);
             }
         }
         shape
@@ -153,7 +155,7 @@ impl Shape {
             });
         }
         self.pattern = pick(if reads { &pattern.pick.read } else { &pattern.pick.write });
-        let (text, bytes) = target.map_or_else(Default::default, |target| whole(target, facts));
+        let (text, bytes) = target.map_or_else(Default::default, |target| target_size(target, facts));
         (self.span, self.span_bytes) = match pattern.span.length {
             Extent::Bytes(bytes) => (units::binary(bytes), Some(bytes)),
             Extent::Percent(percent) => {
@@ -197,7 +199,7 @@ fn direct(target: &Target, facts: Option<&TargetFacts>) -> Option<bool> {
 }
 
 /// A whole target: as text, and in bytes where that is known.
-fn whole(target: &Target, facts: Option<&TargetFacts>) -> (String, Option<u64>) {
+fn target_size(target: &Target, facts: Option<&TargetFacts>) -> (String, Option<u64>) {
     let sized = |bytes: u64| (units::binary(bytes), Some(bytes));
     match &target.kind {
         TargetKind::File { size: Extent::Bytes(bytes), .. } => sized(*bytes),
@@ -269,12 +271,6 @@ fn pick(pick: &Pick) -> String {
         Pick::Stream => "stream".into(),
         Pick::Append => "append".into(),
     }
-}
-
-/// The measured time of a job in seconds: from its first counted operation to its last worker's end.
-pub fn seconds(phase: &PhaseRecord, job: &JobRecord) -> f64 {
-    let own = job.tally.last_done_ns.saturating_sub(job.tally.began_ns);
-    (if own > 0 { own } else { phase.elapsed_ns }) as f64 / 1e9
 }
 
 /// A count per second of a job's measured time; 0 where no time passed.

@@ -10,10 +10,10 @@ use crate::number;
 
 /// The lines of a job, each without its line end; none where it was too short.
 pub fn lines(job: &JobRecord) -> Vec<String> {
-    stability(job).map_or_else(Vec::new, |found| told(&found))
+    stability(job).map_or_else(Vec::new, |found| sentences(&found))
 }
 
-fn told(found: &Stability) -> Vec<String> {
+fn sentences(found: &Stability) -> Vec<String> {
     let at = |ns: u64| number::latency(ns as f64);
     let mut lines = vec![format!(
         "stability: slowest {} {} IOPS, ending at {} (median {}); longest operation {}, at {}",
@@ -75,7 +75,7 @@ mod tests {
             spikes: Spikes { count: 10, beyond_ns: 24_000_000, period_ns: Some(10 * SECOND) },
             warm_up_ns: 0,
         };
-        let lines = told(&found);
+        let lines = sentences(&found);
         assert!(
             lines[0].starts_with("stability: slowest second 300 IOPS, ending at 43.0 s (median 1,000)"),
             "{lines:?}"

@@ -124,7 +124,7 @@ fn amount(node: &Node, member: &Member) -> Read<u64> {
         name if name.ends_with("bytes") && member.is_positive => value::some_bytes,
         name if name.ends_with("bytes") => value::bytes,
         _ if member.is_positive => value::count,
-        _ => value::whole,
+        _ => value::whole_number,
     };
     read(node)
 }

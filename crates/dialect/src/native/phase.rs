@@ -5,7 +5,7 @@ use iodyno_model::{Phase, Shared, SharedKind};
 use super::fields::{Fields, Wrong};
 use super::job;
 use super::tree::{Entry, Node};
-use super::value::{flag, list, number, small, text, time, whole};
+use super::value::{flag, list, number, small, text, time, whole_number};
 
 /// One phase; `targets` are the names of the plan's targets.
 pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong) -> Phase {
@@ -33,11 +33,11 @@ fn shared(entry: &Entry, wrong: &Wrong) -> Shared {
         let queue_s = fields.or("queue", time, 5_000_000_000) as f64 / 1e9;
         kinds.push(SharedKind::Tokens { per_second, queue_s });
     }
-    if let Some(initial) = fields.get("semaphore", whole) {
-        let most = fields.or("most", whole, u64::MAX);
+    if let Some(initial) = fields.get("semaphore", whole_number) {
+        let most = fields.or("most", whole_number, u64::MAX);
         kinds.push(SharedKind::Semaphore { initial, most, waiters: fields.or("waiters", small, 0) });
     }
-    kinds.extend(fields.get("weights", whole).map(|most| SharedKind::Weights { most }));
+    kinds.extend(fields.get("weights", whole_number).map(|most| SharedKind::Weights { most }));
     kinds.extend(fields.get("counter", flag).map(|_| SharedKind::Counter));
     kinds.extend(fields.get("signal", flag).map(|_| SharedKind::Signal));
     if let Some(of) = fields.get("done", list(text)) {

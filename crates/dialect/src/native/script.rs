@@ -7,7 +7,7 @@ use super::fields::{Fields, suggestion};
 use super::inline::{known, may, must};
 use super::pattern;
 use super::tree::Node;
-use super::value::{Read, bytes, choice, count, number, text, time, verb, whole};
+use super::value::{Read, bytes, choice, count, number, text, time, verb, whole_number};
 
 /// The script of a job.
 pub(crate) fn read(fields: &Fields<'_>, targets: &[String]) -> Script {
@@ -70,7 +70,7 @@ fn other(node: &Node, targets: &[String]) -> Read<(usize, Item)> {
 pub(super) fn item(node: &Node) -> Read<Item> {
     let expected = "expected each, shuffled, existing, missing, held, all held, a number, or a table with name, \
                     existing or missing";
-    if let Ok(index) = whole(node) {
+    if let Ok(index) = whole_number(node) {
         return Ok(Item::Index(index));
     }
     let Some(word) = node.word() else {

@@ -5,7 +5,7 @@ use iodyno_model::{Parameter, Sweep, sweep};
 use super::fields::{Fields, Wrong};
 use super::inline::{known, may, must};
 use super::tree::{Node, Value};
-use super::value::{Read, bytes, count, flag, number, text, whole};
+use super::value::{Read, bytes, count, flag, number, text, whole_number};
 
 const PARAMETERS: &[(&str, Parameter)] = &[
     ("depth", Parameter::Depth),
@@ -55,7 +55,7 @@ fn value(node: &Node, parameter: Parameter) -> Read<sweep::Value> {
         Parameter::Engine => text(node).map(sweep::Value::Word),
         Parameter::Cached => flag(node).map(sweep::Value::Flag),
         parameter if parameter.is_bytes() => bytes(node).map(sweep::Value::Number),
-        Parameter::ReadPercent => whole(node).map(sweep::Value::Number),
+        Parameter::ReadPercent => whole_number(node).map(sweep::Value::Number),
         _ => count(node).map(sweep::Value::Number),
     }
 }

@@ -4,7 +4,7 @@ use iodyno_model::{Extent, Items, Open, Prepare, Size, Target, TargetKind, Tree}
 
 use super::fields::Fields;
 use super::tree::{Entry, Node, Value};
-use super::value::{Read, bytes, extent, flag, number, small, small_count, text, whole};
+use super::value::{Read, bytes, extent, flag, number, small, small_count, text, whole_number};
 
 /// One target.
 pub(crate) fn read(entry: &Entry, wrong: &super::fields::Wrong) -> Target {
@@ -74,7 +74,7 @@ fn tree(fields: &Fields<'_>) -> Option<Box<Tree>> {
     let shape = fields.or("gamma", number, 0.0);
     let (depth, branch) = (fields.or("depth", small, 0), fields.or("branch", small_count, 1));
     let gamma = |mean: u32| Size::Gamma { mean_bytes: f64::from(mean.max(1)), shape };
-    let seed = fields.or("tree_seed", whole, 0);
+    let seed = fields.or("tree_seed", whole_number, 0);
     (shape > 0.0).then(|| Box::new(Tree { depths: gamma(depth), widths: gamma(branch), seed }))
 }
 

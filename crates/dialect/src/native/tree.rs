@@ -146,7 +146,7 @@ fn node(source: &LineIndex<'_>, value: &Spanned<DeValue<'_>>) -> Node {
     let origin = source.origin(value.span().start);
     let value = match value.get_ref() {
         DeValue::String(text) => Value::Word(text.to_string()),
-        DeValue::Integer(number) => Value::Word(whole(number)),
+        DeValue::Integer(number) => Value::Word(decimal_digits(number)),
         DeValue::Float(number) => Value::Word(number.as_str().into()),
         DeValue::Boolean(flag) => Value::Word(flag.to_string()),
         DeValue::Datetime(time) => Value::Word(time.to_string()),
@@ -157,7 +157,7 @@ fn node(source: &LineIndex<'_>, value: &Spanned<DeValue<'_>>) -> Node {
 }
 
 /// Decimal digits of a number that may have been written as `0x1000`.
-fn whole(number: &toml::de::DeInteger<'_>) -> String {
+fn decimal_digits(number: &toml::de::DeInteger<'_>) -> String {
     match i128::from_str_radix(number.as_str(), number.radix()) {
         Ok(value) => value.to_string(),
         Err(_) => number.as_str().into(),

@@ -28,13 +28,13 @@ pub(crate) fn flag(node: &Node) -> Read<bool> {
 }
 
 /// A whole number.
-pub(crate) fn whole(node: &Node) -> Read<u64> {
+pub(crate) fn whole_number(node: &Node) -> Read<u64> {
     node.word().and_then(|word| word.parse().ok()).ok_or_else(|| "expected a whole number".into())
 }
 
 /// A whole number of at least 1.
 pub(crate) fn count(node: &Node) -> Read<u64> {
-    whole(node)
+    whole_number(node)
         .ok()
         .filter(|number| *number > 0)
         .ok_or_else(|| "expected a whole number of at least 1".into())
@@ -48,7 +48,7 @@ pub(crate) fn small_count(node: &Node) -> Read<u32> {
 
 /// A whole number that fits 32 bits.
 pub(crate) fn small(node: &Node) -> Read<u32> {
-    let number = whole(node).ok().and_then(|number| u32::try_from(number).ok());
+    let number = whole_number(node).ok().and_then(|number| u32::try_from(number).ok());
     number.ok_or_else(|| "expected a whole number from 0 to 4294967295".into())
 }
 

@@ -40,9 +40,6 @@ fn check_job(plan: &Plan, job: &Job, facts: Option<&EngineFacts>, wrong: &mut Ve
     if job.depth.submit == Submit::Offload && !source::labels(job).iter().all(|(_, verb)| range(*verb)) {
         say("helpers that open or change names", "leave offload out: only data goes through helpers");
     }
-    if job.limit.together {
-        say("a limit over all workers together", "give each worker its part");
-    }
     let peer = |index: &usize| {
         plan.targets.get(*index).is_some_and(|target| matches!(target.kind, TargetKind::Endpoint { .. }))
     };
@@ -103,7 +100,11 @@ mod tests {
             wrong
         };
         assert_eq!(with(&|_| {}), []);
-        let changes: [&dyn Fn(&mut Job); 1] = [&|job| job.limit.together = true];
+        let stat = Pattern::of(Verb::Stat, Pick::Uniform, 0);
+        let changes: [&dyn Fn(&mut Job); 1] = [&|job| {
+            job.depth.submit = Submit::Offload;
+            job.workload = Workload::Pattern(Box::new(stat.clone()));
+        }];
         for change in changes {
             let wrong = with(change);
             assert!(wrong.len() == 1 && wrong[0].hint.is_some(), "{wrong:?}");

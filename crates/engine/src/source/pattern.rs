@@ -269,9 +269,6 @@ impl PatternSource {
         }
         let limited = self.left.operations < u64::MAX - 1 || self.left.bytes != u64::MAX;
         let endless = self.files.iter().all(|file| file.pass_units == u64::MAX);
-        if context.job.limit.together {
-            return Err(Failure::new("a limit over all workers together arrives with the iperf3 dialect"));
-        }
         if endless && !limited && context.job.limit.time_ns.is_none() && !self.endless {
             return Err(
                 Failure::new("nothing says when to stop").hint("limit the time, the operations or the bytes")

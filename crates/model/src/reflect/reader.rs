@@ -20,13 +20,13 @@ use super::{Composite, FieldForm, List, Optional, Reflect, ReflectMut, Scalar, T
 pub fn read<'de, D: Deserializer<'de>>(value: &mut dyn Reflect, reader: D) -> Result<(), D::Error> {
     match value.slot() {
         ReflectMut::Bool(slot) => *slot = bool::deserialize(reader)?,
-        ReflectMut::U8(slot) => *slot = whole(reader, "u8")?,
-        ReflectMut::U16(slot) => *slot = whole(reader, "u16")?,
-        ReflectMut::U32(slot) => *slot = whole(reader, "u32")?,
-        ReflectMut::U64(slot) => *slot = whole(reader, "u64")?,
-        ReflectMut::Usize(slot) => *slot = whole(reader, "usize")?,
-        ReflectMut::I32(slot) => *slot = whole(reader, "i32")?,
-        ReflectMut::I64(slot) => *slot = whole(reader, "i64")?,
+        ReflectMut::U8(slot) => *slot = whole_number(reader, "u8")?,
+        ReflectMut::U16(slot) => *slot = whole_number(reader, "u16")?,
+        ReflectMut::U32(slot) => *slot = whole_number(reader, "u32")?,
+        ReflectMut::U64(slot) => *slot = whole_number(reader, "u64")?,
+        ReflectMut::Usize(slot) => *slot = whole_number(reader, "usize")?,
+        ReflectMut::I32(slot) => *slot = whole_number(reader, "i32")?,
+        ReflectMut::I64(slot) => *slot = whole_number(reader, "i64")?,
         ReflectMut::U128(slot) => *slot = u128::deserialize(reader)?,
         ReflectMut::F64(slot) => *slot = f64::deserialize(reader)?,
         ReflectMut::Text(slot) => *slot = String::deserialize(reader)?,
@@ -54,7 +54,10 @@ pub fn read<'de, D: Deserializer<'de>>(value: &mut dyn Reflect, reader: D) -> Re
 }
 
 /// A whole number of some type; all types share one visitor, as each one's own would be compiled for each format.
-fn whole<'de, D: Deserializer<'de>, T: TryFrom<i128>>(reader: D, kind: &'static str) -> Result<T, D::Error> {
+fn whole_number<'de, D: Deserializer<'de>, T: TryFrom<i128>>(
+    reader: D,
+    kind: &'static str,
+) -> Result<T, D::Error> {
     let number = match kind.starts_with('i') {
         true => reader.deserialize_i64(WholeVisitor)?,
         false => reader.deserialize_u64(WholeVisitor)?,

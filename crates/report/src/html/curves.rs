@@ -8,10 +8,8 @@ use crate::curve::Knee;
 use crate::shape::Context;
 use crate::sweep::{self, Point};
 
-/// A sweep.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Curve {
-    /// The phases' name.
     pub name: String,
     /// The figure that is shown first, by its field's name: bytes where sizes are what is swept.
     pub first: &'static str,
@@ -32,9 +30,7 @@ pub struct Curve {
 pub struct SweepPoint {
     /// The parameters' values, as text.
     pub at: Vec<String>,
-    /// Operations per second.
     pub rate: Short,
-    /// Bytes per second.
     pub bytes: Short,
     /// Mean latency in ns.
     pub mean: Short,

@@ -15,7 +15,6 @@ use crate::shape::Context;
 pub struct Facts {
     /// What they are about.
     pub title: String,
-    /// Name and value.
     pub rows: Vec<(String, String)>,
 }
 

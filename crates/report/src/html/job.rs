@@ -23,9 +23,7 @@ const POINTS_TO_A_NINE: i32 = 8;
 /// One job of one phase.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Job {
-    /// The phase's name.
     pub phase: String,
-    /// The job's name.
     pub name: String,
     /// Its place in a sweep, and which repetition: empty where there is one.
     pub place: String,
@@ -42,10 +40,8 @@ pub struct Job {
     /// How much came from the page cache, as text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub cache: String,
-    /// Over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<Over>,
-    /// Each worker.
     pub workers: Vec<Worker>,
     /// What spoils its figures, worst first, by index in the run's findings.
     pub findings: Vec<usize>,
@@ -66,13 +62,11 @@ pub struct Job {
 /// One line of what was counted.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CountedLine {
-    /// The label.
     pub label: String,
     /// `read`, `write`, `trim` or `other`: its colour.
     pub kind: &'static str,
     /// Operations, as text.
     pub operations: String,
-    /// Operations per second.
     pub rate: Short,
     /// The same as text.
     pub rate_text: String,
@@ -82,12 +76,10 @@ pub struct CountedLine {
     pub bytes: Short,
     /// The same in MB/s and MiB/s, as text.
     pub bytes_text: String,
-    /// Failed operations.
     pub failed: u64,
     /// Over what several passes ranged, as text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub range: String,
-    /// Latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
     /// Latency from the actual start, where that differs.
@@ -106,12 +98,9 @@ pub struct Latency {
     pub curve: Vec<Short>,
 }
 
-/// One worker.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Worker {
-    /// Its number.
     pub index: u32,
-    /// Its rank.
     pub rank: u32,
     /// Operations per second of its own time.
     pub rate: Short,
@@ -373,11 +362,8 @@ fn verdict(job: &JobRecord) -> Option<String> {
 /// A group of cases, and how its checks ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Topic {
-    /// The group's name.
     pub name: String,
-    /// Checks that passed.
     pub passed: u64,
-    /// Checks that failed.
     pub failed: u64,
     /// Checks of what the file system does not have.
     pub not_applicable: u64,

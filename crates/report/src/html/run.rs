@@ -53,10 +53,8 @@ pub struct Run {
     pub plan: String,
 }
 
-/// A phase.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Phase {
-    /// Its name.
     pub name: String,
     /// How long it took, seconds.
     pub seconds: f64,
@@ -66,7 +64,6 @@ pub struct Phase {
     pub seen: Vec<Facts>,
 }
 
-/// A finding.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FindingText {
     /// Its number in the list of known lies.
@@ -96,7 +93,6 @@ pub struct Demanded {
     pub text: String,
     /// What it was held against.
     pub place: String,
-    /// What was found.
     pub found: String,
     /// Whether the run fails for it.
     pub failed: bool,
@@ -117,7 +113,7 @@ impl Run {
             stopped: record.stopped_by.map_or_else(String::new, stopped),
             findings: sorted(&record.findings)
                 .into_iter()
-                .map(|finding| told(finding, &record.findings))
+                .map(|finding| finding_text(finding, &record.findings))
                 .collect(),
             verdict: findings::verdict(&record.findings).unwrap_or_default(),
             errors: record.errors.iter().map(ToString::to_string).collect(),
@@ -179,7 +175,7 @@ fn sorted(findings: &[Finding]) -> Vec<&Finding> {
     sorted
 }
 
-fn told(finding: &Finding, all: &[Finding]) -> FindingText {
+fn finding_text(finding: &Finding, all: &[Finding]) -> FindingText {
     let folded = causes::folded(all);
     let stands = folded.iter().find(|told| std::ptr::eq(told.finding, finding));
     let place: Vec<&str> =

@@ -17,7 +17,6 @@ pub struct Watch {
     pub unit: &'static str,
     /// Seconds after the start line at which each value's interval ended.
     pub at: Vec<Short>,
-    /// The lines.
     pub lines: Vec<Column>,
 }
 

@@ -124,10 +124,11 @@ impl<'a> PlanFacts<'a> {
     /// Bytes that all workers of a job move at most, where the plan tells.
     pub(crate) fn moved(&self, job: &'a Job) -> Option<u64> {
         let workers = u64::from(job.workers);
-        let all = if job.limit.together { 1 } else { workers };
-        let by_bytes = job.limit.bytes.map(|bytes| bytes.saturating_mul(all));
-        let by_operations =
-            job.limit.operations.and_then(|most| Some(most.saturating_mul(block(job)?).saturating_mul(all)));
+        let by_bytes = job.limit.bytes.map(|bytes| bytes.saturating_mul(workers));
+        let by_operations = job
+            .limit
+            .operations
+            .and_then(|most| Some(most.saturating_mul(block(job)?).saturating_mul(workers)));
         let passes =
             match (job.limit.passes, timed(&job.limit) || by_bytes.is_some() || by_operations.is_some()) {
                 (Some(passes), _) => Some(passes),
@@ -141,8 +142,7 @@ impl<'a> PlanFacts<'a> {
 
     /// Operations that all workers of a job do at most, where the plan tells.
     pub(crate) fn operations(&self, job: &'a Job) -> Option<u64> {
-        let all = if job.limit.together { 1 } else { u64::from(job.workers) };
-        let said = job.limit.operations.map(|most| most.saturating_mul(all));
+        let said = job.limit.operations.map(|most| most.saturating_mul(job.workers.into()));
         let found = self.moved(job).and_then(|bytes| bytes.checked_div(block(job)?));
         [said, found].into_iter().flatten().min()
     }

@@ -5,7 +5,7 @@
 /// A size in the largest binary unit that divides it.
 pub(crate) fn bytes(bytes: u64) -> String {
     let names = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    whole(bytes, 1024, &names)
+    in_largest_unit(bytes, 1024, &names)
 }
 
 /// A time in the largest unit that divides it.
@@ -14,10 +14,10 @@ pub(crate) fn time(ns: u64) -> String {
     if ns >= 2 * MINUTE && ns.is_multiple_of(MINUTE) {
         return format!("{} min", ns / MINUTE);
     }
-    whole(ns, 1000, &["ns", "µs", "ms", "s"])
+    in_largest_unit(ns, 1000, &["ns", "µs", "ms", "s"])
 }
 
-fn whole(mut value: u64, base: u64, names: &[&str]) -> String {
+fn in_largest_unit(mut value: u64, base: u64, names: &[&str]) -> String {
     let mut name = 0;
     while value > 0 && name + 1 < names.len() && value.is_multiple_of(base) {
         value /= base;

@@ -29,7 +29,7 @@ pub(crate) fn print(plan: &Plan, phase: &Phase, job: &Job, out: &mut String) {
     if !finish.is_empty() {
         put(&format!("then {finish}, measured"));
     }
-    rest(job).iter().for_each(|text| put(text));
+    conditions(job).iter().for_each(|text| put(text));
     let measured = measured(&job.measure);
     if !measured.is_empty() {
         put(&format!("written down: {}", measured.join(", ")));
@@ -232,11 +232,10 @@ fn done(job: &Job) -> &'static str {
 
 fn until(job: &Job) -> Vec<String> {
     let limit = &job.limit;
-    let who = if limit.together { "all together" } else { "each" };
     let mut ends = Vec::new();
     ends.extend(phrases(limit, "time_ns"));
-    ends.extend(limit.bytes.map(|most| format!("{who} {} {}", done(job), bytes(most))));
-    ends.extend(limit.operations.map(|most| format!("{who} did {}", many(most, "operation"))));
+    ends.extend(limit.bytes.map(|most| format!("each {} {}", done(job), bytes(most))));
+    ends.extend(phrases(limit, "operations"));
     ends.extend(limit.passes.map(|most| match most {
         u64::MAX => "the script itself ends".into(),
         most => format!("each did {}", many(most, "pass").replace("passs", "passes")),
@@ -280,7 +279,7 @@ fn steady(steady: &Steady) -> String {
     format!("the {how} of {what} stays below {limit} over {window} in steps of {interval}{ramp}")
 }
 
-fn rest(job: &Job) -> Vec<String> {
+fn conditions(job: &Job) -> Vec<String> {
     let mut lines = placement(&job.placement);
     lines.extend(buffers(&job.buffers));
     lines.extend(phrases(&job.hooks, "before after"));

@@ -15,11 +15,11 @@ pub(crate) fn phrases(value: &dyn Reflect, names: &str) -> Vec<String> {
     let ReflectRef::Composite(value) = value.view() else { panic!("only structs have fields") };
     let members = &value.table().variants[0].members;
     let index = |name: &str| members.iter().position(|member| member.name == name);
-    let said = |name: &str| {
+    let phrases_of = |name: &str| {
         let index = index(name).unwrap_or_else(|| panic!("{} has no field {name}", value.table().name));
-        said(value.field(index), &members[index])
+        field_phrases(value.field(index), &members[index])
     };
-    names.split(' ').flat_map(said).collect()
+    names.split(' ').flat_map(phrases_of).collect()
 }
 
 /// What an enum's variant says; nothing where it is the usual one.
@@ -31,24 +31,26 @@ pub(crate) fn word(value: &dyn Reflect) -> String {
 }
 
 /// What a field says.
-fn said(field: &dyn Reflect, member: &Member) -> Vec<String> {
+fn field_phrases(field: &dyn Reflect, member: &Member) -> Vec<String> {
     let is_set = match field.view() {
         ReflectRef::Bool(flag) => flag,
         ReflectRef::Unsigned(number) => number > 0,
         ReflectRef::Text(text) => !text.is_empty(),
         ReflectRef::List(list) => !list.is_empty(),
-        ReflectRef::Optional(value) => return value.get().map_or(Vec::new(), |value| present(value, member)),
-        ReflectRef::Composite(_) => return present(field, member),
+        ReflectRef::Optional(value) => {
+            return value.get().map_or(Vec::new(), |value| set_phrases(value, member));
+        }
+        ReflectRef::Composite(_) => return set_phrases(field, member),
         _ => true,
     };
     if is_set { vec![render(member.phrase, field, member)] } else { Vec::new() }
 }
 
 /// What a field says that is a struct, an enum or not none.
-fn present(field: &dyn Reflect, member: &Member) -> Vec<String> {
+fn set_phrases(field: &dyn Reflect, member: &Member) -> Vec<String> {
     match field.view() {
         ReflectRef::Composite(value) if !value.table().is_enum && !member.phrase.contains('{') => {
-            let words = all(value);
+            let words = struct_phrases(value);
             if words.is_empty() { vec![member.phrase.into()] } else { words }
         }
         ReflectRef::Composite(value) if value.table().is_enum && member.phrase.is_empty() => {
@@ -62,9 +64,9 @@ fn present(field: &dyn Reflect, member: &Member) -> Vec<String> {
 }
 
 /// What all fields of a struct say.
-fn all(value: &dyn Composite) -> Vec<String> {
+fn struct_phrases(value: &dyn Composite) -> Vec<String> {
     let members = value.table().variants[0].members.iter().enumerate();
-    members.flat_map(|(index, member)| said(value.field(index), member)).collect()
+    members.flat_map(|(index, member)| field_phrases(value.field(index), member)).collect()
 }
 
 fn variant(value: &dyn Composite) -> String {
@@ -102,7 +104,7 @@ fn text(value: &dyn Reflect, member: &Member, hint: &str) -> String {
             let items: Vec<_> = (0..list.len()).map(|index| text(list.item(index), member, "")).collect();
             items.join(if hint.is_empty() { ", " } else { hint })
         }
-        ReflectRef::Composite(value) if !value.table().is_enum => all(value).join(", "),
+        ReflectRef::Composite(value) if !value.table().is_enum => struct_phrases(value).join(", "),
         ReflectRef::Composite(value) => {
             let is_named = matches!(value.table().name, "Verb" | "WriteLife");
             let key = || value.table().variants[value.variant()].key.replace(' ', "_");

@@ -8,13 +8,13 @@ use super::phrase::phrases;
 
 /// The line without its indent.
 pub(crate) fn line(target: &Target) -> String {
-    let mut words = vec![what(target)];
+    let mut words = vec![described(target)];
     words.extend(open(&target.open));
     words.extend(phrases(target, "prepare remove"));
     words.join(" · ")
 }
 
-fn what(target: &Target) -> String {
+fn described(target: &Target) -> String {
     let (text, named) = match &target.kind {
         TargetKind::File { path, size } => (file(path, *size), path.clone()),
         TargetKind::FileSet { root, items } => (file_set(root, items), root.clone()),

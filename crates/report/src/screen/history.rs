@@ -5,13 +5,9 @@ use iodyno_model::{Histogram, Live, LiveJob};
 /// One interval of one job, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IntervalRates {
-    /// Bytes read per second.
     pub read_bytes_per_second: f64,
-    /// Bytes written per second.
     pub write_bytes_per_second: f64,
-    /// Reads per second.
     pub reads_per_second: f64,
-    /// Writes per second.
     pub writes_per_second: f64,
     /// All other operations per second.
     pub others_per_second: f64,
@@ -23,12 +19,9 @@ pub struct IntervalRates {
     pub max_ns: u64,
 }
 
-/// One job's intervals.
 #[derive(Debug, Default)]
 pub struct JobHistory {
-    /// Its name.
     pub name: String,
-    /// Workers still running.
     pub running: u32,
     /// Failed operations so far.
     pub errors: u64,
@@ -42,7 +35,6 @@ impl JobHistory {
         &self.intervals
     }
 
-    /// The newest interval.
     pub fn last(&self) -> IntervalRates {
         self.intervals.last().copied().unwrap_or_default()
     }
@@ -83,7 +75,6 @@ impl History {
         self.left_ns
     }
 
-    /// Every job.
     pub fn jobs(&self) -> &[JobHistory] {
         &self.jobs
     }
