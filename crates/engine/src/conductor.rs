@@ -93,6 +93,9 @@ pub fn run_in(
             return Err(vec![apart(world, &broken.0)]);
         }
     };
+    // From here on it is the plan with its sweeps written out.
+    let expanded = Arc::clone(&checked.plan);
+    let plan = &*expanded;
     raise_file_limit();
     let mut machine = witness::machine();
     let watch = options.witness && world.is_first();

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use iodyno_engine::{Options, run};
 use iodyno_model::{
-    Event, Extent, Items, Job, Kind, Open, Pattern, Phase, Pick, Plan, Prepare, Record, Size, Target,
-    TargetKind, Verb, WorkerKind, Workload,
+    Event, Extent, Items, Job, Kind, Open, Parameter, Pattern, Phase, Pick, Plan, Prepare, Record, Size,
+    Sweep, Target, TargetKind, Value, Verb, WorkerKind, Workload,
 };
 
 fn file(path: &Path, bytes: u64) -> Target {
@@ -47,6 +47,20 @@ fn a_file_is_laid_out_read_once_and_removed() {
     assert!(
         matches!(events.first(), Some(Event::Started(_))) && matches!(events.last(), Some(Event::Ended(_)))
     );
+}
+
+/// Reports read from it what makes each point comparable.
+#[test]
+fn the_plan_that_reports_are_handed_has_every_point_of_a_sweep() {
+    let nothing = TargetKind::Nothing { bytes: 1 << 20 };
+    let target = Target { kind: nothing, prepare: Prepare::AsItIs, ..file(Path::new("n"), 0) };
+    let mut plan = plan(target, Job::new("j", "null", vec![0], pattern(Verb::Read, Pick::Uniform)));
+    let values = vec![Value::Number(1), Value::Number(2)];
+    plan.sweep = vec![Sweep { parameter: Parameter::Depth, values, origin: Default::default() }];
+    let (record, events) = record(&plan);
+    let Some(Event::Started(started)) = events.first() else { panic!("{:?}", events.first()) };
+    let depths: Vec<u32> = started.plan.phases.iter().map(|phase| phase.jobs[0].depth.most).collect();
+    assert_eq!((depths, record.phases.len(), started.plan.sweep.len()), (vec![1, 2], 2, 0));
 }
 
 #[test]
