@@ -13,7 +13,7 @@ pub struct Payload {
     /// Part of every chunk that compresses away, 0 to 100 percent.
     #[reflect(default, phrase = "{} % compresses away")]
     pub compress_percent: u8,
-    /// The chunk within which `compress_percent` holds; 0: the block.
+    /// The chunk within which that share holds; 0: the block.
     #[reflect(default, phrase = "in chunks of {}")]
     pub compress_chunk_bytes: u64,
     /// Blocks that repeat an earlier block, 0 to 100 percent.

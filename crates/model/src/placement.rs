@@ -16,7 +16,7 @@ pub struct Placement {
     /// NUMA nodes on whose CPUs it may run; empty: any.
     #[reflect(default, key = "numa_cpus", form = "cpus", phrase = "on the CPUs of NUMA nodes {}")]
     pub numa_cpu_nodes: Vec<u32>,
-    /// Where its memory comes from; none: as the system likes.
+    /// The NUMA policy of its memory; none: the system's default.
     #[reflect(default, key = "numa")]
     pub numa_memory: Option<NumaMemory>,
     /// Nice value, -20 to 19.
@@ -37,7 +37,7 @@ pub struct Placement {
     /// The I/O scheduler of the devices that hold its files, put back at the end of the run.
     #[reflect(default, phrase = "I/O scheduler {}")]
     pub io_scheduler: Option<String>,
-    /// What its workers are called in lists of processes, at most 15 bytes (Linux).
+    /// The name of its workers in process lists, at most 15 bytes (Linux).
     #[reflect(default, phrase = "called {}")]
     pub worker_name: Option<String>,
 }
@@ -97,10 +97,10 @@ impl ControlGroup {
 /// Where the memory of a worker's buffers comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct Buffers {
-    /// How it is had from the system.
+    /// How the memory is allocated.
     #[reflect(default, bare)]
     pub kind: BufferKind,
-    /// Of huge pages, which must have been reserved.
+    /// Whether it consists of huge pages, which must be reserved.
     #[reflect(default, key = "huge")]
     pub huge_pages: bool,
     /// The size of a huge page, in bytes; 0: the system's default.
@@ -109,21 +109,20 @@ pub struct Buffers {
     /// The file that is mapped, for mappings; none: of no file.
     #[reflect(default)]
     pub file: Option<String>,
-    /// Each buffer begins at a multiple of this, a power of two, plus nothing; 0: of a page.
+    /// Each buffer begins at a multiple of this, a power of two; 0: of a page.
     #[reflect(default, phrase = "buffers aligned to {}")]
     pub align_bytes: u64,
-    /// Memory each worker holds locked besides, to leave less to everybody else, in bytes.
+    /// Memory that each worker locks besides, to leave less for the page cache, in bytes.
     #[reflect(default, phrase = "{} of memory locked besides")]
     pub locked_bytes: u64,
-    /// The same, touched before the start and not locked: who has no right to lock can do this (IOR -M).
+    /// The same, touched before the start and not locked, which needs no privilege (IOR -M), in bytes.
     #[reflect(default, phrase = "{} of memory held besides")]
     pub held_bytes: u64,
-    /// A script's operations move their data at places that are drawn anew in so much memory, in bytes; 0: always at the
-    /// same (filebench `memsize`).
+    /// A script's operations use random places in so much memory, in bytes; 0: always the same place (filebench
+    /// `memsize`).
     #[reflect(default, phrase = "data anywhere in {}")]
     pub arena_bytes: u64,
-    /// Each operation uses the next of so many buffers, and after the last the first again; 0 or 1: its slot's own, each
-    /// time (iozone `-m`).
+    /// Operations use so many buffers in turn; 0 or 1: each uses the one of its slot (iozone `-m`).
     #[reflect(default)]
     pub turns: u32,
 }

@@ -232,22 +232,22 @@ pub struct Job {
     /// How fast.
     #[reflect(default, flat)]
     pub pace: Pace,
-    /// Until when.
+    /// Until when it goes on; the first limit that is reached ends it.
     #[reflect(default, key = "until")]
     pub limit: Limit,
-    /// From when.
+    /// When its workers start.
     #[reflect(default)]
     pub start: Start,
     /// What is in the buffers.
     #[reflect(default, key = "")]
     pub payload: Payload,
-    /// Where on the machine.
+    /// Processors, NUMA nodes, priorities, user and control group of its workers.
     #[reflect(default)]
     pub placement: Placement,
     /// Where the memory of its buffers comes from.
     #[reflect(default)]
     pub buffers: Buffers,
-    /// What runs before and after it.
+    /// Shell commands before and after it.
     #[reflect(default)]
     pub hooks: Hooks,
     /// On which ranks.
@@ -256,7 +256,7 @@ pub struct Job {
     /// Whose data: its own, or another rank's.
     #[reflect(default)]
     pub place: Place,
-    /// What is done with errors.
+    /// What a worker does after an error.
     #[reflect(default)]
     pub errors: ErrorPolicy,
     /// What is done with each file after the last operation, inside the measured time.
