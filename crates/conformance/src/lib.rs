@@ -6,8 +6,15 @@
 
 use iodyno_engine::Entry;
 
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{cases, exercise};
+
 pub mod calls;
+#[cfg(target_os = "linux")]
 pub mod cases;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
 pub mod exercise;
 mod facts;
 pub mod syscall;

@@ -153,7 +153,7 @@ impl<'a> Bench<'a> {
 }
 
 /// Why an actor did not do what it was told.
-pub enum Trouble {
+pub enum ActorFailure {
     /// The rule makes no sense.
     Wrong(String),
     /// The actor could not be made, or is gone.
@@ -183,9 +183,9 @@ impl Process {
     ///
     /// # Errors
     /// It is still about something else, or gone.
-    pub fn tell(&mut self, order: &CallRequest) -> Result<(), Trouble> {
+    pub fn tell(&mut self, order: &CallRequest) -> Result<(), ActorFailure> {
         if self.owes.is_some() {
-            return Err(Trouble::Wrong(
+            return Err(ActorFailure::Wrong(
                 "it still is about what it does in the background: `await` comes first".into(),
             ));
         }
@@ -206,23 +206,27 @@ impl Process {
     ///
     /// # Errors
     /// It owes none, is gone, or says that the call makes no sense.
-    pub fn answer(&mut self) -> Result<Answer, Trouble> {
+    pub fn answer(&mut self) -> Result<Answer, ActorFailure> {
         if self.owes.is_none() {
-            return Err(Trouble::Wrong("it does nothing in the background that could be awaited".into()));
+            return Err(ActorFailure::Wrong(
+                "it does nothing in the background that could be awaited".into(),
+            ));
         }
         self.hear_hello()?;
         let reply: Reply = wire::receive(&mut self.socket).map_err(|_| self.gone())?;
         self.owes = None;
-        reply.map_err(Trouble::Wrong)
+        reply.map_err(ActorFailure::Wrong)
     }
 
     /// Whether its call in the background still waits for something: what came instead, if not.
     ///
     /// # Errors
     /// It does nothing in the background, or is gone.
-    pub fn waits(&mut self) -> Result<Came, Trouble> {
+    pub fn waits(&mut self) -> Result<Came, ActorFailure> {
         let Some(since) = self.owes else {
-            return Err(Trouble::Wrong("it does nothing in the background that could be blocked".into()));
+            return Err(ActorFailure::Wrong(
+                "it does nothing in the background that could be blocked".into(),
+            ));
         };
         self.hear_hello()?;
         let until = moment() + BUSY;
@@ -246,21 +250,21 @@ impl Process {
         matches!(state, Some('S' | 'D'))
     }
 
-    fn hear_hello(&mut self) -> Result<(), Trouble> {
+    fn hear_hello(&mut self) -> Result<(), ActorFailure> {
         if self.known_as.is_none() {
             let hello: Hello = wire::receive(&mut self.socket).map_err(|_| self.gone())?;
-            self.known_as = Some(hello.map_err(Trouble::Gone)?);
+            self.known_as = Some(hello.map_err(ActorFailure::Gone)?);
         }
         Ok(())
     }
 
     /// It is gone: how it went.
-    fn gone(&mut self) -> Trouble {
+    fn gone(&mut self) -> ActorFailure {
         let end = collect_within(self.pid, Duration::from_secs(1));
         if end.is_some() {
             self.pid = 0;
         }
-        Trouble::Gone(match end {
+        ActorFailure::Gone(match end {
             Some(End::Signal(signal)) => format!("its process was killed by {}", signal_name(signal)),
             _ => "its process is gone".into(),
         })

@@ -17,14 +17,14 @@ use super::cleanup::{self, Task};
 use super::fixtures::Views;
 use super::judge::{expected, shorten};
 use super::process::{die_with_parent, lead_group, make_directory, set_umask, unshare};
-use super::round::{Flow, Round};
+use super::round::{Round, StepEnd};
 use super::{mounts, wire};
 use iodyno_engine::failure::strerror;
 use iodyno_engine::memory::Mapping;
 
 /// What a case tells its keeper.
 #[derive(Debug, Reflect)]
-pub enum Said {
+pub enum CaseMessage {
     /// A check did not pass.
     Verdict(Verdict),
     /// A step of the set-up failed: which, and how.
@@ -183,7 +183,7 @@ pub fn perform(brief: &Brief<'_>, mut out: PipeWriter) {
     die_with_parent();
     set_umask(0);
     if let Err(why) = work(brief, &mut out) {
-        let _ = wire::send(&mut out, &Said::Broken(why));
+        let _ = wire::send(&mut out, &CaseMessage::Broken(why));
     }
 }
 
@@ -278,16 +278,16 @@ fn perform_steps(
             format!("the rule is wrong: {}: `{call}`: {why}", step.origin)
         };
         rest = match round.step(step, call).map_err(wrong)? {
-            Flow::On(misses) => {
+            StepEnd::On(misses) => {
                 told.judged(label, index, call, misses);
                 None
             }
-            Flow::Ends(misses, why) => {
+            StepEnd::Ends(misses, why) => {
                 told.judged(label, index, call, misses);
                 Some(why)
             }
-            Flow::SetUpFailed(why) => {
-                told.say(&Said::SetUp(why.clone()));
+            StepEnd::SetUpFailed(why) => {
+                told.say(&CaseMessage::SetUp(why.clone()));
                 told.skip(label, index, call, &why);
                 Some(why)
             }
@@ -308,7 +308,7 @@ struct CaseReporter<'a, 'b> {
 
 impl CaseReporter<'_, '_> {
     /// A keeper that is gone hears nothing, and this process will not outlive it.
-    fn say(&mut self, said: &Said) {
+    fn say(&mut self, said: &CaseMessage) {
         let _ = wire::send(self.out, said);
     }
 
@@ -329,7 +329,7 @@ impl CaseReporter<'_, '_> {
                     got: miss.got,
                     ..verdict(self.brief.script, self.check, &check, Outcome::Fail)
                 };
-                self.say(&Said::Verdict(verdict));
+                self.say(&CaseMessage::Verdict(verdict));
             }
             self.next();
         }
@@ -342,7 +342,7 @@ impl CaseReporter<'_, '_> {
             let check = Check { round, step: step as u32, call, expect };
             let outcome = Outcome::CouldNotRun(why.into());
             let verdict = verdict(self.brief.script, self.check, &check, outcome);
-            self.say(&Said::Verdict(verdict));
+            self.say(&CaseMessage::Verdict(verdict));
             self.next();
         }
     }

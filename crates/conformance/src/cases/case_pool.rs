@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use iodyno_model::{CaseRecord, Outcome, Script, Verdict};
 
-use super::case::{self, Brief, Said, checks, rounds, verdict, words};
+use super::case::{self, Brief, CaseMessage, checks, rounds, verdict, words};
 use super::fixtures::Views;
 use super::order::RunMemory;
 use super::process::{
@@ -139,9 +139,9 @@ impl Crowd<'_> {
             one.is_over = !one.inbox.fill(&mut one.pipe);
             while let Some(said) = one.inbox.next() {
                 match said {
-                    Said::Verdict(verdict) => one.verdicts.push(verdict),
-                    Said::SetUp(why) => one.set_up = one.set_up.take().or(Some(why)),
-                    Said::Broken(why) => one.broken = Some(why),
+                    CaseMessage::Verdict(verdict) => one.verdicts.push(verdict),
+                    CaseMessage::SetUp(why) => one.set_up = one.set_up.take().or(Some(why)),
+                    CaseMessage::Broken(why) => one.broken = Some(why),
                 }
             }
         }

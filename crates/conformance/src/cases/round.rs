@@ -10,7 +10,7 @@ use super::cleanup::{self, Task};
 use super::judge::{Came, Miss, is_outcome, judge};
 use super::process::{identity, make_directory};
 use super::tick;
-use super::words::{Labels, Surroundings, Trouble, letters, resolve};
+use super::words::{Labels, Surroundings, WordFailure, letters, resolve};
 use crate::syscall::Hands;
 use iodyno_engine::failure::strerror;
 
@@ -23,7 +23,7 @@ pub struct Misses {
 }
 
 /// How a round goes on after a step.
-pub enum Flow {
+pub enum StepEnd {
     /// With the next step.
     On(Misses),
     /// Nothing that follows means anything: why.
@@ -83,13 +83,13 @@ impl<'a> Round<'a> {
     ///
     /// # Errors
     /// The rule makes no sense: why.
-    pub fn step(&mut self, step: &Step, call: &Call) -> Result<Flow, String> {
+    pub fn step(&mut self, step: &Step, call: &Call) -> Result<StepEnd, String> {
         let put_in = call.arguments.iter().map(|word| resolve(word, self)).collect::<Result<Vec<_>, _>>();
         let put_in = put_in.and_then(|arguments| Ok((arguments, self.expects(&call.expect)?)));
         let (arguments, expects) = match put_in {
             Ok(both) => both,
-            Err(Trouble::Wrong(why)) => return Err(why),
-            Err(Trouble::Missing(why)) => return Ok(Flow::SetUpFailed(why)),
+            Err(WordFailure::Wrong(why)) => return Err(why),
+            Err(WordFailure::Missing(why)) => return Ok(StepEnd::SetUpFailed(why)),
         };
         let (name, label) = (call.name.clone(), step.label.clone());
         if call.background && !expects.is_empty() {
@@ -104,8 +104,8 @@ impl<'a> Round<'a> {
         };
         let flow = if expects.is_empty() {
             match has_succeeded(&came) || careless {
-                true => Flow::On(Misses { arguments: Vec::new(), each: Vec::new() }),
-                false => Flow::SetUpFailed(said(&came)),
+                true => StepEnd::On(Misses { arguments: Vec::new(), each: Vec::new() }),
+                false => StepEnd::SetUpFailed(said(&came)),
             }
         } else {
             let each: Vec<_> = expects.iter().map(|expect| judge(expect, &came)).collect();
@@ -113,7 +113,7 @@ impl<'a> Round<'a> {
             let ends = missed.any(|(expect, _)| is_outcome(expect) || !has_succeeded(&came));
             let why = if ends { said(&came) } else { String::new() };
             let misses = Misses { arguments: order.arguments.clone(), each };
-            if ends { Flow::Ends(misses, why) } else { Flow::On(misses) }
+            if ends { StepEnd::Ends(misses, why) } else { StepEnd::On(misses) }
         };
         if !step.label.is_empty() && !call.background {
             self.labels.insert(step.label.clone(), came.answer);
@@ -141,12 +141,12 @@ impl<'a> Round<'a> {
         let next = after.filter_map(|other| asked(other)).find(|other| other.actor == call.actor);
         let expects = next.filter(|next| next.name == "await").map(|next| next.expect.clone());
         self.expects(&expects.unwrap_or_default()).map_err(|trouble| match trouble {
-            Trouble::Wrong(why) | Trouble::Missing(why) => why,
+            WordFailure::Wrong(why) | WordFailure::Missing(why) => why,
         })
     }
 
     /// Expectations with their words put in.
-    fn expects(&mut self, expects: &[Expect]) -> Result<Vec<Expect>, Trouble> {
+    fn expects(&mut self, expects: &[Expect]) -> Result<Vec<Expect>, WordFailure> {
         let mut all =
             |words: &[String]| words.iter().map(|word| resolve(word, self)).collect::<Result<Vec<_>, _>>();
         let mut put_in = |expect: &Expect| {
@@ -206,12 +206,12 @@ impl<'a> Round<'a> {
     }
 
     /// An actor by its number; made anew if it was killed.
-    fn actor(&mut self, index: usize) -> Result<Result<&mut Process, actor::Trouble>, String> {
+    fn actor(&mut self, index: usize) -> Result<Result<&mut Process, actor::ActorFailure>, String> {
         let actor = self.brief.script.actors.get(index).ok_or("there is no such actor")?;
         let home = self.brief.directory.join(self.name);
         let bench = self.bench;
         let slot = self.actors[index].get_or_insert_with(|| bench.anew(actor, &home));
-        Ok(slot.as_mut().map_err(|why| actor::Trouble::Gone(why.clone())))
+        Ok(slot.as_mut().map_err(|why| actor::ActorFailure::Gone(why.clone())))
     }
 
     fn actor_named(&self, order: &CallRequest) -> Result<usize, String> {
@@ -232,23 +232,24 @@ impl<'a> Round<'a> {
     }
 
     /// A directory of this round's own somewhere else, made at its first use.
-    fn own(&mut self, path: PathBuf) -> Result<String, Trouble> {
+    fn own(&mut self, path: PathBuf) -> Result<String, WordFailure> {
         if !self.made.contains(&path) {
             let _ = cleanup::clean(&path, Task::Remove);
-            let missing = |error: std::io::Error| Trouble::Missing(format!("{}: {error}", path.display()));
+            let missing =
+                |error: std::io::Error| WordFailure::Missing(format!("{}: {error}", path.display()));
             make_directory(&path).map_err(missing)?;
             self.made.push(path.clone());
         }
         Ok(path.display().to_string())
     }
 
-    fn base(&self) -> Result<&'a Path, Trouble> {
+    fn base(&self) -> Result<&'a Path, WordFailure> {
         let views = self.brief.views;
-        views.base.as_deref().ok_or_else(|| Trouble::Missing(views.why.clone()))
+        views.base.as_deref().ok_or_else(|| WordFailure::Missing(views.why.clone()))
     }
 
     /// A path of so many bytes: its directories are made, what it names is not.
-    fn long_path(&mut self, bytes: usize) -> Result<String, Trouble> {
+    fn long_path(&mut self, bytes: usize) -> Result<String, WordFailure> {
         let most = match self.number("NAME_MAX") {
             Some(Ok(most)) => usize::try_from(most).unwrap_or(255),
             _ => 255,
@@ -260,7 +261,7 @@ impl<'a> Round<'a> {
             if let Err(error) = std::fs::create_dir(&path)
                 && error.kind() != std::io::ErrorKind::AlreadyExists
             {
-                return Err(Trouble::Missing(format!("a path of {bytes} bytes: {error}")));
+                return Err(WordFailure::Missing(format!("a path of {bytes} bytes: {error}")));
             }
             path.push('/');
         }
@@ -270,7 +271,7 @@ impl<'a> Round<'a> {
 }
 
 impl Surroundings for Round<'_> {
-    fn number(&mut self, name: &str) -> Option<Result<i128, Trouble>> {
+    fn number(&mut self, name: &str) -> Option<Result<i128, WordFailure>> {
         let limit = match name {
             "NAME_MAX" => libc::_PC_NAME_MAX,
             "PATH_MAX" => libc::_PC_PATH_MAX,
@@ -279,17 +280,19 @@ impl Surroundings for Round<'_> {
             "PIPE_BUF" => libc::_PC_PIPE_BUF,
             // SAFETY: the call takes no pointers.
             "PAGE" => return Some(Ok(i128::from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }))),
-            "BLOCK" => return Some(super::fixtures::block_bytes().map(i128::from).map_err(Trouble::Missing)),
+            "BLOCK" => {
+                return Some(super::fixtures::block_bytes().map(i128::from).map_err(WordFailure::Missing));
+            }
             _ => return None,
         };
         // SAFETY: the path ends with a zero byte.
         match unsafe { libc::pathconf(c".".as_ptr(), limit) } {
-            -1 => Some(Err(Trouble::Missing(format!("there is no {name} here")))),
+            -1 => Some(Err(WordFailure::Missing(format!("there is no {name} here")))),
             number => Some(Ok(i128::from(number))),
         }
     }
 
-    fn text(&mut self, name: &str) -> Option<Result<String, Trouble>> {
+    fn text(&mut self, name: &str) -> Option<Result<String, WordFailure>> {
         let brief = self.brief;
         Some(match name {
             "here" => Ok(below(&brief.directory, "", self.name)),
@@ -300,7 +303,9 @@ impl Surroundings for Round<'_> {
                 let own = format!("elsewhere/{}.{}", brief.name, self.name);
                 self.base().map(|base| base.join(own)).and_then(|path| self.own(path))
             }
-            "small" if !brief.views.small => Err(Trouble::Missing("there is no small file system".into())),
+            "small" if !brief.views.small => {
+                Err(WordFailure::Missing("there is no small file system".into()))
+            }
             "small" => self.base().map(|base| base.join("small/here")).and_then(|path| self.own(path)),
             "self.uid" => Ok(identity().0.to_string()),
             "self.gid" => Ok(identity().1.to_string()),
@@ -309,7 +314,7 @@ impl Surroundings for Round<'_> {
                     let bytes = usize::try_from(most).unwrap_or(4096);
                     self.long_path(bytes - usize::from(name == "path_max"))
                 }
-                _ => Err(Trouble::Missing("there is no PATH_MAX here".into())),
+                _ => Err(WordFailure::Missing("there is no PATH_MAX here".into())),
             },
             _ => return None,
         })
@@ -353,10 +358,10 @@ fn is_lenient(order: &CallRequest) -> bool {
 }
 
 /// An actor that is gone is what came of the step; a call that makes no sense is the rule's fault.
-fn actor_outcome(outcome: Result<Came, actor::Trouble>) -> Result<Came, String> {
+fn actor_outcome(outcome: Result<Came, actor::ActorFailure>) -> Result<Came, String> {
     match outcome {
         Ok(came) => Ok(came),
-        Err(actor::Trouble::Gone(how)) => Ok(Came::instead(how)),
-        Err(actor::Trouble::Wrong(why)) => Err(why),
+        Err(actor::ActorFailure::Gone(how)) => Ok(Came::instead(how)),
+        Err(actor::ActorFailure::Wrong(why)) => Err(why),
     }
 }

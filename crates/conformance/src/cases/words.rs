@@ -9,7 +9,7 @@ pub type Labels = BTreeMap<String, Answer>;
 
 /// Why a word cannot be put in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum WordFailure {
     /// The rule makes no sense: what is wrong with it.
     Wrong(String),
     /// What it is about is not there: why.
@@ -19,9 +19,9 @@ pub enum Trouble {
 /// What surrounds a round.
 pub trait Surroundings {
     /// A number by its name: a limit of the directory, `PAGE`, `BLOCK`.
-    fn number(&mut self, name: &str) -> Option<Result<i128, Trouble>>;
+    fn number(&mut self, name: &str) -> Option<Result<i128, WordFailure>>;
     /// A text by its name: a path, who runs it.
-    fn text(&mut self, name: &str) -> Option<Result<String, Trouble>>;
+    fn text(&mut self, name: &str) -> Option<Result<String, WordFailure>>;
     /// Earlier answers.
     fn labels(&self) -> &Labels;
 }
@@ -30,14 +30,14 @@ pub trait Surroundings {
 ///
 /// # Errors
 /// What cannot be put in.
-pub fn resolve(word: &str, around: &mut dyn Surroundings) -> Result<String, Trouble> {
+pub fn resolve(word: &str, around: &mut dyn Surroundings) -> Result<String, WordFailure> {
     let Some(start) = word.find('$') else { return Ok(word.into()) };
     let mut text = word[..start].to_string();
     let mut rest = &word[start..];
     while let Some(after) = rest.strip_prefix('$') {
         rest = if let Some(inner) = after.strip_prefix('[') {
-            let end = inner.find(']').ok_or_else(|| Trouble::Wrong(format!("`{word}`: no `]`")))?;
-            text.push_str(&reckon(&inner[..end], around)?.to_string());
+            let end = inner.find(']').ok_or_else(|| WordFailure::Wrong(format!("`{word}`: no `]`")))?;
+            text.push_str(&evaluate(&inner[..end], around)?.to_string());
             &inner[end + 1..]
         } else {
             let length = after.find(|c: char| !is_of_name(c)).unwrap_or(after.len());
@@ -60,13 +60,13 @@ fn is_of_name(letter: char) -> bool {
 }
 
 /// What a name stands for.
-fn known(name: &str, around: &mut dyn Surroundings) -> Result<String, Trouble> {
+fn known(name: &str, around: &mut dyn Surroundings) -> Result<String, WordFailure> {
     if let Some((kind, length)) = name.split_once(':') {
-        let length = length.parse().map_err(|_| Trouble::Wrong(format!("`${name}`: no number")))?;
+        let length = length.parse().map_err(|_| WordFailure::Wrong(format!("`${name}`: no number")))?;
         return match kind {
             "name" => Ok(letters(length)),
             "text" => Ok(letters(length)),
-            _ => Err(Trouble::Wrong(format!("`${name}`: there is no such word"))),
+            _ => Err(WordFailure::Wrong(format!("`${name}`: there is no such word"))),
         };
     }
     let label = name.split_once('.').map_or(name, |(label, _)| label);
@@ -82,23 +82,23 @@ fn known(name: &str, around: &mut dyn Surroundings) -> Result<String, Trouble> {
             Ok(letters(usize::try_from(most).unwrap_or(255) + usize::from(name == "name_over")))
         }
         _ => around.text(name).unwrap_or_else(|| {
-            Err(Trouble::Wrong(format!("`${name}`: no such word, and no step before has that label")))
+            Err(WordFailure::Wrong(format!("`${name}`: no such word, and no step before has that label")))
         }),
     }
 }
 
 /// `label` or `label.attribute`.
-fn attribute(name: &str, labels: &Labels) -> Result<String, Trouble> {
+fn attribute(name: &str, labels: &Labels) -> Result<String, WordFailure> {
     let Some((label, field)) = name.split_once('.') else {
         return Ok(labels.get(name).map(|answer| answer.text.clone()).unwrap_or_default());
     };
     let Some(answer) = labels.get(label) else {
-        return Err(Trouble::Wrong(format!("`${name}`: no step before has the label `{label}`")));
+        return Err(WordFailure::Wrong(format!("`${name}`: no step before has the label `{label}`")));
     };
     match answer.fields.iter().find(|(known, _)| known == field) {
         Some((_, value)) => Ok(value.clone()),
-        None if answer.errno.is_some() => Err(Trouble::Missing(format!("`{label}` failed"))),
-        None => Err(Trouble::Wrong(format!("`${name}`: `{label}` has no attribute `{field}`"))),
+        None if answer.errno.is_some() => Err(WordFailure::Missing(format!("`{label}` failed"))),
+        None => Err(WordFailure::Wrong(format!("`${name}`: `{label}` has no attribute `{field}`"))),
     }
 }
 
@@ -108,7 +108,7 @@ pub fn letters(count: usize) -> String {
 }
 
 /// A sum, by the usual precedence.
-fn reckon(text: &str, around: &mut dyn Surroundings) -> Result<i128, Trouble> {
+fn evaluate(text: &str, around: &mut dyn Surroundings) -> Result<i128, WordFailure> {
     let mut sum = Sum { text, rest: text, around };
     let value = sum.add()?;
     if sum.rest.trim().is_empty() { Ok(value) } else { Err(sum.wrong()) }
@@ -121,8 +121,8 @@ struct Sum<'a> {
 }
 
 impl Sum<'_> {
-    fn wrong(&self) -> Trouble {
-        Trouble::Wrong(format!("`$[{}]` cannot be reckoned", self.text))
+    fn wrong(&self) -> WordFailure {
+        WordFailure::Wrong(format!("`$[{}]` cannot be evaluated", self.text))
     }
 
     fn take(&mut self, signs: &[char]) -> Option<char> {
@@ -132,7 +132,7 @@ impl Sum<'_> {
         Some(sign)
     }
 
-    fn add(&mut self) -> Result<i128, Trouble> {
+    fn add(&mut self) -> Result<i128, WordFailure> {
         let mut value = self.multiply()?;
         while let Some(sign) = self.take(&['+', '-']) {
             let other = self.multiply()?;
@@ -142,7 +142,7 @@ impl Sum<'_> {
         Ok(value)
     }
 
-    fn multiply(&mut self) -> Result<i128, Trouble> {
+    fn multiply(&mut self) -> Result<i128, WordFailure> {
         let mut value = self.one()?;
         while let Some(sign) = self.take(&['*', '/', '%']) {
             let other = self.one()?;
@@ -156,7 +156,7 @@ impl Sum<'_> {
         Ok(value)
     }
 
-    fn one(&mut self) -> Result<i128, Trouble> {
+    fn one(&mut self) -> Result<i128, WordFailure> {
         match self.take(&['(', '-']) {
             Some('(') => {
                 let value = self.add()?;
@@ -167,7 +167,7 @@ impl Sum<'_> {
         }
     }
 
-    fn name(&mut self) -> Result<i128, Trouble> {
+    fn name(&mut self) -> Result<i128, WordFailure> {
         self.rest = self.rest.trim_start();
         let length = self.rest.find(|c: char| !is_of_name(c)).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(length);
@@ -180,7 +180,7 @@ impl Sum<'_> {
         }
         let value = known(name, self.around)?;
         whole(&value)
-            .ok_or_else(|| Trouble::Wrong(format!("`$[{}]`: `{value}` is no whole number", self.text)))
+            .ok_or_else(|| WordFailure::Wrong(format!("`$[{}]`: `{value}` is no whole number", self.text)))
     }
 }
 
@@ -206,7 +206,7 @@ mod tests {
     struct WordsBench(Labels);
 
     impl Surroundings for WordsBench {
-        fn number(&mut self, name: &str) -> Option<Result<i128, Trouble>> {
+        fn number(&mut self, name: &str) -> Option<Result<i128, WordFailure>> {
             match name {
                 "PAGE" => Some(Ok(4096)),
                 "NAME_MAX" => Some(Ok(255)),
@@ -214,7 +214,7 @@ mod tests {
             }
         }
 
-        fn text(&mut self, name: &str) -> Option<Result<String, Trouble>> {
+        fn text(&mut self, name: &str) -> Option<Result<String, WordFailure>> {
             (name == "ro").then(|| Ok("/views/ro".into()))
         }
 
@@ -248,11 +248,13 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_told() {
         let no = |word: &str| resolve(word, &mut stage()).unwrap_err();
-        assert!(matches!(no("$nothing"), Trouble::Wrong(why) if why.contains("$nothing")));
-        assert!(matches!(no("$before.mtime"), Trouble::Wrong(why) if why.contains("no attribute `mtime`")));
-        assert_eq!(no("$failed.size"), Trouble::Missing("`failed` failed".into()));
+        assert!(matches!(no("$nothing"), WordFailure::Wrong(why) if why.contains("$nothing")));
+        assert!(
+            matches!(no("$before.mtime"), WordFailure::Wrong(why) if why.contains("no attribute `mtime`"))
+        );
+        assert_eq!(no("$failed.size"), WordFailure::Missing("`failed` failed".into()));
         for wrong in ["$[1+]", "$[1", "$[1/0]", "$[(1]", "$[1 2]", "$name:x", "$[ro]"] {
-            assert!(matches!(no(wrong), Trouble::Wrong(_)), "{wrong}");
+            assert!(matches!(no(wrong), WordFailure::Wrong(_)), "{wrong}");
         }
     }
 

@@ -25,7 +25,7 @@ const CHAPTER: u64 = 20_000;
 const LEAST_BYTES: u64 = 4096;
 
 /// An exercise, ready to go.
-pub struct Content {
+pub struct ContentExercise {
     harness: Harness,
     choice: Choice,
     script: Vec<Operation>,
@@ -35,12 +35,16 @@ pub struct Content {
     _sandbox: Sandbox,
 }
 
-impl Content {
+impl ContentExercise {
     /// Makes the files, starts the engines, and finds out what there is.
     ///
     /// # Errors
     /// What is missing or makes no sense.
-    pub fn new(worker: &Worker<'_>, exercise: &Exercise, directory: &str) -> Result<Content, Failure> {
+    pub fn new(
+        worker: &Worker<'_>,
+        exercise: &Exercise,
+        directory: &str,
+    ) -> Result<ContentExercise, Failure> {
         let script = parse_all(&exercise.script).map_err(Failure::new)?;
         let (most, operation) = limits(exercise, &script)?;
         let ways = ways(exercise, &script)?;
@@ -59,8 +63,14 @@ impl Content {
         let page = files_under_test.page;
         let harness = Harness::new(files_under_test, most);
         let choice = Choice { weights, ways, most, operation, block: 0, direct: 0, page };
-        let mut content =
-            Content { harness, choice, script, operations: exercise.operations, record, _sandbox: sandbox };
+        let mut content = ContentExercise {
+            harness,
+            choice,
+            script,
+            operations: exercise.operations,
+            record,
+            _sandbox: sandbox,
+        };
         if content.script.is_empty() {
             content.find_out()?;
         }

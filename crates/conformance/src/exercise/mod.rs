@@ -11,42 +11,29 @@
 //! It works in a directory of its own and touches nothing else. It measures no speed: what it answers is whether what
 //! was written is what is read.
 
-use iodyno_model::{Exercise, Workload};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use iodyno_engine::Failure;
+use iodyno_engine::clock::{self, Tick};
 use iodyno_engine::worker::Worker;
+use iodyno_model::{ExerciseKind, WorkerState, Workload};
 
-#[cfg(target_os = "linux")]
 mod calls;
-#[cfg(target_os = "linux")]
 mod content;
-#[cfg(target_os = "linux")]
 mod divergence;
-#[cfg(target_os = "linux")]
 mod draw;
-#[cfg(target_os = "linux")]
 mod files_under_test;
-#[cfg(target_os = "linux")]
 mod harness;
-#[cfg(target_os = "linux")]
 mod image;
-#[cfg(target_os = "linux")]
 mod minimise;
-#[cfg(target_os = "linux")]
 mod names;
-#[cfg(target_os = "linux")]
 mod operation;
-#[cfg(target_os = "linux")]
 mod probe;
-#[cfg(target_os = "linux")]
 mod sandbox;
-#[cfg(target_os = "linux")]
 mod tallies;
-#[cfg(target_os = "linux")]
 mod ways;
 
 /// The stream of a plan's seed that exercises draw from.
-#[cfg(target_os = "linux")]
 const DEFAULT_SEED_STREAM: u64 = 0x6578_6572;
 
 /// Runs a job's exercise.
@@ -57,32 +44,18 @@ pub fn drive(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let Workload::Exercise(exercise) = &worker.job.workload else {
         return Err(Failure::new("this is no exercise"));
     };
-    run(worker, exercise)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn run(_worker: &mut Worker<'_>, _exercise: &Exercise) -> Result<(), Failure> {
-    Err(Failure::new("exercises run on Linux only, so far"))
-}
-
-#[cfg(target_os = "linux")]
-fn run(worker: &mut Worker<'_>, exercise: &Exercise) -> Result<(), Failure> {
-    use std::sync::atomic::Ordering::Relaxed;
-
-    use iodyno_model::ExerciseKind;
-
     let targets = worker.job.targets.iter().filter_map(|target| worker.plan.targets.get(*target));
     let directory = targets.filter_map(|target| target.path()).next();
     let directory = directory.ok_or_else(|| Failure::new("an exercise needs a directory to work in"))?;
     let ready = match exercise.kind {
         ExerciseKind::Content => {
-            Ready::Content(Box::new(content::Content::new(worker, exercise, directory)?))
+            Ready::Content(Box::new(content::ContentExercise::new(worker, exercise, directory)?))
         }
-        ExerciseKind::Names => Ready::Names(Box::new(names::Names::new(exercise, directory)?)),
+        ExerciseKind::Names => Ready::Names(Box::new(names::NameExercise::new(exercise, directory)?)),
     };
     let begin = worker.barrier.wait_for_start(worker.number, worker.after);
     worker.counters.head.began.store(begin, Relaxed);
-    worker.counters.enter(iodyno_model::WorkerState::Running);
+    worker.counters.enter(WorkerState::Running);
     let stop = worker.barrier.flag(worker.number);
     let until =
         Until { stop, deadline: worker.job.limit.time_ns.map(|time_ns| begin.saturating_add(time_ns)) };
@@ -90,34 +63,31 @@ fn run(worker: &mut Worker<'_>, exercise: &Exercise) -> Result<(), Failure> {
         Ready::Content(content) => content.run(worker.seed, &until)?,
         Ready::Names(names) => names.run(worker.seed, &until)?,
     };
-    worker.counters.head.ended.store(iodyno_engine::clock::now(), Relaxed);
+    worker.counters.head.ended.store(clock::now(), Relaxed);
     worker.findings.write(worker.index, |entries| entries.exercise = Some(record));
     Ok(())
 }
 
 /// An exercise that waits for its turn.
-#[cfg(target_os = "linux")]
 enum Ready {
-    Content(Box<content::Content>),
-    Names(Box<names::Names>),
+    Content(Box<content::ContentExercise>),
+    Names(Box<names::NameExercise>),
 }
 
 /// When it is over.
-#[cfg(target_os = "linux")]
 struct Until<'a> {
-    stop: &'a std::sync::atomic::AtomicU32,
-    deadline: Option<iodyno_engine::clock::Tick>,
+    stop: &'a AtomicU32,
+    deadline: Option<Tick>,
 }
 
-#[cfg(target_os = "linux")]
 impl Until<'_> {
     /// Whether it was told to stop, or the time is up.
     fn is_over(&self) -> bool {
-        self.is_stopped() || self.deadline.is_some_and(|deadline| iodyno_engine::clock::now() >= deadline)
+        self.is_stopped() || self.deadline.is_some_and(|deadline| clock::now() >= deadline)
     }
 
     /// Whether it was told to stop.
     fn is_stopped(&self) -> bool {
-        self.stop.load(std::sync::atomic::Ordering::Relaxed) != 0
+        self.stop.load(Relaxed) != 0
     }
 }

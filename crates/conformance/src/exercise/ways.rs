@@ -1,4 +1,4 @@
-//! The engines of an exercise: whatever engine of the engine room can take single operations, behind one face.
+//! The engines of an exercise: each engine that carries out single operations, behind one trait.
 //!
 //! A mapping is not among them: the exerciser keeps its own, across changes of size that the engine would have to be told of.
 

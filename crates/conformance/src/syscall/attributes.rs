@@ -103,7 +103,7 @@ fn fchmodat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answe
     ask!(fchmodat(directory, given.path(path), given.mode(path + 1), flags))
 }
 
-/// The kernel's call with flags where it has one (5.8): the C library's may reckon by itself instead.
+/// The kernel's call with flags where it has one (5.8): the C library's may compute it by itself instead.
 #[cfg(target_os = "linux")]
 fn faccessat(given: &Given) -> Answer {
     let answer = kernel!(SYS_faccessat2(given.fd(0), given.path(1), given.int(2), given.int(3)));

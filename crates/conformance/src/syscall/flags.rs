@@ -7,16 +7,16 @@ use super::words::number;
 
 /// Constants that can be joined.
 #[derive(Clone, Copy, Debug)]
-pub struct Names {
+pub struct FlagNames {
     /// What all of them begin with.
     prefix: &'static str,
     /// The names and their values.
     known: &'static [(&'static str, i64)],
 }
 
-impl Names {
+impl FlagNames {
     const fn new(prefix: &'static str, known: &'static [(&'static str, i64)]) -> Self {
-        Names { prefix, known }
+        FlagNames { prefix, known }
     }
 
     /// One constant by its name, or a number.
@@ -60,7 +60,7 @@ macro_rules! constants {
 
 /// How a file is opened.
 #[cfg(target_os = "linux")]
-pub const OPEN: Names = Names::new(
+pub const OPEN: FlagNames = FlagNames::new(
     "",
     constants! {
         O_RDONLY O_WRONLY O_RDWR O_ACCMODE O_CREAT O_EXCL O_NOCTTY O_TRUNC O_APPEND O_NONBLOCK O_NDELAY O_SYNC O_FSYNC
@@ -69,7 +69,7 @@ pub const OPEN: Names = Names::new(
 );
 /// How a file is opened.
 #[cfg(not(target_os = "linux"))]
-pub const OPEN: Names = Names::new(
+pub const OPEN: FlagNames = FlagNames::new(
     "",
     constants! {
         O_RDONLY O_WRONLY O_RDWR O_ACCMODE O_CREAT O_EXCL O_NOCTTY O_TRUNC O_APPEND O_NONBLOCK O_SYNC O_DIRECTORY O_NOFOLLOW
@@ -79,7 +79,7 @@ pub const OPEN: Names = Names::new(
 
 /// How a path is looked up.
 #[cfg(target_os = "linux")]
-pub const AT: Names = Names::new(
+pub const AT: FlagNames = FlagNames::new(
     "AT_",
     constants! {
         AT_SYMLINK_NOFOLLOW AT_REMOVEDIR AT_SYMLINK_FOLLOW AT_EACCESS AT_NO_AUTOMOUNT AT_EMPTY_PATH AT_STATX_SYNC_AS_STAT
@@ -88,20 +88,20 @@ pub const AT: Names = Names::new(
 );
 /// How a path is looked up.
 #[cfg(not(target_os = "linux"))]
-pub const AT: Names =
-    Names::new("AT_", constants! { AT_SYMLINK_NOFOLLOW AT_REMOVEDIR AT_SYMLINK_FOLLOW AT_EACCESS });
+pub const AT: FlagNames =
+    FlagNames::new("AT_", constants! { AT_SYMLINK_NOFOLLOW AT_REMOVEDIR AT_SYMLINK_FOLLOW AT_EACCESS });
 
 /// How a name is moved.
 #[cfg(target_os = "linux")]
-pub const RENAME: Names =
-    Names::new("RENAME_", constants! { RENAME_NOREPLACE RENAME_EXCHANGE RENAME_WHITEOUT });
+pub const RENAME: FlagNames =
+    FlagNames::new("RENAME_", constants! { RENAME_NOREPLACE RENAME_EXCHANGE RENAME_WHITEOUT });
 
 /// What may be done.
-pub const ACCESS: Names = Names::new("", constants! { F_OK R_OK W_OK X_OK });
+pub const ACCESS: FlagNames = FlagNames::new("", constants! { F_OK R_OK W_OK X_OK });
 
 /// What may be asked of a path.
 #[cfg(target_os = "linux")]
-pub const PATHCONF: Names = Names::new(
+pub const PATHCONF: FlagNames = FlagNames::new(
     "_PC_",
     constants! {
         _PC_LINK_MAX _PC_MAX_CANON _PC_MAX_INPUT _PC_NAME_MAX _PC_PATH_MAX _PC_PIPE_BUF _PC_CHOWN_RESTRICTED _PC_NO_TRUNC
@@ -111,7 +111,7 @@ pub const PATHCONF: Names = Names::new(
 );
 /// What may be asked of a path.
 #[cfg(not(target_os = "linux"))]
-pub const PATHCONF: Names = Names::new(
+pub const PATHCONF: FlagNames = FlagNames::new(
     "_PC_",
     constants! {
         _PC_LINK_MAX _PC_MAX_CANON _PC_MAX_INPUT _PC_NAME_MAX _PC_PATH_MAX _PC_PIPE_BUF _PC_CHOWN_RESTRICTED _PC_NO_TRUNC
@@ -120,11 +120,11 @@ pub const PATHCONF: Names = Names::new(
 );
 
 /// Nanoseconds that are none.
-pub const NANOSECONDS: Names = Names::new("", constants! { UTIME_NOW UTIME_OMIT });
+pub const NANOSECONDS: FlagNames = FlagNames::new("", constants! { UTIME_NOW UTIME_OMIT });
 
 /// What statx is asked for.
 #[cfg(target_os = "linux")]
-pub const STATX: Names = Names::new(
+pub const STATX: FlagNames = FlagNames::new(
     "STATX_",
     &[
         ("STATX_TYPE", 0x1),
@@ -153,7 +153,7 @@ pub const STATX: Names = Names::new(
 
 /// What statx says of a file.
 #[cfg(target_os = "linux")]
-pub const STATX_ATTRIBUTES: Names = Names::new(
+pub const STATX_ATTRIBUTES: FlagNames = FlagNames::new(
     "STATX_ATTR_",
     &[
         ("STATX_ATTR_COMPRESSED", 0x4),
@@ -171,18 +171,19 @@ pub const STATX_ATTRIBUTES: Names = Names::new(
 
 /// No flag is known.
 #[cfg(target_os = "linux")]
-pub const NONE: Names = Names::new("", &[]);
+pub const NONE: FlagNames = FlagNames::new("", &[]);
 
 /// Where to count from.
 #[cfg(not(target_os = "macos"))]
-pub const WHENCE: Names = Names::new("SEEK_", constants! { SEEK_SET SEEK_CUR SEEK_END SEEK_DATA SEEK_HOLE });
+pub const WHENCE: FlagNames =
+    FlagNames::new("SEEK_", constants! { SEEK_SET SEEK_CUR SEEK_END SEEK_DATA SEEK_HOLE });
 /// Where to count from.
 #[cfg(target_os = "macos")]
-pub const WHENCE: Names = Names::new("SEEK_", constants! { SEEK_SET SEEK_CUR SEEK_END });
+pub const WHENCE: FlagNames = FlagNames::new("SEEK_", constants! { SEEK_SET SEEK_CUR SEEK_END });
 
 /// What is given or taken (`linux/falloc.h`).
 #[cfg(target_os = "linux")]
-pub const FALLOC: Names = Names::new(
+pub const FALLOC: FlagNames = FlagNames::new(
     "FALLOC_FL_",
     &[
         ("FALLOC_FL_KEEP_SIZE", 0x01),
@@ -199,7 +200,7 @@ pub const FALLOC: Names = Names::new(
 
 /// How one read or write is done (`linux/fs.h`).
 #[cfg(target_os = "linux")]
-pub const RWF: Names = Names::new(
+pub const RWF: FlagNames = FlagNames::new(
     "RWF_",
     &[
         ("RWF_HIPRI", 0x01),
@@ -215,7 +216,7 @@ pub const RWF: Names = Names::new(
 
 /// What part of writing back is wanted.
 #[cfg(target_os = "linux")]
-pub const SYNC_RANGE: Names = Names::new(
+pub const SYNC_RANGE: FlagNames = FlagNames::new(
     "SYNC_FILE_RANGE_",
     constants! {
         SYNC_FILE_RANGE_WAIT_BEFORE SYNC_FILE_RANGE_WRITE SYNC_FILE_RANGE_WAIT_AFTER
@@ -224,7 +225,7 @@ pub const SYNC_RANGE: Names = Names::new(
 
 /// What is going to be read.
 #[cfg(not(target_os = "macos"))]
-pub const FADVISE: Names = Names::new(
+pub const FADVISE: FlagNames = FlagNames::new(
     "POSIX_FADV_",
     constants! {
         POSIX_FADV_NORMAL POSIX_FADV_RANDOM POSIX_FADV_SEQUENTIAL POSIX_FADV_WILLNEED POSIX_FADV_DONTNEED POSIX_FADV_NOREUSE
@@ -232,11 +233,11 @@ pub const FADVISE: Names = Names::new(
 );
 
 /// What may be done with memory.
-pub const PROT: Names = Names::new("PROT_", constants! { PROT_NONE PROT_READ PROT_WRITE PROT_EXEC });
+pub const PROT: FlagNames = FlagNames::new("PROT_", constants! { PROT_NONE PROT_READ PROT_WRITE PROT_EXEC });
 
 /// What a mapping is.
 #[cfg(target_os = "linux")]
-pub const MAP: Names = Names::new(
+pub const MAP: FlagNames = FlagNames::new(
     "MAP_",
     constants! {
         MAP_SHARED MAP_PRIVATE MAP_SHARED_VALIDATE MAP_FIXED MAP_FIXED_NOREPLACE MAP_ANONYMOUS MAP_GROWSDOWN MAP_LOCKED
@@ -245,18 +246,18 @@ pub const MAP: Names = Names::new(
 );
 /// What a mapping is.
 #[cfg(not(target_os = "linux"))]
-pub const MAP: Names = Names::new("MAP_", constants! { MAP_SHARED MAP_PRIVATE MAP_FIXED MAP_ANON });
+pub const MAP: FlagNames = FlagNames::new("MAP_", constants! { MAP_SHARED MAP_PRIVATE MAP_FIXED MAP_ANON });
 
 /// How a mapping is brought to its file.
-pub const MSYNC: Names = Names::new("MS_", constants! { MS_ASYNC MS_SYNC MS_INVALIDATE });
+pub const MSYNC: FlagNames = FlagNames::new("MS_", constants! { MS_ASYNC MS_SYNC MS_INVALIDATE });
 
 /// Whether an extended attribute may or must be there.
 #[cfg(target_os = "linux")]
-pub const XATTR: Names = Names::new("XATTR_", constants! { XATTR_CREATE XATTR_REPLACE });
+pub const XATTR: FlagNames = FlagNames::new("XATTR_", constants! { XATTR_CREATE XATTR_REPLACE });
 
 /// What is told of, and how.
 #[cfg(target_os = "linux")]
-pub const INOTIFY: Names = Names::new(
+pub const INOTIFY: FlagNames = FlagNames::new(
     "IN_",
     constants! {
         IN_ACCESS IN_MODIFY IN_ATTRIB IN_CLOSE_WRITE IN_CLOSE_NOWRITE IN_OPEN IN_MOVED_FROM IN_MOVED_TO IN_CREATE IN_DELETE
@@ -266,7 +267,7 @@ pub const INOTIFY: Names = Names::new(
 );
 
 /// What is limited.
-pub const LIMITS: Names = Names::new(
+pub const LIMITS: FlagNames = FlagNames::new(
     "RLIMIT_",
     constants! {
         RLIMIT_FSIZE RLIMIT_NOFILE RLIMIT_CORE RLIMIT_DATA RLIMIT_STACK RLIMIT_CPU RLIMIT_AS RLIMIT_MEMLOCK RLIMIT_NPROC
@@ -274,14 +275,14 @@ pub const LIMITS: Names = Names::new(
 );
 
 /// A limit that is none.
-pub const UNLIMITED: Names = Names::new(
+pub const UNLIMITED: FlagNames = FlagNames::new(
     "RLIM_",
     &[("RLIM_INFINITY", libc::RLIM_INFINITY as i64), ("unlimited", libc::RLIM_INFINITY as i64)],
 );
 
 /// What a mount allows.
 #[cfg(target_os = "linux")]
-pub const MOUNT: Names = Names::new(
+pub const MOUNT: FlagNames = FlagNames::new(
     "MS_",
     constants! {
         MS_RDONLY MS_NOSUID MS_NODEV MS_NOEXEC MS_SYNCHRONOUS MS_REMOUNT MS_MANDLOCK MS_DIRSYNC MS_NOATIME MS_NODIRATIME

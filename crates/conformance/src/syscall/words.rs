@@ -9,7 +9,7 @@ use std::ffi::{CString, c_char, c_int};
 pub use iodyno_model::{word as text, word_bytes as bytes};
 
 use super::fd_table::Hands;
-use super::flags::Names;
+use super::flags::FlagNames;
 
 /// What an argument is.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +29,9 @@ pub enum ArgumentKind {
     /// One of these words.
     Word(&'static [&'static str]),
     /// Names of constants, joined by `|` or `,`.
-    Flags(Names),
+    Flags(FlagNames),
     /// One constant, by name or number.
-    One(Names),
+    One(FlagNames),
     /// What is left, at least one of it.
     Many(&'static ArgumentKind),
 }

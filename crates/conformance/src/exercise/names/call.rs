@@ -50,7 +50,7 @@ pub struct Path {
 
 /// One call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Call {
+pub struct NameCall {
     pub verb: Verb,
     pub path: Path,
     /// The new name of rename and link; its last part is the text of a symlink.
@@ -60,8 +60,8 @@ pub struct Call {
 /// What happens before, and what each process does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    pub setup: Vec<Call>,
-    pub processes: Vec<Vec<Call>>,
+    pub setup: Vec<NameCall>,
+    pub processes: Vec<Vec<NameCall>>,
 }
 
 impl Verb {
@@ -99,12 +99,12 @@ impl Path {
     }
 }
 
-impl Call {
+impl NameCall {
     /// Reads a call.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(line: &str) -> Result<Call, String> {
+    pub fn parse(line: &str) -> Result<NameCall, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let name = words.first().copied().unwrap_or("");
         let verb = Verb::of(name).ok_or_else(|| {
@@ -112,12 +112,14 @@ impl Call {
         })?;
         let two = matches!(verb, Verb::Rename | Verb::Link | Verb::Symlink);
         match words[1..] {
-            [path] if !two => Ok(Call { verb, path: Path::parse(path)?, other: Path::parse(NAMES[0])? }),
+            [path] if !two => Ok(NameCall { verb, path: Path::parse(path)?, other: Path::parse(NAMES[0])? }),
             // As the command says it: the text first.
             [text, path] if verb == Verb::Symlink => {
-                Ok(Call { verb, path: Path::parse(path)?, other: Path::parse(text)? })
+                Ok(NameCall { verb, path: Path::parse(path)?, other: Path::parse(text)? })
             }
-            [path, other] if two => Ok(Call { verb, path: Path::parse(path)?, other: Path::parse(other)? }),
+            [path, other] if two => {
+                Ok(NameCall { verb, path: Path::parse(path)?, other: Path::parse(other)? })
+            }
             _ => Err(format!("`{name}` wants {}", if two { "two names" } else { "one name" })),
         }
     }
@@ -132,7 +134,7 @@ impl fmt::Display for Path {
     }
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for NameCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.verb {
             Verb::Rename | Verb::Link => write!(f, "{} {} {}", self.verb.name(), self.path, self.other),
@@ -158,7 +160,7 @@ impl Program {
 
     fn add(&mut self, line: &str) -> Result<(), String> {
         let (who, call) = line.split_once(':').ok_or("a line is `setup: CALL` or `p1: CALL`")?;
-        let call = Call::parse(call)?;
+        let call = NameCall::parse(call)?;
         let list = match who.trim() {
             "setup" => &mut self.setup,
             who => {
@@ -205,7 +207,7 @@ impl Program {
 /// What is there before the race: mostly things to race about.
 const SETUP: [(Verb, u32); 4] = [(Verb::Mkdir, 4), (Verb::Create, 3), (Verb::Symlink, 1), (Verb::Link, 1)];
 
-fn draw(random: &mut Random, weights: &[(Verb, u32)]) -> Call {
+fn draw(random: &mut Random, weights: &[(Verb, u32)]) -> NameCall {
     let total: u64 = weights.iter().map(|(_, weight)| u64::from(*weight)).sum();
     let mut place = random.below(total);
     let verb = weights.iter().find(|(_, weight)| {
@@ -214,7 +216,7 @@ fn draw(random: &mut Random, weights: &[(Verb, u32)]) -> Call {
         here
     });
     let verb = verb.map_or(Verb::Stat, |(verb, _)| *verb);
-    Call { verb, path: Path::draw(random), other: Path::draw(random) }
+    NameCall { verb, path: Path::draw(random), other: Path::draw(random) }
 }
 
 #[cfg(test)]

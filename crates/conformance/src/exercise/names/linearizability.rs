@@ -6,17 +6,17 @@
 
 use std::collections::HashSet;
 
-use super::call::{Call, Verb};
-use super::state::{Answer, Cursor, Next, Seen, State};
+use super::call::{NameCall, Verb};
+use super::state::{Cursor, ModelAnswer, Next, Seen, State};
 
 /// A call that was made.
 #[derive(Clone, Debug)]
 pub struct Event {
-    pub call: Call,
+    pub call: NameCall,
     /// When it began and ended, ns.
     pub began: u64,
     pub ended: u64,
-    pub answer: Answer,
+    pub answer: ModelAnswer,
 }
 
 /// What each process did, after what was there before.
@@ -80,11 +80,13 @@ impl History {
         let done = (places[process].0 + 1, None);
         let (place, state) = match (state.step(&event.call, cursor), event.answer) {
             (Next::Go(further), _) => ((places[process].0, Some(further)), state.clone()),
-            (Next::Fail(wrong), Answer::Failed(number)) if wrong.contains(&number) => (done, state.clone()),
+            (Next::Fail(wrong), ModelAnswer::Failed(number)) if wrong.contains(&number) => {
+                (done, state.clone())
+            }
             (Next::Answer(answer, after), found) if answer == found => {
                 (done, after.unwrap_or_else(|| state.clone()))
             }
-            (Next::Answer(Answer::Found(kind, has), None), Answer::Found(found, saw))
+            (Next::Answer(ModelAnswer::Found(kind, has), None), ModelAnswer::Found(found, saw))
                 if kind == found && u64::from(has.abs_diff(saw)) <= self.counting(event) =>
             {
                 (done, state.clone())
@@ -110,18 +112,18 @@ mod tests {
     use super::super::state::NodeKind;
     use super::*;
 
-    const DONE: Answer = Answer::Done;
-    const ENOENT: Answer = Answer::Failed(libc::ENOENT);
+    const DONE: ModelAnswer = ModelAnswer::Done;
+    const ENOENT: ModelAnswer = ModelAnswer::Failed(libc::ENOENT);
 
-    fn event(line: &str, began: u64, ended: u64, answer: Answer) -> Event {
-        Event { call: Call::parse(line).unwrap(), began, ended, answer }
+    fn event(line: &str, began: u64, ended: u64, answer: ModelAnswer) -> Event {
+        Event { call: NameCall::parse(line).unwrap(), began, ended, answer }
     }
 
     fn history(before: &[&str], processes: Vec<Vec<Event>>, after: Option<&[&str]>) -> History {
         let state = |lines: &[&str]| {
             let mut state = State::default();
             for line in lines {
-                state.call(&Call::parse(line).unwrap()).unwrap();
+                state.call(&NameCall::parse(line).unwrap()).unwrap();
             }
             state
         };
@@ -134,7 +136,7 @@ mod tests {
             let lists = vec![vec![event("create a", 0, 10, one)], vec![event("create a", 5, 15, other)]];
             history(&[], lists, Some(&["create a"])).is_explained()
         };
-        let exists = Answer::Failed(libc::EEXIST);
+        let exists = ModelAnswer::Failed(libc::EEXIST);
         assert!(race(DONE, exists) && race(exists, DONE));
         assert!(!race(DONE, DONE) && !race(exists, exists));
     }
@@ -147,7 +149,7 @@ mod tests {
             let lists = vec![vec![event("rename a b", 0, 10, DONE)], looks];
             history(&["create a"], lists, Some(&["create b"])).is_explained()
         };
-        let file = Answer::Found(NodeKind::File, 1);
+        let file = ModelAnswer::Found(NodeKind::File, 1);
         assert!(race(3, file, file) && race(3, file, ENOENT) && race(3, ENOENT, file));
         assert!(!race(3, ENOENT, ENOENT), "the file was nowhere");
         let back = |a, b| {
@@ -162,7 +164,7 @@ mod tests {
         let race = |began| {
             let lists = vec![
                 vec![event("unlink a", 0, 10, DONE)],
-                vec![event("stat a", began, 30, Answer::Found(NodeKind::File, 1))],
+                vec![event("stat a", began, 30, ModelAnswer::Found(NodeKind::File, 1))],
             ];
             history(&["create a"], lists, None).is_explained()
         };
@@ -184,7 +186,7 @@ mod tests {
     fn a_path_is_looked_up_name_by_name() {
         // The directory was found under its old name, and the file made under the new one: no moment had both.
         let lists = vec![
-            vec![event("stat a/b", 0, 20, Answer::Found(NodeKind::File, 1))],
+            vec![event("stat a/b", 0, 20, ModelAnswer::Found(NodeKind::File, 1))],
             vec![event("rename a c", 5, 6, DONE), event("create c/b", 7, 8, DONE)],
         ];
         assert!(history(&["mkdir a"], lists, None).is_explained());

@@ -16,7 +16,7 @@ use iodyno_model::{Divergence, Exercise, ExerciseRecord};
 use self::call::{Program, VERBS, Verb};
 use self::linearizability::{Event, History};
 use self::processes::Processes;
-use self::state::{Answer, NodeKind, State};
+use self::state::{ModelAnswer, NodeKind, State};
 use super::operation::nearest;
 use super::sandbox::Sandbox;
 use super::{DEFAULT_SEED_STREAM, Until};
@@ -41,7 +41,7 @@ const REPEATS: u64 = 10_000;
 const ROOM_BYTES: u64 = 1 << 20;
 
 /// Races, ready to go.
-pub struct Names {
+pub struct NameExercise {
     processes: Processes,
     /// Where they race: anew where a broken file system keeps what should be gone.
     root: PathBuf,
@@ -54,12 +54,12 @@ pub struct Names {
     sandbox: Sandbox,
 }
 
-impl Names {
+impl NameExercise {
     /// Makes a directory and starts the processes.
     ///
     /// # Errors
     /// What is missing or makes no sense.
-    pub fn new(exercise: &Exercise, directory: &str) -> Result<Names, Failure> {
+    pub fn new(exercise: &Exercise, directory: &str) -> Result<NameExercise, Failure> {
         let script = (!exercise.script.is_empty()).then(|| Program::parse(&exercise.script));
         let script = script.transpose().map_err(Failure::new)?;
         let weights = weights(exercise)?;
@@ -68,7 +68,7 @@ impl Names {
         let processes = Processes::new(directory.as_raw_fd())?;
         let races = if script.is_some() && exercise.operations == 0 { REPEATS } else { exercise.operations };
         let done = [0; VERBS.len()];
-        Ok(Names { processes, root, roots: 0, script, weights, races, done, directory, sandbox })
+        Ok(NameExercise { processes, root, roots: 0, script, weights, races, done, directory, sandbox })
     }
 
     /// Runs races to the end, or to the first that nothing explains.
@@ -100,7 +100,7 @@ impl Names {
             let prior = before.clone();
             let (said, meant) = (self.processes.call(call), before.call(call));
             let agrees = match (&said, &meant) {
-                (Answer::Failed(number), Err(wrong)) => wrong.contains(number),
+                (ModelAnswer::Failed(number), Err(wrong)) => wrong.contains(number),
                 (said, Ok(meant)) => said == meant,
                 _ => false,
             };
@@ -210,13 +210,13 @@ fn describe(history: &History) -> String {
     )
 }
 
-fn said(answer: Answer) -> String {
+fn said(answer: ModelAnswer) -> String {
     match answer {
-        Answer::Done => "ok".into(),
-        Answer::Found(NodeKind::File, links) => format!("a file with {links} names"),
-        Answer::Found(NodeKind::Directory, _) => "a directory".into(),
-        Answer::Found(NodeKind::Symlink, _) => "a symbolic link".into(),
-        Answer::Failed(number) => strerror(number),
+        ModelAnswer::Done => "ok".into(),
+        ModelAnswer::Found(NodeKind::File, links) => format!("a file with {links} names"),
+        ModelAnswer::Found(NodeKind::Directory, _) => "a directory".into(),
+        ModelAnswer::Found(NodeKind::Symlink, _) => "a symbolic link".into(),
+        ModelAnswer::Failed(number) => strerror(number),
     }
 }
 

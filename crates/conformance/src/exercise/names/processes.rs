@@ -7,9 +7,9 @@ use std::ffi::CString;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-use super::call::{Call, Path, Program, VERBS, Verb};
+use super::call::{NameCall, Path, Program, VERBS, Verb};
 use super::linearizability::Event;
-use super::state::{Answer, NodeKind};
+use super::state::{ModelAnswer, NodeKind};
 use iodyno_engine::Failure;
 use iodyno_engine::clock;
 use iodyno_engine::futex::{wait, wake};
@@ -126,9 +126,9 @@ impl Processes {
             let answer = perform(self.directory, verb, &paths);
             slot.ended.store(clock::monotonic(), Ordering::Relaxed);
             let (failed, kind, links) = match answer {
-                Answer::Done => (0, 0, 0),
-                Answer::Failed(number) => (number, 0, 0),
-                Answer::Found(kind, links) => (0, 1 + kind as u32, u32::from(links)),
+                ModelAnswer::Done => (0, 0, 0),
+                ModelAnswer::Failed(number) => (number, 0, 0),
+                ModelAnswer::Found(kind, links) => (0, 1 + kind as u32, u32::from(links)),
             };
             slot.failed.store(failed, Ordering::Relaxed);
             slot.kind.store(kind, Ordering::Relaxed);
@@ -167,7 +167,7 @@ impl Processes {
                 return Err(Failure::new("a process of a race hangs in a call, or was killed"));
             }
         }
-        let events = |(number, calls): (usize, &Vec<Call>)| {
+        let events = |(number, calls): (usize, &Vec<NameCall>)| {
             let slots = calls.iter().zip(&board.slots[number]);
             slots.map(|(call, slot)| slot.event(*call)).collect()
         };
@@ -175,21 +175,21 @@ impl Processes {
     }
 
     /// Makes a call in this process.
-    pub fn call(&self, call: &Call) -> Answer {
+    pub fn call(&self, call: &NameCall) -> ModelAnswer {
         perform(self.directory, call.verb, &[unpack(pack(call.path)), unpack(pack(call.other))])
     }
 }
 
 impl Slot {
-    fn event(&self, call: Call) -> Event {
+    fn event(&self, call: NameCall) -> Event {
         let answer = match (self.failed.load(Ordering::Relaxed), self.kind.load(Ordering::Relaxed)) {
-            (0, 0) => Answer::Done,
+            (0, 0) => ModelAnswer::Done,
             (0, kind) => {
                 let kind =
                     [NodeKind::File, NodeKind::Directory, NodeKind::Symlink][(kind as usize - 1).min(2)];
-                Answer::Found(kind, self.links.load(Ordering::Relaxed) as u8)
+                ModelAnswer::Found(kind, self.links.load(Ordering::Relaxed) as u8)
             }
-            (number, _) => Answer::Failed(number),
+            (number, _) => ModelAnswer::Failed(number),
         };
         let (began, ended) = (self.began.load(Ordering::Relaxed), self.ended.load(Ordering::Relaxed));
         Event { call, began, ended, answer }
@@ -222,7 +222,7 @@ fn unpack(word: u32) -> [u8; 4] {
 }
 
 /// Makes a call below a directory.
-fn perform(directory: RawFd, verb: Verb, paths: &[[u8; 4]; 2]) -> Answer {
+fn perform(directory: RawFd, verb: Verb, paths: &[[u8; 4]; 2]) -> ModelAnswer {
     let [path, other] = [paths[0].as_ptr().cast::<libc::c_char>(), paths[1].as_ptr().cast::<libc::c_char>()];
     // What a symlink says is the last name alone.
     let text = if paths[1][1] == b'/' { [paths[1][2], 0, 0, 0] } else { paths[1] };
@@ -242,28 +242,28 @@ fn perform(directory: RawFd, verb: Verb, paths: &[[u8; 4]; 2]) -> Answer {
             Verb::Stat => return stat(directory, path),
         }
     };
-    if value < 0 { Answer::Failed(errno()) } else { Answer::Done }
+    if value < 0 { ModelAnswer::Failed(errno()) } else { ModelAnswer::Done }
 }
 
 /// # Safety
 /// The path is zero-terminated and valid for the call.
-unsafe fn stat(directory: RawFd, path: *const libc::c_char) -> Answer {
+unsafe fn stat(directory: RawFd, path: *const libc::c_char) -> ModelAnswer {
     // SAFETY: the caller's word, and the structure is valid for the call.
     unsafe {
         let mut stat: libc::stat = std::mem::zeroed();
         if libc::fstatat(directory, path, &raw mut stat, libc::AT_SYMLINK_NOFOLLOW) < 0 {
-            return Answer::Failed(errno());
+            return ModelAnswer::Failed(errno());
         }
         found(stat.st_mode, u64::from(stat.st_nlink as u32))
     }
 }
 
 /// What attributes say; of directories the number of names is the file system's affair.
-pub fn found(mode: u32, links: u64) -> Answer {
+pub fn found(mode: u32, links: u64) -> ModelAnswer {
     match mode & libc::S_IFMT {
-        libc::S_IFDIR => Answer::Found(NodeKind::Directory, 1),
-        libc::S_IFLNK => Answer::Found(NodeKind::Symlink, links.min(255) as u8),
-        _ => Answer::Found(NodeKind::File, links.min(255) as u8),
+        libc::S_IFDIR => ModelAnswer::Found(NodeKind::Directory, 1),
+        libc::S_IFLNK => ModelAnswer::Found(NodeKind::Symlink, links.min(255) as u8),
+        _ => ModelAnswer::Found(NodeKind::File, links.min(255) as u8),
     }
 }
 

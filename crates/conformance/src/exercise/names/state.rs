@@ -4,7 +4,7 @@
 //! something, is one. So a call is a row of steps, and between any two of them another's may happen. Where several errors
 //! are due, any of them will do: POSIX sets no order.
 
-use super::call::{Call, NAMES, Verb};
+use super::call::{NAMES, NameCall, Verb};
 
 /// A link may lead to a link so often.
 const MOST_HOPS: u8 = 40;
@@ -39,7 +39,7 @@ pub struct State {
 
 /// What a call came back with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ModelAnswer {
     /// It succeeded.
     Done,
     /// Of stat: what it is, and how many names it has (of directories always 1).
@@ -67,7 +67,7 @@ pub enum Next {
     /// It fails, with any of these.
     Fail(Vec<i32>),
     /// It answers; none: the tree stays as it is.
-    Answer(Answer, Option<State>),
+    Answer(ModelAnswer, Option<State>),
 }
 
 /// One name as it is found in a tree: its path, what it is, how many names that has, the text of a link, and which of the
@@ -86,14 +86,14 @@ fn node(kind: NodeKind) -> FileNode {
 
 impl Cursor {
     /// Where a call begins.
-    pub fn start(call: &Call) -> Cursor {
+    pub fn start(call: &NameCall) -> Cursor {
         match call.path.within {
             Some(name) => Cursor::First { name, hops: 0 },
             None => Cursor::have_first(call, ROOT),
         }
     }
 
-    fn have_first(call: &Call, directory: u8) -> Cursor {
+    fn have_first(call: &NameCall, directory: u8) -> Cursor {
         match call.verb {
             Verb::Stat | Verb::Link => Cursor::Take { directory },
             Verb::Rename => Cursor::second(call, directory),
@@ -101,7 +101,7 @@ impl Cursor {
         }
     }
 
-    fn second(call: &Call, first: u8) -> Cursor {
+    fn second(call: &NameCall, first: u8) -> Cursor {
         match call.other.within {
             Some(name) => Cursor::Second { first, name, hops: 0 },
             None => Cursor::Act { first, second: ROOT },
@@ -116,7 +116,7 @@ impl State {
     }
 
     /// One step of a call.
-    pub fn step(&self, call: &Call, cursor: Cursor) -> Next {
+    pub fn step(&self, call: &NameCall, cursor: Cursor) -> Next {
         match cursor {
             Cursor::First { name, hops } => self.walk(
                 name,
@@ -152,7 +152,7 @@ impl State {
         }
     }
 
-    fn act(&self, call: &Call, first: u8, second: u8) -> Next {
+    fn act(&self, call: &NameCall, first: u8, second: u8) -> Next {
         let name = call.path.name;
         match call.verb {
             Verb::Create => self.make(first, name, node(NodeKind::File)),
@@ -167,7 +167,7 @@ impl State {
             Verb::Stat => {
                 let node = &self.nodes[first as usize];
                 let links = if node.kind == NodeKind::Directory { 1 } else { node.links };
-                Next::Answer(Answer::Found(node.kind, links), None)
+                Next::Answer(ModelAnswer::Found(node.kind, links), None)
             }
         }
     }
@@ -186,7 +186,7 @@ impl State {
         let mut after = self.clone();
         after.nodes.push(node);
         after.nodes[directory as usize].entries[name as usize] = self.nodes.len() as u8;
-        Next::Answer(Answer::Done, Some(after))
+        Next::Answer(ModelAnswer::Done, Some(after))
     }
 
     fn unlink(&self, directory: u8, name: u8) -> Next {
@@ -197,7 +197,7 @@ impl State {
         let mut after = self.clone();
         after.nodes[directory as usize].entries[name as usize] = NONE;
         after.nodes[found as usize].links -= 1;
-        Next::Answer(Answer::Done, Some(after))
+        Next::Answer(ModelAnswer::Done, Some(after))
     }
 
     fn is_empty(&self, directory: u8) -> bool {
@@ -215,7 +215,7 @@ impl State {
         let mut after = self.clone();
         after.nodes[directory as usize].entries[name as usize] = NONE;
         after.nodes[found as usize].links = 0;
-        Next::Answer(Answer::Done, Some(after))
+        Next::Answer(ModelAnswer::Done, Some(after))
     }
 
     fn link(&self, file: u8, directory: u8, name: u8) -> Next {
@@ -236,7 +236,7 @@ impl State {
         let mut after = self.clone();
         after.nodes[file as usize].links += 1;
         after.nodes[directory as usize].entries[name as usize] = file;
-        Next::Answer(Answer::Done, Some(after))
+        Next::Answer(ModelAnswer::Done, Some(after))
     }
 
     /// Whether a directory is another, or lies beneath it.
@@ -275,7 +275,7 @@ impl State {
         }
         if target == Some(source) {
             // Two names of one file: both stay.
-            return Next::Answer(Answer::Done, None);
+            return Next::Answer(ModelAnswer::Done, None);
         }
         let mut after = self.clone();
         after.nodes[from.0 as usize].entries[from.1 as usize] = NONE;
@@ -287,7 +287,7 @@ impl State {
             let node = &mut after.nodes[target as usize];
             node.links = if node.kind == NodeKind::Directory { 0 } else { node.links - 1 };
         }
-        Next::Answer(Answer::Done, Some(after))
+        Next::Answer(ModelAnswer::Done, Some(after))
     }
 
     /// All names there are, as somebody who looks would see them.
@@ -315,7 +315,7 @@ impl State {
     }
 
     /// Does a whole call at once: what it came back with.
-    pub fn call(&mut self, call: &Call) -> Result<Answer, Vec<i32>> {
+    pub fn call(&mut self, call: &NameCall) -> Result<ModelAnswer, Vec<i32>> {
         let mut cursor = Cursor::start(call);
         loop {
             match self.step(call, cursor) {
@@ -339,7 +339,7 @@ mod tests {
     fn after(lines: &[&str]) -> Result<Vec<String>, Vec<i32>> {
         let mut state = State::default();
         for line in lines {
-            state.call(&Call::parse(line).unwrap())?;
+            state.call(&NameCall::parse(line).unwrap())?;
         }
         Ok(state
             .seen()

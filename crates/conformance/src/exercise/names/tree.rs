@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::processes::found;
-use super::state::{Answer, NodeKind, Seen};
+use super::state::{ModelAnswer, NodeKind, Seen};
 use iodyno_engine::Failure;
 
 /// Longer paths are those of a directory that holds itself.
@@ -42,7 +42,7 @@ fn walk(
             seen.push((path, NodeKind::File, 0, String::new(), seen.len()));
             continue;
         };
-        let Answer::Found(kind, links) = found(metadata.mode(), metadata.nlink()) else { continue };
+        let ModelAnswer::Found(kind, links) = found(metadata.mode(), metadata.nlink()) else { continue };
         let text = match metadata.is_symlink() {
             true => std::fs::read_link(&here)?.to_string_lossy().into_owned(),
             false => String::new(),
