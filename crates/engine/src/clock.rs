@@ -48,7 +48,7 @@ pub fn monotonic() -> Tick {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A point in time to reckon time limits from, where nothing is measured.
+/// A point in time that time limits are computed from, where nothing is measured.
 pub fn moment() -> std::time::Instant {
     std::time::Instant::now()
 }

@@ -1,4 +1,4 @@
-//! The control plane: phases in order, the start line, ticks while it runs, the gathering afterwards.
+//! The control plane: runs phases in order, opens the start barrier, reports progress, gathers the record.
 //!
 //! Nothing here is on the data plane: the conductor sleeps while the workers work.
 
@@ -559,9 +559,7 @@ fn set_up(
 
 /// A failure that belongs to no line of what the user wrote.
 fn unplaced(failure: Failure) -> Diagnostic {
-    let mut wrong = Diagnostic::error(&Default::default(), failure.message);
-    wrong.hint = failure.hint;
-    wrong
+    failure.diagnostic(&Default::default(), "")
 }
 
 fn pause(ns: u64) {

@@ -1,12 +1,12 @@
-//! What is known of an engine without running it: its name, its verbs, its settings, and what it asks of the loop.
+//! The properties of an engine that are known without running it: its name, verbs and settings, and what the loop must do for it.
 //!
-//! Facts lie below the loop. What checks a plan, opens files or makes a source reads them, and never names an engine.
+//! Facts lie below the loop. Code that checks a plan, opens files or makes a source reads them, and never names an engine.
 
 use iodyno_model::{Diagnostic, EngineTrait, Job, VerbSet, Workload};
 
 use crate::failure::Failure;
 
-/// A setting that an engine declares.
+/// A setting of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingSpec {
     /// Its name.
@@ -60,46 +60,45 @@ pub struct EngineFacts {
     pub name: &'static str,
     /// One line for `iodyno engines`.
     pub about: &'static str,
-    /// Verbs that it carries out itself; the others fall back to `call`.
+    /// Verbs that the engine carries out itself; `call` carries out the others.
     pub verbs: VerbSet,
-    /// Its own settings.
+    /// The settings that it accepts.
     pub settings: &'static [SettingSpec],
-    /// Operations that it can have in flight; 1 for a synchronous engine.
+    /// The largest number of operations in flight; 1 for a synchronous engine.
     pub most_depth: u32,
-    /// Its clock is not the machine's.
+    /// Time is virtual: its clock is not the machine's.
     pub is_virtual: bool,
-    /// It hands operations to the kernel without waiting for them ([`submit`](crate::engines::Engine::submit)), so submission and
-    /// completion have latencies of their own.
+    /// [`submit`](crate::engines::Engine::submit) passes operations to the kernel without waiting, so submission and completion
+    /// have separate latencies.
     pub submits: bool,
-    /// The kernel keeps a ring for each worker: rings are limited for the whole machine, and fewer completions may be taken out
-    /// of one than are there.
+    /// The kernel has a ring for each worker: the machine limits their number, and a worker may reap fewer completions than a
+    /// ring holds.
     pub has_ring: bool,
-    /// It carries each operation out while it is handed over ([`perform`](crate::engines::Engine::perform)).
+    /// Operations are carried out one by one by [`perform`](crate::engines::Engine::perform), so the sampled loop is compiled for it.
     pub performs: bool,
-    /// The workloads that it runs.
+    /// The class of workloads that it runs.
     pub runs: WorkloadClass,
-    /// It works on files.
+    /// It opens files or devices.
     pub uses_files: bool,
     /// A file must be open for reading even where it is only written (mappings).
     pub reads_to_write: bool,
     /// A file must be open for writing even where it is only read (calls that change what they look at).
     pub writes_to_read: bool,
-    /// It opens and closes the files among its targets itself, by [`paths`](crate::engines::Setup::paths): their handles have no
-    /// descriptor.
+    /// The engine opens and closes files itself, by [`paths`](crate::engines::Setup::paths): their handles have no descriptor.
     pub opens_files: bool,
-    /// It opens the endpoints among its targets itself.
+    /// The engine connects the endpoints among its targets.
     pub connects: bool,
     /// Its workers on all ranks end with the same operation ([`agree`](crate::engines::Engine::agree)).
     pub is_collective: bool,
-    /// Its workers can take turns on a file that is locked for each operation.
+    /// Its workers can lock a file for each operation.
     pub takes_turns: bool,
-    /// An operation costs so much that a loop without instrumentation is not worth compiling.
+    /// Operations cost so much that a loop without instrumentation is not worth compiling.
     pub is_slow: bool,
-    /// What of it matters to who judges its figures; a job's record keeps it.
+    /// The properties that matter for findings; a job's record keeps them.
     pub traits: &'static [EngineTrait],
-    /// Whether this machine has it, and if not, why, with a hint.
+    /// Whether this machine can run it; if not, the reason with a hint.
     pub available: fn() -> Result<(), Failure>,
-    /// What is wrong with a job's settings; called before anything is touched.
+    /// Everything that is wrong with a job for this engine; called before anything is touched.
     pub check: fn(&Job) -> Vec<Diagnostic>,
 }
 
@@ -109,7 +108,7 @@ impl EngineFacts {
         matches!(self.runs, WorkloadClass::Stream)
     }
 
-    /// Facts that hold for most: files, every verb by `call`, no settings, as deep as any plan asks.
+    /// The facts of most engines: it uses files, accepts every verb and no settings, and any depth that a plan may ask for.
     pub const fn named(name: &'static str) -> EngineFacts {
         EngineFacts {
             name,

@@ -1,6 +1,7 @@
-//! Why something inside the engine room cannot start or go on. The conductor gives it a place and tells the user.
+//! Why a part of the engine cannot start or go on. The conductor adds the place and reports it.
 
 use iodyno_model::reflect::Reflect;
+use iodyno_model::{Diagnostic, Origin};
 
 /// Why an engine cannot start, or cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, Reflect)]
@@ -30,6 +31,13 @@ impl Failure {
             Some(errno) => Failure::call(name, errno),
             None => Failure::new(format!("{name}: {error}")).errno(libc::EIO),
         }
+    }
+
+    /// An error at a place of what the user wrote, its message after a prefix.
+    pub fn diagnostic(self, origin: &Origin, prefix: &str) -> Diagnostic {
+        let mut diagnostic = Diagnostic::error(origin, format!("{prefix}{}", self.message));
+        diagnostic.hint = self.hint;
+        diagnostic
     }
 
     /// The same with an error number.

@@ -1,5 +1,5 @@
-//! Shell commands around a job, run by each worker before its start line and after its end, and around a phase, run
-//! once; never in the measured time.
+//! Shell commands of the user: run by each worker before its start line and after its end, and once before and after a phase.
+//! None runs in the measured time.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;

@@ -1,4 +1,4 @@
-//! The engine room: runs a plan, returns a record.
+//! The engine: runs a plan, returns a record.
 //!
 //! ```text
 //!   conductor ──► worker (`drive`, the hot loop) ──► source (what next)

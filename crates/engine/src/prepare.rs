@@ -134,10 +134,7 @@ pub struct Unready {
 impl Unready {
     /// For the user, where one that is not ready keeps all from starting.
     pub fn diagnostic(&self, plan: &Plan) -> Diagnostic {
-        let origin = &plan.targets[self.target].origin;
-        let mut diagnostic = Diagnostic::error(origin, self.failure.message.clone());
-        diagnostic.hint.clone_from(&self.failure.hint);
-        diagnostic
+        self.failure.clone().diagnostic(&plan.targets[self.target].origin, "")
     }
 }
 

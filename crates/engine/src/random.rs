@@ -1,6 +1,6 @@
 //! Random numbers: one seeded, stable stream for each worker.
 //!
-//! A thin coat over xoshiro256++, so that the rest of the engine room needs no trait and no generic. The numbers of a
+//! A thin wrapper around xoshiro256++, so that the rest of the engine needs no trait and no generic. The numbers of a
 //! (seed, stream) pair are the same on every machine and in every version: recorded runs refer to them. It refuses to
 //! be seeded from the clock or the operating system; whoever wants surprise draws the plan's seed elsewhere.
 

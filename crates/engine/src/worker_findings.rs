@@ -1,7 +1,6 @@
-//! What workers find out that is no number: verdicts of cases, the outcome of an exercise.
+//! Results of workers that are no counters: verdicts of cases, the outcome of an exercise.
 //!
-//! Written by worker threads now and then, read by the conductor while it tells how things stand. Nothing of the hot loop
-//! comes here.
+//! Worker threads write now and then; the conductor reads while it reports progress. The hot loop never comes here.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -41,11 +41,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 /// # Errors
 /// What keeps it from being done.
 pub fn age(aging: &Aging, seed: u64, progress: Progress<'_>) -> Result<AgingRecord, Diagnostic> {
-    let told = |failure: Failure| {
-        let mut wrong = Diagnostic::error(&aging.origin, failure.message);
-        wrong.hint = failure.hint;
-        wrong
-    };
+    let told = |failure: Failure| failure.diagnostic(&aging.origin, "");
     let began = clock::monotonic();
     let ground = Ground::new(aging).map_err(told)?;
     let mut record = AgingRecord {

@@ -1,4 +1,4 @@
-//! What workers do together within a phase (opening, meeting, wearing out) and what that cannot be combined with.
+//! Checks what workers do together in a phase (opening, barriers, `wear_out`) and what it cannot be combined with.
 
 use iodyno_model::{Diagnostic, Job, Phase, Plan, TargetKind, Workload};
 

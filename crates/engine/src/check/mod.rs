@@ -1,4 +1,4 @@
-//! Whether a plan can be run at all, and safely: everything that is wrong, all at once, before anything is touched.
+//! Checks a plan before anything is touched, and reports everything that is wrong at once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -169,16 +169,11 @@ fn check_job(plan: &Plan, job: &Job, engines: &PlanEngines, wrong: &mut Vec<Diag
         }
     }
     if let Err(failure) = (facts.available)() {
-        let mut diagnostic =
-            Diagnostic::error(&job.origin, format!("engine {}: {}", facts.name, failure.message));
-        diagnostic.hint = failure.hint;
-        wrong.push(diagnostic);
+        wrong.push(failure.diagnostic(&job.origin, &format!("engine {}: ", facts.name)));
     }
     wrong.extend((facts.check)(job));
     if let Err(failure) = source::check(job) {
-        let mut diagnostic = Diagnostic::error(&job.origin, format!("job {}: {}", job.name, failure.message));
-        diagnostic.hint = failure.hint;
-        wrong.push(diagnostic);
+        wrong.push(failure.diagnostic(&job.origin, &format!("job {}: ", job.name)));
     }
 }
 

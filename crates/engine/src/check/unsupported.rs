@@ -1,4 +1,4 @@
-//! What a plan can say and this engine room does not do yet: refused by name, never ignored.
+//! What a plan can say and the engine cannot do yet: each is refused by name, none is ignored.
 //!
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 

@@ -1,7 +1,7 @@
-//! Whether a machine can start as many workers as a phase has: asked before the first is started, as what runs short
-//! afterwards is everybody's.
+//! Checks whether this machine can start the workers of a phase, before the first one is started: a resource that runs out later
+//! is missing for every program.
 //!
-//! Refuses to guess what each will need besides itself: buffers are judged where they are made.
+//! Memory of buffers is checked where they are made.
 
 use iodyno_model::{Diagnostic, Job, Phase, WorkerKind};
 

@@ -1,7 +1,7 @@
-//! Brings the workers of all ranks together where they wait for each other.
+//! Joins the barriers of all ranks, so that workers of different ranks wait for each other.
 //!
-//! Every rank holds the same meetings in the same order, whatever becomes of its workers: one whose workers are over, or
-//! that has none, would otherwise keep the others waiting. With one rank there is nothing to do here; the barrier does it.
+//! Every rank takes part in the same barriers in the same order, even where its workers have ended or it has none: otherwise the
+//! other ranks would wait for ever. With one rank there is nothing to do; the barrier in memory is enough.
 
 use iodyno_model::Phase;
 

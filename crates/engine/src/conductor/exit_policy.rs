@@ -1,6 +1,6 @@
-//! Who ends with whom: workers that end take others along where their jobs say so, and each failure is told.
+//! Which workers end together: a worker that ends stops others where its job says so, and each failure is reported.
 //!
-//! The conductor looks whenever somebody is over. Ends nobody by itself: it only says stop.
+//! The conductor asks whenever a worker has ended. This module only sets stop flags.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -1,6 +1,6 @@
-//! One record of all ranks: each tells its last word, the first one merges them.
+//! Merges the records of all ranks into one, on the first rank.
 //!
-//! What it costs depends on the workers and on what their histograms hold, not on how much they did.
+//! The cost depends on the number of workers and on filled histogram buckets, not on the number of operations.
 
 use iodyno_model::merge::{Seen, combine};
 use iodyno_model::{Diagnostic, Kind, Phase, PhaseRecord, Plan, Verb, Watching};

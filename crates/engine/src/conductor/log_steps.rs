@@ -1,7 +1,7 @@
-//! Steps that only say something: told when they come by, as far as their counts show it.
+//! Script steps that only print a message: reported when a worker passes them, as far as its counts show it.
 //!
-//! Nothing is written where they run: the conductor looks at their counts, as at all others. What comes by often is told
-//! once a second, and no more than a few lines of all; how often it came by is told with it.
+//! Workers write nothing: the conductor reads their counts, as it does all others. A step that is passed often is reported once a
+//! second with its count, and few lines of all steps are printed.
 
 use iodyno_model::{Action, Event, Said, Step, Verb, Workload};
 

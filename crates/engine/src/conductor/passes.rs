@@ -1,6 +1,6 @@
-//! The passes over a plan whose number depends on how it goes: until every rate is known narrowly, or is steady.
+//! Passes over a plan whose number is not known before: until each rate has a narrow confidence interval, or is steady.
 //!
-//! It decides between passes only, and on the first rank; what is good enough is judged elsewhere.
+//! The first rank decides, and only between passes; `truth` judges whether a rate is good enough.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Everything the workers of a phase share, and what one of them does on its seat.
+//! The data that the workers of a phase share, and the life of one worker.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! What the conductor tells of a phase: how it stands, its record so far and at its end, and what its workers wrote down.
+//! The report of a phase while it runs and at its end: live figures, the record so far, journals.
 //!
-//! It only reads what workers publish; it never makes one of them wait.
+//! It only reads what workers publish, and makes none of them wait.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -1,7 +1,7 @@
-//! The mail between ranks: what is sent, in bytes, and what was heard of it. Everything goes to or from the first rank.
+//! Messages between ranks, and their bytes. Each goes to or from the first rank.
 //!
-//! Nobody waits for a message's arrival, except who has much to tell: it waits until what it sent was heard, so that a
-//! slow reader costs no memory.
+//! A sender does not wait for delivery, except with much data in flight: then it waits for acknowledgements, so that a slow receiver
+//! costs no memory.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! The ranks of a run and who leads them: the first rank answers the user and says what is run; the others follow until
-//! it says that it is over, and with which exit status.
+//! The roles of ranks: the first rank answers the user and says what is run; the others follow until it sends the exit
+//! status.
 
 use iodyno_model::reflect::Reflect;
 use iodyno_model::{Diagnostic, Plan, Record};

@@ -1,6 +1,6 @@
-//! The ranks of a phase while it runs: who is to stop, which jobs are over, and how each stands.
+//! The ranks of a phase while it runs: who must stop, which jobs have ended, and the progress of each rank.
 //!
-//! Reasons to stop go to the first rank, which tells everybody; so every rank does the same. Looking for mail costs the
+//! A reason to stop goes to the first rank, which tells all ranks; so every rank does the same. Polling for messages costs the
 //! conductor's thread a moment between two sleeps, and the workers nothing.
 
 use iodyno_model::{JobRecord, Live, PhaseRecord, Record, Stop, WorkerRecord};

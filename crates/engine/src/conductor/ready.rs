@@ -1,6 +1,6 @@
-//! What a phase needs before its workers start, on every rank: files laid out, control groups, caches dropped.
+//! Prepares a phase on every rank: lays out files, makes control groups, drops caches, runs commands.
 //!
-//! What is everybody's is made by one rank after the other; what is a worker's own, by all ranks at once.
+//! Shared targets are laid out by one rank after the other, a worker's own by all ranks at once.
 
 use iodyno_model::{Diagnostic, Errand, Event, Origin, Phase, Sighting, Stop, When};
 
@@ -70,10 +70,7 @@ pub fn make_ready(
         Some(mount) if world.place_on_node() == 0 => remount::remount(mount),
         _ => Ok(()),
     };
-    let remounted = remounted.map_err(|failure| {
-        let told = Diagnostic::error(&Origin::Default, failure.message);
-        vec![failure.hint.map_or(told.clone(), |hint| told.hint(hint))]
-    });
+    let remounted = remounted.map_err(|failure| vec![failure.diagnostic(&Origin::Default, "")]);
     agree(world, &remounted)?;
     errands(world, phase, When::BeforeStart, emit)?;
     let refused = phase.drop_caches && world.place_on_node() == 0;

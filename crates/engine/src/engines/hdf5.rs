@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::parallel::{self, Company, Container, Opening};
+use super::parallel::{self, Container, Opening, RankGroup};
 use super::{
     EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, spec, switched_on, whole_number,
 };
@@ -37,7 +37,7 @@ const GLOBAL: c_int = 1;
 
 /// A data set in a file.
 pub struct Hdf5 {
-    company: Company,
+    group: RankGroup,
     calls: &'static Calls,
     files: Vec<File>,
     /// How transfers are made.
@@ -72,14 +72,14 @@ impl SyncEngine for Hdf5 {
     };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
-        let company = Company::meet(setup)?;
+        let group = RankGroup::join(setup)?;
         let calls = Calls::get()?;
         // SAFETY: the class is the library's own.
         let transfer = calls.made("H5Pcreate", unsafe { (calls.create_list)(calls.transfer_class) })?;
-        let mode = if company.collective { COLLECTIVE } else { INDEPENDENT };
+        let mode = if group.collective { COLLECTIVE } else { INDEPENDENT };
         // SAFETY: the list is that of a transfer.
         calls.done("H5Pset_dxpl_mpio", unsafe { (calls.set_transfer)(transfer, mode) })?;
-        let mut engine = Hdf5 { company, calls, files: Vec::new(), transfer, memory: (-1, 0) };
+        let mut engine = Hdf5 { group, calls, files: Vec::new(), transfer, memory: (-1, 0) };
         for index in 0..setup.paths.len() {
             engine.open(setup, index)?;
         }
@@ -99,7 +99,7 @@ impl SyncEngine for Hdf5 {
     }
 
     fn agree(&mut self, over: bool) -> bool {
-        self.company.agree(over)
+        self.group.agree(over)
     }
 
     fn close(&mut self) -> Result<(), Failure> {
@@ -133,8 +133,8 @@ impl Hdf5 {
 
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
         let calls = self.calls;
-        let Opening { path, name, comm, hints } = self.company.opening(setup, index, Self::FACTS.name)?;
-        let container = Container::of(setup, index, &self.company)?;
+        let Opening { path, name, comm, hints } = self.group.opening(setup, index, Self::FACTS.name)?;
+        let container = Container::of(setup, index, &self.group)?;
         // SAFETY: the class is the library's own, the communicator and the hints are the MPI library's, and the name is
         // zero-terminated.
         unsafe {
@@ -173,7 +173,7 @@ impl Hdf5 {
     /// Makes the data set of a new file.
     ///
     /// # Safety
-    /// The file is open to write, by everybody in company.
+    /// The file is open for writing by the whole group.
     unsafe fn make(&self, setup: &Setup<'_>, file: Id, bytes: u64) -> Result<Id, Failure> {
         let calls = self.calls;
         // SAFETY: all lists and spaces are the library's own, and the numbers live as long as the calls.

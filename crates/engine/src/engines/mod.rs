@@ -1,6 +1,6 @@
-//! The engines: one file each. An engine says how operations reach the kernel or a service, and nothing else.
+//! The engines: one file each. An engine carries operations to the kernel or a service, and does nothing else.
 //!
-//! An engine never decides what to do next, never tallies, and never sees a plan beyond its own job.
+//! It does not choose operations, does not tally, and sees no more of a plan than its own job.
 
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicU32;
@@ -104,21 +104,21 @@ macro_rules! for_each_engine {
 }
 pub(crate) use for_each_engine;
 
-/// What an engine is given when it starts, once per worker.
+/// What an engine gets when it starts, once for each worker.
 pub struct Setup<'a> {
     /// The plan that its job's targets are in.
     pub plan: &'a Plan,
     /// Its job.
     pub job: &'a Job,
-    /// The depth it will see at most: the job's, cut to [`EngineFacts::most_depth`].
+    /// The largest depth: the job's, limited to [`EngineFacts::most_depth`].
     pub depth: u32,
-    /// The files it will see. Handles beyond these may be filled later by opens.
+    /// The open files. Operations may open further handles later.
     pub files: &'a Files,
-    /// The buffers, one for each slot. An `Io`'s buffer lies in its slot's buffer, except for silent ones.
+    /// The buffers, one for each slot. The buffer of an `Io` lies in its slot's buffer, except for silent operations.
     pub memory: &'a Memory,
     /// The plan's seed.
     pub seed: u64,
-    /// The names of its files, in the order of its handles; empty unless the engine [opens](EngineFacts::opens_files) them.
+    /// The paths of its files, in the order of the handles; empty unless the engine [opens](EngineFacts::opens_files) them.
     pub paths: &'a [String],
     /// The worker's number within the phase.
     pub worker: u32,
@@ -126,7 +126,7 @@ pub struct Setup<'a> {
     pub seat: u32,
     /// Workers of the job on all ranks together.
     pub seats: u32,
-    /// What it shares with others while it runs.
+    /// What it shares with the control plane.
     pub live: Live<'a>,
 }
 
@@ -137,16 +137,16 @@ pub struct Live<'a> {
     pub job: usize,
     /// Not 0 once the worker is to stop.
     pub stop: &'a AtomicU32,
-    /// What it counts of its own.
+    /// The engine's own counters.
     pub counts: &'a Counts,
-    /// Where it tells of its connections.
+    /// Where it registers its connections.
     pub connections: &'a Connections,
-    /// Where it learns how far a clock of its own may go; none: as far as it likes.
+    /// Limits how far a virtual clock may advance; none: no limit.
     pub barrier: Option<&'a StartBarrier>,
 }
 
 impl Live<'static> {
-    /// Of a worker that nobody looks at.
+    /// For a worker without a control plane.
     pub fn alone() -> Self {
         static STOP: AtomicU32 = AtomicU32::new(0);
         static COUNTS: Counts = Counts::new();

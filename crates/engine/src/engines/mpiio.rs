@@ -2,7 +2,7 @@
 //!
 //! The library is the site's own, the one that joins the ranks; without a launcher it is opened for one rank alone. A
 //! file with one name for all workers is opened by those at the same place on every rank together; one with a name for
-//! each worker is opened by that worker. With collective calls all workers in company end with the same operation:
+//! each worker is opened by that worker. With collective calls all workers of the group end with the same operation:
 //! before each one they agree whether to go on. It refuses what a library could not do: another thread's calls without
 //! `MPI_THREAD_MULTIPLE`, forked workers, O_DIRECT of its own.
 
@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_void};
 
 use iodyno_model::{Diagnostic, Extent, Job, OpenMode, Pick, TargetKind, Verb, VerbSet, Workload};
 
-use super::parallel::{self, Company};
+use super::parallel::{self, RankGroup};
 use super::{EngineFacts, Failure, Setup, SyncEngine, check_switches, spec, switched_on};
 use crate::failure::strerror;
 use crate::io::{AT_END, Files, Io};
@@ -23,10 +23,10 @@ mod calls;
 
 /// Files of the MPI library.
 pub struct Mpiio {
-    company: Company,
+    group: RankGroup,
     calls: Calls,
     files: Vec<File>,
-    /// Whether operations come that everybody in company must make.
+    /// Whether operations come that the whole group must make.
     agrees: bool,
     facts: Vec<(&'static str, u64)>,
 }
@@ -69,10 +69,10 @@ impl SyncEngine for Mpiio {
     };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
-        let company = Company::meet(setup)?;
-        let calls = Calls::find(|name| company.open().address(name))?;
-        let agrees = company.collective || syncs_between(setup.job);
-        let mut engine = Mpiio { company, calls, files: Vec::new(), agrees, facts: Vec::new() };
+        let group = RankGroup::join(setup)?;
+        let calls = Calls::find(|name| group.open().address(name))?;
+        let agrees = group.collective || syncs_between(setup.job);
+        let mut engine = Mpiio { group, calls, files: Vec::new(), agrees, facts: Vec::new() };
         for handle in 0..setup.paths.len() {
             engine.open(setup, handle)?;
         }
@@ -97,7 +97,7 @@ impl SyncEngine for Mpiio {
     }
 
     fn agree(&mut self, over: bool) -> bool {
-        if self.agrees { self.company.anybody(over) } else { over }
+        if self.agrees { self.group.any(over) } else { over }
     }
 
     fn facts(&self) -> Vec<(&'static str, u64)> {
@@ -109,7 +109,7 @@ impl SyncEngine for Mpiio {
         for mut file in self.files.drain(..) {
             // SAFETY: the file is open, and is closed once; its view's type goes with it.
             let code = unsafe { (self.calls.close)(&raw mut file.handle) };
-            outcome = outcome.and(self.company.open().library().check("MPI_File_close", code));
+            outcome = outcome.and(self.group.open().library().check("MPI_File_close", code));
             if let Some(view) = &mut file.view {
                 // SAFETY: the type is ours, and no file has it any more.
                 unsafe { (self.calls.type_free)(&raw mut view.kind) };
@@ -128,7 +128,7 @@ impl Mpiio {
 
     /// Opens the file of a handle, together with those who share it.
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
-        let file = self.company.opening(setup, index, Self::FACTS.name)?;
+        let file = self.group.opening(setup, index, Self::FACTS.name)?;
         let mut handle: Handle = 0;
         clear_errno();
         // SAFETY: the name is zero-terminated, the hints are a handle of the library's, and there is room for the file.
@@ -175,7 +175,7 @@ impl Mpiio {
     }
 
     fn mode(&self, setup: &Setup<'_>, index: usize) -> c_int {
-        let modes = &self.company.open().library().abi.mode;
+        let modes = &self.group.open().library().abi.mode;
         let Some(target) = setup.target(index) else { return modes.read_only };
         let (reads, writes) = needs(setup.job, index);
         let access = match (target.open.mode, reads, writes) {
@@ -240,7 +240,7 @@ impl Mpiio {
             return Ok(None);
         }
         let stride = if stride_bytes == 0 { block * u64::from(setup.seats.max(1)) } else { stride_bytes };
-        let library = self.company.open().library();
+        let library = self.group.open().library();
         let (mut plain, mut kind): (Handle, Handle) = (0, 0);
         let begin = setup.files.handles[index].base;
         // SAFETY: there is room for both types, the file is open, and the name of the representation is a text.
@@ -294,13 +294,13 @@ impl Mpiio {
         buffer: *mut c_void,
         bytes: c_int,
     ) -> Result<u64, c_int> {
-        let (calls, byte) = (&self.calls, self.company.open().library().abi.byte);
+        let (calls, byte) = (&self.calls, self.group.open().library().abi.byte);
         let mut status = Status([0; 64]);
         let state: *mut c_void = (&raw mut status).cast();
         let (offset, mut count) = (offset as i64, 0);
         // SAFETY: the buffer is as the caller promises, and the status has room for that of any library.
         let code = unsafe {
-            match (verb, self.company.collective) {
+            match (verb, self.group.collective) {
                 (Verb::Read, false) => (calls.read_at)(file, offset, buffer, bytes, byte, state),
                 (Verb::Read, true) => (calls.read_at_all)(file, offset, buffer, bytes, byte, state),
                 (_, false) => (calls.write_at)(file, offset, buffer, bytes, byte, state),
@@ -316,13 +316,13 @@ impl Mpiio {
     }
 
     fn failed(&self, code: c_int) -> i64 {
-        -i64::from(errno_of(self.company.open(), &self.calls, code))
+        -i64::from(errno_of(self.group.open(), &self.calls, code))
     }
 
     /// A failure in the library's words.
     fn call_failure(&self, what: &str, call: &str, code: c_int) -> Failure {
-        let number = errno_of(self.company.open(), &self.calls, code);
-        let words = self.company.open().library().words(call, code);
+        let number = errno_of(self.group.open(), &self.calls, code);
+        let words = self.group.open().library().words(call, code);
         Failure::new(format!("{what}: {} ({words})", strerror(number))).errno(number)
     }
 }

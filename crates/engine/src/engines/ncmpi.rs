@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
-use super::parallel::{self, Company, Container, Opening, ParallelLibrary};
+use super::parallel::{self, Container, Opening, ParallelLibrary, RankGroup};
 use super::{EngineFacts, Failure, Setup, SyncEngine, check_switches};
 use crate::io::{AT_END, Files, Io};
 use crate::open::needs;
@@ -99,7 +99,7 @@ fn errno_of(number: c_int) -> i32 {
 
 /// A variable in a file.
 pub struct Ncmpi {
-    company: Company,
+    group: RankGroup,
     calls: &'static Calls,
     files: Vec<File>,
 }
@@ -121,9 +121,9 @@ impl SyncEngine for Ncmpi {
     };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
-        let company = Company::meet(setup)?;
+        let group = RankGroup::join(setup)?;
         let calls = Calls::get()?;
-        let mut engine = Ncmpi { company, calls, files: Vec::new() };
+        let mut engine = Ncmpi { group, calls, files: Vec::new() };
         for index in 0..setup.paths.len() {
             engine.open(setup, index)?;
         }
@@ -144,7 +144,7 @@ impl SyncEngine for Ncmpi {
     }
 
     fn agree(&mut self, over: bool) -> bool {
-        self.company.agree(over)
+        self.group.agree(over)
     }
 
     fn close(&mut self) -> Result<(), Failure> {
@@ -152,7 +152,7 @@ impl SyncEngine for Ncmpi {
         for file in self.files.drain(..) {
             // SAFETY: the file is open, in the mode it was put into, and is closed once.
             unsafe {
-                if !self.company.collective {
+                if !self.group.collective {
                     outcome = outcome.and(calls.check("ncmpi_end_indep_data", (calls.end_alone)(file.file)));
                 }
                 outcome = outcome.and(calls.check("ncmpi_close", (calls.close)(file.file)));
@@ -177,8 +177,8 @@ impl Ncmpi {
 
     fn open(&mut self, setup: &Setup<'_>, index: usize) -> Result<(), Failure> {
         let calls = self.calls;
-        let Opening { path, name, comm, hints } = self.company.opening(setup, index, Self::FACTS.name)?;
-        let (container, mut file) = (Container::of(setup, index, &self.company)?, 0);
+        let Opening { path, name, comm, hints } = self.group.opening(setup, index, Self::FACTS.name)?;
+        let (container, mut file) = (Container::of(setup, index, &self.group)?, 0);
         let mode = if needs(setup.job, index).1 { READ_WRITE } else { READ_ONLY };
         // SAFETY: communicator and hints are the MPI library's, the name is zero-terminated, and there is room for the
         // answers.
@@ -190,7 +190,7 @@ impl Ncmpi {
             calls.check(&format!("cannot open {path}"), opened)?;
             let (variable, bytes) =
                 if container.makes { self.make(file, container.bytes)? } else { self.find(file)? };
-            if !self.company.collective {
+            if !self.group.collective {
                 calls.check("ncmpi_begin_indep_data", (calls.begin_alone)(file))?;
             }
             self.files.push(File { file, variable, bytes });
@@ -199,7 +199,7 @@ impl Ncmpi {
     }
 
     /// # Safety
-    /// The file is new, and everybody in company is here.
+    /// The file is new, and the whole group is here.
     unsafe fn make(&self, file: c_int, bytes: u64) -> Result<(c_int, u64), Failure> {
         let (calls, mut dimension, mut variable) = (self.calls, 0, 0);
         // SAFETY: the file is open, the names are zero-terminated, and there is room for the answers.
@@ -239,7 +239,7 @@ impl Ncmpi {
         // SAFETY: the place lies inside the variable, the buffer holds so many bytes, and the file is in the mode that
         // the call wants.
         let number = unsafe {
-            match (io.verb, self.company.collective) {
+            match (io.verb, self.group.collective) {
                 (Verb::Read, false) => (calls.read)(file.file, file.variable, start, count, to),
                 (Verb::Read, true) => (calls.read_together)(file.file, file.variable, start, count, to),
                 (_, false) => (calls.write)(file.file, file.variable, start, count, from),

@@ -53,8 +53,8 @@ pub struct Opening<'a> {
     pub hints: Hints,
 }
 
-/// A worker's company on other ranks.
-pub struct Company {
+/// The workers at the same place on all ranks, who open shared files together.
+pub struct RankGroup {
     /// Whether its transfers are made together.
     pub collective: bool,
     open: &'static Open,
@@ -67,12 +67,12 @@ pub struct Company {
 
 type Reduce = unsafe extern "C" fn(*const c_void, *mut c_void, c_int, Handle, Handle, Handle) -> c_int;
 
-impl Company {
+impl RankGroup {
     /// Meets the workers at the same place on other ranks, who all come here.
     ///
     /// # Errors
     /// No library, one that only one thread may call, several threads of each rank that share files, or its own reason.
-    pub fn meet(setup: &Setup<'_>) -> Result<Company, Failure> {
+    pub fn join(setup: &Setup<'_>) -> Result<RankGroup, Failure> {
         let open = mpi::library()?;
         let (_, size) = open.place()?;
         if !open.is_multiple() && (size > 1 || setup.job.workers > 1) {
@@ -100,7 +100,7 @@ impl Company {
             false => open.communicator(ranks)?,
         };
         let collective = switched_on(setup.job, COLLECTIVE.name);
-        Ok(Company { collective, open, lane, reduce, alone })
+        Ok(RankGroup { collective, open, lane, reduce, alone })
     }
 
     /// The library.
@@ -126,7 +126,7 @@ impl Company {
         Ok(Opening { path, name, comm: self.of_file(target), hints })
     }
 
-    /// Who opens a target's file together: everybody in company, or the worker alone.
+    /// Who opens a target's file together: the whole group, or the worker alone.
     fn of_file(&self, target: &Target) -> Handle {
         match target.path() {
             Some(path) if tells_apart(path) => self.open.library().abi.comm_self,
@@ -134,13 +134,13 @@ impl Company {
         }
     }
 
-    /// Whether anybody in company wants to end, where all end with the same transfer.
+    /// Whether any worker of the group wants to end; asked where all end with the same transfer.
     pub fn agree(&self, over: bool) -> bool {
-        if self.collective { self.anybody(over) } else { over }
+        if self.collective { self.any(over) } else { over }
     }
 
-    /// Whether anybody in company wants it.
-    pub fn anybody(&self, wants: bool) -> bool {
+    /// Whether any worker of the group answers yes.
+    pub fn any(&self, wants: bool) -> bool {
         if self.alone {
             return wants;
         }
@@ -233,9 +233,7 @@ pub fn check(job: &Job, engine: &str) -> Vec<Diagnostic> {
         }
     }
     if let Err(failure) = mpi::library() {
-        let mut wrong = Diagnostic::error(&job.origin, format!("engine {engine}: {}", failure.message));
-        wrong.hint = failure.hint;
-        found.push(wrong);
+        found.push(failure.diagnostic(&job.origin, &format!("engine {engine}: ")));
     }
     found
 }
@@ -274,13 +272,13 @@ impl Container {
     ///
     /// # Errors
     /// A file to be made, of which nobody says how long it is.
-    pub fn of(setup: &Setup<'_>, index: usize, company: &Company) -> Result<Container, Failure> {
+    pub fn of(setup: &Setup<'_>, index: usize, group: &RankGroup) -> Result<Container, Failure> {
         let path = &setup.paths[index];
         let Some(target) = setup.target(index) else { return Ok(Container { makes: false, bytes: 0 }) };
         let missing = std::fs::metadata(path).is_err();
         let shared = target.path().is_some_and(|path| !tells_apart(path));
         // Asked before anybody could have made it.
-        let missing = if shared { company.anybody(missing) } else { missing };
+        let missing = if shared { group.any(missing) } else { missing };
         let writes = needs(setup.job, index).1;
         let makes = writes && target.open.create && (target.open.truncate || missing);
         match &target.kind {
@@ -323,7 +321,7 @@ impl Drop for Hints {
     }
 }
 
-impl Company {
+impl RankGroup {
     /// The user's hints, ready to be handed to a call.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
-//! Taking turns: another engine, with each operation inside a lock on its file that all workers respect. One operation
-//! at a time, or many reads or one write.
+//! An engine whose operations each hold a lock on their file that all workers respect: one operation at a time, or many reads or
+//! one write.
 //!
-//! Only for engines that wait: a lock held over several operations in flight would be waited for across files.
+//! Only for synchronous engines: a lock that is held over several operations in flight would block other files.
 
 use std::os::fd::RawFd;
 

@@ -1,4 +1,4 @@
-//! `psync`: one system call for each operation, in the worker itself. `call`, and nothing else.
+//! `psync`: one system call for each operation, by `call`, in the worker itself.
 
 use super::{EngineFacts, Failure, Setup, SyncEngine};
 use iodyno_model::EngineTrait;

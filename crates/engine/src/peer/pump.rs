@@ -1,6 +1,6 @@
 //! The pump: tells a conversation what happens and does what it says, whatever lies outside.
 //!
-//! What lies outside is real sockets and threads (`live`), or a network that is only reckoned (`simulated`). Both have one
+//! What lies outside is real sockets and threads (`live`), or a network that is only simulated (`simulated`). Both have one
 //! pump, so that what a conversation lives through is the same. It refuses to know a socket, and never waits.
 
 use std::collections::VecDeque;

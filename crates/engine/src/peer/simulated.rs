@@ -1,9 +1,9 @@
-//! Conversations over a network that is only reckoned: several of them, in one thread, in virtual time.
+//! Conversations over a network that is only simulated: several of them, in one thread, in virtual time.
 //!
 //! It exists so that whole tests of two hosts, from the first byte of the control protocol to the last line of both
 //! reports, can be tested by their exact text in no time. What happens is a queue of events ordered by time and then by
 //! the order in which they were made, so that a run of it is the same everywhere. It looks at no clock, makes no socket
-//! and starts no thread. It refuses what it cannot reckon: files, and exchanges with a connection each.
+//! and starts no thread. It refuses what it cannot simulate: files, and exchanges with a connection each.
 
 use std::collections::BTreeMap;
 

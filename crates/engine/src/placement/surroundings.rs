@@ -31,10 +31,7 @@ impl Surroundings {
         let (mut all, mut wrong) = (Surroundings::default(), Vec::new());
         for job in &phase.jobs {
             if let Err(failure) = all.add(plan, phase, job) {
-                let mut diagnostic =
-                    Diagnostic::error(&job.origin, format!("job {}: {}", job.name, failure.message));
-                diagnostic.hint = failure.hint;
-                wrong.push(diagnostic);
+                wrong.push(failure.diagnostic(&job.origin, &format!("job {}: ", job.name)));
             }
         }
         if wrong.is_empty() { Ok(all) } else { Err(wrong) }

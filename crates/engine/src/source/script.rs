@@ -1,6 +1,6 @@
 //! A written workload: its steps in order, one at a time, with buffers that carry bytes from a read to a write.
 //!
-//! The engine room's only interpreter: labels, repeats, composites timed as one, pauses, shared objects, pools of
+//! The engine's only interpreter: labels, repeats, composites timed as one, pauses, shared objects, pools of
 //! items, and the transfers that copying tools need (whole records, padding, gathering, holes). It refuses depth:
 //! a script is one user. What it cannot run it refuses when it is made, all of it at once ([`compile`]).
 
@@ -803,7 +803,7 @@ impl ScriptSource {
         Emit::Io
     }
 
-    /// A number that is drawn, or reckoned from one that was, and taken note of.
+    /// A number that is drawn, or computed from one that was, and taken note of.
     fn draw(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
         let OperationDetail::Value(length, around) = &mut step.what else { return Emit::Skip };

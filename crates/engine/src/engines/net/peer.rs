@@ -1,4 +1,4 @@
-//! One connection: how it comes about, how blocks go through it, how it ends.
+//! One connection of `net`: how it is made, how blocks are sent and received, how it is closed.
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -1,7 +1,7 @@
-//! How a line comes about: connected to, waited for, or lent.
+//! How a socket comes to be connected: it connects, accepts, or is lent by a conversation.
 //!
-//! Workers that wait at one address share one listening socket, so that each gets one of the peers that come. A peer that
-//! does not listen yet is tried again for a while: both sides may be jobs of one plan.
+//! Workers that wait at one address share one listening socket, so that each accepts one peer. A connection that is refused is tried
+//! again for a while: both sides may be jobs of one plan.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
