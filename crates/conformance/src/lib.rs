@@ -4,7 +4,7 @@
 //! engines for the control plane ([`ENGINES`]), and neither has a stream of operations: the hot loop is not involved.
 #![allow(unsafe_code)]
 
-use iodyno_engine::Entry;
+use iodyno_engine::EngineEntry;
 
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{cases, exercise};
@@ -20,7 +20,7 @@ mod facts;
 pub mod syscall;
 
 /// What runs cases and exercises; the door registers it with the engine.
-pub const ENGINES: &[Entry] = &[
-    Entry { facts: &facts::CASES, drive: cases::drive, drive_in_turns: None },
-    Entry { facts: &facts::EXERCISE, drive: exercise::drive, drive_in_turns: None },
+pub const ENGINES: &[EngineEntry] = &[
+    EngineEntry { facts: &facts::CASES, drive: cases::drive, drive_in_turns: None },
+    EngineEntry { facts: &facts::EXERCISE, drive: exercise::drive, drive_in_turns: None },
 ];

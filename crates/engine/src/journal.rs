@@ -227,7 +227,7 @@ struct Sums {
 }
 
 /// Completion latencies in a window, of one direction.
-struct Counts {
+struct WindowCounts {
     counts: Box<[u32]>,
     sum: u64,
     min: u64,
@@ -264,7 +264,7 @@ pub struct WorkerJournal<'a> {
     wants: Journal,
     priority: u16,
     windows: Windows<Sums>,
-    distributions: Windows<Counts>,
+    distributions: Windows<WindowCounts>,
     /// When the next window of either kind ends.
     turn: Tick,
     scratch: Box<[u64]>,
@@ -274,7 +274,7 @@ impl<'a> WorkerJournal<'a> {
     /// A journal of a worker that begins now.
     pub fn new(writer: JournalWriter<'a>, wants: &Journal, job: &Job, begin: Tick) -> Self {
         let buckets = if wants.histogram_ns > 0 { BUCKETS } else { 0 };
-        let counts = || Counts { counts: vec![0; buckets].into(), sum: 0, min: u64::MAX, max: 0 };
+        let counts = || WindowCounts { counts: vec![0; buckets].into(), sum: 0, min: u64::MAX, max: 0 };
         let windows = Windows::new(wants.window_ns, begin, Sums::default);
         let distributions = Windows::new(wants.histogram_ns, begin, counts);
         let (class, level) = job.placement.io_priority.unwrap_or((0, 0));
@@ -364,7 +364,7 @@ impl<'a> WorkerJournal<'a> {
     #[cold]
     pub fn forget(&mut self) {
         self.windows.of = [Sums::default(); 3];
-        self.distributions.of.iter_mut().for_each(Counts::clear);
+        self.distributions.of.iter_mut().for_each(WindowCounts::clear);
     }
 
     /// Windows that have ended by now are written down.
@@ -438,7 +438,7 @@ impl<'a> WorkerJournal<'a> {
     }
 }
 
-impl Counts {
+impl WindowCounts {
     fn clear(&mut self) {
         if self.max > 0 || self.min != u64::MAX {
             self.counts[bucket_of(self.min)..=bucket_of(self.max)].fill(0);

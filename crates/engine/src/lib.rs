@@ -50,4 +50,4 @@ pub use check::{CheckedPlan, check, given_up};
 pub use conductor::{Halt, Options, follow, lead, part, run, run_in};
 pub use facts::EngineFacts;
 pub use failure::Failure;
-pub use registry::{Entry, PlanEngines, engine, register};
+pub use registry::{EngineEntry, PlanEngines, engine, register};

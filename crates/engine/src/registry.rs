@@ -16,7 +16,7 @@ pub type Drive = fn(&mut Worker<'_>) -> Result<(), Failure>;
 
 /// An engine as the control plane sees it.
 #[derive(Debug)]
-pub struct Entry {
+pub struct EngineEntry {
     /// What is known of it.
     pub facts: &'static EngineFacts,
     /// The only dynamic call, once for each worker.
@@ -25,9 +25,9 @@ pub struct Entry {
     pub drive_in_turns: Option<Drive>,
 }
 
-const fn entry<E: Engine>() -> Entry {
+const fn entry<E: Engine>() -> EngineEntry {
     let facts = &E::FACTS;
-    Entry {
+    EngineEntry {
         facts,
         drive: if facts.is_slow { drive_instrumented::<E> } else { drive::<E> },
         drive_in_turns: if facts.takes_turns {
@@ -39,19 +39,19 @@ const fn entry<E: Engine>() -> Entry {
 }
 
 /// What drives jobs whose operations helper threads hand over, whatever their engine.
-pub const OFFLOAD: &Entry = &entry::<Offload>();
+pub const OFFLOAD: &EngineEntry = &entry::<Offload>();
 
 /// Engines of other crates, whose workloads are no stream of operations.
-static REGISTERED: OnceLock<&[Entry]> = OnceLock::new();
+static REGISTERED: OnceLock<&[EngineEntry]> = OnceLock::new();
 
 /// Adds engines of another crate to the table, once for each process; further calls have no effect.
-pub fn register(engines: &'static [Entry]) {
+pub fn register(engines: &'static [EngineEntry]) {
     let _ = REGISTERED.set(engines);
 }
 
 macro_rules! table_of_loops {
     ($($(#[$only:meta])* $engine:ty,)*) => {
-        const STREAMS: &[Entry] = {
+        const STREAMS: &[EngineEntry] = {
             use crate::engines::*;
             &[$($(#[$only])* entry::<$engine>()),*]
         };
@@ -60,12 +60,12 @@ macro_rules! table_of_loops {
 for_each_engine!(table_of_loops);
 
 /// Every engine.
-pub fn all_engines() -> impl Iterator<Item = &'static Entry> {
+pub fn all_engines() -> impl Iterator<Item = &'static EngineEntry> {
     STREAMS.iter().chain(REGISTERED.get().copied().unwrap_or_default())
 }
 
 /// The engine of that name.
-pub fn engine(name: &str) -> Option<&'static Entry> {
+pub fn engine(name: &str) -> Option<&'static EngineEntry> {
     all_engines().find(|entry| entry.facts.name == name)
 }
 
@@ -81,7 +81,7 @@ pub fn facts(name: &str) -> Option<&'static EngineFacts> {
 
 /// The engines of a plan's jobs, looked up once, when the plan is checked.
 #[derive(Clone, Debug, Default)]
-pub struct PlanEngines(Vec<&'static Entry>);
+pub struct PlanEngines(Vec<&'static EngineEntry>);
 
 impl PlanEngines {
     /// Looks up the engine of each job. One that does not exist is left out: the check reports it.
@@ -97,11 +97,11 @@ impl PlanEngines {
     }
 
     /// The engine of a job whose plan was checked.
-    pub fn of(&self, job: &Job) -> &'static Entry {
+    pub fn of(&self, job: &Job) -> &'static EngineEntry {
         self.find(job).expect("the check refuses jobs whose engine does not exist")
     }
 
-    fn find(&self, job: &Job) -> Option<&'static Entry> {
+    fn find(&self, job: &Job) -> Option<&'static EngineEntry> {
         self.0.iter().copied().find(|entry| entry.facts.name == job.engine)
     }
 }
@@ -115,7 +115,7 @@ mod tests {
     /// Records of before name an engine and say nothing of it: they are judged as if it had said what it says now.
     #[test]
     fn engines_are_what_records_of_before_take_them_for() {
-        for Entry { facts, .. } in all_engines() {
+        for EngineEntry { facts, .. } in all_engines() {
             let unsaid = EngineTrait::unsaid(facts.name);
             let same =
                 unsaid.iter().all(|one| facts.traits.contains(one)) && unsaid.len() == facts.traits.len();

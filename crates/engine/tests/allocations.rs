@@ -43,7 +43,11 @@ static ALLOCATOR: Counting = Counting;
 const FILE_BYTES: u64 = 1 << 20;
 
 /// Allocations of one drive of so many operations.
-fn allocations(entry: &iodyno_engine::Entry, operations: u64, settings: &[&str]) -> Result<u64, String> {
+fn allocations(
+    entry: &iodyno_engine::EngineEntry,
+    operations: u64,
+    settings: &[&str],
+) -> Result<u64, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let path = folder.path().join("file");
     std::fs::write(&path, vec![7; FILE_BYTES as usize]).map_err(|error| error.to_string())?;
@@ -61,7 +65,7 @@ fn allocations(entry: &iodyno_engine::Entry, operations: u64, settings: &[&str])
     }
 }
 
-fn the_loop_allocates_nothing(entry: &iodyno_engine::Entry, settings: &[&str]) -> Result<(), String> {
+fn the_loop_allocates_nothing(entry: &iodyno_engine::EngineEntry, settings: &[&str]) -> Result<(), String> {
     let (few, many) = (allocations(entry, 1_000, settings)?, allocations(entry, 10_000, settings)?);
     if few == many {
         Ok(())

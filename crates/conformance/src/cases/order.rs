@@ -23,7 +23,7 @@ use iodyno_engine::memory::{Mapping, errno};
 
 /// What a script is beside what it does.
 #[derive(Debug, Reflect)]
-pub struct Entry {
+pub struct BoardEntry {
     at: usize,
     bytes: usize,
     /// How many checks it has.
@@ -48,7 +48,7 @@ pub struct Index {
     /// How long one case may take, ns; 0: without end.
     pub limit_ns: u64,
     /// Scripts: those of the cases, then those of the probes.
-    pub scripts: Vec<Entry>,
+    pub scripts: Vec<BoardEntry>,
     /// How many of them are cases.
     pub cases: usize,
     /// The features whose probes follow.
@@ -90,7 +90,7 @@ impl RunMemory {
             bytes.extend(&written);
             let mut needs = needs.to_vec();
             needs.extend(implied(script).map(String::from));
-            Ok(Entry { at, bytes: written.len(), checks: checks(script).count() as u32, alone, needs })
+            Ok(BoardEntry { at, bytes: written.len(), checks: checks(script).count() as u32, alone, needs })
         };
         let listed = cases.cases.iter().map(|case| write(&case.script, &case.needs, case.alone));
         let mut scripts = listed.collect::<Result<Vec<_>, i32>>()?;

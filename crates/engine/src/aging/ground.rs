@@ -64,7 +64,7 @@ impl Room {
 
 /// How far an aging has come.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
+pub struct AgingState {
     /// What is done, in words: another aging is not a continuation.
     pub asked: String,
     /// What its files are to take, bytes.
@@ -75,7 +75,7 @@ pub struct State {
     pub done: Vec<u64>,
 }
 
-impl State {
+impl AgingState {
     fn text(&self) -> String {
         let done: Vec<_> = self.done.iter().map(u64::to_string).collect();
         format!(
@@ -87,8 +87,8 @@ impl State {
         )
     }
 
-    fn read(text: &str) -> Option<State> {
-        let mut state = State::default();
+    fn read(text: &str) -> Option<AgingState> {
+        let mut state = AgingState::default();
         for line in text.lines() {
             let (name, value) = line.split_once(" = ")?;
             match name {
@@ -105,17 +105,17 @@ impl State {
 
 /// The directory of an aging.
 #[derive(Clone, Debug)]
-pub struct Ground {
+pub struct AgingDirectory {
     /// Its path.
     pub path: PathBuf,
 }
 
-impl Ground {
+impl AgingDirectory {
     /// In the directory that is named, or the nearest above it that is there.
     ///
     /// # Errors
     /// No directory there.
-    pub fn new(aging: &Aging) -> Result<Ground, Failure> {
+    pub fn new(aging: &Aging) -> Result<AgingDirectory, Failure> {
         // Of a name with a worker in it only what stands before is known.
         let fixed = aging.directory.split('{').next().unwrap_or_default();
         let start = Path::new(if fixed.is_empty() { "." } else { fixed });
@@ -126,7 +126,7 @@ impl Ground {
         let directory = above.find(|path| path.is_dir());
         let directory =
             directory.ok_or_else(|| Failure::new(format!("{}: no directory", aging.directory)))?;
-        Ok(Ground { path: directory.join(NAME) })
+        Ok(AgingDirectory { path: directory.join(NAME) })
     }
 
     /// The directory it lies in.
@@ -138,12 +138,12 @@ impl Ground {
     ///
     /// # Errors
     /// Something is there that is no aging's.
-    pub fn state(&self) -> Result<Option<State>, Failure> {
+    pub fn state(&self) -> Result<Option<AgingState>, Failure> {
         if fs::symlink_metadata(&self.path).is_err() {
             return Ok(None);
         }
         let text = fs::read_to_string(self.path.join(STATE)).ok();
-        match text.as_deref().and_then(State::read) {
+        match text.as_deref().and_then(AgingState::read) {
             Some(state) => Ok(Some(state)),
             None => Err(Failure::new(format!("{NAME} is there already, and no aging made it"))
                 .hint("move it away, or age another directory of the file system")),
@@ -154,7 +154,7 @@ impl Ground {
     ///
     /// # Errors
     /// The system's.
-    pub fn begin(&self, state: &State) -> io::Result<()> {
+    pub fn begin(&self, state: &AgingState) -> io::Result<()> {
         fs::create_dir(&self.path)?;
         self.keep(state)
     }
@@ -163,7 +163,7 @@ impl Ground {
     ///
     /// # Errors
     /// The system's.
-    pub fn keep(&self, state: &State) -> io::Result<()> {
+    pub fn keep(&self, state: &AgingState) -> io::Result<()> {
         let new = self.path.join("state.new");
         let mut file = File::create(&new)?;
         file.write_all(state.text().as_bytes())?;
@@ -224,7 +224,12 @@ pub struct Hands {
 
 impl Hands {
     /// Those of a worker; `noise` makes what is written incompressible.
-    pub fn new(ground: &Ground, worker: u32, reserved: bool, mut noise: impl FnMut() -> u64) -> Hands {
+    pub fn new(
+        ground: &AgingDirectory,
+        worker: u32,
+        reserved: bool,
+        mut noise: impl FnMut() -> u64,
+    ) -> Hands {
         let words = (0..BLOCK_BYTES / 8).flat_map(|_| noise().to_le_bytes());
         Hands {
             directory: ground.path.join(format!("w{worker}")),

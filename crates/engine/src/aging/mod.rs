@@ -24,7 +24,7 @@ mod ground;
 mod wear;
 
 use churn::{Change, Churn};
-use ground::{Ground, Hands, Room, State};
+use ground::{AgingDirectory, AgingState, Hands, Room};
 
 pub use ground::NAME as FOLDER;
 
@@ -43,7 +43,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 pub fn age(aging: &Aging, seed: u64, progress: Progress<'_>) -> Result<AgingRecord, Diagnostic> {
     let told = |failure: Failure| failure.diagnostic(&aging.origin, "");
     let began = clock::monotonic();
-    let ground = Ground::new(aging).map_err(told)?;
+    let ground = AgingDirectory::new(aging).map_err(told)?;
     let mut record = AgingRecord {
         directory: ground.path.display().to_string(),
         file_system: identity::facts(&ground.directory().display().to_string())
@@ -63,7 +63,7 @@ pub fn age(aging: &Aging, seed: u64, progress: Progress<'_>) -> Result<AgingReco
     Ok(record)
 }
 
-fn remove(ground: &Ground, record: &mut AgingRecord) -> Result<(), Failure> {
+fn remove(ground: &AgingDirectory, record: &mut AgingRecord) -> Result<(), Failure> {
     if ground.state()?.is_none() {
         return Err(
             Failure::new("nothing was aged here").hint("name the directory that was given when it was aged")
@@ -91,7 +91,12 @@ fn words(aging: &Aging, seed: u64) -> String {
 }
 
 /// The state to go on from; of a new ground the first.
-fn begin(aging: &Aging, seed: u64, ground: &Ground, record: &mut AgingRecord) -> Result<State, Failure> {
+fn begin(
+    aging: &Aging,
+    seed: u64,
+    ground: &AgingDirectory,
+    record: &mut AgingRecord,
+) -> Result<AgingState, Failure> {
     let asked = words(aging, seed);
     if let Some(state) = ground.state()? {
         if state.asked != asked || state.done.len() != aging.workers as usize {
@@ -119,7 +124,7 @@ fn begin(aging: &Aging, seed: u64, ground: &Ground, record: &mut AgingRecord) ->
     }
     record.before = Some(wear::look(ground.directory()));
     let state =
-        State { asked, aim_bytes, block_bytes: room.block_bytes, done: vec![0; aging.workers as usize] };
+        AgingState { asked, aim_bytes, block_bytes: room.block_bytes, done: vec![0; aging.workers as usize] };
     ground.begin(&state).map_err(|error| Failure::new(format!("{FOLDER}: {error}")))?;
     Ok(state)
 }
@@ -141,8 +146,8 @@ struct Shared {
 fn churned(
     aging: &Aging,
     seed: u64,
-    ground: &Ground,
-    mut state: State,
+    ground: &AgingDirectory,
+    mut state: AgingState,
     record: &mut AgingRecord,
     progress: Progress<'_>,
 ) -> Result<(), Diagnostic> {
@@ -192,7 +197,7 @@ fn churned(
     }
 }
 
-fn hands(aging: &Aging, seed: u64, ground: &Ground, worker: u32) -> Hands {
+fn hands(aging: &Aging, seed: u64, ground: &AgingDirectory, worker: u32) -> Hands {
     let mut noise = Random::from_seed(seed, 0x6167_6501_0000 + u64::from(worker));
     Hands::new(ground, worker, aging.reserved, || noise.next())
 }
@@ -210,7 +215,7 @@ struct Ended {
 fn work(
     mut churn: Churn,
     mut hands: Hands,
-    ground: &Ground,
+    ground: &AgingDirectory,
     skip: u64,
     worker: usize,
     shared: &Shared,
@@ -264,7 +269,13 @@ impl Shared {
 }
 
 /// While the workers work: tells, keeps the state of what is on the disk, and ends them when the user says so.
-fn look_after(ground: &Ground, state: &State, shared: &Shared, total: u64, progress: Progress<'_>) {
+fn look_after(
+    ground: &AgingDirectory,
+    state: &AgingState,
+    shared: &Shared,
+    total: u64,
+    progress: Progress<'_>,
+) {
     let step = (total / FLUSHES).max(1 << 20);
     let mut next = step;
     while shared.running.load(Relaxed) > 0 {
@@ -280,7 +291,7 @@ fn look_after(ground: &Ground, state: &State, shared: &Shared, total: u64, progr
         next = written + step;
         let done = shared.done.iter().map(|done| done.load(Relaxed));
         let done = done.zip(&state.done).map(|(now, before)| now.max(*before)).collect();
-        let kept = ground.flush().and_then(|()| ground.keep(&State { done, ..state.clone() }));
+        let kept = ground.flush().and_then(|()| ground.keep(&AgingState { done, ..state.clone() }));
         if let Err(error) = kept {
             shared.fail(error.to_string());
         }

@@ -21,7 +21,7 @@ use crate::names::templates::{Asker, set_root, tells_apart};
 use crate::open;
 use crate::prepare::{self, Unready};
 use crate::preread::Preread;
-use crate::registry::{self, Entry};
+use crate::registry::{self, EngineEntry};
 use crate::source::pools::Found;
 use crate::source::{self, SharedObjects, Source, SourceContext};
 use crate::start_barrier::StartBarrier;
@@ -50,7 +50,7 @@ pub(crate) struct PhaseContext {
     unready: Vec<Unready>,
     pub(super) labels: Vec<Vec<(String, Verb)>>,
     kinds: Vec<Vec<Kind>>,
-    pub(super) entries: Vec<&'static Entry>,
+    pub(super) entries: Vec<&'static EngineEntry>,
     /// The traits of each job's engine, whoever drives it.
     pub(super) traits: Vec<&'static [EngineTrait]>,
     goals: Vec<Option<Goal>>,

@@ -113,7 +113,7 @@ struct Network {
     hosts: Vec<String>,
     wires: Wires,
     sockets: sockets::Sockets,
-    runs: Vec<runs::Run>,
+    runs: Vec<runs::SimulatedRun>,
     news: Vec<(usize, News)>,
 }
 

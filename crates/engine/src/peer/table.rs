@@ -37,7 +37,7 @@ enum Role {
     Datagrams,
 }
 
-struct Entry {
+struct SocketEntry {
     socket: Socket,
     role: Role,
     outbox: Vec<u8>,
@@ -68,9 +68,9 @@ impl Drop for Left {
     }
 }
 
-impl Entry {
+impl SocketEntry {
     fn new(socket: Socket, role: Role) -> Self {
-        Entry {
+        SocketEntry {
             socket,
             role,
             outbox: Vec::new(),
@@ -120,7 +120,7 @@ impl Entry {
 /// All of them.
 #[derive(Default)]
 pub struct Table {
-    entries: BTreeMap<Connection, Entry>,
+    entries: BTreeMap<Connection, SocketEntry>,
     accepted: u32,
 }
 
@@ -168,7 +168,8 @@ impl Table {
             Ok((socket, path, transport)) => {
                 let role = if transport.is_datagrams() { Role::Mailbox } else { Role::Place };
                 let ends = sockets::ends(&socket);
-                self.entries.insert(place, Entry { _path: path.map(Left), ..Entry::new(socket, role) });
+                self.entries
+                    .insert(place, SocketEntry { _path: path.map(Left), ..SocketEntry::new(socket, role) });
                 vec![Input::Ready(place, ends)]
             }
             Err(trouble) => vec![failed(place, trouble)],
@@ -205,12 +206,12 @@ impl Table {
             match sockets::connect(transport, &goals.remove(0), &socket_options) {
                 Ok((socket, true)) => {
                     let ends = sockets::ends(&socket);
-                    self.entries.insert(number, Entry::new(socket, standing(transport)));
+                    self.entries.insert(number, SocketEntry::new(socket, standing(transport)));
                     return vec![Input::Ready(number, ends)];
                 }
                 Ok((socket, false)) => {
                     let role = Role::Connecting { transport, goals, socket_options };
-                    self.entries.insert(number, Entry { due_ns, ..Entry::new(socket, role) });
+                    self.entries.insert(number, SocketEntry { due_ns, ..SocketEntry::new(socket, role) });
                     return Vec::new();
                 }
                 Err(trouble) => last = Some(trouble),
@@ -246,7 +247,7 @@ impl Table {
         match made.and_then(|place| sockets::answer(&place.socket, to)) {
             Ok(socket) => {
                 let ends = sockets::ends(&socket);
-                self.entries.insert(number, Entry::new(socket, Role::Datagrams));
+                self.entries.insert(number, SocketEntry::new(socket, Role::Datagrams));
                 vec![Input::Ready(number, ends)]
             }
             Err(trouble) => vec![failed(number, trouble)],
@@ -409,7 +410,7 @@ impl Table {
                     let connection = FIRST_ACCEPTED + self.accepted;
                     self.accepted = (self.accepted + 1) % (u32::MAX - FIRST_ACCEPTED);
                     let ends = sockets::ends(&socket);
-                    self.entries.insert(connection, Entry::new(socket, Role::Stream));
+                    self.entries.insert(connection, SocketEntry::new(socket, Role::Stream));
                     news.push(Input::Accepted { at, connection, ends });
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -432,7 +433,7 @@ impl Table {
 
     /// Gives up what is overdue.
     pub fn overdue(&mut self, now_ns: u64) -> Vec<Input> {
-        let late = |entry: &Entry| entry.due_ns.is_some_and(|due| due <= now_ns);
+        let late = |entry: &SocketEntry| entry.due_ns.is_some_and(|due| due <= now_ns);
         let numbers: Vec<_> = self.entries.iter().filter(|(_, entry)| late(entry)).map(|(n, _)| *n).collect();
         let gone = numbers.into_iter().filter_map(|number| Some((number, self.entries.remove(&number)?)));
         let told = gone.filter(|(_, entry)| !entry.closing);
@@ -454,7 +455,7 @@ fn standing(transport: Transport) -> Role {
 }
 
 /// A peer's datagrams: as many as wait, so that none is lost for want of room.
-fn read_datagrams(number: Connection, entry: &mut Entry) -> Vec<Input> {
+fn read_datagrams(number: Connection, entry: &mut SocketEntry) -> Vec<Input> {
     let mut news = Vec::new();
     while news.len() < AT_ONCE && entry.most != Some(0) {
         let one = read(number, entry);
@@ -468,7 +469,7 @@ fn read_datagrams(number: Connection, entry: &mut Entry) -> Vec<Input> {
 }
 
 /// What a stream brings, or one datagram.
-fn read(number: Connection, entry: &mut Entry) -> Vec<Input> {
+fn read(number: Connection, entry: &mut SocketEntry) -> Vec<Input> {
     let most = entry.most.unwrap_or(READ_MOST).min(READ_MOST);
     let mut room = vec![0; most];
     match (&entry.socket).read(&mut room) {
@@ -493,7 +494,7 @@ fn read(number: Connection, entry: &mut Entry) -> Vec<Input> {
 }
 
 /// Datagrams of anybody.
-fn read_mail(at: Connection, entry: &Entry) -> Vec<Input> {
+fn read_mail(at: Connection, entry: &SocketEntry) -> Vec<Input> {
     let mut room = vec![MaybeUninit::uninit(); READ_MOST];
     let mut news = Vec::new();
     while news.len() < AT_ONCE {

@@ -36,7 +36,7 @@ use judge::{CheckedPiece, Found, Judge};
 use keeper::Keeper;
 use marking::Marking;
 pub use state::State;
-use table::Table;
+use table::BlockTable;
 use verifiers::Helpers;
 
 /// Blocks that one worker can remember; the table would be 2 GiB.
@@ -47,7 +47,7 @@ const NUMBER_AT: u32 = u64::BITS - NUMBER_BITS;
 const COMPLAINTS_MOST: usize = 20;
 
 /// Fills and checks one worker's buffers.
-pub struct Content {
+pub struct WorkerContent {
     filling: Option<Filling>,
     headers: Option<Headers>,
     marking: Option<Marking>,
@@ -81,7 +81,7 @@ struct FileContent {
     id: u64,
     base: u64,
     path: String,
-    table: Option<Table>,
+    table: Option<BlockTable>,
     /// The item that is open here: its set's handle, and its number.
     item: Option<(u32, u64)>,
     /// Where operations at the file's own position have come to.
@@ -130,7 +130,7 @@ fn common(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common(b, a % b) }
 }
 
-impl Content {
+impl WorkerContent {
     /// The content of one worker's buffers.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl Content {
             _ if headers.is_some() => None,
             _ => Some(Filler::new(payload, seed, block).map_err(failure)?.over(span)).filter(|_| !unseen),
         };
-        let mut content = Content {
+        let mut content = WorkerContent {
             filling: filler.map(|filler| Filling::new(context, filler)),
             headers,
             marking: marked.filter(|_| writes).map(|marked| Marking::new(context, marked)),
@@ -223,7 +223,7 @@ impl Content {
             }
             let table = match remembers {
                 true => {
-                    let table = Table::new(count, self.grain.max(1));
+                    let table = BlockTable::new(count, self.grain.max(1));
                     Some(table.map_err(|errno| Failure::call("mmap", errno))?)
                 }
                 false => None,

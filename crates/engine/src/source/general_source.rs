@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use iodyno_model::{ErrorPolicy, FoundDepth, Overlap, Verb, VerifyWhen, Workload};
 
-use super::content::{self, Content, Late, State};
+use super::content::{self, Late, State, WorkerContent};
 use super::drop_behind::Behind;
 use super::pace::Pacer;
 use super::pattern::{PatternSource, worker_seed};
@@ -33,7 +33,7 @@ pub enum Drawer {
 pub struct Guided {
     drawer: Drawer,
     pacer: Option<Pacer>,
-    content: Content,
+    content: WorkerContent,
     behind: Behind,
     held: Option<Io>,
     /// By slot; the verb's `bytes` are 0 where nothing is in flight.
@@ -87,7 +87,7 @@ impl Guided {
             Workload::Pattern(pattern) => pattern.overlap,
             _ => Overlap::Allowed,
         };
-        let content = Content::new(context, drawer.writes())?;
+        let content = WorkerContent::new(context, drawer.writes())?;
         let back = ReadBack::new(context, &content);
         let verify = context.job.payload.verify.as_ref();
         Ok(Guided {
@@ -374,7 +374,7 @@ impl Guided {
     }
 
     /// What was found wrong with the content.
-    pub fn content(&self) -> &Content {
+    pub fn content(&self) -> &WorkerContent {
         &self.content
     }
 }
@@ -392,7 +392,11 @@ fn late_most(context: &SourceContext<'_>, fatal: bool) -> u64 {
 }
 
 /// Draws on without doing anything, noting what would be written. It comes up for air, so that somebody may say stop.
-fn assume(pattern: &mut PatternSource, content: &mut Content, reach: &mut Option<(State, u64)>) -> Next {
+fn assume(
+    pattern: &mut PatternSource,
+    content: &mut WorkerContent,
+    reach: &mut Option<(State, u64)>,
+) -> Next {
     let mut io = Io::default();
     for _ in 0..ASSUMED_MOST {
         match pattern.next(&mut io) {
@@ -423,7 +427,7 @@ impl Drawer {
 }
 
 impl ReadBack {
-    fn new(context: &SourceContext<'_>, content: &Content) -> Option<Self> {
+    fn new(context: &SourceContext<'_>, content: &WorkerContent) -> Option<Self> {
         let verify = context.job.payload.verify.as_ref().filter(|_| content.remembers())?;
         let label = label_of(&labels(context.job), VERIFY_LABEL, Verb::Read);
         let when = match verify.when {
@@ -475,7 +479,7 @@ impl ReadBack {
     }
 
     /// What is left at the end.
-    fn rest(&mut self, content: &Content, io: &mut Io) -> Result<(), Next> {
+    fn rest(&mut self, content: &WorkerContent, io: &mut Io) -> Result<(), Next> {
         match &mut self.when {
             When::Backlog { .. } => self.oldest(io).then_some(()).ok_or(Next::Done),
             When::AtEnd { handle, from } => {

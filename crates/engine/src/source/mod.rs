@@ -38,7 +38,7 @@ pub use crate::{permutation, random};
 pub use labels::{VERIFY_LABEL, block_verb, label_of, labels};
 pub use shared::SharedObjects;
 
-use content::{Content, Late};
+use content::{Late, WorkerContent};
 use general_source::{Drawer, Guided};
 use pattern::PatternSource;
 
@@ -175,9 +175,9 @@ enum Work {
     /// Reads, or writes whose buffers stay as they are.
     Steady(pattern::Steady),
     /// Writes whose buffers are filled each time.
-    Filled(pattern::Steady, Box<Content>),
+    Filled(pattern::Steady, Box<WorkerContent>),
     /// Drawn, without anything that holds operations back.
-    Pattern(Box<PatternSource>, Box<Content>),
+    Pattern(Box<PatternSource>, Box<WorkerContent>),
     Guided(Box<Guided>),
 }
 
@@ -227,7 +227,7 @@ impl Source {
         if !free {
             return Ok(Work::Guided(Box::new(Guided::new(context, Drawer::Pattern(Box::new(source)))?)));
         }
-        let content = Content::new(context, source.has(Verb::Write) || source.writes_items())?;
+        let content = WorkerContent::new(context, source.has(Verb::Write) || source.writes_items())?;
         Ok(match pattern::Steady::of(&source) {
             Some(steady) if content.is_idle() || content.prepare(context, &source) => Work::Steady(steady),
             Some(steady) => Work::Filled(steady, Box::new(content)),
@@ -278,7 +278,7 @@ impl Source {
 
     /// What draws plainly: operations that differ in their place alone, and what fills their buffers, if anything does.
     #[inline(always)]
-    pub fn plain(&mut self) -> Option<(&mut pattern::Steady, Option<&mut Content>)> {
+    pub fn plain(&mut self) -> Option<(&mut pattern::Steady, Option<&mut WorkerContent>)> {
         match &mut self.work {
             Work::Steady(steady) => Some((steady, None)),
             Work::Filled(steady, content) => Some((steady, Some(content))),

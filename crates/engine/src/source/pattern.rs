@@ -8,7 +8,7 @@
 use iodyno_model::{FileOrder, Job, Kind, Pattern, Pick, Size, TargetKind, Verb};
 
 use super::random::{GOLDEN, Random, mix};
-use super::walk::{AT_POSITION, Deal, END, Ground, Walk, failure, shares};
+use super::walk::{AT_POSITION, Deal, END, PickRange, Walk, failure, shares};
 use super::{Next, SourceContext, segments};
 use crate::distribution::{Distribution, Sizes};
 use crate::failure::Failure;
@@ -787,7 +787,7 @@ fn span(
 }
 
 /// Bytes or items of a pass over a span of that length by one verb.
-fn units(share: &VerbShare, pick: &Pick, ground: Ground, length: u64) -> u64 {
+fn units(share: &VerbShare, pick: &Pick, ground: PickRange, length: u64) -> u64 {
     let endless = match share.class {
         ObjectClass::Range => matches!(pick, Pick::Stream | Pick::Append) && length == 0,
         ObjectClass::File => share.verb == Verb::Readdir,
@@ -806,8 +806,8 @@ fn picked(
     context: &SourceContext<'_>,
     pick: &Pick,
     target: u32,
-    ground: Ground,
-) -> (Pick, Ground, Option<Deal>) {
+    ground: PickRange,
+) -> (Pick, PickRange, Option<Deal>) {
     let target = context.plan.targets.get(target as usize);
     let Some(laid) = segments::laid(context.job, pick, target, context.asker) else {
         return (pick.clone(), ground, None);
@@ -856,16 +856,21 @@ fn aligned(pattern: &Pattern, verb: Verb, class: ObjectClass) -> u64 {
 }
 
 /// The ground that all verbs on ranges share: their smallest size is its grain.
-fn joint_ground(context: &SourceContext<'_>, pattern: &Pattern, shares: &[VerbShare], span: &Span) -> Ground {
+fn joint_ground(
+    context: &SourceContext<'_>,
+    pattern: &Pattern,
+    shares: &[VerbShare],
+    span: &Span,
+) -> PickRange {
     let ranges = || shares.iter().filter(|share| share.class == ObjectClass::Range);
     let grounds: Vec<_> = ranges().map(|share| ground(context, pattern, share, span)).collect();
     let smallest = *grounds.iter().min_by_key(|ground| ground.least).unwrap_or(&grounds[0]);
     let alike = grounds.iter().all(|ground| ground.fixed && ground.least == smallest.least);
     let tight = smallest.align == smallest.least;
-    Ground { fixed: alike && tight, align: smallest.least, ..smallest }
+    PickRange { fixed: alike && tight, align: smallest.least, ..smallest }
 }
 
-fn ground(context: &SourceContext<'_>, pattern: &Pattern, share: &VerbShare, span: &Span) -> Ground {
+fn ground(context: &SourceContext<'_>, pattern: &Pattern, share: &VerbShare, span: &Span) -> PickRange {
     let (least, fixed) = least_of(pattern, share.verb, share.class, span.length);
     let align = match (share.class, *directed(&pattern.align_bytes, share.verb), share.whole) {
         (ObjectClass::Range, 0, true) => least,
@@ -880,7 +885,16 @@ fn ground(context: &SourceContext<'_>, pattern: &Pattern, share: &VerbShare, spa
         false => span.length,
     };
     let base = span.base;
-    Ground { span: span.length, align: align.max(1), least: least.max(1), fixed, end, reach, base, overhang }
+    PickRange {
+        span: span.length,
+        align: align.max(1),
+        least: least.max(1),
+        fixed,
+        end,
+        reach,
+        base,
+        overhang,
+    }
 }
 
 /// How long an open file is now; 0 where there is none.
@@ -899,7 +913,7 @@ fn order(order: &FileOrder, files: usize, seed: u64) -> Result<FileTurns, Failur
             FileTurns::Turns { operations: (*operations).max(1), next: 0 }
         }
         FileOrder::Drawn { pick, operations } => {
-            let ground = Ground::plain(files as u64, 1, 1, true);
+            let ground = PickRange::plain(files as u64, 1, 1, true);
             let drawn = Distribution::draws(pick) || **pick == Pick::Sequential;
             if !drawn {
                 return Err(Failure::new("files can be drawn by chance, or taken in turn"));

@@ -55,7 +55,7 @@ pub struct ScriptSource {
     waiting_since: Option<Tick>,
     moved_in_pass: bool,
     limits: Limits,
-    counts: Counts,
+    counts: LabelCounts,
     ending: bool,
     background: Background,
     /// What each call of a whole file's operation moves at most, bytes.
@@ -119,7 +119,7 @@ struct Limits {
 }
 
 /// Operations and bytes so far, by label, and of those that others look at too, the counts that they share.
-struct Counts {
+struct LabelCounts {
     own: Vec<(u64, u64)>,
     /// Composites and control steps that were done; they are no operations of the worker's.
     marks: Vec<u64>,
@@ -133,13 +133,13 @@ struct Watched {
     object: Object,
 }
 
-impl Counts {
+impl LabelCounts {
     fn new(context: &SourceContext<'_>) -> Self {
         let labels = super::labels(context.job);
         let shared = context.shared.map(|shared| shared.watched(&labels)).unwrap_or_default();
         let shared = shared.into_iter().map(|(label, bytes, object)| Watched { label, bytes, object });
         let count = labels.len();
-        Counts { own: vec![(0, 0); count], marks: vec![0; count], shared: shared.collect() }
+        LabelCounts { own: vec![(0, 0); count], marks: vec![0; count], shared: shared.collect() }
     }
 
     /// An operation was done, and moved so much.
@@ -314,7 +314,7 @@ impl ScriptSource {
                 bytes: limit.bytes.unwrap_or(u64::MAX),
                 reads_only: code.iter().any(|code| matches!(code, Code::Do(step, _) if step.carried)),
             },
-            counts: Counts::new(context),
+            counts: LabelCounts::new(context),
             ending: limit.passes == Some(0),
             background: Background::new(&code, super::labels(context.job).len()),
             chunk: 0,

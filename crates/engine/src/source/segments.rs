@@ -7,7 +7,7 @@
 use iodyno_model::{Extent, Job, Pick, Target, TargetKind, Workload};
 
 use super::pattern::{directed, job_seed};
-use super::walk::{Deal, Ground};
+use super::walk::{Deal, PickRange};
 use crate::names::templates::{Asker, is_own};
 
 /// One worker's blocks.
@@ -63,7 +63,7 @@ fn is_alone(job: &Job, target: Option<&Target>) -> bool {
 
 impl Laid {
     /// The plainest pick that goes the same way, over the ground it needs.
-    pub fn plainly(&self, ground: Ground) -> (Pick, Ground) {
+    pub fn plainly(&self, ground: PickRange) -> (Pick, PickRange) {
         let in_line = !self.shuffled && (self.stride == self.block || self.count == 1);
         if !in_line {
             let Laid { block, stride, count, shuffled, .. } = *self;
@@ -71,11 +71,11 @@ impl Laid {
         }
         let all = if self.count > 0 { self.block.saturating_mul(self.count) } else { ground.span };
         let span = ground.span.min(all);
-        (Pick::Sequential, Ground { span, reach: span, ..ground })
+        (Pick::Sequential, PickRange { span, reach: span, ..ground })
     }
 
     /// Which transfers of a segment are the worker's, where they are dealt.
-    pub fn deal(&self, job: &Job, plan_seed: u64, asker: Asker<'_>, ground: Ground) -> Option<Deal> {
+    pub fn deal(&self, job: &Job, plan_seed: u64, asker: Asker<'_>, ground: PickRange) -> Option<Deal> {
         let places = self.block / ground.pitch();
         let first = places * u64::from(asker.owner.worker);
         // Everybody shuffles alike, so that no transfer is dealt twice.
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn what_lies_in_line_is_picked_in_line() {
-        let ground = Ground::plain(1000, 16, 16, true);
+        let ground = PickRange::plain(1000, 16, 16, true);
         let own = laid_by("f.{worker}", 2, 4, |_| {}).unwrap();
-        assert_eq!(own.plainly(ground), (Pick::Sequential, Ground { span: 192, reach: 192, ..ground }));
+        assert_eq!(own.plainly(ground), (Pick::Sequential, PickRange { span: 192, reach: 192, ..ground }));
         let shared = laid_by("f", 2, 4, |_| {}).unwrap();
         assert!(matches!(shared.plainly(ground), (Pick::Segmented { stride_bytes: 256, .. }, _)));
     }

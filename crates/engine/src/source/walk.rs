@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// What a walk goes over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ground {
+pub struct PickRange {
     /// Bytes (or items) of the span.
     pub span: u64,
     /// Offsets are multiples of this, at least 1.
@@ -32,10 +32,10 @@ pub struct Ground {
     pub overhang: bool,
 }
 
-impl Ground {
+impl PickRange {
     /// A span that nothing goes beyond, for operations that all have the smallest size.
-    pub fn plain(span: u64, align: u64, least: u64, fixed: bool) -> Ground {
-        Ground { span, align, least, fixed, end: 0, reach: span, base: 0, overhang: false }
+    pub fn plain(span: u64, align: u64, least: u64, fixed: bool) -> PickRange {
+        PickRange { span, align, least, fixed, end: 0, reach: span, base: 0, overhang: false }
     }
 
     /// How many operations of one size there are one after the other; the last may hang over.
@@ -97,7 +97,7 @@ pub struct LinearWalk {
     last: u64,
     step: u64,
     /// What sizes that vary need: the ground and the gap after each.
-    varied: Option<(Ground, i64)>,
+    varied: Option<(PickRange, i64)>,
     backward: bool,
 }
 
@@ -182,7 +182,7 @@ pub enum Rare {
 /// The state of [`Pick::Gap`] where the span's end is soft.
 #[derive(Clone, Debug)]
 pub struct Jumps {
-    ground: Ground,
+    ground: PickRange,
     gap: i64,
     /// Where the operation before ended, relative to the span's start.
     last: u64,
@@ -191,7 +191,7 @@ pub struct Jumps {
 impl Jumps {
     /// A jump beyond the target leads to the start, or back from the end; a place outside of the span ends the pass.
     fn next(&mut self, bytes: u64) -> u64 {
-        let Ground { span, reach, base, .. } = self.ground;
+        let PickRange { span, reach, base, .. } = self.ground;
         if self.last >= reach {
             return END;
         }
@@ -254,7 +254,7 @@ impl Walk {
     ///
     /// # Errors
     /// A span without room, or parameters out of range.
-    pub fn new(pick: &Pick, coverage: Coverage, ground: Ground, seed: u64) -> Result<Self, Failure> {
+    pub fn new(pick: &Pick, coverage: Coverage, ground: PickRange, seed: u64) -> Result<Self, Failure> {
         if matches!(pick, Pick::Stream) {
             return Ok(Walk::Rare(Box::new(Rare::Stream)));
         }
@@ -283,7 +283,7 @@ impl Walk {
     ///
     /// # Errors
     /// A pick without segments, or segments without room.
-    pub fn dealt(pick: &Pick, ground: Ground, deal: Deal) -> Result<Self, Failure> {
+    pub fn dealt(pick: &Pick, ground: PickRange, deal: Deal) -> Result<Self, Failure> {
         let Pick::Segmented { block_bytes, count, stride_bytes, .. } = *pick else {
             return Err(Failure::new("only the transfers of segments can be dealt"));
         };
@@ -373,7 +373,7 @@ impl Walk {
     }
 
     /// How many operations of the smallest size one pass is; the largest number where only a limit ends it.
-    pub fn places(pick: &Pick, ground: Ground) -> u64 {
+    pub fn places(pick: &Pick, ground: PickRange) -> u64 {
         if ground.overhang
             && matches!(pick, Pick::Gap(_) | Pick::Repeat { .. } | Pick::Runs { .. } | Pick::Blend(_))
         {
@@ -415,7 +415,7 @@ impl Walk {
 }
 
 impl LinearWalk {
-    fn new(ground: Ground, gap: i64, backward: bool) -> Self {
+    fn new(ground: PickRange, gap: i64, backward: bool) -> Self {
         let pitch = ground.pitch() as i64;
         let step = if backward { -pitch } else { pitch.saturating_add(gap) };
         let step = step.signum() * (step.unsigned_abs().next_multiple_of(ground.align) as i64);
@@ -481,7 +481,7 @@ impl LinearWalk {
         offset
     }
 
-    fn after(&self, offset: u64, bytes: u64, ground: Ground, gap: i64) -> u64 {
+    fn after(&self, offset: u64, bytes: u64, ground: PickRange, gap: i64) -> u64 {
         if self.backward {
             return if gap < 0 {
                 offset.saturating_sub(gap.unsigned_abs() - bytes.min(gap.unsigned_abs()))
@@ -503,7 +503,7 @@ impl LinearWalk {
 
 impl Once {
     /// A permutation of the places that the ground has.
-    pub fn new(ground: Ground, seed: u64) -> Self {
+    pub fn new(ground: PickRange, seed: u64) -> Self {
         // Where operations of one size may overlap each other's alignment, only the places side by side are "all".
         let (places, align) = match ground.fixed {
             true => (ground.places(), ground.pitch()),
@@ -534,7 +534,7 @@ impl Once {
 }
 
 impl Rare {
-    fn new(pick: &Pick, coverage: Coverage, ground: Ground, seed: u64) -> Result<Self, Failure> {
+    fn new(pick: &Pick, coverage: Coverage, ground: PickRange, seed: u64) -> Result<Self, Failure> {
         let inner = |pick: &Pick, number: u64| Walk::new(pick, coverage, ground, mix(seed ^ number));
         Ok(match pick {
             Pick::Strided { stride_bytes } => {
@@ -642,7 +642,7 @@ impl Segments {
         (block, count): (u64, u64),
         stride: u64,
         shuffled: bool,
-        ground: Ground,
+        ground: PickRange,
         seed: u64,
     ) -> Result<Self, Failure> {
         let (pitch, stride) = (ground.pitch(), stride.max(1).next_multiple_of(ground.align));

@@ -33,7 +33,7 @@ mod linux {
     use std::path::Path;
 
     use super::User;
-    use super::tables::{Table, plain, quoted};
+    use super::tables::{UserTable, plain, quoted};
     use crate::io::c_path;
     use crate::memory::errno;
 
@@ -152,7 +152,7 @@ mod linux {
 
     /// A table that names it: what it holds is missed when the machine starts again.
     fn counted_on(device: &Device) -> Option<User> {
-        Table::ALL.iter().find_map(|table| {
+        UserTable::ALL.iter().find_map(|table| {
             let text = fs::read_to_string(table.path).ok()?;
             let (name, what_for) = table.names(&text).into_iter().find(|(name, _)| device.has(name))?;
             let known = if name == device.path { String::new() } else { format!(" as {name}") };
@@ -184,19 +184,19 @@ mod linux {
 #[cfg(any(target_os = "linux", test))]
 mod tables {
     /// One of them.
-    pub(super) struct Table {
+    pub(super) struct UserTable {
         pub(super) path: &'static str,
         /// The devices that a line names, and what for.
         read: fn(&str) -> Vec<(String, String)>,
     }
 
-    impl Table {
-        pub(super) const ALL: &[Table] = &[
-            Table { path: "/etc/fstab", read: fstab },
-            Table { path: "/etc/crypttab", read: crypttab },
-            Table { path: "/etc/mdadm/mdadm.conf", read: arrays },
-            Table { path: "/etc/mdadm.conf", read: arrays },
-            Table { path: "/etc/lvm/devices/system.devices", read: volumes },
+    impl UserTable {
+        pub(super) const ALL: &[UserTable] = &[
+            UserTable { path: "/etc/fstab", read: fstab },
+            UserTable { path: "/etc/crypttab", read: crypttab },
+            UserTable { path: "/etc/mdadm/mdadm.conf", read: arrays },
+            UserTable { path: "/etc/mdadm.conf", read: arrays },
+            UserTable { path: "/etc/lvm/devices/system.devices", read: volumes },
         ];
 
         /// All devices, by paths, and what they are named for.
@@ -291,7 +291,7 @@ mod tables {
         #[test]
         fn tables_name_their_devices() {
             let named = |path: &str, text: &str| {
-                let table = Table::ALL.iter().find(|table| table.path == path).unwrap();
+                let table = UserTable::ALL.iter().find(|table| table.path == path).unwrap();
                 let names = table.names(text).into_iter().map(|(name, what_for)| format!("{name}{what_for}"));
                 names.collect::<Vec<_>>()
             };

@@ -15,7 +15,7 @@ use iodyno_engine::start_barrier::StartBarrier;
 use iodyno_engine::worker::Worker;
 use iodyno_engine::worker_counters::CounterMapping;
 use iodyno_engine::worker_findings::WorkerFindings;
-use iodyno_engine::{Entry, Failure};
+use iodyno_engine::{EngineEntry, Failure};
 use iodyno_model::{
     Extent, Job, Kind, Open, Pattern, Phase, Pick, Plan, Prepare, Setting, Tally, Target, TargetKind, Verb,
     Workload,
@@ -66,7 +66,7 @@ impl Stand {
     }
 
     /// Drives an engine to the end and returns what was counted. `around` wraps the drive itself.
-    pub fn run(&self, entry: &Entry, around: impl FnOnce(&mut dyn FnMut())) -> Result<Tally, Failure> {
+    pub fn run(&self, entry: &EngineEntry, around: impl FnOnce(&mut dyn FnMut())) -> Result<Tally, Failure> {
         let job: &Job = &self.plan.phases[0].jobs[0];
         let TargetKind::File { path, size: Extent::Bytes(bytes) } = &self.plan.targets[0].kind else {
             return Err(Failure::new("the stand drives files"));

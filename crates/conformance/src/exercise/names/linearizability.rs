@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::call::{NameCall, Verb};
-use super::state::{Cursor, ModelAnswer, Next, Seen, State};
+use super::state::{Cursor, ModelAnswer, ModelState, Next, Seen};
 
 /// A call that was made.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Event {
 /// What each process did, after what was there before.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    pub before: State,
+    pub before: ModelState,
     pub processes: Vec<Vec<Event>>,
     /// What was found when all was over; none: nobody looked.
     pub after: Option<Vec<Seen>>,
@@ -32,7 +32,7 @@ pub struct History {
 type Places = Vec<(u8, Option<Cursor>)>;
 
 /// A point of the search: where each process is, and what is there.
-type Point = (Places, State);
+type Point = (Places, ModelState);
 
 impl History {
     /// Whether an order explains it.
@@ -75,7 +75,7 @@ impl History {
     }
 
     /// One step of a process; none: it cannot be what the call did.
-    fn step(&self, process: usize, event: &Event, places: &Places, state: &State) -> Option<Point> {
+    fn step(&self, process: usize, event: &Event, places: &Places, state: &ModelState) -> Option<Point> {
         let cursor = places[process].1.unwrap_or_else(|| Cursor::start(&event.call));
         let done = (places[process].0 + 1, None);
         let (place, state) = match (state.step(&event.call, cursor), event.answer) {
@@ -121,7 +121,7 @@ mod tests {
 
     fn history(before: &[&str], processes: Vec<Vec<Event>>, after: Option<&[&str]>) -> History {
         let state = |lines: &[&str]| {
-            let mut state = State::default();
+            let mut state = ModelState::default();
             for line in lines {
                 state.call(&NameCall::parse(line).unwrap()).unwrap();
             }

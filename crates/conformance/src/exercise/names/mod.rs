@@ -16,7 +16,7 @@ use iodyno_model::{Divergence, Exercise, ExerciseRecord};
 use self::call::{Program, VERBS, Verb};
 use self::linearizability::{Event, History};
 use self::processes::Processes;
-use self::state::{ModelAnswer, NodeKind, State};
+use self::state::{ModelAnswer, ModelState, NodeKind};
 use super::operation::nearest;
 use super::sandbox::Sandbox;
 use super::{DEFAULT_SEED_STREAM, Until};
@@ -95,7 +95,7 @@ impl NameExercise {
 
     /// Runs a race; its history, if nothing explains it.
     fn violation(&mut self, program: &Program) -> Result<Option<History>, Failure> {
-        let mut before = State::default();
+        let mut before = ModelState::default();
         for call in &program.setup {
             let prior = before.clone();
             let (said, meant) = (self.processes.call(call), before.call(call));

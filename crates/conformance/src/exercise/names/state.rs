@@ -33,7 +33,7 @@ struct FileNode {
 
 /// The whole tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct State {
+pub struct ModelState {
     nodes: Vec<FileNode>,
 }
 
@@ -67,16 +67,16 @@ pub enum Next {
     /// It fails, with any of these.
     Fail(Vec<i32>),
     /// It answers; none: the tree stays as it is.
-    Answer(ModelAnswer, Option<State>),
+    Answer(ModelAnswer, Option<ModelState>),
 }
 
 /// One name as it is found in a tree: its path, what it is, how many names that has, the text of a link, and which of the
 /// files in the list it is (the index of its first name).
 pub type Seen = (String, NodeKind, u8, String, usize);
 
-impl Default for State {
+impl Default for ModelState {
     fn default() -> Self {
-        State { nodes: vec![FileNode { parent: ROOT, ..node(NodeKind::Directory) }] }
+        ModelState { nodes: vec![FileNode { parent: ROOT, ..node(NodeKind::Directory) }] }
     }
 }
 
@@ -109,7 +109,7 @@ impl Cursor {
     }
 }
 
-impl State {
+impl ModelState {
     fn entry(&self, directory: u8, name: u8) -> Option<u8> {
         let found = self.nodes[directory as usize].entries[name as usize];
         (found != NONE).then_some(found)
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     fn after(lines: &[&str]) -> Result<Vec<String>, Vec<i32>> {
-        let mut state = State::default();
+        let mut state = ModelState::default();
         for line in lines {
             state.call(&NameCall::parse(line).unwrap())?;
         }

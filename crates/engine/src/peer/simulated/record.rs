@@ -9,7 +9,7 @@ use iodyno_model::{
 use crate::registry::engine;
 
 use super::flow::{Flow, FlowRole};
-use super::runs::Run;
+use super::runs::SimulatedRun;
 use super::sockets::Role;
 use super::wire::{Link, SEGMENT_BYTES};
 use super::{BEGAN_UNIX_NS, Network};
@@ -26,7 +26,7 @@ pub fn machine(host: &str) -> Machine {
 }
 
 /// The record of a run with its phase.
-pub fn record(run: &Run, phase: PhaseRecord, host: &str) -> Record {
+pub fn record(run: &SimulatedRun, phase: PhaseRecord, host: &str) -> Record {
     let mut record = Record {
         name: run.plan.name.clone(),
         seed: run.plan.seed,

@@ -24,7 +24,7 @@ pub enum Happens {
 }
 
 /// A run.
-pub struct Run {
+pub struct SimulatedRun {
     /// Whose.
     pub party: usize,
     /// What it is called there.
@@ -70,7 +70,7 @@ impl Network {
             self.later(self.now_ns + interim_ns, Other::Run(Happens::Interim(run, 1)));
         }
         let began_ns = self.now_ns;
-        self.runs.push(Run {
+        self.runs.push(SimulatedRun {
             party,
             number,
             plan,
@@ -129,7 +129,7 @@ impl Network {
     }
 
     fn tell_event(&mut self, run: usize, event: Event) {
-        let Run { party, number, .. } = self.runs[run];
+        let SimulatedRun { party, number, .. } = self.runs[run];
         self.news.push((party, News::RunMessage(RunMessage::Told(number, Box::new(event)))));
     }
 
@@ -160,7 +160,7 @@ impl Network {
         }
         let phase = self.phase(run, false);
         self.tell_event(run, Event::Interim(Box::new(phase)));
-        let Run { began_ns, interim_ns, .. } = self.runs[run];
+        let SimulatedRun { began_ns, interim_ns, .. } = self.runs[run];
         self.later(began_ns + (count + 1) * interim_ns, Other::Run(Happens::Interim(run, count + 1)));
     }
 
@@ -211,7 +211,7 @@ impl Network {
 
     /// A job has done its part.
     pub fn end_job(&mut self, run: usize, job: usize) {
-        let Run { flows, plan, over, .. } = &mut self.runs[run];
+        let SimulatedRun { flows, plan, over, .. } = &mut self.runs[run];
         if *over || std::mem::replace(&mut flows[job].over, true) {
             return;
         }
@@ -234,7 +234,7 @@ impl Network {
         self.tell_event(run, Event::PhaseEnded(Box::new(phase.clone())));
         self.runs[run].over = true;
         let record = record::record(&self.runs[run], phase, &self.hosts[self.runs[run].party]);
-        let Run { party, number, .. } = self.runs[run];
+        let SimulatedRun { party, number, .. } = self.runs[run];
         self.news.push((party, News::RunMessage(RunMessage::Ended(number, Box::new(record)))));
         let mut lent: Vec<SocketId> = self.runs[run].flows.iter().map(|flow| flow.socket).collect();
         lent.dedup();

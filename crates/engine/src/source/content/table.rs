@@ -18,7 +18,7 @@ const TRIMMED: u64 = 1 << 33;
 const NUMBER_AT: u32 = u64::BITS - NUMBER_BITS;
 
 /// The blocks of one file's span.
-pub struct Table {
+pub struct BlockTable {
     cells: Mapping,
     count: u64,
     grain: u64,
@@ -39,13 +39,13 @@ pub struct WrittenUnit {
     pub trimmed: bool,
 }
 
-impl Table {
+impl BlockTable {
     /// A table of so many blocks of `grain` bytes.
     ///
     /// # Errors
     /// The error number, where there is no memory.
     pub fn new(count: u64, grain: u64) -> Result<Self, i32> {
-        Ok(Table { cells: Mapping::private(count as usize * 8)?, count, grain })
+        Ok(BlockTable { cells: Mapping::private(count as usize * 8)?, count, grain })
     }
 
     fn cell(&self, block: u64) -> Option<&AtomicU64> {
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_last_write_wins_and_what_it_cut_is_forgotten() {
-        let table = Table::new(16, 512).unwrap();
+        let table = BlockTable::new(16, 512).unwrap();
         table.wrote(0, 2048, Some((0, 1)), true);
         table.wrote(2048, 1024, Some((0, 2)), true);
         table.wrote(1024, 1536, Some((table.next_generation(1024, 1536), 3)), true);

@@ -8,7 +8,7 @@ use iodyno_model::{Coverage, Directed, Pattern, Pick, Window};
 use super::super::free_map::FreeMap;
 use super::super::permutation::Permutation;
 use super::super::random::{GOLDEN, Random, mix};
-use super::super::walk::{Ground, Once, Walk};
+use super::super::walk::{Once, PickRange, Walk};
 use crate::failure::Failure;
 
 /// What the verbs of a mix share on one file.
@@ -67,7 +67,7 @@ impl Joint {
     /// A window that holds no operation.
     pub fn new(
         pattern: &Pattern,
-        ground: Ground,
+        ground: PickRange,
         sizes: &[(Option<u64>, u64)],
         seed: u64,
     ) -> Result<Option<Self>, Failure> {
@@ -95,7 +95,7 @@ impl Joint {
     }
 
     /// What one pass over it is, bytes; the largest number where it does not end by itself.
-    pub fn pass_bytes(&self, ground: Ground) -> u64 {
+    pub fn pass_bytes(&self, ground: PickRange) -> u64 {
         match self {
             Joint::Once(_) => Walk::places(&Pick::Uniform, ground).saturating_mul(ground.least),
             Joint::Blocks(_) => ground.span / ground.least * ground.least,
@@ -187,7 +187,7 @@ impl FreeBlockMap {
 }
 
 impl Moving {
-    fn new(pattern: &Pattern, window: Window, ground: Ground, seed: u64) -> Result<Self, Failure> {
+    fn new(pattern: &Pattern, window: Window, ground: PickRange, seed: u64) -> Result<Self, Failure> {
         if window.range_bytes < ground.least || window.bytes == 0 {
             let message = format!(
                 "a window of {} bytes holds no operation of {} bytes",

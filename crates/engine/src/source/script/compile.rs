@@ -11,7 +11,7 @@ use iodyno_model::{
 use super::super::pattern::worker_seed;
 use super::super::random::mix;
 use super::super::shared::Object;
-use super::super::walk::{Ground, Walk, failure};
+use super::super::walk::{PickRange, Walk, failure};
 use super::super::{SourceContext, label_of, labels, object};
 use crate::distribution::Sizes;
 use crate::failure::Failure;
@@ -501,21 +501,21 @@ impl<'a, 'b> Compiler<'a, 'b> {
                     return Ok(OperationDetail::Range(Spot::Within(least.max(1)), length));
                 }
                 let fixed = matches!(operation.size, Size::Fixed(_));
-                let ground = Ground::plain(span, least.max(1), least.max(1), fixed);
+                let ground = PickRange::plain(span, least.max(1), least.max(1), fixed);
                 Spot::Drawn(Box::new(self.walk(pick, ground)?))
             }
         };
         Ok(OperationDetail::Range(spot, length))
     }
 
-    fn walk(&mut self, pick: &Pick, ground: Ground) -> Result<Walk, Failure> {
+    fn walk(&mut self, pick: &Pick, ground: PickRange) -> Result<Walk, Failure> {
         let seed = mix(self.seed ^ self.code.len() as u64);
         Walk::new(pick, Coverage::Repeating, ground, seed)
     }
 
     fn item(&mut self, item: &Item, operation: &Operation, file: u32) -> Result<Which, Failure> {
         let count = self.context.files.handles[file as usize].names.as_ref().map_or(0, |names| names.count);
-        let ground = Ground::plain(count, 1, 1, true);
+        let ground = PickRange::plain(count, 1, 1, true);
         Ok(match item {
             Item::Index(index) => Which::Index(*index),
             Item::Each => Which::Each,
