@@ -114,7 +114,7 @@ pub fn run_in(
         Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns(), world: facts };
     emit(&Event::Started(Box::new(started)));
     let passes = Passes::new(&plan, repeat);
-    let mut run = PlanRun {
+    let mut run = Run {
         checked,
         passes,
         options,
@@ -139,7 +139,7 @@ pub fn run_in(
 }
 
 /// A run under way, on one rank.
-struct PlanRun<'a> {
+struct Run<'a> {
     /// As it runs; of passes that depend on how it goes, those that were decided on.
     checked: CheckedPlan,
     passes: Passes,
@@ -159,7 +159,7 @@ enum Next {
     Ends,
 }
 
-impl PlanRun<'_> {
+impl Run<'_> {
     /// Makes file systems old, where that is asked for; whether the phases may follow.
     fn aged(&mut self, emit: Emit<'_>) -> bool {
         let plan = Arc::clone(&self.checked.plan);
@@ -473,13 +473,8 @@ fn start_crew(context: &Arc<PhaseContext>, pool: &mut ThreadPool) -> Result<Work
 }
 
 /// Runs one phase. On other ranks than the first, what is to be told is told there.
-fn run_phase(
-    world: &World,
-    run: &mut PlanRun<'_>,
-    index: usize,
-    emit: Emit<'_>,
-) -> Result<PhaseEnd, Trouble> {
-    let PlanRun { checked, options, post, made, record: earlier, threads, .. } = run;
+fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> Result<PhaseEnd, Trouble> {
+    let Run { checked, options, post, made, record: earlier, threads, .. } = run;
     let mut forward = |event: &Event| post.forward(world, event);
     let emit: Emit<'_> = if world.is_first() { emit } else { &mut forward };
     let (plan, phase) = (&checked.plan, &checked.plan.phases[index]);
