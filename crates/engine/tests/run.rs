@@ -4,8 +4,8 @@ use std::path::Path;
 
 use iodyno_engine::{Options, run};
 use iodyno_model::{
-    Event, Extent, Items, Job, Kind, Open, Parameter, Pattern, Phase, Pick, Plan, Prepare, Record, Size,
-    Sweep, Target, TargetKind, Value, Verb, WorkerKind, Workload,
+    Event, Extent, Items, Job, Kind, Open, Parameter, Pattern, Phase, Pick, Plan, Prepare, Record, Repeat,
+    Size, Sweep, Target, TargetKind, Value, Verb, WorkerKind, Workload,
 };
 
 fn file(path: &Path, bytes: u64) -> Target {
@@ -32,6 +32,22 @@ fn record(plan: &Plan) -> (Record, Vec<Event>) {
     let mut events = Vec::new();
     let record = run(plan, &Options::default(), &mut |event| events.push(event.clone())).unwrap();
     (record, events)
+}
+
+#[test]
+fn reporters_get_the_plan_with_its_repetitions_and_passes_go_on_until_the_interval_is_narrow() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = Job::new("r", "null", vec![0], pattern(Verb::Read, Pick::Uniform));
+    job.limit.operations = Some(1000);
+    let mut plan = plan(file(&folder.path().join("f"), 1 << 20), job);
+    // No two measured rates are so near to each other.
+    plan.repeat = Repeat { times: 2, most: 4, until_interval_percent: 1e-9, ..Repeat::default() };
+    let (record, events) = record(&plan);
+    let started = events.iter().find_map(|event| match event {
+        Event::Started(started) => Some(started.plan.phases.len()),
+        _ => None,
+    });
+    assert_eq!((started, record.phases.len()), (Some(2), 4));
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn remove(root: &Path, seen: &[Seen]) {
 }
 
 fn tree_failure(error: &std::io::Error) -> Failure {
-    Failure::io("looking at what a race left", &error)
+    Failure::io("looking at what a race left", error)
 }
 
 /// What was seen, in words.

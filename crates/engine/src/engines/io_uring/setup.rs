@@ -109,7 +109,7 @@ pub(super) fn forbidden(error: &std::io::Error) -> Failure {
 }
 
 pub(super) fn refused(setting: &str, error: &std::io::Error) -> Failure {
-    let failure = Failure::io(&format!("io_uring refuses {setting}"), &error);
+    let failure = Failure::io(&format!("io_uring refuses {setting}"), error);
     match error.raw_os_error() {
         Some(libc::ENOMEM) => {
             failure.hint("raise the limit of locked memory (ulimit -l), or use smaller buffers")
