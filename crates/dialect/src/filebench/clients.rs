@@ -353,30 +353,33 @@ fn rename(steps: &mut [Step], own: &dyn Fn(&str) -> String) {
 
 /// Commands of all clients: where all give the same, once on each machine; else each its own.
 fn errands(clients: &[(u32, &[Errand])], all: usize) -> Vec<Errand> {
+    let own = |number: u32, errand: &Errand, in_step: bool| Errand {
+        rank: Some(number),
+        meets: in_step && errand.meets && number == 0,
+        ..errand.clone()
+    };
+    merged(clients, all, own)
+}
+
+/// What all clients have alike, once; what they have of their own as `own` makes it, told whether they have as much.
+fn merged<T: Clone + PartialEq>(
+    clients: &[(u32, &[T])],
+    all: usize,
+    own: impl Fn(u32, &T, bool) -> T,
+) -> Vec<T> {
     let first = clients[0].1;
-    let in_step = clients.len() == all && clients.iter().all(|(_, errands)| errands.len() == first.len());
-    if !in_step {
-        let own = |(number, errands): &(u32, &[Errand])| {
-            let rank = Some(*number);
-            errands
-                .iter()
-                .map(move |errand| Errand { rank, meets: false, ..errand.clone() })
-                .collect::<Vec<_>>()
+    if clients.len() < all || clients.iter().any(|(_, items)| items.len() != first.len()) {
+        let each = |(number, items): &(u32, &[T])| {
+            items.iter().map(|item| own(*number, item, false)).collect::<Vec<_>>()
         };
-        return clients.iter().flat_map(own).collect();
+        return clients.iter().flat_map(each).collect();
     }
     let mut common = Vec::new();
-    for (place, errand) in first.iter().enumerate() {
-        if clients.iter().all(|(_, errands)| errands[place] == *errand) {
-            common.push(errand.clone());
-            continue;
+    for (place, item) in first.iter().enumerate() {
+        match clients.iter().all(|(_, items)| items[place] == *item) {
+            true => common.push(item.clone()),
+            false => common.extend(clients.iter().map(|(number, items)| own(*number, &items[place], true))),
         }
-        let own = clients.iter().map(|(number, errands)| Errand {
-            rank: Some(*number),
-            meets: errand.meets && *number == 0,
-            ..errands[place].clone()
-        });
-        common.extend(own);
     }
     common
 }
@@ -391,8 +394,8 @@ fn view(clients: &[&ReportContext], runs: usize) -> ReportContext {
             .collect();
         part(&parts, clients.len())
     });
-    let last: Vec<(usize, &[String])> =
-        clients.iter().enumerate().map(|(number, view)| (number, &*view.last)).collect();
+    let last: Vec<(u32, &[String])> =
+        clients.iter().enumerate().map(|(number, view)| (number as u32, &*view.last)).collect();
     ReportContext {
         parts: parts.collect(),
         latencies: clients.iter().any(|view| view.latencies),
@@ -401,8 +404,8 @@ fn view(clients: &[&ReportContext], runs: usize) -> ReportContext {
 }
 
 fn part(clients: &[(usize, &RunReport)], all: usize) -> RunReport {
-    let texts: Vec<(usize, &[String])> =
-        clients.iter().map(|(number, part)| (*number, &*part.said)).collect();
+    let texts: Vec<(u32, &[String])> =
+        clients.iter().map(|(number, part)| (*number as u32, &*part.said)).collect();
     // All are timed and looked at as the first one is.
     let (snaps, dumps) =
         clients.first().map_or_else(Default::default, |(_, part)| (part.snaps.clone(), part.dumps.clone()));
@@ -435,23 +438,7 @@ fn part(clients: &[(usize, &RunReport)], all: usize) -> RunReport {
     common
 }
 
-/// What all say, once; what they say differently, with who says it.
-fn said(clients: &[(usize, &[String])], all: usize) -> Vec<String> {
-    let first = clients[0].1;
-    let in_step = clients.len() == all && clients.iter().all(|(_, lines)| lines.len() == first.len());
-    let by = |number: usize, line: &str| format!("client{number}: {line}");
-    if !in_step {
-        let own = |(number, lines): &(usize, &[String])| {
-            lines.iter().map(|line| by(*number, line)).collect::<Vec<_>>()
-        };
-        return clients.iter().flat_map(own).collect();
-    }
-    let mut common = Vec::new();
-    for (place, line) in first.iter().enumerate() {
-        match clients.iter().all(|(_, lines)| lines[place] == *line) {
-            true => common.push(line.clone()),
-            false => common.extend(clients.iter().map(|(number, lines)| by(*number, &lines[place]))),
-        }
-    }
-    common
+/// What all print, once; what they print differently, with who prints it.
+fn said(clients: &[(u32, &[String])], all: usize) -> Vec<String> {
+    merged(clients, all, |number, line, _| format!("client{number}: {line}"))
 }

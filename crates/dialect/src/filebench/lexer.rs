@@ -193,7 +193,7 @@ fn word_length(text: &str, joins: impl Fn(char) -> bool) -> usize {
 }
 
 /// How many bytes of a name a text begins with.
-fn name_length(text: &str) -> usize {
+pub fn name_length(text: &str) -> usize {
     text.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_')).unwrap_or(text.len())
 }
 

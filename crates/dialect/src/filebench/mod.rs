@@ -54,30 +54,9 @@ struct Cli {
     distributions: bool,
 }
 
-const HELP: &str = "\
-Usage: filebench -f FILE.f [-D NAME=VALUE]... [--seed N]
+const HELP: &str = include_str!("help.txt");
 
-  -f FILE        the script; a personality below where there is no such file
-  -D NAME=VALUE  sets $NAME, whatever the script says
-  --seed N       seed of every name, size and place [default: 1]
-  -c [TYPE]      the types of random variables
-  -h             this, and with -f the script's own usage and variables
-
-Personalities:
-";
-
-const DISTRIBUTIONS: &str = "\
-randvar(type=uniform|gamma|tabular, mean=, min=, gamma=, round=, randtable={{PERCENT,LEAST,MOST},...})
-cvar(type=cvar-TYPE, parameters=NAME:VALUE;..., [min=, max=, round=])
-  cvar-gamma        mean, gamma
-  cvar-uniform      lower, upper
-  cvar-normal       mean, sigma
-  cvar-lognormal    mean, sigma
-  cvar-exponential  rate
-  cvar-erlang       shape, rate
-  cvar-triangular   lower, upper, mode
-  cvar-weibull      shape, scale
-";
+const DISTRIBUTIONS: &str = include_str!("distributions.txt");
 
 /// Mistakes are told with their places and hints, as the original tells none.
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {

@@ -176,14 +176,11 @@ impl Variables {
 /// The name that a text begins with, and what follows it.
 fn named(text: &str) -> (&str, &str) {
     for (open, close) in [('(', ')'), ('{', '}')] {
-        if let Some(inner) = text.strip_prefix(open)
-            && let Some(end) = inner.find(close)
-        {
-            return (&inner[..end], &inner[end + 1..]);
+        if let Some(found) = text.strip_prefix(open).and_then(|inner| inner.split_once(close)) {
+            return found;
         }
     }
-    let end = text.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
-    text.split_at(end.unwrap_or(text.len()))
+    text.split_at(super::lexer::name_length(text))
 }
 
 /// A bare word as a number where it is one.

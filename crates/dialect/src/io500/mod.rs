@@ -31,22 +31,7 @@ pub const DIALECT: Dialect = Dialect {
     lower: request,
 };
 
-const HELP: &str = "\
-Usage: iodyno io500 CONFIG.ini [--dry-run] [--mode=standard] [-v=N]
-       iodyno io500 --list            every key of the configuration with its default
-       iodyno io500 --mini DIR        small sizes and a stonewall of 1 s, in DIR/io500-mini (never valid)
-       --tag NAME                     the name by which the history finds the run; --no-save: it is not kept
-       --fail-if CONDITION            fail if it holds, e.g. 'ior-easy-write.bandwidth < 2GiB/s'; repeatable
-       --repeat N                     make so many passes over everything; the report is that of the middle one
-       --json FILE, --csv FILE, --html FILE   all that was measured, besides
-       --details                      tell findings that another one explains in full, too
-
-Runs ior-easy, mdtest-easy, ior-hard and mdtest-hard, the search, and all that reads, looks up and removes what they
-made; prints a line for each phase and the score, and writes result.txt and result_summary.txt. Under mpirun on all
-ranks. A result is not for submission to the list: its rules name the programs that must have run.
-
-A valid run writes for 300 s in each of four phases and may need as much space as 300 s of writing fill.
-";
+const HELP: &str = include_str!("help.txt");
 
 /// What the command line says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -387,25 +387,15 @@ impl Checker {
 /// # Errors
 /// Every line that is none.
 pub fn clients(path: &str, text: &str) -> Result<Vec<ClusterStream>, Vec<Diagnostic>> {
-    let (mut clients, mut wrong) = (Vec::new(), Vec::new());
-    for (index, line) in text.lines().enumerate() {
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    telemetry::parse_lines(path, lines, "no stream", "a line is HOST DIRECTORY PROGRAM [FILE]", |line| {
         let mut words = line.split_whitespace();
-        let Some(host) = words.next().filter(|_| !line.starts_with('#')) else { continue };
-        let file = (words.next(), words.next(), words.next());
+        let (host, directory, _, file) = (words.next()?, words.next()?, words.next()?, words.next());
         let fits = crate::hosts::is_host(host) && !host.contains(':') && !line.contains(['{', '}', '|']);
-        match file {
-            (Some(directory), Some(_), file) if fits => {
-                let (host, directory) = (host.to_string(), directory.trim_end_matches('/').to_string());
-                clients.push(ClusterStream { host, directory, file: file.map(String::from) });
-            }
-            _ => {
-                let origin = Origin::file(path, index as u32 + 1);
-                let told = Diagnostic::error(&origin, "no stream");
-                wrong.push(told.hint("a line is HOST DIRECTORY PROGRAM [FILE]"));
-            }
-        }
-    }
-    if wrong.is_empty() { Ok(clients) } else { Err(wrong) }
+        let (host, directory) = (host.to_string(), directory.trim_end_matches('/').to_string());
+        fits.then(|| ClusterStream { host, directory, file: file.map(String::from) })
+    })
 }
 
 /// A size as iozone takes it: kB, or with a letter.

@@ -32,25 +32,37 @@ pub struct TimedOperation {
 /// # Errors
 /// Every line that is none; a list without any.
 pub fn parse(path: &str, text: &str) -> Result<Vec<TimedOperation>, Vec<Diagnostic>> {
-    let (mut moments, mut wrong) = (Vec::new(), Vec::new());
-    for (index, line) in text.lines().enumerate() {
-        if line.trim().is_empty() || line.trim_start().starts_with('#') {
-            continue;
-        }
-        match moment(line) {
-            Some(moment) => moments.push(moment),
-            None if wrong.len() < TOLD => {
-                let told = Diagnostic::error(&Origin::file(path, index as u32 + 1), "no operation");
-                wrong.push(told.hint("a line is OFFSET BYTES [MS], in whole numbers"));
-            }
-            None => {}
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+    let moments =
+        parse_lines(path, lines, "no operation", "a line is OFFSET BYTES [MS], in whole numbers", moment)?;
+    if moments.is_empty() {
+        let wrong = Diagnostic::error(&Origin::file(path, 1), "no operation in it");
+        return Err(vec![wrong.hint("a line is OFFSET BYTES [MS]")]);
+    }
+    Ok(moments)
+}
+
+/// What each line of a file means, by its index.
+///
+/// # Errors
+/// The first lines that mean nothing.
+pub fn parse_lines<'a, T>(
+    path: &str,
+    lines: impl Iterator<Item = (usize, &'a str)>,
+    message: &str,
+    hint: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, Vec<Diagnostic>> {
+    let (mut found, mut wrong) = (Vec::new(), Vec::new());
+    for (index, line) in lines {
+        match parse(line) {
+            Some(item) => found.push(item),
+            None => wrong.push(Diagnostic::error(&Origin::file(path, index as u32 + 1), message).hint(hint)),
         }
     }
-    if moments.is_empty() && wrong.is_empty() {
-        let told = Diagnostic::error(&Origin::file(path, 1), "no operation in it");
-        wrong.push(told.hint("a line is OFFSET BYTES [MS]"));
-    }
-    if wrong.is_empty() { Ok(moments) } else { Err(wrong) }
+    wrong.truncate(TOLD);
+    if wrong.is_empty() { Ok(found) } else { Err(wrong) }
 }
 
 fn moment(line: &str) -> Option<TimedOperation> {

@@ -7,47 +7,11 @@ use super::near_or;
 use super::step::{Problem, problem};
 
 /// Each call with its arguments: `FD` is something opened, brackets may be left out, `…` is one or more of the last.
-const CALLS: &str = "\
-    open PATH FLAGS [MODE]; openat FD PATH FLAGS [MODE]; create PATH MODE; close FD; link A B; \
-    linkat FD A FD B FLAGS; symlink TARGET PATH; symlinkat TARGET FD PATH; readlink PATH [SIZE]; \
-    readlinkat FD PATH [SIZE]; unlink PATH; unlinkat FD PATH FLAGS; mkdir PATH MODE; \
-    mkdirat FD PATH MODE; rmdir PATH; rename A B; renameat FD A FD B; renameat2 FD A FD B FLAGS; \
-    mkfifo PATH MODE; mkfifoat FD PATH MODE; mknod PATH TYPE MODE MAJOR MINOR; \
-    mknodat FD PATH TYPE MODE MAJOR MINOR; bind PATH; bindat FD PATH; connect PATH; connectat FD PATH; \
-    chmod PATH MODE; fchmod FD MODE; lchmod PATH MODE; fchmodat FD PATH MODE FLAGS; chown PATH UID GID; \
-    fchown FD UID GID; lchown PATH UID GID; fchownat FD PATH UID GID FLAGS; stat PATH; lstat PATH; \
-    fstat FD; fstatat FD PATH FLAGS; statx FD PATH FLAGS MASK; statvfs PATH; pathconf PATH NAME; \
-    fpathconf FD NAME; access PATH MODE; faccessat FD PATH MODE FLAGS; \
-    utimensat FD PATH ASEC ANSEC MSEC MNSEC FLAGS; futimens FD ASEC ANSEC MSEC MNSEC; getflags PATH; \
-    setflags PATH CHANGE…; setxattr PATH NAME VALUE [FLAGS]; lsetxattr PATH NAME VALUE [FLAGS]; \
-    fsetxattr FD NAME VALUE [FLAGS]; getxattr PATH NAME [SIZE]; lgetxattr PATH NAME [SIZE]; \
-    fgetxattr FD NAME [SIZE]; listxattr PATH [SIZE]; llistxattr PATH [SIZE]; flistxattr FD [SIZE]; \
-    removexattr PATH NAME; lremovexattr PATH NAME; fremovexattr FD NAME; setacl PATH KIND TEXT; \
-    getacl PATH KIND; read FD COUNT; pread FD COUNT OFFSET; readv FD SIZE…; \
-    preadv2 FD COUNT OFFSET FLAGS; write FD TEXT; pwrite FD TEXT OFFSET; writev FD TEXT…; \
-    pwritev2 FD TEXT OFFSET FLAGS; lseek FD OFFSET WHENCE; truncate PATH LENGTH; ftruncate FD LENGTH; \
-    fallocate FD MODE OFFSET LENGTH; posix_fallocate FD OFFSET LENGTH; fsync FD; fdatasync FD; \
-    syncfs FD; sync_file_range FD OFFSET LENGTH FLAGS; fadvise FD OFFSET LENGTH ADVICE; \
-    copy_file_range FD OFFSET FD OFFSET LENGTH FLAGS; sendfile FD FD OFFSET LENGTH; \
-    splice FD OFFSET FD OFFSET LENGTH; ficlone FD FD; ficlonerange FD FD FROM LENGTH TO; \
-    dedupe FD FD FROM LENGTH TO; dup FD; fill FD OFFSET LENGTH BYTE; sum FD OFFSET LENGTH; \
-    zeros FD OFFSET LENGTH; mmap FD OFFSET LENGTH PROT FLAGS; mread MAP OFFSET LENGTH; \
-    mwrite MAP OFFSET TEXT; msync MAP FLAGS; munmap MAP; opendir PATH; readdir DIR [COUNT]; telldir DIR; \
-    seekdir DIR POSITION; rewinddir DIR; closedir DIR; entries PATH; dirents PATH; chdir PATH; \
-    fchdir FD; getcwd; fcntl_lock FD LOCK START LENGTH [WHENCE]; \
-    fcntl_lockw FD LOCK START LENGTH [WHENCE]; fcntl_getlk FD LOCK START LENGTH [WHENCE]; \
-    ofd_lock FD LOCK START LENGTH [WHENCE]; ofd_lockw FD LOCK START LENGTH [WHENCE]; \
-    ofd_getlk FD LOCK START LENGTH [WHENCE]; flock FD LOCK [nb]; lease FD LOCK; getlease FD; inotify; \
-    inotify_add_watch FD PATH MASK; inotify_rm_watch FD WATCH; events FD; umask MASK; rlimit NAME VALUE; \
-    running PATH; exec PATH; kill ACTOR; blocked ACTOR; await; mount_tmpfs PATH [FLAGS]; \
-    mount_bind FROM PATH [FLAGS]; umount PATH; make TYPE PATH [MODE]; remove TYPE PATH; put PATH TEXT; \
-    get PATH; install PATH; exhaust PATH; refund PATH; populate PATH COUNT [WHAT]; \
-    census PATH [BEGINNING]; sweep PATH [BEGINNING]; descend NAME COUNT; ascend COUNT; \
-    writev_many FD COUNT TEXT; readv_many FD COUNT SIZE; tick; loop N CALL…; try CALL…";
+const CALLS: &str = include_str!("calls.txt");
 
 /// Every call, and its arguments.
 pub fn calls() -> impl Iterator<Item = (&'static str, &'static str)> {
-    CALLS.split("; ").map(|call| call.split_once(' ').unwrap_or((call, "")))
+    CALLS.lines().map(|call| call.split_once(' ').unwrap_or((call, "")))
 }
 
 /// Whether a call changes what is mounted.

@@ -1,12 +1,14 @@
 //! Everything as JSON, in a layout that docs/posix.md describes and that only grows.
 
+#![allow(non_camel_case_types, reason = "the type of an object's member is called like the member")]
+
 use std::io;
 
-use iodyno_model::{Case, ExerciseRecord, Outcome};
+use iodyno_model::{Case, Outcome};
 use serde::Serialize;
 
 use super::super::exercise::Exercised;
-use super::super::judge::{CaseResult, CheckCounts, CheckOutcome, JudgedCheck};
+use super::super::judge::{CaseResult, JudgedCheck};
 use super::super::plan::CheckedDirectory;
 use super::super::rules::class_name;
 use super::{DirectoryResults, SuiteResults, baseline};
@@ -14,8 +16,17 @@ use super::{DirectoryResults, SuiteResults, baseline};
 /// The layout's number: it changes when something that is there changes its meaning.
 const SCHEMA: u32 = 1;
 
+/// A JSON object with its members in their order.
+macro_rules! object {
+    ($($key:ident: $value:expr),* $(,)?) => {{
+        #[derive(Serialize)]
+        struct Object<$($key),*> { $($key: $key),* }
+        Object { $($key: $value),* }
+    }};
+}
+
 #[derive(Serialize)]
-struct Report<'a> {
+struct Report<'a, F, E, D> {
     schema: u32,
     iodyno: &'a str,
     started_unix_ns: u64,
@@ -24,84 +35,11 @@ struct Report<'a> {
     status: u8,
     stopped_by: Option<i32>,
     errors: &'a [String],
-    file_systems: Vec<FileSystem<'a>>,
+    file_systems: Vec<F>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    exercises: Vec<OneExercise<'a>>,
+    exercises: Vec<E>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    differences: Vec<Difference<'a>>,
-}
-
-#[derive(Serialize)]
-struct OneExercise<'a> {
-    name: &'a str,
-    elapsed_ns: u64,
-    good: bool,
-    failure: Option<&'a str>,
-    record: Option<&'a ExerciseRecord>,
-}
-
-#[derive(Serialize)]
-struct FileSystem<'a> {
-    directory: &'a str,
-    r#type: &'a str,
-    source: Option<&'a str>,
-    mount_point: Option<&'a str>,
-    mount_options: Option<&'a str>,
-    profile: Option<&'a str>,
-    elapsed_ns: u64,
-    totals: CheckCounts,
-    features: Vec<Feature<'a>>,
-    missing: Vec<Feature<'a>>,
-    unexpected_passes: Vec<UnmetEntry<'a>>,
-    cases: Vec<OneCase<'a>>,
-}
-
-#[derive(Serialize)]
-struct Feature<'a> {
-    name: &'a str,
-    missing: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct UnmetEntry<'a> {
-    rule: &'a str,
-    reason: &'a str,
-    source: &'a str,
-}
-
-#[derive(Serialize)]
-struct OneCase<'a> {
-    name: &'a str,
-    rule: &'a str,
-    group: &'a str,
-    class: &'a str,
-    text: &'a str,
-    source: &'a str,
-    elapsed_ns: Option<u64>,
-    broken: Option<&'a str>,
-    counts: CheckCounts,
-    verdicts: Vec<OneVerdict<'a>>,
-}
-
-#[derive(Serialize)]
-struct OneVerdict<'a> {
-    check: u32,
-    round: &'a str,
-    step: u32,
-    call: &'a str,
-    expected: &'a str,
-    got: &'a str,
-    outcome: CheckOutcome,
-    why: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Difference<'a> {
-    case: &'a str,
-    round: &'a str,
-    call: &'a str,
-    expected: &'a str,
-    did: &'a [String; 2],
+    differences: Vec<D>,
 }
 
 /// The report.
@@ -120,24 +58,29 @@ pub fn text(results: &SuiteResults) -> io::Result<String> {
         status: results.status(),
         stopped_by: results.stopped_by,
         errors: &results.errors,
-        file_systems: results.sides().map(|(side, answer)| file_system(cases, side, answer)).collect(),
-        exercises: results.exercises.iter().map(one_exercise).collect(),
+        file_systems: results
+            .sides()
+            .map(|(side, answer)| file_system(cases, side, answer))
+            .collect::<Vec<_>>(),
+        exercises: results.exercises.iter().map(one_exercise).collect::<Vec<_>>(),
         differences: differences
             .iter()
-            .map(|difference| Difference {
-                case: &cases[difference.case].name,
-                round: &difference.round,
-                call: &difference.call,
-                expected: &difference.expected,
-                did: &difference.did,
+            .map(|difference| {
+                object! {
+                    case: &cases[difference.case].name,
+                    round: &difference.round,
+                    call: &difference.call,
+                    expected: &difference.expected,
+                    did: &difference.did,
+                }
             })
-            .collect(),
+            .collect::<Vec<_>>(),
     };
     Ok(serde_json::to_string_pretty(&report)? + "\n")
 }
 
-fn one_exercise(exercise: &Exercised) -> OneExercise<'_> {
-    OneExercise {
+fn one_exercise(exercise: &Exercised) -> impl Serialize {
+    object! {
         name: &exercise.name,
         elapsed_ns: exercise.elapsed_ns,
         good: exercise.is_good(),
@@ -150,14 +93,14 @@ fn file_system<'a>(
     cases: &'a [Case],
     side: &'a CheckedDirectory,
     answer: &'a DirectoryResults,
-) -> FileSystem<'a> {
+) -> impl Serialize {
     let feature =
-        |(name, missing): &'a (String, Option<String>)| Feature { name, missing: missing.as_deref() };
+        |(name, missing): &'a (String, Option<String>)| object! { name: name, missing: missing.as_deref() };
     let entries = answer.judgement.unmet.iter().filter_map(|(entry, _)| {
         let entry = side.profile.as_ref()?.expected.get(*entry)?;
-        Some(UnmetEntry { rule: &entry.rule, reason: &entry.reason, source: &entry.source })
+        Some(object! { rule: &entry.rule, reason: &entry.reason, source: &entry.source })
     });
-    FileSystem {
+    object! {
         directory: &side.folder,
         r#type: side.file_system(),
         source: side.facts.source.as_deref(),
@@ -166,24 +109,24 @@ fn file_system<'a>(
         profile: side.profile.as_ref().map(|profile| profile.name.as_str()),
         elapsed_ns: answer.elapsed_ns,
         totals: answer.judgement.totals,
-        features: answer.features.iter().map(feature).collect(),
+        features: answer.features.iter().map(feature).collect::<Vec<_>>(),
         missing: answer
             .judgement
             .missing
             .iter()
-            .map(|(name, why)| Feature { name, missing: Some(why) })
-            .collect(),
-        unexpected_passes: entries.collect(),
+            .map(|(name, why)| object! { name: name, missing: Some(why) })
+            .collect::<Vec<_>>(),
+        unexpected_passes: entries.collect::<Vec<_>>(),
         cases: cases
             .iter()
             .zip(&answer.judgement.cases)
             .map(|(case, result)| one_case(case, result, side))
-            .collect(),
+            .collect::<Vec<_>>(),
     }
 }
 
-fn one_case<'a>(case: &'a Case, result: &'a CaseResult, side: &'a CheckedDirectory) -> OneCase<'a> {
-    OneCase {
+fn one_case<'a>(case: &'a Case, result: &'a CaseResult, side: &'a CheckedDirectory) -> impl Serialize {
+    object! {
         name: &case.name,
         rule: &case.rule,
         group: &case.group,
@@ -193,17 +136,17 @@ fn one_case<'a>(case: &'a Case, result: &'a CaseResult, side: &'a CheckedDirecto
         elapsed_ns: result.elapsed_ns,
         broken: result.broken.as_deref(),
         counts: result.counts,
-        verdicts: result.judged.iter().map(|judged| one_verdict(judged, side)).collect(),
+        verdicts: result.judged.iter().map(|judged| one_verdict(judged, side)).collect::<Vec<_>>(),
     }
 }
 
-fn one_verdict<'a>(judged: &'a JudgedCheck, side: &'a CheckedDirectory) -> OneVerdict<'a> {
+fn one_verdict<'a>(judged: &'a JudgedCheck, side: &'a CheckedDirectory) -> impl Serialize {
     let verdict = &judged.verdict;
     let why = match &verdict.outcome {
         Outcome::Fail => judged.reason(side.profile.as_ref()),
         Outcome::Skip(why) | Outcome::NotApplicable(why) | Outcome::CouldNotRun(why) => Some(why.as_str()),
     };
-    OneVerdict {
+    object! {
         check: verdict.check,
         round: &verdict.round,
         step: verdict.step,
@@ -211,6 +154,6 @@ fn one_verdict<'a>(judged: &'a JudgedCheck, side: &'a CheckedDirectory) -> OneVe
         expected: &verdict.expected,
         got: &verdict.got,
         outcome: judged.kind,
-        why,
+        why: why,
     }
 }
