@@ -101,7 +101,7 @@ pub fn together(mut all: Vec<ClientPlan>, world: &WorldFacts) -> Result<ClientPl
     }
     notes.extend(all[0].named.as_ref().and_then(|named| leads(named, world)));
     if let Some(first) = view.parts.first_mut() {
-        first.said.splice(0..0, introduced(world, names.as_deref()).into_iter().chain(places));
+        first.lines.splice(0..0, introduced(world, names.as_deref()).into_iter().chain(places));
     }
     Ok(ClientPlan { plan, view, notes, ..ClientPlan::default() })
 }
@@ -399,19 +399,19 @@ fn view(clients: &[&ReportContext], runs: usize) -> ReportContext {
     ReportContext {
         parts: parts.collect(),
         latencies: clients.iter().any(|view| view.latencies),
-        last: said(&last, clients.len()),
+        last: announcements(&last, clients.len()),
     }
 }
 
 fn part(clients: &[(usize, &RunReport)], all: usize) -> RunReport {
     let texts: Vec<(u32, &[String])> =
-        clients.iter().map(|(number, part)| (*number as u32, &*part.said)).collect();
+        clients.iter().map(|(number, part)| (*number as u32, &*part.lines)).collect();
     // All are timed and looked at as the first one is.
     let (snaps, dumps) =
         clients.first().map_or_else(Default::default, |(_, part)| (part.snaps.clone(), part.dumps.clone()));
     let times = clients.first().map_or((0.0, 0.0), |(_, part)| (part.time_s, part.ramp_s));
     let mut common = RunReport {
-        said: said(&texts, all),
+        lines: announcements(&texts, all),
         snaps,
         dumps,
         time_s: times.0,
@@ -439,6 +439,6 @@ fn part(clients: &[(usize, &RunReport)], all: usize) -> RunReport {
 }
 
 /// What all print, once; what they print differently, with who prints it.
-fn said(clients: &[(u32, &[String])], all: usize) -> Vec<String> {
+fn announcements(clients: &[(u32, &[String])], all: usize) -> Vec<String> {
     merged(clients, all, |number, line, _| format!("client{number}: {line}"))
 }

@@ -43,7 +43,7 @@ pub const FLOWOPS: &[FlowopEntry] = &[
     io("openfile", "opens one of the files that exist in slot `fd`"),
     io("createfile", "makes one of the files that do not exist, and opens it in slot `fd`"),
     io("closefile", "closes slot `fd`"),
-    io("deletefile", "removes what slot `fd` holds, or one that nobody uses"),
+    io("deletefile", "removes the file in slot `fd`, or one that is not in use"),
     io("statfile", "looks at what slot `fd` holds, or at one by its name"),
     read("read", "reads `iosize` at the next place, or with `random` anywhere in the working set"),
     write("write", "writes so"),
@@ -75,7 +75,7 @@ pub const FLOWOPS: &[FlowopEntry] = &[
     io("getxattr", "reads it"),
     io("listxattr", "lists a file's extended attributes"),
     io("removexattr", "removes it"),
-    control("block", "waits until somebody wakes it"),
+    control("block", "waits until a `wakeup` flowop wakes it"),
     control("wakeup", "wakes all that wait at `target`"),
     control("semblock", "waits until `value` was posted to it (drawn each time)"),
     control("sempost", "posts `value` to `target`; with `blocking` it waits while `highwater` is reached"),
@@ -88,7 +88,7 @@ pub const FLOWOPS: &[FlowopEntry] = &[
     control("finishoncount", "ends the thread once `value` operations of `target` are done by all together"),
     control("finishonbytes", "the same by bytes"),
     control("print", "tells `value` as it comes by, and how often it did"),
-    control("testrandvar", "draws from `value`; the mean and the standard deviation are told"),
+    control("testrandvar", "draws from `value`; the mean and the standard deviation are reported"),
 ];
 
 /// Attributes of flowops.

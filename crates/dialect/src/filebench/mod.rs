@@ -89,7 +89,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         }
         let (lowered, wrong) = session.ended();
         if !wrong.is_empty() {
-            return Err(told_once(wrong, path, number));
+            return Err(each_once(wrong, path, number));
         }
         all.push(lowered);
     }
@@ -131,7 +131,7 @@ fn carried_out<'a>(
 
 /// Definitions are looked at anew for each run; what is wrong with them is told once, and with the client's number where
 /// those before it found nothing wrong.
-fn told_once(wrong: Vec<Diagnostic>, path: &str, client: u32) -> Vec<Diagnostic> {
+fn each_once(wrong: Vec<Diagnostic>, path: &str, client: u32) -> Vec<Diagnostic> {
     let mut told: Vec<Diagnostic> = Vec::new();
     for mut one in wrong {
         if client > 0 {

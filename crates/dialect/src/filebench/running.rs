@@ -22,20 +22,20 @@ use crate::index_of;
 /// half of the turn before may still be under way.
 const AIO_MOST: (u64, u64) = (64, 1023);
 
-/// What is said of the places before a run.
-pub fn said_of(places: &[Fileset]) -> Vec<String> {
-    let mut said = vec!["Populating and pre-allocating filesets".to_string()];
+/// The lines about the filesets before a run.
+pub fn layout_lines(places: &[Fileset]) -> Vec<String> {
+    let mut lines = vec!["Populating and pre-allocating filesets".to_string()];
     for place in places {
-        said.extend(place.populated());
+        lines.extend(place.populated());
         if !place.reuse {
-            said.push(format!("Removing {} tree (if exists)", place.name));
+            lines.push(format!("Removing {} tree (if exists)", place.name));
         }
-        said.push(format!("Pre-allocating directories in {} tree", place.name));
-        said.push(format!("Pre-allocating files in {} tree", place.name));
+        lines.push(format!("Pre-allocating directories in {} tree", place.name));
+        lines.push(format!("Pre-allocating files in {} tree", place.name));
     }
-    said.push("Waiting for pre-allocation to finish (in case of a parallel pre-allocation)".into());
-    said.push("Population and pre-allocation of filesets completed".into());
-    said
+    lines.push("Waiting for pre-allocation to finish (in case of a parallel pre-allocation)".into());
+    lines.push("Population and pre-allocation of filesets completed".into());
+    lines
 }
 
 /// One run, while its jobs are made.

@@ -13,7 +13,7 @@ use super::flowop_compiler::Composite;
 use super::flowops::FLOWOPS;
 use super::parser;
 use super::reader::AttributeReader;
-use super::running::{RunCompiler, said_of};
+use super::running::{RunCompiler, layout_lines};
 use super::script::{Attributes, Command, Definition, Directive, Expression, Thread};
 use super::value::{Value, Variables, word};
 use super::view::{Dump, ReportContext, RunReport};
@@ -67,7 +67,7 @@ pub struct FilebenchSession<'a> {
     /// Whether a personality of ours is being loaded, and what it would run.
     loading: bool,
     pending: Option<(Directive, Origin)>,
-    said: Vec<String>,
+    printed: Vec<String>,
     /// Lines of `usage`.
     pub usage: Vec<String>,
     /// What it comes to.
@@ -126,7 +126,7 @@ impl<'a> FilebenchSession<'a> {
             no_read_ahead: false,
             loading: false,
             pending: None,
-            said: Vec::new(),
+            printed: Vec::new(),
             usage: Vec::new(),
             plan: Plan::default(),
             view: ReportContext::default(),
@@ -185,7 +185,7 @@ impl<'a> FilebenchSession<'a> {
             self.notes.push(note.hint("add `run 60`"));
             self.run(RUN_S, 0.0, &Origin::file(path, 1));
         }
-        self.view.last = std::mem::take(&mut self.said);
+        self.view.last = std::mem::take(&mut self.printed);
         let errands = std::mem::take(&mut self.errands).into_iter();
         if let Some(phase) = self.plan.phases.last_mut() {
             phase.errands.extend(errands.map(|errand| Errand { when: When::AfterEnd, ..errand }));
@@ -263,7 +263,7 @@ impl<'a> FilebenchSession<'a> {
             }
             Directive::Echo(text) => {
                 let said = self.say(text, origin);
-                self.said.extend(said);
+                self.printed.extend(said);
             }
             Directive::Usage(text) => {
                 let said = self.say(text, origin);
@@ -298,12 +298,12 @@ impl<'a> FilebenchSession<'a> {
         match order {
             Directive::Latencies => {
                 self.view.latencies = true;
-                self.said.push("Latency histogram enabled".into());
+                self.printed.push("Latency histogram enabled".into());
             }
             Directive::Multi(attributes) => self.multi(attributes, origin),
             Directive::Meet(attributes) => self.meet(attributes, origin),
             Directive::List(what) => self.list(what),
-            Directive::Version => self.said.push(format!("iodyno {}", env!("CARGO_PKG_VERSION"))),
+            Directive::Version => self.printed.push(format!("iodyno {}", env!("CARGO_PKG_VERSION"))),
             Directive::End => self.ended = true,
             Directive::Laid => self.created = true,
             Directive::Begin => {
@@ -335,7 +335,7 @@ impl<'a> FilebenchSession<'a> {
         };
         let (Some(master), Some(client)) = (said("master"), said("client")) else { return };
         if self.client.all == 1 {
-            self.said.push(format!("Client {client} of master {master}: it is the only one here"));
+            self.printed.push(format!("Client {client} of master {master}: it is the only one here"));
             self.alone("enable multi", origin);
         }
         self.named = Some(MultiClient { master, client, origin: origin.clone() });
@@ -353,7 +353,7 @@ impl<'a> FilebenchSession<'a> {
             1 => "no other client".into(),
             all => format!("all {all} clients wait for each other"),
         };
-        self.said.push(format!("Sync point {}: {who}", number as u64));
+        self.printed.push(format!("Sync point {}: {who}", number as u64));
         self.points.push((self.plan.phases.len(), number as u64, origin.clone()));
         self.meets = true;
         if self.client.all == 1 {
@@ -375,7 +375,7 @@ impl<'a> FilebenchSession<'a> {
     /// What a script says that has nothing run; none where something is.
     pub fn only_says(&self) -> Option<String> {
         let nothing = self.plan.phases.is_empty() && self.wrong.is_empty();
-        nothing.then(|| self.said.iter().map(|line| format!("0.000: {line}\n")).collect())
+        nothing.then(|| self.printed.iter().map(|line| format!("0.000: {line}\n")).collect())
     }
 
     /// What this client makes of the script, and what is wrong with it.
@@ -389,11 +389,11 @@ impl<'a> FilebenchSession<'a> {
             "variables" => {
                 let all = self.variables.all().into_iter();
                 let lines: Vec<_> = all.map(|(name, value)| format!("${name} = {}", value.text())).collect();
-                self.said.extend(lines);
+                self.printed.extend(lines);
             }
             "flowop" | "flowops" => {
                 let names: Vec<_> = FLOWOPS.iter().map(|entry| entry.name).collect();
-                self.said.push(format!("flowops: {}", names.join(" ")));
+                self.printed.push(format!("flowops: {}", names.join(" ")));
             }
             _ => {
                 let names = self.filesets.iter().filter_map(|(_, attributes, _)| {
@@ -401,7 +401,7 @@ impl<'a> FilebenchSession<'a> {
                     self.variables.worth(name).ok().map(|value| value.text())
                 });
                 let line = format!("filesets: {}", names.collect::<Vec<_>>().join(" "));
-                self.said.push(line);
+                self.printed.push(line);
             }
         }
     }
@@ -470,7 +470,7 @@ impl<'a> FilebenchSession<'a> {
             ends: self.quit != "timeout",
             shared: BTreeMap::new(),
             part: RunReport {
-                said: std::mem::take(&mut self.said),
+                lines: std::mem::take(&mut self.printed),
                 period_s,
                 time_s,
                 ramp_s: self.warmup_s,
@@ -489,7 +489,7 @@ impl<'a> FilebenchSession<'a> {
         run.places.iter_mut().for_each(|place| place.access.random |= self.no_read_ahead);
         let jobs = run.jobs(&self.processes);
         let RunCompiler { shared, mut part, places, .. } = run;
-        part.said.extend(said_of(&places));
+        part.lines.extend(layout_lines(&places));
         let mut shared: Vec<Shared> =
             shared.into_iter().map(|(name, kind)| Shared::new(&name, kind)).collect();
         if self.rate > 0.0 {

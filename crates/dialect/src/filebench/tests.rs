@@ -287,7 +287,7 @@ fn a_mistake_hides_no_other_and_brings_none_along() {
 fn the_report_is_laid_out_as_the_original_s() {
     let view = view::ReportContext {
         parts: vec![view::RunReport {
-            said: vec!["Varmail personality".into()],
+            lines: vec!["Varmail personality".into()],
             processes: vec![("filereader".into(), 1)],
             rows: vec![
                 view::BreakdownRow {

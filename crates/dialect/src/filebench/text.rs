@@ -50,7 +50,7 @@ impl TextReporter {
     fn head(&mut self, name: &str) -> String {
         (self.running, self.told, self.before) = (false, 0, None);
         let Some(part) = self.view.part(name) else { return String::new() };
-        let mut text: String = part.said.iter().map(|said| self.line(said)).collect();
+        let mut text: String = part.lines.iter().map(|line| self.line(line)).collect();
         for (name, instances) in &part.processes {
             text += &self.line(&format!("Starting {instances} {name} instances"));
         }
@@ -78,8 +78,8 @@ impl TextReporter {
         text
     }
 
-    /// What a flowop says, as it happens; how often it came by where that is more than once.
-    fn said(&mut self, said: &Said) -> String {
+    /// The text that a flowop prints when it runs, and how often it ran where that is more than once.
+    fn message(&mut self, said: &Said) -> String {
         let text = self.began(self.since(said.began_unix_ns));
         self.now_s = self.now_s.max(self.since(said.at_unix_ns));
         let who = if said.rank > 0 { format!("client{}: ", said.rank) } else { String::new() };
@@ -169,7 +169,7 @@ impl TextReporter {
         let seconds = measured(&part, phase);
         let all = together(phase);
         for row in &part.rows {
-            text += &row.told(&all).map_or(String::new(), |told| self.line(&told));
+            text += &row.observation(&all).map_or(String::new(), |line| self.line(&line));
         }
         let (since, from) = self.before.take().unwrap_or_default();
         let tables = self.tables(&part, &all, &since, seconds - from);
@@ -246,8 +246,8 @@ fn xml(part: &RunReport, phase: &PhaseRecord) -> String {
 }
 
 impl BreakdownRow {
-    /// What a flowop tells that only looks at a value.
-    fn told(&self, tally: &Tally) -> Option<String> {
+    /// The line of a flowop that only observes a value.
+    fn observation(&self, tally: &Tally) -> Option<String> {
         let (label, value) = (&self.label, self.value.as_ref()?);
         let sums = |label: &str| {
             let lines = tally.lines.iter().filter(|line| line.label == label);
@@ -413,7 +413,7 @@ impl Reporter for TextReporter {
                 format!("Filebench Version 1.5-alpha3\n{head}")
             }
             Event::PhaseStarted { index, name, .. } if *index > 0 => self.head(name),
-            Event::Said(said) => self.said(said),
+            Event::Said(said) => self.message(said),
             Event::Interim(phase) => self.interim(phase, output.files)?,
             Event::PhaseEnded(phase) => self.ended(phase, output.files)?,
             Event::Ended(record) => {

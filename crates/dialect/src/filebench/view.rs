@@ -29,8 +29,8 @@ pub enum ObservedValue {
 /// A run of a script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReport {
-    /// What is said before it, a line each.
-    pub said: Vec<String>,
+    /// The lines before it.
+    pub lines: Vec<String>,
     /// Processes and how many instances they have.
     pub processes: Vec<(String, u64)>,
     /// Its rows, in the order of definition.
@@ -56,7 +56,7 @@ pub struct ReportContext {
     pub parts: Vec<RunReport>,
     /// Whether rows carry histograms (`enable lathist`).
     pub latencies: bool,
-    /// Said after the last run.
+    /// The lines after the last run.
     pub last: Vec<String>,
 }
 

@@ -35,10 +35,10 @@ const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
                 "with -t: begin so far into the device",
             )
             .whole("GiB", |c, gib| c.offset_gib = Some(gib)),
-            switch("q", "say less about the next setting").ignored("timings are always shown").inert(),
+            switch("q", "print less about the next setting").ignored("timings are always shown").inert(),
             switch("h", "print this and end").parsed(|_, _| Err(EarlyExit::Print(help()))),
             switch("V", "print the version and end").parsed(|_, _| Err(EarlyExit::Print(version()))),
-            switch("verbose", "say more").ignored("there is nothing more to say").inert(),
+            switch("verbose", "print more").ignored("there is nothing more to print").inert(),
         ],
     ),
     (

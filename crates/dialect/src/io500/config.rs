@@ -10,7 +10,7 @@ use crate::option::{Entry, Status};
 /// What a configuration says, over the defaults of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    set: Vec<SetKey>,
+    values: Vec<SetKey>,
 }
 
 /// One line of it.
@@ -42,7 +42,7 @@ impl Config {
             } else if let Some((key, value)) = line.split_once('=') {
                 // What stands in a section that is not known was told with its name.
                 if let Some(section) = section {
-                    config.take(section, key.trim(), value.trim(), origin, &mut wrong);
+                    config.set(section, key.trim(), value.trim(), origin, &mut wrong);
                 }
             } else if !line.is_empty() {
                 let what = format!("`{line}`: expected `key = value` or `[section]`");
@@ -52,7 +52,7 @@ impl Config {
         if wrong.is_empty() { Ok(config) } else { Err(wrong) }
     }
 
-    fn take(
+    fn set(
         &mut self,
         section: &'static Section,
         key: &str,
@@ -67,12 +67,12 @@ impl Config {
         if let Some(refusal) = refusal(section, entry, value, &origin) {
             wrong.push(refusal);
         }
-        self.set.push(SetKey { section: section.name, key: entry.name, value: value.into(), origin });
+        self.values.push(SetKey { section: section.name, key: entry.name, value: value.into(), origin });
     }
 
     /// What a key says, or its default.
     pub fn text(&self, section: &str, key: &str) -> &str {
-        let said = self.set.iter().rev().find(|line| line.section == section && line.key == key);
+        let said = self.values.iter().rev().find(|line| line.section == section && line.key == key);
         match said {
             Some(line) => &line.value,
             None => options::entry(section, key).map_or("", |entry| entry.default),
@@ -85,7 +85,7 @@ impl Config {
     }
 
     /// The whole number a key says.
-    pub fn whole(&self, section: &str, key: &str) -> Option<u64> {
+    pub fn number(&self, section: &str, key: &str) -> Option<u64> {
         self.text(section, key).parse().ok()
     }
 
@@ -97,7 +97,7 @@ impl Config {
 
     /// Where a key was set.
     pub fn origin(&self, section: &str, key: &str) -> Origin {
-        let said = self.set.iter().rev().find(|line| line.section == section && line.key == key);
+        let said = self.values.iter().rev().find(|line| line.section == section && line.key == key);
         said.map_or(Origin::Default, |line| line.origin.clone())
     }
 
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(config.text("global", "datadir"), "/scratch/x");
         assert!(config.flag("global", "drop-caches") && config.flag("ior-easy", "filePerProc"));
         assert_eq!(config.text("ior-easy", "transferSize"), "1m");
-        assert_eq!(config.whole("debug", "stonewall-time"), Some(300));
+        assert_eq!(config.number("debug", "stonewall-time"), Some(300));
         assert_eq!(config.inherited(&["ior-easy-write", "ior-easy"], "API", "api"), "POSIX");
         assert_ne!(config.hash(), Config::default().hash());
     }

@@ -132,7 +132,7 @@ fn find(config: &Config, places: &Places, now_unix_ns: u64) -> Plan {
     let wanted =
         [("newer_unix_ns", now_unix_ns.to_string()), ("bytes", "3901".into()), ("name", "*01*".into())];
     job.settings = wanted.iter().map(|(name, value)| Setting::new(name, value)).collect();
-    if let Some(count) = config.whole("find", "nproc") {
+    if let Some(count) = config.number("find", "nproc") {
         job.ranks = Ranks::First(count as u32);
     }
     Plan {

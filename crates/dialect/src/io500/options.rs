@@ -21,14 +21,14 @@ const fn text(name: &'static str, help: &'static str) -> Entry {
     Entry::new(name, Kind::Text, "TEXT", help)
 }
 
-const fn whole(name: &'static str, help: &'static str) -> Entry {
+const fn number(name: &'static str, help: &'static str) -> Entry {
     Entry::new(name, Kind::Whole(0, i64::MAX), "N", help)
 }
 
 const RUN: Entry = flag("run", "run this phase").or("TRUE");
 const API: Entry =
     text("API", "the back end of this phase: POSIX, MMAP, AIO, MPIIO, …; empty: of the section above it");
-const VERBOSITY: Entry = whole("verbosity", "how much of the tests' own reports is kept")
+const VERBOSITY: Entry = number("verbosity", "how much of the tests' own reports is kept")
     .ignored("the tests' reports are not printed; their figures are in the result files");
 const COLLECTIVE: Entry =
     flag("collective", "collective transfers, for back ends that have them").or("FALSE");
@@ -47,17 +47,17 @@ const GLOBAL: &[Entry] = &[
     .or("FALSE"),
     text("drop-caches-cmd", "the command that does it")
         .or("sudo -n bash -c \"echo 3 > /proc/sys/vm/drop_caches\"")
-        .ignored("caches are dropped without a command, and it is said where that is not allowed"),
+        .ignored("caches are dropped without a command; where that is not allowed, a message says so"),
     flag("io-buffers-on-gpu", "buffers in the memory of a GPU")
         .or("FALSE")
         .refused("there are no buffers on GPUs", "leave it FALSE"),
-    whole("verbosity", "how much is said").or("1").ignored("what is said does not depend on it"),
+    number("verbosity", "how many messages are printed").or("1").ignored("the messages do not depend on it"),
     flag("scc", "the rules of the student cluster competition: phases of 30 s").or("FALSE"),
     text("dataPacketType", "what is written: timestamp, offset, incompressible or random").or("timestamp"),
 ];
 
 const DEBUG: &[Entry] = &[
-    whole("stonewall-time", "how long the writing phases last, s; anything but 300 makes a run invalid")
+    number("stonewall-time", "how long the writing phases last, s; anything but 300 makes a run invalid")
         .or("300"),
     text("pause-dir", "pause between phases while a file of the phase's name is in this directory")
         .refused("pauses between phases are not served", "leave it empty"),
@@ -74,14 +74,14 @@ const EASY: &[Entry] = &[
     VERBOSITY,
 ];
 const HARD: &[Entry] =
-    &[API, whole("segmentCount", "blocks of each process").or("10000000"), COLLECTIVE, RUN, VERBOSITY];
+    &[API, number("segmentCount", "blocks of each process").or("10000000"), COLLECTIVE, RUN, VERBOSITY];
 const PART: &[Entry] = &[API, RUN];
 const COLLECTIVE_PART: &[Entry] = &[API, COLLECTIVE, RUN];
-const MDTEST_EASY: &[Entry] = &[API, whole("n", "files of each process").or("1000000"), RUN];
+const MDTEST_EASY: &[Entry] = &[API, number("n", "files of each process").or("1000000"), RUN];
 const MDTEST_HARD: &[Entry] = &[
     API,
-    whole("n", "files of each process").or("1000000"),
-    whole("files-per-dir", "at most so many files in a directory")
+    number("n", "files of each process").or("1000000"),
+    number("files-per-dir", "at most so many files in a directory")
         .refused("files are not spread over directories", "leave it empty: the rules do not allow it either"),
     RUN,
 ];
@@ -93,8 +93,8 @@ const FIND: &[Entry] = &[
     ),
     text("external-mpi-args", "its launcher's arguments").ignored("no other program is run"),
     text("external-extra-args", "its own arguments").ignored("no other program is run"),
-    whole("nproc", "how many processes look; empty: all"),
-    whole("pfind-queue-length", "length of a queue")
+    number("nproc", "how many processes look; empty: all"),
+    number("pfind-queue-length", "length of a queue")
         .or("10000")
         .ignored("the walk has no queues between processes"),
     flag("pfind-steal-next", "from whom work is taken")

@@ -177,7 +177,7 @@ fn find(config: &Config, places: &Places) -> Vec<String> {
     let mut words = vec!["./pfind".into(), places.data.clone(), "-newer".into()];
     words.push(format!("{}/timestampfile", places.results));
     words.extend(split("-size 3901c -name *01* -C"));
-    words.extend(config.whole("find", "nproc").map(|count| format!("# {count} processes")));
+    words.extend(config.number("find", "nproc").map(|count| format!("# {count} processes")));
     words
 }
 
@@ -187,7 +187,7 @@ fn split(words: &str) -> Vec<String> {
 
 /// How long the writing phases last, s.
 pub fn stonewall_s(config: &Config) -> u64 {
-    let said = config.whole("debug", "stonewall-time").unwrap_or(RULED_STONEWALL_S);
+    let said = config.number("debug", "stonewall-time").unwrap_or(RULED_STONEWALL_S);
     if config.flag("global", "scc") && said == RULED_STONEWALL_S { STUDENT_STONEWALL_S } else { said }
 }
 

@@ -159,7 +159,7 @@ pub fn read(path: &str, entries: &[IcfEntry]) -> Result<Configuration, Vec<Diagn
     let configuration = Configuration { path: path.into(), ..Configuration::default() };
     let mut reader = ConfigurationReader { configuration, wrong: Vec::new(), windows: false };
     entries.iter().for_each(|entry| reader.entry(entry));
-    reader.whole();
+    reader.check_completeness();
     if reader.wrong.is_empty() { Ok(reader.configuration) } else { Err(reader.wrong) }
 }
 
@@ -411,7 +411,7 @@ impl ConfigurationReader {
     }
 
     /// What no single entry shows.
-    fn whole(&mut self) {
+    fn check_completeness(&mut self) {
         let workers: usize = self.configuration.managers.iter().map(|manager| manager.workers.len()).sum();
         if !self.wrong.is_empty() {
             return;

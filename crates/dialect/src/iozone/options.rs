@@ -23,7 +23,7 @@ const fn path(name: &'static str, help: &'static str) -> Entry {
 
 const MOST: i64 = 1 << 31;
 const OWN_PORTS: &str = "clusters are started by the site's mpirun here, and no port of ours is used";
-const CLOCKS: &str = "clocks of hosts are compared without";
+const CLOCKS: &str = "the clocks of the hosts are compared without such a host";
 
 const TESTS: &str = "a test, again for one more: 0 write/rewrite, 1 read/re-read, 2 random, 3 backward read, 4 record rewrite, \
              5 stride read, 6 fwrite, 7 fread, 8 mix, 9 pwrite, 10 pread, 11 pwritev, 12 preadv";
@@ -80,7 +80,7 @@ const GROUPS: &[SetterGroup<Settings, Misuse>] = &[
     (
         "How I/O is done",
         &[
-            switch("I", "past the page cache (O_DIRECT)").inert(),
+            switch("I", "bypass the page cache (O_DIRECT)").inert(),
             switch("o", "each write durable (O_SYNC)").inert(),
             switch("+D", "the data of each write durable (O_DSYNC)").inert(),
             switch("+r", "O_RSYNC and O_SYNC").inert(),
@@ -128,7 +128,7 @@ const GROUPS: &[SetterGroup<Settings, Misuse>] = &[
         "Content",
         &[
             count("V", 0, 255, "every byte is N, and checked"),
-            switch("+d", "every byte is checked, and where it is wrong told").inert(),
+            switch("+d", "every byte is checked, and the offset of a wrong byte is reported").inert(),
             switch("+X", "every byte is 0xBB").inert(),
             switch("+Z", "every byte is 0xA5").inert(),
             count("+w", 0, 100, "percent of records that repeat, the same in all files"),
@@ -177,14 +177,14 @@ const GROUPS: &[SetterGroup<Settings, Misuse>] = &[
                 .ignored(OWN_PORTS)
                 .inert(),
             Entry::new("+i", Kind::Text, "PORT", "the port of the others").ignored(OWN_PORTS).inert(),
-            switch("+s", "the streams' own talk is left out").ignored("streams never talk").inert(),
+            switch("+s", "messages of the streams are left out").ignored("streams print no messages").inert(),
             Entry::new("+c", Kind::Text, "HOST", "be one of the others")
-                .refused(OWN_PORTS, "start the whole with -+m")
+                .refused(OWN_PORTS, "start all of them with -+m")
                 .inert(),
             switch("+t", "speed of the network between the hosts")
                 .refused("it measures the network", "iodyno net mesh does")
                 .inert(),
-            Entry::new("+H", Kind::Text, "HOST", "a host that tells the time")
+            Entry::new("+H", Kind::Text, "HOST", "a host whose clock is used")
                 .refused(CLOCKS, "leave it out")
                 .inert(),
             Entry::new("+P", Kind::Text, "SERVICE", "the port of that host")

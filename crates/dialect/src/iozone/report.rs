@@ -90,7 +90,7 @@ impl Report {
         if self.view.settings.has("+T") {
             logs::times(part, phase, self.view.east_s, output)?;
         }
-        for line in trouble::told(&self.view.settings, part, phase) {
+        for line in trouble::complaints(&self.view.settings, part, phase) {
             output.out.flush()?;
             writeln!(output.err, "iozone: {line}")?;
         }

@@ -15,7 +15,7 @@ pub fn broke(phase: &PhaseRecord) -> bool {
 }
 
 /// A line for each stream that broke off in the middle, and for each range that was not what was written.
-pub fn told(settings: &Settings, part: Pass, phase: &PhaseRecord) -> Vec<String> {
+pub fn complaints(settings: &Settings, part: Pass, phase: &PhaseRecord) -> Vec<String> {
     let files = names(settings);
     let workers = phase.jobs.iter().flat_map(|job| &job.workers).enumerate();
     workers.flat_map(|(stream, worker)| of(part, files.get(stream), worker)).collect()
