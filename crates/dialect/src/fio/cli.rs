@@ -94,7 +94,7 @@ impl JobFiles {
         (jobs, global)
     }
 
-    /// A job file in front of every host is nobody's.
+    /// A job file in front of every host belongs to none.
     fn astray(&mut self, files: &[String]) {
         if let Some(file) = files.first() {
             let wrong =

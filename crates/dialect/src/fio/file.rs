@@ -161,7 +161,7 @@ fn substituted(text: &str, loader: &dyn Loader) -> String {
     keywords(&done, loader)
 }
 
-/// Numbers for keywords; what is reckoned with them is reckoned: `$ncpus*2`.
+/// Replaces keywords by numbers, and evaluates an expression with them: `$ncpus*2`.
 fn keywords(text: &str, loader: &dyn Loader) -> String {
     const NAMES: [&str; 3] = ["$pagesize", "$mb_memory", "$ncpus"];
     if !NAMES.iter().any(|name| text.contains(name)) {
@@ -173,7 +173,7 @@ fn keywords(text: &str, loader: &dyn Loader) -> String {
     for (name, value) in NAMES.iter().zip(values) {
         text = text.replace(name, &value.to_string());
     }
-    number::reckon(&text).map_or(text, |value| value.to_string())
+    number::evaluate(&text).map_or(text, |value| value.to_string())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! From sections to the settings of each job: values are read, `[global]` is inherited, engines' options are held
 //! against the engine.
 //!
-//! All problems are told, not the first alone. It refuses to know what an option does.
+//! All problems are reported, not the first alone. What an option does is lowering's business.
 
 use iodyno_model::{Diagnostic, Origin};
 
@@ -13,7 +13,7 @@ use super::show::rank;
 use super::value::{self, OptionValue};
 use crate::option::Status;
 
-/// Every job with what it was told, and everything that is wrong.
+/// Every job with its options, and everything that is wrong.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// The jobs in order.

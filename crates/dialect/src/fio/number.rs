@@ -196,7 +196,7 @@ fn expression(text: &str, base: Base) -> Result<Written<'_>, Fault> {
     let mut reader = ExpressionParser { text, at: 0, base, depth: 0 };
     let value = reader.primary().ok_or_else(|| {
         fault(
-            format!("`{text}` is no expression that can be reckoned"),
+            format!("`{text}` is no expression that can be evaluated"),
             "numbers with + - * / % ^ between, in parentheses: (2*64k)",
         )
     })?;
@@ -204,7 +204,7 @@ fn expression(text: &str, base: Base) -> Result<Written<'_>, Fault> {
 }
 
 /// What stands between parentheses, or behind a keyword: `4*1024`, `$ncpus` already replaced.
-pub fn reckon(text: &str) -> Option<i64> {
+pub fn evaluate(text: &str) -> Option<i64> {
     let mut reader = ExpressionParser { text, at: 0, base: Base::default(), depth: 0 };
     let value = reader.sum()?;
     reader.blanks();
@@ -332,8 +332,8 @@ mod tests {
         assert!(of("4*1024").unwrap_err().contains("follows the number"));
         assert!(of("(1/0)").is_err() && of("((((").is_err() && of("(2^999)").is_err());
         assert_eq!(time_ns("(5*2)", TimeUnit::Second), Ok(10_000));
-        assert_eq!(reckon("2*4+1"), Some(9));
-        assert_eq!(reckon("2 apples"), None);
+        assert_eq!(evaluate("2*4+1"), Some(9));
+        assert_eq!(evaluate("2 apples"), None);
     }
 
     #[test]

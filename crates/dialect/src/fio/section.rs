@@ -1,7 +1,7 @@
 //! Sections as they were written: names and texts with their places, and what is wrong with them.
 //!
 //! Job files and command lines become these first; only then are values read, so that `kb_base` holds wherever in its
-//! section it stands and all problems can be told at once. It refuses to know any option.
+//! section it stands and all problems can be reported at once. It knows no option.
 
 use iodyno_model::{Diagnostic, Origin};
 

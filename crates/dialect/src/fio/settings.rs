@@ -1,4 +1,4 @@
-//! What one job was told: every option it was given, in order, with its place; and the answers that lowering asks for.
+//! The settings of one job: every option that was given, in order, with its place; and its value as lowering needs it.
 //!
 //! The last mention of an option wins, as in fio; an option that was not given answers with fio's default where the
 //! accessor says so. It refuses to know what an option means: that is lowering's.
@@ -23,7 +23,7 @@ pub struct Given {
     pub global: bool,
 }
 
-/// One job: its name and what it was told, the global settings first.
+/// One job: its name and its options, the global ones first.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The section's name, or what `name=` or `--name` says.

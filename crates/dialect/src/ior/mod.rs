@@ -17,12 +17,12 @@ pub mod test;
 pub mod value;
 pub mod view;
 
-use iodyno_model::{Diagnostic, Plan, Record};
+use iodyno_model::{Diagnostic, Origin, Plan, Record};
 
 use crate::{Dialect, Loader, Request, Run};
 use settings::Settings;
 use test::IorTest;
-use view::ReportContext;
+use view::IorReportContext;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -38,24 +38,24 @@ pub struct LoweredTests {
     /// The plan.
     pub plan: Plan,
     /// What the report must know besides.
-    pub view: ReportContext,
+    pub view: IorReportContext,
     /// What changes nothing, each named once.
     pub notes: Vec<Diagnostic>,
 }
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let refuse = |wrong: &[Diagnostic], usage: &str| {
-        let text: String = wrong.iter().map(report::message_text).collect();
-        Ok(Request::Refuse { err: text + usage, status: 1 })
+    let refuse = |wrong: &[Diagnostic]| {
+        let err = wrong.iter().map(report::message_text).collect();
+        Ok(Request::Refuse { err, status: 1 })
     };
     let command = match command::parse(arguments) {
         Ok(command) if command.help => return Ok(Request::Print { out: options::help(), status: 0 }),
         Ok(command) => command,
-        Err(wrong) => return refuse(&wrong, ""),
+        Err(wrong) => return refuse(&wrong),
     };
     match lower(&command, arguments, loader) {
         Ok(lowered) => Ok(Request::Run(Box::new(run(lowered)))),
-        Err(wrong) => refuse(&wrong, ""),
+        Err(wrong) => refuse(&wrong),
     }
 }
 
@@ -81,7 +81,13 @@ pub fn lower(
             Err(more) => wrong.extend(more),
         }
     }
-    let layout = layout(loader, &mut wrong);
+    if let Some(bugs) = loader.also("bugs").filter(|bugs| bugs != "ior") {
+        wrong.push(refused_word(format!("bugs={bugs}: no such tool here"), "bugs=ior"));
+    }
+    let layout = text_layout(loader).unwrap_or_else(|refused| {
+        wrong.push(refused);
+        4
+    });
     if !wrong.is_empty() {
         return Err(wrong);
     }
@@ -92,7 +98,7 @@ pub fn lower(
     }
     let words = [&["ior".to_string()][..], arguments].concat();
     let bugs = loader.also("bugs").is_some();
-    let view = ReportContext {
+    let view = IorReportContext {
         tests,
         parts,
         command: words.join(" "),
@@ -112,22 +118,20 @@ fn tests(command: &command::Command, loader: &mut dyn Loader) -> Result<Vec<Sett
     script::parse(path, &String::from_utf8_lossy(&bytes), &command.defaults)
 }
 
-/// `--also text=3` and `--also bugs=ior`.
-fn layout(loader: &dyn Loader, wrong: &mut Vec<Diagnostic>) -> u8 {
-    let mut refuse = |what: String, hint: &str| {
-        wrong.push(Diagnostic::error(&iodyno_model::Origin::argument("--also"), what).hint(hint));
-    };
-    if let Some(bugs) = loader.also("bugs").filter(|bugs| bugs != "ior") {
-        refuse(format!("bugs={bugs}: no such tool here"), "bugs=ior");
-    }
+/// The version whose text is printed: 4, or 3 with `--also text=3`. mdtest has the same two.
+///
+/// # Errors
+/// That it is another.
+pub(crate) fn text_layout(loader: &dyn Loader) -> Result<u8, Diagnostic> {
     match loader.also("text").as_deref() {
-        None | Some("4") => 4,
-        Some("3") => 3,
-        Some(other) => {
-            refuse(format!("text={other}: no such layout"), "text=3 or text=4");
-            4
-        }
+        None | Some("4") => Ok(4),
+        Some("3") => Ok(3),
+        Some(other) => Err(refused_word(format!("text={other}: no such layout"), "text=3 or text=4")),
     }
+}
+
+fn refused_word(message: String, hint: &str) -> Diagnostic {
+    Diagnostic::error(&Origin::argument("--also"), message).hint(hint)
 }
 
 fn run(lowered: LoweredTests) -> Run {

@@ -23,7 +23,7 @@ pub fn none() -> Settings {
     GivenOptions::none(&RULES)
 }
 
-/// Sets the comma-separated `KEY=VALUE` of a directive or of a script's line; all that is wrong is told.
+/// Sets the comma-separated `KEY=VALUE` of a directive or of a script's line; all that is wrong is reported.
 pub fn directives(line: &str, origin: &Origin, settings: &mut Settings, wrong: &mut Vec<Diagnostic>) {
     let line = line.split('#').next().unwrap_or_default();
     for part in line.split(',').map(str::trim).filter(|part| !part.is_empty()) {

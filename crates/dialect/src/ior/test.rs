@@ -153,7 +153,7 @@ struct TestChecker {
 
 impl TestChecker {
     /// Says what cannot be, at the place where the option was said.
-    fn refuse(&mut self, name: &str, what: &str, hint: &str) {
+    fn refuse(&mut self, name: &str, what: impl Into<String>, hint: impl Into<String>) {
         self.wrong.push(Diagnostic::error(&self.test.settings.origin(name), what).hint(hint));
     }
 
@@ -262,7 +262,7 @@ impl TestChecker {
             "testFile" if names > 1 && (!own || unique) =>
                 "several names need a file for each task, and exclude -u", "add -F, leave -u out";
             "randomOffset" if anywhere && (constant || random) && !own =>
-                "places anywhere in one file belong to nobody", "leave -C and -Z out, or add -F";
+                "places anywhere in one file belong to no task", "leave -C and -Z out, or add -F";
             "randomOffset" if anywhere && checks && !own =>
                 "whose data lies anywhere in one file is not known", "use -z once, or add -F";
             "randomPrefill" if prefill > 0 && !shuffled => "--randomPrefill is for random transfers", "add -z";
@@ -292,7 +292,7 @@ impl TestChecker {
             Ok(Ok(worn)) if worn > 0 => self.test.worn = worn,
             found => {
                 let why = found.err().unwrap_or_else(|| "no number of transfers in it".into());
-                self.refuse("stoneWallingStatusFile", &format!("{path}: {why}"), "write it by a run with -w");
+                self.refuse("stoneWallingStatusFile", format!("{path}: {why}"), "write it by a run with -w");
             }
         }
     }
@@ -339,7 +339,7 @@ impl TestChecker {
                 Some(bytes) => self.test.hog_bytes = self.test.hog_bytes.max(bytes / u64::from(share)),
                 None => {
                     let what = format!("{name}: `{text}`: expected a size or a percentage below 100");
-                    self.refuse(name, &what, "e.g. 2g, or 75%");
+                    self.refuse(name, what, "e.g. 2g, or 75%");
                 }
             }
         }

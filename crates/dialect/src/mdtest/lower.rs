@@ -12,7 +12,7 @@ use iodyno_model::{
 use super::test::{Further, MdtestTest};
 use super::view::{PhaseRole, ResultRow, TestPhase};
 
-/// Where nobody asks for latencies, one operation in this time is timed, ns.
+/// Where no latencies are asked for, one operation in this time is timed, ns.
 const SAMPLE_NS: u64 = 100_000;
 
 /// A test's plan, and what its phases are.

@@ -17,11 +17,12 @@ pub mod settings;
 pub mod test;
 pub mod view;
 
-use iodyno_model::{Diagnostic, Origin, TargetFacts};
+use iodyno_model::{Diagnostic, TargetFacts};
 
+use crate::ior::text_layout;
 use crate::{Dialect, Loader, Request, Run};
 use report::{Report, message_text};
-use view::ReportContext;
+use view::MdtestReportContext;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -45,7 +46,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         Err(wrong) => return refuse(wrong),
     };
     let notes = settings.without_effect().collect();
-    let layout = layout(loader);
+    let layout = text_layout(loader);
     let (test, layout) = match (test::judge(settings, loader), layout) {
         (Ok(test), Ok(layout)) => (test, layout),
         (test, layout) => {
@@ -58,26 +59,13 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let facts = facts(&test.directories[0], loader);
     let command = [&["mdtest".to_string()][..], arguments].concat();
     let percentiles = loader.also("percentiles").is_some();
-    let view = ReportContext { bugs: test.reuses, test, parts, command, layout, percentiles };
+    let view = MdtestReportContext { bugs: test.reuses, test, parts, command, layout, percentiles };
     Ok(Request::Run(Box::new(Run {
         messages: notes,
         own_voice: true,
         translate: advice::translate,
         ..Run::of(plan, Box::new(Report::new(view, facts)))
     })))
-}
-
-/// `--also text=3`.
-fn layout(loader: &dyn Loader) -> Result<u8, Diagnostic> {
-    match loader.also("text").as_deref() {
-        None | Some("4") => Ok(4),
-        Some("3") => Ok(3),
-        Some(other) => {
-            let wrong =
-                Diagnostic::error(&Origin::argument("--also"), format!("text={other}: no such layout"));
-            Err(wrong.hint("text=3 or text=4"))
-        }
-    }
 }
 
 /// The file system that a directory lies on, or will; its path from the root.

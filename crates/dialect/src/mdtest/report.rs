@@ -1,7 +1,7 @@
 //! mdtest's output format: the head, a line for each number of tasks, the tables, and the end.
 //!
 //! Two layouts: version 4's (`SUMMARY rate (in ops/sec): (of N iterations)`, names without a colon, deviation of a sample)
-//! and version 3's (`SUMMARY rate: (of N iterations)`, a colon behind each name). Errors are told on standard error.
+//! and version 3's (`SUMMARY rate: (of N iterations)`, a colon behind each name). Errors are printed on standard error.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,12 +16,12 @@ use crate::strerror;
 
 use super::dumps;
 use super::results::{PhaseResult, PhaseResults, per_second};
-use super::view::{PhaseRole, ReportContext, ResultRow};
+use super::view::{MdtestReportContext, PhaseRole, ResultRow};
 
 /// Writes the report.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    view: ReportContext,
+    view: MdtestReportContext,
     results: PhaseResults,
     /// The file system of the first directory.
     facts: TargetFacts,
@@ -44,7 +44,7 @@ pub enum TableFigure {
 
 impl Report {
     /// The reporter of a test; `facts` are those of its first directory.
-    pub fn new(view: ReportContext, facts: TargetFacts) -> Self {
+    pub fn new(view: MdtestReportContext, facts: TargetFacts) -> Self {
         Report { view, facts, ..Report::default() }
     }
 
@@ -111,7 +111,7 @@ impl Report {
         }
     }
 
-    /// What is told of a phase when it ends.
+    /// What is printed of a phase when it ends.
     fn phase(&mut self, phase: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
         let Some(part) = self.view.parts.get(phase.index).copied() else { return Ok(()) };
         self.results.add(part, phase, &self.view.test);
@@ -290,7 +290,7 @@ impl Report {
         text
     }
 
-    /// What mdtest never told: how long single operations took.
+    /// Latencies of single operations, which mdtest does not print.
     fn percentiles(&self, set: usize) -> String {
         let iterations = self.view.test.iterations;
         let mut text = format!("\nSUMMARY latency (in us): (of {iterations} iterations)\n");
@@ -333,7 +333,7 @@ impl Report {
 
     fn end(&mut self, output: &mut Output<'_>) -> io::Result<()> {
         if self.printed_sets == 0 {
-            // Nothing was run, and why was told.
+            // Nothing was run, and the reason is printed already.
             return Ok(());
         }
         write!(output.out, "{}", self.tables(self.printed_sets - 1))?;

@@ -182,7 +182,7 @@ pub fn judge(settings: Settings, loader: &mut dyn Loader) -> Result<MdtestTest, 
         let warnings = std::mem::take(&mut judge.test.warnings);
         warnings
             .iter()
-            .for_each(|told| judge.refuse("warningAsErrors", told, "--warningAsErrors was asked for"));
+            .for_each(|warning| judge.refuse("warningAsErrors", warning, "--warningAsErrors was asked for"));
     }
     if judge.wrong.is_empty() { Ok(judge.test) } else { Err(judge.wrong) }
 }
@@ -209,7 +209,7 @@ struct TestChecker {
 
 impl TestChecker {
     /// Says what cannot be, at the place where the option was said.
-    fn refuse(&mut self, name: &str, what: &str, hint: &str) {
+    fn refuse(&mut self, name: &str, what: impl Into<String>, hint: impl Into<String>) {
         self.wrong.push(Diagnostic::error(&self.test.settings.origin(name), what).hint(hint));
     }
 
@@ -268,10 +268,10 @@ impl TestChecker {
         let all = test.items.checked_mul(loops).and_then(|items| items.checked_mul(u64::from(test.tasks)));
         refuse! { self
             "n" if each == 0 && items > 0 && items < holders =>
-                format!("{items} items leave none for each of {holders} directories"), "raise -n, or say -I";
-            "I" if both && unique => "with -u, only one of items (-n) and items per directory (-I) is said", "say -n or -I";
+                format!("{items} items leave none for each of {holders} directories"), "raise -n, or give -I";
+            "I" if both && unique => "with -u, give only one of items (-n) and items per directory (-I)", "give -n or -I";
             "n" if both && !unique && items % each.max(1) != 0 =>
-                "the items (-n) must be a multiple of the items per directory (-I)", "say -n or -I";
+                "the items (-n) must be a multiple of the items per directory (-I)", "give -n or -I";
             "I" if loops > LOOPS_MOST => "more than 10000 test directories", "raise -I, or use a tree: -z and -b";
             "n" if all.is_none_or(|all| all > i64::MAX as u64) => "more items than can be", "lower -n or -I";
         }
@@ -293,7 +293,7 @@ impl TestChecker {
             "c" if collective && tasks > COLLECTIVE_MOST =>
                 "one task cannot work for more than 4096", "--also threads=N or a launcher makes more tasks; see -c";
             "B" if self.test.flag("B") => "phases without barriers between them have no rates of their own",
-                "leave -B out; --also json=FILE tells when each task was done";
+                "leave -B out; --also json=FILE has the time at which each task ended";
             "d" if is_bad => "a directory's name cannot hold |, { or }", "choose another name";
             "i" if !(1..=1_000_000).contains(&iterations) => "iterations must be 1 to 1000000", "e.g. -i 3";
         }
@@ -337,7 +337,7 @@ impl TestChecker {
         let read = loader.read(&path).map(|bytes| String::from_utf8_lossy(&bytes).trim().parse::<u64>());
         match read {
             Ok(Ok(items)) => self.test.reached = Some(items),
-            Ok(Err(_)) => self.refuse("x", &format!("{path}: no number"), "it is written by a run with -C"),
+            Ok(Err(_)) => self.refuse("x", format!("{path}: no number"), "it is written by a run with -C"),
             Err(_) => self.test.warnings.push("Could not read stonewall status file".into()),
         }
     }
@@ -383,7 +383,7 @@ impl TestChecker {
         for path in self.test.directories.clone() {
             let facts = loader.look(&path);
             if facts.is_some_and(|facts| facts.kind != PathKind::Directory) {
-                self.refuse("d", &format!("{path}: not a directory"), "-d names a directory");
+                self.refuse("d", format!("{path}: not a directory"), "-d names a directory");
             }
         }
     }

@@ -45,7 +45,7 @@ struct GivenValue {
 macro_rules! refuse {
     ($judge:ident $($option:tt if $is:expr => $what:expr, $hint:expr;)*) => {
         $(if $is {
-            $judge.refuse($option, &$what, &$hint);
+            $judge.refuse($option, $what, $hint);
         })*
     };
 }

@@ -20,7 +20,6 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("iperf", &["settings", "lower", "report"], OPEN),
     ("iperf3", &["settings", "lower", "report"], OPEN),
     ("measure", &["command", "options", "settings", "lower", "report"], OPEN),
-    ("native", &["options", "settings", "lower", "report"], OPEN),
     ("net", &["command", "options", "settings", "lower", "report"], OPEN),
     ("netperf", &["settings", "report"], OPEN),
     ("posix", &["command", "settings", "lower"], OPEN),

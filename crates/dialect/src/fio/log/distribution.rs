@@ -1,7 +1,7 @@
 //! The histogram log: a row for each direction and interval, with a column for each of fio's 1856 bins or for several
 //! of them together.
 //!
-//! The last interval is told too, however short; the original forgets it.
+//! The last interval is written too, however short; fio drops it.
 
 use iodyno_model::{JournalEntry, JournalPart};
 

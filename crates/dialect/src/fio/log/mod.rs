@@ -5,7 +5,7 @@
 //!                                            ├─► distribution: rows of bins    ─► PREFIX_clat_hist.1.log
 //!                                            └─► trace: what began             ─► the file of write_iolog
 //! ```
-//! It refuses to reckon what the engine room did not write down: a log is a translation, entry by entry.
+//! It computes nothing that the engine did not record: each entry of the journal becomes a line.
 
 mod distribution;
 mod line;
@@ -19,7 +19,7 @@ use std::io;
 use iodyno_model::{Event, JournalPart};
 use iodyno_report::Files;
 
-use super::view::{Epoch, JobView, Logs, ReportContext};
+use super::view::{Epoch, FioReportContext, JobView, Logs};
 use sample::Measured;
 use together::Together;
 
@@ -65,7 +65,7 @@ impl Times {
 
 impl LogFiles {
     /// For the jobs of a run.
-    pub fn new(view: &ReportContext) -> Self {
+    pub fn new(view: &FioReportContext) -> Self {
         LogFiles {
             jobs: view.jobs.clone(),
             begun: BTreeSet::new(),

@@ -66,7 +66,6 @@ impl Direction {
 
     /// The number behind the colon.
     fn number(&mut self, ask: &mut OptionReader<'_>, suffix: &str) {
-        let text = ask.text("rw").unwrap_or_default();
         let (negative, digits) = match suffix.strip_prefix('-') {
             Some(digits) => (true, digits),
             None => (false, suffix),
@@ -77,9 +76,9 @@ impl Direction {
                 self.operations = operations as u32;
             }
             (false, Some(gap)) => self.gap = if negative { -gap } else { gap },
-            _ => ask.refuse(
+            _ => ask.refuse_value(
                 "rw",
-                format!("`rw={text}`: expected a number behind the colon"),
+                "expected a number behind the colon",
                 "randread:8 makes 8 I/Os for each random offset, read:4k leaves 4 KiB out after each I/O",
             ),
         }

@@ -7,6 +7,7 @@ use iodyno_model::{Depth, Setting, Submit, Verb};
 use super::Found;
 use super::option_reader::OptionReader;
 use super::priority;
+use crate::option::refuse;
 
 /// An engine of a job.
 #[derive(Clone, Debug)]
@@ -228,9 +229,9 @@ fn command(ask: &mut OptionReader<'_>, name: &str) -> Option<String> {
         "same" | "write_same" => Some("write_same".into()),
         "verify_bytchk_00" => Some("verify".into()),
         "write" => Some("write".into()),
-        other => {
-            let message = format!("`{name}={other}`: this SCSI command is not served");
-            ask.refuse(name, message, "write, write_and_verify, write_same or verify_bytchk_00");
+        _ => {
+            let hint = "write, write_and_verify, write_same or verify_bytchk_00";
+            ask.refuse_value(name, "this SCSI command is not served", hint);
             None
         }
     }
@@ -238,23 +239,15 @@ fn command(ask: &mut OptionReader<'_>, name: &str) -> Option<String> {
 
 /// What fio has for some engines that ours of the same name do not.
 fn check(ask: &mut OptionReader<'_>, engine: &Engine) {
-    let atomic = ["io_uring", "libaio", "pvsync2"].contains(&engine.name);
-    if ask.flag("atomic", false) && !atomic && !engine.diskless {
-        let message = format!("fio: engine {} does not support atomic writes", engine.word);
-        ask.refuse("atomic", message, "use ioengine=io_uring, libaio or pvsync2");
-    }
-    if engine.name != "sg" {
-        return;
-    }
-    if ask.flag("hipri", false) {
-        ask.refuse(
-            "hipri",
-            "polling for SCSI commands is not served",
-            "leave it out, or use ioengine=io_uring",
-        );
-    }
-    if ask.whole("stream_id").unwrap_or(0) != 0 {
-        ask.refuse("stream_id", "streams of SCSI writes are not served", "leave it out");
+    let (is_atomic, is_scsi) =
+        (["io_uring", "libaio", "pvsync2"].contains(&engine.name), engine.name == "sg");
+    refuse! { ask
+        "atomic" if ask.flag("atomic", false) && !is_atomic && !engine.diskless =>
+            format!("fio: engine {} does not support atomic writes", engine.word), "use ioengine=io_uring, libaio or pvsync2";
+        "hipri" if is_scsi && ask.flag("hipri", false) =>
+            "polling for SCSI commands is not served", "leave it out, or use ioengine=io_uring";
+        "stream_id" if is_scsi && ask.whole("stream_id").unwrap_or(0) != 0 =>
+            "streams of SCSI writes are not served", "leave it out";
     }
 }
 

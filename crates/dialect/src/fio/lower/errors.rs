@@ -41,12 +41,8 @@ fn ignored(ask: &mut OptionReader<'_>, tolerance: &mut Tolerance) {
             Ok(numbers) if numbers.is_empty() => {}
             Ok(numbers) => *list = Some(numbers),
             Err(name) => {
-                let message = format!("`ignore_error={text}`: no error is called `{name}`");
-                ask.refuse(
-                    "ignore_error",
-                    message,
-                    "names or numbers of errors, e.g. ignore_error=EIO,ENOSPC:122",
-                );
+                let hint = "names or numbers of errors, e.g. ignore_error=EIO,ENOSPC:122";
+                ask.refuse_value("ignore_error", format!("no error is called `{name}`"), hint);
             }
         }
     }

@@ -86,9 +86,8 @@ fn steady(ask: &mut OptionReader<'_>) -> Option<Steady> {
         _ => limit.parse::<f64>().ok().filter(|limit| limit.is_finite()),
     };
     let Some(limit) = number.filter(|limit| *limit >= 0.0) else {
-        let text = ask.text("steadystate").unwrap_or_default();
-        let message = format!("`steadystate={text}`: expected a criterion and its limit");
-        ask.refuse("steadystate", message, "for example steadystate=iops:0.5% or steadystate=bw_slope:1m");
+        let hint = "for example steadystate=iops:0.5% or steadystate=bw_slope:1m";
+        ask.refuse_value("steadystate", "expected a criterion and its limit", hint);
         return None;
     };
     Some(Steady {

@@ -1,4 +1,4 @@
-//! From what jobs were told to a plan, and to what the reporters need beside it: the only place where fio's words meet
+//! From the settings of jobs to a plan, and to what the reporters need beside it: the only place where fio's words meet
 //! ours.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!             ├─ engine, payload, pace, placement ─────────────────────────┼─► Job, JobView ─► Plan, View
 //!             └─ stonewall, groups ─► phases ──────────────────────────────┘
 //! ```
-//! Each file lowers one subject; all read the settings through [`ask`]. Nothing here opens, waits or prints. What a
+//! Each file lowers one subject; all read the settings through [`OptionReader`]. Nothing here opens, waits or prints. What a
 //! plan cannot say yet is refused at its option, with a reason.
 
 pub mod advice;
@@ -41,7 +41,7 @@ use iodyno_model::{
 };
 
 use super::settings::Settings;
-use super::view::{ReportContext, ReportStyle};
+use super::view::{FioReportContext, ReportStyle};
 use crate::Loader;
 use blocks::Blocks;
 use direction::Direction;
@@ -51,7 +51,7 @@ use option_reader::OptionReader;
 use replay::Replay;
 use size::{SizeContext, Sizes};
 
-/// What lowering is told beside the jobs.
+/// What lowering needs beside the jobs.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     /// What the plan is called: the job file, or `fio`.
@@ -72,7 +72,7 @@ pub struct LoweredJobs {
     /// What is to be done.
     pub plan: Plan,
     /// What the reporters need to know of it.
-    pub view: ReportContext,
+    pub view: FioReportContext,
     /// What is worth saying before the start.
     pub notes: Vec<Diagnostic>,
 }
@@ -89,7 +89,7 @@ pub fn plan(
     let mut lowering = Lowering::new(jobs, context, loader);
     jobs.iter().for_each(|settings| lowering.job(settings));
     if lowering.wrong.is_empty() {
-        let view = ReportContext { notes: lowering.notes.clone(), ..lowering.view };
+        let view = FioReportContext { notes: lowering.notes.clone(), ..lowering.view };
         Ok(LoweredJobs { plan: lowering.plan, view, notes: lowering.notes })
     } else {
         Err(lowering.wrong)
@@ -102,7 +102,7 @@ struct Lowering<'a> {
     readonly: bool,
     ranks: u32,
     plan: Plan,
-    view: ReportContext,
+    view: FioReportContext,
     wrong: Vec<Diagnostic>,
     notes: Vec<Diagnostic>,
     /// Reporting group, and how many jobs it has.
@@ -115,14 +115,15 @@ struct Lowering<'a> {
     made: HashMap<String, u64>,
 }
 
-/// The seed where nobody gives one.
+/// The seed where none is given.
 const SEED: u64 = 1;
 
 impl<'a> Lowering<'a> {
     fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
         let seed = jobs.first().map_or(SEED, |first| seed(&OptionReader::new(first), loader));
         let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
-        let view = ReportContext { style: context.style, global: context.global, ..ReportContext::default() };
+        let view =
+            FioReportContext { style: context.style, global: context.global, ..FioReportContext::default() };
         Lowering {
             loader,
             readonly: context.readonly,
@@ -272,7 +273,7 @@ fn is_drawn(pattern: &Pattern) -> bool {
 }
 
 /// `wait_for`: a job that was written earlier; one of an earlier phase has ended anyway.
-fn waits_for(ask: &mut OptionReader<'_>, view: &ReportContext, phase: &Phase) -> Option<String> {
+fn waits_for(ask: &mut OptionReader<'_>, view: &FioReportContext, phase: &Phase) -> Option<String> {
     let name = ask.text("wait_for")?;
     let same = view.jobs.iter().filter(|job| job.name == name).count();
     let message = match same {

@@ -1,5 +1,7 @@
 //! One job's settings, with what lowering finds wrong with them.
 
+use std::fmt::Display;
+
 use iodyno_model::Diagnostic;
 
 use super::super::settings::Settings;
@@ -33,6 +35,12 @@ impl<'a> OptionReader<'a> {
     /// An error at an option.
     pub fn refuse(&mut self, name: &str, message: impl Into<String>, hint: impl Into<String>) {
         self.wrong.push(Diagnostic::error(self.origin(name), message).hint(hint));
+    }
+
+    /// An error in an option's value.
+    pub fn refuse_value(&mut self, name: &str, why: impl Display, hint: impl Into<String>) {
+        let text = self.text(name).unwrap_or_default();
+        self.refuse(name, format!("`{name}={text}`: {why}"), hint);
     }
 
     /// A warning at an option, in fio's own words.

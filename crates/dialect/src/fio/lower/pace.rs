@@ -6,6 +6,7 @@ use iodyno_model::{
 
 use super::Found;
 use super::option_reader::OptionReader;
+use crate::option::refuse;
 
 /// How fast a clone goes; what it shares with others is added to its phase.
 pub fn pace(ask: &mut OptionReader<'_>, found: &Found, phase: &mut Phase) -> Pace {
@@ -36,11 +37,11 @@ const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 
 fn conflicts(ask: &mut OptionReader<'_>) {
-    if limits(ask, "rate") && limits(ask, "rate_iops") {
-        ask.refuse("rate_iops", "rate and rate_iops are mutually exclusive", "keep one of them");
-    }
-    if limits(ask, "rate_min") && limits(ask, "rate_iops_min") {
-        ask.refuse("rate_iops_min", "rate_min and rate_iops_min are mutually exclusive", "keep one of them");
+    refuse! { ask
+        "rate_iops" if limits(ask, "rate") && limits(ask, "rate_iops") =>
+            "rate and rate_iops are mutually exclusive", "keep one of them";
+        "rate_iops_min" if limits(ask, "rate_min") && limits(ask, "rate_iops_min") =>
+            "rate_min and rate_iops_min are mutually exclusive", "keep one of them";
     }
     for (most, least) in [("rate", "rate_min"), ("rate_iops", "rate_iops_min")] {
         let (Some(top), Some(floor)) = (ask.triple(most), ask.triple(least)) else { continue };

@@ -169,9 +169,8 @@ fn distributions(ask: &mut OptionReader<'_>) -> Directed<Pick> {
         _ => skewed(name, arguments).map(Directed::same),
     };
     picked.unwrap_or_else(|reason| {
-        let text = ask.text("random_distribution").unwrap_or_default();
         let hint = "random, zipf:1.2, pareto:0.2, normal:20, zoned:60/10:30/20:8/30:2/40 or zoned_abs:60/20g:40/100g";
-        ask.refuse("random_distribution", format!("`random_distribution={text}`: {reason}"), hint);
+        ask.refuse_value("random_distribution", reason, hint);
         uniform()
     })
 }
@@ -258,9 +257,7 @@ fn order(ask: &mut OptionReader<'_>) -> FileOrder {
         "sequential" => FileOrder::InTurn,
         "random" => drawn(Pick::Uniform, operations),
         _ => skewed(name, argument).map(|pick| drawn(pick, 1)).unwrap_or_else(|reason| {
-            let text = ask.text("file_service_type").unwrap_or_default();
-            let message = format!("`file_service_type={text}`: {reason}");
-            ask.refuse("file_service_type", message, "for example zipf:1.2");
+            ask.refuse_value("file_service_type", reason, "for example zipf:1.2");
             FileOrder::default()
         }),
     }
@@ -294,9 +291,8 @@ fn range_syncs(ask: &mut OptionReader<'_>) -> Option<Every> {
             Some(Every { flags, between: true, ..Every::new(Verb::SyncFileRange, operations) })
         }
         _ => {
-            let text = ask.text("sync_file_range").unwrap_or_default();
-            let message = format!("`sync_file_range={text}`: expected words and a number");
-            ask.refuse("sync_file_range", message, "for example sync_file_range=wait_before,write:8");
+            let hint = "for example sync_file_range=wait_before,write:8";
+            ask.refuse_value("sync_file_range", "expected words and a number", hint);
             None
         }
     }

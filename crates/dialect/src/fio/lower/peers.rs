@@ -9,6 +9,7 @@ use super::Found;
 use super::direction::Direction;
 use super::engine::Engine;
 use super::option_reader::OptionReader;
+use crate::option::refuse;
 
 /// fio's protocols and ours.
 const TRANSPORTS: [(&str, &str); 6] = [
@@ -78,45 +79,22 @@ fn check(ask: &mut OptionReader<'_>, direction: &Direction, engine: &Engine, nam
     let listens = listens(ask, transport, direction);
     let (tcp, udp, unix) = (transport.starts_with("tcp"), transport.starts_with("udp"), transport == "unix");
     let multicast = udp && host(ask).is_some_and(is_multicast);
-    if direction.random || direction.trims {
-        ask.refuse("rw", "network IO can't be random", "say rw=read or rw=write");
-    }
-    match (unix, ask.has("port")) {
-        (true, true) => {
-            ask.refuse("port", "network IO port not valid with unix socket", "the path is filename=PATH")
-        }
-        (false, false) => ask.refuse(
-            "ioengine",
-            format!(
-                "network IO requires port for {}",
-                if transport == "vsock" { "vsock" } else { "tcp or udp" }
-            ),
-            "for example port=8888",
-        ),
-        _ => {}
-    }
-    if !tcp && direction.mixed() {
-        let message = "datagram network connections must be read OR write";
-        ask.refuse("rw", message, "use one job for each direction, or protocol=tcp");
-    }
-    if (udp || unix) && ask.flag("listen", false) {
-        ask.refuse("listen", "listen only valid for TCP proto IO", "leave it out: the reader listens");
-    }
-    if engine.name == "netsplice" && udp {
-        ask.refuse("protocol", "datagrams cannot be spliced", "use ioengine=net for udp");
-    }
-    match named {
-        false if unix => ask.refuse("ioengine", "UNIX sockets need host/filename", "filename=PATH"),
-        false if !listens => {
-            ask.refuse("ioengine", "connect with no host to connect to", "say hostname=HOST, or listen")
-        }
-        true if listens && !unix && !multicast => {
-            let message = "hostname not valid for non-multicast inbound network IO";
-            ask.refuse(said_by(ask), message, "leave it out: the job listens at every interface");
-        }
-        _ => {}
-    }
-    if multicast && transport == "udp6" {
-        ask.refuse(said_by(ask), "IPv6 not supported for multicast network IO", "use an IPv4 group");
+    let (asks, has_port) = (ask.flag("listen", false), ask.has("port"));
+    let port_of = if transport == "vsock" { "vsock" } else { "tcp or udp" };
+    let place = said_by(ask);
+    refuse! { ask
+        "rw" if direction.random || direction.trims => "network IO can't be random", "say rw=read or rw=write";
+        "port" if unix && has_port => "network IO port not valid with unix socket", "the path is filename=PATH";
+        "ioengine" if !unix && !has_port => format!("network IO requires port for {port_of}"), "for example port=8888";
+        "rw" if !tcp && direction.mixed() =>
+            "datagram network connections must be read OR write", "use one job for each direction, or protocol=tcp";
+        "listen" if (udp || unix) && asks => "listen only valid for TCP proto IO", "leave it out: the reader listens";
+        "protocol" if engine.name == "netsplice" && udp => "datagrams cannot be spliced", "use ioengine=net for udp";
+        "ioengine" if !named && unix => "UNIX sockets need host/filename", "filename=PATH";
+        "ioengine" if !named && !unix && !listens =>
+            "connect with no host to connect to", "say hostname=HOST, or listen";
+        place if named && listens && !unix && !multicast =>
+            "hostname not valid for non-multicast inbound network IO", "leave it out: the job listens at every interface";
+        place if multicast && transport == "udp6" => "IPv6 not supported for multicast network IO", "use an IPv4 group";
     }
 }

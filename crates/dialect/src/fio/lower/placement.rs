@@ -40,14 +40,10 @@ const MOST: u32 = 4096;
 /// `0,5,8-15`; `all`: none, which is no restriction.
 fn numbers(ask: &mut OptionReader<'_>, name: &str) -> Vec<u32> {
     let Some(text) = ask.text(name).filter(|text| *text != "all") else { return Vec::new() };
-    match list(text) {
-        Some(list) => list,
-        None => {
-            let message = format!("`{name}={text}`: expected numbers and ranges");
-            ask.refuse(name, message, format!("for example {name}=0,5,8-15"));
-            Vec::new()
-        }
-    }
+    list(text).unwrap_or_else(|| {
+        ask.refuse_value(name, "expected numbers and ranges", format!("for example {name}=0,5,8-15"));
+        Vec::new()
+    })
 }
 
 /// Numbers and ranges with commas.
@@ -77,8 +73,8 @@ fn numa_memory(ask: &mut OptionReader<'_>) -> Option<NumaMemory> {
         "interleave" => NumaPolicy::Interleave,
         "local" => NumaPolicy::Local,
         _ => {
-            let message = format!("`numa_mem_policy={text}`: no such policy");
-            ask.refuse("numa_mem_policy", message, "default, prefer:0, bind:0,1, interleave:all or local");
+            let hint = "default, prefer:0, bind:0,1, interleave:all or local";
+            ask.refuse_value("numa_mem_policy", "no such policy", hint);
             return None;
         }
     };
@@ -89,12 +85,8 @@ fn numa_memory(ask: &mut OptionReader<'_>) -> Option<NumaMemory> {
     match nodes {
         Some(nodes) if policy != NumaPolicy::Prefer || nodes.len() == 1 => Some(NumaMemory { policy, nodes }),
         _ => {
-            let message = format!("`numa_mem_policy={text}`: the nodes do not fit the policy");
-            ask.refuse(
-                "numa_mem_policy",
-                message,
-                "prefer takes one node, bind and interleave a list: bind:0,2-3",
-            );
+            let hint = "prefer takes one node, bind and interleave a list: bind:0,2-3";
+            ask.refuse_value("numa_mem_policy", "the nodes do not fit the policy", hint);
             None
         }
     }

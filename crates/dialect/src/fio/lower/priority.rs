@@ -60,8 +60,8 @@ fn split(ask: &mut OptionReader<'_>, text: &str) -> Option<String> {
     };
     let sides: Option<Vec<Vec<String>>> = [read, write].map(direction).into_iter().collect();
     let Some(sides) = sides else {
-        let message = format!("`cmdprio_bssplit={text}`: expected sizes with percentages");
-        ask.refuse("cmdprio_bssplit", message, "for example cmdprio_bssplit=4k/30:64k/10/1/0");
+        let hint = "for example cmdprio_bssplit=4k/30:64k/10/1/0";
+        ask.refuse_value("cmdprio_bssplit", "expected sizes with percentages", hint);
         return None;
     };
     Some(sides.iter().map(|side| side.join(":")).collect::<Vec<_>>().join(","))

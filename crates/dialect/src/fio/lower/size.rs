@@ -23,7 +23,7 @@ pub struct Sizes {
     pub increment: Extent,
     /// What percentages of the offset are rounded up to.
     pub offset_align: u64,
-    /// The bytes one clone moves in one pass, where that can be told.
+    /// The bytes one clone moves in one pass, where that is known.
     pub pass_bytes: Option<u64>,
     /// Whether that is not simply everything once.
     pub own_pass: bool,

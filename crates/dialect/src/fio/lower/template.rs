@@ -12,7 +12,7 @@ const HINT: &str = "0xdeadface, \"abcd\", -12, 'file', %o, or several of them on
 const MOST: usize = 128 << 20;
 
 /// The pattern of an option, of which no write is longer than `write_bytes_most`; `None`: it was not said, or was
-/// refused. As it begins anew in each write, what is behind the longest one is never used: that is told.
+/// refused. As it begins anew in each write, what is behind the longest one is never used: a note says so.
 pub fn of(
     ask: &mut OptionReader<'_>,
     option: &str,
@@ -35,7 +35,7 @@ pub fn of(
             Some(template)
         }
         Err(reason) => {
-            ask.refuse(option, format!("`{option}={text}`: {reason}"), HINT);
+            ask.refuse_value(option, reason, HINT);
             None
         }
     }

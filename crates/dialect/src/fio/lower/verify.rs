@@ -66,11 +66,8 @@ fn stamp(ask: &mut OptionReader<'_>, found: &Found, loader: &mut dyn Loader) -> 
         "pattern" => match pattern {
             Some(template) => return Some(Stamp::Pattern(template)),
             None => {
-                ask.refuse(
-                    "verify",
-                    "verify=pattern needs verify_pattern",
-                    "for example verify_pattern=0xdeadbeef",
-                );
+                let hint = "for example verify_pattern=0xdeadbeef";
+                ask.refuse("verify", "verify=pattern needs verify_pattern", hint);
                 return None;
             }
         },
@@ -80,7 +77,7 @@ fn stamp(ask: &mut OptionReader<'_>, found: &Found, loader: &mut dyn Loader) -> 
             Some(checksum) => checksum,
             None => {
                 let known: Vec<_> = Checksum::ALL.iter().map(|checksum| checksum.name()).collect();
-                ask.refuse("verify", format!("`verify={name}`: no such check"), known.join(" "));
+                ask.refuse_value("verify", "no such check", known.join(" "));
                 return None;
             }
         },

@@ -107,7 +107,7 @@ pub const ABSENT: &[JobOption] = &[
     absent(text("http_s3_storage_class", "NAME", "the storage class").or("STANDARD"), HTTP),
     absent(text("http_s3_security_token", "TEXT", "a session's token"), HTTP),
     absent(text("http_swift_auth_token", "TEXT", "the token"), HTTP),
-    absent(whole("http_verbose", 0, MOST, "how much is said").or("0"), HTTP),
+    absent(whole("http_verbose", 0, MOST, "verbosity").or("0"), HTTP),
     absent(text("http_object_mode", "block|range", "objects for blocks or ranges").or("block"), HTTP),
     absent(text("svcl", "NAME", "label of the service"), &["dfs"]),
     absent(text("cont", "NAME", "the container"), &["dfs"]),

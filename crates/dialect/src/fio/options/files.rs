@@ -26,7 +26,7 @@ pub const OPTIONS: &[JobOption] = &[
     tailed("file_service_type", words::SERVICES, "WORD[:N]", "which file is next; :N keeps it for N I/Os").or("roundrobin").below(1),
     whole("openfiles", 0, MOST, "files open at the same time"),
     word("fallocate", words::PREALLOCATIONS, "how space is reserved when files are laid out").or("native"),
-    word("fadvise_hint", words::HINTS, "what the kernel is told of the pattern").or("1"),
+    word("fadvise_hint", words::HINTS, "the advice that the kernel gets about the pattern").or("1"),
     whole("fsync", 0, MOST, "fsync after every N writes").or("0"),
     whole("fdatasync", 0, MOST, "fdatasync after every N writes").or("0"),
     whole("write_barrier", 0, MOST, "every Nth write is a barrier").or("0")

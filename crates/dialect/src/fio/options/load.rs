@@ -12,7 +12,7 @@ use super::{
 pub const DEPTH: &[JobOption] = &[
     tailed("ioengine", words::ENGINES, "ENGINE", "how I/O reaches the kernel").or("psync"),
     whole("iodepth", 1, MOST, "I/Os kept in flight").or("1"),
-    whole("iodepth_batch", 0, MOST, "I/Os handed over at once").also(&["iodepth_batch_submit"]).or("1").below(1),
+    whole("iodepth_batch", 0, MOST, "I/Os submitted together").also(&["iodepth_batch_submit"]).or("1").below(1),
     whole("iodepth_batch_complete_min", 0, MOST, "I/Os to wait for at least; 0: for one after each").also(&["iodepth_batch_complete"])
         .or("1").below(1),
     whole("iodepth_batch_complete_max", 0, MOST, "I/Os to fetch at most").below(1),

@@ -18,7 +18,7 @@ pub const OPTIONS: &[JobOption] = &[
     whole("log_hist_msec", 0, MOST, "a histogram of latencies every so many ms").or("0"),
     whole("log_hist_coarseness", 0, 6, "how often pairs of bins are joined").or("0"),
     path("write_hist_log", "PREFIX", "histograms, to PREFIX_clat_hist.N.log").maybe(),
-    word("log_window_value", words::WINDOWS, "what is said of each interval").also(&["log_max_value"]).or("avg"),
+    word("log_window_value", words::WINDOWS, "what is logged of each interval").also(&["log_max_value"]).or("avg"),
     flag("log_offset", "the offset of each I/O"),
     flag("log_prio", "the priority of each I/O"),
     flag("log_issue_time", "when each I/O was sent"),

@@ -27,14 +27,12 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
 /// Every program option with what it sets.
 #[rustfmt::skip]
 pub const SETTERS: &[Setter<Command, Fault>] = &[
-    option("debug", "LIST", "accept categories of debugging; nothing more is printed for them")
-        .also(&["d"])
+    option("debug", "LIST", "accept categories of debugging; nothing more is printed for them").also(&["d"])
         .text(Command::check_categories),
     option("parse-only", "", "read jobs and options, run nothing").also(&["P"]).on(|c| c.print_instead(Instead::ParseOnly)),
     option("merge-blktrace-only", "", "merge traces, run nothing")
         .refused("merging traces is not done", "run fio's own, then replay the merged file with read_iolog=").inert(),
-    option("output", "FILE", "write the report to FILE")
-        .also(&["o"])
+    option("output", "FILE", "write the report to FILE").also(&["o"])
         .text(|c, path| (c.output, c.style.to_file) = (Some(path.into()), true)),
     option("bandwidth-log", "", "write logs of the bandwidth of all jobs together: agg-read_bw.log, …").also(&["b"])
         .on(|c| c.style.bandwidth_log = true),
@@ -66,10 +64,8 @@ pub const SETTERS: &[Setter<Command, Fault>] = &[
     option("section", "NAME", "run only this section; may be repeated").also(&["x"]).text(|c, name| c.only_sections.push(name.into())),
     option("alloc-size", "KB", "size of fio's memory pool").also(&["a"]).ignored("there is no pool: memory grows as needed").inert(),
     option("warnings-fatal", "", "warnings end the run").also(&["w"]).on(|c| c.strict = true),
-    option("max-jobs", "N", "how many workers fio makes room for")
-        .also(&["j"])
-        .ignored("there is room for as many as the machine can start")
-        .inert(),
+    option("max-jobs", "N", "how many workers fio makes room for").also(&["j"])
+        .ignored("there is room for as many as the machine can start").inert(),
     option("server", "[ARGS]", "be a server").also(&["S"]).refused(NO_SERVER, START_THERE).inert(),
     option("daemonize", "FILE", "a server in the background").also(&["D"]).refused(NO_SERVER, START_THERE).inert(),
     option("client", "HOST[,HOST…]", "run the job files behind it on these hosts, over ssh and mpirun or srun").also(&["C"])

@@ -1,4 +1,4 @@
-//! fio's own bins: 64 to a power of two, each known by its middle; percentiles and `bins` are told in them.
+//! fio's own bins: 64 to a power of two, each represented by its middle; percentiles and `bins` are printed in them.
 //!
 //! Our histogram has 128 buckets to a power of two, so each of ours lies in exactly one of fio's and the conversion
 //! loses nothing that fio would have kept. fio's bins end at 17 s; ours do not, so percentiles beyond stay true.

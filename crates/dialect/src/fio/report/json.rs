@@ -12,13 +12,13 @@ use super::normal::{ReportTime, share_of_group};
 use super::spectrum::{STEPS, shares};
 use super::summary::{Reported, Summary};
 use crate::date::ctime;
-use crate::fio::view::ReportContext;
+use crate::fio::view::FioReportContext;
 use crate::json_tree::{JsonStyle, JsonTree, json_object};
 
 /// What the document says beside the summary.
 pub struct Frame<'a> {
     /// The run as it was asked for.
-    pub view: &'a ReportContext,
+    pub view: &'a FioReportContext,
     /// With the bins of every latency.
     pub plus: bool,
     /// The time of the report.

@@ -8,7 +8,7 @@ use super::direction::{Direction, KINDS, per_second};
 use super::disks::{Disk, disks};
 use super::spectrum::Spectrum;
 use super::trouble::Failure;
-use crate::fio::view::{JobView, ReportContext, Unified};
+use crate::fio::view::{FioReportContext, JobView, Unified};
 
 /// What a report says.
 pub struct Summary<'a> {
@@ -33,7 +33,7 @@ pub struct Reported<'a> {
     pub failure: Option<Failure>,
     /// Operations that failed, and the first's error number.
     pub errors: (u64, i32),
-    /// Reads, writes, trims; where all are told as one, all are in the first.
+    /// Reads, writes, trims; where all are reported as one, all are in the first.
     pub directions: [Direction; 3],
     /// All as one, where that is wanted besides.
     pub all: Option<Direction>,
@@ -106,7 +106,7 @@ impl GroupDirection {
 }
 
 /// Computes it from what ran so far: the records of phases that ended, and of those that run.
-pub fn summary<'a>(view: &'a ReportContext, plan: &Plan, phases: &[PhaseRecord]) -> Summary<'a> {
+pub fn summary<'a>(view: &'a FioReportContext, plan: &Plan, phases: &[PhaseRecord]) -> Summary<'a> {
     let mut jobs: Vec<Reported<'a>> = Vec::new();
     let mut last: Option<u32> = None;
     for job in view.jobs.iter().filter(|job| job.figures.stats) {
@@ -257,7 +257,7 @@ impl<'a> Reported<'a> {
         };
     }
 
-    /// Tells all directions as one where that is wanted.
+    /// Reports all directions as one where that is asked for.
     fn unify(&mut self) {
         if self.view.figures.unified == Unified::No {
             return;
@@ -270,7 +270,7 @@ impl<'a> Reported<'a> {
         }
     }
 
-    /// All reported jobs of several hosts as one, told by that view; `None`: there is one job.
+    /// All reported jobs of several hosts as one, reported as that view says; `None`: there is one job.
     pub fn sum(jobs: &mut dyn Iterator<Item = &Reported<'a>>, view: &'a JobView) -> Option<Self> {
         let first = jobs.next()?.clone();
         let mut rest = jobs.peekable();
@@ -290,7 +290,7 @@ impl<'a> Reported<'a> {
         self.failure.as_ref().map_or(0, |failure| failure.errno)
     }
 
-    /// Whether all directions are told as one and nothing else.
+    /// Whether all directions are reported as one and nothing else.
     pub fn is_mixed(&self) -> bool {
         self.view.figures.unified == Unified::Mixed
     }
@@ -310,7 +310,7 @@ impl<'a> Reported<'a> {
     }
 }
 
-fn groups<'a>(jobs: &[Reported<'a>], view: &'a ReportContext) -> Vec<GroupSummary<'a>> {
+fn groups<'a>(jobs: &[Reported<'a>], view: &'a FioReportContext) -> Vec<GroupSummary<'a>> {
     let count = view.jobs.iter().map(|job| job.group + 1).max().unwrap_or(0);
     let group = |number: u32| {
         let member = view.jobs.iter().rfind(|job| job.group == number).or(view.jobs.first())?;

@@ -10,7 +10,7 @@ use super::engine;
 use crate::ior::test::IorTest;
 use crate::ior::view::Access;
 
-/// The job of a phase; the phase that writes what it reads is told by name.
+/// The job of a phase; the phase that writes what it reads is named.
 pub fn job(test: &IorTest, repetition: u32, access: Access, target: usize, write_name: &str) -> Job {
     let workers = if test.launched { test.threads } else { test.tasks };
     if access == Access::Remove {
@@ -196,7 +196,7 @@ fn payload(test: &IorTest, access: Access) -> Payload {
     }
 }
 
-/// Wrong bytes are counted and told, and the run goes on; anything else ends it.
+/// Wrong bytes are counted and reported, and the run goes on; anything else ends it.
 fn errors(test: &IorTest) -> ErrorPolicy {
     match test.flag("quitOnError") {
         true => ErrorPolicy::Stop,

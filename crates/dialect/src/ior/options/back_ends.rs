@@ -115,7 +115,7 @@ pub const MODULES: &[Entry] = &[
     number(POSIX, "posix.beegfs.ChunkSize", &["--posix.beegfs.ChunkSize", "beegfsChunkSize"], "-1", "bytes of a chunk")
         .refused(BEEGFS, BEEGFS_HINT),
     number(AIO, "aio.max-pending", &["--aio.max-pending"], "128", "operations in flight"),
-    number(AIO, "aio.granularity", &["--aio.granularity"], "16", "operations that are handed over together"),
+    number(AIO, "aio.granularity", &["--aio.granularity"], "16", "operations that are submitted together"),
     number(DUMMY, "dummy.delay-create", &["--dummy.delay-create"], "0", "microseconds that opening takes"),
     number(DUMMY, "dummy.delay-close", &["--dummy.delay-close"], "0", "microseconds that closing takes"),
     number(DUMMY, "dummy.delay-sync", &["--dummy.delay-sync"], "0", "microseconds that fsync takes"),

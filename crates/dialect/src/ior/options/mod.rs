@@ -58,7 +58,7 @@ pub fn letter(table: &Table, letter: &str) -> Option<&'static Entry> {
     table.entries.iter().find(|entry| entry.aliases.iter().any(is_it))
 }
 
-/// The option of a long name, told without its dashes; a directive's name does as well.
+/// The option of a long name without its dashes; a directive's name does as well.
 pub fn long(table: &Table, name: &str) -> Option<&'static Entry> {
     let is_long = |alias: &&str| alias.strip_prefix("--").is_some_and(|long| long.eq_ignore_ascii_case(name));
     let found = table.entries.iter().find(|entry| entry.aliases.iter().any(is_long));

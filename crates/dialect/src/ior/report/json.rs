@@ -1,6 +1,6 @@
 //! `-O summaryFormat=JSON`: IOR's keys, always valid; warnings are a list of each test's, what IOR lacks is under `iodyno`.
 //!
-//! Numbers are told as exactly as they are known, not in four decimals.
+//! Numbers are printed as exactly as they are known, not in four decimals.
 
 use iodyno_model::Finding;
 
@@ -9,7 +9,7 @@ use super::outcome::PhaseOutcome;
 use super::text::{MEBI, Summary, VERSION};
 use super::{TestResults, facts};
 use crate::ior::test::IorTest;
-use crate::ior::view::{Access, ReportContext};
+use crate::ior::view::{Access, IorReportContext};
 use crate::json_tree::{JsonStyle, JsonTree, json_object};
 
 /// IOR's layout, with numbers as exactly as they are known.
@@ -32,7 +32,7 @@ fn pairs(pairs: Vec<Pair>) -> JsonTree {
 /// What frames the tests.
 pub struct Frame<'a> {
     /// The tests and the command line.
-    pub view: &'a ReportContext,
+    pub view: &'a IorReportContext,
     /// When the run began.
     pub began: &'a str,
     /// When it was over.

@@ -1,4 +1,4 @@
-//! IOR's numbers in tables, and what it reckons over repetitions.
+//! IOR's numbers in tables, and what it computes over repetitions.
 
 use crate::spread::{Deviation, Spread};
 

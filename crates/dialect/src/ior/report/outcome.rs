@@ -89,7 +89,7 @@ impl Task {
 }
 
 impl PhaseOutcome {
-    /// Reckons a phase.
+    /// The figures of a phase.
     pub fn of(phase: &PhaseRecord, part: TestPhase, test: &IorTest) -> PhaseOutcome {
         let Some(job) = phase.jobs.first() else { return PhaseOutcome::default() };
         let tasks: Vec<Task> = job

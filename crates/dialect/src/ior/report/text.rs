@@ -203,7 +203,7 @@ fn summary_row(test: &IorTest, outcomes: &[PhaseOutcome], access: Access) -> Opt
     Some(text)
 }
 
-/// What is reckoned over the repetitions of one direction.
+/// Figures over the repetitions of one direction.
 pub struct Summary {
     /// MiB/s.
     pub bandwidth: Spread,

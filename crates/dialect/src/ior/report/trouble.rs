@@ -53,7 +53,7 @@ pub fn ended(phase: &PhaseRecord, plan: &Plan, part: TestPhase, test: &IorTest) 
     text
 }
 
-/// So many tasks are told by number of one error.
+/// So many tasks are listed by number for one error.
 const MOST_ALIKE: usize = 4;
 
 /// A task's own file by its name; where tasks read each other's, whichever it was.
@@ -104,7 +104,7 @@ pub fn missing(phase: &PhaseRecord, part: TestPhase, test: &IorTest) -> Option<u
     (moved < expected).then(|| expected - moved)
 }
 
-/// Bytes that a phase is to move in all; none: it cannot be told.
+/// Bytes that a phase is to move in all; none: it is not known.
 fn expected(test: &IorTest, access: Access) -> Option<u64> {
     let iterations = match test.count("stoneWallingWearOutIterations") {
         0 => test.worn,
