@@ -9,7 +9,7 @@ use iodyno_model::{
     Script, Setting, Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
 };
 
-use super::test::{Further, MdtestTest};
+use super::test::{ExtraPhase, MdtestTest};
 use super::view::{PhaseRole, ResultRow, TestPhase};
 
 /// Where no latencies are asked for, one operation in this time is timed, ns.
@@ -53,6 +53,12 @@ enum ItemKind {
     Listed,
 }
 
+/// One operation on each of so many targets as a whole.
+fn each_whole(verb: Verb, targets: usize) -> Workload {
+    let step = |target| Operation { item: Item::Whole, ..Operation::on(verb, target) }.step("tree");
+    Workload::Script(Script { steps: (0..targets).map(step).collect(), ..Script::default() })
+}
+
 impl Lowering<'_> {
     fn iteration(&mut self) {
         let (test, does) = (self.test, self.test.does);
@@ -74,62 +80,54 @@ impl Lowering<'_> {
 
     fn directories(&mut self) {
         let (does, first) = (self.test.does, self.plan.phases.len());
-        if does.create {
-            self.items(ResultRow::DirectoryCreation, ItemKind::Directories, Verb::Mkdir, 0);
-        }
-        if does.stat {
-            self.items(ResultRow::DirectoryStat, ItemKind::Directories, Verb::Stat, 1);
-        }
-        if does.rename {
-            self.items(ResultRow::DirectoryRename, ItemKind::Directories, Verb::Rename, 1);
-        }
-        if does.remove {
-            self.items(ResultRow::DirectoryRemoval, ItemKind::Directories, Verb::Rmdir, 3);
+        for (is_done, row, verb, away) in [
+            (does.create, ResultRow::DirectoryCreation, Verb::Mkdir, 0),
+            (does.stat, ResultRow::DirectoryStat, Verb::Stat, 1),
+            (does.rename, ResultRow::DirectoryRename, Verb::Rename, 1),
+            (does.remove, ResultRow::DirectoryRemoval, Verb::Rmdir, 3),
+        ] {
+            if is_done {
+                self.items(row, ItemKind::Directories, verb, away);
+            }
         }
         self.delay(first);
     }
 
     fn files(&mut self) {
         let (test, does, first) = (self.test, self.test.does, self.plan.phases.len());
-        if does.create {
-            let verb = if test.flag("k") { Verb::Mknod } else { Verb::Create };
-            self.items(ResultRow::FileCreation, ItemKind::Files, verb, 0);
+        let create = if test.flag("k") { Verb::Mknod } else { Verb::Create };
+        for (is_done, row, verb, away) in [
+            (does.create, ResultRow::FileCreation, create, 0),
+            (does.stat, ResultRow::FileStat, Verb::Stat, 1),
+            (does.read, ResultRow::FileRead, Verb::Open, 2),
+        ] {
+            if is_done {
+                self.items(row, ItemKind::Files, verb, away);
+            }
         }
-        if does.stat {
-            self.items(ResultRow::FileStat, ItemKind::Files, Verb::Stat, 1);
-        }
-        if does.read {
-            self.items(ResultRow::FileRead, ItemKind::Files, Verb::Open, 2);
-        }
-        self.further();
+        self.extra_phases();
         if does.remove {
             self.items(ResultRow::FileRemoval, ItemKind::Files, Verb::Unlink, 3);
         }
         self.delay(first);
     }
 
-    /// Phases of ours, each with what takes its traces away again.
-    fn further(&mut self) {
-        for further in self.test.further.clone() {
-            match further {
-                Further::Symlink => {
-                    self.items(ResultRow::SymlinkCreation, ItemKind::Symlinks, Verb::Symlink, 0);
-                    self.items(ResultRow::SymlinkRemoval, ItemKind::Symlinks, Verb::Unlink, 0);
-                }
-                Further::Link => {
-                    self.items(ResultRow::LinkCreation, ItemKind::Files, Verb::Link, 0);
-                    self.items(ResultRow::LinkRemoval, ItemKind::Links, Verb::Unlink, 0);
-                }
-                Further::Xattr => {
-                    self.items(ResultRow::XattrSet, ItemKind::Files, Verb::Setxattr, 0);
-                    self.items(ResultRow::XattrGet, ItemKind::Files, Verb::Getxattr, 0);
-                }
-                Further::Chmod => self.items(ResultRow::FileChmod, ItemKind::Files, Verb::Chmod, 0),
-                Further::Readdir => {
-                    self.items(ResultRow::DirectoryListing, ItemKind::Listed, Verb::Readdir, 0)
-                }
-                Further::Rename => self.items(ResultRow::FileRename, ItemKind::Files, Verb::Rename, 0),
-            }
+    /// Phases that mdtest does not have, each with what removes its traces.
+    fn extra_phases(&mut self) {
+        use {ExtraPhase as X, ItemKind as I, ResultRow as R, Verb as V};
+        for extra in self.test.extra_phases.clone() {
+            let phases: &[(R, I, V)] = match extra {
+                X::Symlink => &[
+                    (R::SymlinkCreation, I::Symlinks, V::Symlink),
+                    (R::SymlinkRemoval, I::Symlinks, V::Unlink),
+                ],
+                X::Link => &[(R::LinkCreation, I::Files, V::Link), (R::LinkRemoval, I::Links, V::Unlink)],
+                X::Xattr => &[(R::XattrSet, I::Files, V::Setxattr), (R::XattrGet, I::Files, V::Getxattr)],
+                X::Chmod => &[(R::FileChmod, I::Files, V::Chmod)],
+                X::Readdir => &[(R::DirectoryListing, I::Listed, V::Readdir)],
+                X::Rename => &[(R::FileRename, I::Files, V::Rename)],
+            };
+            phases.iter().for_each(|(row, kind, verb)| self.items(*row, *kind, *verb, 0));
         }
     }
 
@@ -150,12 +148,7 @@ impl Lowering<'_> {
                 targets.push(self.tree_target(number, owner.as_deref()));
             }
         }
-        let step = |position| {
-            let operation = Operation { item: Item::Whole, ..Operation::on(verb, position) };
-            operation.step("tree")
-        };
-        let steps = (0..targets.len()).map(step).collect();
-        let workload = Workload::Script(Script { steps, ..Script::default() });
+        let workload = each_whole(verb, targets.len());
         let alone = !self.test.unique || self.test.collective;
         let job = Job { ranks: self.ranks(alone), ..self.job(row.name(), targets, workload) };
         self.phase(row, job);
@@ -179,12 +172,7 @@ impl Lowering<'_> {
                 targets.push(self.target(root, items, Open::default(), false));
             }
         }
-        let step = |position| {
-            let operation = Operation { item: Item::Whole, ..Operation::on(Verb::Rmdir, position) };
-            operation.step("tree")
-        };
-        let steps = (0..targets.len()).map(step).collect();
-        let workload = Workload::Script(Script { steps, ..Script::default() });
+        let workload = each_whole(Verb::Rmdir, targets.len());
         let job = Job { ranks: self.ranks(true), ..self.job("test directory removal", targets, workload) };
         self.add("test directory removal", job, PhaseRole::Hidden);
     }

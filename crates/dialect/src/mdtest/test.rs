@@ -68,8 +68,8 @@ pub struct MdtestTest {
     pub signature: u32,
     /// What content is.
     pub marks: Marks,
-    /// Further phases of ours.
-    pub further: Vec<Further>,
+    /// Phases that mdtest does not have.
+    pub extra_phases: Vec<ExtraPhase>,
     /// Whether creating a file that exists counts, as it does in mdtest.
     pub reuses: bool,
     /// Whether every operation is timed.
@@ -99,7 +99,7 @@ pub struct Does {
 
 /// A phase that mdtest does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Further {
+pub enum ExtraPhase {
     /// Symbolic links.
     Symlink,
     /// Second names.
@@ -114,15 +114,15 @@ pub enum Further {
     Rename,
 }
 
-impl Further {
+impl ExtraPhase {
     /// All of them, in the order they run.
-    pub const ALL: [(&'static str, Further); 6] = [
-        ("symlink", Further::Symlink),
-        ("link", Further::Link),
-        ("xattr", Further::Xattr),
-        ("chmod", Further::Chmod),
-        ("readdir", Further::Readdir),
-        ("rename", Further::Rename),
+    pub const ALL: [(&'static str, ExtraPhase); 6] = [
+        ("symlink", ExtraPhase::Symlink),
+        ("link", ExtraPhase::Link),
+        ("xattr", ExtraPhase::Xattr),
+        ("chmod", ExtraPhase::Chmod),
+        ("readdir", ExtraPhase::Readdir),
+        ("rename", ExtraPhase::Rename),
     ];
 }
 
@@ -363,8 +363,8 @@ impl TestChecker {
         };
         let names = loader.also("phases").unwrap_or_default();
         for name in names.split(':').filter(|name| !name.is_empty()) {
-            match Further::ALL.iter().find(|(known, _)| *known == name) {
-                Some((_, further)) => self.test.further.push(*further),
+            match ExtraPhase::ALL.iter().find(|(known, _)| *known == name) {
+                Some((_, extra)) => self.test.extra_phases.push(*extra),
                 None => {
                     refuse(format!("phases: no `{name}`"), "phases=symlink:link:xattr:chmod:readdir:rename")
                 }

@@ -9,7 +9,6 @@ use super::bins::Bins;
 use super::direction::{Direction, LatencySpread};
 use super::disks::Disk;
 use super::normal::{ReportTime, share_of_group};
-use super::spectrum::{STEPS, shares};
 use super::summary::{Reported, Summary};
 use crate::date::ctime;
 use crate::fio::view::FioReportContext;
@@ -210,29 +209,19 @@ fn sync_object(job: &Reported<'_>, plus: bool) -> JsonTree {
 
 fn usage(job: &Reported<'_>) -> JsonTree {
     let (user, system) = job.cpu_percent();
-    let spectrum = &job.spectrum;
-    let depths = ["1", "2", "4", "8", "16", "32", ">=64"];
-    let batches = ["0", "4", "8", "16", "32", "64", ">=64"];
-    let level = |names: [&'static str; 7], counts: [u64; 7], total| {
-        JsonTree::fields(names.into_iter().zip(shares(counts, total, 0.1)))
-    };
+    let levels = job.spectrum.levels();
+    let [depths, submits, completes] =
+        levels.map(|(names, shares)| JsonTree::fields(names.into_iter().zip(shares)));
     json_object! {
         "job_runtime": job.times_ns[0] / 1_000_000, "usr_cpu": user, "sys_cpu": system,
         "ctx": job.switches, "majf": job.faults.0, "minf": job.faults.1,
-        "iodepth_level": level(depths, spectrum.depths, spectrum.issued),
-        "iodepth_submit": level(batches, spectrum.submits, spectrum.submits.iter().sum()),
-        "iodepth_complete": level(batches, spectrum.completes, spectrum.completes.iter().sum()),
+        "iodepth_level": depths, "iodepth_submit": submits, "iodepth_complete": completes,
     }
 }
 
 fn steps(job: &Reported<'_>) -> JsonTree {
-    let spectrum = &job.spectrum;
-    let names = || STEPS.iter().map(u64::to_string).chain([">=2000".into()]);
-    json_object! {
-        "latency_ns": JsonTree::fields(names().zip(shares(spectrum.ns, spectrum.issued, 0.01))),
-        "latency_us": JsonTree::fields(names().zip(shares(spectrum.us, spectrum.issued, 0.01))),
-        "latency_ms": JsonTree::fields(names().zip(shares(spectrum.ms, spectrum.issued, 0.01))),
-    }
+    let [ns, us, ms] = job.spectrum.steps().map(JsonTree::fields);
+    json_object! { "latency_ns": ns, "latency_us": us, "latency_ms": ms }
 }
 
 fn target(job: &Reported<'_>) -> JsonTree {

@@ -8,7 +8,6 @@ use super::direction::{Direction, LatencySpread, per_second};
 use super::disks::Disk;
 use super::number::{CountUnit, bytes, count, scaled};
 use super::samples::Samples;
-use super::spectrum::{STEPS, shares};
 use super::summary::{GroupDirection, GroupSummary, Reported, Summary};
 use crate::date::ctime;
 use crate::fio::view::{JobView, ReportFigures, Unified};
@@ -121,17 +120,14 @@ fn direction_lines(direction: &Direction, name: &str, job: &Reported<'_>, group:
         bytes(direction.bytes, digits, binary),
         direction.runtime_ms
     );
-    text += &latency_line("slat", &direction.submission);
-    text += &latency_line("clat", &direction.completion);
-    text += &latency_line(" lat", &direction.latency);
-    if figures.submission_percentiles {
-        text += &percentile_lines("slat", &direction.submission, job.view);
-    }
-    if figures.completion_percentiles {
-        text += &percentile_lines("clat", &direction.completion, job.view);
-    }
-    if figures.latency_percentiles {
-        text += &percentile_lines("lat", &direction.latency, job.view);
+    let latencies = [
+        ("slat", &direction.submission, figures.submission_percentiles),
+        ("clat", &direction.completion, figures.completion_percentiles),
+        ("lat", &direction.latency, figures.latency_percentiles),
+    ];
+    latencies.iter().for_each(|(name, histogram, _)| text += &latency_line(&format!("{name:>4}"), histogram));
+    for (name, histogram, _) in latencies.iter().filter(|(.., is_shown)| *is_shown) {
+        text += &percentile_lines(name, histogram, job.view);
     }
     text += &bandwidth_line(&direction.bandwidth, figures, group);
     text + &rate_line(&direction.rate)
@@ -240,18 +236,14 @@ fn rate_line(samples: &Samples) -> String {
 }
 
 fn latency_steps(job: &Reported<'_>) -> String {
-    let spectrum = &job.spectrum;
-    let steps = |unit: &str, shares: &[f64]| {
-        let name = |index: usize| STEPS.get(index).map_or(">=2000".into(), u64::to_string);
-        let shown = shares.iter().enumerate().filter(|(_, share)| **share > 0.0);
-        let cells: Vec<String> =
-            shown.map(|(index, share)| format!("{}={share:3.2}%", name(index))).collect();
+    let mut text = String::new();
+    for (unit, steps) in ["nsec", "usec", "msec"].into_iter().zip(job.spectrum.steps()) {
+        let shown = steps.iter().filter(|(_, share)| *share > 0.0);
+        let cells: Vec<String> = shown.map(|(name, share)| format!("{name}={share:3.2}%")).collect();
         let line = |line: &[String]| format!("  lat ({unit})   : {}\n", line.join(", "));
-        cells.chunks(5).map(line).collect::<String>()
-    };
-    steps("nsec", &shares(spectrum.ns, spectrum.issued, 0.01))
-        + &steps("usec", &shares(spectrum.us, spectrum.issued, 0.01))
-        + &steps("msec", &shares(spectrum.ms, spectrum.issued, 0.01))
+        text.extend(cells.chunks(5).map(line));
+    }
+    text
 }
 
 fn sync_lines(job: &Reported<'_>) -> String {
@@ -274,18 +266,12 @@ fn usage_lines(job: &Reported<'_>) -> String {
         "  cpu          : usr={user:3.2}%, sys={system:3.2}%, ctx={}, majf={}, minf={}\n",
         job.switches, job.faults.0, job.faults.1
     );
-    let spectrum = &job.spectrum;
-    let line = |head: &str, names: [&str; 7], shares: [f64; 7]| {
+    let heads = ["  IO depths    ", "     submit    ", "     complete  "];
+    for (head, (names, shares)) in heads.into_iter().zip(job.spectrum.levels()) {
         let cells: Vec<String> =
             names.iter().zip(shares).map(|(name, share)| format!("{name}={share:3.1}%")).collect();
-        format!("{head}: {}\n", cells.join(", "))
-    };
-    let depths = ["1", "2", "4", "8", "16", "32", ">=64"];
-    let batches = ["0", "4", "8", "16", "32", "64", ">=64"];
-    text += &line("  IO depths    ", depths, shares(spectrum.depths, spectrum.issued, 0.1));
-    text += &line("     submit    ", batches, shares(spectrum.submits, spectrum.submits.iter().sum(), 0.1));
-    let completes = shares(spectrum.completes, spectrum.completes.iter().sum(), 0.1);
-    text += &line("     complete  ", batches, completes);
+        text += &format!("{head}: {}\n", cells.join(", "));
+    }
     let [read, write, trim] = &job.directions;
     text + &format!(
         "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0\n",

@@ -25,7 +25,7 @@ pub struct Spectrum {
 }
 
 /// Where the coarse steps end.
-pub const STEPS: [u64; 11] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000];
+const STEPS: [u64; 11] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000];
 
 impl Spectrum {
     /// One worker's part.
@@ -42,6 +42,27 @@ impl Spectrum {
             spectrum.count(middle(*bucket as usize), *count);
         }
         spectrum
+    }
+
+    /// Depths, submitted batches and completed batches: the names of the steps, and their shares in percent.
+    pub fn levels(&self) -> [([&'static str; 7], [f64; 7]); 3] {
+        let depths = ["1", "2", "4", "8", "16", "32", ">=64"];
+        let batches = ["0", "4", "8", "16", "32", "64", ">=64"];
+        let of_all = |counts: [u64; 7]| (batches, shares(counts, counts.iter().sum(), 0.1));
+        [(depths, shares(self.depths, self.issued, 0.1)), of_all(self.submits), of_all(self.completes)]
+    }
+
+    /// The coarse steps of latency in ns, µs and ms: their names, and their shares in percent.
+    pub fn steps(&self) -> [Vec<(String, f64)>; 3] {
+        let named = |shares: &[f64]| {
+            let names = STEPS.iter().map(u64::to_string).chain([">=2000".into()]);
+            names.zip(shares.iter().copied()).collect()
+        };
+        [
+            named(&shares(self.ns, self.issued, 0.01)),
+            named(&shares(self.us, self.issued, 0.01)),
+            named(&shares(self.ms, self.issued, 0.01)),
+        ]
     }
 
     fn count(&mut self, ns: u64, count: u64) {

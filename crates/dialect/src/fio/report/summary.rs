@@ -81,15 +81,8 @@ impl GroupDirection {
     }
 
     fn add(&mut self, direction: &Direction) {
-        if direction.runtime_ms == 0 {
-            return;
-        }
         let (ms, rate) = (direction.runtime_ms, direction.bytes_per_second());
-        let first = self.run_ms.1 == 0;
-        let least = |mine: u64, theirs: u64| if first { theirs } else { mine.min(theirs) };
-        self.run_ms = (least(self.run_ms.0, ms), self.run_ms.1.max(ms));
-        self.bandwidth = (least(self.bandwidth.0, rate), self.bandwidth.1.max(rate));
-        self.bytes += direction.bytes;
+        self.join(&GroupDirection { bytes: direction.bytes, run_ms: (ms, ms), bandwidth: (rate, rate) });
     }
 
     fn join(&mut self, other: &GroupDirection) {
