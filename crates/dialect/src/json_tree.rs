@@ -277,8 +277,19 @@ mod tests {
     }
 
     #[test]
+    fn objects_grow_by_fields_and_by_objects() {
+        let mut object = json_object! { "a": 1, "b": "x" };
+        object.append(JsonTree::fields([("c", 2.5)])).push_unless_empty("d", Vec::new());
+        object.push_unless_empty("e", [JsonTree::from(true)].into_iter().collect::<JsonTree>());
+        assert_eq!(object.line(&SIX), "{\"a\":1,\"b\":\"x\",\"c\":2.500000,\"e\":[true]}");
+    }
+
+    #[test]
     fn what_was_read_is_written_again() {
-        let value = serde_json::json!({"a": [1, 2.5, true, "x"]});
-        assert_eq!(JsonTree::from(&value).line(&SIX), "{\"a\":[1,2.500000,true,\"x\"]}");
+        let value = serde_json::json!({"a": [1, 2.5, true, "x", null, u64::MAX]});
+        assert_eq!(
+            JsonTree::from(&value).line(&SIX),
+            "{\"a\":[1,2.500000,true,\"x\",null,18446744073709551615]}"
+        );
     }
 }

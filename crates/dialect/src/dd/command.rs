@@ -40,7 +40,7 @@ pub struct Operands {
 
 /// Why there is nothing to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Instead {
+pub enum EarlyExit {
     /// `--help`.
     Help,
     /// `--version`.
@@ -66,7 +66,7 @@ pub enum Wrong {
 ///
 /// # Errors
 /// What is to be printed instead of copying.
-pub fn parse(arguments: &[String], marks: Marks) -> Result<Operands, Instead> {
+pub fn parse(arguments: &[String], marks: Marks) -> Result<Operands, EarlyExit> {
     let mut operands = Operands::default();
     for argument in operands_of(arguments)? {
         operands.set(argument, marks)?;
@@ -79,20 +79,20 @@ const SWITCHES: Table =
     Table { tool: "dd", spelling: Spelling::Dashed, entries: &[switch("help", ""), switch("version", "")] };
 
 /// Options may stand anywhere before `--`, and the first one decides; what is left are operands.
-fn operands_of(arguments: &[String]) -> Result<Vec<&str>, Instead> {
+fn operands_of(arguments: &[String]) -> Result<Vec<&str>, EarlyExit> {
     let mut operands = Vec::new();
     let syntax = Syntax { is_abbreviated: true, ..Syntax::GETOPT };
     let mut rest = Arguments::new(&SWITCHES, syntax, arguments);
     while let Some(token) = rest.next() {
         match token {
-            Ok(Token::Option(given)) if given.entry.name == "help" => return Err(Instead::Help),
-            Ok(Token::Option(_)) => return Err(Instead::Version),
+            Ok(Token::Option(given)) if given.entry.name == "help" => return Err(EarlyExit::Help),
+            Ok(Token::Option(_)) => return Err(EarlyExit::Version),
             Ok(Token::Operand(operand)) => operands.push(operand),
             Ok(Token::Separator) => operands.extend(std::iter::from_fn(|| rest.shift())),
             Err(Misfit::Unknown { argument, is_long: true, .. }) => {
-                return Err(Instead::Usage(format!("unrecognized option '{argument}'")));
+                return Err(EarlyExit::Usage(format!("unrecognized option '{argument}'")));
             }
-            Err(misfit) => return Err(Instead::Usage(misfit.getopt(&SWITCHES))),
+            Err(misfit) => return Err(EarlyExit::Usage(misfit.getopt(&SWITCHES))),
         }
     }
     Ok(operands)
@@ -141,18 +141,20 @@ impl Operands {
         self.conversions.contains(&symbol)
     }
 
-    fn set(&mut self, argument: &str, marks: Marks) -> Result<(), Instead> {
-        let unrecognized = || Instead::Usage(format!("unrecognized operand {}", marks.word(argument)));
+    fn set(&mut self, argument: &str, marks: Marks) -> Result<(), EarlyExit> {
+        let unrecognized = || EarlyExit::Usage(format!("unrecognized operand {}", marks.word(argument)));
         let (name, value) = argument.split_once('=').ok_or_else(unrecognized)?;
         let known = SETTERS.iter().find(|setter| setter.entry.answers_to(name)).ok_or_else(unrecognized)?;
         // None of them has bounds.
         known.apply(self, value, |_| Wrong::Number).map_err(|wrong| match wrong {
-            Wrong::Number => Instead::Error(format!("invalid number: {}", marks.word(value))),
+            Wrong::Number => EarlyExit::Error(format!("invalid number: {}", marks.word(value))),
             Wrong::TooLarge => {
                 let value = marks.word(value);
-                Instead::Error(format!("invalid number: {value}: Value too large for defined data type"))
+                EarlyExit::Error(format!("invalid number: {value}: Value too large for defined data type"))
             }
-            Wrong::Symbol(what, symbol) => Instead::Usage(format!("invalid {what}: {}", marks.word(&symbol))),
+            Wrong::Symbol(what, symbol) => {
+                EarlyExit::Usage(format!("invalid {what}: {}", marks.word(&symbol)))
+            }
         })?;
         if std::mem::take(&mut self.is_zero_times) {
             let (zero, twice) = (marks.word("0x"), marks.word("00x"));
@@ -178,9 +180,9 @@ impl Operands {
         }
     }
 
-    fn check_combinations(&mut self) -> Result<(), Instead> {
+    fn check_combinations(&mut self) -> Result<(), EarlyExit> {
         let both = |a: &str, b: &str| self.converts(a) && self.converts(b);
-        let one_of = |text: &str| Err(Instead::Error(format!("cannot combine {text}")));
+        let one_of = |text: &str| Err(EarlyExit::Error(format!("cannot combine {text}")));
         if both("ascii", "ebcdic") || both("ascii", "ibm") || both("ebcdic", "ibm") {
             return one_of("any two of {ascii,ebcdic,ibm}");
         }
@@ -200,11 +202,11 @@ impl Operands {
         self.refuse_conversions()
     }
 
-    fn refuse_conversions(&self) -> Result<(), Instead> {
+    fn refuse_conversions(&self) -> Result<(), EarlyExit> {
         let refused = super::options::CONVERSIONS.iter().filter(|word| self.converts(word.name));
         for word in refused {
             if let Status::Refused(why, hint) = word.status {
-                return Err(Instead::Error(format!(
+                return Err(EarlyExit::Error(format!(
                     "conv={} is not supported: {why}\n hint: {hint}",
                     word.name
                 )));
@@ -218,7 +220,7 @@ impl Operands {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Operands, Instead> {
+    fn read(line: &str) -> Result<Operands, EarlyExit> {
         let arguments: Vec<String> = line.split_whitespace().map(Into::into).collect();
         parse(&arguments, Marks::Plain)
     }
@@ -234,13 +236,13 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_gnus_words() {
-        let usage = |text: &str| Err(Instead::Usage(text.into()));
-        let error = |text: &str| Err(Instead::Error(text.into()));
+        let usage = |text: &str| Err(EarlyExit::Usage(text.into()));
+        let error = |text: &str| Err(EarlyExit::Error(text.into()));
         assert_eq!(read("x"), usage("unrecognized operand 'x'"));
         assert_eq!(read("--foo bs=4q"), usage("unrecognized option '--foo'"));
         assert_eq!(read("--help=3"), usage("option '--help' doesn't allow an argument"));
         assert_eq!(read("-x"), usage("invalid option -- 'x'"));
-        assert_eq!(read("bs=4q --he"), Err(Instead::Help));
+        assert_eq!(read("bs=4q --he"), Err(EarlyExit::Help));
         assert_eq!(read("bs=4q xx"), error("invalid number: '4q'"));
         assert_eq!(read("bs=0"), error("invalid number: '0'"));
         assert_eq!(read("bs=8E"), error("invalid number: '8E': Value too large for defined data type"));
@@ -248,7 +250,7 @@ mod tests {
         assert_eq!(read("oflag=fullblock"), usage("invalid output flag: 'fullblock'"));
         assert_eq!(read("conv=excl,nocreat"), error("cannot combine excl and nocreat"));
         assert_eq!(read("iflag=direct,nocache"), error("cannot combine direct and nocache"));
-        let Err(Instead::Error(refused)) = read("conv=lcase") else { panic!("lcase was accepted") };
+        let Err(EarlyExit::Error(refused)) = read("conv=lcase") else { panic!("lcase was accepted") };
         assert!(refused.starts_with("conv=lcase is not supported: ") && refused.contains("\n hint: "));
     }
 }

@@ -9,7 +9,7 @@ use iodyno_model::{
 };
 
 use super::amount;
-use super::command::{Instead, Operands};
+use super::command::{EarlyExit, Operands};
 use super::quote;
 use crate::{Loader, PathFacts, PathKind};
 
@@ -22,7 +22,7 @@ pub const WRITE: &str = "write";
 ///
 /// # Errors
 /// What GNU dd would say to what the loader already sees.
-pub fn lower(operands: &Operands, loader: &mut dyn Loader) -> Result<(Plan, Vec<String>), Instead> {
+pub fn lower(operands: &Operands, loader: &mut dyn Loader) -> Result<(Plan, Vec<String>), EarlyExit> {
     let mut warnings = operands.warnings.clone();
     check_memory(operands, loader)?;
     let skip_bytes = bytes_of(
@@ -32,7 +32,7 @@ pub fn lower(operands: &Operands, loader: &mut dyn Loader) -> Result<(Plan, Vec<
     )
     .ok_or_else(|| {
         let name = quote::name(operands.input.as_deref().unwrap_or("standard input"));
-        Instead::Error(format!("{name}: cannot skip: Value too large for defined data type"))
+        EarlyExit::Error(format!("{name}: cannot skip: Value too large for defined data type"))
     })?;
     let seek_bytes = bytes_of(
         operands.seek.value,
@@ -40,7 +40,7 @@ pub fn lower(operands: &Operands, loader: &mut dyn Loader) -> Result<(Plan, Vec<
         operands.write_bytes(),
     )
     .ok_or_else(|| {
-        Instead::Error(format!(
+        EarlyExit::Error(format!(
             "offset too large: cannot truncate to a length of seek={} ({}-byte) blocks",
             operands.seek.value,
             operands.write_bytes()
@@ -65,19 +65,19 @@ fn bytes_of(number: u64, in_bytes: bool, block_bytes: u64) -> Option<u64> {
     bytes.filter(|bytes| i64::try_from(*bytes).is_ok())
 }
 
-fn check_memory(operands: &Operands, loader: &dyn Loader) -> Result<(), Instead> {
+fn check_memory(operands: &Operands, loader: &dyn Loader) -> Result<(), EarlyExit> {
     let memory_bytes = loader.machine().memory_bytes;
     for (which, bytes) in [("input", operands.read_bytes()), ("output", operands.write_bytes())] {
         if memory_bytes > 0 && bytes > memory_bytes {
             let size = amount::bytes_binary(bytes);
-            return Err(Instead::Error(format!("memory exhausted by {which} buffer of size {size}")));
+            return Err(EarlyExit::Error(format!("memory exhausted by {which} buffer of size {size}")));
         }
     }
     Ok(())
 }
 
-fn cannot_open(path: &str, errno: i32) -> Instead {
-    Instead::Error(format!("failed to open {}: {}", quote::name(path), crate::strerror::of_system(errno)))
+fn cannot_open(path: &str, errno: i32) -> EarlyExit {
+    EarlyExit::Error(format!("failed to open {}: {}", quote::name(path), crate::strerror::of_system(errno)))
 }
 
 const EEXIST: i32 = 17;
@@ -106,7 +106,7 @@ fn input(
     target(path, kind_of(path, facts.kind), open, &Origin::argument(&format!("if={path}")))
 }
 
-fn output(operands: &Operands, seek_bytes: u64, loader: &mut dyn Loader) -> Result<Target, Instead> {
+fn output(operands: &Operands, seek_bytes: u64, loader: &mut dyn Loader) -> Result<Target, EarlyExit> {
     let mut open = Open { mode: OpenMode::Write, ..open_of(&operands.output_flags) };
     let Some(path) = &operands.output else {
         return Ok(target("standard output", TargetKind::Descriptor { number: 1 }, open, &Origin::Default));

@@ -15,7 +15,7 @@ pub mod report;
 use iodyno_model::Diagnostic;
 
 use crate::{Dialect, Loader, Request, Run};
-use command::Instead;
+use command::EarlyExit;
 use quote::Marks;
 use report::Report;
 
@@ -53,17 +53,17 @@ fn marks(loader: &dyn Loader) -> Marks {
     Marks::of_locale(["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).as_deref())
 }
 
-fn printed(instead: Instead, version: &str) -> Request {
+fn printed(instead: EarlyExit, version: &str) -> Request {
     match instead {
-        Instead::Help => Request::Print { out: options::help(), status: 0 },
-        Instead::Version => {
+        EarlyExit::Help => Request::Print { out: options::help(), status: 0 },
+        EarlyExit::Version => {
             let version = if version.is_empty() { env!("CARGO_PKG_VERSION") } else { version };
             Request::Print { out: format!("dd (iodyno) {version}\n"), status: 0 }
         }
-        Instead::Usage(message) => Request::Refuse {
+        EarlyExit::Usage(message) => Request::Refuse {
             err: format!("dd: {message}\nTry 'dd --help' for more information.\n"),
             status: 1,
         },
-        Instead::Error(message) => Request::Refuse { err: format!("dd: {message}\n"), status: 1 },
+        EarlyExit::Error(message) => Request::Refuse { err: format!("dd: {message}\n"), status: 1 },
     }
 }

@@ -5,7 +5,7 @@
 use iodyno_model::{Diagnostic, Origin};
 
 use super::client::{self, HostJobs};
-use super::command::{self, ClientArgument, Command, Instead};
+use super::command::{self, ClientArgument, Command, EarlyExit};
 use super::gather::{self, Gathered};
 use super::section::{OptionLine, Section};
 use super::settings::Settings;
@@ -53,14 +53,14 @@ pub fn parse(arguments: &[String], loader: &mut dyn Loader) -> Result<Cli, Vec<D
         (cli.clients, cli.global) = reading.clients(&arguments, loader);
     }
     if command.shows_commands {
-        command.instead = Some(Instead::Commands(reading.shown));
+        command.instead = Some(EarlyExit::Commands(reading.shown));
     }
     if !reading.problems.is_empty() {
         return Err(reading.problems);
     }
     let none = cli.jobs.is_empty() && cli.clients.iter().all(|client| client.jobs.is_empty());
     if none && command.instead.is_none() {
-        command.instead = Some(Instead::Nothing);
+        command.instead = Some(EarlyExit::Nothing);
     }
     Ok(Cli { command, ..cli })
 }
@@ -161,6 +161,6 @@ fn substitute(sections: &mut [Section], loader: &dyn Loader) {
     }
 }
 
-fn prints_at_once(instead: &Instead) -> bool {
-    !matches!(instead, Instead::ParseOnly | Instead::Commands(_))
+fn prints_at_once(instead: &EarlyExit) -> bool {
+    !matches!(instead, EarlyExit::ParseOnly | EarlyExit::Commands(_))
 }

@@ -10,7 +10,7 @@ use super::lower::{Context, LoweredJobs, plan};
 use super::options;
 use super::settings::{Given, Settings};
 use super::value::OptionValue;
-use super::view::FioReportContext;
+use super::view::ReportContext;
 use crate::hosts::{self, Elsewhere, Host};
 use crate::{Loader, PathKind, Request};
 
@@ -29,7 +29,7 @@ pub struct HostView {
     /// The host, as the user named it.
     pub host: String,
     /// Its jobs, by their places in the common plan.
-    pub view: FioReportContext,
+    pub view: ReportContext,
 }
 
 const FORM: &str =
@@ -134,7 +134,7 @@ pub fn together(
         return Err(vec![wrong.hint("one rank on each of them, in their order; or without a launcher")]);
     }
     let (mut all, mut parts) = (
-        LoweredJobs { plan: Plan::default(), view: FioReportContext::default(), notes: Vec::new() },
+        LoweredJobs { plan: Plan::default(), view: ReportContext::default(), notes: Vec::new() },
         Vec::new(),
     );
     for (rank, (client, one)) in clients.iter().zip(lowered).enumerate() {
@@ -148,11 +148,11 @@ pub fn together(
 const SETS: u32 = 1 << 16;
 
 /// Adds one host's plan to the common one; its view, by the jobs' new places.
-fn join(all: &mut LoweredJobs, one: LoweredJobs, rank: u32, host: &str) -> FioReportContext {
+fn join(all: &mut LoweredJobs, one: LoweredJobs, rank: u32, host: &str) -> ReportContext {
     let first_target = all.plan.targets.len();
     let mut view = one.view;
     if rank == 0 {
-        all.view = FioReportContext { jobs: Vec::new(), ..view.clone() };
+        all.view = ReportContext { jobs: Vec::new(), ..view.clone() };
         all.plan = Plan { targets: Vec::new(), phases: Vec::new(), ..one.plan.clone() };
     }
     all.notes.extend(one.notes.into_iter().filter(|note| !all.notes.contains(note)).collect::<Vec<_>>());

@@ -31,7 +31,7 @@ pub struct Command {
     /// `--warnings-fatal`: what is worth a note ends the run.
     pub strict: bool,
     /// What is done instead of a run.
-    pub instead: Option<Instead>,
+    pub instead: Option<EarlyExit>,
     /// `--showcmd`.
     pub shows_commands: bool,
     /// `--section`.
@@ -57,7 +57,7 @@ pub struct ClientArgument {
 
 /// What is done instead of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Instead {
+pub enum EarlyExit {
     /// `--version`.
     Version,
     /// `--help`, or nothing was asked for.
@@ -178,8 +178,8 @@ impl Command {
     }
 
     /// As getopt goes: the first one prints and ends; --parse-only waits for the jobs.
-    pub(super) fn print_instead(&mut self, instead: Instead) {
-        if self.instead.as_ref().is_none_or(|known| *known == Instead::ParseOnly) {
+    pub(super) fn print_instead(&mut self, instead: EarlyExit) {
+        if self.instead.as_ref().is_none_or(|known| *known == EarlyExit::ParseOnly) {
             self.instead = Some(instead);
         }
     }
@@ -305,7 +305,7 @@ mod tests {
         let found = sorted("--minim --nam x --time_ -v --sect=a -siz 1m");
         assert_eq!(found.problems, []);
         assert_eq!(shown(&found), ["[global] ", "[x] time_based size=1m"]);
-        assert_eq!((found.instead, found.only_sections), (Some(Instead::Version), vec!["a".into()]));
+        assert_eq!((found.instead, found.only_sections), (Some(EarlyExit::Version), vec!["a".into()]));
         let problems = sorted("--io=3 --foo --version=3 --name=x --direct").problems;
         assert_eq!(problems.len(), 4, "{problems:?}");
         assert!(problems[0].message.contains("ambiguous"));

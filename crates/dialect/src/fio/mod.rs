@@ -34,7 +34,7 @@ use iodyno_model::{Diagnostic, Level, Plan, Record};
 use crate::{Dialect, Loader, Request, Run};
 use cli::Cli;
 use client::{HostJobs, Together};
-use command::Instead;
+use command::EarlyExit;
 use lower::Context;
 use settings::Settings;
 use view::{Eta, Format};
@@ -63,17 +63,17 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     }
 }
 
-fn instead_of_a_run(instead: &Instead) -> Request {
+fn instead_of_a_run(instead: &EarlyExit) -> Request {
     let (out, status) = match instead {
-        Instead::Version => (format!("{VERSION}\n"), 0),
-        Instead::Help => (help::usage(), 0),
-        Instead::OptionHelp(name) => help::option(name),
-        Instead::EngineHelp(name) => help::engine(name),
-        Instead::Commands(files) => (show::commands(files), 0),
-        Instead::ParseOnly => (String::new(), 0),
-        Instead::ClockTest => (help::CLOCK.to_string(), 0),
-        Instead::ChecksumTest(names) => help::checksums(names),
-        Instead::Nothing => {
+        EarlyExit::Version => (format!("{VERSION}\n"), 0),
+        EarlyExit::Help => (help::usage(), 0),
+        EarlyExit::OptionHelp(name) => help::option(name),
+        EarlyExit::EngineHelp(name) => help::engine(name),
+        EarlyExit::Commands(files) => (show::commands(files), 0),
+        EarlyExit::ParseOnly => (String::new(), 0),
+        EarlyExit::ClockTest => (help::CLOCK.to_string(), 0),
+        EarlyExit::ChecksumTest(names) => help::checksums(names),
+        EarlyExit::Nothing => {
             return Request::Refuse { err: format!("No job(s) defined\n\n{}", help::usage()), status: 1 };
         }
     };

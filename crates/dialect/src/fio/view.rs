@@ -7,7 +7,7 @@ use iodyno_model::{Diagnostic, Directed};
 
 /// A whole run, as its reporters see it.
 #[derive(Clone, Debug, Default)]
-pub struct FioReportContext {
+pub struct ReportContext {
     /// Every job definition, in the order of the job file; jobs that `--section` left out are not here.
     pub jobs: Vec<JobView>,
     /// How the report is written.

@@ -22,7 +22,7 @@ use iodyno_model::{Diagnostic, Origin, Plan, Record};
 use crate::{Dialect, Loader, Request, Run};
 use settings::Settings;
 use test::IorTest;
-use view::IorReportContext;
+use view::ReportContext;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -38,7 +38,7 @@ pub struct LoweredTests {
     /// The plan.
     pub plan: Plan,
     /// What the report must know besides.
-    pub view: IorReportContext,
+    pub view: ReportContext,
     /// What changes nothing, each named once.
     pub notes: Vec<Diagnostic>,
 }
@@ -98,7 +98,7 @@ pub fn lower(
     }
     let words = [&["ior".to_string()][..], arguments].concat();
     let bugs = loader.also("bugs").is_some();
-    let view = IorReportContext {
+    let view = ReportContext {
         tests,
         parts,
         command: words.join(" "),

@@ -6,7 +6,7 @@ use super::test::IorTest;
 
 /// All of it.
 #[derive(Clone, Debug, Default)]
-pub struct IorReportContext {
+pub struct ReportContext {
     /// The tests.
     pub tests: Vec<IorTest>,
     /// What each phase of the plan is.

@@ -8,11 +8,11 @@ use iodyno_report::Output;
 
 use super::report::{Report, TableFigure};
 use super::results::PhaseResults;
-use super::view::{MdtestReportContext, PhaseRole, ResultRow};
+use super::view::{PhaseRole, ReportContext, ResultRow};
 use crate::quantity::scientific;
 
 /// `--saveRankPerformanceDetails`: a row for all tasks and one for each, for every number of tasks and iteration.
-pub fn ranks(view: &MdtestReportContext, results: &PhaseResults, text: &Report) -> String {
+pub fn ranks(view: &ReportContext, results: &PhaseResults, text: &Report) -> String {
     let rows = &ResultRow::ALL[..ResultRow::OWN];
     let mut csv = String::from("rank,items");
     rows.iter().for_each(|row| csv += &format!(",rate-{0},time-{0}", row.name()));
@@ -50,7 +50,7 @@ fn pair(rate: f64, seconds: f64) -> String {
 ///
 /// # Errors
 /// One cannot be made.
-pub fn heads(prefix: &str, view: &MdtestReportContext, output: &mut Output<'_>) -> io::Result<()> {
+pub fn heads(prefix: &str, view: &ReportContext, output: &mut Output<'_>) -> io::Result<()> {
     let measured = |row: &&ResultRow| view.parts.iter().any(|part| part.role == PhaseRole::Measured(**row));
     for row in ResultRow::ALL.iter().filter(measured) {
         let alone = row.is_of_the_tree() && !view.test.unique;

@@ -22,7 +22,7 @@ use iodyno_model::{Diagnostic, TargetFacts};
 use crate::ior::text_layout;
 use crate::{Dialect, Loader, Request, Run};
 use report::{Report, message_text};
-use view::MdtestReportContext;
+use view::ReportContext;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -59,7 +59,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let facts = facts(&test.directories[0], loader);
     let command = [&["mdtest".to_string()][..], arguments].concat();
     let percentiles = loader.also("percentiles").is_some();
-    let view = MdtestReportContext { bugs: test.reuses, test, parts, command, layout, percentiles };
+    let view = ReportContext { bugs: test.reuses, test, parts, command, layout, percentiles };
     Ok(Request::Run(Box::new(Run {
         messages: notes,
         own_voice: true,

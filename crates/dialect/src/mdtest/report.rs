@@ -16,12 +16,12 @@ use crate::strerror;
 
 use super::dumps;
 use super::results::{PhaseResult, PhaseResults, per_second};
-use super::view::{MdtestReportContext, PhaseRole, ResultRow};
+use super::view::{PhaseRole, ReportContext, ResultRow};
 
 /// Writes the report.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    view: MdtestReportContext,
+    view: ReportContext,
     results: PhaseResults,
     /// The file system of the first directory.
     facts: TargetFacts,
@@ -44,7 +44,7 @@ pub enum TableFigure {
 
 impl Report {
     /// The reporter of a test; `facts` are those of its first directory.
-    pub fn new(view: MdtestReportContext, facts: TargetFacts) -> Self {
+    pub fn new(view: ReportContext, facts: TargetFacts) -> Self {
         Report { view, facts, ..Report::default() }
     }
 

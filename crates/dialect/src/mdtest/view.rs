@@ -4,7 +4,7 @@ use super::test::MdtestTest;
 
 /// All of it.
 #[derive(Clone, Debug, Default)]
-pub struct MdtestReportContext {
+pub struct ReportContext {
     /// The test.
     pub test: MdtestTest,
     /// What each phase of the plan is.

@@ -1,7 +1,7 @@
 //! Stored runs of many shapes, and the exact text of each: `IODYNO_BLESS=1` rewrites `golden/fio/report/`.
 
 use iodyno_dialect::fio::client::HostView;
-use iodyno_dialect::fio::view::{FioReportContext, Format, JobView, ReportFigures, ReportStyle, Unified};
+use iodyno_dialect::fio::view::{Format, JobView, ReportContext, ReportFigures, ReportStyle, Unified};
 use iodyno_model::pace::{Criterion, Steady};
 use iodyno_model::*;
 use testbed::Outcome;
@@ -11,7 +11,7 @@ use crate::stage::{BEGAN_UNIX_NS, ended, histogram, plan, started, written};
 /// A stored run.
 pub struct Shape {
     name: &'static str,
-    view: FioReportContext,
+    view: ReportContext,
     /// Of a run on several hosts.
     parts: Vec<HostView>,
     events: Vec<Event>,
@@ -152,15 +152,15 @@ fn disk(name: &str, requests: u64) -> DeviceActivity {
     }
 }
 
-fn view(jobs: Vec<JobView>, formats: Vec<Format>) -> FioReportContext {
-    FioReportContext {
+fn view(jobs: Vec<JobView>, formats: Vec<Format>) -> ReportContext {
+    ReportContext {
         jobs,
         style: ReportStyle { formats, version: "fio-3.42".into(), ..ReportStyle::default() },
-        ..FioReportContext::default()
+        ..ReportContext::default()
     }
 }
 
-fn shape(name: &'static str, view: FioReportContext, phases: Vec<PhaseRecord>) -> Shape {
+fn shape(name: &'static str, view: ReportContext, phases: Vec<PhaseRecord>) -> Shape {
     let plan = plan(&view, "/data/f");
     let mut events = vec![started(&plan)];
     events.extend(ended(phases, Vec::new(), None));
@@ -408,14 +408,13 @@ fn idle() -> Vec<Shape> {
 
 fn courses() -> Vec<Shape> {
     let simple = || view(vec![job("si", "randrw")], vec![Format::Normal]);
-    let ends =
-        |view: FioReportContext, stopped_by: Option<i32>, before: Vec<Event>, findings: Vec<Finding>| {
-            let plan = plan(&view, "/data/f");
-            let mut events = vec![started(&plan)];
-            events.extend(before);
-            events.extend(ended(vec![phase(0, vec![vec![mixed_worker()]])], findings, stopped_by));
-            (view, events)
-        };
+    let ends = |view: ReportContext, stopped_by: Option<i32>, before: Vec<Event>, findings: Vec<Finding>| {
+        let plan = plan(&view, "/data/f");
+        let mut events = vec![started(&plan)];
+        events.extend(before);
+        events.extend(ended(vec![phase(0, vec![vec![mixed_worker()]])], findings, stopped_by));
+        (view, events)
+    };
     let interim = |ms| {
         let lines =
             vec![line(Verb::Read, ms * 40, 4096, 77_000.0), line(Verb::Write, ms * 40, 4096, 90_000.0)];
@@ -436,12 +435,8 @@ fn courses() -> Vec<Shape> {
     };
     let mut json = simple();
     json.style.formats = vec![Format::Json];
-    let shape = |name, (view, events): (FioReportContext, Vec<Event>)| Shape {
-        name,
-        view,
-        parts: Vec::new(),
-        events,
-    };
+    let shape =
+        |name, (view, events): (ReportContext, Vec<Event>)| Shape { name, view, parts: Vec::new(), events };
     vec![
         shape("laid-out", ends(simple(), None, vec![laid()], Vec::new())),
         shape("interrupted", ends(simple(), Some(2), Vec::new(), Vec::new())),

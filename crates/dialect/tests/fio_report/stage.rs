@@ -2,12 +2,12 @@
 
 use iodyno_dialect::fio::client::HostView;
 use iodyno_dialect::fio::report::{Report, clients};
-use iodyno_dialect::fio::view::FioReportContext;
+use iodyno_dialect::fio::view::ReportContext;
 use iodyno_model::*;
 use iodyno_report::{NoFiles, Output, Reporter};
 
 /// What a reporter wrote: results, talk; of several hosts where there are parts.
-pub fn written(view: &FioReportContext, parts: &[HostView], events: &[Event]) -> (String, String) {
+pub fn written(view: &ReportContext, parts: &[HostView], events: &[Event]) -> (String, String) {
     let mut report: Box<dyn Reporter> = match parts {
         [] => Box::new(Report::new(view.clone())),
         parts => clients::reporter(view.clone(), parts.to_vec()),
@@ -35,7 +35,7 @@ pub fn started(plan: &Plan) -> Event {
 }
 
 /// A plan with one job for each of the view's, in its phases, all on one file.
-pub fn plan(view: &FioReportContext, path: &str) -> Plan {
+pub fn plan(view: &ReportContext, path: &str) -> Plan {
     let target = Target {
         name: "data".into(),
         kind: TargetKind::File { path: path.into(), size: Extent::Bytes(16 << 20) },

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use iodyno_dialect::fio::view::{FioReportContext, Format, JobView, ReportFigures, ReportStyle, Unified};
+use iodyno_dialect::fio::view::{Format, JobView, ReportContext, ReportFigures, ReportStyle, Unified};
 use iodyno_model::*;
 use serde_json::Value;
 use testbed::{Outcome, Skip};
@@ -13,7 +13,7 @@ use crate::stage::{ended, histogram, plan, started, written};
 pub struct Twin {
     name: &'static str,
     arguments: &'static str,
-    view: FioReportContext,
+    view: ReportContext,
 }
 
 /// Numbers that cannot be had from JSON: of the process, of the moment, and deviations.
@@ -43,7 +43,7 @@ fn job(name: &str, direction: &'static str) -> JobView {
 }
 
 fn twin(name: &'static str, arguments: &'static str, jobs: Vec<JobView>) -> Twin {
-    Twin { name, arguments, view: FioReportContext { jobs, ..FioReportContext::default() } }
+    Twin { name, arguments, view: ReportContext { jobs, ..ReportContext::default() } }
 }
 
 /// So many small operations per second in both directions for a second, with something more.

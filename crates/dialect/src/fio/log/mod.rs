@@ -19,7 +19,7 @@ use std::io;
 use iodyno_model::{Event, JournalPart};
 use iodyno_report::Files;
 
-use super::view::{Epoch, FioReportContext, JobView, Logs};
+use super::view::{Epoch, JobView, Logs, ReportContext};
 use sample::Measured;
 use together::Together;
 
@@ -65,7 +65,7 @@ impl Times {
 
 impl LogFiles {
     /// For the jobs of a run.
-    pub fn new(view: &FioReportContext) -> Self {
+    pub fn new(view: &ReportContext) -> Self {
         LogFiles {
             jobs: view.jobs.clone(),
             begun: BTreeSet::new(),

@@ -48,7 +48,7 @@ fn part(worker: u32, entries: Vec<JournalEntry>) -> Event {
 }
 
 fn written(job: JobView, parts: Vec<Event>) -> std::collections::BTreeMap<String, Vec<u8>> {
-    let mut log = LogFiles::new(&FioReportContext { jobs: vec![job], ..FioReportContext::default() });
+    let mut log = LogFiles::new(&ReportContext { jobs: vec![job], ..ReportContext::default() });
     let mut files = FilesInMemory::default();
     let end = Event::PhaseEnded(Box::default());
     for event in parts.iter().chain([&end]) {

@@ -41,7 +41,7 @@ use iodyno_model::{
 };
 
 use super::settings::Settings;
-use super::view::{FioReportContext, ReportStyle};
+use super::view::{ReportContext, ReportStyle};
 use crate::Loader;
 use blocks::Blocks;
 use direction::Direction;
@@ -72,7 +72,7 @@ pub struct LoweredJobs {
     /// What is to be done.
     pub plan: Plan,
     /// What the reporters need to know of it.
-    pub view: FioReportContext,
+    pub view: ReportContext,
     /// What is worth saying before the start.
     pub notes: Vec<Diagnostic>,
 }
@@ -89,7 +89,7 @@ pub fn plan(
     let mut lowering = Lowering::new(jobs, context, loader);
     jobs.iter().for_each(|settings| lowering.job(settings));
     if lowering.wrong.is_empty() {
-        let view = FioReportContext { notes: lowering.notes.clone(), ..lowering.view };
+        let view = ReportContext { notes: lowering.notes.clone(), ..lowering.view };
         Ok(LoweredJobs { plan: lowering.plan, view, notes: lowering.notes })
     } else {
         Err(lowering.wrong)
@@ -102,7 +102,7 @@ struct Lowering<'a> {
     readonly: bool,
     ranks: u32,
     plan: Plan,
-    view: FioReportContext,
+    view: ReportContext,
     wrong: Vec<Diagnostic>,
     notes: Vec<Diagnostic>,
     /// Reporting group, and how many jobs it has.
@@ -122,8 +122,7 @@ impl<'a> Lowering<'a> {
     fn new(jobs: &[Settings], context: Context, loader: &'a mut dyn Loader) -> Self {
         let seed = jobs.first().map_or(SEED, |first| seed(&OptionReader::new(first), loader));
         let plan = Plan { name: context.name, seed, signatures_allowed: true, ..Plan::default() };
-        let view =
-            FioReportContext { style: context.style, global: context.global, ..FioReportContext::default() };
+        let view = ReportContext { style: context.style, global: context.global, ..ReportContext::default() };
         Lowering {
             loader,
             readonly: context.readonly,
@@ -273,7 +272,7 @@ fn is_drawn(pattern: &Pattern) -> bool {
 }
 
 /// `wait_for`: a job that was written earlier; one of an earlier phase has ended anyway.
-fn waits_for(ask: &mut OptionReader<'_>, view: &FioReportContext, phase: &Phase) -> Option<String> {
+fn waits_for(ask: &mut OptionReader<'_>, view: &ReportContext, phase: &Phase) -> Option<String> {
     let name = ask.text("wait_for")?;
     let same = view.jobs.iter().filter(|job| job.name == name).count();
     let message = match same {

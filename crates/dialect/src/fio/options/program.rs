@@ -2,7 +2,7 @@
 //!
 //! Refuses the server, and what runs shell commands on behalf of others.
 
-use crate::fio::command::{self, ClientArgument, Command, Instead};
+use crate::fio::command::{self, ClientArgument, Command, EarlyExit};
 use crate::fio::number::Fault;
 use crate::fio::view::Format;
 use crate::option::{Entry, Kind, Setter, Spelling, Table, entries};
@@ -29,7 +29,7 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
 pub const SETTERS: &[Setter<Command, Fault>] = &[
     option("debug", "LIST", "accept categories of debugging; nothing more is printed for them").also(&["d"])
         .text(Command::check_categories),
-    option("parse-only", "", "read jobs and options, run nothing").also(&["P"]).on(|c| c.print_instead(Instead::ParseOnly)),
+    option("parse-only", "", "read jobs and options, run nothing").also(&["P"]).on(|c| c.print_instead(EarlyExit::ParseOnly)),
     option("merge-blktrace-only", "", "merge traces, run nothing")
         .refused("merging traces is not done", "run fio's own, then replay the merged file with read_iolog=").inert(),
     option("output", "FILE", "write the report to FILE").also(&["o"])
@@ -42,15 +42,15 @@ pub const SETTERS: &[Setter<Command, Fault>] = &[
     option("terse-version", "N", "which terse form: 2, 3, 4 or 5").also(&["V"]).or("3")
         .parsed(|c, text| command::terse_version(text).map(|version| c.style.terse_version = version)),
     option("append-terse", "", "the terse form behind the normal one").also(&["f"]).on(Command::append_terse),
-    option("version", "", "print the version and end").also(&["v"]).on(|c| c.print_instead(Instead::Version)),
-    option("help", "", "print this and end").also(&["h"]).on(|c| c.print_instead(Instead::Help)),
-    option("cpuclock-test", "", "look at the processor's clock and end").also(&["T"]).on(|c| c.print_instead(Instead::ClockTest)),
+    option("version", "", "print the version and end").also(&["v"]).on(|c| c.print_instead(EarlyExit::Version)),
+    option("help", "", "print this and end").also(&["h"]).on(|c| c.print_instead(EarlyExit::Help)),
+    option("cpuclock-test", "", "look at the processor's clock and end").also(&["T"]).on(|c| c.print_instead(EarlyExit::ClockTest)),
     option("crctest", "[LIST]", "time the checksums and end").also(&["G"])
-        .text(|c, names| c.print_instead(Instead::ChecksumTest(names.into()))),
+        .text(|c, names| c.print_instead(EarlyExit::ChecksumTest(names.into()))),
     option("cmdhelp", "[OPTION]", "explain a job option, or `all`, and end").also(&["c"])
-        .text(|c, name| c.print_instead(Instead::OptionHelp(name.into()))),
+        .text(|c, name| c.print_instead(EarlyExit::OptionHelp(name.into()))),
     option("enghelp", "[ENGINE[,OPTION]]", "list engines, or explain one's options, and end").also(&["i"])
-        .text(|c, name| c.print_instead(Instead::EngineHelp(name.into()))),
+        .text(|c, name| c.print_instead(EarlyExit::EngineHelp(name.into()))),
     option("showcmd", "", "print job files as command lines and end").also(&["s"]).on(|c| c.shows_commands = true),
     option("eta", "WHEN", "when the live line is shown: always, never, auto").also(&["e"]).or("auto")
         .parsed(|c, text| command::eta(text).map(|eta| c.style.eta = eta)),

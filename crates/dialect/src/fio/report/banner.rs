@@ -3,10 +3,10 @@
 use iodyno_model::{Level, Plan, TargetKind};
 
 use super::number::bytes;
-use crate::fio::view::{FioReportContext, JobView};
+use crate::fio::view::{JobView, ReportContext};
 
 /// Everything up to the start.
-pub fn banner(view: &FioReportContext) -> String {
+pub fn banner(view: &ReportContext) -> String {
     let mut text: String = view.jobs.iter().map(job).collect();
     text += &format!("{}\n", view.style.version);
     text += &starting(view);
@@ -49,7 +49,7 @@ fn job(job: &JobView) -> String {
     )
 }
 
-fn starting(view: &FioReportContext) -> String {
+fn starting(view: &ReportContext) -> String {
     let count = |threads: bool| -> u32 {
         view.jobs.iter().filter(|job| job.threads == threads).map(|job| job.clones).sum()
     };
@@ -67,7 +67,7 @@ fn starting(view: &FioReportContext) -> String {
 }
 
 /// What jobs of a phase say that listen, once for each clone: whoever is to call them may wait for this line.
-pub fn listening(view: &FioReportContext, plan: &Plan, phase: usize) -> String {
+pub fn listening(view: &ReportContext, plan: &Plan, phase: usize) -> String {
     let Some(known) = plan.phases.get(phase) else { return String::new() };
     let listens = |job: &&JobView| {
         let targets = known.jobs.get(job.job).map_or(&[][..], |job| &job.targets);
@@ -81,7 +81,7 @@ pub fn listening(view: &FioReportContext, plan: &Plan, phase: usize) -> String {
 }
 
 /// What is said of doubtful options before anything else, on standard error.
-pub fn warnings(view: &FioReportContext) -> String {
+pub fn warnings(view: &ReportContext) -> String {
     let warnings = view.notes.iter().filter(|note| note.level == Level::Warning);
     warnings.map(|warning| format!("fio: {}\n", warning.message)).collect()
 }

@@ -11,7 +11,7 @@ use iodyno_report::{Files, Output, Reporter};
 use super::summary::{Reported, Summary, summary};
 use super::{Report, banner, json, normal, terse};
 use crate::fio::client::{self, HostView};
-use crate::fio::view::{FioReportContext, Format, JobView, ReportFigures};
+use crate::fio::view::{Format, JobView, ReportContext, ReportFigures};
 
 /// Writes the report of several hosts.
 pub struct Clients {
@@ -21,7 +21,7 @@ pub struct Clients {
 }
 
 /// The reporter of a run on several hosts; `view` has the jobs of all.
-pub fn reporter(view: FioReportContext, parts: Vec<HostView>) -> Box<dyn Reporter> {
+pub fn reporter(view: ReportContext, parts: Vec<HostView>) -> Box<dyn Reporter> {
     let hosts = parts.into_iter().map(|part| (part.host, Report::new(part.view))).collect();
     Box::new(Clients { hosts, all: Report::new(view) })
 }

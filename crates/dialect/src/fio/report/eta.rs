@@ -6,7 +6,7 @@ use iodyno_model::{Live, LiveJob, Plan, WorkerState};
 
 use super::normal::rate_unit;
 use super::number::{CountUnit, count, scaled};
-use crate::fio::view::{Eta, FioReportContext, Format, JobView};
+use crate::fio::view::{Eta, Format, JobView, ReportContext};
 
 /// The least time between two lines, ns.
 const INTERVAL_NS: u64 = 950_000_000;
@@ -32,14 +32,14 @@ struct ProgressCounts {
 }
 
 /// Whether the line is wanted at all.
-pub fn wanted(view: &FioReportContext) -> bool {
+pub fn wanted(view: &ReportContext) -> bool {
     let style = &view.style;
     let speaks = style.to_file || style.formats.contains(&Format::Normal);
     speaks && (style.eta == Eta::Always || (style.eta == Eta::Auto && style.terminal))
 }
 
 /// Seconds left by the last live event; none: unknown.
-pub fn left_s(live: &Live, view: &FioReportContext) -> Option<u64> {
+pub fn left_s(live: &Live, view: &ReportContext) -> Option<u64> {
     let of_bytes = |job: &JobView, now: &LiveJob| {
         let planned = job.bytes_planned?.checked_mul(u64::from(job.clones))?;
         let done = now.read_bytes + now.write_bytes + now.trim_bytes;
@@ -65,7 +65,7 @@ impl EtaLine {
         &mut self,
         live: &Live,
         elapsed_ns: u64,
-        view: &FioReportContext,
+        view: &ReportContext,
         plan: &Plan,
     ) -> Option<String> {
         let passed_ns = elapsed_ns.saturating_sub(self.counted.at_ns);
@@ -99,7 +99,7 @@ impl EtaLine {
         &mut self,
         live: &Live,
         elapsed_ns: u64,
-        view: &FioReportContext,
+        view: &ReportContext,
         plan: &Plan,
         (rates, operations): ([u64; 3], [u64; 3]),
     ) -> String {
@@ -148,7 +148,7 @@ fn files(live: &Live, plan: &Plan) -> u32 {
 }
 
 /// The least and most that the running jobs may do: `, 0-6000 IOPS`.
-fn limits(live: &Live, view: &FioReportContext) -> String {
+fn limits(live: &Live, view: &ReportContext) -> String {
     let here = || view.jobs.iter().filter(|job| job.phase == live.phase);
     let sum = |rate: fn(&(u64, u64)) -> u64| -> u64 {
         let of = |job: &JobView| {
@@ -187,7 +187,7 @@ fn rates_text(job: &JobView, rates: [u64; 3], operations: [u64; 3]) -> String {
 }
 
 /// A letter for each worker's state, neighbours counted together: `r(2),_(1)`.
-fn states(live: &Live, view: &FioReportContext) -> String {
+fn states(live: &Live, view: &ReportContext) -> String {
     let mut runs: Vec<(char, u32)> = Vec::new();
     let mut add = |letter: char, count: u32| match runs.last_mut() {
         Some((last, sum)) if *last == letter => *sum += count,
@@ -245,9 +245,9 @@ fn duration(seconds: u64) -> String {
 mod tests {
     use super::*;
 
-    fn view(direction: &'static str, clones: u32) -> FioReportContext {
+    fn view(direction: &'static str, clones: u32) -> ReportContext {
         let job = JobView { clones, direction, runtime_ns: Some(4_000_000_000), ..JobView::default() };
-        FioReportContext { jobs: vec![job], ..FioReportContext::default() }
+        ReportContext { jobs: vec![job], ..ReportContext::default() }
     }
 
     fn live(elapsed_s: u64, reads: u64) -> Live {

@@ -11,13 +11,13 @@ use super::disks::Disk;
 use super::normal::{ReportTime, share_of_group};
 use super::summary::{Reported, Summary};
 use crate::date::ctime;
-use crate::fio::view::FioReportContext;
+use crate::fio::view::ReportContext;
 use crate::json_tree::{JsonStyle, JsonTree, json_object};
 
 /// What the document says beside the summary.
 pub struct Frame<'a> {
     /// The run as it was asked for.
-    pub view: &'a FioReportContext,
+    pub view: &'a ReportContext,
     /// With the bins of every latency.
     pub plus: bool,
     /// The time of the report.

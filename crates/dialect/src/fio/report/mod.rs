@@ -34,14 +34,14 @@ use self::normal::ReportTime;
 use self::summary::Reported;
 use self::trouble::Failure;
 use crate::fio::log::LogFiles;
-use crate::fio::view::{FioReportContext, Format};
+use crate::fio::view::{Format, ReportContext};
 
 /// The number that fio prints for an unknown time.
 const NOBODY_KNOWS: i64 = 2_147_483_647;
 
 /// Writes fio's report.
 pub struct Report {
-    view: FioReportContext,
+    view: ReportContext,
     plan: Plan,
     began_unix_ns: u64,
     /// The records of phases that ended, and of one that runs.
@@ -53,13 +53,13 @@ pub struct Report {
 }
 
 /// The reporter of a run.
-pub fn reporter(view: FioReportContext) -> Box<dyn Reporter> {
+pub fn reporter(view: ReportContext) -> Box<dyn Reporter> {
     Box::new(Report::new(view))
 }
 
 impl Report {
     /// The reporter of a run.
-    pub fn new(view: FioReportContext) -> Self {
+    pub fn new(view: ReportContext) -> Self {
         Report {
             logs: LogFiles::new(&view),
             view,

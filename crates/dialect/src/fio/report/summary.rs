@@ -8,7 +8,7 @@ use super::direction::{Direction, KINDS, per_second};
 use super::disks::{Disk, disks};
 use super::spectrum::Spectrum;
 use super::trouble::Failure;
-use crate::fio::view::{FioReportContext, JobView, Unified};
+use crate::fio::view::{JobView, ReportContext, Unified};
 
 /// What a report says.
 pub struct Summary<'a> {
@@ -99,7 +99,7 @@ impl GroupDirection {
 }
 
 /// Computes it from what ran so far: the records of phases that ended, and of those that run.
-pub fn summary<'a>(view: &'a FioReportContext, plan: &Plan, phases: &[PhaseRecord]) -> Summary<'a> {
+pub fn summary<'a>(view: &'a ReportContext, plan: &Plan, phases: &[PhaseRecord]) -> Summary<'a> {
     let mut jobs: Vec<Reported<'a>> = Vec::new();
     let mut last: Option<u32> = None;
     for job in view.jobs.iter().filter(|job| job.figures.stats) {
@@ -303,7 +303,7 @@ impl<'a> Reported<'a> {
     }
 }
 
-fn groups<'a>(jobs: &[Reported<'a>], view: &'a FioReportContext) -> Vec<GroupSummary<'a>> {
+fn groups<'a>(jobs: &[Reported<'a>], view: &'a ReportContext) -> Vec<GroupSummary<'a>> {
     let count = view.jobs.iter().map(|job| job.group + 1).max().unwrap_or(0);
     let group = |number: u32| {
         let member = view.jobs.iter().rfind(|job| job.group == number).or(view.jobs.first())?;

@@ -9,7 +9,7 @@ use super::outcome::PhaseOutcome;
 use super::text::{MEBI, Summary, VERSION};
 use super::{TestResults, facts};
 use crate::ior::test::IorTest;
-use crate::ior::view::{Access, IorReportContext};
+use crate::ior::view::{Access, ReportContext};
 use crate::json_tree::{JsonStyle, JsonTree, json_object};
 
 /// IOR's layout, with numbers as exactly as they are known.
@@ -32,7 +32,7 @@ fn pairs(pairs: Vec<Pair>) -> JsonTree {
 /// What frames the tests.
 pub struct Frame<'a> {
     /// The tests and the command line.
-    pub view: &'a IorReportContext,
+    pub view: &'a ReportContext,
     /// When the run began.
     pub began: &'a str,
     /// When it was over.

@@ -25,7 +25,7 @@ use iodyno_report::{Output, Reporter};
 
 use super::lower::names;
 use super::test::IorTest;
-use super::view::{Access, IorReportContext, TestPhase};
+use super::view::{Access, ReportContext, TestPhase};
 use crate::date::ctime;
 use outcome::PhaseOutcome;
 pub use trouble::{message_text, missing};
@@ -55,7 +55,7 @@ enum Form {
 
 /// Writes IOR's report.
 struct Report {
-    view: IorReportContext,
+    view: ReportContext,
     form: Form,
     /// The file that results go to instead of standard output.
     file: Option<String>,
@@ -69,7 +69,7 @@ struct Report {
 }
 
 /// The reporter of a run.
-pub fn reporter(view: IorReportContext) -> Box<dyn Reporter> {
+pub fn reporter(view: ReportContext) -> Box<dyn Reporter> {
     let first = view.tests.first();
     let said = |name: &str| first.and_then(|test| test.settings.text(name));
     let form = match said("summaryFormat") {
