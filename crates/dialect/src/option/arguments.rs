@@ -407,7 +407,10 @@ mod tests {
             ["udp=-", "block=4k", "block=4k", "udp=-"]
         );
         assert_eq!(pieces(long_only, "-b 4k -d"), ["block=4k", "blink=-"]);
-        assert_eq!(pieces(long_only, "-x"), ["unrecognized option '--x'"]);
+        assert_eq!(
+            pieces(long_only, "-x é -é"),
+            ["unrecognized option '--x'", "é", "unrecognized option '--é'"]
+        );
     }
 
     #[test]
