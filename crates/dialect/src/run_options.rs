@@ -14,28 +14,28 @@ use crate::{age, engine_choice};
 /// What is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct RunOptions {
-    /// Make the file systems beneath old first, until they are so full: 70% (see iodyno age)
+    /// Age the file systems first, until they are this full: 70% (see iodyno age)
     #[arg(long, value_name = "PERCENT")]
     pub age: Option<String>,
-    /// Fail if this holds, e.g. 'read.p99 > 5ms' or 'write.iops < 6000'; repeatable
+    /// Fail if this condition holds, e.g. 'read.p99 > 5ms' or 'write.iops < 6000'; repeatable
     #[arg(long = "fail-if", value_name = "CONDITION")]
     pub fail_if: Vec<String>,
-    /// What the way to the storage carries at most, e.g. 400Gbit or 50GB/s: what is faster is told as untrue
+    /// Maximum rate of the path to the storage, e.g. 400Gbit or 50GB/s; a faster result is reported as invalid
     #[arg(long, value_name = "RATE")]
     pub ceiling: Option<String>,
-    /// Make so many passes; where something is waited for: at least so many
+    /// Number of passes; with --confidence or --until-steady the minimum
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: Option<u32>,
-    /// Make passes until every rate is known so well: 95%,5% is 95 % sure of an interval 5 % wide
+    /// Repeat until every rate has this confidence interval: 95%,5% is a 95 % interval 5 % wide
     #[arg(long, value_name = "SURE,WIDE")]
     pub confidence: Option<String>,
-    /// Make passes until the rates of the last five are steady (SNIA SSS PTS)
+    /// Repeat until the rates of the last five passes are steady (SNIA SSS PTS)
     #[arg(long)]
     pub until_steady: bool,
-    /// Make at most so many passes [default: 25, where something is waited for]
+    /// Maximum number of passes [default: 25 with --confidence or --until-steady]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub most: Option<u32>,
-    /// Write every file and device full twice before, then make passes until steady
+    /// Write every file and device twice first, then repeat until steady
     #[arg(long)]
     pub precondition: bool,
 }

@@ -1,4 +1,4 @@
-//! `iodyno compare A B [C…]`: how runs differ, and how surely.
+//! `iodyno compare A B [C…]`: compare runs, with confidence intervals.
 //!
 //! The first is what the others are held against. A side is a run of the history, a file of another tool, or several of
 //! them with commas between, which are then passes of one thing. Exit status: 0; 1 a demand was not kept; 2 the command
@@ -25,28 +25,28 @@ use crate::prior_runs;
 use crate::runs::{ended, foreign, one, paint, parsed, print};
 
 #[derive(Parser)]
-#[command(name = "iodyno compare", about = "How runs differ, and how surely", disable_version_flag = true,
+#[command(name = "iodyno compare", about = "Compare runs, with confidence intervals", disable_version_flag = true,
     after_help = AFTER)]
 pub struct CompareArgs {
     /// Runs: numbers, tags, `last`, or JSON files of fio, IOR or iperf3; with commas: passes of one side
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub runs: Vec<String>,
-    /// The two are plan files, or runs whose plans are run again: in turns, A B A B …
+    /// Run two plan files, or the plans of two kept runs, in turns: A B A B …
     #[arg(long)]
     pub interleave: bool,
     /// How many times each, with --interleave
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..))]
     pub times: u32,
-    /// What is meant to differ: kernel, depth, scheduler, …, or all; with commas between
+    /// Expected differences, comma-separated: kernel, depth, scheduler, …, or all
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub across: Vec<String>,
-    /// Fail if this is so: 'read.p99 > +5%', 'write.iops < -3%', 'read.p99 > 5ms'; repeatable
+    /// Fail if this condition holds: 'read.p99 > +5%', 'write.iops < -3%', 'read.p99 > 5ms'; repeatable
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
-    /// With how much confidence all intervals of a comparison hold together, percent
+    /// Joint confidence of all intervals, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 95.0, value_parser = confidence)]
     pub confidence: f64,
-    /// Figures that differ by at most so much are the same, percent
+    /// Differences up to this count as equal, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = margin)]
     pub margin: f64,
     /// As JSON

@@ -12,7 +12,7 @@ use crate::loader::plain;
 use crate::runs::{parsed, print};
 use crate::session::say;
 
-/// List the engines: what they are, whether they can be had here, and what can be set
+/// List the engines, whether they are available here, and their settings
 #[derive(Parser)]
 #[command(name = "iodyno engines", disable_version_flag = true)]
 struct EnginesArgs {
@@ -20,12 +20,12 @@ struct EnginesArgs {
     name: Option<String>,
 }
 
-/// List the tools whose command lines are understood
+/// List the supported tools
 #[derive(Parser)]
 #[command(name = "iodyno dialects", disable_version_flag = true)]
 struct DialectsArgs {}
 
-/// List what watches a run from outside, and what it reads
+/// List the witnesses and what they read
 #[derive(Parser)]
 #[command(name = "iodyno witnesses", disable_version_flag = true)]
 struct WitnessesArgs {}

@@ -21,7 +21,7 @@ use crate::sink::unwritable;
 #[derive(Parser)]
 #[command(
     name = "iodyno report",
-    about = "Show runs as one HTML page: figures, charts over time, latencies, findings, everything that was known",
+    about = "Write an HTML page of runs: results, charts, latencies, findings",
     disable_version_flag = true
 )]
 struct Arguments {

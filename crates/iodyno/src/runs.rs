@@ -24,7 +24,7 @@ use crate::session::{self, say};
 type Refusal = Vec<Diagnostic>;
 
 #[derive(Parser)]
-#[command(name = "iodyno runs", about = "The runs that are kept", disable_version_flag = true,
+#[command(name = "iodyno runs", about = "List and manage kept runs", disable_version_flag = true,
     args_conflicts_with_subcommands = true, after_help = AFTER)]
 struct RunsArgs {
     #[command(subcommand)]
@@ -40,32 +40,32 @@ They lie in $XDG_DATA_HOME/iodyno/history.sqlite; IODYNO_HISTORY=FILE says other
 enum RunsCommand {
     /// List them
     List(RunFilter),
-    /// Report a run again, with what it ran on
+    /// Report a run again
     Show(Show),
-    /// Give a run names to be found by
+    /// Add tags to a run
     Tag {
         run: String,
         #[arg(required = true)]
         names: Vec<String>,
     },
-    /// Take names from a run
+    /// Remove tags from a run
     Untag {
         run: String,
         #[arg(required = true)]
         names: Vec<String>,
     },
-    /// Delete runs with all that is kept of them
+    /// Delete runs
     Delete {
         #[arg(required = true)]
         runs: Vec<String>,
     },
-    /// Say where they lie
+    /// Print the path of the history
     Path,
 }
 
 #[derive(Args, Default)]
 struct RunFilter {
-    /// The newest so many; 0: all
+    /// Number of newest runs; 0: all
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     last: u32,
     /// Only those with this tag
@@ -80,7 +80,7 @@ struct RunFilter {
     /// Only those that are running, complete, stopped, killed or imported
     #[arg(long, value_name = "STATE", value_parser = state)]
     state: Option<State>,
-    /// Only those of the last while, e.g. 2h or 7d
+    /// Only those since this long ago, e.g. 2h or 7d
     #[arg(long, value_name = "TIME", value_parser = age)]
     since: Option<u64>,
     /// Only those with this text in the plan's name or the command line
@@ -105,7 +105,7 @@ struct Show {
     /// The plan alone
     #[arg(long)]
     plan: bool,
-    /// Tell findings that another one explains in full, too
+    /// Print explained findings in full
     #[arg(long, conflicts_with_all = ["json", "csv", "plan"])]
     details: bool,
 }
@@ -300,14 +300,14 @@ fn located() -> Result<u8, Refusal> {
 #[derive(Parser)]
 #[command(
     name = "iodyno import",
-    about = "Keep what was measured elsewhere: fio's, IOR's or iperf3's JSON, or our own",
+    about = "Import JSON results of fio, IOR, iperf3 or iodyno into the history",
     disable_version_flag = true
 )]
 struct ImportArgs {
     /// The files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// A name to find them by; repeatable
+    /// Tag the runs; repeatable
     #[arg(long, value_name = "NAME")]
     tag: Vec<String>,
 }

@@ -18,7 +18,7 @@ pub struct Aging {
     /// How full the file system becomes, percent of its size, what it holds already included; 0 < n < 100.
     #[reflect(key = "to")]
     pub full_percent: f64,
-    /// How often what was filled is written anew afterwards; 0: filled only.
+    /// How often the written bytes are rewritten afterwards; 0: filled only.
     pub turnover: f64,
     /// Sizes of the files.
     pub sizes: Size,

@@ -198,7 +198,7 @@ pub struct Exercise {
     pub operations: u64,
     /// The longest the file may become, bytes.
     pub file_bytes: u64,
-    /// The longest single operation, bytes.
+    /// Maximum size of an operation, bytes.
     pub operation_bytes: u64,
     /// How often what is drawn, relative to the others; what is not named is not done.
     pub weights: Vec<(String, u32)>,

@@ -15,7 +15,7 @@ use crate::{Dialect, Keep, Loader, PathKind, Request, Run};
 /// The command in the list of dialects.
 pub const DIALECT: Dialect = Dialect {
     name: "age",
-    about: "makes a young file system old: fills it, churns it, says how it wore",
+    about: "age a file system: fill it, rewrite files, report how it changed",
     drop_in: false,
     also: &[],
     lower,
@@ -29,25 +29,25 @@ command goes on where it was. The same seed does the same changes. Nothing else 
 struct Options {
     /// A directory of the file system
     directory: String,
-    /// How full the file system becomes, what it holds already included
+    /// How full the file system becomes, with its present content
     #[arg(long = "to", value_name = "PERCENT", value_parser = percent, required_unless_present = "remove")]
     full_percent: Option<f64>,
-    /// How often what was filled is written anew afterwards
+    /// How often the written bytes are rewritten afterwards
     #[arg(long, value_name = "N", default_value_t = 3.0)]
     turnover: f64,
-    /// How much sooner young files die than old ones; 1: all alike
+    /// How much sooner young files are deleted than old ones; 1: all alike
     #[arg(long, value_name = "N", default_value_t = 2.0)]
     youth: f64,
     /// Sizes of the files, e.g. 4k-1m, or 16k [default: most small, most bytes in large ones]
     #[arg(long, value_name = "S", value_parser = sizes)]
     sizes: Option<Size>,
-    /// Sequences of changes side by side
+    /// Parallel sequences of changes
     #[arg(long, value_name = "N", default_value_t = 2)]
     workers: u32,
     /// Reserve space instead of writing it: faster, but what is there reads as zeros without the device
     #[arg(long)]
     reserved: bool,
-    /// Remove what an earlier aging left in DIR, and do nothing else
+    /// Remove the files of an earlier aging in DIR, and do nothing else
     #[arg(long, conflicts_with_all = ["full_percent", "reserved", "sizes"])]
     remove: bool,
     /// Seed of every change

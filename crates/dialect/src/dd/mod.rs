@@ -22,7 +22,7 @@ use report::Report;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "dd",
-    about: "copy blocks and say how fast (GNU dd)",
+    about: "copy blocks and report the rate (GNU dd)",
     drop_in: true,
     also: &[],
     lower: request,

@@ -24,7 +24,7 @@ use report::{Reports, Selection, Settings};
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "iostat",
-    about: "what the kernel counted of block devices and processors (sysstat)",
+    about: "report the kernel's counters of block devices and processors (sysstat)",
     drop_in: true,
     also: &["layout"],
     lower: request,

@@ -27,7 +27,7 @@ use view::ReportContext;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "mdtest",
-    about: "rates of creating, looking at, reading and removing files and directories (mdtest)",
+    about: "rates of create, stat, read and remove of files and directories (mdtest)",
     drop_in: true,
     also: &["text", "bugs", "threads", "phases", "percentiles"],
     lower: request,

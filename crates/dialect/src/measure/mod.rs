@@ -51,22 +51,22 @@ struct Options {
     /// About 6 minutes: 5 s a measurement, depths to 256
     #[arg(long)]
     full: bool,
-    /// Time of each single measurement, e.g. 2s or 500ms
+    /// Time of each measurement, e.g. 2s or 500ms
     #[arg(long, value_name = "T", value_parser = time)]
     time: Option<u64>,
-    /// Only random 4 KiB I/O for so long, e.g. 2h: how stable it is, second by second (70 % reads; of a file or device 100 %)
+    /// Random 4 KiB I/O for this long, e.g. 2h, to see its stability (70 % reads; on a file or device 100 %)
     #[arg(long, value_name = "T", value_parser = time, conflicts_with_all = ["quick", "full", "time"])]
     long: Option<u64>,
-    /// Fail if this holds, e.g. 'read.p99 > 5ms'; a cell by its name, e.g. 'PHASE.read.iops < 6000'; repeatable
+    /// Fail if this condition holds, e.g. 'read.p99 > 5ms'; a cell by its name, e.g. 'PHASE.read.iops < 6000'; repeatable
     #[arg(long = "fail-if", value_name = "CONDITION")]
     fail_if: Vec<String>,
-    /// Tell findings that another one explains in full, too
+    /// Print explained findings in full
     #[arg(long)]
     details: bool,
-    /// Bytes that are touched [default: 1 GiB or half of the free space; all of a file or device]
+    /// Bytes to read and write [default: 1 GiB or half of the free space; all of a file or device]
     #[arg(long, value_name = "S", value_parser = size)]
     size: Option<u64>,
-    /// How operations reach the kernel [default: io_uring, or the best that works here]
+    /// Engine [default: io_uring, or the best that is available]
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
     /// Seed of every offset and byte

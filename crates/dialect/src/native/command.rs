@@ -17,18 +17,14 @@ pub type ReporterMaker<'a> = &'a dyn Fn(&Manner) -> Box<dyn Reporter>;
 
 /// Explains a plan file in words, without running it.
 #[derive(Parser)]
-#[command(
-    name = "iodyno plan",
-    about = "Explain a plan in words before it runs",
-    disable_version_flag = true
-)]
+#[command(name = "iodyno plan", about = "Explain a plan before it runs", disable_version_flag = true)]
 struct PlanArguments {
     /// The plan file (TOML); `-` is standard input
     file: String,
-    /// Another seed than the file's
+    /// Use this seed instead of the file's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Show every point of a sweep as a phase of its own
+    /// Show every point of a sweep as a phase
     #[arg(long)]
     expand: bool,
 }
@@ -48,13 +44,13 @@ struct RunArguments {
 /// Where a native command runs.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct WorldArguments {
-    /// Run on these hosts, over your ssh and the site's mpirun or srun: h1,h2:4 (4 ranks), or @FILE
+    /// Run on these hosts through ssh, mpirun or srun: h1,h2:4 (4 ranks), or @FILE
     #[arg(long, value_name = "HOSTS")]
     hosts: Option<String>,
-    /// Run on the hosts of this file: one in each line, h1, h1:4 or h1 slots=4
+    /// Run on the hosts of this file, one a line: h1, h1:4 or h1 slots=4
     #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
     hostfile: Option<String>,
-    /// Who starts it there: mpirun, mpiexec, srun, or a path
+    /// Launcher: mpirun, mpiexec, srun, or a path
     #[arg(long, value_name = "NAME")]
     launcher: Option<String>,
 }

@@ -5,28 +5,28 @@ use crate::ReportFile;
 /// What is written or shown while it runs and at its end.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ExportArguments {
-    /// Write the record as JSON, too
+    /// Write the record as JSON to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
-    /// Write the figures as CSV, too; into FOLDER/ every table, a file each
+    /// Write the results as CSV to this file; FOLDER/ gets a file for each table
     #[arg(long, value_name = "FILE")]
     pub csv: Option<String>,
-    /// Write a page that people can look at, with charts, too
+    /// Write an HTML page with charts
     #[arg(long, value_name = "FILE")]
     pub html: Option<String>,
-    /// Serve that page while it grows, at 127.0.0.1:PORT; others reach ADDRESS:PORT?key=WORD
+    /// Serve the HTML page during the run at 127.0.0.1:PORT, or for other hosts at ADDRESS:PORT?key=WORD
     #[arg(long, value_name = "ADDRESS")]
     pub live_web: Option<String>,
-    /// Write every table as a spreadsheet, too
+    /// Write every table to a spreadsheet
     #[arg(long, value_name = "FILE")]
     pub xlsx: Option<String>,
-    /// Write the latencies as an HdrHistogram log, too
+    /// Write the latencies as an HdrHistogram log
     #[arg(long, value_name = "FILE")]
     pub hdr: Option<String>,
-    /// Keep the figures so far in a file as OpenMetrics, for Prometheus; or serve them at 127.0.0.1:PORT
+    /// Write OpenMetrics for Prometheus to this file during the run, or serve them at 127.0.0.1:PORT
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<String>,
-    /// Show the run full-screen while it lasts
+    /// Show the run full-screen
     #[arg(long)]
     pub live: bool,
 }

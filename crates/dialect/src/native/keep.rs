@@ -5,10 +5,10 @@ use crate::Keep;
 /// What becomes of a native run.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct KeepArguments {
-    /// Keep the run in the history by this name, too; repeatable
+    /// Tag the run in the history; repeatable
     #[arg(long, value_name = "NAME")]
     pub tag: Vec<String>,
-    /// Leave no trace of it in the history
+    /// Do not keep the run in the history
     #[arg(long, conflicts_with = "tag")]
     pub no_save: bool,
 }

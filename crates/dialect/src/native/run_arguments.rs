@@ -11,7 +11,7 @@ use crate::{ReportFile, Run};
 /// Whether witnesses watch.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct WatchArguments {
-    /// Nobody watches from outside: no findings but the run's own, and nothing kept of what lies beneath
+    /// Run without witnesses: only findings of the run itself, no counters of devices
     #[arg(long, value_name = "off", value_parser = ["off"])]
     pub witness: Option<String>,
 }
@@ -26,19 +26,19 @@ impl WatchArguments {
 /// What may be said of a run besides its plan.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Manner {
-    /// Another seed than the plan's
+    /// Use this seed instead of the plan's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Give up what is on this device; repeatable
+    /// Allow overwriting this device; repeatable
     #[arg(long, value_name = "DEVICE")]
     pub destroy: Vec<String>,
-    /// A table with a row for each rank, after the report
+    /// Print a table with a row for each rank after the report
     #[arg(long)]
     pub ranks: bool,
-    /// Tell findings that another one explains in full, too
+    /// Print explained findings in full
     #[arg(long)]
     pub details: bool,
-    /// Without a live line while it runs
+    /// Print no progress line
     #[arg(long)]
     pub quiet: bool,
     #[allow(missing_docs, reason = "a comment would be a heading of the help")]

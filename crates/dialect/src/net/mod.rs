@@ -40,7 +40,9 @@ const COMMANDS: &[(&str, &str, Lower)] = &[
 fn help() -> String {
     let commands = COMMANDS.iter().map(|(name, about, _)| format!("  {name:<10}{about}\n"));
     let commands: String = commands.collect();
-    format!("Usage: iodyno net COMMAND …\n\n{commands}\niodyno net COMMAND --help tells what each takes.\n")
+    format!(
+        "Usage: iodyno net COMMAND …\n\n{commands}\niodyno net COMMAND --help lists the options of each.\n"
+    )
 }
 
 fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {

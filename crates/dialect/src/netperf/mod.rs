@@ -40,7 +40,7 @@ pub const DIALECT: Dialect = Dialect {
 
 /// Its other end.
 pub const NETSERVER: Dialect =
-    Dialect { name: "netserver", about: "the other end of netperf", drop_in: true, also: &[], lower: serve };
+    Dialect { name: "netserver", about: "the server of netperf", drop_in: true, also: &[], lower: serve };
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let command = match command::netperf(&crate::dashes(arguments), loader) {

@@ -234,7 +234,7 @@ pub fn test_help() -> String {
 /// The text of `netserver -h`.
 pub fn server_help() -> String {
     format!(
-        "netserver (iodyno): the other end of netperf. It listens at every address unless -L names one.\n\n\
+        "netserver (iodyno): the server of netperf. It listens at every address unless -L names one.\n\n\
          Usage:  netserver [options]\n\nOptions:\n{}",
         SERVER.help()
     )

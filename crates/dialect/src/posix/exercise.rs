@@ -38,28 +38,28 @@ const RACE_WEIGHTS: &str = "create=4,mkdir=3,symlink=1,unlink=3,rmdir=3,rename=6
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Exerciser")]
 pub struct ExerciseArguments {
-    /// Afterwards exercise a file at random against a model in memory: so many operations, or for so long
+    /// Then exercise a file at random against a model in memory: a number of operations, or a time
     #[arg(long, value_name = "OPS|TIME", num_args = 0..=1, require_equals = true, default_missing_value = "100000")]
     pub exercise: Option<String>,
-    /// Afterwards let processes race for names, and check that some order explains it: so many races, or for so long
+    /// Then let processes race for names and check that an order of calls explains the results: a number of races, or a time
     #[arg(long, value_name = "N|TIME", num_args = 0..=1, require_equals = true, default_missing_value = "10000")]
     pub races: Option<String>,
-    /// No rules: only the exercise (and races, where they are asked for)
+    /// No rules: only the exercise (and races, if requested)
     #[arg(long)]
     pub only_exercise: bool,
-    /// How often which operation is drawn: write=50,punch_hole=0 (all=0 first: nothing else), or a TOML file of such lines
+    /// Relative frequency of each operation: write=50,punch_hole=0 (all=0 first: nothing else), or a TOML file of such lines
     #[arg(long, value_name = "LIST|FILE")]
     pub weights: Option<String>,
-    /// Engines that reads and writes go through: psync, pvsync, mmap, libaio, io_uring, posixaio
+    /// Engines for reads and writes: psync, pvsync, mmap, libaio, io_uring, posixaio
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub engines: Vec<String>,
-    /// The longest the exercised files become [default: 256K]
+    /// Maximum size of the exercised files [default: 256K]
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes)]
     pub file_size: Option<u64>,
-    /// The longest single operation [default: 64K]
+    /// Maximum size of an operation [default: 64K]
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes)]
     pub operation_size: Option<u64>,
-    /// Only do what this file says, as an exercise that failed wrote it down
+    /// Replay this file, which a failed exercise wrote
     #[arg(long, value_name = "FILE")]
     pub replay: Option<String>,
 }

@@ -33,10 +33,10 @@ struct ImportArguments {
     /// Files with TAP; `-` is standard input
     #[arg(required = true)]
     files: Vec<String>,
-    /// Report as JUnit XML, too
+    /// Write JUnit XML to this file
     #[arg(long, value_name = "FILE")]
     junit: Option<String>,
-    /// Report as JSON, too
+    /// Write JSON to this file
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
     /// Tell each broken rule, rather than the causes

@@ -47,7 +47,7 @@ use select::Selection;
 /// The command in the list of dialects.
 pub const DIALECT: Dialect = Dialect {
     name: "posix",
-    about: "whether a file system keeps the rules of POSIX and Linux, rule by rule",
+    about: "check a file system against the rules of POSIX and Linux",
     drop_in: false,
     also: &[],
     lower,

@@ -37,40 +37,40 @@ pub struct Options {
     /// Only rules of these classes: shall, may, linux, filesystem
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     pub class: Vec<String>,
-    /// Tell what there is: groups, rules, cases and checks; with --verbose every rule
+    /// List groups, rules, cases and checks; with --verbose every rule
     #[arg(long)]
     pub list: bool,
-    /// Tell what a rule says and does
+    /// Print a rule and its steps
     #[arg(long, value_name = "RULE")]
     pub explain: Option<String>,
-    /// Only read the rules, and say how many there are or what is wrong with them
+    /// Parse the rules, and report their number or their errors
     #[arg(long)]
     pub check_rules: bool,
-    /// Rules in this directory instead of those carried along; repeatable
+    /// Use the rules in this directory instead of the built-in ones; repeatable
     #[arg(long, value_name = "DIR")]
     pub rules: Vec<String>,
     /// What to expect of the file system: a name, a file, or none [default: by its type]
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<String>,
-    /// Check this directory, too, and show where they differ
+    /// Check this directory as well, and show the differences
     #[arg(long, value_name = "DIR2")]
     pub baseline: Option<String>,
-    /// Meanwhile run the jobs of this fio job file below DIR
+    /// Run this fio job file below DIR at the same time
     #[arg(long, value_name = "JOBFILE")]
     pub with: Option<String>,
-    /// Report as TAP, for prove and its like
+    /// Report as TAP, for prove
     #[arg(long)]
     pub tap: bool,
-    /// Report as JUnit XML, too
+    /// Write JUnit XML to this file
     #[arg(long, value_name = "FILE")]
     pub junit: Option<String>,
-    /// Report as JSON, too
+    /// Write JSON to this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
-    /// Show the run full-screen while it lasts
+    /// Show the run full-screen
     #[arg(long)]
     pub live: bool,
-    /// Write a test script for each group into this directory, for prove -r
+    /// Write a test script for each group to this directory, for prove -r
     #[arg(long, value_name = "DIR")]
     pub write_t: Option<String>,
     /// Processes at a time [default: as many as the machine carries]
@@ -79,13 +79,13 @@ pub struct Options {
     /// How long a case may take, e.g. 30s
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     pub case_time: u64,
-    /// What failed cases made stays, to be looked at
+    /// Keep the files of failed cases
     #[arg(long)]
     pub keep: bool,
-    /// Fail for expected failures that did not happen, too
+    /// Also fail when an expected failure does not happen
     #[arg(long)]
     pub strict: bool,
-    /// Seed of whatever is drawn
+    /// Seed of random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     // No word of its own: those of the exerciser, in a group of theirs.
@@ -99,7 +99,7 @@ pub struct Options {
     #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     #[command(flatten)]
     pub history: KeepArguments,
-    /// Tell each broken rule with its steps, rather than the causes
+    /// Print each broken rule with its steps instead of the causes
     #[arg(long)]
     pub details: bool,
     /// A line for every case, and every round of a failure

@@ -16,7 +16,7 @@ pub const NAMES: [&str; 2] = ["pjdfstest", "fstest"];
 /// The helper in the list of dialects.
 pub const PJDFSTEST: Dialect = Dialect {
     name: NAMES[0],
-    about: "make system calls and say how they end (the helper of pjdfstest's suites)",
+    about: "make system calls and print their results (the helper of pjdfstest)",
     drop_in: true,
     also: &[],
     lower: |arguments, _: &mut dyn Loader| request(arguments),
@@ -24,7 +24,7 @@ pub const PJDFSTEST: Dialect = Dialect {
 
 /// The same by its old name.
 pub const FSTEST: Dialect =
-    Dialect { name: NAMES[1], about: "the same as pjdfstest, by the name of its forerunner", ..PJDFSTEST };
+    Dialect { name: NAMES[1], about: "pjdfstest under the name of its predecessor", ..PJDFSTEST };
 
 /// What a command line asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
