@@ -5,7 +5,7 @@
 
 use iodyno_model::{DemandRecord, Finding};
 use iodyno_truth::causes::{self, Told};
-use iodyno_truth::compare::{Compared, Verdict};
+use iodyno_truth::compare::{Compared, DifferenceVerdict};
 use iodyno_truth::statistics::{Basis, Difference};
 use serde_json::{Value, json};
 
@@ -124,10 +124,10 @@ impl Comparison {
 
     /// What all of it comes to, in a sentence.
     fn verdict(&self) -> String {
-        let count = |verdict: Verdict| {
+        let count = |verdict: DifferenceVerdict| {
             self.figures.iter().filter(|one| one.verdict(self.margin_percent) == verdict).count()
         };
-        let (better, worse) = (count(Verdict::Better), count(Verdict::Worse));
+        let (better, worse) = (count(DifferenceVerdict::Better), count(DifferenceVerdict::Worse));
         let told = self.figures.iter().filter(|one| one.difference.is_some()).count();
         if self.figures.is_empty() {
             return "nothing to compare: no job of one name in both".into();
@@ -136,12 +136,12 @@ impl Comparison {
             return "too short to tell: run longer, or repeat".into();
         }
         let verdict = match (better, worse) {
-            (0, 0) if count(Verdict::Same) == self.figures.len() => {
+            (0, 0) if count(DifferenceVerdict::Same) == self.figures.len() => {
                 format!("no difference of more than {} %{}", self.margin_percent, self.sensitivity())
             }
             (0, 0) => format!(
                 "cannot tell of {} of {} figures whether they are the same within {} %{}; run longer, or repeat",
-                count(Verdict::Unknown),
+                count(DifferenceVerdict::Unknown),
                 self.figures.len(),
                 self.margin_percent,
                 self.sensitivity()
@@ -285,12 +285,12 @@ fn row(figure: &Compared, margin_percent: f64) -> [String; 7] {
 
 /// How large an effect is (Vargha and Delaney's limits), and which way. Of a tail nothing is said of its size but the
 /// difference itself.
-fn word(verdict: Verdict, difference: &Difference) -> String {
+fn word(verdict: DifferenceVerdict, difference: &Difference) -> String {
     let way = match verdict {
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::Same => return "no difference".into(),
-        Verdict::Unknown => return "cannot tell".into(),
+        DifferenceVerdict::Better => "better",
+        DifferenceVerdict::Worse => "worse",
+        DifferenceVerdict::Same => return "no difference".into(),
+        DifferenceVerdict::Unknown => return "cannot tell".into(),
     };
     let away = difference.superiority.map(|share| (share - 0.5).abs());
     let size = match away {
@@ -323,10 +323,10 @@ fn figure(figure: &Compared, margin_percent: f64) -> Value {
         })
     });
     let verdict = match figure.verdict(margin_percent) {
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::Same => "no difference",
-        Verdict::Unknown => "cannot tell",
+        DifferenceVerdict::Better => "better",
+        DifferenceVerdict::Worse => "worse",
+        DifferenceVerdict::Same => "no difference",
+        DifferenceVerdict::Unknown => "cannot tell",
     };
     let (before, after) = values(figure);
     json!({

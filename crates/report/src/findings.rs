@@ -4,7 +4,7 @@
 //! Where nothing is doubtful there is no verdict: the figures stand.
 
 use iodyno_model::{Finding, Severity};
-use iodyno_truth::causes::{self, Told, Verdict};
+use iodyno_truth::causes::{self, FindingsSummary, Told};
 
 use crate::number;
 use crate::paint::Paint;
@@ -46,7 +46,7 @@ pub fn verdict(findings: &[Finding]) -> Option<String> {
     causes::verdict(findings).map(|told| sentence(&told))
 }
 
-fn sentence(told: &Verdict<'_>) -> String {
+fn sentence(told: &FindingsSummary<'_>) -> String {
     let [invalid, doubtful, notes] = told.counts;
     let noted = if notes == 1 { "note" } else { "notes" };
     let counts = [(invalid, "invalid"), (doubtful, "doubtful"), (notes, noted)];

@@ -164,7 +164,7 @@ pub fn folded(findings: &[Finding]) -> Vec<Told<'_>> {
 
 /// The findings of a run in a few words: how many of each severity there are, and what is behind most of the worst.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict<'a> {
+pub struct FindingsSummary<'a> {
     /// How many are invalid, doubtful and notes, those that are explained too.
     pub counts: [usize; 3],
     /// What is behind most of the worst.
@@ -174,7 +174,7 @@ pub struct Verdict<'a> {
 }
 
 /// The verdict; none where the figures stand.
-pub fn verdict(findings: &[Finding]) -> Option<Verdict<'_>> {
+pub fn verdict(findings: &[Finding]) -> Option<FindingsSummary<'_>> {
     let told = folded(findings);
     let worst = told.first().map(|told| told.finding.severity).filter(|worst| *worst > Severity::Note)?;
     let first = told.iter().filter(|told| told.finding.severity == worst);
@@ -185,7 +185,7 @@ pub fn verdict(findings: &[Finding]) -> Option<Verdict<'_>> {
     let mut others: Vec<u8> = grave.map(|one| one.code).filter(|code| *code != main.code).collect();
     others.sort_unstable();
     others.dedup();
-    Some(Verdict { counts, main, others: others.len() })
+    Some(FindingsSummary { counts, main, others: others.len() })
 }
 
 #[cfg(test)]

@@ -46,24 +46,24 @@ pub struct Compared {
 
 impl Compared {
     /// What it comes to, where figures that differ by at most so many percent count as the same.
-    pub fn verdict(&self, margin_percent: f64) -> Verdict {
-        let Some(found) = self.difference else { return Verdict::Unknown };
+    pub fn verdict(&self, margin_percent: f64) -> DifferenceVerdict {
+        let Some(found) = self.difference else { return DifferenceVerdict::Unknown };
         if found.is_real() && !self.is_of_one_run() {
             let better = (found.percent > 0.0) == self.quantity.measure.more_is_better();
-            return if better { Verdict::Better } else { Verdict::Worse };
+            return if better { DifferenceVerdict::Better } else { DifferenceVerdict::Worse };
         }
         match found.at_most_percent() <= margin_percent {
-            true => Verdict::Same,
-            false => Verdict::Unknown,
+            true => DifferenceVerdict::Same,
+            false => DifferenceVerdict::Unknown,
         }
     }
 
     /// Whether it truly became better (`Some(true)`) or worse; `None`: no difference was found.
     pub fn is_better(&self) -> Option<bool> {
         match self.verdict(0.0) {
-            Verdict::Better => Some(true),
-            Verdict::Worse => Some(false),
-            Verdict::Same | Verdict::Unknown => None,
+            DifferenceVerdict::Better => Some(true),
+            DifferenceVerdict::Worse => Some(false),
+            DifferenceVerdict::Same | DifferenceVerdict::Unknown => None,
         }
     }
 
@@ -77,7 +77,7 @@ impl Compared {
 
 /// What a difference comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DifferenceVerdict {
     /// It truly became better.
     Better,
     /// It truly became worse.
@@ -293,14 +293,14 @@ mod tests {
         };
         let passes = Basis::Passes(5, 5);
         let rate = |low, percent, high| figure(Measure::Rate, low, percent, high, passes).verdict(10.0);
-        assert_eq!(rate(-42.0, 20.0, 773.0), Verdict::Unknown);
-        assert_eq!(rate(-4.0, 1.0, 6.0), Verdict::Same);
-        assert_eq!(rate(2.0, 3.0, 4.0), Verdict::Better);
-        assert_eq!(rate(-30.0, -20.0, -10.0), Verdict::Worse);
+        assert_eq!(rate(-42.0, 20.0, 773.0), DifferenceVerdict::Unknown);
+        assert_eq!(rate(-4.0, 1.0, 6.0), DifferenceVerdict::Same);
+        assert_eq!(rate(2.0, 3.0, 4.0), DifferenceVerdict::Better);
+        assert_eq!(rate(-30.0, -20.0, -10.0), DifferenceVerdict::Worse);
         let tail = |basis| figure(Measure::Percentile(99.0), 40.0, 129.0, 200.0, basis);
-        assert_eq!(tail(Basis::Within).verdict(10.0), Verdict::Unknown, "one run on either side");
+        assert_eq!(tail(Basis::Within).verdict(10.0), DifferenceVerdict::Unknown, "one run on either side");
         assert_eq!((tail(Basis::Within).is_better(), tail(passes).is_better()), (None, Some(false)));
-        assert_eq!(tail(Basis::Earlier(8)).verdict(10.0), Verdict::Worse);
+        assert_eq!(tail(Basis::Earlier(8)).verdict(10.0), DifferenceVerdict::Worse);
     }
 
     #[test]

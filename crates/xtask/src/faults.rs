@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// A fault, and who must find it.
 #[derive(Debug, PartialEq)]
-struct Fault {
+struct PlantedFault {
     name: String,
     /// Below the root.
     file: String,
@@ -32,13 +32,13 @@ struct Fault {
     finder: String,
 }
 
-impl Fault {
-    fn of(entry: &toml::Value) -> Result<Fault, String> {
+impl PlantedFault {
+    fn of(entry: &toml::Value) -> Result<PlantedFault, String> {
         let field = |name: &str| {
             let text = entry.get(name).and_then(toml::Value::as_str);
             text.map(String::from).ok_or_else(|| format!("a fault without `{name}`: {entry}"))
         };
-        Ok(Fault {
+        Ok(PlantedFault {
             name: field("name")?,
             file: field("file")?,
             text: field("text")?,
@@ -62,10 +62,10 @@ impl Fault {
 }
 
 /// All of them, in order.
-fn table() -> Result<Vec<Fault>, String> {
+fn table() -> Result<Vec<PlantedFault>, String> {
     let table: toml::Table = TABLE.parse().map_err(|error| format!("faults.toml: {error}"))?;
     let entries = table.get("fault").and_then(toml::Value::as_array).ok_or("faults.toml: no faults")?;
-    entries.iter().map(Fault::of).collect()
+    entries.iter().map(PlantedFault::of).collect()
 }
 
 /// Plants the faults of these numbers, or all, and prints a row for each; true when every one was found by its finder.
@@ -78,7 +78,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     for number in &chosen {
         faults[number - 1].planted(&read(&root.join(&faults[number - 1].file))?)?;
     }
-    let clone = Tree::of(root)?;
+    let clone = FaultTree::of(root)?;
     clone.is_sound(chosen.iter().map(|number| faults[number - 1].tests.as_str()).collect())?;
     println!("| no. | fault | tier | verdict | by |\n|-----|-------|------|---------|----|");
     let mut all = true;
@@ -114,7 +114,7 @@ struct FaultVerdict {
 }
 
 impl FaultVerdict {
-    fn of(fault: &Fault, outcome: TestRunOutcome) -> FaultVerdict {
+    fn of(fault: &PlantedFault, outcome: TestRunOutcome) -> FaultVerdict {
         let failed = match outcome {
             TestRunOutcome::Ran(failed) => failed,
             TestRunOutcome::Broken(why) => {
@@ -166,16 +166,16 @@ impl TestRunOutcome {
 }
 
 /// A copy of what is committed, with a target directory of its own.
-struct Tree {
+struct FaultTree {
     sources: PathBuf,
     target: PathBuf,
 }
 
-impl Tree {
+impl FaultTree {
     /// Makes it, or brings it up to date.
-    fn of(root: &Path) -> Result<Tree, String> {
+    fn of(root: &Path) -> Result<FaultTree, String> {
         let home = root.join("target/faults");
-        let clone = Tree { sources: home.join("tree"), target: home.join("target") };
+        let clone = FaultTree { sources: home.join("tree"), target: home.join("target") };
         if !clone.sources.join(".git").exists() {
             fs::create_dir_all(&home).map_err(|error| format!("{}: {error}", home.display()))?;
             let mut make = std::process::Command::new("git");
@@ -218,7 +218,7 @@ impl Tree {
     }
 
     /// Runs a fault's tests with the fault, and takes it out again.
-    fn with(&self, fault: &Fault) -> Result<TestRunOutcome, String> {
+    fn with(&self, fault: &PlantedFault) -> Result<TestRunOutcome, String> {
         let path = self.sources.join(&fault.file);
         let sound = read(&path)?;
         let write =
@@ -244,12 +244,12 @@ mod tests {
         shell::ProcessResult { success, timed_out: false, lines, duration: Duration::ZERO }
     }
 
-    fn staged() -> Fault {
+    fn staged() -> PlantedFault {
         let entry: toml::Value = toml::from_str(
             "name = 'n'\nfile = 'f'\ntext = 'a'\nreplacement = 'b'\ntier = 'pure'\ntests = '-p x'\nfinder = 'one::'",
         )
         .expect("a fault");
-        Fault::of(&entry).expect("all fields")
+        PlantedFault::of(&entry).expect("all fields")
     }
 
     #[test]

@@ -7,7 +7,7 @@ use iodyno_model::{Item, Offset, Operation, Pick, Size, Step, Verb};
 use super::flowop_compiler::FlowopCompiler;
 use super::script::Flowop;
 use super::text::squares_of;
-use super::value::Value;
+use super::value::ScriptValue;
 use super::view::ObservedValue;
 
 /// Beyond it, one file is all that is picked.
@@ -84,8 +84,8 @@ impl FlowopCompiler<'_, '_> {
             return Item::Existing(Pick::Uniform);
         }
         let size = match self.reader.value(attribute) {
-            Some(Value::Drawn(draw)) => draw.size(0),
-            Some(Value::Number(number)) => Ok(Size::Fixed(number as u64)),
+            Some(ScriptValue::Drawn(draw)) => draw.size(0),
+            Some(ScriptValue::Number(number)) => Ok(Size::Fixed(number as u64)),
             Some(other) => Err((format!("`{}` is no number", other.text()), "indexed=5".into())),
             None => return Item::Existing(Pick::Uniform),
         };
@@ -241,7 +241,7 @@ impl FlowopCompiler<'_, '_> {
         };
         let (value, tests) = (self.reader.value(attribute), flowop.kind == "testrandvar");
         let (looked, mut steps) = match value {
-            Some(Value::Drawn(draw)) => match draw.size(0) {
+            Some(ScriptValue::Drawn(draw)) => match draw.size(0) {
                 Ok(size) => {
                     let around = draw.mean().max(1.0);
                     (ObservedValue::Drawn(around), drawn(label, size, around))

@@ -11,7 +11,7 @@ use super::clients::MARK;
 use super::random_variable::mean_of;
 use super::reader::AttributeReader;
 use super::script::{Attribute, Attributes};
-use super::value::Value;
+use super::value::ScriptValue;
 
 /// How many lay a set out side by side where the script asks for that: the original's own number.
 const MAKERS: u32 = 32;
@@ -66,8 +66,10 @@ fn tree(attributes: &Attributes, entries: u64, reader: &mut AttributeReader<'_>)
     let depth = if width > 1.0 { all.ln() / width.ln() } else { 1.0 };
     let mut drawn =
         |name: &str, mean: f64| match attributes.get(&[name]).and_then(|given| reader.value(given)) {
-            Some(Value::Drawn(draw)) => draw.size(1).ok(),
-            Some(Value::Number(number)) if name == "dirdepthrv" => Some(Size::Fixed(number.max(1.0) as u64)),
+            Some(ScriptValue::Drawn(draw)) => draw.size(1).ok(),
+            Some(ScriptValue::Number(number)) if name == "dirdepthrv" => {
+                Some(Size::Fixed(number.max(1.0) as u64))
+            }
             _ if shape > 0.0 => Some(Size::Gamma { mean_bytes: mean, shape }),
             _ => None,
         };
@@ -89,7 +91,7 @@ fn thousandths(number: f64) -> f64 {
 fn percent(attribute: &Attribute, attributes: &Attributes, reader: &mut AttributeReader<'_>) -> f64 {
     let switch = match attribute.value.as_ref().map(|value| reader.variables.worth(value)) {
         None => Some(true),
-        Some(Ok(Value::Text(text))) => text.to_lowercase().parse().ok(),
+        Some(Ok(ScriptValue::Text(text))) => text.to_lowercase().parse().ok(),
         Some(_) => None,
     };
     match switch {

@@ -6,7 +6,7 @@
 
 use iodyno_model::Size;
 
-use super::value::Value;
+use super::value::ScriptValue;
 
 /// How many equally likely sizes stand for a distribution.
 const QUANTILES: u32 = 256;
@@ -32,7 +32,7 @@ impl RandomVariable {
     ///
     /// # Errors
     /// What is wrong with it, and a hint.
-    pub fn new(fields: &[(String, Value)], plug_in: bool) -> Result<RandomVariable, Wrong> {
+    pub fn new(fields: &[(String, ScriptValue)], plug_in: bool) -> Result<RandomVariable, Wrong> {
         let mut draw = RandomVariable {
             shape: if plug_in { String::new() } else { "gamma".into() },
             ..RandomVariable::default()
@@ -50,7 +50,7 @@ impl RandomVariable {
     ///
     /// # Errors
     /// What is wrong with it, and a hint.
-    pub fn set(&mut self, name: &str, value: &Value) -> Result<(), Wrong> {
+    pub fn set(&mut self, name: &str, value: &ScriptValue) -> Result<(), Wrong> {
         match (name, value) {
             ("type", value) => self.shape = value.text().trim_start_matches("cvar-").to_lowercase(),
             ("randsrc", _) => {}
@@ -64,7 +64,7 @@ impl RandomVariable {
                 }
             }
             ("randtable", value) => self.table = table(&value.text())?,
-            ("min" | "max" | "mean" | "gamma" | "round" | "seed", Value::Number(number)) => {
+            ("min" | "max" | "mean" | "gamma" | "round" | "seed", ScriptValue::Number(number)) => {
                 let scaled = name == "gamma" && *number >= 10.0;
                 self.put(name, if scaled { number / 1000.0 } else { *number });
             }
@@ -323,14 +323,14 @@ fn below(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn drawn(fields: &[(&str, Value)], plug_in: bool) -> Result<RandomVariable, Wrong> {
+    fn drawn(fields: &[(&str, ScriptValue)], plug_in: bool) -> Result<RandomVariable, Wrong> {
         let fields: Vec<_> = fields.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
         RandomVariable::new(&fields, plug_in)
     }
 
     #[test]
     fn distributions_have_their_means() {
-        let text = |text: &str| Value::Text(text.into());
+        let text = |text: &str| ScriptValue::Text(text.into());
         for (shape, parameters, mean) in [
             ("cvar-normal", "mean:5000;sigma:300", 5000.0),
             ("cvar-triangular", "lower:0;upper:900;mode:300", 400.0),
@@ -342,7 +342,7 @@ mod tests {
             let found = mean_of(&draw.size(0).unwrap());
             assert!((found / mean - 1.0).abs() < 0.02, "{shape}: {found} for {mean}");
         }
-        let number = Value::Number;
+        let number = ScriptValue::Number;
         let fields = [("type", text("gamma")), ("mean", number(9000.0)), ("min", number(1000.0))];
         let size = drawn(&fields, false).unwrap().size(0).unwrap();
         assert!((mean_of(&size) / 9000.0 - 1.0).abs() < 0.02, "{}", mean_of(&size));
@@ -355,12 +355,12 @@ mod tests {
     #[test]
     fn a_table_is_stretched_to_its_mean() {
         let fields = [
-            ("type", Value::Text("tabular".into())),
-            ("mean", Value::Number(8192.0)),
-            ("randtable", Value::Text("50,0,2048;50,2048,4096".into())),
+            ("type", ScriptValue::Text("tabular".into())),
+            ("mean", ScriptValue::Number(8192.0)),
+            ("randtable", ScriptValue::Text("50,0,2048;50,2048,4096".into())),
         ];
         let size = drawn(&fields, false).unwrap().size(0).unwrap();
         assert!((mean_of(&size) - 8192.0).abs() < 2.0);
-        assert!(drawn(&[("type", Value::Text("tabular".into()))], false).is_err());
+        assert!(drawn(&[("type", ScriptValue::Text("tabular".into()))], false).is_err());
     }
 }

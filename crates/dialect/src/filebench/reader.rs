@@ -6,7 +6,7 @@ use iodyno_model::{Diagnostic, Origin, Size};
 
 use super::random_variable::RandomVariable;
 use super::script::{Attribute, Attributes};
-use super::value::{Value, Variables};
+use super::value::{ScriptValue, Variables};
 
 /// Looks values up, and gathers what is wrong.
 pub struct AttributeReader<'a> {
@@ -36,7 +36,7 @@ impl AttributeReader<'_> {
     }
 
     /// The value of an attribute that was given one.
-    pub fn value(&mut self, attribute: &Attribute) -> Option<Value> {
+    pub fn value(&mut self, attribute: &Attribute) -> Option<ScriptValue> {
         match self.variables.worth(attribute.value.as_ref()?) {
             Ok(value) => Some(value),
             Err((message, hint)) => {
@@ -56,9 +56,9 @@ impl AttributeReader<'_> {
         let attribute = attributes.get(names)?;
         let value = self.value(attribute)?;
         let number = match &value {
-            Value::Number(number) => Some(*number),
-            Value::Drawn(draw) => Some(draw.mean()),
-            Value::Text(text) => super::lexer::number(text.trim()),
+            ScriptValue::Number(number) => Some(*number),
+            ScriptValue::Drawn(draw) => Some(draw.mean()),
+            ScriptValue::Text(text) => super::lexer::number(text.trim()),
         };
         if let Some(number) = number.filter(|number| (0.0..1e18).contains(number)) {
             return Some(number);
@@ -140,7 +140,9 @@ impl AttributeReader<'_> {
         size: impl Fn(&RandomVariable) -> Result<Size, (String, String)>,
     ) -> Option<Option<Size>> {
         let attribute = attributes.get(names)?;
-        let Ok(Value::Drawn(draw)) = self.variables.worth(attribute.value.as_ref()?) else { return None };
+        let Ok(ScriptValue::Drawn(draw)) = self.variables.worth(attribute.value.as_ref()?) else {
+            return None;
+        };
         let size = size(&draw);
         Some(
             size.map_err(|(message, hint)| {

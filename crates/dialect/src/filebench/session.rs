@@ -15,7 +15,7 @@ use super::parser;
 use super::reader::AttributeReader;
 use super::running::{RunCompiler, layout_lines};
 use super::script::{Attributes, Command, Definition, Directive, Expression, Thread};
-use super::value::{Value, Variables, word};
+use super::value::{ScriptValue, Variables, word};
 use super::view::{Dump, ReportContext, RunReport};
 use crate::Loader;
 
@@ -101,9 +101,9 @@ impl<'a> FilebenchSession<'a> {
     /// A session of one client, without anything said yet.
     pub fn new(loader: &'a mut dyn Loader, client: ClientRank) -> Self {
         let mut variables = Variables::default();
-        variables.reserve("clientid", Value::Number(f64::from(client.number)));
-        variables.reserve("nclients", Value::Number(f64::from(client.all)));
-        variables.reserve("clienthost", Value::Text(client.host.clone()));
+        variables.reserve("clientid", ScriptValue::Number(f64::from(client.number)));
+        variables.reserve("nclients", ScriptValue::Number(f64::from(client.all)));
+        variables.reserve("clienthost", ScriptValue::Text(client.host.clone()));
         FilebenchSession {
             loader,
             client,
@@ -201,7 +201,7 @@ impl<'a> FilebenchSession<'a> {
     }
 
     /// What an expression is worth; what is wrong with it is told.
-    fn worth(&mut self, expression: &Expression, origin: &Origin) -> Option<Value> {
+    fn worth(&mut self, expression: &Expression, origin: &Origin) -> Option<ScriptValue> {
         match self.variables.worth(expression) {
             Ok(value) => Some(value),
             Err((message, hint)) => {
@@ -214,7 +214,7 @@ impl<'a> FilebenchSession<'a> {
     fn seconds(&mut self, expression: Option<&Expression>, default: f64, origin: &Origin) -> f64 {
         let Some(expression) = expression else { return default };
         match self.worth(expression, origin) {
-            Some(Value::Number(number)) => number,
+            Some(ScriptValue::Number(number)) => number,
             Some(other) => {
                 let message = format!("`{}`: seconds are expected", other.text());
                 self.complain(origin, message, "run 60");
@@ -528,7 +528,7 @@ fn nanoseconds(seconds: f64) -> u64 {
 }
 
 /// A variable of the command line: `name=value`.
-pub fn setting(text: &str) -> Option<(&str, Value)> {
+pub fn setting(text: &str) -> Option<(&str, ScriptValue)> {
     let (name, value) = text.split_once('=')?;
     let name = name.trim().trim_start_matches('$');
     (!name.is_empty()).then(|| (name, word(value)))

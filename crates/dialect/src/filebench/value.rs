@@ -10,7 +10,7 @@ use super::script::{Attribute, Expression};
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum ScriptValue {
     /// A number.
     Number(f64),
     /// Text.
@@ -19,13 +19,13 @@ pub enum Value {
     Drawn(RandomVariable),
 }
 
-impl Value {
+impl ScriptValue {
     /// As text, the way it would be written.
     pub fn text(&self) -> String {
         match self {
-            Value::Number(number) => number.to_string(),
-            Value::Text(text) => text.clone(),
-            Value::Drawn(draw) => format!("{:.0}", draw.mean()),
+            ScriptValue::Number(number) => number.to_string(),
+            ScriptValue::Text(text) => text.clone(),
+            ScriptValue::Drawn(draw) => format!("{:.0}", draw.mean()),
         }
     }
 }
@@ -33,20 +33,20 @@ impl Value {
 /// The variables of a script.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
-    values: BTreeMap<String, Value>,
+    values: BTreeMap<String, ScriptValue>,
     /// Those that the command line set: a script does not change them.
-    fixed: BTreeMap<String, Value>,
+    fixed: BTreeMap<String, ScriptValue>,
     /// What a script may name without setting it.
-    reserved: BTreeMap<String, Value>,
+    reserved: BTreeMap<String, ScriptValue>,
     /// What the environment says.
     environment: BTreeMap<String, String>,
     /// Those of composites, innermost last.
-    locals: Vec<BTreeMap<String, Value>>,
+    locals: Vec<BTreeMap<String, ScriptValue>>,
 }
 
 impl Variables {
     /// Sets what the script cannot change.
-    pub fn fix(&mut self, name: &str, value: Value) {
+    pub fn fix(&mut self, name: &str, value: ScriptValue) {
         self.fixed.insert(name.into(), value);
     }
 
@@ -56,12 +56,12 @@ impl Variables {
     }
 
     /// Sets a variable, unless the command line did.
-    pub fn set(&mut self, name: &str, value: Value) {
+    pub fn set(&mut self, name: &str, value: ScriptValue) {
         self.values.insert(name.into(), value);
     }
 
     /// Gives a value to a name that neither the script nor the command line may have set.
-    pub fn reserve(&mut self, name: &str, value: Value) {
+    pub fn reserve(&mut self, name: &str, value: ScriptValue) {
         self.reserved.insert(name.into(), value);
     }
 
@@ -71,7 +71,7 @@ impl Variables {
     }
 
     /// Goes into a composite.
-    pub fn enter(&mut self, locals: BTreeMap<String, Value>) {
+    pub fn enter(&mut self, locals: BTreeMap<String, ScriptValue>) {
         self.locals.push(locals);
     }
 
@@ -81,7 +81,7 @@ impl Variables {
     }
 
     /// All of them, sorted.
-    pub fn all(&self) -> Vec<(&String, &Value)> {
+    pub fn all(&self) -> Vec<(&String, &ScriptValue)> {
         let own = self.values.iter().filter(|(name, _)| !self.fixed.contains_key(*name));
         let mut all: Vec<_> = own.chain(&self.fixed).collect();
         all.sort_by_key(|(name, _)| *name);
@@ -89,34 +89,34 @@ impl Variables {
     }
 
     /// The value of a name, with the fields that were set one by one.
-    pub fn get(&self, name: &str) -> Option<Value> {
+    pub fn get(&self, name: &str) -> Option<ScriptValue> {
         let local = self.locals.last().and_then(|locals| locals.get(name));
         let found = local.or_else(|| self.fixed.get(name)).or_else(|| self.values.get(name)).cloned();
         let found = found.or_else(|| self.reserved.get(name).cloned());
         let found = found.or_else(|| self.environment.get(name).map(|text| word(text)));
-        let Some(Value::Drawn(mut draw)) = found else { return found };
+        let Some(ScriptValue::Drawn(mut draw)) = found else { return found };
         for field in super::lexer::FIELDS {
             if let Some(value) = self.values.get(&format!("{name}.{field}")) {
                 draw.set(field, value).ok()?;
             }
         }
-        Some(Value::Drawn(draw))
+        Some(ScriptValue::Drawn(draw))
     }
 
     /// What an expression is worth.
     ///
     /// # Errors
     /// What is wrong, as a lower-case fragment, and a hint.
-    pub fn worth(&self, expression: &Expression) -> Result<Value, (String, String)> {
+    pub fn worth(&self, expression: &Expression) -> Result<ScriptValue, (String, String)> {
         match expression {
-            Expression::Number(number) => Ok(Value::Number(*number)),
-            Expression::Text(text) => Ok(Value::Text(self.filled(text)?)),
+            Expression::Number(number) => Ok(ScriptValue::Number(*number)),
+            Expression::Text(text) => Ok(ScriptValue::Text(self.filled(text)?)),
             Expression::Variable(name) => self.get(name).ok_or_else(|| self.unknown(name)),
             Expression::Binary(left, sign, right) => reckon(&self.worth(left)?, *sign, &self.worth(right)?),
             Expression::Random(attributes, plug_in) => {
                 let value = |attribute: &Attribute| self.field(attribute);
                 let fields: Result<Vec<_>, _> = attributes.iter().map(value).collect();
-                Ok(Value::Drawn(RandomVariable::new(&fields?, *plug_in)?))
+                Ok(ScriptValue::Drawn(RandomVariable::new(&fields?, *plug_in)?))
             }
             Expression::Table(_) => {
                 Err(("a table here".into(), "tables belong to randtable= of a random variable".into()))
@@ -125,15 +125,15 @@ impl Variables {
     }
 
     /// An attribute of a random variable; tables as text `percent,min,max;…`.
-    fn field(&self, attribute: &Attribute) -> Result<(String, Value), (String, String)> {
+    fn field(&self, attribute: &Attribute) -> Result<(String, ScriptValue), (String, String)> {
         let value = match &attribute.value {
-            None => Value::Number(1.0),
+            None => ScriptValue::Number(1.0),
             Some(Expression::Table(rows)) => {
                 let number = |cell: &Expression| self.worth(cell).map(|value| value.text());
                 let row = |row: &Vec<Expression>| {
                     row.iter().map(number).collect::<Result<Vec<_>, _>>().map(|cells| cells.join(","))
                 };
-                Value::Text(rows.iter().map(row).collect::<Result<Vec<_>, _>>()?.join(";"))
+                ScriptValue::Text(rows.iter().map(row).collect::<Result<Vec<_>, _>>()?.join(";"))
             }
             Some(expression) => self.worth(expression)?,
         };
@@ -184,17 +184,19 @@ fn named(text: &str) -> (&str, &str) {
 }
 
 /// A bare word as a number where it is one.
-pub fn word(text: &str) -> Value {
-    super::lexer::number(text).map_or_else(|| Value::Text(text.into()), Value::Number)
+pub fn word(text: &str) -> ScriptValue {
+    super::lexer::number(text).map_or_else(|| ScriptValue::Text(text.into()), ScriptValue::Number)
 }
 
-fn reckon(left: &Value, sign: char, right: &Value) -> Result<Value, (String, String)> {
+fn reckon(left: &ScriptValue, sign: char, right: &ScriptValue) -> Result<ScriptValue, (String, String)> {
     let (a, b) = match (left, right) {
-        (Value::Number(a), Value::Number(b)) => (*a, *b),
-        (Value::Text(a), b) if sign == '/' => return Ok(Value::Text(format!("{a}/{}", b.text()))),
-        (Value::Text(a), b) if sign == '-' || sign == '+' => {
+        (ScriptValue::Number(a), ScriptValue::Number(b)) => (*a, *b),
+        (ScriptValue::Text(a), b) if sign == '/' => {
+            return Ok(ScriptValue::Text(format!("{a}/{}", b.text())));
+        }
+        (ScriptValue::Text(a), b) if sign == '-' || sign == '+' => {
             let between = if sign == '-' { "-" } else { "" };
-            return Ok(Value::Text(format!("{a}{between}{}", b.text())));
+            return Ok(ScriptValue::Text(format!("{a}{between}{}", b.text())));
         }
         _ => {
             let message = format!("`{}` {sign} `{}` cannot be reckoned", left.text(), right.text());
@@ -204,9 +206,9 @@ fn reckon(left: &Value, sign: char, right: &Value) -> Result<Value, (String, Str
     match sign {
         '/' if b == 0.0 => Err((format!("{a} / 0"), "divide by something else".into())),
         // Whole numbers stay whole, as sizes and counts are.
-        '/' => Ok(Value::Number((a / b).trunc())),
-        '*' => Ok(Value::Number(a * b)),
-        '+' => Ok(Value::Number(a + b)),
-        _ => Ok(Value::Number(a - b)),
+        '/' => Ok(ScriptValue::Number((a / b).trunc())),
+        '*' => Ok(ScriptValue::Number(a * b)),
+        '+' => Ok(ScriptValue::Number(a + b)),
+        _ => Ok(ScriptValue::Number(a - b)),
     }
 }

@@ -43,7 +43,7 @@ enum Expected {
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ClientStage {
     Connecting,
     Agreeing,
     /// The stream that is being opened, by its index, and how often its hello was sent.
@@ -76,7 +76,7 @@ pub struct Iperf3Client {
     badge: Option<Credentials>,
     chance: RandomSource,
     seed: u64,
-    stage: Stage,
+    stage: ClientStage,
     expected: Expected,
     inbox: Inbox,
     cookie: Vec<u8>,
@@ -118,7 +118,7 @@ impl Iperf3Client {
             badge,
             seed: u64::from(entropy[0]) + 1,
             chance,
-            stage: Stage::Connecting,
+            stage: ClientStage::Connecting,
             expected: Expected::State,
             inbox: Inbox::default(),
             cookie,
@@ -204,13 +204,13 @@ impl Iperf3Client {
         } else if params.block_bytes == 0 {
             params.block_bytes = params.usual_block_bytes();
         }
-        self.stage = Stage::Agreeing;
+        self.stage = ClientStage::Agreeing;
         self.out.push(Action::Send(CONTROL, self.cookie.clone()));
     }
 
     /// What came on the control connection, as far as it can be understood.
     fn read_control(&mut self) {
-        while !matches!(self.stage, Stage::Over) {
+        while !matches!(self.stage, ClientStage::Over) {
             match self.expected {
                 // The start may overtake the answer to the last hello: it waits for it.
                 Expected::State if self.starts_early() => return,
@@ -233,7 +233,7 @@ impl Iperf3Client {
 
     fn starts_early(&self) -> bool {
         let starts = [state::TEST_START, state::TEST_RUNNING].map(Some).contains(&self.inbox.first());
-        starts && matches!(self.stage, Stage::Opening(..))
+        starts && matches!(self.stage, ClientStage::Opening(..))
     }
 
     fn state(&mut self, state: u8) {
@@ -242,20 +242,20 @@ impl Iperf3Client {
             state::name(state)
         ));
         match (state, self.stage) {
-            (state::PARAM_EXCHANGE, Stage::Agreeing) => self.agree(),
-            (state::CREATE_STREAMS, Stage::Agreeing) => {
-                self.stage = Stage::Opening(0, 0);
+            (state::PARAM_EXCHANGE, ClientStage::Agreeing) => self.agree(),
+            (state::CREATE_STREAMS, ClientStage::Agreeing) => {
+                self.stage = ClientStage::Opening(0, 0);
                 self.open();
             }
             (state::TEST_START, _) => {}
-            (state::TEST_RUNNING, Stage::Opened) => self.run(),
-            (state::EXCHANGE_RESULTS, Stage::Ended) => {
+            (state::TEST_RUNNING, ClientStage::Opened) => self.run(),
+            (state::EXCHANGE_RESULTS, ClientStage::Ended) => {
                 let text = self.test.results().json();
                 self.debug(&format!("send_results\n{}", text.print(&CJSON)));
                 self.out.push(Action::Send(CONTROL, state::message(&text.line(&CJSON))));
                 self.expected = Expected::Results;
             }
-            (state::DISPLAY_RESULTS, Stage::Ended) => self.display(),
+            (state::DISPLAY_RESULTS, ClientStage::Ended) => self.display(),
             (state::SERVER_TERMINATE, _) => self.terminated(),
             (state::ACCESS_DENIED, _) => self.fail(&state::meaning(state::BUSY)),
             (state::SERVER_ERROR, _) => self.expected = Expected::Error,
@@ -281,10 +281,10 @@ impl Iperf3Client {
 
     /// Opens the next stream, or waits for the start.
     fn open(&mut self) {
-        let Stage::Opening(made, _) = self.stage else { return };
+        let ClientStage::Opening(made, _) = self.stage else { return };
         let params = &self.test.params;
         if made as u32 >= params.streams() {
-            self.stage = Stage::Opened;
+            self.stage = ClientStage::Opened;
             let lines: String = self.test.streams.iter().map(text::connected).collect();
             self.print(&lines);
             return self.read_control();
@@ -327,7 +327,7 @@ impl Iperf3Client {
 
     /// A stream stands.
     fn stream_opened(&mut self, connection: Connection, ends: iodyno_model::conversation::Ends) {
-        let Stage::Opening(made, _) = self.stage else { return };
+        let ClientStage::Opening(made, _) = self.stage else { return };
         let Some(stream) = self.test.streams.last_mut().filter(|stream| stream.connection == connection)
         else {
             return;
@@ -340,33 +340,33 @@ impl Iperf3Client {
         // What the server sends before the run begins waits for it.
         self.out.push(Action::Read { connection, most: Some(0) });
         self.out.push(Action::Send(connection, self.cookie.clone()));
-        self.stage = Stage::Opening(made + 1, 0);
+        self.stage = ClientStage::Opening(made + 1, 0);
         self.open();
     }
 
     fn hello(&mut self) {
-        let Stage::Opening(made, said) = self.stage else { return };
+        let ClientStage::Opening(made, said) = self.stage else { return };
         if said >= HELLOS {
             return self.fail("unable to connect stream: the server does not answer a hello over UDP");
         }
-        self.stage = Stage::Opening(made, said + 1);
+        self.stage = ClientStage::Opening(made, said + 1);
         self.out.push(Action::Send(FIRST + made as u32, HELLO.to_vec()));
         self.out.push(Action::Wake(self.at_ns + SECOND_NS));
     }
 
     /// A datagram on a stream that waits for its answer; data that overtook it is no answer.
     fn answered(&mut self, connection: Connection, bytes: &[u8]) {
-        let Stage::Opening(made, said) = self.stage else { return };
+        let ClientStage::Opening(made, said) = self.stage else { return };
         if connection != FIRST + made as u32 || said == 0 || !self.test.params.udp || bytes.len() != 4 {
             return;
         }
         self.out.push(Action::Read { connection, most: Some(0) });
-        self.stage = Stage::Opening(made + 1, 0);
+        self.stage = ClientStage::Opening(made + 1, 0);
         self.open();
     }
 
     fn run(&mut self) {
-        self.stage = Stage::Running;
+        self.stage = ClientStage::Running;
         self.test.begin();
         self.progress = (0, self.at_ns);
         if self.command.verbose {
@@ -418,7 +418,7 @@ impl Iperf3Client {
     }
 
     fn ended(&mut self, record: &Record) {
-        if !matches!(self.stage, Stage::Running | Stage::Interrupted(_)) {
+        if !matches!(self.stage, ClientStage::Running | ClientStage::Interrupted(_)) {
             return;
         }
         let cut_ns = self.stopped.then(|| self.progress.1.saturating_sub(self.began_ns));
@@ -428,16 +428,16 @@ impl Iperf3Client {
         };
         self.intervals(&ended);
         match self.stage {
-            Stage::Interrupted(signal) => {
+            ClientStage::Interrupted(signal) => {
                 self.partial(&format!("the client has terminated{}", by(signal)), 0)
             }
-            Stage::Running if self.test.obstacle().is_some() => {
+            ClientStage::Running if self.test.obstacle().is_some() => {
                 self.send_state(state::CLIENT_TERMINATE);
                 let why = self.test.obstacle().unwrap_or_default();
                 self.fail(&why);
             }
-            Stage::Running => {
-                self.stage = Stage::Ended;
+            ClientStage::Running => {
+                self.stage = ClientStage::Ended;
                 self.heard_ns = self.at_ns;
                 self.send_state(state::TEST_END);
                 // The server reports what broke, or does not answer any more.
@@ -510,7 +510,7 @@ impl Iperf3Client {
 
     /// Everything is closed.
     fn part(&mut self, status: u8) {
-        self.stage = Stage::Over;
+        self.stage = ClientStage::Over;
         let streams: Vec<Connection> = self.test.streams.iter().map(|stream| stream.connection).collect();
         self.out.extend(streams.into_iter().map(Action::Close));
         self.out.push(Action::Close(CONTROL));
@@ -530,7 +530,7 @@ impl Iperf3Client {
     }
 
     fn fail(&mut self, text: &str) {
-        if self.stage == Stage::Over {
+        if self.stage == ClientStage::Over {
             return;
         }
         self.out.extend(self.report.error(text, text, &format!("error - {text}")));
@@ -539,7 +539,7 @@ impl Iperf3Client {
 
     fn terminated(&mut self) {
         match self.stage {
-            Stage::Running => {
+            ClientStage::Running => {
                 self.out.push(Action::Stop(RUN));
                 self.fail("the server has terminated");
             }
@@ -549,14 +549,14 @@ impl Iperf3Client {
 
     fn interrupted(&mut self, signal: i32) {
         match self.stage {
-            Stage::Running => {
-                self.stage = Stage::Interrupted(signal);
+            ClientStage::Running => {
+                self.stage = ClientStage::Interrupted(signal);
                 self.send_state(state::CLIENT_TERMINATE);
                 self.out.push(Action::Stop(RUN));
             }
-            Stage::Over => {}
+            ClientStage::Over => {}
             _ => {
-                if !matches!(self.stage, Stage::Connecting) {
+                if !matches!(self.stage, ClientStage::Connecting) {
                     self.send_state(state::CLIENT_TERMINATE);
                 }
                 self.partial(&format!("the client has terminated{}", by(signal)), 0);
@@ -579,13 +579,13 @@ impl Iperf3Client {
     fn failed(&mut self, connection: Connection, errno: i32, what: &str) {
         let reason = crate::strerror::reason(errno, what);
         match (connection, self.stage) {
-            (_, Stage::Over) => {}
-            (CONTROL, Stage::Connecting) => self.fail(&format!(
+            (_, ClientStage::Over) => {}
+            (CONTROL, ClientStage::Connecting) => self.fail(&format!(
                 "unable to connect to server - server may have stopped running or use a different port, firewall issue, etc.: {reason}"
             )),
-            (CONTROL, Stage::Interrupted(_)) => {}
+            (CONTROL, ClientStage::Interrupted(_)) => {}
             (CONTROL, _) => self.fail(&state::meaning(state::CONTROL_CLOSED)),
-            (_, Stage::Opening(..)) => {
+            (_, ClientStage::Opening(..)) => {
                 let named = if errno == 0 || what == "connect" { String::new() } else { format!(" ({what})") };
                 self.fail(&format!("unable to connect stream{named}: {reason}"));
             }
@@ -594,14 +594,14 @@ impl Iperf3Client {
     }
 
     fn tick(&mut self) {
-        if let Stage::Opening(_, said) = self.stage
+        if let ClientStage::Opening(_, said) = self.stage
             && self.test.params.udp
             && said > 0
         {
             return self.hello();
         }
         let silent_ns = self.at_ns.saturating_sub(self.heard_ns);
-        let waits = matches!(self.stage, Stage::Agreeing | Stage::Opened | Stage::Ended);
+        let waits = matches!(self.stage, ClientStage::Agreeing | ClientStage::Opened | ClientStage::Ended);
         if waits && silent_ns > self.command.receive_timeout_ms * 1_000_000 {
             self.fail("the server does not answer any more");
         }
@@ -644,7 +644,7 @@ impl Conversation for Iperf3Client {
             Input::Interrupted(signal) => self.interrupted(signal),
             _ => {}
         }
-        if matches!(self.stage, Stage::Agreeing | Stage::Opened | Stage::Ended) {
+        if matches!(self.stage, ClientStage::Agreeing | ClientStage::Opened | ClientStage::Ended) {
             self.out.push(Action::Wake(self.at_ns + SECOND_NS));
         }
         std::mem::take(&mut self.out)

@@ -19,7 +19,7 @@ pub(super) const DRAIN_NS: u64 = 10_000_000_000;
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ControlStage {
     Idle,
     Connecting,
     Listening,
@@ -78,7 +78,7 @@ pub(super) struct ControlConnection {
     /// When it is given up, ns.
     pub(super) due_ns: u64,
     wording: Wording,
-    stage: Stage,
+    stage: ControlStage,
     inbox: Vec<u8>,
     connect_ns: u64,
     data_address: String,
@@ -96,7 +96,7 @@ impl ControlConnection {
             ends: Ends::default(),
             due_ns: u64::MAX,
             wording,
-            stage: Stage::Idle,
+            stage: ControlStage::Idle,
             inbox: Vec::new(),
             connect_ns,
             data_address: String::new(),
@@ -109,19 +109,19 @@ impl ControlConnection {
     }
 
     pub(super) fn is_ready(&self) -> bool {
-        self.stage == Stage::Ready
+        self.stage == ControlStage::Ready
     }
 
     pub(super) fn is_draining(&self) -> bool {
-        self.stage == Stage::Draining
+        self.stage == ControlStage::Draining
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.stage == Stage::Idle
+        self.stage == ControlStage::Idle
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.stage == Stage::Over
+        self.stage == ControlStage::Over
     }
 
     /// Connects to netserver, over IPv4, IPv6 or (0) either.
@@ -131,7 +131,7 @@ impl ControlConnection {
         (host, port, family): (&str, u16, u8),
         socket_options: Vec<(String, String)>,
     ) -> Action {
-        (self.stage, self.due_ns) = (Stage::Connecting, now_ns + 2 * self.connect_ns);
+        (self.stage, self.due_ns) = (ControlStage::Connecting, now_ns + 2 * self.connect_ns);
         Action::Connect {
             connection: self.number,
             transport: crate::address::transport("tcp", family),
@@ -148,13 +148,13 @@ impl ControlConnection {
         address: String,
         socket_options: Vec<(String, String)>,
     ) -> Action {
-        self.stage = Stage::Listening;
+        self.stage = ControlStage::Listening;
         Action::Listen { place: self.place, transport, address, socket_options }
     }
 
     /// Asks netserver for its part, after the word where it wants one.
     pub(super) fn ask(&mut self, now_ns: u64, word: Option<&str>, request: &Message) -> Vec<Action> {
-        (self.stage, self.due_ns) = (Stage::Asked, now_ns + ANSWER_NS);
+        (self.stage, self.due_ns) = (ControlStage::Asked, now_ns + ANSWER_NS);
         let word = word.filter(|_| !std::mem::replace(&mut self.has_sent_word, true));
         let records = word.map(passphrase).into_iter().chain([request.bytes()]);
         records.map(|record| Action::Send(self.number, record)).collect()
@@ -168,7 +168,7 @@ impl ControlConnection {
         address: String,
         socket_options: Vec<(String, String)>,
     ) -> Action {
-        (self.stage, self.due_ns) = (Stage::Opening, now_ns + 2 * self.connect_ns);
+        (self.stage, self.due_ns) = (ControlStage::Opening, now_ns + 2 * self.connect_ns);
         self.data_address = address.clone();
         Action::Connect {
             connection: self.data,
@@ -181,38 +181,38 @@ impl ControlConnection {
 
     /// Data may move; results that come meanwhile wait.
     pub(super) fn ready(&mut self, due_ns: u64) {
-        (self.stage, self.due_ns) = (Stage::Ready, due_ns);
+        (self.stage, self.due_ns) = (ControlStage::Ready, due_ns);
     }
 
     /// Our data is through: netserver reads the rest.
     pub(super) fn drain(&mut self, now_ns: u64) -> Action {
-        (self.stage, self.due_ns) = (Stage::Draining, now_ns + DRAIN_NS);
+        (self.stage, self.due_ns) = (ControlStage::Draining, now_ns + DRAIN_NS);
         Action::Shut(self.data)
     }
 
     /// Our end is through: results may have come already.
     pub(super) fn await_results(&mut self, now_ns: u64) -> Option<ControlEvent> {
-        (self.stage, self.due_ns) = (Stage::AwaitingResults, now_ns + ANSWER_NS);
+        (self.stage, self.due_ns) = (ControlStage::AwaitingResults, now_ns + ANSWER_NS);
         self.receive()
     }
 
     /// Nothing more is awaited.
     pub(super) fn finish(&mut self) {
-        (self.stage, self.due_ns) = (Stage::Over, u64::MAX);
+        (self.stage, self.due_ns) = (ControlStage::Over, u64::MAX);
     }
 
     /// What follows from what happened.
     pub(super) fn step(&mut self, now_ns: u64, input: &Input) -> Option<ControlEvent> {
         match (input, self.stage) {
-            (_, Stage::Idle | Stage::Over) => None,
-            (Input::Ready(number, ends), Stage::Connecting) if *number == self.number => {
+            (_, ControlStage::Idle | ControlStage::Over) => None,
+            (Input::Ready(number, ends), ControlStage::Connecting) if *number == self.number => {
                 self.ends = ends.clone();
                 Some(ControlEvent::Connected)
             }
-            (Input::Ready(number, ends), Stage::Listening) if *number == self.place => {
+            (Input::Ready(number, ends), ControlStage::Listening) if *number == self.place => {
                 Some(ControlEvent::Listening(ends.clone()))
             }
-            (Input::Ready(number, ends), Stage::Opening) if *number == self.data => {
+            (Input::Ready(number, ends), ControlStage::Opening) if *number == self.data => {
                 Some(ControlEvent::Opened(ends.clone()))
             }
             (Input::Bytes(number, bytes), _) if *number == self.number => {
@@ -220,7 +220,9 @@ impl ControlConnection {
                 self.receive()
             }
             // A reset ends a connection too.
-            (Input::Closed(number) | Input::Failed(number, ..), Stage::Draining) if *number == self.data => {
+            (Input::Closed(number) | Input::Failed(number, ..), ControlStage::Draining)
+                if *number == self.data =>
+            {
                 Some(ControlEvent::Drained)
             }
             // Who has sent its results may go.
@@ -239,7 +241,7 @@ impl ControlConnection {
             let what = "netserver says more than it was asked";
             return Some(ControlEvent::Broken(what.into(), "is it a netserver?"));
         }
-        if !matches!(self.stage, Stage::Asked | Stage::AwaitingResults) {
+        if !matches!(self.stage, ControlStage::Asked | ControlStage::AwaitingResults) {
             return None;
         }
         let message = Message::take(&mut self.inbox)?;
@@ -248,7 +250,7 @@ impl ControlConnection {
                 let what = format!("netserver cannot do it: {}", strerror::of_system(errno));
                 ControlEvent::Broken(what, self.wording.refused)
             }
-            (_, Stage::Asked) => ControlEvent::Answered(message),
+            (_, ControlStage::Asked) => ControlEvent::Answered(message),
             _ => ControlEvent::Results(message),
         })
     }
@@ -257,15 +259,17 @@ impl ControlConnection {
         let why = strerror::reason(errno, what);
         let Wording { control, data, .. } = &self.wording;
         match (number, self.stage) {
-            (number, Stage::Connecting) if number == self.number => Some(ControlEvent::Unreachable(why)),
+            (number, ControlStage::Connecting) if number == self.number => {
+                Some(ControlEvent::Unreachable(why))
+            }
             (number, _) if number == self.number => {
                 let what = format!("{control}the control connection broke: {why}");
                 Some(ControlEvent::Broken(what, "see what netserver says"))
             }
-            (number, Stage::Listening) if number == self.place => {
+            (number, ControlStage::Listening) if number == self.place => {
                 Some(ControlEvent::Broken(format!("{what}: {why}"), self.wording.listen))
             }
-            (number, Stage::Opening) if number == self.data => {
+            (number, ControlStage::Opening) if number == self.data => {
                 let what = format!("{data}{}: {why}", self.data_address);
                 Some(ControlEvent::Broken(what, "see whether a firewall lets the data's port through"))
             }
@@ -277,15 +281,15 @@ impl ControlConnection {
     fn late(&mut self) -> ControlEvent {
         let broken = |what: &str, hint| ControlEvent::Broken(what.into(), hint);
         match self.stage {
-            Stage::Ready => {
+            ControlStage::Ready => {
                 self.due_ns = u64::MAX;
                 ControlEvent::Due
             }
-            Stage::Draining => ControlEvent::Drained,
-            Stage::AwaitingResults => {
+            ControlStage::Draining => ControlEvent::Drained,
+            ControlStage::AwaitingResults => {
                 broken("netserver does not tell what it measured", "see what netserver says")
             }
-            Stage::Opening => {
+            ControlStage::Opening => {
                 broken("the data connection is not made", "see whether a firewall is in between")
             }
             _ => broken("netserver does not answer", self.wording.silent),

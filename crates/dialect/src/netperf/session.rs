@@ -55,7 +55,7 @@ impl ServerState {
 
 /// How far a test has come.
 #[derive(Default)]
-enum Stage {
+enum SessionStage {
     /// None is under way.
     #[default]
     Idle,
@@ -94,7 +94,7 @@ pub(super) struct Session {
     inbox: Vec<u8>,
     has_spoken: bool,
     trusted: bool,
-    stage: Stage,
+    stage: SessionStage,
     tongue: RequestForm,
     request: OmniRequest,
     response: OmniResponse,
@@ -136,7 +136,7 @@ impl Session {
 
     /// Whether it has sent no whole record yet, or has asked for no test for a while.
     pub(super) fn is_silent(&self, now_ns: u64) -> bool {
-        let idle = matches!(self.stage, Stage::Idle) && now_ns + IDLE_NS >= self.due_ns + SILENT_NS;
+        let idle = matches!(self.stage, SessionStage::Idle) && now_ns + IDLE_NS >= self.due_ns + SILENT_NS;
         !self.has_spoken || idle
     }
 
@@ -147,7 +147,7 @@ impl Session {
 
     /// Whether it may be forgotten.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Over)
+        matches!(self.stage, SessionStage::Over)
     }
 
     /// What is to be done.
@@ -165,12 +165,12 @@ impl Session {
             Input::Accepted { connection, ends, .. } => self.accepted(now_ns, connection, ends, share),
             Input::Failed(number, errno, _) if number == self.place => self.refuse(errno.max(1)),
             Input::Failed(number, errno, _)
-                if self.data == Some(number) && matches!(self.stage, Stage::Opening) =>
+                if self.data == Some(number) && matches!(self.stage, SessionStage::Opening) =>
             {
                 self.refuse(errno.max(1))
             }
             Input::Closed(number) | Input::Failed(number, ..)
-                if self.data == Some(number) && matches!(self.stage, Stage::Draining) =>
+                if self.data == Some(number) && matches!(self.stage, SessionStage::Draining) =>
             {
                 self.send_results(now_ns)
             }
@@ -189,7 +189,7 @@ impl Session {
         self.inbox.extend(bytes);
         let mut actions = Vec::new();
         // A record that comes during a test waits for its end.
-        while matches!(self.stage, Stage::Idle | Stage::Armed) {
+        while matches!(self.stage, SessionStage::Idle | SessionStage::Armed) {
             let Some(message) = Message::take(&mut self.inbox) else { break };
             actions.extend(self.record(now_ns, &message, share));
         }
@@ -208,8 +208,8 @@ impl Session {
             return if self.trusted { Vec::new() } else { self.drop_it("does not know the word (-Z)") };
         }
         match message.kind() {
-            wire::GO if matches!(self.stage, Stage::Armed) => self.start(now_ns, share),
-            _ if matches!(self.stage, Stage::Armed) => {
+            wire::GO if matches!(self.stage, SessionStage::Armed) => self.start(now_ns, share),
+            _ if matches!(self.stage, SessionStage::Armed) => {
                 self.drop_it("asks for more before what it called for")
             }
             wire::CALL if self.trusted => self.call(message, share),
@@ -256,7 +256,7 @@ impl Session {
         }
         (self.place, self.data, self.peer) = (share.number(), None, None);
         (self.facts, self.measured, self.stage) =
-            (SocketFacts::default(), RunFigures::default(), Stage::Opening);
+            (SocketFacts::default(), RunFigures::default(), SessionStage::Opening);
         let udp = self.request.socket_type == 2;
         let six = self.request.ipfamily == 6;
         let transport = transport(if udp { "udp" } else { "tcp" }, if six { 6 } else { 4 });
@@ -281,7 +281,7 @@ impl Session {
         let number = share.number();
         (self.place, self.data, self.peer) = (0, Some(number), None);
         (self.facts, self.measured, self.stage) =
-            (SocketFacts::default(), RunFigures::default(), Stage::Opening);
+            (SocketFacts::default(), RunFigures::default(), SessionStage::Opening);
         vec![Action::Connect {
             connection: number,
             transport: "tcp".into(),
@@ -293,7 +293,7 @@ impl Session {
 
     /// The other netserver has answered.
     fn arm(&mut self, now_ns: u64) -> Vec<Action> {
-        (self.stage, self.due_ns) = (Stage::Armed, now_ns + COMING_NS);
+        (self.stage, self.due_ns) = (SessionStage::Armed, now_ns + COMING_NS);
         self.response =
             OmniResponse { send_size: self.facts.send_buffer_bytes as i32, ..OmniResponse::default() };
         if self.request.send_size > 0 {
@@ -346,7 +346,7 @@ impl Session {
             RequestForm::Connections => message = self.old_response(wire::TCP_CC + 1, false),
         }
         let mut actions = vec![Action::Send(self.control, message.bytes())];
-        (self.stage, self.due_ns) = (Stage::Awaiting, now_ns + COMING_NS);
+        (self.stage, self.due_ns) = (SessionStage::Awaiting, now_ns + COMING_NS);
         let bound =
             self.request.flags & wire::CONNECTED != 0 || other(self.request.direction) == DataRole::Sends;
         if self.request.socket_type == 2 && bound {
@@ -422,7 +422,7 @@ impl Session {
         share: &mut ServerState,
     ) -> Vec<Action> {
         let stranger = host_of(&ends.peer).is_none_or(|host| host != self.host && self.is_guarded());
-        if self.data.is_some() || stranger || !matches!(self.stage, Stage::Awaiting) {
+        if self.data.is_some() || stranger || !matches!(self.stage, SessionStage::Awaiting) {
             return vec![Action::Close(connection)];
         }
         self.data = Some(connection);
@@ -442,7 +442,7 @@ impl Session {
     /// Starts our end of the data.
     fn start(&mut self, now_ns: u64, share: &mut ServerState) -> Vec<Action> {
         self.run = share.number();
-        (self.stage, self.began_ns, self.moved) = (Stage::Running, now_ns, (0, now_ns));
+        (self.stage, self.began_ns, self.moved) = (SessionStage::Running, now_ns, (0, now_ns));
         let length_ns = self.length_ns();
         self.due_ns = now_ns + length_ns + COMING_NS;
         let plan = lower::plan(&self.flow());
@@ -533,14 +533,14 @@ impl Session {
         let job = record.phases.last().and_then(|phase| phase.jobs.first());
         let account = job.map(DatagramCounts::of).unwrap_or_default();
         self.extra = omni_client::extra(account, &self.measured.latency, self.role() == DataRole::Asks);
-        if matches!(self.stage, Stage::Leaving) {
-            self.stage = Stage::Over;
+        if matches!(self.stage, SessionStage::Leaving) {
+            self.stage = SessionStage::Over;
             return self.data.into_iter().chain([self.place]).map(Action::Close).collect();
         }
         let sends = matches!(self.role(), DataRole::Sends | DataRole::Asks);
         match (self.data, self.request.socket_type) {
             (Some(data), 1) if sends => {
-                (self.stage, self.due_ns) = (Stage::Draining, now_ns + DRAIN_NS);
+                (self.stage, self.due_ns) = (SessionStage::Draining, now_ns + DRAIN_NS);
                 vec![Action::Shut(data)]
             }
             (Some(data), 2) if sends => {
@@ -556,7 +556,7 @@ impl Session {
     fn send_results(&mut self, now_ns: u64) -> Vec<Action> {
         let mut actions: Vec<Action> =
             self.data.take().into_iter().chain([self.place]).map(Action::Close).collect();
-        (self.place, self.stage, self.due_ns) = (0, Stage::Idle, now_ns + IDLE_NS);
+        (self.place, self.stage, self.due_ns) = (0, SessionStage::Idle, now_ns + IDLE_NS);
         if let Some(why) = &self.measured.failure {
             actions.push(Action::Complain(format!("netserver: {}: {why}\n", self.host)));
         }
@@ -669,7 +669,7 @@ impl Session {
             RequestForm::Connections => wire::TCP_CC,
             RequestForm::Call => wire::CALL,
         };
-        self.stage = Stage::Idle;
+        self.stage = SessionStage::Idle;
         (self.place, self.data) = (0, None);
         vec![Action::Send(self.control, Message::new(kind + 1, errno).bytes())]
     }
@@ -683,16 +683,16 @@ impl Session {
     /// The client is gone, or is left.
     fn leave(&mut self) -> Vec<Action> {
         let mut actions = vec![Action::Close(self.control)];
-        if self.run != 0 && matches!(self.stage, Stage::Running) {
+        if self.run != 0 && matches!(self.stage, SessionStage::Running) {
             actions.push(Action::Stop(self.run));
-            self.stage = Stage::Leaving;
+            self.stage = SessionStage::Leaving;
             return actions;
         }
-        if !matches!(self.stage, Stage::Leaving) {
+        if !matches!(self.stage, SessionStage::Leaving) {
             actions.extend(
                 self.data.into_iter().chain([self.place]).filter(|number| *number != 0).map(Action::Close),
             );
-            self.stage = Stage::Over;
+            self.stage = SessionStage::Over;
         }
         actions
     }
@@ -700,12 +700,12 @@ impl Session {
     /// Its time is up.
     fn late(&mut self, now_ns: u64) -> Vec<Action> {
         match self.stage {
-            Stage::Draining => self.send_results(now_ns),
-            Stage::Running => {
+            SessionStage::Draining => self.send_results(now_ns),
+            SessionStage::Running => {
                 self.due_ns = now_ns + DRAIN_NS;
                 vec![Action::Stop(self.run)]
             }
-            Stage::Leaving | Stage::Over => Vec::new(),
+            SessionStage::Leaving | SessionStage::Over => Vec::new(),
             _ => self.drop_it("was silent for too long"),
         }
     }
