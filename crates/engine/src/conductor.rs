@@ -99,7 +99,7 @@ pub fn run_in(
     raise_file_limit();
     let mut machine = witness::machine();
     let watch = options.witness && world.is_first();
-    let targets = if watch { witness::targets(&plan) } else { Vec::new() };
+    let targets = if watch { witness::targets(plan) } else { Vec::new() };
     if watch {
         machine.facts = witness::environment::machine();
         machine.facts.extend(witness::environment::file_systems(&targets));
@@ -113,7 +113,7 @@ pub fn run_in(
     let started =
         Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns(), world: facts };
     emit(&Event::Started(Box::new(started)));
-    let passes = Passes::new(&plan, repeat);
+    let passes = Passes::new(plan, repeat);
     let mut run = Run {
         checked,
         passes,
