@@ -17,7 +17,6 @@ pub fn host_of(address: &str) -> Option<String> {
     Some(host_and_port(address).0).filter(|host| address.contains(':') && !host.is_empty())
 }
 
-/// The port of an address.
 pub fn port_of(address: &str) -> Option<u16> {
     address.rsplit_once(':')?.1.parse().ok()
 }

@@ -21,7 +21,6 @@ pub fn words(words: &[u32]) -> Vec<u8> {
 pub struct SocketOptions(pub Vec<(String, String)>);
 
 impl SocketOptions {
-    /// One that has a value.
     pub fn set(&mut self, name: &str, value: Option<impl ToString>) {
         self.0.extend(value.map(|value| (name.to_string(), value.to_string())));
     }
@@ -46,7 +45,6 @@ pub fn endpoint(name: &str, transport: &str, address: String, listen: bool) -> T
     }
 }
 
-/// A fact by its name.
 pub fn fact(facts: &[(String, u64)], name: &str) -> Option<u64> {
     facts.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
 }

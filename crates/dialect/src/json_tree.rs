@@ -16,7 +16,6 @@ pub enum JsonTree {
     Whole(i128),
     /// A number with a fraction; the style prints it.
     Real(f64),
-    /// A string.
     Text(String),
     /// An array.
     List(Vec<JsonTree>),

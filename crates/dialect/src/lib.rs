@@ -65,7 +65,6 @@ pub trait Loader {
     fn standard_input(&mut self) -> Result<Vec<u8>, String>;
     /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
-    /// The machine.
     fn machine(&self) -> Machine;
     /// What a path is and what it lies on; `None`: nothing is there.
     fn look(&self, path: &str) -> Option<PathFacts>;
@@ -127,7 +126,6 @@ pub trait Loader {
     }
 }
 
-/// What a path is.
 #[derive(Clone, Debug, Default)]
 pub struct PathFacts {
     /// What kind of file.
@@ -148,13 +146,9 @@ pub enum PathKind {
     /// A regular file.
     #[default]
     File,
-    /// A directory.
     Directory,
-    /// A block device.
     BlockDevice,
-    /// A character device.
     CharacterDevice,
-    /// A pipe.
     Pipe,
     /// Anything else.
     Other,
@@ -173,7 +167,6 @@ pub enum Request {
     },
     /// Write files, none of which may exist yet, and print.
     Write {
-        /// The files.
         files: Vec<Written>,
         /// For standard output.
         out: String,
@@ -218,7 +211,6 @@ pub(crate) fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
 pub struct Written {
     /// Its path; it must not exist.
     pub path: String,
-    /// What is in it.
     pub text: String,
     /// Whether it may be executed.
     pub program: bool,
@@ -226,7 +218,6 @@ pub struct Written {
 
 /// A plan to be run, and who reports it.
 pub struct Run {
-    /// The plan.
     pub plan: Plan,
     /// The tool's own output format.
     pub reporter: Box<dyn Reporter>,

@@ -79,7 +79,6 @@ pub enum Kind {
     Time,
     /// Free text.
     Text,
-    /// A path.
     Path,
     /// Several values of a shape the help describes.
     List,
@@ -149,7 +148,6 @@ impl Entry {
         Entry { status: Status::Refused(why, hint), ..self }
     }
 
-    /// All its names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         [self.name].into_iter().chain(self.aliases.iter().copied())
     }
@@ -167,7 +165,6 @@ impl Entry {
         }
     }
 
-    /// The word of that name.
     pub fn word(&self, name: &str) -> Option<&'static Word> {
         self.words().iter().find(|word| word.name == name)
     }

@@ -16,7 +16,6 @@ pub struct Spread {
     pub max: f64,
     /// The smallest.
     pub min: f64,
-    /// The mean.
     pub mean: f64,
     /// The standard deviation.
     pub deviation: f64,

@@ -28,7 +28,6 @@ static COUNTER: Counter =
 /// How long the counter is watched against the system clock, ns.
 const CALIBRATION_NS: u64 = 2_000_000;
 
-/// Now.
 #[inline(always)]
 pub fn now() -> Tick {
     let scale = COUNTER.scale.load(Relaxed);

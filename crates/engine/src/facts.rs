@@ -9,7 +9,6 @@ use crate::failure::Failure;
 /// A setting of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingSpec {
-    /// Its name.
     pub name: &'static str,
     /// What it does and which values it takes.
     pub help: &'static str,

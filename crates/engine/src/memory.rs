@@ -165,7 +165,6 @@ impl Memory {
         kinds::populate(start, bytes);
     }
 
-    /// The buffer of a slot.
     #[inline(always)]
     pub fn buffer(&self, slot: u32) -> *mut u8 {
         debug_assert!(slot < self.count);

@@ -64,7 +64,6 @@ pub fn all_engines() -> impl Iterator<Item = &'static EngineEntry> {
     STREAMS.iter().chain(REGISTERED.get().copied().unwrap_or_default())
 }
 
-/// The engine of that name.
 pub fn engine(name: &str) -> Option<&'static EngineEntry> {
     all_engines().find(|entry| entry.facts.name == name)
 }

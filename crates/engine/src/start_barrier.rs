@@ -31,7 +31,6 @@ pub enum BarrierPoint {
 }
 
 impl BarrierPoint {
-    /// All of them.
     pub const ALL: [BarrierPoint; 3] = [BarrierPoint::Opened, BarrierPoint::TimeUp, BarrierPoint::Closing];
 
     /// Whether the workers of a job come to it.

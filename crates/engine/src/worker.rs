@@ -261,13 +261,10 @@ impl InFlight<'_> {
 
 /// One worker, ready to go.
 pub struct Worker<'a> {
-    /// The plan.
     pub plan: &'a Plan,
-    /// Its job.
     pub job: &'a Job,
     /// Where the start line and the stop flag are.
     pub barrier: &'a StartBarrier,
-    /// Its counters.
     pub counters: WorkerCounters<'a>,
     /// The kinds of its labels.
     pub kinds: &'a [Kind],

@@ -118,7 +118,6 @@ impl Latencies {
     }
 }
 
-/// The counters of one label.
 #[repr(C)]
 pub struct LabelCounters {
     operations: AtomicU64,

@@ -25,7 +25,6 @@ pub struct Entries {
 }
 
 impl WorkerFindings {
-    /// For so many jobs.
     pub fn new(jobs: usize) -> Self {
         WorkerFindings { jobs: Mutex::new(vec![Entries::default(); jobs]) }
     }

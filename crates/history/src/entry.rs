@@ -81,7 +81,6 @@ pub struct Entry {
     pub headline: String,
     /// How many findings doubt a figure.
     pub findings: u32,
-    /// How many errors there were.
     pub errors: u32,
     /// Names it is found by, sorted.
     pub tags: Vec<String>,
@@ -92,11 +91,9 @@ pub struct Entry {
 pub struct Filter {
     /// At most so many, the newest; 0: all.
     pub most: u32,
-    /// With this tag.
     pub tag: Option<String>,
     /// Of this dialect or command.
     pub tool: Option<String>,
-    /// On this host.
     pub host: Option<String>,
     /// That came so far.
     pub state: Option<State>,

@@ -40,7 +40,6 @@ pub fn answer(abroad: Abroad, policy: &OutputPolicy) -> u8 {
     }
 }
 
-/// One of them.
 struct RemoteServer {
     child: Child,
     port: u16,

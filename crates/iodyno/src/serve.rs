@@ -20,7 +20,6 @@ pub struct Reply {
     pub kind: &'static str,
     /// Other headers, each with its end of line.
     pub more: &'static str,
-    /// The body.
     pub body: Vec<u8>,
 }
 

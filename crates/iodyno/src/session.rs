@@ -248,7 +248,6 @@ impl EventFanout {
         }
     }
 
-    /// Tells them.
     pub fn tell(&mut self, event: &Event, translate: Translate, reporter: &mut dyn Reporter) {
         if let Some(keeping) = &mut self.keeping {
             keeping.tell(event);

@@ -30,11 +30,9 @@ pub struct Comparison {
     pub declared: Vec<Contrast>,
     /// What spoils the figures of either side.
     pub findings: (Vec<Finding>, Vec<Finding>),
-    /// Each figure.
     pub figures: Vec<Compared>,
     /// Jobs that only one of them has.
     pub alone: Vec<String>,
-    /// What was demanded.
     pub demands: Vec<DemandRecord>,
     /// The confidence with which all intervals hold together, percent.
     pub confidence_percent: f64,
@@ -55,7 +53,6 @@ impl Comparison {
         self.demands.iter().any(|demand| demand.failed) || (!self.demands.is_empty() && !self.is_comparable())
     }
 
-    /// As text.
     pub fn text(&self, paint: Paint) -> String {
         let mut text = String::new();
         for (name, about) in [(&self.names.0, &self.about.0), (&self.names.1, &self.about.1)] {
@@ -216,7 +213,6 @@ impl Comparison {
         if text.is_empty() { text } else { format!("\n{}\n{text}", paint.heading("demands")) }
     }
 
-    /// As JSON.
     pub fn json(&self) -> Value {
         let contrast = |contrast: &Contrast| {
             let weight = match contrast.weight {

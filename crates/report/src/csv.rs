@@ -96,7 +96,6 @@ impl Reporter for Csv {
 pub struct Medians<'a>(Vec<(Passes<'a>, Vec<Together>)>);
 
 impl<'a> Medians<'a> {
-    /// Of a record.
     pub fn of(record: &'a Record) -> Self {
         let several = passes(record).into_iter().filter(Passes::is_several);
         Medians(several.map(|passes| (passes.clone(), passes.together())).collect())

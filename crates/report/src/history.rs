@@ -17,7 +17,6 @@ pub struct RunSummary {
     pub when: String,
     /// The command line.
     pub command: String,
-    /// The host.
     pub host: String,
     /// Its figures in a line; or how far it came, where that was not the end.
     pub result: String,

@@ -125,7 +125,6 @@ impl Repeats {
         Repeats(sorted)
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()
     }

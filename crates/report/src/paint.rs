@@ -13,7 +13,6 @@ impl Paint {
     /// Plain text: for pipes and files.
     pub const PLAIN: Paint = Paint { colour: false };
 
-    /// A heading.
     pub fn heading(self, text: &str) -> String {
         self.with("1", text)
     }

@@ -7,7 +7,6 @@ use iodyno_model::document::{RecordDocument, SCHEMA};
 use iodyno_model::reflect::{FieldForm, Reflect, TypeShape, TypeTable, Variant};
 use serde_json::{Map, Value, json};
 
-/// The schema.
 pub fn schema() -> Value {
     let mut definitions = Map::new();
     let root = of(RecordDocument::shape(), &mut definitions);

@@ -92,9 +92,7 @@ pub struct Shape {
     pub pattern: String,
     /// I/Os in flight of each worker.
     pub depth: u32,
-    /// Workers.
     pub workers: u32,
-    /// The engine.
     pub engine: String,
     /// Whether the page cache was passed by; `None`: it cannot be told.
     pub direct: Option<bool>,

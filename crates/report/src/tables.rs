@@ -9,7 +9,6 @@ use iodyno_truth::quantity::row_end_ns;
 use crate::shape::Context;
 use crate::{csv, number};
 
-/// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Its name: `results`, `series`, …
@@ -20,7 +19,6 @@ pub struct Table {
     pub rows: Vec<Vec<TableCell>>,
 }
 
-/// A cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableCell {
     /// Words.

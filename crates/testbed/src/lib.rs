@@ -72,7 +72,6 @@ pub struct Skip {
 }
 
 impl Skip {
-    /// A skip for this reason.
     pub fn new(reason: impl Into<String>) -> Skip {
         Skip { reason: reason.into() }
     }

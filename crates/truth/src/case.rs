@@ -38,7 +38,6 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Bytes it read.
     pub fn read_bytes(&self) -> u64 {
         match self {
             Carrier::Device(device) => device.read_bytes,

@@ -21,7 +21,6 @@ const PERCENTS: [f64; 4] = [50.0, 99.0, 99.9, 99.99];
 pub struct Pair<'a> {
     /// The phase, with its place in a sweep.
     pub phase: String,
-    /// The job.
     pub job: String,
     /// Its passes on the first side.
     pub before: Vec<(&'a PhaseRecord, &'a JobRecord)>,
@@ -34,7 +33,6 @@ pub struct Pair<'a> {
 pub struct Compared {
     /// The phase, with its place in a sweep.
     pub phase: String,
-    /// The job.
     pub job: String,
     /// What is compared.
     pub quantity: Quantity,

@@ -89,9 +89,7 @@ pub enum Bound {
 pub struct Condition {
     /// Of what: a kind of operation, a phase, a job, both; empty: everything.
     pub place: String,
-    /// What.
     pub subject: Subject,
-    /// How.
     pub relation: Relation,
     /// Against what.
     pub bound: Bound,
@@ -176,7 +174,6 @@ fn count(text: &str) -> Option<f64> {
 pub struct Scope {
     /// A phase's name, a job's, or `phase.job`; none: everywhere.
     pub place: Option<String>,
-    /// Which operations.
     pub what: OperationSet,
 }
 

@@ -11,7 +11,6 @@ const NAMED: usize = 4;
 /// A finding of one phase, before it is merged with its like.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspicion {
-    /// The finding.
     pub finding: Finding,
     /// What besides code and severity makes it another matter (a target's kind, a verb); often nothing.
     pub matter: String,

@@ -13,7 +13,6 @@ use crate::statistics::median;
 pub struct Passes<'a> {
     /// Those that are the result, in order; at least one.
     pub result: Vec<(&'a PhaseRecord, &'a JobRecord)>,
-    /// How many were made.
     pub made: usize,
 }
 
@@ -31,9 +30,7 @@ pub struct Spread {
 /// What passes counted under one label.
 #[derive(Clone, Debug)]
 pub struct Together {
-    /// The label.
     pub label: String,
-    /// The verb.
     pub verb: Verb,
     /// Operations of all passes.
     pub operations: u64,

@@ -72,7 +72,6 @@ impl fmt::Display for OperationSet {
     }
 }
 
-/// What is measured of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {
     /// Operations per second.
@@ -176,9 +175,7 @@ impl fmt::Display for Measure {
 /// A quantity of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// Of which operations.
     pub what: OperationSet,
-    /// What of them.
     pub measure: Measure,
 }
 

@@ -54,9 +54,7 @@ pub struct Tail {
     pub window_ns: u64,
     /// p99.9 of each window, ns, in order.
     pub each_ns: Vec<u64>,
-    /// The middle one.
     pub middle_ns: u64,
-    /// The worst one.
     pub worst_ns: u64,
     /// When the worst window ended, ns.
     pub worst_at_ns: u64,
@@ -65,7 +63,6 @@ pub struct Tail {
 /// Rows whose longest operation stands out.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spikes {
-    /// How many.
     pub count: usize,
     /// From which latency on, ns.
     pub beyond_ns: u64,

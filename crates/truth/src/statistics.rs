@@ -80,7 +80,6 @@ fn interval_rank(n: usize) -> Option<usize> {
 /// How steady a row of values is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steadiness {
-    /// Their mean.
     pub mean: f64,
     /// Largest minus smallest, in percent of the mean.
     pub range_percent: f64,

@@ -14,7 +14,6 @@ use crate::shell;
 const LINES: &str = "IODYNO_LIES_LINES";
 /// Tells the test which lies are asked for, by number; 0 is the honest runs.
 const ONLY: &str = "IODYNO_LIES_ONLY";
-/// How many there are.
 const LIES: u8 = 30;
 /// Building included.
 const LIMIT: Duration = Duration::from_secs(60 * 60);

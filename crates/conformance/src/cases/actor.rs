@@ -28,7 +28,6 @@ use iodyno_engine::failure::strerror;
 /// A call to be made.
 #[derive(Clone, Debug, Reflect)]
 pub struct CallRequest {
-    /// Its name.
     pub name: String,
     /// Its arguments, with all words put in.
     pub arguments: Vec<String>,

@@ -132,9 +132,7 @@ pub struct Check<'a> {
     pub round: &'a str,
     /// Its step, counted within the round.
     pub step: u32,
-    /// The call.
     pub call: &'a Call,
-    /// What is expected of it.
     pub expect: &'a Expect,
 }
 

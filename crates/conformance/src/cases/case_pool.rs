@@ -207,7 +207,6 @@ impl Running {
         kill(self.pid);
     }
 
-    /// Where it was.
     fn place(&self, order: &RunMemory) -> String {
         let (progress, script) = (order.board.of(self.slot), order.script(self.slot));
         let rounds = rounds(&script);

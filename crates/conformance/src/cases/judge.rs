@@ -17,7 +17,6 @@ pub struct Came {
 }
 
 impl Came {
-    /// An answer.
     pub fn answer(answer: Answer) -> Self {
         Came { answer, instead: None }
     }
@@ -44,7 +43,6 @@ impl Came {
 /// An expectation that was not met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {
-    /// What was expected.
     pub expected: String,
     /// What came.
     pub got: String,

@@ -26,7 +26,6 @@ use iodyno_engine::memory::{Mapping, errno};
 pub struct BoardEntry {
     at: usize,
     bytes: usize,
-    /// How many checks it has.
     pub checks: u32,
     /// Nothing runs beside it.
     pub alone: bool,

@@ -295,7 +295,6 @@ pub fn pause(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// A signal by its name.
 pub fn signal_name(signal: i32) -> String {
     let name = match signal {
         libc::SIGABRT => "SIGABRT",

@@ -42,7 +42,6 @@ pub struct Round<'a> {
     tick: Option<std::fs::File>,
     /// What it made outside of its directory.
     made: Vec<PathBuf>,
-    /// All of its steps.
     steps: Vec<&'a Step>,
     /// Where its actors come from, and go.
     bench: &'a Bench<'a>,

@@ -39,7 +39,6 @@ const TOGETHER_IN: u64 = 6;
 const OTHER_IN: u64 = 6;
 
 impl Draw {
-    /// By this choice and seed.
     pub fn new(choice: Choice, seed: u64) -> Draw {
         let total = choice.weights.iter().map(|(_, weight)| u64::from(*weight)).sum();
         Draw { choice, random: Random::from_seed(seed, 0), total }

@@ -49,7 +49,6 @@ pub enum LineShape {
     Bytes,
     /// Where from, where to, how many bytes.
     Pair,
-    /// Where.
     Offset,
     /// None.
     Bare,
@@ -95,7 +94,6 @@ impl OpKind {
         self as usize
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         KINDS[self.index()].1
     }
@@ -163,7 +161,6 @@ impl Way {
         WAYS[self as usize].1
     }
 
-    /// The way of that name.
     pub fn of(name: &str) -> Option<Way> {
         WAYS.iter().find(|(_, known)| *known == name).map(|(way, _)| *way)
     }
@@ -174,7 +171,6 @@ impl Way {
     }
 }
 
-/// One operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// What is done.

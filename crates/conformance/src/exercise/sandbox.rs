@@ -40,7 +40,6 @@ impl Sandbox {
         Ok(Sandbox { path: PathBuf::from(name.to_string_lossy().into_owned()) })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

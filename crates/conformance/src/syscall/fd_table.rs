@@ -29,7 +29,6 @@ pub(super) enum Held {
     File(c_int),
     /// A directory stream, and its descriptor.
     Stream(usize, c_int),
-    /// A mapping.
     MappedPart(MappedPart),
     /// What was closed. Using it is a bad descriptor, as it would be in a program.
     Gone,

@@ -266,7 +266,6 @@ pub const INOTIFY: FlagNames = FlagNames::new(
     },
 );
 
-/// What is limited.
 pub const LIMITS: FlagNames = FlagNames::new(
     "RLIMIT_",
     constants! {

@@ -15,7 +15,6 @@ pub type CallFunction = fn(&mut Hands, &Given) -> Result<Answer, String>;
 /// A call.
 #[derive(Clone, Copy, Debug)]
 pub struct Verb {
-    /// Its name.
     pub name: &'static str,
     /// Arguments it must have.
     pub wanted: &'static [ArgumentKind],

@@ -11,7 +11,6 @@ pub use iodyno_model::{word as text, word_bytes as bytes};
 use super::fd_table::Hands;
 use super::flags::FlagNames;
 
-/// What an argument is.
 #[derive(Clone, Copy, Debug)]
 pub enum ArgumentKind {
     /// A path; `NULL` and `DEADCODE` are bad pointers.
@@ -156,7 +155,6 @@ impl Given {
         self.number(index) as u32
     }
 
-    /// Bytes.
     pub fn bytes(&self, index: usize) -> &[u8] {
         match self.values.get(index) {
             Some(Value::Bytes(bytes)) => bytes,

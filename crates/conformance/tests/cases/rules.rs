@@ -95,7 +95,6 @@ fn expectation(word: &str) -> Expect {
     }
 }
 
-/// A case.
 pub fn case(name: &str, text: &str) -> Case {
     Case { name: name.into(), rule: name.into(), script: script(text), ..Case::default() }
 }
@@ -105,7 +104,6 @@ pub fn needing(need: &str, case: Case) -> Case {
     Case { needs: vec![need.into()], ..case }
 }
 
-/// A feature with its probe.
 pub fn feature(name: &str, probe: &str) -> Feature {
     Feature { name: name.into(), text: name.into(), probe: script(probe) }
 }

@@ -47,7 +47,6 @@ pub enum EarlyExit {
     Version,
     /// An error that points to `--help`.
     Usage(String),
-    /// An error.
     Error(String),
 }
 

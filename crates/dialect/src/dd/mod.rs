@@ -19,7 +19,6 @@ use command::EarlyExit;
 use quote::Marks;
 use report::Report;
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "dd",
     about: "copy blocks and report the rate (GNU dd)",

@@ -6,7 +6,6 @@ use crate::quantity::Suffixes;
 /// A number as dd reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Number {
-    /// Its value.
     pub value: u64,
     /// Whether a `B` says that bytes are counted rather than blocks.
     pub bytes: bool,

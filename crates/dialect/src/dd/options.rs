@@ -62,7 +62,6 @@ pub const LEVELS: &[Word] = &[
     Word::new("progress", "a transfer line each second"),
 ];
 
-/// The table.
 pub const TABLE: Table =
     Table { tool: "dd", spelling: Spelling::Assigned, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
 

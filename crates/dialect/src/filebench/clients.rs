@@ -16,14 +16,11 @@ pub const MARK: char = '\u{2}';
 /// Clients that are named before a run, at most.
 const NAMED_MOST: usize = 16;
 
-/// One client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientRank {
     /// Its rank.
     pub number: u32,
-    /// How many there are.
     pub all: u32,
-    /// The host it is on.
     pub host: String,
 }
 

@@ -22,7 +22,6 @@ const VALUE_BYTES_MOST: u64 = 64 << 10;
 /// How a thread's data is moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataPaths {
-    /// By calls.
     pub called: bool,
     /// By mappings.
     pub mapped: bool,

@@ -26,7 +26,6 @@ const KNOWN: &str = "\
 /// A file or a set of files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fileset {
-    /// Its name.
     pub name: String,
     /// The directory its files lie in, with a mark where a client's own comes in.
     pub root: String,

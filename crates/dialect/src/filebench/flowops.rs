@@ -15,9 +15,7 @@ pub enum FlowopClass {
     Control,
 }
 
-/// A flowop.
 pub struct FlowopEntry {
-    /// Its name.
     pub name: &'static str,
     /// What it is to the report.
     pub class: FlowopClass,
@@ -96,7 +94,6 @@ pub const ATTRIBUTES: &str = "\
     name filename filesetname fd srcfd opennext rotatefd iosize workingset random directio dsync \
     noreadahead indexed fileindex skew iters value target highwater blocking wss createmode";
 
-/// The flowop of a name.
 pub fn find(name: &str) -> Option<&'static FlowopEntry> {
     FLOWOPS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
 }

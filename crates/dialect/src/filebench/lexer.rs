@@ -23,7 +23,6 @@ pub enum TokenKind {
 /// A word and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
-    /// What it is.
     pub kind: TokenKind,
     /// Its line, from 1.
     pub line: u32,

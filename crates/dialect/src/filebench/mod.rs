@@ -35,7 +35,6 @@ use clients::{ClientPlan, ClientRank};
 use session::{FilebenchSession, setting};
 use text::TextReporter;
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "filebench",
     about: "workloads written as processes, threads and flowops (filebench)",

@@ -11,7 +11,6 @@ use super::value::ScriptValue;
 /// How many equally likely sizes stand for a distribution.
 const QUANTILES: u32 = 256;
 
-/// A random variable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RandomVariable {
     shape: String,

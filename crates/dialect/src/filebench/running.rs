@@ -60,7 +60,6 @@ pub struct RunCompiler<'a, 'b> {
     pub waits: Vec<String>,
     /// What all threads' steps are called.
     pub everywhere: Vec<Label>,
-    /// The plan, for its targets.
     pub targets: &'a mut Plan,
     /// Seed of trees.
     pub seed: u64,
@@ -101,7 +100,6 @@ impl<'b> RunCompiler<'_, 'b> {
         }
     }
 
-    /// The jobs of all processes.
     pub fn jobs(&mut self, processes: &[Process]) -> Vec<Job> {
         // What a place is depends on all that is done with it, so everything is looked at once before.
         let mut everywhere: Vec<Label> = Vec::new();

@@ -7,11 +7,9 @@ use iodyno_model::Origin;
 /// What stands behind `=`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
-    /// A number.
     Number(f64),
     /// A word or quoted text; variables in quoted text are put in when it is used.
     Text(String),
-    /// A variable.
     Variable(String),
     /// Two values and the sign between them.
     Binary(Box<Expression>, char, Box<Expression>),
@@ -24,7 +22,6 @@ pub enum Expression {
 /// `name=value`, or a name alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
-    /// Its name.
     pub name: String,
     /// Its value; none: it is switched on.
     pub value: Option<Expression>,
@@ -67,7 +64,6 @@ pub struct Thread {
     pub origin: Origin,
 }
 
-/// A definition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Definition {
     /// `define file` and `define fileset`.
@@ -81,7 +77,6 @@ pub enum Definition {
     Process {
         /// What it says.
         attributes: Attributes,
-        /// Its threads.
         threads: Vec<Thread>,
     },
     /// `define flowop`: a composite.
@@ -95,7 +90,6 @@ pub enum Definition {
     },
 }
 
-/// A command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
     /// What is to be done.

@@ -31,7 +31,6 @@ const QUEUE_S: f64 = 5.0;
 pub struct Process {
     /// Its name, instances and priority.
     pub attributes: Attributes,
-    /// Its threads.
     pub threads: Vec<Thread>,
     /// Where it was defined.
     pub origin: Origin,
@@ -45,7 +44,6 @@ pub struct FilebenchSession<'a> {
     points: Vec<(usize, u64, Origin)>,
     /// Whether all clients wait for each other before the next command.
     meets: bool,
-    /// Its variables.
     pub variables: Variables,
     filesets: Vec<(bool, Attributes, Origin)>,
     processes: Vec<Process>,

@@ -8,12 +8,9 @@ use std::collections::BTreeMap;
 use super::random_variable::RandomVariable;
 use super::script::{Attribute, Expression};
 
-/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScriptValue {
-    /// A number.
     Number(f64),
-    /// Text.
     Text(String),
     /// Drawn anew each time.
     Drawn(RandomVariable),

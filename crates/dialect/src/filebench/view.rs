@@ -4,7 +4,6 @@
 
 use super::flowops::FlowopClass;
 
-/// A row of the breakdown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakdownRow {
     /// The flowop's name.
@@ -20,7 +19,6 @@ pub struct BreakdownRow {
 /// A value that a flowop looks at.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ObservedValue {
-    /// This one.
     At(String),
     /// One that is drawn; squares of deviations are counted around this.
     Drawn(f64),

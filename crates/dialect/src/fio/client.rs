@@ -19,7 +19,6 @@ use crate::{Loader, PathKind, Request};
 pub struct HostJobs {
     /// The host, as the user named it.
     pub host: String,
-    /// Its jobs.
     pub jobs: Vec<Settings>,
 }
 

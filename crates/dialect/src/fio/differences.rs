@@ -5,7 +5,6 @@
 
 use toml::{Table, Value};
 
-/// The list.
 const LIST: &str = include_str!("differences.toml");
 
 /// Two sections: what differs on purpose, each reason once, and what is not finished.

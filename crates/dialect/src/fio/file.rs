@@ -31,7 +31,6 @@ struct JobFileReader<'a> {
     inside: bool,
     /// The files that are being read, each included by the one before.
     open: Vec<String>,
-    /// How many were read.
     read: usize,
 }
 

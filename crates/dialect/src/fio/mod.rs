@@ -43,7 +43,6 @@ use view::{Eta, Format};
 /// and state files that are written.
 pub const VERSION: &str = "fio-3.42";
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "fio",
     about: "flexible I/O jobs from files or arguments (fio)",

@@ -14,7 +14,6 @@ pub struct Fault {
     pub hint: String,
 }
 
-/// A fault with a hint.
 pub fn fault(message: impl Into<String>, hint: impl Into<String>) -> Fault {
     Fault { message: message.into(), hint: hint.into() }
 }
@@ -60,9 +59,7 @@ const TIMES: Suffixes = Suffixes {
 /// What a time is counted in when no unit is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
-    /// Seconds.
     Second,
-    /// Microseconds.
     Microsecond,
 }
 

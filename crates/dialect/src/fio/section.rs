@@ -14,14 +14,11 @@ pub struct OptionLine {
     pub name: String,
     /// What stands behind `=`; none: no value was written.
     pub text: Option<String>,
-    /// Where.
     pub origin: Origin,
 }
 
-/// One section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// Its name.
     pub name: String,
     /// Whether it is `[global]`: what it says holds for the sections that follow.
     pub global: bool,

@@ -124,7 +124,6 @@ impl Settings {
         }
     }
 
-    /// A time, ns.
     pub fn time_ns(&self, name: &str) -> Option<u64> {
         self.times_ns(name).map(|(low, _)| low)
     }

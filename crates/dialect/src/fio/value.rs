@@ -41,7 +41,6 @@ pub type Splits = Vec<(u64, f64)>;
 /// How much of something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    /// So many bytes.
     Bytes(u64),
     /// So much of the file or device, in percent.
     Percent(f64),

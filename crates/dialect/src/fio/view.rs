@@ -127,9 +127,7 @@ pub enum Unified {
     /// Each direction on its own.
     #[default]
     No,
-    /// All as one.
     Mixed,
-    /// Each, and all as one.
     Both,
 }
 
@@ -173,7 +171,6 @@ pub struct Logs {
 /// What a line of an averaged log says of its window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogWindow {
-    /// The average.
     #[default]
     Average,
     /// The largest value.
@@ -246,7 +243,6 @@ pub enum Format {
     Normal,
     /// Semicolons.
     Terse,
-    /// JSON.
     Json,
     /// JSON with the bins of every latency.
     JsonPlus,
@@ -258,8 +254,6 @@ pub enum Eta {
     /// On a terminal.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }

@@ -16,7 +16,6 @@ pub struct Command {
     pub direct: bool,
     /// `--offset`, in GiB.
     pub offset_gib: Option<u64>,
-    /// The devices.
     pub devices: Vec<String>,
 }
 

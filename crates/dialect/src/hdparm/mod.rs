@@ -16,7 +16,6 @@ use crate::{Dialect, Loader, PathKind, Request, Run, engine_choice};
 use command::{Command, EarlyExit};
 use report::{PhaseHeading, Timings};
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "hdparm",
     about: "time cached and device reads (hdparm -T -t)",

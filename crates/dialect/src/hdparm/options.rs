@@ -145,7 +145,6 @@ const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
     ),
 ];
 
-/// The table.
 pub const TABLE: Table =
     Table { tool: "hdparm", spelling: Spelling::Dashed, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
 

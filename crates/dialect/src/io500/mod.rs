@@ -22,7 +22,6 @@ use config::Config;
 use phases::{PHASES, Places};
 use report::Io500Reporter;
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "io500",
     about: "the thirteen phases of the IO500 list, with score and result files (not for submission)",

@@ -7,7 +7,6 @@ use crate::option::{Entry, Kind, Status};
 /// A section of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Section {
-    /// Its name.
     pub name: &'static str,
     /// Its keys.
     pub entries: &'static [Entry],
@@ -160,7 +159,6 @@ const fn with_run() -> [Entry; 8] {
     [FIND[0], FIND[1], FIND[2], FIND[3], FIND[4], FIND[5], FIND[6], RUN]
 }
 
-/// The entry of a key.
 pub fn entry(section: &str, key: &str) -> Option<&'static Entry> {
     let section = SECTIONS.iter().find(|known| known.name == section)?;
     section.entries.iter().find(|entry| entry.name == key)

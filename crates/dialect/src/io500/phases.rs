@@ -16,18 +16,14 @@ pub enum ScoreGroup {
 /// Which tool's work a phase is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
-    /// IOR.
     Ior,
-    /// mdtest.
     Mdtest,
     /// The walk over all files.
     Find,
 }
 
-/// One phase.
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseKind {
-    /// Its name.
     pub name: &'static str,
     /// The section of what it belongs to (`ior-easy`).
     pub of: &'static str,
@@ -89,7 +85,6 @@ pub const STUDENT_STONEWALL_S: u64 = 30;
 pub struct Places {
     /// Of the tests.
     pub data: String,
-    /// Of the results.
     pub results: String,
 }
 

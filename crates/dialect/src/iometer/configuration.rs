@@ -11,7 +11,6 @@ use super::specification::{self, Specification};
 /// Seconds that a run may take at most: a year.
 const SECONDS_MOST: u64 = 366 * 86_400;
 
-/// All of it.
 #[derive(Clone, Debug, Default)]
 pub struct Configuration {
     /// The file.
@@ -122,16 +121,13 @@ const RECORDED: &[(&str, Recorded)] = &[
 pub struct Manager {
     /// Its name; may be empty.
     pub name: String,
-    /// Its workers.
     pub workers: Vec<Worker>,
-    /// Its line.
     pub line: u32,
 }
 
 /// A worker: what it does on its targets.
 #[derive(Clone, Debug, Default)]
 pub struct Worker {
-    /// Its name.
     pub name: String,
     /// I/O that is outstanding on each of its targets.
     pub depth: u32,
@@ -139,7 +135,6 @@ pub struct Worker {
     pub seed: Option<u64>,
     /// Sectors of 512 bytes that are touched; 0: all.
     pub sectors: u64,
-    /// The first of them.
     pub first_sector: u64,
     /// 0: repeating bytes, 1: random once, 2: random each time.
     pub content: u8,
@@ -147,7 +142,6 @@ pub struct Worker {
     pub assigned: Vec<(u32, String)>,
     /// Targets by name, with their lines.
     pub targets: Vec<(u32, String)>,
-    /// Its line.
     pub line: u32,
 }
 

@@ -41,7 +41,6 @@ pub struct Disk {
     pub manager: usize,
     /// The worker, by index in its manager.
     pub worker: usize,
-    /// Its specification.
     pub specification: String,
     /// The target, as the file calls it.
     pub target: String,
@@ -51,7 +50,6 @@ pub struct Disk {
 
 /// The plan, and what each of its phases is.
 pub struct LoweredTest {
-    /// The plan.
     pub plan: Plan,
     /// Its phases.
     pub parts: Vec<RunPhase>,

@@ -22,7 +22,6 @@ use iodyno_model::{Diagnostic, Origin};
 use crate::{Dialect, Loader, ReportFile, Request, Run, status};
 use report::ReportContext;
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "iometer",
     about: "access specifications, workers and targets of an IOMeter configuration (.icf)",

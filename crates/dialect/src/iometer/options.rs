@@ -26,7 +26,6 @@ pub const SETTERS: &[Setter<Command, Diagnostic>] = &[
 
 const MAP: &str = "a target of that name is this directory, file or device; again: one more";
 
-/// The table.
 pub const TABLE: Table =
     Table { tool: "iometer", spelling: Spelling::Dashed, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
 

@@ -9,10 +9,8 @@ use iodyno_model::{
 
 /// Bytes that one operation may move at most.
 const SIZE_MOST: u64 = 1 << 30;
-/// A sector.
 pub const SECTOR: u64 = 512;
 
-/// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessLine {
     /// Bytes of an operation.
@@ -88,11 +86,9 @@ const FORM: &str = "bytes, percent of all, percent of reads, percent random, del
 /// A named set of lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Specification {
-    /// Its name.
     pub name: String,
     /// To whom it is given if nobody says: 0 nobody, 1 all, 2 disks, 3 networks.
     pub assignment: u8,
-    /// Its lines.
     pub lines: Vec<AccessLine>,
     /// Where it stands.
     pub origin: Origin,

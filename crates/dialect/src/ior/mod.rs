@@ -24,7 +24,6 @@ use settings::Settings;
 use test::IorTest;
 use view::ReportContext;
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "ior",
     about: "parallel I/O of many tasks on shared or own files (IOR)",
@@ -35,7 +34,6 @@ pub const DIALECT: Dialect = Dialect {
 
 /// A command line, lowered.
 pub struct LoweredTests {
-    /// The plan.
     pub plan: Plan,
     /// What the report must know besides.
     pub view: ReportContext,

@@ -21,7 +21,6 @@ pub struct IorTest {
     pub file: String,
     /// Tasks that take part.
     pub tasks: u32,
-    /// Tasks that there are.
     pub all_tasks: u32,
     /// Tasks of one rank.
     pub threads: u32,
@@ -33,7 +32,6 @@ pub struct IorTest {
     pub on_first_node: u32,
     /// It writes.
     pub write: bool,
-    /// It reads.
     pub read: bool,
     /// It reads back what was written, apart.
     pub check_write: bool,
@@ -43,9 +41,7 @@ pub struct IorTest {
     pub block: u64,
     /// Bytes of a transfer.
     pub transfer: u64,
-    /// Segments.
     pub segments: u64,
-    /// Repetitions.
     pub repetitions: u32,
     /// Of the data.
     pub signature: u32,
@@ -67,12 +63,10 @@ impl IorTest {
         self.task_bytes().saturating_mul(u64::from(self.tasks))
     }
 
-    /// Bytes of one task.
     pub fn task_bytes(&self) -> u64 {
         self.block.saturating_mul(self.segments)
     }
 
-    /// Transfers of one task.
     pub fn task_transfers(&self) -> u64 {
         self.task_bytes() / self.transfer.max(1)
     }

@@ -4,10 +4,8 @@ use iodyno_model::WorldFacts;
 
 use super::test::IorTest;
 
-/// All of it.
 #[derive(Clone, Debug, Default)]
 pub struct ReportContext {
-    /// The tests.
     pub tests: Vec<IorTest>,
     /// What each phase of the plan is.
     pub parts: Vec<TestPhase>,
@@ -23,12 +21,10 @@ pub struct ReportContext {
     pub bugs: bool,
 }
 
-/// What a phase is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestPhase {
     /// Its test, by index.
     pub test: usize,
-    /// The repetition.
     pub repetition: u32,
     /// What it does.
     pub access: Access,
@@ -43,7 +39,6 @@ pub enum Access {
     Write,
     /// Reads back and compares, apart.
     Check,
-    /// Reads.
     Read,
     /// Removes the files.
     Remove,

@@ -61,11 +61,9 @@ pub enum Quantity {
     TotalBytes,
     /// Bytes, always in kB.
     Size,
-    /// Percent.
     Percent,
 }
 
-/// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Its heading; `~` stands for the unit, and `'` is not printed: it marks an older column of the same heading.
@@ -79,7 +77,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// Its heading in that unit.
     pub fn heading(&self, unit: Unit) -> String {
         // Totals and rates of the plain report are of blocks, those of the other of sectors.
         let sectors = if self.name.contains('_') { "Blk" } else { "sec" };

@@ -8,7 +8,6 @@ use iodyno_model::DeviceActivity;
 pub struct Interval {
     /// The name that is printed.
     pub name: String,
-    /// What it did.
     pub did: DeviceActivity,
     /// The interval, s.
     seconds: f64,

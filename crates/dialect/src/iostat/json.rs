@@ -45,7 +45,6 @@ pub fn statistics(
     write!(out, "{comma}\t\t\t\t{{\n{}\n\t\t\t\t}}", members.join(",\n"))
 }
 
-/// The figures of a device.
 pub fn device(interval: &Interval, keys: &[Column], style: &FigureStyle) -> String {
     let mut text = format!("\t\t\t\t\t\t{{\"disk_device\": {}", quoted(&interval.name));
     for column in keys {

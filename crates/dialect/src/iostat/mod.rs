@@ -21,7 +21,6 @@ use command::{Command, EarlyExit, Unit};
 use device::{DeviceNames, names, watched};
 use report::{Reports, Selection, Settings};
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "iostat",
     about: "report the kernel's counters of block devices and processors (sysstat)",

@@ -74,7 +74,6 @@ const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
 const FORMS: Kind = Kind::Word(&[Word::new("JSON", "a JSON document")]);
 const PARTITIONS: &str = "their partitions too; without a value those of all devices";
 
-/// The table.
 pub const TABLE: Table =
     Table { tool: "iostat", spelling: Spelling::Dashed, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
 

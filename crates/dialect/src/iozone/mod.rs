@@ -27,7 +27,6 @@ use matrix::Matrix;
 use settings::Settings;
 use view::ReportContext;
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "iozone",
     about: "file I/O over file sizes, record sizes and streams (iozone)",

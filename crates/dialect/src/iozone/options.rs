@@ -194,7 +194,6 @@ const GROUPS: &[SetterGroup<Settings, Misuse>] = &[
     ),
 ];
 
-/// The table.
 pub const TABLE: Table = Table {
     tool: "iozone",
     spelling: Spelling::SingleDash,

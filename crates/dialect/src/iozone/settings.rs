@@ -12,7 +12,6 @@ use crate::Loader;
 use crate::option::OutOfBounds;
 use crate::quantity::Suffixes;
 
-/// A kB.
 pub const KB: u64 = 1024;
 /// The largest file, in kB.
 const MOST_KB: u64 = 1 << 50;
@@ -34,7 +33,6 @@ pub enum Unit {
 /// One stream's place on other hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterStream {
-    /// The host.
     pub host: String,
     /// The directory its file lies in.
     pub directory: String,
@@ -68,7 +66,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Selects a test.
     pub fn select(&mut self, test: u64) {
         if !self.tests.contains(&(test as u8)) {
             self.tests.push(test as u8);

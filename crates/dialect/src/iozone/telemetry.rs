@@ -16,7 +16,6 @@ const LONGEST: u64 = 1 << 30;
 /// So many wrong lines are told; the rest would say no more.
 const TOLD: usize = 20;
 
-/// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedOperation {
     /// Where, bytes.

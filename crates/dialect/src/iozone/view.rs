@@ -4,7 +4,6 @@ use super::lower::Pass;
 use super::matrix::Matrix;
 use super::settings::Settings;
 
-/// All of it.
 #[derive(Clone, Debug, Default)]
 pub struct ReportContext {
     /// What was asked for.

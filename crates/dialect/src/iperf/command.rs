@@ -144,7 +144,6 @@ pub fn parse(arguments: &[String]) -> Result<Command, EarlyExit> {
 pub struct Parsing {
     /// What it says so far.
     pub command: Command,
-    /// What is wrong so far.
     wrong: Vec<Diagnostic>,
     /// `-s`.
     pub is_server: bool,
@@ -189,7 +188,6 @@ impl Parsing {
         })
     }
 
-    /// An option of the sockets.
     pub fn socket_option(&mut self, name: &str, value: &str) {
         self.command.socket_options.push((name.into(), value.into()));
     }

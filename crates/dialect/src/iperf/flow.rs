@@ -12,13 +12,11 @@ use crate::conversation::fact;
 /// What was moved, since the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamCounts {
-    /// Bytes.
     pub bytes: u64,
     /// Calls that moved something.
     pub calls: u64,
     /// Failed calls.
     pub errors: u64,
-    /// Datagrams.
     pub datagrams: u64,
     /// Datagrams that came after one with a larger number.
     pub late: u64,
@@ -120,12 +118,10 @@ pub enum StreamState {
     Done,
 }
 
-/// A stream.
 #[derive(Debug, Default)]
 pub struct TestStream {
     /// Its number in reports.
     pub id: u32,
-    /// Its connection.
     pub connection: Connection,
     /// Its ends; of a way back that is being opened, the peer's, where it is tried.
     pub ends: Ends,
@@ -137,7 +133,6 @@ pub struct TestStream {
     pub group: String,
     /// How far it has come.
     pub state: StreamState,
-    /// Since when that, ns.
     pub since_ns: u64,
     /// Its run, and which of its jobs it is.
     pub run: Option<(RunNumber, usize)>,

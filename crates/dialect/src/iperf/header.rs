@@ -36,7 +36,6 @@ const MOST_NS: u64 = 86_400_000_000_000;
 pub enum Amount {
     /// ns.
     Time(u64),
-    /// Bytes.
     Bytes(u64),
 }
 
@@ -59,7 +58,6 @@ pub enum Back {
 /// What a client tells the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestHeader {
-    /// Streams.
     pub streams: u32,
     /// The port the client waits at, or the server's.
     pub port: u16,
@@ -196,7 +194,6 @@ pub struct Report {
     pub late: u64,
     /// Datagrams that were sent.
     pub datagrams: u64,
-    /// ns.
     pub jitter_ns: u64,
     /// Of the lost ones those that found the receive buffer full; 0: none, or the peer does not tell.
     pub overflow: u64,

@@ -15,7 +15,6 @@ use crate::conversation::endpoint;
 pub struct Load {
     /// What reports call it.
     pub name: String,
-    /// Its connection.
     pub connection: Connection,
     /// Datagrams.
     pub udp: bool,

@@ -25,7 +25,6 @@ use crate::{Converse, Dialect, Loader, Request, Run};
 use command::{Command, EarlyExit};
 pub use session::IperfConversation;
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "iperf",
     about: "throughput of TCP and UDP with iperf 2's peers, client and server",

@@ -272,7 +272,6 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
     ),
 ];
 
-/// The table.
 pub const TABLE: Table =
     Table { tool: "iperf", spelling: Spelling::Dashed, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
 

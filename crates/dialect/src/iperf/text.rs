@@ -58,7 +58,6 @@ impl ReportFormat {
         }
     }
 
-    /// A row.
     pub fn row(&self, row: &ReportRow<'_>) -> String {
         let (from, to) = row.span_ns;
         let seconds = (to.saturating_sub(from).max(1)) as f64 / 1e9;

@@ -31,7 +31,6 @@ pub struct RandomSource {
 }
 
 impl RandomSource {
-    /// From a seed.
     pub fn new(seed: [u8; 32]) -> Self {
         RandomSource { seed, turn: 0, left: Vec::new() }
     }

@@ -58,17 +58,13 @@ enum ClientStage {
 
 /// What a client shows who it is with.
 pub struct Credentials {
-    /// The user.
     pub user: String,
-    /// The password.
     pub password: String,
     /// The server's key.
     pub key: RsaPublicKey,
-    /// How it is padded.
     pub padding: Padding,
 }
 
-/// A client.
 pub struct Iperf3Client {
     command: Command,
     report: Report,

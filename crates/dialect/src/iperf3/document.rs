@@ -17,16 +17,13 @@ pub struct Document {
     pub system: String,
     /// How the test began.
     pub start: Option<JsonTree>,
-    /// Its intervals.
     pub intervals: Vec<JsonTree>,
-    /// How it ended.
     pub end: Option<JsonTree>,
     /// What belongs to the whole: title, extra data, the server's output, an error.
     pub more: Vec<(String, JsonTree)>,
 }
 
 impl Document {
-    /// All of it.
     pub fn json(&self) -> JsonTree {
         let start = self.start.clone().unwrap_or_else(|| {
             JsonTree::object([
@@ -119,7 +116,6 @@ fn agreed(test: &TestRun) -> JsonTree {
     agreed
 }
 
-/// An interval.
 pub fn interval(test: &TestRun, interval: &Interval) -> JsonTree {
     let stream = |at: usize| {
         let stream = &test.streams[at];
@@ -165,7 +161,6 @@ fn span(test: &TestRun, interval: &Interval, span: &Span, sends: bool, socket: O
     all
 }
 
-/// How a test ends.
 pub fn end(test: &TestRun) -> JsonTree {
     let streams = (0..test.streams.len()).map(|at| match test.params.udp {
         true => datagrams(test, at),

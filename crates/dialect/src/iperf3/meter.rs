@@ -115,11 +115,9 @@ pub fn looks(phase: &PhaseRecord, names: &[String]) -> Vec<StreamCounters> {
 pub struct Span {
     /// Bytes moved.
     pub bytes: u64,
-    /// Packets.
     pub packets: u64,
     /// Of these, lost; what came late is taken off, so it may be less than nothing.
     pub lost: i64,
-    /// ms.
     pub jitter_ms: f64,
     /// Segments sent again.
     pub retransmits: u64,
@@ -132,11 +130,9 @@ pub struct Span {
 pub struct Interval {
     /// Its beginning.
     pub start_s: f64,
-    /// Its end.
     pub end_s: f64,
     /// Whether it does not count.
     pub omitted: bool,
-    /// Each stream.
     pub streams: Vec<Span>,
 }
 
@@ -149,7 +145,6 @@ pub struct Extremes {
     pub window: u64,
     /// Largest, least and summed round-trip times, µs.
     pub rtt: [u64; 3],
-    /// How many.
     pub count: u64,
     /// Reordering seen.
     pub reordering: u32,
@@ -191,7 +186,6 @@ pub struct Total {
     pub duplicates: u64,
     /// Packets that found the receive buffer full, since the first.
     pub overflow: u64,
-    /// ms.
     pub jitter_ms: f64,
     /// Segments sent again.
     pub retransmits: u64,

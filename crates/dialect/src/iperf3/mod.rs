@@ -34,7 +34,6 @@ use client::{Credentials, Iperf3Client};
 use command::{Command, EarlyExit};
 use server::Iperf3Server;
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "iperf3",
     about: "throughput of TCP and UDP between two hosts, client and server (iperf3 3.21)",

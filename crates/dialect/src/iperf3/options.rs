@@ -19,7 +19,6 @@ const fn bytes(name: &'static str, value: &'static str, help: &'static str) -> E
     Entry::new(name, Kind::Bytes, value, help)
 }
 
-/// The table.
 pub const TABLE: Table = Table { tool: "iperf3", spelling: Spelling::Dashed, entries: ENTRIES };
 
 const BOTH: &str = "Server or client";

@@ -80,7 +80,6 @@ pub struct Params {
     pub skip_rx_copy: bool,
     /// The server's processor.
     pub affinity: Option<u32>,
-    /// Who it is.
     pub token: Option<String>,
     /// The client's version.
     pub client_version: String,
@@ -205,7 +204,6 @@ impl Params {
         }
     }
 
-    /// Streams in all.
     pub fn streams(&self) -> u32 {
         self.parallel * if self.bidir { 2 } else { 1 }
     }

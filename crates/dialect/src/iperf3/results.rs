@@ -21,7 +21,6 @@ pub struct TestResults {
     pub congestion: String,
     /// What the server printed, as text or as JSON.
     pub server_output: Option<Value>,
-    /// Each stream.
     pub streams: Vec<StreamResults>,
 }
 
@@ -44,7 +43,6 @@ pub struct StreamResults {
     pub packets: i64,
     /// Of these omitted.
     pub omitted_packets: i64,
-    /// Seconds.
     pub seconds: f64,
     /// Of the lost ones those that found the receive buffer full; 0: none, or the peer does not tell.
     pub overflow: u64,
@@ -98,7 +96,6 @@ impl TestResults {
         })
     }
 
-    /// The stream of that id.
     pub fn stream(&self, id: u32) -> Option<&StreamResults> {
         self.streams.iter().find(|stream| stream.id == u64::from(id))
     }

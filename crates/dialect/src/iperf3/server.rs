@@ -53,7 +53,6 @@ enum ListenState {
     Open,
 }
 
-/// A server.
 pub struct Iperf3Server {
     command: Command,
     voice: OutputStyle,

@@ -42,7 +42,6 @@ pub enum Stage {
     Agreeing,
     /// It waits until it may open its streams.
     Queued,
-    /// It opens them.
     Opening,
     /// Data flows, or is about to.
     Running,
@@ -54,7 +53,6 @@ pub enum Stage {
     Comparing,
     /// The client may go.
     Parting,
-    /// It is over.
     Over,
 }
 
@@ -63,7 +61,6 @@ pub enum Stage {
 pub struct Rules {
     /// Bits per second, over so many seconds.
     pub rate_limit: Option<(u64, u64)>,
-    /// s.
     pub most_time_s: Option<u64>,
     /// How long nothing may come, ns.
     pub receive_timeout_ns: u64,
@@ -79,13 +76,11 @@ pub struct Rules {
 pub struct Session {
     /// The cookie, which names the test.
     pub cookie: Vec<u8>,
-    /// How far it is.
     pub stage: Stage,
     /// What was agreed and counted.
     pub test: TestRun,
     /// What came and was not yet understood.
     pub inbox: Inbox,
-    /// Its run.
     pub run: Option<RunNumber>,
     control: Connection,
     rules: Rules,
@@ -357,7 +352,6 @@ impl Session {
         out.extend(self.run.map(Action::Stop));
     }
 
-    /// An event of the run.
     pub fn run_event(&mut self, event: &Event, at: At, out: &mut Vec<Action>) {
         match event {
             Event::PhaseStarted { .. } => {

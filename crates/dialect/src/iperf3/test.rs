@@ -12,10 +12,8 @@ use super::results::{StreamResults, TestResults};
 
 const SECOND_NS: f64 = 1e9;
 
-/// A stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TestStream {
-    /// Its connection.
     pub connection: Connection,
     /// 1, 3, 4, 5, … in the order in which they were made.
     pub id: u32,
@@ -35,7 +33,6 @@ pub fn id(made: u32) -> u32 {
 /// One end's figures of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StreamFigures {
-    /// Bytes.
     pub bytes: u64,
     /// s.
     pub seconds: f64,
@@ -43,7 +40,6 @@ pub struct StreamFigures {
     pub packets: i64,
     /// Of these lost.
     pub lost: i64,
-    /// ms.
     pub jitter_ms: f64,
     /// Segments sent again; none: not known.
     pub retransmits: Option<i64>,
@@ -66,7 +62,6 @@ pub fn percent(part: i64, whole: i64) -> f64 {
     if whole > 0 { part as f64 / whole as f64 * 100.0 } else { 0.0 }
 }
 
-/// A test.
 #[derive(Clone, Debug, Default)]
 pub struct TestRun {
     /// Which side this is.

@@ -24,7 +24,6 @@ use crate::{Dialect, Loader, Request, Run};
 use report::{Report, message_text};
 use view::ReportContext;
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "mdtest",
     about: "rates of create, stat, read and remove of files and directories (mdtest)",

@@ -20,7 +20,6 @@ const NOT_NAMED: &str = "this back end is not served";
 const LUSTRE: &str = "file layouts are set outside: lfs setstripe on the directory before the run";
 const FILES: &str = "use -a POSIX";
 
-/// The table.
 pub const TABLE: Table = Table { tool: "mdtest", spelling: Spelling::Dashed, entries: ENTRIES };
 
 const fn flag(name: &'static str, help: &'static str) -> Entry {

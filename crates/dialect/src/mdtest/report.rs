@@ -233,7 +233,6 @@ impl Report {
         text
     }
 
-    /// A row of the table.
     fn line(&self, set: usize, row: ResultRow, figure: TableFigure, each: bool) -> String {
         let cells = self.results.row(set, row);
         let figures: Vec<f64> = cells.iter().map(|cell| self.figure(figure, cell)).collect();
@@ -258,7 +257,6 @@ impl Report {
         }
     }
 
-    /// The figure of each task.
     pub fn of_tasks(&self, figure: TableFigure, cell: &PhaseResult) -> Vec<f64> {
         let of = |(items, seconds): &(u64, f64)| match figure {
             TableFigure::Rate => per_second(*items, *seconds),

@@ -69,7 +69,6 @@ impl PhaseResults {
         }
     }
 
-    /// One phase.
     pub fn cell(&self, set: usize, iteration: usize, row: ResultRow) -> Option<&PhaseResult> {
         let is = |part: &TestPhase| {
             (part.set, part.iteration, part.role) == (set, iteration, PhaseRole::Measured(row))

@@ -20,7 +20,6 @@ pub struct MdtestTest {
     pub settings: Settings,
     /// The directories it runs in.
     pub directories: Vec<String>,
-    /// All tasks that there are.
     pub tasks: u32,
     /// Tasks of one rank.
     pub threads: u32,
@@ -81,19 +80,14 @@ pub struct MdtestTest {
 /// What is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Does {
-    /// With directories.
     pub directories: bool,
-    /// With files.
     pub files: bool,
     /// Made.
     pub create: bool,
     /// Looked at.
     pub stat: bool,
-    /// Read.
     pub read: bool,
-    /// Renamed.
     pub rename: bool,
-    /// Removed.
     pub remove: bool,
 }
 
@@ -137,7 +131,6 @@ impl MdtestTest {
         self.settings.flag(name)
     }
 
-    /// The verbosity.
     pub fn verbose(&self) -> i64 {
         self.settings.number("v").max(self.settings.number("V"))
     }

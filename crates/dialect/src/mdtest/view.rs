@@ -2,10 +2,8 @@
 
 use super::test::MdtestTest;
 
-/// All of it.
 #[derive(Clone, Debug, Default)]
 pub struct ReportContext {
-    /// The test.
     pub test: MdtestTest,
     /// What each phase of the plan is.
     pub parts: Vec<TestPhase>,
@@ -19,12 +17,10 @@ pub struct ReportContext {
     pub bugs: bool,
 }
 
-/// What a phase is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestPhase {
     /// Its number of tasks, by index.
     pub set: usize,
-    /// The iteration.
     pub iteration: usize,
     /// What it is to the reader.
     pub role: PhaseRole,
@@ -52,7 +48,6 @@ macro_rules! rows {
             /// All rows, in the order of the table.
             pub const ALL: &'static [ResultRow] = &[$(ResultRow::$row,)*];
 
-            /// Its name.
             pub const fn name(self) -> &'static str {
                 match self { $(ResultRow::$row => $name,)* }
             }

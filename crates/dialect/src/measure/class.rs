@@ -52,7 +52,6 @@ pub struct DeviceFigures {
     pub deep_iops: Option<f64>,
 }
 
-/// A judgement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceJudgement {
     /// The class; `None`: the figures fit nothing we know.

@@ -30,7 +30,6 @@ pub struct Point {
     pub iops: f64,
     /// Bytes per second.
     pub bytes: f64,
-    /// All latencies.
     pub latency: Histogram,
     /// Share of the time in which the device had something to do, where the kernel tells.
     pub busy_percent: Option<f64>,

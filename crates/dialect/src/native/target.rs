@@ -6,7 +6,6 @@ use super::fields::Fields;
 use super::tree::{Entry, Node, Value};
 use super::value::{Read, bytes, extent, flag, number, small, small_count, text, whole_number};
 
-/// One target.
 pub(crate) fn read(entry: &Entry, wrong: &super::fields::Wrong) -> Target {
     let fields = Fields::new(&entry.node, "a target", wrong);
     let mut target = Target {

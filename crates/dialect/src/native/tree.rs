@@ -15,7 +15,6 @@ pub(crate) struct Node {
     pub(crate) value: Value,
 }
 
-/// What a value is.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// A string, a number or a truth value, as text.

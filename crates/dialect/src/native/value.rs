@@ -13,7 +13,6 @@ pub(crate) fn word(node: &Node) -> Read<&str> {
     node.word().ok_or_else(|| "expected one value".to_string())
 }
 
-/// Any text.
 pub(crate) fn text(node: &Node) -> Read<String> {
     word(node).map(String::from).map_err(|_| "expected a text in quotes".into())
 }
@@ -27,7 +26,6 @@ pub(crate) fn flag(node: &Node) -> Read<bool> {
     }
 }
 
-/// A whole number.
 pub(crate) fn whole_number(node: &Node) -> Read<u64> {
     node.word().and_then(|word| word.parse().ok()).ok_or_else(|| "expected a whole number".into())
 }

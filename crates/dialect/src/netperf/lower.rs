@@ -69,7 +69,6 @@ impl Default for ConnectionUse {
     }
 }
 
-/// The plan of a flow.
 pub(super) fn plan(flow: &DataFlow) -> Plan {
     let phase = Phase { name: flow.name.clone(), jobs: vec![job(flow, 0)], ..Phase::default() };
     Plan {

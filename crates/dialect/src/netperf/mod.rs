@@ -29,7 +29,6 @@ use crate::{Converse, Dialect, Loader, Request, Run};
 use command::{Command, EarlyExit, ServerCommand};
 use lower::ConnectionUse;
 
-/// The dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "netperf",
     about: "throughput and response times over a network (netperf -H HOST -t TCP_RR)",

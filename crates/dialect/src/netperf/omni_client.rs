@@ -522,7 +522,6 @@ pub(crate) fn greeting(word: Option<&str>) -> Vec<u8> {
     word.map_or_else(|| Message::new(wire::DEBUG_OFF, 0).bytes(), passphrase)
 }
 
-/// Where a server is.
 pub(crate) fn address(server: &ServerAddress) -> String {
     joined(&server.host, server.port)
 }

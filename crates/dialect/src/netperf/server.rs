@@ -112,7 +112,6 @@ impl Netserver {
         actions
     }
 
-    /// A client has left.
     fn client_left(&self) -> Option<Action> {
         let last = self.command.once || self.interrupted;
         (last && self.sessions.is_empty()).then_some(Action::End(0))

@@ -44,7 +44,6 @@ pub(super) enum TestShape {
     Sends,
     /// Bytes come in.
     Receives,
-    /// Transactions.
     Transactions,
 }
 

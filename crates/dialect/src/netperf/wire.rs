@@ -3,7 +3,6 @@
 //! Only reads and writes bytes: any 656 bytes are a record, so nothing here can fail on what a peer sends. What a type
 //! means is the client's and the server's business.
 
-/// Bytes of a record.
 pub(super) const RECORD_BYTES: usize = 656;
 /// Where the words behind type and second word begin.
 const PAYLOAD: usize = 8;
@@ -66,7 +65,6 @@ pub(super) const STAMPED: i32 = 1;
 /// Ours: data comes from another host than the control connection.
 pub(super) const ELSEWHERE: i32 = 2;
 
-/// One record.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Message(Box<[u8; RECORD_BYTES]>);
 
@@ -162,7 +160,6 @@ impl Message {
         }
     }
 
-    /// Its bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.0.to_vec()
     }

@@ -23,7 +23,6 @@ pub struct Syntax {
     pub stops_at_operand: bool,
     /// The option of a long name; none: there are letters only.
     pub long: Option<fn(&Table, &str) -> Option<&'static Entry>>,
-    /// The option of a letter.
     pub letter: fn(&Table, &str) -> Option<&'static Entry>,
     /// Where an option's value is looked for.
     pub place: fn(&Entry) -> ValuePlace,
@@ -81,7 +80,6 @@ impl ValuePlace {
 /// A piece of a command line.
 #[derive(Clone, Debug)]
 pub enum Token<'a> {
-    /// An option.
     Option(GivenOption<'a>),
     /// What is no option.
     Operand(&'a str),
@@ -92,11 +90,9 @@ pub enum Token<'a> {
 /// An option as it was given.
 #[derive(Clone, Copy, Debug)]
 pub struct GivenOption<'a> {
-    /// Which one.
     pub entry: &'static Entry,
     /// The argument it stands in.
     pub argument: &'a str,
-    /// Its value.
     pub value: Option<&'a str>,
     /// Whether its value is an argument of its own.
     pub is_apart: bool,

@@ -27,7 +27,6 @@ pub struct ValueRules {
     pub initials: &'static [&'static str],
 }
 
-/// The options that were given.
 #[derive(Clone, Debug)]
 pub struct GivenOptions {
     rules: &'static ValueRules,
@@ -74,7 +73,6 @@ impl Entry {
 }
 
 impl GivenOptions {
-    /// None so far.
     pub fn none(rules: &'static ValueRules) -> Self {
         GivenOptions { rules, values: BTreeMap::new() }
     }

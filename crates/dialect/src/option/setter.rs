@@ -42,9 +42,7 @@ pub enum Set<S, E> {
 pub struct OutOfBounds {
     /// What it is a number of.
     pub what: &'static str,
-    /// The least.
     pub least: u64,
-    /// The most.
     pub most: u64,
 }
 
@@ -59,7 +57,6 @@ impl Entry {
         OptionRow { entry: self, rule: Set::On(set) }
     }
 
-    /// Sets a text.
     pub const fn text<S, E>(self, set: fn(&mut S, &str)) -> Setter<S, E> {
         OptionRow { entry: self, rule: Set::Text(set) }
     }

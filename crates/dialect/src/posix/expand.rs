@@ -20,7 +20,6 @@ use crate::native::suggestion;
 pub struct Expanded {
     /// What cases need.
     pub features: Vec<Feature>,
-    /// The cases.
     pub cases: Vec<Case>,
 }
 

@@ -15,7 +15,6 @@ use super::select::means;
 /// How checks ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CheckCounts {
-    /// All of them.
     pub checks: u64,
     /// As the rule says.
     pub pass: u64,
@@ -34,7 +33,6 @@ pub struct CheckCounts {
 }
 
 impl CheckCounts {
-    /// Adds others.
     pub fn add(&mut self, other: &CheckCounts) {
         self.checks += other.checks;
         self.pass += other.pass;
@@ -57,7 +55,6 @@ pub enum CheckOutcome {
     ExpectedFail,
     /// Left out.
     Skip,
-    /// Not there.
     NotApplicable,
     /// What it builds on failed, and nothing else of its round did.
     CouldNotRun,
@@ -155,7 +152,6 @@ impl Judgement {
     }
 }
 
-/// One case.
 pub fn case(case: &Case, record: Option<&CaseRecord>, profile: Option<&Profile>) -> CaseResult {
     let checks = u64::from(expand::checks(case));
     let Some(record) = record else {

@@ -11,7 +11,6 @@ use super::expand::{self, Expanded};
 use super::rules::class_name;
 use super::{glob, near_or, show};
 
-/// How many of what.
 #[derive(Clone, Copy, Debug, Default)]
 struct Amount {
     rules: usize,

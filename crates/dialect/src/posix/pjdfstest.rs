@@ -39,12 +39,9 @@ pub struct HelperCalls {
     pub calls: Vec<HelperCall>,
 }
 
-/// One call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HelperCall {
-    /// Its name.
     pub name: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// What it says when it succeeds.
     pub says: Says,
@@ -77,7 +74,6 @@ enum CallShape {
 }
 use CallShape::{Elsewhere, Fields, Text, Zero};
 
-/// BSD's file flags.
 const FLAGS: CallShape = Elsewhere("file flags are BSD's; Linux has those of chattr");
 /// NFSv4's lists.
 const LISTS: CallShape = Elsewhere("access control lists of NFSv4 are not on this system");

@@ -18,7 +18,6 @@ pub const JOB: &str = "rules";
 /// The engine that runs cases.
 const ENGINE: &str = "cases";
 
-/// A directory that is checked.
 #[derive(Clone, Debug, Default)]
 pub struct CheckedDirectory {
     /// Its path, as it was named.

@@ -27,9 +27,7 @@ pub struct Suite {
 /// Something that a file system may lack.
 #[derive(Clone, Debug)]
 pub struct Feature {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub text: String,
     /// How to find out.
     pub probe: Vec<StepLine>,
@@ -58,7 +56,6 @@ pub struct Rule {
     pub lets: Vec<(String, String)>,
     /// Variables whose values make cases.
     pub split: Vec<String>,
-    /// The steps.
     pub steps: Vec<StepLine>,
     /// Where it begins.
     pub origin: Origin,
@@ -75,12 +72,10 @@ pub struct Axis {
     pub origin: Origin,
 }
 
-/// A line of steps.
 #[derive(Clone, Debug)]
 pub struct StepLine {
     /// As it is written.
     pub text: String,
-    /// Where.
     pub origin: Origin,
 }
 
@@ -114,7 +109,6 @@ pub fn class_name(class: Class) -> &'static str {
     CLASSES.iter().find(|(_, known)| *known == class).map_or("shall", |(name, _)| name)
 }
 
-/// A class by its name.
 pub fn class_named(name: &str) -> Option<Class> {
     CLASSES.iter().find(|(known, _)| *known == name).map(|(_, class)| *class)
 }

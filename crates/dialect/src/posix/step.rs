@@ -21,9 +21,7 @@ pub struct Parsed {
     pub background: bool,
     /// The name of what comes back.
     pub label: String,
-    /// The call.
     pub call: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// What must come back; empty: it belongs to the set-up.
     pub expect: Vec<Expect>,
@@ -36,7 +34,6 @@ pub struct Condition {
     pub name: String,
     /// Whether it must not have one of the values.
     pub not: bool,
-    /// The values.
     pub values: Vec<String>,
 }
 

@@ -26,10 +26,8 @@ impl Script {
     }
 }
 
-/// One test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TapTest {
-    /// Its number.
     pub number: u32,
     /// Whether it passed.
     pub ok: bool,

@@ -494,7 +494,6 @@ fn searches() -> Vec<Shape> {
     ]
 }
 
-/// All of them.
 pub fn all() -> Vec<Shape> {
     let sets = [in_every_format(), clients(), groups(), units(), extremes()];
     let more = [errors(), idle(), courses(), searches()];

@@ -65,7 +65,6 @@ fn shown(change: fn(&mut ReportFigures)) -> Vec<JobView> {
     vec![JobView { figures, ..plain() }]
 }
 
-/// All of them.
 pub fn all() -> Vec<Twin> {
     let mut all = figures();
     all.extend(jobs());

@@ -97,7 +97,6 @@ fn events(moment: Moment) -> Result<Vec<Event>, Box<dyn std::error::Error>> {
     ])
 }
 
-/// Compares all lines.
 fn compare(lines: &[&str]) -> Outcome {
     let folder = tempfile::tempdir()?;
     write(folder.path())?;

@@ -14,7 +14,6 @@ const INODE_BYTES: u64 = 256;
 /// No file is larger than this part of the aim.
 const LARGEST_PART: u64 = 16;
 
-/// One change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A file is made.

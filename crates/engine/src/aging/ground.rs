@@ -26,7 +26,6 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// How much room a file system has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Room {
-    /// All of it, bytes.
     pub size_bytes: u64,
     /// What is taken.
     pub used_bytes: u64,
@@ -56,7 +55,6 @@ impl Room {
         })
     }
 
-    /// How full it is.
     pub fn full_percent(&self) -> f64 {
         100.0 * self.used_bytes as f64 / self.size_bytes.max(1) as f64
     }
@@ -103,10 +101,8 @@ impl AgingState {
     }
 }
 
-/// The directory of an aging.
 #[derive(Clone, Debug)]
 pub struct AgingDirectory {
-    /// Its path.
     pub path: PathBuf,
 }
 

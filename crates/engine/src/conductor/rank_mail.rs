@@ -17,7 +17,6 @@ use crate::world::{Topic, World};
 /// Events of one rank that are under way at most.
 const UNHEARD_MOST: u64 = 8;
 
-/// Who is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Reflect)]
 pub enum StopScope {
     /// Workers of the jobs of that set.

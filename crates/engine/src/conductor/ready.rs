@@ -88,7 +88,6 @@ pub fn make_ready(
 
 /// What was made ready.
 pub struct Ready {
-    /// How it was.
     pub laid: Laid,
     /// What lasts as long as the phase.
     pub _surroundings: Surroundings,

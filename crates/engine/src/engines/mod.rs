@@ -108,7 +108,6 @@ pub(crate) use for_each_engine;
 pub struct Setup<'a> {
     /// The plan that its job's targets are in.
     pub plan: &'a Plan,
-    /// Its job.
     pub job: &'a Job,
     /// The largest depth: the job's, limited to [`EngineFacts::most_depth`].
     pub depth: u32,

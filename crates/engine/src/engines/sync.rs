@@ -63,7 +63,6 @@ struct FilePosition {
 const NOWHERE: FilePosition = FilePosition { fd: -1, own: None, at: None, appends: false };
 
 impl Seeker {
-    /// For so many handles.
     pub fn new(handles: usize) -> Self {
         Seeker { places: vec![NOWHERE; handles] }
     }

@@ -10,7 +10,6 @@ use super::{Names, Piece};
 pub struct Owner {
     /// Its number within the job, counted over all ranks.
     pub worker: u32,
-    /// Its rank.
     pub rank: u32,
     /// That rank's machine.
     pub node: u32,

@@ -35,7 +35,6 @@ pub struct Flaw {
     pub offset: u64,
     /// How long it is, bytes.
     pub bytes: u64,
-    /// What is wrong.
     pub what: Wrong,
     /// What should be there, as text.
     pub expected: String,

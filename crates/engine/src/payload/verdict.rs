@@ -55,7 +55,6 @@ pub enum Class {
     Foreign {
         /// The byte offset it was written for.
         from: u64,
-        /// Its generation.
         generation: u64,
     },
     /// The sector is right but for these bytes.

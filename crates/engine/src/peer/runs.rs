@@ -18,7 +18,6 @@ pub struct Running {
     pub thread: JoinHandle<()>,
     /// How it is stopped.
     pub halt: Halt,
-    /// The connections that it has.
     pub lent: Vec<Connection>,
 }
 

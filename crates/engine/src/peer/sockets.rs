@@ -61,7 +61,6 @@ impl Transport {
     }
 }
 
-/// A transport by its name.
 pub fn transport(name: &str) -> Result<Transport, SocketError> {
     let (stream, datagram) = (Type::STREAM, Type::DGRAM);
     let (family, sctp) = match name.strip_prefix("sctp") {

@@ -117,7 +117,6 @@ impl SocketEntry {
     }
 }
 
-/// All of them.
 #[derive(Default)]
 pub struct Table {
     entries: BTreeMap<Connection, SocketEntry>,

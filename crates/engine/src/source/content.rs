@@ -674,7 +674,6 @@ impl WorkerContent {
         }
     }
 
-    /// How many handles there are.
     pub fn handles(&self) -> usize {
         self.files.len()
     }

@@ -69,7 +69,6 @@ impl DepthSearch {
         std::mem::take(&mut self.restarts)
     }
 
-    /// What was found so far.
     pub fn found(&self) -> FoundDepth {
         FoundDepth { depth: self.allowed, per_second: self.per_second }
     }

@@ -53,7 +53,6 @@ impl FreeMap {
         self.close_ends();
     }
 
-    /// How many blocks there are.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }

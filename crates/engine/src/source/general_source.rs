@@ -23,7 +23,6 @@ use crate::io::{AT_END, Io, SILENT, Slot};
 pub enum Drawer {
     /// By chance or rule.
     Pattern(Box<PatternSource>),
-    /// By a script.
     Script(Box<ScriptSource>),
     /// By a recording.
     Trace(Box<TraceSource>),

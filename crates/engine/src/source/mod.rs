@@ -57,9 +57,7 @@ pub enum Next {
 
 /// All that a source may know of its worker when it is made.
 pub struct SourceContext<'a> {
-    /// The plan.
     pub plan: &'a Plan,
-    /// The job.
     pub job: &'a Job,
     /// What is known of its engine.
     pub engine: &'static EngineFacts,

@@ -80,7 +80,6 @@ pub enum Walk {
     Once(Box<Once>),
     /// Every place equally likely.
     Uniform {
-        /// How many places.
         places: u64,
         /// Bytes from one to the next.
         align: u64,
@@ -132,7 +131,6 @@ pub enum Rare {
     Segmented(Segments),
     /// By a law of chance.
     Drawn {
-        /// The law.
         law: Distribution,
         /// Bytes from one place to the next.
         align: u64,
@@ -150,7 +148,6 @@ pub enum Rare {
         times: u32,
         /// How often still.
         left: u32,
-        /// The place.
         place: u64,
         /// How a place is found.
         walk: Walk,
@@ -171,10 +168,7 @@ pub enum Rare {
     /// At the file's position.
     Stream,
     /// At the file's end.
-    Append {
-        /// The end.
-        end: u64,
-    },
+    Append { end: u64 },
     /// With gaps that go by the target's end.
     Jumps(Jumps),
 }

@@ -388,7 +388,6 @@ pub fn targets(plan: &Plan) -> Vec<TargetFacts> {
     plan.targets.iter().enumerate().filter_map(facts).collect()
 }
 
-/// The machine.
 pub fn machine() -> Machine {
     identity::machine()
 }

@@ -183,7 +183,6 @@ mod linux {
 /// Tables of the machine that name devices.
 #[cfg(any(target_os = "linux", test))]
 mod tables {
-    /// One of them.
     pub(super) struct UserTable {
         pub(super) path: &'static str,
         /// The devices that a line names, and what for.

@@ -5,7 +5,6 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// One of the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Count {
@@ -81,14 +80,12 @@ impl Counts {
         self.used.store(1, Relaxed);
     }
 
-    /// Adds to one.
     #[inline(always)]
     pub fn add(&self, count: Count, amount: u64) {
         let cell = &self.cells[count as usize];
         cell.store(cell.load(Relaxed).wrapping_add(amount), Relaxed);
     }
 
-    /// Sets one.
     #[inline(always)]
     pub fn set(&self, count: Count, value: u64) {
         self.cells[count as usize].store(value, Relaxed);

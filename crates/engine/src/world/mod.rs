@@ -43,7 +43,6 @@ enum RankTransport {
 /// How the values of all ranks become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce {
-    /// Their sum.
     Sum,
     /// The smallest.
     Least,

@@ -60,7 +60,6 @@ pub fn reap(children: &mut Vec<Child>) -> Vec<(u32, String)> {
     deaths
 }
 
-/// Waits for all children.
 pub fn wait(children: &mut Vec<Child>) {
     for child in children.drain(..) {
         // SAFETY: no status is wanted. A signal's EINTR is retried.
@@ -68,7 +67,6 @@ pub fn wait(children: &mut Vec<Child>) {
     }
 }
 
-/// Kills all children.
 pub fn kill(children: &mut Vec<Child>) {
     for child in children.iter() {
         // SAFETY: the child is ours and was not waited for.

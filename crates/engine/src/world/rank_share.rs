@@ -5,7 +5,6 @@ use iodyno_model::Ranks;
 /// A rank's workers of one job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankShare {
-    /// How many.
     pub here: u32,
     /// The number of the first of them.
     pub first: u32,

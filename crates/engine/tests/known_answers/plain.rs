@@ -25,7 +25,6 @@ pub struct Floor {
 /// How a plain client keeps several reads in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submission {
-    /// A thread for each.
     Threads,
     /// One thread and the kernel's AIO. A completion waits while the thread submits the next read, which none of several
     /// threads would notice.

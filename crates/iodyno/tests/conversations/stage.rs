@@ -6,11 +6,8 @@ use iodyno_engine::peer::simulated::{self, BEGAN_UNIX_NS, Link, Party};
 use iodyno_model::conversation::{Action, Conversation, Happening, Input, RunNumber};
 use iodyno_model::{Event, Machine, Record};
 
-/// Where servers are.
 pub const SERVER: &str = "10.0.0.1";
-/// Where clients are.
 const CLIENT: &str = "10.0.0.2";
-/// A second, ns.
 pub const SECOND_NS: u64 = 1_000_000_000;
 
 /// A world in which there is nothing but the time.
@@ -19,7 +16,6 @@ pub struct Nothing {
 }
 
 impl Nothing {
-    /// On that host.
     pub fn at(host: &'static str) -> Nothing {
         Nothing { host }
     }

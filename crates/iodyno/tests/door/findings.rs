@@ -53,7 +53,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("fstest", "the same by its other name"),
 ];
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let storage = STORAGE.iter().map(|row| {
         Case::new(format!("{} tells what was found", row.0), &[Need::That(memory)], move || storage(row))

@@ -24,7 +24,6 @@ const STORAGE: &[(&str, &str, Option<&str>)] = &[
 /// Drop-ins that issue none.
 const OTHERS: &[&str] = &["iostat", "iperf3", "iperf", "netperf", "netserver", "pjdfstest", "fstest"];
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let engine = |row: &'static (&str, &str, Option<&str>)| {
         Case::new(format!("{} runs on another engine", row.0), &[], move || on_another_engine(row.0, row.1))

@@ -44,7 +44,6 @@ impl From<String> for Trouble {
 
 type Check = fn(&Fio) -> Result<(), Trouble>;
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let checks: &[(&str, &'static [Need], Check)] = &[
         ("client_kubestr_schema", &[], kubestr),

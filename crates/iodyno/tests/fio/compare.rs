@@ -27,7 +27,6 @@ const SHOWN: usize = 6;
 
 /// One program's run.
 pub struct Run<'a> {
-    /// What it said.
     pub said: &'a ProgramOutput,
     /// Where it ran.
     pub sandbox: &'a Sandbox,

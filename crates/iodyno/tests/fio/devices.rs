@@ -97,7 +97,6 @@ thinktime=40
 /// What the timed ones last, ms, less what their clock may round off.
 const TIMED_MS: u64 = 990;
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let words = |text: &str| text.split_whitespace_ascii().collect::<Vec<_>>();
     let json = "--output-format=normal,terse,json".to_string();

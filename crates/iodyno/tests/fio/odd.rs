@@ -14,7 +14,6 @@ use crate::program::{Fio, Sandbox};
 /// The smallest job that does something everywhere.
 const JOB: &str = "[a]\nioengine=null\nrw=read\nbs=4k\nsize=64k\n";
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let alike = alike().into_iter().map(|(name, text, more)| {
         let arguments = [&["--output-format=normal,terse,json"], more, &["odd.fio"]].concat();

@@ -29,7 +29,6 @@ pub struct Line {
 }
 
 impl Line {
-    /// A case for it.
     pub fn case(self) -> Case {
         let needs: &[Need] = if self.devices > 0 { &[Need::Loop] } else { &[] };
         Case::new(self.name.clone(), needs, move || self.hold()).against()

@@ -37,7 +37,6 @@ pub fn with_history<'a>(home: &Path, words: impl IntoIterator<Item = &'a str>) -
     command
 }
 
-/// What it says.
 #[track_caller]
 pub fn says<'a>(home: &Path, words: impl IntoIterator<Item = &'a str>) -> ProgramOutput {
     told(with_history(home, words))

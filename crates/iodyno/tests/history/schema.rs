@@ -9,7 +9,6 @@ use testbed::{Case, Need, Outcome};
 use crate::keeping::says;
 use crate::program::{plan, scratch};
 
-/// All of them.
 pub fn cases() -> Vec<Case> {
     vec![Case::new("a record follows the published schema", &[Need::Tool("python3")], followed)]
 }

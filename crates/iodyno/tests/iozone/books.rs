@@ -13,7 +13,6 @@ const SPREADSHEET: &[Need] = &[Need::Tool("libreoffice")];
 /// Every sheet, with its figures as they are stored.
 const FILTER: &str = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,-1";
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let case = |name: &str, body: fn() -> Outcome| Case::new(format!("iozone_{name}"), SPREADSHEET, body);
     vec![case("workbooks_are_what_a_spreadsheet_reads", matrices), case("so_are_those_of_streams", streams)]

@@ -9,7 +9,6 @@ use crate::program::{ProgramOutput, iodyno, told as run};
 /// A worker with two specifications on `C:`, a second each.
 const SMALL: &str = include_str!("../../../../golden/iometer/small.icf");
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let case = |name: &str, body: fn() -> Outcome| Case::new(format!("iometer_{name}"), &[], body);
     vec![

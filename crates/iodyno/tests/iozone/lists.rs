@@ -4,7 +4,6 @@ use testbed::{Case, Outcome};
 
 use crate::runs::{iozone, left, rows};
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("iozone_writes_and_reads_what_lists_say", &[], lists),

@@ -8,7 +8,6 @@ use testbed::{Case, Outcome};
 use crate::program::{ProgramOutput, iodyno, told as run};
 use crate::runs::{cells, iozone, rows};
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("iozone_rows_are_read_by_position", &[], positions),

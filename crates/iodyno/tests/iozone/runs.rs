@@ -11,7 +11,6 @@ use crate::program::{ProgramOutput, dressed, iodyno, told as run};
 /// Where the columns of the base table end: `kB` and `reclen`, then the tests.
 pub const ENDS: [usize; 15] = [16, 24, 34, 44, 54, 64, 74, 84, 94, 105, 116, 126, 136, 146, 156];
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let case = |name: &str, body: fn() -> Outcome| Case::new(format!("iozone_{name}"), &[], body);
     vec![

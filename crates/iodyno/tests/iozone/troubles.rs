@@ -10,7 +10,6 @@ use testbed::{Case, Need, Outcome};
 use crate::program::{Running, iodyno};
 use crate::runs::{iozone, left};
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let loops = &[Need::Loop, Need::Tool("mkfs.ext4")];
     vec![

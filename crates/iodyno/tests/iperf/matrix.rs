@@ -47,7 +47,6 @@ const TESTS: &[Test] = &[
     test("udp-dual", "-u -t 0.5 -b 2m -d -L BACK", "-u", 3, 3),
 ];
 
-/// All of them.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (at, of) in [(Ours, Ours), (Ours, Real), (Real, Ours)] {

@@ -8,10 +8,8 @@ use std::process::Command;
 use testbed::program::{Program as Process, Running};
 use testbed::wait;
 
-/// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// This one.
     Ours,
     /// The original.
     Real,
@@ -26,7 +24,6 @@ impl Program {
     }
 }
 
-/// A command of ours.
 pub fn ours(word: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
     command.arg(word).env("IODYNO_FINDINGS", "0").env_remove("COLUMNS");

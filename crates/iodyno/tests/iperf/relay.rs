@@ -20,7 +20,6 @@ const COUNT: u64 = 400;
 /// So few are under way at once that all sockets have room for them.
 const BATCH: u64 = 20;
 
-/// All of them.
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("relay: ten milliseconds and one percent", &[], echo),

@@ -44,7 +44,6 @@ const TEXTS: &[&str] = &[
     "-n 2M -T title",
 ];
 
-/// All of them.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (server, of) in [(Ours, Ours), (Ours, Real), (Real, Ours), (Ours, Newer), (Newer, Ours)] {

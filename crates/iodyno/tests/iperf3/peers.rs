@@ -9,10 +9,8 @@ use std::process::Command;
 use testbed::program::{Program as Process, ProgramOutput, Running};
 use testbed::{Need, Skip, wait};
 
-/// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// This one.
     Ours,
     /// The original, as this system installs it.
     Real,
@@ -148,7 +146,6 @@ impl Cable {
     /// The far end's address.
     pub const FAR: &'static str = "10.77.0.2";
 
-    /// Lays one.
     pub fn lay() -> Result<Cable, Skip> {
         let cable = Cable { ends: [end()?, end()?] };
         let [near, far] = [0, 1].map(|end| cable.ends[end].pid());

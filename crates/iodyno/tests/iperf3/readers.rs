@@ -9,7 +9,6 @@ use testbed::{Case, Need, Outcome, Skip, free_port, wait};
 use crate::peers::{HERE, Program, Server, client, command};
 use Program::Ours;
 
-/// All of them.
 pub fn cases() -> Vec<Case> {
     let python = Need::Tool("python3");
     vec![

@@ -154,7 +154,6 @@ impl Lie {
 
 /// What a run was found to do, and the shares of all processors that were stolen and idle meanwhile, in percent.
 pub struct Watched {
-    /// Findings.
     pub findings: Vec<Finding>,
     stolen: f64,
     idle: f64,

@@ -7,7 +7,6 @@ use testbed::{Case, Need, Outcome};
 
 use crate::program::{IODYNO, ProgramOutput, dressed, iodyno, told as run};
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let case = |name: &str, body: fn() -> Outcome| Case::new(format!("mdtest_{name}"), &[], body);
     let with =

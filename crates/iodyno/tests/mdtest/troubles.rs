@@ -8,7 +8,6 @@ use testbed::{Case, Need, Outcome};
 use crate::program::{IODYNO, dressed, told as run};
 use crate::trees::{below, mdtest, mdtest_with, rate};
 
-/// The cases.
 pub fn cases() -> Vec<Case> {
     let case = |name: &str, body: fn() -> Outcome| Case::new(format!("mdtest_{name}"), &[], body);
     vec![

@@ -23,7 +23,6 @@ enum Moment {
 const MOMENTS: [Moment; 4] = [Moment::Started, Moment::Made, Moment::Answered(20), Moment::Answered(200)];
 
 impl Moment {
-    /// Waits for it.
     #[track_caller]
     fn wait(self, running: &mut Running, directory: &Path) {
         let pid = running.pid();

@@ -39,7 +39,6 @@ pub struct Report {
     pub status: i32,
     /// The report, as JSON.
     pub json: Value,
-    /// What was said.
     pub said: ProgramOutput,
     _home: TempDir,
 }

@@ -25,7 +25,6 @@ pub struct Curve {
     pub sentence: String,
 }
 
-/// One point of a sweep.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SweepPoint {
     /// The parameters' values, as text.

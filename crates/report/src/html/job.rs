@@ -33,7 +33,6 @@ pub struct Job {
     pub shape: String,
     /// Measured time, as text.
     pub measured: String,
-    /// What was counted.
     pub lines: Vec<CountedLine>,
     /// What went wrong, a sentence each.
     pub errors: Vec<String>,

@@ -46,7 +46,6 @@ const STYLE: &str = include_str!("page/page.css");
 const FRAME: &str = include_str!("page/page.html");
 /// ECharts, compressed with gzip.
 const LIBRARY: &[u8] = include_bytes!("../../assets/echarts-5.5.1.min.js.gz");
-/// Its version.
 pub const LIBRARY_VERSION: &str = "5.5.1";
 
 /// Everything a page is told.

@@ -13,14 +13,12 @@ use crate::findings;
 use crate::number;
 use crate::shape::Context;
 
-/// One run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Run {
     /// What it is called when several are side by side; by default the plan's name.
     pub title: String,
     /// The plan's name.
     pub name: String,
-    /// The seed.
     pub seed: u64,
     /// Wall-clock time of the start, ms since 1970; nothing where it is not known.
     pub began: Option<u64>,
@@ -36,7 +34,6 @@ pub struct Run {
     pub verdict: String,
     /// What went wrong.
     pub errors: Vec<String>,
-    /// What was demanded.
     pub demands: Vec<Demanded>,
     /// Every job of every phase.
     pub jobs: Vec<Job>,

@@ -32,7 +32,6 @@ pub struct Over {
 /// One line of a chart.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Column {
-    /// What it is.
     pub name: String,
     /// A value for each row.
     pub values: Vec<Short>,

@@ -18,7 +18,6 @@ pub(crate) struct PlanFacts<'a> {
 }
 
 impl<'a> PlanFacts<'a> {
-    /// The targets of a job.
     pub(crate) fn targets(&self, job: &'a Job) -> impl Iterator<Item = &'a Target> + use<'a, '_> {
         job.targets.iter().filter_map(|index| self.plan.targets.get(*index))
     }

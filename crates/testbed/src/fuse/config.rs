@@ -188,7 +188,6 @@ pub enum Fault {
     Error {
         /// Kind of request.
         on: RequestKind,
-        /// Which of them.
         pick: Pick,
         /// Positive error number.
         errno: i32,
@@ -197,7 +196,6 @@ pub enum Fault {
     Short {
         /// Kind of request.
         on: RequestKind,
-        /// Which of them.
         pick: Pick,
         /// Bytes transferred.
         bytes: u64,
@@ -206,7 +204,6 @@ pub enum Fault {
     Stall {
         /// Kind of request.
         on: RequestKind,
-        /// Which of them.
         pick: Pick,
         /// Added to the service time.
         ns: u64,
@@ -215,7 +212,6 @@ pub enum Fault {
     Freeze {
         /// Kind of request.
         on: RequestKind,
-        /// Which of them.
         pick: Pick,
         /// Added to the service time.
         ns: u64,

@@ -58,7 +58,6 @@ pub struct Log {
 }
 
 impl Log {
-    /// The requests of one kind.
     pub fn of(&self, kind: RequestKind) -> impl Iterator<Item = &Request> {
         self.requests.iter().filter(move |request| request.kind == kind)
     }

@@ -7,12 +7,10 @@ use super::node::{SGID, Stamp, now};
 use super::tree::{Tree, Try};
 use std::ffi::{OsStr, OsString};
 
-/// A time to be set.
 #[derive(Debug, Clone, Copy)]
 pub enum TimeToSet {
     /// The present.
     Now,
-    /// This one.
     At(Stamp),
 }
 

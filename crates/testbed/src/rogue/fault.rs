@@ -12,7 +12,6 @@ macro_rules! faults {
         }
 
         impl Fault {
-            /// All of them.
             pub const ALL: &[Fault] = &[$(Fault::$fault),*];
 
             /// Its name on the command line.
@@ -175,7 +174,6 @@ faults! {
 }
 
 impl Fault {
-    /// The fault of this name.
     pub fn named(name: &str) -> Option<Fault> {
         Fault::ALL.iter().copied().find(|fault| fault.name() == name)
     }

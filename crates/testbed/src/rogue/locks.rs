@@ -6,7 +6,6 @@ use super::tree::{Tree, Try};
 /// A lock on the bytes from `start` to `end`, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lock {
-    /// Whose it is.
     pub owner: u64,
     /// First byte.
     pub start: u64,

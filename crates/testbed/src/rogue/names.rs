@@ -9,7 +9,6 @@ use std::ffi::OsStr;
 
 /// A file to be made.
 pub struct NewNode {
-    /// What it is.
     pub kind: NodeKind,
     /// Its mode, with the type's bits or without.
     pub mode: u32,

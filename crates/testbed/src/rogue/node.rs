@@ -113,7 +113,6 @@ pub enum NodeKind {
     Directory(Names, u64),
     /// A symbolic link.
     Symlink(Vec<u8>),
-    /// A fifo.
     Fifo,
     /// A socket's name.
     Socket,
@@ -126,7 +125,6 @@ pub enum NodeKind {
 /// A file of any type.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// What it is.
     pub kind: NodeKind,
     /// The twelve lowest bits of its mode.
     pub mode: u32,

@@ -57,7 +57,6 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// Its name.
     pub fn name(number: usize) -> String {
         format!("h{number}")
     }

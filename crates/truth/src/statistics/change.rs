@@ -28,7 +28,6 @@ const LEAST_SUPERIORITY: f64 = 0.85;
 /// A stretch of a row over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// Its rows.
     pub rows: Range<usize>,
     /// Their median.
     pub middle: f64,

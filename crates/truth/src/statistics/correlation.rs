@@ -100,7 +100,6 @@ pub fn coarse_middle(bucket: u16) -> f64 {
 /// Rows at the beginning that are not like the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WarmUp {
-    /// How many.
     pub rows: usize,
     /// Their mean.
     pub before: f64,

@@ -35,7 +35,6 @@ pub struct Difference {
     pub low_percent: f64,
     /// It is truly not more than this.
     pub high_percent: f64,
-    /// With that confidence, percent.
     pub confidence_percent: f64,
     /// How often a value of the other side is the larger one, 0 to 1; 0.5: as often as not; none: there were no values to
     /// compare. (Vargha and Delaney's A, the common-language effect size.)

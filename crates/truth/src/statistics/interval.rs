@@ -19,7 +19,6 @@ pub struct Estimate {
     pub low: f64,
     /// The true one is not above this.
     pub high: f64,
-    /// With that confidence, percent.
     pub confidence_percent: f64,
     /// How many independent values it rests on.
     pub effective: f64,

@@ -30,7 +30,6 @@ pub struct Case {
     pub plan: &'static str,
     /// The same job for the peer.
     pub peer: Option<fn(&Ground, u64) -> Command>,
-    /// How.
     pub measure: Measure,
     /// What we want to see.
     pub aims: &'static [Aim],

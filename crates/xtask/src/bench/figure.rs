@@ -11,7 +11,6 @@ pub const HEAD: &str = "\
 | case             | figure                                | median  | least … most        | aim    |        |
 |------------------|---------------------------------------|---------|---------------------|--------|--------|";
 
-/// What a figure is of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum FigureKind {
     Instructions,
@@ -31,7 +30,6 @@ enum FigureKind {
     LoopTotal,
 }
 
-/// One figure.
 #[derive(Debug, Clone)]
 pub struct BenchFigure {
     what: FigureKind,

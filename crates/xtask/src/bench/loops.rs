@@ -23,7 +23,6 @@ pub struct Loop {
     pub name: &'static str,
     /// The verbs, as the C program calls them.
     verbs: &'static [&'static str],
-    /// Operations of each.
     operations: u64,
     /// The plan, with `{verb}`, `{path}`, `{bytes}` and `{operations}` to be filled in.
     plan: &'static str,

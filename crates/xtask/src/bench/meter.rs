@@ -48,9 +48,7 @@ impl Spent {
 pub struct Spread {
     /// Half of the values lie below.
     pub median: f64,
-    /// The least.
     pub least: f64,
-    /// The most.
     pub most: f64,
 }
 

@@ -41,7 +41,6 @@ pub struct Schedule {
 /// What became of one case.
 #[derive(Debug, Clone)]
 pub struct Ran {
-    /// The case.
     pub case: TestCase,
     /// What became of it.
     pub outcome: CaseOutcome,

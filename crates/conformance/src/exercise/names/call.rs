@@ -36,7 +36,6 @@ pub const VERBS: [(Verb, &str); 8] = [
     (Verb::Stat, "stat"),
 ];
 
-/// The names there are.
 pub const NAMES: [&str; 3] = ["a", "b", "c"];
 
 /// One name, or one within what another stands for.
@@ -48,7 +47,6 @@ pub struct Path {
     pub name: u8,
 }
 
-/// One call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NameCall {
     pub verb: Verb,
@@ -65,12 +63,10 @@ pub struct Program {
 }
 
 impl Verb {
-    /// Its name.
     pub fn name(self) -> &'static str {
         VERBS[self as usize].1
     }
 
-    /// The verb of that name.
     pub fn of(name: &str) -> Option<Verb> {
         VERBS.iter().find(|(_, known)| *known == name).map(|(verb, _)| *verb)
     }
@@ -92,7 +88,6 @@ impl Path {
         }
     }
 
-    /// Any of them.
     pub fn draw(random: &mut Random) -> Path {
         let within = (random.below(2) == 0).then(|| random.below(NAMES.len() as u64) as u8);
         Path { within, name: random.below(NAMES.len() as u64) as u8 }
@@ -189,7 +184,6 @@ impl Program {
         Program { setup, processes: (0..processes).map(|_| calls(random)).collect() }
     }
 
-    /// Its lines.
     pub fn lines(&self) -> Vec<String> {
         let setup = self.setup.iter().map(|call| format!("setup: {call}"));
         let all = self.processes.iter().enumerate();
@@ -198,7 +192,6 @@ impl Program {
         setup.chain(each).collect()
     }
 
-    /// How many calls it has.
     pub fn calls(&self) -> usize {
         self.setup.len() + self.processes.iter().map(Vec::len).sum::<usize>()
     }

@@ -16,9 +16,7 @@ use iodyno_engine::futex::{wait, wake};
 use iodyno_engine::memory::{Mapping, errno};
 use iodyno_engine::signal;
 
-/// Processes at most.
 pub const MOST_PROCESSES: usize = 4;
-/// Calls of each at most.
 pub const MOST_CALLS: usize = 5;
 /// One more than what a round's word says of children.
 const WANTED: u32 = 8;
@@ -53,7 +51,6 @@ struct Board {
     slots: [[Slot; MOST_CALLS]; MOST_PROCESSES],
 }
 
-/// The processes.
 pub struct Processes {
     mapping: Mapping,
     children: Vec<libc::pid_t>,

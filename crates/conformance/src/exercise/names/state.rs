@@ -115,7 +115,6 @@ impl ModelState {
         (found != NONE).then_some(found)
     }
 
-    /// One step of a call.
     pub fn step(&self, call: &NameCall, cursor: Cursor) -> Next {
         match cursor {
             Cursor::First { name, hops } => self.walk(

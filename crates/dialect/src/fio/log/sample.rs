@@ -115,7 +115,6 @@ fn single(measured: Measured, entry: &JournalEntry, times: Times) -> Option<Samp
     })
 }
 
-/// The sample of a window.
 fn window(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -> Option<Sample> {
     let JournalEntry::Window {
         at_ns,

@@ -9,11 +9,8 @@ use super::option_reader::OptionReader;
 /// What `rw=` and `rw_sequencer=` say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direction {
-    /// Reads.
     pub reads: bool,
-    /// Writes.
     pub writes: bool,
-    /// Trims.
     pub trims: bool,
     /// Random rather than sequential.
     pub random: bool,
@@ -84,7 +81,6 @@ impl Direction {
         }
     }
 
-    /// The directions that are used.
     pub fn used(&self) -> Directed<bool> {
         Directed { read: self.reads, write: self.writes, trim: self.trims }
     }

@@ -181,7 +181,6 @@ pub enum Form {
     Switch,
     /// On where fio says off; what fio leaves open is left open.
     Opposite,
-    /// A number.
     Number,
     /// A number; 0 says nothing.
     Given,
@@ -189,7 +188,6 @@ pub enum Form {
     Command,
     /// Every so many: only each one, or none.
     Every,
-    /// The text as it is.
     Text,
 }
 

@@ -101,7 +101,6 @@ fn steady(ask: &mut OptionReader<'_>) -> Option<Steady> {
     })
 }
 
-/// From when.
 pub fn start(ask: &OptionReader<'_>) -> Start {
     let clock_id = ask.whole("job_start_clock_id").filter(|clock| *clock != 0);
     let (low, high) = ask.times_ns("startdelay").unwrap_or_default();

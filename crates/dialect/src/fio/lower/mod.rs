@@ -288,17 +288,13 @@ fn waits_for(ask: &mut OptionReader<'_>, view: &ReportContext, phase: &Phase) ->
 /// What several parts of a job depend on.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Directions.
     pub direction: Direction,
     /// Block sizes.
     pub blocks: Blocks,
-    /// The engine.
     pub engine: Engine,
-    /// The files.
     pub files: Vec<TargetFile>,
     /// How much of them.
     pub sizes: Sizes,
-    /// How many clones.
     pub clones: u32,
     /// What is played back.
     pub replay: Option<Replay>,

@@ -8,7 +8,6 @@ use super::super::settings::Settings;
 
 /// One job's settings, with what has been found wrong with them so far.
 pub struct OptionReader<'a> {
-    /// The settings.
     pub settings: &'a Settings,
     /// What stops the run.
     pub wrong: Vec<Diagnostic>,

@@ -33,11 +33,8 @@ pub struct Sizes {
 
 /// What is known when sizes are asked for.
 pub struct SizeContext<'a> {
-    /// The files.
     pub files: &'a [TargetFile],
-    /// The blocks.
     pub blocks: &'a Blocks,
-    /// How many clones.
     pub clones: u32,
     /// Whether the engine moves no data, so that no size is needed.
     pub sizeless: bool,

@@ -10,7 +10,6 @@ use super::{
 const NOT_INSIDE: &str = "it models the inside of one maker's disks";
 const FILL_TWICE: &str = "write the device twice over with rw=randwrite and loops=2";
 
-/// The options.
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     tailed("rw", words::DIRECTIONS, "WORD[:N]", "what is done; :N goes N blocks before a new place, or so many on").also(&["readwrite"])

@@ -4,7 +4,6 @@
 
 use super::{JobOption, MOST, flag, switch, text, whole, word, words};
 
-/// The options.
 pub const OPTIONS: &[JobOption] = &[
     switch("zero_buffers", "zeros"),
     switch("refill_buffers", "new random bytes for each I/O"),

@@ -4,7 +4,6 @@
 
 use super::{JobOption, MOST, ValueType, flag, option, seconds, switch, tailed, whole, word, words};
 
-/// The options.
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     switch("exitall", "when this job ends, so do the others"),

@@ -4,7 +4,6 @@
 
 use super::{JobOption, MOST, flag, path, text, whole, word, words};
 
-/// The options.
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     flag("per_job_logs", "one file for each job").or("1"),

@@ -28,7 +28,6 @@ use std::sync::OnceLock;
 use super::number::TimeUnit;
 use crate::option::{Entry, Kind, OptionGroup, OptionRow, Spelling, Table, Word, count, entries, grouped};
 
-/// An option of a job.
 pub type JobOption = OptionRow<JobRule>;
 
 /// How an option of a job is read, and how help shows it.
@@ -49,7 +48,6 @@ pub struct JobRule {
 /// How a value is read.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueType {
-    /// As it is.
     Text,
     /// 0 or 1.
     Flag,
@@ -63,7 +61,6 @@ pub enum ValueType {
     Bytes(i64, i64),
     /// Bytes, percent or zones.
     Amount,
-    /// A time.
     Time(TimeUnit),
     /// A time, or two that one is drawn from between.
     Times,
@@ -77,7 +74,6 @@ pub enum ValueType {
     Splits,
     /// Numbers with fractions, within both bounds.
     Decimals(f64, f64),
-    /// One of the words.
     Word(&'static [Word]),
     /// One of the words, and what is written behind it after a colon.
     Tailed(&'static [Word]),
@@ -133,7 +129,6 @@ pub static OPTIONS: [JobOption; count(GROUPS)] = grouped(GROUPS);
 
 static ENTRIES: [Entry; count(GROUPS)] = entries(&grouped::<_, { count(GROUPS) }>(GROUPS));
 
-/// The table.
 pub const TABLE: Table = Table { tool: "fio", spelling: Spelling::Assigned, entries: &ENTRIES };
 
 /// The option of that name or alias; quick, for job files of thousands of sections.
@@ -163,7 +158,6 @@ const fn text(name: &'static str, value: &'static str, help: &'static str) -> Jo
     option(name, value, ValueType::Text, help)
 }
 
-/// A path.
 const fn path(name: &'static str, value: &'static str, help: &'static str) -> JobOption {
     let text = text(name, value, help);
     OptionRow { entry: Entry { kind: Kind::Path, ..text.entry }, ..text }

@@ -6,7 +6,6 @@ use super::{
     ENDLESS, JobOption, MOST, ValueType, amount, bytes, flag, option, tailed, triple, whole, word, words,
 };
 
-/// The options.
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     amount("size", "how much of its files each worker covers"),

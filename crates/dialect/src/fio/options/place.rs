@@ -6,7 +6,6 @@ use super::{
     ENDLESS, JobOption, MOST, ValueType, bytes, flag, option, path, switch, text, whole, word, words,
 };
 
-/// The options.
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     bytes("lockmem", 0, ENDLESS, "pin so much memory, so that less is left for caches").bounded(false).or("0"),

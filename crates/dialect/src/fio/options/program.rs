@@ -7,7 +7,6 @@ use crate::fio::number::Fault;
 use crate::fio::view::Format;
 use crate::option::{Entry, Kind, Setter, Spelling, Table, entries};
 
-/// The table.
 pub const PROGRAM: Table = Table { tool: "fio", spelling: Spelling::Dashed, entries: ENTRIES };
 
 const ENTRIES: &[Entry] = &entries::<_, { SETTERS.len() }>(SETTERS);

@@ -4,7 +4,6 @@
 
 use super::{JobOption, MOST, decimals, flag, path, text, whole};
 
-/// The options.
 pub const OPTIONS: &[JobOption] = &[
     path("write_iolog", "FILE", "write every I/O down"),
     path("read_iolog", "FILE", "play a trace back: fio's own, or blktrace's"),

@@ -4,7 +4,6 @@
 
 use super::{JobOption, MOST, decimals, flag, whole, word, words};
 
-/// The options.
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     flag("clat_percentiles", "percentiles from hand-over to completion").or("1"),

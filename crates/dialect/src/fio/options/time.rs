@@ -4,7 +4,6 @@
 
 use super::{JobOption, MOST, ValueType, option, seconds, switch, tailed, whole, word, words};
 
-/// The options.
 pub const OPTIONS: &[JobOption] = &[
     whole("loops", 0, MOST, "how often the job is run").or("1"),
     whole("numjobs", 0, MOST, "how many clones run it").or("1"),

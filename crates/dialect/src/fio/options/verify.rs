@@ -4,7 +4,6 @@
 
 use super::{ENDLESS, JobOption, MOST, flag, text, whole, word, words};
 
-/// The options.
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     word("verify", words::CHECKSUMS, "how blocks are checked when they are read back").or("0"),

@@ -9,7 +9,6 @@ const STRIDED: &str = "use zonemode=strided on an ordinary device";
 const PLACED: &str = "data placement needs NVMe commands that are not passed through";
 const LEAVE: &str = "leave it out";
 
-/// The options.
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
     word("zonemode", words::ZONE_MODES, "what zonesize, zonerange and zoneskip mean").or("none"),

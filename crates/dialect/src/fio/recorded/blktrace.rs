@@ -7,7 +7,6 @@ use iodyno_model::{Timing, TraceEntry, Verb};
 
 use super::{Devices, How, Recording};
 
-/// Byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteOrder {
     Little,

@@ -9,14 +9,12 @@ mod iolog;
 
 use iodyno_model::{Timing, TraceEntry, Verb};
 
-/// What was recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// The files, in the order they appear.
     pub files: Vec<String>,
     /// What was done; targets are indices into the files.
     pub entries: Vec<TraceEntry>,
-    /// When.
     pub timing: Timing,
     /// The depth it was recorded at, where it tells.
     pub depth: Option<u32>,
@@ -35,7 +33,6 @@ pub struct How {
     pub scale: u64,
     /// Offsets are rounded down to a multiple of this; 0: they are not.
     pub align: u64,
-    /// The speed, in percent.
     pub speed_percent: f64,
     /// Without any pause.
     pub no_stall: bool,

@@ -82,7 +82,6 @@ fn what_would_crash_is_refused() {
     }
 }
 
-/// One record.
 fn record(big: bool, time_ns: u64, place: (u64, u32), action: u32, data: &[u8]) -> Vec<u8> {
     let short = |number: u32| if big { number.to_be_bytes() } else { number.to_le_bytes() };
     let long = |number: u64| if big { number.to_be_bytes() } else { number.to_le_bytes() };

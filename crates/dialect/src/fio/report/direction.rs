@@ -134,7 +134,6 @@ impl Direction {
         self.rate.add(&other.rate);
     }
 
-    /// Bytes per second.
     pub fn bytes_per_second(&self) -> u64 {
         per_second(self.bytes, self.runtime_ms)
     }
@@ -159,7 +158,6 @@ pub struct LatencySpread {
     pub min: u64,
     /// Largest.
     pub max: u64,
-    /// Mean.
     pub mean: f64,
     /// Standard deviation of a sample.
     pub deviation: f64,

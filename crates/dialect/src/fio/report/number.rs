@@ -9,9 +9,7 @@ use crate::quantity::{BINARY_PREFIXES, PREFIXES};
 pub enum CountUnit {
     /// A plain count.
     None,
-    /// Bytes.
     Bytes,
-    /// Bytes per second.
     BytesPerSecond,
     /// Bytes per second, written as bits.
     BitsPerSecond,
@@ -55,7 +53,6 @@ fn length(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |power| power as usize + 1)
 }
 
-/// A number of bytes.
 pub fn bytes(number: u64, digits: u32, binary: bool) -> String {
     scaled(number, digits, 0, binary, CountUnit::Bytes)
 }

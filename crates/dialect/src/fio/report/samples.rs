@@ -11,7 +11,6 @@ pub struct Samples {
     pub min: u64,
     /// Largest.
     pub max: u64,
-    /// Mean.
     pub mean: f64,
     /// How many, over all workers.
     pub count: u64,

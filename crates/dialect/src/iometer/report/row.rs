@@ -34,7 +34,6 @@ pub fn heading() -> &'static str {
     HEADING
 }
 
-/// Whose row it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowScope {
     /// Everybody's.
@@ -115,14 +114,10 @@ impl ResultFigures {
     }
 }
 
-/// A row.
 #[derive(Clone, Debug)]
 pub struct ResultRow {
-    /// Whose it is.
     pub kind: RowScope,
-    /// By name.
     pub name: String,
-    /// The specification.
     pub specification: String,
     /// Managers, workers and targets it is made of, where that is told.
     pub counts: [Option<usize>; 3],
@@ -331,7 +326,6 @@ fn plain(name: &str) -> String {
     name.replace(',', ";").replace(['\n', '\r'], " ")
 }
 
-/// Latencies by band.
 fn bands(latency: &Histogram) -> [u64; 21] {
     let mut counts = [0; 21];
     for (bucket, count) in latency.buckets() {

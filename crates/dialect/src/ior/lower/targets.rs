@@ -12,9 +12,7 @@ pub enum Use {
     Made,
     /// Written into as it is, made where it is missing.
     Kept,
-    /// Read.
     Read,
-    /// Removed.
     Removed,
 }
 
@@ -77,7 +75,6 @@ fn direct(test: &IorTest) -> Direct {
     }
 }
 
-/// Bytes of one file.
 pub fn file_bytes(test: &IorTest) -> u64 {
     if test.is_file_per_task() { test.task_bytes() } else { test.aggregate() }
 }

@@ -12,7 +12,6 @@ use iodyno_model::{Diagnostic, Origin};
 
 pub use text::{document, help};
 
-/// The table.
 pub const TABLE: Table = Table { tool: "ior", spelling: Spelling::Assigned, entries: &ENTRIES };
 
 /// Flags, as IOR's help calls them.
@@ -52,7 +51,6 @@ const fn joined() -> [Entry; COUNT] {
 /// Names that are no directives and no script keys: they make sense on the command line alone.
 const COMMAND_LINE_ONLY: [&str; 3] = ["scriptFile", "directives", "help"];
 
-/// The option of a letter.
 pub fn letter(table: &Table, letter: &str) -> Option<&'static Entry> {
     let is_it = |alias: &&str| alias.strip_prefix('-') == Some(letter);
     table.entries.iter().find(|entry| entry.aliases.iter().any(is_it))

@@ -6,9 +6,7 @@ use crate::ior::value::readable;
 /// A value as it is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shown {
-    /// Text.
     Text(String),
-    /// A number.
     Number(i64),
 }
 

@@ -35,7 +35,6 @@ pub use trouble::{message_text, missing};
 pub(crate) struct TestResults {
     /// Whether its head was written.
     begun: bool,
-    /// When it began.
     began: String,
     /// Its file system.
     facts: Option<TargetFacts>,

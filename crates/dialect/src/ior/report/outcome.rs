@@ -11,7 +11,6 @@ use crate::ior::view::{Access, TestPhase};
 /// A phase's figures, times in seconds.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseOutcome {
-    /// The repetition.
     pub repetition: u32,
     /// What it did; none: nothing yet.
     pub access: Option<Access>,
@@ -57,9 +56,7 @@ pub struct Worn {
 /// One task's times in seconds after the start line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Task {
-    /// Its number.
     pub number: u32,
-    /// Its rank.
     pub rank: u32,
     /// Bytes it moved.
     pub bytes: u64,

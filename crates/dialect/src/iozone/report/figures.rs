@@ -7,12 +7,10 @@ use iodyno_model::{PhaseRecord, WorkerRecord};
 use crate::iozone::lower::Pass;
 use crate::iozone::settings::{Settings, Unit};
 
-/// One stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StreamFigures {
     /// Bytes moved.
     pub bytes: u64,
-    /// Operations.
     pub operations: u64,
     /// Its own time, s.
     pub seconds: f64,
@@ -22,7 +20,6 @@ pub struct StreamFigures {
     pub cpu_s: f64,
 }
 
-/// A pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PassFigures {
     /// Each stream, by number.

@@ -23,16 +23,13 @@ pub struct MeshSettings {
     pub port: u32,
     /// How a host is addressed; `{host}` is its name.
     pub address: String,
-    /// Options of the sockets.
     pub socket_options: Vec<(String, String)>,
 }
 
 /// What a phase of the plan measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeshMeasure {
-    /// Round trips.
     RoundTrip,
-    /// Throughput.
     Throughput,
 }
 

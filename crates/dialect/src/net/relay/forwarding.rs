@@ -27,7 +27,6 @@ const CONNECT_NS: u64 = 10_000_000_000;
 /// What is wanted of a relay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RelaySettings {
-    /// Where it listens.
     pub listen: String,
     /// Whom it connects to.
     pub to: String,

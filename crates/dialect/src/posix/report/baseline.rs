@@ -13,13 +13,10 @@ use super::{DirectoryResults, SuiteResults};
 /// Where the two differ: a check, and what each made of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The case.
     pub case: usize,
-    /// The round.
     pub round: String,
     /// The call, as it was made.
     pub call: String,
-    /// What was expected.
     pub expected: String,
     /// What each directory did.
     pub did: [String; 2],

@@ -53,7 +53,6 @@ pub struct Cause<'a> {
     pub rules: Vec<&'a str>,
     /// Checks that failed, or could not be made.
     pub checks: usize,
-    /// One of them.
     pub example: (&'a Case, &'a Verdict),
 }
 

@@ -24,7 +24,6 @@ const MOST_WAYS: usize = 4;
 pub struct Way<'a> {
     /// The first check that failed so.
     pub verdict: &'a Verdict,
-    /// Its case.
     pub case: &'a Case,
     /// The entry of the profile that explains it.
     pub entry: Option<usize>,
@@ -37,7 +36,6 @@ pub struct Way<'a> {
 pub struct Broken<'a> {
     /// Any of its cases.
     pub case: &'a Case,
-    /// In which ways.
     pub ways: Vec<Way<'a>>,
 }
 

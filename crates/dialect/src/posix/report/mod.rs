@@ -51,7 +51,6 @@ pub struct SuiteResults {
     pub answers: Vec<DirectoryResults>,
     /// What became of the exercises.
     pub exercises: Vec<Exercised>,
-    /// The machine.
     pub machine: Machine,
     /// Wall-clock time of the start, ns since 1970.
     pub at_unix_ns: u64,

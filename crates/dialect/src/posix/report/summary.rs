@@ -229,7 +229,6 @@ fn last(results: &SuiteResults) -> String {
     text
 }
 
-/// A case in a line.
 pub fn case_line(case: &Case, result: &CaseResult) -> String {
     let CheckCounts { checks, pass, .. } = result.counts;
     let state = match () {

@@ -22,7 +22,6 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// For so many cases.
     pub fn new(cases: usize) -> Self {
         Tap { waiting: vec![None; cases], next: 0 }
     }

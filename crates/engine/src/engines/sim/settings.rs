@@ -53,7 +53,6 @@ const ERRORS: &[(&str, i32)] = &[
 /// What the device is like.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Reads.
     pub read: Service,
     /// Writes and trims.
     pub write: Service,

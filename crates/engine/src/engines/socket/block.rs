@@ -16,7 +16,6 @@ const FEW: u32 = 8;
 /// Blocks of this process that asked for a huge page: a server has a run for each of its peers' streams.
 static HUGE_BLOCKS: AtomicU32 = AtomicU32::new(0);
 
-/// One block.
 pub struct Block {
     mapping: Mapping,
     first: usize,
@@ -91,7 +90,6 @@ impl Block {
         unsafe { std::slice::from_raw_parts(self.mapping.start().add(self.first), bytes) }
     }
 
-    /// All of it.
     pub fn all(&self) -> &[u8] {
         self.bytes(self.bytes)
     }

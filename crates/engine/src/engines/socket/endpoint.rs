@@ -34,9 +34,7 @@ pub fn asked(setup: &Setup<'_>) -> Vec<(String, String)> {
 
 /// A target's transport, address and whether it is waited there; the port as the worker's own where each has one.
 pub struct EndpointAddress {
-    /// The transport.
     pub transport: String,
-    /// The address.
     pub address: String,
     /// Whether peers come to us.
     pub listens: bool,
@@ -244,7 +242,6 @@ fn share(socket: &Socket) -> io::Result<()> {
 /// A place where connections are taken; its path goes with it.
 #[derive(Debug)]
 pub struct Listener {
-    /// The socket.
     pub socket: Socket,
     path: Option<String>,
 }

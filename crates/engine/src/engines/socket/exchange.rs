@@ -32,9 +32,7 @@ pub fn is_wanted(job: &Job) -> bool {
 /// How long requests and responses of a job are.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Of a request.
     pub request: usize,
-    /// Of a response.
     pub response: usize,
 }
 

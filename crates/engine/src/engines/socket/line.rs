@@ -128,7 +128,6 @@ impl Meter {
         Meter(std::ptr::from_ref(setup.live.counts))
     }
 
-    /// The counters.
     #[inline(always)]
     pub fn counts(&self) -> &Counts {
         // SAFETY: they lie among the worker's counters, which outlive its engine.

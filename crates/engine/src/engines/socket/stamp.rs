@@ -19,7 +19,6 @@ pub enum Stamp {
 /// What a header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// The number.
     pub number: u64,
     /// When it was sent, ns of the sender's clock.
     pub sent_ns: u64,

@@ -92,7 +92,6 @@ impl Pipe {
         Ok(Pipe { reader, writer, inside: 0 })
     }
 
-    /// Sends a block.
     pub fn send(&mut self, line: &Line, block: &[u8]) -> i64 {
         let mut sent = 0;
         while sent < block.len() {
@@ -189,7 +188,6 @@ impl Ticketed {
         Ok(Ticketed { out: 0, until_asked: ASK_EVERY })
     }
 
-    /// Sends a block.
     pub fn send(&mut self, line: &Line, block: &[u8]) -> i64 {
         let mut sent = 0;
         while sent < block.len() {

@@ -38,7 +38,6 @@ struct Schedule {
 
 /// A job under way.
 pub struct Flow {
-    /// The job.
     pub job: Job,
     /// What it does.
     pub what: FlowRole,

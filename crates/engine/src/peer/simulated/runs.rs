@@ -23,13 +23,10 @@ pub enum Happens {
     Interim(usize, u64),
 }
 
-/// A run.
 pub struct SimulatedRun {
-    /// Whose.
     pub party: usize,
     /// What it is called there.
     pub number: RunNumber,
-    /// Its plan.
     pub plan: Plan,
     /// Its jobs.
     pub flows: Vec<Flow>,

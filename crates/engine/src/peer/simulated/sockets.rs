@@ -56,7 +56,6 @@ pub enum Parcel {
 }
 
 impl Parcel {
-    /// Bytes of it.
     pub fn bytes(&self) -> u64 {
         match self {
             Parcel::Bytes(bytes) => bytes.len() as u64,
@@ -112,15 +111,11 @@ pub enum Role {
     Datagrams,
 }
 
-/// A socket.
 pub struct Socket {
-    /// Whose it is.
     pub party: usize,
     /// What it is called there.
     pub number: Connection,
-    /// What it is for.
     pub role: Role,
-    /// Where it is.
     pub near: Address,
     /// Where its peer is.
     pub far: Option<Address>,
@@ -156,7 +151,6 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// One that is there.
     pub fn get(&self, id: SocketId) -> Option<&Socket> {
         self.all.get(id)?.as_ref()
     }
@@ -171,7 +165,6 @@ impl Sockets {
         self.all[id] = None;
     }
 
-    /// All of a party.
     pub fn of(&self, party: usize) -> Vec<SocketId> {
         let its = |socket: &Option<Socket>| socket.as_ref().is_some_and(|socket| socket.party == party);
         self.all.iter().enumerate().filter(|(_, socket)| its(socket)).map(|(id, _)| id).collect()

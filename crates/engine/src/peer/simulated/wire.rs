@@ -57,7 +57,6 @@ pub struct Passage {
     pub again: u64,
 }
 
-/// All of them.
 pub struct Wires {
     /// What each is like.
     pub link: Link,

@@ -30,7 +30,6 @@ pub struct CheckedPiece {
 /// What is wrong with a piece.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The piece.
     pub piece: CheckedPiece,
     /// Every flaw, with the files it was dumped to.
     pub flaws: Vec<(Flaw, Option<(String, String)>)>,

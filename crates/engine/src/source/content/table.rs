@@ -29,9 +29,7 @@ pub struct BlockTable {
 pub struct WrittenUnit {
     /// Where it begins, bytes from the span's start.
     pub start: u64,
-    /// Where it ends.
     pub end: u64,
-    /// Its generation.
     pub generation: u64,
     /// Its number among the worker's writes, the low [`NUMBER_BITS`] of it.
     pub number: u32,

@@ -34,7 +34,6 @@ pub(crate) enum Wish {
     Any,
     /// None: every rank is a run of its own.
     Off,
-    /// This one.
     Path(String),
 }
 
