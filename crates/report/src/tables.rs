@@ -10,7 +10,7 @@ use crate::shape::Context;
 use crate::{csv, number};
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
+pub struct ExportTable {
     /// Its name: `results`, `series`, …
     pub name: &'static str,
     /// What stands above its columns.
@@ -75,7 +75,7 @@ const WORDS: &[&str] =
 const PERCENTS: [f64; 11] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
 /// Every table of a record that has a row.
-pub fn tables(record: &Record, context: &Context) -> Vec<Table> {
+pub fn tables(record: &Record, context: &Context) -> Vec<ExportTable> {
     let all = [
         about(record, context),
         results(record, context),
@@ -93,8 +93,8 @@ pub fn tables(record: &Record, context: &Context) -> Vec<Table> {
 }
 
 /// A table without rows; its headings have blanks between them.
-fn table(name: &'static str, headings: &str) -> Table {
-    Table { name, headings: headings.split(' ').map(String::from).collect(), rows: Vec::new() }
+fn table(name: &'static str, headings: &str) -> ExportTable {
+    ExportTable { name, headings: headings.split(' ').map(String::from).collect(), rows: Vec::new() }
 }
 
 /// The cells of a value's fields of these names; empty ones where there is no value.
@@ -125,7 +125,7 @@ fn place(phase: &PhaseRecord, job: &JobRecord) -> Vec<TableCell> {
 }
 
 /// What was run, where, and how it ended.
-fn about(record: &Record, context: &Context) -> Table {
+fn about(record: &Record, context: &Context) -> ExportTable {
     let mut about = table("about", "fact value");
     let mut add = |name: &str, value: TableCell| about.rows.push(vec![TableCell::text(name), value]);
     let machine = &record.machine;
@@ -150,7 +150,7 @@ fn about(record: &Record, context: &Context) -> Table {
     about
 }
 
-fn results(record: &Record, context: &Context) -> Table {
+fn results(record: &Record, context: &Context) -> ExportTable {
     let mut results = table("results", csv::COLUMNS);
     let medians = csv::Medians::of(record);
     for (phase, job) in jobs(record) {
@@ -173,7 +173,7 @@ fn result(text: String, heading: &str) -> TableCell {
     }
 }
 
-fn findings(all: &[Finding]) -> Table {
+fn findings(all: &[Finding]) -> ExportTable {
     let headings = "code severity phase job sentence figures advice explained_by";
     let mut findings = table("findings", headings);
     for finding in all {
@@ -210,7 +210,7 @@ fn histograms(job: &JobRecord) -> Vec<(&str, &'static str, &Histogram)> {
     all
 }
 
-fn percentiles(record: &Record) -> Table {
+fn percentiles(record: &Record) -> ExportTable {
     let headings = "phase index job label kind percent latency_ns samples_beyond";
     let mut percentiles = table("percentiles", headings);
     for (phase, job) in jobs(record) {
@@ -227,7 +227,7 @@ fn percentiles(record: &Record) -> Table {
     percentiles
 }
 
-fn latencies(record: &Record) -> Table {
+fn latencies(record: &Record) -> ExportTable {
     let mut latencies = table("latencies", "phase index job label kind least_ns most_ns count");
     for (phase, job) in jobs(record) {
         for (label, kind, latency) in histograms(job) {
@@ -246,7 +246,7 @@ fn latencies(record: &Record) -> Table {
     latencies
 }
 
-fn series(record: &Record) -> Table {
+fn series(record: &Record) -> ExportTable {
     let counts = "reads read_bytes writes write_bytes trims trim_bytes others";
     let headings = format!("phase index job until_s {counts} latency_ns_mean latency_ns_max");
     let mut series = table("series", &headings);
@@ -271,7 +271,7 @@ fn series(record: &Record) -> Table {
     series
 }
 
-fn workers(record: &Record) -> Table {
+fn workers(record: &Record) -> ExportTable {
     let counts = "rank operations bytes errors began_ns ended_ns user_ns system_ns";
     let kernel = "switches_voluntary switches_involuntary faults_major faults_minor";
     let mut workers = table("workers", &format!("phase index job worker {counts} {kernel} failure"));
@@ -288,7 +288,7 @@ fn workers(record: &Record) -> Table {
     workers
 }
 
-fn errors(record: &Record, context: &Context) -> Table {
+fn errors(record: &Record, context: &Context) -> ExportTable {
     let counted = "verb errno count first_offset";
     let mut errors = table("errors", &format!("phase index job {counted} target"));
     for (phase, job) in jobs(record) {
@@ -317,7 +317,7 @@ fn activity(did: &DeviceActivity) -> Vec<TableCell> {
     cells
 }
 
-fn devices(record: &Record) -> Table {
+fn devices(record: &Record) -> ExportTable {
     let mut devices = table("devices", &format!("phase index device {ACTIVITY} {LOAD}"));
     for phase in &record.phases {
         for sighting in &phase.sightings {
@@ -340,7 +340,7 @@ const CPU: &str =
 const MEMORY: &str = "available_bytes cached_bytes dirty_bytes writeback_bytes";
 
 /// A row for each sample and device; where there is no device, one for the machine alone.
-fn samples(record: &Record) -> Table {
+fn samples(record: &Record) -> ExportTable {
     let headings = format!("phase index until_s device {ACTIVITY} {LOAD} {CPU} {MEMORY}");
     let mut samples = table("samples", &headings);
     for phase in &record.phases {
@@ -362,7 +362,7 @@ fn samples(record: &Record) -> Table {
     samples
 }
 
-fn targets(context: &Context) -> Table {
+fn targets(context: &Context) -> ExportTable {
     let headings = "target path file_system mount_point mount_options device model size_bytes rotational \
                     scheduler write_cache";
     let mut targets = table("targets", headings);

@@ -8,7 +8,7 @@ use iodyno_model::{Event, Record};
 use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
 
 use crate::shape::Context;
-use crate::tables::{Table, TableCell, tables};
+use crate::tables::{ExportTable, TableCell, tables};
 use crate::{Output, Reporter};
 
 /// Rows of a sheet below its headings, at most: what the format holds.
@@ -54,7 +54,7 @@ fn workbook(record: &Record, context: &Context) -> Result<Vec<u8>, XlsxError> {
     workbook.save_to_buffer()
 }
 
-fn sheet(sheet: &mut Worksheet, table: &Table) -> Result<(), XlsxError> {
+fn sheet(sheet: &mut Worksheet, table: &ExportTable) -> Result<(), XlsxError> {
     sheet.set_name(table.name)?;
     let bold = Format::new().set_bold();
     for (column, heading) in table.headings.iter().enumerate() {
