@@ -73,10 +73,10 @@ pub struct Options {
     /// Write a test script for each group to this directory, for prove -r
     #[arg(long, value_name = "DIR")]
     pub write_t: Option<String>,
-    /// Processes at a time [default: as many as the machine carries]
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Number of parallel processes [default: as many as the machine allows]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub at_once: u32,
-    /// How long a case may take, e.g. 30s
+    /// Time limit of a case, e.g. 10s
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     pub case_time: u64,
     /// Keep the files of failed cases

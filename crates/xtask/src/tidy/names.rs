@@ -1,7 +1,6 @@
 //! Names of types and modules: one name for one thing, as the glossary has it.
 //!
-//! A name that is defined in many places says nothing where it is read. Names that were defined more often when this rule came
-//! stand in a list with their number, which may only fall. Names of the dialects' common anatomy are exempt.
+//! A name that is defined in many places says nothing where it is read. Names of the dialects' common anatomy are exempt.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +10,6 @@ use crate::lexer;
 
 /// Definitions of one name in the products of the workspace, at most.
 const MOST: usize = 3;
-/// Names that are still defined more often: `NAME COUNT` on each line.
-const LIST: &str = "crates/xtask/tidy-names.txt";
 /// What each dialect has.
 const ANATOMY: &[&str] = &["Command", "Options", "Settings", "Lower", "Report", "ReportContext", "EarlyExit"];
 /// Modules were called so once; the glossary has words that the field knows.
@@ -48,7 +45,6 @@ const RETIRED: &[&str] = &[
 
 const TYPE_HINT: &str =
     "name what it is, in the words of docs/glossary.md: a reader meets the name before its folder";
-const LIST_HINT: &str = "lower its number, or take its line out where it is at most 3";
 const MODULE_HINT: &str = "docs/glossary.md has the field's word for it";
 
 pub fn check(tree: &Tree) -> Vec<Violation> {
@@ -58,33 +54,16 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
             defined.entry(name).or_default().push((&source.path, line));
         }
     }
-    let allowed = allowed(tree.text(LIST));
     let mut violations = Vec::new();
     for (name, places) in &defined {
-        let most = allowed.get(name.as_str()).copied().unwrap_or(MOST).max(MOST);
-        if places.len() > most && !ANATOMY.contains(&name.as_str()) {
+        if places.len() > MOST && !ANATOMY.contains(&name.as_str()) {
             let (path, line) = places[places.len() - 1];
-            let message = format!("`{name}` is defined {} times, over {most}", places.len());
+            let message = format!("`{name}` is defined {} times, over {MOST}", places.len());
             violations.push(Violation::new(path, line, message, TYPE_HINT));
-        }
-    }
-    for (name, most) in allowed {
-        let count = defined.get(name).map_or(0, Vec::len);
-        if count < most {
-            let message = format!("`{name}` is defined {count} times, and {most} stand here");
-            violations.push(Violation::new(LIST, 1, message, LIST_HINT));
         }
     }
     violations.extend(tree.sources.iter().filter(|source| source.is_product()).flat_map(retired));
     violations
-}
-
-fn allowed(text: &str) -> BTreeMap<&str, usize> {
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    lines
-        .filter_map(|line| line.split_once(' '))
-        .filter_map(|(name, count)| Some((name, count.parse().ok()?)))
-        .collect()
 }
 
 /// The types that a file defines outside its tests, with their lines.
@@ -117,10 +96,8 @@ mod tests {
     use super::*;
     use crate::tidy::{places, planted};
 
-    fn files<'a>(count: usize, text: &'a str, list: &'a str) -> Vec<(String, &'a str)> {
-        let mut files: Vec<_> = (0..count).map(|at| (format!("crates/engine/src/a{at}.rs"), text)).collect();
-        files.push((LIST.into(), list));
-        files
+    fn files(count: usize, text: &str) -> Vec<(String, &str)> {
+        (0..count).map(|at| (format!("crates/engine/src/a{at}.rs"), text)).collect()
     }
 
     fn found(files: &[(String, &str)]) -> usize {
@@ -130,17 +107,10 @@ mod tests {
 
     #[test]
     fn a_name_is_defined_three_times_at_most() {
-        assert_eq!(found(&files(3, "struct Kind;", "")), 0);
-        assert_eq!(found(&files(4, "struct Kind;", "")), 1);
-        assert_eq!(found(&files(4, "struct Command;", "")), 0, "every dialect has one");
-        assert_eq!(found(&files(4, "#[cfg(test)]\nmod tests {\n    struct Kind;\n}\n", "")), 0);
-    }
-
-    #[test]
-    fn a_listed_number_only_falls() {
-        assert_eq!(found(&files(5, "enum Kind {}", "# why\nKind 5\n")), 0);
-        assert_eq!(found(&files(6, "enum Kind {}", "Kind 5\n")), 1);
-        assert_eq!(found(&files(4, "enum Kind {}", "Kind 5\n")), 1);
+        assert_eq!(found(&files(3, "struct Kind;")), 0);
+        assert_eq!(found(&files(4, "struct Kind;")), 1);
+        assert_eq!(found(&files(4, "struct Command;")), 0, "every dialect has one");
+        assert_eq!(found(&files(4, "#[cfg(test)]\nmod tests {\n    struct Kind;\n}\n")), 0);
     }
 
     #[test]
