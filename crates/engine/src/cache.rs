@@ -21,7 +21,7 @@ const PAUSE_NS: (u64, u64) = (200_000, 20_000_000);
 
 /// What became of a file's pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DropResult {
     /// Bytes that are still in the cache; none: it cannot be told.
     pub left_bytes: Option<u64>,
     /// Whether the file system is memory, where pages cannot go anywhere.
@@ -49,9 +49,9 @@ pub fn drop_targets(plan: &Plan, files: &Files, share: WorkerShare, stopped: &dy
 }
 
 /// Writes back the file system of a set and drops the pages of those of its items that exist.
-fn drop_items(root: RawFd, names: &Names, share: WorkerShare, stopped: &dyn Fn() -> bool) -> Dropped {
+fn drop_items(root: RawFd, names: &Names, share: WorkerShare, stopped: &dyn Fn() -> bool) -> DropResult {
     if is_memory(root) {
-        return Dropped { left_bytes: None, is_memory: true };
+        return DropResult { left_bytes: None, is_memory: true };
     }
     write_back(root);
     let (mut left, mut buffer) = (Some(0), PathBuffer::default());
@@ -71,7 +71,7 @@ fn drop_items(root: RawFd, names: &Names, share: WorkerShare, stopped: &dyn Fn()
         // SAFETY: it was opened above, and nobody else knows it.
         unsafe { libc::close(fd) };
     }
-    Dropped { left_bytes: left, is_memory: false }
+    DropResult { left_bytes: left, is_memory: false }
 }
 
 #[cfg(target_os = "linux")]
@@ -87,7 +87,7 @@ fn write_back(_root: RawFd) {
 }
 
 /// Writes back an open file's pages and drops them, and waits until they are gone or will not go.
-pub fn drop_pages(fd: RawFd) -> Dropped {
+pub fn drop_pages(fd: RawFd) -> DropResult {
     // SAFETY: the call takes no pointers. What cannot be written back is told by what is left.
     unsafe { libc::fsync(fd) };
     advise(fd);
@@ -95,7 +95,7 @@ pub fn drop_pages(fd: RawFd) -> Dropped {
     let bytes = crate::io::length(fd).ok().flatten().unwrap_or(0);
     let look = || page_cache::resident_of(fd, bytes);
     let Some(mut left) = look().filter(|left| *left > 0 && !is_memory) else {
-        return Dropped { left_bytes: look(), is_memory };
+        return DropResult { left_bytes: look(), is_memory };
     };
     let began = clock::monotonic();
     let (mut moved, mut pause) = (began, PAUSE_NS.0);
@@ -115,7 +115,7 @@ pub fn drop_pages(fd: RawFd) -> Dropped {
         }
         left = now;
     }
-    Dropped { left_bytes: Some(left), is_memory }
+    DropResult { left_bytes: Some(left), is_memory }
 }
 
 #[cfg(target_os = "linux")]

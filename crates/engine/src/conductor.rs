@@ -13,12 +13,12 @@ use crate::check::{CheckedPlan, check};
 use crate::clock;
 use crate::failure::Failure;
 use crate::placement;
-use crate::prepare::Made;
+use crate::prepare::MadeFiles;
 use crate::signal;
 use crate::witness::{self, Watch};
 use crate::world::threads::ThreadPool;
 use crate::world::worker_group::{Task, WorkerGroup};
-use crate::world::{Broken, World};
+use crate::world::{BrokenWorld, World};
 
 mod agree;
 mod barriers;
@@ -119,7 +119,7 @@ pub fn run_in(
         passes,
         options,
         post,
-        made: Made::default(),
+        made: MadeFiles::default(),
         record,
         began,
         threads: ThreadPool::of(placement::processors()),
@@ -145,7 +145,7 @@ struct Run<'a> {
     passes: Passes,
     options: &'a Options,
     post: Mailbox,
-    made: Made,
+    made: MadeFiles,
     record: Record,
     began: clock::Tick,
     /// Those of the phase before.
@@ -180,7 +180,7 @@ impl Run<'_> {
     }
 
     /// Phase after phase, and pass after pass, on every rank the same.
-    fn walk(&mut self, world: &mut World, emit: Emit<'_>) -> Result<(), Broken> {
+    fn walk(&mut self, world: &mut World, emit: Emit<'_>) -> Result<(), BrokenWorld> {
         let mut compared = clock::monotonic();
         let mut index = 0;
         loop {
@@ -205,7 +205,7 @@ impl Run<'_> {
         index: usize,
         compared: &mut clock::Tick,
         emit: Emit<'_>,
-    ) -> Result<bool, Broken> {
+    ) -> Result<bool, BrokenWorld> {
         match self.next(world, index, compared)? {
             Next::Runs => {}
             Next::IsLeftOut => return Ok(false),
@@ -234,7 +234,7 @@ impl Run<'_> {
     }
 
     /// Whether a phase runs; the first rank's clock says whether it is too late for it.
-    fn next(&self, world: &mut World, index: usize, compared: &mut clock::Tick) -> Result<Next, Broken> {
+    fn next(&self, world: &mut World, index: usize, compared: &mut clock::Tick) -> Result<Next, BrokenWorld> {
         let (now, latest_ns) = (clock::monotonic(), self.checked.plan.phases[index].latest_ns);
         let (interrupted, signal) = signal::interruptions();
         let late = world.is_first() && latest_ns > 0 && now > self.began.saturating_add(latest_ns);
@@ -329,7 +329,7 @@ fn apart(world: &World, why: &str) -> Diagnostic {
 }
 
 /// Removes what was made and is not to stay; what cannot be removed is told.
-fn clean_up(world: &World, made: &mut Made, emit: Emit<'_>) {
+fn clean_up(world: &World, made: &mut MadeFiles, emit: Emit<'_>) {
     let mut stays = made.remove();
     if !world.is_broken() && !world.is_alone() {
         // Directories in which other ranks had something.
@@ -547,7 +547,7 @@ fn set_up(
     checked: &CheckedPlan,
     index: usize,
     earlier: &Record,
-    laid: phase_context::Laid,
+    laid: phase_context::PhaseLayout,
     pool: &mut ThreadPool,
 ) -> Result<(Arc<PhaseContext>, WorkerGroup), Vec<Diagnostic>> {
     let context =

@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 
-use drawn::Drawn;
+use drawn::DrawnTree;
 
 pub mod drawn;
 pub mod templates;
@@ -43,7 +43,7 @@ pub struct Names {
     /// So many successive items in one directory, then the next; 0: dealt in turn.
     pub per_directory: u64,
     /// Directories that were drawn, in place of those that the four before describe.
-    pub tree: Option<Arc<Drawn>>,
+    pub tree: Option<Arc<DrawnTree>>,
     /// Items in the set.
     pub count: u64,
     /// Bytes of an item when prepared, at most; 0 where nothing bounds them.

@@ -29,7 +29,7 @@ const LAYOUT_BYTES: usize = 1 << 20;
 
 /// What the run has made. Dropping it removes what is to be removed, newest first.
 #[derive(Debug, Default)]
-pub struct Made {
+pub struct MadeFiles {
     files: Vec<String>,
     /// Directories that were made for files that are removed, those above first.
     folders: Vec<PathBuf>,
@@ -42,7 +42,7 @@ pub struct Made {
     seen: BTreeSet<String>,
 }
 
-impl Made {
+impl MadeFiles {
     fn file(&mut self, path: &str, remove: bool) {
         if remove && !self.files.iter().any(|file| file == path) {
             self.files.push(path.into());
@@ -109,7 +109,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for MadeFiles {
     fn drop(&mut self) {
         self.remove();
     }
@@ -170,7 +170,7 @@ pub fn leaders(world: &World, plan: &Plan, phase: &Phase) -> Vec<u32> {
 
 /// The directories that workers of several ranks have their items in and that are not there yet become the run's own,
 /// whoever will make them; every rank looks before any makes one. Whether there was anything to look for.
-pub fn expect(world: &World, plan: &Plan, phase: &Phase, made: &mut Made) -> bool {
+pub fn expect(world: &World, plan: &Plan, phase: &Phase, made: &mut MadeFiles) -> bool {
     let mut any = false;
     for job in &phase.jobs {
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
@@ -204,7 +204,7 @@ pub fn prepare(
     checked: &CheckedPlan,
     phase: &Phase,
     whose: Whose,
-    made: &mut Made,
+    made: &mut MadeFiles,
     progress: Progress<'_>,
 ) -> Vec<Unready> {
     let (plan, mut wrong) = (&checked.plan, Vec::new());
@@ -293,7 +293,7 @@ fn prepare_target(
     plan: &Plan,
     index: usize,
     asker: Asker<'_>,
-    made: &mut Made,
+    made: &mut MadeFiles,
     progress: Progress<'_>,
 ) -> Result<(), Failure> {
     let target = &plan.targets[index];
@@ -330,7 +330,7 @@ fn prepare_target(
 }
 
 /// Where a job makes or removes a whole tree, only the directory above it must be there.
-fn prepare_ground(target: &Target, asker: Asker<'_>, made: &mut Made) -> Result<(), Failure> {
+fn prepare_ground(target: &Target, asker: Asker<'_>, made: &mut MadeFiles) -> Result<(), Failure> {
     let TargetKind::FileSet { root, items } = &target.kind else { return Ok(()) };
     let root = set_root(root, items, asker);
     let (above, _) = split(&root);
@@ -346,7 +346,7 @@ fn prepare_file(
     target: &Target,
     path: &str,
     size: Extent,
-    made: &mut Made,
+    made: &mut MadeFiles,
     progress: Progress<'_>,
 ) -> Result<(), Failure> {
     if target.prepare == Prepare::Absent {

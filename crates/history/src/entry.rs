@@ -105,7 +105,7 @@ pub struct Filter {
 
 /// All that is kept of a run.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct StoredRun {
     /// The line about it.
     pub entry: Entry,
     /// The plan as it was asked for, not expanded: what a rerun runs.
@@ -116,7 +116,7 @@ pub struct Kept {
     pub record: Record,
 }
 
-impl Kept {
+impl StoredRun {
     /// The run as reporters see one: its beginning, each phase, its findings, its end.
     pub fn events(&self) -> Vec<Event> {
         let mut events = vec![Event::Started(Box::new(self.started.clone()))];

@@ -9,7 +9,7 @@ use std::time::Duration;
 use iodyno_model::{Diagnostic, Origin, PhaseRecord, Plan, Record, Severity, Started};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use crate::entry::{Entry, Filter, Kept, Opening, State, headline};
+use crate::entry::{Entry, Filter, Opening, State, StoredRun, headline};
 use crate::journal::{self, Journal};
 use crate::pack;
 use crate::reference::{Reference, is_tag};
@@ -263,7 +263,7 @@ impl History {
     ///
     /// # Errors
     /// When there is none of that name, or what is kept cannot be read.
-    pub fn load(&self, reference: &str) -> Result<Kept, Diagnostic> {
+    pub fn load(&self, reference: &str) -> Result<StoredRun, Diagnostic> {
         let entry = self.entry(reference)?;
         let (plan, started, record) = self.blobs(entry.id)?;
         let unreadable = |error: String| self.wrong(&format!("run {} cannot be read: {error}", entry.id));
@@ -273,7 +273,7 @@ impl History {
             Some(record) => pack::from_tight(&record).map_err(unreadable)?,
             None => pieced_together(&started, journal::so_far(&self.journals(), entry.id)),
         };
-        Ok(Kept { entry, plan, started, record })
+        Ok(StoredRun { entry, plan, started, record })
     }
 
     fn blobs(&self, id: i64) -> Result<Blobs, Diagnostic> {

@@ -20,7 +20,7 @@ const OFF: &str = "off";
 
 /// What was typed, for whoever looks at it later.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct TypedCommand {
     /// The dialect or command.
     pub tool: String,
     /// The command line, without the program's name.
@@ -29,11 +29,11 @@ pub struct Asked {
     pub native: bool,
 }
 
-impl Asked {
+impl TypedCommand {
     /// A command with its arguments.
     pub fn new(tool: &str, arguments: &[String], native: bool) -> Self {
         let words = std::iter::once(tool).chain(arguments.iter().map(String::as_str)).map(String::from);
-        Asked { tool: tool.into(), words: words.collect(), native }
+        TypedCommand { tool: tool.into(), words: words.collect(), native }
     }
 }
 
@@ -72,7 +72,7 @@ pub fn open() -> Result<History, Diagnostic> {
 ///
 /// # Errors
 /// When it was asked for by name and cannot be done.
-pub fn keeping(run: &Run, asked: &Asked) -> Result<Option<Keeping>, Diagnostic> {
+pub fn keeping(run: &Run, asked: &TypedCommand) -> Result<Option<Keeping>, Diagnostic> {
     // A server runs what its clients want, and keeps nothing of it: there is no run of its own to tell of.
     if run.plan.phases.is_empty() && run.keep.wanted.is_none() {
         return Ok(None);
@@ -106,7 +106,7 @@ pub fn folder() -> String {
     std::env::current_dir().map_or_else(|_| "/".into(), |path| path.to_string_lossy().into_owned())
 }
 
-fn opening(run: &Run, asked: &Asked) -> Opening {
+fn opening(run: &Run, asked: &TypedCommand) -> Opening {
     Opening {
         tool: asked.tool.clone(),
         words: asked.words.clone(),

@@ -8,7 +8,7 @@ use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::native::Native;
 use iodyno_report::table::wrapped;
 
-use crate::archive::Asked;
+use crate::archive::TypedCommand;
 use crate::compare;
 use crate::extension_options::{self, ExtensionOptions};
 use crate::hosts::{self, RemoteCommand};
@@ -117,7 +117,7 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], po
         return 2;
     }
     let words: Vec<String> = also.shaping().into_iter().chain(arguments.iter().cloned()).collect();
-    let asked = Asked::new(dialect.name, &words, false);
+    let asked = TypedCommand::new(dialect.name, &words, false);
     let policy = OutputPolicy { asked, ..policy };
     let mut loader = HostLoader::new(world);
     loader.also.clone_from(&also.dialect_words);
@@ -194,7 +194,7 @@ fn native_answer(
     loader: &mut HostLoader,
 ) -> u8 {
     let Ok(Request::Hosts(there)) = &request else {
-        let asked = Asked::new(name, arguments, true);
+        let asked = TypedCommand::new(name, arguments, true);
         return session::answer(world, request, &OutputPolicy { asked, ..OutputPolicy::from_environment() });
     };
     let words = std::iter::once(name.to_string()).chain(native::on_hosts(arguments));

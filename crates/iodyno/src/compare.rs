@@ -13,7 +13,7 @@ use iodyno_model::{
 };
 use iodyno_report::comparison::Comparison;
 use iodyno_report::plan_diff::{self, contrasts, is_declared};
-use iodyno_truth::compare::{Compared, Pair, pairs};
+use iodyno_truth::compare::{Pair, QuantityPair, pairs};
 use iodyno_truth::demand::{self, Bound, Condition, Subject};
 use iodyno_truth::quantity::Quantity;
 use iodyno_truth::statistics::{Difference, chance, median, paired};
@@ -243,7 +243,7 @@ fn comparison(
     let (before, after): (Vec<&Record>, Vec<&Record>) = (before.iter().collect(), after.iter().collect());
     let pairs = pairs(&before, &after);
     let each = chance::each_of(words.confidence, pairs.len());
-    let figures: Vec<Compared> = pairs.iter().flat_map(|pair| figures(pair, each, asking)).collect();
+    let figures: Vec<QuantityPair> = pairs.iter().flat_map(|pair| figures(pair, each, asking)).collect();
     let contrasts = match (first.runs.first(), other.runs.first()) {
         (Some((a, x)), Some((b, y))) => contrasts((a, x), (b, y)),
         _ => Vec::new(),
@@ -272,7 +272,7 @@ fn comparison(
 
 /// A quantity of a job on both sides. Of pairs that ran in turns, pair by pair; of single runs, with what earlier ones
 /// differed.
-fn compared(pair: &Pair<'_>, quantity: &Quantity, each: f64, asking: &Asking<'_>) -> Option<Compared> {
+fn compared(pair: &Pair<'_>, quantity: &Quantity, each: f64, asking: &Asking<'_>) -> Option<QuantityPair> {
     let values = |side: &[(&PhaseRecord, &JobRecord)]| {
         side.iter().filter_map(|(phase, job)| quantity.of(phase, job)).collect::<Vec<f64>>()
     };
@@ -281,7 +281,7 @@ fn compared(pair: &Pair<'_>, quantity: &Quantity, each: f64, asking: &Asking<'_>
     let turns = paired(&before, &after, each).filter(|_| asking.words.interleave);
     let superiority = found.and_then(|found| found.superiority);
     let turns = turns.map(|turns| Difference { superiority: superiority.or(turns.superiority), ..turns });
-    let figure = Compared {
+    let figure = QuantityPair {
         phase: pair.phase.clone(),
         job: pair.job.clone(),
         quantity: quantity.clone(),
@@ -291,7 +291,7 @@ fn compared(pair: &Pair<'_>, quantity: &Quantity, each: f64, asking: &Asking<'_>
     Some(prior_runs::settled(figure, &asking.siblings))
 }
 
-fn figures(pair: &Pair<'_>, confidence_percent: f64, asking: &Asking<'_>) -> Vec<Compared> {
+fn figures(pair: &Pair<'_>, confidence_percent: f64, asking: &Asking<'_>) -> Vec<QuantityPair> {
     let quantities = pair.quantities();
     let each = chance::each_of(confidence_percent, quantities.len());
     quantities.iter().filter_map(|quantity| compared(pair, quantity, each, asking)).collect()

@@ -12,7 +12,7 @@ use iodyno_history::History;
 use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, Started};
 use iodyno_report::{Output, Reporter};
 
-use crate::archive::{self, Asked};
+use crate::archive::{self, TypedCommand};
 use crate::compare::{CompareArgs, ComparedRuns};
 use crate::loader::HostLoader;
 use crate::rerun;
@@ -68,7 +68,7 @@ pub fn sides(world: &mut World, words: &CompareArgs, arguments: &[String]) -> Re
     if turns[0].name == turns[1].name {
         sides[1].name.push_str(" (B)");
     }
-    let asked = Asked::new("compare", arguments, true);
+    let asked = TypedCommand::new("compare", arguments, true);
     for round in 0..words.times {
         for (turn, side) in turns.iter().zip(&mut sides) {
             if io::stderr().is_terminal() {
@@ -85,7 +85,7 @@ fn run(
     turn: &Turn,
     round: u32,
     words: &CompareArgs,
-    asked: &Asked,
+    asked: &TypedCommand,
 ) -> Result<(Started, Record), u8> {
     if let Err(error) = std::env::set_current_dir(&turn.folder) {
         let wrong = Diagnostic::error(&Origin::argument(&turn.folder), crate::loader::plain(&error));

@@ -26,12 +26,12 @@ const KEY: &str = "?key=";
 
 /// The growing report, and where it is served.
 pub struct LiveReportServer {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<SharedPage>>,
 }
 
 /// What the run and the readers share.
 #[derive(Default)]
-struct Shared {
+struct SharedPage {
     growing: Growing,
     /// Whether somebody asked for news of a run under way.
     is_followed: bool,
@@ -58,7 +58,7 @@ impl LiveReportServer {
             TcpListener::bind(address.socket).map_err(|error| wrong(error).hint("another port"))?;
         let socket = listener.local_addr().map_err(wrong)?;
         let address = Address { socket, ..address };
-        let shared = Arc::new(Mutex::new(Shared::default()));
+        let shared = Arc::new(Mutex::new(SharedPage::default()));
         let (served, place) = (Arc::clone(&shared), url(&address));
         serve("live-web", listener, move |request| reply(request, &address, &served)).map_err(wrong)?;
         Ok((LiveReportServer { shared }, place))
@@ -85,7 +85,7 @@ impl LiveReportServer {
 }
 
 /// What is shared, even after a thread that held it has panicked.
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+fn lock(shared: &Mutex<SharedPage>) -> MutexGuard<'_, SharedPage> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -119,7 +119,7 @@ fn url(address: &Address) -> String {
 }
 
 /// The answer to a request.
-fn reply(request: &str, address: &Address, shared: &Mutex<Shared>) -> Reply {
+fn reply(request: &str, address: &Address, shared: &Mutex<SharedPage>) -> Reply {
     const TEXT: &str = "text/plain; charset=utf-8";
     let told = |status, kind, body: String| Reply { status, kind, more: MORE, body: body.into_bytes() };
     let refused = |status, why: &str| told(status, TEXT, format!("{why}\n"));
@@ -139,7 +139,7 @@ fn reply(request: &str, address: &Address, shared: &Mutex<Shared>) -> Reply {
 }
 
 /// The page as it is now; `news`: it is asked for by a page that is open already.
-fn page(shared: &Mutex<Shared>, news: bool) -> iodyno_report::html::Page {
+fn page(shared: &Mutex<SharedPage>, news: bool) -> iodyno_report::html::Page {
     let mut shared = lock(shared);
     shared.is_followed = true;
     shared.has_told_end |= news && shared.growing.has_ended();
@@ -165,7 +165,7 @@ mod tests {
 
     fn asked(request: &str, key: Option<&str>) -> &'static str {
         let address = Address { socket: "127.0.0.1:8080".parse().unwrap(), key: key.map(Into::into) };
-        reply(request, &address, &Mutex::new(Shared::default())).status
+        reply(request, &address, &Mutex::new(SharedPage::default())).status
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn who_is_looking_sees_the_end() {
-        let shared = Mutex::new(Shared::default());
+        let shared = Mutex::new(SharedPage::default());
         assert!(page(&shared, true).live && !lock(&shared).has_told_end);
         lock(&shared).growing.event(&Event::Ended(Box::default()));
         assert!(!page(&shared, true).live && lock(&shared).has_told_end);

@@ -41,17 +41,17 @@ pub struct OutputSet {
     trouble: Option<io::Error>,
     /// How often the run's own reporter wants to hear how things are, ns.
     report_ns: u64,
-    screen: Option<Held>,
+    screen: Option<HeldReport>,
 }
 
 /// What the report says while the screen covers the terminal that it goes to.
 #[derive(Default)]
-struct Held {
+struct HeldReport {
     out: Vec<u8>,
     err: Vec<u8>,
 }
 
-impl Held {
+impl HeldReport {
     fn give(&mut self) -> io::Result<()> {
         terminal::err().write_all(&std::mem::take(&mut self.err))?;
         terminal::out().write_all(&std::mem::take(&mut self.out))
@@ -132,7 +132,7 @@ impl OutputSet {
         };
         let ranks = run.files.iter().find(|file| file.format == RANKS);
         let ranks = ranks.map(|file| RankTable::new(false, file.path != "-"));
-        let screen = screen.then(Held::default);
+        let screen = screen.then(HeldReport::default);
         let (trouble, report_ns) = (None, run.live_ns);
         Ok(OutputSet { sinks, named, live, ranks, shelf, made, trouble, report_ns, screen })
     }

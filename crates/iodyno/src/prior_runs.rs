@@ -3,10 +3,10 @@
 //! The same is what has no contrast: the plan, but for its seed, and what it ran on. It refuses to learn from fewer than
 //! six, and from the runs that are compared.
 
-use iodyno_history::{Filter, History, Kept, State};
+use iodyno_history::{Filter, History, State, StoredRun};
 use iodyno_model::{Record, Started};
 use iodyno_report::plan_diff::{Weight, contrasts};
-use iodyno_truth::compare::{Compared, pairs};
+use iodyno_truth::compare::{QuantityPair, pairs};
 use iodyno_truth::statistics::difference::widened;
 use iodyno_truth::statistics::{Basis, Difference, chance, median};
 
@@ -34,7 +34,7 @@ pub fn of(history: &History, compared: &[(i64, Started, Record)]) -> Vec<Record>
         .rev()
         .filter(|entry| entry.name == record.name && compared.iter().all(|(id, ..)| *id != entry.id));
     let kept = others.filter_map(|entry| history.load(&entry.id.to_string()).ok());
-    let same = |kept: &Kept| {
+    let same = |kept: &StoredRun| {
         let found = contrasts((started, record), (&kept.started, &kept.record));
         found.iter().all(|contrast| contrast.weight == Weight::Passing)
     };
@@ -42,7 +42,7 @@ pub fn of(history: &History, compared: &[(i64, Started, Record)]) -> Vec<Record>
 }
 
 /// A figure's difference, made less sure by what runs of the same differ beyond what is in its interval.
-pub fn settled(mut figure: Compared, siblings: &[&Record]) -> Compared {
+pub fn settled(mut figure: QuantityPair, siblings: &[&Record]) -> QuantityPair {
     let Some(found) = figure.difference.filter(|found| found.basis == Basis::Within) else { return figure };
     let pairs = pairs(siblings, siblings);
     let pair = pairs.iter().find(|pair| pair.phase == figure.phase && pair.job == figure.job);

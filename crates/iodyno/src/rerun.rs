@@ -5,11 +5,11 @@
 use clap::Parser;
 use iodyno_dialect::{DIALECTS, Request, Run, native};
 use iodyno_engine::world::World;
-use iodyno_history::{Entry, Kept};
+use iodyno_history::{Entry, StoredRun};
 use iodyno_model::{Diagnostic, Origin, Plan};
 use iodyno_report::native::Native;
 
-use crate::archive::{self, Asked};
+use crate::archive::{self, TypedCommand};
 use crate::extension_options::ExtensionOptions;
 use crate::loader::HostLoader;
 use crate::runs::{ended, one, paint, parsed};
@@ -40,14 +40,14 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
     };
     match request(world, words.manner, kept) {
         Ok(request) => {
-            let asked = Asked::new("rerun", arguments, true);
+            let asked = TypedCommand::new("rerun", arguments, true);
             session::answer(world, Ok(request), &OutputPolicy { asked, ..OutputPolicy::from_environment() })
         }
         Err(wrong) => ended(Err(one(wrong))),
     }
 }
 
-fn request(world: &World, manner: native::Manner, kept: Kept) -> Result<Request, Diagnostic> {
+fn request(world: &World, manner: native::Manner, kept: StoredRun) -> Result<Request, Diagnostic> {
     settle(&kept)?;
     let own = in_own_hand(world, &kept);
     if own.is_none() && DIALECTS.iter().any(|dialect| dialect.drop_in && dialect.name == kept.entry.tool) {
@@ -67,7 +67,7 @@ fn request(world: &World, manner: native::Manner, kept: Kept) -> Result<Request,
 
 /// The run as the tool would report it whose command line is kept; `None` where that line no longer says this very plan
 /// (a job file was changed, a name is made of the time).
-fn in_own_hand(world: &World, kept: &Kept) -> Option<Run> {
+fn in_own_hand(world: &World, kept: &StoredRun) -> Option<Run> {
     let Entry { tool, words, .. } = &kept.entry;
     let dialect = DIALECTS.iter().find(|dialect| dialect.name == *tool)?;
     // What was said on standard input then is not said again now.
@@ -103,7 +103,7 @@ fn is_same(plan: &Plan, kept: &Plan) -> bool {
 ///
 /// # Errors
 /// When it has no plan, or the place is gone.
-pub fn settle(kept: &Kept) -> Result<(), Diagnostic> {
+pub fn settle(kept: &StoredRun) -> Result<(), Diagnostic> {
     let entry = &kept.entry;
     let origin = Origin::argument(&format!("run {}", entry.id));
     if kept.plan.phases.is_empty() {

@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal};
 use clap::{Args, Parser, Subcommand};
 use iodyno_dialect::{dashes, date, native};
 use iodyno_engine::clock;
-use iodyno_history::{Entry, Filter, History, Kept, State, import};
+use iodyno_history::{Entry, Filter, History, State, StoredRun, import};
 use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_report::csv::Csv;
 use iodyno_report::history::{RunSummary, disclosure, list};
@@ -240,7 +240,7 @@ fn heading(entry: &Entry, paint: Paint) -> String {
 }
 
 /// Lets a reporter see a run that is over.
-fn replay(kept: &Kept, reporter: &mut dyn Reporter) -> u8 {
+fn replay(kept: &StoredRun, reporter: &mut dyn Reporter) -> u8 {
     let mut out = Vec::new();
     for event in kept.events() {
         let mut output = Output { out: &mut out, err: &mut io::sink(), files: &mut NoFiles };

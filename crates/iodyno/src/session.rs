@@ -18,7 +18,7 @@ use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::median_pass::OnePass;
 use iodyno_report::{NoFiles, Output, Reporter};
 
-use crate::archive::{self, Asked};
+use crate::archive::{self, TypedCommand};
 use crate::conversation;
 use crate::device_recovery;
 use crate::hosts;
@@ -42,7 +42,7 @@ pub struct OutputPolicy {
     /// `IODYNO_FINDINGS`: asked for, or silenced.
     pub findings: Option<bool>,
     /// What was typed.
-    pub asked: Asked,
+    pub asked: TypedCommand,
     /// Whether it is one of many runs, which are not told apart.
     pub quiet: bool,
 }
@@ -55,7 +55,7 @@ impl OutputPolicy {
         OutputPolicy {
             original,
             findings: wish.map(|wish| wish != "0"),
-            asked: Asked::default(),
+            asked: TypedCommand::default(),
             quiet: false,
         }
     }
@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn a_hint_names_what_the_command_takes() {
         let hint = |native: bool| {
-            let asked = Asked { native, ..Asked::default() };
+            let asked = TypedCommand { native, ..TypedCommand::default() };
             let policy = OutputPolicy { original: false, findings: None, asked, quiet: false };
             let wrong = Diagnostic::error(&Origin::Default, "it carries ext4");
             policy.worded(wrong.hint("if that is meant: --destroy /dev/x")).hint.unwrap_or_default()

@@ -11,15 +11,15 @@ use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 use iodyno_report::paint::Paint;
 
 /// Standard output.
-pub fn out() -> Screened<StdoutLock<'static>> {
+pub fn out() -> ScreenedStream<StdoutLock<'static>> {
     let to = io::stdout().lock();
-    Screened { screens: to.is_terminal(), to }
+    ScreenedStream { screens: to.is_terminal(), to }
 }
 
 /// Standard error.
-pub fn err() -> Screened<StderrLock<'static>> {
+pub fn err() -> ScreenedStream<StderrLock<'static>> {
     let to = io::stderr().lock();
-    Screened { screens: to.is_terminal(), to }
+    ScreenedStream { screens: to.is_terminal(), to }
 }
 
 /// Whether a person reads standard error.
@@ -34,12 +34,12 @@ pub fn err_paint() -> Paint {
 }
 
 /// A stream that shows control characters instead of sending them.
-pub struct Screened<W> {
+pub struct ScreenedStream<W> {
     to: W,
     screens: bool,
 }
 
-impl<W: Write> Write for Screened<W> {
+impl<W: Write> Write for ScreenedStream<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.screens {
             true => self.to.write_all(&shown(bytes)).map(|()| bytes.len()),
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn what_is_formatted_in_pieces_is_looked_at_as_a_whole() {
         let mut to = Vec::new();
-        let mut screened = Screened { to: &mut to, screens: true };
+        let mut screened = ScreenedStream { to: &mut to, screens: true };
         let (code, name) = (31, "\x1b[H");
         write!(screened, "\x1b[{code}m{name}\x1b[0m").unwrap();
         assert_eq!(to, b"\x1b[31m\\x1b[H\x1b[0m");

@@ -4,8 +4,8 @@
 //! A difference whose interval holds 0 is none. It prints no p-value: it says how much, and how surely.
 
 use iodyno_model::{DemandRecord, Finding};
-use iodyno_truth::causes::{self, Told};
-use iodyno_truth::compare::{Compared, DifferenceVerdict};
+use iodyno_truth::causes::{self, CauseGroup};
+use iodyno_truth::compare::{DifferenceVerdict, QuantityPair};
 use iodyno_truth::statistics::{Basis, Difference};
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub struct Comparison {
     pub declared: Vec<Contrast>,
     /// What spoils the figures of either side.
     pub findings: (Vec<Finding>, Vec<Finding>),
-    pub figures: Vec<Compared>,
+    pub figures: Vec<QuantityPair>,
     /// Jobs that only one of them has.
     pub alone: Vec<String>,
     pub demands: Vec<DemandRecord>,
@@ -93,7 +93,7 @@ impl Comparison {
     fn doubts(&self, paint: Paint) -> String {
         let mut text = String::new();
         for (name, findings) in [(&self.names.0, &self.findings.0), (&self.names.1, &self.findings.1)] {
-            for Told { finding, explains } in causes::folded(findings) {
+            for CauseGroup { finding, explains } in causes::folded(findings) {
                 let also = findings::names(&explains)
                     .map_or_else(String::new, |names| format!("; explains {names}"));
                 let line = format!("{name}: {}: {}{also}", finding.phase, finding.sentence);
@@ -175,7 +175,7 @@ impl Comparison {
                  --interleave A B -n 10 runs both in turns.\n",
             );
         }
-        if self.figures.iter().any(Compared::is_of_one_run) {
+        if self.figures.iter().any(QuantityPair::is_of_one_run) {
             text.push_str(
                 "Percentiles of one run on each side differ from run to run by more than what varies within; of \
                  them nothing\nis said to be better or worse.\n",
@@ -244,7 +244,7 @@ impl Comparison {
 }
 
 /// Each phase and job, in their order.
-fn places(figures: &[Compared]) -> Vec<(&String, &String)> {
+fn places(figures: &[QuantityPair]) -> Vec<(&String, &String)> {
     let mut places: Vec<(&String, &String)> = Vec::new();
     for figure in figures {
         let place = (&figure.phase, &figure.job);
@@ -256,11 +256,11 @@ fn places(figures: &[Compared]) -> Vec<(&String, &String)> {
 }
 
 /// The values that the difference is of: of several passes their geometric means.
-fn values(figure: &Compared) -> (f64, f64) {
+fn values(figure: &QuantityPair) -> (f64, f64) {
     figure.difference.map_or(figure.values, |difference| (difference.before, difference.after))
 }
 
-fn row(figure: &Compared, margin_percent: f64) -> [String; 7] {
+fn row(figure: &QuantityPair, margin_percent: f64) -> [String; 7] {
     let measure = figure.quantity.measure;
     let (before, after) = values(figure);
     let values = (measure.text(before), measure.text(after));
@@ -299,7 +299,7 @@ fn word(verdict: DifferenceVerdict, difference: &Difference) -> String {
     format!("{way}{size}")
 }
 
-fn figure(figure: &Compared, margin_percent: f64) -> Value {
+fn figure(figure: &QuantityPair, margin_percent: f64) -> Value {
     let difference = figure.difference.map(|difference| {
         let (basis, passes) = match difference.basis {
             Basis::Within => ("within", vec![1, 1]),

@@ -4,7 +4,7 @@
 //! Where nothing is doubtful there is no verdict: the figures stand.
 
 use iodyno_model::{Finding, Severity};
-use iodyno_truth::causes::{self, FindingsSummary, Told};
+use iodyno_truth::causes::{self, CauseGroup, FindingsSummary};
 
 use crate::number;
 use crate::paint::Paint;
@@ -26,9 +26,9 @@ pub fn text(findings: &[Finding], details: bool, paint: Paint) -> String {
         let line = wrapped(&sentence(&told), WIDTH - 4, 4);
         text.push_str(&format!("  {}\n", paint.severity(told.main.severity, &line)));
     }
-    let mut groups: Vec<Vec<Told<'_>>> = Vec::new();
+    let mut groups: Vec<Vec<CauseGroup<'_>>> = Vec::new();
     for told in if details { apart(findings) } else { causes::folded(findings) } {
-        let key = |told: &Told<'_>| {
+        let key = |told: &CauseGroup<'_>| {
             let Finding { code, severity, advice, explained_by, .. } = told.finding;
             (*code, *severity, advice.clone(), *explained_by)
         };
@@ -70,9 +70,9 @@ fn sentence(told: &FindingsSummary<'_>) -> String {
 }
 
 /// Each finding for itself.
-fn apart(findings: &[Finding]) -> Vec<Told<'_>> {
-    let mut told: Vec<Told<'_>> =
-        findings.iter().map(|finding| Told { finding, explains: Vec::new() }).collect();
+fn apart(findings: &[Finding]) -> Vec<CauseGroup<'_>> {
+    let mut told: Vec<CauseGroup<'_>> =
+        findings.iter().map(|finding| CauseGroup { finding, explains: Vec::new() }).collect();
     told.sort_by_key(|told| (std::cmp::Reverse(told.finding.severity), told.finding.code));
     told
 }
@@ -86,7 +86,7 @@ fn word(severity: Severity) -> &'static str {
 }
 
 /// Findings of one matter: the first in full, the others by name, and what they explain.
-fn alike(group: &[Told<'_>], paint: Paint) -> String {
+fn alike(group: &[CauseGroup<'_>], paint: Paint) -> String {
     let finding = group[0].finding;
     let figures: Vec<String> = finding.figures.iter().map(number::figure).collect();
     let line = |text: &str| wrapped(text, WIDTH - INDENT, INDENT);
@@ -122,7 +122,7 @@ pub(crate) fn names(explains: &[&Finding]) -> Option<String> {
 }
 
 /// The other phases of a group, each once with how often.
-fn also(group: &[Told<'_>]) -> String {
+fn also(group: &[CauseGroup<'_>]) -> String {
     let mut names: Vec<(&str, usize)> = Vec::new();
     for told in &group[1..] {
         match names.iter_mut().find(|(name, _)| *name == told.finding.phase) {

@@ -137,7 +137,7 @@ fn explains(cause: &Suspicion, effect: &Suspicion) -> bool {
 
 /// A finding that stands for itself, and those that it explains.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told<'a> {
+pub struct CauseGroup<'a> {
     /// The cause, or what nobody explains.
     pub finding: &'a Finding,
     /// What it explains, worst first.
@@ -146,15 +146,15 @@ pub struct Told<'a> {
 
 /// All findings, worst first, each that is explained under the first of its cause. One whose cause is not among them (the
 /// tool that was asked prints nothing of it) stands for itself.
-pub fn folded(findings: &[Finding]) -> Vec<Told<'_>> {
+pub fn folded(findings: &[Finding]) -> Vec<CauseGroup<'_>> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     sorted.sort_by_key(|finding| (Reverse(finding.severity), finding.code));
     let stands = |code: u8| sorted.iter().any(|one| one.code == code && one.explained_by.is_none());
     let is_told = |finding: &&&Finding| finding.explained_by.is_none_or(|code| !stands(code));
-    let mut told: Vec<Told<'_>> =
-        sorted.iter().filter(is_told).map(|finding| Told { finding, explains: Vec::new() }).collect();
+    let mut told: Vec<CauseGroup<'_>> =
+        sorted.iter().filter(is_told).map(|finding| CauseGroup { finding, explains: Vec::new() }).collect();
     for finding in sorted.iter().filter(|finding| !is_told(finding)) {
-        let by = |told: &&mut Told<'_>| {
+        let by = |told: &&mut CauseGroup<'_>| {
             told.finding.explained_by.is_none() && Some(told.finding.code) == finding.explained_by
         };
         told.iter_mut().find(by).into_iter().for_each(|told| told.explains.push(finding));
@@ -265,7 +265,7 @@ mod tests {
             finding(UnsteadyRate, Severity::Doubtful, Some(11)),
             finding(DepthNotReached, Severity::Doubtful, Some(1)),
         ];
-        let codes = |told: &Told<'_>| {
+        let codes = |told: &CauseGroup<'_>| {
             let under: Vec<u8> = told.explains.iter().map(|finding| finding.code).collect();
             (told.finding.code, under)
         };

@@ -30,7 +30,7 @@ pub struct Pair<'a> {
 
 /// A quantity of a job on both sides.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Compared {
+pub struct QuantityPair {
     /// The phase, with its place in a sweep.
     pub phase: String,
     pub job: String,
@@ -42,7 +42,7 @@ pub struct Compared {
     pub difference: Option<Difference>,
 }
 
-impl Compared {
+impl QuantityPair {
     /// What it comes to, where figures that differ by at most so many percent count as the same.
     pub fn verdict(&self, margin_percent: f64) -> DifferenceVerdict {
         let Some(found) = self.difference else { return DifferenceVerdict::Unknown };
@@ -195,7 +195,7 @@ impl Pair<'_> {
     }
 
     /// All there is to compare, each interval so wide that all of this job hold together with that confidence.
-    pub fn compare(&self, confidence_percent: f64) -> Vec<Compared> {
+    pub fn compare(&self, confidence_percent: f64) -> Vec<QuantityPair> {
         let quantities = self.quantities();
         let each = chance::each_of(confidence_percent, quantities.len());
         let median = |side: &[(&PhaseRecord, &JobRecord)], quantity: &Quantity| {
@@ -203,7 +203,7 @@ impl Pair<'_> {
             crate::statistics::median(&values)
         };
         let compared = quantities.into_iter().filter_map(|quantity| {
-            Some(Compared {
+            Some(QuantityPair {
                 phase: self.phase.clone(),
                 job: self.job.clone(),
                 values: (median(&self.before, &quantity)?, median(&self.after, &quantity)?),
@@ -244,7 +244,7 @@ mod tests {
         record
     }
 
-    fn differs(before: &Record, after: &Record) -> Vec<Compared> {
+    fn differs(before: &Record, after: &Record) -> Vec<QuantityPair> {
         let pairs = pairs(&[before], &[after]);
         assert_eq!(pairs.len(), 1);
         pairs[0].compare(95.0)
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_verdict_needs_a_margin_and_more_than_one_run_for_a_tail() {
-        let figure = |measure, low_percent, percent, high_percent, basis| Compared {
+        let figure = |measure, low_percent, percent, high_percent, basis| QuantityPair {
             phase: "p".into(),
             job: "j".into(),
             quantity: Quantity::new(OperationSet::Kind(iodyno_model::Kind::Read), measure),

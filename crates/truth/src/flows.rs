@@ -71,7 +71,7 @@ fn lost(record: &JobRecord) -> (f64, f64) {
 
 /// What a receiver counted of the datagrams that were sent to it.
 #[derive(Clone, Copy)]
-struct Received {
+struct ReceivedCounts {
     came: f64,
     lost: f64,
     dropped: f64,
@@ -80,7 +80,7 @@ struct Received {
 /// 27: datagrams that came and found the buffer full.
 fn overflowed(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Suspicion> {
     let of = |name: &str| fact(record, name) as f64;
-    let received = Received { came: of("datagrams"), lost: of("lost"), dropped: of("overflow") };
+    let received = ReceivedCounts { came: of("datagrams"), lost: of("lost"), dropped: of("overflow") };
     full_buffer(case.label(), &job.name, received)
 }
 
@@ -90,14 +90,14 @@ pub fn told_by_peers(record: &Record) -> Vec<Finding> {
     let found = jobs.filter_map(|(phase, job)| {
         let named = |name: &str| job.peer.iter().find(|(known, _)| known == name).map(|(_, count)| *count);
         let of = |name: &str| named(name).unwrap_or(0) as f64;
-        let received = Received { came: of("datagrams"), lost: of("lost"), dropped: of("overflow") };
+        let received = ReceivedCounts { came: of("datagrams"), lost: of("lost"), dropped: of("overflow") };
         full_buffer(phase.name.clone(), &job.name, received)
     });
     merge::merge(found.collect())
 }
 
-fn full_buffer(phase: String, job: &str, received: Received) -> Option<Suspicion> {
-    let Received { came, lost, dropped } = received;
+fn full_buffer(phase: String, job: &str, received: ReceivedCounts) -> Option<Suspicion> {
+    let ReceivedCounts { came, lost, dropped } = received;
     // Datagrams without numbers tell nothing of the others: then those that were dropped are all that is known missing.
     let lost = lost.max(dropped);
     let sent = lost + came;

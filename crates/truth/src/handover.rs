@@ -36,7 +36,7 @@ pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
     let jobs =
         case.storage_jobs().filter(|(job, record)| depth::is_judged(job, record) && depth::is_full(record));
     jobs.filter_map(|(job, record)| {
-        let judged = Judged::new(case, job, record)?;
+        let judged = HandoverJob::new(case, job, record)?;
         match judged.is_buffered() {
             true => judged.synchronous().or_else(|| judged.beyond_queue()),
             false => judged.beyond_queue().or_else(|| judged.synchronous()),
@@ -46,7 +46,7 @@ pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
 }
 
 /// A job whose depth was handed over, and what came of it.
-struct Judged<'a> {
+struct HandoverJob<'a> {
     case: &'a PhaseEvidence<'a>,
     job: &'a Job,
     record: &'a JobRecord,
@@ -61,7 +61,7 @@ struct Judged<'a> {
     place: String,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> HandoverJob<'a> {
     fn new(case: &'a PhaseEvidence<'a>, job: &'a Job, record: &'a JobRecord) -> Option<Self> {
         let verb = [Verb::Read, Verb::Write].into_iter().max_by_key(|verb| bytes(record, *verb))?;
         let targets: Vec<&Target> = case.used(job, verb).collect();
@@ -78,7 +78,7 @@ impl<'a> Judged<'a> {
         let asked = sharing.iter().map(|(job, record)| asked(case, job, record)).sum();
         let whole = targets.iter().all(|target| case.device(&target.name).is_some());
         let in_device = if whole { in_device(case, &devices, &sharing) } else { None };
-        Some(Judged { case, job, record, verb, targets, asked, in_device, place })
+        Some(HandoverJob { case, job, record, verb, targets, asked, in_device, place })
     }
 
     fn is_buffered(&self) -> bool {

@@ -132,7 +132,7 @@ fn judge_series(asked: &Job, phase: &PhaseRecord, job: &JobRecord) -> Option<Sus
     // Neighbours have less in common in longer rows.
     let coarse = rounds(&rows, MOST_ROWS).unwrap_or_else(|| rows.clone());
     let coarse_ns = row_ns * full as f64 / coarse.len() as f64;
-    let judged = Judged {
+    let judged = JudgedRounds {
         found,
         operations_per_round: found.mean * full as f64 / ROUNDS as f64,
         round_ns: row_ns * full as f64 / ROUNDS as f64,
@@ -156,7 +156,7 @@ fn judge_passes(passes: &[&PhaseRecord], index: usize, job: &JobRecord) -> Optio
     let rates: Vec<f64> =
         jobs.iter().map(|job| job.tally.all_operations() as f64 * 1e9 / lasted_ns(job)).collect();
     let round_ns = jobs.iter().map(|job| lasted_ns(job)).min_by(f64::total_cmp)?;
-    let judged = Judged {
+    let judged = JudgedRounds {
         found: steadiness(&rates)?,
         operations_per_round: jobs.iter().map(|job| job.tally.all_operations()).min()? as f64,
         round_ns,
@@ -182,7 +182,7 @@ fn has_levels(rows: &[f64], row_ns: f64) -> bool {
 }
 
 /// Rounds before the judge.
-struct Judged {
+struct JudgedRounds {
     found: Steadiness,
     operations_per_round: f64,
     /// Length of the shortest round.
@@ -198,9 +198,9 @@ struct Judged {
     remedy: Remedy,
 }
 
-impl Judged {
+impl JudgedRounds {
     fn suspicion(self, phase: &PhaseRecord, job: &JobRecord) -> Option<Suspicion> {
-        let Judged { found, scale, what, .. } = self;
+        let JudgedRounds { found, scale, what, .. } = self;
         let noise_percent = 100.0 / self.operations_per_round.max(1.0).sqrt();
         let range_limit = STEADY_RANGE_PERCENT.max(NOISE_RANGE * noise_percent);
         let slope_limit = STEADY_SLOPE_PERCENT.max(NOISE_SLOPE * noise_percent);

@@ -5,7 +5,7 @@
 
 /// A source file taken apart: both texts have the lines and columns of the original.
 #[derive(Debug, Default)]
-pub struct Masked {
+pub struct MaskedSource {
     /// The code, with comments and the insides of strings and characters blanked.
     pub code: String,
     /// The comments alone.
@@ -21,8 +21,8 @@ enum TextClass {
 }
 
 /// Takes a Rust source text apart.
-pub fn mask(source: &str) -> Masked {
-    let mut lexer = Lexer { text: source.chars().collect(), at: 0, masked: Masked::default() };
+pub fn mask(source: &str) -> MaskedSource {
+    let mut lexer = Lexer { text: source.chars().collect(), at: 0, masked: MaskedSource::default() };
     while lexer.at < lexer.text.len() {
         lexer.token();
     }
@@ -32,7 +32,7 @@ pub fn mask(source: &str) -> Masked {
 struct Lexer {
     text: Vec<char>,
     at: usize,
-    masked: Masked,
+    masked: MaskedSource,
 }
 
 impl Lexer {

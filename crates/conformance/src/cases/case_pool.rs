@@ -29,7 +29,7 @@ const DIES_WITHIN: Duration = Duration::from_secs(2);
 const SUSPECT: [&str; 7] = ["ENOTCONN", "EIO", "ESHUTDOWN", "ETIMEDOUT", "ESTALE", "ECONNABORTED", "ENODEV"];
 
 /// What became of a script.
-pub struct Ended {
+pub struct ScriptEnd {
     /// Its place on the board.
     pub slot: usize,
     /// What became of its checks.
@@ -68,7 +68,7 @@ struct Running {
 
 impl Crowd<'_> {
     /// Runs scripts by their places, so many at a time, and tells what became of each.
-    pub fn run(&mut self, slots: Vec<usize>, at_once: usize, told: &mut dyn FnMut(Ended)) {
+    pub fn run(&mut self, slots: Vec<usize>, at_once: usize, told: &mut dyn FnMut(ScriptEnd)) {
         let (mut waiting, mut running) = (VecDeque::from(slots), Vec::<Running>::new());
         while !waiting.is_empty() || !running.is_empty() {
             while running.len() < at_once.max(1) {
@@ -158,7 +158,7 @@ impl Crowd<'_> {
     }
 
     /// Whether one has come to its end: what became of it.
-    fn end(&self, one: &mut Running) -> Option<Ended> {
+    fn end(&self, one: &mut Running) -> Option<ScriptEnd> {
         let end = match (one.is_over, one.killed) {
             (true, _) => {
                 // Nothing that it started may outlive it, and its number is its own until it is collected.
@@ -180,7 +180,7 @@ impl Crowd<'_> {
     }
 
     /// After something that a sound file system does not do: is it still there?
-    fn doubt(&mut self, ended: &Ended, running: &mut [Running]) {
+    fn doubt(&mut self, ended: &ScriptEnd, running: &mut [Running]) {
         let is_suspect = |verdict: &Verdict| SUSPECT.iter().any(|errno| verdict.got.contains(errno));
         let is_doubtful = ended.record.broken.is_some() || ended.record.verdicts.iter().any(is_suspect);
         if self.dead.is_some() || !is_doubtful {
@@ -237,7 +237,7 @@ impl Running {
     }
 
     /// Its record. Checks that were not made could not run.
-    fn ended(&mut self, order: &RunMemory) -> Ended {
+    fn ended(&mut self, order: &RunMemory) -> ScriptEnd {
         let (made, checks) =
             (order.board.of(self.slot).check.load(Relaxed), order.index.scripts[self.slot].checks);
         if self.broken.is_none() && made < checks {
@@ -263,7 +263,7 @@ impl Running {
             broken: self.broken.take(),
             kept: (kept.load(Relaxed) != 0).then(directory),
         };
-        Ended { slot: self.slot, record, set_up: self.set_up.take() }
+        ScriptEnd { slot: self.slot, record, set_up: self.set_up.take() }
     }
 }
 
@@ -280,7 +280,7 @@ pub fn unrun(script: &Script, slot: usize, outcome: &Outcome) -> CaseRecord {
 }
 
 /// What becomes of a script that cannot even be started.
-fn lost(order: &RunMemory, slot: usize, why: &str) -> Ended {
+fn lost(order: &RunMemory, slot: usize, why: &str) -> ScriptEnd {
     let record = unrun(&order.script(slot), slot, &Outcome::CouldNotRun(why.into()));
-    Ended { slot, record, set_up: Some(why.into()) }
+    ScriptEnd { slot, record, set_up: Some(why.into()) }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use iodyno_model::reflect::Reflect;
 use iodyno_model::{CaseRecord, Verdict};
 
-use super::case_pool::{Crowd, Ended, unrun};
+use super::case_pool::{Crowd, ScriptEnd, unrun};
 use super::features::{KnownFeatures, Lack, MOUNTS, ROOT, SMALL, is_own};
 use super::fixtures::{Views, make_small};
 use super::order::RunMemory;
@@ -158,7 +158,7 @@ fn run(crowd: &mut Crowd<'_>, known: &KnownFeatures, at_once: usize, news: &mut 
             None => together.push(slot),
         }
     }
-    let mut told = |ended: Ended| {
+    let mut told = |ended: ScriptEnd| {
         let _ = wire::send(news, &News::Case(ended.record));
     };
     crowd.run(together, at_once, &mut told);

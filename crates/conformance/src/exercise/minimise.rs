@@ -19,7 +19,7 @@ const TIME_NS: u64 = 30_000_000_000;
 const PATIENCE: u32 = 3;
 
 /// What came of it.
-pub struct Minimised {
+pub struct MinimalReplay {
     /// The shortest list found.
     pub operations: Vec<Operation>,
     /// What it shows; none: it did not fail again.
@@ -65,7 +65,7 @@ impl<'a> Minimiser<'a> {
     ///
     /// # Errors
     /// What broke.
-    pub fn run(mut self, operations: Vec<Operation>) -> Result<Minimised, Failure> {
+    pub fn run(mut self, operations: Vec<Operation>) -> Result<MinimalReplay, Failure> {
         let mut again = false;
         let mut operations = operations;
         for _ in 0..PATIENCE {
@@ -81,7 +81,7 @@ impl<'a> Minimiser<'a> {
             Some(failure) => Err(failure),
             None => {
                 let text = self.last.map(|(divergence, log)| divergence.explain(&log));
-                Ok(Minimised { operations, text })
+                Ok(MinimalReplay { operations, text })
             }
         }
     }

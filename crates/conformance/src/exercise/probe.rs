@@ -16,7 +16,7 @@ const MISSING: [i32; 7] =
     [libc::EOPNOTSUPP, libc::EINVAL, libc::ENOSYS, libc::ENOTTY, libc::EXDEV, libc::EBADF, libc::ENODEV];
 
 /// What it came to.
-pub struct Probed {
+pub struct ProbeResult {
     /// What blocks are multiples of, bytes.
     pub block: u64,
     /// What direct operations are multiples of, bytes.
@@ -29,13 +29,13 @@ pub struct Probed {
 ///
 /// # Errors
 /// What broke.
-pub fn probe(harness: &mut Harness, kinds: &[OpKind]) -> Result<Probed, Failure> {
+pub fn probe(harness: &mut Harness, kinds: &[OpKind]) -> Result<ProbeResult, Failure> {
     let own = calls::block(harness.files_under_test.fd(0)).unwrap_or(4096).max(512);
     let mut blocks = vec![own];
     blocks.extend(BLOCKS.iter().filter(|block| **block > own));
     let said = calls::direct_alignment(harness.files_under_test.direct_fd(0));
     let direct: Vec<u64> = said.map_or(DIRECT.to_vec(), |said| vec![said]);
-    let mut probed = Probed { block: own, direct: direct[0], refused: Vec::new() };
+    let mut probed = ProbeResult { block: own, direct: direct[0], refused: Vec::new() };
     for kind in kinds {
         match kind {
             OpKind::DirectRead | OpKind::DirectWrite => {
@@ -53,7 +53,12 @@ pub fn probe(harness: &mut Harness, kinds: &[OpKind]) -> Result<Probed, Failure>
 }
 
 /// Tries a kind with each unit; the first that does, or what is known already when none does.
-fn attempt(harness: &mut Harness, kind: OpKind, units: &[u64], probed: &mut Probed) -> Result<u64, Failure> {
+fn attempt(
+    harness: &mut Harness,
+    kind: OpKind,
+    units: &[u64],
+    probed: &mut ProbeResult,
+) -> Result<u64, Failure> {
     let mut answer = None;
     let most = (harness.most / 4).min(harness.files_under_test.stride());
     for unit in units.iter().filter(|unit| **unit <= most) {

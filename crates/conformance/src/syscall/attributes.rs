@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use super::Answer;
 use super::flags::{ACCESS, AT, NANOSECONDS};
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given};
+use super::words::{ArgumentKind, CallArguments};
 use ArgumentKind::{Fd, Flags, Number, One, Path};
 
 /// Nanoseconds, or that the time is now, or stays.
@@ -73,7 +73,7 @@ pub(super) const VERBS: &[Verb] = &[
 ];
 
 /// Access and modification, from an index on.
-fn times(given: &Given, from: usize) -> [libc::timespec; 2] {
+fn times(given: &CallArguments, from: usize) -> [libc::timespec; 2] {
     [from, from + 2].map(|index| {
         // SAFETY: a time is numbers only.
         let mut time: libc::timespec = unsafe { std::mem::zeroed() };
@@ -85,7 +85,7 @@ fn times(given: &Given, from: usize) -> [libc::timespec; 2] {
 
 /// The kernel's call with flags where it has one (6.6): the C library's may go through /proc instead.
 #[cfg(target_os = "linux")]
-fn fchmodat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answer {
+fn fchmodat(directory: c_int, given: &CallArguments, path: usize, flags: c_int) -> Answer {
     // The same number on every machine that Rust knows; the library does not name it on all of them.
     const FCHMODAT2: libc::c_long = 452;
     // SAFETY: the path is a word that outlives the call, or bad on purpose, which the kernel answers with EFAULT.
@@ -99,13 +99,13 @@ fn fchmodat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answe
 }
 
 #[cfg(not(target_os = "linux"))]
-fn fchmodat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answer {
+fn fchmodat(directory: c_int, given: &CallArguments, path: usize, flags: c_int) -> Answer {
     ask!(fchmodat(directory, given.path(path), given.mode(path + 1), flags))
 }
 
 /// The kernel's call with flags where it has one (5.8): the C library's may compute it by itself instead.
 #[cfg(target_os = "linux")]
-fn faccessat(given: &Given) -> Answer {
+fn faccessat(given: &CallArguments) -> Answer {
     let answer = kernel!(SYS_faccessat2(given.fd(0), given.path(1), given.int(2), given.int(3)));
     match answer.errno {
         Some(libc::ENOSYS) => ask!(faccessat(given.fd(0), given.path(1), given.int(2), given.int(3))),
@@ -114,6 +114,6 @@ fn faccessat(given: &Given) -> Answer {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn faccessat(given: &Given) -> Answer {
+fn faccessat(given: &CallArguments) -> Answer {
     ask!(faccessat(given.fd(0), given.path(1), given.int(2), given.int(3)))
 }

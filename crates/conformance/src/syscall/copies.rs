@@ -6,7 +6,7 @@ use super::Answer;
 use super::fd_table::Hands;
 use super::flags::NONE;
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given};
+use super::words::{ArgumentKind, CallArguments};
 use ArgumentKind::{Fd, Flags, Number, Offset};
 
 /// The calls.
@@ -60,7 +60,7 @@ pub(super) const VERBS: &[Verb] = &[
     ),
 ];
 
-fn place(given: &Given, index: usize, offset: &mut i64) -> *mut i64 {
+fn place(given: &CallArguments, index: usize, offset: &mut i64) -> *mut i64 {
     if given.has(index) { std::ptr::from_mut(offset) } else { std::ptr::null_mut() }
 }
 
@@ -71,7 +71,7 @@ fn moved(count: i64, offset: i64) -> Answer {
     }
 }
 
-fn copy_file_range(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn copy_file_range(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let (mut from, mut to) = (given.number(1), given.number(3));
     let places = (place(given, 1, &mut from), place(given, 3, &mut to));
     let (length, flags) = (given.number(4) as usize, given.int(5));
@@ -82,7 +82,7 @@ fn copy_file_range(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     Ok(moved(count, to))
 }
 
-fn splice(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn splice(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let (mut from, mut to) = (given.number(1), given.number(3));
     let places = (place(given, 1, &mut from), place(given, 3, &mut to));
     let length = given.number(4) as usize;
@@ -120,7 +120,7 @@ const FIDEDUPERANGE: u32 = 3 << 30 | 24 << 16 | 0x94 << 8 | 54;
 /// The targets' own status: they differ.
 const DIFFERS: i32 = 1;
 
-fn dedupe(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn dedupe(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let mut range = DedupeRange {
         offset: given.number(2) as u64,
         length: given.number(3) as u64,

@@ -16,7 +16,7 @@ use super::flags::WHENCE;
 #[cfg(target_os = "linux")]
 use super::flags::{FALLOC, RWF, SYNC_RANGE};
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given, number, text};
+use super::words::{ArgumentKind, CallArguments, number, text};
 #[cfg(target_os = "linux")]
 use ArgumentKind::Flags;
 use ArgumentKind::{Fd, Many, Number, One, Path, Text};
@@ -192,7 +192,7 @@ fn pwrite(fd: c_int, from: &[u8], offset: i64) -> Result<usize, Answer> {
     ask_count(|| unsafe { libc::pwrite(fd, from.as_ptr().cast(), from.len(), offset) })
 }
 
-fn readv(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn readv(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let sizes = (1..given.count()).map(|index| given.number(index));
     let mut rooms = sizes.map(Room::new).collect::<Result<Vec<_>, _>>()?;
     let pieces: Vec<_> =
@@ -204,7 +204,7 @@ fn readv(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     Ok(Answer::said(text(&all)).with("count", count))
 }
 
-fn writev(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn writev(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let rooms: Vec<Room> = (1..given.count()).map(|index| Room::holding(given.bytes(index))).collect();
     let piece = |room: &Room| libc::iovec { iov_base: room.bytes().as_ptr() as *mut _, iov_len: room.length };
     let pieces: Vec<_> = rooms.iter().map(piece).collect();
@@ -214,7 +214,7 @@ fn writev(_: &mut Hands, given: &Given) -> Result<Answer, String> {
 
 /// The last argument but one is the upper half of an offset that is whole in the one before.
 #[cfg(target_os = "linux")]
-fn preadv2(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn preadv2(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let mut room = Room::new(given.number(1))?;
     let piece = libc::iovec { iov_base: room.start(), iov_len: room.length };
     let (fd, offset, flags) = (given.fd(0), given.number(2), given.int(3));
@@ -225,7 +225,7 @@ fn preadv2(_: &mut Hands, given: &Given) -> Result<Answer, String> {
 }
 
 #[cfg(target_os = "linux")]
-fn pwritev2(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn pwritev2(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let mut room = Room::holding(given.bytes(1));
     let piece = libc::iovec { iov_base: room.start(), iov_len: room.length };
     let (fd, offset, flags) = (given.fd(0), given.number(2), given.int(3));
@@ -271,7 +271,7 @@ impl Pattern {
 const PIECE: i64 = 1 << 20;
 
 /// Does something with each piece of a range, as long as it goes on: until an answer is there.
-fn pieces(given: &Given, mut each: impl FnMut(&mut [u8], i64) -> Result<usize, Answer>) -> Answer {
+fn pieces(given: &CallArguments, mut each: impl FnMut(&mut [u8], i64) -> Result<usize, Answer>) -> Answer {
     let (from, length) = (given.number(1), given.number(2));
     let mut done = 0;
     let mut room = vec![Page([0; 4096]); PIECE.min(length.max(1)).unsigned_abs().div_ceil(4096) as usize];
@@ -288,7 +288,7 @@ fn pieces(given: &Given, mut each: impl FnMut(&mut [u8], i64) -> Result<usize, A
     Answer::default().with("count", done)
 }
 
-fn fill(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn fill(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let pattern = Pattern::read(&given.text(3))?;
     Ok(pieces(given, |bytes, offset| {
         pattern.fill(bytes, offset as u64);
@@ -296,7 +296,7 @@ fn fill(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     }))
 }
 
-fn sum(given: &Given) -> Result<Answer, String> {
+fn sum(given: &CallArguments) -> Result<Answer, String> {
     let mut digest = Xxh3Default::new();
     let mut answer = pieces(given, |bytes, offset| {
         let count = pread(given.fd(0), bytes, offset)?;
@@ -309,7 +309,7 @@ fn sum(given: &Given) -> Result<Answer, String> {
     Ok(answer)
 }
 
-fn zeros(given: &Given) -> Result<Answer, String> {
+fn zeros(given: &CallArguments) -> Result<Answer, String> {
     let answer = pieces(given, |bytes, offset| {
         let count = pread(given.fd(0), bytes, offset)?;
         match bytes[..count].iter().position(|byte| *byte != 0) {

@@ -3,10 +3,10 @@
 use std::ffi::CStr;
 
 use super::Answer;
-use super::fd_table::{Hands, Held};
+use super::fd_table::{Hands, HeldDescriptor};
 use super::stat::forget;
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given, text};
+use super::words::{ArgumentKind, CallArguments, text};
 use ArgumentKind::{Fd, Number, Path};
 
 /// The calls.
@@ -68,7 +68,7 @@ unsafe extern "C" {
 }
 
 /// Opens a stream of what is in a directory.
-pub(super) fn open(path: *const libc::c_char) -> Result<Held, Answer> {
+pub(super) fn open(path: *const libc::c_char) -> Result<HeldDescriptor, Answer> {
     // The library's opendir reads the path itself: it would not survive a bad one.
     // SAFETY: the path outlives the call, or is bad on purpose.
     let fd = unsafe { libc::open(path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) };
@@ -83,12 +83,12 @@ pub(super) fn open(path: *const libc::c_char) -> Result<Held, Answer> {
         return Err(failed);
     }
     // SAFETY: the stream is open.
-    Ok(Held::Stream(stream as usize, unsafe { libc::dirfd(stream) }))
+    Ok(HeldDescriptor::Stream(stream as usize, unsafe { libc::dirfd(stream) }))
 }
 
-fn stream(hands: &Hands, given: &Given) -> Result<*mut libc::DIR, String> {
+fn stream(hands: &Hands, given: &CallArguments) -> Result<*mut libc::DIR, String> {
     match hands.at(given.held(0)) {
-        Held::Stream(stream, _) => Ok(stream as *mut libc::DIR),
+        HeldDescriptor::Stream(stream, _) => Ok(stream as *mut libc::DIR),
         _ => Err("is no open directory stream".into()),
     }
 }
@@ -106,7 +106,7 @@ pub(super) fn next(stream: *mut libc::DIR) -> Result<Option<(String, u8)>, Answe
     Ok(Some((text(name.to_bytes()), kind)))
 }
 
-fn readdir(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn readdir(hands: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let stream = stream(hands, given)?;
     let count = if given.has(1) { given.number(1) } else { 1 };
     let mut names = Vec::new();
@@ -121,14 +121,14 @@ fn readdir(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
 }
 
 /// All entries but the two that every directory has, each as the function writes it.
-fn listed(given: &Given, write: fn(String, u8) -> String) -> Answer {
+fn listed(given: &CallArguments, write: fn(String, u8) -> String) -> Answer {
     let held = match open(given.path(0)) {
         Ok(held) => held,
         Err(failed) => return failed,
     };
     let mut hands = Hands::default();
     hands.hold("list", held);
-    let Held::Stream(stream, _) = held else { return Answer::default() };
+    let HeldDescriptor::Stream(stream, _) = held else { return Answer::default() };
     let mut names = Vec::new();
     loop {
         match next(stream as *mut libc::DIR) {
@@ -156,7 +156,7 @@ fn kind(entry: u8) -> &'static str {
     }
 }
 
-fn getcwd(_: &mut Hands, _: &Given) -> Result<Answer, String> {
+fn getcwd(_: &mut Hands, _: &CallArguments) -> Result<Answer, String> {
     let mut room = vec![0u8; 1 << 16];
     // SAFETY: the room is as long as said.
     if unsafe { libc::getcwd(room.as_mut_ptr().cast(), room.len()) }.is_null() {

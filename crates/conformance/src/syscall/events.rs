@@ -4,7 +4,7 @@ use super::Answer;
 use super::fd_table::Hands;
 use super::flags::INOTIFY;
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given, text};
+use super::words::{ArgumentKind, CallArguments, text};
 use ArgumentKind::{Fd, Flags, Number, Path};
 
 /// The calls.
@@ -35,7 +35,7 @@ pub(super) const VERBS: &[Verb] = &[
 /// The fixed part of an event, bytes: watch, mask, cookie, length of the name.
 const HEAD: usize = 16;
 
-fn events(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn events(hands: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let fd = given.fd(0);
     let (mut words, mut count, mut room) = (Vec::new(), 0, vec![0u8; 1 << 16]);
     loop {

@@ -11,7 +11,7 @@ use super::{Answer, processes, table};
 /// What one process holds.
 #[derive(Debug, Default)]
 pub struct Hands {
-    held: Vec<(String, Held)>,
+    held: Vec<(String, HeldDescriptor)>,
     /// Programs that sleep until the round is over.
     children: Vec<c_int>,
     /// The file mode creation mask before it was first changed.
@@ -24,7 +24,7 @@ pub struct Hands {
 
 /// One thing that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum HeldDescriptor {
     /// A descriptor.
     File(c_int),
     /// A directory stream, and its descriptor.
@@ -71,9 +71,9 @@ impl Hands {
     /// Nothing was opened under it, or nothing that has a descriptor.
     pub fn descriptor(&self, label: &str) -> Result<c_int, String> {
         match self.find(label).map(|index| self.held[index].1) {
-            Some(Held::File(fd) | Held::Stream(_, fd)) => Ok(fd),
-            Some(Held::Gone) => Ok(-1),
-            Some(Held::MappedPart(_)) => Err(format!("`{label}`: is a mapping and no descriptor")),
+            Some(HeldDescriptor::File(fd) | HeldDescriptor::Stream(_, fd)) => Ok(fd),
+            Some(HeldDescriptor::Gone) => Ok(-1),
+            Some(HeldDescriptor::MappedPart(_)) => Err(format!("`{label}`: is a mapping and no descriptor")),
             None => Err(format!(
                 "`{label}`: nothing was opened under this label, `AT_FDCWD` or `BADFD` are others"
             )),
@@ -85,12 +85,12 @@ impl Hands {
         if fd < 0 {
             return Answer::last();
         }
-        self.hold(label, Held::File(fd));
+        self.hold(label, HeldDescriptor::File(fd));
         Answer::default()
     }
 
     /// Keeps a thing, or lets it go at once where it has no label.
-    pub(super) fn hold(&mut self, label: &str, thing: Held) {
+    pub(super) fn hold(&mut self, label: &str, thing: HeldDescriptor) {
         match label {
             "" => _ = release(thing),
             label => self.held.push((label.into(), thing)),
@@ -98,14 +98,14 @@ impl Hands {
     }
 
     /// The thing at an index.
-    pub(super) fn at(&self, index: usize) -> Held {
-        self.held.get(index).map_or(Held::Gone, |(_, thing)| *thing)
+    pub(super) fn at(&self, index: usize) -> HeldDescriptor {
+        self.held.get(index).map_or(HeldDescriptor::Gone, |(_, thing)| *thing)
     }
 
     /// Lets the thing at an index go.
     pub(super) fn drop_at(&mut self, index: usize) -> Answer {
         match self.held.get_mut(index) {
-            Some((_, thing)) => release(std::mem::replace(thing, Held::Gone)),
+            Some((_, thing)) => release(std::mem::replace(thing, HeldDescriptor::Gone)),
             None => Answer::failed(libc::EBADF),
         }
     }
@@ -113,10 +113,10 @@ impl Hands {
     /// Closes a descriptor, whoever holds it.
     pub(super) fn close(&mut self, fd: c_int) -> Answer {
         self.cookies.remove(&fd);
-        let holder = |(_, thing): &(String, Held)| matches!(thing, Held::File(held) | Held::Stream(_, held) if *held == fd);
+        let holder = |(_, thing): &(String, HeldDescriptor)| matches!(thing, HeldDescriptor::File(held) | HeldDescriptor::Stream(_, held) if *held == fd);
         match self.held.iter().position(holder).filter(|_| fd >= 0) {
             Some(index) => self.drop_at(index),
-            None => release(Held::File(fd)),
+            None => release(HeldDescriptor::File(fd)),
         }
     }
 
@@ -148,16 +148,18 @@ impl Drop for Hands {
     }
 }
 
-fn release(thing: Held) -> Answer {
+fn release(thing: HeldDescriptor) -> Answer {
     match thing {
         // SAFETY: the descriptor is the hands' own; a bad one is an error.
-        Held::File(fd) => Answer::of(i64::from(unsafe { libc::close(fd) })),
+        HeldDescriptor::File(fd) => Answer::of(i64::from(unsafe { libc::close(fd) })),
         // SAFETY: the stream came from opendir and is let go once.
-        Held::Stream(stream, _) => Answer::of(i64::from(unsafe { libc::closedir(stream as *mut libc::DIR) })),
-        Held::MappedPart(map) => {
+        HeldDescriptor::Stream(stream, _) => {
+            Answer::of(i64::from(unsafe { libc::closedir(stream as *mut libc::DIR) }))
+        }
+        HeldDescriptor::MappedPart(map) => {
             // SAFETY: the range came from mmap, and nothing refers to it but this.
             Answer::of(i64::from(unsafe { libc::munmap(map.address as *mut libc::c_void, map.length) }))
         }
-        Held::Gone => Answer::failed(libc::EBADF),
+        HeldDescriptor::Gone => Answer::failed(libc::EBADF),
     }
 }

@@ -8,9 +8,9 @@ use std::ffi::CString;
 
 use super::Answer;
 use super::directories::{next, open};
-use super::fd_table::{Hands, Held};
+use super::fd_table::{Hands, HeldDescriptor};
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given, bytes};
+use super::words::{ArgumentKind, CallArguments, bytes};
 use ArgumentKind::{Fd, Number, Path, Text};
 
 /// The calls.
@@ -44,7 +44,7 @@ pub(super) const VERBS: &[Verb] = &[
 ];
 
 /// The path of something in the directory that is the first argument.
-fn within(given: &Given, name: &str) -> CString {
+fn within(given: &CallArguments, name: &str) -> CString {
     let mut path = given.name(0).to_vec();
     path.push(b'/');
     path.extend(bytes(name));
@@ -52,7 +52,7 @@ fn within(given: &Given, name: &str) -> CString {
     CString::new(path).unwrap_or_default()
 }
 
-fn populate(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn populate(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     for number in 0..given.number(1) {
         let path = within(given, &format!("e{number}"));
         let answer = match given.name(2) {
@@ -68,11 +68,11 @@ fn populate(_: &mut Hands, given: &Given) -> Result<Answer, String> {
 }
 
 /// Reads the directory once from its beginning: `.` and `..` are counted, what else begins as it must is handed on.
-fn read(given: &Given, mut each: impl FnMut(String) -> Option<Answer>) -> Result<u32, Answer> {
+fn read(given: &CallArguments, mut each: impl FnMut(String) -> Option<Answer>) -> Result<u32, Answer> {
     let (mut hands, mut dots, beginning) = (Hands::default(), 0, given.text(1));
     let held = open(given.path(0))?;
     hands.hold("directory", held);
-    let Held::Stream(stream, _) = held else { return Ok(0) };
+    let HeldDescriptor::Stream(stream, _) = held else { return Ok(0) };
     while let Some((name, _)) = next(stream as *mut libc::DIR)? {
         if name == "." || name == ".." {
             dots += 1;
@@ -85,7 +85,7 @@ fn read(given: &Given, mut each: impl FnMut(String) -> Option<Answer>) -> Result
     Ok(dots)
 }
 
-fn census(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn census(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let (mut count, mut names) = (0u64, BTreeSet::new());
     let dots = read(given, |name| {
         count += 1;
@@ -98,7 +98,7 @@ fn census(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     })
 }
 
-fn sweep(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn sweep(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let mut count = 0u64;
     let swept = read(given, |name| {
         let path = within(given, &name);
@@ -120,14 +120,14 @@ fn sweep(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     })
 }
 
-fn descend(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn descend(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     repeated(given.number(1), || {
         let made = ask!(mkdir(given.path(0), 0o755));
         if made.errno.is_some() { made } else { ask!(chdir(given.path(0))) }
     })
 }
 
-fn ascend(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn ascend(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     repeated(given.number(0), || ask!(chdir(c"..".as_ptr())))
 }
 
@@ -139,7 +139,7 @@ fn repeated(times: i64, each: impl Fn() -> Answer) -> Result<Answer, String> {
 
 /// The call on as many pieces as the second argument says, which are all the same memory.
 fn vector(
-    given: &Given,
+    given: &CallArguments,
     piece: &mut [u8],
     call: unsafe extern "C" fn(libc::c_int, *const libc::iovec, libc::c_int) -> libc::ssize_t,
 ) -> Answer {

@@ -6,7 +6,7 @@ use super::Answer;
 use super::fd_table::Hands;
 use super::flags::WHENCE;
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given};
+use super::words::{ArgumentKind, CallArguments};
 use ArgumentKind::{Fd, Number, One, Word};
 
 /// For reading, for writing, none.
@@ -71,7 +71,7 @@ pub(super) const VERBS: &[Verb] = &[
     }),
 ];
 
-fn number(given: &Given) -> libc::c_short {
+fn number(given: &CallArguments) -> libc::c_short {
     (match given.bytes(1) {
         b"rd" => libc::F_RDLCK,
         b"wr" => libc::F_WRLCK,
@@ -87,7 +87,7 @@ fn word(kind: libc::c_short) -> &'static str {
     }
 }
 
-fn lock(given: &Given) -> libc::flock {
+fn lock(given: &CallArguments) -> libc::flock {
     // SAFETY: a lock is numbers only, and those of an open file have no process.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = number(given);
@@ -97,12 +97,12 @@ fn lock(given: &Given) -> libc::flock {
     lock
 }
 
-fn set(command: c_int, given: &Given) -> Answer {
+fn set(command: c_int, given: &CallArguments) -> Answer {
     let lock = lock(given);
     ask!(fcntl(given.fd(0), command, std::ptr::from_ref(&lock)))
 }
 
-fn get(command: c_int, given: &Given) -> Answer {
+fn get(command: c_int, given: &CallArguments) -> Answer {
     let mut lock = lock(given);
     let answer = ask!(fcntl(given.fd(0), command, std::ptr::from_mut(&mut lock)));
     if answer.errno.is_some() {
@@ -112,7 +112,7 @@ fn get(command: c_int, given: &Given) -> Answer {
     answer.with("start", lock.l_start).with("length", lock.l_len).with("pid", lock.l_pid)
 }
 
-fn flock(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn flock(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let kind = match given.bytes(1) {
         b"sh" => libc::LOCK_SH,
         b"ex" => libc::LOCK_EX,

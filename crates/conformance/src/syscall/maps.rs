@@ -5,10 +5,10 @@
 //! after it, because a child's pages are its own there.
 
 use super::Answer;
-use super::fd_table::{Hands, Held, MappedPart};
+use super::fd_table::{Hands, HeldDescriptor, MappedPart};
 use super::flags::{MAP, MSYNC, PROT};
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given, text};
+use super::words::{ArgumentKind, CallArguments, text};
 use ArgumentKind::{Fd, Flags, Number, Text};
 
 /// The calls.
@@ -27,7 +27,7 @@ pub(super) const VERBS: &[Verb] = &[
         "MAP FLAGS: brings what was written to the file",
         |hands, given| {
             Ok(match hands.at(given.held(0)) {
-                Held::MappedPart(map) => {
+                HeldDescriptor::MappedPart(map) => {
                     ask!(msync(map.address as *mut libc::c_void, map.length, given.int(1)))
                 }
                 _ => Answer::failed(libc::ENOMEM),
@@ -39,7 +39,7 @@ pub(super) const VERBS: &[Verb] = &[
     }),
 ];
 
-fn mmap(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn mmap(hands: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let (length, offset) = (given.number(2) as usize, given.number(1));
     let (protection, flags) = (given.int(3), given.int(4));
     if flags & libc::MAP_FIXED != 0 {
@@ -51,14 +51,17 @@ fn mmap(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
         return Ok(Answer::last());
     }
     let shared = flags & libc::MAP_SHARED != 0;
-    hands.hold(&given.label, Held::MappedPart(MappedPart { address: address as usize, length, shared }));
+    hands.hold(
+        &given.label,
+        HeldDescriptor::MappedPart(MappedPart { address: address as usize, length, shared }),
+    );
     Ok(Answer::default())
 }
 
 /// The part of a mapping that is meant; nothing if it is gone, which is a fault.
-fn part(hands: &Hands, given: &Given, length: usize) -> Result<Option<(MappedPart, usize)>, String> {
+fn part(hands: &Hands, given: &CallArguments, length: usize) -> Result<Option<(MappedPart, usize)>, String> {
     match hands.at(given.held(0)) {
-        Held::MappedPart(map) => {
+        HeldDescriptor::MappedPart(map) => {
             let offset = usize::try_from(given.number(1)).ok();
             let inside =
                 offset.filter(|offset| offset.checked_add(length).is_some_and(|end| end <= map.whole()));
@@ -66,7 +69,7 @@ fn part(hands: &Hands, given: &Given, length: usize) -> Result<Option<(MappedPar
                 .ok_or_else(|| format!("that is outside of the {} bytes that are mapped", map.whole()))?;
             Ok(Some((map, map.address + offset)))
         }
-        Held::Gone => Ok(None),
+        HeldDescriptor::Gone => Ok(None),
         _ => Err("is no mapping".into()),
     }
 }
@@ -80,7 +83,7 @@ impl MappedPart {
     }
 }
 
-fn mread(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn mread(hands: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let length = given.number(2);
     let length = usize::try_from(length).map_err(|_| format!("{length} bytes: expected at least 0"))?;
     let Some((_, start)) = part(hands, given, length)? else { return Ok(Answer::failed(-libc::SIGSEGV)) };
@@ -99,7 +102,7 @@ fn mread(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
     Ok(Answer::said(text(&bytes)).with("count", length))
 }
 
-fn mwrite(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn mwrite(hands: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let bytes = given.bytes(2);
     let Some((map, start)) = part(hands, given, bytes.len())? else {
         return Ok(Answer::failed(-libc::SIGSEGV));

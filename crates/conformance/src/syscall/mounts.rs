@@ -3,7 +3,7 @@
 use super::Answer;
 use super::flags::MOUNT;
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given};
+use super::words::{ArgumentKind, CallArguments};
 use ArgumentKind::{Flags, Path};
 
 /// The calls.
@@ -26,7 +26,7 @@ pub(super) const VERBS: &[Verb] = &[
 ];
 
 /// Flags of a second view take effect only when it is mounted again.
-fn bind(given: &Given) -> Answer {
+fn bind(given: &CallArguments) -> Answer {
     let nothing = std::ptr::null();
     let flags = given.number(2) as libc::c_ulong;
     let answer = ask!(mount(given.path(0), given.path(1), nothing, libc::MS_BIND, nothing.cast()));

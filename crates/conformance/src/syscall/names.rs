@@ -8,7 +8,7 @@ use super::fd_table::Hands;
 use super::flags::RENAME;
 use super::flags::{AT, OPEN};
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given, text};
+use super::words::{ArgumentKind, CallArguments, text};
 use ArgumentKind::{Fd, Flags, Number, Path, Word};
 
 /// What a node can be: block, character, fifo, directory, socket; and a regular file, which pjdfstest has no letter for.
@@ -109,13 +109,13 @@ pub(super) const VERBS: &[Verb] = &[
 ];
 
 /// Opens: the path at an index, then flags and a mode.
-fn open(directory: c_int, given: &Given, path: usize) -> c_int {
+fn open(directory: c_int, given: &CallArguments, path: usize) -> c_int {
     let (flags, mode) = (given.int(path + 1), given.mode(path + 2));
     // SAFETY: the path outlives the call, or is bad on purpose.
     unsafe { libc::openat(directory, given.path(path), flags, libc::c_uint::from(mode)) }
 }
 
-fn create(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn create(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY;
     // SAFETY: the path outlives the call, or is bad on purpose.
     let fd = unsafe { libc::open(given.path(0), flags, libc::c_uint::from(given.mode(1))) };
@@ -125,7 +125,7 @@ fn create(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     Ok(ask!(close(fd)))
 }
 
-fn readlink(directory: c_int, given: &Given, path: usize) -> Answer {
+fn readlink(directory: c_int, given: &CallArguments, path: usize) -> Answer {
     let size = if given.has(path + 1) { given.number(path + 1).clamp(0, 65536) as usize } else { 65536 };
     let mut buffer = vec![0u8; size];
     // SAFETY: the buffer is as long as said; the path outlives the call, or is bad on purpose.
@@ -137,7 +137,7 @@ fn readlink(directory: c_int, given: &Given, path: usize) -> Answer {
     }
 }
 
-fn mknod(directory: c_int, given: &Given, path: usize) -> Answer {
+fn mknod(directory: c_int, given: &CallArguments, path: usize) -> Answer {
     let kind = match given.bytes(path + 1) {
         b"b" => libc::S_IFBLK,
         b"c" => libc::S_IFCHR,
@@ -163,7 +163,7 @@ fn connect(socket: c_int, address: &libc::sockaddr_un, length: libc::socklen_t) 
 }
 
 /// Makes a socket and binds or connects it below a directory.
-fn socket(hands: &mut Hands, directory: c_int, given: &Given, path: usize, meet: Meet) -> Answer {
+fn socket(hands: &mut Hands, directory: c_int, given: &CallArguments, path: usize, meet: Meet) -> Answer {
     let name = match reached(directory, given.name(path)) {
         Ok(name) => name,
         Err(errno) => return Answer::failed(errno),

@@ -8,7 +8,7 @@ use super::Answer;
 use super::fd_table::Hands;
 use super::flags::{LIMITS, UNLIMITED};
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given};
+use super::words::{ArgumentKind, CallArguments};
 use ArgumentKind::{Number, One, Path};
 
 /// The calls.
@@ -48,7 +48,7 @@ pub(super) const VERBS: &[Verb] = &[
     ),
 ];
 
-fn rlimit(hands: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn rlimit(hands: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let resource = given.int(0) as Resource;
     // SAFETY: the structure is numbers only.
     let mut limit: libc::rlimit = unsafe { std::mem::zeroed() };
@@ -84,7 +84,7 @@ pub(super) fn restore(resource: c_int, value: libc::rlim_t) {
     }
 }
 
-fn exec(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn exec(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     Ok(match start(given, &[c"program"]).and_then(outcome) {
         Ok(status) if libc::WIFSIGNALED(status) => Answer::failed(-libc::WTERMSIG(status)),
         Ok(status) => Answer::said(libc::WEXITSTATUS(status).to_string()),
@@ -93,7 +93,7 @@ fn exec(_: &mut Hands, given: &Given) -> Result<Answer, String> {
 }
 
 /// Starts a program; its process, or why there is none. No shell and no search: the file itself is what is asked.
-fn start(given: &Given, words: &[&CStr]) -> Result<c_int, i32> {
+fn start(given: &CallArguments, words: &[&CStr]) -> Result<c_int, i32> {
     let mut arguments: Vec<_> = words.iter().map(|word| word.as_ptr()).collect();
     arguments.push(std::ptr::null());
     let nothing = [std::ptr::null()];
@@ -256,7 +256,7 @@ fn program() -> Vec<u8> {
     file
 }
 
-fn install(given: &Given) -> Answer {
+fn install(given: &CallArguments) -> Answer {
     if CODE.is_empty() {
         return Answer::failed(libc::ENOSYS);
     }

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use super::Answer;
 use super::fd_table::Hands;
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given, text};
+use super::words::{ArgumentKind, CallArguments, text};
 use ArgumentKind::{Number, Path, Text, Word};
 
 /// Everything a name can stand for.
@@ -35,7 +35,7 @@ pub(super) const VERBS: &[Verb] = &[
     verb("refund", &[Path], "PATH: removes what filled it", |_, given| Ok(refund(given))),
 ];
 
-fn make(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn make(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let (to, directory) = (given.path(1), given.bytes(0) == b"directory");
     let mode = match given.has(2) {
         true => given.mode(2),
@@ -124,7 +124,7 @@ const FIRST_NAMES: u32 = 1_000;
 
 /// Names first, which some file systems have few of; then space, down to the last byte; then names until there is no
 /// other, and what space they left.
-fn exhaust(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn exhaust(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     // SAFETY: the structure is numbers only.
     let mut room: libc::statvfs = unsafe { std::mem::zeroed() };
     let answer = ask!(statvfs(given.path(0), &mut room));
@@ -147,7 +147,7 @@ fn exhaust(_: &mut Hands, given: &Given) -> Result<Answer, String> {
     Ok(Answer::said(format!("{names} names, {bytes} bytes")).with("names", names).with("bytes", bytes))
 }
 
-fn full(given: &Given, number: u32) -> CString {
+fn full(given: &CallArguments, number: u32) -> CString {
     let mut name = given.name(0).to_vec();
     name.extend_from_slice(format!("/{FULL}{number}").as_bytes());
     CString::new(name).unwrap_or_default()
@@ -163,7 +163,7 @@ fn no_more(answer: Answer) -> Result<bool, Answer> {
     }
 }
 
-fn crowd(given: &Given, most: u32, names: &mut u32) -> Result<(), Answer> {
+fn crowd(given: &CallArguments, most: u32, names: &mut u32) -> Result<(), Answer> {
     while *names < most {
         if no_more(written(full(given, *names).as_ptr(), &[], libc::O_EXCL, 0o600))? {
             break;
@@ -174,7 +174,7 @@ fn crowd(given: &Given, most: u32, names: &mut u32) -> Result<(), Answer> {
 }
 
 /// Writes to the first name, which always is there, in ever smaller pieces.
-fn swell(given: &Given, names: &mut u32, bytes: &mut u64) -> Result<(), Answer> {
+fn swell(given: &CallArguments, names: &mut u32, bytes: &mut u64) -> Result<(), Answer> {
     *names = (*names).max(1);
     let zeros = vec![0x55u8; 1 << 20];
     for size in [1 << 20, 1 << 16, 1 << 12, 1 << 9, 1] {
@@ -189,7 +189,7 @@ fn swell(given: &Given, names: &mut u32, bytes: &mut u64) -> Result<(), Answer> 
     Ok(())
 }
 
-fn refund(given: &Given) -> Answer {
+fn refund(given: &CallArguments) -> Answer {
     // SAFETY: the path outlives the call, or is bad on purpose.
     let stream = unsafe { libc::opendir(given.path(0)) };
     if stream.is_null() {

@@ -12,7 +12,7 @@ use super::flags::{AT, PATHCONF};
 #[cfg(target_os = "linux")]
 use super::flags::{STATX, STATX_ATTRIBUTES};
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given};
+use super::words::{ArgumentKind, CallArguments};
 use ArgumentKind::{Fd, Flags, One, Path};
 
 /// The calls.
@@ -40,7 +40,7 @@ pub(super) const VERBS: &[Verb] = &[
 
 /// The kernel's own call: the C library's looks at the path where the flags say so.
 #[cfg(target_os = "linux")]
-pub(super) fn stat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answer {
+pub(super) fn stat(directory: c_int, given: &CallArguments, path: usize, flags: c_int) -> Answer {
     filled(|to| {
         // SAFETY: the place is a stat's, which is the kernel's on 64 bits; the path outlives the call, or is bad on
         // purpose.
@@ -49,7 +49,7 @@ pub(super) fn stat(directory: c_int, given: &Given, path: usize, flags: c_int) -
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn stat(directory: c_int, given: &Given, path: usize, flags: c_int) -> Answer {
+pub(super) fn stat(directory: c_int, given: &CallArguments, path: usize, flags: c_int) -> Answer {
     // SAFETY: the place is a stat's; the path outlives the call, or is bad on purpose.
     filled(|to| unsafe { libc::fstatat(directory, given.path(path), to, flags) }.into())
 }
@@ -153,7 +153,7 @@ struct StatxTime {
 const _: () = assert!(size_of::<Statx>() == 256);
 
 #[cfg(target_os = "linux")]
-fn statx(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn statx(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let mut to = Statx::default();
     let place = std::ptr::from_mut(&mut to);
     let (flags, mask) = (given.int(2), given.number(3) as u32);
@@ -200,7 +200,7 @@ fn joined(attributes: u64) -> String {
     if names.is_empty() { "none".into() } else { names.join("|") }
 }
 
-fn statvfs(given: &Given) -> Answer {
+fn statvfs(given: &CallArguments) -> Answer {
     // SAFETY: the structure is numbers only.
     let mut to: libc::statvfs = unsafe { std::mem::zeroed() };
     let answer = ask!(statvfs(given.path(0), &mut to));

@@ -4,13 +4,13 @@
 //! (`await`, `tick`, …): that is whoever runs the cases.
 
 use super::fd_table::Hands;
-use super::words::{ArgumentKind, Given};
+use super::words::{ArgumentKind, CallArguments};
 use super::{Answer, attributes, data, directories, further, locks, maps, names, processes, several, stat};
 #[cfg(target_os = "linux")]
 use super::{copies, events, mounts, xattr};
 
 /// What a call does with its arguments.
-pub type CallFunction = fn(&mut Hands, &Given) -> Result<Answer, String>;
+pub type CallFunction = fn(&mut Hands, &CallArguments) -> Result<Answer, String>;
 
 /// A call.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +37,13 @@ impl Verb {
     ///
     /// # Errors
     /// They make no sense.
-    pub(super) fn read(&self, hands: Option<&Hands>, words: &[String], label: &str) -> Result<Given, String> {
-        Given::read(hands, self.wanted, self.welcome, words, label)
+    pub(super) fn read(
+        &self,
+        hands: Option<&Hands>,
+        words: &[String],
+        label: &str,
+    ) -> Result<CallArguments, String> {
+        CallArguments::read(hands, self.wanted, self.welcome, words, label)
             .map_err(|wrong| format!("`{}`: {wrong}; it is written `{}`", self.name, self.usage()))
     }
 }

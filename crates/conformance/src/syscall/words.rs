@@ -49,7 +49,7 @@ enum Value {
 
 /// The arguments of one call, read. What is absent, or of another kind, is a null pointer, descriptor -1, 0, or empty.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct CallArguments {
     values: Vec<Value>,
     /// Under which label it keeps what it opens.
     pub label: String,
@@ -58,7 +58,7 @@ pub struct Given {
 /// Where no program has anything: the `DEADCODE` of suites.
 const DEADCODE: usize = 0xdead_c0de;
 
-impl Given {
+impl CallArguments {
     /// Reads the words of a call that wants the first, and may have the second kinds. Without hands any label will do,
     /// and so does what begins with `$`.
     ///
@@ -70,7 +70,7 @@ impl Given {
         welcome: &[ArgumentKind],
         words: &[String],
         label: &str,
-    ) -> Result<Given, String> {
+    ) -> Result<CallArguments, String> {
         let kinds: Vec<ArgumentKind> = wanted.iter().chain(welcome).copied().collect();
         let endless = matches!(kinds.last(), Some(ArgumentKind::Many(_)));
         if words.len() < wanted.len() || (words.len() > kinds.len() && !endless) {
@@ -81,7 +81,7 @@ impl Given {
             kind => kind,
         };
         let values = words.iter().enumerate().map(|(index, word)| value(hands, kind(index), word));
-        Ok(Given { values: values.collect::<Result<_, _>>()?, label: label.into() })
+        Ok(CallArguments { values: values.collect::<Result<_, _>>()?, label: label.into() })
     }
 
     /// How many arguments there are.

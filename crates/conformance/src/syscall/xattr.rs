@@ -8,7 +8,7 @@ use super::Answer;
 use super::fd_table::Hands;
 use super::flags::XATTR;
 use super::table::{Verb, verb};
-use super::words::{ArgumentKind, Given, text};
+use super::words::{ArgumentKind, CallArguments, text};
 use ArgumentKind::{Fd, Flags, Many, Number, Path, Text, Word};
 
 const WHICH: ArgumentKind = Word(&["access", "default"]);
@@ -113,7 +113,7 @@ pub(super) const VERBS: &[Verb] = &[
 const LARGEST: usize = 65536;
 
 /// Asks with a place of the size that is said, or of the largest; the bytes that came. A size of 0 asks how many there are.
-fn value(given: &Given, size: usize, ask: impl FnOnce(*mut c_char, usize) -> isize) -> Answer {
+fn value(given: &CallArguments, size: usize, ask: impl FnOnce(*mut c_char, usize) -> isize) -> Answer {
     let size = if given.has(size) { (given.number(size).max(0) as usize).min(LARGEST) } else { LARGEST };
     let mut room = vec![0u8; size];
     match usize::try_from(ask(room.as_mut_ptr().cast(), size)) {
@@ -136,7 +136,7 @@ const NOBODY: u32 = u32::MAX;
 /// The version of the encoding, `POSIX_ACL_XATTR_VERSION`.
 const VERSION: u32 = 2;
 
-fn attribute(given: &Given) -> CString {
+fn attribute(given: &CallArguments) -> CString {
     CString::from(if given.bytes(1) == b"default" {
         c"system.posix_acl_default"
     } else {
@@ -144,7 +144,7 @@ fn attribute(given: &Given) -> CString {
     })
 }
 
-fn setacl(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn setacl(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let (name, list) = (attribute(given), given.text(2));
     if list.is_empty() {
         return Ok(ask!(removexattr(given.path(0), name.as_ptr())));
@@ -179,7 +179,7 @@ fn acl_entry(entry: &str) -> Option<(u16, u16, u32)> {
     whole.then_some((tag, permissions, id.unwrap_or(NOBODY)))
 }
 
-fn getacl(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn getacl(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let mut room = vec![0u8; LARGEST];
     let name = attribute(given);
     // SAFETY: the path outlives the call or is bad on purpose; the place is as long as said.
@@ -229,7 +229,7 @@ const LETTERS: &[(char, libc::c_int)] = &[
     ('F', 0x4000_0000),
 ];
 
-fn setflags(_: &mut Hands, given: &Given) -> Result<Answer, String> {
+fn setflags(_: &mut Hands, given: &CallArguments) -> Result<Answer, String> {
     let changes =
         (1..given.count()).map(|index| change(&given.text(index))).collect::<Result<Vec<_>, _>>()?;
     Ok(with_flags(given, |flags| {
@@ -252,7 +252,7 @@ fn change(word: &str) -> Result<(char, libc::c_int), String> {
 }
 
 /// Asks for a file's flags, and sets those that the change wants; says their letters.
-fn with_flags(given: &Given, change: impl FnOnce(libc::c_int) -> Option<libc::c_int>) -> Answer {
+fn with_flags(given: &CallArguments, change: impl FnOnce(libc::c_int) -> Option<libc::c_int>) -> Answer {
     // Opening something else might do something, and its driver would take the call for its own.
     let answer = super::stat::stat(libc::AT_FDCWD, given, 0, libc::AT_SYMLINK_NOFOLLOW);
     match answer.field("type") {

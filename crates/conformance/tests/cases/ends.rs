@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use iodyno_model::{Case as Rule, Cases};
 use testbed::rogue::Rogue;
-use testbed::sandbox::{LoopDevice, Mount, Unprivileged};
+use testbed::sandbox::{LoopDevice, Mount, UnprivilegedUser};
 use testbed::wait;
 use testbed::{Case, Need, Outcome};
 
@@ -201,7 +201,7 @@ fn killed_on_ext4() -> Outcome {
 }
 
 fn killed_unprivileged() -> Outcome {
-    let user = Unprivileged::new()?;
+    let user = UnprivilegedUser::new()?;
     let directory = user.directory().join("under-test");
     let mut command = user.command(std::env::current_exe()?);
     std::fs::create_dir(&directory)?;

@@ -51,9 +51,9 @@ struct Parser {
 const DEPTH_MOST: u32 = 64;
 
 /// A mistake was told; whoever stands above finds a place to go on.
-struct Reported;
+struct ErrorReported;
 
-type Read<T> = Result<T, Reported>;
+type Read<T> = Result<T, ErrorReported>;
 
 impl Parser {
     fn place(&self, line: u32) -> Origin {
@@ -125,7 +125,7 @@ impl Parser {
         // What is missing at the end of a line is told of that line, not of the next.
         let line = self.at.checked_sub(1).map_or(1, |last| self.found[last].line);
         self.wrong.push(Diagnostic::error(&self.place(line), message).hint(hint));
-        Err(Reported)
+        Err(ErrorReported)
     }
 
     /// Tells that something else stands here.
@@ -142,7 +142,7 @@ impl Parser {
 
     fn complain<T>(&mut self, message: String, hint: &str) -> Read<T> {
         self.wrong.push(Diagnostic::error(&self.here(), message).hint(hint));
-        Err(Reported)
+        Err(ErrorReported)
     }
 
     fn expect(&mut self, sign: char, hint: &str) -> Read<()> {
@@ -156,7 +156,7 @@ impl Parser {
             let (origin, before) = (self.here(), self.at);
             match self.command() {
                 Ok(order) => commands.push(Command { order, origin }),
-                Err(Reported) => {
+                Err(ErrorReported) => {
                     self.at = self.at.max(before + 1);
                     self.recover();
                 }
@@ -240,7 +240,7 @@ impl Parser {
                 match attributes.get(&["rate"]).and_then(|rate| rate.value.clone()) {
                     Some(rate) => Ok(Directive::Rate(rate)),
                     None if others.is_empty() => self.stumble("rate=", "eventgen rate=100"),
-                    None => Err(Reported),
+                    None => Err(ErrorReported),
                 }
             }
             "enable" => match self.take_keyword().as_deref() {
@@ -418,7 +418,7 @@ impl Parser {
             let before = self.at;
             match self.flowop() {
                 Ok(flowop) => flowops.push(flowop),
-                Err(Reported) => {
+                Err(ErrorReported) => {
                     self.at = self.at.max(before + 1);
                     self.next_flowop();
                 }

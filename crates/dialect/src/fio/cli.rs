@@ -6,7 +6,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 use super::client::{self, HostJobs};
 use super::command::{self, ClientArgument, Command, EarlyExit};
-use super::gather::{self, Gathered};
+use super::gather::{self, JobSettings};
 use super::section::{OptionLine, Section};
 use super::settings::Settings;
 use super::{file, lower};
@@ -89,7 +89,7 @@ impl JobFiles {
             self.shown.push(found);
         }
         substitute(&mut sections, loader);
-        let Gathered { jobs, global, problems } = gather::gather(&sections);
+        let JobSettings { jobs, global, problems } = gather::gather(&sections);
         self.problems.extend(problems);
         (jobs, global)
     }

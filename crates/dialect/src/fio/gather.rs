@@ -15,7 +15,7 @@ use crate::option::Status;
 
 /// Every job with its options, and everything that is wrong.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct JobSettings {
     /// The jobs in order.
     pub jobs: Vec<Settings>,
     /// What `[global]` said in the end, each option once.
@@ -25,8 +25,8 @@ pub struct Gathered {
 }
 
 /// Reads the values of all sections.
-pub fn gather(sections: &[Section]) -> Gathered {
-    let mut gathered = Gathered::default();
+pub fn gather(sections: &[Section]) -> JobSettings {
+    let mut gathered = JobSettings::default();
     let mut inherited: Vec<Given> = Vec::new();
     for section in sections {
         let own = read(section, &inherited, &mut gathered.problems);

@@ -67,7 +67,7 @@ const BYTE_UNITS: &str = "units are k, m, g, t and p, alone or with `b` or `ib`"
 const TIME_UNITS: &str = "units of time are us, ms, s, m, h and d";
 
 /// A number as it stands, with its unit behind it.
-struct Written<'a> {
+struct NumberText<'a> {
     number: i128,
     unit: &'a str,
     /// Whether it was an expression: times in one are microseconds.
@@ -164,7 +164,7 @@ fn fitting(number: Option<i128>) -> Result<i64, Fault> {
 }
 
 /// The number and what follows it, without the blanks between.
-fn split(text: &str, base: Base) -> Result<Written<'_>, Fault> {
+fn split(text: &str, base: Base) -> Result<NumberText<'_>, Fault> {
     let text = text.trim();
     if text.starts_with('(') {
         return expression(text, base);
@@ -186,10 +186,10 @@ fn split(text: &str, base: Base) -> Result<Written<'_>, Fault> {
     let number = if end > 25 { None } else { i128::from_str_radix(&digits[..end], radix).ok() };
     let number =
         number.ok_or_else(|| fault("the number is too large", format!("the most is {}", i64::MAX)))?;
-    Ok(Written { number: sign * number, unit: digits[end..].trim(), expression: false })
+    Ok(NumberText { number: sign * number, unit: digits[end..].trim(), expression: false })
 }
 
-fn expression(text: &str, base: Base) -> Result<Written<'_>, Fault> {
+fn expression(text: &str, base: Base) -> Result<NumberText<'_>, Fault> {
     let mut reader = ExpressionParser { text, at: 0, base, depth: 0 };
     let value = reader.primary().ok_or_else(|| {
         fault(
@@ -197,7 +197,7 @@ fn expression(text: &str, base: Base) -> Result<Written<'_>, Fault> {
             "numbers with + - * / % ^ between, in parentheses: (2*64k)",
         )
     })?;
-    Ok(Written { number: value, unit: text[reader.at..].trim(), expression: true })
+    Ok(NumberText { number: value, unit: text[reader.at..].trim(), expression: true })
 }
 
 /// What stands between parentheses, or behind a keyword: `4*1024`, `$ncpus` already replaced.

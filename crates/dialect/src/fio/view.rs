@@ -83,7 +83,7 @@ pub struct ReportFigures {
     /// Whether bandwidth samples are shown (`disable_bw_measurement`).
     pub bandwidth: bool,
     /// All directions as one: no, as one, or both ways.
-    pub unified: Unified,
+    pub unified: UnifiedReporting,
     /// 1024 or 1000.
     pub kb_base: u32,
     /// 0 (by what is natural), 1 (bits) or 8 (bytes).
@@ -110,7 +110,7 @@ impl Default for ReportFigures {
             submission_percentiles: false,
             shown: (true, true, true),
             bandwidth: true,
-            unified: Unified::default(),
+            unified: UnifiedReporting::default(),
             kb_base: 1024,
             unit_base: 0,
             significant_figures: 4,
@@ -123,7 +123,7 @@ impl Default for ReportFigures {
 
 /// `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unified {
+pub enum UnifiedReporting {
     /// Each direction on its own.
     #[default]
     No,

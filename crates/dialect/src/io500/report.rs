@@ -32,7 +32,7 @@ pub struct Io500Reporter {
     /// Processes, or threads where there is one.
     pub tasks: u32,
     /// What was found, in the order of the phases.
-    pub found: Vec<Found>,
+    pub found: Vec<PhaseFigure>,
     /// `result.txt` so far.
     pub text: String,
     /// `result_summary.txt` so far.
@@ -45,7 +45,7 @@ pub struct Io500Reporter {
 
 /// The figure of one phase.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct PhaseFigure {
     /// GiB/s, or thousand operations a second.
     pub figure: f64,
     /// How long it took, s.
@@ -126,7 +126,7 @@ impl Io500Reporter {
         Ok(())
     }
 
-    fn section(&mut self, kind: &PhaseKind, command: &str, found: &Found, record: &PhaseRecord) {
+    fn section(&mut self, kind: &PhaseKind, command: &str, found: &PhaseFigure, record: &PhaseRecord) {
         let began = record.jobs.first().map_or(self.began_unix_ns, |job| job.began_unix_ns);
         let text = &mut self.text;
         let _ = write!(text, "\n[{}]\n", kind.name);
@@ -198,14 +198,14 @@ fn pair(text: &mut String, key: &str, value: &str) {
 }
 
 /// What a phase's record says in the unit of its kind.
-fn figure(kind: &PhaseKind, record: &PhaseRecord) -> Found {
+fn figure(kind: &PhaseKind, record: &PhaseRecord) -> PhaseFigure {
     let workers = || record.jobs.iter().flat_map(|job| &job.workers);
     let seconds = span_ns(workers()) as f64 / 1e9;
     let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
     let worn = record.jobs.iter().find_map(|job| job.worn);
     let sum = |of: fn(&JobRecord) -> u64| record.jobs.iter().map(of).sum::<u64>() as f64;
     let failed = record.jobs.iter().map(|job| job.tally.failed()).sum::<u64>();
-    let mut found = Found { seconds, ..Found::default() };
+    let mut found = PhaseFigure { seconds, ..PhaseFigure::default() };
     match kind.tool {
         Tool::Ior => {
             found.figure = per_second(sum(|job| job.tally.all_bytes())) / f64::from(1 << 30);

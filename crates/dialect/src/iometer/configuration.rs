@@ -24,7 +24,7 @@ pub struct Configuration {
     /// Time before it, s.
     pub ramp_s: u64,
     /// Whose results are written.
-    pub recorded: Recorded,
+    pub recorded: ResultScope,
     /// How the number of workers goes.
     pub workers: Steps,
     /// How the number of targets goes.
@@ -41,7 +41,7 @@ pub struct Configuration {
 
 /// Whose results are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Recorded {
+pub enum ResultScope {
     /// Nobody's.
     Nothing,
     /// All together.
@@ -108,12 +108,12 @@ const TESTS: &[(&str, CyclingTest)] = &[
     ("CYCLE_WORKERS_AND_TARGETS", CyclingTest::WorkersAndTargets),
 ];
 
-const RECORDED: &[(&str, Recorded)] = &[
-    ("ALL", Recorded::Targets),
-    ("NO_TARGETS", Recorded::Workers),
-    ("NO_WORKERS", Recorded::Managers),
-    ("NO_MANAGERS", Recorded::Sum),
-    ("NONE", Recorded::Nothing),
+const RECORDED: &[(&str, ResultScope)] = &[
+    ("ALL", ResultScope::Targets),
+    ("NO_TARGETS", ResultScope::Workers),
+    ("NO_WORKERS", ResultScope::Managers),
+    ("NO_MANAGERS", ResultScope::Sum),
+    ("NONE", ResultScope::Nothing),
 ];
 
 /// A machine.

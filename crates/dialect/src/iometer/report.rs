@@ -13,7 +13,7 @@ use std::io;
 use iodyno_model::{Event, Level, PhaseRecord, Record, WorldFacts};
 use iodyno_report::{Output, Reporter};
 
-use super::configuration::{Configuration, Recorded};
+use super::configuration::{Configuration, ResultScope};
 use super::lower::RunPhase;
 use crate::date;
 use row::{ResultFigures, ResultRow};
@@ -80,7 +80,7 @@ impl Report {
         text += &self.stamp();
         text += &specifications(&self.view.configuration, &part);
         let least = self.view.configuration.recorded;
-        if least > Recorded::Nothing {
+        if least > ResultScope::Nothing {
             text += &format!("'Results\n{}\n", row::heading());
             rows.iter().filter(|row| row.kind.recorded() <= least).for_each(|row| text += &row.line());
         }

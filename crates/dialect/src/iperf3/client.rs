@@ -35,7 +35,7 @@ const STALL_NS: u64 = 2 * SECOND_NS;
 
 /// What the control connection is to bring next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expected {
+enum NextReply {
     State,
     Error,
     Results,
@@ -73,7 +73,7 @@ pub struct Iperf3Client {
     chance: RandomSource,
     seed: u64,
     stage: ClientStage,
-    expected: Expected,
+    expected: NextReply,
     inbox: Inbox,
     cookie: Vec<u8>,
     /// When the peer last sent something, ns.
@@ -115,7 +115,7 @@ impl Iperf3Client {
             seed: u64::from(entropy[0]) + 1,
             chance,
             stage: ClientStage::Connecting,
-            expected: Expected::State,
+            expected: NextReply::State,
             inbox: Inbox::default(),
             cookie,
             heard_ns: 0,
@@ -209,16 +209,16 @@ impl Iperf3Client {
         while !matches!(self.stage, ClientStage::Over) {
             match self.expected {
                 // The start may overtake the answer to the last hello: it waits for it.
-                Expected::State if self.starts_early() => return,
-                Expected::State => match self.inbox.state() {
+                NextReply::State if self.starts_early() => return,
+                NextReply::State => match self.inbox.state() {
                     Some(state) => self.state(state),
                     None => return,
                 },
-                Expected::Error => match self.inbox.error() {
+                NextReply::Error => match self.inbox.error() {
                     Some((error, errno)) => self.server_error(error, errno),
                     None => return,
                 },
-                Expected::Results => match self.inbox.json(state::SERVER_RESULTS_MOST) {
+                NextReply::Results => match self.inbox.json(state::SERVER_RESULTS_MOST) {
                     Ok(Some(value)) => self.results(&value),
                     Ok(None) => return,
                     Err(why) => self.fail(&format!("unable to receive results: {why}")),
@@ -249,12 +249,12 @@ impl Iperf3Client {
                 let text = self.test.results().json();
                 self.debug(&format!("send_results\n{}", text.print(&CJSON)));
                 self.out.push(Action::Send(CONTROL, state::message(&text.line(&CJSON))));
-                self.expected = Expected::Results;
+                self.expected = NextReply::Results;
             }
             (state::DISPLAY_RESULTS, ClientStage::Ended) => self.display(),
             (state::SERVER_TERMINATE, _) => self.terminated(),
             (state::ACCESS_DENIED, _) => self.fail(&state::meaning(state::BUSY)),
-            (state::SERVER_ERROR, _) => self.expected = Expected::Error,
+            (state::SERVER_ERROR, _) => self.expected = NextReply::Error,
             (state, _) => self.fail(&format!("received an unknown control message (state {state})")),
         }
     }
@@ -447,7 +447,7 @@ impl Iperf3Client {
     }
 
     fn results(&mut self, value: &serde_json::Value) {
-        self.expected = Expected::State;
+        self.expected = NextReply::State;
         self.debug(&format!("get_results\n{}", JsonTree::from(value).print(&CJSON)));
         let results = match TestResults::of(value) {
             Ok(results) => results,
@@ -514,7 +514,7 @@ impl Iperf3Client {
     }
 
     fn server_error(&mut self, error: i32, errno: i32) {
-        self.expected = Expected::State;
+        self.expected = NextReply::State;
         let mut text = state::meaning(error);
         if errno != 0 {
             text = format!("{text}: {}", crate::strerror::of_system(errno));

@@ -10,7 +10,7 @@ use crate::{Loader, PathKind};
 
 /// What was found.
 #[derive(Debug, Default, PartialEq)]
-pub struct Left {
+pub struct LeftoverFiles {
     /// Paths whose process is over.
     pub abandoned: Vec<String>,
     /// A note on each whose process is somewhere else, or nobody knows.
@@ -18,8 +18,8 @@ pub struct Left {
 }
 
 /// Looks for what was left where this run will make its own.
-pub fn find(setup: &Setup, loader: &mut dyn Loader) -> Left {
-    let mut left = Left::default();
+pub fn find(setup: &Setup, loader: &mut dyn Loader) -> LeftoverFiles {
+    let mut left = LeftoverFiles::default();
     if setup.reads_only() {
         return left;
     }

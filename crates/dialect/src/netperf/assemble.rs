@@ -175,7 +175,7 @@ fn nanoseconds(seconds: i64) -> u64 {
 }
 
 /// What was seen of both ends beside their counts.
-pub(super) struct Seen<'a> {
+pub(super) struct EndSightings<'a> {
     pub(super) control: &'a Ends,
     pub(super) probe: &'a Ends,
     pub(super) data: &'a SocketFacts,
@@ -188,7 +188,7 @@ pub(super) fn figures(
     command: &Command,
     ours: &RunFigures,
     theirs: Option<&Message>,
-    seen: &Seen<'_>,
+    seen: &EndSightings<'_>,
 ) -> ReportFigures {
     let shape = command.test.shape();
     let mut local = local_side(command, ours, seen);
@@ -255,7 +255,7 @@ fn letter(command: &Command) -> char {
     command.units.filter(|letter| (*letter == 'x') == counts).unwrap_or(usual)
 }
 
-fn local_side(command: &Command, ours: &RunFigures, seen: &Seen<'_>) -> EndFigures {
+fn local_side(command: &Command, ours: &RunFigures, seen: &EndSightings<'_>) -> EndFigures {
     let asked = |bytes: Option<u64>| bytes.map_or(-1, |bytes| bytes as i64);
     let at_first = &seen.probe.socket;
     let (send, receive) = blocks(command, at_first);
@@ -295,7 +295,7 @@ fn local_side(command: &Command, ours: &RunFigures, seen: &Seen<'_>) -> EndFigur
     side
 }
 
-fn remote_side(command: &Command, theirs: Option<&Message>, seen: &Seen<'_>) -> EndFigures {
+fn remote_side(command: &Command, theirs: Option<&Message>, seen: &EndSightings<'_>) -> EndFigures {
     let asked = |bytes: Option<u64>| bytes.map_or(-1, |bytes| bytes as i64);
     let count = |word: i32| u64::from(word as u32);
     let response = seen.response;

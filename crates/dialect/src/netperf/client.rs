@@ -325,7 +325,7 @@ impl NetperfClient {
 
     /// Both ends have reported what they measured: again, or the report.
     fn conclude(&mut self, results: Option<&Message>, now_ns: u64) -> Vec<Action> {
-        let seen = assemble::Seen {
+        let seen = assemble::EndSightings {
             control: &self.control.ends,
             probe: &self.probe,
             data: &self.data,

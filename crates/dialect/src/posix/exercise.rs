@@ -77,7 +77,7 @@ pub struct TimedExercise {
 
 /// What became of it.
 #[derive(Clone, Debug, Default)]
-pub struct Exercised {
+pub struct ExerciseResult {
     /// [`CONTENT`] or [`RACES`].
     pub name: String,
     /// How long it took, ns.
@@ -260,9 +260,9 @@ pub fn phases(wanted: &[TimedExercise], target: usize) -> Vec<Phase> {
 }
 
 /// What became of the exercises among the phases of a run.
-pub fn results(wanted: &[TimedExercise], phases: &[PhaseRecord]) -> Vec<Exercised> {
+pub fn results(wanted: &[TimedExercise], phases: &[PhaseRecord]) -> Vec<ExerciseResult> {
     let one = |wanted: &TimedExercise| {
-        let mut done = Exercised { name: wanted.name.into(), ..Exercised::default() };
+        let mut done = ExerciseResult { name: wanted.name.into(), ..ExerciseResult::default() };
         for phase in phases {
             for job in phase.jobs.iter().filter(|job| job.name == wanted.name) {
                 done.elapsed_ns = phase.elapsed_ns;
@@ -275,7 +275,7 @@ pub fn results(wanted: &[TimedExercise], phases: &[PhaseRecord]) -> Vec<Exercise
     wanted.iter().map(one).collect()
 }
 
-impl Exercised {
+impl ExerciseResult {
     /// Whether it ran, and nothing was found.
     pub fn is_good(&self) -> bool {
         self.failure.is_none() && self.record.as_ref().is_some_and(|record| record.failure.is_none())
@@ -322,7 +322,7 @@ impl Exercised {
 }
 
 /// The exercises in the summary.
-pub fn summary(exercises: &[Exercised]) -> String {
+pub fn summary(exercises: &[ExerciseResult]) -> String {
     let mut text = String::new();
     for exercise in exercises {
         let verdict = match (&exercise.failure, &exercise.record) {
@@ -394,7 +394,7 @@ mod tests {
             failure: Some(found),
             ..ExerciseRecord::default()
         };
-        let exercised = Exercised {
+        let exercised = ExerciseResult {
             name: CONTENT.into(),
             elapsed_ns: 1_500_000_000,
             record: Some(record),

@@ -12,12 +12,12 @@ use super::dollar;
 use super::fill::Scope;
 use super::naming::{self, Combination, combinations, value};
 use super::rules::{KNOWN_FEATURES, Rule, SAME, StepLine, Suite};
-use super::step::{self, Parsed, Problem, problem};
+use super::step::{self, ParsedStep, Problem, problem};
 use crate::native::suggestion;
 
 /// A suite, ready to be run.
 #[derive(Clone, Debug, Default)]
-pub struct Expanded {
+pub struct ExpandedSuite {
     /// What cases need.
     pub features: Vec<Feature>,
     pub cases: Vec<Case>,
@@ -27,7 +27,7 @@ pub struct Expanded {
 ///
 /// # Errors
 /// Everything that is wrong with any rule.
-pub fn expand(suite: &Suite) -> Result<Expanded, Vec<Diagnostic>> {
+pub fn expand(suite: &Suite) -> Result<ExpandedSuite, Vec<Diagnostic>> {
     let mut expansion = Expansion { suite, wrong: Vec::new(), seen: BTreeSet::new() };
     let features = suite.features.iter().map(|feature| expansion.feature(feature)).collect();
     let mut cases = Vec::new();
@@ -41,7 +41,7 @@ pub fn expand(suite: &Suite) -> Result<Expanded, Vec<Diagnostic>> {
             cases.push(case);
         }
     }
-    if expansion.wrong.is_empty() { Ok(Expanded { features, cases }) } else { Err(expansion.wrong) }
+    if expansion.wrong.is_empty() { Ok(ExpandedSuite { features, cases }) } else { Err(expansion.wrong) }
 }
 
 /// How many checks a case makes.
@@ -316,12 +316,12 @@ impl<'a> Expansion<'a> {
 
     fn call(
         &mut self,
-        parsed: Parsed,
+        parsed: ParsedStep,
         origin: &Origin,
         draft: &mut Draft<'a>,
         round: &mut Round,
     ) -> Result<Step, Problem> {
-        let Parsed { who, background, label, call: name, arguments, expect } = parsed;
+        let ParsedStep { who, background, label, call: name, arguments, expect } = parsed;
         let actor = if who.is_empty() { None } else { Some(self.actor(&who, draft)?) };
         if background && actor.is_none() {
             return problem("only an actor can be left to wait", "p1&: CALL, and later p1: await");

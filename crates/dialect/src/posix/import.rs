@@ -13,7 +13,7 @@ use iodyno_model::{
 use super::judge;
 use super::options::Options;
 use super::plan::{CheckedDirectory, Setup};
-use super::profile::{Expected, Profile};
+use super::profile::{ExpectedFailure, Profile};
 use super::report::{DirectoryResults, SuiteResults, json, junit, summary};
 use super::suite;
 use super::tap::{self, Directive, TapTest};
@@ -184,12 +184,12 @@ fn judged(test: &TapTest, check: u32, script: &str, profile: &mut Profile) -> Op
     let bare = |outcome: Outcome| verdict(check, test.number, outcome);
     match &test.directive {
         Some((Directive::Skip, why)) => return Some(bare(Outcome::Skip(why.clone()))),
-        Some((Directive::Todo, reason)) => profile.expected.push(Expected {
+        Some((Directive::Todo, reason)) => profile.expected.push(ExpectedFailure {
             rule: script.into(),
             round: Some(format!("test {}", test.number)),
             reason: reason.clone(),
             source: script.into(),
-            ..Expected::default()
+            ..ExpectedFailure::default()
         }),
         None => {}
     }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use iodyno_model::{Case, Class, Diagnostic, Origin};
 
-use super::expand::{self, Expanded};
+use super::expand::{self, ExpandedSuite};
 use super::rules::class_name;
 use super::{glob, near_or, show};
 
@@ -95,7 +95,7 @@ fn rules(text: &mut String, cases: &[&Case]) {
 ///
 /// # Errors
 /// No rule is meant.
-pub fn explain(suite: &Expanded, name: &str) -> Result<String, Vec<Diagnostic>> {
+pub fn explain(suite: &ExpandedSuite, name: &str) -> Result<String, Vec<Diagnostic>> {
     let meant: Vec<&Case> = suite
         .cases
         .iter()
@@ -119,7 +119,7 @@ pub fn explain(suite: &Expanded, name: &str) -> Result<String, Vec<Diagnostic>> 
     Ok(text)
 }
 
-fn one(text: &mut String, suite: &Expanded, cases: &[&Case]) {
+fn one(text: &mut String, suite: &ExpandedSuite, cases: &[&Case]) {
     let Some(first) = cases.first() else { return };
     let amount = Amount::of(cases.iter().copied());
     let blank = if text.is_empty() { "" } else { "\n" };

@@ -38,7 +38,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 use crate::native::{self, suggestion};
 use crate::{Dialect, Loader, PathKind, ReportFile, Request, Run};
-use expand::Expanded;
+use expand::ExpandedSuite;
 use options::Options;
 use plan::{CheckedDirectory, Setup};
 use report::Reports;
@@ -100,7 +100,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
 }
 
 /// The rules, those carried along or those of the directories that were named.
-fn read(options: &Options, loader: &mut dyn Loader) -> Result<Expanded, Vec<Diagnostic>> {
+fn read(options: &Options, loader: &mut dyn Loader) -> Result<ExpandedSuite, Vec<Diagnostic>> {
     let mut files = Vec::new();
     for folder in &options.rules {
         files.extend(suite::in_folder(folder, loader)?);
@@ -118,7 +118,7 @@ fn read(options: &Options, loader: &mut dyn Loader) -> Result<Expanded, Vec<Diag
 
 /// Only what `--only` may mean, where that is enough: rules of ours that are not wanted need not be read to their end. What
 /// is wrong with the patterns is told by who knows all names.
-fn part(suite: &rules::Suite, options: &Options) -> Option<Expanded> {
+fn part(suite: &rules::Suite, options: &Options) -> Option<ExpandedSuite> {
     let whole = options.check_rules || options.explain.is_some() || !options.rules.is_empty();
     if whole || options.only.is_empty() || !options.except.is_empty() {
         return None;
@@ -141,7 +141,7 @@ fn nowhere() -> Vec<Diagnostic> {
 }
 
 /// How many rules there are; the profiles that are carried along are held against them.
-fn check(suite: &Expanded, options: &Options) -> Result<Request, Vec<Diagnostic>> {
+fn check(suite: &ExpandedSuite, options: &Options) -> Result<Request, Vec<Diagnostic>> {
     let mut wrong = Vec::new();
     if options.rules.is_empty() {
         for file in suite::profiles() {
@@ -156,7 +156,11 @@ fn check(suite: &Expanded, options: &Options) -> Result<Request, Vec<Diagnostic>
     }
 }
 
-fn run(mut suite: Expanded, options: Options, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+fn run(
+    mut suite: ExpandedSuite,
+    options: Options,
+    loader: &mut dyn Loader,
+) -> Result<Request, Vec<Diagnostic>> {
     let mut wrong = Vec::new();
     let folder = options.folder.clone().ok_or_else(nowhere)?;
     let named = std::iter::once((&folder, "", options.profile.as_deref()))

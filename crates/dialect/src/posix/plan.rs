@@ -8,7 +8,7 @@ use iodyno_model::{
 };
 
 use super::exercise::{self, TimedExercise};
-use super::expand::Expanded;
+use super::expand::ExpandedSuite;
 use super::options::Options;
 use super::profile::Profile;
 
@@ -39,7 +39,7 @@ impl CheckedDirectory {
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// The cases and what they need.
-    pub suite: Expanded,
+    pub suite: ExpandedSuite,
     /// The directory, and the one it is held against.
     pub sides: Vec<CheckedDirectory>,
     /// What was asked for.

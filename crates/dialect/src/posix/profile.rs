@@ -26,12 +26,12 @@ pub struct Profile {
     /// Features that are known not to be there.
     pub lacks: Vec<String>,
     /// Failures that are known.
-    pub expected: Vec<Expected>,
+    pub expected: Vec<ExpectedFailure>,
 }
 
 /// A failure that is known.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Expected {
+pub struct ExpectedFailure {
     /// The rules, groups or cases it is about; a pattern.
     pub rule: String,
     /// The rounds; a pattern, none: all.
@@ -48,7 +48,7 @@ pub struct Expected {
     pub origin: Origin,
 }
 
-impl Expected {
+impl ExpectedFailure {
     /// Whether it explains what became of a check.
     pub fn explains(&self, verdict: &Verdict) -> bool {
         let fits = |pattern: &Option<String>, text: &str| {
@@ -134,7 +134,7 @@ fn words(node: &Node) -> Read<Vec<String>> {
     words.ok_or_else(|| "expected a list of words".into())
 }
 
-fn expected(node: &Node, wrong: &Wrong) -> Expected {
+fn expected(node: &Node, wrong: &Wrong) -> ExpectedFailure {
     let fields = Fields::new(node, "an expected failure", wrong);
     let must = |name: &'static str, example: &str| {
         let text = fields.or(name, value::text, String::new());
@@ -143,7 +143,7 @@ fn expected(node: &Node, wrong: &Wrong) -> Expected {
         }
         text
     };
-    let expected = Expected {
+    let expected = ExpectedFailure {
         rule: must("rule", "symlink/target-length*"),
         round: fields.get("round", value::text),
         got: fields.get("got", value::text),
@@ -157,9 +157,9 @@ fn expected(node: &Node, wrong: &Wrong) -> Expected {
 }
 
 /// Entries and features of a profile that no case of a suite has: slips of the pen.
-pub fn strays(profile: &Profile, suite: &super::expand::Expanded) -> Vec<Diagnostic> {
+pub fn strays(profile: &Profile, suite: &super::expand::ExpandedSuite) -> Vec<Diagnostic> {
     let cases = &suite.cases;
-    let idle = |entry: &&Expected| !cases.iter().any(|case| select::means(&entry.rule, case));
+    let idle = |entry: &&ExpectedFailure| !cases.iter().any(|case| select::means(&entry.rule, case));
     let entries = profile.expected.iter().filter(idle).map(|entry| {
         let message = format!("`rule = \"{}\"`: no group, rule or case has such a name", entry.rule);
         Diagnostic::error(&entry.origin, message).hint("iodyno posix --list --verbose tells what there is")

@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use super::expand::Expanded;
+use super::expand::ExpandedSuite;
 use super::list::many;
 use super::options::Options;
 use crate::Written;
 
 /// The scripts, and what is said about them.
-pub fn scripts(suite: &Expanded, options: &Options, folder: &str) -> (Vec<Written>, String) {
+pub fn scripts(suite: &ExpandedSuite, options: &Options, folder: &str) -> (Vec<Written>, String) {
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
     suite.cases.iter().for_each(|case| *groups.entry(&case.group).or_default() += 1);
     let words = words(options);

@@ -4,7 +4,7 @@
 
 use iodyno_model::{Case, Class, Diagnostic, Origin};
 
-use super::expand::Expanded;
+use super::expand::ExpandedSuite;
 use super::rules::{Rule, class_named};
 use super::{glob, near_or};
 use crate::native::suggestion;
@@ -38,7 +38,7 @@ pub fn may_mean(pattern: &str, rule: &Rule) -> bool {
 ///
 /// # Errors
 /// Classes that there are not, patterns that mean nothing, and nothing left.
-pub fn select(expanded: &mut Expanded, wanted: &Selection) -> Result<(), Vec<Diagnostic>> {
+pub fn select(expanded: &mut ExpandedSuite, wanted: &Selection) -> Result<(), Vec<Diagnostic>> {
     let mut wrong = Vec::new();
     let classes: Vec<Class> = wanted.classes.iter().filter_map(|name| class(name, &mut wrong)).collect();
     for (option, patterns) in [("--only", &wanted.only), ("--except", &wanted.except)] {

@@ -14,7 +14,7 @@ pub fn problem<T>(message: impl Into<String>, hint: impl Into<String>) -> Result
 
 /// A step.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parsed {
+pub struct ParsedStep {
     /// Who does it; empty: the case's own process.
     pub who: String,
     /// Nobody waits for it.
@@ -170,7 +170,7 @@ fn escape(letters: &mut impl Iterator<Item = char>) -> Result<u8, Problem> {
 ///
 /// # Errors
 /// It is none.
-pub fn parse(text: &str) -> Result<Parsed, Problem> {
+pub fn parse(text: &str) -> Result<ParsedStep, Problem> {
     let mut words = words(text)?;
     let at = words.iter().position(|word| word.is("->"));
     let expect = match at {
@@ -183,7 +183,7 @@ pub fn parse(text: &str) -> Result<Parsed, Problem> {
         }
         None => Vec::new(),
     };
-    let mut step = Parsed { expect, ..Parsed::default() };
+    let mut step = ParsedStep { expect, ..ParsedStep::default() };
     let mut rest = words.as_slice();
     if let [first, after @ ..] = rest
         && !first.quoted

@@ -1,7 +1,9 @@
 //! Stored runs of many shapes, and the exact text of each: `IODYNO_BLESS=1` rewrites `golden/fio/report/`.
 
 use iodyno_dialect::fio::client::HostView;
-use iodyno_dialect::fio::view::{Format, JobView, ReportContext, ReportFigures, ReportStyle, Unified};
+use iodyno_dialect::fio::view::{
+    Format, JobView, ReportContext, ReportFigures, ReportStyle, UnifiedReporting,
+};
 use iodyno_model::pace::{Criterion, Steady};
 use iodyno_model::*;
 use testbed::Outcome;
@@ -290,12 +292,12 @@ fn units() -> Vec<Shape> {
             },
             normal(),
         ),
-        with("mixed", |figures| figures.unified = Unified::Mixed, normal()),
-        with("both", |figures| figures.unified = Unified::Both, normal()),
-        with("mixed-terse", |figures| figures.unified = Unified::Mixed, vec![Format::Terse]),
-        with("both-terse", |figures| figures.unified = Unified::Both, vec![Format::Terse]),
-        with("mixed-json", |figures| figures.unified = Unified::Mixed, vec![Format::Json]),
-        with("both-json", |figures| figures.unified = Unified::Both, vec![Format::Json]),
+        with("mixed", |figures| figures.unified = UnifiedReporting::Mixed, normal()),
+        with("both", |figures| figures.unified = UnifiedReporting::Both, normal()),
+        with("mixed-terse", |figures| figures.unified = UnifiedReporting::Mixed, vec![Format::Terse]),
+        with("both-terse", |figures| figures.unified = UnifiedReporting::Both, vec![Format::Terse]),
+        with("mixed-json", |figures| figures.unified = UnifiedReporting::Mixed, vec![Format::Json]),
+        with("both-json", |figures| figures.unified = UnifiedReporting::Both, vec![Format::Json]),
     ]
 }
 

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use iodyno_dialect::fio::view::{Format, JobView, ReportContext, ReportFigures, ReportStyle, Unified};
+use iodyno_dialect::fio::view::{
+    Format, JobView, ReportContext, ReportFigures, ReportStyle, UnifiedReporting,
+};
 use iodyno_model::*;
 use serde_json::Value;
 use testbed::{Outcome, Skip};
@@ -89,7 +91,7 @@ fn figures() -> Vec<Twin> {
         rated(
             "all as one",
             "--unified_rw_reporting=mixed",
-            shown(|figures| figures.unified = Unified::Mixed),
+            shown(|figures| figures.unified = UnifiedReporting::Mixed),
         ),
     ]
 }

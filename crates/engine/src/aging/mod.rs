@@ -131,7 +131,7 @@ fn begin(
 
 /// What all workers share.
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedAging {
     /// Changes that each has made.
     done: Vec<AtomicU64>,
     /// Bytes written, of each.
@@ -158,11 +158,11 @@ fn churned(
         churns.push(Churn::new(aging, seed, worker, aim_bytes, state.block_bytes)?);
     }
     let total: u64 = churns.iter().map(|churn| churn.progress().1).sum();
-    let shared = Shared {
+    let shared = SharedAging {
         done: state.done.iter().map(|_| AtomicU64::new(0)).collect(),
         written: state.done.iter().map(|_| AtomicU64::new(0)).collect(),
         running: AtomicU64::new(u64::from(workers)),
-        ..Shared::default()
+        ..SharedAging::default()
     };
     let ended = std::thread::scope(|scope| {
         let shared = &shared;
@@ -183,7 +183,7 @@ fn churned(
     if let Err(error) = kept {
         shared.fail(error.to_string());
     }
-    for Ended { made, removed, churn, .. } in &ended {
+    for WorkerEnd { made, removed, churn, .. } in &ended {
         (record.made, record.removed) = (record.made + made, record.removed + removed);
         record.files += churn.files();
         record.written_bytes += churn.progress().0;
@@ -203,7 +203,7 @@ fn hands(aging: &Aging, seed: u64, ground: &AgingDirectory, worker: u32) -> Hand
 }
 
 /// How a worker ended.
-struct Ended {
+struct WorkerEnd {
     made: u64,
     removed: u64,
     churn: Churn,
@@ -218,8 +218,8 @@ fn work(
     ground: &AgingDirectory,
     skip: u64,
     worker: usize,
-    shared: &Shared,
-) -> Ended {
+    shared: &SharedAging,
+) -> WorkerEnd {
     let (mut made, mut removed, mut done) = (0, 0, 0);
     let step = (churn.progress().1 / FLUSHES).max(1 << 20);
     let (mut next, mut complete) = (step, false);
@@ -254,10 +254,10 @@ fn work(
     // Who was ended before it came to where it had been has done no less than before.
     shared.done[worker].store(done.max(skip), Relaxed);
     shared.running.fetch_sub(1, Relaxed);
-    Ended { made, removed, churn, complete }
+    WorkerEnd { made, removed, churn, complete }
 }
 
-impl Shared {
+impl SharedAging {
     fn fail(&self, why: String) {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.stop.store(true, Relaxed);
@@ -272,7 +272,7 @@ impl Shared {
 fn look_after(
     ground: &AgingDirectory,
     state: &AgingState,
-    shared: &Shared,
+    shared: &SharedAging,
     total: u64,
     progress: Progress<'_>,
 ) {

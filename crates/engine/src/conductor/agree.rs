@@ -6,7 +6,7 @@ use iodyno_model::{Diagnostic, WorldFacts};
 
 use super::rank_mail::{pack, unpack};
 use crate::signal;
-use crate::world::{Broken, Reduce, World};
+use crate::world::{BrokenWorld, Reduce, World};
 
 /// Why a phase, or the run, does not go on.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub enum Trouble {
     /// Something is wrong; on other ranks than the first it is told there, and empty here.
     Wrong(Vec<Diagnostic>),
     /// Ranks no longer come together.
-    Broken(Broken),
+    Broken(BrokenWorld),
 }
 
 impl From<Vec<Diagnostic>> for Trouble {
@@ -23,8 +23,8 @@ impl From<Vec<Diagnostic>> for Trouble {
     }
 }
 
-impl From<Broken> for Trouble {
-    fn from(broken: Broken) -> Self {
+impl From<BrokenWorld> for Trouble {
+    fn from(broken: BrokenWorld) -> Self {
         Trouble::Broken(broken)
     }
 }
@@ -66,12 +66,12 @@ pub fn agreed<T>(world: &World, mine: Result<T, Vec<Diagnostic>>) -> Result<T, T
 ///
 /// # Errors
 /// Ranks do not come together.
-pub fn highest<const N: usize>(world: &World, values: [u64; N]) -> Result<[u64; N], Broken> {
+pub fn highest<const N: usize>(world: &World, values: [u64; N]) -> Result<[u64; N], BrokenWorld> {
     if world.is_alone() {
         return Ok(values);
     }
     let all = world.reduce(Reduce::Most, values.to_vec(), &mut patience)?;
-    all.try_into().map_err(|_| Broken("another number of values came back".into()))
+    all.try_into().map_err(|_| BrokenWorld("another number of values came back".into()))
 }
 
 /// Messages of ranks that are told at most: a missing directory has as many as there are ranks.

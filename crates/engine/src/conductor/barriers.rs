@@ -41,7 +41,11 @@ impl<'a> Barriers<'a> {
         }
     }
 
-    fn hold(&mut self, meeting: BarrierPoint, barrier: &StartBarrier) -> Result<bool, crate::world::Broken> {
+    fn hold(
+        &mut self,
+        meeting: BarrierPoint,
+        barrier: &StartBarrier,
+    ) -> Result<bool, crate::world::BrokenWorld> {
         if self.under_way.is_none() && barrier.is_full(meeting) {
             self.under_way = Some(self.world.begin(Reduce::Most, barrier.brought(meeting))?);
         }

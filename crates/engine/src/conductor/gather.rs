@@ -6,13 +6,13 @@ use iodyno_model::merge::{Seen, combine};
 use iodyno_model::{Diagnostic, Kind, Phase, PhaseRecord, Plan, Verb, Watching};
 
 use super::agree::Trouble;
-use super::rank_mail::{Done, FinalReport};
+use super::rank_mail::{FinalReport, PhaseOutcome};
 use super::ranks::Ranks;
 use crate::names::templates::{Asker, resolve, tells_apart};
 use crate::open;
 use crate::placement::group_directory;
 use crate::source;
-use crate::witness::{self, Scene, Watched};
+use crate::witness::{self, Scene, WatchedTarget};
 use crate::world::World;
 use crate::world::rank_share::part;
 
@@ -51,7 +51,7 @@ pub fn gather(ranks: &mut Ranks<'_>, mine: FinalReport) -> PhaseEnd {
 /// # Errors
 /// The first rank did not answer.
 pub fn hand_in(ranks: Ranks<'_>, mine: FinalReport) -> Result<PhaseEnd, Trouble> {
-    let Done { ends, record } = ranks.part(mine)?;
+    let PhaseOutcome { ends, record } = ranks.part(mine)?;
     Ok(PhaseEnd { record, ends_run: ends, ..PhaseEnd::default() })
 }
 
@@ -91,11 +91,11 @@ pub fn scene(world: &World, plan: &Plan, phase: &Phase) -> Scene {
 
 /// The files, directories and devices that a phase works on, by the names that they have for the first worker on this
 /// node.
-fn watched(world: &World, plan: &Plan, phase: &Phase) -> Vec<Watched> {
+fn watched(world: &World, plan: &Plan, phase: &Phase) -> Vec<WatchedTarget> {
     let facts = world.facts();
     let node = facts.node(world.rank());
     let here: Vec<u32> = (0..world.size()).filter(|rank| facts.node(*rank) == node).collect();
-    let mut all: Vec<Watched> = Vec::new();
+    let mut all: Vec<WatchedTarget> = Vec::new();
     for job in &phase.jobs {
         let mut parts = here.iter().map(|rank| part(job.ranks, job.workers, *rank, world.size()));
         let Some(part) = parts.find(|part| part.here > 0) else { continue };
@@ -115,7 +115,7 @@ fn watched(world: &World, plan: &Plan, phase: &Phase) -> Vec<Watched> {
                 match known {
                     Some(known) => known.touch(span),
                     None if witness::is_storage(&path) => {
-                        all.push(Watched { target: target.name.clone(), path, span });
+                        all.push(WatchedTarget { target: target.name.clone(), path, span });
                     }
                     None => {}
                 }

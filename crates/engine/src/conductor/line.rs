@@ -8,7 +8,7 @@ use crate::placement;
 use crate::signal;
 use crate::world::rank_share::part;
 use crate::world::worker_group::WorkerGroup;
-use crate::world::{Broken, World};
+use crate::world::{BrokenWorld, World};
 use iodyno_model::{Diagnostic, Job, Phase, Stop};
 
 /// How long the news of the start may take, ns: at least, more for each rank on the fullest node, and at most.
@@ -38,7 +38,7 @@ pub fn start(world: &World, context: &PhaseContext, group: &WorkerGroup) -> Resu
         group.nudge(|_| true);
     }
     let start = world.broadcast((clock::now() + news_ns(world)).to_ne_bytes().to_vec(), &mut patience)?;
-    let start: [u8; 8] = start.try_into().map_err(|_| Broken("no time to start came".into()))?;
+    let start: [u8; 8] = start.try_into().map_err(|_| BrokenWorld("no time to start came".into()))?;
     let start = world.mine(u64::from_ne_bytes(start));
     context.barrier.open_at(start, awake_ns(world, context.seats.len()));
     while clock::now() < start && signal::interruptions().0 == 0 {

@@ -70,7 +70,7 @@ impl PhaseContext {
         checked: &CheckedPlan,
         index: usize,
         earlier: &Record,
-        Laid { unready, fresh }: Laid,
+        PhaseLayout { unready, fresh }: PhaseLayout,
     ) -> Result<PhaseContext, Failure> {
         let CheckedPlan { plan, engines } = checked;
         let phase = &plan.phases[index];
@@ -346,7 +346,7 @@ fn found(
 
 /// How a phase was laid out.
 #[derive(Debug, Default)]
-pub(super) struct Laid {
+pub(super) struct PhaseLayout {
     /// Targets that could not be made ready, where each worker stands alone.
     pub unready: Vec<Unready>,
     /// Sets that were laid out where nothing was.

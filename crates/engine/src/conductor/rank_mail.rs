@@ -69,12 +69,12 @@ pub enum LeaderMessage {
     /// So many of your events were heard since the run began.
     Heard(u64),
     /// The phase is over everywhere.
-    Done(Done),
+    Done(PhaseOutcome),
 }
 
 /// What everybody must know of a phase that is over.
 #[derive(Debug, Default, Reflect)]
-pub struct Done {
+pub struct PhaseOutcome {
     /// Whether no phase follows.
     pub ends: bool,
     /// The record, as far as later phases refer to it.

@@ -5,11 +5,13 @@
 
 use iodyno_model::{JobRecord, Live, PhaseRecord, Record, Stop, WorkerRecord};
 
-use super::rank_mail::{Done, FinalReport, LeaderMessage, Mailbox, RankMessage, StopScope, pack, unpack};
+use super::rank_mail::{
+    FinalReport, LeaderMessage, Mailbox, PhaseOutcome, RankMessage, StopScope, pack, unpack,
+};
 use super::{Emit, PhaseContext};
 use crate::clock::{self, Tick};
 use crate::signal;
-use crate::world::{Broken, Topic, World};
+use crate::world::{BrokenWorld, Topic, World};
 
 /// Between two records so far, ns, at least.
 const SO_FAR_NS: u64 = 1_000_000_000;
@@ -314,7 +316,7 @@ impl<'a> Ranks<'a> {
     ///
     /// # Errors
     /// The first rank did not answer in time.
-    pub fn part(self, last: FinalReport) -> Result<Done, Broken> {
+    pub fn part(self, last: FinalReport) -> Result<PhaseOutcome, BrokenWorld> {
         self.tell(RankMessage::FinalReport(Box::new(FinalReport {
             events: self.post.sent(),
             ends_run: self.ends_run,
@@ -327,7 +329,7 @@ impl<'a> Ranks<'a> {
                 Some(LeaderMessage::Stop(StopScope::Signal(signal))) => signal::interrupted_elsewhere(signal),
                 Some(_) => continue,
                 None if signal::is_hurried() || self.is_first_gone() => {
-                    return Err(Broken("the first rank did not answer".into()));
+                    return Err(BrokenWorld("the first rank did not answer".into()));
                 }
                 None => {}
             }
@@ -346,7 +348,7 @@ impl<'a> Ranks<'a> {
 pub fn dismiss(world: &World, record: &PhaseRecord, is_referred_to: bool, ends: bool) {
     let phase = record.index;
     let record = if is_referred_to { skeleton(record) } else { PhaseRecord::default() };
-    let bytes = pack(&(phase, LeaderMessage::Done(Done { ends, record })));
+    let bytes = pack(&(phase, LeaderMessage::Done(PhaseOutcome { ends, record })));
     (1..world.size()).for_each(|rank| world.send(rank, Topic::Stop, bytes.clone()));
 }
 

@@ -5,13 +5,13 @@
 use iodyno_model::{Diagnostic, Errand, Event, Origin, Phase, Sighting, Stop, When};
 
 use super::agree::{Trouble, agree, agreed, highest, patience};
-use super::phase_context::Laid;
+use super::phase_context::PhaseLayout;
 use super::rank_mail::{pack, unpack};
 use super::{Emit, Options, pause, remount};
 use crate::check::CheckedPlan;
 use crate::placement::Surroundings;
-use crate::prepare::{self, Made, Unready, Whose};
-use crate::world::{Broken, World};
+use crate::prepare::{self, MadeFiles, Unready, Whose};
+use crate::world::{BrokenWorld, World};
 use crate::{clock, hooks, signal, witness};
 
 /// Makes ready what the phase needs. What could not be is handed on where each worker stands alone.
@@ -23,7 +23,7 @@ pub fn make_ready(
     checked: &CheckedPlan,
     phase: &Phase,
     options: &Options,
-    made: &mut Made,
+    made: &mut MadeFiles,
     emit: Emit<'_>,
 ) -> Result<Ready, Trouble> {
     let (plan, is_alone) = (&checked.plan, world.is_alone());
@@ -82,13 +82,13 @@ pub fn make_ready(
     }
     let beside = companions(world, phase, emit);
     let undropped = refused.map(|reason| Sighting::Undropped { of: String::new(), left_bytes: 0, reason });
-    let laid = Laid { unready, fresh: std::mem::take(&mut made.fresh) };
+    let laid = PhaseLayout { unready, fresh: std::mem::take(&mut made.fresh) };
     Ok(Ready { laid, _surroundings: surroundings, _beside: beside, undropped })
 }
 
 /// What was made ready.
 pub struct Ready {
-    pub laid: Laid,
+    pub laid: PhaseLayout,
     /// What lasts as long as the phase.
     pub _surroundings: Surroundings,
     /// Commands that run as long.
@@ -102,7 +102,7 @@ pub struct Ready {
 ///
 /// # Errors
 /// Ranks do not come together.
-pub fn errands(world: &World, phase: &Phase, when: When, emit: Emit<'_>) -> Result<(), Broken> {
+pub fn errands(world: &World, phase: &Phase, when: When, emit: Emit<'_>) -> Result<(), BrokenWorld> {
     let mut any = false;
     for errand in phase.errands.iter().filter(|errand| errand.when == when) {
         if errand.meets && any {
@@ -122,7 +122,7 @@ pub fn errands(world: &World, phase: &Phase, when: When, emit: Emit<'_>) -> Resu
 ///
 /// # Errors
 /// Ranks do not come together.
-pub fn last_errands(world: &World, phase: &Phase, ends: bool, emit: Emit<'_>) -> Result<(), Broken> {
+pub fn last_errands(world: &World, phase: &Phase, ends: bool, emit: Emit<'_>) -> Result<(), BrokenWorld> {
     let due: Vec<&Errand> = phase.errands.iter().filter(|errand| errand.when == When::AfterEnd).collect();
     let mut told = Vec::new();
     for (place, errand) in due.iter().enumerate() {

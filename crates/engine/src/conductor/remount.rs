@@ -18,7 +18,7 @@ const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "proc", 
 
 /// How a mount point is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Mounted {
+struct MountPoint {
     kind: String,
     source: String,
     options: String,
@@ -54,7 +54,7 @@ pub fn remount(path: &str) -> Result<(), Failure> {
         .map_err(|why| told(&why).hint(format!("it is unmounted now: {}", again(&mounted, &point))))
 }
 
-fn again(mounted: &Mounted, point: &Path) -> String {
+fn again(mounted: &MountPoint, point: &Path) -> String {
     format!("mount -t {} -o {} {} {}", mounted.kind, mounted.options, mounted.source, point.display())
 }
 
@@ -83,12 +83,12 @@ fn run(command: &mut Command) -> Result<(), String> {
 }
 
 /// The uppermost mount on a directory; fields as `proc_pid_mountinfo(5)` numbers them.
-fn entry(table: &str, point: &Path) -> Option<Mounted> {
+fn entry(table: &str, point: &Path) -> Option<MountPoint> {
     table.lines().rev().find_map(|line| {
         let (left, right) = line.split_once(" - ")?;
         let left: Vec<&str> = left.split(' ').collect();
         let right: Vec<&str> = right.split(' ').collect();
-        (PathBuf::from(plain(left.get(4)?)) == point).then(|| Mounted {
+        (PathBuf::from(plain(left.get(4)?)) == point).then(|| MountPoint {
             kind: right.first().copied().unwrap_or_default().to_string(),
             source: plain(right.get(1).copied().unwrap_or_default()),
             options: [left.get(5), right.get(2)].into_iter().flatten().copied().collect::<Vec<_>>().join(","),

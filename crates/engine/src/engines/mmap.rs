@@ -28,7 +28,7 @@ struct MappedWindow {
 
 /// What is known of a file: valid as long as its descriptor stays the same.
 #[derive(Default)]
-struct Mapped {
+struct FileMapping {
     fd: Option<RawFd>,
     readable: bool,
     writable: bool,
@@ -38,7 +38,7 @@ struct Mapped {
 
 /// Files in memory.
 pub struct Mmap {
-    files: Vec<Mapped>,
+    files: Vec<FileMapping>,
     advice: Vec<libc::c_int>,
     wait: bool,
     /// Whether every other operation is a call, and whether the last one was.
@@ -76,7 +76,7 @@ impl SyncEngine for Mmap {
             _ => None,
         };
         Ok(Mmap {
-            files: setup.files.handles.iter().map(|_| Mapped::default()).collect(),
+            files: setup.files.handles.iter().map(|_| FileMapping::default()).collect(),
             advice: advice
                 .into_iter()
                 .chain(huge_pages(setup.job))
@@ -200,7 +200,7 @@ impl Mmap {
             return Err(errno());
         }
         if index >= self.files.len() {
-            self.files.resize_with(index + 1, Mapped::default);
+            self.files.resize_with(index + 1, FileMapping::default);
         }
         self.forget(file);
         let access = flags & libc::O_ACCMODE;
@@ -291,14 +291,14 @@ impl Mmap {
         };
         if io.verb.changes() || matches!(io.verb, Verb::Open | Verb::Close) {
             // Its length may be another one, and a number may stand for another file.
-            self.files.iter_mut().for_each(|mapped| *mapped = Mapped::default());
+            self.files.iter_mut().for_each(|mapped| *mapped = FileMapping::default());
         }
         result
     }
 
     fn forget(&mut self, file: u32) {
         if let Some(mapped) = self.files.get_mut(file as usize) {
-            *mapped = Mapped::default();
+            *mapped = FileMapping::default();
         }
     }
 }

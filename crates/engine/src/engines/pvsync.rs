@@ -25,7 +25,7 @@ const HIPRI: i32 = 0x01;
 const READ_FLAGS: i32 = !0x40;
 
 /// Vectored, positioned, synchronous calls.
-pub struct Vectored<const SECOND: bool> {
+pub struct VectoredCalls<const SECOND: bool> {
     /// The flags of each call, where there is preadv2 at all.
     flags: Option<i32>,
     /// Where only a part of the operations polls: in percent, and the draws.
@@ -33,11 +33,11 @@ pub struct Vectored<const SECOND: bool> {
 }
 
 /// The engine by its first name.
-pub type Pvsync = Vectored<false>;
+pub type Pvsync = VectoredCalls<false>;
 /// The engine by its second name.
-pub type Pvsync2 = Vectored<true>;
+pub type Pvsync2 = VectoredCalls<true>;
 
-impl<const SECOND: bool> SyncEngine for Vectored<SECOND> {
+impl<const SECOND: bool> SyncEngine for VectoredCalls<SECOND> {
     const FACTS: EngineFacts = EngineFacts {
         about: "preadv2 and pwritev2, one call for each operation, with their flags",
         settings: &[
@@ -68,7 +68,7 @@ impl<const SECOND: bool> SyncEngine for Vectored<SECOND> {
         let random = Random::from_seed(setup.seed, u64::from(setup.worker));
         let part = whole_number(setup.job, "hipri_percentage").filter(|percent| *percent < 100);
         let polls = part.filter(|_| flags & HIPRI != 0).map(|percent| (percent, random));
-        Ok(Vectored { flags: second.then_some(flags), polls })
+        Ok(VectoredCalls { flags: second.then_some(flags), polls })
     }
 
     #[inline(always)]
@@ -84,7 +84,7 @@ impl<const SECOND: bool> SyncEngine for Vectored<SECOND> {
     }
 }
 
-impl<const SECOND: bool> Vectored<SECOND> {
+impl<const SECOND: bool> VectoredCalls<SECOND> {
     fn check(job: &Job) -> Vec<Diagnostic> {
         let mut wrong = check_switches(job, &FLAGS.map(|(name, _)| name));
         let percent = |value: &str| value.parse::<u64>().is_ok_and(|percent| percent <= 100);

@@ -15,7 +15,7 @@ const DEPTH_MOST: u64 = 64;
 
 /// A tree that was drawn. Directories have numbers in the order they were drawn; the root is 0.
 #[derive(Debug, Default)]
-pub struct Drawn {
+pub struct DrawnTree {
     /// For each directory the one it is in, and its place among those of that one.
     directories: Vec<(u32, u32)>,
     /// The first item of each directory that has any, and the directory; in the order of items.
@@ -30,24 +30,24 @@ struct Key {
     items: u64,
 }
 
-static KNOWN: Mutex<Vec<(Key, Weak<Drawn>)>> = Mutex::new(Vec::new());
+static KNOWN: Mutex<Vec<(Key, Weak<DrawnTree>)>> = Mutex::new(Vec::new());
 
-impl Drawn {
+impl DrawnTree {
     /// The tree for so many items; the same for the same description. Sizes that cannot be drawn give the root alone.
-    pub fn of(tree: &Tree, items: u64) -> Arc<Drawn> {
+    pub fn of(tree: &Tree, items: u64) -> Arc<DrawnTree> {
         let key = Key { tree: tree.clone(), items };
         let mut known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         known.retain(|(_, drawn)| drawn.strong_count() > 0);
         let found = known.iter().find(|(other, _)| *other == key).and_then(|(_, drawn)| drawn.upgrade());
         found.unwrap_or_else(|| {
-            let drawn = Arc::new(Drawn::new(tree, items));
+            let drawn = Arc::new(DrawnTree::new(tree, items));
             known.push((key, Arc::downgrade(&drawn)));
             drawn
         })
     }
 
-    fn new(tree: &Tree, items: u64) -> Drawn {
-        let mut drawn = Drawn { directories: vec![(0, 0)], leaves: vec![(0, 0)], depth: 0 };
+    fn new(tree: &Tree, items: u64) -> DrawnTree {
+        let mut drawn = DrawnTree { directories: vec![(0, 0)], leaves: vec![(0, 0)], depth: 0 };
         let (Ok(depths), Ok(widths)) = (Sizes::new(&tree.depths), Sizes::new(&tree.widths)) else {
             return drawn;
         };
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn every_item_has_a_directory_and_seeds_differ() {
-        let (one, two) = (Drawn::new(&tree(1), 10_000), Drawn::new(&tree(2), 10_000));
+        let (one, two) = (DrawnTree::new(&tree(1), 10_000), DrawnTree::new(&tree(2), 10_000));
         assert_ne!(one.directories, two.directories);
-        assert_eq!(one.directories, Drawn::new(&tree(1), 10_000).directories);
+        assert_eq!(one.directories, DrawnTree::new(&tree(1), 10_000).directories);
         let mut item = 0;
         let mut seen = Vec::new();
         while item < 10_000 {
@@ -145,10 +145,10 @@ mod tests {
 
     #[test]
     fn ten_million_items_cost_by_their_directories() {
-        let drawn = Drawn::new(&tree(3), 10_000_000);
+        let drawn = DrawnTree::new(&tree(3), 10_000_000);
         let bytes = drawn.directories.capacity() * 8 + drawn.leaves.capacity() * 16;
         assert!(bytes < 64 << 20, "{bytes}");
-        let flat = Drawn::new(&Tree { widths: Size::Fixed(20_000_000), ..tree(3) }, 10_000_000);
+        let flat = DrawnTree::new(&Tree { widths: Size::Fixed(20_000_000), ..tree(3) }, 10_000_000);
         assert_eq!((flat.directories(), flat.place(9_999_999).0), (1, 0));
     }
 }

@@ -2,7 +2,7 @@
 
 use iodyno_model::Items;
 
-use super::drawn::Drawn;
+use super::drawn::DrawnTree;
 use super::{Names, Piece};
 
 /// Who owns a worker's data, and where that one is: what names of targets refer to.
@@ -111,7 +111,7 @@ pub fn names(items: &Items, asker: Asker<'_>) -> Names {
         branch: u64::from(items.branch),
         leaves_only: items.leaves_only,
         per_directory: items.per_directory,
-        tree: items.tree.as_ref().map(|tree| Drawn::of(tree, items.count)),
+        tree: items.tree.as_ref().map(|tree| DrawnTree::of(tree, items.count)),
         count: items.count,
         item_bytes: items.size.most_bytes().unwrap_or(0),
         ..Names::default()

@@ -371,7 +371,7 @@ fn refused(message: impl Into<String>, hint: &str) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::inspect::{Expected, Inspector};
+    use super::super::inspect::{ExpectedBlock, Inspector};
     use super::*;
 
     /// What fio 3.33 and fio 3.41 wrote at byte 512, in blocks of 512 bytes: version, checksum, header with checksum.
@@ -416,7 +416,7 @@ mod tests {
 
     fn flaws(headers: &Headers, block: &[u8]) -> Vec<iodyno_model::Wrong> {
         let mut flaws = Vec::new();
-        let expected = Expected { file: 0, offset: OFFSET, written: None };
+        let expected = ExpectedBlock { file: 0, offset: OFFSET, written: None };
         Inspector::new(headers.clone()).check(&mut block.to_vec(), expected, &mut flaws);
         flaws.iter().map(|flaw| flaw.what).collect()
     }

@@ -19,7 +19,7 @@ const OLDER_TRIED: u64 = 8;
 
 /// What a read block should be.
 #[derive(Clone, Copy, Debug)]
-pub struct Expected {
+pub struct ExpectedBlock {
     /// The file, see [`super::Place::file_id`].
     pub file: u64,
     /// Where the write began, bytes.
@@ -67,7 +67,7 @@ impl Inspector {
 
     /// Looks at all intervals of one whole write, and adds what is wrong to `flaws`. The buffer is as before when it
     /// returns. Allocates only when something is wrong.
-    pub fn check(&mut self, buffer: &mut [u8], expected: Expected, flaws: &mut Vec<Flaw>) {
+    pub fn check(&mut self, buffer: &mut [u8], expected: ExpectedBlock, flaws: &mut Vec<Flaw>) {
         let interval = self.headers.interval_of(buffer.len()).max(1);
         let mut at = 0;
         while at < buffer.len() {
@@ -84,7 +84,13 @@ impl Inspector {
     }
 
     /// What is wrong with an interval that lies `at` bytes into its write, if anything.
-    fn examine(&mut self, part: &[u8], layout: VerifyLayout, at: usize, expected: Expected) -> Option<Flaw> {
+    fn examine(
+        &mut self,
+        part: &[u8],
+        layout: VerifyLayout,
+        at: usize,
+        expected: ExpectedBlock,
+    ) -> Option<Flaw> {
         let header = Header::read(part, layout);
         let fault = match &self.headers.form {
             Form::Header(_) => self
@@ -109,7 +115,7 @@ impl Inspector {
         part: &[u8],
         header: &Header,
         at: usize,
-        expected: Expected,
+        expected: ExpectedBlock,
     ) -> Option<(Wrong, String, String)> {
         let Form::Header(stamp) = &self.headers.form else { return None };
         let offset = expected.offset + at as u64;
@@ -155,7 +161,7 @@ impl Inspector {
         part: &[u8],
         layout: VerifyLayout,
         at: usize,
-        expected: Expected,
+        expected: ExpectedBlock,
     ) -> Option<(Wrong, String, String)> {
         if let Some(fault) = self.checksum_fault(part, layout) {
             return Some(fault);
@@ -198,7 +204,7 @@ impl Inspector {
         part: &[u8],
         header: &Header,
         at: usize,
-        expected: Expected,
+        expected: ExpectedBlock,
         what: Wrong,
     ) -> Corruption {
         let offset = expected.offset + at as u64;
@@ -224,7 +230,7 @@ impl Inspector {
     }
 
     /// A whole header of this place, but of another write.
-    fn otherwise(&self, header: &Header, expected: Expected, whole: Corruption) -> Corruption {
+    fn otherwise(&self, header: &Header, expected: ExpectedBlock, whole: Corruption) -> Corruption {
         let Some((written, _)) = expected.written else { return whole };
         let older = (written.saturating_sub(OLDER_TRIED)..written)
             .rev()
@@ -241,7 +247,7 @@ impl Inspector {
         &self,
         part: &[u8],
         header: &Header,
-        expected: Expected,
+        expected: ExpectedBlock,
         at: usize,
         whole: Corruption,
     ) -> Corruption {
@@ -276,7 +282,7 @@ impl Inspector {
     }
 
     /// What an interval should be, as far as it can be made again: its own header, and the data of its seed or pattern.
-    pub fn remake(&self, interval: &[u8], at: usize, expected: Expected) -> Vec<u8> {
+    pub fn remake(&self, interval: &[u8], at: usize, expected: ExpectedBlock) -> Vec<u8> {
         let mut copy = interval.to_vec();
         let layout = self.headers.layout_of(interval);
         self.headers.swap(&mut copy, layout);

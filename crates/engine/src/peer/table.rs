@@ -55,13 +55,13 @@ struct SocketEntry {
     /// When it is given up, ns since the conversation began.
     due_ns: Option<u64>,
     /// What it left in the file system.
-    _path: Option<Left>,
+    _path: Option<LeftPath>,
 }
 
 /// A path that a place left in the file system, for as long as the place is.
-struct Left(String);
+struct LeftPath(String);
 
-impl Drop for Left {
+impl Drop for LeftPath {
     fn drop(&mut self) {
         // It may be gone already.
         let _ = std::fs::remove_file(&self.0);
@@ -167,8 +167,10 @@ impl Table {
             Ok((socket, path, transport)) => {
                 let role = if transport.is_datagrams() { Role::Mailbox } else { Role::Place };
                 let ends = sockets::ends(&socket);
-                self.entries
-                    .insert(place, SocketEntry { _path: path.map(Left), ..SocketEntry::new(socket, role) });
+                self.entries.insert(
+                    place,
+                    SocketEntry { _path: path.map(LeftPath), ..SocketEntry::new(socket, role) },
+                );
                 vec![Input::Ready(place, ends)]
             }
             Err(trouble) => vec![failed(place, trouble)],

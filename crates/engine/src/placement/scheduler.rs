@@ -6,7 +6,7 @@ use crate::failure::Failure;
 
 /// A scheduler that was chosen, and the one before it, put back on drop.
 #[derive(Debug)]
-pub struct Chosen {
+pub struct SchedulerChoice {
     file: PathBuf,
     before: String,
 }
@@ -15,7 +15,7 @@ pub struct Chosen {
 ///
 /// # Errors
 /// No device beneath, or a scheduler it does not have.
-pub fn choose(path: &str, name: &str) -> Result<Option<Chosen>, Failure> {
+pub fn choose(path: &str, name: &str) -> Result<Option<SchedulerChoice>, Failure> {
     let file = file_of(path).ok_or_else(|| {
         Failure::new(format!("{path}: no block device with an I/O scheduler lies beneath"))
             .hint("leave the I/O scheduler out")
@@ -29,10 +29,10 @@ pub fn choose(path: &str, name: &str) -> Result<Option<Chosen>, Failure> {
         Failure::new(format!("{}: {name}: {error}", file.display()))
             .hint(format!("schedulers there: {}", text.trim()))
     })?;
-    Ok(Some(Chosen { file, before }))
+    Ok(Some(SchedulerChoice { file, before }))
 }
 
-impl Drop for Chosen {
+impl Drop for SchedulerChoice {
     fn drop(&mut self) {
         // Whoever took it away meanwhile has a reason.
         let _ = std::fs::write(&self.file, &self.before);

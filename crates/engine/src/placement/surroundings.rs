@@ -19,7 +19,7 @@ const RETRY_NS: u64 = 5_000_000;
 #[derive(Debug, Default)]
 pub struct Surroundings {
     groups: Vec<PathBuf>,
-    schedulers: Vec<scheduler::Chosen>,
+    schedulers: Vec<scheduler::SchedulerChoice>,
 }
 
 impl Surroundings {

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{Items, Prepare, Target};
 
-use super::{Made, Progress, filler};
+use super::{MadeFiles, Progress, filler};
 use crate::failure::{Failure, strerror};
 use crate::io::{Files, Handle, Names, PathBuffer};
 use crate::memory::errno;
@@ -36,7 +36,7 @@ pub fn prepare(
     target: &Target,
     (root, items): (&str, &Items),
     asker: Asker<'_>,
-    made: &mut Made,
+    made: &mut MadeFiles,
     progress: Progress<'_>,
 ) -> Result<bool, Failure> {
     if let (true, Err(error)) = (target.open.directory, std::fs::metadata(root)) {
@@ -80,16 +80,16 @@ pub fn prepare(
 }
 
 /// Why laying out ended early: the system's error number, or somebody said stop.
-enum Ended {
+enum LayoutEnd {
     Failed(i32),
     Stopped,
 }
 
-impl Ended {
+impl LayoutEnd {
     fn unwrap_or_else(self, stopped: impl Fn() -> Failure, failed: impl Fn(i32) -> Failure) -> Failure {
         match self {
-            Ended::Failed(errno) => failed(errno),
-            Ended::Stopped => stopped(),
+            LayoutEnd::Failed(errno) => failed(errno),
+            LayoutEnd::Stopped => stopped(),
         }
     }
 }
@@ -104,7 +104,7 @@ fn ground(
     target: &Target,
     items: &Items,
     asker: Asker<'_>,
-    made: &mut Made,
+    made: &mut MadeFiles,
 ) -> Result<bool, Failure> {
     let told = |error: std::io::Error| space_failure(root, error.raw_os_error().unwrap_or(libc::EIO));
     let changed = items.present_percent < 100.0 && target.prepare == Prepare::Filled;
@@ -129,7 +129,7 @@ fn ground(
 }
 
 /// The directory of a set that is one file of a given name: only that file is the run's own.
-fn ground_of_one(root: &str, names: &Names, target: &Target, made: &mut Made) -> Result<bool, Failure> {
+fn ground_of_one(root: &str, names: &Names, target: &Target, made: &mut MadeFiles) -> Result<bool, Failure> {
     let mut buffer = PathBuffer::default();
     let path = format!("{root}/{}", names.path(0, &mut buffer).to_string_lossy());
     let there = std::fs::symlink_metadata(&path).is_ok();
@@ -142,16 +142,16 @@ fn ground_of_one(root: &str, names: &Names, target: &Target, made: &mut Made) ->
 }
 
 /// Makes every directory of a tree that is missing.
-fn directories(root: RawFd, names: &Names, goes_on: &mut dyn FnMut() -> bool) -> Result<(), Ended> {
+fn directories(root: RawFd, names: &Names, goes_on: &mut dyn FnMut() -> bool) -> Result<(), LayoutEnd> {
     let mut path = PathBuffer::default();
     for directory in 1..names.directories() {
         if directory.is_multiple_of(STEP) && !goes_on() {
-            return Err(Ended::Stopped);
+            return Err(LayoutEnd::Stopped);
         }
         // SAFETY: the path is zero-terminated and lives until after the call.
         let made = unsafe { libc::mkdirat(root, names.directory(directory, &mut path).as_ptr(), 0o755) };
         if made < 0 && errno() != libc::EEXIST {
-            return Err(Ended::Failed(errno()));
+            return Err(LayoutEnd::Failed(errno()));
         }
     }
     Ok(())
@@ -171,7 +171,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn make(&self, told: &mut dyn FnMut(u64) -> bool) -> Result<(), Ended> {
+    fn make(&self, told: &mut dyn FnMut(u64) -> bool) -> Result<(), LayoutEnd> {
         if self.items.makers < 2 {
             return self.work(told);
         }
@@ -180,9 +180,12 @@ impl Maker<'_> {
             let others = (1..self.items.makers).map(|_| scope.spawn(|| self.work(|_| true)));
             let others: Vec<_> = others.collect();
             let own = self.work(told);
-            let told = others.into_iter().map(|other| other.join().unwrap_or(Err(Ended::Failed(libc::EIO))));
+            let told =
+                others.into_iter().map(|other| other.join().unwrap_or(Err(LayoutEnd::Failed(libc::EIO))));
             told.fold(own, |so_far, other| match (so_far, other) {
-                (Err(Ended::Stopped) | Ok(()), Err(Ended::Failed(errno))) => Err(Ended::Failed(errno)),
+                (Err(LayoutEnd::Stopped) | Ok(()), Err(LayoutEnd::Failed(errno))) => {
+                    Err(LayoutEnd::Failed(errno))
+                }
                 (so_far @ Err(_), _) => so_far,
                 (Ok(()), other) => other,
             })
@@ -190,7 +193,7 @@ impl Maker<'_> {
     }
 
     /// Takes on step after step.
-    fn work(&self, mut goes_on: impl FnMut(u64) -> bool) -> Result<(), Ended> {
+    fn work(&self, mut goes_on: impl FnMut(u64) -> bool) -> Result<(), LayoutEnd> {
         let (mut path, mut block) = (PathBuffer::default(), Vec::new());
         loop {
             let first = self.next.fetch_add(STEP, Relaxed);
@@ -199,11 +202,11 @@ impl Maker<'_> {
             }
             if self.stops.load(Relaxed) || !goes_on(first) {
                 self.stops.store(true, Relaxed);
-                return Err(Ended::Stopped);
+                return Err(LayoutEnd::Stopped);
             }
             for item in first..(first + STEP).min(self.count) {
                 let made = self.item(item, self.names.path(item, &mut path), &mut block);
-                made.inspect_err(|_| self.stops.store(true, Relaxed)).map_err(Ended::Failed)?;
+                made.inspect_err(|_| self.stops.store(true, Relaxed)).map_err(LayoutEnd::Failed)?;
             }
         }
     }

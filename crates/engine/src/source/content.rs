@@ -32,7 +32,7 @@ mod table;
 mod verifiers;
 
 use filling::Filling;
-use judge::{CheckedPiece, Found, Judge};
+use judge::{CheckedPiece, Judge, PieceFault};
 use keeper::Keeper;
 use marking::Marking;
 pub use state::State;
@@ -572,7 +572,7 @@ impl WorkerContent {
 
     /// Writes down what is wrong; the code of the first of it.
     #[cold]
-    fn note(&mut self, found: Found) -> i32 {
+    fn note(&mut self, found: PieceFault) -> i32 {
         let check = self.judge.as_ref().map_or("", Judge::name);
         let piece = found.piece;
         let code = found.flaws.first().map_or(0, |(flaw, _)| flaw.corruption.code());

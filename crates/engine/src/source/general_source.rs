@@ -29,7 +29,7 @@ pub enum Drawer {
 }
 
 /// A drawer with everything that holds its operations back or looks at their content.
-pub struct Guided {
+pub struct GeneralSource {
     drawer: Drawer,
     pacer: Option<Pacer>,
     content: WorkerContent,
@@ -76,7 +76,7 @@ const WAITING: usize = 1 << 20;
 /// Writes that are noted in one go.
 const ASSUMED_MOST: u32 = 100_000;
 
-impl Guided {
+impl GeneralSource {
     /// A drawer with its guides.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Guided {
         let content = WorkerContent::new(context, drawer.writes())?;
         let back = ReadBack::new(context, &content);
         let verify = context.job.payload.verify.as_ref();
-        Ok(Guided {
+        Ok(GeneralSource {
             pacer: Pacer::new(context, worker_seed(context))?,
             held: None,
             flying: vec![Io::default(); context.depth.max(1) as usize],

@@ -5,7 +5,7 @@ use iodyno_model::{
     Size, Stamp, Think, Timing, Trace, TraceEntry, Verb, Verify, VerifyWhen, Workload,
 };
 
-use super::super::testing::{SourceBench, Tallied};
+use super::super::testing::{SourceBench, TallyEntry};
 use super::super::{VERIFY_LABEL, labels};
 
 fn pattern(verb: Verb, pick: Pick) -> Pattern {
@@ -26,7 +26,7 @@ fn reads_at(rate: Rate) -> Pace {
     Pace { rate: Directed { read: rate, ..Directed::default() }, open_loop: true, ..Pace::default() }
 }
 
-fn starts(all: &[Tallied]) -> Vec<u64> {
+fn starts(all: &[TallyEntry]) -> Vec<u64> {
     all.iter().map(|one| one.started).collect()
 }
 
@@ -164,7 +164,7 @@ fn verified(pick: Pick, mix: Mix, when: VerifyWhen) -> SourceBench {
     stage
 }
 
-fn read_back(stage: &mut SourceBench, all: &[Tallied]) -> Vec<i64> {
+fn read_back(stage: &mut SourceBench, all: &[TallyEntry]) -> Vec<i64> {
     let labels = labels(stage.job());
     let label = labels.iter().position(|(label, _)| label == VERIFY_LABEL).unwrap();
     all.iter().filter(|one| usize::from(one.label) == label).map(|one| one.result).collect()

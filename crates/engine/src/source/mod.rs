@@ -39,7 +39,7 @@ pub use labels::{VERIFY_LABEL, block_verb, label_of, labels};
 pub use shared::SharedObjects;
 
 use content::{Late, WorkerContent};
-use general_source::{Drawer, Guided};
+use general_source::{Drawer, GeneralSource};
 use pattern::PatternSource;
 
 /// What a source answers.
@@ -176,7 +176,7 @@ enum Work {
     Filled(pattern::Steady, Box<WorkerContent>),
     /// Drawn, without anything that holds operations back.
     Pattern(Box<PatternSource>, Box<WorkerContent>),
-    Guided(Box<Guided>),
+    Guided(Box<GeneralSource>),
 }
 
 impl Source {
@@ -189,11 +189,11 @@ impl Source {
             Workload::Pattern(pattern) => Source::drawn(context, pattern)?,
             Workload::Script(script) => {
                 let source = script::ScriptSource::new(context, script)?;
-                Work::Guided(Box::new(Guided::new(context, Drawer::Script(Box::new(source)))?))
+                Work::Guided(Box::new(GeneralSource::new(context, Drawer::Script(Box::new(source)))?))
             }
             Workload::Trace(trace) => {
                 let source = trace::TraceSource::new(context, trace)?;
-                Work::Guided(Box::new(Guided::new(context, Drawer::Trace(Box::new(source)))?))
+                Work::Guided(Box::new(GeneralSource::new(context, Drawer::Trace(Box::new(source)))?))
             }
             Workload::Cases(_) | Workload::Exercise(_) => {
                 return Err(Failure::new("cases and exercises are no stream of operations"));
@@ -223,7 +223,10 @@ impl Source {
             && !drop_behind::is_wanted(context)
             && !source.ends_on_nothing;
         if !free {
-            return Ok(Work::Guided(Box::new(Guided::new(context, Drawer::Pattern(Box::new(source)))?)));
+            return Ok(Work::Guided(Box::new(GeneralSource::new(
+                context,
+                Drawer::Pattern(Box::new(source)),
+            )?)));
         }
         let content = WorkerContent::new(context, source.has(Verb::Write) || source.writes_items())?;
         Ok(match pattern::Steady::of(&source) {

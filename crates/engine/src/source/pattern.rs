@@ -36,7 +36,7 @@ pub struct PatternSource {
     /// Which files take turns, where not all do.
     window: Option<FileWindow>,
     unfinished: usize,
-    every: Vec<Inserted>,
+    every: Vec<InsertedVerb>,
     /// Insertions that come next, a bit for each.
     due: u64,
     /// Whether all verbs are of [`ObjectClass::File`]: then a pass is one operation on each.
@@ -46,7 +46,7 @@ pub struct PatternSource {
     /// Whether anything came of the present pass.
     progressed: bool,
     random: Random,
-    left: Left,
+    left: RemainingWork,
     pass: u64,
     /// Of a limit of bytes no more is sent or received than that: the last operation is as short as it must be.
     exact: bool,
@@ -60,7 +60,7 @@ pub struct PatternSource {
 
 /// What is left until a limit; the largest number where there is none.
 #[derive(Clone, Copy, Debug)]
-struct Left {
+struct RemainingWork {
     operations: u64,
     bytes: u64,
     passes: u64,
@@ -130,7 +130,7 @@ enum FileTurns {
 }
 
 #[derive(Clone, Debug)]
-struct Inserted {
+struct InsertedVerb {
     verb: Verb,
     label: u16,
     operations: u64,
@@ -212,7 +212,7 @@ impl PatternSource {
         };
         let peers = context.job.targets.iter().any(is_peer);
         let stream = shares.iter().any(|share| *directed(&pattern.pick, share.verb) == Pick::Stream) || peers;
-        let every = pattern.every.iter().map(|every| Inserted {
+        let every = pattern.every.iter().map(|every| InsertedVerb {
             verb: every.verb,
             label: super::label_of(&labels, every.verb.name(), every.verb),
             operations: every.operations.max(1),
@@ -924,7 +924,7 @@ fn order(order: &FileOrder, files: usize, seed: u64) -> Result<FileTurns, Failur
     })
 }
 
-fn left(context: &SourceContext<'_>) -> Left {
+fn left(context: &SourceContext<'_>) -> RemainingWork {
     let limit = &context.job.limit;
     let timed = limit.time_ns.is_some()
         || context.goal.is_some()
@@ -932,7 +932,7 @@ fn left(context: &SourceContext<'_>) -> Left {
         || limit.bytes.is_some();
     // What wears out is counted, even where nothing limits it.
     let most = if limit.wear_out { u64::MAX - 1 } else { u64::MAX };
-    Left {
+    RemainingWork {
         operations: limit.operations.unwrap_or(most).min(context.goal.unwrap_or(most)),
         bytes: limit.bytes.unwrap_or(u64::MAX),
         passes: limit.passes.unwrap_or(if timed { u64::MAX } else { 1 }),

@@ -20,7 +20,7 @@ mod hear;
 mod pool;
 
 use buffer::{Buffer, buffers};
-use compile::{Code, Compiled, Compiler, Length, OperationDetail, Spot, Use, Which};
+use compile::{Code, CompiledOperation, Compiler, Length, OperationDetail, Spot, Use, Which};
 use file::{FileState, clear_direct, file, give_back, manner, offset, pick_item, place, seek};
 
 /// How soon an object that says "wait" is asked again, ns.
@@ -123,11 +123,11 @@ struct LabelCounts {
     own: Vec<(u64, u64)>,
     /// Composites and control steps that were done; they are no operations of the worker's.
     marks: Vec<u64>,
-    shared: Vec<Watched>,
+    shared: Vec<SharedLabel>,
 }
 
 /// A label whose operations, or bytes, are counted for everybody.
-struct Watched {
+struct SharedLabel {
     label: u16,
     bytes: bool,
     object: Object,
@@ -137,7 +137,7 @@ impl LabelCounts {
     fn new(context: &SourceContext<'_>) -> Self {
         let labels = super::labels(context.job);
         let shared = context.shared.map(|shared| shared.watched(&labels)).unwrap_or_default();
-        let shared = shared.into_iter().map(|(label, bytes, object)| Watched { label, bytes, object });
+        let shared = shared.into_iter().map(|(label, bytes, object)| SharedLabel { label, bytes, object });
         let count = labels.len();
         LabelCounts { own: vec![(0, 0); count], marks: vec![0; count], shared: shared.collect() }
     }
@@ -863,7 +863,7 @@ impl ScriptSource {
 }
 
 /// What all calls of an operation together are to move: a whole file is read to its end, wherever that is.
-fn wanted(step: &Compiled, file: &FileState, bytes: u64, whole: Option<u64>) -> u64 {
+fn wanted(step: &CompiledOperation, file: &FileState, bytes: u64, whole: Option<u64>) -> u64 {
     match (step.whole, step.verb) {
         (true, Verb::Write) => whole.unwrap_or(bytes),
         (true, Verb::CopyFileRange) => TO_THE_END,

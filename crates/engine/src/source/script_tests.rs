@@ -5,7 +5,7 @@ use iodyno_model::{
     SharedUse, Size, Step, Transfer, Verb, Workload,
 };
 
-use super::super::testing::{SourceBench, Tallied};
+use super::super::testing::{SourceBench, TallyEntry};
 
 /// What dd does: a read into the buffer, a write of what was read.
 fn copy(ibs: u64, obs: u64, transfer: Transfer) -> Workload {
@@ -31,7 +31,7 @@ fn stage(ibs: u64, obs: u64, transfer: Transfer, input: &[u8]) -> SourceBench {
 }
 
 /// Whole and partial records of a label.
-fn records(all: &[Tallied], label: u16) -> (usize, usize) {
+fn records(all: &[TallyEntry], label: u16) -> (usize, usize) {
     let of_label = || all.iter().filter(move |one| one.label == label && one.result >= 0);
     let short = of_label().filter(|one| one.short).count();
     (of_label().count() - short, short)

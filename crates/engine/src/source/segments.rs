@@ -12,7 +12,7 @@ use crate::names::templates::{Asker, is_own};
 
 /// One worker's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Laid {
+pub struct WorkerBlocks {
     /// Where its first block begins in the span of all; none: as the span says.
     pub begin: Option<u64>,
     /// How far it goes from there; none: to the end of the span.
@@ -26,7 +26,7 @@ pub struct Laid {
 }
 
 /// How a worker's blocks lie in a target; none: its pick is another.
-pub fn laid(job: &Job, pick: &Pick, target: Option<&Target>, asker: Asker<'_>) -> Option<Laid> {
+pub fn laid(job: &Job, pick: &Pick, target: Option<&Target>, asker: Asker<'_>) -> Option<WorkerBlocks> {
     let Pick::Segmented { block_bytes: block, count, stride_bytes, shuffled } = *pick else { return None };
     let Workload::Pattern(pattern) = &job.workload else { return None };
     let sharers = if is_alone(job, target) { 1 } else { u64::from(asker.all.max(1)) };
@@ -41,11 +41,11 @@ pub fn laid(job: &Job, pick: &Pick, target: Option<&Target>, asker: Asker<'_>) -
     let one = if dealt { stride } else { block };
     let bytes = (count > 0).then(|| stride.saturating_mul(count - 1).saturating_add(one));
     let begin = if dealt { 0 } else { block.saturating_mul(u64::from(asker.owner.worker)) };
-    Some(Laid { begin: among.then_some(begin), bytes, block, stride, count, shuffled, dealt })
+    Some(WorkerBlocks { begin: among.then_some(begin), bytes, block, stride, count, shuffled, dealt })
 }
 
 /// The same for the verbs of a drawn job that pick this way; all of them lie alike, or the span says where.
-pub fn of_job(job: &Job, target: Option<&Target>, asker: Asker<'_>) -> Option<Laid> {
+pub fn of_job(job: &Job, target: Option<&Target>, asker: Asker<'_>) -> Option<WorkerBlocks> {
     let Workload::Pattern(pattern) = &job.workload else { return None };
     let used = pattern.mix.shares.iter().filter(|share| share.weight > 0.0);
     let mut all = used.map(|share| laid(job, directed(&pattern.pick, share.verb), target, asker));
@@ -61,12 +61,12 @@ fn is_alone(job: &Job, target: Option<&Target>) -> bool {
     }
 }
 
-impl Laid {
+impl WorkerBlocks {
     /// The plainest pick that goes the same way, over the ground it needs.
     pub fn plainly(&self, ground: PickRange) -> (Pick, PickRange) {
         let in_line = !self.shuffled && (self.stride == self.block || self.count == 1);
         if !in_line {
-            let Laid { block, stride, count, shuffled, .. } = *self;
+            let WorkerBlocks { block, stride, count, shuffled, .. } = *self;
             return (Pick::Segmented { block_bytes: block, count, stride_bytes: stride, shuffled }, ground);
         }
         let all = if self.count > 0 { self.block.saturating_mul(self.count) } else { ground.span };
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::names::templates::Owner;
 
-    fn laid_by(path: &str, worker: u32, all: u32, change: impl Fn(&mut Pattern)) -> Option<Laid> {
+    fn laid_by(path: &str, worker: u32, all: u32, change: impl Fn(&mut Pattern)) -> Option<WorkerBlocks> {
         let pick = Pick::Segmented { block_bytes: 64, count: 3, stride_bytes: 0, shuffled: false };
         let mut pattern = Pattern::of(Verb::Write, pick, 16);
         change(&mut pattern);

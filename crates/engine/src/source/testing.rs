@@ -30,7 +30,7 @@ pub struct Memo {
 
 /// One operation as it was tallied.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tallied {
+pub struct TallyEntry {
     pub label: u16,
     pub verb: Verb,
     pub offset: u64,
@@ -135,11 +135,11 @@ impl SourceBench {
     }
 
     /// Runs the source as `drive` would, in virtual time; the oldest operation completes first.
-    pub fn run(&mut self) -> Vec<Tallied> {
+    pub fn run(&mut self) -> Vec<TallyEntry> {
         self.run_until(Tick::MAX)
     }
 
-    pub fn run_until(&mut self, deadline: Tick) -> Vec<Tallied> {
+    pub fn run_until(&mut self, deadline: Tick) -> Vec<TallyEntry> {
         let mut source = self.source().unwrap();
         let mut slots: Vec<Io> = (0..self.depth)
             .map(|slot| Io { buffer: self.memory.buffer(slot), ..source.template() })
@@ -194,7 +194,7 @@ impl SourceBench {
                 let began = if io.flags & crate::io::PACED != 0 { io.intended } else { io.started };
                 let short = result >= 0 && (result as u64) < io.bytes;
                 let (label, verb, offset, started) = (io.label, io.verb, io.offset, io.started);
-                all.push(Tallied { label, verb, offset, result, short, started, latency: now - began });
+                all.push(TallyEntry { label, verb, offset, result, short, started, latency: now - began });
             }
         }
         self.complaints = source.complaints();

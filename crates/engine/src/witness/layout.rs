@@ -10,15 +10,15 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
 use iodyno_model::Layout;
 
-use super::Watched;
+use super::WatchedTarget;
 
 /// Extents of a file that are looked at, at most; the rest of such a file is not counted.
 const EXTENTS_MOST: u64 = 8192;
 
 /// The layouts of targets that are regular files, those of one target together; of each file the span that is touched.
-pub fn look(watched: &[Watched]) -> Vec<Layout> {
+pub fn look(watched: &[WatchedTarget]) -> Vec<Layout> {
     let mut all: Vec<Layout> = Vec::new();
-    for Watched { target, path, span } in watched {
+    for WatchedTarget { target, path, span } in watched {
         let Some(layout) = of_span(path, span.unwrap_or((0, u64::MAX))) else { continue };
         let layout = Layout { target: target.clone(), ..layout };
         match all.iter_mut().find(|known| known.target == *target) {
@@ -265,13 +265,13 @@ mod tests {
         if let Some(sought) = sought(file.as_file(), 0, &empty) {
             assert!(sought.data_bytes >= 64 << 10, "{sought:?}");
         }
-        let twice: Vec<_> = [path, path].iter().map(|path| Watched::whole("t", path)).collect();
+        let twice: Vec<_> = [path, path].iter().map(|path| WatchedTarget::whole("t", path)).collect();
         assert_eq!(look(&twice)[0].files, 2);
         // Of a span that is written nothing is a hole, however sparse the rest is.
-        let written = Watched { span: Some((4 << 20, 64 << 10)), ..Watched::whole("t", path) };
+        let written = WatchedTarget { span: Some((4 << 20, 64 << 10)), ..WatchedTarget::whole("t", path) };
         let layout = &look(&[written])[0];
         assert_eq!((layout.file_bytes, layout.hole_bytes), (64 << 10, 0), "{layout:?}");
-        let empty = Watched { span: Some((6 << 20, 1 << 30)), ..Watched::whole("t", path) };
+        let empty = WatchedTarget { span: Some((6 << 20, 1 << 30)), ..WatchedTarget::whole("t", path) };
         let layout = &look(&[empty])[0];
         assert_eq!((layout.file_bytes, layout.hole_bytes), (2 << 20, 2 << 20), "{layout:?}");
         assert_eq!(of_file("/"), None);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use iodyno_model::{Layout, Machine, Plan, Sighting, TargetFacts, Watching};
 use locks::Locks;
-use mounts::Mounted;
+use mounts::WatchedMount;
 use processors::Processors;
 use sampler::Scope;
 
@@ -63,7 +63,7 @@ pub const WITNESSES: &[(&str, &str)] = &[
 pub struct Watch {
     devices: Vec<(String, diskstats::Counters)>,
     beneath: Vec<(String, Vec<(String, diskstats::Counters)>)>,
-    residency: Vec<(Watched, u64)>,
+    residency: Vec<(WatchedTarget, u64)>,
     memory: Option<memory::Levels>,
     processors: Option<Processors>,
     locks: Locks,
@@ -71,7 +71,7 @@ pub struct Watch {
     control: Option<control::GroupCounters>,
     interfaces: Option<interfaces::InterfaceCounters>,
     since: u64,
-    mounts: Vec<Mounted>,
+    mounts: Vec<WatchedMount>,
     /// Why nothing counts what lies beneath.
     uncounted: Vec<String>,
     facts: Vec<TargetFacts>,
@@ -86,7 +86,7 @@ pub struct Watch {
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
     /// The files, directories and devices.
-    pub watched: Vec<Watched>,
+    pub watched: Vec<WatchedTarget>,
     /// Directories of control groups that workers join.
     pub groups: Vec<PathBuf>,
     /// How it watches, where that is what it is for.
@@ -108,7 +108,7 @@ pub fn is_storage(path: &str) -> bool {
 
 /// A target's name, its resolved path, and what of it is touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watched {
+pub struct WatchedTarget {
     /// The name in the plan.
     pub target: String,
     /// Where it lies.
@@ -117,10 +117,10 @@ pub struct Watched {
     pub span: Option<(u64, u64)>,
 }
 
-impl Watched {
+impl WatchedTarget {
     /// One that is touched anywhere.
-    pub fn whole(target: &str, path: &str) -> Watched {
-        Watched { target: target.into(), path: path.into(), span: None }
+    pub fn whole(target: &str, path: &str) -> WatchedTarget {
+        WatchedTarget { target: target.into(), path: path.into(), span: None }
     }
 
     /// Takes a part in that is touched as well.
@@ -141,7 +141,7 @@ impl Watch {
             ground.devices = sampler::counters(watching);
         }
         let WatchedStorage { devices, mounts, uncounted, facts, .. } = ground;
-        let cached = |watched: &Watched| {
+        let cached = |watched: &WatchedTarget| {
             page_cache::resident(&watched.path).map(|(_, cached)| (watched.clone(), cached))
         };
         let counted = |name: String| diskstats::read(&name).map(|counters| (name, counters));
@@ -210,7 +210,7 @@ impl Watch {
             diskstats::with_beneath(disk, beneath.iter().map(|(name, _)| name), activity)
         };
         let mut sightings: Vec<_> = self.beneath.iter().filter_map(device).map(Sighting::Device).collect();
-        sightings.extend(self.mounts.iter().filter_map(Mounted::activity).map(Sighting::Mount));
+        sightings.extend(self.mounts.iter().filter_map(WatchedMount::activity).map(Sighting::Mount));
         sightings
             .extend(self.connections.seen().into_iter().map(|seen| Sighting::Connection(Box::new(seen))));
         sightings
@@ -303,7 +303,7 @@ pub fn own_time(before: [u64; 2], workers_ns: u64) -> Sighting {
 #[derive(Default)]
 struct WatchedStorage {
     devices: Vec<(String, diskstats::Counters)>,
-    mounts: Vec<Mounted>,
+    mounts: Vec<WatchedMount>,
     uncounted: Vec<String>,
     facts: Vec<TargetFacts>,
     /// File systems that were looked at, by their number.
@@ -312,7 +312,7 @@ struct WatchedStorage {
 
 impl WatchedStorage {
     /// Looks at what is beneath a target; of many files on one file system, once.
-    fn add(&mut self, watched: &Watched) {
+    fn add(&mut self, watched: &WatchedTarget) {
         use std::os::unix::fs::MetadataExt;
         let is_new = !self.facts.iter().any(|facts| facts.target == watched.target);
         let status = std::fs::metadata(&watched.path).ok();
@@ -324,7 +324,7 @@ impl WatchedStorage {
         let facts = TargetFacts { target: watched.target.clone(), ..identity::facts(&watched.path) };
         let device = identity::disk_of(&watched.path);
         let device = device.and_then(|disk| diskstats::read(&disk).map(|counters| (disk, counters)));
-        match (device, Mounted::of(&facts)) {
+        match (device, WatchedMount::of(&facts)) {
             (_, Some(mount)) if self.mounts.iter().any(|known| known.is(&mount)) => {}
             (_, Some(mount)) => self.mounts.push(mount),
             (Some((disk, _)), _) if self.devices.iter().any(|(name, _)| *name == disk) => {}
@@ -338,9 +338,9 @@ impl WatchedStorage {
 }
 
 /// What waits in memory to be written; that of one target together.
-fn dirty(watched: &[Watched]) -> Vec<Sighting> {
+fn dirty(watched: &[WatchedTarget]) -> Vec<Sighting> {
     let mut all: Vec<(&str, u64)> = Vec::new();
-    for Watched { target, path, .. } in watched {
+    for WatchedTarget { target, path, .. } in watched {
         let Some(more) = page_cache::dirty(path) else { continue };
         match all.iter_mut().find(|(known, _)| known == target) {
             Some((_, bytes)) => *bytes += more,
@@ -352,9 +352,9 @@ fn dirty(watched: &[Watched]) -> Vec<Sighting> {
 }
 
 /// What lies in the page cache now, of files that were looked at before; those of one target together.
-fn resident(before: Vec<(Watched, u64)>) -> Vec<Sighting> {
+fn resident(before: Vec<(WatchedTarget, u64)>) -> Vec<Sighting> {
     let mut all: Vec<(String, [u64; 3])> = Vec::new();
-    for (Watched { target, path, .. }, before) in before {
+    for (WatchedTarget { target, path, .. }, before) in before {
         let Some((span, after)) = page_cache::resident(&path) else { continue };
         let index = all.iter().position(|(known, _)| *known == target).unwrap_or_else(|| {
             all.push((target, [0; 3]));

@@ -8,31 +8,31 @@ use iodyno_model::{MountActivity, TargetFacts};
 
 /// Bytes read from and written to the servers since the mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct MountTraffic {
     read_bytes: u64,
     write_bytes: u64,
 }
 
 /// One mount, and what it had moved when it was first looked at.
 #[derive(Clone, Debug)]
-pub struct Mounted {
+pub struct WatchedMount {
     point: String,
     file_system: String,
     source: String,
-    before: Moved,
+    before: MountTraffic,
 }
 
-impl Mounted {
+impl WatchedMount {
     /// The mount beneath a target, if its file system counts what it moves.
-    pub fn of(facts: &TargetFacts) -> Option<Mounted> {
+    pub fn of(facts: &TargetFacts) -> Option<WatchedMount> {
         let (point, kind) = (facts.mount_point.as_deref()?, facts.file_system.as_deref()?);
         let source = facts.source.as_deref().unwrap_or_default();
         let before = read(kind, point, source)?;
-        Some(Mounted { point: point.into(), file_system: kind.into(), source: source.into(), before })
+        Some(WatchedMount { point: point.into(), file_system: kind.into(), source: source.into(), before })
     }
 
     /// Whether it is the same mount.
-    pub fn is(&self, other: &Mounted) -> bool {
+    pub fn is(&self, other: &WatchedMount) -> bool {
         self.point == other.point
     }
 
@@ -48,7 +48,7 @@ impl Mounted {
     }
 }
 
-fn read(kind: &str, point: &str, source: &str) -> Option<Moved> {
+fn read(kind: &str, point: &str, source: &str) -> Option<MountTraffic> {
     match kind {
         "nfs" | "nfs4" => nfs(&std::fs::read_to_string("/proc/self/mountstats").ok()?, point),
         "cifs" | "smb3" => smb(&std::fs::read_to_string("/proc/fs/cifs/Stats").ok()?, source),
@@ -58,19 +58,19 @@ fn read(kind: &str, point: &str, source: &str) -> Option<Moved> {
 }
 
 /// The lines of one mount in `mountstats`; mount points are escaped as in the mount table.
-fn nfs(text: &str, point: &str) -> Option<Moved> {
+fn nfs(text: &str, point: &str) -> Option<MountTraffic> {
     let escaped = point.replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011");
     let place = format!(" mounted on {escaped} with fstype nfs");
     // Of several mounts on one point the last is the visible one.
     let part = text.split("\ndevice ").filter(|part| part.lines().next().is_some_and(|l| l.contains(&place)));
     let bytes = part.last()?.lines().find_map(|line| line.trim_start().strip_prefix("bytes:"))?;
     let numbers: Vec<u64> = bytes.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    Some(Moved { read_bytes: *numbers.get(4)?, write_bytes: *numbers.get(5)? })
+    Some(MountTraffic { read_bytes: *numbers.get(4)?, write_bytes: *numbers.get(5)? })
 }
 
 /// The paragraph of one share: `1) \\server\share`, then `Bytes read: N  Bytes written: M`, in older kernels
 /// `Reads: n Bytes: N` and `Writes: m Bytes: M`.
-fn smb(text: &str, source: &str) -> Option<Moved> {
+fn smb(text: &str, source: &str) -> Option<MountTraffic> {
     let share = source.replace('/', "\\").to_lowercase();
     let begins = |line: &str| line.split_once(") ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
     let is_it = |line: &str| {
@@ -92,11 +92,11 @@ fn smb(text: &str, source: &str) -> Option<Moved> {
             write_bytes = write_bytes.or_else(|| after(line, "Bytes:"));
         }
     }
-    Some(Moved { read_bytes: read_bytes?, write_bytes: write_bytes.unwrap_or(0) })
+    Some(MountTraffic { read_bytes: read_bytes?, write_bytes: write_bytes.unwrap_or(0) })
 }
 
 /// What all object storage clients of a file system moved; its name is behind the last slash and colon of the source.
-fn lustre(source: &str) -> Option<Moved> {
+fn lustre(source: &str) -> Option<MountTraffic> {
     let name = source.rsplit(":/").next().filter(|name| !name.is_empty())?;
     let name = name.split('/').next()?;
     let places = ["/sys/kernel/debug/lustre/osc", "/proc/fs/lustre/osc"];
@@ -110,7 +110,7 @@ fn lustre(source: &str) -> Option<Moved> {
 }
 
 /// Lines `read_bytes COUNT samples [bytes] LEAST MOST SUM …`; a client that moved nothing has none.
-fn object_clients(texts: &[String]) -> Moved {
+fn object_clients(texts: &[String]) -> MountTraffic {
     let sum = |word: &str| {
         let lines = texts.iter().flat_map(|text| text.lines());
         let of = |line: &str| {
@@ -119,7 +119,7 @@ fn object_clients(texts: &[String]) -> Moved {
         };
         lines.filter_map(of).sum()
     };
-    Moved { read_bytes: sum("read_bytes"), write_bytes: sum("write_bytes") }
+    MountTraffic { read_bytes: sum("read_bytes"), write_bytes: sum("write_bytes") }
 }
 
 /// Why nothing can be told of a target that no device and no such client counts for.
@@ -161,8 +161,8 @@ device 10.0.0.1:/other mounted on /mnt/b with fstype nfs statvers=1.1
 
     #[test]
     fn nfs_counts_what_the_server_sent() {
-        assert_eq!(nfs(MOUNTSTATS, "/mnt/a b"), Some(Moved { read_bytes: 5000, write_bytes: 6000 }));
-        assert_eq!(nfs(MOUNTSTATS, "/mnt/b"), Some(Moved { read_bytes: 77, write_bytes: 88 }));
+        assert_eq!(nfs(MOUNTSTATS, "/mnt/a b"), Some(MountTraffic { read_bytes: 5000, write_bytes: 6000 }));
+        assert_eq!(nfs(MOUNTSTATS, "/mnt/b"), Some(MountTraffic { read_bytes: 77, write_bytes: 88 }));
         assert_eq!(nfs(MOUNTSTATS, "/sys"), None);
         assert_eq!(nfs("device x mounted on /m with fstype nfs4\n\tbytes: 1 2", "/m"), None);
     }
@@ -172,8 +172,8 @@ device 10.0.0.1:/other mounted on /mnt/b with fstype nfs statvers=1.1
         let text = "Resources in use\nCIFS Session: 1\n0 session 0 share reconnects\n\n1) \\\\srv\\Data\nSMBs: 68\n\
                     Bytes read: 125760  Bytes written: 4096\nOpen files: 1 total\n2) \\\\srv\\old\nSMBs: 9\n\
                     Reads:  3 Bytes: 300\nWrites: 4 Bytes: 400\n";
-        assert_eq!(smb(text, "//srv/data"), Some(Moved { read_bytes: 125_760, write_bytes: 4096 }));
-        assert_eq!(smb(text, "//srv/old"), Some(Moved { read_bytes: 300, write_bytes: 400 }));
+        assert_eq!(smb(text, "//srv/data"), Some(MountTraffic { read_bytes: 125_760, write_bytes: 4096 }));
+        assert_eq!(smb(text, "//srv/old"), Some(MountTraffic { read_bytes: 300, write_bytes: 400 }));
         assert_eq!(smb(text, "//srv/none"), None);
     }
 
@@ -183,7 +183,7 @@ device 10.0.0.1:/other mounted on /mnt/b with fstype nfs statvers=1.1
                    write_bytes 1 samples [bytes] 7 7 7 49\n";
         let two = "req_waittime 9 samples [usec] 1 2 3 4\nread_bytes 1 samples [bytes] 8 8 8 64\n";
         let moved = object_clients(&[one.into(), two.into(), String::new()]);
-        assert_eq!(moved, Moved { read_bytes: 2_101_256, write_bytes: 7 });
+        assert_eq!(moved, MountTraffic { read_bytes: 2_101_256, write_bytes: 7 });
     }
 
     #[test]

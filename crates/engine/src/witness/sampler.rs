@@ -44,7 +44,7 @@ pub struct Sampler {
     next: Tick,
     before: CounterSnapshot,
     taken: u64,
-    kept: Kept,
+    kept: SampleSeries,
     parents: BTreeMap<String, Option<String>>,
     connections: Connections,
 }
@@ -58,7 +58,7 @@ impl Sampler {
         };
         let mut parents = BTreeMap::new();
         let before = read(&scope, &mut parents);
-        let kept = Kept::default();
+        let kept = SampleSeries::default();
         let connections = Connections::default();
         Sampler {
             scope,
@@ -245,7 +245,7 @@ fn uptime_ns() -> u64 {
 
 /// Samples, of which neighbours are joined when they become too many.
 #[derive(Default)]
-struct Kept {
+struct SampleSeries {
     boot: Option<Sample>,
     whole: Vec<Sample>,
     /// A sample that is not whole yet, and the intervals in it.
@@ -255,7 +255,7 @@ struct Kept {
     doubled: u32,
 }
 
-impl Kept {
+impl SampleSeries {
     fn keep(&mut self, sample: Sample) {
         match &mut self.part {
             Some(part) => part.join(&sample),
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded_and_whole() {
-        let mut kept = Kept::default();
+        let mut kept = SampleSeries::default();
         for second in 1..=10_000 {
             let device = DeviceActivity { device: "sda".into(), reads: 1, ..DeviceActivity::default() };
             kept.keep(Sample { at_ns: second, interval_ns: 1, devices: vec![device], ..Sample::default() });

@@ -64,7 +64,7 @@ pub enum Topic {
 
 /// Why ranks do not come together: the run was interrupted, or one of them is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken(pub String);
+pub struct BrokenWorld(pub String);
 
 /// Asked again and again while something is waited for; `false`: it is given up.
 pub type Patience<'a> = &'a mut dyn FnMut() -> bool;
@@ -182,7 +182,7 @@ impl World {
     /// # Errors
     /// A rank is gone, or patience has ended. Then ranks cannot come together any more, here or elsewhere, and every
     /// later call says so at once; messages may still arrive.
-    pub fn barrier(&self, patience: Patience<'_>) -> Result<(), Broken> {
+    pub fn barrier(&self, patience: Patience<'_>) -> Result<(), BrokenWorld> {
         match &self.link {
             RankTransport::Alone => Ok(()),
             RankTransport::Mpi(mpi) => mpi.barrier(patience),
@@ -193,7 +193,7 @@ impl World {
     ///
     /// # Errors
     /// As of [`World::barrier`].
-    pub fn broadcast(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
+    pub fn broadcast(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<u8>, BrokenWorld> {
         match &self.link {
             RankTransport::Alone => Ok(bytes),
             RankTransport::Mpi(mpi) => mpi.broadcast(bytes, patience),
@@ -204,7 +204,7 @@ impl World {
     ///
     /// # Errors
     /// As of [`World::barrier`].
-    pub fn gather(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<Vec<u8>>, Broken> {
+    pub fn gather(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<Vec<u8>>, BrokenWorld> {
         match &self.link {
             RankTransport::Alone => Ok(vec![bytes]),
             RankTransport::Mpi(mpi) => mpi.gather(bytes, patience),
@@ -215,7 +215,12 @@ impl World {
     ///
     /// # Errors
     /// As of [`World::barrier`].
-    pub fn reduce(&self, how: Reduce, values: Vec<u64>, patience: Patience<'_>) -> Result<Vec<u64>, Broken> {
+    pub fn reduce(
+        &self,
+        how: Reduce,
+        values: Vec<u64>,
+        patience: Patience<'_>,
+    ) -> Result<Vec<u64>, BrokenWorld> {
         let mut reduction = self.begin(how, values)?;
         let pause = mpi::Pause::begin();
         let mut was_gone = false;
@@ -231,8 +236,8 @@ impl World {
         }
     }
 
-    fn give_up(&self) -> Broken {
-        let broken = Broken("given up while waiting for other ranks".into());
+    fn give_up(&self) -> BrokenWorld {
+        let broken = BrokenWorld("given up while waiting for other ranks".into());
         match &self.link {
             RankTransport::Alone => broken,
             RankTransport::Mpi(mpi) => mpi.break_off(broken),
@@ -243,7 +248,7 @@ impl World {
     ///
     /// # Errors
     /// As of [`World::barrier`].
-    pub fn begin(&self, how: Reduce, values: Vec<u64>) -> Result<Reduction, Broken> {
+    pub fn begin(&self, how: Reduce, values: Vec<u64>) -> Result<Reduction, BrokenWorld> {
         Ok(Reduction(match &self.link {
             RankTransport::Alone => Reducing::Done(values),
             RankTransport::Mpi(mpi) => Reducing::Mpi(mpi.begin(how, values)?),
@@ -254,7 +259,7 @@ impl World {
     ///
     /// # Errors
     /// A rank is gone.
-    pub fn poll(&self, reduction: &mut Reduction) -> Result<Option<Vec<u64>>, Broken> {
+    pub fn poll(&self, reduction: &mut Reduction) -> Result<Option<Vec<u64>>, BrokenWorld> {
         match (&self.link, &mut reduction.0) {
             (_, Reducing::Done(values)) => Ok(Some(std::mem::take(values))),
             (RankTransport::Mpi(mpi), Reducing::Mpi(flight)) => mpi.poll(flight),
@@ -291,7 +296,7 @@ impl World {
     ///
     /// # Errors
     /// As of [`World::barrier`].
-    pub fn compare_clocks(&mut self, patience: Patience<'_>) -> Result<(), Broken> {
+    pub fn compare_clocks(&mut self, patience: Patience<'_>) -> Result<(), BrokenWorld> {
         if let RankTransport::Mpi(mpi) = &self.link {
             self.facts.clock_error_ns = mpi.compare_clocks(patience)?;
         }

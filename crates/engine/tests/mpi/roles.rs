@@ -54,7 +54,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, seen: T, expected: T) -> See
     if seen == expected { Ok(()) } else { Err(format!("{what}: {seen:?} instead of {expected:?}")) }
 }
 
-fn broken<T>(result: Result<T, iodyno_engine::world::Broken>) -> Result<T, String> {
+fn broken<T>(result: Result<T, iodyno_engine::world::BrokenWorld>) -> Result<T, String> {
     result.map_err(|broken| broken.0)
 }
 

@@ -114,8 +114,9 @@ fn also() -> Outcome {
 fn no_word() -> Outcome {
     let home = scratch();
     let told = |line: &str| told(dd(line, home.path()));
-    let words = "age=70%, bugs=TOOL, ceiling=400Gbit, confidence=95:5";
-    told("if=/dev/zero of=F count=3 --also lively").refused(&["`lively`", words]);
+    let words = "hint: --also help lists the words";
+    told("if=/dev/zero of=F count=3 --also lively")
+        .refused(&["no word `lively`; did you mean `live`?", words]);
     told("if=/dev/zero of=F count=3 --also live").expect(1, &["live: standard error is no terminal"]);
     told("if=/dev/zero of=F count=3 --also").refused(&[words]);
     assert_eq!(names(home.path()), Vec::<String>::new());

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use testbed::sandbox::{FullDisk, LoopDevice, LoopOptions, Mount, Unprivileged, seccomp_forbid_io_uring};
+use testbed::sandbox::{FullDisk, LoopDevice, LoopOptions, Mount, UnprivilegedUser, seccomp_forbid_io_uring};
 use testbed::{Case, Need, Outcome};
 
 use crate::program::{
@@ -125,9 +125,9 @@ fn fills_up() -> Outcome {
 }
 
 fn nobody() -> Outcome {
-    let user = Unprivileged::new()?;
+    let user = UnprivilegedUser::new()?;
     card(&told(dressed(user.command(IODYNO), quick("."))), &[]);
-    let home = Unprivileged::new()?;
+    let home = UnprivilegedUser::new()?;
     let closed = home.directory().join("closed");
     std::fs::create_dir(&closed)?;
     let secret = home.directory().join("secret");

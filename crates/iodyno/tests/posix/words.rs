@@ -5,7 +5,7 @@ use super::traces::Trace;
 use std::path::Path;
 use std::process::Command;
 use testbed::rogue::{Fault, Rogue};
-use testbed::sandbox::{FullDisk, Mount, Unprivileged};
+use testbed::sandbox::{FullDisk, Mount, UnprivilegedUser};
 use testbed::{Case, Need, Outcome};
 
 pub fn cases() -> Vec<Case> {
@@ -30,7 +30,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn as_a_user() -> Outcome {
-    let user = Unprivileged::new()?;
+    let user = UnprivilegedUser::new()?;
     let place = user.directory().join("place");
     std::fs::create_dir(&place)?;
     std::os::unix::fs::chown(&place, Some(65534), Some(65534))?;

@@ -34,7 +34,7 @@ pub struct Run {
     pub verdict: String,
     /// What went wrong.
     pub errors: Vec<String>,
-    pub demands: Vec<Demanded>,
+    pub demands: Vec<DemandLine>,
     /// Every job of every phase.
     pub jobs: Vec<Job>,
     /// What the witnesses saw, of each phase.
@@ -85,7 +85,7 @@ pub struct FindingText {
 
 /// A demand and what became of it.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Demanded {
+pub struct DemandLine {
     /// As it was typed.
     pub text: String,
     /// What it was held against.
@@ -189,10 +189,10 @@ fn finding_text(finding: &Finding, all: &[Finding]) -> FindingText {
     }
 }
 
-fn demanded(demand: &DemandRecord) -> Demanded {
+fn demanded(demand: &DemandRecord) -> DemandLine {
     let figure = |value| iodyno_model::Figure::new("", value, &demand.unit);
     let found = demand.found.map(|value| number::figure(&figure(value)).trim().to_string());
-    Demanded {
+    DemandLine {
         text: demand.text.clone(),
         place: demand.place.clone(),
         found: found.unwrap_or_else(|| "there was nothing to hold it against".into()),

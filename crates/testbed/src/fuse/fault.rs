@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::AcqRel;
 
 /// A request as faults see it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct FaultRequest {
     pub(crate) kind: RequestKind,
     /// From 1, per kind.
     pub(crate) number: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Asked {
     pub(crate) bytes: u64,
 }
 
-impl Asked {
+impl FaultRequest {
     fn covers(&self, byte: u64) -> bool {
         byte >= self.offset && byte - self.offset < self.bytes
     }
@@ -40,7 +40,7 @@ pub(crate) struct Fate {
 }
 
 /// Decides the fate of a request; `header` counts the matches of faults that need a count.
-pub(crate) fn decide(faults: &[Fault], asked: Asked, header: &Header) -> Fate {
+pub(crate) fn decide(faults: &[Fault], asked: FaultRequest, header: &Header) -> Fate {
     let mut fate = Fate::default();
     for (index, fault) in faults.iter().enumerate() {
         let picked =
@@ -54,7 +54,7 @@ fn next(header: &Header, index: usize) -> u64 {
     header.matches[index].fetch_add(1, AcqRel) + 1
 }
 
-fn meets(pick: Pick, asked: Asked, next: impl FnOnce() -> u64) -> bool {
+fn meets(pick: Pick, asked: FaultRequest, next: impl FnOnce() -> u64) -> bool {
     match pick {
         Pick::All => true,
         Pick::Nth(n) => asked.number == n,
@@ -65,7 +65,7 @@ fn meets(pick: Pick, asked: Asked, next: impl FnOnce() -> u64) -> bool {
 }
 
 impl Fate {
-    fn suffer(&mut self, fault: &Fault, asked: Asked, picked: impl Fn(RequestKind, Pick) -> bool) {
+    fn suffer(&mut self, fault: &Fault, asked: FaultRequest, picked: impl Fn(RequestKind, Pick) -> bool) {
         match *fault {
             Fault::Error { on, pick, errno } if picked(on, pick) => self.errno = Some(errno),
             Fault::Short { on, pick, bytes } if picked(on, pick) => self.short = Some(bytes),
@@ -113,8 +113,8 @@ pub(crate) fn swaps(faults: &[Fault], offset: u64, bytes: u64) -> Vec<(usize, us
 mod tests {
     use super::*;
 
-    fn write(number: u64, offset: u64, bytes: u64) -> Asked {
-        Asked { kind: RequestKind::Write, number, offset, bytes }
+    fn write(number: u64, offset: u64, bytes: u64) -> FaultRequest {
+        FaultRequest { kind: RequestKind::Write, number, offset, bytes }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! a known answer is computed from.
 
 use super::config::{Config, RequestKind};
-use super::fault::{self, Asked, Fate};
+use super::fault::{self, Fate, FaultRequest};
 use super::log::Header;
 use super::timing::now_ns;
 use std::sync::atomic::Ordering::AcqRel;
@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A request that was let in: its times in ns, and its fate.
 #[derive(Debug)]
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedRequest {
     pub(crate) arrival_ns: u64,
     pub(crate) start_ns: u64,
     pub(crate) due_ns: u64,
@@ -38,7 +38,7 @@ impl Queue {
         kind: RequestKind,
         offset: u64,
         bytes: u64,
-    ) -> Admitted {
+    ) -> AdmittedRequest {
         let mut free_ns = self.free_ns.lock().unwrap_or_else(PoisonError::into_inner);
         let arrival_ns = now_ns();
         let counter = match kind {
@@ -47,7 +47,7 @@ impl Queue {
             RequestKind::Sync => &header.syncs,
         };
         let number = counter.fetch_add(1, AcqRel) + 1;
-        let fate = fault::decide(&config.faults, Asked { kind, number, offset, bytes }, header);
+        let fate = fault::decide(&config.faults, FaultRequest { kind, number, offset, bytes }, header);
         let service_ns = service_ns(config, kind, number, bytes) + fate.stall_ns;
         let (start_ns, due_ns) = match kind {
             RequestKind::Sync => (arrival_ns, arrival_ns + service_ns),
@@ -56,7 +56,7 @@ impl Queue {
         if fate.freeze {
             free_ns.iter_mut().for_each(|free| *free = due_ns.max(*free));
         }
-        Admitted { arrival_ns, start_ns, due_ns, fate }
+        AdmittedRequest { arrival_ns, start_ns, due_ns, fate }
     }
 }
 

@@ -6,7 +6,7 @@
 use super::config::{Config, RequestKind};
 use super::fault::{self, Fate};
 use super::log::{Request as Logged, SharedLog};
-use super::queue::{Admitted, Queue};
+use super::queue::{AdmittedRequest, Queue};
 use super::timing::{now_ns, wait_until};
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
@@ -40,14 +40,14 @@ impl FuseServer {
         FuseServer { config, media, log, queue, space_used: AtomicU64::new(0), born: SystemTime::now() }
     }
 
-    fn admit(&self, kind: RequestKind, offset: u64, bytes: u64) -> Admitted {
+    fn admit(&self, kind: RequestKind, offset: u64, bytes: u64) -> AdmittedRequest {
         self.queue.admit(&self.config, self.log.header(), kind, offset, bytes)
     }
 
     /// Waits out the service time and logs the request; the reply must follow at once.
     fn conclude(
         &self,
-        admitted: &Admitted,
+        admitted: &AdmittedRequest,
         kind: RequestKind,
         offset: u64,
         bytes: u64,

@@ -13,15 +13,15 @@ pub const NOBODY: u32 = 65534;
 
 /// A user without any rights, and a directory where that user may write. Dropping it removes the directory.
 #[derive(Debug)]
-pub struct Unprivileged {
+pub struct UnprivilegedUser {
     home: TempDir,
 }
 
-impl Unprivileged {
+impl UnprivilegedUser {
     /// # Errors
     /// A [`Skip`] where we are not root and cannot become somebody else.
     #[track_caller]
-    pub fn new() -> Result<Unprivileged, Skip> {
+    pub fn new() -> Result<UnprivilegedUser, Skip> {
         Need::Root.check()?;
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix("testbed-").permissions(Permissions::from_mode(0o777));
@@ -29,7 +29,7 @@ impl Unprivileged {
         // The process's umask has its say at creation, not here.
         std::fs::set_permissions(home.path(), Permissions::from_mode(0o777))
             .unwrap_or_else(|error| panic!("{}: {error}", home.path().display()));
-        Ok(Unprivileged { home })
+        Ok(UnprivilegedUser { home })
     }
 
     /// A directory that `nobody` may write to.

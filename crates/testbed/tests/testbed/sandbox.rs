@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 use testbed::sandbox::{
-    FullDisk, LoopDevice, LoopOptions, Mount, NOBODY, Unprivileged, Zram, seccomp_forbid_io_uring,
+    FullDisk, LoopDevice, LoopOptions, Mount, NOBODY, UnprivilegedUser, Zram, seccomp_forbid_io_uring,
 };
 use testbed::{Case, Need, Outcome};
 
@@ -170,7 +170,7 @@ fn full(disk: &FullDisk, free_bytes: u64) -> Outcome {
 }
 
 fn nobody() -> Outcome {
-    let user = Unprivileged::new()?;
+    let user = UnprivilegedUser::new()?;
     let output = user.command("id").arg("-u").output()?;
     assert_eq!(String::from_utf8(output.stdout)?.trim(), NOBODY.to_string());
     let groups = user.command("id").arg("-G").output()?;
@@ -187,7 +187,7 @@ fn out_of_reach() -> Outcome {
     let private = tempfile::tempdir()?;
     let program = private.path().join("whoever");
     fs::copy("/bin/true", &program)?;
-    let user = Unprivileged::new()?;
+    let user = UnprivilegedUser::new()?;
     assert!(user.command(&program).status()?.success());
     Ok(())
 }

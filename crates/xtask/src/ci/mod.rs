@@ -77,10 +77,10 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
 }
 
 /// What is fetched while something else is done.
-struct Installing(JoinHandle<Installed>);
+struct Installing(JoinHandle<InstallResult>);
 
 /// What came of it.
-struct Installed {
+struct InstallResult {
     report: packages::Report,
     took: Duration,
     newer: Result<String, String>,
@@ -95,7 +95,7 @@ impl Installing {
             let report = packages::install(&root, limit);
             let took = started.elapsed();
             let newer = newer::fetch(&root);
-            Installed { report, took, newer, newer_took: started.elapsed() - took }
+            InstallResult { report, took, newer, newer_took: started.elapsed() - took }
         }))
     }
 }
@@ -119,7 +119,7 @@ impl CiRun {
         let Some(installing) = installing else {
             return self.skip("packages for tests", "left out by --no-install");
         };
-        let Ok(Installed { report, took, newer, newer_took }) = installing.0.join() else {
+        let Ok(InstallResult { report, took, newer, newer_took }) = installing.0.join() else {
             return self.skip("packages for tests", "the step that installs them broke off");
         };
         announce("ok", took, "install", &report.summary);

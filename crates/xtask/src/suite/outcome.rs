@@ -18,7 +18,7 @@ pub enum CaseOutcome {
 
 /// What a program printed of its cases.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct CaseCounts {
     /// Cases that held.
     pub passed: u64,
     /// Cases that could not be tried: `NAME: reason`.
@@ -42,7 +42,7 @@ pub fn of_case(name: &str, ended: &shell::ProcessResult) -> CaseOutcome {
 }
 
 /// What became of the cases of a whole program. One that ended without a summary has failed as such.
-pub fn of_program(program: &str, ended: &shell::ProcessResult) -> Counted {
+pub fn of_program(program: &str, ended: &shell::ProcessResult) -> CaseCounts {
     let named = |line: &str, end: &str| {
         let name = line.strip_prefix("test ")?.split_once(" ... ")?;
         name.1.starts_with(end).then(|| name.0.trim().to_string())
@@ -52,12 +52,15 @@ pub fn of_program(program: &str, ended: &shell::ProcessResult) -> Counted {
     let skipped: Vec<String> =
         ignored.map(|name| format!("{name}: {}", reason(&name, &ended.lines))).collect();
     let Some((passed, count, _)) = ended.lines.iter().rev().find_map(|line| summary(line)) else {
-        return Counted { failed: vec![format!("{program}: {}", why_it_ended(ended))], ..Counted::default() };
+        return CaseCounts {
+            failed: vec![format!("{program}: {}", why_it_ended(ended))],
+            ..CaseCounts::default()
+        };
     };
     if failed.len() as u64 != count || (failed.is_empty() && !ended.success) {
         failed.push(format!("{program}: {}", why_it_ended(ended)));
     }
-    Counted { passed, skipped, failed }
+    CaseCounts { passed, skipped, failed }
 }
 
 fn why_it_ended(ended: &shell::ProcessResult) -> String {

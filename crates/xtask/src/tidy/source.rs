@@ -3,7 +3,7 @@
 //! A path is followed through `use` groups and through `self` and `super`, so that `use std::{io, fs::File}` is as
 //! visible as `std::fs::File`. It refuses to resolve names: what an alias hides stays hidden.
 
-use crate::lexer::{self, Masked};
+use crate::lexer::{self, MaskedSource};
 
 /// One Rust file of the tree.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Source {
     /// As it stands in the file.
     pub text: String,
     /// Code and comments apart.
-    pub masked: Masked,
+    pub masked: MaskedSource,
     /// The first and last line (1-based) of every item compiled for tests only.
     test_lines: Vec<(usize, usize)>,
 }

@@ -20,7 +20,7 @@ use iodyno_model::{Event, JournalPart};
 use iodyno_report::Files;
 
 use super::view::{Epoch, JobView, Logs, ReportContext};
-use sample::Measured;
+use sample::LoggedQuantity;
 use together::Together;
 
 /// Clones beyond this number have their files closed between parts, so that a run needs few descriptors.
@@ -139,19 +139,19 @@ impl LogFiles {
 }
 
 /// The logs of samples that a clone writes, and where.
-fn samples(job: &JobView, worker: u32) -> Vec<(Measured, String)> {
+fn samples(job: &JobView, worker: u32) -> Vec<(LoggedQuantity, String)> {
     let (logs, (submission, completion, whole)) = (&job.logs, job.figures.shown);
-    let of = |prefix: &Option<String>, wanted: bool, measured: Measured, word: &str| {
+    let of = |prefix: &Option<String>, wanted: bool, measured: LoggedQuantity, word: &str| {
         let prefix = prefix.as_ref().filter(|_| wanted)?;
         let packed = if logs.compressed { ".fz" } else { "" };
         Some((measured, name(prefix, word, logs, worker) + packed))
     };
     [
-        of(&logs.bandwidth, true, Measured::Bandwidth, "bw"),
-        of(&logs.latency, whole, Measured::Latency, "lat"),
-        of(&logs.latency, submission, Measured::Submission(job.asynchronous), "slat"),
-        of(&logs.latency, completion, Measured::Completion, "clat"),
-        of(&logs.iops, true, Measured::Operations, "iops"),
+        of(&logs.bandwidth, true, LoggedQuantity::Bandwidth, "bw"),
+        of(&logs.latency, whole, LoggedQuantity::Latency, "lat"),
+        of(&logs.latency, submission, LoggedQuantity::Submission(job.asynchronous), "slat"),
+        of(&logs.latency, completion, LoggedQuantity::Completion, "clat"),
+        of(&logs.iops, true, LoggedQuantity::Operations, "iops"),
     ]
     .into_iter()
     .flatten()

@@ -16,7 +16,7 @@ use super::line::{columns, number};
 
 /// What a log measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measured {
+pub enum LoggedQuantity {
     /// Bytes by time.
     Bandwidth,
     /// Operations by time.
@@ -55,7 +55,7 @@ pub fn direction(kind: Kind) -> Option<u64> {
 }
 
 /// A part of a journal, as the log of one measure has it.
-pub fn written(measured: Measured, part: &JournalPart, logs: &Logs, times: Times) -> Vec<u8> {
+pub fn written(measured: LoggedQuantity, part: &JournalPart, logs: &Logs, times: Times) -> Vec<u8> {
     let mut out = Vec::with_capacity(part.entries.len() * 32);
     for entry in &part.entries {
         if let Some(sample) = sample(measured, entry, logs, times) {
@@ -76,8 +76,8 @@ fn packed(samples: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-fn sample(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -> Option<Sample> {
-    if measured == Measured::Submission(false) {
+fn sample(measured: LoggedQuantity, entry: &JournalEntry, logs: &Logs, times: Times) -> Option<Sample> {
+    if measured == LoggedQuantity::Submission(false) {
         return None;
     }
     match entry {
@@ -88,20 +88,20 @@ fn sample(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -
 }
 
 /// The sample of one operation.
-fn single(measured: Measured, entry: &JournalEntry, times: Times) -> Option<Sample> {
+fn single(measured: LoggedQuantity, entry: &JournalEntry, times: Times) -> Option<Sample> {
     let JournalEntry::Done { at_ns, verb, offset, bytes, submission_ns, completion_ns, priority, .. } = entry
     else {
         return None;
     };
     let value = match measured {
-        Measured::Bandwidth => (u128::from(*bytes) * 1_000_000)
+        LoggedQuantity::Bandwidth => (u128::from(*bytes) * 1_000_000)
             .checked_div(u128::from(*completion_ns))
             .map_or(0, |rate| rate as u64),
-        Measured::Operations => 1,
+        LoggedQuantity::Operations => 1,
         // From the actual start, whatever the pace: so the original counts.
-        Measured::Latency => submission_ns + completion_ns,
-        Measured::Submission(_) => *submission_ns,
-        Measured::Completion => *completion_ns,
+        LoggedQuantity::Latency => submission_ns + completion_ns,
+        LoggedQuantity::Submission(_) => *submission_ns,
+        LoggedQuantity::Completion => *completion_ns,
     };
     Some(Sample {
         time_ms: times.ms(*at_ns),
@@ -115,7 +115,7 @@ fn single(measured: Measured, entry: &JournalEntry, times: Times) -> Option<Samp
     })
 }
 
-fn window(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -> Option<Sample> {
+fn window(measured: LoggedQuantity, entry: &JournalEntry, logs: &Logs, times: Times) -> Option<Sample> {
     let JournalEntry::Window {
         at_ns,
         kind,
@@ -135,11 +135,11 @@ fn window(measured: Measured, entry: &JournalEntry, logs: &Logs, times: Times) -
     let average = |(sum, most): &(u64, u64)| ((sum + operations / 2) / operations.max(&1), *most);
     let same = |rate: u128| (rate as u64, rate as u64);
     let (mean, most) = match measured {
-        Measured::Bandwidth => same(rate(*bytes)? / 1024),
-        Measured::Operations => same(rate(*operations)?),
-        Measured::Latency => average(latency_ns),
-        Measured::Submission(_) => average(submission_ns),
-        Measured::Completion => average(completion_ns),
+        LoggedQuantity::Bandwidth => same(rate(*bytes)? / 1024),
+        LoggedQuantity::Operations => same(rate(*operations)?),
+        LoggedQuantity::Latency => average(latency_ns),
+        LoggedQuantity::Submission(_) => average(submission_ns),
+        LoggedQuantity::Completion => average(completion_ns),
     };
     let value = if logs.window == LogWindow::Most { most } else { mean };
     let (time_ms, direction) = (times.ms(*at_ns), direction(*kind)?);

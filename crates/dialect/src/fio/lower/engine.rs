@@ -4,7 +4,7 @@
 
 use iodyno_model::{Depth, Setting, Submit, Verb};
 
-use super::Found;
+use super::JobContext;
 use super::option_reader::OptionReader;
 use super::priority;
 use crate::option::refuse;
@@ -250,7 +250,7 @@ fn check(ask: &mut OptionReader<'_>, engine: &Engine) {
 }
 
 /// `iodepth` and how operations are handed over and taken back.
-pub fn depth(ask: &mut OptionReader<'_>, found: &Found) -> Depth {
+pub fn depth(ask: &mut OptionReader<'_>, found: &JobContext) -> Depth {
     let engine = &found.engine;
     // A recording may tell how deep it was.
     let recorded = found.replay.as_ref().and_then(|replay| replay.depth).filter(|_| engine.asynchronous);

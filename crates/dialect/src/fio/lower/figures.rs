@@ -2,8 +2,8 @@
 
 use iodyno_model::{Journal, Measure};
 
-use super::super::view::{Epoch, LogWindow, Logs, ReportFigures, Unified};
-use super::Found;
+use super::super::view::{Epoch, LogWindow, Logs, ReportFigures, UnifiedReporting};
+use super::JobContext;
 use super::option_reader::OptionReader;
 
 /// Which figures are wanted.
@@ -21,9 +21,9 @@ pub fn figures(ask: &mut OptionReader<'_>) -> ReportFigures {
         shown: (slat, clat, lat),
         bandwidth: !hidden("disable_bw_measurement"),
         unified: match ask.word("unified_rw_reporting") {
-            Some("mixed" | "1") => Unified::Mixed,
-            Some("both" | "2") => Unified::Both,
-            _ => Unified::No,
+            Some("mixed" | "1") => UnifiedReporting::Mixed,
+            Some("both" | "2") => UnifiedReporting::Both,
+            _ => UnifiedReporting::No,
         },
         kb_base: number("kb_base", usual.kb_base),
         unit_base: number("unit_base", usual.unit_base),
@@ -87,7 +87,7 @@ fn epoch(ask: &OptionReader<'_>) -> Epoch {
 const MS: u64 = 1_000_000;
 
 /// What must be written down while the job runs.
-pub fn measure(ask: &mut OptionReader<'_>, found: &Found, clones: u32) -> Measure {
+pub fn measure(ask: &mut OptionReader<'_>, found: &JobContext, clones: u32) -> Measure {
     let (figures, logs) = (figures(ask), logs(ask, 1));
     let lines = logs.bandwidth.is_some() || logs.latency.is_some() || logs.iops.is_some();
     let histogram_ns = if logs.histogram.is_some() { logs.histogram_ms * MS } else { 0 };

@@ -4,13 +4,13 @@ use iodyno_model::{Criterion, Directed, Finish, Limit, Start, Steady, Verb};
 
 use super::super::number::TimeUnit;
 use super::super::value::Amount;
-use super::Found;
+use super::JobContext;
 use super::number;
 use super::option_reader::OptionReader;
 use super::size::Sizes;
 
 /// Until when a clone goes on.
-pub fn limit(ask: &mut OptionReader<'_>, found: &Found) -> Limit {
+pub fn limit(ask: &mut OptionReader<'_>, found: &JobContext) -> Limit {
     let sizes = &found.sizes;
     let loops = ask.whole("loops").unwrap_or(1).max(1) as u64;
     let time_ns = ask.time_ns("runtime").filter(|ns| *ns > 0);
@@ -115,7 +115,7 @@ pub fn start(ask: &OptionReader<'_>) -> Start {
 const SECOND: u64 = 1_000_000_000;
 
 /// What is done with each file after the last operation.
-pub fn finish(ask: &OptionReader<'_>, found: &Found) -> Finish {
+pub fn finish(ask: &OptionReader<'_>, found: &JobContext) -> Finish {
     let sync = match () {
         () if !found.direction.writes => None,
         () if ask.flag("end_fsync", false) || ask.flag("fsync_on_close", false) => Some(Verb::Fsync),

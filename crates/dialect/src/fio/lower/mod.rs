@@ -170,7 +170,7 @@ impl<'a> Lowering<'a> {
     fn lower(&mut self, ask: &mut OptionReader<'_>, clones: u32, turn: usize) {
         unsupported::check(ask);
         let replay = Replay::of(ask, turn, self.readonly, self.loader);
-        let found = Found::of(ask, clones, replay, &self.made, self.loader);
+        let found = JobContext::of(ask, clones, replay, &self.made, self.loader);
         if ask.flag("allow_mounted_write", false) {
             self.plan.mounted_allowed.extend(found.files.iter().map(|file| file.path.clone()));
         }
@@ -194,7 +194,7 @@ impl<'a> Lowering<'a> {
         self.plan.phases[phase].jobs.push(job);
     }
 
-    fn make(&mut self, ask: &mut OptionReader<'_>, clones: u32, found: &Found) -> Job {
+    fn make(&mut self, ask: &mut OptionReader<'_>, clones: u32, found: &JobContext) -> Job {
         let targets = targets::targets(ask, found);
         self.remember(&targets);
         let targets = targets.into_iter().map(|target| self.target(target)).collect();
@@ -287,7 +287,7 @@ fn waits_for(ask: &mut OptionReader<'_>, view: &ReportContext, phase: &Phase) ->
 
 /// What several parts of a job depend on.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct JobContext {
     pub direction: Direction,
     /// Block sizes.
     pub blocks: Blocks,
@@ -300,7 +300,7 @@ pub struct Found {
     pub replay: Option<Replay>,
 }
 
-impl Found {
+impl JobContext {
     /// The longest block that can be written or read, bytes; `None`: a recording says.
     fn block_bytes_most(&self) -> Option<u64> {
         let ends = self.blocks.used(&self.direction);
@@ -314,13 +314,13 @@ impl Found {
         replay: Option<Replay>,
         made: &HashMap<String, u64>,
         loader: &mut dyn Loader,
-    ) -> Found {
+    ) -> JobContext {
         let direction = Direction::of(ask);
         if let Some(played) = &replay {
             let (direction, engine) = (played.direction(direction), Engine::of(ask));
             let (files, sizes) = (played.files(ask, loader), played.sizes(engine.diskless));
             let blocks = Blocks::of(ask, &direction);
-            return Found { direction, blocks, engine, files, sizes, clones, replay };
+            return JobContext { direction, blocks, engine, files, sizes, clones, replay };
         }
         let blocks = Blocks::of(ask, &direction);
         let engine = Engine::of(ask);
@@ -335,7 +335,7 @@ impl Found {
         }
         let scene = SizeContext { files: &files, blocks: &blocks, clones, sizeless: engine.sizeless };
         let sizes = Sizes::of(ask, &scene);
-        Found { direction, blocks, engine, files, sizes, clones, replay }
+        JobContext { direction, blocks, engine, files, sizes, clones, replay }
     }
 }
 

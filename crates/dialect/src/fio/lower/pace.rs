@@ -4,12 +4,12 @@ use iodyno_model::{
     Arrivals, Directed, LatencyTarget, Pace, Phase, Rate, Shared, SharedKind, SharedUse, Think,
 };
 
-use super::Found;
+use super::JobContext;
 use super::option_reader::OptionReader;
 use crate::option::refuse;
 
 /// How fast a clone goes; what it shares with others is added to its phase.
-pub fn pace(ask: &mut OptionReader<'_>, found: &Found, phase: &mut Phase) -> Pace {
+pub fn pace(ask: &mut OptionReader<'_>, found: &JobContext, phase: &mut Phase) -> Pace {
     conflicts(ask);
     let mut pace = Pace {
         rate: rates(ask, found, "rate", "rate_iops"),
@@ -60,7 +60,7 @@ fn limits(ask: &OptionReader<'_>, name: &str) -> bool {
 }
 
 /// Rates of the directions that are used, by bytes or by operations.
-fn rates(ask: &OptionReader<'_>, found: &Found, bytes: &str, operations: &str) -> Directed<Rate> {
+fn rates(ask: &OptionReader<'_>, found: &JobContext, bytes: &str, operations: &str) -> Directed<Rate> {
     let by_operations = ask.triple(operations).cloned().unwrap_or_default();
     let limits = ask.triple(bytes).cloned().unwrap_or_default().zip(by_operations);
     found.direction.used().zip(limits).map(|(used, (bytes, operations))| match (bytes, operations) {

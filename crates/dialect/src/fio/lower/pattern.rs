@@ -5,15 +5,15 @@ use iodyno_model::{
     Window, Zone,
 };
 
-use super::Found;
+use super::JobContext;
 use super::direction::Direction;
 use super::number;
 use super::option_reader::OptionReader;
 use super::size::Sizes;
 
 /// The pattern of a job on its files.
-pub fn pattern(ask: &mut OptionReader<'_>, found: &Found) -> Pattern {
-    let Found { direction, blocks, sizes, .. } = found;
+pub fn pattern(ask: &mut OptionReader<'_>, found: &JobContext) -> Pattern {
+    let JobContext { direction, blocks, sizes, .. } = found;
     if let Some(verb) = found.engine.names {
         return Pattern::of(verb, Pick::Sequential, 0);
     }
@@ -57,8 +57,8 @@ fn span(sizes: &Sizes) -> Span {
 }
 
 /// Random blocks come once, whichever direction and size comes to them, unless a job says otherwise.
-fn coverage(ask: &mut OptionReader<'_>, found: &Found, pick: &Directed<Pick>) -> Coverage {
-    let Found { direction, blocks, .. } = found;
+fn coverage(ask: &mut OptionReader<'_>, found: &JobContext, pick: &Directed<Pick>) -> Coverage {
+    let JobContext { direction, blocks, .. } = found;
     if !direction.random {
         return Coverage::Once;
     }

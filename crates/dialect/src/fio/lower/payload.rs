@@ -6,13 +6,13 @@
 use iodyno_model::{Content, Dedupe, Payload, Refresh, Verify};
 
 use super::option_reader::OptionReader;
-use super::{Found, template};
+use super::{JobContext, template};
 use crate::Loader;
 
 /// What a job's buffers hold, and how it is checked.
 pub fn payload(
     ask: &mut OptionReader<'_>,
-    found: &Found,
+    found: &JobContext,
     verify: Option<Verify>,
     loader: &mut dyn Loader,
 ) -> Payload {
@@ -34,7 +34,7 @@ pub fn payload(
 
 fn content(
     ask: &mut OptionReader<'_>,
-    found: &Found,
+    found: &JobContext,
     refills: bool,
     payload: &mut Payload,
     loader: &mut dyn Loader,

@@ -5,7 +5,7 @@
 
 use iodyno_model::{Open, Prepare, Target, TargetKind};
 
-use super::Found;
+use super::JobContext;
 use super::direction::Direction;
 use super::engine::Engine;
 use super::option_reader::OptionReader;
@@ -22,7 +22,7 @@ const TRANSPORTS: [(&str, &str); 6] = [
 ];
 
 /// The endpoint of a job.
-pub fn target(ask: &mut OptionReader<'_>, found: &Found) -> Target {
+pub fn target(ask: &mut OptionReader<'_>, found: &JobContext) -> Target {
     let transport = transport(ask);
     let host = host(ask);
     let port = ask.count("port");

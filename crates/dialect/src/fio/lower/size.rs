@@ -101,7 +101,7 @@ impl Sizes {
         ask: &mut OptionReader<'_>,
         scene: &SizeContext<'_>,
         there: u64,
-        given: &Given,
+        given: &SizeOption,
         files_given: bool,
     ) -> bool {
         let sized = given.bytes.is_some_and(|bytes| bytes > 0);
@@ -117,7 +117,7 @@ impl Sizes {
     }
 
     /// Each file's part.
-    fn divide(&mut self, scene: &SizeContext<'_>, given: &Given, file_sizes: Option<Vec<u64>>) {
+    fn divide(&mut self, scene: &SizeContext<'_>, given: &SizeOption, file_sizes: Option<Vec<u64>>) {
         let count = scene.files.len().max(1) as u64;
         let start = self.start();
         if let Some(file_sizes) = file_sizes {
@@ -227,16 +227,18 @@ fn same_length(files: &[TargetFile]) -> Option<u64> {
 }
 
 /// What `size` says.
-struct Given {
+struct SizeOption {
     bytes: Option<u64>,
     percent: Option<f64>,
 }
 
-fn given(ask: &OptionReader<'_>) -> Given {
+fn given(ask: &OptionReader<'_>) -> SizeOption {
     match ask.amount("size") {
-        Some(Amount::Bytes(bytes)) => Given { bytes: Some(bytes).filter(|bytes| *bytes > 0), percent: None },
-        Some(Amount::Percent(percent)) => Given { bytes: None, percent: Some(percent) },
-        _ => Given { bytes: None, percent: None },
+        Some(Amount::Bytes(bytes)) => {
+            SizeOption { bytes: Some(bytes).filter(|bytes| *bytes > 0), percent: None }
+        }
+        Some(Amount::Percent(percent)) => SizeOption { bytes: None, percent: Some(percent) },
+        _ => SizeOption { bytes: None, percent: None },
     }
 }
 

@@ -5,7 +5,7 @@ use iodyno_model::{
     WriteLife,
 };
 
-use super::Found;
+use super::JobContext;
 use super::direction::Direction;
 use super::engine::Engine;
 use super::names::{self, TargetFile};
@@ -14,8 +14,8 @@ use super::peers;
 use crate::PathKind;
 
 /// The targets of a job, in the order of its files.
-pub fn targets(ask: &mut OptionReader<'_>, found: &Found) -> Vec<Target> {
-    let Found { direction, engine, files, sizes, .. } = found;
+pub fn targets(ask: &mut OptionReader<'_>, found: &JobContext) -> Vec<Target> {
+    let JobContext { direction, engine, files, sizes, .. } = found;
     if let Some(verb) = engine.names {
         return vec![set(ask, verb, found)];
     }
@@ -40,7 +40,7 @@ pub fn targets(ask: &mut OptionReader<'_>, found: &Found) -> Vec<Target> {
 }
 
 /// All files of a job that only names them.
-fn set(ask: &mut OptionReader<'_>, verb: Verb, found: &Found) -> Target {
+fn set(ask: &mut OptionReader<'_>, verb: Verb, found: &JobContext) -> Target {
     let (root, name) = names::set(ask, found.clones);
     let makes = matches!(verb, Verb::Create | Verb::Mkdir);
     let items = Items {

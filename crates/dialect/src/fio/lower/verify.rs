@@ -3,7 +3,7 @@
 use iodyno_model::{Checksum, HeaderStamp, Stamp, TrimBack, Verify, VerifyLayout, VerifyState, VerifyWhen};
 
 use super::option_reader::OptionReader;
-use super::{Found, template};
+use super::{JobContext, template};
 use crate::Loader;
 
 /// The first version whose headers have a version.
@@ -12,7 +12,7 @@ const VERSIONED: (u32, u32) = (3, 41);
 /// How a job's blocks are checked; `None`: they are not. `number` is that of the first clone, from 0.
 pub fn verify(
     ask: &mut OptionReader<'_>,
-    found: &Found,
+    found: &JobContext,
     number: u32,
     clones: u32,
     loader: &mut dyn Loader,
@@ -56,7 +56,7 @@ fn layout(loader: &dyn Loader) -> VerifyLayout {
     }
 }
 
-fn stamp(ask: &mut OptionReader<'_>, found: &Found, loader: &mut dyn Loader) -> Option<Stamp> {
+fn stamp(ask: &mut OptionReader<'_>, found: &JobContext, loader: &mut dyn Loader) -> Option<Stamp> {
     let word = ask.word("verify")?;
     let pattern = template::of(ask, "verify_pattern", found.block_bytes_most(), loader);
     let checksum = match word {

@@ -5,7 +5,7 @@ use iodyno_model::{ErrorPolicy, Job, Origin, Rate, WorkerKind};
 use super::super::gather::as_taken;
 use super::super::settings::Given;
 use super::super::view::JobView;
-use super::Found;
+use super::JobContext;
 use super::figures;
 use super::option_reader::OptionReader;
 
@@ -14,7 +14,7 @@ pub struct LoweredJob<'a> {
     /// Its plan.
     pub job: &'a Job,
     /// What it was made from.
-    pub found: &'a Found,
+    pub found: &'a JobContext,
     /// Phase and index.
     pub place: (usize, usize),
     /// Reporting group.

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use iodyno_model::{Event, Record, Started};
 use iodyno_report::{Files, Output, Reporter};
 
-use super::summary::{Reported, Summary, summary};
+use super::summary::{ReportedJob, Summary, summary};
 use super::{Report, banner, json, normal, terse};
 use crate::fio::client::{self, HostView};
 use crate::fio::view::{Format, JobView, ReportContext, ReportFigures};
@@ -115,7 +115,7 @@ impl Clients {
         summaries.iter_mut().rev().skip(1).for_each(|summary| summary.disks.clear());
         let jobs = || summaries.iter().flat_map(|summary| &summary.jobs);
         let view = jobs().last().map(|last| sum_view(last.view)).unwrap_or_default();
-        let sum = Reported::sum(&mut jobs(), &view);
+        let sum = ReportedJob::sum(&mut jobs(), &view);
         if style.formats.contains(&Format::Terse) {
             for summary in &summaries {
                 let text = terse::write(summary, style.terse_version, &style.version);
@@ -137,10 +137,10 @@ impl Clients {
         output.out.flush()
     }
 
-    fn json(&self, summaries: &[Summary<'_>], sum: Option<&Reported<'_>>, record: &Record) -> String {
+    fn json(&self, summaries: &[Summary<'_>], sum: Option<&ReportedJob<'_>>, record: &Record) -> String {
         let moments: Vec<_> = self.hosts.iter().map(|(_, report)| report.moment()).collect();
         let asked: Vec<_> =
-            self.hosts.iter().map(|(_, report)| |job: &Reported<'_>| report.steady(job)).collect();
+            self.hosts.iter().map(|(_, report)| |job: &ReportedJob<'_>| report.steady(job)).collect();
         let mut parts = Vec::new();
         for (index, (host, report)) in self.hosts.iter().enumerate() {
             let frame = json::Frame {

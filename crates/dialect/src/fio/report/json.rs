@@ -9,7 +9,7 @@ use super::bins::Bins;
 use super::direction::{Direction, LatencySpread};
 use super::disks::Disk;
 use super::normal::{ReportTime, share_of_group};
-use super::summary::{Reported, Summary};
+use super::summary::{ReportedJob, Summary};
 use crate::date::ctime;
 use crate::fio::view::ReportContext;
 use crate::json_tree::{JsonStyle, JsonTree, json_object};
@@ -31,7 +31,7 @@ pub struct Frame<'a> {
     /// What was demanded of the run.
     pub demands: &'a [DemandRecord],
     /// What was asked where a job looks for steadiness.
-    pub steady: &'a dyn Fn(&Reported<'_>) -> Option<Steady>,
+    pub steady: &'a dyn Fn(&ReportedJob<'_>) -> Option<Steady>,
     /// The host that it tells of, where several ran.
     pub host: Option<&'a str>,
 }
@@ -70,7 +70,7 @@ fn head(frame: &Frame<'_>) -> JsonTree {
 }
 
 /// Writes the document of several hosts: the jobs of each, and their sum.
-pub fn write_clients(parts: &[(&Summary<'_>, Frame<'_>)], sum: Option<&Reported<'_>>) -> String {
+pub fn write_clients(parts: &[(&Summary<'_>, Frame<'_>)], sum: Option<&ReportedJob<'_>>) -> String {
     let [(_, first), ..] = parts else { return String::new() };
     let mut root = head(first);
     let (mut jobs, mut disks, mut hosts) = (Vec::new(), Vec::new(), Vec::new());
@@ -110,7 +110,7 @@ fn options(options: &[(String, String)]) -> JsonTree {
     JsonTree::fields(options.iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| (name, value)))
 }
 
-fn job_object(job: &Reported<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -> JsonTree {
+fn job_object(job: &ReportedJob<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -> JsonTree {
     let view = job.view;
     let began_ms = job.began_unix_ns / 1_000_000;
     let mut object = json_object! {
@@ -155,7 +155,12 @@ fn job_object(job: &Reported<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -> J
 
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
-fn direction_object(direction: &Direction, job: &Reported<'_>, whole: Option<u64>, plus: bool) -> JsonTree {
+fn direction_object(
+    direction: &Direction,
+    job: &ReportedJob<'_>,
+    whole: Option<u64>,
+    plus: bool,
+) -> JsonTree {
     let figures = &job.view.figures;
     let rate = direction.bytes_per_second();
     let latency = |histogram: &Histogram, wanted: bool| {
@@ -200,14 +205,14 @@ fn bins_object(bins: &[(u64, u64)]) -> JsonTree {
     JsonTree::fields(bins.iter().map(|(value, count)| (value.to_string(), *count)))
 }
 
-fn sync_object(job: &Reported<'_>, plus: bool) -> JsonTree {
+fn sync_object(job: &ReportedJob<'_>, plus: bool) -> JsonTree {
     let figures = &job.view.figures;
     let wanted = figures.completion_percentiles || figures.latency_percentiles;
     let percentiles = if wanted { figures.percentiles.as_slice() } else { &[] };
     json_object! { "total_ios": job.syncs.0, "lat_ns": latency_object(&job.syncs.1, percentiles, plus) }
 }
 
-fn usage(job: &Reported<'_>) -> JsonTree {
+fn usage(job: &ReportedJob<'_>) -> JsonTree {
     let (user, system) = job.cpu_percent();
     let levels = job.spectrum.levels();
     let [depths, submits, completes] =
@@ -219,12 +224,12 @@ fn usage(job: &Reported<'_>) -> JsonTree {
     }
 }
 
-fn steps(job: &Reported<'_>) -> JsonTree {
+fn steps(job: &ReportedJob<'_>) -> JsonTree {
     let [ns, us, ms] = job.spectrum.steps().map(JsonTree::fields);
     json_object! { "latency_ns": ns, "latency_us": us, "latency_ms": ms }
 }
 
-fn target(job: &Reported<'_>) -> JsonTree {
+fn target(job: &ReportedJob<'_>) -> JsonTree {
     let (target_ns, window_ns, percent) = job.view.latency_target;
     let percent = if target_ns == 0 && percent == 0.0 { 100.0 } else { percent };
     json_object! {
@@ -289,7 +294,7 @@ fn judgements(frame: &Frame<'_>) -> JsonTree {
 
 /// What fio does not say: findings, latency from the intended start, and bins beyond fio's last.
 fn own_object(summary: &Summary<'_>, frame: &Frame<'_>) -> JsonTree {
-    let job = |job: &Reported<'_>| {
+    let job = |job: &ReportedJob<'_>| {
         let mut own = JsonTree::object([]);
         let names = if job.is_mixed() { ["mixed", "", ""] } else { DIRECTIONS };
         for (direction, name) in job.directions.iter().zip(names) {
@@ -304,7 +309,7 @@ fn own_object(summary: &Summary<'_>, frame: &Frame<'_>) -> JsonTree {
     object
 }
 
-fn more(direction: &Direction, job: &Reported<'_>, plus: bool) -> JsonTree {
+fn more(direction: &Direction, job: &ReportedJob<'_>, plus: bool) -> JsonTree {
     let mut object = JsonTree::object([]);
     if let Some(intended) = &direction.intended {
         let mut latency = latency_object(intended, &job.view.figures.percentiles, false);

@@ -31,7 +31,7 @@ use iodyno_report::{Output, Reporter};
 
 use self::eta::EtaLine;
 use self::normal::ReportTime;
-use self::summary::Reported;
+use self::summary::ReportedJob;
 use self::trouble::Failure;
 use crate::fio::log::LogFiles;
 use crate::fio::view::{Format, ReportContext};
@@ -177,7 +177,7 @@ impl Report {
     fn write(&self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
         let style = &self.view.style;
         let summary = summary::summary(&self.view, &self.plan, &self.phases);
-        let asked = |job: &Reported<'_>| self.steady(job);
+        let asked = |job: &ReportedJob<'_>| self.steady(job);
         let now = self.moment();
         if style.formats.contains(&Format::Terse) {
             let text = terse::write(&summary, style.terse_version, &style.version);
@@ -206,7 +206,7 @@ impl Report {
     }
 
     /// What was asked where a job looks for steadiness.
-    fn steady(&self, job: &Reported<'_>) -> Option<Steady> {
+    fn steady(&self, job: &ReportedJob<'_>) -> Option<Steady> {
         self.plan.phases.get(job.view.phase)?.jobs.get(job.view.job)?.limit.steady
     }
 

@@ -8,9 +8,9 @@ use super::direction::{Direction, LatencySpread, per_second};
 use super::disks::Disk;
 use super::number::{CountUnit, bytes, count, scaled};
 use super::samples::Samples;
-use super::summary::{GroupDirection, GroupSummary, Reported, Summary};
+use super::summary::{GroupDirection, GroupSummary, ReportedJob, Summary};
 use crate::date::ctime;
-use crate::fio::view::{JobView, ReportFigures, Unified};
+use crate::fio::view::{JobView, ReportFigures, UnifiedReporting};
 use crate::strerror::of_system as reason;
 
 /// What a report says beside the summary.
@@ -24,7 +24,7 @@ pub struct ReportTime {
 /// Writes the whole report.
 pub fn write(
     summary: &Summary<'_>,
-    steady: &dyn Fn(&Reported<'_>) -> Option<Steady>,
+    steady: &dyn Fn(&ReportedJob<'_>) -> Option<Steady>,
     now: &ReportTime,
 ) -> String {
     let mut text = String::from("\n");
@@ -53,7 +53,7 @@ pub fn rate_unit(figures: &ReportFigures, engine: &str) -> CountUnit {
 
 /// One job's lines.
 pub fn reported(
-    job: &Reported<'_>,
+    job: &ReportedJob<'_>,
     group: Option<&GroupSummary<'_>>,
     steady: Option<&Steady>,
     now: &ReportTime,
@@ -103,7 +103,7 @@ fn words(errno: i32) -> String {
     if errno == 0 { "Success".into() } else { reason(errno) }
 }
 
-fn direction_lines(direction: &Direction, name: &str, job: &Reported<'_>, group: Option<u64>) -> String {
+fn direction_lines(direction: &Direction, name: &str, job: &ReportedJob<'_>, group: Option<u64>) -> String {
     if direction.runtime_ms == 0 {
         return String::new();
     }
@@ -235,7 +235,7 @@ fn rate_line(samples: &Samples) -> String {
     )
 }
 
-fn latency_steps(job: &Reported<'_>) -> String {
+fn latency_steps(job: &ReportedJob<'_>) -> String {
     let mut text = String::new();
     for (unit, steps) in ["nsec", "usec", "msec"].into_iter().zip(job.spectrum.steps()) {
         let shown = steps.iter().filter(|(_, share)| *share > 0.0);
@@ -246,7 +246,7 @@ fn latency_steps(job: &Reported<'_>) -> String {
     text
 }
 
-fn sync_lines(job: &Reported<'_>) -> String {
+fn sync_lines(job: &ReportedJob<'_>) -> String {
     let (operations, latency) = &job.syncs;
     if *operations == 0 {
         return String::new();
@@ -260,7 +260,7 @@ fn sync_lines(job: &Reported<'_>) -> String {
     text
 }
 
-fn usage_lines(job: &Reported<'_>) -> String {
+fn usage_lines(job: &ReportedJob<'_>) -> String {
     let (user, system) = job.cpu_percent();
     let mut text = format!(
         "  cpu          : usr={user:3.2}%, sys={system:3.2}%, ctx={}, majf={}, minf={}\n",
@@ -279,7 +279,7 @@ fn usage_lines(job: &Reported<'_>) -> String {
     )
 }
 
-fn target_line(job: &Reported<'_>) -> String {
+fn target_line(job: &ReportedJob<'_>) -> String {
     let (target_ns, window_ns, percent) = job.view.latency_target;
     let percent = if target_ns == 0 && percent == 0.0 { 100.0 } else { percent };
     format!(
@@ -289,7 +289,7 @@ fn target_line(job: &Reported<'_>) -> String {
     )
 }
 
-fn steady_line(job: &Reported<'_>, steady: &iodyno_model::SteadyRecord, asked: &Steady) -> String {
+fn steady_line(job: &ReportedJob<'_>, steady: &iodyno_model::SteadyRecord, asked: &Steady) -> String {
     let figures = &job.view.figures;
     let (digits, binary) = (figures.significant_figures, figures.kb_base == 1024);
     let unit = rate_unit(figures, &job.view.engine);
@@ -315,7 +315,7 @@ fn steady_line(job: &Reported<'_>, steady: &iodyno_model::SteadyRecord, asked: &
 fn group_lines(group: &GroupSummary<'_>) -> String {
     let figures = &group.view.figures;
     let names = match figures.unified {
-        Unified::Mixed => ["  MIXED"; 4],
+        UnifiedReporting::Mixed => ["  MIXED"; 4],
         _ => ["   READ", "  WRITE", "   TRIM", "  MIXED"],
     };
     let unit = rate_unit(figures, &group.view.engine);

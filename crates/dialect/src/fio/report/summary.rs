@@ -8,12 +8,12 @@ use super::direction::{Direction, KINDS, per_second};
 use super::disks::{Disk, disks};
 use super::spectrum::Spectrum;
 use super::trouble::Failure;
-use crate::fio::view::{JobView, ReportContext, Unified};
+use crate::fio::view::{JobView, ReportContext, UnifiedReporting};
 
 /// What a report says.
 pub struct Summary<'a> {
     /// Each reported job, in order.
-    pub jobs: Vec<Reported<'a>>,
+    pub jobs: Vec<ReportedJob<'a>>,
     /// Each group of jobs that ran together.
     pub groups: Vec<GroupSummary<'a>>,
     /// Each block device.
@@ -22,7 +22,7 @@ pub struct Summary<'a> {
 
 /// One reported job.
 #[derive(Clone)]
-pub struct Reported<'a> {
+pub struct ReportedJob<'a> {
     /// How its first member was written.
     pub view: &'a JobView,
     /// How many workers it stands for.
@@ -100,7 +100,7 @@ impl GroupDirection {
 
 /// Computes it from what ran so far: the records of phases that ended, and of those that run.
 pub fn summary<'a>(view: &'a ReportContext, plan: &Plan, phases: &[PhaseRecord]) -> Summary<'a> {
-    let mut jobs: Vec<Reported<'a>> = Vec::new();
+    let mut jobs: Vec<ReportedJob<'a>> = Vec::new();
     let mut last: Option<u32> = None;
     for job in view.jobs.iter().filter(|job| job.figures.stats) {
         let record = phases.iter().find(|phase| phase.index == job.phase);
@@ -113,7 +113,7 @@ pub fn summary<'a>(view: &'a ReportContext, plan: &Plan, phases: &[PhaseRecord])
             last = Some(job.group);
         }
     }
-    jobs.iter_mut().for_each(Reported::unify);
+    jobs.iter_mut().for_each(ReportedJob::unify);
     let groups = groups(&jobs, view);
     let watched = view.jobs.iter().any(|job| job.figures.disk_util) && !phases.iter().all(never_began);
     let disks = if watched { disks(phases.iter()) } else { Vec::new() };
@@ -129,19 +129,19 @@ fn never_began(phase: &PhaseRecord) -> bool {
 }
 
 /// Each worker by itself; the job as one where its workers' tallies were not kept apart.
-fn parts<'a>(view: &'a JobView, record: Option<&JobRecord>, plan: &Plan) -> Vec<Reported<'a>> {
-    let Some(record) = record else { return vec![Reported::empty(view); view.clones.max(1) as usize] };
+fn parts<'a>(view: &'a JobView, record: Option<&JobRecord>, plan: &Plan) -> Vec<ReportedJob<'a>> {
+    let Some(record) = record else { return vec![ReportedJob::empty(view); view.clones.max(1) as usize] };
     let apart = record.workers.iter().all(|worker| worker.tally.is_some());
     match record.workers.as_slice() {
-        [] => vec![Reported::empty(view)],
+        [] => vec![ReportedJob::empty(view)],
         [worker] => {
             let tally = worker.tally.as_deref().unwrap_or(&record.tally);
-            vec![Reported::of(view, record, worker, tally, plan)]
+            vec![ReportedJob::of(view, record, worker, tally, plan)]
         }
         workers if apart => {
             let part = |worker: &WorkerRecord| {
                 let tally = worker.tally.as_deref().unwrap_or(&record.tally);
-                Reported::of(view, record, worker, tally, plan)
+                ReportedJob::of(view, record, worker, tally, plan)
             };
             workers.iter().map(part).collect()
         }
@@ -156,14 +156,14 @@ fn together<'a>(
     first: &WorkerRecord,
     rest: &[WorkerRecord],
     plan: &Plan,
-) -> Reported<'a> {
+) -> ReportedJob<'a> {
     let longest = std::iter::once(first).chain(rest).max_by_key(|worker| worker.ended_ns - worker.began_ns);
     let span = WorkerRecord {
         began_ns: longest.map_or(0, |worker| worker.began_ns),
         ended_ns: longest.map_or(0, |worker| worker.ended_ns),
         ..first.clone()
     };
-    let mut whole = Reported::of(view, record, &span, &record.tally, plan);
+    let mut whole = ReportedJob::of(view, record, &span, &record.tally, plan);
     whole.times_ns = [0; 3];
     whole.add_times(first);
     for worker in rest {
@@ -177,9 +177,9 @@ fn together<'a>(
     whole
 }
 
-impl<'a> Reported<'a> {
+impl<'a> ReportedJob<'a> {
     fn empty(view: &'a JobView) -> Self {
-        Reported {
+        ReportedJob {
             view,
             members: 1,
             pid: 0,
@@ -204,7 +204,7 @@ impl<'a> Reported<'a> {
         let first_error = if errno < 0 { 84 } else { errno };
         let forgiven = view.counts_errors && tally.failed() > 0;
         let failure = Failure::of(worker, plan);
-        let mut one = Reported {
+        let mut one = ReportedJob {
             pid: worker.pid,
             failure: failure.or_else(|| forgiven.then(|| Failure::counted(first_error))),
             errors: (tally.failed(), first_error),
@@ -219,7 +219,7 @@ impl<'a> Reported<'a> {
                 0 => record.began_unix_ns + worker.began_ns,
                 clock => clock,
             },
-            ..Reported::empty(view)
+            ..ReportedJob::empty(view)
         };
         one.add_times(worker);
         one
@@ -230,7 +230,7 @@ impl<'a> Reported<'a> {
         self.times_ns.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
     }
 
-    fn add(&mut self, other: &Reported<'a>) {
+    fn add(&mut self, other: &ReportedJob<'a>) {
         self.members += other.members;
         self.failure = self.failure.take().or_else(|| other.failure.clone());
         let first_error = if self.errors.1 == 0 { other.errors.1 } else { self.errors.1 };
@@ -252,23 +252,23 @@ impl<'a> Reported<'a> {
 
     /// Reports all directions as one where that is asked for.
     fn unify(&mut self) {
-        if self.view.figures.unified == Unified::No {
+        if self.view.figures.unified == UnifiedReporting::No {
             return;
         }
         let mut all = Direction::default();
         self.directions.iter().for_each(|direction| all.add(direction));
         match self.view.figures.unified {
-            Unified::Mixed => self.directions = [all, Direction::default(), Direction::default()],
+            UnifiedReporting::Mixed => self.directions = [all, Direction::default(), Direction::default()],
             _ => self.all = Some(all),
         }
     }
 
     /// All reported jobs of several hosts as one, reported as that view says; `None`: there is one job.
-    pub fn sum(jobs: &mut dyn Iterator<Item = &Reported<'a>>, view: &'a JobView) -> Option<Self> {
+    pub fn sum(jobs: &mut dyn Iterator<Item = &ReportedJob<'a>>, view: &'a JobView) -> Option<Self> {
         let first = jobs.next()?.clone();
         let mut rest = jobs.peekable();
         rest.peek()?;
-        let mut sum = Reported { view, pid: 0, steady: None, ..first };
+        let mut sum = ReportedJob { view, pid: 0, steady: None, ..first };
         rest.for_each(|job| sum.add(job));
         Some(sum)
     }
@@ -285,7 +285,7 @@ impl<'a> Reported<'a> {
 
     /// Whether all directions are reported as one and nothing else.
     pub fn is_mixed(&self) -> bool {
-        self.view.figures.unified == Unified::Mixed
+        self.view.figures.unified == UnifiedReporting::Mixed
     }
 
     /// Whether anything was done.
@@ -303,7 +303,7 @@ impl<'a> Reported<'a> {
     }
 }
 
-fn groups<'a>(jobs: &[Reported<'a>], view: &'a ReportContext) -> Vec<GroupSummary<'a>> {
+fn groups<'a>(jobs: &[ReportedJob<'a>], view: &'a ReportContext) -> Vec<GroupSummary<'a>> {
     let count = view.jobs.iter().map(|job| job.group + 1).max().unwrap_or(0);
     let group = |number: u32| {
         let member = view.jobs.iter().rfind(|job| job.group == number).or(view.jobs.first())?;
@@ -311,7 +311,7 @@ fn groups<'a>(jobs: &[Reported<'a>], view: &'a ReportContext) -> Vec<GroupSummar
         for job in jobs.iter().filter(|job| job.view.group == number) {
             directions.iter_mut().zip(&job.directions).for_each(|(sum, one)| sum.add(one));
         }
-        if member.figures.unified == Unified::Both {
+        if member.figures.unified == UnifiedReporting::Both {
             let (apart, all) = directions.split_at_mut(3);
             apart.iter().for_each(|direction| all[0].join(direction));
         }

@@ -6,7 +6,7 @@ use super::bins::Bins;
 use super::direction::{Direction, LatencySpread, per_second};
 use super::normal::share_of_group;
 use super::spectrum::shares;
-use super::summary::{Reported, Summary};
+use super::summary::{ReportedJob, Summary};
 use crate::fio::view::ReportFigures;
 use iodyno_model::Histogram;
 
@@ -18,7 +18,7 @@ pub fn write(summary: &Summary<'_>, version: u32, program: &str) -> String {
     summary.jobs.iter().map(|job| line(job, summary, version, program)).collect()
 }
 
-fn line(job: &Reported<'_>, summary: &Summary<'_>, version: u32, program: &str) -> String {
+fn line(job: &ReportedJob<'_>, summary: &Summary<'_>, version: u32, program: &str) -> String {
     let view = job.view;
     let head = if version == 2 { "2".to_string() } else { format!("{version};{program}") };
     let mut text = format!("{head};{};{};{}", view.name, view.group, job.errno());
@@ -134,7 +134,7 @@ fn percentile_fields(direction: &Direction, figures: &ReportFigures) -> String {
     (0..PERCENTILES).map(field).collect()
 }
 
-fn usage_fields(job: &Reported<'_>) -> String {
+fn usage_fields(job: &ReportedJob<'_>) -> String {
     let (user, system) = job.cpu_percent();
     let mut text = format!(";{user:.6}%;{system:.6}%;{};{};{}", job.switches, job.faults.0, job.faults.1);
     let spectrum = &job.spectrum;

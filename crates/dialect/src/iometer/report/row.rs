@@ -5,7 +5,7 @@
 use iodyno_model::histogram::upper_edge;
 use iodyno_model::{Histogram, JobRecord, PhaseRecord, Sighting, Tally, Verb};
 
-use super::super::configuration::{Configuration, Recorded};
+use super::super::configuration::{Configuration, ResultScope};
 use super::super::lower::RunPhase;
 
 const HEADING: &str = "'Target Type,Target Name,Access Specification Name,# Managers,# Workers,# Disks,IOps,Read IOps,\
@@ -48,12 +48,12 @@ pub enum RowScope {
 
 impl RowScope {
     /// How much must be recorded for it to be written.
-    pub fn recorded(self) -> Recorded {
+    pub fn recorded(self) -> ResultScope {
         match self {
-            RowScope::All => Recorded::Sum,
-            RowScope::Manager => Recorded::Managers,
-            RowScope::Worker => Recorded::Workers,
-            RowScope::Disk => Recorded::Targets,
+            RowScope::All => ResultScope::Sum,
+            RowScope::Manager => ResultScope::Managers,
+            RowScope::Worker => ResultScope::Workers,
+            RowScope::Disk => ResultScope::Targets,
         }
     }
 
@@ -158,7 +158,7 @@ pub fn rows(
         Sighting::Cpu { user_percent, system_percent, .. } => Some((*user_percent, *system_percent)),
         _ => None,
     });
-    let gathered = Gathered { configuration, part, shares: &shares, cpu, host };
+    let gathered = RowSums { configuration, part, shares: &shares, cpu, host };
     let workers = |machine: &u32| gathered.workers(*machine).len();
     let mut all = gathered.row(RowScope::All, "All".into(), |_| true);
     all.counts = [Some(machines.len()), Some(machines.iter().map(workers).sum()), Some(shares.len())];
@@ -179,7 +179,7 @@ fn shares(disk: usize, job: &JobRecord) -> Vec<MachineShare<'_>> {
     }
 }
 
-struct Gathered<'a> {
+struct RowSums<'a> {
     configuration: &'a Configuration,
     part: &'a RunPhase,
     shares: &'a [MachineShare<'a>],
@@ -187,7 +187,7 @@ struct Gathered<'a> {
     host: &'a dyn Fn(u32) -> String,
 }
 
-impl Gathered<'_> {
+impl RowSums<'_> {
     fn row(&self, kind: RowScope, name: String, of: impl Fn(&MachineShare<'_>) -> bool) -> ResultRow {
         let mut figures = ResultFigures::default();
         let mut specification = None;

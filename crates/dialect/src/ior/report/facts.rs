@@ -5,29 +5,29 @@ use crate::ior::value::readable;
 
 /// A value as it is shown.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shown {
+pub enum ShownValue {
     Text(String),
     Number(i64),
 }
 
-impl std::fmt::Display for Shown {
+impl std::fmt::Display for ShownValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Shown::Text(text) => f.write_str(text),
-            Shown::Number(number) => write!(f, "{number}"),
+            ShownValue::Text(text) => f.write_str(text),
+            ShownValue::Number(number) => write!(f, "{number}"),
         }
     }
 }
 
 /// A name and its value.
-pub type Pair = (&'static str, Shown);
+pub type Pair = (&'static str, ShownValue);
 
 fn text(name: &'static str, value: impl Into<String>) -> Pair {
-    (name, Shown::Text(value.into()))
+    (name, ShownValue::Text(value.into()))
 }
 
 fn number(name: &'static str, value: impl TryInto<i64>) -> Pair {
-    (name, Shown::Number(value.try_into().unwrap_or(i64::MAX)))
+    (name, ShownValue::Number(value.try_into().unwrap_or(i64::MAX)))
 }
 
 /// `single-shared-file` or `file-per-process`.

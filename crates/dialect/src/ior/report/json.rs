@@ -4,7 +4,7 @@
 
 use iodyno_model::Finding;
 
-use super::facts::{Pair, Shown};
+use super::facts::{Pair, ShownValue};
 use super::outcome::PhaseOutcome;
 use super::text::{MEBI, Summary, VERSION};
 use super::{TestResults, facts};
@@ -24,8 +24,8 @@ const STYLE: JsonStyle = JsonStyle {
 
 fn pairs(pairs: Vec<Pair>) -> JsonTree {
     JsonTree::fields(pairs.into_iter().map(|(name, shown)| match shown {
-        Shown::Text(text) => (name, JsonTree::Text(text)),
-        Shown::Number(number) => (name, number.into()),
+        ShownValue::Text(text) => (name, JsonTree::Text(text)),
+        ShownValue::Number(number) => (name, number.into()),
     }))
 }
 

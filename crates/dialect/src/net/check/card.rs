@@ -47,12 +47,12 @@ pub(super) struct Datagrams {
     pub(super) sent: u64,
     pub(super) came: u64,
     /// Known where they were numbered.
-    pub(super) numbered: Option<Numbered>,
+    pub(super) numbered: Option<LossCounts>,
 }
 
 /// What their numbers tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Numbered {
+pub(super) struct LossCounts {
     /// Missing with later ones there.
     pub(super) gaps: u64,
     /// Missing at the end.
@@ -111,11 +111,11 @@ fn received_bps(job: &JobRecord) -> Option<f64> {
     (worker.bytes > 0).then(|| worker.bytes as f64 * 8e9 / ns as f64)
 }
 
-impl Numbered {
+impl LossCounts {
     /// Of so many that were sent, by the facts of the end that took them; none: they were not numbered.
-    fn of(sent: u64, fact: impl Fn(&str) -> Option<u64>) -> Option<Numbered> {
+    fn of(sent: u64, fact: impl Fn(&str) -> Option<u64>) -> Option<LossCounts> {
         let of = |name: &str| fact(name).unwrap_or(0);
-        Some(Numbered {
+        Some(LossCounts {
             tail: sent.saturating_sub(fact("highest")?),
             gaps: of("lost"),
             late: of("late"),
@@ -129,13 +129,13 @@ fn datagrams_out(job: &JobRecord) -> Option<Datagrams> {
     let sent = fact_of(job, "datagrams")?;
     let of = |name: &str| theirs(job, name);
     let came = of("datagrams").or_else(|| Some(of("received_bytes")? / super::DATAGRAM_BYTES))?;
-    Some(Datagrams { sent, came, numbered: Numbered::of(sent, of) })
+    Some(Datagrams { sent, came, numbered: LossCounts::of(sent, of) })
 }
 
 fn datagrams_in(job: &JobRecord) -> Option<Datagrams> {
     let sent = theirs(job, "sends").filter(|sent| *sent > 0)?;
     let of = |name: &str| Some(fact_of(job, name).unwrap_or(0));
-    Some(Datagrams { sent, came: of("datagrams")?, numbered: Numbered::of(sent, of) })
+    Some(Datagrams { sent, came: of("datagrams")?, numbered: LossCounts::of(sent, of) })
 }
 
 fn interface(

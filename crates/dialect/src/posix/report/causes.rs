@@ -57,7 +57,7 @@ pub struct Cause<'a> {
 }
 
 /// The causes of what is told, those that break most rules first.
-pub fn causes<'a>(broken: &[failures::Broken<'a>]) -> Vec<Cause<'a>> {
+pub fn causes<'a>(broken: &[failures::BrokenRule<'a>]) -> Vec<Cause<'a>> {
     let mut patterns: BTreeMap<Pattern, Vec<Member<'a>>> = BTreeMap::new();
     for way in broken.iter().flat_map(|rule| &rule.ways) {
         let member = Member { case: way.case, verdict: way.verdict, places: way.places.len() };
@@ -299,9 +299,9 @@ mod tests {
     }
 
     /// A rule whose only check came out so.
-    fn broken<'a>(case: &'a Case, verdict: &'a Verdict) -> failures::Broken<'a> {
+    fn broken<'a>(case: &'a Case, verdict: &'a Verdict) -> failures::BrokenRule<'a> {
         let way = failures::Way { verdict, case, entry: None, places: vec!["its only round".into()] };
-        failures::Broken { case, ways: vec![way] }
+        failures::BrokenRule { case, ways: vec![way] }
     }
 
     #[test]

@@ -33,21 +33,25 @@ pub struct Way<'a> {
 
 /// A rule that failed.
 #[derive(Clone, Debug)]
-pub struct Broken<'a> {
+pub struct BrokenRule<'a> {
     /// Any of its cases.
     pub case: &'a Case,
     pub ways: Vec<Way<'a>>,
 }
 
 /// The rules with checks of a kind, in the order of the suite.
-pub fn of_kind<'a>(cases: &'a [Case], judgement: &'a Judgement, kinds: &[CheckOutcome]) -> Vec<Broken<'a>> {
-    let mut rules: Vec<Broken<'a>> = Vec::new();
+pub fn of_kind<'a>(
+    cases: &'a [Case],
+    judgement: &'a Judgement,
+    kinds: &[CheckOutcome],
+) -> Vec<BrokenRule<'a>> {
+    let mut rules: Vec<BrokenRule<'a>> = Vec::new();
     for (case, result) in cases.iter().zip(&judgement.cases) {
         for judged in result.judged.iter().filter(|judged| kinds.contains(&judged.kind)) {
             let place = match rules.iter().position(|rule| rule.case.rule == case.rule) {
                 Some(place) => place,
                 None => {
-                    rules.push(Broken { case, ways: Vec::new() });
+                    rules.push(BrokenRule { case, ways: Vec::new() });
                     rules.len() - 1
                 }
             };

@@ -7,7 +7,7 @@ use std::io;
 use iodyno_model::{Case, Outcome};
 use serde::Serialize;
 
-use super::super::exercise::Exercised;
+use super::super::exercise::ExerciseResult;
 use super::super::judge::{CaseResult, JudgedCheck};
 use super::super::plan::CheckedDirectory;
 use super::super::rules::class_name;
@@ -79,7 +79,7 @@ pub fn text(results: &SuiteResults) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(&report)? + "\n")
 }
 
-fn one_exercise(exercise: &Exercised) -> impl Serialize {
+fn one_exercise(exercise: &ExerciseResult) -> impl Serialize {
     object! {
         name: &exercise.name,
         elapsed_ns: exercise.elapsed_ns,

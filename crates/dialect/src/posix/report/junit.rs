@@ -8,7 +8,7 @@ use iodyno_model::Case;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::super::exercise::Exercised;
+use super::super::exercise::ExerciseResult;
 use super::super::judge::{CaseResult, CheckOutcome, JudgedCheck};
 use super::super::plan::CheckedDirectory;
 use super::summary::groups;
@@ -83,7 +83,7 @@ fn suite(
 }
 
 /// An exercise is a suite of one test.
-fn exercised(xml: &mut Xml, exercise: &Exercised) -> io::Result<()> {
+fn exercised(xml: &mut Xml, exercise: &ExerciseResult) -> io::Result<()> {
     let counts = [1, usize::from(!exercise.is_good()), 0];
     suite(xml, &exercise.name, None, counts, exercise.elapsed_ns, |xml| {
         let test = xml

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use iodyno_model::{CaseRecord, Event, JobRecord, Machine, PhaseRecord, Record};
 use iodyno_report::{Output, Reporter};
 
-use super::exercise::{self, Exercised};
+use super::exercise::{self, ExerciseResult};
 use super::judge::{self, CheckOutcome, Judgement};
 use super::plan::{CheckedDirectory, JOB, Setup};
 
@@ -50,7 +50,7 @@ pub struct SuiteResults {
     /// Each directory, in the order of [`Setup::sides`].
     pub answers: Vec<DirectoryResults>,
     /// What became of the exercises.
-    pub exercises: Vec<Exercised>,
+    pub exercises: Vec<ExerciseResult>,
     pub machine: Machine,
     /// Wall-clock time of the start, ns since 1970.
     pub at_unix_ns: u64,
@@ -87,7 +87,7 @@ impl SuiteResults {
         }
         let Some((_, answer)) = self.first() else { return 1 };
         let strict = self.setup.options.strict && !answer.judgement.unmet.is_empty();
-        let exercised = self.exercises.iter().all(Exercised::is_good);
+        let exercised = self.exercises.iter().all(ExerciseResult::is_good);
         u8::from(
             !exercised
                 || !answer.judgement.is_good()

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use iodyno_model::Case;
 
-use super::super::exercise::Exercised;
+use super::super::exercise::ExerciseResult;
 use super::super::judge::{CaseResult, CheckOutcome};
 use super::super::plan::Setup;
 use super::SuiteResults;
@@ -93,7 +93,7 @@ impl Tap {
 }
 
 /// An exercise is one test; what it found is in comments, with the lines that show it again.
-fn exercised(number: usize, exercise: &Exercised, out: &mut dyn Write) -> io::Result<()> {
+fn exercised(number: usize, exercise: &ExerciseResult, out: &mut dyn Write) -> io::Result<()> {
     let verdict = if exercise.is_good() { "ok" } else { "not ok" };
     let amount = exercise.amount();
     writeln!(out, "{verdict} {number} - {} {amount}", exercise.name)?;

@@ -12,7 +12,7 @@ use crate::io::Io;
 #[cfg(target_os = "linux")]
 use super::ring::Ring;
 #[cfg(target_os = "linux")]
-use super::zerocopy::{Drain, Pipe, Sheet, Ticketed};
+use super::zerocopy::{Drain, Pipe, Sheet, ZerocopySend};
 
 /// How blocks go out.
 enum SendMethod {
@@ -24,7 +24,7 @@ enum SendMethod {
     #[cfg(target_os = "linux")]
     Splice(Pipe),
     #[cfg(target_os = "linux")]
-    Lend(Ticketed),
+    Lend(ZerocopySend),
     #[cfg(target_os = "linux")]
     Ring(Box<Ring>),
 }
@@ -144,7 +144,7 @@ fn way(job: &Job, line: &Line, block: &Block) -> Result<SendMethod, Failure> {
         Some("splice") => SendMethod::Splice(Pipe::new()?),
         Some("io_uring") => SendMethod::Ring(Box::new(Ring::new(false)?)),
         Some("io_uring_zerocopy") => SendMethod::Ring(Box::new(Ring::new(true)?)),
-        Some(_) => SendMethod::Lend(Ticketed::new(line)?),
+        Some(_) => SendMethod::Lend(ZerocopySend::new(line)?),
     })
 }
 

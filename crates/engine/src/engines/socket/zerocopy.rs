@@ -170,22 +170,22 @@ impl Drain {
 }
 
 /// Memory is lent to the kernel with each send, and handed back by its error queue.
-pub struct Ticketed {
+pub struct ZerocopySend {
     /// Sends that were not handed back yet.
     out: u64,
     until_asked: u32,
 }
 
-impl Ticketed {
+impl ZerocopySend {
     /// For a line.
     ///
     /// # Errors
     /// The socket cannot do it.
-    pub fn new(line: &Line) -> Result<Ticketed, Failure> {
+    pub fn new(line: &Line) -> Result<ZerocopySend, Failure> {
         options::set(line.socket(), libc::SOL_SOCKET, libc::SO_ZEROCOPY, &1i32).map_err(|error| {
             Failure::io("SO_ZEROCOPY", &error).hint("use method=splice or copy with this transport")
         })?;
-        Ok(Ticketed { out: 0, until_asked: ASK_EVERY })
+        Ok(ZerocopySend { out: 0, until_asked: ASK_EVERY })
     }
 
     pub fn send(&mut self, line: &Line, block: &[u8]) -> i64 {

@@ -15,12 +15,12 @@ pub struct Filling {
     base: usize,
     stride: usize,
     /// By slot: what its buffer was last filled for. Empty where a buffer is always filled anew.
-    filled: Vec<Filled>,
+    filled: Vec<FillRange>,
 }
 
 /// A stretch of memory, and where in its unit the content begins. No bytes: spoiled.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Filled {
+struct FillRange {
     start: usize,
     bytes: usize,
     within: u64,
@@ -35,7 +35,7 @@ impl Filling {
         Filling {
             base: context.memory.buffer(0) as usize,
             stride: context.memory.stride().max(1),
-            filled: vec![Filled::default(); count],
+            filled: vec![FillRange::default(); count],
             filler,
         }
     }
@@ -50,7 +50,7 @@ impl Filling {
     pub fn fill(&mut self, io: &Io, place: BlockAddress) {
         // SAFETY: the buffer is the slot's and at least as long as the operation; no operation is in flight on it.
         let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.bytes as usize) };
-        let wanted = Filled {
+        let wanted = FillRange {
             start: io.buffer as usize,
             bytes: buffer.len(),
             within: self.filler.within_unit(place.offset),
@@ -65,11 +65,11 @@ impl Filling {
     /// The buffer of an operation will hold something else.
     #[inline]
     pub fn spoil(&mut self, io: &Io) {
-        self.of(io).into_iter().for_each(|filled| *filled = Filled::default());
+        self.of(io).into_iter().for_each(|filled| *filled = FillRange::default());
     }
 
     #[inline]
-    fn of(&mut self, io: &Io) -> Option<&mut Filled> {
+    fn of(&mut self, io: &Io) -> Option<&mut FillRange> {
         if self.filled.is_empty() {
             return None;
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use iodyno_model::Wrong;
 
-use crate::payload::{Checker, Expected, Explainer, Flaw, Inspector, Marker, stamp_owner};
+use crate::payload::{Checker, ExpectedBlock, Explainer, Flaw, Inspector, Marker, stamp_owner};
 
 /// A part of a read that is checked as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub struct CheckedPiece {
 
 /// What is wrong with a piece.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct PieceFault {
     pub piece: CheckedPiece,
     /// Every flaw, with the files it was dumped to.
     pub flaws: Vec<(Flaw, Option<(String, String)>)>,
@@ -108,7 +108,7 @@ impl Judge {
     }
 
     /// Everything that is wrong with a piece, if anything. The buffer is as before when it returns.
-    pub fn look(&mut self, buffer: &mut [u8], piece: CheckedPiece) -> Option<Box<Found>> {
+    pub fn look(&mut self, buffer: &mut [u8], piece: CheckedPiece) -> Option<Box<PieceFault>> {
         match &mut self.check {
             Check::Nothing => return None,
             Check::Own(checker) => {
@@ -134,7 +134,8 @@ impl Judge {
                 self.flaws = explainer.explain(buffer, piece.offset, piece.place, accused);
             }
             Check::Headed(inspector) => {
-                let expected = Expected { file: piece.file, offset: piece.offset, written: piece.written };
+                let expected =
+                    ExpectedBlock { file: piece.file, offset: piece.offset, written: piece.written };
                 inspector.check(buffer, expected, &mut self.flaws);
             }
         }
@@ -142,14 +143,14 @@ impl Judge {
     }
 
     #[cold]
-    fn tell(&mut self, buffer: &[u8], piece: CheckedPiece) -> Box<Found> {
+    fn tell(&mut self, buffer: &[u8], piece: CheckedPiece) -> Box<PieceFault> {
         let flaws = std::mem::take(&mut self.flaws);
         let dumped = |flaw: Flaw| {
             let files = self.dump(buffer, piece, &flaw);
             (flaw, files)
         };
         let flaws = flaws.into_iter().map(dumped).collect();
-        Box::new(Found { piece, flaws })
+        Box::new(PieceFault { piece, flaws })
     }
 
     /// Writes an interval as it is and as it should be to `NAME.OFFSET.received` and `NAME.OFFSET.expected`. What
@@ -160,7 +161,8 @@ impl Judge {
         let interval = buffer.get(at..at + flaw.bytes as usize)?;
         let expected = match &self.check {
             Check::Headed(inspector) => {
-                let expected = Expected { file: piece.file, offset: piece.offset, written: piece.written };
+                let expected =
+                    ExpectedBlock { file: piece.file, offset: piece.offset, written: piece.written };
                 inspector.remake(interval, at, expected)
             }
             Check::Own(checker) => {

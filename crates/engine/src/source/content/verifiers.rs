@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::judge::{CheckedPiece, Found, Judge};
+use super::judge::{CheckedPiece, Judge, PieceFault};
 use crate::failure::Failure;
 use crate::placement;
 
@@ -23,7 +23,7 @@ struct Task {
 /// What worker and helpers share.
 #[derive(Default)]
 struct VerifyQueue {
-    found: Mutex<Vec<Found>>,
+    found: Mutex<Vec<PieceFault>>,
     spare: Mutex<Vec<Vec<u8>>>,
     trouble: AtomicBool,
 }
@@ -87,7 +87,7 @@ impl Helpers {
 
     /// What was found since the last time.
     #[cold]
-    pub fn found(&self) -> Vec<Found> {
+    pub fn found(&self) -> Vec<PieceFault> {
         self.desk.trouble.store(false, Ordering::Release);
         std::mem::take(&mut *locked(&self.desk.found))
     }

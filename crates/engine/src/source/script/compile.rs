@@ -26,7 +26,7 @@ const SLOTS_MOST: u32 = 1024;
 /// One instruction.
 pub enum Code {
     /// An operation, so many times.
-    Do(Box<Compiled>, u64),
+    Do(Box<CompiledOperation>, u64),
     /// A composite begins.
     Begin,
     /// A composite ends: its line, where it began, and how often it is run.
@@ -34,7 +34,7 @@ pub enum Code {
 }
 
 /// An operation with everything looked up.
-pub struct Compiled {
+pub struct CompiledOperation {
     pub verb: Verb,
     pub label: u16,
     /// The handle it works on.
@@ -319,11 +319,11 @@ impl<'a, 'b> Compiler<'a, 'b> {
         }
     }
 
-    fn operation(&mut self, operation: &Operation, label: &str) -> Result<Compiled, Failure> {
+    fn operation(&mut self, operation: &Operation, label: &str) -> Result<CompiledOperation, Failure> {
         let verb = operation.verb;
         let (file, keep) = self.handles(operation)?;
         let what = self.what(operation, file)?;
-        Ok(Compiled {
+        Ok(CompiledOperation {
             verb,
             label: label_of(&self.labels, label, verb),
             file,

@@ -10,7 +10,7 @@ use super::mail;
 use super::nodes::NodeMap;
 use super::pending::Pending;
 use crate::clock::{self, Tick};
-use crate::world::{Broken, Patience};
+use crate::world::{BrokenWorld, Patience};
 
 const PING: i32 = 101;
 const ANSWER: i32 = 102;
@@ -49,7 +49,7 @@ pub(super) fn compare(
     rank: u32,
     map: &NodeMap,
     patience: Patience<'_>,
-) -> Result<Distance, Broken> {
+) -> Result<Distance, BrokenWorld> {
     let own = own_scale();
     let mut apart = vec![Apart { ns: 0, error_ns: 0 }];
     for keeper in map.keepers() {
@@ -63,7 +63,7 @@ pub(super) fn compare(
     let worst_ns = worst.wait(patience)?.all[0];
     let told = collectives::broadcast(library, written(own, &apart), patience)?;
     let (first, apart) =
-        read(&told).ok_or_else(|| Broken("another rank has another version of iodyno".into()))?;
+        read(&told).ok_or_else(|| BrokenWorld("another rank has another version of iodyno".into()))?;
     let clock = map.clocks.get(rank as usize).map_or(0, |clock| *clock as usize);
     let kept = apart.get(clock).map_or(0, |apart| apart.ns);
     let farthest_ns = apart.iter().map(|apart| apart.error_ns).max().unwrap_or(0);
@@ -83,7 +83,7 @@ fn own_scale() -> Apart {
 }
 
 /// The first rank's side: how far a keeper's clock is ahead of ours.
-fn ask(library: &'static Library, keeper: u32, patience: Patience<'_>) -> Result<Apart, Broken> {
+fn ask(library: &'static Library, keeper: u32, patience: Patience<'_>) -> Result<Apart, BrokenWorld> {
     let mut best = Apart { ns: 0, error_ns: u64::MAX };
     for round in 0..ROUNDS {
         let answer = mail::expect(library, keeper as i32, ANSWER, 8)?;
@@ -104,7 +104,7 @@ fn ask(library: &'static Library, keeper: u32, patience: Patience<'_>) -> Result
 }
 
 /// A keeper's side.
-fn answer(library: &'static Library, patience: Patience<'_>) -> Result<(), Broken> {
+fn answer(library: &'static Library, patience: Patience<'_>) -> Result<(), BrokenWorld> {
     for round in 0..ROUNDS {
         let ping = mail::expect(library, 0, PING, 4)?;
         // The first rank may still be busy with other keepers.
@@ -120,7 +120,7 @@ fn answer(library: &'static Library, patience: Patience<'_>) -> Result<(), Broke
 }
 
 /// Waits without sleeping, since both sides are here and a sleep would be measured; for a short while only.
-fn at_once(mut flight: Pending<Vec<u8>>, patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
+fn at_once(mut flight: Pending<Vec<u8>>, patience: Patience<'_>) -> Result<Vec<u8>, BrokenWorld> {
     const SPUN_NS: u64 = 5_000_000;
     let since = clock::monotonic();
     while clock::monotonic() < since + SPUN_NS {

@@ -8,7 +8,7 @@ use std::ffi::c_int;
 use super::abi::Handle;
 use super::library::Library;
 use super::pending::{Pending, room_of, start_of};
-use crate::world::{Broken, Patience, Reduce};
+use crate::world::{BrokenWorld, Patience, Reduce};
 
 /// The most that one round carries over all ranks, bytes.
 const ROUND_BYTES: usize = 1 << 30;
@@ -29,7 +29,7 @@ struct Round {
     places: Vec<c_int>,
 }
 
-pub(super) fn barrier(library: &'static Library, patience: Patience<'_>) -> Result<(), Broken> {
+pub(super) fn barrier(library: &'static Library, patience: Patience<'_>) -> Result<(), BrokenWorld> {
     let comm = library.abi.comm_world;
     // SAFETY: the communicator is the library's own.
     let start = |calls: &super::library::Calls, _: &mut (), request: *mut Handle| unsafe {
@@ -43,7 +43,7 @@ pub(super) fn broadcast(
     library: &'static Library,
     bytes: Vec<u8>,
     patience: Patience<'_>,
-) -> Result<Vec<u8>, Broken> {
+) -> Result<Vec<u8>, BrokenWorld> {
     let length = round(library, (bytes.len() as u64).to_ne_bytes().to_vec(), patience)?;
     let length = u64::from_ne_bytes(length.try_into().unwrap_or_default()) as usize;
     let mut bytes = bytes;
@@ -60,7 +60,7 @@ pub(super) fn broadcast(
 }
 
 /// The first rank's bytes, as many as every rank hands in.
-fn round(library: &'static Library, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
+fn round(library: &'static Library, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<u8>, BrokenWorld> {
     let abi = library.abi;
     Pending::begin(library, "MPI_Ibcast", bytes, |calls, bytes, request| {
         let (at, count) = (room_of(bytes), bytes.len() as c_int);
@@ -76,7 +76,7 @@ pub(super) fn gather(
     (rank, size): (u32, u32),
     bytes: Vec<u8>,
     patience: Patience<'_>,
-) -> Result<Vec<Vec<u8>>, Broken> {
+) -> Result<Vec<Vec<u8>>, BrokenWorld> {
     let longest = begin(library, Reduce::Most, vec![bytes.len() as u64])?;
     let lengths = lengths(library, size, bytes.len())?;
     let longest = longest.wait(patience)?.all[0] as usize;
@@ -101,7 +101,7 @@ pub(super) fn gather(
 }
 
 /// Begins to tell the first rank how many bytes each has.
-fn lengths(library: &'static Library, size: u32, own: usize) -> Result<Pending<Values>, Broken> {
+fn lengths(library: &'static Library, size: u32, own: usize) -> Result<Pending<Values>, BrokenWorld> {
     let abi = library.abi;
     let values = Values { own: vec![own as u64], all: vec![0; size as usize] };
     Pending::begin(library, "MPI_Igather", values, |calls, values, request| {
@@ -116,7 +116,7 @@ fn gather_round(
     own: Vec<u8>,
     counts: Vec<c_int>,
     patience: Patience<'_>,
-) -> Result<Round, Broken> {
+) -> Result<Round, BrokenWorld> {
     let mut places = Vec::with_capacity(counts.len());
     let all = counts.iter().fold(0, |place: c_int, count| {
         places.push(place);
@@ -140,7 +140,7 @@ pub(super) fn begin(
     library: &'static Library,
     how: Reduce,
     own: Vec<u64>,
-) -> Result<Pending<Values>, Broken> {
+) -> Result<Pending<Values>, BrokenWorld> {
     let abi = library.abi;
     let how = match how {
         Reduce::Sum => abi.sum,

@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 use super::abi::Status;
 use super::library::Library;
 use super::pending::{Pending, room_of, start_of};
-use crate::world::{Broken, Topic};
+use crate::world::{BrokenWorld, Topic};
 
 /// One larger than the largest number of a topic.
 const TOPICS: usize = 4;
@@ -51,7 +51,7 @@ impl Mail {
         &self,
         library: &'static Library,
         topic: Topic,
-    ) -> Result<Option<(u32, Vec<u8>)>, Broken> {
+    ) -> Result<Option<(u32, Vec<u8>)>, BrokenWorld> {
         self.progress();
         let mut coming = self.coming[topic as usize].borrow_mut();
         if coming.is_none() {
@@ -73,9 +73,11 @@ pub(super) fn post(
     to: u32,
     tag: c_int,
     bytes: Vec<u8>,
-) -> Result<Pending<Vec<u8>>, Broken> {
+) -> Result<Pending<Vec<u8>>, BrokenWorld> {
     let abi = library.abi;
-    let Some(length) = count(&bytes) else { return Err(Broken("a message is longer than 2 GiB".into())) };
+    let Some(length) = count(&bytes) else {
+        return Err(BrokenWorld("a message is longer than 2 GiB".into()));
+    };
     Pending::begin(library, "MPI_Isend", bytes, |calls, bytes, request| {
         let from = start_of(bytes);
         // SAFETY: the bytes stay where they are until the flight is done.
@@ -89,7 +91,7 @@ pub(super) fn expect(
     from: c_int,
     tag: c_int,
     length: usize,
-) -> Result<Pending<Vec<u8>>, Broken> {
+) -> Result<Pending<Vec<u8>>, BrokenWorld> {
     let abi = library.abi;
     Pending::begin(library, "MPI_Irecv", vec![0; length], |calls, bytes, request| {
         let (to, length) = (room_of(bytes), bytes.len() as c_int);
@@ -99,14 +101,14 @@ pub(super) fn expect(
 }
 
 /// Begins to receive the next message of a topic, where one is announced.
-fn announced(library: &'static Library, tag: c_int) -> Result<Option<Coming>, Broken> {
+fn announced(library: &'static Library, tag: c_int) -> Result<Option<Coming>, BrokenWorld> {
     let (abi, calls) = (&library.abi, &library.calls);
     let (mut there, mut length, mut status) = (0, 0, Status([0; 64]));
     let at: *mut c_void = (&raw mut status).cast();
     // SAFETY: the flag and the status are valid for writing, and the status is larger than any library's.
     let class = unsafe { (calls.iprobe)(abi.any_source, tag, abi.comm_world, &raw mut there, at) };
     if class != 0 {
-        return Err(Broken(library.words("MPI_Iprobe", class)));
+        return Err(BrokenWorld(library.words("MPI_Iprobe", class)));
     }
     if there == 0 {
         return Ok(None);
@@ -114,7 +116,7 @@ fn announced(library: &'static Library, tag: c_int) -> Result<Option<Coming>, Br
     // SAFETY: the status was filled by the call above.
     let class = unsafe { (calls.get_count)(at, abi.byte, &raw mut length) };
     if class != 0 {
-        return Err(Broken(library.words("MPI_Get_count", class)));
+        return Err(BrokenWorld(library.words("MPI_Get_count", class)));
     }
     let field = &status.0[abi.status_source_at..][..size_of::<c_int>()];
     let from = c_int::from_ne_bytes(field.try_into().unwrap_or_default());

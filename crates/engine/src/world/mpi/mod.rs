@@ -14,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{Broken, Patience, Reduce, Topic};
+use super::{BrokenWorld, Patience, Reduce, Topic};
 use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::signal;
@@ -73,7 +73,7 @@ pub(super) struct Mpi {
     mail: mail::Mail,
     distance: Cell<Distance>,
     /// Why ranks can no longer come together: after one gave up, nobody knows who waits for what.
-    broken: RefCell<Option<Broken>>,
+    broken: RefCell<Option<BrokenWorld>>,
 }
 
 /// The world of the launcher; none: there is no launcher, or the user wants none.
@@ -331,7 +331,7 @@ impl Mpi {
     }
 
     /// Who is where, the same on all ranks.
-    fn meet(&self) -> Result<NodeMap, Broken> {
+    fn meet(&self) -> Result<NodeMap, BrokenWorld> {
         // Nobody can be left behind yet: a rank that fails to come here has ended, and the launcher ends the others.
         let patience: Patience<'_> = &mut || true;
         let gathered = self.gather(nodes::identity().into_bytes(), patience)?;
@@ -343,7 +343,7 @@ impl Mpi {
     }
 
     /// Does it unless the world is broken, and remembers when it breaks.
-    fn whole<T>(&self, act: impl FnOnce() -> Result<T, Broken>) -> Result<T, Broken> {
+    fn whole<T>(&self, act: impl FnOnce() -> Result<T, BrokenWorld>) -> Result<T, BrokenWorld> {
         if let Some(broken) = &*self.broken.borrow() {
             return Err(broken.clone());
         }
@@ -352,7 +352,7 @@ impl Mpi {
     }
 
     /// Ranks no longer come together, for this reason.
-    pub(super) fn break_off(&self, broken: Broken) -> Broken {
+    pub(super) fn break_off(&self, broken: BrokenWorld) -> BrokenWorld {
         self.broken.borrow_mut().get_or_insert(broken).clone()
     }
 
@@ -371,33 +371,33 @@ impl Mpi {
         })
     }
 
-    pub(super) fn barrier(&self, patience: Patience<'_>) -> Result<(), Broken> {
+    pub(super) fn barrier(&self, patience: Patience<'_>) -> Result<(), BrokenWorld> {
         self.while_all_are_there(patience, |patience| self.last_barrier(patience))
     }
 
     /// The same where others end as soon as they have been there.
-    fn last_barrier(&self, patience: Patience<'_>) -> Result<(), Broken> {
+    fn last_barrier(&self, patience: Patience<'_>) -> Result<(), BrokenWorld> {
         self.whole(|| collectives::barrier(self.library(), patience))
     }
 
-    pub(super) fn broadcast(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<u8>, Broken> {
+    pub(super) fn broadcast(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<u8>, BrokenWorld> {
         let bytes = if self.rank == 0 { bytes } else { Vec::new() };
         self.while_all_are_there(patience, |patience| {
             self.whole(|| collectives::broadcast(self.library(), bytes, patience))
         })
     }
 
-    pub(super) fn gather(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<Vec<u8>>, Broken> {
+    pub(super) fn gather(&self, bytes: Vec<u8>, patience: Patience<'_>) -> Result<Vec<Vec<u8>>, BrokenWorld> {
         self.while_all_are_there(patience, |patience| {
             self.whole(|| collectives::gather(self.library(), (self.rank, self.size), bytes, patience))
         })
     }
 
-    pub(super) fn begin(&self, how: Reduce, values: Vec<u64>) -> Result<Reducing, Broken> {
+    pub(super) fn begin(&self, how: Reduce, values: Vec<u64>) -> Result<Reducing, BrokenWorld> {
         self.whole(|| collectives::begin(self.library(), how, values))
     }
 
-    pub(super) fn poll(&self, flight: &mut Reducing) -> Result<Option<Vec<u64>>, Broken> {
+    pub(super) fn poll(&self, flight: &mut Reducing) -> Result<Option<Vec<u64>>, BrokenWorld> {
         self.whole(|| Ok(flight.is_done()?.then(|| flight.kept().all)))
     }
 
@@ -420,7 +420,7 @@ impl Mpi {
     }
 
     /// The error of what is now assumed, ns.
-    pub(super) fn compare_clocks(&self, patience: Patience<'_>) -> Result<u64, Broken> {
+    pub(super) fn compare_clocks(&self, patience: Patience<'_>) -> Result<u64, BrokenWorld> {
         let distance = self.whole(|| clocks::compare(self.library(), self.rank, &self.map, patience))?;
         self.distance.set(distance);
         Ok(distance.error_ns)

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::abi::Handle;
 use super::library::{Calls, Library};
 use crate::clock::{self, Tick};
-use crate::world::{Broken, Patience};
+use crate::world::{BrokenWorld, Patience};
 
 /// A request, and the memory that the library uses until it is done.
 ///
@@ -30,18 +30,18 @@ impl<B: Default> Pending<B> {
         call: &'static str,
         mut kept: B,
         start: impl FnOnce(&Calls, &mut B, *mut Handle) -> c_int,
-    ) -> Result<Self, Broken> {
+    ) -> Result<Self, BrokenWorld> {
         let mut request = 0;
         let class = start(&library.calls, &mut kept, &raw mut request);
         let flight = Pending { library, call, request, done: false, kept };
-        if class == 0 { Ok(flight) } else { Err(Broken(library.words(call, class))) }
+        if class == 0 { Ok(flight) } else { Err(BrokenWorld(library.words(call, class))) }
     }
 
     /// Whether it is done; never waits.
     ///
     /// # Errors
     /// It went wrong, mostly because a rank is gone.
-    pub(crate) fn is_done(&mut self) -> Result<bool, Broken> {
+    pub(crate) fn is_done(&mut self) -> Result<bool, BrokenWorld> {
         if self.done {
             return Ok(true);
         }
@@ -50,7 +50,7 @@ impl<B: Default> Pending<B> {
         // SAFETY: the request is one of this library's that was not completed yet, the flag is valid for writing.
         let class = unsafe { (self.library.calls.test)(&raw mut self.request, &raw mut done, ignore) };
         if class != 0 {
-            return Err(Broken(self.library.words(self.call, class)));
+            return Err(BrokenWorld(self.library.words(self.call, class)));
         }
         self.done = done != 0;
         Ok(self.done)
@@ -66,11 +66,11 @@ impl<B: Default> Pending<B> {
     ///
     /// # Errors
     /// It went wrong, or patience has ended; then the library keeps the memory.
-    pub(crate) fn wait(mut self, patience: Patience<'_>) -> Result<B, Broken> {
+    pub(crate) fn wait(mut self, patience: Patience<'_>) -> Result<B, BrokenWorld> {
         let pause = Pause::begin();
         while !self.is_done()? {
             if !patience() {
-                return Err(Broken(format!("given up while waiting for other ranks ({})", self.call)));
+                return Err(BrokenWorld(format!("given up while waiting for other ranks ({})", self.call)));
             }
             pause.once();
         }
