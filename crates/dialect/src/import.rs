@@ -4,13 +4,13 @@
 //! (`--output-format=json+`), else from its percentiles, which then are exact and nothing between them is; what has no
 //! series has no interval of its own. It refuses to fill a gap with a guess.
 
-use iodyno_model::{Machine, PhaseRecord, Plan, Record, Started};
+use iodyno_model::{Machine, PhaseRecord, Plan, Record, RunStart};
 use serde_json::Value;
 
 use crate::{fio, ior, iperf3};
 
 /// A run that another tool measured, with its command line where the tool wrote it down.
-pub type ForeignRun = (Vec<String>, Started, Record);
+pub type ForeignRun = (Vec<String>, RunStart, Record);
 
 /// The runs of a tool's document; none: it is not that tool's.
 pub type Read = fn(&Value) -> Option<Result<Vec<ForeignRun>, String>>;
@@ -44,7 +44,11 @@ impl From<Import> for ForeignRun {
         let machine = Machine { host, kernel, version, ..Machine::default() };
         let plan = Plan { name: name.clone(), ..Plan::default() };
         let record = Record { name, machine: machine.clone(), phases, ..Record::default() };
-        (words, Started { plan, targets: Vec::new(), machine, at_unix_ns, world: Default::default() }, record)
+        (
+            words,
+            RunStart { plan, targets: Vec::new(), machine, at_unix_ns, world: Default::default() },
+            record,
+        )
     }
 }
 

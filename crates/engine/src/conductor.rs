@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::merge::Seen;
-use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, Started, Stop, Watching, WorkerKind};
+use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, RunStart, Stop, Watching, WorkerKind};
 
 use crate::aging;
 use crate::check::{CheckedPlan, check};
@@ -111,7 +111,7 @@ pub fn run_in(
     record.world.clone_from(world.facts());
     let facts = world.facts().clone();
     let started =
-        Started { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns(), world: facts };
+        RunStart { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns(), world: facts };
     emit(&Event::Started(Box::new(started)));
     let passes = Passes::new(plan, repeat);
     let mut run = Run {

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use iodyno_engine::{Options, run};
 use iodyno_model::{
-    Content, ErrorPolicy, Extent, Item, Items, Job, Kind, Marked, Marks, Offset, Open, Operation, Pattern,
-    Payload, Phase, Pick, Plan, Prepare, Record, Script, Size, Stamp, Target, TargetKind, Verb, Verify,
+    Content, ErrorPolicy, Extent, Item, Items, Job, Kind, Marks, Offset, Open, Operation, Pattern, Payload,
+    PayloadMarks, Phase, Pick, Plan, Prepare, Record, Script, Size, Stamp, Target, TargetKind, Verb, Verify,
     VerifyWhen, WorkerRecord, Workload, Wrong,
 };
 use testbed::{Case, Need, Outcome};
@@ -51,7 +51,7 @@ fn words(marks: Marks, owner: u64, place: u64, bytes: usize) -> Vec<u8> {
 fn payload(marks: Marks, checked: bool) -> Payload {
     let verify = Verify { stamp: Stamp::Content, when: VerifyWhen::OnRead, ..Verify::default() };
     Payload {
-        content: Content::Marked(Marked { marks, signature: SIGNATURE }),
+        content: Content::Marked(PayloadMarks { marks, signature: SIGNATURE }),
         verify: checked.then_some(verify),
         ..Payload::default()
     }

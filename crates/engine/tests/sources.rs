@@ -4,9 +4,9 @@ use std::path::Path;
 
 use iodyno_engine::{Options, run};
 use iodyno_model::{
-    AtEnd, Content, Directed, Extent, Item, Items, Job, Kind, Offset, Open, OpenMode, Operation, Pace,
-    Pattern, Phase, Pick, Plan, Prepare, Rate, Record, Script, Shared, SharedKind, SharedUse, Size, Target,
-    TargetKind, Transfer, Verb, Verify, VerifyWhen, WorkerKind, Workload,
+    AtEnd, Content, Extent, Item, Items, Job, Kind, Offset, Open, OpenMode, Operation, Pace, Pattern,
+    PerDirection, Phase, Pick, Plan, Prepare, Rate, Record, Script, SharedKind, SharedObject, SharedUse,
+    Size, Target, TargetKind, Transfer, Verb, Verify, VerifyWhen, WorkerKind, Workload,
 };
 use testbed::{Case, Need, Outcome};
 
@@ -140,7 +140,7 @@ fn processes_share_semaphores() {
         vec![player("ping", "a", "b"), player("pong", "b", "a")],
     );
     let semaphore =
-        |name: &str, initial| Shared::new(name, SharedKind::Semaphore { initial, most: 1, waiters: 0 });
+        |name: &str, initial| SharedObject::new(name, SharedKind::Semaphore { initial, most: 1, waiters: 0 });
     plan.phases[0].shared = vec![semaphore("a", 1), semaphore("b", 0)];
     let record = record(&plan);
     assert_eq!(record.errors, []);
@@ -184,8 +184,8 @@ fn too_slow_for_the_least_rate_is_an_error() {
     let workload = Workload::Pattern(Box::new(Pattern::of(Verb::Read, Pick::Sequential, 4096)));
     let mut job = Job::new("slow", "psync", vec![0], workload);
     job.pace = Pace {
-        rate: Directed::same(Rate::Operations(50.0)),
-        rate_least: Directed { read: Rate::Operations(1000.0), ..Directed::default() },
+        rate: PerDirection::same(Rate::Operations(50.0)),
+        rate_least: PerDirection { read: Rate::Operations(1000.0), ..PerDirection::default() },
         ..Pace::default()
     };
     let record = record(&plan(vec![target("f", &path, Extent::Rest, OpenMode::Read)], vec![job]));

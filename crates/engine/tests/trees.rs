@@ -184,7 +184,7 @@ fn ten_million_names_cost_no_memory() {
     let TargetKind::FileSet { items, .. } = &mut target.kind else { unreachable!() };
     (items.count, items.per_directory) = (10_000_000 * DIRECTORIES, 10_000_000);
     let mut job = on_items(Verb::Stat, 1, |pattern| {
-        pattern.pick = iodyno_model::Directed::same(Pick::Uniform);
+        pattern.pick = iodyno_model::PerDirection::same(Pick::Uniform);
     });
     job.limit.operations = Some(1000);
     job.errors = ErrorPolicy::Continue;

@@ -1,6 +1,6 @@
 //! What the history tells of a run: a line of a list, or all of it.
 
-use iodyno_model::{Event, Histogram, Kind, Plan, Record, Started, Tally, units};
+use iodyno_model::{Event, Histogram, Kind, Plan, Record, RunStart, Tally, units};
 use iodyno_truth::passes::{Passes, Spread, passes};
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ pub struct StoredRun {
     /// The plan as it was asked for, not expanded: what a rerun runs.
     pub plan: Plan,
     /// The plan as it ran, expanded, with the machine, its targets and the ranks: the disclosure.
-    pub started: Started,
+    pub started: RunStart,
     /// The answer.
     pub record: Record,
 }

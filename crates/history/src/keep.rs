@@ -4,7 +4,7 @@
 
 use std::io;
 
-use iodyno_model::{Diagnostic, Event, Record, Started};
+use iodyno_model::{Diagnostic, Event, Record, RunStart};
 
 use crate::entry::{Opening, State};
 use crate::journal::Journal;
@@ -54,7 +54,7 @@ impl Keeping {
         self.trouble.map_or(Ok(()), Err)
     }
 
-    fn begin(&mut self, started: &Started) -> Result<(), Diagnostic> {
+    fn begin(&mut self, started: &RunStart) -> Result<(), Diagnostic> {
         let (id, journal) = self.history.begin(&self.opening, started)?;
         (self.id, self.journal) = (Some(id), Some(journal));
         Ok(())

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use iodyno_model::{Diagnostic, Origin, PhaseRecord, Plan, Record, Severity, Started};
+use iodyno_model::{Diagnostic, Origin, PhaseRecord, Plan, Record, RunStart, Severity};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use crate::entry::{Entry, Filter, Opening, State, StoredRun, headline};
@@ -121,7 +121,7 @@ impl History {
     }
 
     /// A run begins: its number and its journal. Nobody sees the one before the other is there.
-    pub(crate) fn begin(&self, opening: &Opening, started: &Started) -> Result<(i64, Journal), Diagnostic> {
+    pub(crate) fn begin(&self, opening: &Opening, started: &RunStart) -> Result<(i64, Journal), Diagnostic> {
         let transaction = self.transaction().map_err(|error| self.failed(&error))?;
         let id = self.insert(opening, started)?;
         let journal = Journal::begin(&self.journals(), id).map_err(|error| self.unkept(&error))?;
@@ -135,7 +135,7 @@ impl History {
     }
 
     /// A new row for a run that begins; its number.
-    fn insert(&self, opening: &Opening, started: &Started) -> Result<i64, Diagnostic> {
+    fn insert(&self, opening: &Opening, started: &RunStart) -> Result<i64, Diagnostic> {
         opening.tags.iter().try_for_each(|tag| check_tag(tag))?;
         let (plan, kept) = (self.packed(&without_destroy(&opening.plan))?, self.packed(started)?);
         let words = serde_json::to_string(&opening.words).unwrap_or_default();
@@ -186,7 +186,7 @@ impl History {
     pub fn put(
         &self,
         opening: &Opening,
-        started: &Started,
+        started: &RunStart,
         record: &Record,
         state: State,
     ) -> Result<i64, Diagnostic> {
@@ -268,7 +268,7 @@ impl History {
         let (plan, started, record) = self.blobs(entry.id)?;
         let unreadable = |error: String| self.wrong(&format!("run {} cannot be read: {error}", entry.id));
         let plan: Plan = pack::from_tight(&plan).map_err(unreadable)?;
-        let started: Started = pack::from_tight(&started).map_err(unreadable)?;
+        let started: RunStart = pack::from_tight(&started).map_err(unreadable)?;
         let record = match record {
             Some(record) => pack::from_tight(&record).map_err(unreadable)?,
             None => pieced_together(&started, journal::so_far(&self.journals(), entry.id)),
@@ -323,7 +323,7 @@ impl History {
             // Who may not read another user's journal leaves it alone.
             let Ok(Some(remains)) = journal::remains(&self.journals(), entry.id) else { continue };
             let (_, started, _) = self.blobs(entry.id)?;
-            let Ok(started) = pack::from_tight::<Started>(&started) else { continue };
+            let Ok(started) = pack::from_tight::<RunStart>(&started) else { continue };
             let record = pieced_together(&started, remains);
             self.complete(entry.id, &record, State::Killed)?;
             journal::forget(&self.journals(), entry.id);
@@ -357,7 +357,7 @@ pub fn check_tag(tag: &str) -> Result<(), Diagnostic> {
 }
 
 /// A record of the phases that are known, judged as it would have been.
-fn pieced_together(started: &Started, phases: Vec<PhaseRecord>) -> Record {
+fn pieced_together(started: &RunStart, phases: Vec<PhaseRecord>) -> Record {
     let mut record = Record {
         name: started.plan.name.clone(),
         seed: started.plan.seed,

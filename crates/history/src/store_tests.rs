@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use iodyno_model::{
-    Event, Figure, Finding, FindingKind, JobRecord, Kind, Machine, PhaseRecord, Plan, Record, Severity,
-    Started, Verb,
+    Event, Figure, Finding, FindingKind, JobRecord, Kind, Machine, PhaseRecord, Plan, Record, RunStart,
+    Severity, Verb,
 };
 use rusqlite::Connection;
 
@@ -20,10 +20,10 @@ fn opening(name: &str, tags: &[&str]) -> Opening {
     }
 }
 
-fn started(name: &str) -> Started {
+fn started(name: &str) -> RunStart {
     let machine = Machine { host: "h1".into(), version: "0.1.0".into(), ..Machine::default() };
     let plan = Plan { name: name.into(), seed: 9, ..Plan::default() };
-    Started {
+    RunStart {
         plan,
         targets: Vec::new(),
         machine,

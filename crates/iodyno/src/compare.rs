@@ -9,7 +9,7 @@ use iodyno_dialect::{date, native};
 use iodyno_engine::world::World;
 use iodyno_history::History;
 use iodyno_model::{
-    DemandRecord, Diagnostic, Finding, JobRecord, Origin, Phase, PhaseRecord, Record, Severity, Started,
+    DemandRecord, Diagnostic, Finding, JobRecord, Origin, Phase, PhaseRecord, Record, RunStart, Severity,
 };
 use iodyno_report::comparison::Comparison;
 use iodyno_report::plan_diff::{self, contrasts, is_declared};
@@ -79,7 +79,7 @@ pub struct ComparedRuns {
     /// A line about it.
     pub about: String,
     /// Its runs.
-    pub runs: Vec<(Started, Record)>,
+    pub runs: Vec<(RunStart, Record)>,
     /// Their numbers, of those that are kept.
     pub ids: Vec<i64>,
 }
@@ -168,7 +168,7 @@ fn is_file(word: &str) -> bool {
     (word.contains('/') || word.ends_with(".json")) && std::path::Path::new(word).exists()
 }
 
-type LoadedRuns = (String, String, Vec<(Started, Record)>, Option<i64>);
+type LoadedRuns = (String, String, Vec<(RunStart, Record)>, Option<i64>);
 
 fn file(path: &str) -> Result<LoadedRuns, Diagnostic> {
     let runs = foreign(path)?;
@@ -219,7 +219,7 @@ struct Asking<'a> {
 fn known(sides: &[ComparedRuns]) -> Vec<Record> {
     let single = sides.iter().all(|side| side.ids.len() == 1 && side.runs.len() == 1);
     let Some(history) = archive::open().ok().filter(|_| single) else { return Vec::new() };
-    let compared: Vec<(i64, Started, Record)> = sides
+    let compared: Vec<(i64, RunStart, Record)> = sides
         .iter()
         .filter_map(|side| {
             let (started, record) = side.runs.first()?;
@@ -328,7 +328,7 @@ fn align(first: &ComparedRuns, other: &mut ComparedRuns) {
 }
 
 fn rename(
-    started: &mut Started,
+    started: &mut RunStart,
     index: usize,
     name: &mut String,
     like: &str,

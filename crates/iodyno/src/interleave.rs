@@ -9,7 +9,7 @@ use std::rc::Rc;
 use iodyno_dialect::{DIALECTS, Request, native};
 use iodyno_engine::world::World;
 use iodyno_history::History;
-use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, Started};
+use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, RunStart};
 use iodyno_report::{Output, Reporter};
 
 use crate::archive::{self, TypedCommand};
@@ -31,7 +31,7 @@ struct Turn {
 /// The end of a run, taken from its events.
 #[derive(Default)]
 struct CapturedRecord {
-    started: Option<Started>,
+    started: Option<RunStart>,
     record: Option<Record>,
 }
 
@@ -86,7 +86,7 @@ fn run(
     round: u32,
     words: &CompareArgs,
     asked: &TypedCommand,
-) -> Result<(Started, Record), u8> {
+) -> Result<(RunStart, Record), u8> {
     if let Err(error) = std::env::set_current_dir(&turn.folder) {
         let wrong = Diagnostic::error(&Origin::argument(&turn.folder), crate::loader::plain(&error));
         return Err(ended(Err(one(wrong))));

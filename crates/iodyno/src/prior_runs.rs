@@ -4,7 +4,7 @@
 //! six, and from the runs that are compared.
 
 use iodyno_history::{Filter, History, State, StoredRun};
-use iodyno_model::{Record, Started};
+use iodyno_model::{Record, RunStart};
 use iodyno_report::plan_diff::{Weight, contrasts};
 use iodyno_truth::compare::{QuantityPair, pairs};
 use iodyno_truth::statistics::difference::widened;
@@ -19,7 +19,7 @@ const LEAST: usize = 6;
 const QUARTILE: f64 = 0.674_489_750_196_081_7;
 
 /// Earlier runs of the same as one of these, which are left out.
-pub fn of(history: &History, compared: &[(i64, Started, Record)]) -> Vec<Record> {
+pub fn of(history: &History, compared: &[(i64, RunStart, Record)]) -> Vec<Record> {
     let Some((_, started, record)) = compared.first() else { return Vec::new() };
     let filter = Filter {
         most: LOOKED_AT,

@@ -8,7 +8,7 @@ use crate::case::CaseRecord;
 use crate::finding::Finding;
 use crate::histogram::Histogram;
 use crate::origin::Diagnostic;
-use crate::pattern::Directed;
+use crate::pattern::PerDirection;
 use crate::plan::Plan;
 use crate::record::{Machine, PhaseRecord, Record};
 use crate::sighting::Sample;
@@ -21,7 +21,7 @@ use crate::world::WorldFacts;
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub enum Event {
     /// The plan was checked and begins.
-    Started(Box<Started>),
+    Started(Box<RunStart>),
     /// A target is being made ready; done when `done_bytes == total_bytes`.
     Preparing {
         /// The target's name.
@@ -79,7 +79,7 @@ pub enum Event {
 
 /// The beginning of a run.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
-pub struct Started {
+pub struct RunStart {
     /// The plan as it runs, expanded.
     pub plan: Plan,
     /// What its targets are.
@@ -180,7 +180,7 @@ pub struct LiveJob {
     pub states: Vec<(WorkerState, u32)>,
     /// The latencies so far of each direction, ns; empty unless they were asked for.
     #[reflect(default)]
-    pub latency: Directed<Histogram>,
+    pub latency: PerDirection<Histogram>,
 }
 
 /// Part of what one worker wrote down.

@@ -58,16 +58,16 @@ pub use case::{
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use demand::{Demand, DemandRecord};
 pub use engine_trait::EngineTrait;
-pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, Said, Started, WorkerState};
+pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, RunStart, Said, WorkerState};
 pub use finding::{Figure, Finding, FindingKind, Severity};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
 pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Think};
 pub use pattern::{
-    Blend, Coverage, Directed, Every, FileOrder, ItemData, Mix, Overlap, Pattern, Pick, Share, Size, Span,
-    Window, Zone,
+    Blend, Coverage, Every, FileOrder, ItemData, Mix, Overlap, Pattern, PerDirection, Pick, Share, Size,
+    Span, Window, Zone,
 };
-pub use payload::{Content, Dedupe, Marked, Marks, Payload, Refresh, Template};
+pub use payload::{Content, Dedupe, Marks, Payload, PayloadMarks, Refresh, Template};
 pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
 pub use plan::{
     Depth, Errand, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place,
@@ -95,7 +95,7 @@ pub use verify::{
     Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyLayout, VerifyState, VerifyWhen, Wrong,
 };
 pub use workload::{
-    Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, Shared, SharedKind, SharedUse, Step,
-    Timing, Trace, TraceEntry, Transfer, Workload,
+    Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, SharedKind, SharedObject, SharedUse,
+    Step, Timing, Trace, TraceEntry, Transfer, Workload,
 };
 pub use world::WorldFacts;

@@ -2,7 +2,7 @@
 
 use crate::reflect::{Reflect, blank_by_default};
 
-use crate::pattern::Directed;
+use crate::pattern::PerDirection;
 use crate::workload::SharedUse;
 
 /// How fast a worker goes.
@@ -13,10 +13,10 @@ pub struct Pace {
     pub rate_all: Rate,
     /// The rate aimed at in each direction of data: a schedule each (fio `rate`).
     #[reflect(default, key = "")]
-    pub rate: Directed<Rate>,
+    pub rate: PerDirection<Rate>,
     /// The slowest rate allowed; below it the job ends with an error.
     #[reflect(default)]
-    pub rate_least: Directed<Rate>,
+    pub rate_least: PerDirection<Rate>,
     /// The time over which the slowest rate is judged, ns; 0: a second.
     #[reflect(default)]
     pub rate_window_ns: u64,
@@ -151,7 +151,7 @@ pub struct Limit {
     pub ramp_bytes: u64,
     /// An operation that takes longer than this ends the worker with `ETIMEDOUT`, ns; 0: none does.
     #[reflect(default)]
-    pub latency_ns: Directed<u64>,
+    pub latency_ns: PerDirection<u64>,
     /// No space left (`ENOSPC`, `EDQUOT`) ends the worker without an error.
     #[reflect(default, phrase = "no space is left")]
     pub until_full: bool,

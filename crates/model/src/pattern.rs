@@ -9,7 +9,7 @@ use crate::verb::Verb;
 
 /// One value for each direction of data.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
-pub struct Directed<T> {
+pub struct PerDirection<T> {
     /// For reads.
     pub read: T,
     /// For writes.
@@ -18,22 +18,22 @@ pub struct Directed<T> {
     pub trim: T,
 }
 
-impl<T: Clone> Directed<T> {
+impl<T: Clone> PerDirection<T> {
     /// The same value in every direction.
     pub fn same(value: T) -> Self {
-        Directed { read: value.clone(), write: value.clone(), trim: value }
+        PerDirection { read: value.clone(), write: value.clone(), trim: value }
     }
 }
 
-impl<T> Directed<T> {
+impl<T> PerDirection<T> {
     /// What becomes of each direction's value.
-    pub fn map<U>(self, map: impl Fn(T) -> U) -> Directed<U> {
-        Directed { read: map(self.read), write: map(self.write), trim: map(self.trim) }
+    pub fn map<U>(self, map: impl Fn(T) -> U) -> PerDirection<U> {
+        PerDirection { read: map(self.read), write: map(self.write), trim: map(self.trim) }
     }
 
     /// The values of two, direction by direction.
-    pub fn zip<U>(self, other: Directed<U>) -> Directed<(T, U)> {
-        Directed {
+    pub fn zip<U>(self, other: PerDirection<U>) -> PerDirection<(T, U)> {
+        PerDirection {
             read: (self.read, other.read),
             write: (self.write, other.write),
             trim: (self.trim, other.trim),
@@ -48,13 +48,13 @@ pub struct Pattern {
     #[reflect(key = "")]
     pub mix: Mix,
     /// Where it goes; verbs on items (create, stat, …) pick an item, verbs on data an offset.
-    pub pick: Directed<Pick>,
+    pub pick: PerDirection<Pick>,
     /// How many bytes it moves; of an exchange, `write` is the request and `read` the response.
     #[reflect(key = "block")]
-    pub size: Directed<Size>,
+    pub size: PerDirection<Size>,
     /// Offsets are multiples of this; 0: of the (smallest) size.
     #[reflect(default)]
-    pub align_bytes: Directed<u64>,
+    pub align_bytes: PerDirection<u64>,
     /// Whether a place may come twice before all have come once.
     #[reflect(default, key = "")]
     pub coverage: Coverage,
@@ -95,7 +95,7 @@ pub struct Pattern {
 impl Pattern {
     /// One verb, one size, one way of picking, over the whole target.
     pub fn of(verb: Verb, pick: Pick, block_bytes: u64) -> Self {
-        let (pick, size) = (Directed::same(pick), Directed::same(Size::Fixed(block_bytes)));
+        let (pick, size) = (PerDirection::same(pick), PerDirection::same(Size::Fixed(block_bytes)));
         Pattern { mix: Mix::only(verb), pick, size, ..Pattern::blank() }
     }
 }

@@ -54,7 +54,7 @@ pub enum Content {
     /// What the step before left in the buffer (dd: the bytes that were read).
     Carried,
     /// Words that name their owner.
-    Marked(Marked),
+    Marked(PayloadMarks),
     /// Nearly constant data as fio's default writes it: random once, then a few words changed in each write.
     Scrambled,
 }
@@ -64,7 +64,7 @@ pub enum Content {
 /// the payload's `verify` has the stamp [`Content`](crate::verify::Stamp::Content), by operations of the length that
 /// they were written with. Of an item of a set the offset is the item's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
-pub struct Marked {
+pub struct PayloadMarks {
     /// What the words are.
     #[reflect(default)]
     pub marks: Marks,
@@ -73,7 +73,7 @@ pub struct Marked {
     pub signature: u32,
 }
 
-/// What the words of [`Marked`] content are.
+/// What the words of [`PayloadMarks`] content are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub enum Marks {
     /// The owner in the upper half, signature plus the word's index in the operation in the lower: alike in all

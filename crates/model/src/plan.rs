@@ -14,7 +14,7 @@ use crate::setting::Setting;
 use crate::sweep::{Coordinate, Sweep};
 use crate::target::Target;
 use crate::verb::Verb;
-use crate::workload::{Shared, Workload};
+use crate::workload::{SharedObject, Workload};
 
 /// Everything to do.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
@@ -95,7 +95,7 @@ pub struct Phase {
     pub jobs: Vec<Job>,
     /// What its jobs share.
     #[reflect(default, key = "")]
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedObject>,
     /// When the phase ends.
     #[reflect(default)]
     pub stop: Stop,

@@ -9,7 +9,7 @@ use crate::reflect::{Reflect, ReflectMut, ReflectRef, Scalar, TypeShape};
 
 use crate::origin::{Diagnostic, Origin};
 use crate::pace::Rate;
-use crate::pattern::{Directed, Size};
+use crate::pattern::{PerDirection, Size};
 use crate::plan::{Job, Phase, Plan};
 use crate::target::{Direct, Extent, TargetKind};
 use crate::units;
@@ -272,7 +272,7 @@ fn set(
         },
         Parameter::Rate => {
             job.pace.rate_all = Rate::Operations(number()? as f64);
-            job.pace.rate = Directed::default();
+            job.pace.rate = PerDirection::default();
         }
         Parameter::FileBytes => {
             let bytes = number()?;
@@ -292,7 +292,7 @@ fn set(
                 return Err(wrong("possible here: the workload is not a pattern"));
             };
             match sweep.parameter {
-                Parameter::BlockBytes => pattern.size = Directed::same(Size::Fixed(number()?)),
+                Parameter::BlockBytes => pattern.size = PerDirection::same(Size::Fixed(number()?)),
                 Parameter::SpanBytes => pattern.span.length = Extent::Bytes(number()?),
                 _ => match value {
                     Value::Number(percent) if *percent <= 100 => {

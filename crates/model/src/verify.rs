@@ -67,7 +67,7 @@ pub enum Stamp {
     Header(HeaderStamp),
     /// No stamp: the repeated pattern itself, from the first byte of each write on (fio `verify=pattern`).
     Pattern(Template),
-    /// The content itself, made again and compared, no stamp; of [`Marked`](crate::payload::Marked) content its words.
+    /// The content itself, made again and compared, no stamp; of [`PayloadMarks`](crate::payload::PayloadMarks) content its words.
     Content,
     /// Nothing: blocks are read back as if they were checked (fio `verify=null`).
     Nothing,
@@ -308,6 +308,6 @@ pub enum Wrong {
     },
     /// The content, which is compared as a whole: `found` names what it is.
     Content,
-    /// Words of [`Marked`](crate::payload::Marked) content: the first of them are told as hexadecimal numbers.
+    /// Words of [`PayloadMarks`](crate::payload::PayloadMarks) content: the first of them are told as hexadecimal numbers.
     Marks,
 }

@@ -264,7 +264,7 @@ pub enum Expect {
 
 /// An object that workers of a phase share.
 #[derive(Clone, Debug, PartialEq, Reflect)]
-pub struct Shared {
+pub struct SharedObject {
     /// Its name.
     pub name: String,
     /// What it is.
@@ -274,10 +274,10 @@ pub struct Shared {
     pub each_rank: bool,
 }
 
-impl Shared {
+impl SharedObject {
     /// One for all workers of the phase.
     pub fn new(name: &str, kind: SharedKind) -> Self {
-        Shared { name: name.into(), kind, each_rank: false }
+        SharedObject { name: name.into(), kind, each_rank: false }
     }
 }
 

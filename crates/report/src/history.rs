@@ -1,6 +1,6 @@
 //! Runs of the history as text: a list of them, and what one of them was run on.
 
-use iodyno_model::{Machine, Started, TargetFacts, units};
+use iodyno_model::{Machine, RunStart, TargetFacts, units};
 
 use crate::paint::Paint;
 use crate::table::{Table, wrapped};
@@ -44,7 +44,7 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// What a run was on: the machine, the ranks, and each target.
-pub fn disclosure(started: &Started, paint: Paint) -> String {
+pub fn disclosure(started: &RunStart, paint: Paint) -> String {
     let mut text = format!("\n{}\n", paint.heading("what it ran on"));
     let mut say = |name: &str, value: &str| {
         if !value.is_empty() {
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_disclosure_leaves_out_what_is_not_known() {
-        let mut started = Started::default();
+        let mut started = RunStart::default();
         started.machine.kernel = "Linux 6.1".into();
         started.machine.facts = vec![("governor".into(), "performance".into())];
         started.targets =

@@ -188,7 +188,7 @@ impl Reporter for LiveLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::{Job, LiveJob, Pattern, Phase, PhaseRecord, Pick, Started, Verb, Workload};
+    use iodyno_model::{Job, LiveJob, Pattern, Phase, PhaseRecord, Pick, RunStart, Verb, Workload};
 
     fn events() -> Vec<Event> {
         let mut job = Job::new(
@@ -200,7 +200,7 @@ mod tests {
         job.limit.time_ns = Some(12_000_000_000);
         let phase = |name: &str| Phase { name: name.into(), jobs: vec![job.clone()], ..Phase::default() };
         let plan = Plan { phases: vec![phase("one"), phase("two")], ..Plan::default() };
-        let started = Started {
+        let started = RunStart {
             plan,
             targets: vec![],
             machine: Default::default(),

@@ -157,7 +157,7 @@ impl Reporter for OnePass {
 mod tests {
     use super::*;
     use crate::NoFiles;
-    use iodyno_model::{JobRecord, Line, Phase, Started, Verb};
+    use iodyno_model::{JobRecord, Line, Phase, RunStart, Verb};
 
     /// Writes down each event.
     struct EventLog;
@@ -191,7 +191,7 @@ mod tests {
             let mut output = Output { out: &mut out, err: &mut err, files: &mut NoFiles };
             reporter.event(&event, &mut output).unwrap();
         };
-        let started = Started {
+        let started = RunStart {
             plan,
             targets: Vec::new(),
             machine: Default::default(),

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use iodyno_model::{
-    CpuShares, DeviceActivity, Event, Finding, Histogram, Kind, Live, LiveJob, PhaseRecord, Sample, Started,
+    CpuShares, DeviceActivity, Event, Finding, Histogram, Kind, Live, LiveJob, PhaseRecord, RunStart, Sample,
 };
 
 use crate::{Output, Reporter};
@@ -97,7 +97,7 @@ impl Metrics {
         text + "# EOF\n"
     }
 
-    fn start(&mut self, started: &Started) {
+    fn start(&mut self, started: &RunStart) {
         let machine = &started.machine;
         let labels = labels(&[
             ("plan", &started.plan.name),
@@ -349,7 +349,7 @@ fn labels<S: AsRef<str>>(labels: &[(&'static str, S)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::{CpuShares, Directed, JobRecord, Line, Plan, Record, Verb};
+    use iodyno_model::{CpuShares, JobRecord, Line, PerDirection, Plan, Record, Verb};
 
     fn told(events: &[Event]) -> Vec<String> {
         let mut metrics = Metrics::new();
@@ -363,7 +363,7 @@ mod tests {
     }
 
     fn events() -> Vec<Event> {
-        let started = Started {
+        let started = RunStart {
             plan: Plan { name: "a\"b\\\n".into(), ..Plan::default() },
             targets: vec![],
             machine: Default::default(),
@@ -374,7 +374,7 @@ mod tests {
             Event::PhaseStarted { index: 0, count: 1, name: "p".into(), repetition: 0, coordinates: vec![] };
         let mut read = Histogram::default();
         (0..100).for_each(|_| read.add(1_000_000));
-        let latency = Directed { read: read.clone(), ..Directed::default() };
+        let latency = PerDirection { read: read.clone(), ..PerDirection::default() };
         let job = LiveJob {
             name: "j".into(),
             operations: 100,

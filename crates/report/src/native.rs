@@ -421,7 +421,7 @@ fn repeats(record: &Record, paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use iodyno_model::{Event, Job, Machine, Pattern, Phase, Pick, Plan, Started, Workload};
+    use iodyno_model::{Event, Job, Machine, Pattern, Phase, Pick, Plan, RunStart, Workload};
 
     use super::*;
 
@@ -434,7 +434,7 @@ mod tests {
         };
         let jobs = vec![planned("a"), planned("b")];
         let plan = Plan { phases: vec![Phase { jobs, ..Phase::default() }], ..Plan::default() };
-        let started = Started {
+        let started = RunStart {
             plan,
             targets: Vec::new(),
             machine: Machine::default(),

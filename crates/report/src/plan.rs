@@ -14,7 +14,9 @@ mod pitfall;
 mod script;
 mod target;
 
-use iodyno_model::{Aging, Errand, Intent, Phase, Plan, Repeat, Shared, SharedKind, Sweep, Value, Watching};
+use iodyno_model::{
+    Aging, Errand, Intent, Phase, Plan, Repeat, SharedKind, SharedObject, Sweep, Value, Watching,
+};
 
 pub use explain::explain;
 
@@ -174,7 +176,7 @@ fn watching_words(watching: &Watching) -> String {
     }
 }
 
-fn shared(shared: &Shared) -> String {
+fn shared(shared: &SharedObject) -> String {
     let what = match &shared.kind {
         SharedKind::Tokens { per_second, queue_s } => {
             format!("tokens, {}/s, {} s of them queue up at most", number(*per_second), number(*queue_s))

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use iodyno_model::{Job, JobRecord, Machine, PhaseRecord, Plan, Record, Started, TargetFacts, units};
+use iodyno_model::{Job, JobRecord, Machine, PhaseRecord, Plan, Record, RunStart, TargetFacts, units};
 use serde_json::Value;
 
 use crate::shape::{Context, Shape};
@@ -33,7 +33,7 @@ pub enum Weight {
 }
 
 /// A run: its beginning and its end.
-pub type Run<'a> = (&'a Started, &'a Record);
+pub type Run<'a> = (&'a RunStart, &'a Record);
 
 /// Everything in which two runs differ, what was asked first; each thing once, however many jobs it concerns.
 pub fn contrasts(before: Run<'_>, after: Run<'_>) -> Vec<Contrast> {
@@ -409,8 +409,8 @@ mod tests {
     use super::*;
     use iodyno_model::{Limit, Pattern, Phase, Pick, Rate, Verb, Workload};
 
-    fn run(change: impl Fn(&mut Job, &mut Started)) -> (Started, Record) {
-        let mut started = Started::default();
+    fn run(change: impl Fn(&mut Job, &mut RunStart)) -> (RunStart, Record) {
+        let mut started = RunStart::default();
         let pattern = Pattern::of(Verb::Read, Pick::Sequential, 4096);
         let mut job = Job::new("j", "psync", Vec::new(), Workload::Pattern(Box::new(pattern)));
         started.machine.kernel = "Linux 6.1".into();
@@ -430,7 +430,7 @@ mod tests {
         (started, Record { phases: vec![phase], ..Record::default() })
     }
 
-    fn told(change: impl Fn(&mut Job, &mut Started)) -> Vec<(String, Weight)> {
+    fn told(change: impl Fn(&mut Job, &mut RunStart)) -> Vec<(String, Weight)> {
         let (first, other) = (run(|_, _| {}), run(change));
         let found = contrasts((&first.0, &first.1), (&other.0, &other.1));
         found.into_iter().map(|contrast| (contrast.what, contrast.weight)).collect()

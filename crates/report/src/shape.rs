@@ -2,8 +2,8 @@
 //! the way. Taken from the plan, so that no reporter can leave it out or word it differently.
 
 use iodyno_model::{
-    Action, Direct, Event, Extent, Items, Job, JobRecord, Mix, Pattern, Phase, PhaseRecord, Pick, Plan, Size,
-    Started, Target, TargetFacts, TargetKind, Workload, units,
+    Action, Direct, Event, Extent, Items, Job, JobRecord, Mix, Pattern, Phase, PhaseRecord, Pick, Plan,
+    RunStart, Size, Target, TargetFacts, TargetKind, Workload, units,
 };
 
 pub use iodyno_truth::quantity::seconds;
@@ -12,7 +12,7 @@ pub use iodyno_truth::quantity::seconds;
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     /// The beginning of the run.
-    pub started: Option<Box<Started>>,
+    pub started: Option<Box<RunStart>>,
 }
 
 impl Context {

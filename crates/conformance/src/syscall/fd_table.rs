@@ -113,7 +113,10 @@ impl Hands {
     /// Closes a descriptor, whoever holds it.
     pub(super) fn close(&mut self, fd: c_int) -> Answer {
         self.cookies.remove(&fd);
-        let holder = |(_, thing): &(String, HeldDescriptor)| matches!(thing, HeldDescriptor::File(held) | HeldDescriptor::Stream(_, held) if *held == fd);
+        let holder = |(_, thing): &(String, HeldDescriptor)| match thing {
+            HeldDescriptor::File(held) | HeldDescriptor::Stream(_, held) => *held == fd,
+            _ => false,
+        };
         match self.held.iter().position(holder).filter(|_| fd >= 0) {
             Some(index) => self.drop_at(index),
             None => release(HeldDescriptor::File(fd)),

@@ -5,8 +5,8 @@
 //! changes are everybody's. What all do alike is said once. Refuses to let clients meet at different points.
 
 use iodyno_model::{
-    Action, Diagnostic, Errand, Job, Origin, Phase, Plan, Ranks, Shared, Step, Target, TargetKind, Verb,
-    Workload, WorldFacts,
+    Action, Diagnostic, Errand, Job, Origin, Phase, Plan, Ranks, SharedObject, Step, Target, TargetKind,
+    Verb, Workload, WorldFacts,
 };
 
 use super::view::{ReportContext, RunReport};
@@ -301,7 +301,7 @@ fn phase(clients: &[Option<&Phase>]) -> Phase {
     let there: Vec<(u32, &Phase)> =
         clients.iter().enumerate().filter_map(|(number, phase)| Some((number as u32, (*phase)?))).collect();
     let first = there[0].1;
-    let each_rank = |shared: &Shared| Shared { each_rank: true, ..shared.clone() };
+    let each_rank = |shared: &SharedObject| SharedObject { each_rank: true, ..shared.clone() };
     let alike = there.len() == clients.len()
         && there.iter().all(|(_, phase)| phase.jobs == first.jobs && phase.shared == first.shared);
     let mut common = Phase {
@@ -320,7 +320,7 @@ fn phase(clients: &[Option<&Phase>]) -> Phase {
     for (number, phase) in there {
         let own = |name: &str| format!("client{number}.{name}");
         let shared = phase.shared.iter().map(each_rank);
-        common.shared.extend(shared.map(|shared| Shared { name: own(&shared.name), ..shared }));
+        common.shared.extend(shared.map(|shared| SharedObject { name: own(&shared.name), ..shared }));
         for job in &phase.jobs {
             let mut job = Job { ranks: Ranks::Only(number), name: own(&job.name), ..job.clone() };
             if let Workload::Script(script) = &mut job.workload {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use iodyno_model::{Diagnostic, Errand, Limit, Origin, Phase, Plan, Shared, SharedKind, Stop, When};
+use iodyno_model::{Diagnostic, Errand, Limit, Origin, Phase, Plan, SharedKind, SharedObject, Stop, When};
 
 use super::clients::{ClientPlan, ClientRank, MultiClient};
 use super::filesets::Fileset;
@@ -488,11 +488,11 @@ impl<'a> FilebenchSession<'a> {
         let jobs = run.jobs(&self.processes);
         let RunCompiler { shared, mut part, places, .. } = run;
         part.lines.extend(layout_lines(&places));
-        let mut shared: Vec<Shared> =
-            shared.into_iter().map(|(name, kind)| Shared::new(&name, kind)).collect();
+        let mut shared: Vec<SharedObject> =
+            shared.into_iter().map(|(name, kind)| SharedObject::new(&name, kind)).collect();
         if self.rate > 0.0 {
             let kind = SharedKind::Tokens { per_second: self.rate, queue_s: QUEUE_S };
-            shared.insert(0, Shared::new("events", kind));
+            shared.insert(0, SharedObject::new("events", kind));
         }
         self.view.parts.push(part);
         let phase = Phase {

@@ -1,7 +1,7 @@
 //! Scripts to plans, mistakes to messages, records to the report's lines.
 
 use iodyno_model::{
-    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, Pick, Ranks, SharedKind, Size, Started,
+    Action, Event, Item, JobRecord, Machine, Offset, PhaseRecord, Pick, Ranks, RunStart, SharedKind, Size,
     Stop, TargetKind, Verb, When, Workload, WorldFacts,
 };
 use iodyno_report::{NoFiles, Output, Reporter};
@@ -316,7 +316,7 @@ fn the_report_is_laid_out_as_the_original_s() {
     let (name, elapsed_ns) = ("run 1".into(), 5_000_000_000);
     let phase = PhaseRecord { name, jobs: vec![job], elapsed_ns, ..PhaseRecord::default() };
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let started = Started { at_unix_ns: 1_000_000_000, ..Started::default() };
+    let started = RunStart { at_unix_ns: 1_000_000_000, ..RunStart::default() };
     for event in [Event::Started(Box::new(started)), Event::PhaseEnded(Box::new(phase))] {
         let mut output = Output { out: &mut out, err: &mut err, files: &mut NoFiles };
         reporter.event(&event, &mut output).unwrap();
@@ -651,7 +651,7 @@ fn two_threads(flowops: &str) -> String {
 fn a_target_is_any_flowop_of_the_script() {
     let shared = |flowops: &str| {
         let run = run(&two_threads(flowops));
-        let of = |shared: &iodyno_model::Shared| match &shared.kind {
+        let of = |shared: &iodyno_model::SharedObject| match &shared.kind {
             SharedKind::Done { of, bytes } => Some((of.join(" "), *bytes)),
             _ => None,
         };

@@ -3,7 +3,7 @@
 //! The last mention of an option wins, as in fio; an option that was not given answers with fio's default where the
 //! accessor says so. It refuses to know what an option means: that is lowering's.
 
-use iodyno_model::{Directed, Origin};
+use iodyno_model::{Origin, PerDirection};
 
 use super::value::{Amount, OptionValue, Splits};
 use crate::option::Entry;
@@ -117,7 +117,7 @@ impl Settings {
 
     /// A number, or a time in ns, for each direction: a place left empty is `None`, and what is not given at the end
     /// follows the last that is.
-    pub fn triple(&self, name: &str) -> Option<&Directed<Option<u64>>> {
+    pub fn triple(&self, name: &str) -> Option<&PerDirection<Option<u64>>> {
         match self.value(name)? {
             OptionValue::Triple(triple) => Some(triple),
             _ => None,
@@ -137,7 +137,7 @@ impl Settings {
     }
 
     /// The ends of a range of sizes for each direction, the lower first.
-    pub fn ranges(&self, name: &str) -> Option<&Directed<Option<(u64, u64)>>> {
+    pub fn ranges(&self, name: &str) -> Option<&PerDirection<Option<(u64, u64)>>> {
         match self.value(name)? {
             OptionValue::Ranges(ranges) => Some(ranges),
             _ => None,
@@ -145,7 +145,7 @@ impl Settings {
     }
 
     /// Sizes with their shares in percent, for each direction.
-    pub fn splits(&self, name: &str) -> Option<&Directed<Option<Splits>>> {
+    pub fn splits(&self, name: &str) -> Option<&PerDirection<Option<Splits>>> {
         match self.value(name)? {
             OptionValue::Splits(splits) => Some(splits),
             _ => None,

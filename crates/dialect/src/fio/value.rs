@@ -2,7 +2,7 @@
 //!
 //! It refuses a suffix it does not know, with the place and what may have been meant.
 
-use iodyno_model::Directed;
+use iodyno_model::PerDirection;
 
 use super::number::{self, Base, Fault, TimeUnit, fault};
 use super::options::{JobOption, ValueType};
@@ -20,11 +20,11 @@ pub enum OptionValue {
     /// Two times in ns, the lower first, of which one is drawn from between; the same twice where one was written.
     Times(u64, u64),
     /// A number (or a time in ns) for each direction; `None`: that place was left empty.
-    Triple(Directed<Option<u64>>),
+    Triple(PerDirection<Option<u64>>),
     /// The ends of a range for each direction, the lower first.
-    Ranges(Directed<Option<(u64, u64)>>),
+    Ranges(PerDirection<Option<(u64, u64)>>),
     /// Sizes with their shares, for each direction.
-    Splits(Directed<Option<Splits>>),
+    Splits(PerDirection<Option<Splits>>),
     /// Numbers with fractions, at least one.
     Decimals(Vec<f64>),
     /// One of the words that the table lists.
@@ -79,7 +79,7 @@ pub fn read(option: &JobOption, text: Option<&str>, base: Base) -> Result<Option
             directed(text, ',', |part| number::time_ns(part, TimeUnit::Microsecond).map(Some))
                 .map(OptionValue::Triple)
         }
-        ValueType::Range => Ok(OptionValue::Ranges(Directed::same(Some(range(text, base)?)))),
+        ValueType::Range => Ok(OptionValue::Ranges(PerDirection::same(Some(range(text, base)?)))),
         ValueType::Ranges => {
             let separator = if text.contains(',') { ',' } else { '/' };
             directed(text, separator, optional(|part| block_range(part, base))).map(OptionValue::Ranges)
@@ -146,7 +146,7 @@ fn directed<T: Clone>(
     text: &str,
     separator: char,
     one: impl Fn(&str) -> Result<Option<T>, Fault>,
-) -> Result<Directed<Option<T>>, Fault> {
+) -> Result<PerDirection<Option<T>>, Fault> {
     let text = text.trim();
     let parts: Vec<&str> = text.split(separator).collect();
     // `bs=4k,` gives reads their size and leaves the others alone; only what is not there at all follows.
@@ -159,7 +159,7 @@ fn directed<T: Clone>(
     if read.is_none() && write.is_none() && trim.is_none() {
         return Err(fault("a number is missing", ""));
     }
-    Ok(Directed { read, write, trim })
+    Ok(PerDirection { read, write, trim })
 }
 
 fn amount(text: &str, base: Base) -> Result<Amount, Fault> {

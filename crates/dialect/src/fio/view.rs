@@ -3,7 +3,7 @@
 //!
 //! Lowering makes it; the reporters read it. It refuses to hold anything that decides what is run.
 
-use iodyno_model::{Diagnostic, Directed};
+use iodyno_model::{Diagnostic, PerDirection};
 
 /// A whole run, as its reporters see it.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +40,7 @@ pub struct JobView {
     /// `rw=` as the banner shows it (`randrw`).
     pub direction: &'static str,
     /// Smallest and largest block of each direction, bytes, as the banner shows it.
-    pub blocks: Directed<(u64, u64)>,
+    pub blocks: PerDirection<(u64, u64)>,
     /// The engine's name, as the user knows it.
     pub engine: String,
     /// `iodepth=`.
@@ -64,7 +64,7 @@ pub struct JobView {
     /// The bytes each clone will move; none: unknown (for the ETA).
     pub bytes_planned: Option<u64>,
     /// The rates it keeps to, bytes and operations per second in each direction (for the ETA line); 0: none.
-    pub rate: Directed<(u64, u64)>,
+    pub rate: PerDirection<(u64, u64)>,
 }
 
 /// Which figures a job's report has.

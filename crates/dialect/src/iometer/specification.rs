@@ -4,7 +4,7 @@
 //! keep apart: lines of one direction that differ in randomness, alignment, delay or burst.
 
 use iodyno_model::{
-    Blend, Coverage, Diagnostic, Directed, Mix, Origin, Pattern, Pick, Share, Size, Span, Think, Verb,
+    Blend, Coverage, Diagnostic, Mix, Origin, Pattern, PerDirection, Pick, Share, Size, Span, Think, Verb,
 };
 
 /// Bytes that one operation may move at most.
@@ -151,9 +151,9 @@ impl Specification {
             (false, true) => (write.clone(), write),
             _ => (read, write),
         };
-        let pick = Directed { read: read.pick.clone(), write: write.pick.clone(), trim: write.pick };
-        let size = Directed { read: read.size.clone(), write: write.size.clone(), trim: write.size };
-        let align_bytes = Directed { read: read.align, write: write.align, trim: write.align };
+        let pick = PerDirection { read: read.pick.clone(), write: write.pick.clone(), trim: write.pick };
+        let size = PerDirection { read: read.size.clone(), write: write.size.clone(), trim: write.size };
+        let align_bytes = PerDirection { read: read.align, write: write.align, trim: write.align };
         let base = Pattern::of(Verb::Read, Pick::Sequential, SECTOR);
         Ok(Pattern { mix, pick, size, align_bytes, coverage: Coverage::Repeating, span, ..base })
     }

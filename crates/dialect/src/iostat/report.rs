@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use iodyno_model::{CpuShares, Event, Record, Sample, Started};
+use iodyno_model::{CpuShares, Event, Record, RunStart, Sample};
 use iodyno_report::metrics::shares;
 use iodyno_report::{Output, Reporter};
 
@@ -83,7 +83,7 @@ impl Reports {
         Reports { settings, used: BTreeSet::new(), samples: 0, printed: 0, begun: false, closed: false }
     }
 
-    fn begin(&mut self, started: &Started, out: &mut dyn Write) -> io::Result<()> {
+    fn begin(&mut self, started: &RunStart, out: &mut dyn Write) -> io::Result<()> {
         self.begun = true;
         let machine = &started.machine;
         let cpus = self.settings.cpus.unwrap_or(machine.cpus);

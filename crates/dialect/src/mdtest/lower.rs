@@ -4,8 +4,8 @@
 //! `mdtest_tree[.TASK].DIRECTORY` and `file.mdtest.TASK.ITEM`; whose items a task works on is a shift of owners.
 
 use iodyno_model::{
-    Content, Direct, ErrorPolicy, Finish, Intent, Item, ItemData, Items, Job, Journal, Limit, Marked,
-    Measure, Open, Operation, Origin, Pattern, Payload, Phase, Pick, Place, Plan, Prepare, Ranks, Refresh,
+    Content, Direct, ErrorPolicy, Finish, Intent, Item, ItemData, Items, Job, Journal, Limit, Measure, Open,
+    Operation, Origin, Pattern, Payload, PayloadMarks, Phase, Pick, Place, Plan, Prepare, Ranks, Refresh,
     Script, Setting, Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
 };
 
@@ -236,7 +236,7 @@ impl Lowering<'_> {
         }
         let verify = Verify { stamp: Stamp::Content, when: VerifyWhen::OnRead, ..Verify::default() };
         Payload {
-            content: Content::Marked(Marked { marks: test.marks, signature: test.signature }),
+            content: Content::Marked(PayloadMarks { marks: test.marks, signature: test.signature }),
             refresh: Refresh::EachWrite,
             verify: checks.then_some(verify),
             ..Payload::default()

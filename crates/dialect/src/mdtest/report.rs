@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, Started, TargetFacts};
+use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, RunStart, TargetFacts};
 use iodyno_report::{Output, Reporter};
 
 use crate::ior::report::text::Space;
@@ -49,7 +49,7 @@ impl Report {
     }
 
     /// Everything before the first phase.
-    fn head(&self, started: &Started) -> String {
+    fn head(&self, started: &RunStart) -> String {
         let test = &self.view.test;
         let version = if self.view.layout == 3 { "3.3.0" } else { "4.1.0" };
         let mut text = format!("-- started at {} --\n\n", date(started.at_unix_ns));

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use iodyno_model::{Event, Record, Started};
+use iodyno_model::{Event, Record, RunStart};
 use iodyno_report::live::planned_ns;
 use iodyno_report::paint::Paint;
 use iodyno_report::shape::Context;
@@ -28,7 +28,7 @@ impl Card {
         Card { setup, paint: Paint { colour }, context: Context::default(), details }
     }
 
-    fn first(&self, started: &Started) -> String {
+    fn first(&self, started: &RunStart) -> String {
         let budget = &self.setup.budget;
         let (metadata, laid_out) = match self.setup.reads_only() {
             true => ("", ""),

@@ -1,17 +1,17 @@
 //! How fast and until when: what no table of the model can tell of `rate`, `think`, `shared`, `until` and `finish`.
 
 use iodyno_model::reflect::Reflect;
-use iodyno_model::{Directed, Per, Rate, SharedUse, Steady, Think, Verb};
+use iodyno_model::{Per, PerDirection, Rate, SharedUse, Steady, Think, Verb};
 
 use super::inline::{must, record, table};
 use super::tree::Node;
 use super::value::{Read, rate, some_bytes, text, verb};
 
 /// One rate for all operations together, or one for each direction.
-pub(super) fn rates(node: &Node) -> Read<(Rate, Directed<Rate>)> {
+pub(super) fn rates(node: &Node) -> Read<(Rate, PerDirection<Rate>)> {
     match node.has(&["read", "write", "trim"]) {
         true => Ok((Rate::Unlimited, record(node)?)),
-        false => Ok((rate(node)?, Directed::default())),
+        false => Ok((rate(node)?, PerDirection::default())),
     }
 }
 

@@ -1,6 +1,8 @@
 //! `payload` and `verify`: what is written and how it is checked.
 
-use iodyno_model::{Checksum, Content, HeaderStamp, Marked, Payload, Stamp, Template, Verify, VerifyWhen};
+use iodyno_model::{
+    Checksum, Content, HeaderStamp, Payload, PayloadMarks, Stamp, Template, Verify, VerifyWhen,
+};
 
 use super::fields::Fields;
 use super::tree::Node;
@@ -32,7 +34,7 @@ pub(super) fn content(node: &Node) -> Read<Content> {
             ("zeros", Content::Zero),
             ("scrambled", Content::Scrambled),
             ("carried", Content::Carried),
-            ("marked", Content::Marked(Marked::default())),
+            ("marked", Content::Marked(PayloadMarks::default())),
         ])(node)
         .map_err(|error| format!("{error}, or a pattern such as \"0xdeadbeef\"")),
     }

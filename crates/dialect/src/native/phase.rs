@@ -1,6 +1,6 @@
 //! `[[phase]]` and `[phase.shared.NAME]`: what runs together.
 
-use iodyno_model::{Phase, Shared, SharedKind};
+use iodyno_model::{Phase, SharedKind, SharedObject};
 
 use super::fields::{Fields, Wrong};
 use super::job;
@@ -26,7 +26,7 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
     phase
 }
 
-fn shared(entry: &Entry, wrong: &Wrong) -> Shared {
+fn shared(entry: &Entry, wrong: &Wrong) -> SharedObject {
     let fields = Fields::new(&entry.node, "a shared object", wrong);
     let mut kinds = Vec::new();
     if let Some(per_second) = fields.get("tokens", number) {
@@ -48,5 +48,5 @@ fn shared(entry: &Entry, wrong: &Wrong) -> Shared {
         wrong.error(fields.origin(), format!("shared object `{}` must be one thing", entry.name), hint);
     }
     fields.unknown();
-    Shared::new(&entry.name, kinds.into_iter().next().unwrap_or(SharedKind::Counter))
+    SharedObject::new(&entry.name, kinds.into_iter().next().unwrap_or(SharedKind::Counter))
 }

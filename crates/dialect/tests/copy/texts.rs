@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use iodyno_dialect::Request;
 use iodyno_model::{
     Diagnostic, ErrorCount, Event, JobRecord, Line, Live, LiveJob, Machine, Origin, PhaseRecord, Plan,
-    Record, Started, Verb,
+    Record, RunStart, Verb,
 };
 use iodyno_report::Output;
 
@@ -22,7 +22,7 @@ struct Copied {
 
 fn started() -> Event {
     let (plan, machine) = (Plan::default(), Machine::default());
-    Event::Started(Box::new(Started {
+    Event::Started(Box::new(RunStart {
         plan,
         targets: Vec::new(),
         machine,

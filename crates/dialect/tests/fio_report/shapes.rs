@@ -117,7 +117,7 @@ fn job(name: &str, direction: &'static str) -> JobView {
         name: name.into(),
         clones: 1,
         direction,
-        blocks: Directed::same((4096, 4096)),
+        blocks: PerDirection::same((4096, 4096)),
         engine: "psync".into(),
         depth: 1,
         options: vec![("rw".into(), direction.into())],

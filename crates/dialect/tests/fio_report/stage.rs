@@ -25,7 +25,7 @@ pub const BEGAN_UNIX_NS: u64 = 1_700_000_000_123_000_000;
 
 /// The beginning of a run of this plan.
 pub fn started(plan: &Plan) -> Event {
-    Event::Started(Box::new(Started {
+    Event::Started(Box::new(RunStart {
         plan: plan.clone(),
         targets: Vec::new(),
         machine: Machine::default(),

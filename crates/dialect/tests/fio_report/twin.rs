@@ -37,7 +37,7 @@ fn job(name: &str, direction: &'static str) -> JobView {
         name: name.into(),
         clones: 1,
         direction,
-        blocks: Directed::same((4096, 4096)),
+        blocks: PerDirection::same((4096, 4096)),
         engine: "null".into(),
         depth: 1,
         ..JobView::default()

@@ -9,7 +9,7 @@ use iodyno_dialect::ior::command::parse;
 use iodyno_dialect::ior::{lower, report};
 use iodyno_model::{
     CacheShare, ErrorCount, Event, Histogram, JobRecord, JournalEntry, JournalPart, Line, PhaseRecord,
-    Record, Started, Tally, TargetFacts, Verb, WearOut, WorkerRecord, WorldFacts,
+    Record, RunStart, Tally, TargetFacts, Verb, WearOut, WorkerRecord, WorldFacts,
 };
 use iodyno_report::{FilesInMemory, Output};
 
@@ -127,7 +127,7 @@ fn written(line: &str, also: &str, figures: Figures) -> Written {
     Written { out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap(), files }
 }
 
-fn started(plan: &iodyno_model::Plan) -> Started {
+fn started(plan: &iodyno_model::Plan) -> RunStart {
     let facts = TargetFacts {
         target: plan.targets[0].name.clone(),
         size_bytes: Some(25_339_000_000),
@@ -138,7 +138,7 @@ fn started(plan: &iodyno_model::Plan) -> Started {
     };
     let machine =
         iodyno_model::Machine { host: "vm".into(), kernel: "Linux 6.18.44".into(), ..Default::default() };
-    Started {
+    RunStart {
         plan: plan.clone(),
         targets: vec![facts],
         machine,

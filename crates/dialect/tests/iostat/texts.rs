@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use iodyno_dialect::Request;
-use iodyno_model::{CpuShares, DeviceActivity, Event, Machine, Plan, Record, Sample, Started};
+use iodyno_model::{CpuShares, DeviceActivity, Event, Machine, Plan, Record, RunStart, Sample};
 use iodyno_report::Output;
 use testbed::Outcome;
 
@@ -40,7 +40,7 @@ pub fn device(name: &str, stat: &str, interval_ns: u64) -> DeviceActivity {
 
 pub fn started(machine: Machine, at_unix_ns: u64) -> Event {
     let (plan, targets, world) = (Plan::default(), Vec::new(), Default::default());
-    Event::Started(Box::new(Started { plan, targets, machine, at_unix_ns, world }))
+    Event::Started(Box::new(RunStart { plan, targets, machine, at_unix_ns, world }))
 }
 
 pub fn ended(stopped_by: Option<i32>) -> Event {

@@ -1,7 +1,7 @@
 //! filebench: a mail server with event tokens, named flowops, a composite and a random append.
 
 use iodyno_model::{
-    Action, Item, Items, Job, Limit, Offset, Operation, Per, Phase, Pick, Script, Shared, SharedKind,
+    Action, Item, Items, Job, Limit, Offset, Operation, Per, Phase, Pick, Script, SharedKind, SharedObject,
     SharedUse, Size, Step, Stop, TargetKind, Tree, Verb, Workload,
 };
 
@@ -100,8 +100,8 @@ fn golden_a_mail_server() {
     };
     let run = Phase {
         shared: vec![
-            Shared::new("events", SharedKind::Tokens { per_second: 200.0, queue_s: 5.0 }),
-            Shared::new("read bytes", SharedKind::Counter),
+            SharedObject::new("events", SharedKind::Tokens { per_second: 200.0, queue_s: 5.0 }),
+            SharedObject::new("read bytes", SharedKind::Counter),
         ],
         stop: Stop::FirstDone,
         ..phase("run", vec![mailer])

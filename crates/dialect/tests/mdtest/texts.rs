@@ -2,7 +2,7 @@
 
 use iodyno_dialect::{Request, Run};
 use iodyno_model::{
-    ErrorCount, Event, JobRecord, JournalEntry, JournalPart, Line, Machine, PhaseRecord, Started, Verb,
+    ErrorCount, Event, JobRecord, JournalEntry, JournalPart, Line, Machine, PhaseRecord, RunStart, Verb,
     WearOut, WorkerRecord, Workload,
 };
 use iodyno_report::{FilesInMemory, Output};
@@ -62,7 +62,7 @@ pub fn told(
     let Request::Run(mut run) = request(line, also) else { panic!("{line}: not run") };
     let tasks =
         also.iter().find(|(name, _)| *name == "threads").map_or(1, |(_, count)| count.parse().unwrap());
-    let started = Started {
+    let started = RunStart {
         plan: run.plan.clone(),
         targets: Vec::new(),
         machine: Machine::default(),

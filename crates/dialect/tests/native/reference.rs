@@ -5,9 +5,9 @@
 use iodyno_model::reflect::{Composite, Member, Reflect, ReflectRef, TypeShape};
 use iodyno_model::{
     Aging, Buffers, ControlGroup, Depth, Every, Exit, Finish, Hooks, ItemData, Items, Job, Journal,
-    LatencyTarget, Limit, Marked, Measure, NumaMemory, Operation, Pattern, Payload, Phase, Pick, Placement,
-    Plan, Repeat, Rounds, SharedUse, Span, Start, Steady, Target, Think, Tolerance, Trace, TraceEntry, Verb,
-    Verify, Window, Workload,
+    LatencyTarget, Limit, Measure, NumaMemory, Operation, Pattern, Payload, PayloadMarks, Phase, Pick,
+    Placement, Plan, Repeat, Rounds, SharedUse, Span, Start, Steady, Target, Think, Tolerance, Trace,
+    TraceEntry, Verb, Verify, Window, Workload,
 };
 
 use super::{golden, root};
@@ -84,7 +84,7 @@ fn parts() -> Vec<(&'static str, Box<dyn Reflect>)> {
         ("`buffers`", Box::new(Buffers::default())),
         ("`hooks`", Box::new(Hooks::default())),
         ("`payload`", Box::new(Payload::default())),
-        ("`payload`, of content `\"marked\"`", Box::new(Marked::default())),
+        ("`payload`, of content `\"marked\"`", Box::new(PayloadMarks::default())),
         ("`verify`", Box::new(Verify::default())),
         ("What is drawn: keys beside `do` or `mix`", Box::new(pattern)),
         ("`span`", Box::new(Span::default())),

@@ -2,7 +2,7 @@
 
 use iodyno_dialect::Request;
 use iodyno_model::{
-    CaseRecord, Cases, Event, JobRecord, Machine, Outcome, PhaseRecord, Record, Started, Verdict, Workload,
+    CaseRecord, Cases, Event, JobRecord, Machine, Outcome, PhaseRecord, Record, RunStart, Verdict, Workload,
 };
 use iodyno_report::{FilesInMemory, Output};
 
@@ -77,7 +77,7 @@ fn told(line: &str, change: &dyn Fn(usize, &mut Vec<CaseRecord>)) -> (String, Fi
     let Ok(Request::Run(mut run)) = try_request(line, &mut World::golden()) else {
         panic!("{line}: not run")
     };
-    let started = Started {
+    let started = RunStart {
         plan: run.plan.clone(),
         targets: Vec::new(),
         machine: Machine { host: "here".into(), kernel: "Linux 6.18".into(), ..Machine::default() },

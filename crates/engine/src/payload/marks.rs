@@ -17,7 +17,7 @@
 //! could check the other's files: places that are 4 GiB apart have the same stamp, and the words that were meant to be
 //! incompressible are all alike. It refuses nothing: what may be marked is checked where a source is made.
 
-use iodyno_model::{Marked, Marks};
+use iodyno_model::{Marks, PayloadMarks};
 
 mod explain;
 #[cfg(test)]
@@ -47,8 +47,8 @@ pub struct Marker {
 
 impl Marker {
     /// The words of this owner.
-    pub fn new(marked: Marked, owner: u32) -> Self {
-        let Marked { marks, signature } = marked;
+    pub fn new(marked: PayloadMarks, owner: u32) -> Self {
+        let PayloadMarks { marks, signature } = marked;
         let top = u64::from(owner) << 32;
         let (first, top, step) = match marks {
             Marks::Counted | Marks::Placed => (i64::from(signature.cast_signed()).cast_unsigned(), top, 1),

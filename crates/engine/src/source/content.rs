@@ -6,8 +6,8 @@
 //! cannot be told apart: sizes that are no whole sectors, tables beyond a bound.
 
 use iodyno_model::{
-    Content as Bytes, Job, Marked, Mismatch, Refresh, Size, Stamp, TargetKind, Verb, Verify, VerifyWhen,
-    Workload, Wrong,
+    Content as Bytes, Job, Mismatch, PayloadMarks, Refresh, Size, Stamp, TargetKind, Verb, Verify,
+    VerifyWhen, Workload, Wrong,
 };
 
 use super::SourceContext;
@@ -741,7 +741,7 @@ pub fn check(job: &Job) -> Result<(), Failure> {
     Headers::new(verify, 0, grain, 0).map(drop).map_err(failure)
 }
 
-fn marked(content: &Bytes) -> Option<Marked> {
+fn marked(content: &Bytes) -> Option<PayloadMarks> {
     if let Bytes::Marked(marked) = content { Some(*marked) } else { None }
 }
 

@@ -1,8 +1,8 @@
 //! Paces, think times, shared objects and reading back, each against times and offsets known beforehand.
 
 use iodyno_model::{
-    Arrivals, Directed, Mix, Overlap, Pace, Pattern, Payload, Pick, Rate, Shared, SharedKind, SharedUse,
-    Size, Stamp, Think, Timing, Trace, TraceEntry, Verb, Verify, VerifyWhen, Workload,
+    Arrivals, Mix, Overlap, Pace, Pattern, Payload, PerDirection, Pick, Rate, SharedKind, SharedObject,
+    SharedUse, Size, Stamp, Think, Timing, Trace, TraceEntry, Verb, Verify, VerifyWhen, Workload,
 };
 
 use super::super::testing::{SourceBench, TallyEntry};
@@ -23,7 +23,7 @@ fn paced(pace: Pace) -> SourceBench {
 }
 
 fn reads_at(rate: Rate) -> Pace {
-    Pace { rate: Directed { read: rate, ..Directed::default() }, open_loop: true, ..Pace::default() }
+    Pace { rate: PerDirection { read: rate, ..PerDirection::default() }, open_loop: true, ..Pace::default() }
 }
 
 fn starts(all: &[TallyEntry]) -> Vec<u64> {
@@ -81,7 +81,7 @@ fn think_time_comes_after_so_many_and_drains_where_told() {
 #[test]
 fn below_the_least_rate_the_worker_fails() {
     let mut stage = paced(Pace {
-        rate_least: Directed { read: Rate::Operations(100.0), ..Directed::default() },
+        rate_least: PerDirection { read: Rate::Operations(100.0), ..PerDirection::default() },
         ..Pace::default()
     });
     stage.job().limit.operations = Some(1000);
@@ -97,9 +97,9 @@ fn below_the_least_rate_the_worker_fails() {
 fn one_that_takes_too_long_ends_the_worker() {
     let mut stage = stage(pattern(Verb::Read, Pick::Sequential));
     stage.service_ns = 1000;
-    stage.job().limit.latency_ns = Directed { read: 999, ..Directed::default() };
+    stage.job().limit.latency_ns = PerDirection { read: 999, ..PerDirection::default() };
     assert_eq!(stage.run().len(), 1);
-    stage.job().limit.latency_ns = Directed { read: 1000, write: 1, ..Directed::default() };
+    stage.job().limit.latency_ns = PerDirection { read: 1000, write: 1, ..PerDirection::default() };
     assert_eq!(stage.run().len(), 64);
 }
 
@@ -131,7 +131,7 @@ fn shared_tokens_gate_every_operation() {
     let uses = vec![SharedUse::new("t", 2)];
     let mut stage = paced(Pace { shared: uses, ..Pace::default() });
     assert!(stage.source().is_err(), "an object that is not there is said");
-    stage.share(vec![Shared::new("t", SharedKind::Tokens { per_second: 1e6, queue_s: 0.0 })]);
+    stage.share(vec![SharedObject::new("t", SharedKind::Tokens { per_second: 1e6, queue_s: 0.0 })]);
     let starts = starts(&stage.run());
     assert!(starts.windows(2).all(|pair| (1999..2110).contains(&(pair[1] - pair[0]))), "{starts:?}");
 }
@@ -255,7 +255,7 @@ fn a_later_phase_checks_what_an_earlier_wrote() {
 #[test]
 fn sizes_that_are_no_sectors_are_not_verified() {
     let mut stage = verified(Pick::Uniform, Mix::only(Verb::Write), VerifyWhen::OnRead);
-    let odd = Pattern { size: Directed::same(Size::Fixed(1000)), ..pattern(Verb::Write, Pick::Uniform) };
+    let odd = Pattern { size: PerDirection::same(Size::Fixed(1000)), ..pattern(Verb::Write, Pick::Uniform) };
     stage.job().workload = Workload::Pattern(Box::new(odd));
     assert!(stage.source().err().unwrap().message.contains("sectors"));
 }

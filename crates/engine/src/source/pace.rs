@@ -4,7 +4,7 @@
 //! should have gone: latency counts from there, so a stall cannot hide behind the operations it delayed. It refuses to
 //! wait itself; only think time that burns CPU is burnt here, in slices.
 
-use iodyno_model::{Arrivals, Directed, FoundDepth, Job, Kind, Per, Rate, SharedUse, Think};
+use iodyno_model::{Arrivals, FoundDepth, Job, Kind, Per, PerDirection, Rate, SharedUse, Think};
 
 use super::depth_search::DepthSearch;
 use super::random::Random;
@@ -76,7 +76,7 @@ struct Thinking {
 /// The slowest rates allowed, and what was done in the present window.
 #[derive(Debug)]
 struct Floor {
-    least: Directed<Rate>,
+    least: PerDirection<Rate>,
     /// Whether the time to settle is over.
     settled: bool,
     window_ns: u64,
@@ -98,7 +98,7 @@ fn direction(io: &Io) -> Option<usize> {
     }
 }
 
-fn each<T>(directed: &Directed<T>) -> [&T; 3] {
+fn each<T>(directed: &PerDirection<T>) -> [&T; 3] {
     [&directed.read, &directed.write, &directed.trim]
 }
 
@@ -111,7 +111,7 @@ pub fn is_free(job: &Job) -> bool {
         && pace.think.is_none()
         && pace.shared.is_empty()
         && pace.latency_target.is_none()
-        && limit.latency_ns == Directed::default()
+        && limit.latency_ns == PerDirection::default()
 }
 
 impl Pacer {

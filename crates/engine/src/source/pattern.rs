@@ -158,7 +158,7 @@ fn hashed(name: &str) -> u64 {
 }
 
 /// Which of the three directions' rules a verb follows.
-pub fn directed<T>(directed: &iodyno_model::Directed<T>, verb: Verb) -> &T {
+pub fn directed<T>(directed: &iodyno_model::PerDirection<T>, verb: Verb) -> &T {
     match verb.kind() {
         Kind::Trim => &directed.trim,
         Kind::Write => &directed.write,

@@ -1,8 +1,8 @@
 //! The pattern source against offsets, sizes and limits that are known beforehand.
 
 use iodyno_model::{
-    Blend, Coverage, Directed, Every, FileOrder, Items, Job, Mix, Pattern, Pick, Plan, Share, Size, Target,
-    TargetKind, Verb, Workload, Zone,
+    Blend, Coverage, Every, FileOrder, Items, Job, Mix, Pattern, PerDirection, Pick, Plan, Share, Size,
+    Target, TargetKind, Verb, Workload, Zone,
 };
 use proptest::prelude::*;
 
@@ -297,7 +297,7 @@ fn a_mix_keeps_its_shares_and_its_runs() {
 fn directions_walk_for_themselves_and_carry_their_labels() {
     let pattern = Pattern {
         mix: Mix::reads(50.0),
-        size: Directed { read: Size::Fixed(4), write: Size::Fixed(8), trim: Size::Fixed(4) },
+        size: PerDirection { read: Size::Fixed(4), write: Size::Fixed(8), trim: Size::Fixed(4) },
         ..reads(Pick::Sequential)
     };
     let bench = Bench::new(pattern, &[(0, 4096)]);
@@ -467,7 +467,7 @@ proptest! {
         ], run: 1 };
         let coverage = if once { Coverage::Once } else { Coverage::Repeating };
         let pattern = Pattern {
-            mix, coverage, size: Directed::same(size), align_bytes: Directed::same(align), ..reads(pick)
+            mix, coverage, size: PerDirection::same(size), align_bytes: PerDirection::same(align), ..reads(pick)
         };
         let mut bench = Bench::new(pattern, &[(1 << 20, span)]);
         bench.plan.seed = seed;

@@ -1,7 +1,7 @@
 //! Scripts, step by step, against an engine in memory.
 
 use iodyno_model::{
-    Action, AtEnd, Call, Content, Item, Offset, Operation, Payload, Pick, Script, Shared, SharedKind,
+    Action, AtEnd, Call, Content, Item, Offset, Operation, Payload, Pick, Script, SharedKind, SharedObject,
     SharedUse, Size, Step, Transfer, Verb, Workload,
 };
 
@@ -251,7 +251,7 @@ fn tokens_hold_a_script_to_their_rate_and_finish_ends_it() {
         Operation { arguments: vec![("operations".into(), "20".into())], ..Operation::control(Verb::Finish) };
     let steps = vec![wait.step("wait"), read.step("read"), finish.step("finish")];
     let mut stage = SourceBench::new(Workload::Script(Script { actors: Vec::new(), steps }), &[64]);
-    stage.share(vec![Shared::new("t", SharedKind::Tokens { per_second: 1000.0, queue_s: 1.0 })]);
+    stage.share(vec![SharedObject::new("t", SharedKind::Tokens { per_second: 1000.0, queue_s: 1.0 })]);
     let starts: Vec<u64> =
         stage.run().iter().filter(|one| one.verb == Verb::Read).map(|one| one.started).collect();
     assert_eq!(starts.len(), 20);

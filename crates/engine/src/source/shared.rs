@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-use iodyno_model::{Phase, Plan, Shared, SharedKind, SharedUse, Verb};
+use iodyno_model::{Phase, Plan, SharedKind, SharedObject, SharedUse, Verb};
 
 use super::pools::{Found, Pools};
 use crate::clock::Tick;
@@ -21,7 +21,7 @@ const FRACTION_BITS: u32 = 8;
 #[derive(Clone, Debug)]
 pub struct SharedObjects {
     mapping: Arc<Mapping>,
-    kinds: Arc<[Shared]>,
+    kinds: Arc<[SharedObject]>,
     /// Which items of shared sets exist.
     pub pools: Option<Pools>,
 }
@@ -70,7 +70,7 @@ impl SharedObjects {
     ///
     /// # Errors
     /// The system's error number.
-    pub fn new(shared: &[Shared]) -> Result<Self, i32> {
+    pub fn new(shared: &[SharedObject]) -> Result<Self, i32> {
         let waiters: usize = shared.iter().map(|shared| waiters(&shared.kind)).sum();
         let bytes = shared.len().max(1) * size_of::<Cell>() + waiters * size_of::<AtomicI64>();
         let mapping = Mapping::shared(bytes)?;
@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     fn objects(kind: SharedKind) -> SharedObjects {
-        SharedObjects::new(&[Shared::new("s", kind)]).unwrap()
+        SharedObjects::new(&[SharedObject::new("s", kind)]).unwrap()
     }
 
     fn used(objects: &SharedObjects, amount: i64) -> Object {

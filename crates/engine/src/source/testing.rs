@@ -4,7 +4,7 @@
 //! completions in the order or disorder that the test asks for.
 
 use iodyno_model::{
-    Direct, Extent, Items, Job, Open, Phase, Plan, Prepare, Shared, Target, TargetKind, Verb, Workload,
+    Direct, Extent, Items, Job, Open, Phase, Plan, Prepare, SharedObject, Target, TargetKind, Verb, Workload,
 };
 
 use super::{Next, SharedObjects, Source, SourceContext, UNTALLIED};
@@ -113,7 +113,7 @@ impl SourceBench {
         &mut self.plan.phases[0].jobs[0]
     }
 
-    pub fn share(&mut self, shared: Vec<Shared>) {
+    pub fn share(&mut self, shared: Vec<SharedObject>) {
         self.shared = Some(SharedObjects::new(&shared).unwrap());
     }
 

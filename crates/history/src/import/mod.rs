@@ -2,17 +2,18 @@
 
 mod own;
 
-use iodyno_model::{Diagnostic, Origin, Record, Started};
+use iodyno_model::{Diagnostic, Origin, Record, RunStart};
 use serde_json::Value;
 
 use crate::entry::Opening;
 
 /// A tool's name, and the reader of its JSON: the runs with their command lines, where the tool wrote them down; none: the
 /// document is not its. The dialects bring them.
-pub type Importer = (&'static str, fn(&Value) -> Option<Result<Vec<(Vec<String>, Started, Record)>, String>>);
+pub type Importer =
+    (&'static str, fn(&Value) -> Option<Result<Vec<(Vec<String>, RunStart, Record)>, String>>);
 
 /// A run to put into the history.
-pub type Imported = (Opening, Started, Record);
+pub type Imported = (Opening, RunStart, Record);
 
 /// The runs in a file of another tool, of which each test may be one.
 ///
@@ -61,7 +62,7 @@ fn documents(bytes: &[u8]) -> Result<Vec<Value>, String> {
     Ok(documents)
 }
 
-fn opening(tool: &str, mut words: Vec<String>, path: &str, started: &Started) -> Opening {
+fn opening(tool: &str, mut words: Vec<String>, path: &str, started: &RunStart) -> Opening {
     if words.is_empty() {
         words = vec!["import".into(), path.into()];
     }
@@ -80,7 +81,7 @@ mod tests {
         Some(if named.name.is_empty() {
             Err("no name".into())
         } else {
-            Ok(vec![(words, Started::default(), named)])
+            Ok(vec![(words, RunStart::default(), named)])
         })
     })];
 

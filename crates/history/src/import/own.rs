@@ -7,7 +7,7 @@ use iodyno_model::document::{
     JobDocument, LatencyDocument, LineDocument, PhaseDocument, RecordDocument, SCHEMA, WorldDocument,
 };
 use iodyno_model::{
-    Histogram, JobRecord, Line, PhaseRecord, Plan, Record, Sighting, Started, Tally, Verb, WorldFacts,
+    Histogram, JobRecord, Line, PhaseRecord, Plan, Record, RunStart, Sighting, Tally, Verb, WorldFacts,
     histogram,
 };
 use serde::Deserialize;
@@ -62,7 +62,7 @@ fn run(document: RecordDocument, path: &str) -> Result<Imported, String> {
     let words = vec!["import".into(), path.into()];
     let opening = Opening { tool: "iodyno".into(), words, plan: plan.clone(), ..Opening::default() };
     let at_unix_ns = document.started_at_unix_ns.unwrap_or(0);
-    Ok((opening, Started { plan, targets, machine, at_unix_ns, world }, record))
+    Ok((opening, RunStart { plan, targets, machine, at_unix_ns, world }, record))
 }
 
 fn phase(told: PhaseDocument) -> Result<PhaseRecord, String> {

@@ -1,9 +1,9 @@
 //! A job in words: who, on what, what, how fast, from when, until when.
 
 use iodyno_model::{
-    BufferKind, Buffers, Cases, Criterion, Depth, Directed, Exercise, ExerciseKind, Job, Kind, LatencyTarget,
-    Measure, NumaMemory, NumaPolicy, Pace, Per, Phase, Placement, Plan, Rate, SAME_ID, SharedKind, SharedUse,
-    Start, Steady, Verb, WorkerKind, Workload,
+    BufferKind, Buffers, Cases, Criterion, Depth, Exercise, ExerciseKind, Job, Kind, LatencyTarget, Measure,
+    NumaMemory, NumaPolicy, Pace, Per, PerDirection, Phase, Placement, Plan, Rate, SAME_ID, SharedKind,
+    SharedUse, Start, Steady, Verb, WorkerKind, Workload,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -138,13 +138,13 @@ fn pace(phase: &Phase, pace: &Pace) -> Vec<String> {
     let mut lines = Vec::new();
     if pace.has_rate() {
         let all = (pace.rate_all != Rate::Unlimited).then(|| format!("{} each", rate(pace.rate_all)));
-        let some = (pace.rate != Directed::default()).then(|| rates(&pace.rate));
+        let some = (pace.rate != PerDirection::default()).then(|| rates(&pace.rate));
         let both: Vec<_> = all.into_iter().chain(some).collect();
         lines.push(format!("at {}{}", both.join(", "), arrivals(pace)));
     } else if pace.arrivals != Default::default() || pace.burst > 1 || !pace.open_loop {
         lines.push(format!("at any rate{}", arrivals(pace)));
     }
-    if pace.rate_least != Directed::default() {
+    if pace.rate_least != PerDirection::default() {
         let over = match pace.rate_window_ns {
             0 => String::new(),
             window_ns => format!(" over {}", time(window_ns)),
@@ -166,7 +166,7 @@ fn arrivals(pace: &Pace) -> String {
     words.iter().map(|word| format!(", {word}")).collect()
 }
 
-fn rates(rates: &Directed<Rate>) -> String {
+fn rates(rates: &PerDirection<Rate>) -> String {
     let all = [("reads", rates.read), ("writes", rates.write), ("trims", rates.trim)];
     if all.iter().all(|(_, rate)| *rate == rates.read) {
         return format!("{} each in every direction", rate(rates.read));
@@ -252,7 +252,7 @@ fn until(job: &Job) -> Vec<String> {
     lines
 }
 
-fn too_slow(most: &Directed<u64>) -> Option<String> {
+fn too_slow(most: &PerDirection<u64>) -> Option<String> {
     let all = [("reads", most.read), ("writes", most.write), ("trims", most.trim)];
     if all.iter().all(|(_, ns)| *ns == most.read) {
         return (most.read > 0).then(|| format!("fails at one slower than {}", time(most.read)));

@@ -1,7 +1,7 @@
 //! A drawn workload in words: which verb, how long, where.
 
 use iodyno_model::{
-    Coverage, Directed, Every, Extent, FileOrder, ItemData, Kind, Mix, Pattern, Pick, Size, Span, Verb,
+    Coverage, Every, Extent, FileOrder, ItemData, Kind, Mix, Pattern, PerDirection, Pick, Size, Span, Verb,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -12,7 +12,7 @@ pub(crate) fn lines(pattern: &Pattern, seed: Option<u64>) -> Vec<String> {
     let mut words = vec![mix(&pattern.mix)];
     words.extend(by_direction(&pattern.mix, &pattern.size, moves_bytes(&pattern.mix), size));
     words.extend(by_direction(&pattern.mix, &pattern.pick, true, |pick| places(pick, pattern.coverage)));
-    if pattern.align_bytes != Directed::default() {
+    if pattern.align_bytes != PerDirection::default() {
         let align = |align: &u64| format!("aligned to {}", bytes(*align));
         words.extend(by_direction(&pattern.mix, &pattern.align_bytes, true, align));
     }
@@ -74,7 +74,7 @@ fn directions(mix: &Mix) -> [bool; 3] {
 /// One word where all directions agree, else one for each.
 fn by_direction<T: PartialEq>(
     mix: &Mix,
-    of: &Directed<T>,
+    of: &PerDirection<T>,
     wanted: bool,
     text: impl Fn(&T) -> String,
 ) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The screen of a stored run: its figures stand where they belong, and the terminal is given back.
 
 use iodyno_model::{
-    CpuShares, DeviceActivity, Directed, Histogram, Live, LiveJob, PhaseRecord, Plan, Record, Started,
+    CpuShares, DeviceActivity, Histogram, Live, LiveJob, PerDirection, PhaseRecord, Plan, Record, RunStart,
 };
 
 use super::*;
@@ -17,7 +17,7 @@ fn live(second: u64, jobs: usize) -> Event {
             reads: (second * 1000, 0),
             read_bytes: second << 20,
             running: 2,
-            latency: Directed { read, ..Directed::default() },
+            latency: PerDirection { read, ..PerDirection::default() },
             ..LiveJob::default()
         }
     };
@@ -31,7 +31,7 @@ fn live(second: u64, jobs: usize) -> Event {
 
 fn draw(jobs: usize, rows: u16) -> (Screen, Vec<u8>) {
     let mut screen = Screen::new(Box::new(move || (140, rows)));
-    let started = Started {
+    let started = RunStart {
         plan: Plan { name: "nightly.fio".into(), ..Plan::default() },
         targets: Vec::new(),
         machine: Default::default(),

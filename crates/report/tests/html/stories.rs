@@ -3,8 +3,8 @@
 use iodyno_model::histogram::coarse_of;
 use iodyno_model::{
     Coordinate, CpuShares, DemandRecord, DeviceActivity, Figure, Finding, FindingKind, Histogram, JobRecord,
-    Line, Machine, MemoryLevels, Parameter, PhaseRecord, Plan, Pressure, Record, Sample, Series, SeriesRow,
-    Severity, Sighting, Started, TargetFacts, Value, Verb, WorkerRecord, WorldFacts,
+    Line, Machine, MemoryLevels, Parameter, PhaseRecord, Plan, Pressure, Record, RunStart, Sample, Series,
+    SeriesRow, Severity, Sighting, TargetFacts, Value, Verb, WorkerRecord, WorldFacts,
 };
 use iodyno_report::html::Run;
 use iodyno_report::shape::Context;
@@ -22,7 +22,7 @@ impl Noise {
 
 /// A run as the page is told it.
 pub fn run(title: &str, record: &Record) -> Run {
-    let started = Started {
+    let started = RunStart {
         plan: Plan { name: record.name.clone(), seed: record.seed, ..Plan::default() },
         targets: vec![TargetFacts {
             target: "data".into(),

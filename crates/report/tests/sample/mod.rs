@@ -107,7 +107,7 @@ pub fn events(
     trouble: Trouble,
 ) -> Vec<Event> {
     let mut noise = Noise::new(plan.seed);
-    let started = Started {
+    let started = RunStart {
         plan: plan.clone(),
         targets,
         machine: machine(),

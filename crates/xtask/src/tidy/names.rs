@@ -56,6 +56,11 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     }
     let mut violations = Vec::new();
     for (name, places) in &defined {
+        if is_participle(name) {
+            let (path, line) = places[0];
+            let message = format!("`{name}` is a participle, and a type is a noun");
+            violations.push(Violation::new(path, line, message, TYPE_HINT));
+        }
         if places.len() > MOST && !ANATOMY.contains(&name.as_str()) {
             let (path, line) = places[places.len() - 1];
             let message = format!("`{name}` is defined {} times, over {MOST}", places.len());
@@ -64,6 +69,13 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     }
     violations.extend(tree.sources.iter().filter(|source| source.is_product()).flat_map(retired));
     violations
+}
+
+/// Whether a name is one word that ends as regular past participles do.
+fn is_participle(name: &str) -> bool {
+    name.ends_with("ed")
+        && !name.ends_with("eed")
+        && name.chars().filter(|letter| letter.is_uppercase()).count() == 1
 }
 
 /// The types that a file defines outside its tests, with their lines.
@@ -111,6 +123,12 @@ mod tests {
         assert_eq!(found(&files(4, "struct Kind;")), 1);
         assert_eq!(found(&files(4, "struct Command;")), 0, "every dialect has one");
         assert_eq!(found(&files(4, "#[cfg(test)]\nmod tests {\n    struct Kind;\n}\n")), 0);
+    }
+
+    #[test]
+    fn a_type_is_a_noun() {
+        assert_eq!(found(&files(1, "pub struct Watched;")), 1);
+        assert_eq!(found(&files(1, "pub struct WatchedTarget;\nenum Speed {}\nstruct Seed;")), 0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Of the three ways to say a size it is not the later mention that wins: a split beats a range, and a range beats a
 //! size, as fio draws them.
 
-use iodyno_model::{Directed, Size};
+use iodyno_model::{PerDirection, Size};
 
 use super::direction::Direction;
 use super::option_reader::OptionReader;
@@ -12,11 +12,11 @@ use super::option_reader::OptionReader;
 #[derive(Clone, Debug)]
 pub struct Blocks {
     /// Sizes of each direction.
-    pub size: Directed<Size>,
+    pub size: PerDirection<Size>,
     /// Smallest and largest of each direction, bytes.
-    pub ends: Directed<(u64, u64)>,
+    pub ends: PerDirection<(u64, u64)>,
     /// Offsets are multiples of this, where `ba` says so; 0: of the smallest size.
-    pub align: Directed<u64>,
+    pub align: PerDirection<u64>,
 }
 
 /// fio's block where none is given.
@@ -73,7 +73,7 @@ impl Blocks {
 }
 
 /// Smallest and largest of each direction.
-fn ranges(ask: &OptionReader<'_>) -> Directed<(u64, u64)> {
+fn ranges(ask: &OptionReader<'_>) -> PerDirection<(u64, u64)> {
     let fixed = ask.triple("bs").cloned().unwrap_or_default().map(|bytes| bytes.unwrap_or(BLOCK));
     let ranges = ask.ranges("bsrange").cloned().unwrap_or_default().zip(fixed);
     ranges.map(|(range, fixed)| range.unwrap_or((fixed, fixed)))

@@ -2,7 +2,7 @@
 //!
 //! It refuses nothing but words that are none; what a direction needs is found elsewhere.
 
-use iodyno_model::Directed;
+use iodyno_model::PerDirection;
 
 use super::option_reader::OptionReader;
 
@@ -81,8 +81,8 @@ impl Direction {
         }
     }
 
-    pub fn used(&self) -> Directed<bool> {
-        Directed { read: self.reads, write: self.writes, trim: self.trims }
+    pub fn used(&self) -> PerDirection<bool> {
+        PerDirection { read: self.reads, write: self.writes, trim: self.trims }
     }
 
     /// Both reads and writes.

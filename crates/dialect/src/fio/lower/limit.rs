@@ -1,6 +1,6 @@
 //! From when, until when, and what is done at the end.
 
-use iodyno_model::{Criterion, Directed, Finish, Limit, Start, Steady, Verb};
+use iodyno_model::{Criterion, Finish, Limit, PerDirection, Start, Steady, Verb};
 
 use super::super::number::TimeUnit;
 use super::super::value::Amount;
@@ -64,7 +64,7 @@ fn ramp_bytes(ask: &mut OptionReader<'_>, sizes: &Sizes) -> u64 {
 }
 
 /// `max_latency`, for each direction.
-fn longest(ask: &OptionReader<'_>) -> Directed<u64> {
+fn longest(ask: &OptionReader<'_>) -> PerDirection<u64> {
     ask.triple("max_latency").cloned().unwrap_or_default().map(|ns| ns.unwrap_or(0))
 }
 

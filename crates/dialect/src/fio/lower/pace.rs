@@ -1,7 +1,7 @@
 //! How fast: rates, least rates, think time, flow weights, a latency to keep.
 
 use iodyno_model::{
-    Arrivals, Directed, LatencyTarget, Pace, Phase, Rate, Shared, SharedKind, SharedUse, Think,
+    Arrivals, LatencyTarget, Pace, PerDirection, Phase, Rate, SharedKind, SharedObject, SharedUse, Think,
 };
 
 use super::JobContext;
@@ -22,7 +22,7 @@ pub fn pace(ask: &mut OptionReader<'_>, found: &JobContext, phase: &mut Phase) -
         latency_target: latency_target(ask),
         ..Pace::default()
     };
-    if pace.rate_least != Directed::default() {
+    if pace.rate_least != PerDirection::default() {
         pace.rate_window_ns = ask.whole("rate_cycle").map_or(0, |ms| ms.max(0) as u64 * MS);
     }
     if !pace.has_rate() {
@@ -60,7 +60,7 @@ fn limits(ask: &OptionReader<'_>, name: &str) -> bool {
 }
 
 /// Rates of the directions that are used, by bytes or by operations.
-fn rates(ask: &OptionReader<'_>, found: &JobContext, bytes: &str, operations: &str) -> Directed<Rate> {
+fn rates(ask: &OptionReader<'_>, found: &JobContext, bytes: &str, operations: &str) -> PerDirection<Rate> {
     let by_operations = ask.triple(operations).cloned().unwrap_or_default();
     let limits = ask.triple(bytes).cloned().unwrap_or_default().zip(by_operations);
     found.direction.used().zip(limits).map(|(used, (bytes, operations))| match (bytes, operations) {
@@ -117,7 +117,7 @@ fn flow(ask: &OptionReader<'_>, phase: &mut Phase) -> Option<SharedUse> {
     let name = format!("flow {}", ask.whole("flow_id").unwrap_or(0));
     if !phase.shared.iter().any(|shared| shared.name == name) {
         let most = ask.whole("flow_watermark").map_or(AHEAD, |most| most.max(1) as u64);
-        phase.shared.push(Shared::new(&name, SharedKind::Weights { most }));
+        phase.shared.push(SharedObject::new(&name, SharedKind::Weights { most }));
     }
     let retry_ns = ask.whole("flow_sleep").map_or(0, |us| us.max(0) as u64 * US);
     Some(SharedUse { retry_ns, ..SharedUse::new(&name, weight) })

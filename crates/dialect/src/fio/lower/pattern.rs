@@ -1,7 +1,7 @@
 //! What is done where: the mix of directions, the way places are picked, which file comes next, what is inserted.
 
 use iodyno_model::{
-    Blend, Coverage, Directed, Every, Extent, FileOrder, Mix, Overlap, Pattern, Pick, Share, Span, Verb,
+    Blend, Coverage, Every, Extent, FileOrder, Mix, Overlap, Pattern, PerDirection, Pick, Share, Span, Verb,
     Window, Zone,
 };
 
@@ -57,12 +57,12 @@ fn span(sizes: &Sizes) -> Span {
 }
 
 /// Random blocks come once, whichever direction and size comes to them, unless a job says otherwise.
-fn coverage(ask: &mut OptionReader<'_>, found: &JobContext, pick: &Directed<Pick>) -> Coverage {
+fn coverage(ask: &mut OptionReader<'_>, found: &JobContext, pick: &PerDirection<Pick>) -> Coverage {
     let JobContext { direction, blocks, .. } = found;
     if !direction.random {
         return Coverage::Once;
     }
-    let aligned = blocks.align != Directed::default() && blocks.moves_align(direction);
+    let aligned = blocks.align != PerDirection::default() && blocks.moves_align(direction);
     if aligned && !ask.flag("norandommap", false) {
         ask.warn("ba", "Any use of blockalign= turns off randommap");
     }
@@ -127,9 +127,13 @@ fn reads_percent(ask: &OptionReader<'_>) -> f64 {
     }
 }
 
-fn picks(ask: &mut OptionReader<'_>, direction: &Direction) -> Directed<Pick> {
+fn picks(ask: &mut OptionReader<'_>, direction: &Direction) -> PerDirection<Pick> {
     if !direction.random {
-        return Directed::same(if direction.gap == 0 { Pick::Sequential } else { Pick::Gap(direction.gap) });
+        return PerDirection::same(if direction.gap == 0 {
+            Pick::Sequential
+        } else {
+            Pick::Gap(direction.gap)
+        });
     }
     let share = ask.triple("percentage_random").cloned().unwrap_or_default();
     distributions(ask).zip(share).map(|(pick, percent)| {
@@ -160,13 +164,13 @@ fn is_skewed(pick: &Pick) -> bool {
 }
 
 /// `random_distribution` for reads, writes and trims.
-fn distributions(ask: &mut OptionReader<'_>) -> Directed<Pick> {
-    let uniform = || Directed::same(Pick::Uniform);
+fn distributions(ask: &mut OptionReader<'_>) -> PerDirection<Pick> {
+    let uniform = || PerDirection::same(Pick::Uniform);
     let (name, arguments) = ask.tailed("random_distribution").unwrap_or(("random", ""));
     let picked = match name {
         "random" => return uniform(),
         "zoned" | "zoned_abs" => zones(ask, name == "zoned_abs", arguments),
-        _ => skewed(name, arguments).map(Directed::same),
+        _ => skewed(name, arguments).map(PerDirection::same),
     };
     picked.unwrap_or_else(|reason| {
         let hint = "random, zipf:1.2, pareto:0.2, normal:20, zoned:60/10:30/20:8/30:2/40 or zoned_abs:60/20g:40/100g";
@@ -211,7 +215,7 @@ fn skewed(name: &str, arguments: &str) -> Result<Pick, String> {
     }
 }
 
-fn zones(ask: &OptionReader<'_>, absolute: bool, arguments: &str) -> Result<Directed<Pick>, String> {
+fn zones(ask: &OptionReader<'_>, absolute: bool, arguments: &str) -> Result<PerDirection<Pick>, String> {
     let parts = number::directions(arguments);
     let mut picks = [Pick::Uniform, Pick::Uniform, Pick::Uniform];
     for (pick, part) in picks.iter_mut().zip(parts) {
@@ -231,7 +235,7 @@ fn zones(ask: &OptionReader<'_>, absolute: bool, arguments: &str) -> Result<Dire
         *pick = Pick::Zones(zones);
     }
     let [read, write, trim] = picks;
-    Ok(Directed { read, write, trim })
+    Ok(PerDirection { read, write, trim })
 }
 
 fn percent(text: &str) -> Result<f64, String> {

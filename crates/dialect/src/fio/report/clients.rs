@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use iodyno_model::{Event, Record, Started};
+use iodyno_model::{Event, Record, RunStart};
 use iodyno_report::{Files, Output, Reporter};
 
 use super::summary::{ReportedJob, Summary, summary};
@@ -55,7 +55,7 @@ fn architecture() -> &'static str {
 }
 
 impl Clients {
-    fn started(&mut self, started: &Started, output: &mut Output<'_>) -> io::Result<()> {
+    fn started(&mut self, started: &RunStart, output: &mut Output<'_>) -> io::Result<()> {
         let mut text = String::new();
         for (rank, (_, report)) in self.hosts.iter().enumerate() {
             let version = &report.view.style.version;

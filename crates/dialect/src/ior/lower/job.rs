@@ -1,8 +1,8 @@
 //! One phase's job: N tasks, what each does, on whose data, until when.
 
 use iodyno_model::{
-    Buffers, Content, ErrorPolicy, Every, Finish, Item, Job, Journal, Limit, Marked, Marks, Measure,
-    Operation, Pace, Pattern, Payload, Pick, Place, Script, Stamp, Start, Think, Tolerance, Verb, Verify,
+    Buffers, Content, ErrorPolicy, Every, Finish, Item, Job, Journal, Limit, Marks, Measure, Operation, Pace,
+    Pattern, Payload, PayloadMarks, Pick, Place, Script, Stamp, Start, Think, Tolerance, Verb, Verify,
     Workload, tally,
 };
 
@@ -190,7 +190,7 @@ fn payload(test: &IorTest, access: Access) -> Payload {
     };
     let verify = Verify { stamp: Stamp::Content, fatal: test.flag("quitOnError"), ..Verify::default() };
     Payload {
-        content: Content::Marked(Marked { marks, signature: test.signature }),
+        content: Content::Marked(PayloadMarks { marks, signature: test.signature }),
         verify: compares.then_some(verify),
         ..Payload::default()
     }

@@ -20,7 +20,7 @@ mod trouble;
 
 use std::io;
 
-use iodyno_model::{Event, Level, Machine, PhaseRecord, Plan, Record, Started, TargetFacts};
+use iodyno_model::{Event, Level, Machine, PhaseRecord, Plan, Record, RunStart, TargetFacts};
 use iodyno_report::{Output, Reporter};
 
 use super::lower::names;
@@ -59,7 +59,7 @@ struct Report {
     /// The file that results go to instead of standard output.
     file: Option<String>,
     results: Vec<TestResults>,
-    started: Option<Box<Started>>,
+    started: Option<Box<RunStart>>,
     plan: Plan,
     /// Wall-clock time as far as events tell, ns since 1970.
     now_unix_ns: u64,
@@ -120,7 +120,7 @@ impl Report {
         format!("{}({})", machine.host, machine.kernel.split_whitespace().next().unwrap_or("Unknown"))
     }
 
-    fn start(&mut self, started: &Started, output: &mut Output<'_>) -> io::Result<()> {
+    fn start(&mut self, started: &RunStart, output: &mut Output<'_>) -> io::Result<()> {
         self.started = Some(Box::new(started.clone()));
         self.plan = started.plan.clone();
         self.now_unix_ns = started.at_unix_ns;

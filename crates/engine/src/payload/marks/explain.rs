@@ -4,7 +4,7 @@
 //! against the likely explanations, each as far as it reaches: nothing was ever written, another owner's words, another
 //! run's, another place's, a few bits. It refuses to guess: what fits none of them is garbage.
 
-use iodyno_model::{Marked, Marks, Wrong};
+use iodyno_model::{Marks, PayloadMarks, Wrong};
 
 use super::{Draws, Marker, STAMP_WORDS, alike};
 use crate::payload::inspect::Flaw;
@@ -210,7 +210,7 @@ impl Explainer {
         let (at, word) = operation.words(index).find(|(index, _)| !self.is_stamp(*index))?;
         let signature = (word as u32).wrapping_sub(at as u32);
         let owner = if signature < 1 << 31 { (word >> 32) as u32 } else { self.marker.owner };
-        let other = Marker::new(Marked { marks: Marks::Counted, signature }, owner);
+        let other = Marker::new(PayloadMarks { marks: Marks::Counted, signature }, owner);
         let counts = |(index, word): &(usize, u64)| {
             self.is_stamp(*index) || *word == other.top | other.first.wrapping_add(*index as u64)
         };

@@ -1,6 +1,6 @@
 //! The words that the originals write, as constants from another program; every kind of corruption, planted and named.
 
-use iodyno_model::{Marked, Marks};
+use iodyno_model::{Marks, PayloadMarks};
 
 use super::super::inspect::Flaw;
 use super::super::verdict::Class;
@@ -116,7 +116,7 @@ const KNOWN: [Known; 3] = [
 ];
 
 fn marker(marks: Marks, owner: u32, signature: u32) -> Marker {
-    Marker::new(Marked { marks, signature }, owner)
+    Marker::new(PayloadMarks { marks, signature }, owner)
 }
 
 fn filled(marker: Marker, bytes: usize, place: u64) -> Vec<u8> {

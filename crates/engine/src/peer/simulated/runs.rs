@@ -3,7 +3,7 @@
 //! A run has one phase and its jobs one socket each, as those of conversations have. It tells what a conductor would.
 
 use iodyno_model::conversation::RunNumber;
-use iodyno_model::{Diagnostic, Event, Origin, Plan, Started, Stop, TargetKind};
+use iodyno_model::{Diagnostic, Event, Origin, Plan, RunStart, Stop, TargetKind};
 
 use super::flow::Flow;
 use super::sockets::{Role, SocketId};
@@ -108,11 +108,11 @@ impl Network {
     fn tell_beginning(&mut self, run: usize) {
         let began = &self.runs[run];
         let phase = &began.plan.phases[0];
-        let started = Started {
+        let started = RunStart {
             plan: began.plan.clone(),
             machine: record::machine(&self.hosts[began.party]),
             at_unix_ns: BEGAN_UNIX_NS + self.now_ns,
-            ..Started::default()
+            ..RunStart::default()
         };
         let line = Event::PhaseStarted {
             index: 0,

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use iodyno_model::{Content, Directed, Mix, Pattern, Payload, Pick, Size, Verb, Workload};
+use iodyno_model::{Content, Mix, Pattern, Payload, PerDirection, Pick, Size, Verb, Workload};
 
 use super::*;
 use crate::io::Io;
@@ -14,7 +14,7 @@ const SPAN: u64 = 64 * BLOCK;
 
 fn scrambled(mix: Mix, size: Size, operations: u64) -> SourceBench {
     let pattern =
-        Pattern { mix, size: Directed::same(size), ..Pattern::of(Verb::Write, Pick::Uniform, BLOCK) };
+        Pattern { mix, size: PerDirection::same(size), ..Pattern::of(Verb::Write, Pick::Uniform, BLOCK) };
     let mut stage = SourceBench::new(Workload::Pattern(Box::new(pattern)), &[SPAN]);
     stage.depth = 4;
     stage.job().payload = Payload { content: Content::Scrambled, ..Payload::default() };

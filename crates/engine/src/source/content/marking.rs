@@ -3,7 +3,7 @@
 //!
 //! A read into a buffer spoils it. It refuses to know what a mark says; that is the payload's.
 
-use iodyno_model::Marked;
+use iodyno_model::PayloadMarks;
 
 use crate::io::Io;
 use crate::memory::Memory;
@@ -21,7 +21,7 @@ pub struct Marking {
 
 impl Marking {
     /// For the worker's owner and memory.
-    pub fn new(context: &SourceContext<'_>, marked: Marked) -> Self {
+    pub fn new(context: &SourceContext<'_>, marked: PayloadMarks) -> Self {
         let SourceContext { memory, worker, .. } = context;
         let count = memory.count() as usize;
         let base = memory.buffer(0) as usize;

@@ -3,7 +3,7 @@
 //!
 //! Where the verbs of a mix pick for themselves, nothing of this is made.
 
-use iodyno_model::{Coverage, Directed, Pattern, Pick, Window};
+use iodyno_model::{Coverage, Pattern, PerDirection, Pick, Window};
 
 use super::super::free_map::FreeMap;
 use super::super::permutation::Permutation;
@@ -75,7 +75,7 @@ impl Joint {
             return Moving::new(pattern, window, ground, seed)
                 .map(|moving| Some(Joint::Window(Box::new(moving))));
         }
-        let Directed { read, write, trim } = &pattern.pick;
+        let PerDirection { read, write, trim } = &pattern.pick;
         let uniform = [read, write, trim].iter().all(|pick| **pick == Pick::Uniform);
         if pattern.coverage != Coverage::Together || !uniform {
             return Ok(None);

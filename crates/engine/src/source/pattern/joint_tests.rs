@@ -3,8 +3,8 @@
 use std::os::fd::IntoRawFd;
 
 use iodyno_model::{
-    Blend, Coverage, Directed, Every, Job, Limit, Mix, Pattern, Phase, Pick, Plan, Share, Size, Span, Verb,
-    Window, Workload,
+    Blend, Coverage, Every, Job, Limit, Mix, Pattern, PerDirection, Phase, Pick, Plan, Share, Size, Span,
+    Verb, Window, Workload,
 };
 
 use super::super::{PatternSource, Steady};
@@ -164,7 +164,7 @@ fn every_block_is_touched_once_by_whichever_verb() {
 fn blocks_of_all_sizes_are_touched_once() {
     let varied = Size::Uniform { least_bytes: KIB, most_bytes: 8 * KIB, step_bytes: KIB };
     let split = Size::Split(vec![(4 * KIB, 50.0), (16 * KIB, 50.0)]);
-    for size in [Directed::same(varied), Directed::same(split)] {
+    for size in [PerDirection::same(varied), PerDirection::same(split)] {
         let pattern = Pattern {
             coverage: Coverage::Together,
             mix: Mix::reads(50.0),
@@ -185,8 +185,11 @@ fn blocks_of_all_sizes_are_touched_once() {
 #[test]
 fn blocks_of_one_size_a_verb_come_whole_and_once() {
     for (write, align, reads) in [(8, 0, 50.0), (12, 0, 50.0), (12, 4, 50.0), (16, 8, 80.0), (64, 0, 20.0)] {
-        let size =
-            Directed { read: Size::Fixed(4 * KIB), write: Size::Fixed(write * KIB), trim: Size::Fixed(KIB) };
+        let size = PerDirection {
+            read: Size::Fixed(4 * KIB),
+            write: Size::Fixed(write * KIB),
+            trim: Size::Fixed(KIB),
+        };
         let mut pattern = Pattern {
             coverage: Coverage::Together,
             mix: Mix::reads(reads),
@@ -264,7 +267,7 @@ fn runs_repeats_and_blends_go_on_until_the_bytes_are_moved() {
     let ways = [(50.0, Pick::Uniform), (50.0, Pick::Sequential)];
     let ways = ways.map(|(percent, pick)| Blend { percent, pick }).to_vec();
     let blend = Pattern {
-        size: Directed {
+        size: PerDirection {
             read: Size::Fixed(4 * KIB),
             write: Size::Fixed(8 * KIB),
             trim: Size::Fixed(4 * KIB),
