@@ -64,7 +64,7 @@ fn name(table: &TypeTable) -> String {
         _ => "value".into(),
     };
     match table.name {
-        "Directed" => format!("Directed-{}", inner((table.variants[0].members[0].shape)())),
+        "PerDirection" => format!("PerDirection-{}", inner((table.variants[0].members[0].shape)())),
         name => name.into(),
     }
 }

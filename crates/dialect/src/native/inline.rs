@@ -105,7 +105,7 @@ pub(crate) fn assign(node: &Node, field: &mut dyn Reflect, member: &Member) -> R
                 _ => assign(node, slot.push(), member)?,
             }
         }
-        ReflectMut::Composite(slot) if slot.table().name == "Directed" => directed(node, slot, member)?,
+        ReflectMut::Composite(slot) if slot.table().name == "PerDirection" => directed(node, slot, member)?,
         ReflectMut::Composite(slot) if member.form == "flag" => {
             slot.set_variant(usize::from(value::flag(node)?));
         }

@@ -134,7 +134,7 @@ fn written(shape: TypeShape, member: &Member) -> String {
         TypeShape::Text => "text".into(),
         TypeShape::Scalar | TypeShape::Tuple(_) => panic!("{} has no form", member.name),
         TypeShape::Composite(table) => form(table.name).unwrap_or_else(|| match table.name {
-            "Directed" => format!("{} ⇄", written((table.variants[0].members[0].shape)(), member)),
+            "PerDirection" => format!("{} ⇄", written((table.variants[0].members[0].shape)(), member)),
             _ if table.is_enum => {
                 let variants = table.variants.iter().filter(|variant| !variant.key.is_empty());
                 let word = variants.map(|variant| match variant.members {
@@ -162,7 +162,7 @@ fn default(field: &ReflectRef<'_>, member: &Member) -> String {
         ReflectRef::Signed(number) => format!("`{number}`"),
         ReflectRef::Float(number) if *number != 0.0 => format!("`{number}`"),
         ReflectRef::Text(text) if !text.is_empty() => format!("`\"{text}\"`"),
-        ReflectRef::Composite(value) if value.table().name == "Directed" => {
+        ReflectRef::Composite(value) if value.table().name == "PerDirection" => {
             default(&value.field(0).view(), member)
         }
         ReflectRef::Composite(value) if member.form == "flag" => format!("`{}`", value.variant() == 1),
