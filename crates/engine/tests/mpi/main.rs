@@ -118,7 +118,7 @@ fn killed(site: Site) -> Outcome {
     require(!ended.status.success(), format!("{ended:?}"))?;
     let text = ended.all();
     let seen = lines(&text, "survivor");
-    require(seen.iter().all(|line| line.contains("Err(Broken(")), ended.all())?;
+    require(seen.iter().all(|line| line.contains("Err(BrokenWorld(")), ended.all())?;
     eprintln!("{}: {seen:?}", site.name());
     Ok(())
 }
