@@ -203,14 +203,14 @@ pub fn grid(
         plan.phases.iter().cloned().partition(|phase| phase.precondition);
     let (mut phases, mut targets, mut wrong) = (before, plan.targets.clone(), Vec::new());
     for (point, phase) in points.iter().flat_map(|point| once.iter().map(move |phase| (point, phase))) {
+        let planned = &phase.jobs;
         let mut phase = phase.clone();
         let mut taken = false;
-        for job in &mut phase.jobs {
-            for (sweep, value) in point {
-                if takes(plan, job, sweep.parameter) {
-                    taken = true;
-                    wrong.extend(set(job, &mut targets, sweep, value).err());
-                }
+        for (job, planned) in phase.jobs.iter_mut().zip(planned) {
+            // Asked of the job as planned: what is set may give it copies of its targets, which the plan does not have.
+            for (sweep, value) in point.iter().filter(|(sweep, _)| takes(plan, planned, sweep.parameter)) {
+                taken = true;
+                wrong.extend(set(job, &mut targets, sweep, value).err());
             }
         }
         if taken {

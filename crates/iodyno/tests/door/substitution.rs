@@ -161,6 +161,12 @@ fn surface() -> Outcome {
         assert!(told.out.contains(text), "no `{text}`\n{told}");
     }
     assert_eq!(engines(&record).len(), 4);
+    // Whichever comes first, both hold: every point moves as many bytes, in blocks of its own size.
+    let (told, record) = at_home("fio", words, "sweep=cached:yes:no,sweep=block:4k:64k")?;
+    let phases = record["phases"].as_array().cloned().unwrap_or_default();
+    let counts: Vec<u64> =
+        phases.iter().filter_map(|phase| phase["jobs"][0]["lines"][0]["operations"].as_u64()).collect();
+    assert_eq!(counts, [256, 16, 256, 16], "{told}");
     Ok(())
 }
 
