@@ -10,7 +10,7 @@ mod conversation;
 mod dash;
 pub mod date;
 pub mod dd;
-mod engine_choice;
+pub mod engine_choice;
 pub mod filebench;
 pub mod fio;
 pub mod hdparm;

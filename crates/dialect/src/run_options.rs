@@ -40,9 +40,6 @@ pub struct RunOptions {
     pub precondition: bool,
 }
 
-/// Words of `--also` without a value.
-pub const BARE: [&str; 2] = ["until-steady", "precondition"];
-
 /// Passes that an interval takes at least.
 const LEAST_PASSES: u32 = 3;
 

@@ -108,7 +108,7 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], po
         }
     };
     if also.lists_words {
-        return print(&extension_options::help(dialect.name));
+        return print(&extension_options::help(dialect));
     }
     let unknown = |(word, _): &&(String, String)| !dialect.also.contains(&word.as_str());
     if let Some((word, _)) = also.dialect_words.iter().find(unknown) {
@@ -120,8 +120,7 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], po
     let asked = TypedCommand::new(dialect.name, &words, false);
     let policy = OutputPolicy { asked, ..policy };
     let mut loader = HostLoader::new(world);
-    loader.also.clone_from(&also.dialect_words);
-    loader.also.extend(also.substitution.words());
+    loader.also = also.loader_words();
     loader.talks = !policy.original;
     let elsewhere = match also.elsewhere(&mut loader) {
         Ok(elsewhere) => elsewhere,

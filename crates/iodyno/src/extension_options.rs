@@ -1,75 +1,83 @@
 //! Our own words beside an original's command line: `--also WORDS` and the environment's `IODYNO_ALSO`.
 //!
 //! In a drop-in every option belongs to the original; these words are taken out before its dialect sees the rest.
-//! They ask for nothing that changes what the original does; a word that is not known is refused, never ignored.
+//! None of them changes what the original's options mean; a word that is not known is refused, never ignored.
 //! A dialect that understands a word asks its loader for it.
 
 use iodyno_dialect::hosts::{self, Elsewhere, is_host};
 use iodyno_dialect::option::nearest;
-use iodyno_dialect::run_options::{BARE as RUN_OPTIONS, RunOptions};
-use iodyno_dialect::{Keep, Loader, ReportFile, Run};
+use iodyno_dialect::run_options::RunOptions;
+use iodyno_dialect::{DIALECTS, Dialect, Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::native::Native;
 
 use crate::substitution::{Substitution, SweepReport};
 
-/// Every word with a line of help. A word that the named dialects alone understand has their names.
-const WORDS: &[(&str, &str, &[&str])] = &[
-    ("json=FILE", "write the record as JSON", &[]),
-    ("csv=FILE", "write the results as CSV; FOLDER/ gets a file for each table", &[]),
-    ("html=FILE", "write an HTML page with charts", &[]),
-    ("xlsx=FILE", "write every table to a spreadsheet", &[]),
-    ("hdr=FILE", "write the latencies as an HdrHistogram log", &[]),
-    ("metrics=FILE", "write OpenMetrics during the run, or serve them at ADDRESS:PORT", &[]),
-    ("live", "show the run full-screen", &[]),
-    ("live-web=127.0.0.1:PORT", "serve the HTML page during the run", &[]),
-    ("details", "print explained findings in full", &[]),
-    ("ranks", "print a table with a row for each rank", &[]),
-    ("save", "keep the run in the history", &[]),
-    ("save=NAME", "keep it with this tag", &[]),
-    ("witness=off", "run without witnesses", &[]),
-    ("engine=NAME", "run on another engine; iodyno engines lists them", &[]),
-    ("depth=N", "keep N operations in flight in each worker", &[]),
-    ("sweep=KEY:LIST", "run once for each value of depth, engine, block, workers, cached or span", &[]),
-    ("repeat=N", "number of passes", &[]),
-    ("confidence=95:5", "repeat until the 95 % interval of every rate is 5 % wide", &[]),
-    ("until-steady", "repeat until the rates of five passes are steady", &[]),
-    ("most=N", "maximum number of passes", &[]),
-    ("precondition", "write every file and device twice first", &[]),
-    ("age=70%", "age the file systems first, until they are this full", &[]),
-    ("fail-if=read.p99>5ms", "fail if this condition holds", &[]),
-    ("ceiling=400Gbit", "maximum rate of the path to the storage", &[]),
-    ("destroy=DEVICE", "allow overwriting this device", &[]),
-    ("hosts=H1,H2:4", "run on these hosts", &[]),
-    ("hostfile=FILE", "run on the hosts of this file", &[]),
-    ("launcher=NAME", "launcher on the hosts: mpirun, mpiexec, srun", &[]),
-    ("threads=N", "workers of each task", &["ior", "mdtest"]),
-    ("text=3", "print the columns of version 3", &["ior", "mdtest"]),
-    ("bugs=TOOL", "repeat the original's faults", &["ior", "mdtest"]),
-    ("phases=NAMES", "add phases: symlink:link:xattr:chmod:readdir:rename", &["mdtest"]),
-    ("percentiles", "measure every latency", &["mdtest"]),
-    ("data=unique", "fill each buffer anew with bytes that do not compress", &["fio"]),
-    ("headers=3.33", "write verify headers of this version", &["fio"]),
-    ("rewrite=distinct", "write other bytes in the second pass", &["iozone"]),
-    ("layout=N", "print the columns of this sysstat version", &["iostat"]),
-    ("peers=RANGE+RANGE", "addresses that a server may send to", &["iperf"]),
+/// Every word with a line of help. Those that some dialects alone understand stand in their `also`, too.
+const WORDS: &[(&str, &str)] = &[
+    ("json=FILE", "write the record as JSON"),
+    ("csv=FILE", "write the results as CSV; FOLDER/ gets a file for each table"),
+    ("html=FILE", "write an HTML page with charts"),
+    ("xlsx=FILE", "write every table to a spreadsheet"),
+    ("hdr=FILE", "write the latencies as an HdrHistogram log"),
+    ("metrics=FILE", "write OpenMetrics during the run, or serve them at ADDRESS:PORT"),
+    ("live", "show the run full-screen"),
+    ("live-web=127.0.0.1:PORT", "serve the HTML page during the run"),
+    ("details", "print explained findings in full"),
+    ("ranks", "print a table with a row for each rank"),
+    ("save", "keep the run in the history"),
+    ("save=NAME", "keep it with this tag"),
+    ("witness=off", "run without witnesses"),
+    ("engine=NAME", "run on another engine; iodyno engines lists them"),
+    ("depth=N", "keep N operations in flight in each worker"),
+    ("sweep=KEY:LIST", "run once for each value of depth, engine, block, workers, cached or span"),
+    ("repeat=N", "number of passes"),
+    ("confidence=95:5", "repeat until the 95 % interval of every rate is 5 % wide"),
+    ("until-steady", "repeat until the rates of five passes are steady"),
+    ("most=N", "maximum number of passes"),
+    ("precondition", "write every file and device twice first"),
+    ("age=70%", "age the file systems first, until they are this full"),
+    ("fail-if=read.p99>5ms", "fail if this condition holds"),
+    ("ceiling=400Gbit", "maximum rate of the path to the storage"),
+    ("destroy=DEVICE", "allow overwriting this device"),
+    ("hosts=H1,H2:4", "run on these hosts"),
+    ("hostfile=FILE", "run on the hosts of this file"),
+    ("launcher=NAME", "launcher on the hosts: mpirun, mpiexec, srun"),
+    ("threads=N", "workers of each task"),
+    ("text=3", "print the columns of version 3"),
+    ("bugs=TOOL", "repeat the original's faults"),
+    ("phases=NAMES", "add phases: symlink:link:xattr:chmod:readdir:rename"),
+    ("percentiles", "measure every latency"),
+    ("data=unique", "fill each buffer anew with bytes that do not compress"),
+    ("headers=3.33", "write verify headers of this version"),
+    ("rewrite=distinct", "write other bytes in the second pass"),
+    ("layout=N", "print the columns of this sysstat version"),
+    ("peers=RANGE+RANGE", "addresses that a server may send to"),
 ];
 
 /// The words that a dialect takes, a line each.
-pub fn help(dialect: &str) -> String {
+pub fn help(dialect: &Dialect) -> String {
     let mut text = format!(
-        "Words of --also with {dialect}, separated by commas (the environment's IODYNO_ALSO takes them, too):\n"
+        "Words of --also with {}, separated by commas (the environment's IODYNO_ALSO takes them, too):\n",
+        dialect.name
     );
-    for (word, line, dialects) in WORDS {
-        if dialects.is_empty() || dialects.contains(&dialect) {
-            text.push_str(&format!("  {word:24} {line}\n"));
-        }
+    let is_own = |name| DIALECTS.iter().any(|dialect| dialect.also.contains(&name));
+    let is_taken = |form| !is_own(name_of(form)) || dialect.also.contains(&name_of(form));
+    for (word, line) in WORDS.iter().filter(|(form, _)| is_taken(form)) {
+        text.push_str(&format!("  {word:24} {line}\n"));
     }
     text
 }
 
-/// Words without a value.
-const BARE: &[&str] = &["details", "live", "ranks", "percentiles", "save", RUN_OPTIONS[0], RUN_OPTIONS[1]];
+/// The name in a word's form, or in a word as it was typed.
+fn name_of(word: &str) -> &str {
+    word.split('=').next().unwrap_or(word)
+}
+
+/// Whether this is a word without a value.
+fn is_bare(word: &str) -> bool {
+    !word.contains('=') && WORDS.iter().any(|(form, _)| *form == word)
+}
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq)]
@@ -139,7 +147,7 @@ impl ExtensionOptions {
             };
             // Commas stand between hosts, too: the list goes on until something that is another word.
             let mut list = first.to_string();
-            while let Some(host) = words.next_if(|word| !BARE.contains(word) && is_host(word)) {
+            while let Some(host) = words.next_if(|word| !is_bare(word) && is_host(word)) {
                 list = format!("{list},{host}");
             }
             self.hosts = Some(list);
@@ -183,7 +191,7 @@ impl ExtensionOptions {
             None if word == "details" => self.details = true,
             None if word == "live" => self.files.push(("live", "-".into())),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
-            None if BARE.contains(&word) => self.dialect_words.push((word.into(), String::new())),
+            None if is_bare(word) => self.dialect_words.push((word.into(), String::new())),
             _ => return Err(refused(place, &unknown(word))),
         }
         if !word.starts_with("hostfile=") && !word.starts_with("launcher=") {
@@ -203,6 +211,11 @@ impl ExtensionOptions {
         self.asked.word(name, value).map_err(|wrong| refused(place, &wrong))
     }
 
+    /// What the dialect can ask its loader for before it lowers.
+    pub fn loader_words(&self) -> Vec<(String, String)> {
+        self.dialect_words.iter().cloned().chain(self.substitution.words()).collect()
+    }
+
     /// Where the command is to run instead of here.
     ///
     /// # Errors
@@ -215,7 +228,7 @@ impl ExtensionOptions {
     /// run is kept, and what may be destroyed are said anew each time.
     pub fn shaping(&self) -> Option<String> {
         let shapes = |word: &&String| {
-            let name = word.split('=').next().unwrap_or(word);
+            let name = name_of(word);
             let besides = ["ceiling", "details", "live", "ranks", "save", "destroy", "hosts", "fail-if"];
             exported(name).is_none() && !besides.contains(&name)
         };
@@ -278,17 +291,15 @@ fn refused(place: &str, what: &str) -> Diagnostic {
 }
 
 fn unknown(word: &str) -> String {
-    let name = |form: &'static str| form.split('=').next().unwrap_or(form);
-    let typed = word.split('=').next().unwrap_or(word);
-    match nearest(typed, WORDS.iter().map(|(form, ..)| name(form))) {
-        Some(near) if near == typed => format!("`{word}`: expected {}", form_of(near)),
+    let typed = name_of(word);
+    match nearest(typed, WORDS.iter().map(|(form, _)| name_of(form))) {
+        Some(near) if near == typed => {
+            let form = WORDS.iter().map(|(form, _)| *form).find(|form| name_of(form) == near);
+            format!("`{word}`: expected {}", form.unwrap_or(near))
+        }
         Some(near) => format!("there is no word `{typed}`; did you mean `{near}`?"),
         None => format!("there is no word `{typed}`"),
     }
-}
-
-fn form_of(name: &str) -> &'static str {
-    WORDS.iter().map(|(form, ..)| *form).find(|form| form.split('=').next() == Some(name)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -77,8 +77,7 @@ fn in_own_hand(world: &World, kept: &StoredRun) -> Option<Run> {
         false => (ExtensionOptions::default(), words.to_vec()),
     };
     let mut loader = HostLoader::new(world);
-    loader.also.clone_from(&also.dialect_words);
-    loader.also.extend(also.substitution.words());
+    loader.also = also.loader_words();
     loader.talks = true;
     let Ok(Request::Run(mut run)) = (dialect.lower)(&arguments, &mut loader) else { return None };
     also.join(&mut run).ok()?;

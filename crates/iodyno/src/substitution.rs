@@ -6,6 +6,7 @@
 
 use std::io;
 
+use iodyno_dialect::engine_choice::ASYNCHRONOUS;
 use iodyno_engine::registry as engines;
 use iodyno_model::sweep::Value;
 use iodyno_model::{
@@ -16,7 +17,7 @@ use iodyno_report::native::Native;
 use iodyno_report::{Output, Reporter};
 
 /// The engine for a depth that the dialect's own engine cannot keep.
-const DEEP_ENGINE: &str = "io_uring";
+const DEEP_ENGINE: &str = ASYNCHRONOUS[0];
 /// More operations in flight than any engine keeps.
 const MOST_DEPTH: u64 = 65_536;
 /// What can be swept, with the form of its values.

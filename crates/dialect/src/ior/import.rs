@@ -3,6 +3,7 @@
 use iodyno_model::{JobRecord, PhaseRecord, Verb, WorkerRecord};
 use serde_json::Value;
 
+use crate::date::parse_ctime;
 use crate::import::{ForeignRun, Import, count, facts, list, number, text};
 
 /// IOR's document; `None`: it is not one.
@@ -26,7 +27,7 @@ pub fn read(document: &Value) -> Option<Result<Vec<ForeignRun>, String>> {
         words: words.clone(),
         host: host.into(),
         kernel: kernel.into(),
-        began_unix_ns: moment(&text(document, "Began")).unwrap_or(0),
+        began_unix_ns: parse_ctime(&text(document, "Began")).unwrap_or(0),
         phases: phases(test),
     };
     Some(Ok(tests.iter().map(|test| run(test).into()).collect()))
@@ -82,29 +83,6 @@ fn job(row: &Value, name: &str, verb: Verb) -> JobRecord {
     let errors = count(row, "errors");
     job.workers.push(WorkerRecord { operations, bytes, errors, ..WorkerRecord::default() });
     job
-}
-
-/// A moment as C's `ctime` writes it, taken as Greenwich's: the zone is not told.
-fn moment(text: &str) -> Option<u64> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let [_, month, day, clock, year] = words.as_slice() else { return None };
-    let month = MONTHS.iter().position(|name| name == month)? as i64 + 1;
-    let (day, year): (i64, i64) = (day.parse().ok()?, year.parse().ok()?);
-    let parts: Vec<i64> = clock.split(':').filter_map(|part| part.parse().ok()).collect();
-    let [hour, minute, second] = parts.as_slice() else { return None };
-    let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-    u64::try_from(seconds).ok().map(|seconds| seconds * 1_000_000_000)
-}
-
-/// Days from 1970 to a date (Gregorian; the year is taken to begin in March).
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, month) = (year.div_euclid(400), (month + 9) % 12);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]

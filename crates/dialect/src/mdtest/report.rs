@@ -9,6 +9,7 @@ use std::io;
 use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, RunStart, TargetFacts};
 use iodyno_report::{Output, Reporter};
 
+use crate::date::american;
 use crate::ior::report::text::Space;
 use crate::quantity::scientific;
 use crate::spread::{Deviation, Spread};
@@ -52,7 +53,7 @@ impl Report {
     fn head(&self, started: &RunStart) -> String {
         let test = &self.view.test;
         let version = if self.view.layout == 3 { "3.3.0" } else { "4.1.0" };
-        let mut text = format!("-- started at {} --\n\n", date(started.at_unix_ns));
+        let mut text = format!("-- started at {} --\n\n", american(started.at_unix_ns));
         let _ = writeln!(
             text,
             "mdtest-{version}+iodyno was launched with {} total task(s) on {} node(s)",
@@ -347,7 +348,7 @@ impl Report {
             )?;
         }
         let now = self.began_unix_ns + self.elapsed_ns;
-        writeln!(output.out, "-- finished at {} --\n", date(now))?;
+        writeln!(output.out, "-- finished at {} --\n", american(now))?;
         output.out.flush()?;
         self.failed.iter().try_for_each(|failed| writeln!(output.err, "ERROR: {failed}"))
     }
@@ -425,29 +426,13 @@ pub fn message_text(wrong: &Diagnostic) -> String {
     format!("{word}: {}{hint}\n", wrong.message)
 }
 
-/// `MM/DD/YYYY HH:MM:SS`, of Greenwich.
-fn date(unix_ns: u64) -> String {
-    let seconds = unix_ns / 1_000_000_000;
-    let (days, second) = ((seconds / 86_400) as i64, seconds % 86_400);
-    // Years begin in March, so that a leap day is the last of one (Gregorian).
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = era * 400 + year + next;
-    format!("{month:02}/{day:02}/{year} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::date;
+    use super::american;
 
     #[test]
     fn dates_are_american() {
-        assert_eq!(date(1_795_306_503_000_000_000), "11/22/2026 00:15:03");
-        assert_eq!(date(951_782_400_000_000_000), "02/29/2000 00:00:00");
+        assert_eq!(american(1_795_306_503_000_000_000), "11/22/2026 00:15:03");
+        assert_eq!(american(951_782_400_000_000_000), "02/29/2000 00:00:00");
     }
 }

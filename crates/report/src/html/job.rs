@@ -73,8 +73,6 @@ pub struct CountedLine {
     pub lead: [String; 3],
     /// Bytes per second; nothing where it moves none.
     pub bytes: Short,
-    /// The same in MB/s and MiB/s, as text.
-    pub bytes_text: String,
     pub failed: u64,
     /// Over what several passes ranged, as text.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -186,7 +184,6 @@ fn median(found: &Together) -> CountedLine {
         rate_text: number::iops(rate),
         lead: lead(found.verb, rate, bytes),
         bytes: Short::of(bytes),
-        bytes_text: bytes.map_or_else(String::new, both_units),
         failed: found.failed,
         range: format!("range {range} · best {best}"),
         latency: latency(&found.latency),
@@ -258,7 +255,6 @@ fn counted(phase: &PhaseRecord, job: &JobRecord, line: &Line) -> CountedLine {
         rate_text: number::iops(rate),
         lead: lead(line.verb, rate, bytes),
         bytes: Short::of(bytes),
-        bytes_text: bytes.map_or_else(String::new, both_units),
         failed: line.failed,
         range: String::new(),
         latency: latency(&line.latency),

@@ -77,18 +77,23 @@ const ENGINES: [(&str, EngineClass); 24] = [
     ("dirdelete", EngineClass::Names(Verb::Rmdir)),
 ];
 
-fn class(word: &str) -> Option<EngineClass> {
+/// The engine of fio's name; without a name, its default.
+fn named(word: &str) -> Option<&'static (&'static str, EngineClass)> {
     let word = match word {
         "" => "psync",
         "cpp_null" => "null",
         word => word,
     };
-    ENGINES.iter().find(|engine| engine.0 == word).map(|engine| engine.1)
+    ENGINES.iter().find(|engine| engine.0 == word)
+}
+
+fn class(word: &str) -> Option<EngineClass> {
+    named(word).map(|engine| engine.1)
 }
 
 /// Whether fio's options know this engine.
 pub fn is_known(word: &str) -> bool {
-    class(word).is_some()
+    named(word).is_some()
 }
 
 /// Whether an engine reads and writes files, so that another one can do it.
@@ -105,8 +110,7 @@ impl Engine {
     /// What a job says.
     pub fn of(ask: &mut OptionReader<'_>) -> Engine {
         let word = ask.word("ioengine").unwrap_or("psync").to_string();
-        let known = if word == "cpp_null" { "null" } else { &word };
-        let Some((name, class)) = ENGINES.iter().find(|engine| engine.0 == known) else {
+        let Some((name, class)) = named(&word) else {
             let names: Vec<_> = ENGINES.iter().map(|engine| engine.0).collect();
             ask.refuse("ioengine", format!("engine `{word}` is not served yet"), names.join(" "));
             return Engine::new("psync", &word, EngineClass::Waiting);
