@@ -2,10 +2,10 @@
 //!
 //! Names say which process made them. What cannot be told from here, as on a network file system, is only mentioned.
 
-use iodyno_model::{Diagnostic, Origin};
+use iodyno_model::{Diagnostic, Origin, units};
 
-use super::plan::{ENDINGS, PREFIX};
-use super::{Setup, units};
+use super::lower::{ENDINGS, PREFIX};
+use super::settings::Settings;
 use crate::{Loader, PathKind};
 
 /// What was found.
@@ -18,13 +18,13 @@ pub struct LeftoverFiles {
 }
 
 /// Looks for what was left where this run will make its own.
-pub fn find(setup: &Setup, loader: &mut dyn Loader) -> LeftoverFiles {
+pub fn find(settings: &Settings, loader: &mut dyn Loader) -> LeftoverFiles {
     let mut left = LeftoverFiles::default();
-    if setup.reads_only() {
+    if settings.reads_only() {
         return left;
     }
-    let directory = setup.path.trim_end_matches('/');
-    for name in loader.list(&setup.path).unwrap_or_default() {
+    let directory = settings.path.trim_end_matches('/');
+    for name in loader.list(&settings.path).unwrap_or_default() {
         let Some(process) = process(&name) else { continue };
         let path = format!("{directory}/{name}");
         match loader.is_over(process) {

@@ -11,10 +11,10 @@ use iodyno_report::paint::Paint;
 use iodyno_report::shape::Context;
 use iodyno_report::table::{Table, wrapped};
 
-use super::Setup;
 use super::cells::{CELLS, METADATA, MIX_CELL, MIX_READS};
 use super::class::{self, DeviceFigures};
 use super::gather::{self, CellFigures, Point};
+use super::settings::Settings;
 use crate::PathKind;
 use crate::engine_choice::keeps_depth;
 
@@ -25,7 +25,7 @@ const INDENT: usize = 14;
 
 /// Everything the card is written from.
 pub(super) struct CardText<'a> {
-    pub setup: &'a Setup,
+    pub setup: &'a Settings,
     pub paint: Paint,
     pub context: &'a Context,
     pub record: &'a Record,
@@ -33,7 +33,7 @@ pub(super) struct CardText<'a> {
 }
 
 /// What is measured, in a line: kind, span, file system, device.
-pub(super) fn what(setup: &Setup, targets: &[TargetFacts]) -> String {
+pub(super) fn what(setup: &Settings, targets: &[TargetFacts]) -> String {
     let facts = targets.first().unwrap_or(&setup.facts.target);
     let span = units::binary(setup.span_bytes);
     let what = match setup.kind {

@@ -19,7 +19,6 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("iostat", &["settings", "lower"], OPEN),
     ("iperf", &["settings", "lower", "report"], OPEN),
     ("iperf3", &["settings", "lower", "report"], OPEN),
-    ("measure", &["command", "options", "settings", "lower", "report"], OPEN),
     ("net", &["command", "options", "settings", "lower", "report"], OPEN),
     ("netperf", &["settings", "report"], OPEN),
     ("posix", &["command", "settings", "lower"], OPEN),

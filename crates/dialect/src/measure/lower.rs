@@ -9,7 +9,7 @@ use iodyno_model::{
 };
 
 use super::cells::{APPEND, CELLS, CardCell, DEPTH, METADATA, MIX_CELL, MIX_READS};
-use super::{Setup, whole_blocks};
+use super::settings::{Settings, whole_blocks};
 use crate::PathKind;
 use crate::engine_choice::{POSITIONED_CALLS, keeps_depth};
 
@@ -33,47 +33,47 @@ pub const PREFIX: &str = ".iodyno-measure-";
 /// What they end with.
 pub const ENDINGS: [&str; 3] = [".append.tmp", ".tmp", ".d"];
 
-/// The plan of a setup, written out.
-pub fn plan(setup: &Setup) -> Plan {
-    let mut phases = passes(setup);
-    phases.extend(depths(setup));
-    if !setup.reads_only() {
-        phases.extend(METADATA.iter().map(|verb| metadata(setup, *verb)));
+/// The plan of the settings, written out.
+pub fn plan(settings: &Settings) -> Plan {
+    let mut phases = passes(settings);
+    phases.extend(depths(settings));
+    if !settings.reads_only() {
+        phases.extend(METADATA.iter().map(|verb| metadata(settings, *verb)));
     }
     Plan {
-        name: format!("measure {}", setup.path),
-        seed: setup.seed,
+        name: format!("measure {}", settings.path),
+        seed: settings.seed,
         intent: Intent::Device,
-        targets: targets(setup),
+        targets: targets(settings),
         phases,
         ..Plan::default()
     }
 }
 
 /// One job for hours: how stable it is, rather than how fast.
-pub fn long(setup: &Setup, time_ns: u64) -> Plan {
+pub fn long(settings: &Settings, time_ns: u64) -> Plan {
     let mut pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
-    if !setup.reads_only() {
+    if !settings.reads_only() {
         pattern.mix = Mix::reads(LONG_READS);
     }
     Plan {
-        name: format!("measure {}, long", setup.path),
-        seed: setup.seed,
+        name: format!("measure {}, long", settings.path),
+        seed: settings.seed,
         intent: Intent::Device,
-        targets: targets(setup).into_iter().take(1).collect(),
-        phases: vec![phase(deep(setup, "long run", pattern, LONG_DEPTH, time_ns))],
+        targets: targets(settings).into_iter().take(1).collect(),
+        phases: vec![phase(deep(settings, "long run", pattern, LONG_DEPTH, time_ns))],
         ..Plan::default()
     }
 }
 
-fn passes(setup: &Setup) -> Vec<Phase> {
+fn passes(settings: &Settings) -> Vec<Phase> {
     let mut phases = Vec::new();
-    for pass in 0..setup.budget.passes {
-        let mut once: Vec<Phase> = CELLS.iter().map(|cell| data(setup, cell, Verb::Read)).collect();
-        if !setup.reads_only() {
-            once.extend(CELLS.iter().map(|cell| data(setup, cell, Verb::Write)));
-            once.push(mix(setup));
-            once.push(append(setup));
+    for pass in 0..settings.budget.passes {
+        let mut once: Vec<Phase> = CELLS.iter().map(|cell| data(settings, cell, Verb::Read)).collect();
+        if !settings.reads_only() {
+            once.extend(CELLS.iter().map(|cell| data(settings, cell, Verb::Write)));
+            once.push(mix(settings));
+            once.push(append(settings));
         }
         phases.extend(once.into_iter().map(|phase| Phase { repetition: pass, ..phase }));
     }
@@ -84,23 +84,23 @@ fn phase(job: Job) -> Phase {
     Phase { name: job.name.clone(), jobs: vec![job], ..Phase::default() }
 }
 
-fn data(setup: &Setup, cell: &CardCell, verb: Verb) -> Phase {
+fn data(settings: &Settings, cell: &CardCell, verb: Verb) -> Phase {
     let pick = if cell.random { Pick::Uniform } else { Pick::Sequential };
     let pattern = Pattern::of(verb, pick, cell.block_bytes);
-    phase(deep(setup, &cell.phase(verb), pattern, cell.depth, setup.budget.cell_ns))
+    phase(deep(settings, &cell.phase(verb), pattern, cell.depth, settings.budget.cell_ns))
 }
 
-fn mix(setup: &Setup) -> Phase {
+fn mix(settings: &Settings) -> Phase {
     let mut pattern = Pattern::of(Verb::Read, Pick::Uniform, MIX_CELL.block_bytes);
     pattern.mix = Mix::reads(MIX_READS);
-    phase(deep(setup, MIX_CELL.name, pattern, MIX_CELL.depth, setup.budget.cell_ns))
+    phase(deep(settings, MIX_CELL.name, pattern, MIX_CELL.depth, settings.budget.cell_ns))
 }
 
 /// A job with so many I/Os in flight: by the engine, or by as many workers where it keeps only one.
-fn deep(setup: &Setup, name: &str, mut pattern: Pattern, depth: u32, time_ns: u64) -> Job {
-    let workers = if keeps_depth(setup.engine) { 1 } else { depth };
-    pattern.span = span(setup, &pattern, u64::from(workers));
-    let mut job = Job::new(name, setup.engine, vec![DATA], Workload::Pattern(Box::new(pattern)));
+fn deep(settings: &Settings, name: &str, mut pattern: Pattern, depth: u32, time_ns: u64) -> Job {
+    let workers = if keeps_depth(settings.engine) { 1 } else { depth };
+    pattern.span = span(settings, &pattern, u64::from(workers));
+    let mut job = Job::new(name, settings.engine, vec![DATA], Workload::Pattern(Box::new(pattern)));
     job.workers = workers;
     job.depth = Depth { most: depth / workers, ..Depth::default() };
     job.limit.time_ns = Some(time_ns);
@@ -108,30 +108,30 @@ fn deep(setup: &Setup, name: &str, mut pattern: Pattern, depth: u32, time_ns: u6
 }
 
 /// The part that is touched; several workers that go sequentially get a part each, so that none reads what another has.
-fn span(setup: &Setup, pattern: &Pattern, workers: u64) -> Span {
+fn span(settings: &Settings, pattern: &Pattern, workers: u64) -> Span {
     let part = match pattern.pick.read == Pick::Sequential && workers > 1 {
-        true => whole_blocks(setup.span_bytes / workers),
-        false => setup.span_bytes,
+        true => whole_blocks(settings.span_bytes / workers),
+        false => settings.span_bytes,
     };
-    let increment = if part < setup.span_bytes { part } else { 0 };
+    let increment = if part < settings.span_bytes { part } else { 0 };
     Span { length: Extent::Bytes(part), increment: Extent::Bytes(increment), ..Span::default() }
 }
 
-fn append(setup: &Setup) -> Phase {
+fn append(settings: &Settings) -> Phase {
     let mut pattern = Pattern::of(Verb::Write, Pick::Append, 4096);
     pattern.every = vec![Every::new(Verb::Fsync, 1)];
     let mut job = Job::new(APPEND, POSITIONED_CALLS, vec![APPENDED], Workload::Pattern(Box::new(pattern)));
-    job.limit.time_ns = Some(setup.budget.cell_ns);
-    job.limit.bytes = Some(APPEND_MOST.min(setup.span_bytes));
+    job.limit.time_ns = Some(settings.budget.cell_ns);
+    job.limit.bytes = Some(APPEND_MOST.min(settings.span_bytes));
     phase(job)
 }
 
 /// The sweep, written out by the one mechanism there is for it.
-fn depths(setup: &Setup) -> Vec<Phase> {
+fn depths(settings: &Settings) -> Vec<Phase> {
     let pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
-    let phase = phase(deep(setup, DEPTH, pattern, 1, setup.budget.depth_ns));
-    let parameter = if keeps_depth(setup.engine) { Parameter::Depth } else { Parameter::Workers };
-    let values = setup.budget.depths.iter().map(|depth| Value::Number(*depth)).collect();
+    let phase = phase(deep(settings, DEPTH, pattern, 1, settings.budget.depth_ns));
+    let parameter = if keeps_depth(settings.engine) { Parameter::Depth } else { Parameter::Workers };
+    let values = settings.budget.depths.iter().map(|depth| Value::Number(*depth)).collect();
     let swept = Plan {
         phases: vec![phase],
         sweep: vec![Sweep { parameter, values, origin: Origin::Default }],
@@ -141,7 +141,7 @@ fn depths(setup: &Setup) -> Vec<Phase> {
 }
 
 /// Files are made as long as there is time, a full file system is the end of it; all other verbs take as many.
-fn metadata(setup: &Setup, verb: Verb) -> Phase {
+fn metadata(settings: &Settings, verb: Verb) -> Phase {
     let target = match verb {
         Verb::Create => MADE,
         Verb::Unlink => RENAMED,
@@ -151,7 +151,7 @@ fn metadata(setup: &Setup, verb: Verb) -> Phase {
     let mut job = Job::new(verb.name(), POSITIONED_CALLS, vec![target], Workload::Pattern(Box::new(pattern)));
     job.limit = match verb {
         Verb::Create => Limit {
-            time_ns: Some(setup.budget.made_ns),
+            time_ns: Some(settings.budget.made_ns),
             passes: Some(1),
             until_full: true,
             ..Limit::default()
@@ -163,23 +163,23 @@ fn metadata(setup: &Setup, verb: Verb) -> Phase {
     Phase { intent: cached, ..phase(job) }
 }
 
-fn targets(setup: &Setup) -> Vec<Target> {
-    if setup.reads_only() {
-        return vec![only_read(setup)];
+fn targets(settings: &Settings) -> Vec<Target> {
+    if settings.reads_only() {
+        return vec![only_read(settings)];
     }
-    let base = format!("{}/{PREFIX}{}", setup.path.trim_end_matches('/'), setup.unique);
+    let base = format!("{}/{PREFIX}{}", settings.path.trim_end_matches('/'), settings.unique);
     let target = |name: &str, kind: TargetKind, open: Open, prepare: Prepare| Target {
         name: name.into(),
         kind,
         open,
         prepare,
         remove: true,
-        origin: Origin::argument(&setup.path),
+        origin: Origin::argument(&settings.path),
     };
     let file = |path: String, size: Extent| TargetKind::File { path, size };
     let direct = Open { create: true, direct: Direct::IfPossible, invalidate: true, ..Open::default() };
     let empty = Open { create: true, truncate: true, ..Open::default() };
-    let files = setup.budget.files;
+    let files = settings.budget.files;
     let set = |name: String| TargetKind::FileSet {
         root: format!("{base}.d"),
         items: Items { count: files, name, present_percent: 0.0, ..Items::default() },
@@ -187,7 +187,12 @@ fn targets(setup: &Setup) -> Vec<Target> {
     let (old, new) = ("file-{item}".to_string(), format!("file-{{item+{files}}}"));
     let as_it_is = |name: &str, kind: TargetKind| target(name, kind, Open::default(), Prepare::AsItIs);
     vec![
-        target("data", file(format!("{base}.tmp"), Extent::Bytes(setup.span_bytes)), direct, Prepare::Filled),
+        target(
+            "data",
+            file(format!("{base}.tmp"), Extent::Bytes(settings.span_bytes)),
+            direct,
+            Prepare::Filled,
+        ),
         target("append", file(format!("{base}.append.tmp"), Extent::Bytes(0)), empty, Prepare::Empty),
         target("files, made", set(old.clone()), Open { create: true, ..Open::default() }, Prepare::Empty),
         as_it_is("files", set(old)),
@@ -196,9 +201,9 @@ fn targets(setup: &Setup) -> Vec<Target> {
 }
 
 /// A file or device that was there before: opened for reading, left as it is, never removed.
-fn only_read(setup: &Setup) -> Target {
-    let path = setup.path.clone();
-    let kind = match setup.kind {
+fn only_read(settings: &Settings) -> Target {
+    let path = settings.path.clone();
+    let kind = match settings.kind {
         PathKind::BlockDevice => TargetKind::Device { path },
         _ => TargetKind::File { path, size: Extent::Rest },
     };
@@ -209,6 +214,6 @@ fn only_read(setup: &Setup) -> Target {
         open,
         prepare: Prepare::AsItIs,
         remove: false,
-        origin: Origin::argument(&setup.path),
+        origin: Origin::argument(&settings.path),
     }
 }

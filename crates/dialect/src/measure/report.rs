@@ -11,26 +11,26 @@ use iodyno_report::shape::Context;
 use iodyno_report::table::wrapped;
 use iodyno_report::{Output, Reporter, number};
 
-use super::text::CardText;
-use super::{Setup, text};
+use super::settings::Settings;
+use super::text::{self, CardText};
 
 /// Writes the card.
 pub(super) struct Card {
-    setup: Setup,
+    settings: Settings,
     paint: Paint,
     context: Context,
     details: bool,
 }
 
 impl Card {
-    /// The card of a setup.
-    pub(super) fn new(setup: Setup, colour: bool, details: bool) -> Self {
-        Card { setup, paint: Paint { colour }, context: Context::default(), details }
+    /// The card of these settings.
+    pub(super) fn new(settings: Settings, colour: bool, details: bool) -> Self {
+        Card { settings, paint: Paint { colour }, context: Context::default(), details }
     }
 
     fn first(&self, started: &RunStart) -> String {
-        let budget = &self.setup.budget;
-        let (metadata, laid_out) = match self.setup.reads_only() {
+        let budget = &self.settings.budget;
+        let (metadata, laid_out) = match self.settings.reads_only() {
             true => ("", ""),
             false => (", metadata", " once the file is laid out"),
         };
@@ -41,14 +41,14 @@ impl Card {
             budget.depths.last().copied().unwrap_or(1),
             number::wait(planned_ns(&started.plan)),
         );
-        let what = text::what(&self.setup, &started.targets);
-        let path = self.paint.heading(&self.setup.path);
+        let what = text::what(&self.settings, &started.targets);
+        let path = self.paint.heading(&self.settings.path);
         format!("measuring {path}: {what}\n{}\n", wrapped(&passes, 100, 0))
     }
 
     fn card(&self, record: &Record) -> String {
         let (context, details) = (&self.context, self.details);
-        CardText { setup: &self.setup, paint: self.paint, context, record, details }.card()
+        CardText { setup: &self.settings, paint: self.paint, context, record, details }.card()
     }
 }
 

@@ -1,0 +1,65 @@
+//! The options of `iodyno measure`, each with the text of its help.
+
+use clap::Parser;
+use iodyno_model::units;
+
+use super::DIALECT;
+use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArguments};
+
+/// What is said about the command in its help.
+const AFTER: &str = "A directory gets a temporary file that is always removed. An existing file or a device is only \
+read, never written. The report goes to standard output; what its figures mean is in docs/numbers.md.";
+
+#[derive(Debug, Parser)]
+#[command(name = "iodyno measure", about = DIALECT.about, after_help = AFTER, disable_version_flag = true)]
+pub(super) struct Options {
+    /// A directory, an existing file, or a block device
+    #[arg(default_value = ".")]
+    pub(super) path: String,
+    /// About 15 s: three short passes, depths 1 4 16 64
+    #[arg(long, conflicts_with = "full")]
+    pub(super) quick: bool,
+    /// About 6 minutes: 5 s a measurement, depths to 256
+    #[arg(long)]
+    pub(super) full: bool,
+    /// Time of each measurement, e.g. 2s or 500ms
+    #[arg(long, value_name = "T", value_parser = time)]
+    pub(super) time: Option<u64>,
+    /// Random 4 KiB I/O for this long, e.g. 2h, to see its stability (70 % reads; on a file or device 100 %)
+    #[arg(long, value_name = "T", value_parser = time, conflicts_with_all = ["quick", "full", "time"])]
+    pub(super) long: Option<u64>,
+    /// Fail if this condition holds, e.g. 'read.p99 > 5ms'; a cell by its name, e.g. 'PHASE.read.iops < 6000'; repeatable
+    #[arg(long = "fail-if", value_name = "CONDITION")]
+    pub(super) fail_if: Vec<String>,
+    /// Print explained findings in full
+    #[arg(long)]
+    pub(super) details: bool,
+    /// Bytes to read and write [default: 1 GiB or half of the free space; all of a file or device]
+    #[arg(long, value_name = "S", value_parser = size)]
+    pub(super) size: Option<u64>,
+    /// Engine [default: io_uring, or the best that is available]
+    #[arg(long, value_name = "NAME")]
+    pub(super) engine: Option<String>,
+    /// Seed of every offset and byte
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+    #[command(flatten)]
+    pub(super) export: ExportArguments,
+    #[command(flatten)]
+    pub(super) watch: WatchArguments,
+    #[command(flatten)]
+    pub(super) keep: KeepArguments,
+    #[command(flatten)]
+    pub(super) world: WorldArguments,
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    units::parse_ns(text).and_then(|ns| match ns {
+        0..10_000_000 => Err("a measurement takes at least 10ms".into()),
+        ns => Ok(ns),
+    })
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    units::parse_bytes(text)
+}
