@@ -74,6 +74,10 @@ pub trait Loader {
     fn process(&self) -> String {
         format!("{:x}", self.now_unix_ns())
     }
+    /// The number of this process.
+    fn pid(&self) -> u32 {
+        0
+    }
     /// Whether the process of such a name is over; `None`: it cannot be told from here.
     fn is_over(&self, _process: &str) -> Option<bool> {
         None

@@ -135,6 +135,10 @@ impl Loader for HostLoader {
         leftovers::own_name()
     }
 
+    fn pid(&self) -> u32 {
+        std::process::id()
+    }
+
     fn is_over(&self, process: &str) -> Option<bool> {
         leftovers::is_over(process)
     }

@@ -192,6 +192,9 @@ pub struct JournalPart {
     pub job: usize,
     /// The worker's number within the job.
     pub worker: u32,
+    /// Its process.
+    #[reflect(default)]
+    pub pid: u32,
     /// The names of the files it works on; entries refer to them by index.
     #[reflect(default)]
     pub files: Vec<String>,

@@ -34,6 +34,7 @@ pub struct Cli {
 pub fn parse(arguments: &[String], loader: &mut dyn Loader) -> Result<Cli, Vec<Diagnostic>> {
     let mut command = command::parse(&crate::dashes(arguments));
     command.style.terminal = loader.terminals().0;
+    command.style.debug.pid = loader.pid();
     if command.instead.as_ref().is_some_and(prints_at_once) && command.problems.is_empty() {
         return Ok(Cli { command, ..Cli::default() });
     }
@@ -61,6 +62,11 @@ pub fn parse(arguments: &[String], loader: &mut dyn Loader) -> Result<Cli, Vec<D
     let none = cli.jobs.is_empty() && cli.clients.iter().all(|client| client.jobs.is_empty());
     if none && command.instead.is_none() {
         command.instead = Some(EarlyExit::Nothing);
+    }
+    let clients = cli.clients.iter().flat_map(|client| &client.jobs);
+    command.style.debug.parsed(cli.jobs.iter().chain(clients));
+    if let Some(EarlyExit::ParseOnly(text)) = &mut command.instead {
+        *text = command.style.debug.before_start();
     }
     Ok(Cli { command, ..cli })
 }
@@ -162,5 +168,5 @@ fn substitute(sections: &mut [Section], loader: &dyn Loader) {
 }
 
 fn prints_at_once(instead: &EarlyExit) -> bool {
-    !matches!(instead, EarlyExit::ParseOnly | EarlyExit::Commands(_))
+    !matches!(instead, EarlyExit::ParseOnly(_) | EarlyExit::Commands(_))
 }

@@ -9,7 +9,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 use super::gather;
 use super::number::{self, Fault, TimeUnit, fault};
-use super::options::program::{CATEGORIES, PROGRAM, SETTERS};
+use super::options::program::{PROGRAM, SETTERS};
 use super::options::{self, OPTIONS};
 use super::section::{Section, at};
 use super::view::{Eta, Format, ReportStyle};
@@ -34,8 +34,12 @@ pub struct Command {
     pub instead: Option<EarlyExit>,
     /// `--showcmd`.
     pub shows_commands: bool,
+    /// `--debug` with words that are no category.
+    pub debug_unknown: Vec<Diagnostic>,
     /// `--section`.
     pub only_sections: Vec<String>,
+    /// Whether the job that options are given to was not asked for.
+    skips: bool,
     /// Sections made from job options: the first is global.
     pub sections: Vec<Section>,
     /// Job files; those behind a `--client` are with it.
@@ -68,8 +72,12 @@ pub enum EarlyExit {
     EngineHelp(String),
     /// `--showcmd`: each file's sections.
     Commands(Vec<Vec<Section>>),
-    /// `--parse-only`.
-    ParseOnly,
+    /// `--parse-only`: what `--debug=parse` has to show.
+    ParseOnly(String),
+    /// `--debug=help`.
+    DebugHelp,
+    /// `--inflate-log`: the file.
+    InflatedLog(String),
     /// `--cpuclock-test`.
     ClockTest,
     /// `--crctest`.
@@ -171,7 +179,16 @@ impl Command {
                 let problem = Diagnostic::error(&line.origin, "a job needs a name");
                 self.problems.push(problem.hint("--name=job1"));
             }
-            self.sections.push(Section::new(value.unwrap_or_default(), line.origin));
+            let section = Section::new(value.unwrap_or_default(), line.origin);
+            // --section concerns the jobs behind it on the command line, too.
+            self.skips = !(section.global
+                || self.only_sections.is_empty()
+                || self.only_sections.contains(&section.name));
+            if !self.skips {
+                self.sections.push(section);
+            }
+        } else if self.skips {
+            // Of a job that was not asked for.
         } else if let Some(section) = self.sections.last_mut() {
             section.lines.push(line);
         }
@@ -179,7 +196,7 @@ impl Command {
 
     /// As getopt goes: the first one prints and ends; --parse-only waits for the jobs.
     pub(super) fn print_instead(&mut self, instead: EarlyExit) {
-        if self.instead.as_ref().is_none_or(|known| *known == EarlyExit::ParseOnly) {
+        if self.instead.as_ref().is_none_or(|known| matches!(known, EarlyExit::ParseOnly(_))) {
             self.instead = Some(instead);
         }
     }
@@ -190,19 +207,14 @@ impl Command {
         }
     }
 
-    pub(super) fn check_categories(&mut self, list: &str) {
-        for name in list.split([',', ':']).map(str::trim).filter(|name| !name.is_empty()) {
-            // A number behind a colon is a job's.
-            let mut known = CATEGORIES.split(' ');
-            if !known.any(|known| known == name) && name.parse::<u32>().is_err() {
-                let hint = match nearest(name, CATEGORIES.split(' ')) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("one of {}", CATEGORIES.replace(' ', ", ")),
-                };
-                let origin = Origin::argument(&format!("--debug={list}"));
-                self.problems.push(at(&origin, &unknown("debug", name, &hint)));
-            }
+    /// `--debug`: a word that is no category is told, and changes nothing.
+    pub(super) fn debug(&mut self, list: &str) {
+        if list == "help" {
+            return self.print_instead(EarlyExit::DebugHelp);
         }
+        let origin = Origin::argument(&format!("--debug={list}"));
+        let unknown = self.style.debug.ask(list).into_iter();
+        self.debug_unknown.extend(unknown.map(|message| Diagnostic::warning(&origin, message)));
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod cli;
 pub mod client;
 pub mod command;
+pub mod debug;
 pub mod differences;
 pub mod file;
 pub mod gather;
@@ -29,13 +30,14 @@ pub mod view;
 #[cfg(test)]
 mod testing;
 
-use iodyno_model::{Diagnostic, Level, Plan, Record};
+use iodyno_model::{Diagnostic, Hooks, Level, Origin, Plan, Record, WorkerRecord};
 
 use crate::{Dialect, Loader, Request, Run};
 use cli::Cli;
 use client::{HostJobs, Together};
 use command::EarlyExit;
 use lower::Context;
+use report::trouble;
 use settings::Settings;
 use view::{Eta, Format};
 
@@ -57,19 +59,21 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         Err(problems) => return Ok(Request::Refuse { err: section::problem_text(&problems), status: 1 }),
     };
     match cli.command.instead {
-        Some(ref instead) => Ok(instead_of_a_run(instead)),
+        Some(ref instead) => Ok(instead_of_a_run(instead, loader)),
         None => run(cli, loader),
     }
 }
 
-fn instead_of_a_run(instead: &EarlyExit) -> Request {
+fn instead_of_a_run(instead: &EarlyExit, loader: &mut dyn Loader) -> Request {
     let (out, status) = match instead {
         EarlyExit::Version => (format!("{VERSION}\n"), 0),
         EarlyExit::Help => (help::usage(), 0),
         EarlyExit::OptionHelp(name) => help::option(name),
         EarlyExit::EngineHelp(name) => help::engine(name),
         EarlyExit::Commands(files) => (show::commands(files), 0),
-        EarlyExit::ParseOnly => (String::new(), 0),
+        EarlyExit::ParseOnly(debug) => (debug.clone(), 0),
+        EarlyExit::InflatedLog(path) => return inflated(path, loader),
+        EarlyExit::DebugHelp => (debug::help(), 0),
         EarlyExit::ClockTest => (help::CLOCK.to_string(), 0),
         EarlyExit::ChecksumTest(names) => help::checksums(names),
         EarlyExit::Nothing => {
@@ -78,6 +82,27 @@ fn instead_of_a_run(instead: &EarlyExit) -> Request {
     };
     Request::Print { out, status }
 }
+
+/// `--inflate-log`: the samples of a compressed log as text.
+fn inflated(path: &str, loader: &mut dyn Loader) -> Request {
+    let refuse = |reason: &str, status| {
+        let message = format!("`--inflate-log={path}`: {reason}");
+        let wrong = Diagnostic::error(&Origin::argument("--inflate-log"), message)
+            .hint("name a log that log_store_compressed left: PREFIX_lat.1.log.fz");
+        Request::Refuse { err: section::problem_text(&[wrong]), status }
+    };
+    match loader.read(path) {
+        Err(reason) => refuse(&reason, 1),
+        Ok(bytes) if bytes.is_empty() => refuse("it is empty", 1),
+        Ok(bytes) => match log::inflated(&bytes) {
+            Ok(out) => Request::Print { out, status: 0 },
+            Err(reason) => refuse(&reason, NO_LOG),
+        },
+    }
+}
+
+/// The exit status for a file that is no compressed log.
+const NO_LOG: i32 = 253;
 
 fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let command = cli.command;
@@ -101,6 +126,11 @@ fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
         jobs.for_each(|job| job.engine.clone_from(&engine));
     }
     let mut plan = lowered.plan;
+    lowered.view.notes.extend(command.debug_unknown);
+    if lowered.view.style.debug.shows_operations() {
+        let jobs = plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs);
+        jobs.for_each(debug::record_operations);
+    }
     if let Some(folder) = &command.aux_path {
         gather_states(&mut plan, folder);
     }
@@ -126,7 +156,7 @@ fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
         interim_ns,
         own_voice: true,
         translate: lower::advice::translate,
-        status: Some(Box::new(status)),
+        status: Some(Box::new(status_of(&plan))),
         ..Run::of(plan, reporter)
     })))
 }
@@ -147,14 +177,22 @@ fn lowered(
 }
 
 /// fio's exit status: how many workers ended with an error, and 128 after a signal. Errors that a worker survived are no
-/// failure.
-fn status(record: &Record) -> u8 {
-    let workers = record.phases.iter().flat_map(|phase| &phase.jobs).flat_map(|job| &job.workers);
-    let failed = workers.filter(|worker| worker.fatal.is_some() || worker.failure.is_some()).count();
-    let failed = failed.max(usize::from(!record.errors.is_empty()));
-    let signal = if record.stopped_by.is_some() { SIGNALLED } else { 0 };
-    // 256 failed workers are no success.
-    signal | failed.min(usize::from(SIGNALLED - 1)) as u8
+/// failure, and neither is a command around a job that failed.
+fn status_of(plan: &Plan) -> impl Fn(&Record) -> u8 + use<> {
+    let jobs = plan.phases.iter().flat_map(|phase| &phase.jobs);
+    let hooks: Vec<Hooks> =
+        jobs.map(|job| job.hooks.clone()).filter(|hooks| *hooks != Hooks::default()).collect();
+    move |record| {
+        let of_hook = |worker: &WorkerRecord| hooks.iter().any(|hooks| trouble::is_of_hook(worker, hooks));
+        let workers = record.phases.iter().flat_map(|phase| &phase.jobs).flat_map(|job| &job.workers);
+        let ended = workers.filter(|worker| worker.fatal.is_some() || worker.failure.is_some());
+        let (excused, failed): (Vec<_>, Vec<_>) = ended.partition(|worker| of_hook(worker));
+        let unexplained = excused.is_empty() && !record.errors.is_empty();
+        let failed = failed.len().max(usize::from(unexplained));
+        let signal = if record.stopped_by.is_some() { SIGNALLED } else { 0 };
+        // 256 failed workers are no success.
+        signal | failed.min(usize::from(SIGNALLED - 1)) as u8
+    }
 }
 
 /// How often the logs of all jobs' bandwidth get a line, ns.

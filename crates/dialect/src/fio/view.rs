@@ -5,6 +5,8 @@
 
 use iodyno_model::{Diagnostic, PerDirection};
 
+use super::debug::DebugCategories;
+
 /// A whole run, as its reporters see it.
 #[derive(Clone, Debug, Default)]
 pub struct ReportContext {
@@ -55,6 +57,8 @@ pub struct JobView {
     pub logs: Logs,
     /// Whether it verifies, so that its report has a verify part.
     pub verifies: bool,
+    /// `verify=`, for `--debug=verify`.
+    pub verify: String,
     /// `latency_target` and its companions, as the report repeats them: ns, ns, percent.
     pub latency_target: (u64, u64, f64),
     /// `continue_on_error`, `error_dump`, …: whether the report counts errors.
@@ -212,6 +216,8 @@ pub struct ReportStyle {
     pub to_file: bool,
     /// `--bandwidth-log`: what all jobs move together goes to logs of its own.
     pub bandwidth_log: bool,
+    /// `--debug`.
+    pub debug: DebugCategories,
     /// `fio-3.…`, as `--version` says.
     pub version: String,
     /// Seconds that local time is east of Greenwich, and the zone's abbreviation, for dates in the report.
@@ -230,6 +236,7 @@ impl Default for ReportStyle {
             terminal: false,
             to_file: false,
             bandwidth_log: false,
+            debug: DebugCategories::default(),
             version: super::VERSION.into(),
             local: (0, "UTC".into()),
         }

@@ -223,6 +223,7 @@ impl<'a> Progress<'a> {
                     phase: self.context.phase,
                     job,
                     worker: self.context.number(job, worker),
+                    pid: counters.head.pid.load(Relaxed),
                     files: self.context.files(job, worker),
                     began_ns: counters.began().saturating_sub(start),
                     clocks: self.clocks.clone(),

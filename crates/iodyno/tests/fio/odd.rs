@@ -30,7 +30,48 @@ pub fn cases() -> Vec<Case> {
     let ours = ours().into_iter().map(|(name, text, count)| {
         Case::new(format!("odd_{name}"), &[], move || runs(&text, count)).computes()
     });
-    alike.chain(ours).collect()
+    let statuses = STATUSES.iter().map(|(name, line)| {
+        Case::new(format!("odd_status_{name}"), &[], move || same_status(line)).against()
+    });
+    alike.chain(ours).chain(statuses).collect()
+}
+
+/// Failures, and command lines that end before a job runs; the exit status tells how many workers failed.
+const STATUSES: &[(&str, &str)] = &[
+    ("one_failed", "--name=x --rw=write --size=64k --filename=/dev/full"),
+    ("four_failed", "--name=x --rw=write --size=64k --filename=/dev/full --numjobs=4 --thread"),
+    (
+        "each_group",
+        "--name=x --rw=write --size=64k --filename=/dev/full --name=y --stonewall --rw=read --size=4k \
+                    --name=z --stonewall --rw=write --size=64k --filename=/dev/full",
+    ),
+    ("survived", "--name=x --rw=write --size=64k --filename=/dev/full --continue_on_error=all"),
+    ("before_failed", "--name=x --ioengine=null --size=4k --exec_prerun=false"),
+    ("after_failed", "--name=x --ioengine=null --size=4k --exec_postrun=false"),
+    ("no_file_may_be_made", "--name=x --size=4k --allow_file_create=0"),
+    ("section_of_the_command_line", "--section=no --name=x --ioengine=null --size=4k"),
+    ("section_behind_the_job", "--name=x --ioengine=null --size=4k --section=no"),
+    ("no_category", "--debug=bogus --name=x --ioengine=null --size=4k"),
+    ("categories", "--debug=help"),
+    ("no_log", "--inflate-log=nowhere.fz"),
+    ("no_log_but_a_job_file", "--inflate-log=odd.fio"),
+    ("verify_without_header", "--name=x --rw=read --size=64k --filename=odd.dat --verify=md5"),
+];
+
+fn same_status(line: &str) -> Outcome {
+    let mut found = Vec::new();
+    for fio in [Fio::reference()?, Fio::candidate()?] {
+        let sandbox = Sandbox::new();
+        sandbox.put("odd.fio", JOB.as_bytes());
+        sandbox.put("odd.dat", &[7; 1 << 16]);
+        found.push(fio.run(&sandbox, line.split_ascii_whitespace())?.code());
+    }
+    match found[0] == found[1] {
+        true => Ok(()),
+        false => {
+            Err(format!("`fio {line}`: the original's status is {}, ours {}", found[0], found[1]).into())
+        }
+    }
 }
 
 /// Read alike by both: a name, the text, and arguments before the file.

@@ -21,6 +21,7 @@ use iodyno_report::Files;
 
 use super::view::{Epoch, JobView, Logs, ReportContext};
 use sample::LoggedQuantity;
+pub use sample::inflated;
 use together::Together;
 
 /// Clones beyond this number have their files closed between parts, so that a run needs few descriptors.

@@ -4,9 +4,10 @@
 //! ns for latencies, operations per second for rates, and for bandwidth KiB/s in windows but kB/s (thousands of bytes)
 //! of single operations: so the original does it.
 
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 
 use flate2::Compression;
+use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use iodyno_model::{JournalEntry, JournalPart, Kind};
 
@@ -74,6 +75,29 @@ fn packed(samples: &[u8]) -> Vec<u8> {
     // Into memory nothing fails.
     let _ = encoder.write_all(samples);
     encoder.finish().unwrap_or_default()
+}
+
+/// A packed log as text: its samples in all its streams.
+///
+/// # Errors
+/// It is no such log.
+pub fn inflated(bytes: &[u8]) -> Result<String, String> {
+    let (mut rest, mut samples) = (bytes, Vec::new());
+    while !rest.is_empty() {
+        let mut decoder = ZlibDecoder::new(rest);
+        match decoder.read_to_end(&mut samples) {
+            Ok(_) => rest = &rest[decoder.total_in() as usize..],
+            // A program that was killed leaves half a stream: what can be read is.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
+            Err(error) => return Err(format!("it is no compressed log: {error}")),
+        }
+    }
+    let (mut rest, mut out) = (samples.as_slice(), Vec::new());
+    while let Some((sample, logs, length)) = Sample::unpack(rest) {
+        sample.print(&logs, &mut out);
+        rest = &rest[length..];
+    }
+    Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
 fn sample(measured: LoggedQuantity, entry: &JournalEntry, logs: &Logs, times: Times) -> Option<Sample> {
@@ -185,5 +209,29 @@ impl Sample {
         if logs.offsets {
             out.extend_from_slice(&self.offset.to_le_bytes());
         }
+    }
+
+    /// The first sample of some that were packed, what it holds, and how long it is.
+    fn unpack(bytes: &[u8]) -> Option<(Sample, Logs, usize)> {
+        let long = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let flags = long(16)? as u32;
+        let logs = Logs {
+            offsets: flags & HAS_OFFSET != 0,
+            priorities: flags & HAS_PRIORITY != 0,
+            ..Logs::default()
+        };
+        let priority = (long(16)? >> 32) as u16;
+        let sample = Sample {
+            time_ms: long(0)?,
+            value: long(8)?,
+            direction: u64::from(flags & !(HAS_OFFSET | HAS_PRIORITY)),
+            // Without whole priorities there is only whether it was a real-time one.
+            priority: if logs.priorities { priority } else { priority << 13 },
+            block: long(24)?,
+            offset: if logs.offsets { long(32)? } else { 0 },
+            ..Sample::default()
+        };
+        let length = if logs.offsets { 40 } else { 32 };
+        Some((sample, logs, length))
     }
 }

@@ -170,3 +170,21 @@ fn packed_logs_unpack_to_the_samples() {
     expected[2][4..].fill(0);
     assert_eq!(samples, expected.concat());
 }
+
+#[test]
+fn a_packed_log_is_printed_as_if_it_had_not_been_packed() {
+    for (offsets, priorities) in [(false, false), (true, false), (false, true), (true, true)] {
+        let plain = Logs { latency: Some("z".into()), offsets, priorities, ..logs() };
+        let entries =
+            || vec![part(0, vec![done(6 * MS, Verb::Write, 10, 90), done(7 * MS, Verb::Trim, 1, 2)])];
+        let packed = written(job(Logs { compressed: true, ..plain.clone() }), entries());
+        let printed = written(job(plain), entries());
+        let found = inflated(&packed["z_lat.3.log.fz"]).unwrap();
+        assert_eq!(found, text(&printed, "z_lat.3.log"));
+        // Two streams, and half of one.
+        let twice = [&packed["z_lat.3.log.fz"][..], &packed["z_lat.3.log.fz"]].concat();
+        assert_eq!(inflated(&twice).unwrap(), format!("{found}{found}"));
+        assert_eq!(inflated(&twice[..twice.len() - 8]).unwrap().lines().next(), found.lines().next());
+    }
+    assert!(inflated(b"1, 2, 3\n").unwrap_err().starts_with("it is no compressed log"));
+}

@@ -46,6 +46,7 @@ pub fn view(ask: &mut OptionReader<'_>, known: &LoweredJob<'_>) -> JobView {
         figures: figures::figures(ask),
         logs: figures::logs(ask, known.first_number),
         verifies: known.job.payload.verify.is_some(),
+        verify: ask.text("verify").unwrap_or("none").into(),
         latency_target: known
             .job
             .pace

@@ -26,9 +26,9 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
 /// Every program option with what it sets.
 #[rustfmt::skip]
 pub const SETTERS: &[Setter<Command, Fault>] = &[
-    option("debug", "LIST", "accept categories of debugging; nothing more is printed for them").also(&["d"])
-        .text(Command::check_categories),
-    option("parse-only", "", "read jobs and options, run nothing").also(&["P"]).on(|c| c.print_instead(EarlyExit::ParseOnly)),
+    option("debug", "LIST", "print lines of these categories: process, file, io, random, …; `help` lists them").also(&["d"])
+        .text(Command::debug),
+    option("parse-only", "", "read jobs and options, run nothing").also(&["P"]).on(|c| c.print_instead(EarlyExit::ParseOnly(String::new()))),
     option("merge-blktrace-only", "", "merge traces, run nothing")
         .refused("merging traces is not done", "run fio's own, then replay the merged file with read_iolog=").inert(),
     option("output", "FILE", "write the report to FILE").also(&["o"])
@@ -74,7 +74,8 @@ pub const SETTERS: &[Setter<Command, Fault>] = &[
     option("idle-prof", "WORD", "measure idle processor time").also(&["I"])
         .refused("idle threads on every processor change what is measured", "the report has usr_cpu and sys_cpu; or run mpstat beside it")
         .inert(),
-    option("inflate-log", "FILE", "print a compressed log and end").refused("it is not done yet", "use pigz -dz").inert(),
+    option("inflate-log", "FILE", "print a compressed log and end")
+        .text(|c, path| c.print_instead(EarlyExit::InflatedLog(path.into()))),
     option("trigger-file", "FILE", "run the trigger when FILE is there").refused(TRIGGER, TRIGGER_HINT).inert(),
     option("trigger-timeout", "TIME", "run the trigger then").refused(TRIGGER, TRIGGER_HINT).inert(),
     option("trigger", "COMMAND", "the trigger here").refused(TRIGGER, TRIGGER_HINT).inert(),
@@ -83,7 +84,3 @@ pub const SETTERS: &[Setter<Command, Fault>] = &[
     option("latency-log", "FILE", "logs of all jobs' latencies").also(&["l"])
         .refused("fio itself no longer has it", "use write_lat_log in the jobs").inert(),
 ];
-
-/// Categories of `--debug`.
-pub const CATEGORIES: &str = "all process file io mem blktrace verify random parse diskutil job \
-    mutex profile time net rate compress steadystate helperthread zbd sprandom";

@@ -7,21 +7,22 @@
 //! Results never mix with messages: where the results are only for machines, what fio would write before the first
 //! brace goes to standard error. What fio does not say is in the JSON under `iodyno`, and nowhere else.
 
-mod banner;
+pub(super) mod banner;
 pub mod bins;
 pub mod clients;
-mod direction;
-mod disks;
-mod eta;
+mod debug;
+pub(super) mod direction;
+pub(super) mod disks;
+pub(super) mod eta;
 mod json;
 mod mismatch;
 mod normal;
 mod number;
-mod samples;
+pub(super) mod samples;
 mod spectrum;
-mod summary;
+pub(super) mod summary;
 mod terse;
-mod trouble;
+pub(super) mod trouble;
 
 use std::io::{self, Write};
 
@@ -29,6 +30,7 @@ use iodyno_model::pace::Steady;
 use iodyno_model::{Event, Level, Live, PhaseRecord, Plan, Record};
 use iodyno_report::{Output, Reporter};
 
+use self::debug::DebugLines;
 use self::eta::EtaLine;
 use self::normal::ReportTime;
 use self::summary::ReportedJob;
@@ -49,6 +51,7 @@ pub struct Report {
     live: Option<Live>,
     eta: EtaLine,
     logs: LogFiles,
+    debug: DebugLines,
     started: bool,
 }
 
@@ -62,6 +65,7 @@ impl Report {
     pub fn new(view: ReportContext) -> Self {
         Report {
             logs: LogFiles::new(&view),
+            debug: DebugLines::new(&view.style.debug),
             view,
             plan: Plan::default(),
             began_unix_ns: 0,
@@ -228,6 +232,16 @@ impl Report {
 impl Reporter for Report {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         self.logs.event(event, output.files)?;
+        self.report(event, output)?;
+        match self.debug.lines(event, &self.view) {
+            text if text.is_empty() => Ok(()),
+            text => self.tell(&text, output),
+        }
+    }
+}
+
+impl Report {
+    fn report(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         match event {
             Event::Started(started) => {
                 self.started = true;

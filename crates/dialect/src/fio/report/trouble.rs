@@ -3,7 +3,7 @@
 //! fio names a line of its own source with each error; scripts look for those, so the best known are repeated here.
 
 use iodyno_model::{
-    Diagnostic, Fatal, JobRecord, Kind, Plan, Prepare, Stage, Target, TargetKind, Verb, WorkerRecord,
+    Diagnostic, Fatal, Hooks, JobRecord, Kind, Plan, Prepare, Stage, Target, TargetKind, Verb, WorkerRecord,
 };
 
 use super::mismatch;
@@ -38,12 +38,16 @@ impl Failure {
         Failure { errno, text: format!("file:{place}, func={function}, error={}", strerror(errno)) }
     }
 
-    /// What ended a worker, if something did.
+    /// What ended a worker, if something did; of a command around its job only the command's own words tell.
     pub fn of(worker: &WorkerRecord, plan: &Plan) -> Option<Self> {
         if let Some(fatal) = &worker.fatal {
             return Some(Failure::of_fatal(fatal, plan, worker.index));
         }
         let message = worker.failure.as_deref()?;
+        let mut jobs = plan.phases.iter().flat_map(|phase| &phase.jobs);
+        if jobs.any(|job| is_of_hook(worker, &job.hooks)) {
+            return None;
+        }
         Some(Failure::new(errno_in(message).unwrap_or(EIO), "backend.c:1850", "init"))
     }
 
@@ -81,6 +85,15 @@ impl Failure {
     pub fn line(&self, pid: u32) -> String {
         format!("fio: pid={pid}, err={}/{}\n", self.errno, self.text)
     }
+}
+
+/// Whether a worker ended because a command before or after its job failed, which fio does not count as its error.
+pub fn is_of_hook(worker: &WorkerRecord, hooks: &Hooks) -> bool {
+    let Some(message) = worker.failure.as_deref() else { return false };
+    let of = |command: &Option<String>| {
+        command.as_ref().is_some_and(|command| message.starts_with(&format!("`{command}`: ")))
+    };
+    of(&hooks.before) || of(&hooks.after)
 }
 
 /// Whether a worker's file is not there and may not be made.
