@@ -5,7 +5,7 @@ use iodyno_model::conversation::{Action, Connection, Ends};
 use super::command::Rate;
 use super::flow::{StreamState, TestStream};
 use super::header::{self, Amount, Back, TestHeader};
-use super::load::{self, Load};
+use super::lower::{self, Load};
 use super::number;
 use super::quota::{BYTES_MOST, TIME_MOST_NS};
 use super::session::{IperfConversation, PLACE};
@@ -359,7 +359,7 @@ impl IperfConversation {
             };
             let most_bytes = content.as_ref().filter(|_| file).map(|content| content.len() as u64);
             loads.push(Load {
-                name: load::name(flow.id),
+                name: lower::name(flow.id),
                 connection: flow.connection,
                 udp,
                 sends: flow.sends,
@@ -371,7 +371,7 @@ impl IperfConversation {
                 content,
             });
         }
-        let plan = load::plan(&loads);
+        let plan = lower::plan(&loads);
         self.act(Action::Run { run, plan: Box::new(plan), interim_ns: self.interim_ns() });
     }
 

@@ -6,7 +6,7 @@ use iodyno_model::conversation::{Action, Connection, Ends};
 use super::flow::{StreamState, TestStream};
 use super::handshake::CONNECT_NS;
 use super::header::{self, Amount, Back, First, TestHeader};
-use super::load;
+use super::lower;
 use super::quota::CONNECTIONS_MOST;
 use super::session::{IperfConversation, PLACE};
 use crate::address::{host_and_port, joined};
@@ -242,7 +242,7 @@ impl IperfConversation {
             ("overflow", report.overflow),
         ];
         let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
-        self.act(Action::Peer(load::name(self.flows[index].id), facts));
+        self.act(Action::Peer(lower::name(self.flows[index].id), facts));
         if !self.view.csv && !self.command.excluded.contains('V') {
             let text = self.view.reported(&label, &report);
             self.act(Action::Print(text));

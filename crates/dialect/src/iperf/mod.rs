@@ -4,20 +4,19 @@
 //! is a state machine without sockets; the data moves by plans like everybody's.
 
 pub mod command;
-mod connection_report;
 pub mod flow;
 mod handshake;
 pub mod header;
 mod incoming;
-mod load;
+mod lower;
 pub mod number;
 pub mod options;
 pub mod quota;
+mod report;
 mod session;
 mod silence;
 #[cfg(test)]
 mod test;
-pub mod text;
 
 use iodyno_model::{Diagnostic, Intent, Origin, Plan};
 
@@ -99,8 +98,8 @@ fn nominal(command: &Command) -> Plan {
     if command.host.is_none() {
         return Plan { name: "iperf".into(), intent: Intent::Network, ..Plan::default() };
     }
-    let load = |stream: u32| load::Load {
-        name: load::name(stream),
+    let load = |stream: u32| lower::Load {
+        name: lower::name(stream),
         connection: stream,
         udp: command.udp,
         sends: !command.reverse,
@@ -111,5 +110,5 @@ fn nominal(command: &Command) -> Plan {
         granted_bytes: None,
         content: None,
     };
-    load::plan(&(1..=command.streams.max(1)).map(load).collect::<Vec<_>>())
+    lower::plan(&(1..=command.streams.max(1)).map(load).collect::<Vec<_>>())
 }

@@ -1,7 +1,7 @@
 //! A test with iperf 2's peers as a state machine: what happened in, what is to be done out.
 //!
 //! One machine plays both roles, because a client of `-d` or `-r` is a server too. Who opens is in `handshake`, who is
-//! opened in `incoming`, who falls silent in `silence`, what is printed in `connection_report`. A peer that says nothing is given up
+//! opened in `incoming`, who falls silent in `silence`, what is printed in `report`. A peer that says nothing is given up
 //! after a while; one that asks for much gets no more than a day and one of 1024 places.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use super::flow::{StreamCounts, StreamState, TestStream};
 use super::handshake::BACK_AGAIN_NS;
 use super::header::{self, Amount};
 use super::quota::{Quota, Range};
-use super::text::{RULE, ReportFormat};
+use super::report::text::{RULE, ReportFormat};
 
 /// Where peers are awaited.
 pub(super) const PLACE: Connection = 1 << 20;

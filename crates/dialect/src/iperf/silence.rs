@@ -6,7 +6,7 @@
 use iodyno_model::conversation::Action;
 
 use super::flow::{StreamState, TestStream};
-use super::load;
+use super::lower;
 use super::session::{IperfConversation, PATIENCE_NS};
 use crate::address::host_and_port;
 use crate::conversation::longest_silent;
@@ -56,7 +56,7 @@ impl IperfConversation {
         let received = flow.test.filter(|_| !flow.sends).map(|test| f64::from(test.rate_bits));
         let bits = received.or_else(|| self.bits_of(index)).filter(|bits| *bits >= 1.0);
         let block = self.block_of(index).max(flow.each_bytes);
-        bits.map_or(0, |bits| load::gap_ns(block, bits))
+        bits.map_or(0, |bits| lower::gap_ns(block, bits))
     }
 
     /// A stream waits for its peer's data, without a run.

@@ -8,16 +8,16 @@ use rsa::RsaPublicKey;
 
 use super::auth::{Padding, RandomSource, token};
 use super::command::Command;
-use super::document;
 use super::json::CJSON;
+use super::lower;
 use super::meter::Interval;
-use super::output_style::{OutputStyle, Report};
-use super::params::{DATAGRAM_LEAST, DATAGRAM_MOST};
-use super::plan;
+use super::report::document;
+use super::report::text::{self, TextStyle};
+use super::report::{OutputStyle, Report};
 use super::results::TestResults;
+use super::settings::{DATAGRAM_LEAST, DATAGRAM_MOST};
 use super::state::{self, Inbox};
 use super::test::{TestRun, TestStream, id};
-use super::text::{self, TextStyle};
 use crate::address::{host_and_port, joined};
 use crate::json_tree::JsonTree;
 
@@ -290,9 +290,9 @@ impl Iperf3Client {
             0 => 0,
             first => first.saturating_add(made as u16),
         };
-        let mut socket_options = plan::socket_options(params);
+        let mut socket_options = lower::socket_options(params);
         let sends = params.client_sends(made as u32);
-        socket_options.extend(plan::room(params, sends));
+        socket_options.extend(lower::room(params, sends));
         socket_options.extend(self.near(near_port));
         let mut more = |name: &str, value: String| socket_options.push((name.into(), value));
         if params.mptcp && !params.udp && !params.sctp {
@@ -370,13 +370,13 @@ impl Iperf3Client {
             self.print(&text);
         }
         self.out.extend(self.report.start(&self.test));
-        let own = plan::LocalSettings {
+        let own = lower::LocalSettings {
             server: false,
             cpu: self.command.affinity.map(|(cpu, _)| cpu),
             file: self.command.file.as_deref(),
             seed: self.seed,
         };
-        let plan = plan::plan(&self.test.params, &self.test.streams, &own);
+        let plan = lower::plan(&self.test.params, &self.test.streams, &own);
         self.out.push(Action::Run { run: RUN, plan: Box::new(plan), interim_ns: self.test.interim_ns() });
     }
 
@@ -472,7 +472,7 @@ impl Iperf3Client {
             let came = count(told.packets).saturating_sub(count(told.lost));
             let facts = [("datagrams", came), ("lost", count(told.lost)), ("overflow", told.overflow)];
             let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
-            self.out.push(Action::Peer(plan::name(stream), facts));
+            self.out.push(Action::Peer(lower::name(stream), facts));
         }
     }
 

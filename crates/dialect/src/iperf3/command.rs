@@ -101,7 +101,7 @@ pub struct Command {
     /// `-T`.
     pub title: Option<String>,
     /// What is agreed with the server.
-    pub test: super::params::Params,
+    pub test: super::settings::Params,
     /// `-b` was given.
     pub rate_given: bool,
     /// The names of the options that were given, as the table has them.
@@ -293,7 +293,7 @@ fn consistent(mut command: Command) -> Result<Command, EarlyExit> {
 }
 
 /// A file goes one way, through one stream.
-fn one_way(test: &super::params::Params) -> Result<(), EarlyExit> {
+fn one_way(test: &super::settings::Params) -> Result<(), EarlyExit> {
     match test {
         test if test.udp => Err(parameter("cannot transfer file using UDP")),
         test if test.bidir => {

@@ -7,23 +7,21 @@ mod amount;
 mod auth;
 mod client;
 pub mod command;
-mod document;
 pub mod import;
 mod json;
+mod lower;
 mod meter;
 pub mod options;
-mod output_style;
-mod params;
-mod plan;
+mod report;
 mod results;
 mod server;
 mod session;
+mod settings;
 mod state;
 mod strftime;
 mod test;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use iodyno_model::conversation::Conversation;
 use iodyno_model::{Diagnostic, Intent, Origin, Plan};
@@ -161,10 +159,10 @@ fn nominal(command: &Command) -> Plan {
     };
     let streams: Vec<test::TestStream> = (0..params.streams()).map(stream).collect();
     let cpu = command.affinity.map(|(cpu, _)| cpu);
-    plan::plan(
+    lower::plan(
         &params,
         &streams,
-        &plan::LocalSettings { cpu, file: command.file.as_deref(), ..plan::LocalSettings::default() },
+        &lower::LocalSettings { cpu, file: command.file.as_deref(), ..lower::LocalSettings::default() },
     )
 }
 

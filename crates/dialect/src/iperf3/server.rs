@@ -10,11 +10,11 @@ use iodyno_model::conversation::{Action, Connection, Conversation, Ends, FIRST_A
 use super::auth::Authenticator;
 use super::client::by;
 use super::command::Command;
-use super::output_style::{OutputStyle, Report};
-use super::params::Params;
+use super::report::text;
+use super::report::{OutputStyle, Report};
 use super::session::{Rules, Session, Stage};
+use super::settings::Params;
 use super::state::{self, Inbox};
-use super::text;
 use crate::address::{host_and_port, joined};
 use crate::conversation::longest_silent;
 

@@ -6,16 +6,16 @@ use iodyno_model::conversation::{Action, Connection, Ends, RunNumber};
 use iodyno_model::{Event, Record};
 use serde_json::Value;
 
-use super::document;
 use super::json::CJSON;
+use super::lower;
 use super::meter::Interval;
-use super::output_style::Report;
-use super::params::Params;
-use super::plan;
+use super::report::Report;
+use super::report::document;
+use super::report::text;
 use super::results::TestResults;
+use super::settings::Params;
 use super::state::{self, Inbox};
 use super::test::{TestRun, TestStream, id};
-use super::text;
 use crate::address::host_and_port;
 use crate::json_tree::JsonTree;
 
@@ -203,8 +203,8 @@ impl Session {
 
     /// What is wished of the next stream's socket.
     pub fn socket_options(&self) -> Vec<(String, String)> {
-        let mut socket_options = plan::socket_options(&self.test.params);
-        socket_options.extend(plan::room(&self.test.params, self.sends(self.test.streams.len() as u32)));
+        let mut socket_options = lower::socket_options(&self.test.params);
+        socket_options.extend(lower::room(&self.test.params, self.sends(self.test.streams.len() as u32)));
         if self.rules.user_timeout_ms > 0 && !self.test.params.udp && !self.test.params.sctp {
             socket_options.push(("user_timeout_ms".into(), self.rules.user_timeout_ms.to_string()));
         }
@@ -284,8 +284,8 @@ impl Session {
         out.extend(self.report.start(&self.test));
         let cpu = self.test.params.affinity.or(self.rules.cpu);
         let file = self.test.file.as_ref().map(|(name, _)| name.as_str());
-        let own = plan::LocalSettings { server: true, cpu, file, seed };
-        let plan = plan::plan(&self.test.params, &self.test.streams, &own);
+        let own = lower::LocalSettings { server: true, cpu, file, seed };
+        let plan = lower::plan(&self.test.params, &self.test.streams, &own);
         out.push(Action::Run { run, plan: Box::new(plan), interim_ns: self.interim_ns() });
     }
 

@@ -5,10 +5,10 @@
 use iodyno_model::conversation::{Connection, Ends};
 use iodyno_model::{PhaseRecord, Record};
 
+use super::lower;
 use super::meter::{Course, Interval, StreamCounters, Total, looks};
-use super::params::Params;
-use super::plan;
 use super::results::{StreamResults, TestResults};
+use super::settings::Params;
 
 const SECOND_NS: f64 = 1e9;
 
@@ -183,7 +183,7 @@ impl TestRun {
     }
 
     fn names(&self) -> Vec<String> {
-        self.streams.iter().map(plan::name).collect()
+        self.streams.iter().map(lower::name).collect()
     }
 
     /// What this side says it counted.

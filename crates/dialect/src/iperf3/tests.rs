@@ -312,7 +312,7 @@ fn every_kind_of_test_comes_to_its_end() {
                     let line = format!("-c h {protocol} {way} {streams} {more}");
                     let mut world = World::new(client(&line), server("-s -1"));
                     let params = command(&line).test;
-                    let shares = super::params::Params {
+                    let shares = super::settings::Params {
                         block_bytes: params.block_bytes.max(if params.udp { 1000 } else { 131_072 }),
                         ..params
                     };

@@ -4,15 +4,15 @@
 use iodyno_model::conversation::{Action, Connection, Conversation, Ends, Happening, Input, SocketFacts};
 use iodyno_model::{Event, PhaseRecord, Record};
 
-use super::assemble;
 use super::command::Command;
 use super::control::{ControlConnection, ControlEvent, Wording, last_datagrams};
 use super::figures::{Confidence, ReportFigures, RunFigures};
 use super::lower::{self, ConnectionUse};
 use super::omni_client::DatagramCounts;
+use super::report::{self, rounds};
 use super::test::TestShape;
 use super::wire::{self, Message, OmniResponse};
-use super::{confidence, figures, text};
+use super::{confidence, figures, settings};
 use crate::address::{host_of, joined, port_of, transport};
 use crate::conversation::end_by;
 
@@ -123,14 +123,14 @@ impl NetperfClient {
         let near = self.command.data_local.clone().or_else(|| host_of(&self.control.ends.local));
         let near = near.unwrap_or_else(|| self.any().into());
         let address = joined(&near, self.command.data_ports.0.unwrap_or(0));
-        vec![self.control.listen(self.transport(), address, assemble::socket_options(&self.command))]
+        vec![self.control.listen(self.transport(), address, settings::socket_options(&self.command))]
     }
 
     /// Asks netserver for its end.
     fn ask(&mut self, now_ns: u64) -> Vec<Action> {
         let mut actions = Vec::new();
         if self.rounds.is_empty() {
-            actions.push(Action::Print(text::title(&self.command, self.is_six())));
+            actions.push(Action::Print(report::title(&self.command, self.is_six())));
         }
         if !self.keeps_probe() {
             actions.push(Action::Close(PROBE));
@@ -140,7 +140,7 @@ impl NetperfClient {
             return actions;
         }
         let port = port_of(&self.probe.local).filter(|_| self.command.test.is_udp());
-        let request = assemble::request(&self.command, port.unwrap_or(0), self.is_six());
+        let request = settings::request(&self.command, port.unwrap_or(0), self.is_six());
         let mut message = Message::new(wire::OMNI, self.command.processors.1.map_or(-1, |cpu| cpu as i32));
         request.write(&mut message);
         // A netserver of ours reports what its buffer had no room for; the original looks at none of these words.
@@ -213,7 +213,7 @@ impl NetperfClient {
             self.data = self.probe.socket.clone();
             return self.run(now_ns);
         }
-        let mut socket_options = assemble::socket_options(&self.command);
+        let mut socket_options = settings::socket_options(&self.command);
         let near = self.command.data_local.clone().or_else(|| self.command.local.clone());
         let port =
             self.command.data_ports.0.or_else(|| port_of(&self.probe.local).filter(|_| self.command.bound));
@@ -232,7 +232,7 @@ impl NetperfClient {
             return self.run(now_ns);
         }
         self.control.finish();
-        let text = text::segment(&self.command, self.data.mss);
+        let text = report::segment(&self.command, self.data.mss);
         vec![Action::Print(text), Action::Close(DATA), Action::Close(CONTROL), Action::End(0)]
     }
 
@@ -245,7 +245,7 @@ impl NetperfClient {
             (_, true) => ConnectionUse::Lent(PROBE),
             _ => ConnectionUse::Lent(DATA),
         };
-        let flow = assemble::flow(&self.command, over, &self.probe.socket);
+        let flow = settings::flow(&self.command, over, &self.probe.socket);
         let interim_ns = self.command.demo_s.map_or(0, |s| (s * SECOND) as u64);
         // A run that receives ends with the peer; one that never does is stopped.
         let most_s = self.command.length.max(60) as u64 + 60;
@@ -267,7 +267,7 @@ impl NetperfClient {
         let (number, unit) = (self.demo.told, figures::units(letter));
         self.demo = InterimState { told: number + 1, before: now, elapsed_ns: phase.elapsed_ns };
         let ends_s = unix_ns as f64 / SECOND;
-        vec![Action::Print(text::interim(&self.command.output, number, rate, unit, over_s, ends_s))]
+        vec![Action::Print(report::interim(&self.command.output, number, rate, unit, over_s, ends_s))]
     }
 
     fn letter(&self) -> char {
@@ -325,20 +325,20 @@ impl NetperfClient {
 
     /// Both ends have reported what they measured: again, or the report.
     fn conclude(&mut self, results: Option<&Message>, now_ns: u64) -> Vec<Action> {
-        let seen = assemble::EndSightings {
+        let seen = rounds::EndSightings {
             control: &self.control.ends,
             probe: &self.probe,
             data: &self.data,
             response: &self.response,
             uuid: &self.uuid,
         };
-        self.rounds.push(assemble::figures(&self.command, &self.measured, results, &seen));
+        self.rounds.push(rounds::figures(&self.command, &self.measured, results, &seen));
         let sure = self.sure();
         if !sure.attained && self.rounds.len() < self.command.most_rounds() && !self.interrupted {
             let probes = self.keeps_probe() || (self.command.test.is_udp() && self.command.bound);
             return if probes { self.probe() } else { self.ask(now_ns) };
         }
-        let mut report = assemble::mean(&self.rounds);
+        let mut report = rounds::mean(&self.rounds);
         report.confidence = sure;
         (report.local.confidence, report.remote.confidence) =
             (report.confidence.widths[1], report.confidence.widths[2]);
@@ -346,7 +346,7 @@ impl NetperfClient {
         let mut actions: Vec<Action> =
             results.and_then(|results| self.of_netserver(results)).into_iter().collect();
         actions.extend([
-            Action::Print(text::report(&self.command, &report)),
+            Action::Print(report::report(&self.command, &report)),
             Action::Close(CONTROL),
             Action::End(0),
         ]);

@@ -8,7 +8,7 @@ use crate::option::{Arguments, Entry, Misfit, Setter, Status, Syntax, Table, Tok
 use crate::quantity::BY_CASE;
 
 use super::options::{GLOBAL, GLOBAL_SETTERS, SERVER, SERVER_SETTERS, TEST, TEST_SETTERS};
-use super::selectors;
+use super::report::selectors;
 use super::test::{NetperfTest, Protocol};
 
 /// What is sent of a file at most, bytes: so much all buffers hold together.

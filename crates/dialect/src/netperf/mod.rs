@@ -1,9 +1,8 @@
 //! netperf and netserver: throughput and response times between two hosts, over netperf's control protocol.
 //!
 //! Both ends are conversations: records in, records out, and plans for the `socket` engine. What the tool's words mean
-//! is decided in `assemble` and `lower`; what it prints, in `text` and `selectors`.
+//! is decided in `settings` and `lower`; what it prints, in `report`.
 
-mod assemble;
 mod client;
 mod command;
 mod confidence;
@@ -12,11 +11,11 @@ mod figures;
 mod lower;
 pub(crate) mod omni_client;
 pub mod options;
-mod selectors;
+mod report;
 mod server;
 mod session;
+mod settings;
 mod test;
-mod text;
 mod wire;
 
 #[cfg(test)]
@@ -97,7 +96,7 @@ fn early_request(early: EarlyExit) -> Request {
 /// What will be run, as far as that is known before netserver was asked.
 fn plan_of(command: &Command) -> Plan {
     let over = ConnectionUse::Each(crate::address::joined(&command.host, 0));
-    lower::plan(&assemble::flow(command, over, &SocketFacts::default()))
+    lower::plan(&settings::flow(command, over, &SocketFacts::default()))
 }
 
 fn converse_run(plan: Plan) -> Run {

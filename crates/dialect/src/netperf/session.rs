@@ -3,11 +3,11 @@
 use iodyno_model::conversation::{Action, Connection, Ends, Input, SocketFacts};
 use iodyno_model::{Event, PhaseRecord, Record};
 
-use super::assemble::other;
 use super::control::{DRAIN_NS, last_datagrams};
 use super::figures::{self, Cpu, RunFigures};
 use super::lower::{self, ConnectionUse, DataFlow, DataRole};
 use super::omni_client::{self, DatagramCounts};
+use super::settings::other;
 use super::wire::{self, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::address::{host_of, joined, port_of, transport};
 use crate::conversation::{SocketOptions, is_same_secret};

@@ -1,10 +1,12 @@
 //! What is printed while streams run and when they end: rows, totals, and sums of streams of one group.
 
+pub mod text;
+
 use iodyno_model::conversation::Action;
 
 use super::flow::{StreamCounts, StreamState};
 use super::session::IperfConversation;
-use super::text::ReportRow;
+use text::ReportRow;
 
 impl IperfConversation {
     pub(super) fn print_connected(&mut self, index: usize) {

@@ -3,12 +3,12 @@
 //! Names and words are the interface that scripts rely on, so they are netperf's. Figures that netperf itself no longer
 //! fills say so as it does.
 
-use super::command::{EarlyExit, wrong};
-use super::figures::{Cpu, EndFigures, ReportFigures};
-use super::test::{NetperfTest, TestShape};
+use super::super::command::{EarlyExit, wrong};
+use super::super::figures::{Cpu, EndFigures, ReportFigures};
+use super::super::test::{NetperfTest, TestShape};
 
 /// A figure that can be asked for.
-pub(super) struct Selector {
+pub(in super::super) struct Selector {
     name: &'static str,
     /// The lines above its column, with `|` between them.
     heading: &'static str,
@@ -43,7 +43,7 @@ macro_rules! selectors {
 }
 
 /// All selectors, in netperf's order.
-pub(super) const SELECTORS: &[Selector] = selectors! {
+pub(in super::super) const SELECTORS: &[Selector] = selectors! {
     test {
         "SOCKET_TYPE" "Socket|Type" |f| if f.udp { "Datagram" } else { "Stream" }.into();
         "PROTOCOL" "Protocol" |f| if f.udp { "UDP" } else { "TCP" }.into();
@@ -256,7 +256,7 @@ const CPU: &str = "CPU_UTIL,CPU_PERCENT_USER,CPU_PERCENT_SYSTEM,CPU_PERCENT_IOWA
                    CPU_METHOD";
 
 /// The selector of that name, whatever its letters' size.
-pub(super) fn find(name: &str) -> Option<usize> {
+pub(in super::super) fn find(name: &str) -> Option<usize> {
     SELECTORS.iter().position(|known| known.name.eq_ignore_ascii_case(name.trim()))
 }
 
@@ -264,7 +264,7 @@ pub(super) fn find(name: &str) -> Option<usize> {
 ///
 /// # Errors
 /// A name that is none.
-pub(super) fn list(text: &str) -> Result<Vec<usize>, EarlyExit> {
+pub(in super::super) fn list(text: &str) -> Result<Vec<usize>, EarlyExit> {
     let one = |name: &str| {
         let near =
             crate::option::nearest(&name.to_ascii_uppercase(), SELECTORS.iter().map(|known| known.name));
@@ -276,20 +276,20 @@ pub(super) fn list(text: &str) -> Result<Vec<usize>, EarlyExit> {
 }
 
 /// All names, as `-k ?` shows them.
-pub(super) fn all_names() -> String {
+pub(in super::super) fn all_names() -> String {
     let names: Vec<&str> = SELECTORS.iter().map(|known| known.name).collect();
     format!("OUTPUT_NONE,{},OUTPUT_END\n", names.join(","))
 }
 
 /// All selectors, in the blocks of `-O all`.
-pub(super) fn blocks() -> Vec<Vec<usize>> {
+pub(in super::super) fn blocks() -> Vec<Vec<usize>> {
     let mut starts: Vec<usize> = BLOCKS.iter().filter_map(|name| find(name)).collect();
     starts.push(SELECTORS.len());
     starts.windows(2).map(|pair| (pair[0]..pair[1]).collect()).collect()
 }
 
 /// The selectors of a test that names none.
-pub(super) fn usual(test: &NetperfTest, cpu: (bool, bool)) -> Vec<usize> {
+pub(in super::super) fn usual(test: &NetperfTest, cpu: (bool, bool)) -> Vec<usize> {
     let mut names = match test.shape() {
         TestShape::Sends => "LSS_SIZE_END,RSR_SIZE_END,LOCAL_SEND_SIZE".to_string(),
         TestShape::Receives => "RSS_SIZE_END,LSR_SIZE_END,REMOTE_SEND_SIZE".into(),
@@ -307,7 +307,7 @@ pub(super) fn usual(test: &NetperfTest, cpu: (bool, bool)) -> Vec<usize> {
 }
 
 /// `NAME=value`, one a line.
-pub(super) fn names(list: &[usize], figures: &ReportFigures) -> String {
+pub(in super::super) fn names(list: &[usize], figures: &ReportFigures) -> String {
     let line = |index: &usize| {
         let (name, value) = (SELECTORS[*index].name, value(*index, figures));
         let left_out = name == "RESULT_BRAND" && value.is_empty();
@@ -317,7 +317,7 @@ pub(super) fn names(list: &[usize], figures: &ReportFigures) -> String {
 }
 
 /// A line of headings, unless they are not wanted, and one of values, with commas.
-pub(super) fn commas(list: &[usize], figures: &ReportFigures, bare: bool) -> String {
+pub(in super::super) fn commas(list: &[usize], figures: &ReportFigures, bare: bool) -> String {
     let headings: Vec<String> =
         list.iter().map(|index| SELECTORS[*index].heading.replace('|', " ")).collect();
     let values: Vec<String> = list.iter().map(|index| value(*index, figures)).collect();
@@ -326,7 +326,7 @@ pub(super) fn commas(list: &[usize], figures: &ReportFigures, bare: bool) -> Str
 }
 
 /// Columns, with the headings above them unless they are not wanted; an empty line between two blocks.
-pub(super) fn columns(lists: &[Vec<usize>], figures: &ReportFigures, bare: bool) -> String {
+pub(in super::super) fn columns(lists: &[Vec<usize>], figures: &ReportFigures, bare: bool) -> String {
     lists.iter().map(|list| block(list, figures, bare)).collect::<Vec<_>>().join("\n")
 }
 

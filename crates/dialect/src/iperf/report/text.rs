@@ -2,9 +2,9 @@
 //!
 //! Pure functions from counts to text. What is not known is a dash, never a zero.
 
-use super::flow::{StreamCounts, TestStream};
-use super::header::Report;
-use super::number;
+use super::super::flow::{StreamCounts, TestStream};
+use super::super::header::Report;
+use super::super::number;
 use crate::address::host_and_port;
 
 /// How reports look.
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn values_name_the_sender_first() {
-        let mut flow = TestStream::new(1, 1, false, super::super::flow::StreamState::Done, 0);
+        let mut flow = TestStream::new(1, 1, false, super::super::super::flow::StreamState::Done, 0);
         flow.ends.local = "127.0.0.1:6001".into();
         flow.ends.peer = "[::1]:44721".into();
         let counts = StreamCounts {

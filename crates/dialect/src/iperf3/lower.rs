@@ -8,7 +8,7 @@ use iodyno_model::{
     Stop, Verb, Workload,
 };
 
-use super::params::{DATAGRAM_MOST, Params};
+use super::settings::{DATAGRAM_MOST, Params};
 use super::test::TestStream;
 use crate::conversation::{SocketOptions, endpoint};
 

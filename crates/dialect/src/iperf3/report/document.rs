@@ -3,9 +3,9 @@
 //! Among them: `sender` of what the other side received is this side's role, and the receiver's seconds in a stream of
 //! TCP are the sender's. Ours are the fields under `iodyno`.
 
-use super::meter::{Interval, Span};
-use super::strftime;
-use super::test::{StreamFigures, TestRun, percent, rate, sum};
+use super::super::meter::{Interval, Span};
+use super::super::strftime;
+use super::super::test::{StreamFigures, TestRun, percent, rate, sum};
 use super::text::together;
 use crate::address::host_and_port;
 use crate::json_tree::JsonTree;
@@ -28,7 +28,7 @@ impl Document {
         let start = self.start.clone().unwrap_or_else(|| {
             JsonTree::object([
                 ("connected", JsonTree::List(Vec::new())),
-                ("version", super::banner().into()),
+                ("version", super::super::banner().into()),
                 ("system_info", self.system.as_str().into()),
             ])
         });
@@ -69,7 +69,7 @@ pub fn start(test: &TestRun, system: &str) -> JsonTree {
     let params = &test.params;
     let mut start = JsonTree::object([
         ("connected", JsonTree::List(connected.collect())),
-        ("version", super::banner().into()),
+        ("version", super::super::banner().into()),
         ("system_info", system.into()),
         ("timestamp", stamp),
         (if test.server { "accepted_connection" } else { "connecting_to" }, peer),

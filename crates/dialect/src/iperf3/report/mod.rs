@@ -4,13 +4,19 @@
 use iodyno_model::conversation::Action;
 
 use super::command::Command;
-use super::document::{self, Document};
+
 use super::json::CJSON;
 use super::meter::Interval;
 use super::strftime;
 use super::test::TestRun;
-use super::text::{self, TextStyle};
+
 use crate::json_tree::JsonTree;
+
+pub mod document;
+pub mod text;
+
+use document::Document;
+use text::TextStyle;
 
 /// How a side speaks.
 #[derive(Clone, Debug, Default)]

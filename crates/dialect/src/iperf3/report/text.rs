@@ -1,13 +1,13 @@
 //! The text that iperf3 prints, line for line.
 //!
-//! Only lines: where they go, and what stands before them, is `voice`'s business.
+//! Only lines: where they go, and what stands before them, is the report's business.
 
 use std::fmt::Write as _;
 
-use super::amount::{self, Format};
-use super::meter::{Interval, Span};
-use super::strftime;
-use super::test::{StreamFigures, TestRun, TestStream, percent, sum};
+use super::super::amount::{self, Format};
+use super::super::meter::{Interval, Span};
+use super::super::strftime;
+use super::super::test::{StreamFigures, TestRun, TestStream, percent, sum};
 use crate::address::host_and_port;
 
 const RULE: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";

@@ -1,10 +1,12 @@
 //! netperf's output format: the title, the tables of each test, interim results, and what `-v 2` adds.
 
+pub(super) mod rounds;
+pub(super) mod selectors;
+
 use iodyno_model::Histogram;
 
 use super::command::{Command, Output};
 use super::figures::{EndFigures, ReportFigures, units};
-use super::selectors;
 use super::test::TestShape;
 
 /// The line that a report opens with; empty without headings.
