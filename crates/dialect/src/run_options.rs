@@ -63,7 +63,7 @@ impl RunOptions {
                 self.confidence = Some(value.into());
             }
             ("age", Some(value)) => {
-                age::percent(value)?;
+                age::options::percent(value)?;
                 self.age = Some(value.into());
             }
             ("ceiling", Some(value)) => {
@@ -135,7 +135,8 @@ impl RunOptions {
 
 /// Every file system that the plan has files on is made old first; what is said in the plan itself stays.
 fn aged(plan: &mut Plan, percent: &str, origin: &Origin) -> Result<(), Diagnostic> {
-    let percent = age::percent(percent).map_err(|wrong| Diagnostic::error(origin, wrong).hint("e.g. 70%"))?;
+    let percent =
+        age::options::percent(percent).map_err(|wrong| Diagnostic::error(origin, wrong).hint("e.g. 70%"))?;
     let in_files =
         |target: &&Target| matches!(target.kind, TargetKind::File { .. } | TargetKind::FileSet { .. });
     let mut directories: Vec<String> = Vec::new();

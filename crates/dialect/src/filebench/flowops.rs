@@ -1,6 +1,6 @@
 //! The table of flowops: their names, and what the report counts them as.
 //!
-//! Refuses nothing by itself; what a flowop becomes is decided in [`super::flowop_compiler`].
+//! Refuses nothing by itself; what a flowop becomes is decided in [`super::lower::flowop_compiler`].
 
 /// What a flowop is to the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

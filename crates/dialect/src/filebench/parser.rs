@@ -6,7 +6,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 use super::lexer::{Token, TokenKind, tokens};
 use super::script::{
-    Attribute, Attributes, Command, Definition, Directive, Expression, Flowop, Stats, Thread,
+    Attribute, Attributes, Definition, Directive, Expression, Flowop, Statement, Stats, Thread,
 };
 
 /// Words that begin a command; where one is found after a mistake, reading goes on.
@@ -23,7 +23,7 @@ fn is_command(word: &str) -> bool {
 }
 
 /// What a script says, and what is wrong with it.
-pub fn parse(path: &str, text: &str) -> (Vec<Command>, Vec<Diagnostic>) {
+pub fn parse(path: &str, text: &str) -> (Vec<Statement>, Vec<Diagnostic>) {
     let (found, unended) = tokens(text);
     let mut parser = Parser { path: path.into(), found, at: 0, depth: 0, wrong: Vec::new() };
     if let Some(line) = unended {
@@ -150,12 +150,12 @@ impl Parser {
     }
 
     /// Commands up to the end, or up to the brace that ends a block.
-    fn commands(&mut self, inner: bool) -> Vec<Command> {
+    fn commands(&mut self, inner: bool) -> Vec<Statement> {
         let mut commands = Vec::new();
         while self.at < self.found.len() && !(inner && self.is_sign('}')) {
             let (origin, before) = (self.here(), self.at);
             match self.command() {
-                Ok(order) => commands.push(Command { order, origin }),
+                Ok(order) => commands.push(Statement { order, origin }),
                 Err(ErrorReported) => {
                     self.at = self.at.max(before + 1);
                     self.recover();

@@ -91,7 +91,7 @@ pub enum Definition {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Command {
+pub struct Statement {
     /// What is to be done.
     pub order: Directive,
     /// Where it stands.
@@ -126,7 +126,7 @@ pub enum Directive {
     /// `include` and `load`.
     Include(Expression),
     /// `foreach $name in a, b { … }`.
-    Each(String, Vec<Expression>, Vec<Command>),
+    Each(String, Vec<Expression>, Vec<Statement>),
     /// `enable lathist`.
     Latencies,
     /// `enable multi`, with who leads and what this client is called.

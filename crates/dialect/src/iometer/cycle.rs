@@ -2,7 +2,7 @@
 //!
 //! It counts only; who these workers are is decided where they are lowered.
 
-use super::configuration::{Configuration, CyclingTest, Steps};
+use super::settings::{CyclingTest, Settings, Steps};
 
 /// One run of an access specification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,11 +18,10 @@ pub struct Point {
 }
 
 /// The runs of a test, in their order.
-pub fn points(configuration: &Configuration) -> Vec<Point> {
+pub fn points(configuration: &Settings) -> Vec<Point> {
     let managers = &configuration.managers;
-    let most = |count: fn(&super::configuration::Manager) -> usize| {
-        managers.iter().map(count).max().unwrap_or(0) as u32
-    };
+    let most =
+        |count: fn(&super::settings::Manager) -> usize| managers.iter().map(count).max().unwrap_or(0) as u32;
     let workers = || steps(configuration.workers, most(|manager| manager.workers.len()));
     let widest = most(|manager| manager.workers.iter().map(|worker| worker.targets.len()).max().unwrap_or(0));
     let targets = || steps(configuration.targets, widest);

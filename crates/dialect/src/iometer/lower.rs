@@ -11,9 +11,10 @@ use iodyno_model::{
     Parameter, Payload, Phase, Plan, Prepare, Ranks, Refresh, Span, Target, TargetKind, Value, Workload,
 };
 
-use super::configuration::{Configuration, Manager, Worker};
+use super::command::Command;
 use super::cycle::{self, Point};
-use super::options::Command;
+use super::settings::{Manager, Settings, Worker};
+
 use super::specification::{SECTOR, Specification};
 use crate::engine_choice::{ASYNCHRONOUS, POSITIONED_CALLS};
 use crate::{Loader, PathKind, index_of};
@@ -60,7 +61,7 @@ pub struct LoweredTest {
 /// # Errors
 /// Everything that cannot be done here.
 pub fn plan(
-    configuration: &Configuration,
+    configuration: &Settings,
     command: &Command,
     loader: &mut dyn Loader,
 ) -> Result<LoweredTest, Vec<Diagnostic>> {
@@ -85,7 +86,7 @@ pub fn plan(
 }
 
 /// What a worker does, run by run: names with their lines.
-fn assigned(configuration: &Configuration, worker: &Worker) -> Vec<(u32, String)> {
+fn assigned(configuration: &Settings, worker: &Worker) -> Vec<(u32, String)> {
     if !worker.assigned.is_empty() {
         return worker.assigned.clone();
     }
@@ -94,7 +95,7 @@ fn assigned(configuration: &Configuration, worker: &Worker) -> Vec<(u32, String)
 }
 
 struct Builder<'a> {
-    configuration: &'a Configuration,
+    configuration: &'a Settings,
     command: &'a Command,
     loader: &'a mut dyn Loader,
     engine: &'a str,

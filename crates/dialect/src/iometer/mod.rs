@@ -1,18 +1,19 @@
 //! IOMeter: its configuration files (`.icf`) as they are, its results as comma-separated values.
 //!
 //! ```text
-//!   file ─ icf ─► entries ─ configuration ─► Configuration ─ cycle, lower ─► Plan and View ─► events ─ report ─► CSV
+//!   file ─ icf ─► entries ─ settings ─► Settings ─ cycle, lower ─► Plan and View ─► events ─ report ─► CSV
 //! ```
 //! There is no window and no daemon: managers are this machine, or the ranks of several hosts. It refuses what belongs to
 //! Windows or to networks, each by name and line, and never skips an entry that it does not know.
 
 pub mod advice;
-pub mod configuration;
+pub mod command;
 pub mod cycle;
 pub mod icf;
 pub mod lower;
 pub mod options;
 pub mod report;
+pub mod settings;
 pub mod specification;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ pub const DIALECT: Dialect = Dialect {
 
 /// Everything that is wrong, each with its place and a hint: there is no original command line whose words would be kept.
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let request = match options::parse(arguments) {
+    let request = match command::parse(arguments) {
         Ok(None) => Ok(Request::Print { out: options::help(), status: 0 }),
         Ok(Some(command)) => run(&command, loader).map(|run| Request::Run(Box::new(run))),
         Err(wrong) => Err(vec![wrong]),
@@ -40,13 +41,13 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     request.or_else(|wrong| Ok(Request::refuse(&wrong, 2)))
 }
 
-fn run(command: &options::Command, loader: &mut dyn Loader) -> Result<Run, Vec<Diagnostic>> {
+fn run(command: &command::Command, loader: &mut dyn Loader) -> Result<Run, Vec<Diagnostic>> {
     let bytes = loader.read(&command.file).map_err(|why| {
         let wrong = Diagnostic::error(&Origin::argument(&command.file), why);
         vec![wrong.hint("an IOMeter configuration: iodyno iometer FILE.icf")]
     })?;
     let entries = icf::entries(&command.file, &String::from_utf8_lossy(&bytes))?;
-    let configuration = configuration::read(&command.file, &entries)?;
+    let configuration = settings::read(&command.file, &entries)?;
     let lowered = lower::plan(&configuration, command, loader)?;
     let view = ReportContext {
         configuration,

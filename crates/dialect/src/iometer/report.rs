@@ -13,8 +13,8 @@ use std::io;
 use iodyno_model::{Event, Level, PhaseRecord, Record, WorldFacts};
 use iodyno_report::{Output, Reporter};
 
-use super::configuration::{Configuration, ResultScope};
 use super::lower::RunPhase;
+use super::settings::{ResultScope, Settings};
 use crate::date;
 use row::{ResultFigures, ResultRow};
 
@@ -22,7 +22,7 @@ use row::{ResultFigures, ResultRow};
 #[derive(Clone, Debug, Default)]
 pub struct ReportContext {
     /// What was asked for.
-    pub configuration: Configuration,
+    pub configuration: Settings,
     /// What each phase of the plan is.
     pub parts: Vec<RunPhase>,
     /// When it began, ns since 1970.
@@ -112,7 +112,7 @@ impl Report {
 }
 
 /// The specifications of a run, as the file had them.
-fn specifications(configuration: &Configuration, part: &RunPhase) -> String {
+fn specifications(configuration: &Settings, part: &RunPhase) -> String {
     let mut text = String::from("'Access specifications\n");
     let used = |name: &str| part.disks.iter().any(|disk| disk.specification.eq_ignore_ascii_case(name));
     for known in configuration.specifications.iter().filter(|known| used(&known.name)) {

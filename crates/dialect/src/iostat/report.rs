@@ -10,59 +10,11 @@ use iodyno_model::{CpuShares, Event, Record, RunStart, Sample};
 use iodyno_report::metrics::shares;
 use iodyno_report::{Output, Reporter};
 
-use super::cell::FigureStyle;
-use super::columns::{Column, Layout, keys, tables};
-use super::command::Command;
-use super::device::DeviceNames;
+use super::columns::{Column, keys, tables};
 use super::figures::{Interval, is_unused};
 use super::json;
+use super::settings::{Selection, Settings};
 use crate::date;
-
-/// Which devices are shown, in which order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selection {
-    /// Every one.
-    All {
-        /// Those that were never used, too.
-        unused: bool,
-        /// By name; else as the kernel lists them.
-        sorted: bool,
-    },
-    /// Those of these names.
-    Named(Vec<String>),
-    /// These alone, then groups.
-    Groups {
-        /// Devices outside any group.
-        alone: Vec<String>,
-        /// Each group's name and devices; none: all that were used.
-        groups: Vec<(String, Vec<String>)>,
-        /// The groups' own lines only.
-        only: bool,
-    },
-}
-
-/// What is printed of the samples.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The options.
-    pub command: Command,
-    /// Whose columns.
-    pub layout: Layout,
-    /// How figures are printed.
-    pub style: FigureStyle,
-    /// The time as ISO 8601.
-    pub iso: bool,
-    /// Seconds that local time is east of Greenwich.
-    pub east_s: i64,
-    /// Which devices.
-    pub selection: Selection,
-    /// What they are called.
-    pub names: DeviceNames,
-    /// The machine's architecture, as the kernel calls it.
-    pub architecture: String,
-    /// The machine's processors; none: as many as may be used.
-    pub cpus: Option<u32>,
-}
 
 /// Writes iostat's reports.
 #[derive(Clone, Debug)]

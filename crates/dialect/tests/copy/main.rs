@@ -82,6 +82,6 @@ fn golden_documents_are_generated() {
     golden("docs/iperf3.md", &iodyno_dialect::iperf3::options::document());
     golden("docs/iometer.md", &iodyno_dialect::iometer::options::document());
     golden("docs/iperf.md", &iodyno_dialect::iperf::options::document());
-    golden("docs/filebench.md", &iodyno_dialect::filebench::document::document());
+    golden("docs/filebench.md", &iodyno_dialect::filebench::options::document());
     golden("docs/netperf.md", &iodyno_dialect::netperf::options::document());
 }

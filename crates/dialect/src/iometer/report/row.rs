@@ -5,8 +5,8 @@
 use iodyno_model::histogram::upper_edge;
 use iodyno_model::{Histogram, JobRecord, PhaseRecord, Sighting, Tally, Verb};
 
-use super::super::configuration::{Configuration, ResultScope};
 use super::super::lower::RunPhase;
+use super::super::settings::{ResultScope, Settings};
 
 const HEADING: &str = "'Target Type,Target Name,Access Specification Name,# Managers,# Workers,# Disks,IOps,Read IOps,\
     Write IOps,MiBps (Binary),Read MiBps (Binary),Write MiBps (Binary),MBps (Decimal),Read MBps (Decimal),\
@@ -139,7 +139,7 @@ struct MachineShare<'a> {
 
 /// The rows of a run, everybody's first.
 pub fn rows(
-    configuration: &Configuration,
+    configuration: &Settings,
     part: &RunPhase,
     phase: &PhaseRecord,
     host: &dyn Fn(u32) -> String,
@@ -180,7 +180,7 @@ fn shares(disk: usize, job: &JobRecord) -> Vec<MachineShare<'_>> {
 }
 
 struct RowSums<'a> {
-    configuration: &'a Configuration,
+    configuration: &'a Settings,
     part: &'a RunPhase,
     shares: &'a [MachineShare<'a>],
     cpu: Option<(f64, f64)>,

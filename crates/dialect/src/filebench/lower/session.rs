@@ -10,14 +10,14 @@ use iodyno_model::{Diagnostic, Errand, Limit, Origin, Phase, Plan, SharedKind, S
 use super::clients::{ClientPlan, ClientRank, MultiClient};
 use super::filesets::Fileset;
 use super::flowop_compiler::Composite;
-use super::flowops::FLOWOPS;
-use super::parser;
-use super::reader::AttributeReader;
 use super::running::{RunCompiler, layout_lines};
-use super::script::{Attributes, Command, Definition, Directive, Expression, Thread};
-use super::value::{ScriptValue, Variables, word};
-use super::view::{Dump, ReportContext, RunReport};
 use crate::Loader;
+use crate::filebench::flowops::FLOWOPS;
+use crate::filebench::parser;
+use crate::filebench::reader::AttributeReader;
+use crate::filebench::script::{Attributes, Definition, Directive, Expression, Statement, Thread};
+use crate::filebench::value::{ScriptValue, Variables, word};
+use crate::filebench::view::{Dump, ReportContext, RunReport};
 
 /// How long a run without a time takes, s: the original's own default.
 const RUN_S: f64 = 60.0;
@@ -190,7 +190,7 @@ impl<'a> FilebenchSession<'a> {
         }
     }
 
-    fn commands(&mut self, commands: &[Command]) {
+    fn commands(&mut self, commands: &[Statement]) {
         for command in commands {
             if !self.ended {
                 self.order(&command.order, &command.origin);
@@ -419,7 +419,7 @@ impl<'a> FilebenchSession<'a> {
                 self.depth -= 1;
             }
             Err(message) => {
-                self.complain(origin, format!("{path}: {message}"), super::library::hint(&path));
+                self.complain(origin, format!("{path}: {message}"), crate::filebench::library::hint(&path));
             }
         }
     }
@@ -517,7 +517,9 @@ pub fn source(path: &str, loader: &mut dyn Loader) -> Result<(String, bool), Str
     match loader.read(path) {
         // What is not UTF-8 is most likely somebody's name in a comment.
         Ok(bytes) => Ok((String::from_utf8_lossy(&bytes).into_owned(), false)),
-        Err(reason) => super::library::find(path).map(|text| (text.to_string(), true)).ok_or(reason),
+        Err(reason) => {
+            crate::filebench::library::find(path).map(|text| (text.to_string(), true)).ok_or(reason)
+        }
     }
 }
 

@@ -11,10 +11,10 @@ use iodyno_model::{
 
 use super::extension_options::{self, DataPaths};
 use super::filesets::Fileset;
-use super::flowops::{self, FlowopClass};
-use super::reader::AttributeReader;
-use super::script::{Attributes, Expression, Flowop};
-use super::view::BreakdownRow;
+use crate::filebench::flowops::{self, FlowopClass};
+use crate::filebench::reader::AttributeReader;
+use crate::filebench::script::{Attributes, Expression, Flowop};
+use crate::filebench::view::BreakdownRow;
 
 /// Composites inside each other, at most.
 const DEPTH_MOST: usize = 16;

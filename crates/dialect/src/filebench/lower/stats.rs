@@ -5,9 +5,9 @@
 
 use iodyno_model::{Diagnostic, Errand, Origin, When};
 
-use super::script::Stats;
 use super::session::{FilebenchSession, LiveProcesses};
-use super::view::Dump;
+use crate::filebench::script::Stats;
+use crate::filebench::view::Dump;
 
 impl FilebenchSession<'_> {
     /// What is asked of the counts.

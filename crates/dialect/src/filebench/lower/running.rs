@@ -11,11 +11,11 @@ use iodyno_model::{
 use super::extension_options::DataPaths;
 use super::filesets::Fileset;
 use super::flowop_compiler::{Composite, FlowopCompiler, Label, ThreadState, WaitTarget};
-use super::reader::AttributeReader;
-use super::script::{Attributes, Thread};
 use super::session::Process;
-use super::view::RunReport;
 use crate::engine_choice::{ASYNCHRONOUS, POSITIONED_CALLS, SYNCHRONOUS};
+use crate::filebench::reader::AttributeReader;
+use crate::filebench::script::{Attributes, Thread};
+use crate::filebench::view::RunReport;
 use crate::index_of;
 
 /// Writes that a thread has handed over and not awaited, at most: a turn never waits for what it hands over itself, and

@@ -9,7 +9,7 @@ use iodyno_model::{
     Verb, Workload, WorldFacts,
 };
 
-use super::view::{ReportContext, RunReport};
+use crate::filebench::view::{ReportContext, RunReport};
 
 /// Stands in paths where a client's own directory comes in.
 pub const MARK: char = '\u{2}';

@@ -6,7 +6,7 @@
 use iodyno_model::{Operation, Per, SharedKind, SharedUse, Step, Verb};
 
 use super::flowop_compiler::{FlowopCompiler, Label, WaitTarget, called, is_called};
-use super::script::{Attributes, Flowop};
+use crate::filebench::script::{Attributes, Flowop};
 
 /// Names that a hint lists, at most.
 const LISTED_MOST: usize = 24;

@@ -5,10 +5,10 @@
 use iodyno_model::{Item, Offset, Operation, Pick, Size, Step, Verb};
 
 use super::flowop_compiler::FlowopCompiler;
-use super::script::Flowop;
-use super::text::squares_of;
-use super::value::ScriptValue;
-use super::view::ObservedValue;
+use crate::filebench::report::squares_of;
+use crate::filebench::script::Flowop;
+use crate::filebench::value::ScriptValue;
+use crate::filebench::view::ObservedValue;
 
 /// Beyond it, one file is all that is picked.
 const SKEW_MOST: f64 = 10.0;

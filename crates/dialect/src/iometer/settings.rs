@@ -12,7 +12,7 @@ use super::specification::{self, Specification};
 const SECONDS_MOST: u64 = 366 * 86_400;
 
 #[derive(Clone, Debug, Default)]
-pub struct Configuration {
+pub struct Settings {
     /// The file.
     pub path: String,
     /// The version that its first line names.
@@ -149,8 +149,8 @@ pub struct Worker {
 ///
 /// # Errors
 /// Everything that is wrong with them.
-pub fn read(path: &str, entries: &[IcfEntry]) -> Result<Configuration, Vec<Diagnostic>> {
-    let configuration = Configuration { path: path.into(), ..Configuration::default() };
+pub fn read(path: &str, entries: &[IcfEntry]) -> Result<Settings, Vec<Diagnostic>> {
+    let configuration = Settings { path: path.into(), ..Settings::default() };
     let mut reader = ConfigurationReader { configuration, wrong: Vec::new(), windows: false };
     entries.iter().for_each(|entry| reader.entry(entry));
     reader.check_completeness();
@@ -158,7 +158,7 @@ pub fn read(path: &str, entries: &[IcfEntry]) -> Result<Configuration, Vec<Diagn
 }
 
 struct ConfigurationReader {
-    configuration: Configuration,
+    configuration: Settings,
     wrong: Vec<Diagnostic>,
     /// Whether what is read is about IOMeter's windows.
     windows: bool,

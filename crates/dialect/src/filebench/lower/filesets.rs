@@ -8,10 +8,10 @@ use iodyno_model::{
 };
 
 use super::clients::MARK;
-use super::random_variable::mean_of;
-use super::reader::AttributeReader;
-use super::script::{Attribute, Attributes};
-use super::value::ScriptValue;
+use crate::filebench::random_variable::mean_of;
+use crate::filebench::reader::AttributeReader;
+use crate::filebench::script::{Attribute, Attributes};
+use crate::filebench::value::ScriptValue;
 
 /// How many lay a set out side by side where the script asks for that: the original's own number.
 const MAKERS: u32 = 32;
