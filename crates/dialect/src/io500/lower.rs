@@ -8,7 +8,7 @@ use iodyno_model::{
     TargetKind, Verb, Workload,
 };
 
-use super::config::Config;
+use super::settings::Settings;
 use super::phases::{PHASES, PhaseKind, Places, Tool};
 use crate::{Loader, Request};
 
@@ -28,7 +28,7 @@ pub struct PlannedPhase {
 /// # Errors
 /// Everything that the tools' own lowering finds wrong.
 pub fn lower(
-    config: &Config,
+    config: &Settings,
     places: &Places,
     loader: &mut dyn Loader,
 ) -> Result<(Plan, Vec<PlannedPhase>), Vec<Diagnostic>> {
@@ -115,7 +115,7 @@ fn is_measured(kind: &PhaseKind, phase: &Phase) -> bool {
 }
 
 /// The walk over all files: those of mdtest-hard whose names hold `01`, made after the easy tests.
-fn find(config: &Config, places: &Places, now_unix_ns: u64) -> Plan {
+fn find(config: &Settings, places: &Places, now_unix_ns: u64) -> Plan {
     let target = Target {
         name: "data".into(),
         kind: TargetKind::FileSet {

@@ -1,6 +1,6 @@
 //! The thirteen phases in their order, each as the command line that the original gives to IOR, mdtest or pfind.
 
-use super::config::Config;
+use super::settings::Settings;
 
 /// What a phase's figure is counted into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,12 +90,12 @@ pub struct Places {
 
 impl PhaseKind {
     /// Whether a configuration has it run.
-    pub fn runs(&self, config: &Config) -> bool {
+    pub fn runs(&self, config: &Settings) -> bool {
         config.flag(self.of, "run") && config.flag(self.name, "run")
     }
 
     /// The command line of its tool, beginning with the tool's name.
-    pub fn command(&self, config: &Config, places: &Places) -> Vec<String> {
+    pub fn command(&self, config: &Settings, places: &Places) -> Vec<String> {
         match self.tool {
             Ior => self.ior(config, places),
             Mdtest => self.mdtest(config, places),
@@ -103,11 +103,11 @@ impl PhaseKind {
         }
     }
 
-    fn api(&self, config: &Config) -> String {
+    fn api(&self, config: &Settings) -> String {
         config.inherited(&[self.name, self.of], "API", "api").to_string()
     }
 
-    fn ior(&self, config: &Config, places: &Places) -> Vec<String> {
+    fn ior(&self, config: &Settings, places: &Places) -> Vec<String> {
         let random = self.name.contains("rnd4K");
         let (folder, easy) = (format!("{}/{}", places.data, self.of), self.of == "ior-easy");
         let file = if easy { format!("{folder}/ior_file_easy") } else { format!("{folder}/file") };
@@ -145,7 +145,7 @@ impl PhaseKind {
         words
     }
 
-    fn mdtest(&self, config: &Config, places: &Places) -> Vec<String> {
+    fn mdtest(&self, config: &Settings, places: &Places) -> Vec<String> {
         let easy = self.of == "mdtest-easy";
         let mut words = split("./mdtest -n");
         words.push(config.text(self.of, "n").into());
@@ -168,7 +168,7 @@ impl PhaseKind {
     }
 }
 
-fn find(config: &Config, places: &Places) -> Vec<String> {
+fn find(config: &Settings, places: &Places) -> Vec<String> {
     let mut words = vec!["./pfind".into(), places.data.clone(), "-newer".into()];
     words.push(format!("{}/timestampfile", places.results));
     words.extend(split("-size 3901c -name *01* -C"));
@@ -181,13 +181,13 @@ fn split(words: &str) -> Vec<String> {
 }
 
 /// How long the writing phases last, s.
-pub fn stonewall_s(config: &Config) -> u64 {
+pub fn stonewall_s(config: &Settings) -> u64 {
     let said = config.number("debug", "stonewall-time").unwrap_or(RULED_STONEWALL_S);
     if config.flag("global", "scc") && said == RULED_STONEWALL_S { STUDENT_STONEWALL_S } else { said }
 }
 
 /// How long they would have to last, s.
-pub fn ruled_stonewall_s(config: &Config) -> u64 {
+pub fn ruled_stonewall_s(config: &Settings) -> u64 {
     if config.flag("global", "scc") { STUDENT_STONEWALL_S } else { RULED_STONEWALL_S }
 }
 
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_phases_are_those_of_the_rules() {
-        let (config, places) = (Config::default(), Places { data: "/d".into(), results: "/r".into() });
+        let (config, places) = (Settings::default(), Places { data: "/d".into(), results: "/r".into() });
         let line = |name: &str| {
             let kind = PHASES.iter().find(|kind| kind.name == name).unwrap();
             kind.command(&config, &places).join(" ")

@@ -12,7 +12,7 @@ use iodyno_model::{
 
 use super::judge;
 use super::options::Options;
-use super::plan::{CheckedDirectory, Setup};
+use super::settings::{CheckedDirectory, Setup};
 use super::profile::{ExpectedFailure, Profile};
 use super::report::{DirectoryResults, SuiteResults, json, junit, summary};
 use super::suite;

@@ -1,10 +1,11 @@
 //! posix: whether a file system keeps its promises, rule by rule.
 //!
 //! ```text
-//!   suites/posix/*.toml ─ suite ─► rules ─ step, fill, calls ─► expand ─► Cases ─ plan ─► the engine room
+//!   suites/posix/*.toml ─ suite ─► rules ─ step, fill, calls ─► expand ─► Cases
+//!   argv ─ options ─► settings ─ lower ─► the plan: cases and exercises ─► the engine
 //!   CaseRecords, profile ─ judge ─► report: summary, TAP, JUnit, JSON, differences
 //!   another suite's TAP ─ tap, import ─► the same report
-//!   exercise ─► Exercises ─ the engine room ─► ExerciseRecords ─► the same report
+//!   ExerciseRecords ─► the same report
 //! ```
 //! It refuses to know a single rule: all of them are data.
 
@@ -18,15 +19,16 @@ pub mod import;
 pub mod judge;
 pub mod list;
 pub mod load;
+pub mod lower;
 pub mod naming;
 pub mod options;
 pub mod pjdfstest;
-pub mod plan;
 pub mod profile;
 pub mod report;
 pub mod rules;
 pub mod scripts;
 pub mod select;
+pub mod settings;
 pub mod show;
 pub mod step;
 pub mod suite;
@@ -37,10 +39,9 @@ use std::sync::Arc;
 use iodyno_model::{Diagnostic, Origin};
 
 use crate::native::{self, suggestion};
-use crate::{Dialect, Loader, PathKind, ReportFile, Request, Run};
+use crate::{Dialect, Loader, ReportFile, Request, Run};
 use expand::ExpandedSuite;
 use options::Options;
-use plan::{CheckedDirectory, Setup};
 use report::Reports;
 use select::Selection;
 
@@ -50,13 +51,13 @@ pub const DIALECT: Dialect = Dialect {
     about: "check a file system against the rules of POSIX and Linux",
     drop_in: false,
     also: &[],
-    lower,
+    lower: request,
 };
 
 /// The command for what another suite found.
 const IMPORT: &str = "import-tap";
 
-fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     if let [first, rest @ ..] = arguments
         && first == IMPORT
     {
@@ -87,7 +88,7 @@ fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<D
         return Ok(Request::Print { out: list::list(&suite.cases, options.verbose), status: 0 });
     }
     if let Some(folder) = &options.write_t {
-        directory(folder, "--write-t", loader).map_err(|wrong| vec![wrong])?;
+        settings::directory(folder, "--write-t", loader).map_err(|wrong| vec![wrong])?;
         let mut options = options.clone();
         let here = loader.variable("PWD").unwrap_or_default();
         // The scripts run in another directory.
@@ -156,39 +157,17 @@ fn check(suite: &ExpandedSuite, options: &Options) -> Result<Request, Vec<Diagno
     }
 }
 
-fn run(
-    mut suite: ExpandedSuite,
-    options: Options,
-    loader: &mut dyn Loader,
-) -> Result<Request, Vec<Diagnostic>> {
-    let mut wrong = Vec::new();
-    let folder = options.folder.clone().ok_or_else(nowhere)?;
-    let named = std::iter::once((&folder, "", options.profile.as_deref()))
-        .chain(options.baseline.iter().map(|folder| (folder, "--baseline", None)));
-    let mut sides = Vec::new();
-    for (folder, option, profile) in named {
-        sides.extend(kept(side(folder, option, profile, loader), &mut wrong));
-    }
-    let exercises = kept(options.exercise.wanted(loader), &mut wrong).unwrap_or_default();
-    if options.exercise.alone() {
-        suite.cases.clear();
-    }
-    let load = options.with.as_deref();
-    let load = load.and_then(|path| kept(load::read(path, &folder, loader), &mut wrong));
-    if !wrong.is_empty() {
-        return Err(wrong);
-    }
+fn run(suite: ExpandedSuite, options: Options, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let (setup, load) = settings::resolve(suite, options, loader)?;
+    let options = &setup.options;
     let files = options.junit.iter().chain(&options.json).map(|path| ReportFile::own(path));
     let files = files.chain(options.live.then(ReportFile::screen)).collect();
-    let setup = Arc::new(Setup { suite, sides, options, exercises, terminal: loader.terminals().1 });
-    let plan = plan::plan(&setup, load);
+    let plan = lower::plan(&setup, load);
     let judged = Arc::clone(&setup);
-    let keep = setup.options.history.clone().keep();
-    let unwatched = setup.options.watch.unwatched();
     Ok(Request::Run(Box::new(Run {
         files,
-        keep,
-        unwatched,
+        keep: options.history.clone().keep(),
+        unwatched: options.watch.unwatched(),
         findings: false,
         status: Some(Box::new(move |record| report::results(&judged, record).status())),
         ..Run::of(plan, Box::new(Reports::new(setup)))
@@ -198,38 +177,4 @@ fn run(
 /// What there is; what is wrong is gathered.
 fn kept<T>(found: Result<T, Vec<Diagnostic>>, wrong: &mut Vec<Diagnostic>) -> Option<T> {
     found.map_err(|problems| wrong.extend(problems)).ok()
-}
-
-/// A directory with what is known of it.
-fn side(
-    folder: &str,
-    option: &str,
-    wish: Option<&str>,
-    loader: &mut dyn Loader,
-) -> Result<CheckedDirectory, Vec<Diagnostic>> {
-    let facts = directory(folder, option, loader).map_err(|wrong| vec![wrong])?;
-    let profile = profile::find(wish, facts.file_system.as_deref(), loader)?;
-    Ok(CheckedDirectory { folder: folder.into(), facts, profile })
-}
-
-fn directory(
-    folder: &str,
-    option: &str,
-    loader: &dyn Loader,
-) -> Result<iodyno_model::TargetFacts, Diagnostic> {
-    let said = format!("{option} {folder}");
-    let origin = Origin::argument(said.trim_start());
-    let Some(facts) = loader.look(folder) else {
-        return Err(Diagnostic::error(&origin, "no such directory").hint("name a directory that exists"));
-    };
-    if facts.kind != PathKind::Directory {
-        return Err(
-            Diagnostic::error(&origin, "this is no directory").hint("name the directory that it lies in")
-        );
-    }
-    if !facts.writable {
-        return Err(Diagnostic::error(&origin, "this directory cannot be written to")
-            .hint("files are made below it and removed again: name one that you may write to"));
-    }
-    Ok(facts.target)
 }

@@ -8,7 +8,7 @@ use super::{Tree, Violation};
 /// The parsed command line, the option table, the options resolved, the way to the plan, the way from events to text.
 const PARTS: [&str; 5] = ["command", "options", "settings", "lower", "report"];
 
-/// A dialect, the parts that it does not have, and why; `open`: it has the part under another name.
+/// A dialect, the parts that it does not have, and why.
 const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("dd", &["settings"], "an operand is resolved as soon as it is parsed"),
     (
@@ -22,7 +22,6 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         "a value is resolved where it is used: a script may set a variable after that",
     ),
     ("hdparm", &["settings"], "an option is resolved as soon as it is parsed"),
-    ("io500", &["command", "settings"], OPEN),
     (
         "iperf",
         &["settings"],
@@ -33,10 +32,8 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         &["command", "options", "settings", "lower", "report"],
         "a list of commands; each has arguments, stages and a report of its own",
     ),
-    ("posix", &["command", "settings", "lower"], OPEN),
+    ("posix", &["command"], "clap parses the command line straight into the options"),
 ];
-
-const OPEN: &str = "open";
 
 const FOLDER: &str = "crates/dialect/src/";
 const HINT: &str = "give it a file or a folder of that name, or an exception with its reason in \

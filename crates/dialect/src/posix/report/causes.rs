@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use iodyno_model::{Action, Case, Outcome, Verdict};
 
 use super::super::judge::Judgement;
-use super::super::plan::CheckedDirectory;
+use super::super::settings::CheckedDirectory;
 use super::super::show;
 use super::{SuiteResults, failures};
 

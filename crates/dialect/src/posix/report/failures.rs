@@ -8,7 +8,7 @@ use iodyno_model::{Case, Verdict};
 
 use super::super::import::SOURCE as IMPORTED;
 use super::super::judge::{CheckOutcome, Judgement};
-use super::super::plan::CheckedDirectory;
+use super::super::settings::CheckedDirectory;
 use super::super::rules::class_name;
 use super::super::{scripts, show};
 use super::SuiteResults;

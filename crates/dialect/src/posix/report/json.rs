@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::super::exercise::ExerciseResult;
 use super::super::judge::{CaseResult, JudgedCheck};
-use super::super::plan::CheckedDirectory;
+use super::super::settings::CheckedDirectory;
 use super::super::rules::class_name;
 use super::{DirectoryResults, SuiteResults, baseline};
 

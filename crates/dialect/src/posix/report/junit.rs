@@ -10,7 +10,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::super::exercise::ExerciseResult;
 use super::super::judge::{CaseResult, CheckOutcome, JudgedCheck};
-use super::super::plan::CheckedDirectory;
+use super::super::settings::CheckedDirectory;
 use super::summary::groups;
 use super::{DirectoryResults, SuiteResults};
 

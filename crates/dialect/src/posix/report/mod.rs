@@ -23,7 +23,8 @@ use iodyno_report::{Output, Reporter};
 
 use super::exercise::{self, ExerciseResult};
 use super::judge::{self, CheckOutcome, Judgement};
-use super::plan::{CheckedDirectory, JOB, Setup};
+use super::lower::JOB;
+use super::settings::{CheckedDirectory, Setup};
 
 /// What became of one directory.
 #[derive(Clone, Debug, Default)]

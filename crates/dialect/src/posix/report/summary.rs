@@ -9,7 +9,7 @@ use iodyno_model::{Case, Class, Outcome};
 
 use super::super::exercise;
 use super::super::judge::{CaseResult, CheckCounts, CheckOutcome, Judgement};
-use super::super::plan::CheckedDirectory;
+use super::super::settings::CheckedDirectory;
 use super::super::rules::class_name;
 use super::{DirectoryResults, SuiteResults, baseline, causes, failures};
 

@@ -9,7 +9,7 @@ use iodyno_model::Case;
 
 use super::super::exercise::ExerciseResult;
 use super::super::judge::{CaseResult, CheckOutcome};
-use super::super::plan::Setup;
+use super::super::settings::Setup;
 use super::SuiteResults;
 use super::summary::COLUMNS;
 

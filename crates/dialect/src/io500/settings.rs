@@ -4,12 +4,14 @@
 
 use iodyno_model::{Diagnostic, Origin};
 
-use super::options::{self, SECTIONS, Section};
+use super::command::Command;
+use super::keys::{self, SECTIONS, Section};
 use crate::option::{Entry, Status};
+use crate::{Loader, PathKind};
 
 /// What a configuration says, over the defaults of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Config {
+pub struct Settings {
     values: Vec<SetKey>,
 }
 
@@ -22,13 +24,40 @@ struct SetKey {
     origin: Origin,
 }
 
-impl Config {
+impl Settings {
+    /// What the configuration says that a command line names; with `--list` it may name none.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, or that there is none.
+    pub fn of(command: &Command, loader: &mut dyn Loader) -> Result<Settings, Vec<Diagnostic>> {
+        if let Some(folder) = &command.mini {
+            if loader.look(folder).is_none_or(|facts| facts.kind != PathKind::Directory) {
+                let wrong =
+                    Diagnostic::error(&Origin::argument("--mini"), format!("{folder}: no such directory"));
+                return Err(vec![wrong.hint("name a directory that exists")]);
+            }
+            return mini(folder);
+        }
+        if command.list && command.path.is_none() {
+            return Ok(Settings::default());
+        }
+        let Some(path) = &command.path else {
+            let wrong = Diagnostic::error(&Origin::argument("io500"), "no configuration file was named");
+            return Err(vec![
+                wrong.hint("iodyno io500 --list > config.ini; iodyno io500 --mini . for a first look"),
+            ]);
+        };
+        let told = |error: String| vec![Diagnostic::error(&Origin::argument(path), error)];
+        let bytes = loader.read(path).map_err(told)?;
+        Settings::read(path, &String::from_utf8_lossy(&bytes))
+    }
+
     /// Reads a file's text.
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn read(path: &str, text: &str) -> Result<Config, Vec<Diagnostic>> {
-        let (mut config, mut wrong) = (Config::default(), Vec::new());
+    pub fn read(path: &str, text: &str) -> Result<Settings, Vec<Diagnostic>> {
+        let (mut config, mut wrong) = (Settings::default(), Vec::new());
         let mut section = None;
         for (number, line) in text.lines().enumerate() {
             let origin = Origin::file(path, number as u32 + 1);
@@ -75,13 +104,13 @@ impl Config {
         let said = self.values.iter().rev().find(|line| line.section == section && line.key == key);
         match said {
             Some(line) => &line.value,
-            None => options::entry(section, key).map_or("", |entry| entry.default),
+            None => keys::entry(section, key).map_or("", |entry| entry.default),
         }
     }
 
     /// Whether a key says yes.
     pub fn flag(&self, section: &str, key: &str) -> bool {
-        options::yes_or_no(self.text(section, key)).unwrap_or(false)
+        keys::yes_or_no(self.text(section, key)).unwrap_or(false)
     }
 
     /// The whole number a key says.
@@ -112,9 +141,19 @@ impl Config {
     }
 }
 
+/// Sizes that a laptop takes in half a minute.
+fn mini(folder: &str) -> Result<Settings, Vec<Diagnostic>> {
+    let text = format!(
+        "[global]\ndatadir = {folder}/io500-mini/data\nresultdir = {folder}/io500-mini/results\n\
+         [debug]\nstonewall-time = 1\n[ior-easy]\ntransferSize = 1m\nblockSize = 256m\n\
+         [ior-hard]\nsegmentCount = 2000\n[mdtest-easy]\nn = 5000\n[mdtest-hard]\nn = 2000\n"
+    );
+    Settings::read("--mini", &text)
+}
+
 fn refusal(section: &Section, entry: &Entry, value: &str, origin: &Origin) -> Option<Diagnostic> {
     let name = format!("[{}] {}", section.name, entry.name);
-    if let Some(expected) = options::misfit(entry, value) {
+    if let Some(expected) = keys::misfit(entry, value) {
         let wrong = Diagnostic::error(origin, format!("{name} = `{value}`: expected {expected}"));
         return Some(wrong.hint(entry.help));
     }
@@ -138,20 +177,20 @@ mod tests {
     use super::*;
 
     fn wrong(text: &str) -> Vec<String> {
-        Config::read("c.ini", text).unwrap_err().iter().map(ToString::to_string).collect()
+        Settings::read("c.ini", text).unwrap_err().iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_configuration_says_what_it_says_and_the_table_the_rest() {
         let text =
             "# mine\n[global]\ndatadir = /scratch/x\nDrop-Caches = true ; yes\n[ior-easy]\ntransferSize=1m\n";
-        let config = Config::read("c.ini", text).unwrap();
+        let config = Settings::read("c.ini", text).unwrap();
         assert_eq!(config.text("global", "datadir"), "/scratch/x");
         assert!(config.flag("global", "drop-caches") && config.flag("ior-easy", "filePerProc"));
         assert_eq!(config.text("ior-easy", "transferSize"), "1m");
         assert_eq!(config.number("debug", "stonewall-time"), Some(300));
         assert_eq!(config.inherited(&["ior-easy-write", "ior-easy"], "API", "api"), "POSIX");
-        assert_ne!(config.hash(), Config::default().hash());
+        assert_ne!(config.hash(), Settings::default().hash());
     }
 
     #[test]

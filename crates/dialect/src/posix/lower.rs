@@ -3,52 +3,17 @@
 use std::sync::Arc;
 
 use iodyno_model::{
-    Cases, Exit, ExitOn, ExitWhat, Intent, Items, Job, Phase, Plan, Stop, Target, TargetFacts, TargetKind,
-    Workload,
+    Cases, Exit, ExitOn, ExitWhat, Intent, Items, Job, Phase, Plan, Stop, Target, TargetKind, Workload,
 };
 
-use super::exercise::{self, TimedExercise};
-use super::expand::ExpandedSuite;
-use super::options::Options;
-use super::profile::Profile;
+use super::exercise;
+use super::settings::Setup;
 
 /// The job of cases is called so, and no other.
 pub const JOB: &str = "rules";
 
 /// The engine that runs cases.
 const ENGINE: &str = "cases";
-
-#[derive(Clone, Debug, Default)]
-pub struct CheckedDirectory {
-    /// Its path, as it was named.
-    pub folder: String,
-    /// What it lies on.
-    pub facts: TargetFacts,
-    /// What is to be expected of it.
-    pub profile: Option<Profile>,
-}
-
-impl CheckedDirectory {
-    /// The type of the file system.
-    pub fn file_system(&self) -> &str {
-        self.facts.file_system.as_deref().unwrap_or("unknown")
-    }
-}
-
-/// All that a run and its reports go by.
-#[derive(Clone, Debug, Default)]
-pub struct Setup {
-    /// The cases and what they need.
-    pub suite: ExpandedSuite,
-    /// The directory, and the one it is held against.
-    pub sides: Vec<CheckedDirectory>,
-    /// What was asked for.
-    pub options: Options,
-    /// What is exercised at random afterwards.
-    pub exercises: Vec<TimedExercise>,
-    /// Whether talk goes to a terminal.
-    pub terminal: bool,
-}
 
 /// The plan; `load` are jobs that run beside the first directory's cases.
 pub fn plan(setup: &Arc<Setup>, load: Option<Plan>) -> Plan {
