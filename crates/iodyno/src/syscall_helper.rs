@@ -23,6 +23,7 @@ pub fn by_name() -> Option<u8> {
     }
     Some(match pjdfstest::request(&words.collect::<Vec<_>>()) {
         Ok(Request::Calls(calls)) => answer(&calls),
+        Ok(Request::Print { out, status }) => print(out.as_bytes()).max(status as u8),
         Ok(Request::Refuse { err, status }) => {
             // Nobody may be listening on standard error.
             let _ = std::io::stderr().write_all(err.as_bytes());
@@ -50,6 +51,8 @@ pub fn answer(calls: &HelperCalls) -> u8 {
             }
         })
     });
+    // A call that makes no sense ends a chain that came so far.
+    let done = done.and_then(|()| calls.wrong.clone().filter(|_| status == 0).map_or(Ok(()), Err));
     match done {
         Ok(()) => status.max(unwritten),
         Err(wrong) => {

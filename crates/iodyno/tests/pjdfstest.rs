@@ -112,6 +112,7 @@ mod linux {
                 ("fstatat AT_FDCWD l AT_SYMLINK_NOFOLLOW type", "symlink"),
                 ("truncate f 0x10 : stat f size", "0 16"),
                 ("open f O_RDWR : posix_fallocate 0 0 4096 : fstat 0 size", "0 0 4096"),
+                ("stat f size,colour,flags,nlink", "4096,unknown,unknown,2"),
             ],
         );
         Ok(())
@@ -150,7 +151,6 @@ mod linux {
             ("unlink", "0 arguments"),
             ("open f O_WHAT", "`O_WHAT`"),
             ("fchmod 3 0644", "nothing was opened"),
-            ("stat . weight", "no such attribute"),
             ("chmod . rwx", "expected a whole number"),
             ("-u nobody unlink f", "expected a number"),
             ("chflags . none", "BSD"),
@@ -161,6 +161,20 @@ mod linux {
             assert!(talk.contains(hint), "{line}: {talk}");
         }
         assert_eq!(fs::read_dir(home.path())?.count(), 0);
+        // What stands before it is made and told, as the original does; what stands behind it is not.
+        for (line, said, hint) in [
+            ("mkdir d 0755 : frobnicate x : rmdir d", "0\n", "no such call"),
+            ("stat d type : chmod d", "dir\n", "1 arguments"),
+            ("rmdir d : rmdir d : frobnicate", "0\nENOENT\n", ""),
+            ("mkdir d 0755 : -1", "0\n", "no such call"),
+        ] {
+            let ProgramOutput { status, out, err: talk } = helper(home.path(), line);
+            assert_eq!((status.code(), &*out), (Some(1), said), "{line}: {talk}");
+            assert!(talk.contains(hint) && talk.is_empty() == hint.is_empty(), "{line}: {talk}");
+        }
+        let ProgramOutput { status, out, err } = helper(home.path(), "--help");
+        assert!(status.success() && out.starts_with("usage: ") && err.is_empty(), "{out}{err}");
+        assert!(helper(home.path(), "--version").out.starts_with("pjdfstest (iodyno) "));
         Ok(())
     }
 

@@ -175,6 +175,8 @@ pub enum Outcome {
     NotApplicable(String),
     /// Something that it builds on failed or broke off: what.
     CouldNotRun(String),
+    /// The time limit of its case passed before it was made: where the case stood.
+    TimedOut(String),
 }
 
 /// What an exercise works on.
@@ -207,6 +209,9 @@ pub struct Exercise {
     /// Done instead of anything drawn: what an earlier run wrote down.
     #[reflect(default)]
     pub script: Vec<String>,
+    /// Races after which it goes on, each as the lines of its script.
+    #[reflect(default)]
+    pub known: Vec<String>,
 }
 
 /// What an exercise came to.

@@ -174,7 +174,7 @@ pub struct Open {
     /// Reading, writing or what the verbs need.
     #[reflect(default)]
     pub mode: OpenMode,
-    /// Make it where it is missing; of a set: creating an item that exists opens it.
+    /// Make it where it is missing; of a set: creating an item that exists opens it, and a directory that exists will do.
     #[reflect(default, phrase = "created")]
     pub create: bool,
     /// Make the directories above it where they are missing.

@@ -99,7 +99,7 @@ fn disguise(facts: &TargetFacts) -> Option<&'static Disguise> {
         name if shared_storage::way(name).is_some() => Some(&NETWORK),
         _ if is_device("loop") && layered("loop device with direct I/O") => Some(&LOOP_DIRECT),
         _ if is_device("loop") => Some(&LOOP),
-        name if name == "fuse" || name == "fuseblk" || name.starts_with("fuse.") => Some(&FUSE),
+        name if name == "fuse" || name.starts_with("fuseblk") || name.starts_with("fuse.") => Some(&FUSE),
         _ if layered("thin") => Some(&THIN),
         _ => None,
     }

@@ -59,6 +59,8 @@ struct Running {
     inbox: Inbox,
     began: Instant,
     killed: Option<Instant>,
+    /// Whether it was killed because its time was up.
+    is_late: bool,
     /// Nobody can tell more of it.
     is_over: bool,
     verdicts: Vec<Verdict>,
@@ -124,6 +126,7 @@ impl Crowd<'_> {
             inbox: Inbox::default(),
             began: moment(),
             killed: None,
+            is_late: false,
             is_over: false,
             verdicts: Vec::new(),
             set_up: None,
@@ -152,6 +155,7 @@ impl Crowd<'_> {
         let limit = Duration::from_nanos(self.order.index.limit_ns);
         for one in running.iter_mut().filter(|one| one.killed.is_none() && !one.is_over) {
             if !limit.is_zero() && one.began.elapsed() > limit {
+                one.is_late = true;
                 one.kill(format!("took longer than {limit:?}"), self.order);
             }
         }
@@ -191,11 +195,25 @@ impl Crowd<'_> {
             Health::Fails(errno) => format!("the file system is gone: {}", errno_name(errno)),
             Health::Hangs => "the file system does not answer any more".to_string(),
         };
+        let why = format!("{why}; {}", self.suspects(ended.slot, running));
         running
             .iter_mut()
             .filter(|one| one.killed.is_none())
             .for_each(|one| one.kill(why.clone(), self.order));
         self.dead = Some(why);
+    }
+}
+
+impl Crowd<'_> {
+    /// The case that found the file system dead, and those that ran beside it: one of them killed it.
+    fn suspects(&self, found: usize, running: &[Running]) -> String {
+        let name = |slot: usize| self.order.index.names.get(slot).map_or("a probe", String::as_str);
+        let beside: Vec<&str> =
+            running.iter().map(|one| name(one.slot)).filter(|beside| *beside != name(found)).collect();
+        match beside.as_slice() {
+            [] => format!("it went while {} ran", name(found)),
+            beside => format!("it went while {} ran, beside {}", name(found), beside.join(", ")),
+        }
     }
 }
 
@@ -246,7 +264,10 @@ impl Running {
         let mut verdicts = std::mem::take(&mut self.verdicts);
         if let Some(why) = self.broken.as_ref().filter(|_| made < checks) {
             let told = verdicts.last().map_or(0, |last| last.check + 1);
-            let outcome = Outcome::CouldNotRun(why.clone());
+            let outcome = match self.is_late {
+                true => Outcome::TimedOut(why.clone()),
+                false => Outcome::CouldNotRun(why.clone()),
+            };
             verdicts.extend(unmade(&order.script(self.slot), made.max(told), &outcome));
         }
         let kept = &order.board.of(self.slot).kept;

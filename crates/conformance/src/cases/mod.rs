@@ -24,6 +24,7 @@ mod pid_table;
 mod process;
 mod round;
 mod sandbox;
+mod set_up;
 mod tick;
 mod watchdog;
 mod wire;

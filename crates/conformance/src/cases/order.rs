@@ -52,6 +52,8 @@ pub struct Index {
     pub cases: usize,
     /// The features whose probes follow.
     pub features: Vec<String>,
+    /// What the cases are called.
+    pub names: Vec<String>,
 }
 
 impl Index {
@@ -105,6 +107,7 @@ impl RunMemory {
             scripts,
             cases: cases.cases.len(),
             features: cases.features.iter().map(|feature| feature.name.clone()).collect(),
+            names: cases.cases.iter().map(|case| case.name.clone()).collect(),
         };
         let written = pack::bare(&index).map_err(|_| libc::EINVAL)?;
         let place = [bytes.len() as u64, written.len() as u64].map(u64::to_le_bytes).concat();

@@ -8,7 +8,8 @@ use super::actor::{self, Bench, CallRequest, Process, carry_out, meets};
 use super::case::{Brief, below, words};
 use super::cleanup::{self, Task};
 use super::judge::{Came, Miss, is_outcome, judge};
-use super::process::{identity, make_directory};
+use super::process::{identity, is_privileged, make_directory};
+use super::set_up;
 use super::tick;
 use super::words::{Labels, Surroundings, WordFailure, letters, resolve};
 use crate::syscall::Hands;
@@ -47,6 +48,8 @@ pub struct Round<'a> {
     bench: &'a Bench<'a>,
     /// Actors whose call in the background may come back with anything.
     careless: Vec<usize>,
+    /// The first set-up that succeeded and did not do what it was asked for.
+    untaken: Option<String>,
 }
 
 impl<'a> Round<'a> {
@@ -75,6 +78,7 @@ impl<'a> Round<'a> {
             steps: steps.to_vec(),
             bench,
             careless: Vec::new(),
+            untaken: None,
         }
     }
 
@@ -102,12 +106,19 @@ impl<'a> Round<'a> {
             format!("`{}` came back with {}", words(self.brief.script, call, &order.arguments), came.ended())
         };
         let flow = if expects.is_empty() {
+            if call.actor.is_none() && has_succeeded(&came) && self.untaken.is_none() {
+                self.untaken = self.untaken(call, &order);
+            }
             match has_succeeded(&came) || careless {
                 true => StepEnd::On(Misses { arguments: Vec::new(), each: Vec::new() }),
                 false => StepEnd::SetUpFailed(said(&came)),
             }
         } else {
             let each: Vec<_> = expects.iter().map(|expect| judge(expect, &came)).collect();
+            // What follows from a set-up that did not take accuses nothing.
+            if let Some(why) = self.untaken.clone().filter(|_| each.iter().any(Option::is_some)) {
+                return Ok(StepEnd::SetUpFailed(why));
+            }
             let mut missed = expects.iter().zip(&each).filter(|(_, miss)| miss.is_some());
             let ends = missed.any(|(expect, _)| is_outcome(expect) || !has_succeeded(&came));
             let why = if ends { said(&came) } else { String::new() };
@@ -118,6 +129,20 @@ impl<'a> Round<'a> {
             self.labels.insert(step.label.clone(), came.answer);
         }
         Ok(flow)
+    }
+
+    /// What a set-up call of the case's own process left otherwise than it was asked to, in words.
+    fn untaken(&mut self, call: &Call, order: &CallRequest) -> Option<String> {
+        let says =
+            |name: &str| self.steps.iter().filter_map(|step| asked(step)).any(|call| call.name == name);
+        let masked = ["umask", "setacl", "setxattr"].into_iter().any(says);
+        let asked = set_up::request(&order.name, &order.arguments, masked, is_privileged())?;
+        let answer = self.hands.call(asked.look, std::slice::from_ref(asked.path), "").ok()?;
+        let left = asked.left_otherwise(&answer)?;
+        Some(format!(
+            "`{}` came back with success, and left {left}",
+            words(self.brief.script, call, &order.arguments)
+        ))
     }
 
     /// Whether whatever comes back will do; of what began in the background, that is remembered until it is awaited.

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use iodyno_model::{Case as Rule, Cases};
-use testbed::rogue::Rogue;
+use testbed::rogue::{Fault, Rogue};
 use testbed::sandbox::{LoopDevice, Mount, UnprivilegedUser};
 use testbed::wait;
 use testbed::{Case, Need, Outcome};
 
-use crate::rules::{all_pass, case, is_empty, record, verdicts, with};
+use crate::rules::{all_pass, case, is_empty, outcome, record, verdicts, with};
 
 /// Names the directory of a run that is there to be killed.
 pub const VICTIM: &str = "IODYNO_TEST_CASES_VICTIM";
@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("what hangs is ended by the time limit", &[], hangs),
         Case::new("what crashes is told", &[Need::Root], crashes),
         Case::new("a file system that goes ends the run", &[Need::Fuse], goes),
+        Case::new("set-up that did not take accuses nothing", &[Need::Root, Need::Fuse], untaken),
         Case::new("the program is killed on ext4: nothing is left", ext4, killed_on_ext4),
         Case::new(
             "the program is killed by somebody else: nothing is left",
@@ -50,7 +51,7 @@ fn hangs() -> Outcome {
             return Err(format!("{record:#?}").into());
         }
         if record.passed != 1
-            || !verdicts(record).iter().all(|verdict| verdict.contains("could not run: took longer"))
+            || !verdicts(record).iter().all(|verdict| verdict.contains("timed out: took longer"))
         {
             return Err(format!("{record:#?}").into());
         }
@@ -96,7 +97,14 @@ fn goes() -> Outcome {
     let could_not = records.iter().flat_map(|record| &record.verdicts).filter(|verdict| {
         matches!(&verdict.outcome, iodyno_model::Outcome::CouldNotRun(why) if why.contains("the file system is gone"))
     });
-    let count = could_not.count();
+    let count = could_not.clone().count();
+    // It is said which case it was, or which cases.
+    let blamed = could_not.filter(|verdict| {
+        matches!(&verdict.outcome, iodyno_model::Outcome::CouldNotRun(why) if why.contains("; it went while "))
+    });
+    if blamed.count() == 0 {
+        return Err("no case is named".into());
+    }
     // A case that were waited for without hope would be ended by its own limit.
     let limited: Vec<&String> = records
         .iter()
@@ -107,6 +115,22 @@ fn goes() -> Outcome {
         return Err(format!("{} records, {count} could not run, {limited:?}", records.len()).into());
     }
     Ok(())
+}
+
+/// The sticky bit is dropped without a word: what fails for it is not the rule's, and what holds all the same passes.
+fn untaken() -> Outcome {
+    let rogue = Rogue::mount(Some(Fault::ChmodDropsSpecial))?;
+    let text = "mkdir d 0777\nchmod d 01777\nowner: create d/f 0644 -> ok\nother: unlink d/f -> EPERM|EACCES\n\
+                lstat d -> type=directory\n=== asked\nmkdir d 0777\nchmod d 01777 -> ok\nlstat d -> mode=01777";
+    let records = outcome(rogue.path(), vec![case("sticky", text)])?;
+    let why = "could not run: `chmod d 01777` came back with success, and left mode 0777";
+    // What is checked by the rule itself is no set-up.
+    let expected =
+        [format!("1: {why}"), format!("2: {why}"), "4: lstat d: expected mode 01777, got mode 0777".into()];
+    match verdicts(&records[0]) == expected {
+        true => Ok(()),
+        false => Err(format!("{:#?}", verdicts(&records[0])).into()),
+    }
 }
 
 /// Cases that leave all they can and then wait for ever.

@@ -175,6 +175,7 @@ pub fn verdicts(record: &CaseRecord) -> Vec<String> {
         Outcome::Skip(why) => format!("{}: skip: {why}", verdict.check),
         Outcome::NotApplicable(why) => format!("{}: not applicable: {why}", verdict.check),
         Outcome::CouldNotRun(why) => format!("{}: could not run: {why}", verdict.check),
+        Outcome::TimedOut(why) => format!("{}: timed out: {why}", verdict.check),
     };
     record.verdicts.iter().map(text).collect()
 }

@@ -108,6 +108,19 @@ fn raced(fault: Fault) -> Outcome {
     Ok(())
 }
 
+/// Races go on after one that is known, and end at one that is not.
+fn known() -> Outcome {
+    let broken = Rogue::mount(Some(Fault::LinkCopies))?;
+    let first = exercise(broken.path(), &races(30_000), 1)?.failure.ok_or("not found")?;
+    let with = |known: String, count| Exercise { known: vec![known], ..races(count) };
+    let record = exercise(broken.path(), &with(first.script.join("\n"), first.operation + 1), 1)?;
+    let met = record.done.iter().find(|(name, _)| name == "known race");
+    assert!(record.failure.is_none() && met.is_some_and(|(_, count)| *count == 1), "{record:?}");
+    let other = "p1: stat a\np2: stat a".to_string();
+    assert!(exercise(broken.path(), &with(other, 30_000), 1)?.failure.is_some());
+    Ok(())
+}
+
 pub fn cases() -> Vec<Case> {
     let needs = [Need::Root, Need::Fuse];
     let content = CONTENT.into_iter().map(|(fault, said)| {
@@ -117,5 +130,6 @@ pub fn cases() -> Vec<Case> {
         .into_iter()
         .map(|fault| Case::new(format!("raced_{}", fault.name()), &needs, move || raced(fault)));
     let unbroken = Case::new("what_keeps_all_rules_is_clean", &needs, unbroken);
-    content.chain(names).chain([unbroken]).collect()
+    let known = Case::new("races_go_on_after_a_known_one", &needs, known);
+    content.chain(names).chain([unbroken, known]).collect()
 }

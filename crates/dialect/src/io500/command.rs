@@ -59,14 +59,16 @@ impl Command {
         }
         let wrong = |what: String| Diagnostic::error(&origin, what).hint(entry.help);
         let out_of_bounds = |_| format!("`{value}`: expected a whole number");
-        setter(SETTERS, entry).map_or(Ok(()), |setter| setter.apply(self, value, out_of_bounds).map_err(wrong))
+        setter(SETTERS, entry)
+            .map_or(Ok(()), |setter| setter.apply(self, value, out_of_bounds).map_err(wrong))
     }
 
     fn configure(&mut self, path: &str) -> Result<(), Diagnostic> {
         match self.path.replace(path.into()) {
             None => Ok(()),
             Some(_) => {
-                Err(Diagnostic::error(&Origin::argument(path), "a second configuration file").hint("name one"))
+                Err(Diagnostic::error(&Origin::argument(path), "a second configuration file")
+                    .hint("name one"))
             }
         }
     }
@@ -83,13 +85,16 @@ mod tests {
 
     #[test]
     fn options_stand_before_and_after_the_file() {
-        let command = parsed("--dry-run c.ini -v=3 --mode=standard --tag a --json out.json --repeat 3").unwrap();
+        let command =
+            parsed("--dry-run c.ini -v=3 --mode=standard --tag a --json out.json --repeat 3").unwrap();
         assert!(command.dry_run && command.path.as_deref() == Some("c.ini"));
         assert_eq!(command.keep, Keep { wanted: Some(true), tags: vec!["a".into()] });
         assert_eq!(command.files, [ReportFile { path: "out.json".into(), format: "json".into() }]);
         assert_eq!(command.run_options.repeat, Some(3));
         assert_eq!(parsed("--no-save c.ini").unwrap().keep.wanted, Some(false));
-        assert!(parsed("-h").unwrap().help && parsed("--help").unwrap().help && parsed("-V").unwrap().version);
+        assert!(
+            parsed("-h").unwrap().help && parsed("--help").unwrap().help && parsed("-V").unwrap().version
+        );
     }
 
     #[test]

@@ -28,7 +28,7 @@ const RUN: Entry = flag("run", "run this phase").or("TRUE");
 const API: Entry =
     text("API", "the back end of this phase: POSIX, MMAP, AIO, MPIIO, …; empty: of the section above it");
 const VERBOSITY: Entry = number("verbosity", "how much of the tests' own reports is kept")
-    .ignored("the tests' reports are not printed; their figures are in the result files");
+    .ignored("the tests' reports are in the result directory, whatever it says");
 const COLLECTIVE: Entry =
     flag("collective", "collective transfers, for back ends that have them").or("FALSE");
 const EXTENDED: &str = "the extended mode is not served; the standard mode has no such phase";

@@ -7,10 +7,15 @@ use iodyno_model::{
     Diagnostic, Items, Job, Open, Origin, Pattern, Phase, Pick, Plan, Prepare, Ranks, Setting, Target,
     TargetKind, Verb, Workload,
 };
+use iodyno_report::Reporter;
 
-use super::settings::Settings;
+use super::logs::PhaseLog;
 use super::phases::{PHASES, PhaseKind, Places, Tool};
+use super::settings::Settings;
 use crate::{Loader, Request};
+
+/// A plan, what belongs to which phase, and the phases' logs.
+pub type LoweredRun = (Plan, Vec<PlannedPhase>, Vec<PhaseLog>);
 
 /// What became of one of the thirteen phases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,37 +36,41 @@ pub fn lower(
     config: &Settings,
     places: &Places,
     loader: &mut dyn Loader,
-) -> Result<(Plan, Vec<PlannedPhase>), Vec<Diagnostic>> {
+) -> Result<LoweredRun, Vec<Diagnostic>> {
     let mut plan = Plan { name: "io500".into(), seed: 500, ..Plan::default() };
-    let (mut pieces, mut wrong) = (Vec::new(), Vec::new());
+    let (mut pieces, mut logs, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
     for (index, kind) in PHASES.iter().enumerate().filter(|(_, kind)| kind.runs(config)) {
         let command = kind.command(config, places);
         let part = match kind.tool {
-            Tool::Find => Ok(find(config, places, loader.now_unix_ns())),
+            Tool::Find => Ok((find(config, places, loader.now_unix_ns()), None)),
             Tool::Ior => of(crate::ior::DIALECT.lower, kind, &command, loader),
             Tool::Mdtest => of(crate::mdtest::DIALECT.lower, kind, &command, loader),
         };
         match part {
-            Ok(part) => {
+            Ok((part, reporter)) => {
+                let phases = plan.phases.len()..plan.phases.len() + part.phases.len();
+                logs.extend(
+                    reporter.map(|reporter| PhaseLog::new(kind.name, reporter, part.clone(), phases)),
+                );
                 let measured = join(&mut plan, part, kind, config.flag("global", "drop-caches"));
                 pieces.push(PlannedPhase { kind: index, measured, command: command.join(" ") });
             }
             Err(told) => wrong.extend(told),
         }
     }
-    if wrong.is_empty() { Ok((plan, pieces)) } else { Err(wrong) }
+    if wrong.is_empty() { Ok((plan, pieces, logs)) } else { Err(wrong) }
 }
 
-/// What another dialect makes of a command line.
+/// What another dialect makes of a command line, and who reports it.
 fn of(
     lower: crate::Lower,
     kind: &PhaseKind,
     command: &[String],
     loader: &mut dyn Loader,
-) -> Result<Plan, Vec<Diagnostic>> {
+) -> Result<(Plan, Option<Box<dyn Reporter>>), Vec<Diagnostic>> {
     let told = |what: String| vec![Diagnostic::error(&Origin::argument(kind.name), what)];
     match lower(&command[1..], loader)? {
-        Request::Run(run) => Ok(run.plan),
+        Request::Run(run) => Ok((run.plan, Some(run.reporter))),
         Request::Print { out, .. } | Request::Write { out, .. } => Err(told(out)),
         Request::Refuse { err, .. } => Err(told(err)),
         Request::Hosts(_) => Err(told("other hosts are for the whole run".into())),

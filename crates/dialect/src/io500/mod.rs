@@ -9,6 +9,7 @@
 pub(crate) mod advice;
 pub mod command;
 pub mod keys;
+pub mod logs;
 pub mod lower;
 pub mod options;
 pub mod phases;
@@ -50,10 +51,15 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         };
         return Ok(Request::Print { out: lines.map(line).collect(), status: 0 });
     }
-    let (mut plan, pieces) = lower::lower(&settings, &places, loader)?;
+    let (mut plan, pieces, logs) = lower::lower(&settings, &places, loader)?;
     command.run_options.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let reporter = Io500Reporter {
         pieces,
+        logs,
+        configuration: [
+            settings.source.clone(),
+            keys::list(|section, key| settings.text(section, key).into()),
+        ],
         places,
         ruled_s: phases::ruled_stonewall_s(&settings),
         stonewall_s: phases::stonewall_s(&settings),

@@ -16,15 +16,21 @@ const fn file(name: &'static str, help: &'static str) -> Entry {
 
 const MODES: &[Word] = &[
     Word::new("standard", "the thirteen phases that are scored"),
-    Word::new("extended", "more phases").refused("the extended mode is not served", "leave it out: mode standard"),
+    Word::new("extended", "more phases")
+        .refused("the extended mode is not served", "leave it out: mode standard"),
 ];
 
 /// Every option with what it sets.
 pub const SETTERS: &[Setter<Command, String>] = &[
     switch("list", "print every key of the configuration with its value").on(|c| c.list = true),
     switch("dry-run", "print the command lines of the phases, run nothing").on(|c| c.dry_run = true),
-    Entry::new("mini", Kind::Path, "DIR", "small sizes and a stonewall of 1 s, in DIR/io500-mini (never valid)")
-        .text(|c, folder| c.mini = Some(folder.into())),
+    Entry::new(
+        "mini",
+        Kind::Path,
+        "DIR",
+        "small sizes and a stonewall of 1 s, in DIR/io500-mini (never valid)",
+    )
+    .text(|c, folder| c.mini = Some(folder.into())),
     Entry::new("mode", Kind::Word(MODES), "MODE", "the phases").or("standard").inert(),
     switch("cleanup", "remove what earlier runs left")
         .refused("nothing is left to clean up by phases", "remove the directory of the data")

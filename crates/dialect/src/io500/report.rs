@@ -1,24 +1,32 @@
-//! What the original prints: a line for each phase and the score on standard output, `result.txt` and
-//! `result_summary.txt` in the directory of results, and the record that a phase left.
+//! What the original prints: a line for each phase and the score on standard output, and its files in the directory of
+//! results: `result.txt`, `result_summary.txt`, the configuration as it was given and with all values, a log of each phase.
 //!
 //! The marks say that none of it is for the list: it is our engine room that ran, not the programs that the rules name.
 
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Event, JobRecord, PhaseRecord, Record, WorkerRecord};
+use iodyno_model::{Event, JobRecord, PhaseRecord, Record, RunStart, WorkerRecord};
 use iodyno_report::{Output, Reporter};
 
+use super::logs::PhaseLog;
 use super::lower::PlannedPhase;
 use super::phases::{PHASES, PhaseKind, Places, ScoreGroup, Tool};
 use super::score::score;
 use crate::date;
+
+/// The index of the first hard phase in [`PHASES`].
+const FIRST_HARD: usize = 2;
 
 /// Reports a run.
 #[derive(Default)]
 pub struct Io500Reporter {
     /// What belongs to which phase.
     pub pieces: Vec<PlannedPhase>,
+    /// The logs of the phases.
+    pub logs: Vec<PhaseLog>,
+    /// The configuration as it was given, and with all its values.
+    pub configuration: [String; 2],
     /// Where its files are.
     pub places: Places,
     /// How long the writing phases should last at least, s; what is shorter is invalid.
@@ -37,8 +45,9 @@ pub struct Io500Reporter {
     pub text: String,
     /// `result_summary.txt` so far.
     pub summary: String,
-    /// Wall-clock time of the start, ns since 1970.
-    pub began_unix_ns: u64,
+    pub started: RunStart,
+    /// Whether the row between the easy and the hard phases is printed.
+    pub is_stamped: bool,
     /// What is wrong with the run as a whole.
     pub invalid: Vec<String>,
 }
@@ -61,7 +70,10 @@ pub struct PhaseFigure {
 impl Reporter for Io500Reporter {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         match event {
-            Event::Started(started) => self.begin(started.at_unix_ns, output),
+            Event::Started(started) => {
+                self.started = RunStart::clone(started);
+                self.begin(started.at_unix_ns, output)
+            }
             Event::PhaseEnded(record) => self.ended(record, output),
             Event::Ended(record) => self.end(record, output),
             Event::Message(message) => writeln!(output.err, "{message}"),
@@ -72,9 +84,12 @@ impl Reporter for Io500Reporter {
 
 impl Io500Reporter {
     fn begin(&mut self, at_unix_ns: u64, output: &mut Output<'_>) -> io::Result<()> {
-        self.began_unix_ns = at_unix_ns;
-        output.files.folder(&self.places.results)?;
-        output.files.file(&format!("{}/timestampfile", self.places.results))?;
+        let results = &self.places.results;
+        output.files.folder(results)?;
+        output.files.file(&format!("{results}/timestampfile"))?;
+        for (name, text) in ["config-orig.ini", "config.ini"].iter().zip(&self.configuration) {
+            output.files.file(&format!("{results}/{name}"))?.write_all(text.as_bytes())?;
+        }
         writeln!(
             output.out,
             "IO500 version iodyno-{} ({}, not for submission)",
@@ -100,9 +115,19 @@ impl Io500Reporter {
     }
 
     fn ended(&mut self, record: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
-        let Some(piece) = self.pieces.iter().find(|piece| piece.measured == record.index) else {
+        for log in &mut self.logs {
+            let path = format!("{}/{}.txt", self.places.results, log.name);
+            if let Some(text) = log.ended(record, &self.started, output)? {
+                output.files.file(&path)?.write_all(text)?;
+                output.files.close(&path)?;
+            }
+        }
+        let Some(piece) = self.pieces.iter().find(|piece| piece.measured == record.index).cloned() else {
             return Ok(());
         };
+        if !self.is_stamped && piece.kind >= FIRST_HARD {
+            self.stamp(record, output)?;
+        }
         let (kind, command) = (&PHASES[piece.kind], piece.command.clone());
         let mut found = figure(kind, record);
         if kind.writes && found.seconds < self.stonewall_s as f64 {
@@ -126,8 +151,24 @@ impl Io500Reporter {
         Ok(())
     }
 
+    /// The moment between the easy and the hard phases, which the original counts as a phase: what is searched for is newer.
+    fn stamp(&mut self, next: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
+        self.is_stamped = true;
+        let line = format!("[      ] {:>20} {:>15.6} kIOPS : time {:.3} seconds", "timestamp", 0.0, 0.0);
+        writeln!(output.out, "{line}")?;
+        let _ = writeln!(self.summary, "{line}");
+        let at = date::stamp(next.jobs.first().map_or(self.started.at_unix_ns, |job| job.began_unix_ns), 0);
+        self.text.push_str("\n[timestamp]\n");
+        for (key, value) in
+            [("t_start", at.as_str()), ("score", "0.000000"), ("t_delta", "0.0000"), ("t_end", &at)]
+        {
+            pair(&mut self.text, key, value);
+        }
+        Ok(())
+    }
+
     fn section(&mut self, kind: &PhaseKind, command: &str, found: &PhaseFigure, record: &PhaseRecord) {
-        let began = record.jobs.first().map_or(self.began_unix_ns, |job| job.began_unix_ns);
+        let began = record.jobs.first().map_or(self.started.at_unix_ns, |job| job.began_unix_ns);
         let text = &mut self.text;
         let _ = write!(text, "\n[{}]\n", kind.name);
         pair(text, "t_start", &date::stamp(began, 0));
@@ -178,7 +219,7 @@ impl Io500Reporter {
         pair(&mut self.text, "SCORE", format!("{:.6} {invalid}", total.total).trim_end());
         self.text.push_str("; not for submission: this is iodyno, not the programs that the rules name\n");
         let took = record.phases.iter().map(|phase| phase.elapsed_ns).sum::<u64>();
-        let _ = writeln!(self.text, "; END {}", date::stamp(self.began_unix_ns + took, 0));
+        let _ = writeln!(self.text, "; END {}", date::stamp(self.started.at_unix_ns + took, 0));
         let results = self.places.results.clone();
         for (name, text) in [("result.txt", &self.text), ("result_summary.txt", &self.summary)] {
             output.files.file(&format!("{results}/{name}"))?.write_all(text.as_bytes())?;

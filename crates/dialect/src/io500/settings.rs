@@ -13,6 +13,8 @@ use crate::{Loader, PathKind};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     values: Vec<SetKey>,
+    /// The file's text.
+    pub source: String,
 }
 
 /// One line of it.
@@ -57,7 +59,7 @@ impl Settings {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(path: &str, text: &str) -> Result<Settings, Vec<Diagnostic>> {
-        let (mut config, mut wrong) = (Settings::default(), Vec::new());
+        let (mut config, mut wrong) = (Settings { source: text.into(), ..Settings::default() }, Vec::new());
         let mut section = None;
         for (number, line) in text.lines().enumerate() {
             let origin = Origin::file(path, number as u32 + 1);

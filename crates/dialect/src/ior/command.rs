@@ -18,6 +18,8 @@ pub struct Command {
     pub script: Option<(String, Origin)>,
     /// Only help is wanted.
     pub help: bool,
+    /// Only the version is wanted.
+    pub version: bool,
 }
 
 const SYNTAX: Syntax = Syntax { long: Some(options::long), letter: options::letter, ..Syntax::COUNTED };
@@ -27,7 +29,7 @@ const SYNTAX: Syntax = Syntax { long: Some(options::long), letter: options::lett
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse(arguments: &[String]) -> Result<Command, Vec<Diagnostic>> {
-    let mut command = Command { defaults: settings::none(), script: None, help: false };
+    let mut command = Command { defaults: settings::none(), script: None, help: false, version: false };
     let mut wrong = Vec::new();
     for token in Arguments::new(&TABLE, SYNTAX, arguments) {
         match token {
@@ -50,6 +52,7 @@ impl Command {
         let (entry, origin) = (given.entry, given.origin());
         match (entry.name, given.value) {
             ("help", None) => self.help = true,
+            ("version", None) => self.version = true,
             (_, None) => wrong.extend(self.defaults.raise(entry, &origin).err()),
             ("scriptFile", Some(path)) => self.script = Some((path.into(), origin)),
             ("directives", Some(line)) => settings::directives(line, &origin, &mut self.defaults, wrong),
@@ -111,5 +114,6 @@ mod tests {
         assert!(wrong[0].contains("named by -o") && wrong[1].contains("no option `-L`"));
         assert!(wrong[2].contains("expected a whole number") && wrong[5].contains("no value follows"));
         assert!(parsed("-h").unwrap().help && parsed("--help").unwrap().help);
+        assert!(parsed("--version").unwrap().version);
     }
 }

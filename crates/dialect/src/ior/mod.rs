@@ -48,6 +48,10 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     };
     let command = match command::parse(arguments) {
         Ok(command) if command.help => return Ok(Request::Print { out: options::help(), status: 0 }),
+        Ok(command) if command.version => {
+            let out = format!("IOR-{} (iodyno {})\n", report::VERSION, env!("CARGO_PKG_VERSION"));
+            return Ok(Request::Print { out, status: 0 });
+        }
         Ok(command) => command,
         Err(wrong) => return refuse(&wrong),
     };

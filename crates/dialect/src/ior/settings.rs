@@ -27,15 +27,21 @@ pub fn none() -> Settings {
 pub fn directives(line: &str, origin: &Origin, settings: &mut Settings, wrong: &mut Vec<Diagnostic>) {
     let line = line.split('#').next().unwrap_or_default();
     for part in line.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let Some((name, text)) = part.split_once('=') else {
-            let told = Diagnostic::error(origin, format!("`{part}`: expected KEY=VALUE"));
-            wrong.push(told.hint("e.g. blockSize=4m"));
-            continue;
+        // The options of back ends stand in scripts as on the command line: `--dummy.delay-create=1000`.
+        let (part, is_long) = part.strip_prefix("--").map_or((part, false), |part| (part, true));
+        let (name, text) = match part.split_once('=') {
+            Some((name, text)) => (name.trim(), Some(text.trim())),
+            None => (part, None),
         };
-        let done = match options::key(name.trim()) {
-            Some(entry) => settings.set(entry, text.trim(), origin),
-            None => Err(options::unknown(name.trim(), origin)),
-        };
+        let entry = if is_long { options::long(&TABLE, name) } else { options::key(name) };
+        let done =
+            match (entry, text) {
+                (Some(entry), Some(text)) => settings.set(entry, text, origin),
+                (Some(entry), None) if is_long && entry.is_flag() => settings.raise(entry, origin),
+                (None, _) if is_long || text.is_some() => Err(options::unknown(name, origin)),
+                _ => Err(Diagnostic::error(origin, format!("`{part}`: expected KEY=VALUE"))
+                    .hint("e.g. blockSize=4m")),
+            };
         wrong.extend(done.err());
     }
 }
@@ -58,6 +64,28 @@ mod tests {
         assert_eq!((settings.number("blockSize"), settings.flag("filePerProc")), (4 << 20, true));
         assert_eq!((settings.text("api"), settings.text("dataPacketType")), (Some("POSIX"), Some("offset")));
         assert_eq!((settings.number("transferSize"), settings.text("testFile")), (262_144, Some("testFile")));
+    }
+
+    #[test]
+    fn options_of_back_ends_keep_their_dashes() {
+        let (settings, wrong) = said(
+            "api=DUMMY, --dummy.delay-create=1000, --dummy.delay-only-rank0, --posix.odirect, interTestDelay=0.5",
+        );
+        assert_eq!(wrong, Vec::<String>::new());
+        assert_eq!(
+            (settings.number("dummy.delay-create"), settings.flag("dummy.delay-only-rank0")),
+            (1000, true)
+        );
+        assert!(settings.flag("posix.odirect") && settings.decimal("interTestDelay") == 0.5);
+        for (line, words) in [
+            ("--dummy.delay-crate=1", "did you mean"),
+            ("--dummy.delay-create", "expected KEY=VALUE"),
+            ("interTestDelay=-1", "expected a number of at least 0"),
+            ("interTestDelay=inf", "expected a number of at least 0"),
+        ] {
+            let (_, wrong) = said(line);
+            assert!(wrong.len() == 1 && wrong[0].contains(words), "{line}: {wrong:?}");
+        }
     }
 
     #[test]

@@ -392,7 +392,7 @@ impl Lowering<'_> {
         let name = self.tree_name(owner.unwrap_or("{worker}"));
         let (root, items) = (format!("{}/{name}0", self.above(number)), self.tree_items(&name));
         let remove = self.test.does.remove && self.test.does.create;
-        self.target(root, items, Open::default(), remove)
+        self.target(root, items, Open { create: true, ..Open::default() }, remove)
     }
 
     /// The items of one owner in one tree; with a stride, an owner's items lie in the next one's tree.
@@ -429,7 +429,8 @@ impl Lowering<'_> {
         }
         let root = format!("{}/{name}0", self.above(number));
         let direct = if test.flag("posix.odirect") { Direct::Yes } else { Direct::No };
-        let open = Open { directory: true, direct, create: test.shared || test.reuses, ..Open::default() };
+        // What exists counts as created, as mdtest has it.
+        let open = Open { directory: true, direct, create: true, ..Open::default() };
         self.target(root, items, open, false)
     }
 

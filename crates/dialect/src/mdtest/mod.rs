@@ -3,8 +3,8 @@
 //! ```text
 //!   argv ─ settings ─► Settings ─ judge ─► Test ─ lower ─► Plan and View ─► events ─ report ─► text
 //! ```
-//! What mdtest gets wrong it does not repeat (`docs/mdtest.md` lists it): operations that failed are no work, creating a
-//! file that exists is a failure, and any failure shows in the exit status.
+//! What mdtest gets wrong it does not repeat (`docs/mdtest.md` lists it): operations that failed are no work, and any
+//! failure shows in the exit status.
 
 pub(crate) mod advice;
 pub mod command;
@@ -41,6 +41,10 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         Ok(settings) if settings.flag("help") => {
             return Ok(Request::Print { out: options::help(), status: 0 });
         }
+        Ok(settings) if settings.flag("version") => {
+            let out = format!("mdtest-{} (iodyno {})\n", report::VERSION, env!("CARGO_PKG_VERSION"));
+            return Ok(Request::Print { out, status: 0 });
+        }
         Ok(settings) => settings,
         Err(wrong) => return refuse(wrong),
     };
@@ -58,7 +62,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let facts = facts(&test.directories[0], loader);
     let command = [&["mdtest".to_string()][..], arguments].concat();
     let percentiles = loader.also("percentiles").is_some();
-    let view = ReportContext { bugs: test.reuses, test, parts, command, layout, percentiles };
+    let view = ReportContext { bugs: test.bugs, test, parts, command, layout, percentiles };
     Ok(Request::Run(Box::new(Run {
         messages: notes,
         own_voice: true,

@@ -93,6 +93,7 @@ const ENTRIES: &[Entry] = &[
     flag("g", "global default directory layout for test subdirectories (Lustre)").refused("the program sets no layouts", LUSTRE),
     flag("gpuDirect", "buffers in the memory of a GPU").refused("there are no GPU buffers", "leave it out"),
     flag("help", "print this help").also(&["h"]),
+    flag("version", "print the version"),
     Entry::new("a", Kind::Word(APIS), "STRING", "API for I/O [POSIX|AIO|DUMMY]").or("POSIX").under(ARGUMENTS),
     number("b", "1", "branching factor of hierarchical directory structure"),
     text("d", "directory or multiple directories where the test will run [dir|dir1@dir2@dir3...]").or("./out"),

@@ -19,6 +19,9 @@ use super::dumps;
 use super::results::{PhaseResult, PhaseResults, per_second};
 use super::view::{PhaseRole, ReportContext, ResultRow};
 
+/// The version that reports name: that of the layout, with our name behind it.
+pub const VERSION: &str = "4.1.0+iodyno";
+
 /// Writes the report.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -52,11 +55,11 @@ impl Report {
     /// Everything before the first phase.
     fn head(&self, started: &RunStart) -> String {
         let test = &self.view.test;
-        let version = if self.view.layout == 3 { "3.3.0" } else { "4.1.0" };
+        let version = if self.view.layout == 3 { "3.3.0+iodyno" } else { VERSION };
         let mut text = format!("-- started at {} --\n\n", american(started.at_unix_ns));
         let _ = writeln!(
             text,
-            "mdtest-{version}+iodyno was launched with {} total task(s) on {} node(s)",
+            "mdtest-{version} was launched with {} total task(s) on {} node(s)",
             test.tasks,
             test.world.machines()
         );

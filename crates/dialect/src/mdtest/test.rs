@@ -69,8 +69,8 @@ pub struct MdtestTest {
     pub marks: Marks,
     /// Phases that mdtest does not have.
     pub extra_phases: Vec<ExtraPhase>,
-    /// Whether creating a file that exists counts, as it does in mdtest.
-    pub reuses: bool,
+    /// Whether times are printed as mdtest prints them, under a heading that names another unit.
+    pub bugs: bool,
     /// Whether every operation is timed.
     pub every_latency: bool,
     /// Warnings, without the word.
@@ -366,7 +366,7 @@ impl TestChecker {
         self.test.every_latency = loader.also("percentiles").is_some();
         match loader.also("bugs").as_deref() {
             None => {}
-            Some("mdtest") => self.test.reuses = true,
+            Some("mdtest") => self.test.bugs = true,
             Some(other) => refuse(format!("bugs={other}: no such tool here"), "bugs=mdtest"),
         }
     }

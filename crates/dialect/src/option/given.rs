@@ -91,6 +91,7 @@ impl GivenOptions {
         let number = match entry.kind {
             Kind::Flag | Kind::Switch => (self.rules.counter)(text).map_err(wrong)?,
             Kind::Whole(..) | Kind::Bytes => (self.rules.whole)(text).map_err(wrong)?,
+            Kind::Decimal => decimal(text).map_err(wrong)? as i64,
             _ if text.is_empty() && !self.rules.takes_empty => return Err(wrong("no value".into())),
             _ => 0,
         };
@@ -139,6 +140,11 @@ impl GivenOptions {
         self.values.get(name).map_or_else(default, |value| value.number)
     }
 
+    /// A number with a fraction.
+    pub fn decimal(&self, name: &str) -> f64 {
+        self.text(name).and_then(|text| decimal(text).ok()).unwrap_or(0.0)
+    }
+
     /// A number that cannot be below 0.
     pub fn count(&self, name: &str) -> u64 {
         u64::try_from(self.number(name)).unwrap_or(0)
@@ -174,4 +180,9 @@ impl GivenOptions {
             (!is_off).then(|| Diagnostic::note(&value.origin, format!("`{name}` has no effect: {why}")))
         })
     }
+}
+
+fn decimal(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("`{text}`: expected a number of at least 0, as 2 or 0.5"))
 }

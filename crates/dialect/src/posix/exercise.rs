@@ -59,6 +59,9 @@ pub struct ExerciseArguments {
     /// Maximum size of an operation [default: 64K]
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes)]
     pub operation_size: Option<u64>,
+    /// Go on after races that are those of this file, as --replay takes it, and count them; repeatable
+    #[arg(long, value_name = "FILE")]
+    pub known: Vec<String>,
     /// Replay this file, which a failed exercise wrote
     #[arg(long, value_name = "FILE")]
     pub replay: Option<String>,
@@ -111,11 +114,18 @@ impl ExerciseArguments {
             wrong.push(problem);
             Vec::new()
         });
+        let known = self.known(loader).unwrap_or_else(|problem| {
+            wrong.push(problem);
+            Vec::new()
+        });
         for (name, amount) in both {
             let Some(text) = amount else { continue };
             match amount_of(text) {
                 Ok((operations, time_ns)) => {
-                    let exercise = Exercise { operations, ..self.exercise_of(name, &weights) };
+                    let mut exercise = Exercise { operations, ..self.exercise_of(name, &weights) };
+                    if name == RACES {
+                        exercise.known.clone_from(&known);
+                    }
                     list.push(TimedExercise { name, exercise, time_ns });
                 }
                 Err(why) => wrong.push(
@@ -138,6 +148,7 @@ impl ExerciseArguments {
             ("--engines", !self.engines.is_empty()),
             ("--file-size", self.file_size.is_some()),
             ("--operation-size", self.operation_size.is_some()),
+            ("--known", !self.known.is_empty()),
         ];
         let (word, _) = word.into_iter().find(|(_, said)| *said)?;
         let wrong =
@@ -159,7 +170,22 @@ impl ExerciseArguments {
             weights: weighted(usual, weights),
             engines: if name == RACES { Vec::new() } else { engines },
             script: Vec::new(),
+            known: Vec::new(),
         }
+    }
+
+    /// The races after which it goes on, each as its lines.
+    fn known(&self, loader: &mut dyn Loader) -> Result<Vec<String>, Diagnostic> {
+        let mut known = Vec::new();
+        for path in &self.known {
+            let origin = Origin::argument(&format!("--known {path}"));
+            let bytes = loader.read(path).map_err(|why| Diagnostic::error(&origin, why))?;
+            known.push(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        if known.is_empty() || self.races.is_some() {
+            return Ok(known);
+        }
+        Err(Diagnostic::error(&Origin::argument("--known"), "no races are asked for").hint("add --races=60s"))
     }
 
     /// What was said about weights, in order.

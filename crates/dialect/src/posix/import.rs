@@ -12,9 +12,9 @@ use iodyno_model::{
 
 use super::judge;
 use super::options::Options;
-use super::settings::{CheckedDirectory, Setup};
 use super::profile::{ExpectedFailure, Profile};
 use super::report::{DirectoryResults, SuiteResults, json, junit, summary};
+use super::settings::{CheckedDirectory, Setup};
 use super::suite;
 use super::tap::{self, Directive, TapTest};
 use crate::native::parsed;

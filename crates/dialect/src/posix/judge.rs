@@ -30,6 +30,8 @@ pub struct CheckCounts {
     pub not_applicable: u64,
     /// What they build on failed.
     pub could_not_run: u64,
+    /// The time limit of their case passed before they were made.
+    pub timed_out: u64,
 }
 
 impl CheckCounts {
@@ -42,6 +44,7 @@ impl CheckCounts {
         self.skip += other.skip;
         self.not_applicable += other.not_applicable;
         self.could_not_run += other.could_not_run;
+        self.timed_out += other.timed_out;
     }
 }
 
@@ -60,6 +63,8 @@ pub enum CheckOutcome {
     CouldNotRun,
     /// It follows a failure in its round.
     Follows,
+    /// The time limit of its case passed before it was made.
+    TimedOut,
 }
 
 /// A check that did not pass, judged.
@@ -83,6 +88,7 @@ impl JudgedCheck {
     pub fn came(&self) -> String {
         match &self.verdict.outcome {
             Outcome::CouldNotRun(why) => format!("could not run: {why}"),
+            Outcome::TimedOut(why) => format!("timed out: {why}"),
             _ => self.verdict.got.clone(),
         }
     }
@@ -109,7 +115,10 @@ impl CaseResult {
         let silent = self.elapsed_ns.is_none() || self.unaccounted > 0 && self.broken.is_none();
         silent
             || self.counts.fail > 0
-            || self.judged.iter().any(|judged| judged.kind == CheckOutcome::CouldNotRun)
+            || self
+                .judged
+                .iter()
+                .any(|judged| matches!(judged.kind, CheckOutcome::CouldNotRun | CheckOutcome::TimedOut))
     }
 
     /// Why some of it was to be expected, as the profile says.
@@ -120,7 +129,7 @@ impl CaseResult {
     /// Why none of it was tried, if nothing was.
     pub fn untried(&self) -> Option<&str> {
         let counts = &self.counts;
-        if counts.pass + counts.fail + counts.expected_fail + counts.could_not_run > 0 {
+        if counts.pass + counts.fail + counts.expected_fail + counts.could_not_run + counts.timed_out > 0 {
             return None;
         }
         self.judged.iter().find_map(|judged| match &judged.verdict.outcome {
@@ -164,6 +173,12 @@ pub fn case(case: &Case, record: Option<&CaseRecord>, profile: Option<&Profile>)
     });
     let explained = |verdict: &Verdict| {
         let profile = profile?;
+        // What came of a check whose time was up is that.
+        let late = match &verdict.outcome {
+            Outcome::TimedOut(why) => Some(Verdict { got: why.clone(), ..verdict.clone() }),
+            _ => None,
+        };
+        let verdict = late.as_ref().unwrap_or(verdict);
         entries.iter().copied().find(|entry| profile.expected[*entry].explains(verdict))
     };
     let mut result = CaseResult {
@@ -189,6 +204,9 @@ pub fn case(case: &Case, record: Option<&CaseRecord>, profile: Option<&Profile>)
             (Outcome::CouldNotRun(_), Some(_)) => CheckOutcome::Follows,
             (Outcome::CouldNotRun(_), None) if entry.is_some() => CheckOutcome::Follows,
             (Outcome::CouldNotRun(_), None) => CheckOutcome::CouldNotRun,
+            (Outcome::TimedOut(_), Some(_)) => CheckOutcome::Follows,
+            (Outcome::TimedOut(_), None) if entry.is_some() => CheckOutcome::ExpectedFail,
+            (Outcome::TimedOut(_), None) => CheckOutcome::TimedOut,
         };
         if matches!(verdict.outcome, Outcome::Fail) {
             failed.insert(&verdict.round, entry);
@@ -213,6 +231,7 @@ fn counts(checks: u64, record: &CaseRecord, judged: &[JudgedCheck]) -> CheckCoun
             CheckOutcome::Skip => &mut counts.skip,
             CheckOutcome::NotApplicable => &mut counts.not_applicable,
             CheckOutcome::CouldNotRun | CheckOutcome::Follows => &mut counts.could_not_run,
+            CheckOutcome::TimedOut => &mut counts.timed_out,
         } += 1;
     }
     let told = counts.pass + judged.len() as u64;
@@ -221,13 +240,12 @@ fn counts(checks: u64, record: &CaseRecord, judged: &[JudgedCheck]) -> CheckCoun
     counts
 }
 
-/// A case that ended before its end has failed, even if no check of it did.
+/// A case that ended before its end has failed, even if no check of it did; unless its time was up, which says nothing of
+/// what the file system would have answered.
 fn broken(result: &mut CaseResult, why: &str, entries: &[usize], profile: Option<&Profile>) {
-    if result
-        .judged
-        .iter()
-        .any(|judged| matches!(judged.kind, CheckOutcome::Fail | CheckOutcome::ExpectedFail))
-    {
+    if result.judged.iter().any(|judged| {
+        matches!(judged.kind, CheckOutcome::Fail | CheckOutcome::ExpectedFail | CheckOutcome::TimedOut)
+    }) {
         return;
     }
     let last = result.judged.iter().find(|judged| matches!(judged.verdict.outcome, Outcome::CouldNotRun(_)));
@@ -294,7 +312,9 @@ fn unmet(cases: &[Case], results: &[CaseResult], profile: &Profile) -> Vec<(usiz
                 || cases.iter().zip(results).enumerate().filter(|(_, (case, _))| means(&entry.rule, case));
             let met = about()
                 .any(|(_, (_, result))| result.judged.iter().any(|judged| judged.entry == Some(index)));
-            let tried = about().all(|(_, (_, result))| result.counts.pass > 0 || result.counts.fail > 0);
+            let tried = about().all(|(_, (_, result))| {
+                (result.counts.pass > 0 || result.counts.fail > 0) && result.counts.timed_out == 0
+            });
             let (first, _) = about().next()?;
             (!met && tried).then_some((index, first))
         })

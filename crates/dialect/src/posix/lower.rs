@@ -46,7 +46,11 @@ fn cases(setup: &Setup) -> Cases {
     Cases {
         features: setup.suite.features.clone(),
         cases: setup.suite.cases.clone(),
-        at_once: setup.options.at_once,
+        // What failed runs again without company, unless it is asked for.
+        at_once: match (setup.options.at_once, &setup.earlier) {
+            (0, Some(_)) => 1,
+            (at_once, _) => at_once,
+        },
         limit_ns: setup.options.case_time,
         keep: setup.options.keep,
     }

@@ -11,6 +11,7 @@
 
 pub mod calls;
 pub mod dollar;
+pub mod earlier;
 pub mod exercise;
 pub mod expand;
 pub mod fill;
@@ -40,6 +41,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 use crate::native::{self, suggestion};
 use crate::{Dialect, Loader, ReportFile, Request, Run};
+use earlier::EarlierFailures;
 use expand::ExpandedSuite;
 use options::Options;
 use report::Reports;
@@ -84,6 +86,8 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         classes: options.class.clone(),
     };
     select::select(&mut suite, &wanted)?;
+    let earlier =
+        options.failed_in.as_deref().map(|path| earlier::select(path, &mut suite, loader)).transpose()?;
     if options.list {
         return Ok(Request::Print { out: list::list(&suite.cases, options.verbose), status: 0 });
     }
@@ -97,7 +101,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         let (files, out) = scripts::scripts(&suite, &options, folder);
         return Ok(Request::Write { files, out, status: 0 });
     }
-    run(suite, options, loader)
+    run(suite, options, earlier, loader)
 }
 
 /// The rules, those carried along or those of the directories that were named.
@@ -157,8 +161,13 @@ fn check(suite: &ExpandedSuite, options: &Options) -> Result<Request, Vec<Diagno
     }
 }
 
-fn run(suite: ExpandedSuite, options: Options, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let (setup, load) = settings::resolve(suite, options, loader)?;
+fn run(
+    suite: ExpandedSuite,
+    options: Options,
+    earlier: Option<EarlierFailures>,
+    loader: &mut dyn Loader,
+) -> Result<Request, Vec<Diagnostic>> {
+    let (setup, load) = settings::resolve(suite, options, earlier, loader)?;
     let options = &setup.options;
     let files = options.junit.iter().chain(&options.json).map(|path| ReportFile::own(path));
     let files = files.chain(options.live.then(ReportFile::screen)).collect();

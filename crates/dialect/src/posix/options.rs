@@ -49,6 +49,9 @@ pub struct Options {
     /// Use the rules in this directory instead of the built-in ones; repeatable
     #[arg(long, value_name = "DIR")]
     pub rules: Vec<String>,
+    /// Run only the cases that failed in this JSON report of an earlier run, one at a time, and report what changed
+    #[arg(long, value_name = "FILE")]
+    pub failed_in: Option<String>,
     /// What to expect of the file system: a name, a file, or none [default: by its type]
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<String>,

@@ -4,10 +4,14 @@
 //! pjdfstest [-U umask] [-u uid] [-g gid[,gid…]] [--] call argument… [: call argument…]…
 //! ```
 //! Each call says one line: `0`, an error's name, or what it was asked for. It refuses what this system does not have
-//! (file flags of BSD, NFSv4 lists) on standard error, as it refuses what it does not understand.
+//! (file flags of BSD, NFSv4 lists) on standard error, as it refuses what it does not understand; the calls before that
+//! are made, as the original makes them.
 
 use iodyno_model::Diagnostic;
 
+use crate::option::{
+    Arguments, Entry, Kind, Misfit, Setter, Spelling, Syntax, Table, Token, entries, setter, switch,
+};
 use crate::{Dialect, Loader, Request};
 
 /// The names it answers to.
@@ -37,6 +41,8 @@ pub struct HelperCalls {
     pub umask: Option<String>,
     /// The calls in order: each is made if the one before succeeded.
     pub calls: Vec<HelperCall>,
+    /// What is wrong with the call after them, which ends the chain.
+    pub wrong: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,49 +111,124 @@ const SHAPES: &[(CallShape, &str)] = &[
 const FIELDS: &str =
     "type mode inode nlink uid gid size blocks major minor atime mtime ctime atime_ns mtime_ns ctime_ns";
 
-/// What a command line asks for, or why it is refused; then nothing is done and nothing said on standard output.
+const fn value(name: &'static str, value: &'static str, help: &'static str) -> Entry {
+    Entry::new(name, Kind::Text, value, help)
+}
+
+/// The options before the calls.
+const SETTERS: &[Setter<HelperCalls, String>] = &[
+    value("U", "UMASK", "the file mode creation mask")
+        .or("0")
+        .text(|calls, mask| calls.umask = Some(mask.into())),
+    value("u", "UID", "the user to become").text(|calls, user| calls.user = Some(user.into())),
+    value("g", "GID[,GID…]", "the groups; the first is the effective one")
+        .text(|calls, groups| calls.groups = Some(groups.into())),
+    switch("help", "print this and end").parsed(|_, _| Err(String::new())),
+    switch("version", "print the version and end").parsed(|_, _| Err(String::new())),
+];
+
+const TABLE: Table =
+    Table { tool: NAMES[0], spelling: Spelling::Dashed, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
+
+const SYNTAX: Syntax = Syntax {
+    stops_at_operand: true,
+    long: Some(|table, name| table.find(name).filter(|entry| entry.name.len() > 1)),
+    ..Syntax::GETOPT
+};
+
+/// How it is written.
+const USAGE: &str = "usage: [-U umask] [-u uid] [-g gid[,gid…]] [--] call argument… [: call argument…]…";
+
+/// Why no call is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum EarlyExit {
+    /// `--help`, `--version`: the text.
+    Print(String),
+    /// The options are wrong, and what about them.
+    Wrong(String),
+}
+
+/// What a command line asks for; what is wrong with its options is refused before anything is done.
 ///
 /// # Errors
 /// Never: a refusal is a request of its own.
 pub fn request(arguments: &[String]) -> Result<Request, Vec<Diagnostic>> {
     Ok(match parse(arguments) {
         Ok(calls) => Request::Calls(Box::new(calls)),
-        Err(wrong) => Request::Refuse { err: format!("{}: {wrong}\n", NAMES[0]), status: 1 },
+        Err(EarlyExit::Print(out)) => Request::Print { out, status: 0 },
+        Err(EarlyExit::Wrong(wrong)) => {
+            Request::Refuse { err: format!("{}: {wrong}\n", NAMES[0]), status: 1 }
+        }
     })
 }
 
-/// How it is written.
-const USAGE: &str = "usage: [-U umask] [-u uid] [-g gid[,gid…]] [--] call argument… [: call argument…]…";
-
 /// Reads a command line.
-///
-/// # Errors
-/// What is wrong with it, in words.
-pub fn parse(arguments: &[String]) -> Result<HelperCalls, String> {
+fn parse(arguments: &[String]) -> Result<HelperCalls, EarlyExit> {
     let mut calls = HelperCalls::default();
-    let mut words = arguments.iter().peekable();
-    while let Some((option, value)) = words.peek().and_then(|word| option(word)) {
-        let place = match option {
-            "U" => &mut calls.umask,
-            "u" => &mut calls.user,
-            "g" => &mut calls.groups,
-            _ => return Err(format!("`-{option}`: is no option\n{USAGE}")),
-        };
-        words.next();
-        let value = if value.is_empty() { words.next().cloned() } else { Some(value.into()) };
-        *place = Some(value.ok_or_else(|| format!("`-{option}`: a number is missing\n{USAGE}"))?);
-    }
+    let wrong = |what: String| EarlyExit::Wrong(format!("{what}\n{USAGE}"));
+    let mut options = Arguments::new(&TABLE, SYNTAX, arguments);
     // Some callers put it behind the options, some before a call's own negative numbers.
-    let mut dashes = 0;
-    let words: Vec<String> =
-        words.filter(|word| *word != "--" || std::mem::replace(&mut dashes, 1) > 0).cloned().collect();
-    calls.calls = words.split(|word| word == ":").map(spoken).collect::<Result<_, _>>()?;
+    let mut is_separated = false;
+    for token in options.by_ref() {
+        match token {
+            Ok(Token::Option(given)) if given.entry.name == "help" => return Err(EarlyExit::Print(help())),
+            Ok(Token::Option(given)) if given.entry.name == "version" => {
+                return Err(EarlyExit::Print(version()));
+            }
+            Ok(Token::Option(given)) => {
+                let value = given.value.unwrap_or_default();
+                let rule = setter(SETTERS, given.entry)
+                    .map(|setter| setter.apply(&mut calls, value, |_| String::new()));
+                rule.transpose().map_err(wrong)?;
+            }
+            // An operand is left in the rest: the options end at it.
+            Ok(Token::Separator | Token::Operand(_)) => {
+                is_separated = true;
+                break;
+            }
+            Err(Misfit::Unfinished { name, .. }) => {
+                return Err(wrong(format!("`-{name}`: a number is missing")));
+            }
+            Err(misfit) => return Err(wrong(format!("`-{}`: is no option", misfit.name()))),
+        }
+    }
+    let words: Vec<String> = options
+        .rest()
+        .iter()
+        .filter(|word| *word != "--" || std::mem::replace(&mut is_separated, true))
+        .cloned()
+        .collect();
+    for words in words.split(|word| word == ":") {
+        match spoken(words) {
+            Ok(call) => calls.calls.push(call),
+            Err(wrong) => {
+                calls.wrong = Some(wrong);
+                break;
+            }
+        }
+    }
     Ok(calls)
 }
 
-/// An option's letter, and what stands in the same word behind it; nothing if the options are over.
-fn option(word: &str) -> Option<(&str, &str)> {
-    word.strip_prefix('-').filter(|letters| *letters != "-")?.split_at_checked(1)
+/// The text of `--help`.
+fn help() -> String {
+    let mut text =
+        format!("{USAGE}\n\nOptions:\n{}\nCalls, with the number of their arguments:\n", TABLE.help());
+    for (shape, names) in SHAPES {
+        let says = match shape {
+            Zero(least, most) => range(*least, *most),
+            Text(count) => format!("{count}, prints what came back"),
+            Fields(count) => format!("{}, the last names attributes", count + 1),
+            Elsewhere(why) => format!("refused: {why}"),
+        };
+        text.push_str(&format!("  {names}\n      {says}\n"));
+    }
+    text + &format!("Attributes: {FIELDS}\n")
+}
+
+/// The text of `--version`.
+fn version() -> String {
+    format!("{} (iodyno) {}\n", NAMES[0], env!("CARGO_PKG_VERSION"))
 }
 
 fn spoken(words: &[String]) -> Result<HelperCall, String> {
@@ -167,7 +248,7 @@ fn spoken(words: &[String]) -> Result<HelperCall, String> {
             counted(count + 1, count + 1)?;
             let fields = arguments.pop().unwrap_or_default();
             let fields = fields.split(',').filter(|field| !field.is_empty());
-            Says::Fields(fields.map(known).collect::<Result<_, _>>()?)
+            Says::Fields(fields.map(String::from).collect())
         }
         Elsewhere(why) => return Err(format!("`{name}`: {why}")),
     };
@@ -176,13 +257,6 @@ fn spoken(words: &[String]) -> Result<HelperCall, String> {
 
 fn range(least: usize, most: usize) -> String {
     if least == most { least.to_string() } else { format!("{least} to {most}") }
-}
-
-fn known(field: &str) -> Result<String, String> {
-    match FIELDS.split(' ').any(|known| known == field) {
-        true => Ok(field.into()),
-        false => Err(format!("`{field}`: there is no such attribute here")),
-    }
 }
 
 impl Says {
@@ -198,8 +272,12 @@ impl Says {
     }
 }
 
-/// An attribute in the helper's words: times cut in two, and directories by their short name.
+/// An attribute in the helper's words: times cut in two, directories by their short name, and `unknown` for a name that
+/// the helper does not know, as the original answers to it.
 fn attribute(name: &str, field: &impl Fn(&str) -> Option<String>) -> String {
+    if !FIELDS.split(' ').any(|known| known == name) {
+        return "unknown".into();
+    }
     let ours = if name == "inode" { "ino" } else { name.trim_end_matches("_ns") };
     let value = field(ours).unwrap_or_default();
     match (name, value.split_once('.')) {
@@ -220,7 +298,8 @@ mod tests {
     use super::*;
 
     fn parsed(line: &str) -> Result<HelperCalls, String> {
-        parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
+        let calls = parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>());
+        calls.map_err(|(EarlyExit::Print(text) | EarlyExit::Wrong(text))| text)
     }
 
     #[test]
@@ -253,17 +332,39 @@ mod tests {
             ("unlink", "0 arguments, expected 1"),
             ("open f", "expected 2 to 3"),
             ("stat f", "expected 2"),
-            ("stat f colour", "no such attribute"),
-            ("-x unlink f", "is no option"),
-            ("-u", "a number is missing"),
-            ("-\u{e9} unlink f", "no such call"),
             ("-", "no such call"),
             ("chflags f none", "file flags are BSD's"),
             ("readacl f", "NFSv4"),
         ] {
+            let wrong = parsed(line).unwrap().wrong.unwrap();
+            assert!(wrong.contains(hint), "{line}: {wrong}");
+        }
+        for (line, hint) in [
+            ("-x unlink f", "`-x`: is no option\nusage"),
+            ("--u unlink f", "is no option"),
+            ("-u", "`-u`: a number is missing"),
+            ("-\u{e9} unlink f", "is no option"),
+        ] {
             let wrong = parsed(line).unwrap_err();
             assert!(wrong.contains(hint), "{line}: {wrong}");
         }
+        assert_eq!(TABLE.defects(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn calls_before_a_malformed_one_are_made() {
+        let calls = parsed("mkdir d 0755 : unlnk f : rmdir d").unwrap();
+        assert_eq!(calls.calls.len(), 1);
+        assert!(calls.wrong.unwrap().contains("`unlnk`"));
+    }
+
+    #[test]
+    fn help_names_options_calls_and_attributes() {
+        let help = parsed("--help").unwrap_err();
+        for words in ["-u UID", "unlinkat mkdirat", "ctime_ns", "BSD"] {
+            assert!(help.contains(words), "{words}: {help}");
+        }
+        assert!(parsed("--version").unwrap_err().starts_with("pjdfstest (iodyno) "));
     }
 
     #[test]
@@ -276,8 +377,8 @@ mod tests {
             };
             Some(value.to_string())
         };
-        let says = Says::Fields(["type", "inode", "atime", "atime_ns"].map(String::from).to_vec());
-        assert_eq!(says.line("", field), "dir,7,-3,120");
+        let says = Says::Fields(["type", "inode", "atime", "atime_ns", "colour"].map(String::from).to_vec());
+        assert_eq!(says.line("", field), "dir,7,-3,120,unknown");
         assert_eq!(Says::Text(3).line("abcdef", field), "abc");
         assert_eq!(Says::Zero.line("abcdef", field), "0");
     }

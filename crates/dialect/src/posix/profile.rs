@@ -19,7 +19,7 @@ pub struct Profile {
     pub name: String,
     /// What it is for, in words.
     pub text: String,
-    /// Types of file systems it is for, as the kernel names them.
+    /// Types of file systems it is for, as the kernel names them; patterns where no other profile is for one by name.
     pub types: Vec<String>,
     /// Features that must be there.
     pub has: Vec<String>,
@@ -91,13 +91,18 @@ pub fn find(
         }
         None => {
             let Some(file_system) = file_system else { return Ok(None) };
+            let mut general = None;
             for file in &carried {
                 let profile = read(file)?;
                 if profile.types.iter().any(|known| known == file_system) {
                     return Ok(Some(profile));
                 }
+                // A pattern is for whatever has no profile of its own.
+                if profile.types.iter().any(|known| glob::matches(known, file_system)) {
+                    general.get_or_insert(profile);
+                }
             }
-            Ok(None)
+            Ok(general)
         }
     }
 }

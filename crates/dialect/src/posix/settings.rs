@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts};
 
+use super::earlier::EarlierFailures;
 use super::exercise::TimedExercise;
 use super::expand::ExpandedSuite;
 use super::options::Options;
@@ -39,6 +40,8 @@ pub struct Setup {
     pub options: Options,
     /// What is exercised at random afterwards.
     pub exercises: Vec<TimedExercise>,
+    /// What failed in an earlier run, where only that runs again.
+    pub earlier: Option<EarlierFailures>,
     /// Whether talk goes to a terminal.
     pub terminal: bool,
 }
@@ -50,6 +53,7 @@ pub struct Setup {
 pub fn resolve(
     mut suite: ExpandedSuite,
     options: Options,
+    earlier: Option<EarlierFailures>,
     loader: &mut dyn Loader,
 ) -> Result<(Arc<Setup>, Option<Plan>), Vec<Diagnostic>> {
     let mut wrong = Vec::new();
@@ -70,7 +74,7 @@ pub fn resolve(
         return Err(wrong);
     }
     let terminal = loader.terminals().1;
-    Ok((Arc::new(Setup { suite, sides, options, exercises, terminal }), load))
+    Ok((Arc::new(Setup { suite, sides, options, exercises, earlier, terminal }), load))
 }
 
 /// A directory with what is known of it.
@@ -89,11 +93,7 @@ fn side(
 ///
 /// # Errors
 /// There is none, or it cannot be written to.
-pub fn directory(
-    folder: &str,
-    option: &str,
-    loader: &dyn Loader,
-) -> Result<TargetFacts, Diagnostic> {
+pub fn directory(folder: &str, option: &str, loader: &dyn Loader) -> Result<TargetFacts, Diagnostic> {
     let said = format!("{option} {folder}");
     let origin = Origin::argument(said.trim_start());
     let Some(facts) = loader.look(folder) else {

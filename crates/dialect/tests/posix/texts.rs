@@ -53,9 +53,9 @@ fn records(cases: &Cases) -> Vec<CaseRecord> {
             }
             "chmod/denied:fifo" => record.verdicts = vec![verdict(0, "who=owner", 3, Outcome::Fail)],
             "chmod/denied:symlink" => {
-                record.broken = Some("took longer than 30 s".into());
-                record.verdicts =
-                    vec![verdict(0, "who=owner", 3, Outcome::CouldNotRun("took longer than 30 s".into()))];
+                let late = "took longer than 30s, at `owner: chmod d/f 0642` (who=owner)";
+                record.broken = Some(late.into());
+                record.verdicts = vec![verdict(0, "who=owner", 3, Outcome::TimedOut(late.into()))];
             }
             name if name.starts_with("names/missing-ENOENT") => {
                 let left_out =
@@ -74,9 +74,15 @@ fn records(cases: &Cases) -> Vec<CaseRecord> {
 
 /// What is written of a run in which that became of the cases of each directory.
 fn told(line: &str, change: &dyn Fn(usize, &mut Vec<CaseRecord>)) -> (String, FilesInMemory, u8) {
-    let Ok(Request::Run(mut run)) = try_request(line, &mut World::golden()) else {
-        panic!("{line}: not run")
-    };
+    told_in(&mut World::golden(), line, change)
+}
+
+fn told_in(
+    world: &mut World,
+    line: &str,
+    change: &dyn Fn(usize, &mut Vec<CaseRecord>),
+) -> (String, FilesInMemory, u8) {
+    let Ok(Request::Run(mut run)) = try_request(line, world) else { panic!("{line}: not run") };
     let started = RunStart {
         plan: run.plan.clone(),
         targets: Vec::new(),
@@ -145,6 +151,59 @@ fn golden_reports() {
         }
     });
     golden("golden/posix/reports.txt", &text);
+}
+
+/// The names of three cases stand in the first report; one passes now, one fails as it did, and one otherwise.
+#[test]
+fn what_failed_before_runs_again_alone() {
+    let (_, files, _) = told("posix --rules rules dir --profile none --json j", &|_, _| {});
+    let (_, json) = files.0.into_iter().find(|(name, _)| name == "j").unwrap();
+    let mut world = World::golden();
+    world.files.insert("j".into(), String::from_utf8(json).unwrap());
+    let line = "posix --rules rules dir --profile none --failed-in j";
+    let Ok(Request::Run(run)) = try_request(line, &mut world) else { panic!("not run") };
+    let Workload::Cases(cases) = &run.plan.phases[0].jobs[0].workload else { panic!("no cases") };
+    let names: Vec<&str> = cases.cases.iter().map(|case| case.name.as_str()).collect();
+    assert_eq!(names, ["chmod/denied:regular", "chmod/denied:fifo", "chmod/denied:symlink"]);
+    assert_eq!(cases.at_once, 1);
+    let (out, _, status) = told_in(&mut world, line, &|_, records| {
+        for record in records {
+            match record.case {
+                0 => {
+                    (record.passed, record.broken) = (record.checks, None);
+                    record.verdicts.clear();
+                }
+                1 => record.verdicts[0].got = "EPERM is not what came".into(),
+                _ => {}
+            }
+        }
+    });
+    let expected = "\nof 3 cases that failed in j\n  1 no longer fail: chmod/denied:regular\n  \
+                    1 fail as they did: chmod/denied:symlink\n  1 fail otherwise: chmod/denied:fifo\n";
+    assert!(status == 1 && out.contains(expected), "{out}");
+    let wrong = |line: &str, world: &mut World| {
+        try_request(line, world).err().unwrap().iter().map(ToString::to_string).collect::<String>()
+    };
+    world.files.insert("odd".into(), "{}".into());
+    assert!(
+        wrong("posix --rules rules dir --failed-in odd", &mut world).contains("no report of iodyno posix")
+    );
+    let none = wrong("posix --rules rules dir --failed-in j --only locks", &mut world);
+    assert!(none.contains("no case that is selected failed in it"), "{none}");
+}
+
+/// Time stamps differ between any two runs.
+#[test]
+fn times_are_no_difference() {
+    let line = "posix --rules rules dir --profile none --baseline dir2";
+    let (out, ..) = told(line, &|side, records| {
+        for record in records {
+            for verdict in &mut record.verdicts {
+                verdict.got = format!("ctime 176407761{side}.123456789");
+            }
+        }
+    });
+    assert!(out.contains("they differ in 0 checks of 0 rules"), "{out}");
 }
 
 /// What is meant for another program is what it reads.

@@ -35,7 +35,7 @@ pub(super) fn perform(io: &Io, files: &mut Files) -> i64 {
             }
             Verb::Stat => stat(root, path, 0),
             Verb::Unlink => libc::unlinkat(root, path, 0),
-            Verb::Mkdir => libc::mkdirat(root, path, 0o755),
+            Verb::Mkdir => make_directory(root, path, names.reuses),
             Verb::Rmdir => libc::unlinkat(root, path, libc::AT_REMOVEDIR),
             Verb::Lstat => stat(root, path, libc::AT_SYMLINK_NOFOLLOW),
             Verb::Access => libc::faccessat(root, path, io.other as libc::c_int, 0),
@@ -92,13 +92,25 @@ fn on_directory(io: &Io, root: RawFd, names: &Names) -> i64 {
     // SAFETY: `path` is zero-terminated and lives until the end of this function.
     let value = unsafe {
         match io.verb {
-            Verb::Mkdir => libc::mkdirat(root, path, 0o755),
+            Verb::Mkdir => make_directory(root, path, names.reuses),
             Verb::Rmdir => libc::unlinkat(root, path, libc::AT_REMOVEDIR),
             Verb::Stat => stat(root, path, 0),
             _ => return UNSUPPORTED,
         }
     };
     result(value.into())
+}
+
+/// Makes a directory; one that is there already will do where items are reused.
+///
+/// # Safety
+/// The path is zero-terminated and outlives the call.
+unsafe fn make_directory(root: RawFd, path: *const libc::c_char, reuses: bool) -> libc::c_int {
+    // SAFETY: the caller says so.
+    match unsafe { libc::mkdirat(root, path, 0o755) } {
+        -1 if reuses && errno() == libc::EEXIST => 0,
+        value => value,
+    }
 }
 
 /// Verbs on two items: the one of `offset`, and the one of `other`.

@@ -1,11 +1,15 @@
-//! `hdf5`: one data set of bytes in a file of parallel HDF5, one hyperslab for each transfer.
+//! `hdf5`: data sets in a file of parallel HDF5, one hyperslab for each transfer.
 //!
+//! ```text
+//!   one data set of bytes, `iodyno`; or, with `data_set_bytes`, as IOR has them, of 64-bit integers:
+//!   Dataset-0000.0000 │ Dataset-0000.0001 │ …       offset / data_set_bytes is the set
+//! ```
 //! The library must be one that was built for the MPI library of this run; both are opened at run time. Its file is a
-//! container: offsets are those within the data set, and the file is longer than that. HDF5 is not safe for threads as
+//! container: offsets are those within the data sets, and the file is longer than that. HDF5 is not safe for threads as
 //! it is usually built, so one worker on each rank is all that can use it. It refuses HDF5 older than 1.10, whose
 //! handles were narrower.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_int, c_uint, c_void};
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
@@ -19,8 +23,12 @@ use calls::{Calls, Id};
 
 mod calls;
 
-/// What the data set is called.
-const DATA_SET: &std::ffi::CStr = c"iodyno";
+/// What a single data set is called.
+const DATA_SET: &str = "iodyno";
+/// Bytes of an element of IOR's data sets.
+const ELEMENT_BYTES: u64 = 8;
+/// All of a file are made when it is opened, by all ranks together: more take too long.
+const MOST_DATA_SETS: u64 = 65_536;
 /// Transfers of one rank alone, or of all together (`H5FD_mpio_xfer_t`).
 const INDEPENDENT: c_int = 0;
 const COLLECTIVE: c_int = 1;
@@ -35,28 +43,37 @@ const FILL_NEVER: c_int = 1;
 /// `H5F_SCOPE_GLOBAL`.
 const GLOBAL: c_int = 1;
 
-/// A data set in a file.
+/// Data sets in files.
 pub struct Hdf5 {
     group: RankGroup,
     calls: &'static Calls,
     files: Vec<File>,
     /// How transfers are made.
     transfer: Id,
-    /// The memory of a transfer, and how long it is, bytes.
+    /// The memory of a transfer, and how long it is, elements.
     memory: (Id, u64),
 }
 
-/// An open file and its data set.
+/// An open file and its data sets.
 struct File {
     file: Id,
+    sets: Vec<DataSet>,
+    /// Bytes of each data set, and of an element.
+    set_bytes: u64,
+    element_bytes: u64,
+    /// Bytes of all of them.
+    bytes: u64,
+}
+
+/// An open data set.
+struct DataSet {
     data: Id,
     space: Id,
-    bytes: u64,
 }
 
 impl SyncEngine for Hdf5 {
     const FACTS: EngineFacts = EngineFacts {
-        about: "a data set of parallel HDF5, independent or collective",
+        about: "data sets of parallel HDF5, independent or collective",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
         settings: &[
             parallel::COLLECTIVE,
@@ -65,6 +82,10 @@ impl SyncEngine for Hdf5 {
             spec("no_fill", "on or off: a new data set is not filled with zeros"),
             spec("alignment", "data sets begin at multiples of so many bytes"),
             spec("chunk_size", "bytes of a chunk; 0: the data set lies in one piece"),
+            spec(
+                "data_set_bytes",
+                "bytes of each of several data sets, in IOR's layout; 0: one for the whole file",
+            ),
         ],
         available: Self::available,
         check: Self::check,
@@ -105,10 +126,12 @@ impl SyncEngine for Hdf5 {
     fn close(&mut self) -> Result<(), Failure> {
         let (calls, mut outcome) = (self.calls, Ok(()));
         for file in self.files.drain(..) {
-            // SAFETY: all three are open, and are closed once.
+            // SAFETY: all of them are open, and are closed once.
             unsafe {
-                outcome = outcome.and(calls.done("H5Sclose", (calls.close_space)(file.space)));
-                outcome = outcome.and(calls.done("H5Dclose", (calls.close_data)(file.data)));
+                for set in file.sets {
+                    outcome = outcome.and(calls.done("H5Sclose", (calls.close_space)(set.space)));
+                    outcome = outcome.and(calls.done("H5Dclose", (calls.close_data)(set.data)));
+                }
                 outcome = outcome.and(calls.done("H5Fclose", (calls.close_file)(file.file)));
             }
         }
@@ -126,6 +149,8 @@ impl Hdf5 {
         let mut found = check_switches(job, &["collective", "collective_metadata", "no_fill"]);
         let hint = "say a whole number of bytes";
         found.extend(check_values(job, &["alignment", "chunk_size"], |v| v.parse::<u64>().is_ok(), hint));
+        let is_whole = |value: &str| value.parse::<u64>().is_ok_and(|bytes| bytes % ELEMENT_BYTES == 0);
+        found.extend(check_values(job, &["data_set_bytes"], is_whole, "say a multiple of 8 bytes"));
         found.extend(parallel::check(job, Self::FACTS.name));
         found.extend(parallel::check_one_worker(job, Self::FACTS.name));
         found
@@ -155,41 +180,84 @@ impl Hdf5 {
             };
             (calls.close_list)(access);
             let file = calls.made(&format!("cannot open {path}: H5Fopen"), file)?;
-            let data = if container.makes {
-                self.make(setup, file, container.bytes)?
-            } else {
-                calls.made(
-                    &format!("{path}: no data set of ours: H5Dopen"),
-                    (calls.open_data)(file, DATA_SET.as_ptr(), calls.default_list),
-                )?
+            let set_bytes = whole_number(setup.job, "data_set_bytes").filter(|bytes| *bytes > 0);
+            let element_bytes = set_bytes.map_or(1, |_| ELEMENT_BYTES);
+            // Closed with the others also where one of its data sets is missing.
+            self.files.push(File { file, sets: Vec::new(), set_bytes: 0, element_bytes, bytes: 0 });
+            let names = |index: u64| match set_bytes {
+                Some(_) => CString::new(format!("Dataset-0000.{index:04}")).expect("no zero byte"),
+                None => CString::new(DATA_SET).expect("no zero byte"),
             };
-            let space = calls.made("H5Dget_space", (calls.space_of)(data))?;
-            let bytes = (calls.points)(space).max(0) as u64;
-            self.files.push(File { file, data, space, bytes });
+            if container.makes {
+                let each = set_bytes.unwrap_or(container.bytes);
+                let count = container.bytes.div_ceil(each.max(1)).max(1);
+                if count > MOST_DATA_SETS {
+                    let message = format!("{path}: {count} data sets, at most {MOST_DATA_SETS} are made");
+                    return Err(Failure::new(message).hint("make blocks larger, and segments fewer"));
+                }
+                for index in 0..count {
+                    let data = self.make(setup, file, &names(index), each)?;
+                    self.add(data)?;
+                }
+            } else {
+                let what = format!("{path}: no data set of ours: H5Dopen");
+                self.add(calls.made(&what, (calls.open_data)(file, names(0).as_ptr(), calls.default_list))?)?;
+                for index in (1..MOST_DATA_SETS).take_while(|_| set_bytes.is_some()) {
+                    match (calls.open_data)(file, names(index).as_ptr(), calls.default_list) {
+                        data if data >= 0 => self.add(data)?,
+                        _ => break,
+                    }
+                }
+            }
         }
         Ok(())
     }
 
-    /// Makes the data set of a new file.
+    /// Adds a data set to the file that was opened last.
+    ///
+    /// # Safety
+    /// It is an open data set of that file.
+    unsafe fn add(&mut self, data: Id) -> Result<(), Failure> {
+        let calls = self.calls;
+        // SAFETY: the caller says so.
+        let space = calls.made("H5Dget_space", unsafe { (calls.space_of)(data) })?;
+        // SAFETY: the space was just made.
+        let points = unsafe { (calls.points)(space) }.max(0) as u64;
+        let file = self.files.last_mut().expect("one was opened");
+        let bytes = points.saturating_mul(file.element_bytes);
+        if file.sets.is_empty() {
+            file.set_bytes = bytes;
+        }
+        file.bytes += bytes;
+        file.sets.push(DataSet { data, space });
+        Ok(())
+    }
+
+    /// Makes a data set of a new file.
     ///
     /// # Safety
     /// The file is open for writing by the whole group.
-    unsafe fn make(&self, setup: &Setup<'_>, file: Id, bytes: u64) -> Result<Id, Failure> {
+    unsafe fn make(&self, setup: &Setup<'_>, file: Id, name: &CStr, bytes: u64) -> Result<Id, Failure> {
         let calls = self.calls;
+        let (kind, element_bytes) = match self.files.last().map(|file| file.element_bytes) {
+            Some(ELEMENT_BYTES) => (calls.long, ELEMENT_BYTES),
+            _ => (calls.byte, 1),
+        };
+        let points = bytes / element_bytes;
         // SAFETY: all lists and spaces are the library's own, and the numbers live as long as the calls.
         unsafe {
             let space =
-                calls.made("H5Screate_simple", (calls.make_space)(1, &raw const bytes, std::ptr::null()))?;
+                calls.made("H5Screate_simple", (calls.make_space)(1, &raw const points, std::ptr::null()))?;
             let list = calls.made("H5Pcreate", (calls.create_list)(calls.data_class))?;
             if switched_on(setup.job, "no_fill") {
                 calls.done("H5Pset_fill_time", (calls.set_fill_time)(list, FILL_NEVER))?;
             }
             if let Some(chunk) = whole_number(setup.job, "chunk_size").filter(|chunk| *chunk > 0) {
-                let chunk = chunk.min(bytes.max(1));
+                let chunk = (chunk / element_bytes).clamp(1, points.max(1));
                 calls.done("H5Pset_chunk", (calls.set_chunk)(list, 1, &raw const chunk))?;
             }
             let none = calls.default_list;
-            let data = (calls.make_data)(file, DATA_SET.as_ptr(), calls.byte, space, none, list, none);
+            let data = (calls.make_data)(file, name.as_ptr(), kind, space, none, list, none);
             (calls.close_list)(list);
             (calls.close_space)(space);
             calls.made("H5Dcreate", data)
@@ -202,31 +270,41 @@ impl Hdf5 {
             Ok(inside) => inside,
             Err(result) => return result,
         };
-        let (data, space, start) = (file.data, file.space, io.offset);
+        let (index, within) = (io.offset / file.set_bytes.max(1), io.offset % file.set_bytes.max(1));
+        let element = file.element_bytes;
+        // A transfer lies in one data set, and begins and ends with an element.
+        let is_aligned = within.is_multiple_of(element) && inside.is_multiple_of(element);
+        let Some(set) =
+            file.sets.get(index as usize).filter(|_| is_aligned && within + inside <= file.set_bytes)
+        else {
+            return if inside == 0 { 0 } else { -i64::from(libc::EINVAL) };
+        };
+        let (data, space, start, count) = (set.data, set.space, within / element, inside / element);
         let calls = self.calls;
-        if self.memory.1 != inside {
+        let kind = if element == ELEMENT_BYTES { calls.long } else { calls.byte };
+        if self.memory.1 != count {
             // SAFETY: a space that was made before is ours.
             unsafe {
                 if self.memory.0 >= 0 {
                     (calls.close_space)(self.memory.0);
                 }
-                self.memory = ((calls.make_space)(1, &raw const inside, std::ptr::null()), inside);
+                self.memory = ((calls.make_space)(1, &raw const count, std::ptr::null()), count);
             }
         }
         // SAFETY: the place lies inside the data set, the buffer holds so many bytes, and all handles are open.
         let answer = unsafe {
             let none = std::ptr::null();
-            if (calls.select)(space, SELECT_SET, &raw const start, none, &raw const inside, none) < 0 {
+            if (calls.select)(space, SELECT_SET, &raw const start, none, &raw const count, none) < 0 {
                 return -i64::from(libc::EIO);
             }
             match io.verb {
                 Verb::Read => {
                     let room: *mut c_void = io.buffer.cast();
-                    (calls.read)(data, calls.byte, self.memory.0, space, self.transfer, room)
+                    (calls.read)(data, kind, self.memory.0, space, self.transfer, room)
                 }
                 _ => {
                     let bytes: *const c_void = io.buffer.cast_const().cast();
-                    (calls.write)(data, calls.byte, self.memory.0, space, self.transfer, bytes)
+                    (calls.write)(data, kind, self.memory.0, space, self.transfer, bytes)
                 }
             }
         };

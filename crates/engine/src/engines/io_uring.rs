@@ -380,7 +380,7 @@ impl Uring {
                 .build(),
             Verb::Unlink => opcode::UnlinkAt::new(root, path).build(),
             Verb::Rmdir => opcode::UnlinkAt::new(root, path).flags(libc::AT_REMOVEDIR).build(),
-            Verb::Mkdir => opcode::MkDirAt::new(root, path).mode(0o755).build(),
+            Verb::Mkdir if !names.reuses => opcode::MkDirAt::new(root, path).mode(0o755).build(),
             Verb::Rename | Verb::Link => {
                 let to = names.path(io.other, &mut room.second).as_ptr();
                 match io.verb {

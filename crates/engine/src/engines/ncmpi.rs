@@ -1,5 +1,8 @@
 //! `ncmpi`: one variable of bytes in a file of PnetCDF, one access for each transfer.
 //!
+//! The variable has one dimension and is called `iodyno`; or, with `block_bytes` and `transfer_bytes`, it is IOR's:
+//! `data_var(segments_times_np, number_of_transfers, transfer_size)`, whose bytes lie in the same order.
+//!
 //! The library must be one that was built for the MPI library of this run; both are opened at run time. Its file (CDF-5,
 //! so that a variable may be of any length) is a container: offsets are those within the variable, and the file is
 //! longer than that by its header. One worker on each rank is all that can use it.
@@ -10,7 +13,7 @@ use std::sync::OnceLock;
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet};
 
 use super::parallel::{self, Container, Opening, ParallelLibrary, RankGroup};
-use super::{EngineFacts, Failure, Setup, SyncEngine, check_switches};
+use super::{EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, spec, whole_number};
 use crate::io::{AT_END, Files, Io};
 use crate::open::needs;
 use crate::world::mpi::abi::Handle;
@@ -26,8 +29,11 @@ const NAMES: &[&str] = &[
     "libpnetcdf.so.0d",
     "libpnetcdf.so",
 ];
-/// What dimension and variable are called.
+/// What a variable of one dimension and its dimension are called.
 const NAME: &CStr = c"iodyno";
+/// IOR's variable and its dimensions.
+const DATA: &CStr = c"data_var";
+const DIMENSIONS: [&CStr; 3] = [c"segments_times_np", c"number_of_transfers", c"transfer_size"];
 /// `NC_64BIT_DATA`, `NC_NOWRITE`, `NC_WRITE`, `NC_BYTE`.
 const CDF_5: c_int = 0x20;
 const READ_ONLY: c_int = 0;
@@ -107,14 +113,56 @@ pub struct Ncmpi {
 struct File {
     file: c_int,
     variable: c_int,
-    bytes: u64,
+    shape: Shape,
+}
+
+/// How long a variable is, in its dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// In one: so many bytes.
+    Bytes(u64),
+    /// In three, as IOR has it: blocks, transfers of a block, bytes of a transfer.
+    Blocks([u64; 3]),
+}
+
+/// Where an access begins, and how far it goes, in each dimension.
+type Place = ([i64; 3], [i64; 3]);
+
+impl Shape {
+    fn bytes(self) -> u64 {
+        match self {
+            Shape::Bytes(bytes) => bytes,
+            Shape::Blocks(lengths) => lengths.iter().product(),
+        }
+    }
+
+    /// The place of some bytes; none: they are no box of the variable.
+    fn place(self, offset: u64, bytes: u64) -> Option<Place> {
+        let Shape::Blocks([_, transfers, transfer]) = self else {
+            return Some(([offset as i64, 0, 0], [bytes as i64, 1, 1]));
+        };
+        let block = transfers * transfer;
+        let within = offset % block.max(1);
+        let start = [offset / block.max(1), within / transfer.max(1), within % transfer.max(1)];
+        let count = match start[2] == 0 && bytes.is_multiple_of(transfer.max(1)) {
+            true if within + bytes <= block => [1, bytes / transfer.max(1), transfer],
+            false if start[2] + bytes <= transfer => [1, 1, bytes],
+            _ => return None,
+        };
+        Some((start.map(|number| number as i64), count.map(|number| number as i64)))
+    }
 }
 
 impl SyncEngine for Ncmpi {
     const FACTS: EngineFacts = EngineFacts {
         about: "a variable of PnetCDF, independent or collective",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
-        settings: &[parallel::COLLECTIVE, parallel::HINTS_FILE],
+        settings: &[
+            parallel::COLLECTIVE,
+            parallel::HINTS_FILE,
+            spec("block_bytes", "bytes of a block, in IOR's layout; 0: a variable of one dimension"),
+            spec("transfer_bytes", "bytes of a transfer, in IOR's layout"),
+        ],
         available: Self::available,
         check: Self::check,
         ..parallel::facts(EngineFacts::named("ncmpi"))
@@ -170,6 +218,9 @@ impl Ncmpi {
 
     fn check(job: &Job) -> Vec<Diagnostic> {
         let mut found = check_switches(job, &["collective"]);
+        let is_whole = |value: &str| value.parse::<u64>().is_ok();
+        let hint = "say a whole number of bytes";
+        found.extend(check_values(job, &["block_bytes", "transfer_bytes"], is_whole, hint));
         found.extend(parallel::check(job, Self::FACTS.name));
         found.extend(parallel::check_one_worker(job, Self::FACTS.name));
         found
@@ -188,53 +239,73 @@ impl Ncmpi {
                 false => (calls.open)(comm, name.as_ptr(), mode, hints.handle(), &raw mut file),
             };
             calls.check(&format!("cannot open {path}"), opened)?;
-            let (variable, bytes) =
-                if container.makes { self.make(file, container.bytes)? } else { self.find(file)? };
+            let shape = shape(setup, container.bytes);
+            let (variable, shape) =
+                if container.makes { (self.make(file, shape)?, shape) } else { self.find(file, shape)? };
             if !self.group.collective {
                 calls.check("ncmpi_begin_indep_data", (calls.begin_alone)(file))?;
             }
-            self.files.push(File { file, variable, bytes });
+            self.files.push(File { file, variable, shape });
         }
         Ok(())
     }
 
     /// # Safety
     /// The file is new, and the whole group is here.
-    unsafe fn make(&self, file: c_int, bytes: u64) -> Result<(c_int, u64), Failure> {
-        let (calls, mut dimension, mut variable) = (self.calls, 0, 0);
+    unsafe fn make(&self, file: c_int, shape: Shape) -> Result<c_int, Failure> {
+        let (calls, mut variable) = (self.calls, 0);
+        let (name, dimensions) = named(shape);
+        let mut numbers = [0; 3];
         // SAFETY: the file is open, the names are zero-terminated, and there is room for the answers.
         unsafe {
-            let defined = (calls.define_dimension)(file, NAME.as_ptr(), bytes as i64, &raw mut dimension);
-            calls.check("ncmpi_def_dim", defined)?;
-            let (one, at) = (&raw const dimension, &raw mut variable);
-            calls.check("ncmpi_def_var", (calls.define_variable)(file, NAME.as_ptr(), BYTE, 1, one, at))?;
+            for ((dimension, length), number) in dimensions.iter().zip(&mut numbers) {
+                let defined =
+                    (calls.define_dimension)(file, dimension.as_ptr(), *length as i64, &raw mut *number);
+                calls.check("ncmpi_def_dim", defined)?;
+            }
+            let (count, at) = (dimensions.len() as c_int, &raw mut variable);
+            let defined = (calls.define_variable)(file, name.as_ptr(), BYTE, count, numbers.as_ptr(), at);
+            calls.check("ncmpi_def_var", defined)?;
             calls.check("ncmpi_enddef", (calls.end_definitions)(file))?;
         }
-        Ok((variable, bytes))
+        Ok(variable)
     }
 
+    /// The variable of a file, and how long it is.
+    ///
     /// # Safety
     /// The file is open.
-    unsafe fn find(&self, file: c_int) -> Result<(c_int, u64), Failure> {
-        let (calls, mut dimension, mut variable, mut bytes) = (self.calls, 0, 0, 0i64);
+    unsafe fn find(&self, file: c_int, shape: Shape) -> Result<(c_int, Shape), Failure> {
+        let (calls, mut variable, mut lengths) = (self.calls, 0, [0; 3]);
+        let (name, dimensions) = named(shape);
         // SAFETY: the names are zero-terminated, and there is room for the answers.
         unsafe {
-            calls
-                .check("ncmpi_inq_dimid", (calls.find_dimension)(file, NAME.as_ptr(), &raw mut dimension))?;
-            calls.check("ncmpi_inq_dimlen", (calls.dimension_bytes)(file, dimension, &raw mut bytes))?;
-            calls.check("ncmpi_inq_varid", (calls.find_variable)(file, NAME.as_ptr(), &raw mut variable))?;
+            for ((dimension, _), length) in dimensions.iter().zip(&mut lengths) {
+                let (mut number, mut found) = (0, 0i64);
+                let named = (calls.find_dimension)(file, dimension.as_ptr(), &raw mut number);
+                calls.check(&format!("dimension {}: ncmpi_inq_dimid", dimension.to_string_lossy()), named)?;
+                calls.check("ncmpi_inq_dimlen", (calls.dimension_bytes)(file, number, &raw mut found))?;
+                *length = found.max(0) as u64;
+            }
+            calls.check("ncmpi_inq_varid", (calls.find_variable)(file, name.as_ptr(), &raw mut variable))?;
         }
-        Ok((variable, bytes.max(0) as u64))
+        let shape = match shape {
+            Shape::Bytes(_) => Shape::Bytes(lengths[0]),
+            Shape::Blocks(_) => Shape::Blocks(lengths),
+        };
+        Ok((variable, shape))
     }
 
     fn transfer(&self, io: &Io, file: &File) -> i64 {
         let calls = self.calls;
-        let inside = match parallel::inside(io, file.bytes) {
+        let inside = match parallel::inside(io, file.shape.bytes()) {
             Ok(inside) => inside,
             Err(result) => return result,
         };
-        let (start, count) = (io.offset as i64, inside as i64);
-        let (start, count) = (&raw const start, &raw const count);
+        let Some((start, count)) = file.shape.place(io.offset, inside) else {
+            return -i64::from(libc::EINVAL);
+        };
+        let (start, count) = (start.as_ptr(), count.as_ptr());
         let (to, from): (*mut c_void, *const c_void) = (io.buffer.cast(), io.buffer.cast_const().cast());
         // SAFETY: the place lies inside the variable, the buffer holds so many bytes, and the file is in the mode that
         // the call wants.
@@ -250,9 +321,43 @@ impl Ncmpi {
     }
 }
 
+/// How long a variable is to be, by the job's settings.
+fn shape(setup: &Setup<'_>, bytes: u64) -> Shape {
+    let number = |name| whole_number(setup.job, name).filter(|number| *number > 0);
+    match (number("block_bytes"), number("transfer_bytes")) {
+        (Some(block), Some(transfer)) => Shape::Blocks([bytes / block, block / transfer, transfer]),
+        _ => Shape::Bytes(bytes),
+    }
+}
+
+/// The names of a variable and of its dimensions, with their lengths.
+fn named(shape: Shape) -> (&'static CStr, Vec<(&'static CStr, u64)>) {
+    match shape {
+        Shape::Bytes(bytes) => (NAME, vec![(NAME, bytes)]),
+        Shape::Blocks(lengths) => (DATA, DIMENSIONS.into_iter().zip(lengths).collect()),
+    }
+}
+
 impl Drop for Ncmpi {
     fn drop(&mut self) {
         // Those who share the files wait for everybody to close them, also when one of them fails.
         let _ = self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_a_place_in_blocks_of_transfers() {
+        let shape = Shape::Blocks([6, 4, 100]);
+        assert_eq!(shape.bytes(), 2400);
+        assert_eq!(shape.place(900, 100), Some(([2, 1, 0], [1, 1, 100])));
+        assert_eq!(shape.place(900, 300), Some(([2, 1, 0], [1, 3, 100])));
+        assert_eq!(shape.place(930, 20), Some(([2, 1, 30], [1, 1, 20])));
+        assert_eq!(shape.place(900, 400), None, "over the end of a block");
+        assert_eq!(shape.place(930, 100), None, "over the end of a transfer");
+        assert_eq!(Shape::Bytes(9).place(3, 2), Some(([3, 0, 0], [2, 1, 1])));
     }
 }

@@ -3,6 +3,7 @@
 //! Sources: `/proc/self/mountinfo`, `/sys/class/block`, `statvfs`, `uname`. What cannot be read stays `None`.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -162,9 +163,19 @@ fn mount_facts(path: &Path, number: u64, facts: &mut TargetFacts) {
     if links::is_network(&mount.kind) {
         facts.link = links::of_host(Path::new("/sys"));
     }
-    facts.file_system = Some(mount.kind);
+    facts.file_system = Some(on_fuse_block(mount.kind, &mount.source));
     facts.mount_point = Some(mount.point);
     facts.source = Some(mount.source);
+}
+
+/// Several programs serve file systems on devices by FUSE, and the kernel calls all of them `fuseblk`: which format it is,
+/// the device's first sector says. NTFS, the oldest of them, keeps the bare name.
+fn on_fuse_block(kind: String, source: &str) -> String {
+    let mut sector = [0; 11];
+    let is_exfat = kind == "fuseblk"
+        && fs::File::open(source).is_ok_and(|mut device| device.read_exact(&mut sector).is_ok())
+        && sector.ends_with(b"EXFAT   ");
+    if is_exfat { "fuseblk.exfat".into() } else { kind }
 }
 
 /// Options of the mount and of the file system, each once.
@@ -341,5 +352,19 @@ mod tests {
         assert_eq!((mount.device.as_str(), mount.point.as_str()), ("98:0", "/mnt 2"));
         assert_eq!((mount.kind.as_str(), mount.super_options.as_str()), ("ext3", "rw,errors=continue"));
         assert_eq!(join_options(&mount.options, &mount.super_options), "rw,noatime,errors=continue");
+    }
+
+    #[test]
+    fn formats_behind_fuse_are_told_apart_by_their_first_sector() {
+        let device = tempfile::NamedTempFile::new().unwrap();
+        let path = device.path().to_str().unwrap();
+        let kind = |kind: &str, sector: &[u8]| {
+            fs::write(path, sector).unwrap();
+            on_fuse_block(kind.into(), path)
+        };
+        assert_eq!(kind("fuseblk", b"\xeb\x76\x90EXFAT   \0\0"), "fuseblk.exfat");
+        assert_eq!(kind("fuseblk", b"\xeb\x52\x90NTFS    \0\0"), "fuseblk");
+        assert_eq!(kind("fuseblk", b"short"), "fuseblk");
+        assert_eq!(kind("exfat", b"\xeb\x76\x90EXFAT   \0\0"), "exfat");
     }
 }

@@ -35,6 +35,8 @@ pub fn cases() -> Vec<Case> {
             cases.push(Case::new(name("together"), &needs, body).computes());
         }
     }
+    cases.push(Case::new("hdf5_files_have_iors_data_sets", &needs, data_sets).computes());
+    cases.push(Case::new("ncmpi_files_have_iors_variable", &needs, variable).computes());
     cases.push(Case::new("mpiio_files_are_files", &needs, other_back_end).computes());
     cases.push(Case::new("mpiio_with_a_file_for_each", &needs, own_files).computes());
     cases.push(Case::new("mpiio_by_views", &needs, views).computes());
@@ -102,6 +104,56 @@ fn together(api: &str, ranks: u32, how: &str) -> Outcome {
     // A container has a header besides.
     let most = if api == "MPIIO" { written } else { written + (64 << 10) };
     assert!((written..=most).contains(&held), "{held} bytes for {written}");
+    Ok(())
+}
+
+/// The same bytes as POSIX writes, two tasks with three segments each.
+fn posix_bytes(home: &Path) -> Result<Vec<u8>, std::io::Error> {
+    ior(home, &format!("-a POSIX {LAYOUT} -N 2 -o plain")).expect(0, &[]);
+    std::fs::read(home.join("plain"))
+}
+
+const LAYOUT: &str = "-t 32k -b 64k -s 3 -w -k -G 7 -l offset";
+
+fn holds(content: &[u8], part: &[u8]) -> bool {
+    content.windows(part.len()).any(|window| window == part)
+}
+
+/// As `h5ls` shows them: a data set of a segment's size for each segment.
+fn data_sets() -> Outcome {
+    here("HDF5")?;
+    let home = scratch();
+    for how in ["", "-c"] {
+        mpirun(home.path(), 2, &format!("-a HDF5 {LAYOUT} {how}")).expect(0, &[]);
+        let content = std::fs::read(home.path().join("testFile"))?;
+        for (index, segment) in posix_bytes(home.path())?.chunks(128 << 10).enumerate() {
+            assert!(holds(&content, format!("Dataset-0000.{index:04}").as_bytes()), "data set {index}");
+            assert!(holds(&content, segment), "segment {index} in one piece");
+        }
+        assert!(!holds(&content, b"Dataset-0000.0003"));
+        mpirun(home.path(), 2, &format!("-a HDF5 {LAYOUT} {how}").replace("-w", "-r -R -C")).expect(0, &[]);
+    }
+    let many = mpirun(home.path(), 1, "-a HDF5 -t 8 -b 8 -s 70000 -w -o many");
+    many.expect(1, &["70000 data sets, at most 65536 are made"]);
+    Ok(())
+}
+
+/// As `ncmpidump -h` shows it; the bytes lie behind the header as POSIX has them.
+fn variable() -> Outcome {
+    here("NCMPI")?;
+    let home = scratch();
+    mpirun(home.path(), 2, &format!("-a NCMPI {LAYOUT}")).expect(0, &[]);
+    let content = std::fs::read(home.path().join("testFile"))?;
+    assert!(content.starts_with(b"CDF\x05"));
+    // A dimension is its name, padded to four bytes, and its length.
+    for (name, length) in
+        [("segments_times_np", 6u64), ("number_of_transfers", 2), ("transfer_size", 32 << 10)]
+    {
+        let padded = [name.as_bytes(), &vec![0; (4 - name.len() % 4) % 4], &length.to_be_bytes()].concat();
+        assert!(holds(&content, &padded), "{name}");
+    }
+    assert!(holds(&content, b"data_var") && content.ends_with(&posix_bytes(home.path())?));
+    mpirun(home.path(), 2, &format!("-a NCMPI {LAYOUT}").replace("-w", "-r -R -C")).expect(0, &[]);
     Ok(())
 }
 

@@ -114,7 +114,7 @@ const PLANTED: &[Planted] = &[
     (Fault::TimesSwapped, &["utimensat/all-types"]),
     (Fault::UtimensKeepsChanged, &["utimensat"]),
     (Fault::TimesBefore1970, &["utimensat", "times"]),
-    (Fault::TimesAfter2038, &["utimensat", "times"]),
+    (Fault::TimesAfter2038, &["feature times-after-2038", "utimensat", "times"]),
     (Fault::AttributeCreateReplaces, &["xattr"]),
     (Fault::AttributeReplaceCreates, &["xattr"]),
     (Fault::AttributeListShort, &["xattr"]),

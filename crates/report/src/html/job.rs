@@ -375,7 +375,9 @@ impl Topic {
             let (count, reason) = match &verdict.outcome {
                 Outcome::Fail => (&mut self.failed, ""),
                 Outcome::NotApplicable(reason) => (&mut self.not_applicable, reason.as_str()),
-                Outcome::Skip(reason) | Outcome::CouldNotRun(reason) => (&mut self.not_run, reason.as_str()),
+                Outcome::Skip(reason) | Outcome::CouldNotRun(reason) | Outcome::TimedOut(reason) => {
+                    (&mut self.not_run, reason.as_str())
+                }
             };
             *count += 1;
             if !reason.is_empty() && !self.reasons.iter().any(|known| known == reason) {

@@ -192,6 +192,28 @@ impl Program {
         setup.chain(each).collect()
     }
 
+    /// The same lines for programs that differ only in which name and which process is which.
+    pub fn shape(&self) -> Vec<String> {
+        const ORDERS: [[u8; NAMES.len()]; 6] =
+            [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        let renamed = |order: &[u8; NAMES.len()]| {
+            let path = |path: Path| Path {
+                within: path.within.map(|within| order[within as usize]),
+                name: order[path.name as usize],
+            };
+            let lines = |calls: &[NameCall]| {
+                let call =
+                    |call: &NameCall| NameCall { path: path(call.path), other: path(call.other), ..*call };
+                calls.iter().map(|one| call(one).to_string()).collect::<Vec<_>>().join("; ")
+            };
+            let mut processes: Vec<String> = self.processes.iter().map(|calls| lines(calls)).collect();
+            processes.sort();
+            processes.insert(0, lines(&self.setup));
+            processes
+        };
+        ORDERS.iter().map(renamed).min().unwrap_or_default()
+    }
+
     pub fn calls(&self) -> usize {
         self.setup.len() + self.processes.iter().map(Vec::len).sum::<usize>()
     }
@@ -227,5 +249,16 @@ mod tests {
         assert_eq!(wrong("p9: stat a"), "line 1: `p9`: processes are p1 to p4");
         assert_eq!(wrong("p1: stat d"), "line 1: `d`: the names are a b c");
         assert_eq!(wrong("p1: stat a b"), "line 1: `stat` wants one name");
+    }
+
+    #[test]
+    fn a_shape_does_not_depend_on_names_and_numbers() {
+        let shape = |lines: &[&str]| {
+            Program::parse(&lines.iter().map(|line| (*line).to_string()).collect::<Vec<_>>()).unwrap().shape()
+        };
+        let one = shape(&["setup: mkdir a", "p1: rename a b/c", "p2: symlink c a/b"]);
+        assert_eq!(shape(&["setup: mkdir c", "p2: rename c a/b", "p1: symlink b c/a"]), one);
+        assert_ne!(shape(&["setup: mkdir c", "p2: rename c b/a", "p1: symlink b c/a"]), one);
+        assert_ne!(shape(&["setup: mkdir a", "p1: rename a b/c"]), one);
     }
 }

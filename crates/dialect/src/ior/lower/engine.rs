@@ -49,7 +49,7 @@ pub fn settings(test: &IorTest) -> Vec<Setting> {
         "MMAP" => settings.mmap(),
         "MPIIO" => settings.mpi_io(),
         "HDF5" => settings.hdf5(),
-        "NCMPI" => settings.text("hints_file", "ncmpi.hintsFileName", "mpiio.hintsFileName"),
+        "NCMPI" => settings.ncmpi(),
         _ => {}
     }
     if test.collective {
@@ -112,7 +112,17 @@ impl Settings<'_> {
         self.on("file_view", "mpiio.useFileView");
     }
 
+    /// The variable is IOR's.
+    fn ncmpi(&mut self) {
+        self.text("hints_file", "ncmpi.hintsFileName", "mpiio.hintsFileName");
+        self.add("block_bytes", "blockSize", self.test.block);
+        self.add("transfer_bytes", "transferSize", self.test.transfer);
+    }
+
+    /// A data set for each segment, as IOR has them.
     fn hdf5(&mut self) {
+        let tasks = if self.test.is_file_per_task() { 1 } else { u64::from(self.test.tasks) };
+        self.add("data_set_bytes", "blockSize", self.test.block.saturating_mul(tasks));
         self.text("hints_file", "hdf5.hintsFileName", "mpiio.hintsFileName");
         self.on("collective_metadata", "hdf5.collectiveMetadata");
         self.on("no_fill", "hdf5.noFill");

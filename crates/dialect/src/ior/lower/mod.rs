@@ -80,7 +80,7 @@ impl Builder {
             stop: Stop::Each,
             intent: matches!(access, Access::Remove | Access::Prefill).then_some(Intent::Nothing),
             repetition,
-            pause_ns: if timed { test.count("interTestDelay").saturating_mul(1_000_000_000) } else { 0 },
+            pause_ns: if timed { (test.settings.decimal("interTestDelay") * 1e9) as u64 } else { 0 },
             latest_ns: test.count("maxTimeDuration").saturating_mul(60_000_000_000),
             unless_failed: access == Access::Remove && test.flag("keepFileWithError"),
             ..Phase::default()

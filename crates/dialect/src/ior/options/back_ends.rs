@@ -65,7 +65,7 @@ pub const APIS: &[Word] = &[
     Word::new("MMAP", "mapped files"),
     Word::new("DUMMY", "no I/O, delays of your choice"),
     Word::new("MPIIO", "the MPI library's files"),
-    Word::new("HDF5", "a data set in a file of parallel HDF5"),
+    Word::new("HDF5", "a data set for each segment in a file of parallel HDF5"),
     Word::new("NCMPI", "a variable in a file of PnetCDF"),
     refused("LIBNFS", "NFS without the kernel", LIBRARY, LIBRARY_HINT),
     refused("PMDK", "persistent memory", LIBRARY, "use MMAP on a DAX file system"),

@@ -49,7 +49,7 @@ const fn joined() -> [Entry; COUNT] {
 }
 
 /// Names that are no directives and no script keys: they make sense on the command line alone.
-const COMMAND_LINE_ONLY: [&str; 3] = ["scriptFile", "directives", "help"];
+const COMMAND_LINE_ONLY: [&str; 4] = ["scriptFile", "directives", "help", "version"];
 
 pub fn letter(table: &Table, letter: &str) -> Option<&'static Entry> {
     let is_it = |alias: &&str| alias.strip_prefix('-') == Some(letter);

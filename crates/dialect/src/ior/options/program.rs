@@ -69,6 +69,7 @@ pub const FLAGS: &[Entry] = &[
     flag("warningAsErrors", &["--warningAsErrors"], "a warning is an error"),
     flag("dryRun", &["--dryRun"], "say what would be done and do no I/O"),
     Entry::new("help", Kind::Switch, "", "print this and end").also(&["-h", "--help"]).under(FLAG),
+    Entry::new("version", Kind::Switch, "", "print the version and end").also(&["--version"]).under(FLAG),
 ];
 
 const WORDS_OF_CONTENT: &[Word] = &[
@@ -90,7 +91,10 @@ pub const ARGUMENTS: &[Entry] = &[
     Entry::new("api", Kind::Word(super::back_ends::APIS), "API", "the back end").also(&["-a"]).or("POSIX").under(ARGUMENT),
     count("refNum", &["-A", "testnum"], "0", "a number of yours in the summary"),
     size("blockSize", &["-b"], "1048576", "contiguous bytes of a task in each segment (8, 4k, 2m, 1g)"),
-    count("interTestDelay", &["-d"], "0", "seconds of rest before each write and read"),
+    Entry::new("interTestDelay", Kind::Decimal, "N", "seconds of rest before each write and read, as 2 or 0.5")
+        .also(&["-d"])
+        .or("0")
+        .under(ARGUMENT),
     count("deadlineForStonewalling", &["-D"], "0", "seconds after which a write or read is stopped"),
     count("stoneWallingWearOut", &[], "0", "when that time is up, all tasks do as much as the fastest has done"),
     count("stoneWallingWearOutIterations", &[], "0", "stop after so many transfers of each task"),

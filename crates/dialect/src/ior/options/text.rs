@@ -36,7 +36,11 @@ fn section(text: &mut String, title: &str, category: &str, wanted: fn(&Entry) ->
     text.push_str(title);
     for entry in entries {
         let note = entry.status.remark();
-        let name = if entry.name.contains('.') || entry.name == "help" { "" } else { entry.name };
+        let name = if entry.name.contains('.') || ["help", "version"].contains(&entry.name) {
+            ""
+        } else {
+            entry.name
+        };
         let name = if name.is_empty() { String::new() } else { format!("{name} -- ") };
         let _ = writeln!(text, "  {:<29} {name}{}{note}", written(entry), entry.help);
     }

@@ -162,5 +162,12 @@ fn flags(test: &IorTest) -> Vec<Pair> {
         "writeFile" => i64::from(test.write),
         _ => test.settings.number(option),
     };
-    names.into_iter().map(|(name, option)| number(name, value(name, option))).collect()
+    let pair = |(name, option): (&'static str, &str)| match name {
+        "interTestDelay" => match test.settings.decimal(option) {
+            fraction if fraction.fract() != 0.0 => text(name, fraction.to_string()),
+            whole => number(name, whole as i64),
+        },
+        _ => number(name, value(name, option)),
+    };
+    names.into_iter().map(pair).collect()
 }

@@ -28,6 +28,7 @@ use super::test::IorTest;
 use super::view::{Access, ReportContext, TestPhase};
 use crate::date::ctime;
 use outcome::PhaseOutcome;
+pub use text::VERSION;
 pub use trouble::{message_text, missing};
 
 /// What the phases of one test came to, for its report.
@@ -145,8 +146,8 @@ impl Report {
             self.begin_test(part.test, output)?;
         }
         let test = &self.view.tests[part.test];
-        let delay = test.count("interTestDelay");
-        if test.verbose() > 0 && delay > 0 && matches!(part.access, Access::Write | Access::Read) {
+        let delay = test.settings.decimal("interTestDelay");
+        if test.verbose() > 0 && delay > 0.0 && matches!(part.access, Access::Write | Access::Read) {
             self.say(&format!("delayed {delay} seconds\n"), output)?;
         }
         operations::begin(part, &self.view.tests[part.test], output.files)

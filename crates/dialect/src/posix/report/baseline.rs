@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use iodyno_model::Outcome;
 
 use super::super::judge::{CaseResult, JudgedCheck};
+use super::failures::timeless;
 use super::{DirectoryResults, SuiteResults};
 
 /// Where the two differ: a check, and what each made of it.
@@ -40,7 +41,8 @@ fn in_case(case: usize, one: &CaseResult, other: &CaseResult) -> Vec<Difference>
         let sides = [maps[0].get(&check), maps[1].get(&check)];
         let did = sides.map(did);
         let Some(judged) = sides[0].or(sides[1]) else { continue };
-        if did[0] != did[1] {
+        // Times differ from run to run: they are no difference of the file systems.
+        if timeless(&did[0]) != timeless(&did[1]) {
             let verdict = &judged.verdict;
             found.push(Difference {
                 case,
@@ -61,7 +63,17 @@ fn did(judged: Option<&JudgedCheck>) -> String {
         Some((Outcome::Skip(_), _)) => "skipped".into(),
         Some((Outcome::NotApplicable(why), _)) => format!("not applicable: {why}"),
         Some((Outcome::CouldNotRun(_), _)) => "could not run".into(),
+        Some((Outcome::TimedOut(_), _)) => "timed out".into(),
     }
+}
+
+/// Whether two checks differ in the same way.
+fn alike(one: &Difference, other: &Difference) -> bool {
+    let key = |difference: &Difference| {
+        let [first, second] = &difference.did;
+        [timeless(first), timeless(second), timeless(&difference.expected)]
+    };
+    key(one) == key(other)
 }
 
 /// Differences of a rule that are alike are told once; this many ways at most without `--verbose`.
@@ -86,10 +98,7 @@ pub fn text(results: &SuiteResults) -> String {
             rules.len() - 1
         });
         let ways = &mut rules[place].1;
-        match ways
-            .iter_mut()
-            .find(|(known, _)| known.did == difference.did && known.expected == difference.expected)
-        {
+        match ways.iter_mut().find(|(known, _)| alike(known, difference)) {
             Some((_, count)) => *count += 1,
             None => ways.push((difference, 1)),
         }

@@ -104,8 +104,15 @@ fn cause<'a>(what: &str, calls: Vec<(String, Vec<Member<'a>>)>) -> Option<Cause<
 fn pattern(case: &Case, verdict: &Verdict) -> Pattern {
     let call = family(&verdict.call);
     let of = |what: String, call: String| Pattern { what, call };
+    if let Outcome::TimedOut(why) = &verdict.outcome {
+        return of("timed out".into(), family(timed_out_at(why).unwrap_or(&verdict.call)));
+    }
     if let Outcome::CouldNotRun(why) = &verdict.outcome {
         return match ended(why) {
+            Some((call, left)) if left.starts_with("success, and left ") => of(
+                format!("it succeeds and does nothing ({})", left.trim_start_matches("success, and ")),
+                family(call),
+            ),
             Some((call, error)) if is_error(error) => of(must_succeed(error), family(call)),
             Some((call, _)) => of(ELSE.into(), family(call)),
             None => of(why.clone(), call),
@@ -146,6 +153,11 @@ fn must_succeed(error: &str) -> String {
 fn ended(why: &str) -> Option<(&str, &str)> {
     let told = why.strip_prefix('`').and_then(|why| why.split_once("` came back with "));
     told.or_else(|| why.rsplit_once(": "))
+}
+
+/// The call that a case stood at when its time was up: of `took longer than 30s, at `open f O_RDWR 0` (round)`.
+fn timed_out_at(why: &str) -> Option<&str> {
+    why.split_once(", at `")?.1.split('`').next()
 }
 
 /// What a relation that does not hold means.
@@ -229,6 +241,7 @@ fn one(text: &mut String, cause: &Cause<'_>, side: &CheckedDirectory) {
     let _ = writeln!(text, "  {at}{}  ({counts})", cause.what);
     let came = match &verdict.outcome {
         Outcome::CouldNotRun(why) => format!("could not run: {why}"),
+        Outcome::TimedOut(why) => format!("timed out: {why}"),
         _ => format!("expected {}, got {}", verdict.expected, verdict.got),
     };
     let call = if verdict.call.is_empty() { String::new() } else { format!("{}: ", verdict.call) };
@@ -281,6 +294,19 @@ mod tests {
             (verdict("symlink a l", "success", "EPERM"), "symlink: it must succeed, and EPERM comes"),
             (set_up("`symlink a l` came back with EPERM"), "symlink: it must succeed, and EPERM comes"),
             (set_up("symlink a l: EPERM"), "symlink: it must succeed, and EPERM comes"),
+            (
+                set_up("`chmod d 01777` came back with success, and left mode 0777"),
+                "chmod: it succeeds and does nothing (left mode 0777)",
+            ),
+            (
+                Verdict {
+                    outcome: Outcome::TimedOut(
+                        "took longer than 30s, at `p1: open f O_RDWR 0` (who=p1)".into(),
+                    ),
+                    ..verdict("lstat f", "success", "")
+                },
+                "open: timed out",
+            ),
             (
                 verdict("rmdir d", "ENOTEMPTY or EEXIST", "EBUSY"),
                 "rmdir: ENOTEMPTY or EEXIST is due, and EBUSY comes",

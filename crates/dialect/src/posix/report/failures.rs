@@ -4,12 +4,12 @@
 
 use std::fmt::Write as _;
 
-use iodyno_model::{Case, Verdict};
+use iodyno_model::{Case, Outcome, Verdict};
 
 use super::super::import::SOURCE as IMPORTED;
 use super::super::judge::{CheckOutcome, Judgement};
-use super::super::settings::CheckedDirectory;
 use super::super::rules::class_name;
+use super::super::settings::CheckedDirectory;
 use super::super::{scripts, show};
 use super::SuiteResults;
 
@@ -59,11 +59,11 @@ pub fn of_kind<'a>(
             let same = |way: &&mut Way<'_>| {
                 // What could not run for one reason is one thing, wherever it would have been looked at.
                 let key = |verdict: &Verdict| match verdict.outcome {
-                    iodyno_model::Outcome::CouldNotRun(_) => (0, String::new(), String::new()),
-                    _ => (verdict.step, verdict.expected.clone(), verdict.got.clone()),
+                    Outcome::CouldNotRun(_) | Outcome::TimedOut(_) => (0, String::new(), String::new()),
+                    _ => (verdict.step, timeless(&verdict.expected), timeless(&verdict.got)),
                 };
                 key(way.verdict) == key(verdict)
-                    && way.verdict.outcome == verdict.outcome
+                    && outcome(&way.verdict.outcome) == outcome(&verdict.outcome)
                     && way.entry == judged.entry
             };
             let ways = &mut rules[place].ways;
@@ -84,6 +84,33 @@ pub fn of_kind<'a>(
         }
     }
     rules
+}
+
+/// An outcome without the times in its reason: what is the same in two runs, or in two rounds.
+fn outcome(outcome: &Outcome) -> Outcome {
+    match outcome {
+        Outcome::CouldNotRun(why) => Outcome::CouldNotRun(timeless(why)),
+        Outcome::TimedOut(why) => Outcome::TimedOut(timeless(why)),
+        other => other.clone(),
+    }
+}
+
+/// A text whose time stamps, numbers with nine decimals, are all the same: they differ each time.
+pub fn timeless(text: &str) -> String {
+    let is_number = |letter: char| letter.is_ascii_digit() || letter == '.';
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(begin) = rest.find(|letter: char| letter.is_ascii_digit()) {
+        plain.push_str(&rest[..begin]);
+        let number = &rest[begin..];
+        let end = number.find(|letter| !is_number(letter)).unwrap_or(number.len());
+        let is_time = number[..end].split_once('.').is_some_and(|(_, decimals)| {
+            decimals.len() == 9 && decimals.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        plain.push_str(if is_time { "TIME" } else { &number[..end] });
+        rest = &number[end..];
+    }
+    plain + rest
 }
 
 /// Where a check was made, within its rule.
@@ -123,8 +150,11 @@ fn one_way(text: &mut String, way: &Way<'_>, side: &CheckedDirectory, in_full: b
     let places = places(&way.places, verbose);
     let _ = writeln!(text, "  in {places}");
     match outcome {
-        iodyno_model::Outcome::CouldNotRun(why) => {
+        Outcome::CouldNotRun(why) => {
             let _ = writeln!(text, "    {call}\n      could not run: {why}");
+        }
+        Outcome::TimedOut(why) => {
+            let _ = writeln!(text, "    {call}\n      timed out: {why}");
         }
         _ if call.is_empty() => {
             let _ = writeln!(text, "    expected {expected}\n    got      {got}");
@@ -158,5 +188,17 @@ fn places(places: &[String], verbose: bool) -> String {
         [one] => one.clone(),
         many if verbose || many.len() <= MOST_PLACES => format!("{} rounds: {}", many.len(), many.join("; ")),
         many => format!("{} rounds: {}; …", many.len(), many[..MOST_PLACES].join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::timeless;
+
+    #[test]
+    fn time_stamps_are_all_the_same() {
+        assert_eq!(timeless("ctime > 1764077612.123456789"), "ctime > TIME");
+        assert_eq!(timeless("mtime -1.000000000, mode 0644, 1.5 s"), "mtime -TIME, mode 0644, 1.5 s");
+        assert_eq!(timeless("nlink 2"), "nlink 2");
     }
 }

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::super::exercise::ExerciseResult;
 use super::super::judge::{CaseResult, JudgedCheck};
-use super::super::settings::CheckedDirectory;
 use super::super::rules::class_name;
+use super::super::settings::CheckedDirectory;
 use super::{DirectoryResults, SuiteResults, baseline};
 
 /// The layout's number: it changes when something that is there changes its meaning.
@@ -144,7 +144,10 @@ fn one_verdict<'a>(judged: &'a JudgedCheck, side: &'a CheckedDirectory) -> impl 
     let verdict = &judged.verdict;
     let why = match &verdict.outcome {
         Outcome::Fail => judged.reason(side.profile.as_ref()),
-        Outcome::Skip(why) | Outcome::NotApplicable(why) | Outcome::CouldNotRun(why) => Some(why.as_str()),
+        Outcome::Skip(why)
+        | Outcome::NotApplicable(why)
+        | Outcome::CouldNotRun(why)
+        | Outcome::TimedOut(why) => Some(why.as_str()),
     };
     object! {
         check: verdict.check,

@@ -9,6 +9,7 @@
 
 pub mod baseline;
 pub mod causes;
+pub mod earlier;
 pub mod failures;
 pub mod json;
 pub mod junit;
@@ -77,7 +78,7 @@ impl SuiteResults {
         if self.stopped_by.is_some() {
             &[CheckOutcome::Fail]
         } else {
-            &[CheckOutcome::Fail, CheckOutcome::CouldNotRun]
+            &[CheckOutcome::Fail, CheckOutcome::CouldNotRun, CheckOutcome::TimedOut]
         }
     }
 

@@ -9,9 +9,9 @@ use iodyno_model::{Case, Class, Outcome};
 
 use super::super::exercise;
 use super::super::judge::{CaseResult, CheckCounts, CheckOutcome, Judgement};
-use super::super::settings::CheckedDirectory;
 use super::super::rules::class_name;
-use super::{DirectoryResults, SuiteResults, baseline, causes, failures};
+use super::super::settings::CheckedDirectory;
+use super::{DirectoryResults, SuiteResults, baseline, causes, earlier, failures};
 
 /// The whole summary.
 pub fn text(results: &SuiteResults) -> String {
@@ -28,10 +28,14 @@ pub fn text(results: &SuiteResults) -> String {
         });
         known(&mut text, results, side, &answer.judgement);
         untried(&mut text, &results.setup.suite.cases, &answer.judgement);
+        if results.setup.suite.cases.iter().any(|case| case.group == SYNC) {
+            text.push_str(NOT_CHECKED);
+        }
         for line in &answer.beside {
             let _ = writeln!(text, "\nbeside them ran {line}");
         }
     }
+    text.push_str(&earlier::text(results));
     text.push_str(&exercise::summary(&results.exercises));
     text.push_str(&baseline::text(results));
     for error in &results.errors {
@@ -42,6 +46,11 @@ pub fn text(results: &SuiteResults) -> String {
     }
     text.trim_start_matches('\n').into()
 }
+
+/// The group of fsync and its kind.
+const SYNC: &str = "sync";
+/// What no rule of that group can see, and what nobody may take for passed.
+const NOT_CHECKED: &str = "\nnot checked here\n  durability: whether what fsync returned for is there after a crash or a power failure\n";
 
 fn head(text: &mut String, side: &CheckedDirectory, answer: &DirectoryResults) {
     let source = side.facts.source.as_deref().map_or_else(String::new, |source| format!(" on {source}"));
@@ -73,6 +82,7 @@ pub const COLUMNS: &[Column] = &[
     ("skip", |counts| counts.skip),
     ("not applicable", |counts| counts.not_applicable),
     ("could not run", |counts| counts.could_not_run),
+    ("timed out", |counts| counts.timed_out),
 ];
 
 /// Columns that are there even where all of them are empty.
@@ -201,13 +211,15 @@ fn features(text: &mut String, side: &CheckedDirectory, judgement: &Judgement) {
 /// The sentence that everybody reads.
 fn last(results: &SuiteResults) -> String {
     let Some((side, answer)) = results.first() else { return String::new() };
-    let CheckCounts { checks, pass, fail, expected_fail, not_applicable, skip, could_not_run, .. } =
-        answer.judgement.totals;
+    let CheckCounts {
+        checks, pass, fail, expected_fail, not_applicable, skip, could_not_run, timed_out, ..
+    } = answer.judgement.totals;
     let mut text = format!("\n{}: {checks} checks, {pass} passed", side.folder);
     let parts = [
         (fail, "failed"),
         (expected_fail, "failed as expected"),
         (could_not_run, "could not run"),
+        (timed_out, "timed out"),
         (not_applicable, "not applicable"),
         (skip, "skipped"),
     ];
@@ -232,6 +244,7 @@ fn last(results: &SuiteResults) -> String {
 pub fn case_line(case: &Case, result: &CaseResult) -> String {
     let CheckCounts { checks, pass, .. } = result.counts;
     let state = match () {
+        () if result.counts.timed_out > 0 && result.counts.fail == 0 => "TIMED OUT",
         () if result.is_bad() => "FAIL",
         () if result.counts.expected_fail > 0 => "expected fail",
         () if result.untried().is_some() => "not tried",

@@ -132,7 +132,8 @@ fn block(case: &Case, result: &CaseResult, out: &mut dyn Write) -> io::Result<()
         writeln!(out, "  ended: {}", quoted(broken))?;
     }
     let told = |kind: CheckOutcome| {
-        matches!(kind, CheckOutcome::Fail | CheckOutcome::ExpectedFail | CheckOutcome::CouldNotRun)
+        use CheckOutcome::{CouldNotRun, ExpectedFail, Fail, TimedOut};
+        matches!(kind, Fail | ExpectedFail | CouldNotRun | TimedOut)
     };
     let failed: Vec<_> = result.judged.iter().filter(|judged| told(judged.kind)).collect();
     if failed.is_empty() {

@@ -19,8 +19,8 @@ const VERSIONS: &[&str] = &[".320", ".310", ".200", ".103", ".101", ".100", ""];
 type Sizes = *const u64;
 
 library_calls! {
-    // `H5P_FILE_ACCESS`, `H5P_DATASET_XFER`, `H5P_DATASET_CREATE`, `H5T_NATIVE_UCHAR`, `H5P_DEFAULT`.
-    [access_class: Id, transfer_class: Id, data_class: Id, byte: Id, default_list: Id]
+    // `H5P_FILE_ACCESS`, `H5P_DATASET_XFER`, `H5P_DATASET_CREATE`, `H5T_NATIVE_UCHAR`, `H5T_NATIVE_LLONG`, `H5P_DEFAULT`.
+    [access_class: Id, transfer_class: Id, data_class: Id, byte: Id, long: Id, default_list: Id]
     create_list: c"H5Pcreate"(Id) -> Id;
     close_list: c"H5Pclose"(Id) -> c_int;
     set_mpi: c"H5Pset_fapl_mpio"(Id, Handle, Handle) -> c_int;
@@ -99,6 +99,7 @@ impl Calls {
         calls.transfer_class = number(c"H5P_CLS_DATASET_XFER_ID_g")?;
         calls.data_class = number(c"H5P_CLS_DATASET_CREATE_ID_g")?;
         calls.byte = number(c"H5T_NATIVE_UCHAR_g")?;
+        calls.long = number(c"H5T_NATIVE_LLONG_g")?;
         Ok(calls)
     }
 
