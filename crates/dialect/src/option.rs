@@ -283,7 +283,12 @@ impl Table {
                 let (help, status) = (cell(entry.help), cell(&entry.status.explained()));
                 let _ = writeln!(text, "| {} | {} | {help} | {status} |", cell(&names), cell(entry.default));
                 for word in entry.words() {
-                    let (help, status) = (cell(word.help), cell(&word.status.explained()));
+                    // Of an option that is refused no word is served.
+                    let status = match entry.status {
+                        Status::Refused(..) if word.status == Status::Done => "**no**".to_string(),
+                        _ => cell(&word.status.explained()),
+                    };
+                    let help = cell(word.help);
                     let _ = writeln!(text, "| `{}` `{}` | | {help} | {status} |", entry.name, word.name);
                 }
             }

@@ -99,6 +99,7 @@ fn other(io: &Io, files: &mut Files) -> i64 {
         // SAFETY: the call takes no pointers.
         Verb::Truncate if !is_set => result(unsafe { libc::ftruncate(fd, io.bytes as libc::off_t) }.into()),
         Verb::Trim => system::trim(fd, io),
+        Verb::Discard => system::discard(fd, io),
         Verb::WriteZeroes => system::write_zeroes(fd, io),
         Verb::Fallocate => system::allocate(fd, io.other as i32, io.offset, io.bytes),
         Verb::Fadvise => system::advise(fd, io),

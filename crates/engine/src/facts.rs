@@ -70,9 +70,10 @@ pub struct EngineFacts {
     /// [`submit`](crate::engines::Engine::submit) passes operations to the kernel without waiting, so submission and completion
     /// have separate latencies.
     pub submits: bool,
-    /// The kernel has a ring for each worker: the machine limits their number, and a worker may reap fewer completions than a
-    /// ring holds.
+    /// The kernel has a ring for each worker: the machine limits their number.
     pub has_ring: bool,
+    /// A worker may reap fewer completions than there are.
+    pub reaps_parts: bool,
     /// Operations are carried out one by one by [`perform`](crate::engines::Engine::perform), so the sampled loop is compiled for it.
     pub performs: bool,
     /// The class of workloads that it runs.
@@ -118,6 +119,7 @@ impl EngineFacts {
             is_virtual: false,
             submits: false,
             has_ring: false,
+            reaps_parts: false,
             performs: false,
             runs: WorkloadClass::Stream,
             uses_files: true,

@@ -35,6 +35,7 @@ pub mod permutation;
 pub mod placement;
 pub mod prepare;
 pub mod preread;
+pub mod priorities;
 pub mod random;
 pub mod registry;
 pub mod signal;

@@ -266,6 +266,8 @@ pub struct Worker<'a> {
     /// Where the start line and the stop flag are.
     pub barrier: &'a StartBarrier,
     pub counters: WorkerCounters<'a>,
+    /// By label, the I/O priority that its operations carry, where any does.
+    pub priorities: Option<&'a [u16]>,
     /// The kinds of its labels.
     pub kinds: &'a [Kind],
     /// What it has open.

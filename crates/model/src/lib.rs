@@ -92,7 +92,8 @@ pub use target::{
 };
 pub use verb::{Kind, Verb, VerbSet};
 pub use verify::{
-    Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyLayout, VerifyState, VerifyWhen, Wrong,
+    Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyLayout, VerifyPolicy, VerifyState,
+    VerifyWhen, Wrong,
 };
 pub use workload::{
     Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, SharedKind, SharedObject, SharedUse,

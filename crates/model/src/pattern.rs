@@ -239,6 +239,15 @@ pub enum Pick {
         /// How a run's first place is picked.
         pick: Box<Pick>,
     },
+    /// Blocks of the smallest operation by their numbers in the span, again and again; beyond its end they begin anew (fio
+    /// `random_distribution=sequence`).
+    Listed {
+        /// The numbers, at least one.
+        blocks: Vec<u64>,
+        /// Whether each time through the list lies one list further on (fio `random_sequence_stride`).
+        #[reflect(default)]
+        advances: bool,
+    },
     /// At the shared or own position, without seeking: pipes and character devices.
     Stream,
     /// At the present end of the file.

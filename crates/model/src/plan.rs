@@ -310,7 +310,7 @@ pub struct Depth {
     /// reaped before `most` are in flight.
     #[reflect(default, key = "reap")]
     pub reap_least: u32,
-    /// Reaped together at most; 0: as many as are done. For libaio and io_uring.
+    /// Reaped together at most; 0: as many as are done. For libaio, io_uring and posixaio.
     #[reflect(default, phrase = "reaped {} at most")]
     pub reap_most: u32,
     /// Refill only when this few are in flight; 0: always.

@@ -35,6 +35,7 @@ verbs! {
     Read "read" Read "Bytes from a target into a buffer.";
     Write "write" Write "Bytes from a buffer into a target.";
     Trim "trim" Trim "Discard a range (device) or punch a hole (file).";
+    Discard "discard" Trim "Discard a range of a device; what is none refuses.";
     WriteZeroes "write_zeroes" Write "Zero a range without a payload.";
     Fsync "fsync" Sync "Data and metadata of one file to stable storage.";
     Fdatasync "fdatasync" Sync "Data, and the metadata needed to find it, to stable storage.";

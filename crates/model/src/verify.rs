@@ -16,9 +16,14 @@ pub struct Verify {
     /// When blocks are checked.
     #[reflect(default, key = "")]
     pub when: VerifyWhen,
-    /// Bytes from one stamp to the next; 0: one for each block (fio `verify_interval`).
+    /// Bytes from one stamp to the next; 0: one for each block. One that does not divide every block is as long as the
+    /// longest that does (fio `verify_interval`).
     #[reflect(default, positive, phrase = "one for every {}")]
     pub interval_bytes: u64,
+    /// After so many bytes of a write the pattern begins anew, with the offset of that place where it names one; 0: it is
+    /// repeated throughout (fio `verify_pattern_interval`).
+    #[reflect(default, phrase = "the pattern anew every {}")]
+    pub pattern_interval_bytes: u64,
     /// Stop at the first bad block; otherwise all of a block's faults are told, and the job's error policy decides (fio
     /// `verify_fatal`).
     #[reflect(default, phrase = "the first bad block ends it")]
@@ -37,6 +42,12 @@ pub struct Verify {
     /// had written them (fio `verify_only`). Reads, trims and insertions of the mix are left out too.
     #[reflect(default, phrase = "nothing is written")]
     pub only: bool,
+    /// What is not done for `only` counts as done, with its bytes, as fio counts it.
+    #[reflect(default, phrase = "and counted as if it were")]
+    pub only_counts: bool,
+    /// Which writes are read back at the end.
+    #[reflect(default, key = "")]
+    pub policy: VerifyPolicy,
     /// Bad blocks are written to files beside: as read and as expected, `NAME.OFFSET.received` and
     /// `NAME.OFFSET.expected` in the current directory, NAME being the last part of the path (fio `verify_dump`).
     #[reflect(default, phrase = "bad blocks are dumped")]
@@ -71,6 +82,18 @@ pub enum Stamp {
     Content,
     /// Nothing: blocks are read back as if they were checked (fio `verify=null`).
     Nothing,
+}
+
+/// Which writes are read back at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
+pub enum VerifyPolicy {
+    /// All.
+    #[default]
+    All,
+    /// Those that had completed when the last sync that succeeded was submitted: all that a crash must have left (fio
+    /// `verify_policy=fsynced`).
+    #[reflect(phrase = "of what was synced")]
+    Synced,
 }
 
 /// How headers and state files are laid out.

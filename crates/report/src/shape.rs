@@ -266,6 +266,7 @@ fn pick(pick: &Pick) -> String {
         }
         Pick::Repeat { times, pick } => format!("{}, each {times} times", self::pick(pick)),
         Pick::Runs { operations, pick } => format!("{}, runs of {operations}", self::pick(pick)),
+        Pick::Listed { blocks, .. } => format!("a list of {} blocks", blocks.len()),
         Pick::Stream => "stream".into(),
         Pick::Append => "append".into(),
     }

@@ -71,11 +71,14 @@ fn read(section: &Section, inherited: &[Given], problems: &mut Vec<Diagnostic>) 
 
 fn given(line: &OptionLine, global: bool, base: Base) -> Result<Given, Diagnostic> {
     let row = options::find(&line.name).ok_or_else(|| unknown(line))?;
-    if let Status::Refused(why, hint) = row.entry.status {
-        let message = format!("{}: {why}", written(row, line));
-        return Err(Diagnostic::error(&line.origin, message).hint(hint));
-    }
     let text = line.text.as_deref();
+    let refused = match row.entry.status {
+        Status::Refused(why, hint) => {
+            let message = format!("{}: {why}", written(row, line));
+            Some(Diagnostic::error(&line.origin, message).hint(hint))
+        }
+        _ => None,
+    };
     let understood = if text.is_some_and(|text| text.trim().is_empty()) {
         let name = row.entry.name;
         Err(fault("a value is missing", format!("{name}={}", row.entry.value)))
@@ -83,11 +86,22 @@ fn given(line: &OptionLine, global: bool, base: Base) -> Result<Given, Diagnosti
         value::read(row, text, base)
     };
     let value = understood.map_err(|wrong| {
+        if let Some(refused) = &refused {
+            return refused.clone();
+        }
         let message = format!("{}: {}", written(row, line), wrong.message);
         at(&line.origin, &fault(message, wrong.hint))
     })?;
+    // What is refused may still be said to be off.
+    if let Some(refused) = refused.filter(|_| !is_off(&value) && text != Some(row.entry.default)) {
+        return Err(refused);
+    }
     let text = line.text.clone().unwrap_or_default();
     Ok(Given { entry: &row.entry, text, value, origin: line.origin.clone(), global })
+}
+
+fn is_off(value: &OptionValue) -> bool {
+    matches!(value, OptionValue::Flag(false) | OptionValue::Whole(0))
 }
 
 /// The option as it was written, for a message: never longer than a line.

@@ -59,6 +59,10 @@ pub struct JobView {
     pub verifies: bool,
     /// `verify=`, for `--debug=verify`.
     pub verify: String,
+    /// Whether writes that are not done are counted (`verify_only`).
+    pub counts_unwritten: bool,
+    /// Class, level and hint of the I/O priority that its operations carry, unless they carry one of their own.
+    pub priority: [u16; 3],
     /// `latency_target` and its companions, as the report repeats them: ns, ns, percent.
     pub latency_target: (u64, u64, f64),
     /// `continue_on_error`, `error_dump`, …: whether the report counts errors.

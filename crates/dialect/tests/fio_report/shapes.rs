@@ -449,7 +449,15 @@ fn courses() -> Vec<Shape> {
 }
 
 fn searches() -> Vec<Shape> {
-    let steady = |name, formats| {
+    let record = |operations: &[f64]| SteadyRecord {
+        attained: true,
+        found: Some(0.688_073),
+        slope: 6.0,
+        operations: operations.to_vec(),
+        bytes: operations.iter().map(|count| count * 4096.0).collect(),
+        ..SteadyRecord::default()
+    };
+    let steady = |name, formats, record: SteadyRecord| {
         let view = view(vec![job("ss", "read")], formats);
         let mut plan = plan(&view, "/data/f");
         plan.phases[0].jobs[0].limit.steady = Some(Steady {
@@ -462,14 +470,7 @@ fn searches() -> Vec<Shape> {
             interval_ns: 1_000_000_000,
         });
         let mut worker = worker(5, 2000, vec![line(Verb::Read, 1744, 4096, 1_100_000.0)]);
-        worker.steady = Some(SteadyRecord {
-            attained: true,
-            found: Some(0.688_073),
-            slope: 6.0,
-            operations: vec![869.0, 875.0],
-            bytes: vec![3_562_139.0, 3_584_000.0],
-            ..SteadyRecord::default()
-        });
+        worker.steady = Some(record);
         let mut events = vec![started(&plan)];
         events.extend(ended(vec![phase(0, vec![vec![worker]])], Vec::new(), None));
         Shape { name, view, parts: Vec::new(), events }
@@ -487,8 +488,15 @@ fn searches() -> Vec<Shape> {
     made.sightings.push(Sighting::Device(DeviceActivity { beneath, ..disk("dm-0", 22_000) }));
     let simple = |formats| view(vec![job("x", "randrw")], formats);
     vec![
-        steady("steady", vec![Format::Normal]),
-        steady("steady-json", vec![Format::Json]),
+        steady("steady", vec![Format::Normal], record(&[869.0, 875.0])),
+        steady("steady-json", vec![Format::Json], record(&[869.0, 875.0])),
+        // What ramps has no interval yet, or not all.
+        steady("steady-ramping", vec![Format::Normal], SteadyRecord::default()),
+        steady(
+            "steady-ramping-json",
+            vec![Format::Json],
+            SteadyRecord { attained: false, found: None, ..record(&[869.0]) },
+        ),
         shape("latency-target", view(vec![target], vec![Format::Normal]), vec![phase(0, vec![vec![found]])]),
         shape("rated-json", simple(vec![Format::Json]), vec![phase(0, vec![vec![rated]])]),
         shape("disks", simple(vec![Format::Normal]), vec![made.clone()]),
@@ -496,8 +504,46 @@ fn searches() -> Vec<Shape> {
     ]
 }
 
+/// Operations of several I/O priorities, and writes of an earlier run that are only counted.
+fn tallied_apart() -> Vec<Shape> {
+    let prioritised = |count, mean| {
+        let mut line = line(Verb::Read, count, 4096, mean);
+        line.label = "read prio 1/3/0".into();
+        line
+    };
+    let mut both = worker(6, 1000, vec![line(Verb::Read, 8000, 4096, 90_000.0), prioritised(2000, 40_000.0)]);
+    both.tally.as_mut().expect("its own").lines.push(line(Verb::Write, 500, 4096, 50_000.0));
+    let clone = worker(7, 1000, vec![prioritised(1000, 60_000.0)]);
+    let phases = || vec![phase(0, vec![vec![both.clone(), clone.clone()]])];
+    let priorities = |name, format, latency_percentiles| {
+        let figures = ReportFigures { latency_percentiles, ..ReportFigures::default() };
+        let jobs = vec![JobView {
+            clones: 2,
+            group_reporting: true,
+            priority: [2, 4, 0],
+            figures,
+            ..job("p", "randrw")
+        }];
+        shape(name, view(jobs, vec![format]), phases())
+    };
+    let mut assumed = Line::empty("write", Verb::Write);
+    (assumed.operations, assumed.bytes) = (16, 65_536);
+    let back = worker(8, 1, vec![line(Verb::Read, 16, 4096, 1_400.0), assumed]);
+    let only = vec![JobView { counts_unwritten: true, verifies: true, ..job("v", "write") }];
+    vec![
+        priorities("priorities", Format::Normal, false),
+        priorities("priorities-lat", Format::Normal, true),
+        priorities("priorities-json", Format::Json, false),
+        shape(
+            "verify-only",
+            view(only, vec![Format::Normal, Format::Json]),
+            vec![phase(0, vec![vec![back]])],
+        ),
+    ]
+}
+
 pub fn all() -> Vec<Shape> {
     let sets = [in_every_format(), clients(), groups(), units(), extremes()];
-    let more = [errors(), idle(), courses(), searches()];
+    let more = [errors(), idle(), courses(), searches(), tallied_apart()];
     sets.into_iter().chain(more).flatten().collect()
 }

@@ -325,14 +325,22 @@ fn series(direction: &Value, verb: Verb, series: &mut Series) {
 }
 
 /// Keys that fio 3.42 and we add to the JSON of 3.33.
-const ADDED: [&str; 3] = ["\"job_start\"", "\"read_sectors\"", "\"write_sectors\""];
+const ADDED: [&str; 5] = [
+    "\"job_start\"",
+    "\"read_sectors\"",
+    "\"write_sectors\"",
+    "\"latency_target_ns\"",
+    "\"latency_window_us\"",
+];
 
 fn compare(theirs: &str, ours: &str) -> Outcome {
     let kept = |text: &str| -> Vec<String> {
         let known = |line: &&str| !ADDED.iter().any(|key| line.trim_start().starts_with(key));
         // Coarse steps are told by bins here, and by exact values there.
         let exact = |line: &&str| !line.starts_with("  lat (");
-        text.lines().filter(known).filter(exact).map(String::from).collect()
+        // The last key of an object has no comma, which an added one takes.
+        let line = |line: &str| line.trim_end_matches(',').to_string();
+        text.lines().filter(known).filter(exact).map(line).collect()
     };
     let (theirs, ours) = (kept(theirs), kept(ours));
     let mut place = "";

@@ -219,13 +219,22 @@ fn range(fd: RawFd, io: &Io, request: libc::Ioctl, mode: libc::c_int) -> i64 {
         Ok(stat) => stat,
         Err(number) => return -i64::from(number),
     };
-    let outcome = if is_device(&stat) {
-        let range = [io.offset, io.bytes];
-        // SAFETY: the request reads two 64-bit numbers, which are valid for the call.
-        result(unsafe { libc::ioctl(fd, request, range.as_ptr()) }.into())
-    } else {
-        allocate(fd, mode, io.offset, io.bytes)
-    };
+    if is_device(&stat) {
+        return request_range(fd, io, request);
+    }
+    let outcome = allocate(fd, mode, io.offset, io.bytes);
+    if outcome == 0 { io.bytes as i64 } else { outcome }
+}
+
+/// Discards a range of a device; the system refuses it for a file.
+pub fn discard(fd: RawFd, io: &Io) -> i64 {
+    request_range(fd, io, BLKDISCARD)
+}
+
+fn request_range(fd: RawFd, io: &Io, request: libc::Ioctl) -> i64 {
+    let range = [io.offset, io.bytes];
+    // SAFETY: the request reads two 64-bit numbers, which are valid for the call.
+    let outcome = result(unsafe { libc::ioctl(fd, request, range.as_ptr()) }.into());
     if outcome == 0 { io.bytes as i64 } else { outcome }
 }
 

@@ -66,6 +66,11 @@ pub fn trim(_fd: RawFd, _io: &Io) -> i64 {
 }
 
 /// Not to be had.
+pub fn discard(_fd: RawFd, _io: &Io) -> i64 {
+    UNSUPPORTED
+}
+
+/// Not to be had.
 pub fn write_zeroes(_fd: RawFd, _io: &Io) -> i64 {
     UNSUPPORTED
 }

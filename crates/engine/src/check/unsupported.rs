@@ -30,11 +30,11 @@ fn check_job(plan: &Plan, job: &Job, facts: Option<&EngineFacts>, wrong: &mut Ve
     let mut say =
         |what: &str, hint: &str| refuse(wrong, &job.origin, &format!("job {}: {what}", job.name), hint);
     let is_inline = job.depth.submit == Submit::Inline;
-    let takes_parts = facts.is_some_and(|facts| facts.has_ring) && is_inline;
+    let takes_parts = facts.is_some_and(|facts| facts.reaps_parts) && is_inline;
     // An engine that waits for each operation never has two that are done together.
     let waits = facts.is_some_and(|facts| facts.most_depth == 1) && is_inline;
     if (1..job.depth.most).contains(&job.depth.reap_most) && !takes_parts && !waits {
-        say("taking back fewer operations than are done by this engine", "use libaio or io_uring");
+        say("taking back fewer operations than are done by this engine", "use libaio, io_uring or posixaio");
     }
     let range = |verb: Verb| verb.moves_data() || matches!(verb.kind(), Kind::Sync | Kind::Trim);
     if job.depth.submit == Submit::Offload && !source::labels(job).iter().all(|(_, verb)| range(*verb)) {

@@ -21,6 +21,7 @@ use crate::names::templates::{Asker, set_root, tells_apart};
 use crate::open;
 use crate::prepare::{self, Unready};
 use crate::preread::Preread;
+use crate::priorities;
 use crate::registry::{self, EngineEntry};
 use crate::source::pools::Found;
 use crate::source::{self, SharedObjects, Source, SourceContext};
@@ -49,6 +50,8 @@ pub(crate) struct PhaseContext {
     /// Targets that could not be made ready, where each worker stands alone.
     unready: Vec<Unready>,
     pub(super) labels: Vec<Vec<(String, Verb)>>,
+    /// For each job, by label, the I/O priority that its operations carry, where any does.
+    priorities: Vec<Option<Box<[u16]>>>,
     kinds: Vec<Vec<Kind>>,
     pub(super) entries: Vec<&'static EngineEntry>,
     /// The traits of each job's engine, whoever drives it.
@@ -75,6 +78,8 @@ impl PhaseContext {
         let CheckedPlan { plan, engines } = checked;
         let phase = &plan.phases[index];
         let labels: Vec<_> = phase.jobs.iter().map(source::labels).collect();
+        let priorities =
+            phase.jobs.iter().zip(&labels).map(|(job, labels)| priorities::by_label(job, labels)).collect();
         let kinds =
             labels.iter().map(|labels| labels.iter().map(|(_, verb)| verb.kind()).collect()).collect();
         let parts: Vec<RankShare> = phase.jobs.iter().map(|job| world.part(job)).collect();
@@ -111,6 +116,7 @@ impl PhaseContext {
             rank: world.rank(),
             unready,
             labels,
+            priorities,
             kinds,
             entries: phase.jobs.iter().map(entry).collect(),
             traits: phase.jobs.iter().map(|job| engines.of(job).facts.traits).collect(),
@@ -294,6 +300,7 @@ impl PhaseContext {
             index,
             seat: self.number(index, place),
             seats: self.parts[index].all,
+            priorities: self.priorities[index].as_deref(),
             has_processor: self.parts[index].all as usize <= self.processors,
             // Chance is another in each pass, as it is in the world.
             seed: self.plan.seed.wrapping_add(u64::from(self.phase().repetition) << 32),

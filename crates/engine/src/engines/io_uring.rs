@@ -90,6 +90,7 @@ impl Engine for Uring {
         about: "Linux rings: one system call for each batch, or none",
         submits: true,
         has_ring: true,
+        reaps_parts: true,
         verbs: {
             let (mut verbs, mut index) = ([Verb::Read; NATIVE.len()], 0);
             while index < NATIVE.len() {

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iodyno_model::{Diagnostic, EngineTrait, Job, Verb, VerbSet};
 
-use super::priority::{self, Priorities};
+use super::priority;
 use super::{Engine, EngineFacts, Failure, Setup, check_switches, spec, switch, switched_on};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
@@ -82,7 +82,8 @@ pub struct Libaio {
     shared_ring: bool,
     /// Flags of each read, and of each write.
     flags: [i32; 2],
-    priorities: Option<Priorities>,
+    /// By label.
+    priorities: Option<Box<[u16]>>,
     blocks: Box<[ControlBlock]>,
     /// Filled but not yet submitted, in order.
     pending: Vec<*const ControlBlock>,
@@ -99,6 +100,7 @@ impl Engine for Libaio {
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
         submits: true,
         has_ring: true,
+        reaps_parts: true,
         settings: &joined::<8>(
             &[
                 spec(
@@ -126,7 +128,7 @@ impl Engine for Libaio {
             depth: setup.depth,
             shared_ring: switch(setup.job, "userspace_reap") != Some(false) && ring_is_known(context),
             flags: [read_flags, read_flags | on("atomic", ATOMIC)],
-            priorities: Priorities::of(setup),
+            priorities: setup.priorities.map(Box::from),
             blocks: vec![ControlBlock::default(); depth].into(),
             pending: Vec::with_capacity(depth),
             ready: Vec::with_capacity(depth),
@@ -155,8 +157,8 @@ impl Engine for Libaio {
         if command <= COMMAND_WRITE {
             (block.buffer, block.bytes, block.offset) = (io.buffer as u64, io.bytes, io.offset as i64);
             block.rw_flags = self.flags[usize::from(command == COMMAND_WRITE)];
-            if let Some(priorities) = &mut self.priorities {
-                let priority = priorities.draw(io.verb, io.bytes) as i16;
+            if let Some(priorities) = &self.priorities {
+                let priority = priorities[usize::from(io.label)] as i16;
                 (block.priority, block.flags) = (priority, if priority != 0 { FLAG_PRIORITY } else { 0 });
             }
         }

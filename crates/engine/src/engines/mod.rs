@@ -38,6 +38,7 @@ pub mod net;
 pub mod nowait;
 pub mod null;
 pub mod offload;
+pub mod page_fault;
 pub mod parallel;
 pub mod per_operation_lock;
 #[cfg(any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", target_os = "freebsd"))]
@@ -70,6 +71,7 @@ macro_rules! for_each_engine {
             #[cfg(target_os = "linux")]
             Synchronous<nowait::Nowait>,
             Synchronous<mmap::Mmap>,
+            Synchronous<page_fault::PageFault>,
             #[cfg(target_os = "linux")]
             libaio::Libaio,
             #[cfg(target_os = "linux")]
@@ -125,6 +127,8 @@ pub struct Setup<'a> {
     pub seat: u32,
     /// Workers of the job on all ranks together.
     pub seats: u32,
+    /// By label, the I/O priority that its operations carry, 0 the worker's own; none where no operation has one.
+    pub priorities: Option<&'a [u16]>,
     /// What it shares with the control plane.
     pub live: Live<'a>,
 }

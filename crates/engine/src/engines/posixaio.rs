@@ -22,6 +22,8 @@ pub struct Posixaio {
     /// The control block of each slot that is in flight, else null: what `aio_suspend` wants.
     active: Box<[*const libc::aiocb]>,
     in_flight: u32,
+    /// Completions taken in one go, at most; where more are asked for, in several.
+    most: u32,
     /// Refused for want of room; tried again in the next poll.
     held_back: Vec<Slot>,
     /// Carried out by `call`, or refused.
@@ -33,6 +35,7 @@ impl Engine for Posixaio {
         about: "aio_read and aio_write of the C library (glibc: threads, serial on one file)",
         verbs: VerbSet::of(&[Verb::Read, Verb::Write, Verb::Fsync, Verb::Fdatasync]),
         submits: true,
+        reaps_parts: true,
         most_depth: 1024,
         traits: &[EngineTrait::CountedByBlockLayer],
         ..EngineFacts::named("posixaio")
@@ -47,6 +50,10 @@ impl Engine for Posixaio {
             verbs: vec![Verb::Read; depth].into(),
             active: vec![std::ptr::null(); depth].into(),
             in_flight: 0,
+            most: match setup.job.depth.reap_most {
+                0 => u32::MAX,
+                most => most,
+            },
             held_back: Vec::with_capacity(depth),
             ready: Vec::with_capacity(depth),
         })
@@ -75,7 +82,7 @@ impl Engine for Posixaio {
                 let slot = self.held_back.remove(0);
                 self.hand_over(slot);
             }
-            count += self.reap(&mut done);
+            count += self.reap(self.most, &mut done);
             if count >= min || (self.in_flight == 0 && self.held_back.is_empty()) {
                 return Ok(());
             }
@@ -110,12 +117,16 @@ impl Posixaio {
         }
     }
 
-    /// Takes all completions that are there.
-    fn reap(&mut self, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
-        let mut count = self.ready.len() as u32;
+    /// Takes the completions that are there, so many at most.
+    fn reap(&mut self, most: u32, done: &mut impl FnMut(Slot, i64, Tick)) -> u32 {
+        let mut count = (self.ready.len() as u32).min(most);
         let mut reaped = (count > 0).then(clock::now);
-        self.ready.drain(..).for_each(|(slot, result)| done(slot, result, reaped.unwrap_or_default()));
+        let ready = self.ready.drain(..count as usize);
+        ready.for_each(|(slot, result)| done(slot, result, reaped.unwrap_or_default()));
         for slot in 0..self.active.len() {
+            if count == most {
+                break;
+            }
             if self.active[slot].is_null() {
                 continue;
             }
@@ -163,7 +174,7 @@ impl Drop for Posixaio {
     fn drop(&mut self) {
         self.held_back.clear();
         while self.in_flight > 0 && self.wait(NEVER).is_ok() {
-            self.reap(&mut |_, _, _| ());
+            self.reap(u32::MAX, &mut |_, _, _| ());
         }
     }
 }

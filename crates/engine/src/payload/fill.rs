@@ -261,7 +261,7 @@ impl Filler {
 
     /// The pattern throughout; with a share that compresses, random bytes before it in each chunk of the write.
     fn write_repeated(&self, buffer: &mut [u8], pattern: &Template, place: BlockAddress) {
-        template::write(buffer, pattern, place.offset);
+        template::write(buffer, pattern, place.offset, 0);
         if self.random_bytes == self.chunk_bytes {
             return;
         }

@@ -185,6 +185,8 @@ pub(super) enum Form {
 pub struct Headers {
     pub(super) form: Form,
     pub(super) interval_bytes: usize,
+    /// After so many bytes of a write the pattern begins anew; 0: it does not.
+    pub(super) pattern_bytes: usize,
     pub(super) seed: u64,
     thread: u16,
     /// Of what is written.
@@ -208,13 +210,15 @@ impl Headers {
             Stamp::Pattern(template) => Form::Pattern(template.clone()),
             Stamp::Block | Stamp::Content | Stamp::Nothing => return Ok(None),
         };
-        // An interval divides every write.
+        // An interval divides every write; one that does not is as long as what does (fio).
         let interval_bytes = match verify.interval_bytes {
             0 => 0,
-            bytes => common(bytes, grain_bytes) as usize,
+            bytes if grain_bytes.is_multiple_of(bytes) => bytes as usize,
+            _ => grain_bytes as usize,
         };
         let thread = verify.first_worker.wrapping_add(worker).wrapping_add(1) as u16;
-        let headers = Headers { form, interval_bytes, seed, thread, layout: verify.layout };
+        let pattern_bytes = verify.pattern_interval_bytes as usize;
+        let headers = Headers { form, interval_bytes, pattern_bytes, seed, thread, layout: verify.layout };
         headers
             .check(if interval_bytes == 0 { grain_bytes as usize } else { interval_bytes })
             .map(|()| Some(headers))
@@ -287,7 +291,7 @@ impl Headers {
     pub fn fill(&self, buffer: &mut [u8], write: Write) {
         let seed = self.seed_of(write.file, write.offset, write.generation);
         match self.pattern() {
-            Some(template) => template::write(buffer, template, write.offset),
+            Some(template) => template::write(buffer, template, write.offset, self.pattern_bytes),
             None => write_random(buffer, seed),
         }
         let Form::Header(stamp) = &self.form else { return };
@@ -361,10 +365,6 @@ pub(super) fn write_random(buffer: &mut [u8], seed: u64) {
     }
 }
 
-fn common(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { common(b, a % b) }
-}
-
 fn refused(message: impl Into<String>, hint: &str) -> Diagnostic {
     Diagnostic::error(&Origin::Default, message).hint(hint)
 }
@@ -398,7 +398,7 @@ mod tests {
             let head: Vec<u8> = digits.map(|two| u8::from_str_radix(two, 16).expect("a byte")).collect();
             let mut block = vec![0; 512];
             match checksum {
-                Checksum::Pattern => template::write(&mut block, &template(), OFFSET),
+                Checksum::Pattern => template::write(&mut block, &template(), OFFSET, 0),
                 _ => write_random(&mut block, Header::read(&head, layout).seed),
             }
             block[..head.len()].copy_from_slice(&head);

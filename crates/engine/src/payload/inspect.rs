@@ -177,8 +177,9 @@ impl Inspector {
         };
         let template = moved?;
         let data = &part[skipped..];
+        let (offset, interval) = (expected.offset, self.headers.pattern_bytes);
         let (wrong, byte) =
-            template::first_difference(data, template, expected.offset, at + skipped, &mut self.scratch)?;
+            template::first_difference(data, template, offset, at + skipped, interval, &mut self.scratch)?;
         let place = Wrong::Pattern { at: (skipped + wrong) as u64 };
         Some((place, format!("{byte:02x}"), format!("{:02x}", data[wrong])))
     }
@@ -275,7 +276,7 @@ impl Inspector {
     fn content(&self, seed: u64, write_offset: u64, bytes: usize) -> Vec<u8> {
         let mut content = vec![0; bytes];
         match self.headers.pattern() {
-            Some(pattern) => template::write(&mut content, pattern, write_offset),
+            Some(pattern) => template::write(&mut content, pattern, write_offset, self.headers.pattern_bytes),
             None => write_random(&mut content, seed),
         }
         content

@@ -7,7 +7,7 @@
 
 use iodyno_model::{
     Content as Bytes, Job, Mismatch, PayloadMarks, Refresh, Size, Stamp, TargetKind, Verb, Verify,
-    VerifyWhen, Workload, Wrong,
+    VerifyPolicy, VerifyWhen, Workload, Wrong,
 };
 
 use super::SourceContext;
@@ -28,6 +28,7 @@ mod judge;
 mod keeper;
 mod marking;
 mod state;
+mod synced;
 mod table;
 mod verifiers;
 
@@ -36,6 +37,7 @@ use judge::{CheckedPiece, Judge, PieceFault};
 use keeper::Keeper;
 use marking::Marking;
 pub use state::State;
+use synced::SyncedWrites;
 use table::BlockTable;
 use verifiers::Helpers;
 
@@ -64,6 +66,10 @@ pub struct WorkerContent {
     trims_read_zero: bool,
     /// Whether another run wrote, of which only the places are known.
     assumed: bool,
+    /// By label: operations and bytes that count although they were not done.
+    counted: Option<Vec<(u64, u64)>>,
+    /// Where only what was synced is read back.
+    synced: Option<SyncedWrites>,
     began: Tick,
     now: Tick,
     keeper: Option<Keeper>,
@@ -169,6 +175,10 @@ impl WorkerContent {
             whole_writes: false,
             trims_read_zero: verify.is_some_and(|verify| verify.trim.is_some_and(|trim| trim.reads_zero)),
             assumed: verify.is_some_and(|verify| verify.only),
+            counted: verify.filter(|verify| verify.only && verify.only_counts).map(|_| Vec::new()),
+            synced: verify
+                .filter(|verify| writes && verify.policy == VerifyPolicy::Synced && !verify.only)
+                .map(|_| SyncedWrites::default()),
             began: context.start,
             now: context.start,
             keeper: verify.and_then(|verify| Keeper::new(context, verify, writes)),
@@ -293,6 +303,9 @@ impl WorkerContent {
                 io.flags |= if self.judge.is_some() { VERIFY } else { 0 };
                 self.marking.iter_mut().for_each(|marking| marking.spoil(io));
             }
+            Verb::Fsync | Verb::Fdatasync => {
+                self.synced.iter_mut().for_each(|synced| io.other = synced.sync_began(self.writes));
+            }
             Verb::Create | Verb::Open if io.flags & KEEP != 0 => self.opens(io),
             Verb::Create | Verb::Open if io.bytes > 0 => self.ready_item(io),
             _ => {}
@@ -392,6 +405,7 @@ impl WorkerContent {
         let number = self.writes;
         io.other = generation | number << NUMBER_AT;
         self.keeper.iter_mut().for_each(|keeper| keeper.began(number, io.file, io.offset));
+        self.synced.iter_mut().for_each(|synced| synced.write_began(number));
         let offset = if io.offset >= AT_END { self.writes * io.bytes } else { io.offset };
         self.writes += 1;
         // SAFETY: the buffer is the slot's and at least as long as the operation; no operation is in flight on it.
@@ -412,7 +426,10 @@ impl WorkerContent {
     fn looked_at(&mut self, io: &Io, result: i64) -> i64 {
         match io.verb {
             Verb::Write => self.remember(io, result),
-            Verb::Trim if result >= 0 => self.remember_trim(io),
+            Verb::Fsync | Verb::Fdatasync => {
+                self.synced.iter_mut().for_each(|synced| synced.sync_ended(io.other, result >= 0));
+            }
+            Verb::Trim | Verb::Discard if result >= 0 => self.remember_trim(io),
             Verb::Read if io.flags & VERIFY != 0 && result > 0 => return self.check(io, result),
             Verb::Create | Verb::Open if io.flags & KEEP == 0 => return self.visited(io, result),
             _ => {}
@@ -438,6 +455,8 @@ impl WorkerContent {
         if let Some(keeper) = self.keeper.as_mut().filter(|_| whole) {
             keeper.completed(io.file, io.offset);
         }
+        let number = io.other >> NUMBER_AT;
+        self.synced.iter_mut().for_each(|synced| synced.write_ended(number, NUMBER_BITS));
         let file = &self.files[io.file as usize];
         if let Some(table) = &file.table {
             let write = whole.then_some((io.other & u64::from(u32::MAX), (io.other >> NUMBER_AT) as u32));
@@ -450,6 +469,21 @@ impl WorkerContent {
         if let Some(table) = &file.table {
             table.trimmed(io.offset - file.base, io.bytes);
         }
+    }
+
+    /// Takes note of an operation that is not done, but counted.
+    pub fn count(&mut self, io: &Io) {
+        let Some(counted) = &mut self.counted else { return };
+        let label = usize::from(io.label);
+        if counted.len() <= label {
+            counted.resize(label + 1, (0, 0));
+        }
+        counted[label] = (counted[label].0 + 1, counted[label].1 + io.bytes);
+    }
+
+    /// Operations and bytes, by label, that count although they were not done.
+    pub fn counted(&self) -> &[(u64, u64)] {
+        self.counted.as_deref().unwrap_or_default()
     }
 
     /// Takes note of a write that an earlier run is said to have done.
@@ -660,7 +694,9 @@ impl WorkerContent {
         self.collect();
         let late = std::mem::take(&mut self.late);
         match &self.keeper {
-            Some(keeper) => keeper.save(self.writes).map(|()| late),
+            Some(keeper) => {
+                keeper.save(self.writes, self.synced.as_ref().map(SyncedWrites::durable)).map(|()| late)
+            }
             None => Ok(late),
         }
     }
@@ -669,7 +705,15 @@ impl WorkerContent {
     pub fn next_written(&self, handle: usize, from: u64, most: u64) -> Option<(u64, u64)> {
         let table = self.files[handle].table.as_ref()?;
         match self.whole_writes {
-            true => table.unit_from(from).map(|unit| (unit.start, unit.end - unit.start)),
+            true => {
+                let is_due = |number: u32| match &self.synced {
+                    Some(synced) => synced.durable().has(number.into(), NUMBER_BITS),
+                    None => true,
+                };
+                let mut units =
+                    std::iter::successors(table.unit_from(from), |unit| table.unit_from(unit.end));
+                units.find(|unit| is_due(unit.number)).map(|unit| (unit.start, unit.end - unit.start))
+            }
             false => table.written_from(from, most),
         }
     }

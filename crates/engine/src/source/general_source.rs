@@ -18,6 +18,7 @@ use super::{Next, SourceContext, VERIFY_LABEL, label_of, labels};
 use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{AT_END, Io, SILENT, Slot};
+use crate::priorities::PriorityDraw;
 
 /// Who draws.
 pub enum Drawer {
@@ -44,6 +45,7 @@ pub struct GeneralSource {
     late_most: u64,
     back: Option<ReadBack>,
     trims: Option<Trims>,
+    priorities: Option<PriorityDraw>,
     /// Writes are not done, only noted, and read back at the end.
     only: bool,
     /// How far an earlier run came, and how many of its writes were met so far.
@@ -108,6 +110,12 @@ impl GeneralSource {
             content,
             behind: Behind::new(context, &drawer),
             drawer,
+            priorities: PriorityDraw::of(
+                context.job,
+                &labels(context.job),
+                context.plan.seed,
+                context.worker,
+            ),
         })
     }
 
@@ -147,6 +155,9 @@ impl GeneralSource {
         }
         let buffer = if held.buffer.is_null() { io.buffer } else { held.buffer };
         *io = Io { buffer, started: io.started, ..held };
+        if let Some(priorities) = &mut self.priorities {
+            io.label = priorities.label(io.verb, io.bytes, io.label);
+        }
         self.content.ready_at(io, now);
         self.flying[slot as usize] = *io;
         self.in_flight += 1;
@@ -400,8 +411,12 @@ fn assume(
     for _ in 0..ASSUMED_MOST {
         match pattern.next(&mut io) {
             Next::Io if io.verb == Verb::Write && !within(reach, &io) => return Next::Done,
-            Next::Io if io.verb == Verb::Write => content.assume(&io),
-            Next::Io => {}
+            Next::Io => {
+                content.count(&io);
+                if io.verb == Verb::Write {
+                    content.assume(&io);
+                }
+            }
             other => return other,
         }
     }

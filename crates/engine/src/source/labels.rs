@@ -4,6 +4,8 @@
 
 use iodyno_model::{Action, Job, Script, Step, Verb, VerifyWhen, Workload};
 
+use crate::priorities;
+
 /// The label of reads that a source adds by itself to check what was written.
 pub const VERIFY_LABEL: &str = "verify";
 
@@ -28,6 +30,11 @@ pub fn labels(job: &Job) -> Vec<(String, Verb)> {
     }
     if job.payload.verify.as_ref().is_some_and(|verify| verify.trim.is_some()) {
         labels.verb(Verb::Trim);
+    }
+    // Behind all others, so that these keep their places.
+    for (label, verb) in labels.0.clone() {
+        let values = priorities::labelled(job, verb);
+        values.into_iter().for_each(|value| labels.add(&priorities::label_with(&label, value), verb));
     }
     labels.0
 }

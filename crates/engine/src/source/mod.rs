@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 use crate::names::templates::Asker;
+use crate::priorities;
 
 pub mod content;
 mod depth_search;
@@ -221,6 +222,7 @@ impl Source {
             && pattern.overlap == Overlap::Allowed
             && context.job.payload.verify.is_none()
             && !drop_behind::is_wanted(context)
+            && !priorities::are_drawn(context.job)
             && !source.ends_on_nothing;
         if !free {
             return Ok(Work::Guided(Box::new(GeneralSource::new(
@@ -416,6 +418,14 @@ impl Source {
                 (findings.count(), findings.bytes())
             }
             _ => (0, 0),
+        }
+    }
+
+    /// Operations and bytes, by label, that count although they were not done.
+    pub fn counted(&self) -> &[(u64, u64)] {
+        match &self.work {
+            Work::Guided(guided) => guided.content().counted(),
+            _ => &[],
         }
     }
 

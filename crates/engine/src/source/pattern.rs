@@ -169,7 +169,7 @@ pub fn directed<T>(directed: &iodyno_model::PerDirection<T>, verb: Verb) -> &T {
 
 fn class_of(verb: Verb) -> Result<ObjectClass, Failure> {
     Ok(match verb {
-        Verb::Read | Verb::Write | Verb::Trim | Verb::WriteZeroes => ObjectClass::Range,
+        Verb::Read | Verb::Write | Verb::Trim | Verb::Discard | Verb::WriteZeroes => ObjectClass::Range,
         Verb::SyncFileRange | Verb::Fallocate | Verb::Fadvise => ObjectClass::Range,
         Verb::Send | Verb::Recv | Verb::Exchange => ObjectClass::Range,
         Verb::Fsync | Verb::Fdatasync | Verb::Syncfs | Verb::Msync | Verb::Fstat => ObjectClass::File,

@@ -165,6 +165,17 @@ pub enum Rare {
         /// How a run begins.
         walk: Walk,
     },
+    /// Places by their numbers.
+    Listed {
+        blocks: Vec<u64>,
+        /// Of the list, where the next one is.
+        index: usize,
+        /// What is added to a number, and by how much it grows with each time through the list.
+        shift: u64,
+        advance: u64,
+        places: u64,
+        pitch: u64,
+    },
     /// At the file's position.
     Stream,
     /// At the file's end.
@@ -260,6 +271,11 @@ impl Walk {
                 format!("a span of {} bytes holds no operation of {} bytes", ground.span, ground.least);
             return Err(Failure::new(message).hint("make the file or the span larger, or the size smaller"));
         }
+        if matches!(pick, Pick::Listed { blocks, .. } if blocks.is_empty()) {
+            return Err(
+                Failure::new("a list of places without a place").hint("list at least one block number")
+            );
+        }
         Ok(match pick {
             Pick::Sequential => Walk::Linear(LinearWalk::new(ground, 0, false)),
             Pick::Backward => Walk::Linear(LinearWalk::new(ground, 0, true)),
@@ -341,6 +357,7 @@ impl Walk {
             Walk::Linear(line) => line.restart(),
             Walk::Rare(rare) => match &mut **rare {
                 Rare::Jumps(jumps) => jumps.last = 0,
+                Rare::Listed { index, shift, .. } => (*index, *shift) = (0, 0),
                 Rare::Blend { ways, .. } => ways.iter_mut().for_each(|(_, way)| way.restart()),
                 _ => {}
             },
@@ -354,7 +371,7 @@ impl Walk {
             Walk::Linear(_) => false,
             Walk::Once(_) | Walk::Uniform { .. } => true,
             Walk::Rare(rare) => match &mut **rare {
-                Rare::Drawn { .. } => true,
+                Rare::Drawn { .. } | Rare::Listed { .. } => true,
                 Rare::Blend { ways, chosen } => {
                     let way = *chosen.get_or_insert_with(|| drawn(ways, random));
                     ways[way].1.is_random(random)
@@ -555,6 +572,14 @@ impl Rare {
             Pick::Repeat { times, pick } => {
                 Rare::Repeat { times: (*times).max(1), left: 0, place: 0, walk: inner(pick, 1)? }
             }
+            Pick::Listed { blocks, advances } => Rare::Listed {
+                advance: if *advances { blocks.len() as u64 } else { 0 },
+                blocks: blocks.clone(),
+                index: 0,
+                shift: 0,
+                places: ground.places(),
+                pitch: ground.pitch(),
+            },
             Pick::Runs { operations, pick } => {
                 let line = LinearWalk::new(ground, 0, false);
                 Rare::Runs {
@@ -619,6 +644,14 @@ impl Rare {
                 let offset = walk.next(random, bytes);
                 line.follow(offset, bytes);
                 offset
+            }
+            Rare::Listed { blocks, index, shift, advance, places, pitch } => {
+                let place = (blocks[*index].wrapping_add(*shift) % *places) * *pitch;
+                *index += 1;
+                if *index == blocks.len() {
+                    (*index, *shift) = (0, (*shift + *advance) % *places);
+                }
+                place
             }
             Rare::Stream => AT_POSITION,
             Rare::Jumps(jumps) => jumps.next(bytes),

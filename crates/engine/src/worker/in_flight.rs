@@ -270,6 +270,9 @@ impl<'a> InFlight<'a> {
             let read = Io { file: late.file, offset: late.offset, bytes: late.bytes, ..Io::default() };
             self.fail(&read, late.code);
         }
+        for (label, (operations, bytes)) in self.source.counted().iter().enumerate() {
+            worker.counters.successes_assumed(label as u16, *operations, *bytes);
+        }
         worker.counters.complain(&self.source.complaints());
         worker.counters.found(self.source.found_depth());
         worker.counters.mismatch(self.source.mismatches());

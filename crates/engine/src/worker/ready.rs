@@ -67,6 +67,7 @@ impl Worker<'_> {
             worker: self.number,
             seat: self.seat,
             seats: self.seats,
+            priorities: self.priorities,
             live: Live {
                 job: self.index,
                 stop: self.barrier.flag(self.number),

@@ -86,6 +86,7 @@ impl<E: Engine> Bench<E> {
             worker: 0,
             seat: 0,
             seats: 1,
+            priorities: None,
             live: iodyno_engine::engines::Live::alone(),
         };
         let engine = E::start(&setup).map_err(failed)?;

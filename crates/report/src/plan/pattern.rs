@@ -161,6 +161,11 @@ pub(crate) fn pick(pick: &Pick) -> String {
         }
         Pick::Repeat { times, pick } => format!("{}, each place {times} times", self::pick(pick)),
         Pick::Runs { operations, pick } => format!("{}, runs of {operations}", self::pick(pick)),
+        Pick::Listed { blocks, advances } => {
+            let numbers: Vec<_> = blocks.iter().map(u64::to_string).collect();
+            let further = if *advances { ", each time one list further on" } else { "" };
+            format!("blocks {} in turn{further}", numbers.join(", "))
+        }
         Pick::Stream => "as a stream".into(),
         Pick::Append => "at the end".into(),
     }

@@ -78,7 +78,7 @@ fn verify(verify: &Verify) -> String {
         Stamp::Nothing => "nothing".into(),
     };
     let mut words = vec![format!("verify {stamp}"), when(verify.when)];
-    words.extend(phrases(verify, "only interval_bytes"));
+    words.extend(phrases(verify, "only only_counts policy interval_bytes pattern_interval_bytes"));
     words.extend(verify.trim.as_ref().map(trim));
     let rest = "helpers helper_cpus first_worker fatal wrong_is_read dump layout";
     words.extend(phrases(verify, rest));

@@ -29,7 +29,7 @@ fn word(verb: Verb) -> Option<&'static str> {
         Verb::Close => "close",
         Verb::Read => "read",
         Verb::Write => "write",
-        Verb::Trim => "trim",
+        Verb::Trim | Verb::Discard => "trim",
         Verb::Fsync => "sync",
         Verb::Fdatasync => "datasync",
         _ => return None,

@@ -4,9 +4,10 @@
 
 use iodyno_model::{Depth, Setting, Submit, Verb};
 
-use super::JobContext;
+use super::super::options::{self, ASYNC, ATOMIC, RING};
+use super::super::value::Amount;
 use super::option_reader::OptionReader;
-use super::priority;
+use super::{JobContext, names, priority};
 use crate::option::refuse;
 
 /// An engine of a job.
@@ -50,7 +51,7 @@ enum EngineClass {
 }
 
 /// fio's name, which is ours too, and what it is.
-const ENGINES: [(&str, EngineClass); 24] = [
+const ENGINES: [(&str, EngineClass); 25] = [
     ("psync", EngineClass::Waiting),
     ("sync", EngineClass::Waiting),
     ("vsync", EngineClass::Waiting),
@@ -65,6 +66,7 @@ const ENGINES: [(&str, EngineClass); 24] = [
     ("falloc", EngineClass::Waiting),
     ("ftruncate", EngineClass::Waiting),
     ("null", EngineClass::Diskless),
+    ("page_fault", EngineClass::Diskless),
     ("net", EngineClass::Peer),
     ("netsplice", EngineClass::Peer),
     ("cpuio", EngineClass::Sizeless),
@@ -143,39 +145,39 @@ impl Engine {
     }
 }
 
-/// Options by engines: fio's name, ours, and how the value is written for us.
-pub const SETTINGS: [(&[&str], &str, &str, Form); 31] = [
-    (&["io_uring"], "fixedbufs", "fixed_buffers", Form::Switch),
-    (&["io_uring"], "registerfiles", "fixed_files", Form::Switch),
-    (&["io_uring"], "sqthread_poll", "sqpoll", Form::Switch),
-    (&["io_uring"], "sqthread_poll_cpu", "sqpoll_cpu", Form::Number),
-    (&["io_uring"], "hipri", "iopoll", Form::Switch),
-    (&["io_uring"], "nonvectored", "vectored", Form::Opposite),
-    (&["io_uring"], "force_async", "force_async", Form::Every),
-    (&["libaio"], "userspace_reap", "userspace_reap", Form::Switch),
-    (&["pvsync2"], "hipri", "hipri", Form::Switch),
-    (&["pvsync2"], "hipri_percentage", "hipri_percentage", Form::Number),
-    (&["io_uring", "libaio", "pvsync2"], "nowait", "nowait", Form::Switch),
-    (&["io_uring", "pvsync2"], "uncached", "uncached", Form::Switch),
-    (&["io_uring", "libaio", "pvsync2"], "atomic", "atomic", Form::Switch),
-    (&["mmap"], "thp", "thp", Form::Switch),
-    (&["cpuio"], "cpuload", "load_percent", Form::Number),
-    (&["cpuio"], "cpuchunks", "chunk_us", Form::Number),
-    (&["cpuio"], "cpumode", "mode", Form::Text),
-    (&["exec"], "program", "program", Form::Text),
-    (&["exec"], "arguments", "arguments", Form::Text),
-    (&["exec"], "grace_time", "grace_s", Form::Number),
-    (&["exec"], "std_redirect", "redirect", Form::Switch),
-    (&["filestat", "dirstat"], "stat_type", "stat_type", Form::Text),
-    (&["net", "netsplice"], "nodelay", "nodelay", Form::Switch),
-    (&["net", "netsplice"], "pingpong", "pingpong", Form::Switch),
-    (&["net", "netsplice"], "window_size", "window_bytes", Form::Given),
-    (&["net", "netsplice"], "mss", "mss", Form::Given),
-    (&["net", "netsplice"], "interface", "interface", Form::Text),
-    (&["net", "netsplice"], "ttl", "ttl", Form::Number),
-    (&["sg"], "readfua", "read_fua", Form::Switch),
-    (&["sg"], "writefua", "write_fua", Form::Switch),
-    (&["sg"], "sg_write_mode", "write_mode", Form::Command),
+/// Options of engines: fio's name, ours, and how the value is written for us. The option table says which engines have
+/// them.
+pub const SETTINGS: [(&str, &str, Form); 30] = [
+    ("fixedbufs", "fixed_buffers", Form::Switch),
+    ("registerfiles", "fixed_files", Form::Switch),
+    ("sqthread_poll", "sqpoll", Form::Switch),
+    ("sqthread_poll_cpu", "sqpoll_cpu", Form::Number),
+    ("hipri", "hipri", Form::Switch),
+    ("nonvectored", "vectored", Form::Opposite),
+    ("force_async", "force_async", Form::Every),
+    ("userspace_reap", "userspace_reap", Form::Switch),
+    ("hipri_percentage", "hipri_percentage", Form::Number),
+    ("nowait", "nowait", Form::Switch),
+    ("uncached", "uncached", Form::Switch),
+    ("atomic", "atomic", Form::Switch),
+    ("thp", "thp", Form::Switch),
+    ("cpuload", "load_percent", Form::Number),
+    ("cpuchunks", "chunk_us", Form::Number),
+    ("cpumode", "mode", Form::Text),
+    ("program", "program", Form::Text),
+    ("arguments", "arguments", Form::Text),
+    ("grace_time", "grace_s", Form::Number),
+    ("std_redirect", "redirect", Form::Switch),
+    ("stat_type", "stat_type", Form::Text),
+    ("nodelay", "nodelay", Form::Switch),
+    ("pingpong", "pingpong", Form::Switch),
+    ("window_size", "window_bytes", Form::Given),
+    ("mss", "mss", Form::Given),
+    ("interface", "interface", Form::Text),
+    ("ttl", "ttl", Form::Number),
+    ("readfua", "read_fua", Form::Switch),
+    ("writefua", "write_fua", Form::Switch),
+    ("sg_write_mode", "write_mode", Form::Command),
 ];
 
 /// How a value is written for the engine room.
@@ -197,7 +199,7 @@ pub enum Form {
 
 fn settings(ask: &mut OptionReader<'_>, engine: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
-    for (_, theirs, ours, form) in SETTINGS.iter().filter(|setting| setting.0.contains(&engine)) {
+    for (theirs, ours, form) in SETTINGS.iter().filter(|setting| has_option(engine, setting.0)) {
         if !ask.has(theirs) {
             continue;
         }
@@ -211,46 +213,58 @@ fn settings(ask: &mut OptionReader<'_>, engine: &str) -> Vec<Setting> {
             Form::Command => command(ask, theirs),
             Form::Text => ask.text(theirs).map(String::from),
         };
-        let setting = |value| Setting { name: (*ours).into(), value, origin: ask.origin(theirs).clone() };
+        // A ring polls as a whole, other engines with each call.
+        let name = if *ours == "hipri" && RING.contains(&engine) { "iopoll" } else { ours };
+        let setting = |value| Setting { name: name.into(), value, origin: ask.origin(theirs).clone() };
         settings.extend(value.map(setting));
     }
-    match engine {
-        "io_uring" | "libaio" => settings.extend(priority::settings(ask)),
-        "net" | "netsplice" if ask.count("numjobs").unwrap_or(1) > 1 && ask.has("port") => {
-            settings.push(Setting::new("port_each", "on"));
-        }
-        _ => {}
+    if has_option(engine, "cmdprio") {
+        settings.extend(priority::settings(ask));
+    }
+    if has_option(engine, "port") && ask.count("numjobs").unwrap_or(1) > 1 && ask.has("port") {
+        settings.push(Setting::new("port_each", "on"));
     }
     settings
 }
 
-/// The command that writes, under its old or new name.
-fn command(ask: &mut OptionReader<'_>, name: &str) -> Option<String> {
-    match ask.word(name)? {
-        "verify" | "write_and_verify" => Some("write_and_verify".into()),
-        "same" | "write_same" => Some("write_same".into()),
-        "verify_bytchk_00" => Some("verify".into()),
-        "write" => Some("write".into()),
-        _ => {
-            let hint = "write, write_and_verify, write_same or verify_bytchk_00";
-            ask.refuse_value(name, "this SCSI command is not served", hint);
-            None
-        }
+/// Whether an engine has an option: one of its own, or `atomic`, which all jobs may name.
+fn has_option(engine: &str, option: &str) -> bool {
+    match option {
+        "atomic" => ATOMIC.contains(&engine),
+        option => options::find(option).is_some_and(|row| row.rule.engines.contains(&engine)),
     }
+}
+
+/// The command that writes, under its old or new name.
+fn command(ask: &OptionReader<'_>, name: &str) -> Option<String> {
+    Some(match ask.word(name)? {
+        "verify" => "write_and_verify".into(),
+        "same" => "write_same".into(),
+        "verify_bytchk_00" => "verify".into(),
+        word => word.into(),
+    })
 }
 
 /// What fio has for some engines that ours of the same name do not.
 fn check(ask: &mut OptionReader<'_>, engine: &Engine) {
-    let (is_atomic, is_scsi) =
-        (["io_uring", "libaio", "pvsync2"].contains(&engine.name), engine.name == "sg");
+    let (is_atomic, is_scsi) = (has_option(engine.name, "atomic"), engine.name == "sg");
     refuse! { ask
         "atomic" if ask.flag("atomic", false) && !is_atomic && !engine.diskless =>
             format!("fio: engine {} does not support atomic writes", engine.word), "use ioengine=io_uring, libaio or pvsync2";
         "hipri" if is_scsi && ask.flag("hipri", false) =>
             "polling for SCSI commands is not served", "leave it out, or use ioengine=io_uring";
-        "stream_id" if is_scsi && ask.whole("stream_id").unwrap_or(0) != 0 =>
-            "streams of SCSI writes are not served", "leave it out";
+        "nrfiles" if engine.name == "page_fault" && ask.count("nrfiles").unwrap_or(1) > 1 =>
+            "fio: page_fault ioengine does not support multiple files", "leave it out";
+        "filename" if engine.name == "page_fault" && is_list(ask) =>
+            "fio: page_fault ioengine does not support multiple files", "name one file";
+        "offset" if engine.name == "page_fault" && !matches!(ask.amount("offset"), None | Some(Amount::Bytes(0))) =>
+            "fio: page_fault engine does not support start_offset", "leave offset out";
     }
+}
+
+/// Whether a job names several files.
+fn is_list(ask: &OptionReader<'_>) -> bool {
+    ask.text("filename").is_some_and(|text| names::split_names(text).len() > 1)
 }
 
 /// `iodepth` and how operations are handed over and taken back.
@@ -278,8 +292,10 @@ pub fn depth(ask: &mut OptionReader<'_>, found: &JobContext) -> Depth {
     };
     let least = ask.count("iodepth_batch_complete_min").unwrap_or(1).min(asked);
     let most = ask.count("iodepth_batch_complete_max").map(|most| most.clamp(least.max(1), asked));
+    // With a most, fio waits for one where no least is asked for.
+    let least = if most.is_some() { least.max(1) } else { least };
     // Its other engines take back all that is done.
-    let in_parts = matches!(engine.name, "libaio" | "io_uring") && submit == Submit::Inline;
+    let in_parts = ASYNC.contains(&engine.name) && submit == Submit::Inline;
     // With neither a least nor a most, fio waits after each I/O: only one is ever in flight.
     let waits_each = least == 0 && most.is_none() && engine.asynchronous && submit == Submit::Inline;
     if waits_each || asked == 1 || (engine.waits() && submit == Submit::Inline) {

@@ -5,6 +5,7 @@ use iodyno_model::{Journal, Measure};
 use super::super::view::{Epoch, LogWindow, Logs, ReportFigures, UnifiedReporting};
 use super::JobContext;
 use super::option_reader::OptionReader;
+use crate::option::refuse;
 
 /// Which figures are wanted.
 pub fn figures(ask: &mut OptionReader<'_>) -> ReportFigures {
@@ -89,6 +90,10 @@ const MS: u64 = 1_000_000;
 /// What must be written down while the job runs.
 pub fn measure(ask: &mut OptionReader<'_>, found: &JobContext, clones: u32) -> Measure {
     let (figures, logs) = (figures(ask), logs(ask, 1));
+    refuse! { ask
+        "log_issue_time" if logs.issue_times && logs.latency.is_some() && !logs.offsets =>
+            "fio: log_issue_time option requires write_lat_log and log_offset options", "say log_offset=1 too";
+    }
     let lines = logs.bandwidth.is_some() || logs.latency.is_some() || logs.iops.is_some();
     let histogram_ns = if logs.histogram.is_some() { logs.histogram_ms * MS } else { 0 };
     let journal = Journal {

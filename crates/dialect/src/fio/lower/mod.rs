@@ -29,7 +29,6 @@ pub mod replay;
 pub mod size;
 pub mod targets;
 pub mod template;
-pub mod unsupported;
 pub mod verify;
 pub mod view;
 
@@ -168,7 +167,6 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower(&mut self, ask: &mut OptionReader<'_>, clones: u32, turn: usize) {
-        unsupported::check(ask);
         let replay = Replay::of(ask, turn, self.readonly, self.loader);
         let found = JobContext::of(ask, clones, replay, &self.made, self.loader);
         if ask.flag("allow_mounted_write", false) {

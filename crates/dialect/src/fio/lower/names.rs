@@ -64,21 +64,33 @@ impl TargetFile {
     }
 }
 
-/// A job's files as a set whose names are computed: its directory, and the template of their names.
-pub fn set(ask: &mut OptionReader<'_>, clones: u32) -> (String, String) {
-    if ask.has("filename") {
+/// A job's files as sets: the directory and the template of the names of each, and how many there are; one set for those
+/// whose names are computed, and one for each that is named.
+pub fn sets(ask: &mut OptionReader<'_>, clones: u32) -> Vec<(String, String, u64)> {
+    let directories = ask.text("directory").map(split_names).unwrap_or_default();
+    let Some(text) = ask.text("filename") else {
+        let root = directory_template(&directories, clones).unwrap_or_else(|| ".".into());
+        let format = ask.text("filename_format").unwrap_or(FORMAT);
+        let count = ask.whole("nrfiles").unwrap_or(1).max(1) as u64;
+        return vec![(root, filled_in(format, ask.section(), "{item}"), count)];
+    };
+    if clones > 1 {
         let word = ask.word("ioengine").unwrap_or_default();
-        let hint = "leave filename out, and say how many with nrfiles and where with directory";
         ask.refuse(
             "filename",
-            format!("files of their own names for engine `{word}` are not served yet"),
-            hint,
+            format!("{clones} clones cannot all work on the same names with engine `{word}`"),
+            "leave filename out: each clone has names of its own then",
         );
     }
-    let directories = ask.text("directory").map(split_names).unwrap_or_default();
-    let root = directory_template(&directories, clones).unwrap_or_else(|| ".".into());
-    let format = ask.text("filename_format").unwrap_or(FORMAT);
-    (root, filled_in(format, ask.section(), "{item}"))
+    let one = |name: &String| {
+        let path = joined(directories.first(), name);
+        match path.rsplit_once('/') {
+            Some(("", name)) => ("/".into(), name.into(), 1),
+            Some((directory, name)) => (directory.into(), name.into(), 1),
+            None => (".".into(), path, 1),
+        }
+    };
+    split_names(text).iter().map(one).collect()
 }
 
 /// How files are called where nothing is said.

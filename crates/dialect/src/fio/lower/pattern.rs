@@ -19,7 +19,7 @@ pub fn pattern(ask: &mut OptionReader<'_>, found: &JobContext) -> Pattern {
     }
     let pick = picks(ask, direction);
     Pattern {
-        mix: mix(ask, direction),
+        mix: mix(ask, found),
         coverage: coverage(ask, found, &pick),
         pick,
         size: blocks.size.clone(),
@@ -98,22 +98,21 @@ fn window(ask: &mut OptionReader<'_>) -> Option<Window> {
     Some(Window { bytes, range_bytes, skip_bytes: ask.bytes("zoneskip").unwrap_or(0) })
 }
 
-fn mix(ask: &OptionReader<'_>, direction: &Direction) -> Mix {
+fn mix(ask: &OptionReader<'_>, found: &JobContext) -> Mix {
+    let JobContext { direction, engine, .. } = found;
     if direction.mixed() {
         return Mix::reads(reads_percent(ask));
     }
+    // fio's engines discard ranges of devices, which a file refuses; `falloc` makes holes in files.
+    let trim = if engine.name == "falloc" { Verb::Trim } else { Verb::Discard };
     match (direction.reads, direction.writes, direction.trims) {
         (true, ..) => Mix::only(Verb::Read),
         (_, true, true) => {
             let share = |verb| Share { verb, weight: 50.0 };
-            Mix {
-                shares: vec![share(Verb::Trim), share(Verb::Write)],
-                in_turn: true,
-                ..Mix::only(Verb::Trim)
-            }
+            Mix { shares: vec![share(trim), share(Verb::Write)], in_turn: true, ..Mix::only(trim) }
         }
         (_, true, _) => Mix::only(Verb::Write),
-        _ => Mix::only(Verb::Trim),
+        _ => Mix::only(trim),
     }
 }
 
@@ -156,7 +155,11 @@ fn picks(ask: &mut OptionReader<'_>, direction: &Direction) -> PerDirection<Pick
 /// Whether some places come more often than others, which excludes that each comes once.
 fn is_skewed(pick: &Pick) -> bool {
     match pick {
-        Pick::Zipf { .. } | Pick::Pareto { .. } | Pick::Normal { .. } | Pick::Zones(_) => true,
+        Pick::Zipf { .. }
+        | Pick::Pareto { .. }
+        | Pick::Normal { .. }
+        | Pick::Zones(_)
+        | Pick::Listed { .. } => true,
         Pick::Blend(ways) => ways.iter().any(|way| is_skewed(&way.pick)),
         Pick::Repeat { pick, .. } | Pick::Runs { pick, .. } => is_skewed(pick),
         _ => false,
@@ -170,13 +173,22 @@ fn distributions(ask: &mut OptionReader<'_>) -> PerDirection<Pick> {
     let picked = match name {
         "random" => return uniform(),
         "zoned" | "zoned_abs" => zones(ask, name == "zoned_abs", arguments),
+        "sequence" => listed(arguments, ask.flag("random_sequence_stride", false)).map(PerDirection::same),
         _ => skewed(name, arguments).map(PerDirection::same),
     };
     picked.unwrap_or_else(|reason| {
-        let hint = "random, zipf:1.2, pareto:0.2, normal:20, zoned:60/10:30/20:8/30:2/40 or zoned_abs:60/20g:40/100g";
+        let hint = "random, zipf:1.2, pareto:0.2, normal:20, zoned:60/10:30/20:8/30:2/40, zoned_abs:60/20g:40/100g or sequence:2,0,1";
         ask.refuse_value("random_distribution", reason, hint);
         uniform()
     })
+}
+
+/// `sequence:2,0,1`: blocks by their numbers, again and again.
+fn listed(arguments: &str, advances: bool) -> Result<Pick, String> {
+    let number =
+        |text: &str| text.trim().parse().map_err(|_| format!("`{}` is no block number", text.trim()));
+    let blocks: Vec<u64> = arguments.split(',').map(number).collect::<Result<_, _>>()?;
+    Ok(Pick::Listed { blocks, advances })
 }
 
 /// Defaults of fio where the number is left out.
@@ -215,27 +227,52 @@ fn skewed(name: &str, arguments: &str) -> Result<Pick, String> {
     }
 }
 
+/// `zoned:60/10:40/`: a share of the accesses, and the part of the span that they go to. Zones of a left-out part share
+/// what the others leave.
 fn zones(ask: &OptionReader<'_>, absolute: bool, arguments: &str) -> Result<PerDirection<Pick>, String> {
-    let parts = number::directions(arguments);
     let mut picks = [Pick::Uniform, Pick::Uniform, Pick::Uniform];
-    for (pick, part) in picks.iter_mut().zip(parts) {
+    for (pick, part) in picks.iter_mut().zip(number::directions(arguments)) {
         let Some(part) = part else { continue };
-        let mut zones = Vec::new();
-        for zone in part.split(':').filter(|zone| !zone.trim().is_empty()) {
-            let (share, extent) = zone.split_once('/').ok_or_else(|| format!("`{zone}` has no extent"))?;
-            let accesses_percent = percent(share)?;
-            let extent = match absolute {
-                true => {
-                    Extent::Bytes(number::bytes(extent, ask).ok_or_else(|| format!("`{extent}` is no size"))?)
-                }
-                false => Extent::Percent(percent(extent)?),
-            };
-            zones.push(Zone { accesses_percent, extent });
-        }
-        *pick = Pick::Zones(zones);
+        let texts = part.split(':').filter(|zone| !zone.trim().is_empty());
+        let zones: Result<Vec<_>, _> = texts.map(|text| zone(ask, absolute, text)).collect();
+        *pick = Pick::Zones(filled(zones?)?);
     }
     let [read, write, trim] = picks;
     Ok(PerDirection { read, write, trim })
+}
+
+fn zone(ask: &OptionReader<'_>, absolute: bool, text: &str) -> Result<Zone, String> {
+    let (share, extent) = text.split_once('/').unwrap_or((text, ""));
+    let extent = match (extent.trim(), absolute) {
+        ("" | "0", true) => {
+            return Err(format!("`{text}` has no size; zoned: shares what is left, zoned_abs: does not"));
+        }
+        ("" | "0", false) => Extent::Rest,
+        (extent, true) => {
+            Extent::Bytes(number::bytes(extent, ask).ok_or_else(|| format!("`{extent}` is no size"))?)
+        }
+        (extent, false) => Extent::Percent(percent(extent)?),
+    };
+    Ok(Zone { accesses_percent: percent(share)?, extent })
+}
+
+/// The zones with what each open one gets; the accesses are 100 percent, and the parts at most that.
+fn filled(mut zones: Vec<Zone>) -> Result<Vec<Zone>, String> {
+    let accesses: f64 = zones.iter().map(|zone| zone.accesses_percent).sum();
+    let part = |zone: &Zone| if let Extent::Percent(part) = zone.extent { part } else { 0.0 };
+    let parts: f64 = zones.iter().map(part).sum();
+    if accesses > 100.0 || parts > 100.0 {
+        return Err("zone_split percentages add to more than 100%".into());
+    }
+    if accesses < 100.0 {
+        return Err(format!(
+            "access percentage don't add up to 100 for zoned random distribution (got={accesses})"
+        ));
+    }
+    let open = zones.iter().filter(|zone| zone.extent == Extent::Rest).count();
+    let each = Extent::Percent((100.0 - parts) / open.max(1) as f64);
+    zones.iter_mut().filter(|zone| zone.extent == Extent::Rest).for_each(|zone| zone.extent = each);
+    Ok(zones)
 }
 
 fn percent(text: &str) -> Result<f64, String> {

@@ -75,7 +75,7 @@ impl Replay {
     /// The directions that occur, whatever `rw` says.
     pub fn direction(&self, said: Direction) -> Direction {
         let has = |verb| self.trace.entries.iter().any(|entry| entry.verb == verb);
-        Direction { reads: has(Verb::Read), writes: has(Verb::Write), trims: has(Verb::Trim), ..said }
+        Direction { reads: has(Verb::Read), writes: has(Verb::Write), trims: has(Verb::Discard), ..said }
     }
 
     /// The files, whatever `filename` says.

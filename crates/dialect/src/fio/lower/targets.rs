@@ -17,7 +17,7 @@ use crate::PathKind;
 pub fn targets(ask: &mut OptionReader<'_>, found: &JobContext) -> Vec<Target> {
     let JobContext { direction, engine, files, sizes, .. } = found;
     if let Some(verb) = engine.names {
-        return vec![set(ask, verb, found)];
+        return sets(ask, verb, found);
     }
     if engine.peer {
         return vec![peers::target(ask, found)];
@@ -40,25 +40,30 @@ pub fn targets(ask: &mut OptionReader<'_>, found: &JobContext) -> Vec<Target> {
 }
 
 /// All files of a job that only names them.
-fn set(ask: &mut OptionReader<'_>, verb: Verb, found: &JobContext) -> Target {
-    let (root, name) = names::set(ask, found.clones);
+fn sets(ask: &mut OptionReader<'_>, verb: Verb, found: &JobContext) -> Vec<Target> {
     let makes = matches!(verb, Verb::Create | Verb::Mkdir);
-    let items = Items {
-        count: ask.whole("nrfiles").unwrap_or(1).max(1) as u64,
-        name,
-        size: Size::Fixed(found.sizes.ends.first().copied().flatten().unwrap_or(0)),
-        present_percent: if makes { 0.0 } else { 100.0 },
-        directories: matches!(found.engine.name, "dircreate" | "dirstat" | "dirdelete"),
-        ..Items::default()
+    let bytes = found.sizes.ends.first().copied().flatten().unwrap_or(0);
+    let directories = matches!(found.engine.name, "dircreate" | "dirstat" | "dirdelete");
+    let sets = names::sets(ask, found.clones);
+    let set = |(root, name, count): (String, String, u64)| {
+        let items = Items {
+            count,
+            name: name.clone(),
+            size: Size::Fixed(bytes),
+            present_percent: if makes { 0.0 } else { 100.0 },
+            directories,
+            ..Items::default()
+        };
+        Target {
+            name: if ask.has("filename") { format!("{root}/{name}") } else { root.clone() },
+            kind: TargetKind::FileSet { root, items },
+            open: Open::default(),
+            prepare: if makes { Prepare::Empty } else { Prepare::Filled },
+            remove: false,
+            origin: ask.settings.origin.clone(),
+        }
     };
-    Target {
-        name: root.clone(),
-        kind: TargetKind::FileSet { root, items },
-        open: Open::default(),
-        prepare: if makes { Prepare::Empty } else { Prepare::Filled },
-        remove: false,
-        origin: ask.settings.origin.clone(),
-    }
+    sets.into_iter().map(set).collect()
 }
 
 /// What a file is; without an end given, what it has.

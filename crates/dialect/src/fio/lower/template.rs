@@ -113,9 +113,17 @@ fn push(template: &mut Template, bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
+/// Where a number's digits end: before whatever is no digit, and before the `0x` of the next number (`-120xff` is `-12`
+/// and `0xff`).
+fn digits_end(text: &str, is_digit: fn(&char) -> bool) -> usize {
+    let end = text.find(|letter: char| !is_digit(&letter)).unwrap_or(text.len());
+    let next_begins = text[..end].ends_with('0') && text[end..].starts_with(['x', 'X']);
+    if next_begins { end - 1 } else { end }
+}
+
 /// Bytes from left to right; of an odd number of digits the first is a byte of its own.
 fn hexadecimal<'a>(text: &'a str, template: &mut Template) -> Result<&'a str, String> {
-    let end = text.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(text.len());
+    let end = digits_end(text, char::is_ascii_hexdigit);
     if end == 0 {
         return Err("no digits behind 0x".into());
     }
@@ -132,10 +140,8 @@ fn hexadecimal<'a>(text: &'a str, template: &mut Template) -> Result<&'a str, St
 
 /// A number as the little-endian bytes it needs.
 fn decimal<'a>(text: &'a str, template: &mut Template) -> Result<&'a str, String> {
-    let sign = text.len() - text.trim_start_matches(['-', '+']).len();
-    let end = text[sign.min(1)..]
-        .find(|letter: char| !letter.is_ascii_digit())
-        .map_or(text.len(), |at| at + sign.min(1));
+    let sign = usize::from(text.starts_with(['-', '+']));
+    let end = sign + digits_end(&text[sign..], char::is_ascii_digit);
     let number: i64 = text[..end].parse().map_err(|_| format!("`{text}` is no pattern"))?;
     let bytes = (number as u64).to_le_bytes();
     let length = match number {
@@ -149,7 +155,28 @@ fn decimal<'a>(text: &'a str, template: &mut Template) -> Result<&'a str, String
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::testing::Shelf;
     use super::*;
+
+    #[test]
+    fn numbers_follow_each_other_without_a_blank() {
+        // The bytes are those that fio 3.33 writes.
+        let cases: [(&str, &[u8]); 6] = [
+            ("\"abcd\"-120xdeadface", b"abcd\xf4\xff\xff\xff\xde\xad\xfa\xce"),
+            ("120xff", &[0x0c, 0xff]),
+            ("100xab", &[0x0a, 0xab]),
+            ("00xff", &[0x00, 0xff]),
+            ("0xabc0xde", &[0x0a, 0xbc, 0xde]),
+            ("-1-2", &[0xff, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff]),
+        ];
+        for (text, bytes) in cases {
+            let found = parse(text, &mut Shelf::of(&[])).map(|template| template.bytes);
+            assert_eq!(found.as_deref(), Ok(bytes), "{text}");
+        }
+        for wrong in ["-0xff", "0x", "0xffx", "12-"] {
+            assert!(parse(wrong, &mut Shelf::of(&[])).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn what_no_write_reaches_is_cut_and_offsets_stay_whole() {

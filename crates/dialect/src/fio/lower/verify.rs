@@ -1,10 +1,13 @@
 //! `verify` and its kin: what blocks carry, when they are read back, what is kept of it.
 
-use iodyno_model::{Checksum, HeaderStamp, Stamp, TrimBack, Verify, VerifyLayout, VerifyState, VerifyWhen};
+use iodyno_model::{
+    Checksum, HeaderStamp, Stamp, TrimBack, Verify, VerifyLayout, VerifyPolicy, VerifyState, VerifyWhen,
+};
 
 use super::option_reader::OptionReader;
 use super::{JobContext, template};
 use crate::Loader;
+use crate::option::refuse;
 
 /// The first version whose headers have a version.
 const VERSIONED: (u32, u32) = (3, 41);
@@ -28,21 +31,50 @@ pub fn verify(
     Some(Verify {
         stamp,
         when: when(ask, direction.writes),
-        interval_bytes: ask
-            .bytes("verify_interval")
-            .or_else(|| ask.whole("verify_interval").map(|bytes| bytes as u64))
-            .unwrap_or(0),
+        interval_bytes: interval(ask, found),
+        pattern_interval_bytes: ask.number("verify_pattern_interval").unwrap_or(0),
         fatal: ask.flag("verify_fatal", false),
         wrong_is_read: true,
         helpers: ask.count("verify_async").unwrap_or(0),
         helper_cpus: ask.text("verify_async_cpus").and_then(super::placement::list).unwrap_or_default(),
         only: ask.flag("verify_only", false) && direction.writes,
+        only_counts: ask.flag("verify_only", false) && direction.writes,
+        policy: policy(ask, direction.writes),
         dump: ask.flag("verify_dump", false),
         trim: trims(ask),
         state: Some(state(ask)).filter(|state| state.save || state.load),
         first_worker: number,
         layout: layout(loader),
     })
+}
+
+/// `verify_interval`: fio takes what divides the smallest and the largest write, and otherwise the most that does.
+fn interval(ask: &OptionReader<'_>, found: &JobContext) -> u64 {
+    let (least, most) = found.blocks.ends.write;
+    let divides = |bytes: &u64| *bytes > 0 && least.is_multiple_of(*bytes) && most.is_multiple_of(*bytes);
+    match ask.number("verify_interval").filter(divides) {
+        Some(bytes) => bytes,
+        None if least == most || ask.flag("bs_unaligned", false) => 0,
+        None => common(least, most),
+    }
+}
+
+fn common(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common(b, a % b) }
+}
+
+/// `verify_policy`: whether what no sync followed is read back too.
+fn policy(ask: &mut OptionReader<'_>, writes: bool) -> VerifyPolicy {
+    if ask.word("verify_policy") != Some("fsynced") || !writes {
+        return VerifyPolicy::All;
+    }
+    refuse! { ask
+        "verify_policy" if ask.number("verify_backlog").is_some_and(|writes| writes > 0) =>
+            "verify_policy=fsynced tells what to read back at the end", "leave verify_backlog out";
+        "verify_policy" if !["fsync", "fdatasync"].iter().any(|name| ask.number(name).is_some_and(|every| every > 0)) =>
+            "verify_policy=fsynced, but nothing is synced while the job writes", "for example fsync=16";
+    }
+    VerifyPolicy::Synced
 }
 
 /// Of what is written: that of the version we name, or that of the one which `--also headers=` names.

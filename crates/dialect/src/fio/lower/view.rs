@@ -47,6 +47,8 @@ pub fn view(ask: &mut OptionReader<'_>, known: &LoweredJob<'_>) -> JobView {
         logs: figures::logs(ask, known.first_number),
         verifies: known.job.payload.verify.is_some(),
         verify: ask.text("verify").unwrap_or("none").into(),
+        counts_unwritten: known.job.payload.verify.as_ref().is_some_and(|verify| verify.only),
+        priority: priority(ask),
         latency_target: known
             .job
             .pace
@@ -56,6 +58,15 @@ pub fn view(ask: &mut OptionReader<'_>, known: &LoweredJob<'_>) -> JobView {
         counts_errors: known.job.errors != ErrorPolicy::Stop,
         rate: known.job.pace.rate.clone().map(rate),
     }
+}
+
+/// `prioclass`, `prio` and `priohint`; a class without more is said is best effort, as the kernel has it.
+fn priority(ask: &OptionReader<'_>) -> [u16; 3] {
+    let [class, level, hint] =
+        ["prioclass", "prio", "priohint"].map(|name| ask.count(name).map(|number| number as u16));
+    let said = class.or(level).or(hint).is_some();
+    let class = class.filter(|class| *class > 0).unwrap_or(if said { 2 } else { 0 });
+    [class, level.unwrap_or(0), hint.unwrap_or(0)]
 }
 
 /// The bytes that each clone will move, where time alone does not decide.

@@ -2,7 +2,9 @@
 //!
 //! Refuses nothing.
 
-use super::{JobOption, MOST, ValueType, flag, option, seconds, switch, tailed, whole, word, words};
+use super::{
+    JobOption, MOST, NOT_DONE, ValueType, flag, option, seconds, switch, tailed, whole, word, words,
+};
 
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
@@ -14,7 +16,8 @@ pub const OPTIONS: &[JobOption] = &[
     switch("group_reporting", "report clones, and jobs of one group, as one"),
     flag("stats", "whether the job is reported").or("1"),
     word("continue_on_error", words::ERRORS, "after which errors the job goes on").or("none"),
-    flag("error_dump", "report each error that was passed over"),
+    flag("error_dump", "report each error that was passed over")
+        .refused(NOT_DONE, "read the counts of errors in the report"),
     whole("flow_id", 0, MOST, "which flow").or("0"),
     whole("flow", 0, 1000, "how often this job's turn is, beside the others of the flow").or("0").below(1),
     whole("flow_watermark", 0, MOST, "how far a job may run ahead").or("1024").below(1)

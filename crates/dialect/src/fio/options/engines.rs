@@ -2,10 +2,14 @@
 //!
 //! Those of engines that are not here are refused with their engine.
 
-use super::{JobOption, MOST, flag, path, switch, text, triple, whole, word, words};
+use super::{JobOption, MOST, NOT_DONE, flag, path, switch, text, triple, whole, word, words};
 
-const ASYNC: &[&str] = &["io_uring", "libaio"];
-const RING: &[&str] = &["io_uring"];
+/// Engines whose requests carry a priority.
+pub const ASYNC: &[&str] = &["io_uring", "libaio"];
+/// Engines with a ring of requests.
+pub const RING: &[&str] = &["io_uring"];
+/// Engines that can ask for atomic writes.
+pub const ATOMIC: &[&str] = &["io_uring", "libaio", "pvsync2"];
 const PV2: &[&str] = &["pvsync2"];
 const NET: &[&str] = &["net", "netsplice"];
 const EXEC: &[&str] = &["exec"];
@@ -17,7 +21,7 @@ pub const OPTIONS: &[JobOption] = &[
     switch("hipri", "wait for completions by polling").of(&["io_uring", "pvsync2", "sg"]),
     whole("hipri_percentage", 0, 100, "how many I/Os are polled for").or("100").of(PV2),
     whole("uncached", 0, 1, "buffered, but leave no pages behind").of(&["io_uring", "pvsync2"]),
-    flag("nowait", "fail rather than wait").or("").of(&["io_uring", "libaio", "pvsync2"]),
+    flag("nowait", "fail rather than wait").or("").of(ATOMIC),
     triple("cmdprio_percentage", "N[,N]", 0, 100, "how many I/Os have the other priority").of(ASYNC),
     triple("cmdprio_class", "N[,N]", 1, 3, "their class").of(ASYNC).below(1),
     triple("cmdprio", "N[,N]", 0, 7, "their priority").of(ASYNC).below(1),
@@ -36,7 +40,8 @@ pub const OPTIONS: &[JobOption] = &[
     whole("cpuload", 0, 100, "percentage of the processor that is burnt").of(&["cpuio"]),
     whole("cpuchunks", 0, MOST, "length of a burst in us").or("50000").of(&["cpuio"]).below(1),
     word("cpumode", words::BURNERS, "what it computes").or("noop").of(&["cpuio"]),
-    flag("exit_on_io_done", "end when the other jobs do").of(&["cpuio"]),
+    flag("exit_on_io_done", "end when the other jobs do").of(&["cpuio"])
+        .refused(NOT_DONE, "give the job a runtime, or say exitall in the job that does I/O"),
     text("hostname", "HOST", "whom to connect to").of(&["net", "netsplice", "rdma", "nfs"]),
     whole("port", 1, 65535, "the port").of(&["net", "netsplice", "rdma"]),
     word("protocol", words::PROTOCOLS, "which protocol").also(&["proto"]).or("tcp").of(NET),
@@ -55,7 +60,8 @@ pub const OPTIONS: &[JobOption] = &[
     flag("readfua", "reads reach the medium").of(SG),
     flag("writefua", "writes reach the medium").of(SG),
     word("sg_write_mode", words::SCSI_WRITES, "which command writes").or("write").of(SG),
-    whole("stream_id", 0, MOST, "stream of WRITE STREAM(16)").or("0").of(SG),
+    whole("stream_id", 0, MOST, "stream of WRITE STREAM(16)").or("0").of(SG)
+        .refused(NOT_DONE, "leave it out"),
 ];
 
 const ABSENT_ENGINE: &str = "its engine is not here";

@@ -2,7 +2,7 @@
 //!
 //! Refuses nothing but what cannot be done on Linux at all.
 
-use super::{JobOption, MOST, ValueType, flag, option, path, tailed, text, whole, word, words};
+use super::{JobOption, MOST, NOT_DONE, ValueType, flag, option, path, tailed, text, whole, word, words};
 
 /// The job and its files.
 #[rustfmt::skip]
@@ -16,7 +16,7 @@ pub const JOB: &[JobOption] = &[
     path("directory", "DIR[:DIR…]", "where the files lie; several jobs take turns"),
     text("filename_format", "TEXT", "how files are called: $jobname $jobnum $filenum $clientuid").or("$jobname.$jobnum.$filenum"),
     flag("unique_filename", "hosts of --client put their names before those of files in a directory").or("1"),
-    path("opendir", "DIR", "all files below this directory"),
+    path("opendir", "DIR", "all files below this directory").refused(NOT_DONE, "name the files with filename=A:B:C"),
 ];
 
 /// Preparation, caches and syncing.
@@ -52,5 +52,5 @@ pub const OPTIONS: &[JobOption] = &[
     flag("fsync_on_close", "fsync each file when it is closed"),
     flag("end_syncfs", "syncfs at the end of the job"),
     flag("unlink", "remove the files after the job"),
-    flag("unlink_each_loop", "remove the files after each loop"),
+    flag("unlink_each_loop", "remove the files after each loop").refused(NOT_DONE, "use unlink=1"),
 ];

@@ -20,6 +20,7 @@ mod verify;
 mod words;
 mod zones;
 
+pub use engines::{ASYNC, ATOMIC, RING};
 pub use words::ENGINES;
 
 use std::collections::HashMap;
@@ -97,6 +98,9 @@ impl ValueType {
         }
     }
 }
+
+/// Why an option is refused that could be served.
+const NOT_DONE: &str = "it is not done yet";
 
 /// No upper bound but that of the original's own type, 32 bits.
 const MOST: i64 = u32::MAX as i64;

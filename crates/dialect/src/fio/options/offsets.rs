@@ -3,7 +3,7 @@
 //! Refuses nothing.
 
 use super::{
-    ENDLESS, JobOption, MOST, ValueType, amount, bytes, flag, option, tailed, triple, whole, word, words,
+    ENDLESS, JobOption, MOST, NOT_DONE, ValueType, amount, flag, option, tailed, triple, whole, word, words,
 };
 
 #[rustfmt::skip]
@@ -16,12 +16,13 @@ pub const OPTIONS: &[JobOption] = &[
     amount("offset", "where I/O begins").also(&["fileoffset"]).or("0"),
     amount("offset_increment", "how much further each clone begins").or("0").below(1),
     whole("offset_align", 0, MOST, "offsets are rounded down to a multiple of this").or("0"),
-    whole("num_range", 0, 256, "ranges that one trim command carries").or("1"),
+    whole("num_range", 0, 256, "ranges that one trim command carries").or("1")
+        .refused(NOT_DONE, "leave it out: each trim carries one range"),
     whole("number_ios", 0, ENDLESS, "end after so many I/Os").or("0").bounded(false),
     word("random_generator", words::GENERATORS, "how random places are made").or("tausworthe"),
     tailed("random_distribution", words::DISTRIBUTIONS, "WORD[:…]", "how likely each place is").or("random"),
     triple("percentage_random", "PERCENT[,…]", 0, 100, "how many places are random, the rest in sequence").or("100,100,100"),
     triple("percentage_sequential", "PERCENT[,…]", 0, 100, "how many places are in sequence")
         .refused("fio itself no longer has it", "use percentage_random"),
-    bytes("random_sequence_stride", 0, ENDLESS, "how far a random place is followed in sequence"),
+    flag("random_sequence_stride", "each time through random_distribution=sequence lies one list further on"),
 ];

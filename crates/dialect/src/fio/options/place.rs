@@ -19,6 +19,7 @@ pub const OPTIONS: &[JobOption] = &[
     text("numa_cpu_nodes", "NODES", "processors of these nodes"),
     text("numa_mem_policy", "MODE[:NODES]", "where memory comes from: default, prefer, bind, interleave, local"),
     switch("thread", "workers are threads; without it processes"),
+    whole("threads", 0, MOST, "workers of fio's profile tiobench").ignored("it belongs to a profile; thread=1 makes threads"),
     option("hugepage-size", "BYTES", ValueType::Bytes(0, MOST), "size of a huge page").or("2097152"),
     word("profile", words::PROFILES, "a built-in set of jobs").refused("profiles are not done", "write its jobs out"),
     path("cgroup", "NAME", "run in this control group"),

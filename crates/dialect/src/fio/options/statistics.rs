@@ -2,7 +2,7 @@
 //!
 //! Refuses nothing; what only made fio's own clock cheaper is accepted without effect.
 
-use super::{JobOption, MOST, decimals, flag, whole, word, words};
+use super::{JobOption, MOST, NOT_DONE, decimals, flag, whole, word, words};
 
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
@@ -19,7 +19,8 @@ pub const OPTIONS: &[JobOption] = &[
     flag("disable_bw_measurement", "no bandwidth samples").also(&["disable_bw"]).below(1),
     whole("gtod_cpu", 0, MOST, "a thread on this processor that reads the clock").ignored("reading the clock is cheap here"),
     word("unified_rw_reporting", words::UNIFICATIONS, "whether directions are reported as one").or("none"),
-    flag("block_error_percentiles", "a histogram of errors of trimmed blocks"),
+    flag("block_error_percentiles", "a histogram of errors of trimmed blocks")
+        .refused(NOT_DONE, "leave it out"),
     word("kb_base", words::KILOS, "what k is worth").or("1024"),
     word("unit_base", words::UNITS, "bits or bytes in reports"),
 ];

@@ -27,7 +27,7 @@ pub const OPTIONS: &[JobOption] = &[
     flag("verify_state_save", "remember where the run stopped").or("1").below(1),
     flag("verify_write_sequence", "check the number of the write as well").or("1").below(1),
     flag("verify_header_seed", "check the seed in the header as well").or("1").below(1),
-    text("verify_policy", "WORD", "when blocks are checked").below(1),
+    word("verify_policy", words::VERIFY_POLICIES, "which writes are read back at the end").below(1),
     whole("trim_percentage", 0, 100, "percentage of written blocks that are trimmed").or("0").below(1),
     flag("trim_verify_zero", "trimmed blocks must read as zeros").or("1").below(2),
     whole("trim_backlog", 0, ENDLESS, "trim after so many writes").bounded(false).below(2),

@@ -34,6 +34,7 @@ pub const DIRECTIONS: &[Word] = &[
 pub const SEQUENCERS: &[Word] =
     &[w("sequential", "the next offset follows the last"), w("identical", "the same offset again")];
 
+const NO_COMMAND: &str = "this SCSI command is not done yet";
 const NO_LIBRARY: &str = "its client library is not part of iodyno";
 const NO_HARDWARE: &str = "it drives hardware that iodyno does not know";
 const GONE: &str = "the kernel interface it used never came to Linux, or is gone";
@@ -68,7 +69,7 @@ pub const ENGINES: &[Word] = &[
     w("dirdelete", "deletes directories"),
     w("io_uring_cmd", "NVMe commands through the rings")
         .refused("passing NVMe commands through is not done", "use ioengine=io_uring on the block device"),
-    w("page_fault", "touches pages of mapped files").refused("it is not done yet", "use ioengine=mmap, which touches them too"),
+    w("page_fault", "copies to and from memory without a file: the cost of page faults"),
     w("e4defrag", "moves extents of ext4").refused("defragmenting is not done", "use ioengine=falloc"),
     w("rdma", "RDMA verbs").refused(NO_HARDWARE, "use ioengine=net"),
     w("mtd", "raw flash").refused(NO_HARDWARE, "use ioengine=psync on /dev/mtdblock"),
@@ -112,14 +113,21 @@ pub const GENERATORS: &[Word] = &[
     w("tausworthe64", "64 bits"),
 ];
 
+/// `verify_policy=`.
+pub const VERIFY_POLICIES: &[Word] = &[
+    w("none", "all"),
+    w("fsynced", "those that were done when the last fsync was sent: what a crash must have left"),
+];
+
 /// `random_distribution=`.
 pub const DISTRIBUTIONS: &[Word] = &[
     w("random", "each block as likely as the others"),
     w("zipf", "zipf:THETA[/CENTRE]"),
     w("pareto", "pareto:POWER[/CENTRE]"),
     w("normal", "normal:DEVIATION[/CENTRE], in percent"),
-    w("zoned", "zoned:SHARE/SIZE:…, sizes in percent"),
+    w("zoned", "zoned:SHARE/SIZE:…, sizes in percent; without a size: an equal part of the rest"),
     w("zoned_abs", "zoned_abs:SHARE/BYTES:…"),
+    w("sequence", "sequence:N,N,…, blocks by their numbers, again and again"),
 ];
 
 /// `file_service_type=`.
@@ -292,12 +300,14 @@ pub const STEADINESS: &[Word] = &[
     w("lat_slope", "latency does not drift"),
 ];
 
+const LOOKED_AT: &str = "what a file is is found by looking";
+
 /// `filetype=`.
 pub const FILE_TYPES: &[Word] = &[
     w("none", "look at each"),
     w("file", "regular files"),
-    w("block", "block devices"),
-    w("char", "character devices"),
+    w("block", "block devices").refused(LOOKED_AT, "leave it out"),
+    w("char", "character devices").refused(LOOKED_AT, "leave it out"),
 ];
 
 /// `log_window_value=`.
@@ -310,11 +320,8 @@ pub const WINDOWS: &[Word] = &[
 ];
 
 /// `dataplacement=`.
-pub const PLACEMENTS: &[Word] = &[
-    w("none", "no placement"),
-    w("fdp", "flexible data placement").refused(NO_HARDWARE, "leave it out"),
-    w("streams", "write streams").refused(NO_HARDWARE, "leave it out"),
-];
+pub const PLACEMENTS: &[Word] =
+    &[w("none", "no placement"), w("fdp", "flexible data placement"), w("streams", "write streams")];
 
 /// `plid_select=`.
 pub const PLACEMENT_CHOICES: &[Word] =
@@ -337,17 +344,18 @@ pub const PROTOCOLS: &[Word] = &[
 pub const STATS: &[Word] = &[w("stat", "stat"), w("lstat", "lstat"), w("statx", "statx")];
 
 /// `sg_write_mode=`.
+#[rustfmt::skip]
 pub const SCSI_WRITES: &[Word] = &[
     w("write", "WRITE"),
     w("write_and_verify", "WRITE AND VERIFY"),
     w("verify", "write_and_verify"),
     w("write_same", "WRITE SAME"),
     w("same", "write_same"),
-    w("write_same_ndob", "WRITE SAME(16) without data"),
+    w("write_same_ndob", "WRITE SAME(16) without data").refused(NO_COMMAND, "write, write_and_verify, write_same or verify_bytchk_00"),
     w("verify_bytchk_00", "VERIFY with BYTCHK 00"),
-    w("verify_bytchk_01", "VERIFY with BYTCHK 01"),
-    w("verify_bytchk_11", "VERIFY with BYTCHK 11"),
-    w("write_stream", "WRITE STREAM(16)"),
+    w("verify_bytchk_01", "VERIFY with BYTCHK 01").refused(NO_COMMAND, "write, write_and_verify, write_same or verify_bytchk_00"),
+    w("verify_bytchk_11", "VERIFY with BYTCHK 11").refused(NO_COMMAND, "write, write_and_verify, write_same or verify_bytchk_00"),
+    w("write_stream", "WRITE STREAM(16)").refused(NO_COMMAND, "write, write_and_verify, write_same or verify_bytchk_00"),
 ];
 
 /// `cmd_type=`.

@@ -25,7 +25,7 @@ pub const OPTIONS: &[JobOption] = &[
     option("write_zone_remainder", "0|1", ValueType::Flag, "fill what is left of a zone").refused(ZONED, STRIDED),
     flag("recover_zbd_write_error", "go on after a write to a zone failed").refused(ZONED, STRIDED),
     flag("fdp", "flexible data placement").refused(PLACED, LEAVE),
-    word("dataplacement", words::PLACEMENTS, "how data is placed").also(&["data_placement"]).or("none"),
+    word("dataplacement", words::PLACEMENTS, "how data is placed").also(&["data_placement"]).or("none").refused(PLACED, LEAVE),
     word("plid_select", words::PLACEMENT_CHOICES, "which identifier is next").also(&["fdp_pli_select"]).refused(PLACED, LEAVE),
     text("plids", "LIST", "placement identifiers").also(&["fdp_pli"]).refused(PLACED, LEAVE),
     text("dp_scheme", "FILE", "which offsets get which identifier").refused(PLACED, LEAVE),

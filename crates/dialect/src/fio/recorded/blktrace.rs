@@ -144,7 +144,7 @@ impl BlktraceReader<'_> {
         // fio counts in µs.
         self.pause_ns = self.pause_ns.saturating_add(self.how.scaled(gap_ns) / 1000 * 1000);
         let verb = match () {
-            () if record.is(DISCARD) => Verb::Trim,
+            () if record.is(DISCARD) => Verb::Discard,
             () if record.is(FLUSH) => Verb::Fsync,
             () if record.is(WRITE) => Verb::Write,
             () => Verb::Read,

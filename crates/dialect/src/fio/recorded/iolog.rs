@@ -94,7 +94,7 @@ impl IologReader<'_> {
         let verb = match word {
             "read" => Verb::Read,
             "write" => Verb::Write,
-            "trim" => Verb::Trim,
+            "trim" => Verb::Discard,
             "sync" => Verb::Fsync,
             "datasync" => Verb::Fdatasync,
             "wait" => return self.wait(offset),

@@ -86,7 +86,7 @@ impl Recording {
         let skipped = match entry.verb {
             Verb::Read => how.skip[0],
             Verb::Write => how.skip[1],
-            Verb::Trim => how.skip[2],
+            Verb::Discard => how.skip[2],
             _ => how.skip[3],
         };
         if skipped {
@@ -98,7 +98,7 @@ impl Recording {
         }
         entry.offset = entry.offset.checked_div(how.scale).unwrap_or(entry.offset);
         entry.offset -= entry.offset.checked_rem(how.align).unwrap_or(0);
-        let places = matches!(entry.verb, Verb::Read | Verb::Write | Verb::Trim);
+        let places = matches!(entry.verb, Verb::Read | Verb::Write | Verb::Discard);
         let last = entry.offset.checked_add(entry.bytes);
         if places && (entry.bytes == 0 || entry.bytes > MOST_BYTES || last.is_none_or(|last| last >> 63 > 0))
         {

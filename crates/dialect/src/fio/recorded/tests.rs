@@ -39,7 +39,7 @@ fn version_2_waits_from_the_start() {
         (0, Verb::Read, 0, 0, 4096),
         (300_000, Verb::Write, 1, 1000, 512),
         (300_000, Verb::Fsync, 0, 0, 0),
-        (300_000, Verb::Trim, 1, 512, 512),
+        (300_000, Verb::Discard, 1, 512, 512),
     ];
     assert_eq!(told(&recording), expected);
     assert_eq!(recording.notes.len(), 2);
@@ -113,7 +113,7 @@ fn blktraces_of_both_byte_orders_are_read() {
     let expected = [
         (0, Verb::Read, 0, 4096, 4096),
         (50_000, Verb::Write, 0, 8192, 8192),
-        (50_000, Verb::Trim, 0, 16_384, 1024),
+        (50_000, Verb::Discard, 0, 16_384, 1024),
         (0, Verb::Fsync, 0, 0, 0),
     ];
     for big in [false, true] {

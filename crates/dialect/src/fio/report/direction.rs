@@ -26,10 +26,25 @@ pub struct Direction {
     pub latency: Histogram,
     /// From the intended start, where there was one, ns.
     pub intended: Option<Histogram>,
+    /// What is counted of each I/O priority: of the completion, or of the whole latency where that is asked for, ns.
+    pub priorities: Vec<(Priority, Histogram)>,
     /// Bandwidth, KiB/s.
     pub bandwidth: Samples,
     /// Operations per second.
     pub rate: Samples,
+}
+
+/// Class, level and hint of an I/O priority.
+pub type Priority = [u16; 3];
+
+/// The priority that a label's operations carried: that behind `prio` in it, or their job's own.
+fn priority_of(line: &Line, view: &JobView) -> Priority {
+    let told = line.label.split_once(" prio ").map(|(_, text)| text.split('/').map(str::parse));
+    let mut numbers = told.into_iter().flatten();
+    match [numbers.next(), numbers.next(), numbers.next()] {
+        [Some(Ok(class)), Some(Ok(level)), Some(Ok(hint))] => [class, level, hint],
+        _ => view.priority,
+    }
 }
 
 /// The directions in fio's order.
@@ -60,13 +75,15 @@ impl Direction {
     pub fn of(kind: Kind, tally: &Tally, worker: &WorkerRecord, view: &JobView) -> Self {
         let mut direction = Direction::default();
         let mine = |line: &&Line| direction_of(line, view) == kind;
-        tally.lines.iter().filter(mine).for_each(|line| direction.count(line));
+        tally.lines.iter().filter(mine).for_each(|line| direction.count(line, view));
         if kind == Kind::Read {
             // They count as done and as failed.
             direction.issued = direction.issued.saturating_sub(tally.wrong_reads());
         }
         let time_ns = worker.ended_ns.saturating_sub(worker.began_ns);
-        if direction.bytes > 0 || direction.done > 0 {
+        // What verify_only counts took no time.
+        let is_assumed = view.counts_unwritten && kind != Kind::Read;
+        if (direction.bytes > 0 || direction.done > 0) && !is_assumed {
             direction.runtime_ms = time_ns.div_ceil(1_000_000).max(1);
         }
         let figures = &view.figures;
@@ -86,7 +103,7 @@ impl Direction {
         (self.bytes, self.runtime_ms, self.bandwidth) = (0, 0, Samples::default());
     }
 
-    fn count(&mut self, line: &Line) {
+    fn count(&mut self, line: &Line, view: &JobView) {
         self.bytes += line.bytes;
         self.issued += line.operations + line.failed;
         self.done += line.operations;
@@ -94,13 +111,31 @@ impl Direction {
         let own = line.service.as_ref().unwrap_or(&line.latency);
         self.latency.merge(own);
         // An engine that waits has nothing to tell apart.
-        self.completion.merge(line.completion.as_ref().unwrap_or(own));
+        let completion = line.completion.as_ref().unwrap_or(own);
+        self.completion.merge(completion);
+        let told = if view.figures.latency_percentiles { own } else { completion };
+        self.add_priority(priority_of(line, view), told);
         if let Some(submission) = &line.submission {
             self.submission.merge(submission);
         }
         if line.service.is_some() {
             self.intended.get_or_insert_default().merge(&line.latency);
         }
+    }
+
+    fn add_priority(&mut self, priority: Priority, latency: &Histogram) {
+        if latency.count() == 0 {
+            return;
+        }
+        match self.priorities.iter_mut().find(|(known, _)| *known == priority) {
+            Some((_, known)) => known.merge(latency),
+            None => self.priorities.push((priority, latency.clone())),
+        }
+    }
+
+    /// What each I/O priority had, where there were several.
+    pub fn by_priority(&self) -> &[(Priority, Histogram)] {
+        if self.priorities.len() > 1 { &self.priorities } else { &[] }
     }
 
     /// Leaves out what was not wanted.
@@ -114,6 +149,9 @@ impl Direction {
         }
         if !latency {
             self.latency = Histogram::default();
+        }
+        if !(if view.figures.latency_percentiles { latency } else { completion }) {
+            self.priorities.clear();
         }
     }
 
@@ -130,6 +168,7 @@ impl Direction {
         if let Some(intended) = &other.intended {
             self.intended.get_or_insert_default().merge(intended);
         }
+        other.priorities.iter().for_each(|(priority, latency)| self.add_priority(*priority, latency));
         self.bandwidth.add(&other.bandwidth);
         self.rate.add(&other.rate);
     }

@@ -6,9 +6,9 @@ use iodyno_model::pace::{Criterion, Steady};
 use iodyno_model::{DemandRecord, Finding, Histogram, SteadyRecord};
 
 use super::bins::Bins;
-use super::direction::{Direction, LatencySpread};
+use super::direction::{Direction, LatencySpread, Priority};
 use super::disks::Disk;
-use super::normal::{ReportTime, share_of_group};
+use super::normal::{ReportTime, share_of_group, steady_intervals, steady_mean};
 use super::summary::{ReportedJob, Summary};
 use crate::date::ctime;
 use crate::fio::view::ReportContext;
@@ -168,7 +168,7 @@ fn direction_object(
     };
     let (samples, rates) = (&direction.bandwidth, &direction.rate);
     let share = if samples.count == 0 { 0.0 } else { share_of_group(samples.mean, whole) };
-    json_object! {
+    let mut object = json_object! {
         "io_bytes": direction.bytes, "io_kbytes": direction.bytes >> 10,
         "bw_bytes": rate, "bw": rate >> 10, "iops": direction.operations_per_second(),
         "runtime": direction.runtime_ms,
@@ -176,11 +176,24 @@ fn direction_object(
         "slat_ns": latency(&direction.submission, figures.submission_percentiles),
         "clat_ns": latency(&direction.completion, figures.completion_percentiles),
         "lat_ns": latency(&direction.latency, figures.latency_percentiles),
+    };
+    let (name, wanted) = match figures.latency_percentiles {
+        true => ("lat_ns", true),
+        false => ("clat_ns", figures.completion_percentiles),
+    };
+    let priority = |([class, level, hint], histogram): &(Priority, Histogram)| {
+        let mut object = json_object! { "prioclass": *class, "prio": *level, "priohint": *hint };
+        object.push(name, latency(histogram, wanted));
+        object
+    };
+    object.push_unless_empty("prios", direction.by_priority().iter().map(priority).collect::<JsonTree>());
+    object.append(json_object! {
         "bw_min": samples.min, "bw_max": samples.max, "bw_agg": share,
         "bw_mean": samples.mean, "bw_dev": samples.deviation(), "bw_samples": samples.count,
         "iops_min": rates.min, "iops_max": rates.max,
         "iops_mean": rates.mean, "iops_stddev": rates.deviation(), "iops_samples": rates.count,
-    }
+    });
+    object
 }
 
 fn latency_object(histogram: &Histogram, percentiles: &[f64], plus: bool) -> JsonTree {
@@ -233,8 +246,8 @@ fn target(job: &ReportedJob<'_>) -> JsonTree {
     let (target_ns, window_ns, percent) = job.view.latency_target;
     let percent = if target_ns == 0 && percent == 0.0 { 100.0 } else { percent };
     json_object! {
-        "latency_depth": job.depth, "latency_target": target_ns,
-        "latency_percentile": percent, "latency_window": window_ns / 1000,
+        "latency_depth": job.depth, "latency_target": target_ns, "latency_target_ns": target_ns,
+        "latency_percentile": percent, "latency_window": window_ns / 1000, "latency_window_us": window_ns / 1000,
     }
 }
 
@@ -245,9 +258,13 @@ fn steady_object(found: &SteadyRecord, asked: &Steady) -> JsonTree {
         Criterion::Latency => "lat",
     };
     let (slope, percent) = (if asked.slope { "_slope" } else { "" }, if asked.percent { "%" } else { "" });
-    let mean = |values: &[f64]| (values.iter().sum::<f64>() / values.len().max(1) as f64) as u64;
-    let list =
-        |values: &[f64]| values.iter().map(|value| JsonTree::Whole(*value as i128)).collect::<JsonTree>();
+    let mean = |values: &[f64]| steady_mean(values, asked) as u64;
+    // Intervals that did not come, as while it ramps, are 0.
+    let list = |values: &[f64]| {
+        let missing = steady_intervals(asked).saturating_sub(values.len());
+        let all = values.iter().copied().chain(std::iter::repeat_n(0.0, missing));
+        all.map(|value| JsonTree::Whole(value as i128)).collect::<JsonTree>()
+    };
     let is_latency = asked.criterion == Criterion::Latency;
     let mut data = json_object! { "bw_mean": mean(&found.bytes), "iops_mean": mean(&found.operations) };
     data.extend(is_latency.then(|| ("lat_mean", mean(&found.latency_ns))));

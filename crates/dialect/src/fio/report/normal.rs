@@ -4,7 +4,7 @@ use iodyno_model::Histogram;
 use iodyno_model::pace::{Criterion, Steady};
 
 use super::bins::Bins;
-use super::direction::{Direction, LatencySpread, per_second};
+use super::direction::{Direction, LatencySpread, Priority, per_second};
 use super::disks::Disk;
 use super::number::{CountUnit, bytes, count, scaled};
 use super::samples::Samples;
@@ -126,8 +126,21 @@ fn direction_lines(direction: &Direction, name: &str, job: &ReportedJob<'_>, gro
         ("lat", &direction.latency, figures.latency_percentiles),
     ];
     latencies.iter().for_each(|(name, histogram, _)| text += &latency_line(&format!("{name:>4}"), histogram));
+    let told = if figures.latency_percentiles { "lat" } else { "clat" };
+    let priority_name = |[class, level, hint]: Priority| format!("{told} prio {class}/{level}/{hint}");
+    for (priority, latency) in direction.by_priority() {
+        text += &latency_line(&priority_name(*priority), latency);
+    }
     for (name, histogram, _) in latencies.iter().filter(|(.., is_shown)| *is_shown) {
         text += &percentile_lines(name, histogram, job.view);
+    }
+    if figures.latency_percentiles || figures.completion_percentiles {
+        let all: u64 = direction.by_priority().iter().map(|(_, latency)| latency.count()).sum();
+        for (priority, latency) in direction.by_priority() {
+            let share = 100.0 * latency.count() as f64 / all as f64;
+            let name = format!("{} ({share:3.2}% of IOs)", priority_name(*priority));
+            text += &percentile_lines(&name, latency, job.view);
+        }
     }
     text += &bandwidth_line(&direction.bandwidth, figures, group);
     text + &rate_line(&direction.rate)
@@ -293,8 +306,7 @@ fn steady_line(job: &ReportedJob<'_>, steady: &iodyno_model::SteadyRecord, asked
     let figures = &job.view.figures;
     let (digits, binary) = (figures.significant_figures, figures.kb_base == 1024);
     let unit = rate_unit(figures, &job.view.engine);
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let rate = mean(&steady.bytes) as u64;
+    let rate = steady_mean(&steady.bytes, asked) as u64;
     let name = match asked.criterion {
         Criterion::Operations => "iops",
         Criterion::Bytes => "bw",
@@ -305,11 +317,21 @@ fn steady_line(job: &ReportedJob<'_>, steady: &iodyno_model::SteadyRecord, asked
         if steady.attained { "yes" } else { "no" },
         scaled(rate / u64::from(figures.kb_base), digits, 1, binary, unit),
         scaled(rate / 1000, digits, 1, !binary, unit),
-        count(mean(&steady.operations) as u64, digits),
+        count(steady_mean(&steady.operations, asked) as u64, digits),
         if asked.slope { " slope" } else { " mean dev" },
         steady.found.unwrap_or(0.0),
         if asked.percent { "%" } else { "" }
     )
+}
+
+/// How many intervals a window has.
+pub fn steady_intervals(asked: &Steady) -> usize {
+    (asked.window_ns / asked.interval_ns.max(1)).max(1) as usize
+}
+
+/// The mean over a window: of intervals that did not come, 0.
+pub fn steady_mean(values: &[f64], asked: &Steady) -> f64 {
+    values.iter().sum::<f64>() / steady_intervals(asked).max(values.len()) as f64
 }
 
 fn group_lines(group: &GroupSummary<'_>) -> String {

@@ -146,7 +146,7 @@ pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
         let length = Some(known.bytes).filter(|bytes| *bytes > 0);
         let blocks = match error.verb {
             Verb::Read => view.blocks.read,
-            Verb::Trim => view.blocks.trim,
+            Verb::Trim | Verb::Discard => view.blocks.trim,
             _ => view.blocks.write,
         };
         text += &failed(

@@ -5,7 +5,6 @@ use io_uring::squeue::Flags;
 use iodyno_model::{Job, Verb};
 
 use super::transfer::Transfer;
-use crate::engines::priority::Priorities;
 use crate::engines::{Setup, setting, switch, switched_on, whole_number};
 use crate::io::Io;
 
@@ -18,7 +17,8 @@ const UNCACHED: u32 = 0x80;
 pub(super) struct Extras {
     read_modes: u32,
     write_modes: u32,
-    priorities: Option<Priorities>,
+    /// By label.
+    priorities: Option<Box<[u16]>>,
     async_every: u64,
     count: u64,
 }
@@ -38,7 +38,7 @@ impl Extras {
         let on = |name, mode| if switched_on(setup.job, name) { mode } else { 0 };
         let read_modes = on("nowait", NOWAIT) | on("uncached", UNCACHED);
         let write_modes = read_modes | on("atomic", ATOMIC);
-        let priorities = Priorities::of(setup);
+        let priorities = setup.priorities.map(Box::from);
         let plain = write_modes == 0 && priorities.is_none() && async_every < 2;
         let extras = Extras { read_modes, write_modes, priorities, async_every, count: 0 };
         (!plain).then(|| Box::new(extras))
@@ -47,8 +47,8 @@ impl Extras {
     #[inline(never)]
     pub(super) fn adorn(&mut self, mut transfer: Transfer, io: &Io) -> Transfer {
         transfer.modes = if io.verb == Verb::Write { self.write_modes } else { self.read_modes };
-        if let Some(priorities) = &mut self.priorities {
-            transfer.priority = priorities.draw(io.verb, io.bytes);
+        if let Some(priorities) = &self.priorities {
+            transfer.priority = priorities[usize::from(io.label)];
         }
         if self.async_every > 1 {
             self.count += 1;

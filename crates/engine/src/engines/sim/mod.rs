@@ -257,6 +257,7 @@ mod tests {
             worker: 0,
             seat: 0,
             seats: 1,
+            priorities: None,
             live: crate::engines::Live::alone(),
         })
         .unwrap()

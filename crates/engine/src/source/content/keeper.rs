@@ -6,6 +6,7 @@ use iodyno_model::{Verify, VerifyLayout};
 
 use super::SourceContext;
 use super::state::{Last, State};
+use super::synced::DurableWrites;
 use crate::failure::Failure;
 
 /// Counts writes that begin and complete.
@@ -78,12 +79,14 @@ impl Keeper {
         }
     }
 
-    /// Writes the file, for so many writes begun.
+    /// Writes the file, for so many writes begun; or for those that are durable, where only these count.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn save(&self, begun: u64) -> Result<(), Failure> {
+    pub fn save(&self, begun: u64, durable: Option<&DurableWrites>) -> Result<(), Failure> {
+        let begun = durable.map_or(begun, |durable| durable.below);
         let last = match &self.notes {
+            Notes::InFlight(_) if let Some(durable) = durable => Last::InFlight(durable.except.clone()),
             Notes::Completed { last, next } => {
                 let (newer, older) = last.split_at(*next);
                 Last::Completed(newer.iter().rev().chain(older.iter().rev()).copied().collect())

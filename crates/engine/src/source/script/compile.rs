@@ -424,7 +424,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             }
             Verb::Finish => self.finish(operation)?,
             verb if verb.moves_data()
-                || matches!(verb, Verb::Trim | Verb::SyncFileRange | Verb::Fallocate) =>
+                || matches!(verb, Verb::Trim | Verb::Discard | Verb::SyncFileRange | Verb::Fallocate) =>
             {
                 self.range(operation, file)?
             }

@@ -1,0 +1,96 @@
+//! `page_fault`: copies to and from memory that belongs to the worker alone and lies behind no file. The first access to
+//! each of its pages faults, which is what it measures.
+//!
+//! Every span begins in a memory of its own that nothing has touched yet.
+
+use iodyno_model::{EngineTrait, Verb, VerbSet};
+
+use super::{EngineFacts, Failure, Setup, SyncEngine};
+use crate::io::{AT_END, Files, Io};
+use crate::memory::errno;
+
+/// Memory without a file.
+struct AnonymousMapping {
+    start: *mut u8,
+    bytes: usize,
+}
+
+impl AnonymousMapping {
+    fn new(bytes: u64) -> Result<Self, Failure> {
+        let bytes = usize::try_from(bytes).map_err(|_| Failure::call("mmap", libc::ENOMEM))?;
+        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping at a place of the system's choice touches no memory that is in use.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
+        match start {
+            libc::MAP_FAILED => Err(Failure::call("mmap", errno()).hint("give a smaller size")),
+            start => Ok(AnonymousMapping { start: start.cast(), bytes }),
+        }
+    }
+
+    /// Where a range begins, if it lies inside.
+    fn range(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
+        let end = offset.checked_add(bytes)?;
+        // SAFETY: the range ends inside of the mapping.
+        (end <= self.bytes as u64).then(|| unsafe { self.start.add(offset as usize) })
+    }
+}
+
+impl Drop for AnonymousMapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and is unmapped once.
+        unsafe { libc::munmap(self.start.cast(), self.bytes) };
+    }
+}
+
+/// Memory for each target.
+pub struct PageFault {
+    mappings: Vec<AnonymousMapping>,
+}
+
+impl SyncEngine for PageFault {
+    const FACTS: EngineFacts = EngineFacts {
+        about: "copies to and from memory without a file: the cost of page faults",
+        verbs: VerbSet::of(&[
+            Verb::Read,
+            Verb::Write,
+            Verb::Fsync,
+            Verb::Fdatasync,
+            Verb::SyncFileRange,
+            Verb::Syncfs,
+        ]),
+        uses_files: false,
+        performs: true,
+        traits: &[EngineTrait::Pretends, EngineTrait::OneAtATime, EngineTrait::KeepsProcessorBusy],
+        ..EngineFacts::named("page_fault")
+    };
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let spans = setup.files.handles.iter().map(|handle| handle.base.saturating_add(handle.bytes));
+        Ok(PageFault {
+            mappings: spans.map(|bytes| AnonymousMapping::new(bytes.max(1))).collect::<Result<_, _>>()?,
+        })
+    }
+
+    #[inline(always)]
+    fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
+        if !matches!(io.verb, Verb::Read | Verb::Write) {
+            return match io.verb {
+                Verb::Fsync | Verb::Fdatasync | Verb::SyncFileRange | Verb::Syncfs => 0,
+                _ => -i64::from(libc::EINVAL),
+            };
+        }
+        let place = self.mappings.get(io.file as usize).filter(|_| io.offset < AT_END);
+        let Some(place) = place.and_then(|mapping| mapping.range(io.offset, io.bytes)) else {
+            return -i64::from(libc::EINVAL);
+        };
+        // SAFETY: the range lies in the mapping, and the buffer holds so many bytes until the operation completes; they
+        // are different memory.
+        unsafe {
+            match io.verb {
+                Verb::Read => std::ptr::copy_nonoverlapping(place, io.buffer, io.bytes as usize),
+                _ => std::ptr::copy_nonoverlapping(io.buffer, place, io.bytes as usize),
+            }
+        }
+        io.bytes as i64
+    }
+}
