@@ -1,4 +1,4 @@
-//! Whether the calls of cases can be made, as far as their words tell: a slip in a rule is told where it was written,
+//! Whether the calls of cases can be made, as far as their words tell: a slip in a rule is reported where it was written,
 //! before anything is touched.
 
 use iodyno_model::{Action, Diagnostic, Job, Step, Workload};

@@ -22,7 +22,7 @@ const PAUSE_NS: (u64, u64) = (200_000, 20_000_000);
 /// What became of a file's pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropResult {
-    /// Bytes that are still in the cache; none: it cannot be told.
+    /// Bytes that are still in the cache; none: it is unknown.
     pub left_bytes: Option<u64>,
     /// Whether the file system is memory, where pages cannot go anywhere.
     pub is_memory: bool,
@@ -76,7 +76,7 @@ fn drop_items(root: RawFd, names: &Names, share: WorkerShare, stopped: &dyn Fn()
 
 #[cfg(target_os = "linux")]
 fn write_back(root: RawFd) {
-    // SAFETY: the call takes no pointers. What cannot be written back is told by what is left.
+    // SAFETY: the call takes no pointers. What cannot be written back is reported by what is left.
     unsafe { libc::syncfs(root) };
 }
 
@@ -88,7 +88,7 @@ fn write_back(_root: RawFd) {
 
 /// Writes back an open file's pages and drops them, and waits until they are gone or will not go.
 pub fn drop_pages(fd: RawFd) -> DropResult {
-    // SAFETY: the call takes no pointers. What cannot be written back is told by what is left.
+    // SAFETY: the call takes no pointers. What cannot be written back is reported by what is left.
     unsafe { libc::fsync(fd) };
     advise(fd);
     let is_memory = is_memory(fd);

@@ -328,7 +328,7 @@ fn apart(world: &World, why: &str) -> Diagnostic {
     Diagnostic::error(&Default::default(), message).hint(hint)
 }
 
-/// Removes what was made and is not to stay; what cannot be removed is told.
+/// Removes what was made and is not to stay; what cannot be removed is reported.
 fn clean_up(world: &World, made: &mut MadeFiles, emit: Emit<'_>) {
     let mut stays = made.remove();
     if !world.is_broken() && !world.is_alone() {
@@ -405,7 +405,7 @@ impl<'a> Watchers<'a> {
         }
     }
 
-    /// What is to be told by the system's clock.
+    /// What is to be reported by the system's clock.
     fn untold(&self, options: &Options) -> Options {
         match self.ticks {
             Some(_) => Options { live_ns: 0, interim_ns: 0, ..options.clone() },

@@ -1,7 +1,7 @@
 //! What TCP says of the connections that workers have open: `TCP_INFO`, per connection, at any time.
 //!
 //! Engines tell of a connection when they begin to use it and when they are done with it; whoever watches asks. Counters
-//! are told since then, or since the connection was made. It refuses to know connections of other processes, and says
+//! are reported since then, or since the connection was made. It refuses to know connections of other processes, and says
 //! nothing of sockets that are not TCP.
 
 use std::os::fd::RawFd;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use iodyno_model::ConnectionActivity;
 
-/// Connections of one phase that are told of, at most.
+/// Connections of one phase that are reported, at most.
 const MOST: usize = 4096;
 /// Connections that are looked at with every sample, at most.
 const SAMPLED: usize = 32;
@@ -30,7 +30,7 @@ struct UsedConnection {
     last: ConnectionActivity,
 }
 
-/// From when on the counters of a connection are told.
+/// From when on the counters of a connection are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     /// Since it was made: the peer of a connection just taken may have sent already.

@@ -1,7 +1,7 @@
 //! What a worker writes down while it runs: entries of fixed layout in a file of memory that processes share.
 //!
 //! The worker copies a few words for each entry and publishes how far it is: no lock, no formatting, no allocation; new
-//! room is made in large steps on a cold path. The conductor reads behind it, gives the room back, and tells reporters
+//! room is made in large steps on a cold path. The conductor reads behind it, gives the room back, and informs reporters
 //! in parts. Room that is written and not yet read is limited: a journal never fills the machine.
 
 use std::fs::File;

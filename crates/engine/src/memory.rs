@@ -13,7 +13,7 @@ pub use kinds::{Ballast, PAGE_BYTES};
 
 #[cfg(not(target_os = "freebsd"))]
 const NO_RESERVE: libc::c_int = libc::MAP_NORESERVE;
-/// FreeBSD reserves nothing unless told to.
+/// FreeBSD reserves nothing unless asked to.
 #[cfg(target_os = "freebsd")]
 const NO_RESERVE: libc::c_int = 0;
 

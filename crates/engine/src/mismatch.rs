@@ -1,7 +1,7 @@
 //! What does not fit, as text and back: facts cross from a worker's process in shared memory that holds no pointers.
 //!
 //! Fields are divided by unit separators, records by record separators; neither occurs in numbers, and paths that hold
-//! one are told with a question mark. Refuses to be read by anyone but the conductor.
+//! one are printed with a question mark. Refuses to be read by anyone but the conductor.
 
 use iodyno_model::{Mismatch, Wrong};
 

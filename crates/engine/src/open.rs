@@ -210,7 +210,7 @@ fn pretended(size: Extent) -> u64 {
     }
 }
 
-/// The part of a file that a drawn workload touches, as far as it can be told before it is opened: its first byte and its
+/// The part of a file that a drawn workload touches, as far as it is known before it is opened: its first byte and its
 /// length. None: any part of it, or it is no file.
 pub fn reach(job: &Job, target: &Target, asker: Asker<'_>, path: &str) -> Option<(u64, u64)> {
     let (Workload::Pattern(pattern), TargetKind::File { size, .. }) = (&job.workload, &target.kind) else {

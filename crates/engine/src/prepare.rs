@@ -87,7 +87,7 @@ impl MadeFiles {
         self.made_trees.iter().any(|tree| Path::new(path).starts_with(tree))
     }
 
-    /// Removes everything now; what cannot be removed is told. Directories that are not empty are left for another call.
+    /// Removes everything now; what cannot be removed is reported. Directories that are not empty are left for another call.
     pub fn remove(&mut self) -> Vec<String> {
         let files = self.files.drain(..).rev().map(PathBuf::from);
         let files: Vec<_> = files.map(|path| (std::fs::remove_file(&path), path)).collect();
@@ -196,7 +196,7 @@ fn leads(world: &World, job: &Job, rank: u32) -> bool {
     (0..world.size()).find(|other| facts.node(*other) == node && has_part(other)) == Some(rank)
 }
 
-/// Makes everything ready that a phase needs and that no earlier phase has made ready. What could not be is told: where
+/// Makes everything ready that a phase needs and that no earlier phase has made ready. What could not be is reported: where
 /// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target. Every rank makes
 /// ready what its own workers own, whoever works on it.
 pub fn prepare(
@@ -337,8 +337,8 @@ fn prepare_ground(target: &Target, asker: Asker<'_>, made: &mut MadeFiles) -> Re
     if std::fs::metadata(above).is_ok() {
         return Ok(());
     }
-    let told = |error: std::io::Error| space_failure(above, error.raw_os_error().unwrap_or(libc::EIO));
-    made.tree(above, target.remove).map_err(told)
+    let failure = |error: std::io::Error| space_failure(above, error.raw_os_error().unwrap_or(libc::EIO));
+    made.tree(above, target.remove).map_err(failure)
 }
 
 fn prepare_file(
@@ -369,8 +369,9 @@ fn prepare_file(
     if there.is_none() {
         made.file(path, target.remove);
         if target.open.parents {
-            let told = |error: std::io::Error| space_failure(path, error.raw_os_error().unwrap_or(libc::EIO));
-            made.parents(path, target.remove).map_err(told)?;
+            let failure =
+                |error: std::io::Error| space_failure(path, error.raw_os_error().unwrap_or(libc::EIO));
+            made.parents(path, target.remove).map_err(failure)?;
         }
     }
     match target.prepare {
@@ -404,13 +405,13 @@ fn take_away(path: &str) -> Result<(), Failure> {
     if !std::fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file()) {
         return Ok(());
     }
-    let told = |error: &std::io::Error| {
+    let failure = |error: &std::io::Error| {
         let errno = error.raw_os_error().unwrap_or(libc::EIO);
         Failure::new(format!("{path}: it could not be removed: {}", strerror(errno))).errno(errno)
     };
     match std::fs::remove_file(path) {
         // Another rank was faster.
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(told(&error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failure(&error)),
         _ => Ok(()),
     }
 }

@@ -56,7 +56,7 @@ fn handle(signal: libc::c_int, action: libc::sighandler_t) {
     }
 }
 
-/// A peer or a reader that has gone away is told by the call that meets it.
+/// A peer or a reader that has gone away is reported by the call that meets it.
 pub fn ignore_pipes() {
     // SAFETY: ignoring a signal is always allowed.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };

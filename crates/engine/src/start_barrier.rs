@@ -199,7 +199,7 @@ impl StartBarrier {
         if start == 0 { clock::now() } else { start }
     }
 
-    /// Waits until a word is 0 or this worker is told to stop.
+    /// Waits until a word is 0 or this worker is asked to stop.
     fn wait_for_zero(&self, word: &AtomicU32, number: u32) {
         loop {
             let left = word.load(Ordering::Acquire);
@@ -272,22 +272,22 @@ impl StartBarrier {
         &self.words().pulse
     }
 
-    /// Whether everybody was told to stop.
+    /// Whether everybody was asked to stop.
     pub fn stopped(&self) -> bool {
         self.words().stop.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether anybody was told to stop.
+    /// Whether anybody was asked to stop.
     pub fn stopped_any(&self) -> bool {
         self.stopped() || self.words().stopped_one.load(Ordering::Relaxed) != 0
     }
 
-    /// The stop flag of a worker: not 0 once it was told to stop.
+    /// The stop flag of a worker: not 0 once it was asked to stop.
     pub fn flag(&self, number: u32) -> &AtomicU32 {
         &self.flags()[number as usize]
     }
 
-    /// Whether a worker was told to stop.
+    /// Whether a worker was asked to stop.
     pub fn is_stopped(&self, number: u32) -> bool {
         self.flag(number).load(Ordering::Relaxed) != 0
     }
@@ -303,7 +303,7 @@ impl StartBarrier {
     }
 
     /// Waits until all workers that come to a meeting, on all ranks, have come there or are over. They agree on the
-    /// largest value that was brought by one of the same job; one that is told to stop meanwhile keeps its own.
+    /// largest value that was brought by one of the same job; one that is asked to stop meanwhile keeps its own.
     pub fn meet(&self, job: usize, number: u32, meeting: BarrierPoint, value: u64) -> u64 {
         let (brought, agreed) = self.values();
         let cell = meeting as usize * self.jobs + job;

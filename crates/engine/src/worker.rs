@@ -385,7 +385,7 @@ enum Wear {
 
 /// What is measured otherwise than plainly. Only loops that are compiled for it look here.
 struct Instruments<'a> {
-    /// When the operation of each slot was handed over; empty where that is not asked for or cannot be told.
+    /// When the operation of each slot was handed over; empty where that is not asked for or cannot be reported.
     issued: Box<[Tick]>,
     /// Whether each batch is handed to the kernel before anything else is done.
     submits: bool,

@@ -22,9 +22,9 @@ pub use counts::{Count, Counts};
 pub use series::SeriesWriter;
 use series::{ROWS, SeriesCounters};
 
-/// Kinds of error that are told apart; more of them are counted as the last.
+/// Kinds of error that are distinguished; more of them are counted as the last.
 const ERRORS: usize = 16;
-/// Depths that are told apart; deeper ones count as the last.
+/// Depths that are distinguished; deeper ones count as the last.
 const DEPTHS: usize = 4097;
 /// What is counted by number: operations by the depth they made, hand-overs and reaps by their size.
 const DEPTH: usize = 0;
@@ -187,7 +187,7 @@ pub struct Head {
     row_ns: AtomicU64,
     /// CPU time and switches: user ns, system ns, voluntary, involuntary, major and minor faults.
     pub usage: [AtomicU64; 6],
-    /// Time it waited for a processor, ns, and one more; 0: it cannot be told.
+    /// Time it waited for a processor, ns, and one more; 0: it is unknown.
     pub waited: AtomicU64,
     /// Bytes that it made the storage read and write, where it is a process of its own.
     pub moved: [AtomicU64; 2],

@@ -125,7 +125,7 @@ fn holds_and_reads_back(engine: &str, marks: Marks, block: u64, shared: bool) ->
     Ok(())
 }
 
-/// Ranges, told apart as (offset, bytes), and sentences.
+/// Ranges, distinguished as (offset, bytes), and sentences.
 fn told(worker: &WorkerRecord) -> (Vec<(u64, u64)>, String) {
     assert!(worker.mismatches.iter().all(|one| one.what == Wrong::Marks && one.check == "marks"));
     let ranges = worker.mismatches.iter().map(|one| (one.offset, one.bytes)).collect();

@@ -1,4 +1,4 @@
-//! The network that is only reckoned: what scripts that are no tool of anybody's live through there, to the nanosecond.
+//! The network that is only calculated: what scripts that are no tool of anybody's live through there, to the nanosecond.
 
 use iodyno_engine::peer::Listener;
 use iodyno_engine::peer::simulated::{Link, Party, converse};

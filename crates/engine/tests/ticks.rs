@@ -1,4 +1,4 @@
-//! What is told while a simulated job runs comes at exact times of its own clock, the same on every run.
+//! What is reported while a simulated job runs comes at exact times of its own clock, the same on every run.
 //!
 //! Every figure is worked out on paper: an operation takes 100 µs.
 

@@ -195,7 +195,7 @@ fn ten_million_names_cost_no_memory() {
     assert_eq!(record.phases[1].jobs[0].tally.operations(Kind::Metadata), 0);
 }
 
-/// Resident memory of this process, bytes; 0 where it cannot be told.
+/// Resident memory of this process, bytes; 0 where it is unknown.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096

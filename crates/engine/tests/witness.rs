@@ -43,7 +43,7 @@ fn idle(time_ns: u64) -> Plan {
     plan(TargetKind::Nothing { bytes: 1 << 40 }, job)
 }
 
-/// The record, and what was told while it ran.
+/// The record, and what was reported while it ran.
 fn watched(plan: &Plan, options: &Options) -> (Record, Vec<Sample>) {
     let mut samples = Vec::new();
     let record = run(plan, options, &mut |event| {

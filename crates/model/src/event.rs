@@ -119,7 +119,7 @@ pub struct Live {
     pub phase: usize,
     /// Measured time so far, ns.
     pub elapsed_ns: u64,
-    /// Time left in this phase if it can be told, ns.
+    /// Time left in this phase if it can be reported, ns.
     pub left_ns: Option<u64>,
     /// Each job.
     pub jobs: Vec<LiveJob>,

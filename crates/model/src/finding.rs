@@ -57,7 +57,7 @@ kinds! {
     8 FallingRate "a rate that fell for good";
     9 CoordinatedOmission "latency without the lateness";
     10 GeneratorBound "a load generator at its limit";
-    11 SharedMachine "a machine that others had, too";
+    11 SharedMachine "a machine shared with other load";
     12 SharedDevice "a device that others used, too";
     13 DepthNotReached "a depth that was not reached";
     14 UnevenWorkers "workers far apart";

@@ -137,7 +137,7 @@ pub struct Phase {
     pub errands: Vec<Errand>,
 }
 
-/// A shell command around a phase. What it prints goes to standard error; that it fails is told, and ends nothing.
+/// A shell command around a phase. What it prints goes to standard error; that it fails is reported, and ends nothing.
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Errand {
     /// When it is run.

@@ -112,20 +112,20 @@ pub struct PhaseRecord {
     pub cache: Option<CacheShare>,
 }
 
-/// How much of what a phase read came from the page cache of the machines that read, as far as it can be told.
+/// How much of what a phase read came from the page cache of the machines that read, as far as it can be reported.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct CacheShare {
     /// Bytes that the workload read.
     pub read_bytes: u64,
-    /// Of these, bytes that no storage delivered; none: it cannot be told.
+    /// Of these, bytes that no storage delivered; none: it is unknown.
     #[reflect(default)]
     pub cached_bytes: Option<u64>,
-    /// What proves it, or why it cannot be told.
+    /// What proves it, or why it is unknown.
     pub because: String,
 }
 
 impl CacheShare {
-    /// The share that came from the cache, 0 to 100; none: it cannot be told.
+    /// The share that came from the cache, 0 to 100; none: it is unknown.
     pub fn percent(&self) -> Option<f64> {
         let cached = self.cached_bytes.filter(|_| self.read_bytes > 0)?;
         Some(cached.min(self.read_bytes) as f64 / self.read_bytes as f64 * 100.0)

@@ -372,7 +372,7 @@ pub struct Layout {
     pub allocated_bytes: u64,
     /// Extents.
     pub extents: u64,
-    /// From the first byte on the device to the last one, where that is told.
+    /// From the first byte on the device to the last one, where that is reported.
     #[reflect(default)]
     pub reach_bytes: Option<u64>,
 }

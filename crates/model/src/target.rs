@@ -228,7 +228,7 @@ pub struct Open {
     /// Advice to the kernel about the pattern.
     #[reflect(default, key = "advise")]
     pub advice: Advice,
-    /// How long the kernel is told that what is written will live; none: nothing is told.
+    /// How long the kernel is told that what is written will live; none: it is told nothing.
     #[reflect(default, phrase = "write life {}")]
     pub write_life: Option<WriteLife>,
     /// Whether workers that share it take turns, or who opened it has it alone.

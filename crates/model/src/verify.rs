@@ -24,7 +24,7 @@ pub struct Verify {
     /// repeated throughout (fio `verify_pattern_interval`).
     #[reflect(default, phrase = "the pattern anew every {}")]
     pub pattern_interval_bytes: u64,
-    /// Stop at the first bad block; otherwise all of a block's faults are told, and the job's error policy decides (fio
+    /// Stop at the first bad block; otherwise all of a block's faults are reported, and the job's error policy decides (fio
     /// `verify_fatal`).
     #[reflect(default, phrase = "the first bad block ends it")]
     pub fatal: bool,
@@ -331,6 +331,6 @@ pub enum Wrong {
     },
     /// The content, which is compared as a whole: `found` names what it is.
     Content,
-    /// Words of [`PayloadMarks`](crate::payload::PayloadMarks) content: the first of them are told as hexadecimal numbers.
+    /// Words of [`PayloadMarks`](crate::payload::PayloadMarks) content: the first of them are reported as hexadecimal numbers.
     Marks,
 }

@@ -1,6 +1,6 @@
 //! The world a run is in: its ranks, and on which machines they are.
 //!
-//! A rank is one process of ours; without a launcher there is one. Times of different ranks are told on one scale,
+//! A rank is one process of ours; without a launcher there is one. Times of different ranks are reported on one scale,
 //! that of the first rank's clock, as exactly as [`WorldFacts::clock_error_ns`] says.
 
 use crate::reflect::Reflect;

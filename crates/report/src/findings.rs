@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(
             text(&busy(), false, Paint::PLAIN),
             "\nfindings\n  \
-             2 doubtful, 1 note: a machine that others had, too (processors taken by others 97.0 %); quote\n    \
+             2 doubtful, 1 note: a machine shared with other load (processors taken by others 97.0 %); quote\n    \
              these figures only together with this\n  \
              doubtful [11] p: what 11 says\n           \
              processors taken by others 97.0 %\n           \

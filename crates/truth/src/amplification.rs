@@ -12,7 +12,7 @@ use crate::case::{Carrier, PhaseEvidence, operations};
 use crate::merge::Suspicion;
 use crate::reads::{LEAST_BYTES, Load, loads};
 
-/// So many times as much as was asked is told, beyond the second it is doubted. Chosen: a piece that lies across two
+/// So many times as much as was asked is reported, beyond the second it is doubted. Chosen: a piece that lies across two
 /// blocks moves twice as much; `amplification` stands on both sides.
 const RATIOS: (f64, f64) = (2.0, 4.0);
 /// The same where each write is made durable: its data, its inode and a journal's commit are blocks of their own.
@@ -32,7 +32,7 @@ pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    // Reads and writes of other jobs on the same device cannot be told apart.
+    // Reads and writes of other jobs on the same device cannot be distinguished.
     let (reads, writes) = (loads(case, Verb::Read, |_, _| true), loads(case, Verb::Write, |_, _| true));
     let names = |case: &PhaseEvidence<'_>| {
         case.storage_jobs().any(|(_, job)| job.tally.operations(Kind::Metadata) > 0)

@@ -1,7 +1,7 @@
 //! Lie 1, the field's way around it, where it does not work: reading what a neighbour wrote escapes that neighbour's page
 //! cache only on another machine.
 //!
-//! A note, said once: whether the cache answered is told by what the devices did. It accuses nobody who goes past the
+//! A note, said once: whether the cache answered is reported by what the devices did. It accuses nobody who goes past the
 //! cache or has emptied it.
 
 use iodyno_model::{Figure, FindingKind, Intent, Job, Place, Remedy, Severity, Target, Verb};

@@ -205,7 +205,7 @@ impl<'a> PhaseEvidence<'a> {
         })
     }
 
-    /// How many bytes of a target a pattern reaches, of one worker's; none where that cannot be told.
+    /// How many bytes of a target a pattern reaches, of one worker's; none where that is unknown.
     pub fn span_bytes(&self, target: &Target, pattern: &Pattern) -> Option<u64> {
         let facts = self.facts(&target.name);
         let whole = match &target.kind {

@@ -1,7 +1,7 @@
 //! One cause, one finding: what another finding explains is told under that one.
 //!
 //! A finding is explained where, in the same phase, one was found that may bring it about, weighs no less, and took at
-//! three quarters of the share that all of it needs: shares are reckoned, and a cause is what is behind most of it. Nothing
+//! three quarters of the share that all of it needs: shares are calculated, and a cause is what is behind most of it. Nothing
 //! is dropped and nothing weighs less: who counts findings counts them all. What the checks themselves have taken out
 //! (stalled workers without their waiting for a processor, 14) is explained by nobody.
 

@@ -1,7 +1,7 @@
 //! Demands: `read.p99 > 5ms` fails the run. What is wrong with them before it, and what became of them after it.
 //!
 //! A demand names a quantity, of every job or of one phase or job, and a limit; it is held against each job that has the
-//! quantity (against the median of its passes) and the worst is told. Refuses to pass what it cannot find.
+//! quantity (against the median of its passes) and the worst is reported. Refuses to pass what it cannot find.
 
 use iodyno_model::{
     Action, DemandRecord, Diagnostic, Histogram, JobRecord, Origin, PhaseRecord, Plan, Record, Severity,

@@ -1,7 +1,7 @@
 //! Lie 21: metadata answered from the caches of names and inodes.
 //!
 //! Proof: a phase that only looks at names, on a device that read next to nothing meanwhile: fewer bytes than the inodes
-//! take that were looked at. Said of nobody who had the caches dropped before; names on a server cannot be told.
+//! take that were looked at. Said of nobody who had the caches dropped before; names on a server cannot be reported.
 
 use iodyno_model::{
     Figure, FindingKind, Intent, Job, JobRecord, Kind, Remedy, Severity, Sighting, Target, TargetKind, Verb,

@@ -2,7 +2,7 @@
 //!
 //! Proof: the device moved more than this program made it move, by the kernel's own account of the program. A file
 //! system's journal and metadata are written by the kernel for us, so that much is allowed for each operation that needs
-//! it; what was still in memory before the phase began is told as such. Where a server works for us (FUSE) nothing is said.
+//! it; what was still in memory before the phase began is reported as such. Where a server works for us (FUSE) nothing is said.
 
 use iodyno_model::{
     DeviceActivity, EngineTrait, Figure, FindingKind, Intent, Kind, OpenSync, Remedy, Severity, Sighting,

@@ -84,7 +84,7 @@ pub fn loads<'a>(
             continue;
         }
         let carriers: Vec<_> = targets.iter().filter_map(|target| case.carrier(&target.name)).collect();
-        // What lies partly where nobody counts cannot be told apart.
+        // What lies partly where nobody counts cannot be distinguished.
         if !carriers.is_empty() && carriers.len() < targets.len() {
             continue;
         }
@@ -96,7 +96,7 @@ pub fn loads<'a>(
                 load.parts.push((name, carrier));
             }
         }
-        // Jobs share what any of them works on: their bytes cannot be told apart there.
+        // Jobs share what any of them works on: their bytes cannot be distinguished there.
         let (same, others): (Vec<_>, Vec<_>) = loads.into_iter().partition(|other| other.shares(&load));
         loads = others;
         loads.push(match same.into_iter().reduce(|mut sum, more| (sum.join(more), sum).1) {

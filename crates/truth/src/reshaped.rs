@@ -20,7 +20,7 @@ const MOST_SMALL: u64 = 64 << 10;
 /// stands on both sides.
 const LEAST_COUNT: u64 = 100;
 /// What the device moved for this program of what was asked, at least and at most. Chosen: what compresses or is
-/// amplified is told by others; `the_edges_of_another_shape` stands on both sides.
+/// amplified is reported by others; `the_edges_of_another_shape` stands on both sides.
 const OURS: (f64, f64) = (0.8, 1.3);
 /// The least request of somebody else, bytes, where the device does not tell its block. Source: Linux,
 /// Documentation/ABI/stable/sysfs-block, `logical_block_size`.

@@ -15,7 +15,7 @@ const MOST: u32 = 25;
 /// Passes of which an interval is told at least. Chosen: Student's quantile is 12.7 for two and 4.3 for three;
 /// `narrow_is_when_the_widest_interval_is` stands on both sides.
 const LEAST: usize = 3;
-/// The confidence where nobody says, percent. Chosen: as is usual; `narrow_is_when_the_widest_interval_is` reckons
+/// The confidence where nobody says, percent. Chosen: as is usual; `narrow_is_when_the_widest_interval_is` calculates
 /// with it.
 const CONFIDENCE_PERCENT: f64 = 95.0;
 

@@ -14,7 +14,7 @@ use crate::case::PhaseEvidence;
 use crate::merge::Suspicion;
 
 /// The percentile that is compared. Chosen: a stall of a hundredth of the time moves it; `latency_without_the_waiting`
-/// reckons it.
+/// calculates it.
 const PERCENT: f64 = 99.0;
 /// Shorter lateness is that of timers and wake-ups, ns. Chosen: several turns of the scheduler;
 /// `latency_without_the_waiting` stands on both sides.
@@ -83,7 +83,7 @@ fn kept(record: &JobRecord) -> Option<Both> {
     (!both.intended.is_empty()).then_some(both)
 }
 
-/// The second reckoned from the first: behind each operation that outlasted its slot, those that were due meanwhile.
+/// The second calculated from the first: behind each operation that outlasted its slot, those that were due meanwhile.
 fn reckoned(job: &Job, record: &JobRecord) -> Option<Both> {
     let depth = f64::from(job.depth.most.max(1));
     let gap_ns = (depth * 1e9 / asked(job)?) as u64;

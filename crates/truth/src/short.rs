@@ -11,7 +11,7 @@ use crate::merge::Suspicion;
 /// A wake-up may come a turn of the scheduler late, ns, at either end. Source: Linux, kernel/Kconfig.hz, 250 ticks a
 /// second by default.
 const TURN_NS: f64 = 4_000_000.0;
-/// Share of the phase that its edges may take, in percent: beyond the first it is told, beyond the second it is
+/// Share of the phase that its edges may take, in percent: beyond the first it is reported, beyond the second it is
 /// doubted. Chosen: a rate off by a tenth is another, by a third a wrong one; `a_phase_of_edges` stands on both sides.
 const MOST_PERCENT: (f64, f64) = (10.0, 30.0);
 

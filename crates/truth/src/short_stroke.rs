@@ -57,7 +57,7 @@ fn touched(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord, target: &Tar
     let Workload::Pattern(pattern) = &job.workload else { return None };
     let span = case.span_bytes(target, pattern)?;
     let spread = match target.kind {
-        // A file's bytes may lie apart, where that is told.
+        // A file's bytes may lie apart, where that is reported.
         TargetKind::File { .. } => {
             case.layout(&target.name).and_then(|layout| layout.reach_bytes).unwrap_or(span)
         }

@@ -43,7 +43,7 @@ pub struct Stability {
     pub tail: Option<Tail>,
     /// Rows whose longest operation stands out.
     pub spikes: Spikes,
-    /// How long it took to warm up, ns; 0: it was warm, or it cannot be told.
+    /// How long it took to warm up, ns; 0: it was warm, or it is unknown.
     pub warm_up_ns: u64,
 }
 

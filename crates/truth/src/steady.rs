@@ -123,7 +123,7 @@ fn judge_series(asked: &Job, phase: &PhaseRecord, job: &JobRecord) -> Option<Sus
     let full = full_rows(asked, job)?;
     let rows: Vec<f64> = series.rows[..full].iter().map(|row| row.operations() as f64).collect();
     let means = rounds(&rows, ROUNDS)?;
-    // Two levels are told as what they are.
+    // Two levels are reported as what they are.
     if let Some(burst) = bursts::check(phase, job, &rows, series.interval_ns as f64) {
         return Some(burst);
     }

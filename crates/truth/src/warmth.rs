@@ -139,7 +139,7 @@ fn read_between(series: &Series, from: u64, to: u64) -> f64 {
     series.rows.iter().enumerate().map(part).sum()
 }
 
-/// Whether the later reads took the device less, as far as can be told.
+/// Whether the later reads took the device less, as far as can be reported.
 fn is_cheaper(costs: [Cost; 2]) -> bool {
     match costs {
         [Cost::Each(cold), Cost::Each(warm)] => cold >= LEAST_RATIO * warm,

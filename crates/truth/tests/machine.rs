@@ -427,7 +427,7 @@ fn strangers_on_the_device() {
         device(run, 2 * GIB, 0);
         run.forget(|sighting| matches!(sighting, Sighting::Own { .. }));
     });
-    // What lay in memory before the phase is told as such.
+    // What lay in memory before the phase is reported as such.
     let found = lie(12, Severity::Note, |run| {
         device(run, GIB, GIB / 2);
         run.forget(|sighting| matches!(sighting, Sighting::Memory { .. }));

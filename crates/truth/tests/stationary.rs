@@ -199,7 +199,7 @@ const SHORT: f64 = 10.0;
 /// Operations a second.
 const RATES: [f64; 4] = [20.0, 200.0, 2_000.0, 20_000.0];
 
-/// A line of the table: over all rates and rows, the percent of the runs of each length that are told, and doubted.
+/// A line of the table: over all rates and rows, the percent of the runs of each length that are reported, and doubted.
 fn line(name: &str, service: Service, course: Course, rates: &[f64]) -> Vec<(f64, f64)> {
     let of_length = |seconds: f64| {
         let rows = ROWS.iter().filter(|row| **row >= 0.5 || seconds <= SHORT);
@@ -249,7 +249,7 @@ fn what_wanders_for_seconds_is_seldom_doubted() {
 }
 
 /// Where counting noise does not hide it, of 10 s and more always; in a shorter run, where it falls all the time. What
-/// is not doubted is told.
+/// is not doubted is reported.
 #[test]
 fn what_falls_is_doubted() {
     let courses = [

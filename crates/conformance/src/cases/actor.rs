@@ -151,7 +151,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Why an actor did not do what it was told.
+/// Why an actor did not do what it was asked.
 pub enum ActorFailure {
     /// The rule makes no sense.
     Wrong(String),

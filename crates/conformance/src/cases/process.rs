@@ -1,4 +1,4 @@
-//! The few system calls by which processes are made, told apart, watched and ended.
+//! The few system calls by which processes are made, distinguished, watched and ended.
 //!
 //! Everything here is small and plain: who is forked when, and what becomes of him, is decided elsewhere.
 

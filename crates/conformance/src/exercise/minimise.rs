@@ -55,7 +55,7 @@ pub fn replay(
 }
 
 impl<'a> Minimiser<'a> {
-    /// On a harness, until told to stop.
+    /// On a harness, until asked to stop.
     pub fn new(harness: &'a mut Harness, stop: &'a dyn Fn() -> bool) -> Self {
         let until = clock::now() + TIME_NS;
         Minimiser { harness, stop, tries: 0, until, last: None, broken: None }

@@ -81,12 +81,12 @@ struct Until<'a> {
 }
 
 impl Until<'_> {
-    /// Whether it was told to stop, or the time is up.
+    /// Whether it was asked to stop, or the time is up.
     fn is_over(&self) -> bool {
         self.is_stopped() || self.deadline.is_some_and(|deadline| clock::now() >= deadline)
     }
 
-    /// Whether it was told to stop.
+    /// Whether it was asked to stop.
     fn is_stopped(&self) -> bool {
         self.stop.load(Relaxed) != 0
     }

@@ -47,7 +47,7 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        // Nothing is left to be told when even this fails.
+        // Nothing is left to be reported when even this fails.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }

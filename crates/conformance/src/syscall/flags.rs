@@ -255,7 +255,7 @@ pub const MSYNC: FlagNames = FlagNames::new("MS_", constants! { MS_ASYNC MS_SYNC
 #[cfg(target_os = "linux")]
 pub const XATTR: FlagNames = FlagNames::new("XATTR_", constants! { XATTR_CREATE XATTR_REPLACE });
 
-/// What is told of, and how.
+/// What is reported, and how.
 #[cfg(target_os = "linux")]
 pub const INOTIFY: FlagNames = FlagNames::new(
     "IN_",

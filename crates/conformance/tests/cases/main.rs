@@ -1,4 +1,4 @@
-//! Cases on real file systems: what passes, what fails and how it is told, what hangs, crashes and dies; and that nothing
+//! Cases on real file systems: what passes, what fails and how it is reported, what hangs, crashes and dies; and that nothing
 //! is left behind, whatever happens.
 //!
 //! What this machine does not have is skipped, said so, and counted as ignored.

@@ -74,7 +74,7 @@ pub fn highest<const N: usize>(world: &World, values: [u64; N]) -> Result<[u64; 
     all.try_into().map_err(|_| BrokenWorld("another number of values came back".into()))
 }
 
-/// Messages of ranks that are told at most: a missing directory has as many as there are ranks.
+/// Messages of ranks that are reported at most: a missing directory has as many as there are ranks.
 const GROUPS_MOST: usize = 8;
 
 /// What is wrong on all ranks: once, and with the ranks and hosts where it is not the same everywhere.

@@ -10,18 +10,18 @@ use crate::clock::{self, Tick};
 
 /// The same step is told again after so long, ns.
 const AGAIN_NS: u64 = 1_000_000_000;
-/// Lines that are told in that time, at most.
+/// Lines that are reported in that time, at most.
 const LINES_MOST: usize = 10;
 
 /// What the steps of a phase say.
 #[derive(Default)]
 pub struct LogSteps {
     all: Vec<Saying>,
-    /// Lines that were told since then.
+    /// Lines that were reported since then.
     lines: (Tick, usize),
 }
 
-/// What one step says, and how often that was told.
+/// What one step says, and how often that was reported.
 struct Saying {
     job: usize,
     line: usize,

@@ -21,9 +21,9 @@ use crate::source::VERIFY_LABEL;
 use crate::witness::Watch;
 use crate::witness::sampler::Sampler;
 
-/// Entries of a journal that are told at once, at most.
+/// Entries of a journal that are reported at once, at most.
 const PART_ENTRIES: usize = 1 << 16;
-/// Journals that hold less than this are told when the phase is over; larger ones while it runs, bytes.
+/// Journals that hold less than this are reported when the phase is over; larger ones while it runs, bytes.
 const TOLD_WHILE_RUNNING: u64 = 256 << 20;
 /// How long journals are read at a time while the phase runs, ns: a stop must be seen.
 const READ_NS: u64 = 100_000_000;
@@ -105,7 +105,7 @@ impl<'a> Progress<'a> {
         }
         let much = |held: u64| held > TOLD_WHILE_RUNNING;
         if self.context.journals.as_ref().is_some_and(|journals| much(journals.held_bytes())) {
-            // An unreadable journal is told as such at the end.
+            // An unreadable journal is reported as such at the end.
             let _ = self.read(clock::now() + READ_NS, emit);
         }
     }
@@ -146,7 +146,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Takes the samples that are due by now; what the first rank sees is told.
+    /// Takes the samples that are due by now; what the first rank sees is reported.
     pub fn sample(&mut self, now: Tick, is_first: bool, emit: Emit<'_>) {
         let (Some(watch), Some(sampler)) = (&mut self.watch, &mut self.sampler) else { return };
         if now >= self.next_look {

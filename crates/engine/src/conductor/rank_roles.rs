@@ -68,7 +68,7 @@ pub fn follow(mut world: World, say: &mut dyn FnMut(Diagnostic)) -> u8 {
                 world.leave();
                 return status;
             }
-            // What goes wrong is told by the first rank.
+            // What goes wrong is reported by the first rank.
             Some(RoleMessage::Run(plan, options)) => drop(run_in(&mut world, &plan, &options, &mut |_| {})),
             None => world.lose(&[]),
         }

@@ -178,7 +178,7 @@ impl<'a> Ranks<'a> {
     }
 
     /// Stops everybody as soon as a rank has ended that was to have a last word: its launcher will kill the others, and
-    /// what there is must have been told by then.
+    /// what there is must have been reported by then.
     fn miss(&mut self, context: &PhaseContext) {
         let new = |rank: &u32| !self.gone.contains(rank) && self.others[*rank as usize].last.is_none();
         let gone: Vec<u32> = self.world.gone().into_iter().filter(new).collect();

@@ -150,7 +150,7 @@ fn emit_all(told: impl IntoIterator<Item = Diagnostic>, emit: Emit<'_>) {
     told.into_iter().for_each(|told| emit(&Event::Message(told)));
 }
 
-/// Begins the commands that run beside a phase, on the first rank of each machine; one that cannot be is told.
+/// Begins the commands that run beside a phase, on the first rank of each machine; one that cannot be is reported.
 fn companions(world: &World, phase: &Phase, emit: Emit<'_>) -> Vec<hooks::Companion> {
     let due = |errand: &&Errand| errand.when == When::Beside && world.place_on_node() == 0;
     let begin = |errand: &Errand| match hooks::Companion::begin(&errand.command) {

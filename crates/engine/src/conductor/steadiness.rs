@@ -71,7 +71,7 @@ impl Steadiness {
         going.map(|judged| judged.next).min()
     }
 
-    /// Looks where it is time to; those that are steady are told to stop.
+    /// Looks where it is time to; those that are steady are asked to stop.
     pub(crate) fn look(&mut self, context: &PhaseContext, now: Tick) {
         for judged in self.judged.iter_mut().filter(|judged| now >= judged.next) {
             if !judged.window.record.attained && judged.look(context, now) {

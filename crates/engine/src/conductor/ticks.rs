@@ -22,7 +22,7 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Those of a phase whose barrier is not open yet; none: it goes by the system's clock, or nothing is to be told.
+    /// Those of a phase whose barrier is not open yet; none: it goes by the system's clock, or nothing is to be reported.
     pub fn of(
         context: &PhaseContext,
         is_alone: bool,

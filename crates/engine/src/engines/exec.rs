@@ -1,5 +1,5 @@
 //! `exec`: runs a program as a job. The first operation starts it; each operation after that looks, ten times a second,
-//! whether it still runs. At the end it is told to terminate, and killed when its time of grace is over.
+//! whether it still runs. At the end it is asked to terminate, and killed when its time of grace is over.
 //!
 //! The program is started directly, without a shell: its arguments are split at spaces. `%r` in them is the job's time
 //! in seconds, `%n` its name.
@@ -39,7 +39,7 @@ impl SyncEngine for Exec {
             spec("program", "the program to run (it or a command must be given)"),
             spec("command", "instead of a program: a shell command that each operation runs and waits for"),
             spec("arguments", "its arguments, split at spaces; %r is the job's time in seconds, %n its name"),
-            spec("grace_s", "seconds between telling it to end and killing it (default 1)"),
+            spec("grace_s", "seconds between asking it to end and killing it (default 1)"),
             spec("redirect", "on or off: its output goes to JOB.stdout and JOB.stderr (default on)"),
         ],
         uses_files: false,

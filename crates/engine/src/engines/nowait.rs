@@ -1,6 +1,6 @@
 //! `nowait`: preadv2 with RWF_NOWAIT first, and a plain call where the page cache does not hold all of it.
 //!
-//! It tells reads of the cache from reads of the storage one by one: each is counted as done at once, or as waited for. It
+//! It distinguishes reads of the cache from reads of the storage one by one: each is counted as done at once, or as waited for. It
 //! refuses nothing that psync does: writes and all other verbs are plain calls.
 
 use super::{EngineFacts, Failure, Setup, SyncEngine};

@@ -1,7 +1,7 @@
 //! `splice`: bytes go between file and memory through a pipe, by splice and vmsplice, without a copy where the kernel
 //! can give pages away.
 //!
-//! What cannot be spliced (a write to a file that is only appended to) is refused by the kernel, and told so.
+//! What cannot be spliced (a write to a file that is only appended to) is refused by the kernel, and reported so.
 
 use std::os::fd::RawFd;
 

@@ -318,7 +318,7 @@ impl Headers {
         }
     }
 
-    /// The layout of the header that lies in an interval as it was read; where none is to be told, that of our own.
+    /// The layout of the header that lies in an interval as it was read; where none is to be reported, that of our own.
     pub(super) fn layout_of(&self, interval: &[u8]) -> VerifyLayout {
         let Form::Header(stamp) = &self.form else { return self.layout };
         let at = stamp.offset_bytes as usize;

@@ -26,7 +26,7 @@ use crate::signal;
 const GLANCE_MS: i32 = 100;
 /// How long the runs that an end leaves behind have to stop, ns.
 const PARTING_NS: u64 = 10_000_000_000;
-/// Messages of a run that may wait to be told.
+/// Messages of a run that may wait to be reported.
 const QUEUE: usize = 1024;
 
 /// The sockets and runs of one conversation.

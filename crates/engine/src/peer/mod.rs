@@ -45,7 +45,7 @@ pub fn converse(
     listener: &mut dyn Listener,
 ) -> Result<u8, Failure> {
     signal::install();
-    // A peer that has gone is told by the call that meets it.
+    // A peer that has gone is reported by the call that meets it.
     signal::ignore_pipes();
     let (mut live, mut pump) = (Live::new(options)?, Pump::new());
     loop {

@@ -18,7 +18,7 @@ const READ_MOST: usize = 64 << 10;
 const AT_ONCE: usize = 64;
 /// What waits for a peer that does not read, at most, bytes.
 const OUTBOX_MOST: usize = 64 << 20;
-/// A peer for whom so much waits is slow, bytes: who sends is told, and told again when all of it has gone.
+/// A peer for whom so much waits is slow, bytes: the sender is told, and told again when all of it has gone.
 const SLOW: usize = 4 << 20;
 /// For how long a connection that was closed goes on sending what it still has, ns.
 const LINGER_NS: u64 = 5_000_000_000;
@@ -406,7 +406,7 @@ impl Table {
             let Some(place) = self.entries.get(&at) else { break };
             match place.socket.accept() {
                 Ok((socket, _)) => {
-                    // A peer that is gone already is told when it is read.
+                    // A peer that is gone already is reported when it is read.
                     let _ = socket.set_nonblocking(true);
                     let connection = FIRST_ACCEPTED + self.accepted;
                     self.accepted = (self.accepted + 1) % (u32::MAX - FIRST_ACCEPTED);

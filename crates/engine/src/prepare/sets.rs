@@ -57,7 +57,7 @@ pub fn prepare(
     let count = if target.prepare == Prepare::Empty { 0 } else { present(items) };
     let sizes =
         ItemSizes::new(&items.size, seed, &target.name).map_err(|wrong| Failure::new(wrong.message))?;
-    // What is told while it goes on; the few that are looked at stand for all.
+    // What is reported while it goes on; the few that are looked at stand for all.
     let some = count.min(1000);
     let mean_bytes = (0..some).map(|item| sizes.of(item)).sum::<u64>() / some.max(1);
     let mut told = |items: u64| progress(&target.name, items * mean_bytes, count * mean_bytes);

@@ -3,7 +3,7 @@
 //!
 //! Where a job verifies, a table holds the generation of every block it wrote: the check can tell a lost write from a
 //! right one. The table is a mapping that costs memory only where blocks were written. It refuses to verify what
-//! cannot be told apart: sizes that are no whole sectors, tables beyond a bound.
+//! cannot be distinguished: sizes that are no whole sectors, tables beyond a bound.
 
 use iodyno_model::{
     Content as Bytes, Job, Mismatch, PayloadMarks, Refresh, Size, Stamp, TargetKind, Verb, Verify,
@@ -58,7 +58,7 @@ pub struct WorkerContent {
     /// By handle.
     files: Vec<FileContent>,
     grain: u64,
-    /// What tells writes of the same place apart where nothing is verified.
+    /// What distinguishes writes of the same place where nothing is verified.
     writes: u64,
     /// Whether blocks of another length, or of a pattern that begins anew, are checked write by write.
     whole_writes: bool,
@@ -222,7 +222,7 @@ impl WorkerContent {
 
     fn open_files(&mut self, context: &SourceContext<'_>, remembers: bool) -> Result<(), Failure> {
         for (handle, name) in context.files.handles.iter().zip(&self.names) {
-            // Items are told apart by their number alone.
+            // Items are distinguished by their number alone.
             let remembers = remembers && handle.names.is_none();
             let count = if remembers { handle.bytes / self.grain.max(1) } else { 0 };
             if count > BLOCKS_MOST {
@@ -250,7 +250,7 @@ impl WorkerContent {
         self.judge.is_some()
     }
 
-    /// Whether completions must be told.
+    /// Whether completions must be reported.
     pub fn listens(&self) -> bool {
         self.checks() || self.keeper.is_some()
     }
@@ -772,7 +772,7 @@ fn path_of(context: &SourceContext<'_>, target: u32) -> Option<String> {
     }
 }
 
-/// Whether what a job's blocks carry fits them, as far as the job alone tells.
+/// Whether what a job's blocks carry fits them, as far as the job alone decides.
 ///
 /// # Errors
 /// What does not fit.
@@ -830,7 +830,7 @@ fn job_grain(job: &Job, verify: &Verify) -> Result<u64, Failure> {
     Ok(grain)
 }
 
-/// Whether content is told apart sector by sector.
+/// Whether content is distinguished sector by sector.
 fn by_sectors(job: &Job, verify: &Verify) -> bool {
     matches!(verify.stamp, Stamp::Block | Stamp::Content) && marked(&job.payload.content).is_none()
 }
@@ -850,7 +850,7 @@ fn verified_grain(context: &SourceContext<'_>, verify: &Verify) -> Result<u64, F
     }
 }
 
-/// What each handle's content is told apart by: the target, its file's number, and the worker where each has its own.
+/// What distinguishes each handle's content: the target, its file's number, and the worker where each has its own.
 fn names(context: &SourceContext<'_>) -> Vec<String> {
     let handles = &context.files.handles;
     let name = |index: usize| {

@@ -1,7 +1,7 @@
 //! The largest depth at which enough operations are fast enough: found while the worker runs, window by window.
 //!
 //! The depth doubles until a window fails, then the interval between the best and the worst is halved. It refuses to
-//! measure: it hears latencies and says how many may be in flight.
+//! measure: it receives latencies and sets how many may be in flight.
 
 use iodyno_model::{FoundDepth, LatencyTarget};
 

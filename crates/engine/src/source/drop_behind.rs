@@ -43,7 +43,7 @@ impl Behind {
         Behind { wanted, due: VecDeque::with_capacity(2 * context.depth as usize) }
     }
 
-    /// Whether completions must be told.
+    /// Whether completions must be reported.
     pub fn listens(&self) -> bool {
         !self.wanted.is_empty()
     }
@@ -57,7 +57,7 @@ impl Behind {
     }
 
     /// Takes note of a completion; whether it was an advice.
-    pub fn hears(&mut self, io: &Io, result: i64) -> bool {
+    pub fn completed(&mut self, io: &Io, result: i64) -> bool {
         if !self.wanted.get(io.file as usize).copied().unwrap_or(false) {
             return false;
         }

@@ -119,7 +119,7 @@ impl GeneralSource {
         })
     }
 
-    /// Whether completions must be told.
+    /// Whether completions must be reported.
     pub fn listens(&self) -> bool {
         self.serialised
             || self.content.listens()
@@ -233,7 +233,7 @@ impl GeneralSource {
     pub fn done(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
         self.in_flight -= 1;
         self.flying[slot as usize].bytes = 0;
-        if self.behind.hears(io, result) {
+        if self.behind.completed(io, result) {
             return result;
         }
         if let Some(back) = self.back.as_mut().filter(|_| io.verb == Verb::Write && result == io.bytes as i64)
@@ -250,7 +250,7 @@ impl GeneralSource {
             // So much was read, although it is not what was written.
             io.bytes = io.bytes.min(result as u64);
         }
-        // What helpers find is counted at the end, but ends the job as soon as it is heard of.
+        // What helpers find is counted at the end, but ends the job as soon as it is known.
         if (checked != result && self.fatal) || self.content.late() > self.late_most {
             self.end();
         }
@@ -313,7 +313,7 @@ impl GeneralSource {
         self.back.is_some()
     }
 
-    /// No more than what has begun, until it hears how much is left. Whether that may be more than one operation.
+    /// No more than what has begun, until it knows how much is left. Whether that may be more than one operation.
     pub fn settle(&mut self) -> bool {
         self.settling = true;
         match &mut self.drawer {

@@ -50,7 +50,7 @@ pub enum Next {
     Io,
     /// Nothing before that time.
     Later(Tick),
-    /// Nothing until a completion is heard.
+    /// Nothing until a completion arrives.
     Wait,
     /// Nothing more.
     Done,
@@ -136,7 +136,7 @@ fn most_bytes(size: &Size) -> u64 {
     }
 }
 
-/// Whether a job's workload can be run, as far as the job alone tells.
+/// Whether a job's workload can be run, as far as the job alone decides.
 ///
 /// # Errors
 /// What it asks for and cannot have.
@@ -161,7 +161,7 @@ pub fn check(job: &Job) -> Result<(), Failure> {
 /// What a worker does next.
 pub struct Source {
     work: Work,
-    /// Whether completions must be told to [`Source::done`].
+    /// Whether completions must be reported to [`Source::done`].
     pub listens: bool,
     /// Whether drawing an operation may fill its buffer, which takes time of its own.
     pub fills: bool,

@@ -1,6 +1,6 @@
 //! How fast a worker goes: rates, think time, shared gates, and the slowest rate allowed.
 //!
-//! A pacer is asked before an operation goes out and tells when it may. In an open loop it also says when the operation
+//! A pacer is asked before an operation goes out and answers when it may. In an open loop it also says when the operation
 //! should have gone: latency counts from there, so a stall cannot hide behind the operations it delayed. It refuses to
 //! wait itself; only think time that burns CPU is burnt here, in slices.
 
@@ -162,7 +162,7 @@ impl Pacer {
         }))
     }
 
-    /// Whether completions must be told.
+    /// Whether completions must be reported.
     pub fn listens(&self) -> bool {
         self.floor.is_some()
             || self.search.is_some()

@@ -3,7 +3,7 @@
 //! A worker claims what it makes or removes and holds what it has open, so that nobody looks for what is just going away
 //! and nobody removes what is in use. A count for each block of items says where looking is worth it, so that picking one
 //! of the few that are missing among a million costs no walk over all of them. It refuses to look at the directory: what
-//! failed is settled as it was before, and what is there at the start it is told.
+//! failed is settled as it was before, and it is given what is there at the start.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering::Relaxed};

@@ -15,8 +15,8 @@ use crate::io::{AT_END, AT_POSITION, DIRECTORY, FORGIVEN, Io, KEEP, PACED, SILEN
 
 mod buffer;
 pub(super) mod compile;
+mod completion;
 mod file;
-mod hear;
 mod pool;
 
 use buffer::{Buffer, buffers};
@@ -249,7 +249,7 @@ struct StepProgress {
     nominal: u64,
     began: Tick,
     /// What of it was tallied already, because a later part failed.
-    told: u64,
+    reported: u64,
     /// Whether another call is due.
     again: bool,
 }
@@ -533,7 +533,7 @@ impl ScriptSource {
     }
 
     fn take_off(&mut self, code: usize, start: u64, (wanted, nominal): (u64, u64), began: Tick) {
-        let part = StepProgress { code, start, moved: 0, wanted, nominal, began, told: 0, again: false };
+        let part = StepProgress { code, start, moved: 0, wanted, nominal, began, reported: 0, again: false };
         self.flight = Flight::Step(part);
         self.limits.operations -= u64::from(self.limits.operations != u64::MAX);
     }

@@ -28,7 +28,7 @@ pub struct TraceSource {
     waiting: bool,
 }
 
-/// Whether a trace can be replayed, as far as it alone tells.
+/// Whether a trace can be replayed, as far as the trace alone decides.
 ///
 /// # Errors
 /// Traces in files, times that are none, pauses at a depth.

@@ -1,7 +1,7 @@
 //! How far virtual clocks may go: no further than what the conductor has told of.
 //!
 //! An engine whose time is its own runs through hours in milliseconds. Where somebody wants to hear at given times how it
-//! stands, its workers wait there until that was told, so that what is told is the same on every run. Only who moves such a
+//! stands, its workers wait there until that was reported, so that the reports are the same on every run. Only who moves such a
 //! clock asks; nobody else pays for it. Whether everybody waits is decided from what they wait for, not from a count, so
 //! that whoever may already go on is never taken for waiting.
 
@@ -59,7 +59,7 @@ impl StartBarrier {
         }
     }
 
-    /// Waits until a clock may show that time, or its worker is told to stop; how far it may go then.
+    /// Waits until a clock may show that time, or its worker is asked to stop; how far it may go then.
     fn wait_for_horizon(&self, number: u32, to: Tick) -> Tick {
         let wants = &self.wants()[number as usize];
         loop {

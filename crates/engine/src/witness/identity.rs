@@ -249,7 +249,7 @@ pub fn readable(path: &str) -> bool {
     c_path(path).is_ok_and(|path| unsafe { libc::access(path.as_ptr(), libc::R_OK) } == 0)
 }
 
-/// Free space for this user where a path lies, or will; 0 where it cannot be told.
+/// Free space for this user where a path lies, or will; 0 where it is unknown.
 pub fn free_bytes(path: &str) -> u64 {
     let mut facts = TargetFacts::default();
     space(&nearest(Path::new(path)), &mut facts);

@@ -7,7 +7,7 @@ use iodyno_model::InterfaceActivity;
 
 use super::queues::{self, Queue};
 
-/// Interfaces that are told of, at most: those that moved most.
+/// Interfaces that are reported, at most: those that moved most.
 const TOLD_MOST: usize = 16;
 
 /// Counters since the interface came up: received bytes, packets, lost; sent bytes, packets, lost.

@@ -113,7 +113,7 @@ pub struct WatchedTarget {
     pub target: String,
     /// Where it lies.
     pub path: String,
-    /// First byte and length of the part that is touched; none: all of it, or it cannot be told beforehand.
+    /// First byte and length of the part that is touched; none: all of it, or it is unknown beforehand.
     pub span: Option<(u64, u64)>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Sources: `/proc/self/mountstats` (nfs: `bytes:`, the fifth and sixth number are what went to and came from the server),
 //! `/proc/fs/cifs/Stats`, and Lustre's `osc.*.stats` under debugfs or procfs. Others count nothing that can be read
-//! without their own tools; of those it is said that nothing can be told, with the reason.
+//! without their own tools; of those it is said that nothing can be reported, with the reason.
 
 use iodyno_model::{MountActivity, TargetFacts};
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use iodyno_model::Pressure;
 
-/// Where pressure is told.
+/// Where pressure is reported.
 const MACHINE: &str = "/proc/pressure";
 
 /// Time waited since boot, ns: processors; memory, some and full; I/O, some and full.

@@ -79,7 +79,7 @@ fn runnable(text: &str) -> Option<u64> {
     running.parse::<u64>().ok().map(|running| running.saturating_sub(1))
 }
 
-/// The processors that this program may use; empty: all of them, or it cannot be told.
+/// The processors that this program may use; empty: all of them, or it is unknown.
 #[cfg(target_os = "linux")]
 fn allowed() -> Vec<u32> {
     // SAFETY: the set is plain memory of that size, and read only after success.

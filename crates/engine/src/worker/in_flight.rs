@@ -246,7 +246,7 @@ impl<'a> InFlight<'a> {
         }
     }
 
-    /// Comes to the end: what was promised to be durable is, the files are closed, and all that was found on the way is told.
+    /// Comes to the end: what was promised to be durable is, the files are closed, and all that was found on the way is reported.
     pub(super) fn end<E: Engine>(
         mut self,
         worker: &mut Worker<'_>,

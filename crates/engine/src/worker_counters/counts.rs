@@ -53,7 +53,7 @@ const NAMES: [&str; 13] = [
     "copied",
 ];
 
-/// The first ones are also told as they were when the ramp ended.
+/// The first ones are also reported as they were when the ramp ended.
 const RAMPED: usize = 8;
 
 /// The counters of one worker.
@@ -75,7 +75,7 @@ impl Counts {
         }
     }
 
-    /// They are to be told.
+    /// They are to be reported.
     pub fn begin(&self) {
         self.used.store(1, Relaxed);
     }
@@ -131,8 +131,8 @@ mod tests {
         counts.end_ramp();
         counts.add(Count::Bytes, 7);
         counts.set(Count::Copied, 9);
-        let told = counts.by_name();
-        let of = |name: &str| told.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        let named = counts.by_name();
+        let of = |name: &str| named.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
         assert_eq!((of("bytes"), of("ramp_bytes"), of("copied")), (Some(12), Some(5), Some(9)));
         assert_eq!((of("ramp_copied"), of("ramp_overflow")), (None, Some(0)));
     }

@@ -25,7 +25,7 @@ pub struct World {
     link: RankTransport,
     /// Whether the ranks no longer come together.
     is_broken: bool,
-    /// What is to be done when everything was told.
+    /// What is to be done when everything was reported.
     errands: Vec<Errand>,
 }
 
@@ -117,7 +117,7 @@ impl World {
         self.facts.ranks()
     }
 
-    /// Whether this is the rank that tells the user.
+    /// Whether this is the rank that reports to the user.
     pub fn is_first(&self) -> bool {
         self.rank == 0
     }
@@ -138,7 +138,7 @@ impl World {
         self.is_broken
     }
 
-    /// Leaves something to the end, after everything was told: who lost a rank is soon killed by the launcher.
+    /// Leaves something to the end, after everything was reported: who lost a rank is soon killed by the launcher.
     pub fn at_last(&mut self, errand: impl FnOnce() -> Vec<String> + 'static) {
         self.errands.push(Box::new(errand));
     }

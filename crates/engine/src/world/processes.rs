@@ -41,7 +41,7 @@ pub fn nudge(child: &Child) {
     unsafe { libc::kill(child.pid, signal::NUDGE) };
 }
 
-/// Collects children that have ended; tells those that did not end by themselves.
+/// Collects children that have ended; reports those that did not end by themselves.
 pub fn reap(children: &mut Vec<Child>) -> Vec<(u32, String)> {
     let mut deaths = Vec::new();
     children.retain(|child| {

@@ -1,7 +1,7 @@
 //! The MPI installations that this machine has or can make: Debian's two, and the wheels of PyPI in environments of
 //! their own under the target directory.
 //!
-//! A missing one is a reason to skip, which is told; nothing is installed outside the target directory. What could not be
+//! A missing one is a reason to skip, which is reported; nothing is installed outside the target directory. What could not be
 //! made is not tried again by the other tests of the same run.
 
 use std::path::{Path, PathBuf};

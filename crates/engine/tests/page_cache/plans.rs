@@ -74,7 +74,7 @@ fn emptied() -> Outcome {
     Ok(())
 }
 
-/// Locked pages cannot leave, so all of it comes from memory; where that cannot be told, the record says why.
+/// Locked pages cannot leave, so all of it comes from memory; where that is unknown, the record says why.
 fn from_memory() -> Outcome {
     let folder = folder()?;
     let path = folder.path().join("f");

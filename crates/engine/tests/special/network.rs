@@ -96,7 +96,7 @@ fn place(transport: &str, folder: &Path) -> Result<(String, String), Failed> {
     })
 }
 
-/// The first of some ports that follow each other, and that no other test here is told.
+/// The first of some ports that follow each other, and that no other test here is given.
 fn ports_in_a_row(count: u16) -> Result<u16, Failed> {
     let mut last = testbed::free_port()?;
     let mut first = last;

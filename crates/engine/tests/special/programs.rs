@@ -45,7 +45,7 @@ fn a_program_with_its_arguments() -> Outcome {
 }
 
 fn what_does_not_end_is_killed() -> Outcome {
-    // The shell ignores being told to end.
+    // The shell ignores being asked to end.
     let folder = tempfile::tempdir()?;
     let (script, alive) = (folder.path().join("s"), folder.path().join("alive"));
     std::fs::write(

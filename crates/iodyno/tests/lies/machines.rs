@@ -198,7 +198,7 @@ fn busy() -> StagedFindings {
     };
     let folded = under(&told.out).unwrap_or_default();
     assert!(folded.contains(" doubtful"), "{told}");
-    assert!(folded.contains(": a machine that others had, too (processors taken by others"), "{told}");
+    assert!(folded.contains(": a machine shared with other load (processors taken by others"), "{told}");
     assert!(folded.contains("quote these figures only together with this"), "{told}");
     assert!(folded.contains("explains") && !folded.contains(&format!("[{effect}] phase")), "{told}");
     let details = ours(&["runs", "show", "--details"]);

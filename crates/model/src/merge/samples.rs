@@ -22,7 +22,7 @@ impl Sample {
         }
         self.memory = later.memory.or(self.memory);
         pressure(&mut self.pressure, later.pressure);
-        // They count from the phase's start, and those that are over are told on.
+        // They count from the phase's start, and those that are over are still reported.
         self.connections.clone_from(&later.connections);
         self.interval_ns += later.interval_ns;
         (self.at_ns, self.at_unix_ns) = (later.at_ns, later.at_unix_ns);

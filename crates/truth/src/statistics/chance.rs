@@ -98,7 +98,7 @@ mod tests {
         assert_eq!((normal_quantile(1.0), t_quantile(0.5, 0.0), t_quantile(0.0, 3.0)), (None, None, None));
     }
 
-    /// Ranks reckoned with scipy's `stats.binom.cdf`.
+    /// Ranks calculated with scipy's `stats.binom.cdf`.
     #[test]
     fn ranks_are_those_of_the_binomial_distribution() {
         for (count, percent, confidence, expected) in [

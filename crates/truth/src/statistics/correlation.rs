@@ -7,7 +7,7 @@
 use iodyno_model::Series;
 use iodyno_model::histogram::{COARSE, coarse_edges};
 
-/// Rows below which correlation cannot be told. Chosen: the least of which two pairs of neighbours are summed;
+/// Rows below which correlation cannot be reported. Chosen: the least of which two pairs of neighbours are summed;
 /// `correlated_values_are_worth_fewer` stands on both sides.
 const LEAST_ROWS: usize = 8;
 
@@ -172,7 +172,7 @@ mod tests {
         let found = effective_count(&row);
         assert!((2000.0 / 9.0 * 0.6..2000.0 / 9.0 * 1.6).contains(&found), "{found}");
         assert_eq!(effective_count(&[1.0, 2.0, 3.0]), 3.0);
-        // Of a slope each row is like the one before: of eight that can be told, of seven it cannot.
+        // Of a slope each row is like the one before: of eight that can be reported, of seven it cannot.
         let slope: Vec<f64> = (1..=8).map(f64::from).collect();
         assert!(effective_count(&slope) < 7.0 && effective_count(&slope[..7]) == 7.0);
     }

@@ -59,7 +59,7 @@ fn jobs_over_two_devices_are_judged_by_both() {
     assert_eq!(shared(|s| on_two(s, [GIB / 4, GIB / 4])).0, Some(GIB / 2));
     // Past the cache, what both moved is less than what was read.
     lie(Verb::Read, (3, Severity::Invalid), |s| (s.device(GIB / 10), s.second_disk(GIB / 10)).0);
-    // Where one of them is not counted, nothing can be told.
+    // Where one of them is not counted, nothing can be reported.
     let uncounted = |s: &mut Stage| {
         on_two(s, [0, 0]);
         s.found.sightings.retain(|seen| !matches!(seen, Sighting::Device(device) if device.device == "sdb"));

@@ -130,7 +130,7 @@ fn depth_that_was_in_flight_is_not_accused() {
     // Thirty-two operations in each request are in flight with it: another matter.
     let ahead = staged(Verb::Read, |s| (handed(s, &ONE_BY_ONE), s.buffered(), in_flight(s, 1024, 1.0)).0);
     assert_eq!(ahead.caught(), [(19, Severity::Note)]);
-    // Memory answered: that is what is told.
+    // Memory answered: that is what is reported.
     let cached = staged(Verb::Read, |s| (handed(s, &ONE_BY_ONE), s.buffered(), s.device(0)).0);
     assert_eq!(cached.caught(), [(1, Severity::Invalid)]);
     twin(Verb::Read, |s| (handed(s, &ONE_BY_ONE), s.buffered(), s.intent = iodyno_model::Intent::Cache).0);

@@ -1,6 +1,6 @@
 //! What became of numbered datagrams: lost, late, duplicate, and how unevenly they came.
 //!
-//! Numbers that have come lately are remembered one by one, so that a duplicate is told from a late one, which is no
+//! Numbers that have come lately are remembered one by one, so that a duplicate is distinguished from a late one, which is no
 //! longer lost. What came longer ago than that is taken for late.
 
 use super::stamp::Read;

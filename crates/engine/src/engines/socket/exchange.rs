@@ -189,7 +189,7 @@ impl Exchange {
             self.discard();
         }
         let sent = self.line.send(self.block.bytes(self.sizes.request));
-        // What an earlier one met with is told now.
+        // What an earlier one met with is reported now.
         let refused = -i64::from(libc::ECONNREFUSED);
         let sent = if sent == refused { self.line.send(self.block.bytes(self.sizes.request)) } else { sent };
         if sent < 0 {
@@ -306,15 +306,15 @@ impl Exchange {
 
     /// Hears responses, at least so many unless `until` comes first, and says which requests they end.
     pub fn hear(&mut self, least: usize, until: Tick, done: &mut Vec<(Slot, i64)>) {
-        let mut heard = 0;
+        let mut received = 0;
         loop {
             self.send_on();
-            heard += self.take(done);
+            received += self.take(done);
             if let Some(result) = self.broken {
                 return self.give_up(result, done);
             }
             self.lose_old(done);
-            if heard >= least || self.asked.is_empty() {
+            if received >= least || self.asked.is_empty() {
                 return;
             }
             if until != NEVER && clock::now() >= until {
@@ -368,7 +368,7 @@ impl Exchange {
         }
     }
 
-    /// Nothing more is heard.
+    /// Nothing more is received.
     fn give_up(&mut self, result: i64, done: &mut Vec<(Slot, i64)>) {
         done.extend(self.asked.drain(..).map(|(slot, ..)| (slot, result)));
         self.unsent = 0;

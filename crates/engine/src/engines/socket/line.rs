@@ -22,7 +22,7 @@ pub const SLICE_NS: u64 = 50_000_000;
 /// The result of an operation that time overtook before it began: there was none.
 pub const NONE: i64 = UNTALLIED;
 
-/// How long it is waited: until the worker is told to stop, or its time is up.
+/// How long it is waited: until the worker is asked to stop, or its time is up.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     stop: *const AtomicU32,
@@ -67,7 +67,7 @@ impl Patience {
         came && !ramp_is_over
     }
 
-    /// Whether the worker was told to stop.
+    /// Whether the worker was asked to stop.
     pub fn is_stopped(&self) -> bool {
         // SAFETY: the flag lies in the phase's barrier, which outlives every engine of the phase.
         unsafe { (*self.stop).load(Relaxed) != 0 }

@@ -254,14 +254,16 @@ impl ZerocopySend {
                 return;
             }
             // SAFETY: an extended error is 16 bytes and lies inside the room, of which only bytes are read.
-            let told: [u8; 16] = unsafe { std::ptr::read_unaligned(libc::CMSG_DATA(head).cast()) };
-            let word = |at: usize| u32::from_ne_bytes([told[at], told[at + 1], told[at + 2], told[at + 3]]);
-            if told[4] != ORIGIN_ZEROCOPY {
+            let extended: [u8; 16] = unsafe { std::ptr::read_unaligned(libc::CMSG_DATA(head).cast()) };
+            let word = |at: usize| {
+                u32::from_ne_bytes([extended[at], extended[at + 1], extended[at + 2], extended[at + 3]])
+            };
+            if extended[4] != ORIGIN_ZEROCOPY {
                 continue;
             }
             let count = u64::from(word(12).wrapping_sub(word(8))) + 1;
             self.out = self.out.saturating_sub(count);
-            if told[6] & CODE_COPIED != 0 {
+            if extended[6] & CODE_COPIED != 0 {
                 line.meter.counts().add(Count::Copied, count);
             }
         }

@@ -154,7 +154,7 @@ impl Judge {
     }
 
     /// Writes an interval as it is and as it should be to `NAME.OFFSET.received` and `NAME.OFFSET.expected`. What
-    /// cannot be written is not told: the fault itself is.
+    /// cannot be written is not reported: the fault itself is.
     fn dump(&self, buffer: &[u8], piece: CheckedPiece, flaw: &Flaw) -> Option<(String, String)> {
         let name = self.dumps.get(piece.handle as usize)?;
         let at = (flaw.offset - piece.offset) as usize;

@@ -3,12 +3,12 @@
 //! ```text
 //!   version 3 (fio up to 3.40)                   version 5 (3.41 and later)
 //!    0  version     8  bytes of what follows 24       16  CRC-32C of it, not inverted (all of 8 bytes)
-//!   24  completions told                         24  depth
+//!   24  completions reported                     24  depth
 //!   32  depth, 4 bytes     36  files, 4 bytes    32  writes begun
 //!   40  writes begun                             40  number of the worker
 //!   48  number of the worker                     48  (no more than this moves)
 //!   56  a random generator's state of 56 bytes, zeros here, then the job's name, 64 bytes; then
-//!  176  for each completion told, the latest    168  for each of `depth` places the number of a write in flight,
+//!  176  for each completion reported, the latest 168  for each of `depth` places the number of a write in flight,
 //!       first: number of the file, byte offset       all ones where there is none     (all little endian)
 //! ```
 //! Found by looking at files that fio wrote, and read back by `fio-verify-state`. Refuses files whose checksum is
@@ -42,7 +42,7 @@ pub struct State {
     pub last: Last,
 }
 
-/// What a state file tells of the last writes.
+/// What a state file holds about the last writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Last {
     /// Those that completed, the latest first: number of the file and byte offset.
@@ -122,12 +122,12 @@ impl State {
         let name = body.get(name_at..name_at + NAME_BYTES).ok_or_else(|| wrong("the file is too short"))?;
         let (words, _) = body[name_at + NAME_BYTES..].as_chunks::<8>();
         let words: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let told = usize::try_from(first).unwrap_or(usize::MAX);
+        let reported = usize::try_from(first).unwrap_or(usize::MAX);
         let (depth, files, last) = match layout {
             VerifyLayout::Unversioned => {
                 let both = word(body, 8)?;
                 let (pairs, _) = words.as_chunks::<2>();
-                let completed = pairs.iter().take(told).map(|[file, offset]| (*file, *offset)).collect();
+                let completed = pairs.iter().take(reported).map(|[file, offset]| (*file, *offset)).collect();
                 (both as u32, (both >> 32) as u32, Last::Completed(completed))
             }
             VerifyLayout::Versioned => {
@@ -147,8 +147,8 @@ impl State {
         })
     }
 
-    /// Whether the n-th (from 0) write, of this file and offset, was done for certain. Of completions told: what is
-    /// further than the depth from the end, and of the rest what is told.
+    /// Whether the n-th (from 0) write, of this file and offset, was done for certain. Of completions reported: what is
+    /// further than the depth from the end, and of the rest what is reported.
     pub fn was_done(&self, index: u64, file: u64, offset: u64) -> bool {
         index < self.begun
             && match &self.last {

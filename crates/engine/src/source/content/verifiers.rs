@@ -96,7 +96,7 @@ impl Helpers {
     pub fn finish(&mut self) {
         self.tasks = None;
         for thread in self.threads.drain(..) {
-            // A helper that panicked has told so itself.
+            // A helper that panicked has reported it itself.
             let _ = thread.join();
         }
     }

@@ -127,7 +127,7 @@ impl Steady {
         self.walk.resume(place - self.base);
     }
 
-    /// Operations left; what this one's content is told apart by.
+    /// Operations left; what distinguishes this one's content.
     #[inline(always)]
     pub fn left(&self) -> u64 {
         self.left

@@ -61,9 +61,9 @@ pub(super) fn compare(
     }
     let worst = collectives::begin(library, crate::world::Reduce::Most, vec![own.error_ns])?;
     let worst_ns = worst.wait(patience)?.all[0];
-    let told = collectives::broadcast(library, written(own, &apart), patience)?;
+    let answer = collectives::broadcast(library, written(own, &apart), patience)?;
     let (first, apart) =
-        read(&told).ok_or_else(|| BrokenWorld("another rank has another version of iodyno".into()))?;
+        read(&answer).ok_or_else(|| BrokenWorld("another rank has another version of iodyno".into()))?;
     let clock = map.clocks.get(rank as usize).map_or(0, |clock| *clock as usize);
     let kept = apart.get(clock).map_or(0, |apart| apart.ns);
     let farthest_ns = apart.iter().map(|apart| apart.error_ns).max().unwrap_or(0);
@@ -90,10 +90,10 @@ fn ask(library: &'static Library, keeper: u32, patience: Patience<'_>) -> Result
         let asked = clock::monotonic();
         let ping = mail::post(library, keeper, PING, round.to_ne_bytes().to_vec())?;
         let bytes = at_once(answer, patience)?;
-        let heard = clock::monotonic();
+        let received = clock::monotonic();
         at_once(ping, patience)?;
         let there = u64::from_ne_bytes(bytes.try_into().unwrap_or_default());
-        let trip_ns = heard - asked;
+        let trip_ns = received - asked;
         let apart = Apart { ns: there as i64 - (asked + trip_ns / 2) as i64, error_ns: trip_ns.div_ceil(2) };
         // The first trip opens connections.
         if round > 0 && apart.error_ns < best.error_ns {

@@ -53,8 +53,8 @@ pub(super) fn broadcast(
     }
     for at in (0..length).step_by(ROUND_BYTES) {
         let part = at..length.min(at + ROUND_BYTES);
-        let heard = round(library, bytes[part.clone()].to_vec(), patience)?;
-        bytes[part].copy_from_slice(&heard);
+        let received = round(library, bytes[part.clone()].to_vec(), patience)?;
+        bytes[part].copy_from_slice(&received);
     }
     Ok(bytes)
 }

@@ -2,7 +2,7 @@
 //!
 //! A rank of Open MPI 4 hands such a text ("a peer has disconnected") to the launcher and waits until it was taken. The
 //! launcher, about to kill everybody since a host is gone, sleeps between its signals and takes nothing: the first rank
-//! would wait for it, in whatever call of MPI it was, for all of the second that it has to report. So texts are told
+//! would wait for it, in whatever call of MPI it was, for all of the second that it has to report. So texts are sent
 //! here instead: whole on the first rank, by their titles on the others.
 
 use std::ffi::{CStr, c_char, c_int};
@@ -40,7 +40,7 @@ impl Help {
     }
 }
 
-/// Titles told at most, as a peer that is gone is seen again and again.
+/// Titles sent at most, as a peer that is gone is seen again and again.
 const TITLES: usize = 4;
 
 unsafe extern "C" fn title(file: *const c_char, title: *const c_char, _framed: bool) -> c_int {

@@ -1,4 +1,4 @@
-//! Which ranks of this machine have ended: asked of the kernel, because a library of MPI tells late or never, and a launcher
+//! Which ranks of this machine have ended: asked of the kernel, because a library of MPI reports it late or never, and a launcher
 //! that notices kills everybody else within a second or two.
 //!
 //! Ranks of other machines, and of process namespaces that are not this one's, are never said to be gone: their own launcher

@@ -80,7 +80,7 @@ fn place<T: PartialEq>(known: &mut Vec<T>, what: T) -> u32 {
 }
 
 impl NodeMap {
-    /// What a run tells of its world.
+    /// What a run reports of its world.
     pub(super) fn facts(&self, library: &str) -> WorldFacts {
         WorldFacts {
             hosts: self.hosts.clone(),

@@ -110,7 +110,7 @@ impl Sender {
     #[cold]
     fn failed(&mut self, line: &Line, number: i32) -> Result<(), i64> {
         let full = is_later(number) || number == libc::ENOBUFS;
-        // What an earlier datagram met with is told once; this one may fare better.
+        // What an earlier datagram met with is reported once; this one may fare better.
         if number == libc::ECONNREFUSED {
             return if line.patience.is_over() { Err(NONE) } else { Ok(()) };
         }

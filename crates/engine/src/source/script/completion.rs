@@ -49,7 +49,7 @@ impl ScriptSource {
                     wanted: bytes,
                     nominal: bytes,
                     began: 0,
-                    told: 0,
+                    reported: 0,
                     again: false,
                 };
                 self.moved(part, io, bytes as i64)
@@ -75,10 +75,10 @@ impl ScriptSource {
     /// A failed read leaves nothing, or zeros; the next one begins behind it.
     fn failed(&mut self, part: StepProgress, io: &Io, result: i64) -> i64 {
         let Code::Do(step, _) = &self.code[part.code] else { return result };
-        if part.moved > part.told {
+        if part.moved > part.reported {
             // What was moved counts; the rest is tried on its own, and fails on its own.
-            self.flight = Flight::Step(StepProgress { told: part.moved, again: true, ..part });
-            return (part.moved - part.told) as i64;
+            self.flight = Flight::Step(StepProgress { reported: part.moved, again: true, ..part });
+            return (part.moved - part.reported) as i64;
         }
         if step.verb == Verb::Read {
             let (file, buffer) = (&mut self.files[io.file as usize], &mut self.buffers[step.buffer]);
@@ -136,7 +136,7 @@ impl ScriptSource {
         io.bytes = if part.wanted == TO_THE_END { total } else { part.nominal };
         self.results[step.label as usize] = total;
         self.counts.add(step.label, total);
-        (total - part.told) as i64
+        (total - part.reported) as i64
     }
 
     /// Takes note of which items exist now and what a handle holds.
