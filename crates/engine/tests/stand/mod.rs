@@ -102,6 +102,7 @@ impl Stand {
             job,
             barrier: &barrier,
             counters: counters.of(0),
+            priorities: None,
             kinds: &[Kind::Read],
             files,
             memory: &memory,
