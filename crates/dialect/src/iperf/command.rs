@@ -8,6 +8,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 use crate::option::{Arguments, GivenOption, Misfit, Status, Syntax, Token, setter};
 
+use super::bounceback::{self, Bounce};
 use super::header::Amount;
 use super::number;
 use super::options::{SETTERS, TABLE};
@@ -88,12 +89,23 @@ pub struct Command {
     pub tos: u32,
     /// `-N`.
     pub nodelay: bool,
+    /// `--full-duplex`.
+    pub full_duplex: bool,
+    /// `--bounceback`: messages of a burst.
+    pub bounces: Option<u32>,
+    /// `--bounceback-period`, ns; 0: one after the other.
+    pub bounce_period_ns: u64,
+    /// `--bounceback-hold`, µs.
+    pub bounce_hold_us: u32,
+    /// `--bounceback-no-quickack`.
+    pub no_quickack: bool,
 }
 
 impl Command {
     /// Bytes of a write or datagram.
     pub fn block(&self) -> u64 {
         self.block_bytes.unwrap_or(match (self.udp, self.ipv6) {
+            _ if self.bounces.is_some() => 100,
             (true, false) => 1470,
             (true, true) => 1450,
             (false, _) => 128 << 10,
@@ -107,6 +119,20 @@ impl Command {
             Some(Rate::Bits(bits)) => Some(bits).filter(|bits| *bits > 0.0),
             Some(Rate::Writes(writes)) => Some(writes * self.block() as f64 * 8.0),
         }
+    }
+
+    /// What each message asks for, where they come back.
+    pub fn bounce(&self) -> Option<Bounce> {
+        self.bounces.map(|_| Bounce {
+            bytes: self.block() as u32,
+            hold_us: self.bounce_hold_us,
+            quick: !self.no_quickack,
+        })
+    }
+
+    /// How many of them go out in each period of so many ns; none: one after the other.
+    pub fn burst_of_bounces(&self) -> Option<(u32, u64)> {
+        self.bounces.filter(|_| self.bounce_period_ns > 0).map(|burst| (burst, self.bounce_period_ns))
     }
 
     /// Until when a stream sends.
@@ -131,8 +157,9 @@ pub enum EarlyExit {
 /// # Errors
 /// What keeps it from being followed, or what is to be printed instead.
 pub fn parse(arguments: &[String]) -> Result<Command, EarlyExit> {
-    let command = Command { port: 5001, format: 'a', ..Command::default() };
-    let mut parsing = Parsing { command, wrong: Vec::new(), is_server: false, stop: None };
+    let command = Command { port: 5001, format: 'a', bounce_period_ns: 1_000_000_000, ..Command::default() };
+    let mut parsing =
+        Parsing { command, wrong: Vec::new(), is_server: false, has_interval: false, stop: None };
     for token in Arguments::new(&TABLE, SYNTAX, arguments) {
         parsing.token(token);
     }
@@ -147,6 +174,8 @@ pub struct Parsing {
     wrong: Vec<Diagnostic>,
     /// `-s`.
     pub is_server: bool,
+    /// `-i` was given.
+    pub has_interval: bool,
     /// What is to be printed instead.
     pub stop: Option<EarlyExit>,
 }
@@ -178,7 +207,7 @@ impl Parsing {
         if matches!(entry.status, Status::Ignored(_)) {
             return Ok(());
         }
-        if !entry.value.is_empty() && value.is_empty() {
+        if !entry.value.is_empty() && value.is_empty() && !entry.value.starts_with('[') {
             let what = format!("`{}` wants {}: {}", entry.name, entry.value, entry.help);
             return Err(Diagnostic::error(&origin, what));
         }
@@ -197,12 +226,68 @@ impl Parsing {
             return Err(stop);
         }
         self.both();
+        self.both_ways();
         let command = &mut self.command;
+        if command.bounces.is_some() {
+            // As the original: rows each second with all that there is to say.
+            command.enhanced = true;
+            if !command.nodelay {
+                command.nodelay = true;
+                command.socket_options.push(("nodelay".into(), "on".into()));
+            }
+            if !self.has_interval {
+                command.interval_ns = 1_000_000_000;
+            }
+        }
         for (name, value) in [("mss", command.mss), ("tos", Some(command.tos.into()).filter(|tos| *tos > 0))]
         {
             command.socket_options.extend(value.map(|value| (name.to_string(), value.to_string())));
         }
         if self.wrong.is_empty() { Ok(self.command) } else { Err(EarlyExit::Wrong(self.wrong)) }
+    }
+
+    /// What does not go together with data that goes both ways.
+    fn both_ways(&mut self) {
+        let command = &self.command;
+        let mut refuse = |words: &str, what: &str, hint: &str| {
+            self.wrong.push(Diagnostic::error(&Origin::argument(words), what).hint(hint));
+        };
+        let ways =
+            [command.dual, command.trade, command.reverse, command.full_duplex, command.bounces.is_some()];
+        let both = command.full_duplex || command.bounces.is_some();
+        let name = if command.full_duplex { "--full-duplex" } else { "--bounceback" };
+        if both && ways.iter().filter(|way| **way).count() > 1 {
+            refuse(
+                name,
+                "it goes together with none of -d, -r, -R, --bounceback and --full-duplex",
+                "leave the others out",
+            );
+        }
+        if both && command.compatible {
+            refuse("-C", "old servers know no data that goes both ways", "leave it out");
+        }
+        if both && command.udp {
+            let hint = if command.full_duplex { "use -d" } else { "use `iodyno netperf -t UDP_RR`" };
+            refuse(name, "it is TCP's", hint);
+        }
+        if command.bounces.is_none() {
+            return;
+        }
+        let least = bounceback::HEADER_BYTES as u64;
+        if !(least..=u64::from(bounceback::BYTES_MOST)).contains(&command.block()) {
+            refuse("-l", "a message that comes back has 60 bytes to 128 KiB", "give -l 100");
+        }
+        if matches!(command.amount, Some(Amount::Bytes(_))) {
+            refuse("-n", "messages that come back end with their time", "give -t");
+        }
+        if command.file.is_some() || command.rate.is_some() {
+            let name = if command.file.is_some() { "-F" } else { "-b" };
+            refuse(
+                name,
+                "messages that come back have their own content and times",
+                "see --bounceback-period",
+            );
+        }
     }
 
     /// What does not go together.
@@ -266,6 +351,17 @@ pub(super) fn seconds(value: &str) -> Result<u64, ()> {
 /// 0, or at least 5 ms.
 pub(super) fn interval(value: &str) -> Result<u64, ()> {
     seconds(value).and_then(|ns| if ns == 0 || ns >= 5_000_000 { Ok(ns) } else { Err(()) })
+}
+
+/// So many messages in a burst: ten, where nothing is said.
+pub(super) fn bounces(value: &str) -> Result<u32, ()> {
+    if value.is_empty() { Ok(10) } else { value.parse().ok().filter(|count| *count > 0).ok_or(()) }
+}
+
+/// ms as µs.
+pub(super) fn hold(value: &str) -> Result<u32, ()> {
+    let ms = value.parse().ok().filter(|ms: &f64| (0.0..=60_000.0).contains(ms));
+    ms.map(|ms| (ms * 1000.0) as u32).ok_or(())
 }
 
 pub(super) fn rate(value: &str) -> Result<Rate, ()> {
@@ -360,6 +456,18 @@ mod tests {
         assert_eq!((long.window_bytes, long.format), (Some(65_536), 'm'));
         assert_eq!(long.socket_options, [("nodelay".to_string(), "on".to_string())]);
         assert_eq!(read("-c h -u").unwrap().bits(), Some(1_048_576.0));
+        let bounces = read("-c h --bounceback").unwrap();
+        assert_eq!(bounces.bounce(), Some(Bounce { bytes: 100, hold_us: 0, quick: true }));
+        assert_eq!(
+            (bounces.burst_of_bounces(), bounces.interval_ns),
+            (Some((10, 1_000_000_000)), 1_000_000_000)
+        );
+        let more = "-c h --bounceback=3 --bounceback-period=0.5 --bounceback-hold 1.5 --bounceback-no-quickack -i 0 -l 60";
+        let bounces = read(more).unwrap();
+        assert_eq!(bounces.bounce(), Some(Bounce { bytes: 60, hold_us: 1500, quick: false }));
+        assert_eq!((bounces.burst_of_bounces(), bounces.interval_ns), (Some((3, 500_000_000)), 0));
+        assert_eq!(read("-c h --bounceback --bounceback-period=0").unwrap().burst_of_bounces(), None);
+        assert!(read("-c h --full-duplex").unwrap().full_duplex);
         assert_eq!(read("-c h").unwrap().bits(), None);
         assert_eq!(read("-c h -ub 100pps -l 1000").unwrap().bits(), Some(800_000.0));
         assert_eq!(read("-c h -S af11").unwrap().tos, 0x28);
@@ -368,7 +476,13 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_at_once() {
-        assert!(wrong("-c h --bounceback").contains("hint: use `iodyno netperf"));
+        assert!(wrong("-c h --bounceback -u").contains("hint: use `iodyno netperf -t UDP_RR`"));
+        assert!(wrong("-c h --bounceback -l 20").contains("60 bytes"));
+        assert!(wrong("-c h --bounceback -n 5").contains("end with their time"));
+        assert!(wrong("-c h --bounceback --full-duplex").contains("goes together with none"));
+        assert!(wrong("-c h --full-duplex -R").contains("goes together with none"));
+        assert!(wrong("-c h --bounceback=0").contains("`0`"));
+        assert!(wrong("-c h --trip-times").contains("hint"));
         assert!(wrong("-c h -p 0 -P 200").matches("error").count() == 2);
         assert!(wrong("-c h -s").contains("both"));
         assert!(wrong("-t 1").contains("neither"));

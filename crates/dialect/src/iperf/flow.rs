@@ -4,8 +4,9 @@
 //! with what the run moved.
 
 use iodyno_model::conversation::{Connection, Ends, RunNumber};
-use iodyno_model::{PhaseRecord, Sighting};
+use iodyno_model::{Histogram, PhaseRecord, Sighting};
 
+use super::bounceback::Bounce;
 use super::header::{Amount, TestHeader};
 use crate::conversation::fact;
 
@@ -34,6 +35,8 @@ pub struct StreamCounts {
     pub cwnd_bytes: u64,
     /// Round-trip time and its variation, µs; not counts.
     pub rtt_us: (u32, u32),
+    /// Reads by their length, in eighths of a block.
+    pub reads: [u64; 8],
 }
 
 impl StreamCounts {
@@ -42,7 +45,7 @@ impl StreamCounts {
         let mut counts = StreamCounts::default();
         for worker in found.jobs.get(job).iter().flat_map(|job| &job.workers) {
             let fact = |name: &str| fact(&worker.facts, name);
-            let sum = |name| fact(name).unwrap_or(0);
+            let sum = |name: &str| fact(name).unwrap_or(0);
             counts.bytes += fact("bytes").unwrap_or(worker.bytes);
             counts.calls += fact("blocks").unwrap_or(worker.operations);
             counts.errors += worker.errors;
@@ -53,6 +56,9 @@ impl StreamCounts {
             counts.highest = counts.highest.max(sum("highest")).max(sum("final"));
             counts.jitter_ns = counts.jitter_ns.max(sum("jitter_ns"));
             counts.retransmits += sum("retransmits");
+            for (bin, reads) in counts.reads.iter_mut().enumerate() {
+                *reads += sum(&format!("reads_{}", bin + 1));
+            }
         }
         for sighting in &found.sightings {
             let Sighting::Connection(seen) = sighting else { continue };
@@ -88,6 +94,7 @@ impl StreamCounts {
             overflow: of(self.overflow, other.overflow),
             highest: of(self.highest, other.highest),
             retransmits: of(self.retransmits, other.retransmits),
+            reads: std::array::from_fn(|bin| of(self.reads[bin], other.reads[bin])),
             ..self
         }
     }
@@ -142,6 +149,16 @@ pub struct TestStream {
     pub awaited_bytes: usize,
     /// The header that the peer sent.
     pub test: Option<TestHeader>,
+    /// Its messages come back.
+    pub bounce: Option<Bounce>,
+    /// Of a server: when the first of them came, ns since 1970, and when it goes back, ns; none: it has not come.
+    pub came_unix_ns: u64,
+    pub due_ns: Option<u64>,
+    /// Round trips up to now, and up to the last row.
+    pub round_trips: Histogram,
+    pub reported_trips: Histogram,
+    /// How long it took to connect, ns; 0: the peer did.
+    pub connect_ns: u64,
     /// First bytes, as long as they may be a header.
     pub head: Vec<u8>,
     /// Until when it sends.
@@ -197,6 +214,11 @@ impl TestStream {
         matches!(self.state, StreamState::Running | StreamState::Paused)
     }
 
+    /// Whether its connection carries another stream the other way.
+    pub fn is_duplex(&self) -> bool {
+        self.test.is_some_and(|test| test.full_duplex)
+    }
+
     /// Its number as reports show it.
     pub fn label(&self) -> String {
         format!("{}{}", if self.starred { "*" } else { "" }, self.id)
@@ -209,6 +231,10 @@ impl TestStream {
         // The last one of a test is taken off the wire, and is no data.
         if self.each_bytes > 0 && !self.sends {
             self.now.bytes = self.now.datagrams * self.each_bytes;
+        }
+        self.round_trips = Histogram::default();
+        if let Some(job) = found.jobs.get(job).filter(|_| self.bounce.is_some()) {
+            job.tally.lines.iter().for_each(|line| self.round_trips.merge(&line.latency));
         }
         let workers = || found.jobs.get(job).iter().flat_map(|job| job.workers.clone()).collect::<Vec<_>>();
         let ended = workers().iter().map(|worker| worker.ended_ns).max().filter(|ended| *ended > 0);

@@ -35,6 +35,7 @@ impl IperfConversation {
             let mut flow = TestStream::new(id, connection, sends, StreamState::Opening(0), self.now_ns);
             flow.amount = self.command.until();
             flow.test = Some(self.test());
+            flow.bounce = self.command.bounce();
             flow.each_bytes = if self.command.udp { self.command.block() } else { 0 };
             self.flows.push(flow);
             self.open(connection);
@@ -101,7 +102,8 @@ impl IperfConversation {
             text += &format!("Binding to local address {host}\n");
         }
         if self.view.enhanced {
-            text += &format!("Read buffer size: {}\n", number::size(self.command.block()));
+            let (block, bin) = (number::size(self.command.block()), number::size(self.bin_bytes()));
+            text += &format!("Read buffer size: {block} (Dist bin width={bin})\n");
         }
         text += &self.view.window(ends.socket.receive_buffer_bytes, self.command.window_bytes);
         self.rule(&text);
@@ -191,6 +193,9 @@ impl IperfConversation {
     pub(super) fn connected(&mut self, connection: Connection, ends: Ends) {
         let Some(index) = self.position(connection) else { return };
         self.flows[index].ends = ends;
+        let opened = matches!(self.flows[index].state, StreamState::Opening(_)) && !self.is_server();
+        self.flows[index].connect_ns =
+            if opened { self.now_ns.saturating_sub(self.flows[index].since_ns).max(1) } else { 0 };
         self.flows[index].enter(StreamState::Standing, self.now_ns);
         if self.is_server() {
             return self.stands_back(index);
@@ -219,9 +224,11 @@ impl IperfConversation {
         }
         text.push('\n');
         if self.view.enhanced && !self.command.udp {
-            text += &format!("Write buffer size: {} Byte\n", self.command.block());
+            text += &self.written_blocks();
         }
-        if self.view.enhanced {
+        if self.view.enhanced && flow.bounce.is_some() {
+            text += &format!("TOS set to 0x{:x} and nodelay (Nagle off)\n", self.command.tos);
+        } else if self.view.enhanced {
             let nagle = if self.command.nodelay { "off" } else { "on" };
             text += &format!("TOS set to 0x{:x} (Nagle {nagle})\n", self.command.tos);
         }
@@ -235,7 +242,23 @@ impl IperfConversation {
         }
         text += &self.view.window(flow.ends.socket.send_buffer_bytes, self.command.window_bytes);
         self.rule(&text);
-        self.heading = None;
+        self.headings.clear();
+    }
+
+    /// What a client writes, and when.
+    fn written_blocks(&self) -> String {
+        let Some(bounce) = self.command.bounce() else {
+            return format!("Write buffer size: {} Byte\n", self.command.block());
+        };
+        let bytes = format!("{:>4}", bounce.bytes);
+        let mut text = format!("Write buffer size: {bytes} Byte\n");
+        if let Some((burst, period_ns)) = self.command.burst_of_bounces() {
+            let period_s = period_ns as f64 / 1e9;
+            text += &format!("Bursting: {bytes} Byte writes {burst} times every {period_s:.2} second(s)\n");
+        }
+        let quick = if bounce.quick { " & tcp_quickack" } else { "" };
+        let hold_us = bounce.hold_us;
+        text + &format!("Bounce-back test (size={bytes} Byte) (server hold req={hold_us} usecs{quick})\n")
     }
 
     /// Starts a client's streams when all of them stand or have failed.
@@ -250,14 +273,31 @@ impl IperfConversation {
             return;
         }
         let ready = |flow: &TestStream| ours(flow) && flow.state == StreamState::Standing;
-        let all: Vec<usize> = (0..self.flows.len()).filter(|index| ready(&self.flows[*index])).collect();
+        let mut all: Vec<usize> = (0..self.flows.len()).filter(|index| ready(&self.flows[*index])).collect();
         if all.is_empty() {
             return;
         }
-        for index in &all {
-            self.send_header(*index);
+        for index in all.clone() {
+            self.send_header(index);
+            all.extend(self.other_way(index));
         }
         self.run(&all);
+    }
+
+    /// The stream that goes the other way over a connection of both, if it is one.
+    pub(super) fn other_way(&mut self, index: usize) -> Option<usize> {
+        let now_ns = self.now_ns;
+        let flow = &mut self.flows[index];
+        if !flow.is_duplex() {
+            return None;
+        }
+        // Both are the sum of their own, and of no others.
+        flow.group = format!("{} FD{}", flow.group, flow.id);
+        let mut other = TestStream::new(flow.id, flow.connection, !flow.sends, StreamState::Standing, now_ns);
+        (other.starred, other.test, other.amount) = (true, flow.test, flow.amount);
+        (other.group, other.ends) = (flow.group.clone(), flow.ends.clone());
+        self.flows.push(other);
+        Some(self.flows.len() - 1)
     }
 
     /// The header of the test for the server.
@@ -277,8 +317,10 @@ impl IperfConversation {
                 _ => None,
             },
             reverse: self.command.reverse,
+            full_duplex: self.command.full_duplex,
             rate_bits: rate.min(f64::from(u32::MAX)) as u32,
             extended: !self.command.compatible,
+            version: None,
         }
     }
 
@@ -287,7 +329,7 @@ impl IperfConversation {
         let (udp, now_ns) = (self.command.udp, self.now_ns);
         let flow = &mut self.flows[index];
         flow.begun_ns = now_ns;
-        let (connection, Some(test)) = (flow.connection, flow.test) else { return };
+        let (connection, Some(test), None) = (flow.connection, flow.test, flow.bounce) else { return };
         if udp {
             if test.reverse {
                 let mut bytes = header::udp(&test, 1, self.unix_ns);
@@ -348,6 +390,9 @@ impl IperfConversation {
             let (block, bits) = (self.block_of(*index), self.bits_of(*index));
             let (udp, file) = (self.command.udp, self.content.is_some());
             let granted_bytes = self.granted(*index, block);
+            let bursts = self.command.burst_of_bounces();
+            let server = self.is_server();
+            let bin_bytes = if self.view.enhanced && !udp { self.bin_bytes() } else { 0 };
             let flow = &mut self.flows[*index];
             flow.enter(StreamState::Running, self.now_ns);
             flow.run = Some((run, job));
@@ -369,6 +414,12 @@ impl IperfConversation {
                 most_bytes,
                 granted_bytes,
                 content,
+                shuts: flow.is_duplex() && flow.sends,
+                exchange: flow.bounce.map(|bounce| match server {
+                    true => lower::Exchange::Echoes(bounce),
+                    false => lower::Exchange::Asks(bounce, bursts),
+                }),
+                bin_bytes: if flow.sends { 0 } else { bin_bytes },
             });
         }
         let plan = lower::plan(&loads);
@@ -403,6 +454,16 @@ impl IperfConversation {
         Some(granted)
     }
 
+    /// Bytes of a bin in which reads are counted: an eighth of a block.
+    pub(super) fn bin_bytes(&self) -> u64 {
+        (self.command.block() / 8).max(1)
+    }
+
+    /// The bin of a read.
+    pub(super) fn bin_of(&self, bytes: usize) -> usize {
+        (bytes.saturating_sub(1) as u64 / self.bin_bytes()).min(7) as usize
+    }
+
     /// How often a run is to tell; of datagrams and at a server always, so that a silent peer is noticed.
     pub(super) fn interim_ns(&self) -> u64 {
         match self.command.interval_ns {
@@ -415,6 +476,9 @@ impl IperfConversation {
     fn content_of(&self, index: usize) -> Option<Vec<u8>> {
         if !self.flows[index].sends {
             return None;
+        }
+        if let Some(bounce) = self.flows[index].bounce {
+            return Some(bounce.message(self.unix_ns));
         }
         if !self.command.udp {
             return self.content.clone();

@@ -3,6 +3,7 @@
 //! Layout learned by looking at what 2.1.8 sends: words of 32 bits, most significant byte first. Whatever comes in may
 //! be forged: lengths are checked, nothing is believed that could not be true, and a header that is none is data.
 
+use super::bounceback::{self, Bounce};
 use crate::conversation::{word, words};
 
 /// Octets of the test's header.
@@ -24,6 +25,7 @@ const SYNCHRONOUS: u32 = 0x0400_0000;
 const HAS_LENGTH: u32 = 0x0001_0000;
 const RUN_NOW: u32 = 1;
 const REVERSE: u32 = 0x0400_0000;
+const FULL_DUPLEX: u32 = 0x0800_0000;
 /// Version 2.1.8, as it tells it.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
 const ACKNOWLEDGED: u32 = 2;
@@ -71,8 +73,12 @@ pub struct TestHeader {
     pub reverse: bool,
     /// bit/s; 0: none.
     pub rate_bits: u32,
+    /// Both send, on this very connection.
+    pub full_duplex: bool,
     /// Whether the header is the long one, which the server answers: false for clients before 2.1.
     pub extended: bool,
+    /// The client's version; none: it does not tell.
+    pub version: Option<[u16; 3]>,
 }
 
 /// What the first bytes of a stream are.
@@ -84,12 +90,14 @@ pub enum First {
     Data,
     /// A header.
     Test(TestHeader),
+    /// The first of the messages that are to be sent back.
+    Bounce(Bounce),
 }
 
 /// The header of a test over TCP.
 pub fn tcp(test: &TestHeader) -> Vec<u8> {
     let mut flags = EXTENDED | HAS_LENGTH | (TEST_BYTES as u32) << 1;
-    if test.reverse {
+    if test.reverse || test.full_duplex {
         flags |= SYNCHRONOUS;
     }
     words(&test_words(test, flags))
@@ -123,7 +131,7 @@ fn test_words(test: &TestHeader, flags: u32) -> [u32; TEST_BYTES / 4] {
         Amount::Time(ns) => (-((ns / 10_000_000).min(i32::MAX as u64) as i64)) as u32,
         Amount::Bytes(bytes) => bytes.min(i32::MAX as u64) as u32,
     };
-    let reverse = if test.reverse { REVERSE } else { 0 };
+    let reverse = if test.reverse { REVERSE } else { 0 } | if test.full_duplex { FULL_DUPLEX } else { 0 };
     let [upper, lower] = VERSION;
     let port = u32::from(test.port);
     let (flags, block, rate) = (flags | back, test.block_bytes, test.rate_bits);
@@ -133,6 +141,9 @@ fn test_words(test: &TestHeader, flags: u32) -> [u32; TEST_BYTES / 4] {
 /// What a stream begins with.
 pub fn first(bytes: &[u8]) -> First {
     let Some(flags) = word(bytes, 0) else { return First::More };
+    if flags == bounceback::FLAG {
+        return bounceback::first(bytes);
+    }
     if flags & (VERSION_1 | EXTENDED) == 0 {
         return First::Data;
     }
@@ -161,8 +172,10 @@ pub fn first(bytes: &[u8]) -> First {
         amount,
         back,
         reverse: extended && at(8) & REVERSE != 0,
+        full_duplex: extended && at(8) & FULL_DUPLEX != 0,
         rate_bits: if extended { at(12) } else { 0 },
         extended,
+        version: (extended && at(9) > 0).then(|| [(at(9) >> 16) as u16, at(9) as u16, (at(10) >> 16) as u16]),
     })
 }
 
@@ -265,7 +278,9 @@ mod tests {
             back: None,
             reverse: false,
             rate_bits: 0,
+            full_duplex: false,
             extended: true,
+            version: Some([2, 1, 8]),
         }
     }
 
@@ -282,7 +297,9 @@ mod tests {
                 back: None,
                 reverse: false,
                 rate_bits: 0,
+                full_duplex: false,
                 extended: true,
+                version: Some([2, 1, 8]),
             },
         ),
         (
@@ -296,7 +313,9 @@ mod tests {
                 back: None,
                 reverse: true,
                 rate_bits: 0,
+                full_duplex: false,
                 extended: true,
+                version: Some([2, 1, 8]),
             },
         ),
         (
@@ -310,10 +329,23 @@ mod tests {
                 back: Some(Back::Now),
                 reverse: false,
                 rate_bits: 0,
+                full_duplex: false,
                 extended: true,
+                version: Some([2, 1, 8]),
             },
         ),
     ];
+
+    #[test]
+    fn both_ways_over_one_connection_is_the_originals() {
+        let seen = bytes(
+            "44010078 00000001 00001dbb 00000000 00000000 ffffff38 00000000 00000000 08000000 00020001 00080003 00000000 \
+             00000000 00000000 00000000",
+        );
+        let both =
+            TestHeader { port: 7611, amount: Amount::Time(2_000_000_000), full_duplex: true, ..test() };
+        assert_eq!((tcp(&both), first(&seen)), (seen.clone(), First::Test(both)));
+    }
 
     #[test]
     fn headers_are_the_originals() {

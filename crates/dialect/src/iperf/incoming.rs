@@ -3,11 +3,13 @@
 
 use iodyno_model::conversation::{Action, Connection, Ends};
 
+use super::bounceback;
 use super::flow::{StreamState, TestStream};
 use super::handshake::CONNECT_NS;
 use super::header::{self, Amount, Back, First, TestHeader};
 use super::lower;
 use super::quota::CONNECTIONS_MOST;
+use super::report::text::RowKind;
 use super::session::{IperfConversation, PLACE};
 use crate::address::{host_and_port, joined};
 
@@ -75,6 +77,10 @@ impl IperfConversation {
         let udp = self.command.udp;
         let flow = &mut self.flows[index];
         match flow.state {
+            StreamState::Header if flow.bounce.is_some() => {
+                flow.head.extend_from_slice(bytes);
+                self.hold_first(index);
+            }
             StreamState::Header => {
                 flow.head.extend_from_slice(bytes);
                 self.decide(index);
@@ -92,24 +98,36 @@ impl IperfConversation {
 
     /// What came first is a header, data, or not enough to tell.
     fn decide(&mut self, index: usize) {
+        let bin = self.bin_of(self.flows[index].head.len());
         let flow = &mut self.flows[index];
         let test = match header::first(&flow.head) {
             First::More if flow.head.len() < MOST_HEAD => return,
             First::More | First::Data => None,
             First::Test(test) => Some(test),
+            First::Bounce(bounce) => {
+                flow.bounce = Some(bounce);
+                return self.hold_first(index);
+            }
         };
         flow.test = test;
+        flow.before.reads[bin] = 1;
         flow.before.bytes = flow.head.len() as u64;
         flow.before.calls = 1;
         flow.head = Vec::new();
         let reverse = test.is_some_and(|test| test.reverse);
-        if test.is_some_and(|test| test.extended) && !reverse {
+        let duplex = flow.is_duplex();
+        if test.is_some_and(|test| test.extended) && !reverse && !duplex {
             let connection = flow.connection;
             self.act(Action::Send(connection, header::acknowledged()));
         }
         self.print_connected(index);
         if reverse {
             self.begin_sending(index)
+        } else if duplex {
+            let flow = &mut self.flows[index];
+            (flow.begun_ns, flow.amount) = (self.now_ns, bounded(test));
+            let both: Vec<usize> = [index].into_iter().chain(self.other_way(index)).collect();
+            self.run(&both);
         } else {
             // A connection that says no more than this is to cost no thread.
             self.flows[index].begun_ns = self.now_ns;
@@ -118,6 +136,36 @@ impl IperfConversation {
         if let Some(test) = test.filter(|test| test.back == Some(Back::Now)) {
             self.connect_back(index, test);
         }
+    }
+
+    /// The first of the messages that come back, as far as it has come: it is held as long as the client wants.
+    fn hold_first(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let Some(bounce) = flow.bounce else { return };
+        let (connection, left) = (flow.connection, (bounce.bytes as usize).saturating_sub(flow.head.len()));
+        if left > 0 {
+            return self.act(Action::Read { connection, most: Some(left) });
+        }
+        flow.came_unix_ns = self.unix_ns;
+        flow.due_ns = Some(self.now_ns + u64::from(bounce.hold_us) * 1000);
+        self.return_first(index);
+    }
+
+    /// Sends the first message back once it is time; the others are the run's.
+    pub(super) fn return_first(&mut self, index: usize) {
+        let (now_ns, unix_ns) = (self.now_ns, self.unix_ns);
+        let flow = &mut self.flows[index];
+        if flow.due_ns.is_none_or(|due_ns| now_ns < due_ns) {
+            return;
+        }
+        let mut message = std::mem::take(&mut flow.head);
+        bounceback::returned(&mut message, flow.came_unix_ns, unix_ns);
+        (flow.before.bytes, flow.before.calls) = (2 * message.len() as u64, 1);
+        flow.begun_ns = flow.since_ns;
+        let connection = flow.connection;
+        self.act(Action::Send(connection, message));
+        self.print_connected(index);
+        self.run(&[index]);
     }
 
     pub(super) fn begin_receiving(&mut self, index: usize) {
@@ -220,7 +268,13 @@ impl IperfConversation {
         flow.group = host_and_port(from).0;
         flow.ends.peer = from.to_string();
         if let First::Test(test) = header::first(&bytes[header::DATAGRAM_BYTES..]) {
-            flow.test = Some(test).filter(|_| self.is_server());
+            flow.test = Some(TestHeader { full_duplex: false, ..test }).filter(|_| self.is_server());
+            if test.full_duplex {
+                let host = host_and_port(from).0;
+                self.complain(format!(
+                    "iperf: {host} wants datagrams both ways over one socket: none go back to it"
+                ));
+            }
         }
         if !flow.test.is_some_and(|test| test.reverse) {
             flow.count_datagram(number, bytes.len());
@@ -244,9 +298,9 @@ impl IperfConversation {
         let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
         self.act(Action::Peer(lower::name(self.flows[index].id), facts));
         if !self.view.csv && !self.command.excluded.contains('V') {
-            let text = self.view.reported(&label, &report);
+            let heading = self.head(self.view.columns(false, RowKind::Usual));
+            let text = self.view.reported(&label, heading, &report);
             self.act(Action::Print(text));
-            self.heading = Some(false);
         }
         self.act(Action::Close(connection));
         self.settle();

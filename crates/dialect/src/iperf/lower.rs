@@ -7,6 +7,7 @@ use iodyno_model::{
     Setting, Target, Verb, Workload,
 };
 
+use super::bounceback::{Bounce, TIMES_AT};
 use super::header::Amount;
 use crate::conversation::endpoint;
 
@@ -32,7 +33,25 @@ pub struct Load {
     pub granted_bytes: Option<u64>,
     /// What is sent; none: digits.
     pub content: Option<Vec<u8>>,
+    /// Whether the peer reads an end once all is sent: the connection has another stream, so nobody else can say so.
+    pub shuts: bool,
+    /// Messages that come back, rather than one way.
+    pub exchange: Option<Exchange>,
+    /// Bytes of a bin in which reads are counted; 0: they are not.
+    pub bin_bytes: u64,
 }
+
+/// Which part in messages that come back.
+#[derive(Clone, Copy, Debug)]
+pub enum Exchange {
+    /// They go out, so many at the beginning of each period of so many ns; none: one after the other.
+    Asks(Bounce, Option<(u32, u64)>),
+    /// They are sent back.
+    Echoes(Bounce),
+}
+
+/// How long after the start line the first burst of messages goes out, ns: none is cut in two by the end of an interval.
+const BURST_AFTER_NS: u64 = 20_000_000;
 
 /// What a stream's job is called.
 pub fn name(stream: u32) -> String {
@@ -54,6 +73,9 @@ fn target(load: &Load) -> Target {
 }
 
 fn job(index: usize, load: &Load) -> Job {
+    if let Some(exchange) = load.exchange {
+        return exchange_job(index, load, exchange);
+    }
     let verb = if load.sends { Verb::Send } else { Verb::Recv };
     let block = block(load);
     let pattern = Pattern::of(verb, Pick::Stream, block);
@@ -62,12 +84,45 @@ fn job(index: usize, load: &Load) -> Job {
         job.settings.push(Setting::new("datagram_bytes", load.block_bytes));
         job.settings.push(Setting::new("stamp", "number_seconds_micros"));
     }
+    if load.bin_bytes > 0 {
+        job.settings.push(Setting::new("read_bin_bytes", load.bin_bytes));
+    }
+    if load.shuts {
+        job.settings.push(Setting::new("shut", "on"));
+    }
     if load.sends {
         job.limit = limit(load);
         job.pace = pace(load);
         let digits = || b"0123456789".to_vec();
         let content = Content::Pattern(load.content.clone().unwrap_or_else(digits));
         job.payload = Payload { content, refresh: Refresh::Once, ..Payload::default() };
+    }
+    job
+}
+
+fn exchange_job(index: usize, load: &Load, exchange: Exchange) -> Job {
+    let (Exchange::Asks(bounce, _) | Exchange::Echoes(bounce)) = exchange;
+    let bytes = u64::from(bounce.bytes);
+    let pattern = Pattern::of(Verb::Exchange, Pick::Stream, bytes);
+    let mut job = Job::new(&load.name, "socket", vec![index], Workload::Pattern(Box::new(pattern)));
+    job.settings = vec![Setting::new("request_bytes", bytes), Setting::new("response_bytes", bytes)];
+    match exchange {
+        Exchange::Echoes(_) => {
+            let hold_us = u64::from(bounce.hold_us);
+            job.settings.extend([Setting::new("answers", "on"), Setting::new("echo", TIMES_AT as u64)]);
+            job.settings.push(Setting::new("hold_us", hold_us));
+        }
+        Exchange::Asks(_, bursts) => {
+            job.limit = limit(load);
+            if let Some((burst, period_ns)) = bursts {
+                let rate_all = Rate::Operations(f64::from(burst) * 1e9 / period_ns as f64);
+                // Each waits for the one before it: they are due together, but their times count from their sending.
+                job.pace = Pace { rate_all, burst, open_loop: false, ..Pace::default() };
+                job.start.after_ns = BURST_AFTER_NS.min(period_ns / 20);
+            }
+            let content = Content::Pattern(load.content.clone().unwrap_or_default());
+            job.payload = Payload { content, refresh: Refresh::Once, ..Payload::default() };
+        }
     }
     job
 }

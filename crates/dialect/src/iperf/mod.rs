@@ -3,6 +3,7 @@
 //! The protocol is a header in the first bytes of the data, a number in each datagram, and a report at the end. Here it
 //! is a state machine without sockets; the data moves by plans like everybody's.
 
+mod bounceback;
 pub mod command;
 pub mod flow;
 mod handshake;
@@ -109,6 +110,9 @@ fn nominal(command: &Command) -> Plan {
         most_bytes: None,
         granted_bytes: None,
         content: None,
+        shuts: false,
+        exchange: command.bounce().map(|bounce| lower::Exchange::Asks(bounce, command.burst_of_bounces())),
+        bin_bytes: 0,
     };
     lower::plan(&(1..=command.streams.max(1)).map(load).collect::<Vec<_>>())
 }

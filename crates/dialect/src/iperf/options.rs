@@ -9,16 +9,14 @@ const SERVER: &str = "Server";
 const CLIENT: &str = "Client";
 const REPORT: &str = "Report";
 
-const ROUND_TRIP: &str = "round trips are measured by request and response";
-const ROUND_TRIP_HINT: &str = "use `iodyno netperf -t TCP_RR`, or `iodyno net latency`";
+const UNDER_LOAD: &str = "round trips beside a load are another command's";
+const UNDER_LOAD_HINT: &str = "use `iodyno net latency`";
 const ONE_WAY: &str = "times of two machines tell nothing without clocks that agree";
 const ONE_WAY_HINT: &str = "measure round trips: `iodyno net latency`";
 const MULTICAST: &str = "nothing here joins a group of receivers";
 const MULTICAST_HINT: &str = "use iperf itself for multicast";
 const SPREAD: &str = "all streams go to one address and port";
 const SPREAD_HINT: &str = "start one client for each address";
-const FULL_DUPLEX: &str = "a stream here goes one way";
-const FULL_DUPLEX_HINT: &str = "use -d, or `iodyno iperf3 --bidir`";
 const KEY: &str = "the key would travel in clear text";
 const KEY_HINT: &str = "use `iodyno iperf3 --rsa-public-key-path`";
 
@@ -100,7 +98,10 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
                 .inert(),
             Entry::new("i", Kind::Time, "SECONDS", "a report each so many seconds")
                 .also(&["interval"])
-                .parsed(|r, value| command::interval(value).map(|ns| r.command.interval_ns = ns)),
+                .parsed(|r, value| {
+                    r.has_interval = true;
+                    command::interval(value).map(|ns| r.command.interval_ns = ns)
+                }),
             switch("m", "the largest segment of TCP").also(&["print_mss"]).inert(),
             Entry::new("o", Kind::Path, "FILE", "the report goes to this file")
                 .also(&["output"])
@@ -125,18 +126,35 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
             switch("C", "no header beyond that of old versions")
                 .also(&["compatibility"])
                 .on(|r| r.command.compatible = true),
-            switch("bounceback", "round trips").refused(ROUND_TRIP, ROUND_TRIP_HINT).inert(),
-            switch("bounceback-congest", "round trips under load")
-                .refused(ROUND_TRIP, ROUND_TRIP_HINT)
+            Entry::new(
+                "bounceback",
+                Kind::Whole(1, i64::MAX),
+                "[N]",
+                "N messages in each period come back from the server",
+            )
+            .or("10")
+            .parsed(|r, value| command::bounces(value).map(|count| r.command.bounces = Some(count))),
+            Entry::new("bounceback-congest", Kind::Text, "[up|down|bidir][,N]", "round trips under load")
+                .refused(UNDER_LOAD, UNDER_LOAD_HINT)
                 .inert(),
-            number("bounceback-hold", "MS", "think time of the server")
-                .refused(ROUND_TRIP, ROUND_TRIP_HINT)
-                .inert(),
-            number("bounceback-period", "MS", "time between round trips")
-                .refused(ROUND_TRIP, ROUND_TRIP_HINT)
-                .inert(),
-            switch("bounceback-no-quickack", "late acknowledgements")
-                .refused(ROUND_TRIP, ROUND_TRIP_HINT)
+            Entry::new("bounceback-hold", Kind::Decimal, "MS", "between a message and its return")
+                .or("0")
+                .parsed(|r, value| command::hold(value).map(|us| r.command.bounce_hold_us = us)),
+            Entry::new(
+                "bounceback-period",
+                Kind::Time,
+                "[SECONDS]",
+                "between bursts of messages; 0: one after the other",
+            )
+            .or("1")
+            .parsed(|r, value| {
+                let value = if value.is_empty() { "1" } else { value };
+                command::seconds(value).map(|ns| r.command.bounce_period_ns = ns)
+            }),
+            switch("bounceback-no-quickack", "the server need not acknowledge at once")
+                .on(|r| r.command.no_quickack = true),
+            Entry::new("bounceback-txdelay", Kind::Time, "SECONDS", "messages begin so long after the load")
+                .refused(UNDER_LOAD, UNDER_LOAD_HINT)
                 .inert(),
             Entry::new("c", Kind::Text, "HOST", "be the client of this server")
                 .also(&["client"])
@@ -156,9 +174,7 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
                 .parsed(|r, value| {
                     command::bytes_per_second(value).map(|rate| r.socket_option("pacing_bps", &rate))
                 }),
-            switch("full-duplex", "both ways over one connection")
-                .refused(FULL_DUPLEX, FULL_DUPLEX_HINT)
-                .inert(),
+            switch("full-duplex", "both ways over one connection (TCP)").on(|r| r.command.full_duplex = true),
             number("ipg", "MS", "time between datagrams of a frame")
                 .refused("a rate is told with -b", "use -b with pps")
                 .inert(),

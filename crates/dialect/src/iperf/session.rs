@@ -44,8 +44,8 @@ pub struct IperfConversation {
     pub(super) next_connection: Connection,
     /// Streams of datagrams by their sender's address.
     pub(super) senders: HashMap<String, Connection>,
-    /// The columns that the last heading named: whether of what was sent.
-    pub(super) heading: Option<bool>,
+    /// Headings that were printed since the last connection was.
+    pub(super) headings: Vec<&'static str>,
     /// Rows of streams of one group and number: how many, and their sum.
     pub(super) sums: HashMap<(String, u64), (usize, StreamCounts)>,
     /// Of a server: what it does for whom.
@@ -194,6 +194,12 @@ impl IperfConversation {
         flow.run = None;
         flow.enter(StreamState::Closing, now_ns);
         let connection = flow.connection;
+        if flow.is_duplex() {
+            // Both directions have ended by themselves.
+            flow.enter(StreamState::Done, now_ns);
+            self.total(index);
+            return self.act(Action::Close(connection));
+        }
         match (udp, flow.sends) {
             (false, true) => self.act(Action::Shut(connection)),
             (false, false) => self.act(Action::Close(connection)),
@@ -310,6 +316,7 @@ impl IperfConversation {
             let count = self.flows.len();
             match flow.state {
                 StreamState::Opening(_) => self.open_again(index),
+                StreamState::Header if flow.due_ns.is_some() => self.return_first(index),
                 StreamState::Header if waited_ns > PATIENCE_NS => self.forget(index),
                 StreamState::Closing if self.command.udp => self.last_word(index, waited_ns),
                 StreamState::Closing => self.give_up_draining(index, waited_ns),
@@ -379,6 +386,7 @@ impl IperfConversation {
                 self.act(Action::End(u8::from(self.failed)));
             }
         } else if done && (self.owed == 0 || self.failed) && !self.flows.is_empty() {
+            self.print_connect_times();
             self.act(Action::End(u8::from(self.failed)));
         }
     }
@@ -420,6 +428,8 @@ impl Conversation for IperfConversation {
         self.handle(happening.input);
         self.time_up();
         let at_ns = self.now_ns + if self.tries_back() { BACK_AGAIN_NS } else { TICK_NS };
+        let held = self.flows.iter().filter(|flow| flow.state == StreamState::Header);
+        let at_ns = held.filter_map(|flow| flow.due_ns).min().unwrap_or(u64::MAX).min(at_ns);
         if self.waits() && self.wake_ns.is_none_or(|wake_ns| at_ns < wake_ns) {
             self.wake_ns = Some(at_ns);
             self.act(Action::Wake(at_ns));

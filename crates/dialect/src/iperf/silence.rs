@@ -17,6 +17,8 @@ const PAUSE_NS: u64 = 5_000_000_000;
 pub(super) const FLOWS_FROM_BYTES: usize = 16 << 10;
 /// For how long a peer that takes nothing is sent to, ns: iperf3's own limit.
 const STALL_NS: u64 = 120_000_000_000;
+/// For how long a peer of a test that goes both ways may move nothing, ns.
+const BOTH_WAYS_NS: u64 = 5 * STALL_NS;
 /// After which silence a place may be taken by somebody else, ns: the streams of a test open within it.
 const SILENT_NS: u64 = 2_000_000_000;
 
@@ -24,7 +26,11 @@ impl IperfConversation {
     /// Ends the run of a stream whose peer is silent for longer than its test explains.
     pub(super) fn watch(&mut self, index: usize) {
         let (udp, server) = (self.command.udp, self.is_server());
+        let both_ways = self.flows[index].is_duplex() || self.flows[index].bounce.is_some();
         let patience_ns = match (self.flows[index].sends, udp) {
+            // A client of `--bounceback-period` is silent in between.
+            _ if both_ways && server => BOTH_WAYS_NS,
+            _ if both_ways => return,
             (false, true) => PATIENCE_NS.max(3 * self.gap_ns(index)),
             (false, false) if server => PAUSE_NS,
             (true, false) if server => STALL_NS.max(3 * self.gap_ns(index)),
@@ -39,11 +45,12 @@ impl IperfConversation {
         }
         let flow = &mut self.flows[index];
         flow.since_ns = self.now_ns;
-        flow.pauses = !flow.sends && !udp;
-        if flow.sends {
+        flow.pauses = !flow.sends && !udp && !both_ways;
+        if flow.sends || both_ways {
             let label = flow.label();
+            let what = if both_ways { "nothing was moved" } else { "the peer has read nothing" };
             self.complain(format!(
-                "[{label:>3}] WARNING: the peer has read nothing for {} s: its test ends",
+                "[{label:>3}] WARNING: {what} for {} s: its test ends",
                 silent_ns / 1_000_000_000
             ));
         }
@@ -78,9 +85,11 @@ impl IperfConversation {
 
     /// The peer of a paused stream sends: once that is more than a few words, a run takes over.
     pub(super) fn resume(&mut self, index: usize, bytes: usize) {
+        let bin = self.bin_of(bytes);
         let flow = &mut self.flows[index];
         flow.before.bytes += bytes as u64;
         flow.before.calls += 1;
+        flow.before.reads[bin] += 1;
         flow.now = flow.before;
         flow.since_ns = self.now_ns;
         flow.awaited_bytes = flow.awaited_bytes.saturating_sub(bytes);

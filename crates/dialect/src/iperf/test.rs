@@ -173,7 +173,9 @@ fn a_server_takes_a_header_apart_from_data_however_it_comes() {
         back: None,
         reverse: false,
         rate_bits: 0,
+        full_duplex: false,
         extended: true,
+        version: None,
     };
     let mut play = Play::of("-s");
     play.handle(Input::Began);
@@ -209,7 +211,9 @@ fn wants(back: Back) -> TestHeader {
         back: Some(back),
         reverse: false,
         rate_bits: 0,
+        full_duplex: false,
         extended: true,
+        version: None,
     }
 }
 
@@ -633,4 +637,163 @@ fn mangled_peers_harm_nobody() {
         }
         assert!(play.session.flows.len() <= 1024);
     }
+}
+
+/// A message of `--bounceback`.
+fn message() -> Vec<u8> {
+    super::bounceback::Bounce { bytes: 100, hold_us: 5000, quick: true }.message(1_795_358_218 * SECOND)
+}
+
+fn settings(plan: &Plan, job: usize) -> Vec<(String, String)> {
+    let settings = plan.phases[0].jobs[job].settings.iter();
+    settings.map(|setting| (setting.name.clone(), setting.value.to_string())).collect()
+}
+
+#[test]
+fn a_server_sends_messages_back() {
+    let mut play = Play::of("-s -e");
+    play.handle(Input::Began);
+    let connection = FIRST_ACCEPTED;
+    let ends = ends("10.0.0.2:5001", "10.0.0.1:1000");
+    play.handle(Input::Accepted { at: PLACE, connection, ends });
+    let message = message();
+    // What comes in pieces is one message, and is held as long as the client wants.
+    let actions = play.handle(Input::Bytes(connection, message[..60].to_vec()));
+    assert!(matches!(actions[..], [Action::Read { most: Some(40), .. }]), "{actions:?}");
+    assert!(play.handle(Input::Bytes(connection, message[60..].to_vec())).is_empty());
+    play.at_ns = 4_999_999;
+    assert!(play.handle(Input::Tick).is_empty());
+    play.at_ns = 5_000_000;
+    let actions = play.handle(Input::Tick);
+    let (to, back) = sent(&actions).unwrap();
+    assert_eq!((to, back.len(), &back[..28], &back[44..]), (connection, 100, &message[..28], &message[44..]));
+    assert_eq!(back[40..44], 5000_u32.to_be_bytes(), "when it went, in µs");
+    let (number, plan) = run(&actions);
+    let job = &plan.phases[0].jobs[0];
+    let Workload::Pattern(pattern) = &job.workload else { panic!("a pattern") };
+    assert_eq!(pattern.mix.shares[0].verb, Verb::Exchange);
+    let expected = ["answers on", "echo 28", "hold_us 5000", "request_bytes 100", "response_bytes 100"];
+    let mut found: Vec<String> =
+        settings(plan, 0).iter().map(|(name, value)| format!("{name} {value}")).collect();
+    found.sort();
+    assert_eq!(found, expected);
+    play.at_ns = 2 * SECOND;
+    let whole = phase(2 * SECOND - 5_000_000, vec![worker(2 * SECOND - 5_000_000, 4000, &[])]);
+    play.handle(Input::Ended(number, record(whole)));
+    // Both ways count, and there is nothing more to say of them here, -e or not.
+    let rows =
+        "[ ID] Interval       Transfer     Bandwidth\n[  1] 0.0000-1.9950 sec  4.10 KBytes  16.8 Kbits/sec\n";
+    assert!(play.printed.ends_with(rows), "{}", play.printed);
+    assert!(
+        play.printed.contains("port 1000 (bb w/quickack len/hold=100/5000) (sock=0)"),
+        "{}",
+        play.printed
+    );
+}
+
+#[test]
+fn a_client_of_messages_that_come_back() {
+    let mut play = Play::of("-c h --bounceback -t 2");
+    let connection = opened(&play.handle(Input::Began))[0];
+    play.at_ns = 1_130_000;
+    let actions = play.handle(Input::Ready(connection, ends("10.0.0.1:1000", "10.0.0.2:5001")));
+    assert_eq!(sent(&actions), None, "each message is its own header");
+    let (number, plan) = run(&actions);
+    let job = &plan.phases[0].jobs[0];
+    assert_eq!((job.pace.rate_all, job.pace.burst), (Rate::Operations(10.0), 10));
+    assert_eq!(job.limit.time_ns, Some(2 * SECOND));
+    let found = |elapsed_ns: u64, trips_us: &[u64]| {
+        let mut found = phase(elapsed_ns, vec![worker(elapsed_ns, trips_us.len() as u64 * 200, &[])]);
+        let mut line = iodyno_model::Line::empty("", Verb::Exchange);
+        trips_us.iter().for_each(|us| line.latency.add(us * 1000));
+        found.jobs[0].tally.lines = vec![line];
+        found
+    };
+    let first = found(SECOND, &[100, 300]);
+    play.handle(Input::Told(number, Box::new(Event::Interim(Box::new(first)))));
+    play.at_ns = 2 * SECOND;
+    play.handle(Input::Ended(number, record(found(2 * SECOND, &[100, 300, 50, 50]))));
+    play.handle(Input::Closed(connection));
+    assert_eq!(play.ended, Some(0));
+    let expected = "\
+Write buffer size:  100 Byte
+Bursting:  100 Byte writes 10 times every 1.00 second(s)
+Bounce-back test (size= 100 Byte) (server hold req=0 usecs & tcp_quickack)
+TOS set to 0x0 and nodelay (Nagle off)
+";
+    assert!(play.printed.contains(expected), "{}", play.printed);
+    assert!(
+        play.printed.contains("(bb w/quickack len/hold=100/0) (sock=0) (ct=1.13 ms) on "),
+        "{}",
+        play.printed
+    );
+    let rows = "\
+[ ID] Interval            Transfer    Bandwidth         BB cnt=avg/min/max/stdev         Rtry  Cwnd/RTT    RPS
+[  1] 0.0000-1.0000 sec   400 Bytes  3.20 Kbits/sec    2=0.200/0.100/0.300/0.100 ms    0    0K/0 us    5000 rps
+[  1] 1.0000-2.0000 sec   400 Bytes  3.20 Kbits/sec    2=0.050/0.050/0.050/0.000 ms    0    0K/0 us    20000 rps
+[  1] 0.0000-2.0000 sec   800 Bytes  3.20 Kbits/sec    4=0.125/0.050/0.300/0.103 ms    0    0K/0 us    8000 rps
+[  1] 0.0000-2.0000 sec BB8(f)-PDF: bin(w=100us):cnt(4)=1:2,2:1,4:1 (5.00/95.00/99.7%=1/4/4,obl/obu=0/0)
+";
+    assert!(play.printed.ends_with(rows), "{}", play.printed);
+}
+
+#[test]
+fn both_ways_over_one_connection() {
+    let mut play = Play::of("-c h --full-duplex -t 2 -e");
+    let connection = opened(&play.handle(Input::Began))[0];
+    let actions = play.handle(Input::Ready(connection, ends("10.0.0.1:1000", "10.0.0.2:5001")));
+    assert_eq!(sent(&actions).unwrap().1[32..36], [8, 0, 0, 0]);
+    let (number, plan) = run(&actions);
+    let place = connection.to_string();
+    assert_eq!(
+        verb(plan, 0),
+        (Verb::Send, &Limit { time_ns: Some(2 * SECOND), ..Limit::default() }, place.clone())
+    );
+    assert_eq!(verb(plan, 1), (Verb::Recv, &Limit::default(), place));
+    assert!(settings(plan, 0).contains(&("shut".into(), "on".into())), "the server reads an end");
+    let reads = [("reads_1", 3), ("reads_8", 5)];
+    let whole = phase(
+        2 * SECOND,
+        vec![worker(2 * SECOND, (641 << 20) - 60, &[]), worker(2 * SECOND, 372 << 20, &reads)],
+    );
+    let actions = play.handle(Input::Ended(number, record(whole)));
+    assert!(actions.iter().any(|action| matches!(action, Action::Close(number) if *number == connection)));
+    assert_eq!(play.ended, Some(0));
+    let rows = "\
+[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr
+[  1] 0.0000-2.0000 sec   641 MBytes  2.69 Gbits/sec  0/0          0        0K/0(0) us  0
+[ ID] Interval            Transfer    Bandwidth       Reads=Dist
+[ *1] 0.0000-2.0000 sec   372 MBytes  1.56 Gbits/sec  8=3:0:0:0:0:0:0:5
+[ ID] Interval       Transfer     Bandwidth
+[FD1] 0.0000-2.0000 sec  1013 MBytes  4.25 Gbits/sec
+";
+    assert!(play.printed.ends_with(rows), "{}", play.printed);
+
+    let mut play = Play::of("-s");
+    play.handle(Input::Began);
+    let connection = FIRST_ACCEPTED;
+    play.handle(Input::Accepted { at: PLACE, connection, ends: ends("10.0.0.2:5001", "10.0.0.1:1000") });
+    let test =
+        TestHeader { full_duplex: true, back: None, amount: Amount::Time(2 * SECOND), ..wants(Back::Now) };
+    let actions = play.handle(Input::Bytes(connection, header::tcp(&test)));
+    assert_eq!(sent(&actions), None, "as the original, it does not answer");
+    let (number, plan) = run(&actions);
+    assert_eq!((verb(plan, 0).0, verb(plan, 1).0), (Verb::Recv, Verb::Send));
+    assert_eq!(verb(plan, 1).1.time_ns, Some(2 * SECOND));
+    let whole = phase(
+        2 * SECOND,
+        vec![worker(2 * SECOND, (919 << 20) - 60, &[]), worker(2 * SECOND, 1790 << 20, &[])],
+    );
+    play.handle(Input::Ended(number, record(whole)));
+    let rows = "\
+[  1] 0.0000-2.0000 sec   919 MBytes  3.85 Gbits/sec
+[ *1] 0.0000-2.0000 sec  1.75 GBytes  7.51 Gbits/sec
+[ ID] Interval       Transfer     Bandwidth
+[SUM] 0.0000-2.0000 sec  2.65 GBytes  11.4 Gbits/sec
+";
+    assert!(
+        play.printed.ends_with(&rows.replace("[ ID] Interval       Transfer     Bandwidth\n", "")),
+        "{}",
+        play.printed
+    );
 }

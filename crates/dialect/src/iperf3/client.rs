@@ -481,12 +481,7 @@ impl Iperf3Client {
         let end = document::end(&self.test);
         self.out.extend(self.report.output.event("end", &end));
         self.report.document.end = Some(end);
-        let titles = [("title", &self.test.params.title), ("extra_data", &self.test.params.extra_data)];
-        let titles: Vec<_> =
-            titles.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect();
-        titles
-            .into_iter()
-            .for_each(|(name, text)| self.report.document.more.push((name.into(), text.into())));
+        self.report.document.name(&self.test.params);
         let output = self.test.peer.as_ref().and_then(|peer| peer.server_output.clone());
         if let Some(output) = output {
             let (name, said) = match &output {

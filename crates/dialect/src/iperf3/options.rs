@@ -206,7 +206,7 @@ const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
                 .whole("omit time in seconds", |c, s| c.test.omit_s = s),
             text("title", "TEXT", "a word before every line")
                 .also(&["T"])
-                .text(|c, title| c.title = Some(title.into())),
+                .text(|c, title| (c.title, c.test.title) = (Some(title.into()), Some(title.into()))),
             text("extra-data", "TEXT", "a text that goes into both sides' JSON")
                 .text(|c, text| c.test.extra_data = Some(text.into())),
             switch("get-server-output", "print the server's report too")

@@ -428,6 +428,8 @@ impl Session {
     fn compare(&mut self, at: At, out: &mut Vec<Action>) {
         let text = text::summary(&self.test, self.report.style);
         self.print(&text, at, out);
+        // As the original's: of what the client counted nothing is known yet.
+        self.report.document.end = Some(document::end(&self.test));
         self.close_streams(out);
         self.stage = Stage::Comparing;
         self.since_ns = at.0;
@@ -440,7 +442,6 @@ impl Session {
             Ok(results) => self.test.peer = Some(results),
             Err(why) => return self.fail(&format!("unable to receive results: {why}"), out),
         }
-        self.report.document.end = Some(document::end(&self.test));
         let mut results = self.test.results();
         if self.test.params.get_server_output {
             results.server_output = Some(match self.report.output.json {
@@ -452,11 +453,10 @@ impl Session {
         self.stage = Stage::Parting;
         self.since_ns = at.0;
         self.send_state(state::DISPLAY_RESULTS, at, out);
-        let end = document::end(&self.test);
-        out.extend(self.report.output.event("end", &end));
-        if let Some(data) = self.test.params.extra_data.clone() {
-            self.report.document.more.push(("extra_data".into(), data.into()));
+        if let Some(end) = &self.report.document.end {
+            out.extend(self.report.output.event("end", end));
         }
+        self.report.document.name(&self.test.params);
         out.extend(self.report.print());
         self.read_control(at, out);
     }

@@ -386,6 +386,42 @@ fn a_document_has_what_readers_look_for() {
 }
 
 #[test]
+fn a_server_writes_the_originals_fields_in_its_order() {
+    // As 3.12's server was seen to write them.
+    let start = |client: &str| {
+        let world = both(client, "-s -1 -J");
+        let text = world.printed[SERVER].clone();
+        let names = text.lines().filter_map(|line| line.strip_prefix("\t\t\"")?.split('"').next());
+        let names: Vec<String> = names.map(String::from).collect();
+        let last = names.iter().position(|name| name == "test_start").unwrap();
+        (names[..last].join(" "), text)
+    };
+    let (tcp, text) = start("-c h -t 1 -T night");
+    assert_eq!(
+        tcp,
+        "connected version system_info sock_bufsize sndbuf_actual rcvbuf_actual timestamp accepted_connection cookie \
+         tcp_mss_default target_bitrate fq_rate"
+    );
+    assert!(text.ends_with("\t\"title\":\t\"night\"\n}\n"), "{text}");
+    // It writes its end before it has heard what the client sent.
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let end = &document["end"];
+    assert_eq!((&end["sum_sent"]["bytes"], end["sum_sent"].get("retransmits")), (&0.into(), None));
+    assert_eq!(end.get("sender_tcp_congestion"), None);
+    assert_eq!(
+        (&end["receiver_tcp_congestion"], &end["sum_received"]["bytes"]),
+        (&"cubic".into(), &1_000_000.into())
+    );
+    assert_eq!(
+        start("-c h -t 1 -u").0,
+        "connected version system_info target_bitrate timestamp accepted_connection cookie fq_rate sock_bufsize \
+         sndbuf_actual rcvbuf_actual"
+    );
+    let world = both("-c h -t 1 -J -T night --extra-data x", "-s -1");
+    assert!(world.printed[CLIENT].contains("\t\"title\":\t\"night\",\n\t\"extra_data\":\t\"x\"\n"));
+}
+
+#[test]
 fn a_lost_hello_is_said_again() {
     let mut world = World::new(client("-c h -u -t 1"), server("-s -1"));
     world.lost_hellos = 3;

@@ -262,17 +262,12 @@ impl NetperfClient {
             return Vec::new();
         }
         let over_s = over_ns as f64 / SECOND;
-        let letter = self.letter();
+        let letter = self.command.letter();
         let rate = if letter == 'x' { done.0 as f64 / over_s } else { figures::rate(done.1, over_s, letter) };
         let (number, unit) = (self.demo.told, figures::units(letter));
         self.demo = InterimState { told: number + 1, before: now, elapsed_ns: phase.elapsed_ns };
         let ends_s = unix_ns as f64 / SECOND;
         vec![Action::Print(report::interim(&self.command.output, number, rate, unit, over_s, ends_s))]
-    }
-
-    fn letter(&self) -> char {
-        let usual = if self.command.test.shape() == TestShape::Transactions { 'x' } else { 'm' };
-        self.command.units.filter(|letter| (*letter == 'x') == (usual == 'x')).unwrap_or(usual)
     }
 
     /// Our end has done its part.
@@ -288,6 +283,13 @@ impl NetperfClient {
         if let Some(why) = self.measured.failure.clone() {
             let hint = "see whether a firewall lets the data's port through";
             actions.extend(self.fail(&format!("data: {why}"), hint));
+            return actions;
+        }
+        if self.command.test.connects && self.measured.operations == 0 && !self.interrupted {
+            actions.extend(self.fail(
+                &format!("no connection to {} came about", self.data_address()),
+                "nobody listens there, or a firewall is in the way",
+            ));
             return actions;
         }
         self.ended_ns = now_ns;

@@ -101,8 +101,8 @@ pub(super) enum Output {
 /// What ends netperf before it began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EarlyExit {
-    /// A text that was asked for.
-    Print(String),
+    /// A text that was asked for, for standard output, and the exit status.
+    Print(String, i32),
     /// What is wrong, for standard error, and the exit status.
     Refuse(String, i32),
 }
@@ -169,6 +169,12 @@ fn options<'a>(
         let given = match token {
             Ok(Token::Option(given)) => given,
             Ok(Token::Separator | Token::Operand(_)) => break,
+            Err(Misfit::Unknown { argument: argument @ ("--help" | "--version"), .. }) => {
+                found.extend(
+                    table.find(if argument == "--help" { "h" } else { "V" }).map(|entry| (entry, "")),
+                );
+                break;
+            }
             Err(misfit) => {
                 let hint = match misfit {
                     Misfit::Unknown { .. } => format!(" hint: `{tool} -h` shows them all\n"),
@@ -245,7 +251,7 @@ pub(super) fn wrong(what: &str, hint: &str) -> EarlyExit {
 impl Command {
     /// The output that was asked for, by the letter and its selectors, once the test is known.
     fn written(&self, letter: char, value: &str, loader: &mut dyn Loader) -> Result<Output, EarlyExit> {
-        let lists = lists(value, &self.test, self.cpu, loader)?;
+        let lists = lists(letter, value, &self.test, self.cpu, loader)?;
         Ok(match letter {
             'k' => Output::Names(lists.concat()),
             'o' => Output::Commas(lists.concat()),
@@ -427,6 +433,7 @@ pub(super) fn interval(text: &str) -> Result<u64, InvalidValue> {
 
 /// The selectors of a value: nothing (the test's own), `?`, `all`, a list with commas, or a file of such lists.
 fn lists(
+    letter: char,
     value: &str,
     test: &NetperfTest,
     cpu: (bool, bool),
@@ -434,7 +441,7 @@ fn lists(
 ) -> Result<Vec<Vec<usize>>, EarlyExit> {
     match value {
         "" => Ok(vec![selectors::usual(test, cpu)]),
-        "?" => Err(EarlyExit::Refuse(selectors::all_names(), 1)),
+        "?" => Err(EarlyExit::Print(selectors::all_names(if letter == 'O' { "\n" } else { "," }), 1)),
         "all" => Ok(selectors::blocks()),
         _ if value.contains(',') || selectors::find(value).is_some() => Ok(vec![selectors::list(value)?]),
         _ => {
@@ -516,7 +523,7 @@ mod tests {
     fn wrong_words_are_told_with_their_place() {
         let text = |line: &str| match of(line).unwrap_err() {
             EarlyExit::Refuse(text, status) => (text, status),
-            EarlyExit::Print(text) => (text, 0),
+            EarlyExit::Print(text, status) => (text, status),
         };
         assert!(text("-q").0.starts_with("netperf: invalid option -- 'q'"));
         assert!(text("-- -q").0.starts_with("netperf: invalid option -- 'q'"));
@@ -530,6 +537,13 @@ mod tests {
         assert!(text("-- -k ?").0.contains("SOCKET_TYPE,PROTOCOL"));
         assert!(text("-F ,secret").0.contains("no file that a peer names"));
         assert_eq!(text("-h").1, 0);
+        assert_eq!((text("-- -O ?").0.lines().count(), text("-- -O ?").1), (175, 1));
+        assert_eq!(text("-- -o ?").0.lines().count(), 1);
+        // A newcomer's words work, too; as the value of an option they are one.
+        assert_eq!((text("--help"), text("-l 5 --version")), (text("-h"), text("-V")));
+        assert_eq!(text("-- --help"), text("-- -h"));
+        assert_eq!(of("-B --help").unwrap().brand, "--help");
+        assert!(text("--helpless").0.contains("invalid option"));
     }
 
     #[test]
@@ -539,5 +553,9 @@ mod tests {
         assert_eq!((command.port, command.family, command.foreground, command.once), (7000, 4, true, true));
         assert_eq!(netserver(&arguments("-L ::1,6")).unwrap().host.as_deref(), Some("::1"));
         assert!(matches!(netserver(&arguments("stray")), Err(EarlyExit::Refuse(..))));
+        for (words, letter) in [("--help", "-h"), ("--version", "-V")] {
+            let text = netserver(&arguments(words));
+            assert!(matches!(text, Err(EarlyExit::Print(_, 0))) && text == netserver(&arguments(letter)));
+        }
     }
 }

@@ -88,7 +88,7 @@ fn netserver(command: ServerCommand) -> Converse {
 
 fn early_request(early: EarlyExit) -> Request {
     match early {
-        EarlyExit::Print(out) => Request::Print { out, status: 0 },
+        EarlyExit::Print(out, status) => Request::Print { out, status },
         EarlyExit::Refuse(err, status) => Request::Refuse { err, status },
     }
 }

@@ -111,8 +111,8 @@ pub(super) const GLOBAL_SETTERS: Options = &[
     pair("K", "OURS,THEIRS", "congestion control, for every test").text(|c, v| c.congestion = two_words(v)),
     switch("d", "debug").ignored("messages say what went wrong").inert(),
     switch("V", "print the version and end")
-        .parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(super::version("Netperf"))))),
-    switch("h", "print this and end").parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(help())))),
+        .parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(super::version("Netperf"), 0)))),
+    switch("h", "print this and end").parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(help(), 0)))),
 ];
 
 /// Those of a test, behind `--`.
@@ -167,7 +167,8 @@ pub(super) const TEST_SETTERS: Options = &[
     Entry::new("e", Kind::Decimal, "SECONDS", "when a datagram without an answer is given up for lost")
         .or("1")
         .parsed(|c, v| seconds(v).map(|s| c.patience_ms = Some((s.clamp(0.001, 3600.0) * 1000.0) as u64))),
-    switch("h", "print this and end").parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(test_help())))),
+    switch("h", "print this and end")
+        .parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(test_help(), 0)))),
 ];
 
 /// netserver's.
@@ -196,9 +197,9 @@ pub(super) const SERVER_SETTERS: &[Setter<ServerCommand, InvalidValue>] = &[
         .ignored("netserver says what it refuses")
         .inert(),
     switch("V", "print the version and end")
-        .parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(super::version("Netserver"))))),
+        .parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(super::version("Netserver"), 0)))),
     switch("h", "print this and end")
-        .parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(server_help())))),
+        .parsed(|_, _| Err(InvalidValue::Early(EarlyExit::Print(server_help(), 0)))),
 ];
 
 const fn table(tool: &'static str, entries: &'static [Entry]) -> Table {

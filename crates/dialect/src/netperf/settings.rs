@@ -31,6 +31,14 @@ impl Command {
         self.repeat.map_or(1, |(least, most)| most.max(least) as usize)
     }
 
+    /// The unit of the result: transactions where nothing else was asked for.
+    pub(super) fn letter(&self) -> char {
+        match (self.test.shape() == TestShape::Transactions, self.units) {
+            (true, units) => units.unwrap_or('x'),
+            (false, units) => units.filter(|letter| *letter != 'x').unwrap_or('m'),
+        }
+    }
+
     pub(super) fn request_bytes(&self) -> u64 {
         if self.test.sends { self.request.0.unwrap_or(1) } else { 0 }
     }

@@ -51,6 +51,14 @@ const OWN: &[SettingSpec] = &[
     ),
     spec("from", "a file whose bytes are sent over a stream instead; its end is the job's"),
     spec("into", "a file that is made, and holds what a stream brings"),
+    spec(
+        "shut",
+        "a stream that has sent what it was to send ends its direction, and the peer reads an end (default off)",
+    ),
+    spec(
+        "read_bin_bytes",
+        "receives of a stream are counted in eight bins so wide (default 0: they are not)",
+    ),
     spec("blocks", "so many blocks of a stream go out in turn: what is sent is longer than one (default 1)"),
     spec("datagram_bytes", "a block is cut into datagrams of so many bytes"),
     spec("gso", "datagrams are cut by the kernel: auto (default: where a block holds several), on, off"),
@@ -63,6 +71,12 @@ const OWN: &[SettingSpec] = &[
     spec("request_bytes", "bytes of a request (default: the block)"),
     spec("response_bytes", "bytes of a response (default: the block)"),
     spec("answers", "exchanges are answered, not begun (default off)"),
+    spec(
+        "echo",
+        "an answer is the request itself: off (default), on, or the byte at which the wall-clock times of its coming and \
+         going are put, each as seconds and microseconds of four bytes",
+    ),
+    spec("hold_us", "between a request and its answer, µs (default 0)"),
     spec("connect_each", "each exchange has a connection of its own (default off)"),
     spec("accept_each", "each exchange is answered on a connection of its own (default off)"),
     spec("response_timeout_ms", "a datagram unanswered so long is lost (default 1000)"),
@@ -164,7 +178,7 @@ impl Engine for Sockets {
 
 impl Sockets {
     fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut wrong = check_switches(job, &["answers", "connect_each", "accept_each", "port_each"]);
+        let mut wrong = check_switches(job, &["answers", "shut", "connect_each", "accept_each", "port_each"]);
         let one_of = |wrong: &mut Vec<Diagnostic>, name: &str, known: &[&str]| {
             let hint = format!("say one of: {}", known.join(" "));
             wrong.extend(check_values(job, &[name], |value| known.contains(&value), &hint));
@@ -182,9 +196,13 @@ impl Sockets {
             "request_bytes",
             "response_bytes",
             "response_timeout_ms",
+            "hold_us",
+            "read_bin_bytes",
         ];
         let number = |value: &str| value.parse::<u32>().is_ok();
         wrong.extend(check_values(job, &numbers, number, "say a whole number"));
+        let echo = |value: &str| matches!(value, "on" | "off") || number(value);
+        wrong.extend(check_values(job, &["echo"], echo, "say on, off, or a number of bytes"));
         wrong.extend(socket_options::check(job));
         wrong.extend(only_verbs(job, Self::FACTS.name, &VERBS));
         let linux =

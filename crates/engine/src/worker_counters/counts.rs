@@ -37,7 +37,7 @@ pub enum Count {
 }
 
 /// The counters' names, as the record has them.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; COUNTS + BINS] = [
     "bytes",
     "blocks",
     "datagrams",
@@ -51,7 +51,19 @@ const NAMES: [&str; 13] = [
     "connects",
     "connect_ns",
     "copied",
+    "reads_1",
+    "reads_2",
+    "reads_3",
+    "reads_4",
+    "reads_5",
+    "reads_6",
+    "reads_7",
+    "reads_8",
 ];
+
+/// Counters with a meaning of their own; behind them those of a stream's receives by their length.
+const COUNTS: usize = Count::Copied as usize + 1;
+const BINS: usize = 8;
 
 /// The first ones are also reported as they were when the ramp ended.
 const RAMPED: usize = 8;
@@ -86,6 +98,12 @@ impl Counts {
         cell.store(cell.load(Relaxed).wrapping_add(amount), Relaxed);
     }
 
+    /// Counts a receive in the bin of its length, or in the last one.
+    pub fn add_to_bin(&self, bin: u64) {
+        let cell = &self.cells[COUNTS + (bin as usize).min(BINS - 1)];
+        cell.store(cell.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
     #[inline(always)]
     pub fn set(&self, count: Count, value: u64) {
         self.cells[count as usize].store(value, Relaxed);
@@ -106,7 +124,14 @@ impl Counts {
         if self.used.load(Relaxed) == 0 {
             return Vec::new();
         }
-        let all = NAMES.iter().zip(&self.cells).map(|(name, cell)| (name.to_string(), cell.load(Relaxed)));
+        let all = NAMES.iter().zip(&self.cells);
+        let counted =
+            |(index, (_, cell)): &(usize, (&&str, &AtomicU64))| *index < COUNTS || cell.load(Relaxed) > 0;
+        let all = all
+            .enumerate()
+            .filter(counted)
+            .map(|(_, known)| known)
+            .map(|(name, cell)| (name.to_string(), cell.load(Relaxed)));
         let ramp = NAMES.iter().zip(&self.ramp);
         all.chain(ramp.map(|(name, cell)| (format!("ramp_{name}"), cell.load(Relaxed)))).collect()
     }
@@ -135,5 +160,12 @@ mod tests {
         let of = |name: &str| named.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
         assert_eq!((of("bytes"), of("ramp_bytes"), of("copied")), (Some(12), Some(5), Some(9)));
         assert_eq!((of("ramp_copied"), of("ramp_overflow")), (None, Some(0)));
+        // Bins of receives are there once something is in them.
+        assert_eq!(of("reads_8"), None);
+        counts.add_to_bin(0);
+        counts.add_to_bin(70);
+        let told = counts.by_name();
+        let of = |name: &str| told.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        assert_eq!((of("reads_1"), of("reads_2"), of("reads_8")), (Some(1), None, Some(1)));
     }
 }

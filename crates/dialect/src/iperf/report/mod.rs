@@ -2,14 +2,17 @@
 
 pub mod text;
 
+use iodyno_model::Histogram;
 use iodyno_model::conversation::Action;
 
-use super::flow::{StreamCounts, StreamState};
+use super::bounceback;
+use super::flow::{StreamCounts, StreamState, TestStream};
 use super::session::IperfConversation;
-use text::ReportRow;
+use text::{ReportRow, RowKind};
 
 impl IperfConversation {
     pub(super) fn print_connected(&mut self, index: usize) {
+        self.headings.clear();
         if self.view.csv || self.command.excluded.contains('C') {
             return;
         }
@@ -28,11 +31,13 @@ impl IperfConversation {
         let span_ns = (flow.reported_ns, until_ns);
         let counts = flow.now.since(&flow.reported);
         (flow.reported, flow.reported_ns) = (flow.now, until_ns);
+        let trips = bounceback::since(&flow.round_trips, &flow.reported_trips);
+        flow.reported_trips = flow.round_trips.clone();
         let row = flow.rows;
         flow.rows += 1;
-        self.print_row(index, span_ns, counts);
+        self.print_row(index, span_ns, counts, &trips);
         let group = self.flows[index].group.clone();
-        let running = |flow: &super::flow::TestStream| flow.is_under_way() && flow.group == group;
+        let running = |flow: &TestStream| flow.is_under_way() && flow.group == group;
         let streams = self.flows.iter().filter(|flow| running(flow)).count();
         let (told, sum) = self.sums.entry((group.clone(), row)).or_default();
         *told += 1;
@@ -41,7 +46,7 @@ impl IperfConversation {
             let (told, sum) = (*told, *sum);
             self.sums.remove(&(group, row));
             if told > 1 {
-                self.print_sum(index, span_ns, sum);
+                self.print_sum(index, span_ns, sum, false);
             }
         }
     }
@@ -59,7 +64,13 @@ impl IperfConversation {
         let flow = &mut self.flows[index];
         flow.totalled = true;
         let (span_ns, counts) = ((0, flow.lasted_ns), flow.now);
-        self.print_row(index, span_ns, counts);
+        let trips = flow.round_trips.clone();
+        self.print_row(index, span_ns, counts, &trips);
+        if self.prints_trips(index) && !trips.is_empty() {
+            let (label, distribution) = (self.flows[index].label(), bounceback::distribution(&trips));
+            let lasted_s = span_ns.1 as f64 / 1e9;
+            self.act(Action::Print(format!("[{label:>3}] {:6.4}-{lasted_s:6.4} sec {distribution}\n", 0.0)));
+        }
         let flow = &self.flows[index];
         if self.command.udp && flow.sends && !self.view.csv && !self.command.excluded.contains('D') {
             let sent = flow.now.datagrams + 1;
@@ -73,7 +84,7 @@ impl IperfConversation {
     fn group_total(&mut self, index: usize) {
         let group = self.flows[index].group.clone();
         let sends = self.flows[index].sends;
-        let same = |flow: &&super::flow::TestStream| flow.group == group;
+        let same = |flow: &&TestStream| flow.group == group;
         if self.flows.iter().filter(same).any(|flow| !flow.totalled && flow.state != StreamState::Done) {
             return;
         }
@@ -85,45 +96,80 @@ impl IperfConversation {
         let sum = all.iter().fold(StreamCounts::default(), |sum, flow| sum_of(sum, flow.now));
         let lasted_ns = all.iter().map(|flow| flow.lasted_ns).max().unwrap_or(0);
         let count = all.len();
-        self.print_sum(index, (0, lasted_ns), sum);
+        self.print_sum(index, (0, lasted_ns), sum, true);
         if self.command.udp && sends && !self.view.csv {
             let text = format!("[SUM-{count}] Sent {} datagrams\n", sum.datagrams + count as u64);
             self.act(Action::Print(text));
         }
     }
 
-    fn print_row(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts) {
+    /// Whether the round trips of a stream are ours to print: a server only sends back.
+    fn prints_trips(&self, index: usize) -> bool {
+        self.flows[index].bounce.is_some()
+            && !self.is_server()
+            && !self.view.csv
+            && !self.command.excluded.contains('D')
+    }
+
+    /// The times in which all streams were connected, as they end.
+    pub(super) fn print_connect_times(&mut self) {
+        let opened = |flow: &&TestStream| flow.sends != self.command.reverse && !flow.starred;
+        let times: Vec<u64> =
+            self.flows.iter().filter(opened).map(|flow| flow.connect_ns).filter(|ns| *ns > 0).collect();
+        let failed = self.flows.iter().filter(opened).count() - times.len();
+        if self.view.enhanced && !self.view.csv && !self.command.udp && times.len() > 1 {
+            self.act(Action::Print(text::connect_times(&times, failed)));
+        }
+    }
+
+    fn print_row(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts, trips: &Histogram) {
         if self.command.excluded.contains('D') || self.command.sum_only && self.flows.len() > 1 {
             return;
         }
         let flow = &self.flows[index];
         let against = self.command.reverse && !self.is_server();
         let label = if against { format!("*{}", flow.id) } else { flow.label() };
-        let row = ReportRow { label: &label, span_ns, counts, sends: flow.sends };
+        let kind = match (flow.bounce, self.is_server()) {
+            (Some(_), false) => RowKind::RoundTrips(trips),
+            (Some(_), true) => RowKind::Plain,
+            (None, _) => RowKind::Usual,
+        };
+        let row = ReportRow { label: &label, span_ns, counts, sends: flow.sends, kind };
         if self.view.csv {
             let text = self.view.values(flow, &row, self.unix_ns);
             return self.act(Action::Print(text));
         }
-        let heading = self.head(row.sends);
-        let text = heading + &self.view.row(&row);
+        let text = self.view.row(&row);
+        let heading = self.head(self.view.columns(row.sends, kind));
+        let text = format!("{heading}{text}");
         self.act(Action::Print(text));
     }
 
-    fn print_sum(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts) {
+    fn print_sum(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts, is_total: bool) {
         if self.view.csv || self.command.excluded.contains('D') {
             return;
         }
-        let sends = self.flows[index].sends;
-        let text = self.head(sends) + &self.view.row(&ReportRow { label: "SUM", span_ns, counts, sends });
-        self.act(Action::Print(text));
+        let flow = &self.flows[index];
+        let (sends, duplex) = (flow.sends, flow.is_duplex());
+        // Both ways of one connection: as the original, which without -e prints the total of a server alone.
+        if duplex && !self.view.enhanced && !(self.is_server() && is_total) {
+            return;
+        }
+        let label = if duplex && self.view.enhanced { format!("FD{}", flow.id) } else { "SUM".into() };
+        let kind = if duplex || flow.bounce.is_some() { RowKind::Plain } else { RowKind::Usual };
+        // As the original: a sum of what was received has the columns of what was sent.
+        let heading = self.head(self.view.columns(sends || self.command.udp, kind));
+        let row = self.view.row(&ReportRow { label: &label, span_ns, counts, sends, kind });
+        self.act(Action::Print(format!("{heading}{row}")));
     }
 
-    /// The heading, where the last one was of other columns.
-    fn head(&mut self, sends: bool) -> String {
-        let same = |before: bool| self.view.columns(before) == self.view.columns(sends);
-        let due = !self.heading.is_some_and(same);
-        self.heading = Some(sends);
-        if due { self.view.columns(sends).into() } else { String::new() }
+    /// The heading of some columns, once after each connection that was printed.
+    pub(super) fn head(&mut self, columns: &'static str) -> &'static str {
+        if self.headings.contains(&columns) {
+            return "";
+        }
+        self.headings.push(columns);
+        columns
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! Pure functions from counts to text. What is not known is a dash, never a zero.
 
+use iodyno_model::Histogram;
+
+use super::super::bounceback;
 use super::super::flow::{StreamCounts, TestStream};
 use super::super::header::Report;
 use super::super::number;
@@ -33,6 +36,19 @@ pub struct ReportRow<'a> {
     pub counts: StreamCounts,
     /// Whether we sent.
     pub sends: bool,
+    pub kind: RowKind<'a>,
+}
+
+/// Which columns a row has.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum RowKind<'a> {
+    /// Those of the direction.
+    #[default]
+    Usual,
+    /// Bytes and rate alone.
+    Plain,
+    /// Those of round trips.
+    RoundTrips(&'a Histogram),
 }
 
 /// What separates.
@@ -40,8 +56,12 @@ pub const RULE: &str = "--------------------------------------------------------
 
 impl ReportFormat {
     /// The heading of rows.
-    pub fn columns(&self, sends: bool) -> &'static str {
+    pub fn columns(&self, sends: bool, kind: RowKind<'_>) -> &'static str {
         match (self.enhanced, self.udp, sends) {
+            _ if matches!(kind, RowKind::Plain) => "[ ID] Interval       Transfer     Bandwidth\n",
+            _ if matches!(kind, RowKind::RoundTrips(_)) => {
+                "[ ID] Interval            Transfer    Bandwidth         BB cnt=avg/min/max/stdev         Rtry  Cwnd/RTT    RPS\n"
+            }
             (false, true, false) => {
                 "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams\n"
             }
@@ -71,14 +91,19 @@ impl ReportFormat {
             number::printed(moved / seconds, self.format),
         );
         let sum = row.label == "SUM";
+        let counts = &row.counts;
         let rest = match (self.udp, row.sends) {
+            _ if matches!(row.kind, RowKind::Plain) => String::new(),
+            _ if let RowKind::RoundTrips(round_trips) = row.kind => {
+                bounceback::columns(round_trips, counts.retransmits, counts.cwnd_bytes, counts.rtt_us.0)
+            }
             (true, false) => self.received(&row.counts, sum, seconds),
             (true, true) if self.enhanced => {
                 let each = (row.counts.calls as f64 / seconds) as u64;
                 format!("  {}/{} {each:>8} pps", row.counts.calls, row.counts.errors)
             }
             (false, true) if self.enhanced => written(&row.counts, sum, seconds),
-            (false, false) if self.enhanced => format!("  {}", row.counts.calls),
+            (false, false) if self.enhanced => read(counts),
             _ => String::new(),
         };
         let late = match (self.udp && !row.sends && !sum, row.counts.late) {
@@ -96,6 +121,9 @@ impl ReportFormat {
     fn received(&self, counts: &StreamCounts, sum: bool, seconds: f64) -> String {
         let (lost, all) = (counts.lost(), counts.highest);
         let share = format!("{lost}/{all} ({}%)", percent(lost, all));
+        if sum && self.enhanced {
+            return format!("  {lost}/{all} {:>8} pps", (counts.datagrams as f64 / seconds) as u64);
+        }
         if sum {
             return format!("   {share}");
         }
@@ -107,8 +135,8 @@ impl ReportFormat {
         format!("{basic} -/-/-/- ms {each} pps {}/0(0) pkts -", counts.datagrams)
     }
 
-    /// The report that the receiver sent.
-    pub fn reported(&self, label: &str, report: &Report) -> String {
+    /// The report that the receiver sent, under the heading of its columns where that is due.
+    pub fn reported(&self, label: &str, heading: &str, report: &Report) -> String {
         let counts = StreamCounts {
             bytes: report.bytes,
             datagrams: report.datagrams.saturating_sub(report.lost),
@@ -117,8 +145,9 @@ impl ReportFormat {
             jitter_ns: report.jitter_ns,
             ..StreamCounts::default()
         };
-        let row = ReportRow { label, span_ns: (0, report.time_ns), counts, sends: false };
-        format!("[{label:>3}] Server Report:\n{}{}", self.columns(false), self.row(&row))
+        let (span_ns, kind) = ((0, report.time_ns), RowKind::Usual);
+        let row = ReportRow { label, span_ns, counts, sends: false, kind };
+        format!("[{label:>3}] Server Report:\n{heading}{}", self.row(&row))
     }
 
     /// A row as comma-separated values: when, who to whom, number, span, bytes, bit/s; of received datagrams jitter in ms,
@@ -170,8 +199,20 @@ impl ReportFormat {
             peer.0,
             peer.1
         );
+        line += &match flow.bounce {
+            Some(bounce) => {
+                let quick = if bounce.quick { " w/quickack" } else { "" };
+                format!(" (bb{quick} len/hold={}/{})", bounce.bytes, bounce.hold_us)
+            }
+            None if flow.is_duplex() => " (full-duplex)".into(),
+            None => String::new(),
+        };
         if self.enhanced {
             line += &format!(" (sock={})", facts.descriptor);
+        }
+        let peer = flow.test.and_then(|test| test.version).filter(|_| self.enhanced && flow.connect_ns == 0);
+        if let Some([major, minor, patch]) = peer {
+            line += &format!(" (peer {major}.{minor}.{patch})");
         }
         if !self.udp && facts.rtt_us > 0 {
             // As 2.1.8: the window in KiB, the round trip in µs.
@@ -179,6 +220,9 @@ impl ReportFormat {
             line += &format!(" (icwnd/mss/irtt={window}/{mss}/{})", facts.rtt_us);
         } else if !self.udp && facts.mss > 0 {
             line += &format!(" (mss={})", facts.mss);
+        }
+        if self.enhanced && !self.udp && flow.connect_ns > 0 {
+            line += &format!(" (ct={:.2} ms)", flow.connect_ns as f64 / 1e6);
         }
         if let Some(unix_ns) = unix_ns.filter(|_| self.enhanced) {
             let zone = if self.east_s == 0 { "UTC" } else { "local time" };
@@ -210,6 +254,30 @@ fn written(counts: &StreamCounts, sum: bool, seconds: f64) -> String {
     format!("  {calls} {:>10}{window:>9}K/{rtt}({variation}) us  {power:.0}", counts.retransmits)
 }
 
+/// Reads and their lengths, in eighths of a block.
+fn read(counts: &StreamCounts) -> String {
+    let bins: Vec<String> = counts.reads.iter().map(u64::to_string).collect();
+    format!("  {}={}", counts.reads.iter().sum::<u64>(), bins.join(":"))
+}
+
+/// How long it took to connect: all streams, in ms.
+pub fn connect_times(times_ns: &[u64], failed: usize) -> String {
+    let ms = |ns: f64| ns / 1e6;
+    let mut all = Histogram::default();
+    times_ns.iter().for_each(|ns| all.add(*ns));
+    let mean = all.mean();
+    let squares: f64 = times_ns.iter().map(|ns| (*ns as f64 - mean).powi(2)).sum();
+    let deviation = (squares / times_ns.len().saturating_sub(1).max(1) as f64).sqrt();
+    format!(
+        "[ CT] final connect times (min/avg/max/stdev) = {:.3}/{:.3}/{:.3}/{:.3} ms (tot/err) = {}/{failed}\n",
+        ms(all.min as f64),
+        ms(mean),
+        ms(all.max as f64),
+        ms(deviation),
+        times_ns.len()
+    )
+}
+
 /// Two digits of a share in percent.
 fn percent(part: u64, of: u64) -> String {
     let share = part as f64 * 100.0 / of.max(1) as f64;
@@ -235,7 +303,8 @@ mod tests {
     #[test]
     fn rows_are_the_originals() {
         let counts = StreamCounts { bytes: 465 << 20, ..StreamCounts::default() };
-        let row = ReportRow { label: "1", span_ns: (0, SECOND / 2), counts, sends: true };
+        let row =
+            ReportRow { label: "1", span_ns: (0, SECOND / 2), counts, sends: true, kind: RowKind::Usual };
         assert_eq!(view().row(&row), "[  1] 0.0000-0.5000 sec   465 MBytes  7.80 Gbits/sec\n");
         let counts = StreamCounts {
             bytes: 93 * 1470,
@@ -245,7 +314,8 @@ mod tests {
             ..StreamCounts::default()
         };
         let udp = ReportFormat { udp: true, ..view() };
-        let row = ReportRow { label: "1", span_ns: (0, 1_020_700_000), counts, sends: false };
+        let row =
+            ReportRow { label: "1", span_ns: (0, 1_020_700_000), counts, sends: false, kind: RowKind::Usual };
         assert_eq!(
             udp.row(&row),
             "[  1] 0.0000-1.0207 sec   134 KBytes  1.07 Mbits/sec   0.019 ms 0/93 (0%)\n"
@@ -255,6 +325,8 @@ mod tests {
         assert!(text.ends_with("2/95 (2.1%)\n[  1] 0.0000-1.0207 sec  1 datagrams received out-of-order\n"));
         let sum = ReportRow { label: "SUM", counts: StreamCounts { late: 0, ..counts }, ..row };
         assert!(udp.row(&sum).ends_with("/sec   2/95 (2.1%)\n"));
+        let enhanced = ReportFormat { enhanced: true, ..udp };
+        assert!(enhanced.row(&sum).ends_with("/sec  2/95       91 pps\n"), "{}", enhanced.row(&sum));
     }
 
     #[test]
@@ -268,7 +340,8 @@ mod tests {
             rtt_us: (134, 142),
             ..StreamCounts::default()
         };
-        let row = ReportRow { label: "1", span_ns: (0, SECOND / 2), counts, sends: true };
+        let row =
+            ReportRow { label: "1", span_ns: (0, SECOND / 2), counts, sends: true, kind: RowKind::Usual };
         assert_eq!(
             view.row(&row),
             "[  1] 0.0000-0.5000 sec   448 MBytes  7.52 Gbits/sec  3581/0          4      895K/134(142) us  7011374\n"
@@ -279,6 +352,23 @@ mod tests {
         assert_eq!(
             udp.row(&row),
             "[  1] 0.0000-0.5000 sec   613 KBytes  10.0 Mbits/sec  427/0      854 pps\n"
+        );
+    }
+
+    #[test]
+    fn reads_are_counted_by_their_length() {
+        // As 2.1.8 printed it.
+        let view = ReportFormat { enhanced: true, ..view() };
+        let reads = [760, 0, 3, 1736, 30, 1, 2, 3106];
+        let counts = StreamCounts { bytes: 499 << 20, reads, ..StreamCounts::default() };
+        let row = ReportRow { label: "1", span_ns: (0, SECOND), counts, sends: false, kind: RowKind::Usual };
+        let text = view.row(&row);
+        assert!(text.ends_with("Gbits/sec  5638=760:0:3:1736:30:1:2:3106\n"), "{text}");
+        let plain = ReportRow { kind: RowKind::Plain, label: "FD1", ..row };
+        assert_eq!(view.row(&plain), "[FD1] 0.0000-1.0000 sec   499 MBytes  4.19 Gbits/sec\n");
+        assert_eq!(
+            connect_times(&[12_000, 94_000], 1),
+            "[ CT] final connect times (min/avg/max/stdev) = 0.012/0.053/0.094/0.058 ms (tot/err) = 2/1\n"
         );
     }
 
@@ -294,7 +384,7 @@ mod tests {
             jitter_ns: 5000,
             ..StreamCounts::default()
         };
-        let row = ReportRow { label: "2", span_ns: (0, SECOND), counts, sends: false };
+        let row = ReportRow { label: "2", span_ns: (0, SECOND), counts, sends: false, kind: RowKind::Usual };
         let view = ReportFormat { udp: true, csv: true, ..view() };
         assert_eq!(
             view.values(&flow, &row, 1_795_358_218 * SECOND),

@@ -4,6 +4,7 @@
 //! TCP are the sender's. Ours are the fields under `iodyno`.
 
 use super::super::meter::{Interval, Span};
+use super::super::settings::Params;
 use super::super::strftime;
 use super::super::test::{StreamFigures, TestRun, percent, rate, sum};
 use super::text::together;
@@ -24,6 +25,13 @@ pub struct Document {
 }
 
 impl Document {
+    /// Adds the test's title and extra data, where it has some.
+    pub fn name(&mut self, params: &Params) {
+        let texts = [("title", &params.title), ("extra_data", &params.extra_data)];
+        let texts = texts.into_iter().filter_map(|(name, text)| Some((name.into(), text.clone()?.into())));
+        self.more.extend(texts);
+    }
+
     pub fn json(&self) -> JsonTree {
         let start = self.start.clone().unwrap_or_else(|| {
             JsonTree::object([
@@ -71,25 +79,30 @@ pub fn start(test: &TestRun, system: &str) -> JsonTree {
         ("connected", JsonTree::List(connected.collect())),
         ("version", super::super::banner().into()),
         ("system_info", system.into()),
-        ("timestamp", stamp),
-        (if test.server { "accepted_connection" } else { "connecting_to" }, peer),
-        ("cookie", test.cookie.as_str().into()),
     ]);
+    let socket = test.streams.first().map(|stream| &stream.ends.socket);
+    let rate = [("target_bitrate", params.rate)];
+    let buffers = [
+        ("sock_bufsize", params.window),
+        ("sndbuf_actual", socket.map_or(0, |socket| socket.send_buffer_bytes)),
+        ("rcvbuf_actual", socket.map_or(0, |socket| socket.receive_buffer_bytes)),
+    ];
+    // A server writes these when it opens its listener for the test: a rate that was asked for, and TCP's buffers.
+    let (early_rate, early_buffers) = (test.server && params.rate > 0, test.server && !params.udp);
+    start.extend(rate.into_iter().filter(|_| early_rate));
+    start.extend(buffers.into_iter().filter(|_| early_buffers));
+    start.push("timestamp", stamp);
+    start.push(if test.server { "accepted_connection" } else { "connecting_to" }, peer);
+    start.push("cookie", test.cookie.as_str());
     if !params.udp && !params.sctp {
         match params.mss {
             0 => start.push("tcp_mss_default", test.control.socket.mss),
             mss => start.push("tcp_mss", mss),
         };
     }
-    let socket = test.streams.first().map(|stream| &stream.ends.socket);
-    let buffers = [
-        ("target_bitrate", params.rate),
-        ("fq_rate", params.fq_rate),
-        ("sock_bufsize", params.window),
-        ("sndbuf_actual", socket.map_or(0, |socket| socket.send_buffer_bytes)),
-        ("rcvbuf_actual", socket.map_or(0, |socket| socket.receive_buffer_bytes)),
-    ];
-    start.extend(buffers);
+    start.extend(rate.into_iter().filter(|_| !early_rate));
+    start.push("fq_rate", params.fq_rate);
+    start.extend(buffers.into_iter().filter(|_| !early_buffers));
     start.push("test_start", agreed(test));
     start
 }

@@ -138,7 +138,21 @@ fn headings(command: &Command, figures: &ReportFigures, cpu: bool) -> String {
     let (ours, theirs) = (figures.local.method(), figures.remote.method());
     let ends = if command.test.shape() == TestShape::Sends { ["Send", "Recv"] } else { ["Recv", "Send"] };
     let [near, far] = ends;
+    // netperf calls what has a connection each transactions, whatever its unit.
+    let counts = command.letter() == 'x' || command.test.connects;
     match (command.test.shape(), figures.udp, cpu) {
+        (TestShape::Transactions, _, false) if !counts => format!(
+            "Local /Remote\n\
+             Socket Size   Request  Resp.   Elapsed  \n\
+             Send   Recv   Size     Size    Time     Throughput \n\
+             bytes  Bytes  bytes    bytes   secs.    {unit}/sec   \n\n"
+        ),
+        (TestShape::Transactions, _, true) if !counts => format!(
+            "Local /Remote\n\
+             Socket Size   Request Resp.  Elapsed Tput     CPU    CPU    S.dem   S.dem\n\
+             Send   Recv   Size    Size   Time    {unit:8} local  remote local   remote\n\
+             bytes  bytes  bytes   bytes  secs.   per sec  % {ours}    % {theirs}    us/KB   us/KB\n\n"
+        ),
         (TestShape::Transactions, _, false) => "Local /Remote\n\
              Socket Size   Request  Resp.   Elapsed  Trans.\n\
              Send   Recv   Size     Size    Time     Rate         \n\
@@ -260,9 +274,10 @@ fn more(command: &Command, figures: &ReportFigures) -> String {
             let (out, back) = figures.throughput_of(near.sent, near.received);
             text += &format!(
                 "Alignment      Offset         RoundTrip  Trans    Throughput\n\
-                 Local  Remote  Local  Remote  Latency    Rate     10^6bits/s\n\
+                 Local  Remote  Local  Remote  Latency    Rate     {}/s\n\
                  Send   Recv    Send   Recv    usec/Tran  per sec  Outbound   Inbound\n\
                  {:5}  {:5}   {:5}  {:5}   {:<6.3}   {:<6.3} {out:<6.3}     {back:<6.3}\n",
+                units(command.units.filter(|letter| *letter != 'x').unwrap_or('m')),
                 near.align.0,
                 far.align.1,
                 near.offset.0,
@@ -443,6 +458,29 @@ mod tests {
         let expected = "212992   65507   1.00       210309      0    110213.69\n\
                         212992           1.00        31169           16334.30\n\n";
         assert!(text.ends_with(expected), "{text}");
+    }
+
+    #[test]
+    fn transactions_have_a_unit_where_one_is_asked_for() {
+        let rr = Command { units: Some('m'), ..command("TCP_RR") };
+        let text = report(&rr, &ReportFigures { throughput: 1.93, ..sample(&rr) });
+        let expected = "Local /Remote\n\
+                        Socket Size   Request  Resp.   Elapsed  \n\
+                        Send   Recv   Size     Size    Time     Throughput \n\
+                        bytes  Bytes  bytes    bytes   secs.    10^6bits/sec   \n\
+                        \n\
+                        16384  131072 1        1       1.00        1.93   \n\
+                        16384  131072\n";
+        assert_eq!(text, expected);
+        let both = Command { units: Some('K'), cpu: (true, true), ..rr };
+        let text = report(&both, &ReportFigures { throughput: 160.72, ..sample(&both) });
+        let expected = "Socket Size   Request Resp.  Elapsed Tput     CPU    CPU    S.dem   S.dem\n\
+                        Send   Recv   Size    Size   Time    KBytes   local  remote local   remote\n\
+                        bytes  bytes  bytes   bytes  secs.   per sec  % U    % U    us/KB   us/KB\n";
+        assert!(text.contains(expected), "{text}");
+        // With a connection each the headings stay, whatever the unit.
+        let connects = Command { units: Some('m'), ..command("TCP_CRR") };
+        assert!(report(&connects, &sample(&connects)).contains("Trans.\n"));
     }
 
     #[test]

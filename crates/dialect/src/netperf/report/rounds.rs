@@ -40,12 +40,13 @@ pub(in super::super) fn figures(
         TestShape::Sends => local.sent,
         _ => local.received,
     };
-    let letter = letter(command);
-    let throughput = match transactions {
-        Some(count) => count as f64 / elapsed_s.max(1e-9),
-        None => figures::rate(arrived, elapsed_s, letter),
+    let letter = command.letter();
+    // Of transactions both ways count.
+    let moved = if transactions.is_some() { local.sent + local.received } else { arrived };
+    let (throughput, units) = match transactions.filter(|_| letter == 'x') {
+        Some(count) => (count as f64 / elapsed_s.max(1e-9), count as f64),
+        None => (figures::rate(moved, elapsed_s, letter), moved as f64 / 1024.0),
     };
-    let units = transactions.map_or(arrived as f64 / 1024.0, |count| count as f64);
     local.demands(units, elapsed_s);
     remote.demands(units, elapsed_s);
     let six = seen.control.peer.starts_with('[') || seen.probe.local.starts_with('[');
@@ -82,13 +83,6 @@ pub(in super::super) fn figures(
         letter: command.units,
         ..ReportFigures::default()
     }
-}
-
-/// The unit of the result.
-fn letter(command: &Command) -> char {
-    let counts = command.test.shape() == TestShape::Transactions;
-    let usual = if counts { 'x' } else { 'm' };
-    command.units.filter(|letter| (*letter == 'x') == counts).unwrap_or(usual)
 }
 
 fn local_side(command: &Command, ours: &RunFigures, seen: &EndSightings<'_>) -> EndFigures {

@@ -275,10 +275,11 @@ pub(in super::super) fn list(text: &str) -> Result<Vec<usize>, EarlyExit> {
     text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(one).collect()
 }
 
-/// All names, as `-k ?` shows them.
-pub(in super::super) fn all_names() -> String {
-    let names: Vec<&str> = SELECTORS.iter().map(|known| known.name).collect();
-    format!("OUTPUT_NONE,{},OUTPUT_END\n", names.join(","))
+/// All names, as `-k ?` shows them with commas and `-O ?` on lines.
+pub(in super::super) fn all_names(separator: &str) -> String {
+    let known = SELECTORS.iter().map(|known| known.name);
+    let names: Vec<&str> = ["OUTPUT_NONE"].into_iter().chain(known).chain(["OUTPUT_END"]).collect();
+    names.join(separator) + "\n"
 }
 
 /// All selectors, in the blocks of `-O all`.
@@ -356,8 +357,8 @@ mod tests {
         assert_eq!(all, (0..SELECTORS.len()).collect::<Vec<_>>());
         assert!(SELECTORS.iter().all(|known| known.heading.split('|').count() <= HEADING_LINES));
         assert!(
-            all_names().starts_with("OUTPUT_NONE,SOCKET_TYPE,")
-                && all_names().ends_with("COMMAND_LINE,OUTPUT_END\n")
+            all_names(",").starts_with("OUTPUT_NONE,SOCKET_TYPE,")
+                && all_names(",").ends_with("COMMAND_LINE,OUTPUT_END\n")
         );
         assert!(list("throughput, P99_LATENCY").is_ok());
         assert!(

@@ -11,7 +11,7 @@ use super::block::Block;
 use super::line::{Line, NONE, SLICE_NS, is_later};
 use crate::call;
 use crate::clock::{self, NEVER, Tick};
-use crate::engines::{Failure, Setup, switched_on, whole_number};
+use crate::engines::{Failure, Setup, setting, switched_on, whole_number};
 use crate::io::{Io, Slot};
 use crate::memory::errno;
 use crate::worker_counters::Count;
@@ -63,6 +63,10 @@ pub struct Exchange {
     line: Line,
     sizes: Sizes,
     answers: bool,
+    /// An answer is its request; with the place of its times.
+    echo: Option<Option<usize>>,
+    /// Between a request and its answer, ns.
+    hold_ns: u64,
     deep: bool,
     block: Block,
     room: Block,
@@ -90,6 +94,15 @@ impl Exchange {
             return Err(Failure::new("datagrams without content cannot be exchanged")
                 .hint("ask for requests and responses of at least a byte"));
         }
+        let echo = match setting(setup.job, "echo") {
+            None | Some("off") => None,
+            Some("on") => Some(None),
+            Some(_) => Some(whole_number(setup.job, "echo").map(|at| at as usize)),
+        };
+        if echo.is_some() && (sizes.request != sizes.response || !answers || line.datagrams) {
+            return Err(Failure::new("only a stream's requests can be echoed, by answers of their length")
+                .hint("leave `echo` out, or set `answers` and both lengths"));
+        }
         let deep = setup.depth > 1 && !answers;
         if deep && sizes.response == 0 {
             return Err(Failure::new("requests without a response cannot be in flight").hint("use depth = 1"));
@@ -99,6 +112,8 @@ impl Exchange {
             line,
             sizes,
             answers,
+            echo,
+            hold_ns: whole_number(setup.job, "hold_us").unwrap_or(0) * 1000,
             deep,
             block: Block::new(setup, sizes.most())?,
             room: Block::new(setup, sizes.most())?,
@@ -175,13 +190,41 @@ impl Exchange {
             let reset = got == -i64::from(libc::ECONNRESET);
             return if got > 0 || reset { 0 } else { got };
         }
-        let sent = self.line.send(self.block.bytes(sizes.response));
+        let sent = match (self.echo, self.hold_ns) {
+            (None, 0) => self.line.send(self.block.bytes(sizes.response)),
+            _ => self.answer_later(),
+        };
         match sent as usize == sizes.response {
             true => 1,
             false if sent == -i64::from(libc::EPIPE) || sent == -i64::from(libc::ECONNRESET) => 0,
             false if sent < 0 => sent,
             false => NONE,
         }
+    }
+
+    /// An answer that has something of its request, or waits: bytes sent.
+    fn answer_later(&mut self) -> i64 {
+        let response = self.sizes.response;
+        let now = |at: Option<usize>| if at.is_some() { clock::unix_ns() } else { 0 };
+        let place = self.echo.flatten();
+        let came_ns = now(place);
+        let end = clock::now().saturating_add(self.hold_ns);
+        while clock::now() < end && !self.line.patience.is_over() {
+            clock::sleep_ns(end.saturating_sub(clock::now()).min(SLICE_NS));
+        }
+        if self.echo.is_none() {
+            return self.line.send(self.block.bytes(response));
+        }
+        let times = [came_ns, now(place)].into_iter().flat_map(|ns| {
+            [ns / 1_000_000_000, ns % 1_000_000_000 / 1000]
+                .into_iter()
+                .flat_map(|part| (part as u32).to_be_bytes())
+        });
+        let room = self.room.room(response);
+        if let Some(room) = place.and_then(|at| room.get_mut(at..at + 16)) {
+            room.iter_mut().zip(times).for_each(|(byte, of)| *byte = of);
+        }
+        self.line.send(self.room.bytes(response))
     }
 
     fn ask_datagram(&mut self) -> i64 {

@@ -278,8 +278,6 @@ impl Drop for Line {
         if let Some(ticket) = self.ticket.take() {
             self.meter.counts().add(Count::Retransmits, ticket.end().retransmits);
         }
-        // A socket that is lent goes on living elsewhere.
-        let _ = self.socket.set_read_timeout(None).and_then(|()| self.socket.set_write_timeout(None));
     }
 }
 

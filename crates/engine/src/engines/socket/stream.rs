@@ -6,7 +6,7 @@ use iodyno_model::{Job, Verb};
 use super::block::{Block, InTurn};
 use super::file::{FileSource, Sink};
 use super::line::Line;
-use crate::engines::{Failure, Setup, setting, whole_number};
+use crate::engines::{Failure, Setup, setting, switched_on, whole_number};
 use crate::io::Io;
 
 #[cfg(target_os = "linux")]
@@ -50,6 +50,10 @@ pub struct Stream {
     block: Block,
     /// Whether a receive is to bring all it asked for: the job counts its bytes.
     whole: bool,
+    /// Whether the peer is to read an end once all is sent.
+    shuts: bool,
+    /// Bytes of a bin of receives; 0: they are not counted.
+    bin_bytes: u64,
 }
 
 impl Stream {
@@ -71,7 +75,9 @@ impl Stream {
             Some(path) => Fate::Sink(Sink::open(path)?),
             None => fate(job)?,
         };
-        Ok(Stream { line, way, fate, block, whole: job.limit.bytes.is_some() })
+        let whole = job.limit.bytes.is_some();
+        let bin_bytes = whole_number(job, "read_bin_bytes").unwrap_or(0);
+        Ok(Stream { line, way, fate, block, whole, shuts: switched_on(job, "shut"), bin_bytes })
     }
 
     /// Moves one block.
@@ -79,7 +85,13 @@ impl Stream {
     pub fn perform(&mut self, io: &Io) -> i64 {
         let moved = match io.verb {
             Verb::Send | Verb::Write => self.send(io.bytes as usize),
-            _ => self.receive(io.bytes as usize),
+            _ => {
+                let came = self.receive(io.bytes as usize);
+                if self.bin_bytes > 0 && came > 0 {
+                    self.line.meter.counts().add_to_bin((came as u64 - 1) / self.bin_bytes);
+                }
+                came
+            }
         };
         if moved > 0 {
             self.line.meter.moved(moved as u64);
@@ -132,6 +144,10 @@ impl Drop for Stream {
         #[cfg(target_os = "linux")]
         if let SendMethod::Lend(ticketed) = &mut self.way {
             ticketed.settle(&self.line);
+        }
+        if self.shuts {
+            // A peer that is gone needs no end.
+            let _ = self.line.socket().shutdown(std::net::Shutdown::Write);
         }
     }
 }
