@@ -40,7 +40,11 @@ mod strerror;
 pub use dash::dashes;
 
 use iodyno_model::conversation::Conversation;
-use iodyno_model::{Diagnostic, EngineTrait, Event, Finding, Machine, Plan, Record, TargetFacts, WorldFacts};
+use iodyno_model::{
+    Diagnostic, EngineTrait, Event, Finding, Job, Machine, Phase, Plan, Record, TargetFacts, WorldFacts,
+};
+use iodyno_report::paint::Paint;
+use iodyno_report::screen::GrowingReport;
 use iodyno_report::{Output, Reporter};
 use std::io;
 
@@ -112,9 +116,17 @@ pub trait Loader {
     fn world(&self) -> WorldFacts {
         WorldFacts::alone(&self.machine().host)
     }
+    /// Whose data each worker of a job works on, by the workers' numbers over all ranks.
+    fn owners(&self, _plan: &Plan, _phase: &Phase, job: &Job) -> Vec<u32> {
+        (0..job.workers).collect()
+    }
+    /// How the report is painted: colour, columns, units of rates.
+    fn paint(&self) -> Paint {
+        Paint::PLAIN
+    }
     /// Whether the report goes to a terminal that takes colour.
     fn colour(&self) -> bool {
-        false
+        self.paint().colour
     }
     /// What `--also` or `IODYNO_ALSO` says under that word; `""` for a word without a value.
     fn also(&self, _word: &str) -> Option<String> {
@@ -225,6 +237,8 @@ pub struct Run {
     pub plan: Plan,
     /// The tool's own output format.
     pub reporter: Box<dyn Reporter>,
+    /// What the screen shows of the report while it fills in; nothing: charts and a table of the jobs.
+    pub growing: Option<Box<dyn GrowingReport>>,
     /// The file that the report goes to instead of standard output; what is in it is lost, as the original does.
     pub output: Option<String>,
     /// Files to be written beside the report.
@@ -273,6 +287,7 @@ impl Run {
         Run {
             plan,
             reporter,
+            growing: None,
             output: None,
             files: Vec::new(),
             keep: Keep::default(),

@@ -10,6 +10,7 @@ use iodyno_engine::peer::{self, Listener};
 use iodyno_model::conversation::RunNumber;
 use iodyno_model::{Diagnostic, Event, Finding, FindingKind, Origin, Record, Severity};
 use iodyno_report::median_pass::OnePass;
+use iodyno_report::paint::Paint;
 use iodyno_truth::demand;
 
 use crate::loader::plain;
@@ -18,7 +19,7 @@ use crate::terminal;
 
 /// Carries a conversation; the exit status.
 pub fn answer(talk: Converse, policy: &OutputPolicy) -> u8 {
-    let Converse { mut conversation, run, daemon, pid_file } = talk;
+    let Converse { mut conversation, mut run, daemon, pid_file } = talk;
     let departure = match daemon.then(background::go).transpose() {
         Ok(departure) => departure,
         Err(failure) => {
@@ -26,7 +27,8 @@ pub fn answer(talk: Converse, policy: &OutputPolicy) -> u8 {
             return 1;
         }
     };
-    let opened = PidFile::claim(pid_file).and_then(|held| Ok((held, ConversationRun::open(&run, policy)?)));
+    let opened =
+        PidFile::claim(pid_file).and_then(|held| Ok((held, ConversationRun::open(&mut run, policy)?)));
     let (held, mut talk) = match opened {
         Ok(opened) => opened,
         Err(wrong) => {
@@ -74,7 +76,7 @@ struct ConversationRun {
 }
 
 impl ConversationRun {
-    fn open(run: &Run, policy: &OutputPolicy) -> Result<ConversationRun, Diagnostic> {
+    fn open(run: &mut Run, policy: &OutputPolicy) -> Result<ConversationRun, Diagnostic> {
         let of_others = run.plan.phases.is_empty();
         if let Some(wrong) = unfit(run, of_others) {
             return Err(wrong);
@@ -124,7 +126,7 @@ impl ConversationRun {
         let findings = record.findings.iter().filter(|finding| self.finds && doubtful(finding)).cloned();
         let findings: Vec<_> = findings.filter_map(self.translate).collect();
         if !findings.is_empty() {
-            let paint = iodyno_report::paint::Paint::default();
+            let paint = Paint { colour: false, ..terminal::err_paint() };
             self.complain(&iodyno_report::findings::text(&findings, self.details, paint));
         }
     }

@@ -10,8 +10,10 @@ use iodyno_dialect::run_options::RunOptions;
 use iodyno_dialect::{DIALECTS, Dialect, Keep, Loader, ReportFile, Run};
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::native::Native;
+use iodyno_report::paint::Paint;
 
 use crate::substitution::{Substitution, SweepReport};
+use crate::terminal;
 
 /// Every word with a line of help. Those that some dialects alone understand stand in their `also`, too.
 const WORDS: &[(&str, &str)] = &[
@@ -268,7 +270,8 @@ fn swept(run: &mut Run, details: bool) {
     let note = Diagnostic::note(&Origin::argument("--also"), message);
     run.messages.push(note.hint("csv=FILE, json=FILE and html=FILE have every point"));
     run.files.retain(|file| file.format != "own");
-    run.reporter = Box::new(SweepReport(Native::new(false).details(details)));
+    run.reporter =
+        Box::new(SweepReport(Native::new(Paint { colour: false, ..terminal::out_paint() }).details(details)));
     (run.own_voice, run.tells_all, run.tells_passes, run.status) = (false, true, true, None);
 }
 

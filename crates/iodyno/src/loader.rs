@@ -6,16 +6,18 @@ use std::io::{IsTerminal, Read};
 use std::os::unix::fs::FileTypeExt;
 
 use iodyno_dialect::{Loader, PathFacts, PathKind};
-use iodyno_engine::world::World;
+use iodyno_engine::world::place::Owners;
+use iodyno_engine::world::{World, rank_share};
 use iodyno_engine::{clock, registry, witness};
-use iodyno_model::{EngineTrait, Machine, WorldFacts};
+use iodyno_model::{EngineTrait, Job, Machine, Phase, Plan, WorldFacts};
+use iodyno_report::paint::Paint;
 
-use crate::{forwarded_files, leftovers};
+use crate::{forwarded_files, leftovers, terminal};
 
 /// The real world.
 pub struct HostLoader {
-    /// Whether the report goes to a terminal that takes colour.
-    pub colour: bool,
+    /// How the report is painted.
+    pub paint: Paint,
     /// Words of ours beside an original's command line, with their values.
     pub also: Vec<(String, String)>,
     /// The ranks that will run what is asked for.
@@ -50,12 +52,14 @@ impl HostLoader {
 impl HostLoader {
     /// This machine, in a world.
     pub fn new(world: &World) -> Self {
-        let colour = is_seen(world, std::io::stdout()) && std::env::var_os("NO_COLOR").is_none();
+        let paint = terminal::out_paint();
+        // A launcher hands terminals of its own to ranks, and may write to a file what they are told.
+        let paint = Paint { colour: paint.colour && world.is_alone(), ..paint };
         let brought = std::env::var(forwarded_files::VARIABLE)
             .map(|value| forwarded_files::unpacked(&value))
             .unwrap_or_default();
         HostLoader {
-            colour,
+            paint,
             also: Vec::new(),
             world: world.facts().clone(),
             talks: false,
@@ -171,8 +175,14 @@ impl Loader for HostLoader {
         self.world.clone()
     }
 
-    fn colour(&self) -> bool {
-        self.colour
+    fn owners(&self, plan: &Plan, phase: &Phase, job: &Job) -> Vec<u32> {
+        let all = rank_share::part(job.ranks, job.workers, 0, self.world.ranks()).all;
+        let owners = Owners::new(&self.world, plan, phase, job, all);
+        (0..all).map(|worker| owners.of(worker).worker).collect()
+    }
+
+    fn paint(&self) -> Paint {
+        self.paint
     }
 
     fn also(&self, word: &str) -> Option<String> {
@@ -189,12 +199,6 @@ impl Loader for HostLoader {
         }
         (std::io::stdout().is_terminal(), std::io::stderr().is_terminal())
     }
-}
-
-/// Whether somebody looks at a terminal there. A launcher hands terminals of its own to ranks, and may write to a file
-/// what they are told.
-fn is_seen(world: &World, stream: impl IsTerminal) -> bool {
-    world.is_alone() && stream.is_terminal()
 }
 
 /// An error's text without Rust's suffix.

@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use iodyno_dialect::{ReportFile, Run};
 use iodyno_model::{Diagnostic, Event, Origin};
 use iodyno_report::live::LiveLine;
+use iodyno_report::paint::Paint;
 use iodyno_report::ranks::RankTable;
 use iodyno_report::screen::Screen;
 use iodyno_report::{Output, Reporter};
@@ -103,10 +104,14 @@ impl OutputSet {
     ///
     /// # Errors
     /// The first file that cannot be had; then none is left behind.
-    pub fn open(run: &Run) -> Result<Self, Diagnostic> {
+    pub fn open(run: &mut Run) -> Result<Self, Diagnostic> {
         let screen = run.files.iter().any(|file| file.format == SCREEN);
-        if screen && !io::stderr().is_terminal() {
-            return Err(Diagnostic::error(&Origin::argument("live"), "standard error is no terminal")
+        if screen && !terminal::is_redrawn() {
+            let what = match terminal::is_watched() {
+                true => "this terminal does not move its cursor (TERM=dumb)",
+                false => "standard error is no terminal",
+            };
+            return Err(Diagnostic::error(&Origin::argument("live"), what)
                 .hint("the screen is drawn there; results may go anywhere"));
         }
         let mut sinks = sinks(&run.files)?;
@@ -127,11 +132,14 @@ impl OutputSet {
         }
         let line = !run.own_voice && run.live_ns > 0;
         let live: Option<Box<dyn Reporter>> = match screen {
-            true => Some(Box::new(Screen::new(Box::new(terminal)))),
-            false => line.then(|| Box::new(live_line()) as Box<dyn Reporter>),
+            true => Some(Box::new(Screen::new(Box::new(size), terminal::err_paint(), run.growing.take()))),
+            false => line.then(|| {
+                Box::new(LiveLine::new(terminal::is_redrawn(), terminal::err_paint())) as Box<dyn Reporter>
+            }),
         };
         let ranks = run.files.iter().find(|file| file.format == RANKS);
-        let ranks = ranks.map(|file| RankTable::new(false, file.path != "-"));
+        let ranks = ranks
+            .map(|file| RankTable::new(Paint { colour: false, ..terminal::out_paint() }, file.path != "-"));
         let screen = screen.then(HeldReport::default);
         let (trouble, report_ns) = (None, run.live_ns);
         Ok(OutputSet { sinks, named, live, ranks, shelf, made, trouble, report_ns, screen })
@@ -243,14 +251,9 @@ impl OutputSet {
 }
 
 /// Columns and rows of the terminal that talk goes to.
-fn terminal() -> (u16, u16) {
+fn size() -> (u16, u16) {
     let size = terminal_size::terminal_size_of(io::stderr());
     size.map_or((80, 24), |(columns, rows)| (columns.0, rows.0))
-}
-
-fn live_line() -> LiveLine {
-    let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(80);
-    LiveLine::new(io::stderr().is_terminal(), width)
 }
 
 /// Opens every file, or none.

@@ -56,7 +56,7 @@ fn request(world: &World, manner: native::Manner, kept: StoredRun) -> Result<Req
         say(note.hint("the same plan is run as it is kept, and reported in our own way"));
     }
     let mut run = own.unwrap_or_else(|| {
-        let native = Native::new(paint().colour).details(manner.details);
+        let native = Native::new(paint()).details(manner.details);
         native::request(Plan::default(), Box::new(native))
     });
     run.plan = kept.plan;

@@ -2,7 +2,7 @@
 //!
 //! A run is named by its number, by a tag, as `last`, or with `~N` as the one so many before.
 
-use std::io::{self, IsTerminal};
+use std::io;
 
 use clap::{Args, Parser, Subcommand};
 use iodyno_dialect::{dashes, date, native};
@@ -19,6 +19,7 @@ use iodyno_report::{NoFiles, Output, Reporter, plan};
 use crate::archive;
 use crate::loader::plain;
 use crate::session::{self, say};
+use crate::terminal;
 
 /// What is wrong with a command; nothing was done.
 type Refusal = Vec<Diagnostic>;
@@ -167,7 +168,7 @@ pub fn print(text: &str) -> u8 {
 
 /// How the report goes to standard output.
 pub fn paint() -> Paint {
-    Paint { colour: io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() }
+    terminal::out_paint()
 }
 
 fn told(history: &History, wanted: &RunFilter) -> Result<u8, Refusal> {
@@ -223,7 +224,7 @@ fn shown(history: &History, show: &Show) -> Result<u8, Refusal> {
     }
     print(&heading(&kept.entry, paint()));
     print(&disclosure(&kept.started, paint()));
-    Ok(replay(&kept, &mut Native::new(paint().colour).details(show.details)))
+    Ok(replay(&kept, &mut Native::new(paint()).details(show.details)))
 }
 
 fn heading(entry: &Entry, paint: Paint) -> String {

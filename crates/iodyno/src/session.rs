@@ -16,6 +16,7 @@ use iodyno_engine::{Options, signal};
 use iodyno_history::Keeping;
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::median_pass::OnePass;
+use iodyno_report::paint::Paint;
 use iodyno_report::{NoFiles, Output, Reporter};
 
 use crate::archive::{self, TypedCommand};
@@ -165,7 +166,7 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
         let silent: Box<dyn Reporter> = Box::new(Silent);
         run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
     }
-    let mut fanout = match EventFanout::open(&run, policy) {
+    let mut fanout = match EventFanout::open(&mut run, policy) {
         Ok(fanout) => fanout,
         Err(wrong) => {
             say(wrong);
@@ -223,7 +224,7 @@ impl EventFanout {
     ///
     /// # Errors
     /// The first that cannot be had.
-    pub fn open(run: &Run, policy: &OutputPolicy) -> Result<EventFanout, Diagnostic> {
+    pub fn open(run: &mut Run, policy: &OutputPolicy) -> Result<EventFanout, Diagnostic> {
         let desk = OutputSet::open(run)?;
         let others =
             archive::keeping(run, &policy.asked).and_then(|keeping| Ok((keeping, watched(run, policy)?)));
@@ -301,7 +302,7 @@ impl OutputPolicy {
 
 /// What follows an original's report: findings, what several passes have to say together, and what became of demands.
 fn beside(record: &Record, run: &Run) -> String {
-    let paint = iodyno_report::paint::Paint::default();
+    let paint = Paint { colour: false, ..terminal::err_paint() };
     let findings: Vec<_> = record.findings.iter().cloned().filter_map(run.translate).collect();
     let mut text = match run.findings {
         true => iodyno_report::findings::text(&findings, run.details, paint),

@@ -7,7 +7,11 @@
 use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
+use std::os::fd::AsFd;
+use std::sync::OnceLock;
 
+use iodyno_model::{Diagnostic, Origin};
+use iodyno_report::number::RateUnit;
 use iodyno_report::paint::Paint;
 
 /// Standard output.
@@ -27,10 +31,64 @@ pub fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
-/// How standard error is painted: without colours where they are not wanted (`NO_COLOR`) or not understood (`TERM=dumb`).
+/// Whether a person reads standard error on a terminal that moves its cursor.
+pub fn is_redrawn() -> bool {
+    is_watched() && !is_dumb()
+}
+
+/// How standard output is painted.
+pub fn out_paint() -> Paint {
+    paint(io::stdout())
+}
+
+/// How standard error is painted.
 pub fn err_paint() -> Paint {
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    Paint { colour: is_watched() && !dumb && std::env::var_os("NO_COLOR").is_none() }
+    paint(io::stderr())
+}
+
+/// Columns of text where no terminal says how many it has.
+const COLUMNS: usize = 80;
+/// Narrower text cannot be read, wider lines neither.
+const COLUMNS_LEAST: usize = 40;
+const COLUMNS_MOST: usize = 140;
+
+/// Without colours where they are not wanted (`NO_COLOR`) or not understood (`TERM=dumb`); as wide as `COLUMNS` says, or the
+/// terminal is.
+fn paint(stream: impl IsTerminal + AsFd) -> Paint {
+    let colour = stream.is_terminal() && !is_dumb() && std::env::var_os("NO_COLOR").is_none();
+    let told =
+        std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
+    let seen = || terminal_size::terminal_size_of(stream).map(|(columns, _)| usize::from(columns.0));
+    let columns = told.or_else(seen).unwrap_or(COLUMNS).clamp(COLUMNS_LEAST, COLUMNS_MOST);
+    Paint { colour, columns, rates: UNITS.get().copied().unwrap_or_default() }
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term == "dumb")
+}
+
+/// The unit of data rates in all that people read.
+static UNITS: OnceLock<RateUnit> = OnceLock::new();
+
+/// Takes the unit that `--units` or `IODYNO_UNITS` names.
+///
+/// # Errors
+/// A unit that there is not.
+pub fn choose_units(option: Option<&str>) -> Result<(), Diagnostic> {
+    let named = std::env::var("IODYNO_UNITS").ok().filter(|name| !name.is_empty());
+    let (place, name) = match (option, &named) {
+        (Some(name), _) => (format!("--units {name}"), name),
+        (None, Some(name)) => (format!("IODYNO_UNITS={name}"), name.as_str()),
+        (None, None) => return Ok(()),
+    };
+    let same = |unit: &RateUnit| [unit.name(), unit.name().trim_end_matches("/s")].contains(&name);
+    let unit = RateUnit::ALL.into_iter().find(same).ok_or_else(|| {
+        let names = RateUnit::ALL.map(RateUnit::name).join(", ");
+        Diagnostic::error(&Origin::argument(&place), "no unit of data rates").hint(format!("one of {names}"))
+    })?;
+    // It is chosen once, before anything is printed.
+    let _ = UNITS.set(unit);
+    Ok(())
 }
 
 /// A stream that shows control characters instead of sending them.

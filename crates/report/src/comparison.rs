@@ -14,9 +14,6 @@ use crate::paint::Paint;
 use crate::plan_diff::{Contrast, Weight};
 use crate::table::{Table, wrapped};
 
-/// Columns of the text.
-const WIDTH: usize = 100;
-
 /// A comparison of a run, or runs, with others.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
@@ -61,7 +58,7 @@ impl Comparison {
         text.push_str(&self.differences(paint));
         text.push_str(&self.doubts(paint));
         text.push_str(&self.tables(paint));
-        text.push_str(&format!("\n{}\n", wrapped(&self.verdict(), WIDTH, 0)));
+        text.push_str(&format!("\n{}\n", wrapped(&self.verdict(), paint.columns, 0)));
         text.push_str(&self.footnotes());
         text.push_str(&self.kept(paint));
         text
@@ -81,7 +78,7 @@ impl Comparison {
             for contrast in list {
                 let (before, after) = &contrast.values;
                 let line = format!("{}: {before} → {after}", contrast.what);
-                text.push_str(&format!("  {}\n", wrapped(&line, WIDTH - 4, 4)));
+                text.push_str(&format!("  {}\n", wrapped(&line, paint.columns - 4, 4)));
             }
         }
         for job in &self.alone {
@@ -97,7 +94,7 @@ impl Comparison {
                 let also = findings::names(&explains)
                     .map_or_else(String::new, |names| format!("; explains {names}"));
                 let line = format!("{name}: {}: {}{also}", finding.phase, finding.sentence);
-                let line = paint.severity(finding.severity, &wrapped(&line, WIDTH - 4, 4));
+                let line = paint.severity(finding.severity, &wrapped(&line, paint.columns - 4, 4));
                 text.push_str(&format!("  {line}\n"));
             }
         }
@@ -171,19 +168,19 @@ impl Comparison {
             ));
         } else if bases().any(|basis| basis == Basis::Within) {
             text.push_str(
-                "They rest on what varied within each run; what varies from run to run is not in them:\n\
+                "They rest on what varied within each run; what varies from run to run is not in\nthem: \
                  --interleave A B -n 10 runs both in turns.\n",
             );
         }
         if self.figures.iter().any(QuantityPair::is_of_one_run) {
             text.push_str(
-                "Percentiles of one run on each side differ from run to run by more than what varies within; of \
-                 them nothing\nis said to be better or worse.\n",
+                "Percentiles of one run on each side differ from run to run by more than what\nvaries within; of \
+                 them nothing is said to be better or worse.\n",
             );
         }
         if bases().any(|basis| matches!(basis, Basis::Passes(..) | Basis::Pairs(_))) {
             text.push_str(
-                "Figures of several passes or runs are their geometric means: what the differences are of.\n",
+                "Figures of several passes or runs are their geometric means: what the differences\nare of.\n",
             );
         }
         if self.figures.iter().any(|one| one.difference.is_none()) {

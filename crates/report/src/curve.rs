@@ -34,6 +34,11 @@ pub fn knee(rates: &[f64]) -> Option<Knee> {
     })
 }
 
+/// Columns for a bar beside six columns of figures and the mark of a knee, on lines of that width.
+pub fn bar_columns(line: usize) -> usize {
+    line.saturating_sub(66).clamp(8, 30)
+}
+
 /// A bar of eighths of a character, at most `width` characters for `most`.
 pub fn bar(value: f64, most: f64, width: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

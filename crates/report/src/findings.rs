@@ -10,8 +10,6 @@ use crate::number;
 use crate::paint::Paint;
 use crate::table::wrapped;
 
-/// Columns of the text.
-const WIDTH: usize = 100;
 /// Where a finding's text begins.
 const INDENT: usize = 11;
 
@@ -23,7 +21,7 @@ pub fn text(findings: &[Finding], details: bool, paint: Paint) -> String {
     }
     let mut text = format!("\n{}\n", paint.heading("findings"));
     if let Some(told) = causes::verdict(findings) {
-        let line = wrapped(&sentence(&told), WIDTH - 4, 4);
+        let line = wrapped(&sentence(&told, paint), paint.columns - 4, 4);
         text.push_str(&format!("  {}\n", paint.severity(told.main.severity, &line)));
     }
     let mut groups: Vec<Vec<CauseGroup<'_>>> = Vec::new();
@@ -43,15 +41,16 @@ pub fn text(findings: &[Finding], details: bool, paint: Paint) -> String {
 
 /// The verdict in a sentence: how many, of what, and what to do with the figures. Nothing where the figures stand.
 pub fn verdict(findings: &[Finding]) -> Option<String> {
-    causes::verdict(findings).map(|told| sentence(&told))
+    causes::verdict(findings).map(|told| sentence(&told, Paint::PLAIN))
 }
 
-fn sentence(told: &FindingsSummary<'_>) -> String {
+fn sentence(told: &FindingsSummary<'_>, paint: Paint) -> String {
     let [invalid, doubtful, notes] = told.counts;
     let noted = if notes == 1 { "note" } else { "notes" };
     let counts = [(invalid, "invalid"), (doubtful, "doubtful"), (notes, noted)];
     let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
-    let figure = causes::figure(told.main).map(|figure| format!(" ({})", number::figure(figure)));
+    let figure =
+        causes::figure(told.main).map(|figure| format!(" ({})", number::figure(figure, paint.rates)));
     let others = match told.others {
         0 => String::new(),
         1 => ", and 1 other cause".into(),
@@ -88,8 +87,9 @@ fn word(severity: Severity) -> &'static str {
 /// Findings of one matter: the first in full, the others by name, and what they explain.
 fn alike(group: &[CauseGroup<'_>], paint: Paint) -> String {
     let finding = group[0].finding;
-    let figures: Vec<String> = finding.figures.iter().map(number::figure).collect();
-    let line = |text: &str| wrapped(text, WIDTH - INDENT, INDENT);
+    let figures: Vec<String> =
+        finding.figures.iter().map(|figure| number::figure(figure, paint.rates)).collect();
+    let line = |text: &str| wrapped(text, paint.columns - INDENT, INDENT);
     let mut lines = vec![paint.aside(&line(&figures.join(" · ")))];
     if group.len() > 1 {
         lines.push(paint.aside(&line(&also(group))));
@@ -162,13 +162,13 @@ mod tests {
         assert_eq!(
             text(&busy(), false, Paint::PLAIN),
             "\nfindings\n  \
-             2 doubtful, 1 note: a machine shared with other load (processors taken by others 97.0 %); quote\n    \
-             these figures only together with this\n  \
+             2 doubtful, 1 note: a machine shared with other load (processors taken by\n    \
+             others 97.0 %); quote these figures only together with this\n  \
              doubtful [11] p: what 11 says\n           \
              processors taken by others 97.0 %\n           \
              → do 11\n           \
-             explains doubtful [7] an unsteady rate, note [26] spikes of latency (`details` tells them\n           \
-             in full)\n"
+             explains doubtful [7] an unsteady rate, note [26] spikes of latency\n           \
+             (`details` tells them in full)\n"
         );
     }
 

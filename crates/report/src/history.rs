@@ -5,9 +5,6 @@ use iodyno_model::{Machine, RunStart, TargetFacts, units};
 use crate::paint::Paint;
 use crate::table::{Table, wrapped};
 
-/// Columns of the text.
-const WIDTH: usize = 100;
-
 /// One run in a list.
 #[derive(Clone, Debug, Default)]
 pub struct RunSummary {
@@ -29,7 +26,7 @@ pub fn list(rows: &[RunSummary], paint: Paint) -> String {
     let mut table = Table::new(6, &["run", "began (UTC)", "command", "host", "tags", "result"]);
     for row in rows {
         let (id, tags) = (row.id.to_string(), row.tags.join(" "));
-        let command = shortened(&row.command, 40);
+        let command = shortened(&row.command, (paint.columns / 3).max(20));
         table.row(&[id.as_str(), &row.when, &command, &row.host, &tags, &row.result]);
     }
     table.text(0, paint)
@@ -48,7 +45,7 @@ pub fn disclosure(started: &RunStart, paint: Paint) -> String {
     let mut text = format!("\n{}\n", paint.heading("what it ran on"));
     let mut say = |name: &str, value: &str| {
         if !value.is_empty() {
-            text.push_str(&format!("  {name:<20}  {}\n", wrapped(value, WIDTH - 24, 24)));
+            text.push_str(&format!("  {name:<20}  {}\n", wrapped(value, paint.columns - 24, 24)));
         }
     };
     machine(&started.machine).iter().for_each(|(name, value)| say(name, value));

@@ -5,9 +5,10 @@
 
 use std::io;
 
-use iodyno_model::{Event, Live, Plan};
+use iodyno_model::{Event, Job, Live, Plan};
 
 use crate::number;
+use crate::paint::Paint;
 use crate::{Output, Reporter};
 
 /// Measured time between two lines where there is no terminal, ns.
@@ -16,11 +17,10 @@ const PLAIN_EVERY_NS: u64 = 10_000_000_000;
 /// Draws the live line on the talk stream.
 pub struct LiveLine {
     terminal: bool,
-    width: usize,
-    drawn: bool,
-    /// What each phase will take at most, ns; 0: cannot be told.
-    phases_ns: Vec<u64>,
-    phase: usize,
+    paint: Paint,
+    /// Characters of the line that stands there.
+    drawn: usize,
+    time: TimeLeft,
     name: String,
     done_ns: u64,
     said_ns: Option<u64>,
@@ -28,14 +28,13 @@ pub struct LiveLine {
 }
 
 impl LiveLine {
-    /// A live line; `terminal`: whether the talk stream is one, `width`: its columns.
-    pub fn new(terminal: bool, width: u16) -> Self {
+    /// A live line; `terminal`: whether the talk stream is one that moves its cursor.
+    pub fn new(terminal: bool, paint: Paint) -> Self {
         LiveLine {
             terminal,
-            width: usize::from(width.max(20)),
-            drawn: false,
-            phases_ns: Vec::new(),
-            phase: 0,
+            paint,
+            drawn: 0,
+            time: TimeLeft::default(),
             name: String::new(),
             done_ns: 0,
             said_ns: None,
@@ -45,9 +44,9 @@ impl LiveLine {
 
     fn say(&mut self, text: &str, output: &mut Output<'_>) -> io::Result<()> {
         if self.terminal {
-            let text: String = text.chars().take(self.width - 1).collect();
-            write!(output.err, "\r\x1b[2K{text}")?;
-            self.drawn = true;
+            let text: String = text.chars().take(self.paint.columns.max(20) - 1).collect();
+            write!(output.err, "{}{text}", self.erased())?;
+            self.drawn = text.chars().count();
             return output.err.flush();
         }
         let now_ns = self.done_ns.saturating_add(self.last.elapsed_ns);
@@ -59,26 +58,26 @@ impl LiveLine {
     }
 
     fn clear(&mut self, output: &mut Output<'_>) -> io::Result<()> {
-        if std::mem::take(&mut self.drawn) {
-            write!(output.err, "\r\x1b[2K")?;
+        if self.drawn > 0 {
+            write!(output.err, "{}", self.erased())?;
+            self.drawn = 0;
             output.err.flush()?;
         }
         Ok(())
     }
 
-    /// Time left, if every phase that is still to come has a limit.
-    fn left_ns(&self, in_phase_ns: Option<u64>) -> Option<u64> {
-        let later = self.phases_ns.get(self.phase + 1..)?;
-        let left = later.iter().fold(in_phase_ns?, |sum, ns| sum.saturating_add(*ns));
-        // A phase without a time limit may take as long as it likes.
-        let known = self.phases_ns.get(self.phase..)?.iter().all(|ns| *ns > 0);
-        known.then_some(left)
+    /// What takes the line away: without escape sequences where no colours are wanted.
+    fn erased(&self) -> String {
+        match self.paint.colour {
+            true => "\r\x1b[2K".into(),
+            false => format!("\r{:1$}\r", "", self.drawn),
+        }
     }
 
     fn line(&self, rate: &str, left_ns: Option<u64>) -> String {
-        let count = self.phases_ns.len();
+        let count = self.time.phases_ns.len();
         let left = left_ns.map_or_else(String::new, |ns| format!(" · {} left", number::wait(ns)));
-        format!("{:>2}/{count} {}{rate}{left}", self.phase + 1, self.name)
+        format!("{:>2}/{count} {}{rate}{left}", self.time.phase + 1, self.name)
     }
 
     fn live(&mut self, live: &Live) -> String {
@@ -91,7 +90,7 @@ impl LiveLine {
         if since_ns > 0 {
             let bytes = per_second(bytes, bytes_before);
             rate.push_str(&match bytes > 0.0 {
-                true => format!(" · {} MB/s", number::mb(bytes)),
+                true => format!(" · {} {}", self.paint.rates.figure(bytes), self.paint.rates.name()),
                 false => String::new(),
             });
             rate.push_str(&format!(" · {} IOPS", number::iops(per_second(operations, before))));
@@ -99,10 +98,8 @@ impl LiveLine {
         if errors > 0 {
             rate.push_str(&format!(" · {} errors", number::thousands(errors)));
         }
-        let planned = self.phases_ns.get(self.phase).copied().filter(|ns| *ns > 0);
-        let left = live.left_ns.or_else(|| planned.map(|ns| ns.saturating_sub(live.elapsed_ns)));
         self.last = live.clone();
-        self.line(&rate, self.left_ns(left))
+        self.line(&rate, self.time.left_ns(self.time.in_phase_ns(live)))
     }
 }
 
@@ -113,16 +110,58 @@ fn sums(live: &Live) -> (u64, u64, u64) {
     })
 }
 
-/// What each phase takes at most, ns; 0 where no time limit tells.
+/// The time that a run still takes, as far as limits of time tell it.
+#[derive(Debug, Default)]
+pub(crate) struct TimeLeft {
+    /// What each phase takes at most, ns; 0: cannot be told.
+    phases_ns: Vec<u64>,
+    phase: usize,
+}
+
+impl TimeLeft {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        TimeLeft { phases_ns: phases_ns(plan), phase: 0 }
+    }
+
+    pub(crate) fn begin(&mut self, phase: usize) {
+        self.phase = phase;
+    }
+
+    /// What the running phase takes at most, ns.
+    pub(crate) fn planned_ns(&self) -> Option<u64> {
+        self.phases_ns.get(self.phase).copied().filter(|ns| *ns > 0)
+    }
+
+    /// Time left in the running phase, ns.
+    pub(crate) fn in_phase_ns(&self, live: &Live) -> Option<u64> {
+        live.left_ns.or_else(|| self.planned_ns().map(|ns| ns.saturating_sub(live.elapsed_ns)))
+    }
+
+    /// Time left in the whole run, ns, if every phase that is still to come has a limit.
+    pub(crate) fn left_ns(&self, in_phase_ns: Option<u64>) -> Option<u64> {
+        let later = self.phases_ns.get(self.phase + 1..)?;
+        let left = later.iter().fold(in_phase_ns?, |sum, ns| sum.saturating_add(*ns));
+        // A phase without a time limit may take as long as it likes.
+        let known = self.phases_ns.get(self.phase..)?.iter().all(|ns| *ns > 0);
+        known.then_some(left)
+    }
+}
+
+/// What each phase takes at most, ns; 0 where no time limit tells. A phase that does as much as an earlier one is
+/// expected to take as long.
 fn phases_ns(plan: &Plan) -> Vec<u64> {
-    let phase = |phase: &iodyno_model::Phase| {
-        let jobs = phase
-            .jobs
-            .iter()
-            .filter_map(|job| job.limit.time_ns.map(|ns| ns.saturating_add(job.limit.ramp_ns)));
-        jobs.max().unwrap_or(phase.watch_ns).saturating_add(phase.pause_ns)
-    };
-    plan.phases.iter().map(phase).collect()
+    let mut known: Vec<(&str, u64)> = Vec::new();
+    for phase in &plan.phases {
+        let of_job = |job: &Job| match (&job.limit.time_ns, &job.limit.as_phase) {
+            (Some(ns), _) => Some(ns.saturating_add(job.limit.ramp_ns)),
+            (None, Some(name)) => known.iter().rev().find(|(known, _)| known == name).map(|(_, ns)| *ns),
+            (None, None) => None,
+        };
+        let jobs = phase.jobs.iter().filter_map(of_job);
+        let ns = jobs.max().unwrap_or(phase.watch_ns).saturating_add(phase.pause_ns);
+        known.push((&phase.name, ns));
+    }
+    known.into_iter().map(|(_, ns)| ns).collect()
 }
 
 /// What a plan takes at most, without preparation; phases without a time limit count nothing.
@@ -134,7 +173,7 @@ impl Reporter for LiveLine {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         match event {
             Event::Started(started) => {
-                self.phases_ns = phases_ns(&started.plan);
+                self.time = TimeLeft::of(&started.plan);
                 Ok(())
             }
             Event::Preparing { target, done_bytes, total_bytes } => {
@@ -144,7 +183,7 @@ impl Reporter for LiveLine {
                 self.say(&format!("preparing {target}: {percent:.0} % of {total}"), output)
             }
             Event::PhaseStarted { index, name, coordinates, .. } => {
-                self.phase = *index;
+                self.time.begin(*index);
                 self.name.clone_from(name);
                 for place in coordinates.iter().map(ToString::to_string) {
                     // A phase that is called by what is swept says it once.
@@ -154,9 +193,7 @@ impl Reporter for LiveLine {
                     }
                 }
                 self.last = Live::default();
-                let planned = self.phases_ns.get(*index).copied();
-                let left = self.left_ns(planned);
-                let line = self.line("", left);
+                let line = self.line("", self.time.left_ns(self.time.planned_ns()));
                 self.say(&line, output)
             }
             Event::Live(live) => {
@@ -188,7 +225,7 @@ impl Reporter for LiveLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::{Job, LiveJob, Pattern, Phase, PhaseRecord, Pick, RunStart, Verb, Workload};
+    use iodyno_model::{LiveJob, Pattern, Phase, PhaseRecord, Pick, RunStart, Verb, Workload};
 
     fn events() -> Vec<Event> {
         let mut job = Job::new(
@@ -231,8 +268,8 @@ mod tests {
         events
     }
 
-    fn drawn(terminal: bool) -> String {
-        let mut line = LiveLine::new(terminal, 60);
+    fn drawn(terminal: bool, colour: bool) -> String {
+        let mut line = LiveLine::new(terminal, Paint { columns: 60, colour, ..Paint::PLAIN });
         let (mut out, mut err) = (Vec::new(), Vec::new());
         for event in events() {
             line.event(&event, &mut Output { out: &mut out, err: &mut err, files: &mut crate::NoFiles })
@@ -244,13 +281,24 @@ mod tests {
 
     #[test]
     fn without_a_terminal_a_line_comes_every_ten_seconds() {
-        assert_eq!(drawn(false), " 1/2 one · 24 s left\n 1/2 one · 4.10 MB/s · 1,000 IOPS · 14 s left\n");
+        assert_eq!(
+            drawn(false, false),
+            " 1/2 one · 24 s left\n 1/2 one · 4.10 MB/s · 1,000 IOPS · 14 s left\n"
+        );
     }
 
     #[test]
     fn on_a_terminal_the_line_is_redrawn_and_cleared_at_the_end() {
-        let text = drawn(true);
+        let text = drawn(true, true);
         assert!(text.ends_with("\r\x1b[2K") && !text.contains('\n'));
         assert!(text.contains(" 2/2 two · 4.10 MB/s · 1,000 IOPS · 11 s left"));
+    }
+
+    #[test]
+    fn without_colours_the_line_is_redrawn_without_escape_sequences() {
+        let text = drawn(true, false);
+        assert!(!text.contains('\x1b') && !text.contains('\n'), "{text:?}");
+        let last = text.rsplit_once(" 2/2 two").unwrap().1;
+        assert!(last.ends_with('\r') && last.contains(&" ".repeat(30)), "{text:?}");
     }
 }

@@ -24,9 +24,6 @@ use crate::sweep;
 use crate::table::{Table, wrapped};
 use crate::{Output, Reporter};
 
-/// Columns of the text.
-const WIDTH: usize = 100;
-
 /// Writes the native text report.
 #[derive(Default)]
 pub struct Native {
@@ -36,9 +33,8 @@ pub struct Native {
 }
 
 impl Native {
-    /// A native reporter; `colour`: whether the report goes to a terminal that takes it.
-    pub fn new(colour: bool) -> Self {
-        Native { paint: Paint { colour }, ..Native::default() }
+    pub fn new(paint: Paint) -> Self {
+        Native { paint, ..Native::default() }
     }
 
     /// `details`: whether findings that another one explains are told in full, too.
@@ -91,17 +87,17 @@ impl Native {
             true => String::new(),
             false => format!("  {}\n", self.paint.heading(name)),
         };
-        let line = format!("  {}", wrapped(&shape.line(), WIDTH - 4, 4));
+        let line = format!("  {}", wrapped(&shape.line(), self.paint.columns - 4, 4));
         text.push_str(&format!("{}\n", self.paint.aside(&line)));
         text.push_str(&rates(phase, job, self.paint));
         text.push_str(&latencies(job, self.paint));
         text.push_str(&self.errors(job));
         text.push_str(&depth(job));
-        text.push_str(&workers(job));
+        text.push_str(&workers(job, self.paint));
         text.push_str(&self.slowest(job));
-        text.push_str(&series(job));
+        text.push_str(&series(job, self.paint));
         for line in stability::lines(job) {
-            text.push_str(&format!("  {}\n", wrapped(&line, WIDTH - 4, 4)));
+            text.push_str(&format!("  {}\n", wrapped(&line, self.paint.columns - 4, 4)));
         }
         text
     }
@@ -169,7 +165,7 @@ impl Reporter for Native {
 }
 
 fn rates(phase: &PhaseRecord, job: &JobRecord, paint: Paint) -> String {
-    let headings = ["", "operations", "IOPS", "MB/s", "MiB/s", "bytes", "short", "failed"];
+    let headings = ["", "operations", "IOPS", paint.rates.name(), "bytes", "short", "failed"];
     let mut table = Table::new(1, &headings);
     for line in &job.tally.lines {
         let bytes = shape::per_second(line.bytes, phase, job);
@@ -179,8 +175,7 @@ fn rates(phase: &PhaseRecord, job: &JobRecord, paint: Paint) -> String {
             line.label.clone(),
             number::thousands(line.operations),
             number::iops(shape::per_second(line.operations, phase, job)),
-            if_moves(number::mb(bytes)),
-            if_moves(number::mib(bytes)),
+            if_moves(paint.rates.figure(bytes)),
             if_moves(iodyno_model::units::binary(line.bytes)),
             number::thousands(line.short),
             number::thousands(line.failed),
@@ -285,7 +280,7 @@ fn depth(job: &JobRecord) -> String {
     }
 }
 
-fn workers(job: &JobRecord) -> String {
+fn workers(job: &JobRecord, paint: Paint) -> String {
     if job.workers.len() < 2 {
         return String::new();
     }
@@ -300,10 +295,10 @@ fn workers(job: &JobRecord) -> String {
         number::latency(ends.least().unwrap_or(0.0)),
         number::latency(ends.most().unwrap_or(0.0)),
     );
-    format!("  {}\n", wrapped(&line, WIDTH - 4, 4))
+    format!("  {}\n", wrapped(&line, paint.columns - 4, 4))
 }
 
-fn series(job: &JobRecord) -> String {
+fn series(job: &JobRecord, paint: Paint) -> String {
     // What the end cut short is no rate.
     let (series, whole) = (&job.tally.series, whole_rows(job));
     if whole < 3 {
@@ -312,20 +307,22 @@ fn series(job: &JobRecord) -> String {
     let rates: Vec<f64> = series.rows[..whole].iter().map(|row| row.operations() as f64).collect();
     let per_second = 1e9 / series.interval_ns.max(1) as f64;
     let repeats = number::Repeats::of(rates.iter().map(|rate| rate * per_second));
-    format!(
-        "  over time: {} {} to {} IOPS, one character {}\n",
-        sparkline(&rates, 50),
+    let characters = paint.columns.saturating_sub(17).min(50);
+    let line = format!(
+        "over time: {} {} to {} IOPS, one character {}",
+        sparkline(&rates, characters),
         number::iops(repeats.least().unwrap_or(0.0)),
         number::iops(repeats.most().unwrap_or(0.0)),
-        number::latency(series.interval_ns as f64 * (rates.len().div_ceil(50)) as f64),
-    )
+        number::latency(series.interval_ns as f64 * (rates.len().div_ceil(characters)) as f64),
+    );
+    format!("  {}\n", wrapped(&line, paint.columns - 4, 4))
 }
 
 /// What passes have to say together, and how they came to their end; nothing where there is one.
 pub fn passes(record: &Record, paint: Paint) -> String {
     let mut text = repeats(record, paint);
     if let Some(rounds) = &record.rounds {
-        text.push_str(&format!("  {}\n", wrapped(&rounds_line(rounds), WIDTH - 4, 4)));
+        text.push_str(&format!("  {}\n", wrapped(&rounds_line(rounds), paint.columns - 4, 4)));
     }
     text
 }
@@ -367,7 +364,7 @@ fn demand_line(demand: &DemandRecord, paint: Paint) -> String {
         false => "kept    ".into(),
     };
     let found = match demand.found {
-        Some(found) => number::figure(&Figure::new("", found, &demand.unit)).trim().to_string(),
+        Some(found) => number::figure(&Figure::new("", found, &demand.unit), paint.rates).trim().to_string(),
         None => "there is nothing to hold it against".into(),
     };
     let place = if demand.place.is_empty() { String::new() } else { format!(" ({})", demand.place) };
@@ -441,7 +438,7 @@ mod tests {
             at_unix_ns: 0,
             world: Default::default(),
         };
-        let mut native = Native::new(false);
+        let mut native = Native::new(Paint::PLAIN);
         native.context.event(&Event::Started(Box::new(started)));
         let record = |name: &str| {
             let mut job = JobRecord { name: name.into(), ..JobRecord::default() };

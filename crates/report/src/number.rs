@@ -40,6 +40,45 @@ pub fn iops(per_second: f64) -> String {
     significant(per_second)
 }
 
+/// The unit of data rates in text for people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateUnit {
+    /// MB/s, 10^6 bytes per second.
+    #[default]
+    MegabytesPerSecond,
+    /// MiB/s, 2^20 bytes per second.
+    MebibytesPerSecond,
+    /// Gbit/s, 10^9 bits per second.
+    GigabitsPerSecond,
+}
+
+impl RateUnit {
+    pub const ALL: [RateUnit; 3] =
+        [RateUnit::MegabytesPerSecond, RateUnit::MebibytesPerSecond, RateUnit::GigabitsPerSecond];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            RateUnit::MegabytesPerSecond => "MB/s",
+            RateUnit::MebibytesPerSecond => "MiB/s",
+            RateUnit::GigabitsPerSecond => "Gbit/s",
+        }
+    }
+
+    /// A rate, given in bytes per second, without the unit.
+    pub fn figure(self, bytes_per_second: f64) -> String {
+        match self {
+            RateUnit::MegabytesPerSecond => mb(bytes_per_second),
+            RateUnit::MebibytesPerSecond => mib(bytes_per_second),
+            RateUnit::GigabitsPerSecond => significant(bytes_per_second * 8.0 / 1e9),
+        }
+    }
+
+    /// A rate, given in bytes per second, with the unit.
+    pub fn text(self, bytes_per_second: f64) -> String {
+        format!("{} {}", self.figure(bytes_per_second), self.name())
+    }
+}
+
 /// Bytes per second as decimal megabytes per second, without the unit: what the field calls MB/s.
 pub fn mb(bytes_per_second: f64) -> String {
     significant(bytes_per_second / 1e6)
@@ -92,12 +131,12 @@ pub fn wait(ns: u64) -> String {
 }
 
 /// A finding's figure: its value with its unit.
-pub fn figure(figure: &Figure) -> String {
+pub fn figure(figure: &Figure, rates: RateUnit) -> String {
     let value = match figure.unit.as_str() {
         "bytes" if figure.value >= 0.0 => units::binary(figure.value as u64),
         "ns" => latency(figure.value),
         "%" => percent(figure.value),
-        "bytes/s" => format!("{} MB/s", mb(figure.value)),
+        "bytes/s" => rates.text(figure.value),
         "1/s" => format!("{} per second", significant(figure.value)),
         "" => plain(figure.value),
         unit => format!("{} {unit}", plain(figure.value)),
@@ -198,8 +237,10 @@ mod tests {
 
     #[test]
     fn figures_of_findings_are_readable() {
-        assert_eq!(figure(&Figure::new("asked", 1_073_741_824.0, "bytes")), "asked 1 GiB");
-        assert_eq!(figure(&Figure::new("slope", -3.5, "")), "slope -3.50");
-        assert_eq!(figure(&Figure::new("samples", 12.0, "")), "samples 12");
+        let rates = RateUnit::MebibytesPerSecond;
+        assert_eq!(figure(&Figure::new("fell to", 10_485_760.0, "bytes/s"), rates), "fell to 10.0 MiB/s");
+        assert_eq!(figure(&Figure::new("asked", 1_073_741_824.0, "bytes"), rates), "asked 1 GiB");
+        assert_eq!(figure(&Figure::new("slope", -3.5, ""), rates), "slope -3.50");
+        assert_eq!(figure(&Figure::new("samples", 12.0, ""), rates), "samples 12");
     }
 }

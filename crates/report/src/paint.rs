@@ -1,17 +1,28 @@
-//! Colour, or none: decided once by whoever makes the reporter, never guessed here.
+//! How text for people is written: decided once by whoever makes the reporter, never guessed here.
 
 use iodyno_model::Severity;
 
-/// Whether text may be coloured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+use crate::number::RateUnit;
+
+/// Colour, width and units of text for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paint {
     /// With escape sequences (a terminal), or plain.
     pub colour: bool,
+    /// Columns that a line may take.
+    pub columns: usize,
+    pub rates: RateUnit,
+}
+
+impl Default for Paint {
+    fn default() -> Self {
+        Paint::PLAIN
+    }
 }
 
 impl Paint {
     /// Plain text: for pipes and files.
-    pub const PLAIN: Paint = Paint { colour: false };
+    pub const PLAIN: Paint = Paint { colour: false, columns: 80, rates: RateUnit::MegabytesPerSecond };
 
     pub fn heading(self, text: &str) -> String {
         self.with("1", text)

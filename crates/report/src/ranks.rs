@@ -93,7 +93,7 @@ pub fn table(world: &WorldFacts, phases: &[PhaseRecord], paint: Paint) -> String
         "workers",
         "operations",
         "IOPS",
-        "MB/s",
+        paint.rates.name(),
         "failed",
         "began",
         "first done",
@@ -115,7 +115,7 @@ pub fn table(world: &WorldFacts, phases: &[PhaseRecord], paint: Paint) -> String
                     row.workers.to_string(),
                     number::thousands(row.operations),
                     number::iops(row.per_second(row.operations)),
-                    number::mb(row.per_second(row.bytes)),
+                    paint.rates.figure(row.per_second(row.bytes)),
                     number::thousands(row.errors),
                     number::latency(row.began_ns as f64),
                     number::latency(row.first_ns as f64),
@@ -139,8 +139,8 @@ pub struct RankTable {
 
 impl RankTable {
     /// On standard output; or, as talk, on standard error.
-    pub fn new(colour: bool, talk: bool) -> Self {
-        RankTable { paint: Paint { colour }, talk }
+    pub fn new(paint: Paint, talk: bool) -> Self {
+        RankTable { paint, talk }
     }
 
     fn text(&self, record: &Record) -> String {

@@ -6,7 +6,7 @@ use crate::curve::{self, Knee};
 use crate::number;
 use crate::paint::Paint;
 use crate::shape::{self, Context};
-use crate::table::Table;
+use crate::table::{BARS, Table};
 
 /// One point of a sweep: all jobs of a phase, and all its repetitions, together.
 pub(crate) struct Point<'a> {
@@ -47,7 +47,7 @@ fn sweep(phases: &[&PhaseRecord], context: &Context, paint: Paint) -> String {
     let shape = phases[0].jobs.first().map(|job| context.shape(phases[0], job).line()).unwrap_or_default();
     let over = parameters.join(" × ");
     let mut text = format!("\n{}\n", paint.heading(&format!("{name} over {over}")));
-    let first = crate::table::wrapped(&format!("at the first point: {shape}"), 96, 4);
+    let first = crate::table::wrapped(&format!("at the first point: {shape}"), paint.columns - 4, 4);
     text.push_str(&format!("{}\n", paint.aside(&format!("  {first}"))));
     text.push_str(&match parameters.len() {
         1 => line(&points, paint),
@@ -100,12 +100,14 @@ fn line(points: &[Point<'_>], paint: Paint) -> String {
     let parameter = points[0].place[0].parameter;
     let most = points.iter().map(|point| point.iops).fold(0.0, f64::max);
     let knee = knee(points);
-    let mut table = Table::new(1, &[parameter.name(), "IOPS", "MB/s", "mean", "p99", "max", " "]);
+    let bars = curve::bar_columns(paint.columns);
+    let mut table =
+        Table::new(1, &[parameter.name(), "IOPS", paint.rates.name(), "mean", "p99", "max", BARS]);
     for (index, point) in points.iter().enumerate() {
         let mark = if knee == Some(Knee::At(index)) { " ◄ knee" } else { "" };
-        let mut cells = figures(point);
+        let mut cells = figures(point, paint);
         cells.insert(0, value(&point.place[0]));
-        cells.push(format!("{:24}{mark:8}", curve::bar(point.iops, most, 24)));
+        cells.push(format!("{:bars$}{mark:8}", curve::bar(point.iops, most, bars)));
         table.row(&cells);
     }
     format!("{}{}", table.text(2, paint), knee_sentence(knee, points, parameter.name()))
@@ -155,27 +157,27 @@ fn surface(points: &[Point<'_>], paint: Paint) -> String {
         format!("  {title}\n{}", table.text(2, paint))
     };
     surface("IOPS", &|point| number::iops(point.iops))
-        + &surface("MB/s", &|point| number::mb(point.bytes))
+        + &surface(paint.rates.name(), &|point| paint.rates.figure(point.bytes))
         + &surface("mean latency", &|point| number::latency(point.latency.mean()))
 }
 
 fn rows(points: &[Point<'_>], paint: Paint) -> String {
     let places = points[0].place.len();
     let mut headings: Vec<&str> = points[0].place.iter().map(|place| place.parameter.name()).collect();
-    headings.extend(["IOPS", "MB/s", "mean", "p99", "max"]);
+    headings.extend(["IOPS", paint.rates.name(), "mean", "p99", "max"]);
     let mut table = Table::new(places, &headings);
     for point in points {
         let mut cells: Vec<String> = point.place.iter().map(value).collect();
-        cells.extend(figures(point));
+        cells.extend(figures(point, paint));
         table.row(&cells);
     }
     table.text(2, paint)
 }
 
-fn figures(point: &Point<'_>) -> Vec<String> {
+fn figures(point: &Point<'_>, paint: Paint) -> Vec<String> {
     vec![
         number::iops(point.iops),
-        number::mb(point.bytes),
+        paint.rates.figure(point.bytes),
         number::latency(point.latency.mean()),
         number::percentile_text(&point.latency, 99.0),
         number::latency(point.latency.max as f64),

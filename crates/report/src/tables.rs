@@ -177,7 +177,8 @@ fn findings(all: &[Finding]) -> ExportTable {
     let headings = "code severity phase job sentence figures advice explained_by";
     let mut findings = table("findings", headings);
     for finding in all {
-        let figures: Vec<String> = finding.figures.iter().map(number::figure).collect();
+        let figures: Vec<String> =
+            finding.figures.iter().map(|figure| number::figure(figure, Default::default())).collect();
         findings.rows.push(vec![
             TableCell::Whole(finding.code.into()),
             TableCell::Text(format!("{:?}", finding.severity).to_lowercase()),

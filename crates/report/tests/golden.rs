@@ -3,6 +3,7 @@
 mod sample;
 
 use iodyno_model::*;
+use iodyno_report::paint::Paint;
 use iodyno_report::{Output, Reporter, csv::Csv, json::Json, native::Native};
 use sample::{DISK, NVME, Trouble};
 
@@ -139,7 +140,7 @@ fn native_text() {
         ),
     ];
     for (name, events) in cases {
-        let text = written(&mut Native::new(false), &events);
+        let text = written(&mut Native::new(Paint::PLAIN), &events);
         assert!(!text.contains('\x1b'), "{name} is coloured though nobody asked");
         sample::golden("report", name, &text);
         let wide = text.lines().find(|line| line.chars().count() > 100);
@@ -149,7 +150,7 @@ fn native_text() {
 
 #[test]
 fn colour_comes_only_when_asked_for() {
-    let text = written(&mut Native::new(true), &mixed());
+    let text = written(&mut Native::new(Paint { colour: true, ..Paint::PLAIN }), &mixed());
     assert!(text.contains("\x1b[1m") && text.contains("\x1b[1;31m"));
 }
 
@@ -205,7 +206,7 @@ fn csv_has_a_row_for_each_phase_job_and_label() {
 fn a_run_without_events_before_its_end_is_still_reported() {
     let Some(Event::Ended(record)) = mixed().pop() else { panic!("a run ends") };
     let end = [Event::Ended(record)];
-    assert!(written(&mut Native::new(false), &end).contains("findings"));
+    assert!(written(&mut Native::new(Paint::PLAIN), &end).contains("findings"));
     assert!(written(&mut Json::new(), &end).contains("\"plan\": null"));
     assert!(written(&mut Csv::new(), &end).contains("io_uring"));
 }
@@ -257,13 +258,13 @@ fn odd_records_are_reported_all_the_same() {
     let mut noise = sample::Noise::new(11);
     for _ in 0..50 {
         let events = odd(&mut noise);
-        let text = written(&mut Native::new(false), &events);
+        let text = written(&mut Native::new(Paint::PLAIN), &events);
         assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
         let json = written(&mut Json::new(), &events);
         assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
         assert!(!written(&mut Csv::new(), &events).contains("NaN"));
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut live = iodyno_report::live::LiveLine::new(true, 80);
+        let mut live = iodyno_report::live::LiveLine::new(true, Paint::PLAIN);
         for event in &events {
             live.event(
                 event,

@@ -53,8 +53,6 @@ impl Budget {
 
 /// One line of the four that KDiskMark users know.
 pub struct CardCell {
-    /// The first part of its phases' names; `-read` and `-write` follow.
-    pub name: &'static str,
     /// What the card calls it, before its depth and workers.
     pub title: &'static str,
     /// Bytes of one I/O.
@@ -67,16 +65,16 @@ pub struct CardCell {
 
 /// The four lines, in order.
 pub const CELLS: &[CardCell] = &[
-    CardCell { name: "seq1m-q8", title: "SEQ1M", block_bytes: 1 << 20, random: false, depth: 8 },
-    CardCell { name: "seq1m-q1", title: "SEQ1M", block_bytes: 1 << 20, random: false, depth: 1 },
-    CardCell { name: "rnd4k-q32", title: "RND4K", block_bytes: 4096, random: true, depth: 32 },
-    CardCell { name: "rnd4k-q1", title: "RND4K", block_bytes: 4096, random: true, depth: 1 },
+    CardCell { title: "SEQ1M", block_bytes: 1 << 20, random: false, depth: 8 },
+    CardCell { title: "SEQ1M", block_bytes: 1 << 20, random: false, depth: 1 },
+    CardCell { title: "RND4K", block_bytes: 4096, random: true, depth: 32 },
+    CardCell { title: "RND4K", block_bytes: 4096, random: true, depth: 1 },
 ];
 
 impl CardCell {
-    /// The name of its phases in one direction.
-    pub fn phase(&self, verb: Verb) -> String {
-        format!("{}-{}", self.name, verb.name())
+    /// The name of a cell and of its phases: `SEQ1M Q8T1 read`.
+    pub fn phase(&self, verb: Verb, keeps_depth: bool) -> String {
+        format!("{} {}", self.heading(keeps_depth), verb.name())
     }
 
     /// Its title with depth and workers, as the field writes them: `RND4K Q32T1`. An engine that keeps one I/O in
@@ -87,15 +85,16 @@ impl CardCell {
     }
 }
 
-/// The phases of the mix.
-pub const MIX: &str = "mix-70-30";
 /// The mix, as a cell that both verbs share.
-pub const MIX_CELL: CardCell =
-    CardCell { name: MIX, title: "RND4K", block_bytes: 4096, random: true, depth: 32 };
+pub const MIX_CELL: CardCell = CardCell { title: "RND4K", block_bytes: 4096, random: true, depth: 32 };
+/// The name of the mix and of its phases: `RND4K Q32T1 mix`.
+pub fn mix(keeps_depth: bool) -> String {
+    format!("{} mix", MIX_CELL.heading(keeps_depth))
+}
 /// Percentage of reads in the mix.
 pub const MIX_READS: f64 = 70.0;
 /// The phases of the appends that are made durable one by one.
-pub const APPEND: &str = "append-fsync";
+pub const APPEND: &str = "APPEND4K fsync";
 /// The phases of the queue-depth sweep.
 pub const DEPTH: &str = "depth";
 /// The phases of the metadata verbs, which are the labels in them too; in order.

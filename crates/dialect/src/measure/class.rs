@@ -4,7 +4,7 @@
 //! fit nothing that we know, that is the answer.
 
 use iodyno_model::shared_storage::{self, Way};
-use iodyno_report::number;
+use iodyno_report::number::{self, RateUnit};
 
 /// What a device can look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ const POSITIONING_NS: f64 = 2_500_000.0;
 const ACTUATOR_IOPS: f64 = 800.0;
 
 /// What the figures look like; `None` where too little was measured.
-pub fn look(looks: &DeviceFigures) -> Option<DeviceJudgement> {
+pub fn look(looks: &DeviceFigures, rates: RateUnit) -> Option<DeviceJudgement> {
     let of = |class: DeviceClass, reasons: Vec<String>| Some(DeviceJudgement { class: Some(class), reasons });
     if let Some(name) = looks.file_system.as_deref() {
         if IN_MEMORY.contains(&name) {
@@ -93,7 +93,7 @@ pub fn look(looks: &DeviceFigures) -> Option<DeviceJudgement> {
     }
     let (sequential, single_ns, deep) = (looks.sequential?, looks.single_ns?, looks.deep_iops?);
     let single = format!("a random 4 KiB read takes {} at depth 1", number::latency(single_ns));
-    let stream = format!("1 MiB reads stream at {} MB/s", number::mb(sequential));
+    let stream = format!("1 MiB reads stream at {}", rates.text(sequential));
     let gain = deep * single_ns / 1e9;
     let deeper = format!("depth 32 brings {} times the IOPS of depth 1", number::significant(gain));
     if single_ns < MEMORY_NS {
@@ -168,7 +168,7 @@ mod tests {
             ("page cache", looks(9_000.0, 1.1, 800_000.0), DeviceClass::Memory),
         ];
         for (name, looks, class) in archetypes {
-            let look = look(&looks).unwrap();
+            let look = look(&looks, RateUnit::default()).unwrap();
             assert_eq!(look.class, Some(class), "{name}: {:?}", look.reasons);
             assert!(!look.reasons.is_empty());
         }
@@ -177,14 +177,14 @@ mod tests {
     #[test]
     fn names_of_file_systems_decide_where_they_can() {
         let memory = DeviceFigures { file_system: Some("tmpfs".into()), ..DeviceFigures::default() };
-        assert_eq!(look(&memory).unwrap().class, Some(DeviceClass::Memory));
+        assert_eq!(look(&memory, RateUnit::default()).unwrap().class, Some(DeviceClass::Memory));
         let remote = DeviceFigures { file_system: Some("nfs4".into()), ..looks(110.0, 900.0, 9_000.0) };
-        assert_eq!(look(&remote).unwrap().class, Some(DeviceClass::Network));
+        assert_eq!(look(&remote, RateUnit::default()).unwrap().class, Some(DeviceClass::Network));
     }
 
     #[test]
     fn what_fits_nothing_is_called_nothing() {
-        assert_eq!(look(&looks(100.0, 50.0, 900.0)).unwrap().class, None);
-        assert_eq!(look(&DeviceFigures::default()), None);
+        assert_eq!(look(&looks(100.0, 50.0, 900.0), RateUnit::default()).unwrap().class, None);
+        assert_eq!(look(&DeviceFigures::default(), RateUnit::default()), None);
     }
 }

@@ -6,7 +6,7 @@ use iodyno_model::{Histogram, JobRecord, Kind, PhaseRecord, Sighting, Value, Ver
 use iodyno_report::number::Repeats;
 use iodyno_report::shape;
 
-use super::cells::{APPEND, DEPTH, MIX};
+use super::cells::{APPEND, DEPTH};
 
 /// One cell of the card in one direction.
 #[derive(Clone, Debug, Default)]
@@ -78,11 +78,11 @@ pub fn figures(phases: &[PhaseRecord], name: &str, kind: Kind) -> Option<CellFig
 }
 
 /// Reads and writes of the mix, and their sum per second.
-pub fn mix(phases: &[PhaseRecord]) -> Option<(CellFigures, CellFigures, Repeats)> {
+pub fn mix(phases: &[PhaseRecord], name: &str) -> Option<(CellFigures, CellFigures, Repeats)> {
     let sum =
         |(phase, job): (&PhaseRecord, &JobRecord)| shape::per_second(job.tally.all_operations(), phase, job);
-    let total = Repeats::of(jobs(phases, MIX).map(sum).filter(|rate| *rate > 0.0));
-    Some((figures(phases, MIX, Kind::Read)?, figures(phases, MIX, Kind::Write)?, total))
+    let total = Repeats::of(jobs(phases, name).map(sum).filter(|rate| *rate > 0.0));
+    Some((figures(phases, name, Kind::Read)?, figures(phases, name, Kind::Write)?, total))
 }
 
 /// The appends that were made durable one by one.

@@ -8,7 +8,7 @@ use iodyno_model::{
     Phase, Pick, Plan, Prepare, Span, Sweep, Target, TargetKind, Value, Verb, Workload, sweep,
 };
 
-use super::cells::{APPEND, CELLS, CardCell, DEPTH, METADATA, MIX_CELL, MIX_READS};
+use super::cells::{self, APPEND, CELLS, CardCell, DEPTH, METADATA, MIX_CELL, MIX_READS};
 use super::settings::{Settings, whole_blocks};
 use crate::PathKind;
 use crate::engine_choice::{POSITIONED_CALLS, keeps_depth};
@@ -87,13 +87,25 @@ fn phase(job: Job) -> Phase {
 fn data(settings: &Settings, cell: &CardCell, verb: Verb) -> Phase {
     let pick = if cell.random { Pick::Uniform } else { Pick::Sequential };
     let pattern = Pattern::of(verb, pick, cell.block_bytes);
-    phase(deep(settings, &cell.phase(verb), pattern, cell.depth, settings.budget.cell_ns))
+    phase(deep(
+        settings,
+        &cell.phase(verb, keeps_depth(settings.engine)),
+        pattern,
+        cell.depth,
+        settings.budget.cell_ns,
+    ))
 }
 
 fn mix(settings: &Settings) -> Phase {
     let mut pattern = Pattern::of(Verb::Read, Pick::Uniform, MIX_CELL.block_bytes);
     pattern.mix = Mix::reads(MIX_READS);
-    phase(deep(settings, MIX_CELL.name, pattern, MIX_CELL.depth, settings.budget.cell_ns))
+    phase(deep(
+        settings,
+        &cells::mix(keeps_depth(settings.engine)),
+        pattern,
+        MIX_CELL.depth,
+        settings.budget.cell_ns,
+    ))
 }
 
 /// A job with so many I/Os in flight: by the engine, or by as many workers where it keeps only one.

@@ -21,7 +21,7 @@ use iodyno_report::native::Native;
 
 use crate::run_options::RunOptions;
 use crate::{Dialect, Loader, Request, Run};
-use report::Card;
+use report::{Card, GrowingCard};
 
 /// The command in the list of dialects.
 pub const DIALECT: Dialect = Dialect {
@@ -53,9 +53,10 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let left = left::find(&settings, loader);
     let engine = settings.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str()));
     let messages = engine.chain(left.unknown).collect();
+    let growing = options.long.is_none().then(|| Box::new(GrowingCard::new(settings.clone())) as _);
     let reporter: Box<dyn Reporter> = match options.long {
-        Some(_) => Box::new(Native::new(loader.colour()).details(options.details)),
-        None => Box::new(Card::new(settings, loader.colour(), options.details)),
+        Some(_) => Box::new(Native::new(loader.paint()).details(options.details)),
+        None => Box::new(Card::new(settings, loader.paint(), options.details)),
     };
     Ok(Request::Run(Box::new(Run {
         files: options.export.clone().files(),
@@ -65,6 +66,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         live_ns: LIVE_NS,
         unwatched: options.watch.unwatched(),
         tells_all: true,
+        growing,
         translate: advice::translate,
         ..Run::of(plan, reporter)
     })))

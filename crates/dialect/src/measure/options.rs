@@ -28,7 +28,7 @@ pub(super) struct Options {
     /// Random 4 KiB I/O for this long, e.g. 2h, to see its stability (70 % reads; on a file or device 100 %)
     #[arg(long, value_name = "T", value_parser = time, conflicts_with_all = ["quick", "full", "time"])]
     pub(super) long: Option<u64>,
-    /// Fail if this condition holds, e.g. 'read.p99 > 5ms'; a cell by its name, e.g. 'PHASE.read.iops < 6000'; repeatable
+    /// Fail if this condition holds, e.g. 'read.p99 > 5ms'; a cell by its name, e.g. 'SEQ1M Q8T1 read.iops < 900'; repeatable
     #[arg(long = "fail-if", value_name = "CONDITION")]
     pub(super) fail_if: Vec<String>,
     /// Print explained findings in full

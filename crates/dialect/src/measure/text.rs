@@ -1,4 +1,4 @@
-//! The card as text: at most 100 columns, plain enough for a pipe, every figure with what makes it comparable.
+//! The card as text: as wide as the paint says, plain enough for a pipe, every figure with what makes it comparable.
 
 use std::collections::HashSet;
 
@@ -9,17 +9,19 @@ use iodyno_report::native;
 use iodyno_report::number::{self, NONE};
 use iodyno_report::paint::Paint;
 use iodyno_report::shape::Context;
-use iodyno_report::table::{Table, wrapped};
+use iodyno_report::table::{BARS, Table, wrapped};
 
-use super::cells::{CELLS, METADATA, MIX_CELL, MIX_READS};
+use super::cells::{self, APPEND, CELLS, CardCell, DEPTH, METADATA, MIX_READS};
 use super::class::{self, DeviceFigures};
 use super::gather::{self, CellFigures, Point};
 use super::settings::Settings;
 use crate::PathKind;
 use crate::engine_choice::keeps_depth;
 
-/// Columns of the card.
-const WIDTH: usize = 100;
+/// Columns from which reads and writes stand side by side.
+const WIDE: usize = 100;
+/// Columns below which a table leaves out its last column.
+const NARROW: usize = 70;
 /// Where the second column of the target block begins.
 const INDENT: usize = 14;
 
@@ -30,6 +32,8 @@ pub(super) struct CardText<'a> {
     pub context: &'a Context,
     pub record: &'a Record,
     pub details: bool,
+    /// The cell that is measured now.
+    pub running: Option<&'a str>,
 }
 
 /// What is measured, in a line: kind, span, file system, device.
@@ -67,14 +71,25 @@ impl CardText<'_> {
         blocks.concat()
     }
 
+    /// The figures alone, in so many rows: the four lines, and of the others those that fit, the newest first.
+    pub(super) fn growing(&self, rows: usize) -> String {
+        let blocks = [self.others_table(), self.depths_table(), self.metadata_table()];
+        let mut blocks: Vec<String> =
+            blocks.into_iter().filter(|table| !table.is_empty()).map(|table| self.below(table)).collect();
+        blocks.insert(0, self.lines_table());
+        while blocks.len() > 1 && blocks.iter().map(|block| block.lines().count()).sum::<usize>() > rows {
+            blocks.remove(1);
+        }
+        blocks.concat()
+    }
+
     fn title(&self) -> String {
         let machine = &self.record.machine;
         let title = format!("iodyno measure {}", self.setup.path);
-        let mut text = format!(
-            "\n{}   {}\n",
-            self.paint.heading(&title),
-            self.paint.aside(&format!("iodyno {} · {} · {}", machine.version, machine.host, machine.kernel))
-        );
+        let about = format!("iodyno {} · {} · {}", machine.version, machine.host, machine.kernel);
+        let is_short = title.chars().count() + 3 + about.chars().count() <= self.paint.columns;
+        let between = if is_short { "   " } else { "\n" };
+        let mut text = format!("\n{}{between}{}\n", self.paint.heading(&title), self.paint.aside(&about));
         if let Some(signal) = self.record.stopped_by {
             let planned = self.context.started.as_ref().map_or(0, |started| started.plan.phases.len());
             let stopped = match self.record.phases.len() {
@@ -84,7 +99,9 @@ impl CardText<'_> {
                      and medians rest on fewer passes"
                 ),
             };
-            text.push_str(&self.paint.severity(Severity::Doubtful, &wrapped(&stopped, WIDTH - 2, 2)));
+            text.push_str(
+                &self.paint.severity(Severity::Doubtful, &wrapped(&stopped, self.paint.columns - 2, 2)),
+            );
             text.push('\n');
         }
         text
@@ -92,35 +109,100 @@ impl CardText<'_> {
 
     /// The four lines that KDiskMark users know.
     fn lines(&self) -> String {
-        let writes = !self.setup.reads_only();
-        let bar = |text: String| if writes { format!("  │ {text}") } else { String::new() };
-        let above = format!("{:11} {:^42}{}", "", "read", bar(format!("{:^42}", "write")));
-        let head = || format!("{:>7} [{:>7}] <{:>7}> {:>6} {:>7}", "MB/s", "IOPS", "mean", "range", "best");
-        let heading = format!("{:11} {}{}", "", head(), bar(head()));
+        self.lines_table() + &self.legend()
+    }
+
+    fn lines_table(&self) -> String {
+        match self.paint.columns >= WIDE && !self.setup.reads_only() {
+            true => self.lines_side_by_side(),
+            false => self.line_for_each_cell(),
+        }
+    }
+
+    fn figures(&self, cell: &CardCell, verb: Verb) -> Option<CellFigures> {
+        let kind = if verb == Verb::Read { Kind::Read } else { Kind::Write };
+        gather::figures(&self.record.phases, &cell.phase(verb, keeps_depth(self.setup.engine)), kind)
+    }
+
+    /// What a line is called: with a mark while it is measured.
+    fn called(&self, name: String) -> String {
+        if self.running == Some(name.as_str()) { format!("▸ {name}") } else { name }
+    }
+
+    fn line_for_each_cell(&self) -> String {
+        let unit = self.paint.rates;
+        let headings = ["", unit.name(), "IOPS", "mean", "p99", "range", "best"];
+        let shown = |row: [String; 7]| match self.paint.columns < NARROW {
+            // The range says more of a cell than its p99, which rests on one depth.
+            true => row.into_iter().enumerate().filter(|(at, _)| *at != 4).map(|(_, cell)| cell).collect(),
+            false => Vec::from(row),
+        };
+        let mut table = Table::new(1, &shown(headings.map(String::from)));
+        let verbs = if self.setup.reads_only() { &[Verb::Read][..] } else { &[Verb::Read, Verb::Write] };
+        for verb in verbs {
+            for cell in CELLS {
+                let figures = self.figures(cell, *verb).unwrap_or_default();
+                table.row(&shown([
+                    self.called(cell.phase(*verb, keeps_depth(self.setup.engine))),
+                    self.mega(figures.bytes.median()),
+                    rate(figures.iops.median()),
+                    time(figures.mean_ns.median()),
+                    number::percentile_text(&figures.latency, 99.0),
+                    range(&figures.bytes),
+                    self.mega(figures.bytes.most()),
+                ]));
+            }
+        }
+        self.below(table)
+    }
+
+    fn lines_side_by_side(&self) -> String {
+        let unit = self.paint.rates.name();
+        let above = format!("{:11} {:^42}  │ {:^42}", "", "read", "write");
+        let head = format!("{unit:>7} [{:>7}] <{:>7}> {:>6} {:>7}", "IOPS", "mean", "range", "best");
+        let heading = format!("{:11} {head}  │ {head}", "");
         let mut text = format!("\n{}\n", self.paint.heading(above.trim_end()));
         text.push_str(&format!("{}\n", self.paint.aside(&heading)));
         for cell in CELLS {
-            let side = |verb: Verb, kind| side(gather::figures(&self.record.phases, &cell.phase(verb), kind));
-            let read = side(Verb::Read, Kind::Read);
-            let line = format!(
-                "{:11} {read}{}",
-                cell.heading(keeps_depth(self.setup.engine)),
-                bar(side(Verb::Write, Kind::Write))
-            );
+            let side = |verb: Verb| self.side(self.figures(cell, verb), cell, verb);
+            let name = cell.heading(keeps_depth(self.setup.engine));
+            let line = format!("{name:11} {}  │ {}", side(Verb::Read), side(Verb::Write));
             text.push_str(&format!("{}\n", line.trim_end()));
         }
-        text.push_str(&self.legend());
         text
+    }
+
+    /// One direction of one of the four lines: always 42 columns.
+    fn side(&self, figures: Option<CellFigures>, cell: &CardCell, verb: Verb) -> String {
+        let figures = figures.unwrap_or_default();
+        let is_running = self.running == Some(cell.phase(verb, keeps_depth(self.setup.engine)).as_str());
+        let first = match self.mega(figures.bytes.median()) {
+            text if is_running => format!("▸{text:>6}"),
+            text => format!("{text:>7}"),
+        };
+        format!(
+            "{first} [{:>7}] <{:>7}> {:>6} {:>7}",
+            rate(figures.iops.median()),
+            time(figures.mean_ns.median()),
+            range(&figures.bytes),
+            self.mega(figures.bytes.most()),
+        )
+    }
+
+    /// A table below an empty line.
+    fn below(&self, table: Table) -> String {
+        format!("\n{}", table.text(0, self.paint))
     }
 
     fn legend(&self) -> String {
         let budget = &self.setup.budget;
         let shares =
             if self.setup.reads_only() { "100 % reads" } else { "each line 100 % reads or 100 % writes" };
+        let unit = self.paint.rates.name();
         let legend = format!(
-            "SEQ1M: 1 MiB, sequential; RND4K: 4 KiB, uniform random; over {}, {shares}. \
-             Q: I/Os that a worker keeps in flight, T: workers. {}, {}. MB/s and the figures beside it: median of {} passes of {}{}; \
-             range: largest minus smallest, in % of the median; best: highest MB/s.",
+            "SEQ1M: 1 MiB, sequential; RND4K: 4 KiB, uniform random; over {}, {shares}. Q: I/Os that a worker keeps in \
+             flight, T: workers. {}, {}. {unit} and the figures beside it: median of {} passes of {}{}; \
+             range: largest minus smallest, in % of the median; best: highest {unit}.",
             self.span(),
             self.setup.engine,
             self.direct().0,
@@ -128,7 +210,7 @@ impl CardText<'_> {
             number::latency(budget.cell_ns as f64),
             if self.record.stopped_by.is_some() { ", or of those that were reached" } else { "" },
         );
-        format!("{}\n", self.paint.aside(&wrapped(&legend, WIDTH, 0)))
+        format!("{}\n", self.paint.aside(&wrapped(&legend, self.paint.columns, 0)))
     }
 
     fn span(&self) -> String {
@@ -159,45 +241,52 @@ impl CardText<'_> {
 
     /// The mix and the appends.
     fn others(&self) -> String {
-        let mut table = Table::new(1, &["", "IOPS", "MB/s", "mean", "p99", "range", "best IOPS"]);
-        if let Some((reads, writes, total)) = gather::mix(&self.record.phases) {
-            let name = format!("{}, {MIX_READS} % reads", MIX_CELL.heading(keeps_depth(self.setup.engine)));
-            let dash = || NONE.to_string();
+        let legend = format!(
+            "The mix: {MIX_READS} % reads, 4 KiB, uniform random over {}. The appends: 4 KiB at the end of a small file, each \
+             made durable by its own fsync, depth 1, 1 worker, psync, through the page cache.",
+            self.span()
+        );
+        self.with_legend(self.others_table(), &legend)
+    }
+
+    fn others_table(&self) -> Table {
+        let count = if self.paint.columns < NARROW { 6 } else { 7 };
+        let headings = ["", "IOPS", self.paint.rates.name(), "mean", "p99", "range", "best IOPS"];
+        let mut table = Table::new(1, &headings[..count]);
+        let dash = || NONE.to_string();
+        let name = cells::mix(keeps_depth(self.setup.engine));
+        if let Some((reads, writes, total)) = gather::mix(&self.record.phases, &name) {
             let both = add(&reads.bytes, &writes.bytes);
-            table.row(&[
-                name,
+            let all = [
+                self.called(name),
                 rate(total.median()),
-                mega(both),
+                self.mega(both),
                 dash(),
                 dash(),
                 range(&total),
                 rate(total.most()),
-            ]);
-            table.row(&figures_row("  its reads", &reads));
-            table.row(&figures_row("  its writes", &writes));
+            ];
+            table.row(&all[..count]);
+            table.row(&self.figures_row("  its reads", &reads)[..count]);
+            table.row(&self.figures_row("  its writes", &writes)[..count]);
         }
         if let Some(appends) = gather::appends(&self.record.phases) {
             let both = &appends.both;
-            table.row(&[
-                "append 4 KiB, then fsync".into(),
+            let all = [
+                self.called(APPEND.into()),
                 rate(both.iops.median()),
-                mega(both.bytes.median()),
+                self.mega(both.bytes.median()),
                 time(appends.mean_ns.median()),
-                NONE.into(),
+                dash(),
                 range(&both.iops),
                 rate(both.iops.most()),
-            ]);
+            ];
+            table.row(&all[..count]);
             let sync = &appends.sync;
             let (mean, p99) = (time(appends.sync_ns.median()), number::percentile_text(sync, 99.0));
-            let dash = || NONE.to_string();
-            table.row(&["  its fsyncs".into(), dash(), dash(), mean, p99, dash(), dash()]);
+            table.row(&["  its fsyncs".into(), dash(), dash(), mean, p99, dash(), dash()][..count]);
         }
-        let legend = format!(
-            "The mix: 4 KiB, uniform random over {}. The appends: 4 KiB at the end of a small file, each made durable \
-             by its own fsync, depth 1, 1 worker, psync, through the page cache.",
-            self.span()
-        );
-        self.with_legend(table, &legend)
+        table
     }
 
     /// A table above its legend; nothing where the table has no row.
@@ -205,46 +294,59 @@ impl CardText<'_> {
         match table.is_empty() {
             true => String::new(),
             false => {
-                format!("\n{}{}\n", table.text(0, self.paint), self.paint.aside(&wrapped(legend, WIDTH, 0)))
+                let legend = self.paint.aside(&wrapped(legend, self.paint.columns, 0));
+                format!("{}{legend}\n", self.below(table))
             }
         }
     }
 
     fn depths(&self) -> String {
         let points = gather::points(&self.record.phases);
-        if points.is_empty() {
-            return String::new();
-        }
         let rates: Vec<f64> = points.iter().map(|point| point.iops).collect();
-        let most = rates.iter().copied().fold(0.0, f64::max);
-        let knee = curve::knee(&rates);
-        let by = if keeps_depth(self.setup.engine) { "depth" } else { "workers" };
-        let mut table = Table::new(1, &[by, "IOPS", "MB/s", "mean", "p99", "utilisation", " "]);
-        for (index, point) in points.iter().enumerate() {
-            let mark = if knee == Some(Knee::At(index)) { " ◄ knee" } else { "" };
-            let bar = curve::bar(point.iops, most, 30);
-            table.row(&[
-                point.depth.to_string(),
-                number::iops(point.iops),
-                number::mb(point.bytes),
-                number::latency(point.latency.mean()),
-                number::percentile_text(&point.latency, 99.0),
-                point.busy_percent.map_or_else(|| NONE.into(), number::percent),
-                format!("{bar:30}{mark:8}"),
-            ]);
-        }
         let legend = format!(
             "Queue depth: 4 KiB, uniform random over {}, 100 % reads, {}, {}; {} a depth. {}",
             self.span(),
-            if by == "depth" { "1 worker" } else { "depth 1 each" },
+            if keeps_depth(self.setup.engine) { "1 worker" } else { "depth 1 each" },
             self.setup.engine,
             number::latency(self.setup.budget.depth_ns as f64),
-            knee_sentence(knee, &points),
+            knee_sentence(curve::knee(&rates), &points),
         );
-        self.with_legend(table, legend.trim_end())
+        self.with_legend(self.depths_table(), legend.trim_end())
+    }
+
+    fn depths_table(&self) -> Table {
+        let points = gather::points(&self.record.phases);
+        let rates: Vec<f64> = points.iter().map(|point| point.iops).collect();
+        let most = rates.iter().copied().fold(0.0, f64::max);
+        let knee = curve::knee(&rates);
+        let by = if keeps_depth(self.setup.engine) { DEPTH } else { "workers" };
+        let unit = self.paint.rates;
+        let mut table = Table::new(1, &[by, "IOPS", unit.name(), "mean", "p99", "utilisation", BARS]);
+        let bars = curve::bar_columns(self.paint.columns);
+        for (index, point) in points.iter().enumerate() {
+            let mark = if knee == Some(Knee::At(index)) { " ◄ knee" } else { "" };
+            let bar = curve::bar(point.iops, most, bars);
+            table.row(&[
+                point.depth.to_string(),
+                number::iops(point.iops),
+                unit.figure(point.bytes),
+                number::latency(point.latency.mean()),
+                number::percentile_text(&point.latency, 99.0),
+                point.busy_percent.map_or_else(|| NONE.into(), number::percent),
+                format!("{bar:bars$}{mark:8}"),
+            ]);
+        }
+        table
     }
 
     fn metadata(&self) -> String {
+        let legend = "Empty files in one directory, each once, in order; 1 worker, depth 1, psync. Create and open \
+                      include the close; stat and open find their names in memory, as they were just made; nothing is \
+                      made durable.";
+        self.with_legend(self.metadata_table(), legend)
+    }
+
+    fn metadata_table(&self) -> Table {
         let mut table = Table::new(1, &["metadata", "per second", "mean", "p99", "operations"]);
         for verb in METADATA {
             if let Some((operations, rate, latency)) = gather::metadata(&self.record.phases, *verb) {
@@ -257,10 +359,7 @@ impl CardText<'_> {
                 ]);
             }
         }
-        let legend = "Empty files in one directory, each once, in order; 1 worker, depth 1, psync. Create and open \
-                      include the close; stat and open find their names in memory, as they were just made; nothing is \
-                      made durable.";
-        self.with_legend(table, legend)
+        table
     }
 
     fn target(&self) -> String {
@@ -282,7 +381,7 @@ impl CardText<'_> {
         rows.retain(|(_, text)| !text.is_empty());
         let row = |(name, text): &(&str, String)| {
             let name = self.paint.aside(&format!("{name:INDENT$}"));
-            format!("{name}{}\n", wrapped(text, WIDTH - INDENT, INDENT))
+            format!("{name}{}\n", wrapped(text, self.paint.columns - INDENT, INDENT))
         };
         format!("\n{}", rows.iter().map(row).collect::<String>())
     }
@@ -330,8 +429,7 @@ impl CardText<'_> {
     }
 
     fn looks(&self) -> String {
-        let phases = &self.record.phases;
-        let read = |cell: usize| gather::figures(phases, &CELLS[cell].phase(Verb::Read), Kind::Read);
+        let read = |cell: usize| self.figures(&CELLS[cell], Verb::Read);
         let streams = [read(0), read(1)].into_iter().flatten().filter_map(|figures| figures.bytes.median());
         let facts = self.facts();
         let disk = facts.disk.clone().unwrap_or_default();
@@ -343,7 +441,7 @@ impl CardText<'_> {
             single_ns: read(3).and_then(|figures| figures.mean_ns.median()),
             deep_iops: read(2).and_then(|figures| figures.iops.median()),
         };
-        match class::look(&looks) {
+        match class::look(&looks, self.paint.rates) {
             None => "too little was measured to say".into(),
             Some(mut look) => {
                 if hidden {
@@ -368,12 +466,29 @@ impl CardText<'_> {
         }
         let heading =
             self.paint.severity(Severity::Invalid, "errors: failed operations are in no figure above");
-        let lines: String = lines.iter().map(|line| format!("  {}\n", wrapped(line, WIDTH - 4, 4))).collect();
+        let lines: String =
+            lines.iter().map(|line| format!("  {}\n", wrapped(line, self.paint.columns - 4, 4))).collect();
         format!("\n{heading}\n{lines}")
     }
 }
 
 impl CardText<'_> {
+    fn figures_row(&self, name: &str, figures: &CellFigures) -> [String; 7] {
+        [
+            name.into(),
+            rate(figures.iops.median()),
+            self.mega(figures.bytes.median()),
+            time(figures.mean_ns.median()),
+            number::percentile_text(&figures.latency, 99.0),
+            range(&figures.iops),
+            rate(figures.iops.most()),
+        ]
+    }
+
+    fn mega(&self, bytes: Option<f64>) -> String {
+        bytes.map_or_else(|| NONE.into(), |bytes| self.paint.rates.figure(bytes))
+    }
+
     /// The failures of all passes of a cell, together.
     fn errors_of(&self, name: &str) -> Vec<String> {
         let mut all = JobRecord::default();
@@ -386,37 +501,8 @@ impl CardText<'_> {
     }
 }
 
-/// One direction of one of the four lines: always 42 columns.
-fn side(figures: Option<CellFigures>) -> String {
-    let figures = figures.unwrap_or_default();
-    format!(
-        "{:>7} [{:>7}] <{:>7}> {:>6} {:>7}",
-        mega(figures.bytes.median()),
-        rate(figures.iops.median()),
-        time(figures.mean_ns.median()),
-        range(&figures.bytes),
-        mega(figures.bytes.most()),
-    )
-}
-
-fn figures_row(name: &str, figures: &CellFigures) -> [String; 7] {
-    [
-        name.into(),
-        rate(figures.iops.median()),
-        mega(figures.bytes.median()),
-        time(figures.mean_ns.median()),
-        number::percentile_text(&figures.latency, 99.0),
-        range(&figures.iops),
-        rate(figures.iops.most()),
-    ]
-}
-
 fn add(a: &number::Repeats, b: &number::Repeats) -> Option<f64> {
     Some(a.median()? + b.median()?)
-}
-
-fn mega(bytes: Option<f64>) -> String {
-    bytes.map_or_else(|| NONE.into(), number::mb)
 }
 
 fn rate(rate: Option<f64>) -> String {

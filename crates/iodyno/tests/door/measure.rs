@@ -13,6 +13,7 @@ pub fn cases() -> Vec<Case> {
     let without = &[];
     vec![
         Case::new("a directory gets a card and keeps nothing", without, a_directory),
+        Case::new("a cell is demanded by its name on the card", without, a_demand),
         Case::new("an existing file is only read", without, a_file),
         Case::new("a device is only read", &[Need::Loop], a_device),
         Case::new("tmpfs is named as memory", &[Need::Mount], tmpfs),
@@ -44,15 +45,31 @@ fn dev_full() -> Result<(), testbed::Skip> {
 fn card(told: &ProgramOutput, words: &[&str]) {
     told.expect(0, words).expect(0, &["SEQ1M Q8T1", "RND4K Q1T1", "Queue depth:", "machine", "looks like"]);
     assert!(told.out.starts_with("measuring "), "{told}");
-    assert!(!told.err.contains("SEQ1M"), "{told}");
+    assert!(!told.err.contains("Queue depth:"), "{told}");
     assert!(!told.out.contains('\u{1b}'), "colour goes to terminals only\n{told}");
 }
 
 fn a_directory() -> Outcome {
     let home = scratch();
     let told = told(iodyno(quick(home.path())));
-    card(&told, &["append 4 KiB", "rename", "iodyno measure"]);
+    card(&told, &["APPEND4K fsync", "rename", "iodyno measure"]);
     assert_eq!(names(home.path()), [""; 0]);
+    Ok(())
+}
+
+fn a_demand() -> Outcome {
+    let home = scratch();
+    let demanded = |conditions: &[&str]| {
+        let mut command = iodyno(quick(home.path()));
+        for condition in conditions {
+            command.args(["--fail-if", condition]);
+        }
+        told(command)
+    };
+    let failed = demanded(&["SEQ1M Q8T1 read.iops > 0", "RND4K Q32T1 mix.write.iops < 0"]);
+    failed.expect(1, &["fails SEQ1M Q8T1 read.iops > 0", "kept RND4K Q32T1 mix.write.iops < 0"]);
+    demanded(&["SEQ2M Q8T1 read.iops > 0"])
+        .refused(&["no phase, job or operation `SEQ2M Q8T1 read`", "SEQ1M Q8T1 read"]);
     Ok(())
 }
 
@@ -119,7 +136,7 @@ fn full() -> Outcome {
 fn fills_up() -> Outcome {
     let disk = FullDisk::tmpfs(16 << 20)?;
     let told = told(iodyno(quick(disk.path())));
-    told.expect(1, &["append-fsync: write failed", "ENOSPC, no space left", "not measured"]);
+    told.expect(1, &["APPEND4K fsync: write failed", "ENOSPC, no space left", "not measured"]);
     assert_eq!(names(disk.path()), ["ballast"], "{told}");
     Ok(())
 }

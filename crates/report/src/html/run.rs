@@ -182,7 +182,7 @@ fn finding_text(finding: &Finding, all: &[Finding]) -> FindingText {
         severity: job::severity(finding.severity),
         place: if place.len() == 2 && place[0] == place[1] { place[0].into() } else { place.join(" · ") },
         sentence: finding.sentence.clone(),
-        figures: finding.figures.iter().map(number::figure).collect(),
+        figures: finding.figures.iter().map(|figure| number::figure(figure, Default::default())).collect(),
         advice: finding.advice.clone(),
         explains: stands.and_then(|told| findings::names(&told.explains)).unwrap_or_default(),
         explained_by: finding.explained_by.filter(|_| stands.is_none()),
@@ -191,7 +191,8 @@ fn finding_text(finding: &Finding, all: &[Finding]) -> FindingText {
 
 fn demanded(demand: &DemandRecord) -> DemandLine {
     let figure = |value| iodyno_model::Figure::new("", value, &demand.unit);
-    let found = demand.found.map(|value| number::figure(&figure(value)).trim().to_string());
+    let found =
+        demand.found.map(|value| number::figure(&figure(value), Default::default()).trim().to_string());
     DemandLine {
         text: demand.text.clone(),
         place: demand.place.clone(),

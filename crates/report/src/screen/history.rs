@@ -19,6 +19,12 @@ pub struct IntervalRates {
     pub max_ns: u64,
 }
 
+impl IntervalRates {
+    pub fn operations_per_second(&self) -> f64 {
+        self.reads_per_second + self.writes_per_second + self.others_per_second
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct JobHistory {
     pub name: String,
@@ -45,7 +51,6 @@ impl JobHistory {
 pub struct History {
     most: usize,
     elapsed_ns: u64,
-    left_ns: Option<u64>,
     jobs: Vec<JobHistory>,
     all: Vec<IntervalRates>,
     latency_before: Histogram,
@@ -55,12 +60,12 @@ impl History {
     /// Keeps so many intervals.
     pub fn new(most: usize) -> Self {
         let latency_before = Histogram::default();
-        History { most, elapsed_ns: 0, left_ns: None, jobs: Vec::new(), all: Vec::new(), latency_before }
+        History { most, elapsed_ns: 0, jobs: Vec::new(), all: Vec::new(), latency_before }
     }
 
     /// A new phase: its counters begin at nothing, the curves go on.
     pub fn begin(&mut self) {
-        (self.elapsed_ns, self.left_ns) = (0, None);
+        self.elapsed_ns = 0;
         self.jobs.clear();
         self.latency_before = Histogram::default();
     }
@@ -68,11 +73,6 @@ impl History {
     /// Measured time of the phase, ns.
     pub fn elapsed_ns(&self) -> u64 {
         self.elapsed_ns
-    }
-
-    /// Time left in the phase, ns.
-    pub fn left_ns(&self) -> Option<u64> {
-        self.left_ns
     }
 
     pub fn jobs(&self) -> &[JobHistory] {
@@ -87,7 +87,7 @@ impl History {
     /// Adds the interval since the last event.
     pub fn add(&mut self, live: &Live) {
         let seconds = live.elapsed_ns.saturating_sub(self.elapsed_ns) as f64 / 1e9;
-        (self.elapsed_ns, self.left_ns) = (live.elapsed_ns, live.left_ns);
+        self.elapsed_ns = live.elapsed_ns;
         if seconds <= 0.0 {
             return;
         }

@@ -1,36 +1,32 @@
 //! What the witnesses see while it runs: a line for the machine, and one for each device.
 
-use iodyno_model::{DeviceActivity, Sample};
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::{Constraint, Rect};
-use ratatui_core::style::Style;
-use ratatui_core::text::Line;
-use ratatui_core::widgets::Widget;
-use ratatui_widgets::table::{Row, Table};
+use iodyno_model::{DeviceActivity, Sample, units};
 
-use crate::number;
+use super::canvas::{Area, Canvas, Ink};
+use super::columns::{self, Column};
+use crate::number::{self, RateUnit};
 
 /// Devices that are shown at most.
 const DEVICES_MOST: usize = 4;
 
-/// The columns of the devices: heading and width.
-const COLUMNS: [(&str, u16); 9] = [
-    ("device", 16),
-    ("read MiB/s", 12),
-    ("write MiB/s", 12),
+/// The columns of the devices, the most important first.
+const COLUMNS: [Column; 9] = [
+    ("device", 10),
+    ("read", 10),
+    ("write", 10),
+    ("busy", 6),
     ("reads/s", 9),
     ("writes/s", 9),
-    ("r_await", 9),
-    ("w_await", 9),
+    ("r_await", 7),
+    ("w_await", 7),
     ("in flight", 9),
-    ("busy", 6),
 ];
 
 /// Rows that a sample takes: the machine, headings and devices.
-pub fn rows(sample: &Sample) -> u16 {
-    let devices = devices(sample).count() as u16;
+pub fn rows(sample: &Sample) -> usize {
+    let devices = devices(sample).count();
     let headed = if devices > 0 { devices + 1 } else { 0 };
-    headed + u16::from(!machine(sample).is_empty())
+    headed + usize::from(!machine(sample).is_empty())
 }
 
 /// Those that did something, the busiest first, as many as are shown.
@@ -56,8 +52,11 @@ fn machine(sample: &Sample) -> String {
     }
     if let Some(memory) = &sample.memory {
         let unwritten = memory.dirty_bytes + memory.writeback_bytes;
-        let mib = |bytes: u64| number::mib(bytes as f64);
-        words.push(format!("cache {} MiB, unwritten {} MiB", mib(memory.cached_bytes), mib(unwritten)));
+        words.push(format!(
+            "cache {}, unwritten {}",
+            units::binary(memory.cached_bytes),
+            units::binary(unwritten)
+        ));
     }
     if let Some(pressure) = sample.pressure.filter(|pressure| pressure.interval_ns > 0) {
         let share = |ns: u64| ns as f64 / pressure.interval_ns as f64 * 100.0;
@@ -68,42 +67,42 @@ fn machine(sample: &Sample) -> String {
     words.join(" · ")
 }
 
-fn device(did: &DeviceActivity) -> Row<'static> {
+fn device(did: &DeviceActivity, unit: RateUnit) -> [String; 9] {
     let per_second = |count: u64| count as f64 * 1e9 / did.interval_ns as f64;
     let mean = |ns: u64, count: u64| match count {
         0 => String::new(),
         count => number::latency(ns as f64 / count as f64),
     };
     let share = |ns: u64| ns as f64 / did.interval_ns as f64;
-    Row::new([
+    [
         did.device.clone(),
-        number::mib(per_second(did.read_bytes)),
-        number::mib(per_second(did.write_bytes)),
+        unit.figure(per_second(did.read_bytes)),
+        unit.figure(per_second(did.write_bytes)),
+        format!("{:.0} %", share(did.busy_ns) * 100.0),
         number::iops(per_second(did.reads)),
         number::iops(per_second(did.writes)),
         mean(did.read_ns, did.reads),
         mean(did.write_ns, did.writes),
         format!("{:.1}", share(did.weighted_ns)),
-        format!("{:.0} %", share(did.busy_ns) * 100.0),
-    ])
+    ]
 }
 
 /// Draws the newest sample.
-pub fn render(sample: &Sample, area: Rect, buffer: &mut Buffer) {
-    if area.height == 0 {
-        return;
-    }
+pub fn draw(sample: &Sample, unit: RateUnit, area: Area, canvas: &mut Canvas) {
     let machine = machine(sample);
-    let mut below = area;
-    if !machine.is_empty() {
-        Line::from(format!(" {machine}")).render(Rect { height: 1, ..area }, buffer);
-        below = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    }
-    let rows: Vec<Row<'_>> = devices(sample).map(device).collect();
-    if rows.is_empty() || below.height == 0 {
+    let (top, below) = area.split(usize::from(!machine.is_empty()));
+    canvas.text(top, 0, 0, Ink::Plain, &machine);
+    if devices(sample).count() == 0 {
         return;
     }
-    let header = Row::new(COLUMNS.map(|(name, _)| name)).style(Style::new().dim());
-    let widths = COLUMNS.map(|(_, width)| Constraint::Length(width));
-    Widget::render(Table::new(rows, widths).header(header), below, buffer);
+    let (count, _) = columns::fitting(&COLUMNS, area.columns);
+    let shown = &COLUMNS[..count];
+    let headings = COLUMNS.map(|(name, _)| match name {
+        "read" | "write" => format!("{name} {}", unit.name()),
+        name => name.to_string(),
+    });
+    columns::row(canvas, below, 0, Ink::Dim, shown, &headings);
+    for (index, did) in devices(sample).enumerate() {
+        columns::row(canvas, below, index + 1, Ink::Plain, shown, &device(did, unit));
+    }
 }

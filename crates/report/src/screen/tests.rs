@@ -29,8 +29,8 @@ fn live(second: u64, jobs: usize) -> Event {
     }))
 }
 
-fn draw(jobs: usize, rows: u16) -> (Screen, Vec<u8>) {
-    let mut screen = Screen::new(Box::new(move || (140, rows)));
+fn draw(jobs: usize, (columns, rows): (u16, u16)) -> (Screen, Vec<u8>) {
+    let mut screen = Screen::new(Box::new(move || (columns, rows)), Paint::PLAIN, None);
     let started = RunStart {
         plan: Plan { name: "nightly.fio".into(), ..Plan::default() },
         targets: Vec::new(),
@@ -52,21 +52,17 @@ fn draw(jobs: usize, rows: u16) -> (Screen, Vec<u8>) {
     (screen, err)
 }
 
-fn text(screen: &Screen, rows: u16) -> String {
-    let area = Rect::new(0, 0, 140, rows);
-    let mut buffer = Buffer::empty(area);
-    screen.render(area, &mut buffer);
-    let row = |row| (0..140).map(|column| buffer[(column, row)].symbol().to_string()).collect::<String>();
-    (0..rows).map(row).collect::<Vec<_>>().join("\n")
+fn text(screen: &Screen) -> String {
+    screen.canvas().rows().join("\n")
 }
 
 #[test]
 fn rates_and_percentiles_of_the_last_interval_stand_in_each_jobs_line() {
-    let (screen, _) = draw(2, 30);
-    let text = text(&screen, 30);
+    let (screen, _) = draw(2, (140, 30));
+    let text = text(&screen);
     assert!(text.contains("nightly.fio · group 0 (1 of 2)") && text.contains("left"), "{text}");
     let line = text.lines().find(|line| line.contains("reader-1")).unwrap();
-    for figure in [number::mib((1 << 20) as f64), number::iops(1000.0)] {
+    for figure in [number::mb((1 << 20) as f64), number::iops(1000.0)] {
         assert!(line.contains(&figure), "{figure}: {line}");
     }
     let figures = screen.history.jobs()[1].last();
@@ -77,25 +73,25 @@ fn rates_and_percentiles_of_the_last_interval_stand_in_each_jobs_line() {
 
 #[test]
 fn what_does_not_fit_is_counted() {
-    let (screen, _) = draw(40, 20);
-    let text = text(&screen, 20);
+    let (screen, _) = draw(40, (140, 20));
+    let text = text(&screen);
     assert!(text.contains("more") && !text.contains("reader-39"), "{text}");
 }
 
 #[test]
 fn the_terminal_is_given_back() {
-    let (mut screen, err) = draw(1, 12);
-    assert!(err.starts_with(paint::OPEN));
+    let (mut screen, err) = draw(1, (80, 12));
+    assert!(err.starts_with(canvas::OPEN));
     let mut rest = Vec::new();
     let mut output = Output { out: &mut io::sink(), err: &mut rest, files: &mut NoFiles };
     screen.event(&Event::PhaseEnded(Box::<PhaseRecord>::default()), &mut output).unwrap();
     screen.event(&Event::Ended(Box::<Record>::default()), &mut output).unwrap();
-    assert_eq!(rest, paint::CLOSE);
+    assert_eq!(rest, canvas::CLOSE);
 }
 
 #[test]
 fn what_the_witnesses_see_stands_below() {
-    let (mut screen, _) = draw(2, 30);
+    let (mut screen, _) = draw(2, (140, 30));
     let did = DeviceActivity {
         device: "nvme0n1".into(),
         reads: 500,
@@ -110,10 +106,69 @@ fn what_the_witnesses_see_stands_below() {
     let sample = Sample { devices: vec![did], cpu: Some(cpu), ..Sample::default() };
     let mut output = Output { out: &mut io::sink(), err: &mut io::sink(), files: &mut NoFiles };
     screen.event(&Event::Watched(Box::new(sample)), &mut output).unwrap();
-    let text = text(&screen, 30);
+    let text = text(&screen);
     let line = text.lines().find(|line| line.contains("nvme0n1")).unwrap();
-    for figure in ["100", "500", "40 %", "1.0"] {
+    for figure in ["105", "500", "40 %", "1.0"] {
         assert!(line.contains(figure), "{figure}: {line}");
     }
     assert!(text.contains("user 12 %") && text.contains("steal 3 %") && text.contains("reader-1"), "{text}");
+}
+
+#[test]
+fn a_narrow_screen_keeps_whole_columns() {
+    for (columns, kept, dropped) in
+        [(60, "p99", "errors"), (80, "max", "over time"), (140, "over time", "nothing")]
+    {
+        let (screen, _) = draw(2, (columns, 24));
+        let text = text(&screen);
+        let headings = text.lines().find(|line| line.starts_with("job ")).unwrap();
+        assert!(headings.contains(kept) && !headings.contains(dropped), "{columns}: {text}");
+        assert!(text.lines().all(|line| line.chars().count() == usize::from(columns)), "{columns}: {text}");
+    }
+}
+
+#[test]
+fn the_time_left_is_that_of_the_whole_run() {
+    let mut job = iodyno_model::Job::new(
+        "a",
+        "null",
+        vec![],
+        iodyno_model::Workload::Pattern(Box::new(iodyno_model::Pattern::of(
+            iodyno_model::Verb::Read,
+            iodyno_model::Pick::Uniform,
+            4096,
+        ))),
+    );
+    job.limit.time_ns = Some(100_000_000_000);
+    let phase = iodyno_model::Phase { jobs: vec![job], ..Default::default() };
+    let (mut screen, _) = draw(1, (80, 24));
+    screen.time = TimeLeft::of(&Plan { phases: vec![phase.clone(), phase], ..Plan::default() });
+    let mut output = Output { out: &mut io::sink(), err: &mut io::sink(), files: &mut NoFiles };
+    screen.event(&live(3, 1), &mut output).unwrap();
+    assert!(text(&screen).contains("1 min 45 s left"), "{}", text(&screen));
+}
+
+/// A report of as many lines as events came.
+struct Lines(usize);
+
+impl GrowingReport for Lines {
+    fn event(&mut self, _event: &Event) {
+        self.0 += 1;
+    }
+
+    fn text(&self, paint: Paint, _rows: usize) -> String {
+        format!("{}\n", paint.heading("a line")).repeat(self.0)
+    }
+}
+
+#[test]
+fn a_report_that_fills_in_is_drawn_with_what_runs_now() {
+    let paint = Paint { colour: true, ..Paint::PLAIN };
+    let mut screen = Screen::new(Box::new(|| (80, 24)), paint, Some(Box::new(Lines(0))));
+    let mut err = Vec::new();
+    let mut output = Output { out: &mut io::sink(), err: &mut err, files: &mut NoFiles };
+    [live(1, 1), live(2, 1)].iter().for_each(|event| screen.event(event, &mut output).unwrap());
+    let text = text(&screen);
+    assert!(text.contains("now 1.05 MB/s · 1,000 IOPS") && text.matches("a line").count() == 2, "{text}");
+    assert!(String::from_utf8(err).unwrap().contains("\x1b[0;1ma line"));
 }

@@ -301,7 +301,7 @@ pub fn passes() -> Record {
     let pass = |(index, rate): (usize, u64)| PhaseRecord {
         index,
         repetition: index as u32,
-        ..point("seq1m-q8-read", Vec::new(), rate, 1 << 20, 80_000.0, noise)
+        ..point("SEQ1M Q8T1 read", Vec::new(), rate, 1 << 20, 80_000.0, noise)
     };
     record("passes", rates.map(pass).collect())
 }

@@ -176,7 +176,7 @@ pub(super) fn report(host: &str, outcome: &SequenceOutcome, colour: bool) -> Fin
         (peer, false) => format!(" ({peer}, netserver)"),
     };
     let when = date::stamp(outcome.began_unix_ns, 0);
-    let paint = Paint { colour };
+    let paint = Paint { colour, ..Paint::PLAIN };
     let mut out = format!("{} · {when} UTC\n\n", paint.heading(&format!("net check: {host}{peer}")));
     for (name, text) in card.rows() {
         out += &format!("  {name:<16}{text}\n");

@@ -48,7 +48,7 @@ impl Heading {
     }
 
     fn text(&self, outcome: &SequenceOutcome) -> String {
-        let paint = Paint { colour: self.colour };
+        let paint = Paint { colour: self.colour, ..Paint::PLAIN };
         let rate = match self.rate {
             0.0 => "one after the other".to_string(),
             rate => format!("{} a second by a schedule", significant(rate)),

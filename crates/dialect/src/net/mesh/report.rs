@@ -37,7 +37,7 @@ impl Reporter for Matrix {
 
 impl Matrix {
     fn text(&self, record: &Record) -> String {
-        let paint = Paint { colour: self.colour };
+        let paint = Paint { colour: self.colour, ..Paint::PLAIN };
         let throughput = self.links(record, MeshMeasure::Throughput, |_, answers| rate(answers));
         let trips =
             |percent: f64| self.links(record, MeshMeasure::RoundTrip, move |asks, _| trip(asks, percent));
@@ -52,7 +52,7 @@ impl Matrix {
     /// The matrices: of throughput, given in Gbit/s and shown in what fits it, with what is slow in it, and of round trips,
     /// µs: median and 99th percentile.
     pub(super) fn matrices(&self, throughput: &[(RankPair, f64)], trips: [&[(RankPair, f64)]; 2]) -> String {
-        let paint = Paint { colour: self.colour };
+        let paint = Paint { colour: self.colour, ..Paint::PLAIN };
         let mut text = format!("{}\n", self.title);
         if !throughput.is_empty() {
             let (unit, factor) = unit(throughput);
