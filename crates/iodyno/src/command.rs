@@ -10,6 +10,7 @@ use iodyno_report::table::wrapped;
 
 use crate::archive::TypedCommand;
 use crate::compare;
+use crate::explain;
 use crate::extension_options::{self, ExtensionOptions};
 use crate::hosts::{self, RemoteCommand};
 use crate::lists;
@@ -18,10 +19,21 @@ use crate::report;
 use crate::rerun;
 use crate::runs::{self, print};
 use crate::session::{self, OutputPolicy, say};
+use crate::terminal;
 
 /// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
 /// others do what it says and end as it does.
 pub fn answer(name: &str, arguments: &[String]) -> u8 {
+    let is_drop_in = DIALECTS.iter().any(|dialect| dialect.drop_in && dialect.name == name);
+    let taken = if is_drop_in { Ok((None, arguments.to_vec())) } else { without_units(arguments) };
+    let chosen = taken.and_then(|(units, rest)| terminal::choose_units(units.as_deref()).map(|()| rest));
+    let arguments = match &chosen {
+        Ok(arguments) => arguments,
+        Err(wrong) => {
+            say(wrong);
+            return 2;
+        }
+    };
     if !runs(name, arguments) {
         return answer_in(&mut World::alone(), name, arguments);
     }
@@ -37,6 +49,29 @@ pub fn answer(name: &str, arguments: &[String]) -> u8 {
     }
     let status = answer_in(&mut world, name, arguments);
     iodyno_engine::part(world, status, &mut |wrong| say(wrong))
+}
+
+/// The unit that `--units` names, and the other arguments. Behind the name of an original all words are the original's.
+fn without_units(arguments: &[String]) -> Result<(Option<String>, Vec<String>), Diagnostic> {
+    let (mut units, mut kept) = (None, Vec::new());
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--units") {
+            Some("") => {
+                let value = words.next().ok_or_else(|| {
+                    Diagnostic::error(&Origin::argument(word), "a unit must follow")
+                        .hint("e.g. --units MiB/s")
+                })?;
+                units = Some(value.clone());
+            }
+            Some(rest) if rest.starts_with('=') => units = Some(rest[1..].to_string()),
+            _ => kept.push(word.clone()),
+        }
+        if kept.len() == 1 && DIALECTS.iter().any(|dialect| dialect.drop_in && dialect.name == kept[0]) {
+            kept.extend(words.by_ref().cloned());
+        }
+    }
+    Ok((units, kept))
 }
 
 /// Whether a command may run something: the others are done without looking for a launcher.
@@ -64,12 +99,12 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         return print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION")));
     }
     match word.as_str() {
-        "plan" => run_request(world, native::plan(rest, &mut HostLoader::new(world))),
+        "plan" => explain::answer(world, rest),
         "run" => {
             let loader = &mut HostLoader::new(world);
-            let colour = loader.colour;
+            let paint = loader.paint;
             let reporter =
-                |manner: &native::Manner| Box::new(Native::new(colour).details(manner.details)) as _;
+                |manner: &native::Manner| Box::new(Native::new(paint).details(manner.details)) as _;
             let request = native::run(rest, loader, &reporter);
             native_answer(world, "run", rest, request, loader)
         }
@@ -201,10 +236,6 @@ fn native_answer(
     hosts::go(there, &RemoteCommand { arguments: words.collect(), files, ..RemoteCommand::default() })
 }
 
-fn run_request(world: &mut World, request: Result<Request, Vec<Diagnostic>>) -> u8 {
-    session::answer(world, request, &OutputPolicy::from_environment())
-}
-
 fn unknown(word: &str) -> u8 {
     let names: Vec<&str> = commands_list().iter().map(|(name, _)| *name).collect();
     let wrong = Diagnostic::error(&Origin::argument(word), "no such command");
@@ -221,7 +252,7 @@ fn unknown(word: &str) -> u8 {
 /// Every command with one line about it.
 fn commands_list() -> Vec<(&'static str, &'static str)> {
     let own = [
-        ("plan", "explain a plan file before it runs"),
+        ("plan", "explain what a plan file or a tool's command line does, before it runs"),
         ("run", "run a plan file and report it"),
         ("report", "write an HTML page of runs: charts, latencies, findings"),
         ("runs", "list, show, tag and delete kept runs"),
@@ -261,7 +292,8 @@ fn help() -> String {
             text.push_str(&format!("  {name:12} {}\n", wrapped(about, HELP_WIDTH - 15, 15)));
         }
     }
-    text + "\nOptions:\n  -h, --help     Print help\n  -V, --version  Print version\n\n\
+    text + "\nOptions:\n      --units U  MB/s, MiB/s or Gbit/s for all data rates that are printed\n  \
+            -h, --help     Print help\n  -V, --version  Print version\n\n\
             Begin with: iodyno measure .\nEvery command has its own --help.\n"
 }
 

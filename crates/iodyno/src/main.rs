@@ -12,6 +12,7 @@ mod command;
 mod compare;
 mod conversation;
 mod device_recovery;
+mod explain;
 mod extension_options;
 mod forwarded_files;
 mod hosts;

@@ -7,6 +7,7 @@ mod amount;
 mod exact;
 mod explain;
 mod job;
+mod layout;
 mod pattern;
 mod payload;
 mod phrase;
@@ -18,7 +19,7 @@ use iodyno_model::{
     Aging, Errand, Intent, Phase, Plan, Repeat, SharedKind, SharedObject, Sweep, Value, Watching,
 };
 
-pub use explain::explain;
+pub use explain::{Explainer, explain};
 
 use exact::{bytes, number, time};
 use phrase::{phrases, word};

@@ -15,9 +15,15 @@ use crate::{Loader, PathKind, Request, Run, dashes};
 /// which the plan is run.
 pub type ReporterMaker<'a> = &'a dyn Fn(&Manner) -> Box<dyn Reporter>;
 
+/// What is said about the command in its help.
+const OF_TOOLS: &str = "With a tool's name and its command line, explains what that would do: iodyno plan fio job.fio, \
+iodyno plan ior -t 1m -b 16m, iodyno plan measure /srv. A file of such a name is ./fio.";
+
 /// Explains a plan file in words, without running it.
 #[derive(Parser)]
-#[command(name = "iodyno plan", about = "Explain a plan before it runs", disable_version_flag = true)]
+#[command(name = "iodyno plan", about = "Explain what a plan file or a tool's command line does, before it runs",
+    after_help = OF_TOOLS, override_usage = "iodyno plan [OPTIONS] FILE\n       iodyno plan TOOL [ARGUMENTS]...",
+    disable_version_flag = true)]
 struct PlanArguments {
     /// The plan file (TOML); `-` is standard input
     file: String,
@@ -82,12 +88,24 @@ pub fn plan(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Ve
         Err(help) => return Ok(help),
     };
     let mut plan = load(&arguments.file, arguments.seed, loader)?;
-    let facts = facts(&plan, loader);
-    let explanation = report::explain(&plan, &facts, &loader.machine(), &|name| loader.engine_traits(name));
+    let explanation = explanation(&plan, None, loader);
     if arguments.expand {
         plan = sweep::expand(&plan)?;
     }
     Ok(Request::Print { out: format!("{}\n{explanation}", report::print(&plan)), status: 0 })
+}
+
+/// A plan in plain words; `worded`: in a tool's words, none: in the plan's own keys.
+pub fn explanation(plan: &Plan, worded: Option<crate::Translate>, loader: &dyn Loader) -> String {
+    let explainer = report::Explainer {
+        facts: &facts(plan, loader),
+        machine: &loader.machine(),
+        traits: &|name| loader.engine_traits(name),
+        owners: &|plan, phase, job| loader.owners(plan, phase, job),
+        worded,
+        columns: loader.paint().columns,
+    };
+    report::explain(plan, &explainer)
 }
 
 /// The request of `iodyno run ARGUMENTS…`; `maker` makes the reporter.

@@ -25,7 +25,7 @@ use iodyno_model::reflect::Reflect;
 use iodyno_model::{Action, Demand, Diagnostic, Job, Origin, Phase, Plan, Repeat, Rounds, Step, Workload};
 
 pub(crate) use command::WorldArguments;
-pub use command::{ReporterMaker, on_hosts, parsed, plan, refusal, request, run};
+pub use command::{ReporterMaker, explanation, on_hosts, parsed, plan, refusal, request, run};
 pub use export::ExportArguments;
 pub use keep::KeepArguments;
 pub use run_arguments::{Manner, WatchArguments};

@@ -1,7 +1,7 @@
 //! Plans explained with made-up facts: `golden/native/explain/*.toml` and the facts below.
 
-use iodyno_model::{EngineTrait, Machine, TargetFacts};
-use iodyno_report::plan::explain;
+use iodyno_model::{EngineTrait, Machine, Plan, TargetFacts};
+use iodyno_report::plan::{self, Explainer};
 
 use super::{files, golden, parse, root};
 
@@ -53,11 +53,23 @@ fn facts() -> Vec<TargetFacts> {
     ]
 }
 
+pub fn explained(plan: &Plan, facts: &[TargetFacts], machine: &Machine) -> String {
+    let explainer = Explainer {
+        facts,
+        machine,
+        traits: &EngineTrait::unsaid,
+        owners: &|_, _, job| (0..job.workers).map(|worker| (worker + 1) % job.workers).collect(),
+        worded: None,
+        columns: 80,
+    };
+    plan::explain(plan, &explainer)
+}
+
 #[test]
 fn golden_plans_are_explained() {
     for path in files("golden/native/explain") {
         let plan = parse(&path).unwrap_or_else(|wrong| panic!("{}:\n{wrong}", path.display()));
-        golden(&path.with_extension("txt"), &explain(&plan, &facts(), &machine(), &EngineTrait::unsaid));
+        golden(&path.with_extension("txt"), &explained(&plan, &facts(), &machine()));
     }
 }
 
@@ -65,13 +77,13 @@ fn golden_plans_are_explained() {
 #[test]
 fn an_honest_plan_has_no_traps() {
     let plan = parse(&root().join("golden/native/explain/honest.toml")).unwrap();
-    assert!(!explain(&plan, &facts(), &machine(), &EngineTrait::unsaid).contains("Watch out"));
+    assert!(!explained(&plan, &facts(), &machine()).contains("Watch out"));
 }
 
 #[test]
 fn without_facts_nothing_is_claimed_about_devices() {
     let plan = parse(&root().join("golden/native/explain/honest.toml")).unwrap();
-    let text = explain(&plan, &[], &Machine::default(), &EngineTrait::unsaid);
+    let text = explained(&plan, &[], &Machine::default());
     assert!(!text.contains("drive writes") && !text.contains("Watch out"), "{text}");
     assert!(text.contains("Creates or overwrites"), "{text}");
 }

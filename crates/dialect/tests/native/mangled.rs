@@ -3,8 +3,8 @@
 //! Lines of real files are dropped, doubled and swapped, and words are replaced by awkward ones, by a seeded draw.
 
 use iodyno_dialect::native;
-use iodyno_model::{EngineTrait, Machine};
-use iodyno_report::plan::{explain, print};
+use iodyno_model::Machine;
+use iodyno_report::plan::print;
 
 use super::root;
 
@@ -87,11 +87,10 @@ fn mangled_files_never_panic() {
                     taken += 1;
                     assert!(print(&plan).starts_with("plan"));
                     plan.sweep.truncate(2);
-                    explain(
+                    super::explained::explained(
                         &plan,
                         &[],
                         &Machine { cpus: 2, memory_bytes: 1 << 30, ..Machine::default() },
-                        &EngineTrait::unsaid,
                     );
                 }
                 Err(wrong) => {

@@ -11,6 +11,8 @@ use crate::program::{Program, ProgramOutput, Running, fingerprint, iodyno, names
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("every example is explained", &[], examples),
+        Case::new("every tool's command line is explained, and nothing is done", &[], tools),
+        Case::new("a file that has a tool's name is named with its directory", &[], file_like_a_tool),
         Case::new(
             "EIO is tallied with its first offset, by threads and processes",
             &[Need::Fuse],
@@ -70,6 +72,76 @@ fn examples() -> Outcome {
             assert!(said.err.is_empty(), "{name}: {said}");
         }
     }
+    Ok(())
+}
+
+fn tools() -> Outcome {
+    let home = scratch();
+    std::fs::write(
+        home.path().join("job.fio"),
+        "[a]\nrw=randread\nbs=4k\nsize=1g\nruntime=10\ntime_based\n",
+    )?;
+    std::fs::write(home.path().join("a"), vec![7; 4 << 20])?;
+    let script = "define fileset name=f,path=.,entries=3,size=4k,dirwidth=10\ndefine process name=p\n{ thread name=t { \
+                  flowop readwholefile name=r,filesetname=f } }\nrun 1\n";
+    std::fs::write(home.path().join("w.f"), script)?;
+    let ior = "ior -N 4 -t 1m -b 4m -s 3 -r -w -o x";
+    let lines: &[(&str, &[&str])] = &[
+        ("fio job.fio", &["uniform, no repeat", "will come from the page cache", "add direct=1"]),
+        ("fio --name=w --rw=write --size=1m --zero_buffers", &["writes zeros", "refill_buffers"]),
+        (
+            &format!("{ior} -C"),
+            &[
+                "x, shared by 4 tasks: 3 segments of 4 blocks of 4 MiB = 48 MiB",
+                "segment 2 │task 0 ····│",
+                "each block: 4 transfers of 1 MiB, in order",
+                "0←1, 1←2, 2←3, 3←0",
+                "add -e",
+            ],
+        ),
+        (
+            &format!("{ior} -F"),
+            &["one for each of 4 tasks: 3 blocks of 4 MiB = 12 MiB each", "each task reads its own data"],
+        ),
+        (&format!("{ior} -Z -X 5"), &["(task←owner): 0←"]),
+        ("mdtest -n 10 -d t", &["phase 1", "What it changes"]),
+        ("iozone -s 64k -r 4k -i 0 -f z", &["phase 1", "z"]),
+        ("dd if=a of=b", &["phase 1", "Creates b", "reads of a (4 MiB) will come from the page cache"]),
+        ("hdparm -t a", &["phase 1"]),
+        ("iostat 1 2", &["only watches"]),
+        ("filebench -f w.f", &["phase 1", "a script of"]),
+        ("iperf3 -c 127.0.0.1", &["iperf3"]),
+        ("netserver", &["agreed with its peers"]),
+        ("age . --to 50%", &["It ages . until it is 50 % full"]),
+        ("measure .", &["SEQ1M Q8T1 read", "What it changes"]),
+    ];
+    let before = names(home.path());
+    for (line, words) in lines {
+        let mut command = iodyno(["plan"]);
+        command.args(line.split(' ')).current_dir(home.path()).env("COLUMNS", "100");
+        let said = told(command);
+        let words: Vec<&str> = words.to_vec();
+        said.expect(0, &words);
+        assert_eq!(names(home.path()), before, "{line}");
+    }
+    let mut command = iodyno(["plan", "fio", "--rw=nonsense", "--name=x"]);
+    command.current_dir(home.path());
+    told(command).expect(1, &["nonsense"]);
+    Ok(())
+}
+
+fn file_like_a_tool() -> Outcome {
+    let home = scratch();
+    let text = "[target.a]\nfile = \"a\"\nsize = \"1MiB\"\nprepare = \"filled\"\n[[phase]]\n[[phase.job]]\non = \"a\"\n\
+                do = \"read\"\n";
+    std::fs::write(home.path().join("fio"), text)?;
+    let explained = |word: &str| {
+        let mut command = iodyno(["plan", word]);
+        command.current_dir(home.path());
+        told(command)
+    };
+    explained("./fio").expect(0, &["phase 1", "What it does"]);
+    assert_ne!(explained("fio").status.code(), Some(0), "fio without a job");
     Ok(())
 }
 

@@ -50,7 +50,9 @@ impl<'a> PlanFacts<'a> {
             TargetKind::File { size: Extent::Percent(percent), .. } => {
                 facts?.free_bytes.map(|free| (free as f64 * percent / 100.0) as u64)
             }
-            TargetKind::File { size: Extent::Rest, .. } => facts?.file_bytes,
+            TargetKind::File { size: Extent::Rest, path } => {
+                facts.and_then(|facts| facts.file_bytes).or_else(|| self.written_length(path))
+            }
             TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. } => {
                 Some(items.count.saturating_mul(mean_bytes(&items.size)?))
             }
@@ -58,6 +60,14 @@ impl<'a> PlanFacts<'a> {
             TargetKind::Nothing { bytes } => Some(*bytes),
             TargetKind::Descriptor { .. } | TargetKind::Endpoint { .. } => None,
         }
+    }
+
+    /// How long a file will be that another target of its path has a size for.
+    fn written_length(&self, path: &str) -> Option<u64> {
+        self.plan.targets.iter().find_map(|target| match &target.kind {
+            TargetKind::File { path: other, size: Extent::Bytes(bytes) } if other == path => Some(*bytes),
+            _ => None,
+        })
     }
 
     /// How many such targets there are: templates make one for each worker.

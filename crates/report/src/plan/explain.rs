@@ -3,39 +3,55 @@
 //! Works from the plan and from facts it is handed; opens nothing and promises nothing about speed.
 
 use iodyno_model::{
-    Direct, EngineTrait, Job, Machine, Phase, Plan, Prepare, Target, TargetFacts, TargetKind, WorkerKind,
-    Workload, sweep,
+    Direct, EngineTrait, Finding, Job, Machine, OpenMode, Phase, Plan, Prepare, Target, TargetFacts,
+    TargetKind, WorkerKind, Workload, sweep,
 };
 
 use super::amount::{self, PlanFacts};
 use super::exact::{bytes, many, number, time};
-use super::{line, pitfall};
+use super::{layout, line, pitfall};
+use crate::table::wrapped;
 use iodyno_model::units;
 
-/// The plan in plain words; `facts` are what is known of its targets, `traits` what is known of an engine, by name.
-pub fn explain(
-    plan: &Plan,
-    facts: &[TargetFacts],
-    machine: &Machine,
-    traits: &dyn Fn(&str) -> &'static [EngineTrait],
-) -> String {
-    let expanded = sweep::expand(plan).unwrap_or_else(|_| plan.clone());
-    let scene = PlanFacts { plan: &expanded, facts, traits };
-    let mut out = String::new();
-    section(&mut out, "What it does", deeds(plan, &expanded));
-    section(&mut out, "How much", amounts(&scene));
-    section(&mut out, "How long", vec![duration(&expanded)]);
-    section(&mut out, "What it changes", changes(&scene));
-    section(&mut out, "Watch out", pitfall::all(&scene, machine));
-    out
+/// What an explanation needs besides the plan.
+pub struct Explainer<'a> {
+    /// What is known of its targets.
+    pub facts: &'a [TargetFacts],
+    pub machine: &'a Machine,
+    /// What is known of an engine, by name.
+    pub traits: &'a dyn Fn(&str) -> &'static [EngineTrait],
+    /// Whose data each worker of a job works on.
+    pub owners: &'a dyn Fn(&Plan, &Phase, &Job) -> Vec<u32>,
+    /// How a tool words what to do about a pitfall; none: in the plan's own keys.
+    pub worded: Option<fn(Finding) -> Option<Finding>>,
+    /// Columns that a line may take.
+    pub columns: usize,
 }
 
-fn section(out: &mut String, title: &str, lines: Vec<String>) {
-    if lines.is_empty() {
-        return;
+/// The plan in plain words.
+pub fn explain(plan: &Plan, explainer: &Explainer<'_>) -> String {
+    let expanded = sweep::expand(plan).unwrap_or_else(|_| plan.clone());
+    let scene = PlanFacts { plan: &expanded, facts: explainer.facts, traits: explainer.traits };
+    let sections = [
+        ("What it does", deeds(plan, &expanded)),
+        ("How much", amounts(&scene)),
+        ("How long", vec![duration(&expanded)]),
+        ("What it changes", changes(&scene)),
+        ("Where the data lies", layout::lines(&scene, explainer)),
+        ("Watch out", pitfall::all(&scene, explainer)),
+    ];
+    let mut out = String::new();
+    for (title, lines) in sections.iter().filter(|(_, lines)| !lines.is_empty()) {
+        line(&mut out, 0, title);
+        for text in lines {
+            // A drawing is as wide as it is.
+            match text.starts_with(' ') {
+                true => line(&mut out, 1, text),
+                false => line(&mut out, 1, &wrapped(text, explainer.columns - 4, 4)),
+            }
+        }
     }
-    line(out, 0, title);
-    lines.iter().for_each(|text| line(out, 1, text));
+    out
 }
 
 /// The phases as written, and how a sweep or repetition multiplies them.
@@ -198,6 +214,7 @@ fn duration(plan: &Plan) -> String {
     let known: Vec<_> = plan.phases.iter().map(amount::phase_ns).collect();
     let sum = amount::sum(known.iter().flatten().map(|ns| Some(*ns))).unwrap_or(0);
     match (sum, known.iter().filter(|ns| ns.is_none()).count()) {
+        (0, 0) if plan.phases.is_empty() => "Until its work is done: no time limits it.".into(),
         (sum, 0) => format!("{} at most, besides making things ready.", time(sum)),
         (0, _) => "Until its work is done: no time limits it.".into(),
         (sum, 1) => format!("{}, and one phase until its work is done.", time(sum)),
@@ -209,6 +226,7 @@ fn changes(scene: &PlanFacts<'_>) -> Vec<String> {
     let mut lines: Vec<_> =
         distinct(scene).flat_map(|(index, target)| change(scene, index, target)).collect();
     lines.dedup();
+    lines.extend(scene.plan.aging.iter().map(|aging| format!("It {}.", super::aged(aging))));
     if lines.is_empty() {
         lines.push("Nothing that is stored.".into());
     }
@@ -219,7 +237,7 @@ fn change(scene: &PlanFacts<'_>, index: usize, target: &Target) -> Vec<String> {
     let path = name(target);
     let mut jobs =
         scene.plan.phases.iter().flat_map(|phase| &phase.jobs).filter(|job| job.targets.contains(&index));
-    let written = jobs.any(amount::changes);
+    let written = target.open.mode != OpenMode::Read && jobs.any(amount::changes);
     let there = scene.facts(target).map(|facts| !facts.missing);
     let size = scene.length(target).map(|size| format!(", {}", rough(size))).unwrap_or_default();
     let made = target.open.create || target.prepare != Prepare::AsItIs;

@@ -4,26 +4,27 @@
 //! prove: a plan without traps gets no line.
 
 use iodyno_model::{
-    Content, Direct, EngineTrait, FindingKind, Finish, Intent, Job, Kind, Machine, OpenSync, Payload, Phase,
-    Prepare, Refresh, Target, TargetKind, Workload,
+    Content, Direct, EngineTrait, Finding, Finish, Intent, Job, Kind, Machine, OpenMode, OpenSync, Payload,
+    Phase, Prepare, Refresh, Remedy, Severity, Target, TargetKind, Workload,
 };
 
 use super::amount::{self, PlanFacts};
 use super::exact::{bytes, many, time};
-use super::explain::{cached, name, where_};
+use super::explain::{Explainer, cached, name, where_};
 use iodyno_model::units;
 
 /// A trap of one job.
-type JobCheck = fn(&PlanFacts<'_>, &Machine, &Phase, &Job) -> Option<String>;
+type JobCheck = fn(&PlanFacts<'_>, &Machine, &Phase, &Job) -> Option<Trap>;
 
 /// A trap of one target of a job.
-type TargetCheck = fn(&PlanFacts<'_>, &Machine, &Job, &Target) -> Option<String>;
+type TargetCheck = fn(&PlanFacts<'_>, &Machine, &Job, &Target) -> Option<Trap>;
 
 const OF_TARGETS: &[TargetCheck] = &[missing, cached_reads, cached_writes, holes, misaligned, not_a_device];
 const OF_JOBS: &[JobCheck] = &[easy_data, depth_ignored, few_operations, too_short, endless];
 
 /// Every trap once, in the order of the plan: of a sweep's points the last, which is mostly the worst.
-pub(crate) fn all(scene: &PlanFacts<'_>, machine: &Machine) -> Vec<String> {
+pub(crate) fn all(scene: &PlanFacts<'_>, explainer: &Explainer<'_>) -> Vec<String> {
+    let machine = explainer.machine;
     let mut traps = Traps::default();
     for phase in &scene.plan.phases {
         for job in &phase.jobs {
@@ -46,26 +47,48 @@ pub(crate) fn all(scene: &PlanFacts<'_>, machine: &Machine) -> Vec<String> {
     for (target, text) in no_room(scene) {
         traps.add(format!("room {target}"), Some(text));
     }
-    traps.0.into_iter().map(|(_, text)| text).collect()
+    traps.0.into_iter().filter_map(|(_, trap)| trap.worded(explainer.worded)).collect()
 }
 
 /// Traps by what they are and where: a later one of the same kind takes the place of the earlier.
 #[derive(Default)]
-struct Traps(Vec<(String, String)>);
+struct Traps(Vec<(String, Trap)>);
 
 impl Traps {
-    fn add(&mut self, key: String, text: Option<String>) {
-        let Some(text) = text else { return };
+    fn add(&mut self, key: String, trap: Option<Trap>) {
+        let Some(trap) = trap else { return };
         match self.0.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, known)) => *known = text,
-            None => self.0.push((key, text)),
+            Some((_, known)) => *known = trap,
+            None => self.0.push((key, trap)),
         }
     }
 }
 
-fn trap(lie: Option<FindingKind>, sentence: impl std::fmt::Display, key: &str) -> Option<String> {
-    let lie = lie.map_or(String::new(), |lie| format!(" (lie {})", lie.number()));
-    Some(format!("{sentence}{lie} → {key}"))
+/// What a plan walks into.
+struct Trap {
+    sentence: String,
+    /// What to do, where a finding of the run would say so.
+    remedy: Option<Remedy>,
+    /// What to do, in the plan's keys.
+    key: String,
+}
+
+impl Trap {
+    /// As a line: with the plan's key, or in a tool's words. Nothing where the tool prints nothing that it concerns.
+    fn worded(self, worded: Option<fn(Finding) -> Option<Finding>>) -> Option<String> {
+        let lie = self.remedy.map_or(String::new(), |remedy| format!(" (lie {})", remedy.kind().number()));
+        let sentence = format!("{}{lie}", self.sentence);
+        let Some(worded) = worded else { return Some(format!("{sentence} → {}", self.key)) };
+        let Some(remedy) = self.remedy else { return Some(sentence) };
+        let found = Finding::new(remedy.kind(), Severity::Note, String::new(), String::new(), Vec::new());
+        let advice = remedy.words().into();
+        let found = worded(Finding { remedy: Some(remedy), advice, ..found })?;
+        Some(format!("{sentence} → {}", found.advice))
+    }
+}
+
+fn trap(remedy: Option<Remedy>, sentence: impl Into<String>, key: &str) -> Option<Trap> {
+    Some(Trap { sentence: sentence.into(), remedy, key: key.into() })
 }
 
 /// Whether numbers of the page cache would be lies.
@@ -84,8 +107,11 @@ fn memory(scene: &PlanFacts<'_>, machine: &Machine, target: &Target) -> Option<u
     told.or(Some(machine.memory_bytes)).filter(|bytes| *bytes > 0)
 }
 
-fn missing(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
-    let made = target.open.create || target.prepare != Prepare::AsItIs || scene.pretends(job);
+fn missing(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<Trap> {
+    let is_made = |target: &Target| target.open.create || target.prepare != Prepare::AsItIs;
+    // An original that writes and reads a file opens it in two ways.
+    let mut same = scene.plan.targets.iter().filter(|other| name(other) == name(target));
+    let made = same.any(is_made) || scene.pretends(job);
     let gone = scene.facts(target).is_some_and(|facts| facts.missing);
     let file = matches!(target.kind, TargetKind::File { .. });
     if made || !gone || !file {
@@ -96,15 +122,15 @@ fn missing(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Op
         true => format!("prepare = \"filled\" with a size in {}", section(target)),
         false => format!("create = true in {}", section(target)),
     };
-    trap((amount::reads(job) > 0.0).then_some(FindingKind::UnwrittenReads), what, &key)
+    trap((amount::reads(job) > 0.0).then_some(Remedy::FillBeforeReading), what, &key)
 }
 
-fn cached_reads(scene: &PlanFacts<'_>, machine: &Machine, job: &Job, target: &Target) -> Option<String> {
+fn cached_reads(scene: &PlanFacts<'_>, machine: &Machine, job: &Job, target: &Target) -> Option<Trap> {
     if !storage(scene) || scene.pretends(job) || !cached(target) || amount::reads(job) == 0.0 {
         return None;
     }
     let (span, memory) = (scene.span(job, target)?, memory(scene, machine, target)?);
-    if span >= memory {
+    if span >= memory || (target.open.invalidate && is_read_once(scene, job, target, span)) {
         return None;
     }
     let what = format!(
@@ -114,32 +140,46 @@ fn cached_reads(scene: &PlanFacts<'_>, machine: &Machine, job: &Job, target: &Ta
         units::binary(memory)
     );
     trap(
-        Some(FindingKind::CachedReads),
+        Some(Remedy::BypassPageCache),
         what,
         &format!("direct = true in {}, or intent = \"cache\" if that is meant", section(target)),
     )
 }
 
-fn cached_writes(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+/// Whether nothing of a target is read again: then an emptied cache answers nothing.
+fn is_read_once(scene: &PlanFacts<'_>, job: &Job, target: &Target, span: u64) -> bool {
+    let index = scene.plan.targets.iter().position(|other| std::ptr::eq(other, target));
+    let copies = index.map_or(1, |index| scene.copies(index, target));
+    scene.moved(job).is_some_and(|moved| moved <= span.saturating_mul(copies))
+}
+
+fn cached_writes(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<Trap> {
     let synced = job.finish != Finish::default() && job.finish.sync.is_some();
     let every = match &job.workload {
         Workload::Pattern(pattern) => pattern.every.iter().any(|every| every.verb.kind() == Kind::Sync),
         _ => amount::share(job, |verb| verb.kind() == Kind::Sync) > 0.0,
     };
     let safe = synced || every || target.open.sync != OpenSync::No;
-    if !storage(scene) || scene.pretends(job) || !cached(target) || safe || amount::writes(job) == 0.0 {
+    let is_read = target.open.mode == OpenMode::Read;
+    if !storage(scene)
+        || scene.pretends(job)
+        || !cached(target)
+        || safe
+        || is_read
+        || amount::writes(job) == 0.0
+    {
         return None;
     }
     let what =
         format!("writes to {} stay in memory, as nothing syncs them inside the measured time", name(target));
     trap(
-        Some(FindingKind::UnflushedWrites),
+        Some(Remedy::IncludeFlush),
         what,
         &format!("finish = \"fsync\" in the job, or direct = true in {}", section(target)),
     )
 }
 
-fn holes(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+fn holes(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<Trap> {
     let empty = matches!(
         target.prepare,
         Prepare::Sparse | Prepare::Reserved | Prepare::ReservedBeyondEnd | Prepare::Empty | Prepare::Absent
@@ -148,10 +188,10 @@ fn holes(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Opti
         return None;
     }
     let what = format!("reads of {} find holes that no device has to read", name(target));
-    trap(Some(FindingKind::UnwrittenReads), what, &format!("prepare = \"filled\" in {}", section(target)))
+    trap(Some(Remedy::FillBeforeReading), what, &format!("prepare = \"filled\" in {}", section(target)))
 }
 
-fn misaligned(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+fn misaligned(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<Trap> {
     let Workload::Pattern(pattern) = &job.workload else { return None };
     if target.open.direct != Direct::Yes || scene.pretends(job) {
         return None;
@@ -169,7 +209,7 @@ fn misaligned(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) ->
     trap(None, what, &format!("block = \"{}\" in the job", units::binary(unit).replace(' ', "")))
 }
 
-fn not_a_device(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<String> {
+fn not_a_device(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) -> Option<Trap> {
     if !storage(scene) || scene.pretends(job) {
         return None;
     }
@@ -189,13 +229,13 @@ fn not_a_device(scene: &PlanFacts<'_>, _: &Machine, job: &Job, target: &Target) 
         _ => "file",
     };
     trap(
-        Some(FindingKind::DisguisedTarget),
+        Some(Remedy::ChooseStorage),
         format!("{} {is}", name(target)),
         &format!("{key} = \"…\" on another mount in {}", section(target)),
     )
 }
 
-fn easy_data(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+fn easy_data(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<Trap> {
     if !storage(scene) || scene.pretends(job) || amount::writes(job) == 0.0 {
         return None;
     }
@@ -208,10 +248,10 @@ fn easy_data(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Op
         _ => return None,
     };
     let what = format!("{} {what}, which some storage compresses or deduplicates away", where_(phase, job));
-    trap(Some(FindingKind::ReducibleData), what, "payload = \"random\" in the job")
+    trap(Some(Remedy::WriteRandomData), what, "payload = \"random\" in the job")
 }
 
-fn depth_ignored(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+fn depth_ignored(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<Trap> {
     if !scene.engine_is(job, EngineTrait::OneAtATime) || job.depth.most <= 1 {
         return None;
     }
@@ -222,7 +262,7 @@ fn depth_ignored(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -
         job.engine
     );
     trap(
-        Some(FindingKind::DepthNotReached),
+        Some(Remedy::UseAsynchronousEngine),
         what,
         &format!("engine = \"io_uring\", or workers = {} with depth = 1", job.depth.most),
     )
@@ -231,7 +271,7 @@ fn depth_ignored(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -
 /// Fewer and the 99th percentile rests on less than ten operations.
 const OPERATIONS_FOR_P99: u64 = 1000;
 
-fn few_operations(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+fn few_operations(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<Trap> {
     let correct = scene.plan.intent == Intent::Correctness;
     let count = scene.operations(job).filter(|count| *count < OPERATIONS_FOR_P99 && !correct)?;
     let what = format!(
@@ -239,22 +279,22 @@ fn few_operations(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) 
         where_(phase, job),
         many(count, "operation")
     );
-    trap(Some(FindingKind::FewSamples), what, "until = { operations = 20000 } in the job, or more")
+    trap(Some(Remedy::ReadLowerPercentile), what, "until = { operations = 20000 } in the job, or more")
 }
 
 const SHORTEST_NS: u64 = 1_000_000_000;
 
-fn too_short(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+fn too_short(scene: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<Trap> {
     let short = job.limit.time_ns.filter(|ns| *ns < SHORTEST_NS && !scene.pretends(job))?;
     if scene.plan.intent == Intent::Correctness {
         return None;
     }
     let what =
         format!("{} runs for {}, too short for start and stop to vanish", where_(phase, job), time(short));
-    trap(Some(FindingKind::ShortPhase), what, "until = { time = \"10s\" } in the job")
+    trap(Some(Remedy::RunLonger), what, "until = { time = \"10s\" } in the job")
 }
 
-fn endless(_: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<String> {
+fn endless(_: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<Trap> {
     let limit = &job.limit;
     let ends = limit.time_ns.is_some()
         || limit.bytes.is_some()
@@ -270,7 +310,7 @@ fn endless(_: &PlanFacts<'_>, _: &Machine, phase: &Phase, job: &Job) -> Option<S
     )
 }
 
-fn crowded(machine: &Machine, phase: &Phase) -> Option<String> {
+fn crowded(machine: &Machine, phase: &Phase) -> Option<Trap> {
     let workers: u64 = phase.jobs.iter().map(|job| u64::from(job.workers)).sum();
     if machine.cpus == 0 || workers <= machine.cpus.into() {
         return None;
@@ -284,7 +324,7 @@ fn crowded(machine: &Machine, phase: &Phase) -> Option<String> {
     trap(None, what, "fewer workers, and depth with engine = \"io_uring\"")
 }
 
-fn watches_for_ever(phase: &Phase) -> Option<String> {
+fn watches_for_ever(phase: &Phase) -> Option<Trap> {
     let ends = phase.watch.as_ref().is_some_and(|watching| watching.count > 0);
     if !phase.jobs.is_empty() || phase.watch_ns > 0 || ends {
         return None;
@@ -292,7 +332,7 @@ fn watches_for_ever(phase: &Phase) -> Option<String> {
     trap(None, format!("{} watches until it is stopped", phase.name), "watch = \"10s\" in the phase")
 }
 
-fn no_room(scene: &PlanFacts<'_>) -> Vec<(String, String)> {
+fn no_room(scene: &PlanFacts<'_>) -> Vec<(String, Trap)> {
     let targets = scene.plan.targets.iter().enumerate();
     let check = |(index, target): (usize, &Target)| {
         let used = scene
