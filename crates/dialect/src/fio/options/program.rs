@@ -28,7 +28,9 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
 pub const SETTERS: &[Setter<Command, Fault>] = &[
     option("debug", "LIST", "print lines of these categories: process, file, io, random, …; `help` lists them")
         .also(&["d"]).text(Command::debug),
-    option("parse-only", "", "read jobs and options, run nothing").also(&["P"]).on(|c| c.print_instead(EarlyExit::ParseOnly(String::new()))),
+    option("parse-only", "", "read jobs and options, run nothing")
+        .also(&["P"])
+        .on(|c| c.print_instead(EarlyExit::ParseOnly(String::new()))),
     option("merge-blktrace-only", "", "merge traces, run nothing")
         .refused("merging traces is not done", "run fio's own, then replay the merged file with read_iolog=").inert(),
     option("output", "FILE", "write the report to FILE").also(&["o"])
