@@ -70,7 +70,7 @@ fn run(plan: Plan, settings: Settings) -> Run {
 }
 
 /// An interrupt is how a run without an end ends.
-fn status(record: &Record) -> u8 {
+pub(crate) fn status(record: &Record) -> u8 {
     const SIGINT: i32 = 2;
     match record.stopped_by {
         None | Some(SIGINT) => u8::from(!record.errors.is_empty()),

@@ -9,6 +9,7 @@ pub mod mesh;
 pub mod relay;
 mod serve;
 mod test_sequence;
+mod watch;
 
 use iodyno_model::{Diagnostic, Origin};
 
@@ -34,6 +35,7 @@ const COMMANDS: &[(&str, &str, Lower)] = &[
     ("latency", "round trips and connections to a host: idle, and under load", latency::lower),
     ("mesh", "every link between the hosts of a run, and which of them is slow", mesh::lower),
     ("serve", "a netserver for one command, which reads its word from standard input", serve::lower),
+    ("watch", "the traffic of an interface, whoever sends it", watch::lower),
     ("relay", "a bad path between two hosts: delay, loss, a rate, by a seed", relay::lower),
 ];
 

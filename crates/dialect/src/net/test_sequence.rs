@@ -45,6 +45,8 @@ pub(super) struct SequenceOutcome {
     /// Why it ended before its time, and what to do about it.
     pub(super) broken: Option<(String, &'static str)>,
     pub(super) interrupted: Option<i32>,
+    /// Not even the host's address is known.
+    pub(super) unresolved: bool,
     /// netserver's address, and whether it is ours.
     pub(super) peer: String,
     pub(super) ours: bool,
@@ -209,12 +211,23 @@ impl TestSequence {
         let nobody = stage.asks.iter().all(|ask| ask.kind == Measurement::Knocks)
             && self.phase.jobs.iter().all(|job| job.tally.all_operations() == 0);
         let mut phase = std::mem::take(&mut self.phase);
+        // Who could not begin has not asked anybody.
+        let failure =
+            phase.jobs.iter().flat_map(|job| &job.workers).find_map(|worker| worker.failure.clone());
         phase.jobs.iter_mut().zip(&heard).for_each(|(job, heard)| job.peer = facts(heard));
         self.outcome.done.push(FinishedStage { stage, phase, heard });
         self.number += 1;
-        if nobody {
-            let why = "nobody takes connections there";
-            self.outcome.broken = Some((why.into(), "start one there: iodyno netserver -D"));
+        match failure.filter(|_| nobody) {
+            Some(why) => {
+                self.outcome.unresolved = true;
+                self.outcome.broken =
+                    Some((why, "give the host's name as the resolver knows it, or its address"));
+            }
+            None if nobody => {
+                let why = "nobody takes connections there";
+                self.outcome.broken = Some((why.into(), "start one there: iodyno netserver -D"));
+            }
+            None => {}
         }
         if nobody || self.outcome.interrupted.is_some() { self.end() } else { self.begin(now_ns) }
     }

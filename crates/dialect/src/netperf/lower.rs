@@ -61,6 +61,8 @@ pub(super) enum ConnectionUse {
     Taken(Connection),
     /// A new connection to an address for each transaction.
     Each(String),
+    /// ICMP's echo requests to an address.
+    Echoes(String),
 }
 
 impl Default for ConnectionUse {
@@ -87,6 +89,7 @@ pub(super) fn target(flow: &DataFlow) -> Target {
         ConnectionUse::Lent(number) => ("connection", number.to_string(), false),
         ConnectionUse::Taken(number) => ("connection", number.to_string(), true),
         ConnectionUse::Each(address) => ("tcp", address.clone(), false),
+        ConnectionUse::Echoes(address) => ("icmp", address.clone(), false),
     };
     endpoint(&flow.name, transport, address, listen)
 }
@@ -129,7 +132,7 @@ fn settings(flow: &DataFlow) -> Vec<Setting> {
     match flow.over {
         ConnectionUse::Taken(_) => settings.push(Setting::new("accept_each", "on")),
         ConnectionUse::Each(_) => settings.push(Setting::new("connect_each", "on")),
-        ConnectionUse::Lent(_) => {}
+        ConnectionUse::Lent(_) | ConnectionUse::Echoes(_) => {}
     }
     if flow.blocks > 1 && flow.role == DataRole::Sends {
         settings.push(Setting::new("blocks", flow.blocks));

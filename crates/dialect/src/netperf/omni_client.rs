@@ -32,6 +32,8 @@ pub(crate) enum Measurement {
     Connects,
     /// The same to netserver's own port: whether somebody is there.
     Knocks,
+    /// ICMP's echo requests of so many bytes to the host: no netserver is needed.
+    Echoes(u64),
     /// A stream to netserver, in blocks of so many bytes.
     Sends(u64),
     /// A stream from netserver.
@@ -233,7 +235,7 @@ impl TestLink {
 
     /// Begins; one that only knocks is ready at once.
     pub(crate) fn begin(&mut self, now_ns: u64) -> Option<LinkEvent> {
-        if self.ask.kind == Measurement::Knocks {
+        if matches!(self.ask.kind, Measurement::Knocks | Measurement::Echoes(_)) {
             return self.ready();
         }
         let ServerAddress { host, port, family, .. } = &self.server;
@@ -309,7 +311,7 @@ impl TestLink {
     fn words(&self) -> OmniRequest {
         let (direction, block) = match self.ask.kind {
             Measurement::RoundTrips(_) => (wire::RECEIVES | wire::TRANSMITS, -1),
-            Measurement::Connects | Measurement::Knocks => (0, -1),
+            Measurement::Connects | Measurement::Knocks | Measurement::Echoes(_) => (0, -1),
             Measurement::Sends(bytes) | Measurement::SendsDatagrams(bytes) => (wire::RECEIVES, bytes as i32),
             Measurement::Receives(bytes) | Measurement::TakesDatagrams(bytes) => {
                 (wire::TRANSMITS, bytes as i32)
@@ -423,6 +425,13 @@ impl TestLink {
                 (flow.role, flow.over) =
                     (DataRole::Asks, ConnectionUse::Each(joined(&self.server.host, self.server.port)));
                 flow.operations = Some(5);
+            }
+            Measurement::Echoes(bytes) => {
+                (flow.role, flow.over) =
+                    (DataRole::Asks, ConnectionUse::Echoes(joined(&self.server.host, 0)));
+                (flow.request_bytes, flow.response_bytes) = (bytes, bytes);
+                let family = Some(self.server.family).filter(|family| *family > 0);
+                flow.socket_options.extend(family.map(|family| ("family".into(), family.to_string())));
             }
             Measurement::Sends(bytes) => (flow.role, flow.block_bytes) = (DataRole::Sends, bytes),
             // The end comes from the sender.

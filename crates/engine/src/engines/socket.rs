@@ -245,7 +245,7 @@ impl SocketLink {
 /// Meets the peer of one target.
 fn link(setup: &Setup<'_>, handle: usize) -> Result<SocketLink, Failure> {
     let job = setup.job;
-    let Some(TargetKind::Endpoint { .. }) = setup.target(handle).map(|target| &target.kind) else {
+    let Some(TargetKind::Endpoint { transport, .. }) = setup.target(handle).map(|target| &target.kind) else {
         return Ok(SocketLink::None);
     };
     let exchanges = exchange::is_wanted(job);
@@ -257,7 +257,13 @@ fn link(setup: &Setup<'_>, handle: usize) -> Result<SocketLink, Failure> {
     }
     let line = endpoint::meet(setup, handle)?;
     Ok(match (exchanges, line.datagrams) {
-        (true, _) => SocketLink::Exchange(Box::new(Exchange::new(setup, line)?)),
+        (true, _) => {
+            let mut exchange = Exchange::new(setup, line)?;
+            if transport == "icmp" {
+                exchange.ask_for_echo()?;
+            }
+            SocketLink::Exchange(Box::new(exchange))
+        }
         (false, true) => SocketLink::Datagrams(Box::new(Datagrams::new(setup, line)?)),
         (false, false) => SocketLink::Stream(Box::new(Stream::new(setup, line)?)),
     })

@@ -187,6 +187,17 @@ fn nobody() -> Outcome {
     let check = ["net", "check", &host, "--time", "200ms", "--every", "1s", "--times", "2"];
     let told = said(under(iodyno(&check), "IODYNO_HISTORY", &history), 1)?;
     contains(&told, &["reachable       no", "nobody takes connections", "iodyno netserver", "0 of 1"])?;
+    contains(&told, &["available 0 %: somebody answered in 0 of 2"])?;
+    // One card is a course.
+    let one = ["net", "check", &host, "--time", "200ms", "--every", "1s", "--times", "1", "--port", "9"];
+    let told = said(under(iodyno(&one), "IODYNO_HISTORY", &home.path().join("one.sqlite")), 1)?;
+    contains(&told, &["course of 127.0.0.1, 1 card"])?;
+    // Who has no address is no card at all.
+    let told = said(iodyno(&["net", "check", "nohost.invalid", "--time", "200ms"]), 1)?;
+    contains(&told, &["iodyno net check: nohost.invalid: ", "hint: give the host's name"])?;
+    if told.contains("reachable") && told.contains("net check: nohost.invalid ·") {
+        return Err(told.into());
+    }
     let told = said(iodyno(&["net", "latency", &host, "--time", "200ms"]), 1)?;
     contains(&told, &["hint: start one there", &host])
 }
@@ -321,6 +332,9 @@ fn wrong() -> Outcome {
         ("net latency h:0", "port"),
         ("net latency h --message 0", "1 byte"),
         ("net check h --every 1ms", "1h"),
+        ("net watch nosuch0", "there is: "),
+        ("net watch lo --every 1ms", "1s"),
+        ("net watch lo --times 0", "--times"),
         ("net check h --times 3", "--every"),
         ("net check h --every 1h --no-save", "kept"),
         ("net check h --every 1h --json x.json", "same file"),

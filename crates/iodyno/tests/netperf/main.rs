@@ -290,7 +290,15 @@ mod linux {
         let port = free_port()?.to_string();
         let told = Program::of(IODYNO, ["netperf", "-H", "127.0.0.1", "-p", &port]).outcome()?;
         let said = told.err.contains("are you sure there is a netserver listening on 127.0.0.1 at port");
-        if said && told.code() == 255 { Ok(()) } else { Err(told.to_string().into()) }
+        if !said || told.code() != 255 {
+            return Err(told.to_string().into());
+        }
+        // Without a netserver a refused port is an error, too.
+        let line =
+            ["netperf", "-N", "-t", "TCP_CRR", "-H", "127.0.0.1", "-l", "1", "--", "-P", &format!(",{port}")];
+        let told = Program::of(IODYNO, line).outcome()?;
+        let said = told.err.contains("netperf: no connection to 127.0.0.1:");
+        if said && told.code() == 1 { Ok(()) } else { Err(told.to_string().into()) }
     }
 
     /// A port that is taken is told to who starts a server in the background, with its status; others are asked for a

@@ -9,6 +9,7 @@ use crate::conversation::{fact, fact_of};
 use crate::date;
 
 /// Names of phases and jobs.
+pub(super) const ECHO: &str = "echo";
 pub(super) const KNOCK: &str = "reachable";
 pub(super) const RESPONSE: &str = "response";
 pub(super) const OUT: &str = "throughput out";
@@ -20,6 +21,8 @@ pub(super) const DATAGRAMS_BACK: &str = "datagrams in";
 /// What was measured of a link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Card {
+    /// The host's answers to ICMP, and how many did not come; none: it was not asked.
+    pub(super) echoes: Option<(Histogram, u64)>,
     /// Connections that were made, each closed at once.
     pub(super) connects: Histogram,
     pub(super) response: Histogram,
@@ -89,6 +92,7 @@ impl Card {
             all
         };
         Card {
+            echoes: job(ECHO, ECHO).map(|job| (latency(ECHO), fact_of(job, "lost").unwrap_or(0))),
             connects: latency(KNOCK),
             response: latency(RESPONSE),
             out_bps: job(OUT, OUT).and_then(sent_bps),
@@ -167,7 +171,12 @@ fn interface(
 }
 
 /// The report of one check.
-pub(super) fn report(host: &str, outcome: &SequenceOutcome, colour: bool) -> FinalText {
+pub(super) fn report(
+    host: &str,
+    outcome: &SequenceOutcome,
+    colour: bool,
+    unasked: Option<&'static str>,
+) -> FinalText {
     let phases: Vec<PhaseRecord> = outcome.done.iter().map(|done| done.phase.clone()).collect();
     let card = Card::of(&phases);
     let peer = match (outcome.peer.as_str(), outcome.ours) {
@@ -181,9 +190,12 @@ pub(super) fn report(host: &str, outcome: &SequenceOutcome, colour: bool) -> Fin
     for (name, text) in card.rows() {
         out += &format!("  {name:<16}{text}\n");
     }
-    for (name, why) in &outcome.missing {
+    let unasked = unasked.map(|why| (ECHO.to_string(), why.to_string()));
+    for (name, why) in unasked.iter().chain(&outcome.missing) {
         out += &format!("  {name:<16}cannot be told: {why}\n");
     }
+    // There is no card of a host that has no address.
+    let out = if outcome.unresolved { String::new() } else { out };
     let mut said = FinalText { out, ..FinalText::default() };
     if let Some((what, hint)) = &outcome.broken {
         said.err = format!("iodyno net check: {what}\n hint: {hint}\n");
@@ -195,7 +207,9 @@ pub(super) fn report(host: &str, outcome: &SequenceOutcome, colour: bool) -> Fin
 impl Card {
     /// Names and what there is to say.
     fn rows(&self) -> Vec<(&'static str, String)> {
-        let mut rows = vec![("reachable", self.reachable())];
+        let echo = self.echoes.as_ref().map(|(trips, lost)| (ECHO, echo(trips, *lost)));
+        let mut rows: Vec<_> = echo.into_iter().collect();
+        rows.push(("reachable", self.reachable()));
         if !self.response.is_empty() {
             rows.push(("response time", spread(&self.response, "requests")));
         }
@@ -223,11 +237,23 @@ impl Card {
         rows
     }
 
+    /// Whether the host was there: it answered ICMP, or somebody took a connection.
+    pub(super) fn is_up(&self) -> bool {
+        !self.connects.is_empty() || self.echoes.as_ref().is_some_and(|(trips, _)| !trips.is_empty())
+    }
+
     fn reachable(&self) -> String {
         match self.connects.is_empty() {
             true => "no".into(),
             false => format!("yes: {}", spread(&self.connects, "connects")),
         }
+    }
+}
+
+fn echo(trips: &Histogram, lost: u64) -> String {
+    match trips.is_empty() {
+        true => format!("no answer to {} requests", thousands(lost)),
+        false => format!("{}, {} unanswered", spread(trips, "answers"), thousands(lost)),
     }
 }
 
@@ -239,7 +265,7 @@ fn spread(histogram: &Histogram, what: &str) -> String {
 }
 
 /// A rate with its unit.
-pub(super) fn rate(bps: f64) -> String {
+pub(in super::super) fn rate(bps: f64) -> String {
     let (factor, unit) = match bps {
         bps if bps >= 1e9 => (1e9, "Gbit/s"),
         bps if bps >= 1e6 => (1e6, "Mbit/s"),
@@ -342,5 +368,32 @@ mod tests {
             ("1.00 Gbit/s".into(), "8.00 Mbit/s".into(), "0.50 kbit/s".into())
         );
         assert_eq!(Card::of(&[]).reachable(), "no");
+    }
+
+    #[test]
+    fn a_host_without_a_netserver_is_up_where_it_answers_icmp() {
+        let mut echo = job(ECHO, &[("lost", 2)], &[]);
+        let mut line = iodyno_model::Line::empty(ECHO, iodyno_model::Verb::Exchange);
+        line.latency.add(40_000);
+        echo.tally.lines = vec![line];
+        let phase =
+            |name: &str, job| PhaseRecord { name: name.into(), jobs: vec![job], ..PhaseRecord::default() };
+        let card = Card::of(&[phase(ECHO, echo.clone()), phase(KNOCK, job(KNOCK, &[], &[]))]);
+        let text = "median 40.0 µs, 99 % –, most 40.0 µs (1 answers), 2 unanswered";
+        assert_eq!(card.rows()[..2], [(ECHO, text.into()), (KNOCK, "no".into())]);
+        assert!(card.is_up());
+        echo.tally.lines.clear();
+        let card = Card::of(&[phase(ECHO, echo)]);
+        assert_eq!((card.rows()[0].1.as_str(), card.is_up()), ("no answer to 2 requests", false));
+        // What was not asked is neither.
+        assert_eq!(Card::of(&[]).rows(), [(KNOCK, "no".to_string())]);
+        let outcome = SequenceOutcome {
+            unresolved: true,
+            broken: Some(("nohost: no such name".into(), "say another")),
+            ..SequenceOutcome::default()
+        };
+        let said = report("nohost", &outcome, false, None);
+        assert_eq!((said.out.as_str(), said.status), ("", 1));
+        assert_eq!(said.err, "iodyno net check: nohost: no such name\n hint: say another\n");
     }
 }

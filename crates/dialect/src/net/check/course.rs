@@ -32,35 +32,61 @@ impl CourseRow {
 /// A figure of a card: its name, where it stands, and how it is written.
 type CardFigure = (&'static str, fn(&Card) -> Option<f64>, fn(f64) -> String);
 
-/// The course of a host: when each run began, and its record, the oldest first. Empty: there are fewer than two.
+/// The course of a host: when each run began, and its record, the oldest first.
 pub(super) fn text(host: &str, kept: &[(u64, Record)]) -> String {
-    if kept.len() < 2 {
-        return match kept.len() {
-            0 => format!("no card of {host} was kept in the last day\n"),
-            _ => String::new(),
-        };
+    if kept.is_empty() {
+        return format!("no card of {host} was kept in the last day\n");
     }
     let rows = rows(kept);
-    let figures: [CardFigure; 5] = [
+    let figures: [CardFigure; 6] = [
         ("response", |card| at(&card.response, 50.0), latency),
         ("99 %", |card| at(&card.response, 99.0), latency),
+        ("used", used, percent),
         ("out", |card| card.out_bps, rate),
         ("in", |card| card.in_bps, rate),
         ("loss", loss, percent),
     ];
-    let mut table = Table::new(1, &["UTC", "reachable", "response", "99 %", "out", "in", "loss"]);
+    let mut table = Table::new(1, &["UTC", "reachable", "response", "99 %", "used", "out", "in", "loss"]);
     for row in &rows {
         let there = row.cards.iter().filter(|card| !card.connects.is_empty()).count();
         let mut cells = vec![row.when.clone(), format!("{there} of {}", row.cards.len())];
         cells.extend(figures.map(|(_, figure, show)| row.of(figure).map_or(NONE.into(), show)));
         table.row(&cells);
     }
-    let mut text =
-        format!("the last day's course of {host}, {} cards\n{}", kept.len(), table.text(2, Paint::default()));
-    for (name, figure, show) in figures {
+    let cards = match kept.len() {
+        1 => "1 card".to_string(),
+        count => format!("{count} cards"),
+    };
+    let mut text = format!("the last day's course of {host}, {cards}\n{}", table.text(2, Paint::default()));
+    for (name, figure, show) in
+        figures.into_iter().chain([("capacity", capacity as fn(&Card) -> _, rate as _)])
+    {
         text += &line(name, &rows, figure, show);
     }
-    text
+    text + &availability(&rows)
+}
+
+/// In how many of the day's cards the host was there; and a netserver on it, where that was not the same.
+fn availability(rows: &[CourseRow]) -> String {
+    let cards: Vec<&Card> = rows.iter().flat_map(|row| &row.cards).collect();
+    let share = |name: &str, up: usize, what: &str| {
+        let (all, share) = (cards.len(), percent(100.0 * up as f64 / cards.len().max(1) as f64));
+        format!("  {name:<10}{share}: {what} in {up} of {all}\n")
+    };
+    let up = cards.iter().filter(|card| card.is_up()).count();
+    let served = cards.iter().filter(|card| !card.connects.is_empty()).count();
+    let host = share("available", up, "somebody answered");
+    if up == served { host } else { host + &share("netserver", served, "one took connections") }
+}
+
+/// Percent of what the interface can carry that others moved before the test did, in the direction with more.
+fn used(card: &Card) -> Option<f64> {
+    let interface = card.interface.as_ref()?;
+    Some(100.0 * interface.before.0.max(interface.before.1) / interface.link_bps? as f64)
+}
+
+fn capacity(card: &Card) -> Option<f64> {
+    Some(card.interface.as_ref()?.link_bps? as f64)
 }
 
 fn rows(kept: &[(u64, Record)]) -> Vec<CourseRow> {
@@ -129,10 +155,33 @@ mod tests {
         assert_eq!(text.lines().filter(|line| line.contains(" of 1")).count(), 3, "{text}");
         assert!(text.contains("0 of 1") && text.contains("▂ █"), "{text}");
         assert!(text.contains("100 µs to 800 µs") || text.contains("µs to "), "{text}");
-        assert!(
-            super::text("db1", &[]).contains("no card of db1")
-                && super::text("db1", &[kept(0, None)]).is_empty()
-        );
+        assert!(super::text("db1", &[]).contains("no card of db1"), "{text}");
+        assert!(text.ends_with("  available 66.7 %: somebody answered in 2 of 3\n"), "{text}");
+        // One is a course, too.
+        let one = super::text("db1", &[kept(0, None)]);
+        assert!(one.starts_with("the last day's course of db1, 1 card\n") && one.contains("0 of 1"), "{one}");
+        assert!(one.ends_with("  available 0 %: somebody answered in 0 of 1\n"), "{one}");
+    }
+
+    #[test]
+    fn a_course_says_what_the_interface_can_carry_and_what_others_use_of_it() {
+        let interface = |name: &str, sent_bytes| {
+            let seen = iodyno_model::InterfaceActivity {
+                name: "eth0".into(),
+                link_bits: Some(1_000_000_000),
+                sent_bytes,
+                interval_ns: 1_000_000_000,
+                ..Default::default()
+            };
+            let sightings = vec![iodyno_model::Sighting::Interface(seen)];
+            PhaseRecord { name: name.into(), sightings, ..PhaseRecord::default() }
+        };
+        let (at, mut record) = kept(0, Some(100_000));
+        record.phases[1].sightings = interface("", 25_000_000).sightings;
+        record.phases.push(interface(card::OUT, 100_000_000));
+        let text = text("db1", &[(at, record)]);
+        assert!(text.contains("  used      █  20.0 % to 20.0 %\n"), "{text}");
+        assert!(text.contains("  capacity  █  1.00 Gbit/s to 1.00 Gbit/s\n"), "{text}");
     }
 
     #[test]

@@ -6,6 +6,8 @@
 mod card;
 mod course;
 
+pub(super) use card::rate;
+
 use clap::Parser;
 use iodyno_model::{Diagnostic, Origin, units};
 
@@ -24,7 +26,7 @@ under a tag of the host's; --course shows those of the last day without measurin
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "iodyno net check",
-    about = "One card for a link: reachable, response time, capacity, throughput now, utilisation, loss and jitter",
+    about = "One card for a link: echo, reachable, response time, capacity, throughput now, utilisation, loss and jitter",
     after_help = AFTER,
     disable_version_flag = true
 )]
@@ -76,7 +78,8 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
     let mut probe = TestSequence::new(server.clone(), Vec::new(), Box::new(|_| Default::default())).plan("");
     options.manner.apply(&mut probe).map_err(|wrong| vec![wrong])?;
     let (colour, tag) = (loader.colour(), tag(&server));
-    let make = |options: &Options| converse(options, &server, &tag, colour);
+    let echo = may_ask_for_echo(loader);
+    let make = |options: &Options| converse(options, &server, &tag, colour, echo);
     if !options.course && options.every.is_none() {
         return Ok(make(&options).into());
     }
@@ -86,7 +89,7 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         tag: tag.clone(),
         make: {
             let (options, server, tag) = (options.clone(), server.clone(), tag.clone());
-            Box::new(move || converse(&options, &server, &tag, colour))
+            Box::new(move || converse(&options, &server, &tag, colour, echo))
         },
         course: Box::new(move |kept| course::text(&server.host, kept)),
     })))
@@ -127,10 +130,30 @@ fn tag(server: &ServerAddress) -> String {
     format!("net-check/{}:{}", server.host.chars().map(plain).collect::<String>(), server.port)
 }
 
-fn converse(options: &Options, server: &ServerAddress, tag: &str, colour: bool) -> Converse {
+/// Whether a group of this user may send ICMP's echo requests without privilege.
+fn may_ask_for_echo(loader: &mut dyn Loader) -> bool {
+    let mut text = |path: &str| {
+        let bytes = loader.read(path).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    is_group_within(&text("/proc/sys/net/ipv4/ping_group_range"), &text("/proc/self/status"))
+}
+
+/// Whether one of the groups that a process has, as `status` lists them, is between the two of a range.
+fn is_group_within(range: &str, status: &str) -> bool {
+    let numbers =
+        |text: &str| text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u64>>();
+    let [first, last] = numbers(range)[..] else { return false };
+    let groups = status.lines().filter_map(|line| line.strip_prefix("Gid:").or(line.strip_prefix("Groups:")));
+    groups.flat_map(numbers).any(|group| (first..=last).contains(&group))
+}
+
+fn converse(options: &Options, server: &ServerAddress, tag: &str, colour: bool, echo: bool) -> Converse {
     let name = server.host.clone();
-    let tell = move |outcome: &super::test_sequence::SequenceOutcome| card::report(&name, outcome, colour);
-    let programme = TestSequence::new(server.clone(), stages(options), Box::new(tell));
+    let unasked = (!echo).then_some("no group of this user may (sysctl net.ipv4.ping_group_range)");
+    let tell =
+        move |outcome: &super::test_sequence::SequenceOutcome| card::report(&name, outcome, colour, unasked);
+    let programme = TestSequence::new(server.clone(), stages(options, echo), Box::new(tell));
     let mut plan = programme.plan("net check");
     // What does not fit was reported when the arguments were parsed.
     let _ = options.manner.apply(&mut plan);
@@ -144,7 +167,7 @@ fn converse(options: &Options, server: &ServerAddress, tag: &str, colour: bool) 
 }
 
 /// What is measured, one after the other.
-fn stages(options: &Options) -> Vec<TestStage> {
+fn stages(options: &Options, echo: bool) -> Vec<TestStage> {
     let ask = |name: &str, kind, time_ns, rate| LinkTest {
         name: name.into(),
         kind,
@@ -155,7 +178,10 @@ fn stages(options: &Options) -> Vec<TestStage> {
     };
     let stage = |name: &str, asks, spare| TestStage { name: name.into(), asks, spare };
     let one = |name: &str, kind, rate| vec![ask(name, kind, options.time, rate)];
-    let mut stages = vec![
+    let echoes = ask(card::ECHO, Measurement::Echoes(MESSAGE_BYTES), SECOND_NS, Some(20.0));
+    let mut stages = vec![stage(card::ECHO, vec![echoes], true)];
+    stages.retain(|_| echo);
+    stages.extend([
         stage(card::KNOCK, vec![ask(card::KNOCK, Measurement::Knocks, 2 * SECOND_NS, Some(20.0))], false),
         stage(
             card::RESPONSE,
@@ -164,7 +190,7 @@ fn stages(options: &Options) -> Vec<TestStage> {
         ),
         stage(card::OUT, one(card::OUT, Measurement::Sends(BLOCK_BYTES), None), true),
         stage(card::BACK, one(card::BACK, Measurement::Receives(BLOCK_BYTES), None), true),
-    ];
+    ]);
     if options.datagrams > 0 {
         let rate = Some(f64::from(options.datagrams));
         let mut asks = one(card::DATAGRAMS_OUT, Measurement::SendsDatagrams(DATAGRAM_BYTES), rate);
@@ -172,4 +198,20 @@ fn stages(options: &Options) -> Vec<TestStage> {
         stages.push(stage(card::DATAGRAMS, asks, true));
     }
     stages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn echo_is_asked_for_by_who_may() {
+        let status = "Name:\tx\nGid:\t100\t100\t100\t100\nGroups:\t7 2000 \n";
+        for (range, may) in
+            [("0\t2147483647\n", true), ("1\t0\n", false), ("2000\t2000\n", true), ("101\t1999\n", false)]
+        {
+            assert_eq!(is_group_within(range, status), may, "{range}");
+        }
+        assert!(!is_group_within("", status) && !is_group_within("0 9", ""));
+    }
 }

@@ -67,11 +67,13 @@ impl EndpointAddress {
         Ok(match self.transport.as_str() {
             "tcp" | "tcp4" | "tcp6" | "unix" => Type::STREAM,
             "udp" | "udp4" | "udp6" => Type::DGRAM,
+            // What the kernel answers by itself: nobody waits there.
+            "icmp" if !self.listens => Type::DGRAM,
             #[cfg(target_os = "linux")]
             "vsock" => Type::STREAM,
             other => {
                 return Err(Failure::new(format!("no transport `{other}` here"))
-                    .hint("transports: tcp tcp4 tcp6 udp udp4 udp6 unix vsock connection"));
+                    .hint("transports: tcp tcp4 tcp6 udp udp4 udp6 icmp unix vsock connection"));
             }
         })
     }
@@ -189,13 +191,16 @@ fn connect(
     loop {
         let mut last = None;
         for address in &addresses {
-            let socket = socket_options::make(address.domain(), kind, asked).map_err(ungranted)?;
+            let socket = match place.transport.as_str() {
+                "icmp" => echo_socket(address.domain())?,
+                _ => socket_options::make(address.domain(), kind, asked).map_err(ungranted)?,
+            };
             socket_options::set(&socket, asked, When::Before).map_err(ungranted)?;
             let label = |error| Failure::io("flow_label", &error);
             let goal = socket_options::labelled(&socket, address.clone(), asked).map_err(label)?;
             match socket.connect(&goal) {
                 Ok(()) => {
-                    if kind == Type::DGRAM {
+                    if kind == Type::DGRAM && place.transport != "icmp" {
                         clock::sleep_ns(LISTENER_NS);
                     }
                     return Ok(socket);
@@ -213,6 +218,15 @@ fn connect(
         }
         clock::sleep_ns(RETRY_NS);
     }
+}
+
+/// A socket for echo requests, which needs no privilege where the user's group may have one.
+fn echo_socket(domain: socket2::Domain) -> Result<Socket, Failure> {
+    let six = domain == socket2::Domain::IPV6;
+    let protocol = if six { socket2::Protocol::ICMPV6 } else { socket2::Protocol::ICMPV4 };
+    Socket::new(domain, Type::DGRAM, Some(protocol)).map_err(|error| {
+        Failure::io("icmp", &error).hint("the sysctl net.ipv4.ping_group_range says which groups may")
+    })
 }
 
 /// A socket that takes datagrams from anybody.

@@ -18,6 +18,8 @@ use crate::worker_counters::Count;
 
 /// How long a response over datagrams is waited for, ms, where nothing is said.
 const TIMEOUT_MS: u64 = 1000;
+/// Type, code, checksum, identifier and number of an echo request (RFC 792, RFC 4443).
+const ECHO_HEADER_BYTES: usize = 8;
 /// Losses in a row after which nobody seems to be there.
 const SILENT: u32 = 10;
 
@@ -125,6 +127,21 @@ impl Exchange {
             come: 0,
             broken: None,
         })
+    }
+
+    /// Requests are ICMP's echo requests: the kernel adds their checksum and identifier.
+    ///
+    /// # Errors
+    /// They are too short for its header.
+    pub fn ask_for_echo(&mut self) -> Result<(), Failure> {
+        let six = self.line.socket().domain().is_ok_and(|domain| domain == socket2::Domain::IPV6);
+        if self.sizes.request < ECHO_HEADER_BYTES {
+            return Err(Failure::new("an echo request has at least 8 bytes").hint("set request_bytes to 64"));
+        }
+        let header = self.block.room(ECHO_HEADER_BYTES);
+        header.fill(0);
+        header[0] = if six { 128 } else { 8 };
+        Ok(())
     }
 
     /// The worker's time begins.
