@@ -91,6 +91,8 @@ pub struct Command {
     pub nodelay: bool,
     /// `--full-duplex`.
     pub full_duplex: bool,
+    /// `--trip-times`: of datagrams they are measured in any case.
+    pub trip_times: bool,
     /// `--bounceback`: messages of a burst.
     pub bounces: Option<u32>,
     /// `--bounceback-period`, ns; 0: one after the other.
@@ -262,6 +264,9 @@ impl Parsing {
                 "it goes together with none of -d, -r, -R, --bounceback and --full-duplex",
                 "leave the others out",
             );
+        }
+        if command.trip_times && !command.udp {
+            refuse("--trip-times", "the blocks of a stream carry no times here", "use -u, or --bounceback");
         }
         if both && command.compatible {
             refuse("-C", "old servers know no data that goes both ways", "leave it out");
@@ -482,7 +487,8 @@ mod tests {
         assert!(wrong("-c h --bounceback --full-duplex").contains("goes together with none"));
         assert!(wrong("-c h --full-duplex -R").contains("goes together with none"));
         assert!(wrong("-c h --bounceback=0").contains("`0`"));
-        assert!(wrong("-c h --trip-times").contains("hint"));
+        assert!(wrong("-c h --trip-times").contains("hint: use -u, or --bounceback"));
+        assert!(read("-c h -u --trip-times").is_ok());
         assert!(wrong("-c h -p 0 -P 200").matches("error").count() == 2);
         assert!(wrong("-c h -s").contains("both"));
         assert!(wrong("-t 1").contains("neither"));

@@ -37,6 +37,32 @@ pub struct StreamCounts {
     pub rtt_us: (u32, u32),
     /// Reads by their length, in eighths of a block.
     pub reads: [u64; 8],
+    pub one_way: OneWay,
+}
+
+/// How long datagrams were on their way, by the clocks of both hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OneWay {
+    pub count: u64,
+    pub sum_ns: u64,
+    /// The shortest and the longest since the beginning, ns; not counts.
+    pub extremes_ns: (u64, u64),
+    /// The sum of the squares of their µs.
+    pub squares_us: u64,
+}
+
+impl OneWay {
+    /// ns; none: nothing is known.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    /// Of the sample, ns.
+    pub fn deviation_ns(&self) -> f64 {
+        let (count, sum_us) = (self.count as f64, self.sum_ns as f64 / 1000.0);
+        let squares = self.squares_us as f64 - sum_us * sum_us / count.max(1.0);
+        1000.0 * (squares.max(0.0) / (count - 1.0).max(1.0)).sqrt()
+    }
 }
 
 impl StreamCounts {
@@ -56,6 +82,10 @@ impl StreamCounts {
             counts.highest = counts.highest.max(sum("highest")).max(sum("final"));
             counts.jitter_ns = counts.jitter_ns.max(sum("jitter_ns"));
             counts.retransmits += sum("retransmits");
+            counts.one_way.count += sum("transits");
+            counts.one_way.sum_ns += sum("transit_ns");
+            counts.one_way.squares_us += sum("transit_squares");
+            counts.one_way.extremes_ns = (sum("transit_least_ns"), sum("transit_most_ns"));
             for (bin, reads) in counts.reads.iter_mut().enumerate() {
                 *reads += sum(&format!("reads_{}", bin + 1));
             }
@@ -94,6 +124,12 @@ impl StreamCounts {
             overflow: of(self.overflow, other.overflow),
             highest: of(self.highest, other.highest),
             retransmits: of(self.retransmits, other.retransmits),
+            one_way: OneWay {
+                count: of(self.one_way.count, other.one_way.count),
+                sum_ns: of(self.one_way.sum_ns, other.one_way.sum_ns),
+                squares_us: of(self.one_way.squares_us, other.one_way.squares_us),
+                ..self.one_way
+            },
             reads: std::array::from_fn(|bin| of(self.reads[bin], other.reads[bin])),
             ..self
         }

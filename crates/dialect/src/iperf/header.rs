@@ -4,6 +4,7 @@
 //! be forged: lengths are checked, nothing is believed that could not be true, and a header that is none is data.
 
 use super::bounceback::{self, Bounce};
+use super::flow::OneWay;
 use crate::conversation::{word, words};
 
 /// Octets of the test's header.
@@ -208,6 +209,7 @@ pub struct Report {
     /// Datagrams that were sent.
     pub datagrams: u64,
     pub jitter_ns: u64,
+    pub one_way: OneWay,
     /// Of the lost ones those that found the receive buffer full; 0: none, or the peer does not tell.
     pub overflow: u64,
 }
@@ -229,6 +231,20 @@ pub fn report(report: &Report) -> Vec<u8> {
         (report.jitter_ns % 1_000_000_000 / 1000) as u32,
     ];
     report_words[4..4 + told.len()].copy_from_slice(&told);
+    if let Some(mean_ns) = report.one_way.mean_ns() {
+        let (least_ns, most_ns) = report.one_way.extremes_ns;
+        let squares_us = (report.one_way.deviation_ns() / 1000.0).powi(2) * (report.one_way.count - 1) as f64;
+        let parts = |ns: u64| [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000 / 1000) as u32];
+        // The last is the sum of the squares of the differences from the mean, in µs.
+        let times = [least_ns, most_ns, report.one_way.sum_ns, mean_ns as u64].map(parts).concat();
+        report_words[4] |= EXTENDED;
+        report_words[14..22].copy_from_slice(&times);
+        report_words[22..24].copy_from_slice(&[squares_us as u32, (squares_us.fract() * 1e6) as u32]);
+        report_words[26] = report.one_way.count as u32;
+        // From these the original reckons datagrams per second.
+        report_words[27] = report.datagrams.saturating_sub(1) as u32;
+        report_words[28] = (report.time_ns / 1_000_000_000).max(1) as u32;
+    }
     let last = [upper(report.lost), upper(report.late), upper(report.datagrams)];
     report_words[29..].copy_from_slice(&last);
     if report.overflow > 0 {
@@ -255,8 +271,22 @@ pub fn reported(bytes: &[u8]) -> Option<Report> {
         late: at(6)? | upper(26),
         datagrams: at(7)? | upper(27),
         jitter_ns: at(8)? * 1_000_000_000 + at(9)? * 1000,
+        one_way: on_the_way(at, bytes.len()),
         overflow: overflow.unwrap_or(0),
     })
+}
+
+/// How long datagrams were on their way, as a report of so many bytes has it.
+fn on_the_way(at: impl Fn(usize) -> Option<u64>, bytes: usize) -> OneWay {
+    let ns = |index: usize| Some(at(index)? * 1_000_000_000 + at(index + 1)? * 1000);
+    let read = || {
+        let (count, sum_ns) = (at(22)?, ns(14)?);
+        let mean_us = sum_ns as f64 / 1000.0 / count.max(1) as f64;
+        let differences_us = at(18)? as f64 + at(19)? as f64 / 1e6;
+        let squares_us = (differences_us + count as f64 * mean_us * mean_us).round() as u64;
+        Some(OneWay { count, sum_ns, extremes_ns: (ns(10)?, ns(12)?), squares_us })
+    };
+    Some(bytes).filter(|bytes| *bytes >= REPORT_BYTES).and_then(|_| read()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -377,9 +407,19 @@ mod tests {
             late: 0,
             datagrams: 854,
             jitter_ns: 26_000,
+            one_way: OneWay {
+                count: 854,
+                sum_ns: 43_065_000,
+                extremes_ns: (12_000, 360_000),
+                squares_us: 3010963,
+            },
             overflow: 0,
         };
         assert_eq!(reported(&seen), Some(found));
+        assert!((found.one_way.deviation_ns() - 31_368.0).abs() < 1.0, "{}", found.one_way.deviation_ns());
+        // 2.1.8's words, but for three that only it knows.
+        let ours = report(&found);
+        assert_eq!((&ours[..88], &ours[104..108]), (&seen[..88], &seen[104..108]));
         let large = Report { bytes: 1 << 40, lost: (1 << 33) + 7, late: 3, datagrams: 1 << 35, ..found };
         assert_eq!(report(&large).len(), REPORT_BYTES);
         assert_eq!(reported(&report(&large)), Some(large));

@@ -212,7 +212,8 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
             switch("tcp-write-times", "times of writes")
                 .ignored("they are always measured: `--also html=FILE` shows them")
                 .inert(),
-            switch("trip-times", "one-way times").refused(ONE_WAY, ONE_WAY_HINT).inert(),
+            switch("trip-times", "one-way times, of datagrams (-u); both clocks must agree")
+                .on(|r| r.command.trip_times = true),
             Entry::new("txdelay-time", Kind::Time, "SECONDS", "wait after connecting")
                 .refused("what is waited for is no traffic", "use sleep")
                 .inert(),

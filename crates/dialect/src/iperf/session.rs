@@ -250,6 +250,7 @@ impl IperfConversation {
             late: counts.late,
             datagrams: counts.highest,
             jitter_ns: counts.jitter_ns,
+            one_way: counts.one_way,
             overflow: counts.overflow,
         };
         let connection = flow.connection;

@@ -326,6 +326,7 @@ fn datagrams_end_with_a_report() {
         time_ns: 1_020_700_000,
         datagrams: 93,
         jitter_ns: 19_000,
+        one_way: Default::default(),
         lost: 0,
         late: 0,
         overflow: 0,

@@ -130,7 +130,11 @@ const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
                 c.host = Some(host);
                 c.device = device.or(c.device.take());
             }),
-            switch("sctp", "SCTP rather than TCP, where both kernels have it").on(|c| c.test.sctp = true),
+            switch(
+                "sctp",
+                "SCTP rather than TCP, where both kernels have it (*untested*: no kernel here has it)",
+            )
+            .on(|c| c.test.sctp = true),
             text("xbind", "NAME", "addresses of an SCTP association")
                 .also(&["X"])
                 .refused(SCTP.0, SCTP.1)

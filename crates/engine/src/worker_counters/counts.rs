@@ -34,6 +34,14 @@ pub enum Count {
     ConnectNs,
     /// Zero-copy sends that the kernel copied after all.
     Copied,
+    /// Datagrams whose header has the wall clock's time of sending.
+    Transits,
+    /// Their times from host to host, ns: the sum, the shortest and the longest.
+    TransitNs,
+    TransitLeastNs,
+    TransitMostNs,
+    /// The sum of the squares of their µs.
+    TransitSquares,
 }
 
 /// The counters' names, as the record has them.
@@ -51,6 +59,11 @@ const NAMES: [&str; COUNTS + BINS] = [
     "connects",
     "connect_ns",
     "copied",
+    "transits",
+    "transit_ns",
+    "transit_least_ns",
+    "transit_most_ns",
+    "transit_squares",
     "reads_1",
     "reads_2",
     "reads_3",
@@ -61,8 +74,10 @@ const NAMES: [&str; COUNTS + BINS] = [
     "reads_8",
 ];
 
-/// Counters with a meaning of their own; behind them those of a stream's receives by their length.
-const COUNTS: usize = Count::Copied as usize + 1;
+/// Counters with a meaning of their own; behind them those of a stream's receives by their length. The first ones are always
+/// told, the others where something was counted.
+const COUNTS: usize = Count::TransitSquares as usize + 1;
+const TOLD: usize = Count::Copied as usize + 1;
 const BINS: usize = 8;
 
 /// The first ones are also reported as they were when the ramp ended.
@@ -126,7 +141,7 @@ impl Counts {
         }
         let all = NAMES.iter().zip(&self.cells);
         let counted =
-            |(index, (_, cell)): &(usize, (&&str, &AtomicU64))| *index < COUNTS || cell.load(Relaxed) > 0;
+            |(index, (_, cell)): &(usize, (&&str, &AtomicU64))| *index < TOLD || cell.load(Relaxed) > 0;
         let all = all
             .enumerate()
             .filter(counted)

@@ -95,7 +95,12 @@ fn row(line: &str) -> Option<(&str, &str, &str, f64)> {
         "GBytes" => 1024.0 * 1024.0 * 1024.0,
         _ => return None,
     };
-    (!label.contains("SUM") && start.contains('.')).then_some((label, start, end, number * unit))
+    (!label.contains("SUM") && !label.contains("FD") && start.contains('.')).then_some((
+        label,
+        start,
+        end,
+        number * unit,
+    ))
 }
 
 /// Bytes of the total rows: those that begin at 0, and after which no interval of the same stream goes on.

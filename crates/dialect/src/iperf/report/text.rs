@@ -5,7 +5,7 @@
 use iodyno_model::Histogram;
 
 use super::super::bounceback;
-use super::super::flow::{StreamCounts, TestStream};
+use super::super::flow::{OneWay, StreamCounts, TestStream};
 use super::super::header::Report;
 use super::super::number;
 use crate::address::host_and_port;
@@ -97,7 +97,7 @@ impl ReportFormat {
             _ if let RowKind::RoundTrips(round_trips) = row.kind => {
                 bounceback::columns(round_trips, counts.retransmits, counts.cwnd_bytes, counts.rtt_us.0)
             }
-            (true, false) => self.received(&row.counts, sum, seconds),
+            (true, false) => self.received(row, sum, seconds),
             (true, true) if self.enhanced => {
                 let each = (row.counts.calls as f64 / seconds) as u64;
                 format!("  {}/{} {each:>8} pps", row.counts.calls, row.counts.errors)
@@ -118,7 +118,8 @@ impl ReportFormat {
         format!("{start}{rest}\n{late}")
     }
 
-    fn received(&self, counts: &StreamCounts, sum: bool, seconds: f64) -> String {
+    fn received(&self, row: &ReportRow<'_>, sum: bool, seconds: f64) -> String {
+        let counts = &row.counts;
         let (lost, all) = (counts.lost(), counts.highest);
         let share = format!("{lost}/{all} ({}%)", percent(lost, all));
         if sum && self.enhanced {
@@ -132,7 +133,11 @@ impl ReportFormat {
             return basic;
         }
         let each = (counts.datagrams as f64 / seconds) as u64;
-        format!("{basic} -/-/-/- ms {each} pps {}/0(0) pkts -", counts.datagrams)
+        let power = |mean_ns: f64| counts.bytes as f64 / seconds / (mean_ns / 1e9).max(1e-9) / 1e6;
+        let power = counts.one_way.mean_ns().map_or("-".into(), |mean_ns| format!("{:.0}", power(mean_ns)));
+        // The shortest and the longest are known since the beginning alone.
+        let latency = latency(&counts.one_way, row.span_ns.0 == 0);
+        format!("{basic} {latency} ms {each} pps {}/0(0) pkts {power}", counts.datagrams)
     }
 
     /// The report that the receiver sent, under the heading of its columns where that is due.
@@ -143,6 +148,7 @@ impl ReportFormat {
             highest: report.datagrams,
             late: report.late,
             jitter_ns: report.jitter_ns,
+            one_way: report.one_way,
             ..StreamCounts::default()
         };
         let (span_ns, kind) = ((0, report.time_ns), RowKind::Usual);
@@ -254,6 +260,15 @@ fn written(counts: &StreamCounts, sum: bool, seconds: f64) -> String {
     format!("  {calls} {:>10}{window:>9}K/{rtt}({variation}) us  {power:.0}", counts.retransmits)
 }
 
+/// Mean, shortest, longest and deviation of times on the way, ms; what is not known is a dash.
+fn latency(one_way: &OneWay, knows_extremes: bool) -> String {
+    let Some(mean_ns) = one_way.mean_ns() else { return "-/-/-/-".into() };
+    let ms = |ns: f64| format!("{:.3}", ns / 1e6);
+    let extreme = |ns: u64| if knows_extremes { ms(ns as f64) } else { "-".into() };
+    let (least_ns, most_ns) = one_way.extremes_ns;
+    format!("{}/{}/{}/{}", ms(mean_ns), extreme(least_ns), extreme(most_ns), ms(one_way.deviation_ns()))
+}
+
 /// Reads and their lengths, in eighths of a block.
 fn read(counts: &StreamCounts) -> String {
     let bins: Vec<String> = counts.reads.iter().map(u64::to_string).collect();
@@ -353,6 +368,25 @@ mod tests {
             udp.row(&row),
             "[  1] 0.0000-0.5000 sec   613 KBytes  10.0 Mbits/sec  427/0      854 pps\n"
         );
+    }
+
+    #[test]
+    fn datagrams_have_the_time_that_they_were_on_their_way() {
+        let one_way = OneWay { count: 3, sum_ns: 30_000, extremes_ns: (2000, 20_000), squares_us: 468 };
+        let counts =
+            StreamCounts { bytes: 1_000_000, datagrams: 3, highest: 3, one_way, ..StreamCounts::default() };
+        let view = ReportFormat { enhanced: true, udp: true, ..view() };
+        let row = ReportRow { label: "1", span_ns: (0, SECOND), counts, sends: false, kind: RowKind::Usual };
+        let text = view.row(&row);
+        assert!(
+            text.ends_with("0.000 ms 0/3 (0%) 0.010/0.002/0.020/0.009 ms 3 pps 3/0(0) pkts 100000\n"),
+            "{text}"
+        );
+        let later = view.row(&ReportRow { span_ns: (SECOND, 2 * SECOND), ..row });
+        assert!(later.contains(" 0.010/-/-/0.009 ms "), "{later}");
+        let unknown = StreamCounts { one_way: OneWay::default(), ..counts };
+        let text = view.row(&ReportRow { counts: unknown, ..row });
+        assert!(text.ends_with(" -/-/-/- ms 3 pps 3/0(0) pkts -\n"), "{text}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Numbers that have come lately are remembered one by one, so that a duplicate is distinguished from a late one, which is no
 //! longer lost. What came longer ago than that is taken for late.
 
-use super::stamp::Read;
+use super::stamp::{Read, Stamp};
 use crate::worker_counters::{Count, Counts};
 
 /// Numbers that are remembered.
@@ -39,6 +39,29 @@ pub struct DatagramStats {
     overflow: u64,
     jitter_ns: f64,
     transit_ns: Option<i64>,
+    /// Of datagrams that have the wall clock's time: how long they were on their way.
+    one_way: Option<OneWay>,
+}
+
+/// Times from one host to the other, by the clocks of both. A clock that is behind makes them 0.
+#[derive(Debug, Default)]
+struct OneWay {
+    count: u64,
+    sum_ns: u64,
+    least_ns: u64,
+    most_ns: u64,
+    squares_us: u64,
+}
+
+impl OneWay {
+    fn take(&mut self, transit_ns: i64) {
+        let ns = u64::try_from(transit_ns).unwrap_or(0);
+        self.least_ns = if self.count == 0 { ns } else { self.least_ns.min(ns) };
+        self.most_ns = self.most_ns.max(ns);
+        self.sum_ns = self.sum_ns.saturating_add(ns);
+        self.squares_us = self.squares_us.saturating_add((ns / 1000).saturating_mul(ns / 1000));
+        self.count += 1;
+    }
 }
 
 impl DatagramStats {
@@ -55,7 +78,14 @@ impl DatagramStats {
             overflow: 0,
             jitter_ns: 0.0,
             transit_ns: None,
+            one_way: None,
         }
+    }
+
+    /// The same of datagrams with a header of this form.
+    pub fn of(first: u64, stamp: Option<Stamp>) -> DatagramStats {
+        let one_way = (stamp == Some(Stamp::NumberFirst)).then(OneWay::default);
+        DatagramStats { one_way, ..DatagramStats::new(first) }
     }
 
     /// Numbers that are missing.
@@ -86,6 +116,9 @@ impl DatagramStats {
             self.take_odd(number);
         }
         let transit = arrived_ns.wrapping_sub(read.sent_ns) as i64;
+        if let Some(one_way) = &mut self.one_way {
+            one_way.take(transit);
+        }
         if let Some(last) = self.transit_ns.replace(transit) {
             let difference = transit.wrapping_sub(last).unsigned_abs() as f64;
             self.jitter_ns += (difference - self.jitter_ns) / WEIGHT;
@@ -143,6 +176,13 @@ impl DatagramStats {
             counts.set(Count::Highest, self.highest.wrapping_add(self.before));
         }
         counts.set(Count::JitterNs, self.jitter_ns as u64);
+        if let Some(one_way) = &self.one_way {
+            counts.set(Count::Transits, one_way.count);
+            counts.set(Count::TransitNs, one_way.sum_ns);
+            counts.set(Count::TransitLeastNs, one_way.least_ns);
+            counts.set(Count::TransitMostNs, one_way.most_ns);
+            counts.set(Count::TransitSquares, one_way.squares_us);
+        }
     }
 }
 
@@ -186,6 +226,30 @@ mod tests {
         // Two packets of 25: the numbers say so, but no packet is of more than 64.
         assert_eq!((overflow(full(2, 25), Some(50)), overflow(full(2, 1), Some(500))), (50, 128));
         assert_eq!(overflow(full(2, 25), None), 50);
+    }
+
+    #[test]
+    fn times_on_the_way_are_those_of_both_clocks() {
+        let mut account = DatagramStats::of(1, Some(Stamp::NumberFirst));
+        for (number, arrived_ns) in [(1, 12_000), (2, 2_000), (3, 40_000)] {
+            account.take(&Read { number, sent_ns: 5000, leaves: false }, arrived_ns);
+        }
+        let counts = Counts::new();
+        account.tell(&counts);
+        let of = [
+            Count::Transits,
+            Count::TransitNs,
+            Count::TransitLeastNs,
+            Count::TransitMostNs,
+            Count::TransitSquares,
+        ];
+        assert_eq!(of.map(|count| counts.get(count)), [3, 42_000, 0, 35_000, 7 * 7 + 35 * 35]);
+        // Other headers have a clock that the receiver does not know.
+        let mut account = DatagramStats::of(1, Some(Stamp::Long));
+        account.take(&Read { number: 1, sent_ns: 0, leaves: false }, 9);
+        let counts = Counts::new();
+        account.tell(&counts);
+        assert_eq!(counts.get(Count::Transits), 0);
     }
 
     #[test]

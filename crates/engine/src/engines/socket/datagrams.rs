@@ -82,7 +82,7 @@ impl Datagrams {
             block: Block::new(setup, stride)?,
             sender,
             receiver,
-            account: DatagramStats::new(first),
+            account: DatagramStats::of(first, Stamp::of(setup.job)),
             left: false,
         })
     }

@@ -152,7 +152,7 @@ impl Flow {
             ended_ns: begins_ns,
             over: false,
             counts,
-            account: DatagramStats::new(whole_number(job, "first_number").unwrap_or(1)),
+            account: DatagramStats::of(whole_number(job, "first_number").unwrap_or(1), Stamp::of(job)),
             line: Line::empty(verb.name(), verb),
             error: None,
             retransmits: 0,
