@@ -18,11 +18,19 @@ pub struct Command {
     pub help: bool,
     /// `-c`: the types of random variables are listed.
     pub distributions: bool,
+    pub version: bool,
 }
 
 impl Default for Command {
     fn default() -> Self {
-        Command { file: None, variables: Vec::new(), seed: 1, help: false, distributions: false }
+        Command {
+            file: None,
+            variables: Vec::new(),
+            seed: 1,
+            help: false,
+            distributions: false,
+            version: false,
+        }
     }
 }
 
@@ -100,6 +108,7 @@ mod tests {
             assert_eq!(parsed(line), Ok(wanted.clone()), "{line}");
         }
         assert!(parsed("-c cvar-gamma").unwrap().distributions && parsed("-c -h").unwrap().help);
+        assert!(parsed("-f x --version").unwrap().version);
         assert!(parsed("–h").unwrap().help, "a dash of a word processor is a hyphen");
     }
 

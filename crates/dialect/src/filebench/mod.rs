@@ -48,10 +48,13 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 
 fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let command = command::parse(arguments).map_err(|wrong| vec![wrong])?;
-    let Command { file: Some(path), distributions: false, .. } = &command else {
-        let (out, status) = match command.distributions {
-            true => (DISTRIBUTIONS.to_string(), 0),
-            false => (options::help(), i32::from(!command.help)),
+    let Command { file: Some(path), distributions: false, version: false, .. } = &command else {
+        let (out, status) = match () {
+            () if command.version => {
+                (format!("Filebench Version 1.5-alpha3 (iodyno {})\n", env!("CARGO_PKG_VERSION")), 0)
+            }
+            () if command.distributions => (DISTRIBUTIONS.to_string(), 0),
+            () => (options::help(), i32::from(!command.help)),
         };
         return Ok(Request::Print { out, status });
     };

@@ -32,6 +32,7 @@ pub const SETTERS: &[Setter<Command, Diagnostic>] = &[
     switch("h", "print this and end; with -f the script's own usage and variables")
         .also(&["help"])
         .on(|c| c.help = true),
+    switch("version", "print the version and end").on(|c| c.version = true),
     of_workers("a", "PROCESS", "the name of a worker process"),
     of_workers("s", "ADDRESS", "where a worker process maps the shared memory"),
     of_workers("m", "PATH", "the shared memory of a worker process"),

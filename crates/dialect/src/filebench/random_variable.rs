@@ -14,6 +14,8 @@ const QUANTILES: u32 = 256;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RandomVariable {
     shape: String,
+    /// Whether it is one of the plug-ins.
+    plug_in: bool,
     numbers: Vec<(String, f64)>,
     /// Percent, smallest, largest.
     table: Vec<[f64; 3]>,
@@ -34,6 +36,7 @@ impl RandomVariable {
     pub fn new(fields: &[(String, ScriptValue)], plug_in: bool) -> Result<RandomVariable, Wrong> {
         let mut draw = RandomVariable {
             shape: if plug_in { String::new() } else { "gamma".into() },
+            plug_in,
             ..RandomVariable::default()
         };
         fields.iter().try_for_each(|(name, value)| draw.set(name, value))?;
@@ -126,10 +129,7 @@ impl RandomVariable {
             }
             "gamma" => {
                 let shape = self.number(&["gamma", "shape"]).unwrap_or(1.5);
-                let mean = match self.number(&["scale"]) {
-                    Some(scale) => scale * shape,
-                    None => self.needed(&["mean"])?,
-                };
+                let mean = self.gamma_mean(shape)?;
                 if shape <= 0.0 || mean <= 0.0 {
                     return Err(wrong("a gamma distribution without extent", "mean and gamma are above 0"));
                 }
@@ -183,12 +183,21 @@ impl RandomVariable {
         Ok(Size::Blend(self.table.iter().map(row).collect()))
     }
 
+    fn gamma_mean(&self, shape: f64) -> Result<f64, Wrong> {
+        match self.number(&["scale"]) {
+            Some(scale) => Ok(scale * shape),
+            // As in the original, whose own variables have the shape for a mean where none is set.
+            None if !self.plug_in && self.number(&["mean"]).is_none() => Ok(shape),
+            None => self.needed(&["mean"]),
+        }
+    }
+
     fn quantiles(&self, least: u64) -> Result<Size, Wrong> {
         let at: Box<dyn Fn(f64) -> f64> = match self.shape.as_str() {
             "gamma" => {
                 let low = self.number(&["min"]).unwrap_or(0.0);
                 let shape = self.number(&["gamma", "shape"]).unwrap_or(1.5);
-                let scale = (self.needed(&["mean"])? - low).max(0.0) / shape;
+                let scale = (self.gamma_mean(shape)? - low).max(0.0) / shape;
                 Box::new(move |part| low + scale * gamma(shape, part))
             }
             "normal" => {
@@ -346,6 +355,10 @@ mod tests {
         let size = drawn(&fields, false).unwrap().size(0).unwrap();
         assert!((mean_of(&size) / 9000.0 - 1.0).abs() < 0.02, "{}", mean_of(&size));
         assert!(matches!(size, Size::Split(rows) if rows.iter().all(|(bytes, _)| *bytes >= 1000)));
+        let size =
+            drawn(&[("type", text("gamma")), ("gamma", number(3000.0))], false).unwrap().size(0).unwrap();
+        assert_eq!(size, Size::Gamma { mean_bytes: 3.0, shape: 3.0 }, "the mean is then the shape");
+        assert!(drawn(&[("type", text("cvar-gamma")), ("parameters", text("gamma:3"))], true).is_err());
         let wrong =
             drawn(&[("type", text("cvar-normal")), ("parameters", text("mean:1"))], true).unwrap_err();
         assert!(wrong.0.contains("without sigma"), "{wrong:?}");

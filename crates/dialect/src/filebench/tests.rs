@@ -185,7 +185,7 @@ fn twenty_mistakes_are_twenty_messages() {
         "read name=r,filesetname=good,iosize=$no",
         "sempost name=q",
         "wakeup name=w,target=nobody",
-        "listdir name=l,filesetname=good",
+        "removedir name=l,filesetname=good",
         "closefile name=c,fd=7",
         "read name=r,filesetname=good,iosize=1k,indexed",
         "fsync name=s,fd=9",
@@ -736,6 +736,41 @@ fn a_composite_in_another_is_named_once() {
     let Action::Block(inner) = &script.steps[0].action else { panic!() };
     let Action::Block(innermost) = &inner[0].action else { panic!() };
     assert_eq!(innermost[0].label, "a.b.s");
+}
+
+/// How often a composite runs is the caller's to say, in the caller's variables.
+#[test]
+fn a_composite_is_repeated_by_the_variables_of_its_caller() {
+    let script = "define flowop name=in,$n=7,iters=$n { flowop statfile name=s,filesetname=set }\n\
+                  define flowop name=out,$times=2 {\n flowop in name=b,iters=$times\n flowop in name=c,$n=$times\n \
+                  flowop in name=d\n}\n"
+        .to_string()
+        + &thread("flowop out name=a,$times=3");
+    let run = run(&script);
+    let Workload::Script(script) = &run.plan.phases[0].jobs[0].workload else { panic!() };
+    let Action::Block(inner) = &script.steps[0].action else { panic!() };
+    let repeats: Vec<_> = inner.iter().map(|step| (step.label.as_str(), step.repeat)).collect();
+    assert_eq!(repeats, [("a.b", 3), ("a.c", 3), ("a.d", 7)]);
+}
+
+#[test]
+fn a_set_without_leaf_directories_is_listed_where_its_files_lie() {
+    let run = run(&thread("flowop listdir name=l,filesetname=set\n flowop statdir name=s,filesetname=set"));
+    assert_eq!(steps(&run), [("l".into(), Some(Verb::Readdir)), ("s".into(), Some(Verb::Readdir))]);
+    let TargetKind::FileSet { items, .. } = &run.plan.targets[0].kind else { panic!("no set") };
+    assert!(!items.directories && items.count == 100);
+    assert!(wrong(&thread("flowop makedir name=m,filesetname=set"))[0].contains("no leafdirs"));
+}
+
+#[test]
+fn a_preallocated_file_may_be_empty() {
+    for size in ["size=0,prealloc", "size=0,prealloc,reuse", "prealloc,size=0"] {
+        let script = format!("define file name=set,path=/d,{size}\n")
+            + "define process name=p { thread name=t { flowop write name=w,filename=set,iosize=4k } }\nrun 1\n";
+        let run = run(&script);
+        let target = &run.plan.targets[0];
+        assert!(target.open.create && target.prepare == iodyno_model::Prepare::Empty, "{size}: {target:?}");
+    }
 }
 
 #[test]

@@ -215,6 +215,11 @@ impl Fileset {
         self.entries == 1 && !self.access.by_name && !self.access.directories
     }
 
+    /// Whether nothing is in it at the start, if it is one file.
+    fn starts_empty(&self) -> bool {
+        self.present_percent == 0.0 || self.size == Size::Fixed(0)
+    }
+
     fn open(&self) -> Open {
         let access = self.access;
         Open {
@@ -223,7 +228,7 @@ impl Fileset {
                 (false, true) => OpenMode::Write,
                 _ => OpenMode::ReadWrite,
             },
-            create: self.is_one_file() && self.present_percent == 0.0,
+            create: self.is_one_file() && self.starts_empty(),
             parents: true,
             direct: if access.direct { Direct::Yes } else { Direct::No },
             sync: if access.sync { OpenSync::All } else { OpenSync::No },
@@ -250,7 +255,7 @@ impl Fileset {
         } else {
             TargetKind::FileSet { root: self.root.clone(), items: self.items(self.entries, seed) }
         };
-        let prepare = match self.is_one_file() && self.present_percent == 0.0 {
+        let prepare = match self.is_one_file() && self.starts_empty() {
             true => Prepare::Empty,
             false => Prepare::Filled,
         };

@@ -226,6 +226,9 @@ impl FlowopCompiler<'_, '_> {
             return Vec::new();
         }
         let label = self.label(flowop);
+        // What stands at the call is the caller's, and what stands at the definition the composite's own.
+        let given =
+            flowop.attributes.get(&["iters"]).map(|_| self.reader.count(&flowop.attributes, &["iters"], 1));
         let mut locals = BTreeMap::new();
         for (name, expression) in composite.locals.iter().chain(&flowop.locals) {
             // A default that names the variable itself is one that the caller must hand over.
@@ -240,7 +243,7 @@ impl FlowopCompiler<'_, '_> {
         }
         self.reader.variables.enter(locals);
         let own = self.reader.count(&composite.attributes, &["iters"], 1);
-        let repeat = self.reader.count(&flowop.attributes, &["iters"], own).max(1);
+        let repeat = given.unwrap_or(own).max(1);
         self.row(&label, FlowopClass::Control);
         self.thread.inside.push(label.clone());
         self.thread.within.push(flowop.kind.clone());
@@ -303,13 +306,19 @@ impl FlowopCompiler<'_, '_> {
 
     fn directory(&mut self, flowop: &Flowop, label: &str) -> Vec<Step> {
         let Some(place) = self.place(flowop, 0) else { return Vec::new() };
-        self.places[place].access.directories = true;
-        if self.places[place].leaf_directories == 0 {
+        let Fileset { leaf_directories, entries, single, .. } = self.places[place];
+        let lists = matches!(flowop.kind.as_str(), "listdir" | "statdir");
+        let has_leaves = leaf_directories > 0;
+        if !has_leaves && (!lists || entries == 0 || single) {
             let what = format!(" on {}, which has no leafdirs", self.places[place].name);
             self.refuse(flowop, &what, "define fileset …,leafdirs=1000");
             return Vec::new();
         }
-        let target = self.target(place, true);
+        // Of a set without such directories, one that a file lies in is listed.
+        let access = &mut self.places[place].access;
+        (access.directories, access.by_name) =
+            (access.directories || has_leaves, access.by_name || !has_leaves);
+        let target = self.target(place, has_leaves);
         let pick = self.any(flowop);
         let (verb, item) = match flowop.kind.as_str() {
             "makedir" => (Verb::Mkdir, Item::Missing(Pick::Uniform)),
