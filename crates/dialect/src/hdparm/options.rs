@@ -36,8 +36,10 @@ const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
             )
             .whole("GiB", |c, gib| c.offset_gib = Some(gib)),
             switch("q", "print less about the next setting").ignored("timings are always shown").inert(),
-            switch("h", "print this and end").parsed(|_, _| Err(EarlyExit::Print(help()))),
-            switch("V", "print the version and end").parsed(|_, _| Err(EarlyExit::Print(version()))),
+            switch("h", "print this and end").also(&["help"]).parsed(|_, _| Err(EarlyExit::Print(help()))),
+            switch("V", "print the version and end")
+                .also(&["version"])
+                .parsed(|_, _| Err(EarlyExit::Print(version()))),
             switch("verbose", "print more").ignored("there is nothing more to print").inert(),
         ],
     ),

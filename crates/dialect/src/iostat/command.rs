@@ -79,6 +79,8 @@ pub struct Command {
 /// Why nothing is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EarlyExit {
+    /// `--help`.
+    Help,
     /// `-V`.
     Version,
     /// The command line is wrong, and what about it.
@@ -263,5 +265,7 @@ mod tests {
             assert!(matches!(parsed(line), Err(EarlyExit::Wrong(_))), "{line}");
         }
         assert_eq!(parsed("-x -V --foo"), Err(EarlyExit::Version));
+        assert_eq!(parsed("-x --version"), Err(EarlyExit::Version));
+        assert_eq!(parsed("--help -q"), Err(EarlyExit::Help));
     }
 }

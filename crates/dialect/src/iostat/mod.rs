@@ -42,6 +42,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     };
     let command = match command::parse(arguments) {
         Ok(command) => command,
+        Err(EarlyExit::Help) => return Ok(Request::Print { out: options::usage(), status: 0 }),
         Err(EarlyExit::Version) => {
             let ours = env!("CARGO_PKG_VERSION");
             let out = format!("sysstat version {}\n(iodyno {ours})\n", layout.version());

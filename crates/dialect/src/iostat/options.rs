@@ -68,7 +68,15 @@ const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
                 .inert(),
         ],
     ),
-    ("", &[switch("V", "print the version and end").parsed(|_, _| Err(EarlyExit::Version))]),
+    (
+        "",
+        &[
+            switch("help", "print this and end").parsed(|_, _| Err(EarlyExit::Help)),
+            switch("V", "print the version and end")
+                .also(&["version"])
+                .parsed(|_, _| Err(EarlyExit::Version)),
+        ],
+    ),
 ];
 
 const FORMS: Kind = Kind::Word(&[Word::new("JSON", "a JSON document")]);
@@ -77,7 +85,7 @@ const PARTITIONS: &str = "their partitions too; without a value those of all dev
 pub const TABLE: Table =
     Table { tool: "iostat", spelling: Spelling::Dashed, entries: &entries::<_, { SETTERS.len() }>(SETTERS) };
 
-/// What is said where the command line is wrong, in our words.
+/// The text of `--help`, which follows what is wrong with a command line, too.
 pub fn usage() -> String {
     format!(
         "Usage: iostat [options] [DEVICE...|ALL] [INTERVAL [COUNT]]\n\niostat (iodyno): what the kernel counted of block \
