@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use iodyno_model::{Job, Kind, Plan, Tolerance, WorkerState};
 
 use self::collective::collective_loop;
+use self::copying::copying_loop;
 use self::ready::begin;
 use self::sampled::sampled_loop;
 use crate::clock::{self, NEVER, Tick};
@@ -30,6 +31,7 @@ use crate::worker_counters::{SeriesWriter, WorkerCounters};
 use crate::worker_findings::WorkerFindings;
 
 mod collective;
+mod copying;
 mod in_flight;
 mod instrumented;
 mod ready;
@@ -79,6 +81,8 @@ fn run_loop<E: Engine, const INSTRUMENTED: bool>(worker: &mut Worker<'_>) -> Res
         agreed = collective_loop::<E, INSTRUMENTED>(worker, &mut engine, &mut flight)?;
     } else if !INSTRUMENTED && E::FACTS.performs && flight.is_sampled(&worker.job.measure) {
         sampled_loop(worker, &mut engine, &mut flight);
+    } else if !INSTRUMENTED && E::FACTS.performs && flight.is_copying(worker.job.measure.sample_ns) {
+        copying_loop(worker, &mut engine, &mut flight)?;
     } else {
         event_loop::<E, INSTRUMENTED>(worker, &mut engine, &mut flight)?;
     }

@@ -75,6 +75,56 @@ fn a_copy_from_the_middle_to_the_middle_arrives() {
     assert_eq!(output[5_000..], input[10_000..]);
 }
 
+/// Small blocks of which most are not timed: every byte arrives, every block counts, also the short one, the limits and
+/// where it ends.
+fn untimed_copies_carry_and_count_every_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    let input: Vec<u8> = (0..2_000_100u32).map(|index| (index * 7 % 253) as u8).collect();
+    std::fs::write(&from, &input).unwrap();
+    for (sample_ns, passes, total_bytes) in [
+        (0, None, None),
+        (1_000_000_000, None, None),
+        (1_000_000_000, Some(3000), None),
+        (1_000_000_000, Some(3001), None),
+        (1_000_000_000, None, Some(1_000_001)),
+    ] {
+        let transfer = Transfer { total_bytes, ..Transfer::default() };
+        let (size, at_end) = (Size::Fixed(512), AtEnd::Finish);
+        let read = Operation { size, at_end, transfer, ..Operation::on(Verb::Read, 0) };
+        let transfer = Transfer { full: true, ..Transfer::default() };
+        let write =
+            Operation { size: Size::ResultOf("read".into()), transfer, ..Operation::on(Verb::Write, 1) };
+        let targets = vec![
+            target("from", &from, Extent::Rest, OpenMode::Read),
+            target("to", &to, Extent::Rest, OpenMode::Write),
+        ];
+        let mut job = copy(read, write);
+        (job.measure.sample_ns, job.limit.passes) = (sample_ns, Some(passes.unwrap_or(u64::MAX)));
+        let record = record(&plan(targets, vec![job]));
+        assert_eq!(record.errors, []);
+        let most = passes.map_or(input.len() as u64, |passes| passes * 512);
+        let bytes = most.min(total_bytes.unwrap_or(most)).min(input.len() as u64);
+        let tally = &record.phases[0].jobs[0].tally;
+        for line in &tally.lines[..2] {
+            let counts = (line.operations, line.bytes, line.latency.count());
+            let blocks = bytes.div_ceil(512);
+            assert_eq!(
+                counts,
+                (blocks, bytes, blocks),
+                "{} {sample_ns} {passes:?} {total_bytes:?}",
+                line.label
+            );
+            assert_eq!(line.untimed > blocks / 2, sample_ns > 0, "{}: {}", line.label, line.untimed);
+        }
+        assert_eq!(tally.lines[0].short, u64::from(bytes % 512 > 0), "{passes:?} {total_bytes:?}");
+        assert!(
+            std::fs::read(&to).unwrap() == input[..bytes as usize],
+            "{sample_ns} {passes:?} {total_bytes:?}"
+        );
+    }
+}
+
 fn zeros_become_holes_and_the_length_is_right() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
@@ -201,6 +251,7 @@ fn main() -> std::process::ExitCode {
     };
     testbed::run_waiting(vec![
         plain("a_copy_from_the_middle_to_the_middle_arrives", a_copy_from_the_middle_to_the_middle_arrives),
+        plain("untimed_copies_carry_and_count_every_block", untimed_copies_carry_and_count_every_block),
         plain("zeros_become_holes_and_the_length_is_right", zeros_become_holes_and_the_length_is_right),
         plain("processes_share_semaphores", processes_share_semaphores),
         plain("a_script_makes_fills_and_closes_items", a_script_makes_fills_and_closes_items),

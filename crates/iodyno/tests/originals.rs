@@ -104,6 +104,29 @@ mod linux {
         ("if=in of=F ibs=3k obs=1000 conv=sync", Nothing),
         ("if=in of=F bs=3k conv=noerror,sync", Nothing),
         ("if=in of=F bs=3k conv=noerror,sync,fsync,notrunc", Nothing),
+        // conv= of bytes and lines.
+        ("if=in of=F conv=ucase", Nothing),
+        ("if=in of=F bs=3k conv=lcase", Nothing),
+        ("if=lines of=F bs=777 conv=swab", Nothing),
+        ("if=lines of=F ibs=3 obs=7 count=99 conv=swab,ucase", Nothing),
+        ("of=F ibs=100 obs=64 conv=swab", Pieces(&[1, 7, 100, 33])),
+        ("if=lines of=F conv=block", Nothing),
+        ("if=lines of=F cbs=10 conv=block", Nothing),
+        ("if=lines of=F cbs=80 conv=block obs=1000", Nothing),
+        ("if=lines of=F cbs=3000 conv=block,sync,ucase ibs=100 obs=4k", Nothing),
+        ("if=lines of=F cbs=10 conv=unblock ibs=33 obs=100", Nothing),
+        ("if=lines of=F bs=99 cbs=1 conv=unblock,swab,sync", Nothing),
+        ("if=lines of=F cbs=12 conv=ebcdic bs=1k", Nothing),
+        ("if=lines of=F cbs=12 conv=ibm,lcase", Nothing),
+        ("if=lines of=F conv=ebcdic,ucase", Nothing),
+        ("if=in of=F cbs=12 conv=ascii count=50", Nothing),
+        ("if=in of=F conv=ascii,lcase", Nothing),
+        ("if=empty of=F cbs=12 conv=block", Nothing),
+        ("if=lines of=F cbs=4 conv=block,unblock", Nothing),
+        ("if=lines of=F conv=block,unblock", Nothing),
+        ("if=lines of=F conv=ascii,ibm", Nothing),
+        ("if=lines of=F conv=lcase,ucase", Nothing),
+        ("if=holes of=F ibs=512 obs=4k conv=sparse,swab", Nothing),
         // Pipes give less than was asked for.
         ("of=F bs=4k", Pieces(&[1000, 4096, 5000, 1])),
         ("of=F bs=4k iflag=fullblock", Pieces(&[1000, 4096, 5000, 1])),
@@ -236,6 +259,15 @@ mod linux {
     fn furnish(home: &Path) -> std::io::Result<()> {
         fs::write(home.join("in"), noise(100_000))?;
         fs::write(home.join("old"), vec![b'o'; 50_000])?;
+        let line = |number: usize| {
+            let words = "Some words of a line  ".repeat(number % 4);
+            format!(
+                "{number}{}{}\n",
+                " ".repeat(number % 7),
+                &words[..words.len() - number % 3 * (number % 4 / 3)]
+            )
+        };
+        fs::write(home.join("lines"), (0..300).map(line).collect::<String>() + "no newline")?;
         fs::write(home.join("empty"), [])?;
         let mut holes = vec![0; 60_000];
         holes[20_000..30_000].copy_from_slice(&noise(10_000));

@@ -78,6 +78,9 @@ pub struct AgingRecord {
     pub file_system: String,
     /// Its size, bytes.
     pub size_bytes: u64,
+    /// How full it was to become, percent of its size; 0: everything was to be removed.
+    #[reflect(default)]
+    pub asked_percent: f64,
     /// Files made and removed, now and in the runs before that this one went on with.
     pub made: u64,
     /// See above.

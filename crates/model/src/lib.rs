@@ -64,8 +64,8 @@ pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
 pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Think};
 pub use pattern::{
-    Blend, Coverage, Every, FileOrder, ItemData, Mix, Overlap, Pattern, PerDirection, Pick, Share, Size,
-    Span, Window, Zone,
+    Blend, Coverage, Every, FileOrder, ItemData, Mix, OperationKind, Overlap, Pattern, PerDirection, Pick,
+    Share, Size, Span, Window, Zone,
 };
 pub use payload::{Content, Dedupe, Marks, Payload, PayloadMarks, Refresh, Template};
 pub use placement::{BufferKind, Buffers, ControlGroup, Hooks, NumaMemory, NumaPolicy, Placement, SAME_ID};
@@ -96,7 +96,7 @@ pub use verify::{
     VerifyWhen, Wrong,
 };
 pub use workload::{
-    Action, Actor, AtEnd, Expect, Item, Offset, Operation, Per, Script, SharedKind, SharedObject, SharedUse,
-    Step, Timing, Trace, TraceEntry, Transfer, Workload,
+    Action, Actor, AtEnd, Conversion, Expect, Item, Offset, Operation, Per, RecordForm, Script, SharedKind,
+    SharedObject, SharedUse, Step, Timing, Trace, TraceEntry, Transfer, Workload,
 };
 pub use world::WorldFacts;

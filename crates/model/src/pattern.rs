@@ -90,6 +90,22 @@ pub struct Pattern {
     /// Otherwise an item is renamed to one beyond the last, in the next directory of a tree, and back in the next pass.
     #[reflect(default, phrase = "renamed in a chain: each takes the name before it")]
     pub chain: bool,
+    /// Operations of several kinds, each with a size, a pick and an alignment of its own, in place of those above; each is
+    /// sequential by itself. What is above then says what they come to in each direction.
+    #[reflect(default, key = "")]
+    pub kinds: Vec<OperationKind>,
+}
+
+/// One kind of operations among others, as large a part of all as its weight is of all weights.
+#[derive(Clone, Debug, PartialEq, Reflect)]
+pub struct OperationKind {
+    pub verb: Verb,
+    pub weight: f64,
+    pub bytes: u64,
+    pub pick: Pick,
+    /// Offsets are multiples of this; 0: of the size.
+    #[reflect(default)]
+    pub align_bytes: u64,
 }
 
 impl Pattern {

@@ -131,4 +131,12 @@ pub enum Dedupe {
         /// Whether all jobs of one seed have the same set (fio `dedupe_global`).
         shared: bool,
     },
+    /// Some of a few, some of a few of the file's own; all others are what every file of one seed has at that place, and
+    /// repeat in no file (iozone `-+w`, `-+y`, `-+C`).
+    Mixed {
+        /// Part of the blocks that repeat, in percent.
+        few_percent: f64,
+        /// Part of the blocks that repeat, in percent.
+        own_percent: f64,
+    },
 }

@@ -118,6 +118,45 @@ pub struct Operation {
     /// What a read at the end of the file does.
     #[reflect(default)]
     pub at_end: AtEnd,
+    /// What becomes of the bytes that a read brings, where a step gathers them.
+    #[reflect(default, key = "")]
+    pub conversion: Option<Box<Conversion>>,
+}
+
+/// What becomes of bytes between a read and a gathering write: first of each by itself, then of pairs, then of lines (dd
+/// `conv=`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
+pub struct Conversion {
+    /// What each of the 256 bytes becomes; none: what it is.
+    #[reflect(default)]
+    pub bytes: Vec<u8>,
+    /// The bytes of each pair change places (dd `conv=swab`).
+    #[reflect(default)]
+    pub swap: bool,
+    /// Lines and records.
+    #[reflect(default)]
+    pub records: RecordForm,
+}
+
+/// How lines and records of one length become each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
+pub enum RecordForm {
+    #[default]
+    AsRead,
+    /// Each line is cut, or filled up with blanks (dd `conv=block`); what a short read lacks is blanks, too.
+    FromLines {
+        /// Of a record.
+        bytes: u64,
+        newline: u8,
+        blank: u8,
+    },
+    /// Each record loses the blanks at its end, and gets a newline (dd `conv=unblock`).
+    ToLines {
+        /// Of a record.
+        bytes: u64,
+        newline: u8,
+        blank: u8,
+    },
 }
 
 /// How an operation fills or empties its buffer.

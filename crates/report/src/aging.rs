@@ -52,7 +52,23 @@ pub fn table(record: &AgingRecord) -> String {
     });
     row("extents of free space", &|wear| or_unknown(wear.free_extents, |all| all.to_string()));
     row("largest of them", &|wear| or_unknown(wear.free_extents, |_| units::binary(wear.free_largest_bytes)));
+    text += &off_the_aim(record);
     text
+}
+
+/// The data is as much as was asked for; what the file system keeps beside it is its own affair.
+fn off_the_aim(record: &AgingRecord) -> String {
+    const NEAR_PERCENT: f64 = 0.5;
+    let (asked, now) = (record.asked_percent, record.after.as_ref().map_or(0.0, |wear| wear.full_percent));
+    let why = match () {
+        () if !record.complete || asked <= 0.0 || (now - asked).abs() <= NEAR_PERCENT => {
+            return String::new();
+        }
+        () if now > asked => "the file system's own structures take room, too",
+        () if record.cut > 0 => "it had no more room",
+        () => "it stores less than is written to it",
+    };
+    format!("\nit is {now:.1} % full, and {asked} % was asked for: {why}\n")
 }
 
 fn or_unknown(number: Option<u64>, text: impl Fn(u64) -> String) -> String {

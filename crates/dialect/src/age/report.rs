@@ -73,6 +73,16 @@ mod tests {
         assert!(last(&record).contains("--remove"));
         record.after.as_mut().unwrap().extents = None;
         assert!(aging::table(&record).contains("cannot tell"));
+        for (asked_percent, said) in [
+            (70.0, ""),
+            (70.6, ""),
+            (69.5, "it is 70.2 % full, and 69.5 % was asked for: the file system's own structures"),
+            (72.0, "it is 70.2 % full, and 72 % was asked for: it stores less"),
+        ] {
+            record.asked_percent = asked_percent;
+            let text = aging::table(&record);
+            assert!(text.contains(said) && said.is_empty() != text.contains("was asked for"), "{text}");
+        }
         record.complete = false;
         assert!(last(&record).starts_with("ended early"));
     }

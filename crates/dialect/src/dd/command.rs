@@ -3,7 +3,7 @@
 use super::number::{Number, number};
 use super::options::SETTERS;
 use super::quote::Marks;
-use crate::option::{Arguments, Misfit, Spelling, Status, Syntax, Table, Token, Word, switch};
+use crate::option::{Arguments, Misfit, Spelling, Syntax, Table, Token, Word, switch};
 
 /// What the command line says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +18,8 @@ pub struct Operands {
     pub input_block_bytes: Option<u64>,
     /// `obs=` in bytes.
     pub output_block_bytes: Option<u64>,
+    /// `cbs=` in bytes.
+    pub record_bytes: Option<u64>,
     /// `count=`.
     pub count: Option<Number>,
     /// `skip=`.
@@ -37,6 +39,9 @@ pub struct Operands {
     /// Whether the last number has a factor of `0x`.
     is_zero_times: bool,
 }
+
+/// Symbols of `conv=` that change bytes: what they change is gathered into writes, also with `bs=`.
+const CONVERTING: [&str; 8] = ["ascii", "ebcdic", "ibm", "block", "unblock", "lcase", "ucase", "swab"];
 
 /// Why there is nothing to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +132,7 @@ impl Operands {
 
     /// Whether reads are gathered until a write is full: always, unless `bs=` says that blocks pass as they are.
     pub fn gathers(&self) -> bool {
-        self.block_bytes.is_none()
+        self.block_bytes.is_none() || CONVERTING.iter().any(|symbol| self.converts(symbol))
     }
 
     /// Whether warnings are wanted.
@@ -185,7 +190,11 @@ impl Operands {
         if both("ascii", "ebcdic") || both("ascii", "ibm") || both("ebcdic", "ibm") {
             return one_of("any two of {ascii,ebcdic,ibm}");
         }
-        for (a, b) in [("block", "unblock"), ("lcase", "ucase"), ("excl", "nocreat")] {
+        let any = |symbols: &[&str]| symbols.iter().any(|symbol| self.converts(symbol));
+        if self.record_bytes.is_some() && any(&["block", "ebcdic", "ibm"]) && any(&["unblock", "ascii"]) {
+            return one_of("block and unblock");
+        }
+        for (a, b) in [("lcase", "ucase"), ("excl", "nocreat")] {
             if both(a, b) {
                 return one_of(&format!("{a} and {b}"));
             }
@@ -197,19 +206,6 @@ impl Operands {
         }
         if self.output_flags.contains(&"append") && !self.converts("notrunc") {
             self.warnings.push("you probably want conv=notrunc with oflag=append".into());
-        }
-        self.refuse_conversions()
-    }
-
-    fn refuse_conversions(&self) -> Result<(), EarlyExit> {
-        let refused = super::options::CONVERSIONS.iter().filter(|word| self.converts(word.name));
-        for word in refused {
-            if let Status::Refused(why, hint) = word.status {
-                return Err(EarlyExit::Error(format!(
-                    "conv={} is not supported: {why}\n hint: {hint}",
-                    word.name
-                )));
-            }
         }
         Ok(())
     }
@@ -249,7 +245,8 @@ mod tests {
         assert_eq!(read("oflag=fullblock"), usage("invalid output flag: 'fullblock'"));
         assert_eq!(read("conv=excl,nocreat"), error("cannot combine excl and nocreat"));
         assert_eq!(read("iflag=direct,nocache"), error("cannot combine direct and nocache"));
-        let Err(EarlyExit::Error(refused)) = read("conv=lcase") else { panic!("lcase was accepted") };
-        assert!(refused.starts_with("conv=lcase is not supported: ") && refused.contains("\n hint: "));
+        assert_eq!(read("conv=ebcdic,unblock cbs=3"), error("cannot combine block and unblock"));
+        assert_eq!(read("conv=ascii,ibm"), error("cannot combine any two of {ascii,ebcdic,ibm}"));
+        assert!(read("conv=block,unblock").is_ok(), "without cbs= neither is done");
     }
 }

@@ -9,6 +9,7 @@ use iodyno_model::{
 };
 
 use super::amount;
+use super::charset;
 use super::command::{EarlyExit, Operands};
 use super::quote;
 use crate::{Loader, PathFacts, PathKind};
@@ -79,6 +80,9 @@ fn check_memory(operands: &Operands, loader: &dyn Loader) -> Result<(), EarlyExi
 fn cannot_open(path: &str, errno: i32) -> EarlyExit {
     EarlyExit::Error(format!("failed to open {}: {}", quote::name(path), crate::strerror::of_system(errno)))
 }
+
+/// Of blocks that follow each other faster than this about one is timed in this time, ns.
+const SAMPLE_NS: u64 = 100_000;
 
 const EEXIST: i32 = 17;
 const EISDIR: i32 = 21;
@@ -171,6 +175,8 @@ fn job(operands: &Operands, skip_bytes: u64, seek_bytes: u64) -> Job {
         () => None,
     };
     job.finish.close = true;
+    // Nothing of it is printed: of small blocks a few are timed.
+    job.measure.sample_ns = SAMPLE_NS;
     job
 }
 
@@ -205,6 +211,7 @@ fn read_step(operands: &Operands, skip_bytes: u64) -> Step {
             ..Transfer::default()
         },
         at_end: AtEnd::Finish,
+        conversion: charset::conversion(operands).map(Box::new),
         ..Operation::on(Verb::Read, 0)
     };
     read.step(READ)

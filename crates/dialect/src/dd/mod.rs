@@ -1,10 +1,10 @@
 //! dd: copies blocks and says how fast, in GNU's operands and GNU's words.
 //!
-//! Does everything dd is used for when it measures; refuses the conversions that change bytes. Below the words there
-//! is nothing of dd: the plan is a script of two steps like any other.
+//! Below the words there is nothing of dd: the plan is a script of two steps like any other.
 
 pub(crate) mod advice;
 pub mod amount;
+mod charset;
 pub mod command;
 pub mod lower;
 pub mod number;

@@ -38,6 +38,8 @@ struct RecordCounts {
     written: (u64, u64),
     bytes: u64,
     elapsed_ns: u64,
+    /// Lines that were longer than a record.
+    truncated: u64,
 }
 
 /// GNU dd dies of SIGHUP and SIGTERM without a word.
@@ -73,7 +75,13 @@ impl Report {
             () if self.pads || bytes >= writes.saturating_mul(self.block_bytes) => (writes, 0),
             () => (writes - short.min(writes), short.min(writes)),
         };
-        RecordCounts { read: (read - short.min(read), short + padded), written, bytes, elapsed_ns }
+        RecordCounts {
+            read: (read - short.min(read), short + padded),
+            written,
+            bytes,
+            elapsed_ns,
+            truncated: 0,
+        }
     }
 
     fn counts_live(&self, live: &Live) -> RecordCounts {
@@ -100,7 +108,9 @@ impl Report {
                 _ => {}
             }
         }
-        self.counts(reads, writes, bytes, phase.elapsed_ns)
+        let facts = phase.jobs.iter().flat_map(|job| &job.workers).flat_map(|worker| &worker.facts);
+        let truncated = facts.filter(|(name, _)| name == "truncated").map(|(_, lines)| lines).sum();
+        RecordCounts { truncated, ..self.counts(reads, writes, bytes, phase.elapsed_ns) }
     }
 
     fn live(&mut self, live: &Live, err: &mut dyn Write) -> io::Result<()> {
@@ -124,6 +134,11 @@ impl Report {
             self.end_progress(err)?;
             writeln!(err, "{}+{} records in", counts.read.0, counts.read.1)?;
             writeln!(err, "{}+{} records out", counts.written.0, counts.written.1)?;
+            match counts.truncated {
+                0 => {}
+                1 => writeln!(err, "1 truncated record")?,
+                many => writeln!(err, "{many} truncated records")?,
+            }
         }
         if self.transfer {
             writeln!(err, "{}", transfer_line(counts, &amount::seconds(counts.elapsed_ns)))?;

@@ -16,7 +16,8 @@ pub struct Command {
     pub results: Option<String>,
     /// Targets by name, with their paths.
     pub maps: Vec<(String, String)>,
-    pub(super) help: bool,
+    /// What is printed in place of a run.
+    pub text: Option<String>,
 }
 
 impl Command {
@@ -30,11 +31,11 @@ impl Command {
     }
 }
 
-/// Parses a command line; none: help is to be printed.
+/// Parses a command line.
 ///
 /// # Errors
 /// The first thing that is wrong with it.
-pub fn parse(arguments: &[String]) -> Result<Option<Command>, Diagnostic> {
+pub fn parse(arguments: &[String]) -> Result<Command, Diagnostic> {
     let mut command = Command::default();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -56,14 +57,14 @@ pub fn parse(arguments: &[String]) -> Result<Option<Command>, Diagnostic> {
         let value = value.ok_or_else(missing)?;
         let out_of_bounds = |_| Diagnostic::error(&origin, "a value is missing");
         setter.apply(&mut command, &value, out_of_bounds).map_err(placed)?;
-        if command.help {
-            return Ok(None);
+        if command.text.is_some() {
+            return Ok(command);
         }
     }
     match command.file.is_empty() {
         true => Err(Diagnostic::error(&Origin::argument("iometer"), "no configuration is named")
             .hint("iodyno iometer FILE.icf -r RESULTS.csv")),
-        false => Ok(Some(command)),
+        false => Ok(command),
     }
 }
 

@@ -34,8 +34,8 @@ pub const DIALECT: Dialect = Dialect {
 /// Everything that is wrong, each with its place and a hint: there is no original command line whose words would be kept.
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let request = match command::parse(arguments) {
-        Ok(None) => Ok(Request::Print { out: options::help(), status: 0 }),
-        Ok(Some(command)) => run(&command, loader).map(|run| Request::Run(Box::new(run))),
+        Ok(command::Command { text: Some(out), .. }) => Ok(Request::Print { out, status: 0 }),
+        Ok(command) => run(&command, loader).map(|run| Request::Run(Box::new(run))),
         Err(wrong) => Err(vec![wrong]),
     };
     request.or_else(|wrong| Ok(Request::refuse(&wrong, 2)))

@@ -20,7 +20,8 @@ pub const SETTERS: &[Setter<Command, Diagnostic>] = &[
         .also(&["timeout"])
         .ignored("managers are this machine, or ranks that are there from the start")
         .inert(),
-    switch("help", "print this and end").also(&["h"]).on(|c| c.help = true),
+    switch("help", "print this and end").also(&["h"]).on(|c| c.text = Some(help())),
+    switch("version", "print the version and end").on(|c| c.text = Some(version())),
 ];
 
 const MAP: &str = "a target of that name is this directory, file or device; again: one more";
@@ -36,6 +37,10 @@ fn map(text: &str) -> Result<(String, String), Diagnostic> {
         true => Err(wrong("braces have a meaning of their own", "rename it")),
         false => Ok((name.into(), path.into())),
     }
+}
+
+fn version() -> String {
+    format!("iometer (iodyno) {}\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// The text of `--help`.

@@ -1,10 +1,11 @@
 //! Access specifications: lines of sizes with their shares, and the pattern that they come to.
 //!
-//! A line's share of reads and its size belong together, and do so in the pattern, too. It refuses what a pattern cannot
-//! keep apart: lines of one direction that differ in randomness, alignment, delay or burst.
+//! A line's share of reads, its size, its randomness and its alignment belong together, and do so in the pattern, too. It
+//! refuses what a pattern cannot keep apart: lines that differ in delay or burst.
 
 use iodyno_model::{
-    Blend, Coverage, Diagnostic, Mix, Origin, Pattern, PerDirection, Pick, Share, Size, Span, Think, Verb,
+    Blend, Coverage, Diagnostic, Mix, OperationKind, Origin, Pattern, PerDirection, Pick, Share, Size, Span,
+    Think, Verb,
 };
 
 /// Bytes that one operation may move at most.
@@ -78,6 +79,29 @@ impl AccessLine {
         let share = if verb == Verb::Read { self.reads } else { 100 - self.reads };
         self.percent as f64 * share as f64 / 100.0
     }
+
+    /// What its places are multiples of.
+    fn align_bytes(&self) -> u64 {
+        if self.align == 0 { SECTOR } else { self.align }
+    }
+
+    /// Its operations of one direction.
+    fn kind(&self, verb: Verb) -> OperationKind {
+        let (weight, bytes, align_bytes) = (self.weight(verb), self.bytes, self.align_bytes());
+        OperationKind { verb, weight, bytes, pick: pick(self.random as f64), align_bytes }
+    }
+}
+
+/// So many operations anywhere, and the others one after the other.
+fn pick(random_percent: f64) -> Pick {
+    match random_percent {
+        ..=0.0 => Pick::Sequential,
+        100.0.. => Pick::Uniform,
+        percent => Pick::Blend(vec![
+            Blend { percent, pick: Pick::Uniform },
+            Blend { percent: 100.0 - percent, pick: Pick::Sequential },
+        ]),
+    }
 }
 
 const FORM: &str = "bytes, percent of all, percent of reads, percent random, delay in ms, burst, alignment, 0: \
@@ -122,13 +146,7 @@ impl Specification {
             let message = format!("`{}`: its lines make {sum} percent", self.name);
             wrong.push(Diagnostic::error(&self.origin, message).hint("shares of all lines make 100"));
         }
-        let mut of = |verb| {
-            self.direction(verb).unwrap_or_else(|told| {
-                wrong.push(told);
-                Direction::default()
-            })
-        };
-        let (read, write) = (of(Verb::Read), of(Verb::Write));
+        let (read, write) = (self.direction(Verb::Read), self.direction(Verb::Write));
         if let Some(line) = self.lines.iter().find(|line| {
             let first = &self.lines[0];
             (line.delay_ms, line.burst) != (first.delay_ms, first.burst)
@@ -155,35 +173,44 @@ impl Specification {
         let size = PerDirection { read: read.size.clone(), write: write.size.clone(), trim: write.size };
         let align_bytes = PerDirection { read: read.align, write: write.align, trim: write.align };
         let base = Pattern::of(Verb::Read, Pick::Sequential, SECTOR);
-        Ok(Pattern { mix, pick, size, align_bytes, coverage: Coverage::Repeating, span, ..base })
+        let kinds = self.kinds();
+        Ok(Pattern { mix, pick, size, align_bytes, coverage: Coverage::Repeating, span, kinds, ..base })
     }
 
-    /// Sizes, places and weight of one direction.
-    fn direction(&self, verb: Verb) -> Result<Direction, Diagnostic> {
+    /// The operations of each line, where lines of one direction differ in more than their sizes.
+    fn kinds(&self) -> Vec<OperationKind> {
+        let of = |verb: Verb| self.lines.iter().filter(move |line| line.weight(verb) > 0.0);
+        let differ = |verb: Verb| {
+            of(verb)
+                .zip(of(verb).skip(1))
+                .any(|(one, next)| (one.random, one.align_bytes()) != (next.random, next.align_bytes()))
+        };
+        match [Verb::Read, Verb::Write].into_iter().any(differ) {
+            true => [Verb::Read, Verb::Write]
+                .into_iter()
+                .flat_map(|verb| of(verb).map(move |line| line.kind(verb)))
+                .collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// What the lines come to in one direction: sizes, places and weight.
+    fn direction(&self, verb: Verb) -> Direction {
         let lines: Vec<&AccessLine> = self.lines.iter().filter(|line| line.weight(verb) > 0.0).collect();
-        let Some(first) = lines.first() else { return Ok(Direction::default()) };
-        if let Some(other) = lines.iter().find(|line| line.random != first.random) {
-            return Err(unlike(other, "% random"));
-        }
-        if let Some(other) = lines.iter().find(|line| line.align != first.align) {
-            return Err(unlike(other, "alignment"));
-        }
         let weight: f64 = lines.iter().map(|line| line.weight(verb)).sum();
         let size = match lines[..] {
+            [] => return Direction::default(),
             [only] => Size::Fixed(only.bytes),
             _ => Size::Split(
                 lines.iter().map(|line| (line.bytes, line.weight(verb) / weight * 100.0)).collect(),
             ),
         };
-        let pick = match first.random {
-            0 => Pick::Sequential,
-            100 => Pick::Uniform,
-            random => Pick::Blend(vec![
-                Blend { percent: random as f64, pick: Pick::Uniform },
-                Blend { percent: 100.0 - random as f64, pick: Pick::Sequential },
-            ]),
+        let random = match lines.iter().all(|line| line.random == lines[0].random) {
+            true => lines[0].random as f64,
+            false => lines.iter().map(|line| line.random as f64 * line.weight(verb)).sum::<f64>() / weight,
         };
-        Ok(Direction { weight, size, pick, align: if first.align == 0 { SECTOR } else { first.align } })
+        let align = lines.iter().map(|line| line.align_bytes()).min().unwrap_or(SECTOR);
+        Direction { weight, size, pick: pick(random), align }
     }
 
     /// The pause after each burst.
@@ -208,6 +235,6 @@ struct Direction {
 
 fn unlike(line: &AccessLine, what: &str) -> Diagnostic {
     let message = format!("{what} unlike the lines before it");
-    let hint = "lines that differ in more than size, share and reads go into specifications of their own";
+    let hint = "lines that differ in delay or burst go into specifications of their own";
     Diagnostic::error(&line.origin, message).hint(hint)
 }

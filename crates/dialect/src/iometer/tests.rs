@@ -93,6 +93,43 @@ fn specifications_become_phases() {
     assert_eq!(pattern(&sectors, 1).align_bytes.write, 512);
 }
 
+/// IOMeter's own default: everything in one specification.
+#[test]
+fn lines_keep_their_randomness_and_alignment() {
+    let mixed =
+        SMALL.replace("\t65536,60,20,100,0,1,4096", "\t65536,50,20,30,0,1,0,0\n\t512,10,100,0,0,1,8192");
+    let plan = lowered(&mixed);
+    let files = pattern(&plan, 1);
+    let shown: Vec<_> = files
+        .kinds
+        .iter()
+        .map(|kind| {
+            let random = match &kind.pick {
+                Pick::Sequential => 0.0,
+                Pick::Uniform => 100.0,
+                Pick::Blend(parts) => parts[0].percent,
+                other => panic!("{other:?}"),
+            };
+            (kind.verb, kind.weight, kind.bytes, random, kind.align_bytes)
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (Verb::Read, 32.0, 4096, 100.0, 4096),
+            (Verb::Read, 10.0, 65536, 30.0, 512),
+            (Verb::Read, 10.0, 512, 0.0, 8192),
+            (Verb::Write, 8.0, 4096, 100.0, 4096),
+            (Verb::Write, 40.0, 65536, 30.0, 512),
+        ]
+    );
+    // What they come to: reads and writes, and the largest size, for which there are buffers.
+    let weights: Vec<_> = files.mix.shares.iter().map(|share| (share.verb, share.weight)).collect();
+    assert_eq!(weights, [(Verb::Read, 52.0), (Verb::Write, 48.0)]);
+    assert_eq!((files.size.read.most_bytes(), files.align_bytes.read), (Some(65536), 512));
+    assert!(pattern(&plan, 0).kinds.is_empty() && pattern(&lowered(SMALL), 1).kinds.is_empty());
+}
+
 #[test]
 fn cycling_is_a_phase_for_each_step() {
     let cycled = SMALL.replace("\tNORMAL", "\tCYCLE_OUTSTANDING_IOS");
@@ -120,8 +157,7 @@ fn what_is_wrong_is_told_with_its_line() {
     };
     wrong("\t8192,0,2", "\t0,0,2", "would fill what it lies on");
     wrong("\t8192,0,2", "\t8192,0,3", "no such data pattern");
-    wrong("\t65536,60,20,100", "\t65536,60,20,0", "% random unlike");
-    wrong("\t65536,60,20,100,0,1,4096", "\t65536,60,20,100,0,1,0", "alignment unlike");
+    wrong("\t65536,60,20,100,0,1,4096", "\t65536,60,20,100,5,1,4096", "delay and burst unlike");
     wrong("\t65536,60", "\t65536,50", "its lines make 90 percent");
     wrong("\t4096,100,67,100,0,1,4096,0", "\t4096,100,67,100,0,1,4096,64", "replies are of networks");
     wrong("\t4,DISABLED", "\t4,ENABLED", "opening and closing");

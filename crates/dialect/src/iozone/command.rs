@@ -40,7 +40,12 @@ pub fn parse(arguments: &[String]) -> Result<Vec<OptionValue>, Vec<Diagnostic>> 
     if parser.wrong.is_empty() { Ok(parser.words) } else { Err(parser.wrong) }
 }
 
-const SYNTAX: Syntax = Syntax { long: None, plus_names: true, ..Syntax::GETOPT };
+/// Long names are the aliases alone: `--help`, `--version`.
+const SYNTAX: Syntax = Syntax {
+    long: Some(|table, name| table.find(name).filter(|entry| entry.aliases.contains(&name))),
+    plus_names: true,
+    ..Syntax::GETOPT
+};
 
 struct Parser<'a> {
     rest: Arguments<'a>,
@@ -57,11 +62,13 @@ fn stray(argument: &str) -> Diagnostic {
 
 fn misuse(misfit: Misfit<'_>) -> Diagnostic {
     let name = misfit.name();
-    let typed = format!("-{name}");
+    let dashes = if matches!(misfit, Misfit::Unknown { is_long: true, .. }) { "--" } else { "-" };
+    let typed = format!("{dashes}{name}");
     let origin = Origin::argument(&typed);
     match TABLE.check(name, &origin) {
         Ok(entry) => Diagnostic::error(&origin, format!("`{typed}` needs a value"))
             .hint(format!("{typed} {}", entry.value)),
+        Err(wrong) if wrong.hint.is_none() => wrong.hint("iozone -h lists the options"),
         Err(wrong) => wrong,
     }
 }
@@ -126,6 +133,7 @@ mod tests {
         assert_eq!(shown("-Rab output.wks"), "R a b=output.wks");
         assert_eq!(shown("-i0 -i 1 -s64m -+n -+m list -C"), "i=0 i=1 s=64m +n +m=list C");
         assert_eq!(shown("-t 2 -F a b -x"), "t=2 F=a,b x");
+        assert_eq!(shown("--help --version"), "h v");
     }
 
     #[test]
@@ -133,6 +141,8 @@ mod tests {
         let wrong = words("-+H there -%  file -s -t").unwrap_err();
         let told: Vec<_> = wrong.iter().map(|wrong| wrong.message.as_str()).collect();
         assert_eq!(told.len(), 3, "{told:?}");
+        let long = words("--foo").unwrap_err();
+        assert!(long[0].to_string().starts_with("error: --foo: iozone has no option `foo`"), "{long:?}");
         assert!(words("-F a b").unwrap_err()[0].hint.is_some());
         assert!(words("-t 3 -F a b -C").unwrap_err()[0].message.contains("2 names for 3 streams"));
     }

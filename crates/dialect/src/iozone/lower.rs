@@ -8,6 +8,7 @@
 mod job;
 mod target;
 
+pub use job::MANY_BUFFERS;
 pub use target::names;
 
 use iodyno_model::{Coordinate, Intent, Parameter, Phase, Plan, Stop, Value};
@@ -35,15 +36,28 @@ struct StreamGroup {
     after_ns: u64,
 }
 
+/// The passes over some cells, in their order.
+pub fn passes(settings: &Settings, cells: &[SizeCell]) -> Vec<Pass> {
+    let of_round = |cell: SizeCell, streams: u32| {
+        let file = if settings.has("+k") { cell.file / u64::from(streams.max(1)) } else { cell.file };
+        let cell = SizeCell { file, ..cell };
+        access::streams().into_iter().map(move |access| Pass { access, cell, streams })
+    };
+    let of_cell = |cell: &SizeCell| -> Vec<Pass> {
+        let cell = *cell;
+        match settings.is_throughput() {
+            true => settings.rounds.iter().flat_map(|streams| of_round(cell, *streams)).collect(),
+            false => access::columns().map(|access| Pass { access, cell, streams: 0 }).collect(),
+        }
+    };
+    cells.iter().flat_map(of_cell).filter(|pass| settings.wants(pass.access)).collect()
+}
+
 /// The plan, and what each of its phases is.
 pub fn plan(settings: &Settings, matrix: &Matrix) -> (Plan, Vec<Pass>) {
     let mut builder = Builder { settings, plan: Plan::default(), parts: Vec::new() };
-    for cell in matrix.cells() {
-        match settings.is_throughput() {
-            true => settings.rounds.iter().for_each(|streams| builder.round(cell, *streams)),
-            false => access::columns().for_each(|access| builder.phase(Pass { access, cell, streams: 0 })),
-        }
-    }
+    let passes = passes(settings, &matrix.cells()).into_iter();
+    passes.filter(|pass| pass.cell.records() > 0).for_each(|pass| builder.phase(pass));
     let plan = Plan {
         name: "iozone".into(),
         seed: settings.number("+S").unwrap_or(0),
@@ -61,16 +75,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn round(&mut self, cell: SizeCell, streams: u32) {
-        let file = if self.settings.has("+k") { cell.file / u64::from(streams.max(1)) } else { cell.file };
-        let cell = SizeCell { file, ..cell };
-        access::streams().into_iter().for_each(|access| self.phase(Pass { access, cell, streams }));
-    }
-
     fn phase(&mut self, part: Pass) {
-        if !self.settings.wants(part.access) || part.cell.records() == 0 {
-            return;
-        }
         let groups = groups(self.settings, part);
         let follows = self.parts.last().is_some_and(|last| last.cell == part.cell);
         let jobs = groups.iter().map(|group| {
@@ -180,6 +185,35 @@ mod tests {
         for apart in ["-s 8m", "-s 64 -I", "-s 64 -p", "-s 64 -+q 1", "-s 64 -B", "-t 2 -s 64"] {
             assert!(!near(&format!("{apart} -i 0 -i 1")).contains(&true), "{apart}");
         }
+    }
+
+    #[test]
+    fn a_stream_of_a_cluster_has_its_file_in_its_directory() {
+        let names: Vec<String> = lowered("-t 4 -+m nodes -s 64 -r 4 -i 0")
+            .0
+            .targets
+            .iter()
+            .filter(|target| target.open.truncate)
+            .map(|target| target.name.clone())
+            .collect();
+        let own = "/mnt/e/own".to_string();
+        assert_eq!(names, ["/mnt/a/iozone.DUMMY.0", "/mnt/b/iozone.DUMMY.1", "/mnt/c/own", &own]);
+    }
+
+    #[test]
+    fn records_repeat_as_iozone_parts_them() {
+        use iodyno_model::Dedupe;
+        let of = |line: &str| {
+            let (plan, _) = lowered(&format!("-s 64 -r 4 -i 0 {line}"));
+            let payload = &plan.phases[0].jobs[0].payload;
+            (payload.dedupe_percent, payload.dedupe)
+        };
+        let mixed = |few_percent, own_percent| Dedupe::Mixed { few_percent, own_percent };
+        assert_eq!(of("-+w 50"), (50, mixed(0.0, 0.0)));
+        assert_eq!(of("-+w 50 -+y 20"), (50, mixed(20.0, 0.0)));
+        assert_eq!(of("-+w 50 -+y 20 -+C 30"), (50, mixed(14.0, 6.0)));
+        assert_eq!(of("-+y 20 -+C 30"), (20, mixed(70.0, 30.0)));
+        assert_eq!((of("-+y 20"), of("-+C 30")), ((20, Dedupe::Few), (30, Dedupe::Own)));
     }
 
     #[test]

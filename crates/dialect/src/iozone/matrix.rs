@@ -83,6 +83,14 @@ impl Matrix {
         .collect()
     }
 
+    /// The one cell that was asked for, where its record is larger than its file: iozone moves nothing, and says 0.
+    pub fn cell_too_small(&self) -> Option<SizeCell> {
+        match (self.files.as_slice(), self.records.as_slice()) {
+            ([file], [record]) if record > file => Some(SizeCell { file: *file, record: *record }),
+            _ => None,
+        }
+    }
+
     /// The record sizes up to the file's, and whether each is measured.
     pub fn row(&self, file: u64) -> impl Iterator<Item = (u64, bool)> + '_ {
         let there = move |record: u64| !(self.crosses && file > CROSSOVER && record < LEAST_BEYOND);
@@ -136,5 +144,7 @@ mod tests {
         assert_eq!(matrix("-a -n 1g -g 4g -i 0").files.len(), 3);
         // A record larger than the file is no cell.
         assert_eq!(matrix("-s 64 -r 128").cells(), []);
+        assert!(matrix("-s 64 -r 128").cell_too_small().is_some());
+        assert!(matrix("-s 64 -s 32 -r 128").cell_too_small().is_none());
     }
 }

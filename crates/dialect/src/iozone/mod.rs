@@ -22,8 +22,8 @@ pub mod view;
 use iodyno_model::{Diagnostic, Plan};
 
 use crate::hosts::{Elsewhere, Host};
-use crate::{Dialect, Loader, ReportFile, Request, Run, status};
-use matrix::Matrix;
+use crate::{Dialect, Loader, PathFacts, PathKind, ReportFile, Request, Run, status};
+use matrix::{Matrix, SizeCell};
 use settings::Settings;
 use view::ReportContext;
 
@@ -58,17 +58,68 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
     if let Some(why) = report::too_large(&settings, &matrix) {
         return Err(vec![Diagnostic::error(&settings.origin("b"), why).hint("a name in .xlsx holds it")]);
     }
+    let new_book = new_book(&settings, loader).map(ReportFile::own);
     let (plan, parts) = lower::plan(&settings, &matrix);
-    possible(&settings, &plan, &parts, loader)?;
-    let machine = loader.machine();
-    let (talks, east_s) = (loader.talks(), loader.east_s());
-    let began = crate::date::ctime(loader.now_unix_ns(), loader.east_s());
+    let is_plain = settings.clients.is_empty() && !BESIDE.iter().any(|option| settings.has(option));
+    let too_small = matrix.cell_too_small().filter(|_| is_plain);
+    if too_small.is_none() {
+        possible(&settings, &plan, &parts, loader)?;
+    }
     let command = ["iozone".to_string()].iter().chain(arguments).cloned().collect::<Vec<_>>().join(" ");
-    let machine = format!("{} {}", machine.kernel, machine.host);
-    Ok(Request::Run(Box::new(run(
-        plan,
-        ReportContext { settings, matrix, parts, command, began, machine, east_s, talks },
-    ))))
+    let began = crate::date::ctime(loader.now_unix_ns(), loader.east_s());
+    let (talks, east_s, machine) = (loader.talks(), loader.east_s(), machine(loader));
+    let view = ReportContext { settings, matrix, parts, command, began, machine, east_s, talks };
+    match too_small {
+        Some(cell) => nothing_to_move(cell, view),
+        None => Ok(Request::Run(Box::new(run(plan, view, new_book)))),
+    }
+}
+
+/// Options that write files beside the report.
+const BESIDE: [&str; 4] = ["b", "Q", "+z", "+T"];
+
+/// As the original: figures of 0 where a record is larger than the file.
+fn nothing_to_move(cell: SizeCell, view: ReportContext) -> Result<Request, Vec<Diagnostic>> {
+    let parts = lower::passes(&view.settings, &[cell]);
+    let SizeCell { file, record } = cell;
+    let said = match view.talks {
+        true => format!(
+            "iozone: no record of {} kB fits in {} kB: nothing was moved\n",
+            record / 1024,
+            file / 1024
+        ),
+        false => String::new(),
+    };
+    let origin = view.settings.origin("r");
+    let out = report::of_nothing(ReportContext { parts, ..view });
+    let out = out.map_err(|error| vec![Diagnostic::error(&origin, error.to_string())])?;
+    Ok(Request::Print { out: out + &said, status: 0 })
+}
+
+/// The machine as `uname -a` names it.
+fn machine(loader: &mut dyn Loader) -> String {
+    let mut kernel = |name: &str| {
+        let text = loader.read(&format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+        String::from_utf8_lossy(&text).trim().to_string()
+    };
+    let (version, architecture) = (kernel("version"), kernel("arch"));
+    let machine = loader.machine();
+    let (system, release) = machine.kernel.split_once(' ').unwrap_or((&machine.kernel, ""));
+    let words = [system, &machine.host, release, &version, &architecture, "GNU/Linux"];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The workbook of `-b`, where it is a new file: as the original, a run overwrites the workbook of an earlier one. Any
+/// other file that is there is kept, and the run refused.
+fn new_book<'a>(settings: &'a Settings, loader: &mut dyn Loader) -> Option<&'a str> {
+    /// More than a workbook has: its table is of 256 columns.
+    const MOST_BYTES: u64 = 256 << 20;
+    let path = settings.text("b")?;
+    let is_book =
+        |facts: &PathFacts| facts.kind == PathKind::File && facts.bytes <= MOST_BYTES && facts.writable;
+    let earlier = loader.look(path).is_some_and(|facts| is_book(&facts))
+        && loader.read(path).is_ok_and(|bytes| report::is_workbook(&bytes));
+    (!earlier).then_some(path)
 }
 
 /// Other hosts, as long as this is not one of their ranks: of a host that is named several times so many.
@@ -117,10 +168,9 @@ fn possible(
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-fn run(plan: Plan, view: ReportContext) -> Run {
-    let files = view.settings.text("b").map(ReportFile::own).into_iter().collect();
+fn run(plan: Plan, view: ReportContext, new_book: Option<ReportFile>) -> Run {
     Run {
-        files,
+        files: new_book.into_iter().collect(),
         own_voice: true,
         dies_of_signals: true,
         translate: advice::translate,

@@ -56,8 +56,8 @@ const GROUPS: &[SetterGroup<Settings, Misuse>] = &[
             switch("E", "pwrite and pread, too").inert(),
             switch("+n", "no rewrite and no re-read").inert(),
             count("+q", 0, 86_400, "seconds between tests"),
-            switch("h", "print this and end").inert(),
-            switch("v", "print the version and end").inert(),
+            switch("h", "print this and end").also(&["help"]).inert(),
+            switch("v", "print the version and end").also(&["version"]).inert(),
         ],
     ),
     (
@@ -131,9 +131,9 @@ const GROUPS: &[SetterGroup<Settings, Misuse>] = &[
             switch("+d", "every byte is checked, and the offset of a wrong byte is reported").inert(),
             switch("+X", "every byte is 0xBB").inert(),
             switch("+Z", "every byte is 0xA5").inert(),
-            count("+w", 0, 100, "percent of records that repeat, the same in all files"),
-            count("+y", 0, 100, "percent of records that repeat, within files and across"),
-            count("+C", 0, 100, "percent of records that repeat within their file alone"),
+            count("+w", 0, 100, "percent of records that are the same at their place in all files"),
+            count("+y", 0, 100, "percent of these that repeat within files, too; without -+w of all records"),
+            count("+C", 0, 100, "percent of these that repeat within their file alone"),
             count("+a", 0, 100, "percent of each record that is zeros"),
             Entry::new("+Q", Kind::Whole(0, MOST), "N", "bytes that repeat together")
                 .parsed(|_, text| chunk(text)),

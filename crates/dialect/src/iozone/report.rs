@@ -19,14 +19,14 @@ mod trouble;
 
 use std::io;
 
-use iodyno_model::{Event, Level, PhaseRecord, Record};
-use iodyno_report::{Output, Reporter};
+use iodyno_model::{Event, JobRecord, Level, PhaseRecord, Record, WorkerRecord};
+use iodyno_report::{NoFiles, Output, Reporter};
 
 use super::access::{self, Access};
 use super::lower::Pass;
 use super::settings::Settings;
 use super::view::ReportContext;
-pub use book::too_large;
+pub use book::{is_workbook, too_large};
 use figures::PassFigures;
 
 /// Writes iozone's report.
@@ -50,6 +50,25 @@ struct OpenRow {
 /// The reporter of a run.
 pub fn reporter(view: ReportContext) -> Box<dyn Reporter> {
     Box::new(Report { view, done: Vec::new(), row: None, logs: logs::Logs::default() })
+}
+
+/// The report of passes that have nothing to move.
+///
+/// # Errors
+/// That a file beside it was asked for.
+pub fn of_nothing(view: ReportContext) -> io::Result<String> {
+    let (mut out, mut err) = (Vec::new(), io::sink());
+    let mut output = Output { out: &mut out, err: &mut err, files: &mut NoFiles };
+    let parts = view.parts.clone();
+    let mut report = Report { view, done: Vec::new(), row: None, logs: logs::Logs::default() };
+    report.begin(&mut output)?;
+    for (index, part) in parts.iter().enumerate() {
+        let workers = vec![WorkerRecord::default(); part.streams.max(1) as usize];
+        let jobs = vec![JobRecord { workers, ..JobRecord::default() }];
+        report.phase(&PhaseRecord { index, jobs, ..PhaseRecord::default() }, &mut output)?;
+    }
+    report.ended(&Record::default(), &mut output)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
 /// The columns of a table, selected or not.
@@ -145,7 +164,8 @@ impl Report {
             self.finish_row(output)?;
             // Records of lists are as long as each says.
             let record = if self.view.settings.has_lists() { 0 } else { part.cell.record / 1024 };
-            let file = part.cell.bytes() / 1024;
+            // Of a record that is larger than the file, the file all the same.
+            let file = if part.cell.records() == 0 { part.cell.file } else { part.cell.bytes() } / 1024;
             write!(output.out, "{file:16} {record:7}")?;
             self.row = Some(OpenRow { part, columns: 0 });
         }

@@ -174,9 +174,10 @@ impl Settings {
         }
     }
 
-    /// Busy time before each operation, ns.
-    pub fn compute_ns(&self) -> u64 {
-        self.number("J").unwrap_or(0) * 1_000_000
+    /// Busy time before each operation of a pass, ns. Pauses of a list stand in its place.
+    pub fn compute_ns(&self, access: Access) -> u64 {
+        let ms = self.number("J").filter(|_| self.list(access).is_none());
+        ms.unwrap_or(0) * 1_000_000
     }
 }
 
@@ -275,9 +276,6 @@ impl Checker {
         } else {
             self.refuse_each("F +R +V +L +F +k C x T +m d", "it needs streams", "say -t N");
         }
-        if ["+w", "+y", "+C"].iter().filter(|name| self.settings.has(name)).count() > 1 {
-            self.refuse("+C", "records repeat in one way", "say one of -+w, -+y and -+C");
-        }
         self.reads_alone();
         if self.settings.has("+E") && !self.has_any("f F +R") {
             self.refuse("+E", "no file is named", "-f FILE");
@@ -341,7 +339,10 @@ impl Checker {
     /// What makes no sense beside lists of operations.
     fn with_lists(&mut self) {
         let hint = "the lists say what is written and read, where and when";
-        self.refuse_each("a A s r n g y q j K V J p +b +k E", "not with -X or -Y", hint);
+        self.refuse_each("a A n g y q j K V p +b +k E", "not with -X or -Y", hint);
+        if self.settings.writes.is_some() {
+            self.refuse_each("s r", "the list of writes says it", "leave it out, or -X");
+        }
         if self.settings.tests.iter().any(|test| *test > 1) {
             self.refuse("i", "not with -X or -Y", "lists are written and read: -i 0 -i 1");
         }

@@ -10,7 +10,10 @@ pub struct Nowhere;
 impl Loader for Nowhere {
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
         match path {
-            "nodes" => Ok(b"n1 /mnt/a iozone\nn2 /mnt/b iozone\nn1 /mnt/c iozone own\n".to_vec()),
+            "nodes" => {
+                Ok(b"n1 /mnt/a iozone\nn2 /mnt/b iozone\nn1 /mnt/c iozone own\nn2 /mnt/d iozone /mnt/e/own\n"
+                    .to_vec())
+            }
             _ => Err("no such file or directory".into()),
         }
     }

@@ -14,6 +14,9 @@ const INODE_BYTES: u64 = 256;
 /// No file is larger than this part of the aim.
 const LARGEST_PART: u64 = 16;
 
+/// The aim is passed by no more than this part of it at the end.
+const NEAR_PART: u64 = 1024;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A file is made.
@@ -104,7 +107,13 @@ impl Iterator for Churn {
             return Some(Change::Remove { number });
         }
         let largest = (self.aim_bytes / LARGEST_PART).max(self.block_bytes);
-        let bytes = self.sizes.draw(&mut self.random).min(largest);
+        let mut bytes = self.sizes.draw(&mut self.random).min(largest);
+        // The last file is cut, so that the aim is met and not passed.
+        let room = self.aim_bytes - self.held_bytes;
+        let is_last = self.written + self.taken(bytes) >= self.written_aim;
+        if is_last && self.taken(bytes) > room + self.aim_bytes / NEAR_PART {
+            bytes = room;
+        }
         let taken = self.taken(bytes);
         (self.held_bytes, self.written) = (self.held_bytes + taken, self.written + taken);
         Some(Change::Make { number: self.files.add(taken), bytes })
@@ -188,6 +197,21 @@ impl Living {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_aim_is_met_at_the_end_whatever_the_sizes() {
+        const AIM: u64 = 100 << 20;
+        let fixed = iodyno_model::Size::Fixed(64 << 10);
+        for (full, sizes) in [(30.0, Aging::usual_sizes()), (70.0, Aging::usual_sizes()), (70.0, fixed)] {
+            for seed in 0..8 {
+                let aging = Aging { sizes: sizes.clone(), ..Aging::new("/d", full) };
+                let mut churn = Churn::new(&aging, seed, 0, AIM, 4096).unwrap();
+                while churn.next().is_some() {}
+                let off = churn.held_bytes as i64 - AIM as i64;
+                assert!((0..=(AIM / NEAR_PART) as i64).contains(&off), "seed {seed}: {off} bytes off");
+            }
+        }
+    }
 
     fn churn(aging: &Aging, worker: u32) -> Churn {
         Churn::new(aging, 7, worker, 64 << 20, 4096).unwrap()

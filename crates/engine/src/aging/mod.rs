@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use iodyno_model::{Aging, AgingRecord, Diagnostic};
+use iodyno_model::{Aging, AgingRecord, Diagnostic, Size, units};
 
 use crate::clock;
 use crate::failure::Failure;
@@ -50,6 +50,7 @@ pub fn age(aging: &Aging, seed: u64, progress: Progress<'_>) -> Result<AgingReco
             .file_system
             .unwrap_or_default(),
         size_bytes: Room::of(ground.directory()).unwrap_or_default().size_bytes,
+        asked_percent: if aging.remove { 0.0 } else { aging.full_percent },
         ..AgingRecord::default()
     };
     if aging.remove {
@@ -85,9 +86,33 @@ fn words(aging: &Aging, seed: u64) -> String {
         words.push_str(", reserved");
     }
     if aging.sizes != Aging::usual_sizes() {
-        words.push_str(&format!(", sizes {:?}", aging.sizes));
+        words.push_str(&format!(", sizes {}", size_words(&aging.sizes)));
     }
     words
+}
+
+/// Sizes, as far as two of them must be told apart.
+fn size_words(size: &Size) -> String {
+    let list = |parts: Vec<(String, f64)>| {
+        let part = |(words, percent): &(String, f64)| format!("{percent} % {words}");
+        parts.iter().map(part).collect::<Vec<_>>().join(", ")
+    };
+    match size {
+        Size::Fixed(bytes) => units::binary(*bytes),
+        Size::Uniform { least_bytes, most_bytes, step_bytes } => {
+            let step = if *step_bytes > 1 { format!(" by {step_bytes}") } else { String::new() };
+            format!("{} to {}{step}", units::binary(*least_bytes), units::binary(*most_bytes))
+        }
+        Size::Gamma { mean_bytes, shape } => format!("of mean {mean_bytes} and shape {shape}"),
+        Size::Split(parts) => {
+            list(parts.iter().map(|(bytes, percent)| (units::binary(*bytes), *percent)).collect())
+        }
+        Size::Blend(parts) => {
+            list(parts.iter().map(|(size, percent)| (size_words(size), *percent)).collect())
+        }
+        Size::ResultOf(step) => format!("of {step}"),
+        Size::Whole => "whole".into(),
+    }
 }
 
 /// The state to go on from; of a new ground the first.

@@ -60,6 +60,9 @@ pub struct Filler {
     repeats_below: u64,
     dedupe_percent: u8,
     dedupe: Dedupe,
+    /// Of blocks that repeat in several ways, those whose hash is below the first repeat one of a few, and those below the
+    /// second one of the file's own.
+    kinds: Option<(u64, u64)>,
     /// How many different blocks there are among those that repeat.
     originals: u64,
     chunk_bytes: u64,
@@ -95,6 +98,12 @@ impl Filler {
             repeats_below: below(f64::from(payload.dedupe_percent)),
             dedupe_percent: payload.dedupe_percent,
             dedupe: payload.dedupe,
+            kinds: match payload.dedupe {
+                Dedupe::Mixed { few_percent, own_percent } => {
+                    Some((below(few_percent), below(few_percent + own_percent)))
+                }
+                _ => None,
+            },
             originals: REPEATED_BLOCKS,
             chunk_bytes,
             random_bytes: (u128::from(chunk_bytes) * random_percent).div_ceil(100) as u64,
@@ -283,24 +292,25 @@ impl Filler {
             let within = at.offset % self.unit_bytes;
             // Whether a block repeats does not depend on its generation: rewriting keeps the share.
             let unit = (at.offset - within).wrapping_mul(GOLDEN);
-            let hash = mix(mix(at.file ^ self.seed).wrapping_add(unit));
-            match hash < self.repeats_below {
-                true => {
-                    let original = self.original(at.file, mix(hash));
-                    self.write_sectors(part, within, self.key(original));
-                }
-                false => self.write_sectors(part, at.offset, self.key(at)),
-            }
+            let file = if self.kinds.is_some() { 0 } else { at.file };
+            let hash = mix(mix(file ^ self.seed).wrapping_add(unit));
+            let content = if hash < self.repeats_below { self.original(at, within, mix(hash)) } else { at };
+            self.write_sectors(part, content.offset, self.key(content));
         });
     }
 
-    /// One of the blocks that repeat, for the file that repeats it.
-    fn original(&self, file: u64, draw: u64) -> BlockAddress {
-        let own = match self.dedupe {
-            Dedupe::Few | Dedupe::WorkingSet { shared: true, .. } => !0,
-            Dedupe::Own | Dedupe::WorkingSet { shared: false, .. } => !file,
+    /// The block that a place repeats: one of a few, or the one that all files have there.
+    fn original(&self, at: BlockAddress, within: u64, draw: u64) -> BlockAddress {
+        let few = |file| BlockAddress { file, offset: within, generation: draw % self.originals };
+        let is_own = match (self.dedupe, self.kinds) {
+            (Dedupe::Mixed { .. }, Some((few_below, own_below))) => match mix(draw) {
+                kind if kind < few_below => false,
+                kind if kind < own_below => true,
+                _ => return BlockAddress { file: !0, offset: at.offset, generation: u64::MAX },
+            },
+            (dedupe, _) => matches!(dedupe, Dedupe::Own | Dedupe::WorkingSet { shared: false, .. }),
         };
-        BlockAddress { file: own, offset: 0, generation: draw % self.originals }
+        few(if is_own { !at.file } else { !0 })
     }
 
     /// What distinguishes this file and generation from all others.

@@ -196,6 +196,38 @@ fn blocks_that_repeat_are_shared_only_where_asked() {
     }
 }
 
+/// Of what repeats in several ways, each share is as large as asked: of a few that both files have, of a few of each
+/// file's own, of blocks that both have at the same place.
+#[test]
+fn blocks_repeat_in_several_ways_at_once() {
+    const COUNT: usize = 4000;
+    let other = BlockAddress { file: BlockAddress::file_id("data.1"), ..place(0, 1) };
+    let dedupe = Dedupe::Mixed { few_percent: 30.0, own_percent: 20.0 };
+    let payload = Payload { dedupe_percent: 50, dedupe, ..Payload::default() };
+    let filler = Filler::new(&payload, SEED, BLOCK).unwrap();
+    let [one, two] = [place(0, 1), other].map(|place| {
+        let mut file = vec![0; COUNT * BLOCK];
+        filler.fill(&mut file, place);
+        file
+    });
+    let mut times = std::collections::HashMap::<&[u8], (usize, usize)>::new();
+    one.chunks(BLOCK).for_each(|block| times.entry(block).or_default().0 += 1);
+    two.chunks(BLOCK).for_each(|block| times.entry(block).or_default().1 += 1);
+    let percent = |is: &dyn Fn(usize, &(usize, usize)) -> bool| {
+        let found = one.chunks(BLOCK).enumerate().filter(|(at, block)| is(*at, &times[*block]));
+        100.0 * found.count() as f64 / COUNT as f64
+    };
+    let same = |at: usize| one[at * BLOCK..][..BLOCK] == two[at * BLOCK..][..BLOCK];
+    for (what, found, wanted) in [
+        ("of a few", percent(&|_, (own, others)| *own > 1 && *others > 1), 15.0),
+        ("of the file's own", percent(&|_, (own, others)| *own > 1 && *others == 0), 10.0),
+        ("at the same place", percent(&|at, times| *times == (1, 1) && same(at)), 25.0),
+        ("never", percent(&|_, times| *times == (1, 0)), 50.0),
+    ] {
+        assert!((found - wanted).abs() < 3.0, "{what}: {found} % in place of {wanted} %");
+    }
+}
+
 #[test]
 fn a_repeated_pattern_is_what_compresses() {
     let template = Template { bytes: b"ab\0\0\0\0\0\0\0\0".to_vec(), offsets: vec![2] };

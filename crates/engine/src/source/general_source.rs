@@ -14,7 +14,7 @@ use super::pattern::{PatternSource, worker_seed};
 use super::script::ScriptSource;
 use super::trace::TraceSource;
 use super::trims::Trims;
-use super::{Next, SourceContext, VERIFY_LABEL, label_of, labels};
+use super::{BlockCopy, Next, SourceContext, VERIFY_LABEL, label_of, labels};
 use crate::clock::Tick;
 use crate::failure::Failure;
 use crate::io::{AT_END, Io, SILENT, Slot};
@@ -381,6 +381,33 @@ impl GeneralSource {
     /// Why the worker ends before its time.
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref()
+    }
+
+    /// The blocks that a script would copy next, if nothing holds them back, checks or fills them.
+    pub fn copy(&mut self) -> Option<BlockCopy> {
+        let guided = self.pacer.is_some() || self.back.is_some() || self.trims.is_some() || self.serialised;
+        if guided || self.over || self.held.is_some() || self.behind.listens() || !self.content.is_idle() {
+            return None;
+        }
+        match &mut self.drawer {
+            Drawer::Script(script) if self.reach.is_none() => script.copy(),
+            _ => None,
+        }
+    }
+
+    /// So many blocks were copied.
+    pub fn copied(&mut self, blocks: u64) {
+        if let Drawer::Script(script) = &mut self.drawer {
+            script.copied(blocks);
+        }
+    }
+
+    /// What was counted besides operations, by name.
+    pub fn facts(&self) -> Vec<(&'static str, u64)> {
+        match &self.drawer {
+            Drawer::Script(script) => script.facts(),
+            Drawer::Pattern(_) | Drawer::Trace(_) => Vec::new(),
+        }
     }
 
     /// What was found wrong with the content.

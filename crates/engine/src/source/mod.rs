@@ -180,6 +180,15 @@ enum Work {
     Guided(Box<GeneralSource>),
 }
 
+/// Blocks of one length that are read and written at their files' own positions, one like the other.
+#[derive(Clone, Copy)]
+pub struct BlockCopy {
+    pub read: Io,
+    pub write: Io,
+    /// So many of them at most.
+    pub most: u64,
+}
+
 impl Source {
     /// A source for a worker.
     ///
@@ -426,6 +435,30 @@ impl Source {
         match &self.work {
             Work::Guided(guided) => guided.content().counted(),
             _ => &[],
+        }
+    }
+
+    /// The blocks that it would copy next, where it does nothing else and is not in the middle of one.
+    #[inline(always)]
+    pub fn copy(&mut self) -> Option<BlockCopy> {
+        match &mut self.work {
+            Work::Guided(guided) => guided.copy(),
+            _ => None,
+        }
+    }
+
+    /// So many blocks were copied.
+    pub fn copied(&mut self, blocks: u64) {
+        if let Work::Guided(guided) = &mut self.work {
+            guided.copied(blocks);
+        }
+    }
+
+    /// What was counted besides operations, by name.
+    pub fn facts(&self) -> Vec<(&'static str, u64)> {
+        match &self.work {
+            Work::Guided(guided) => guided.facts(),
+            _ => Vec::new(),
         }
     }
 

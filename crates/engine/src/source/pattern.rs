@@ -5,7 +5,11 @@
 //! A worker's draws depend on the plan's seed, the job and the worker alone, never on completions or time: the same
 //! seed gives the same operations everywhere. It refuses to wait, to pace and to fill: others do.
 
-use iodyno_model::{FileOrder, Job, Kind, Pattern, Pick, Size, TargetKind, Verb};
+use std::borrow::Cow;
+
+use iodyno_model::{
+    FileOrder, Job, Kind, OperationKind, Pattern, PerDirection, Pick, Share, Size, TargetKind, Verb,
+};
 
 use super::random::{GOLDEN, Random, mix};
 use super::walk::{AT_POSITION, Deal, END, PickRange, Walk, failure, shares};
@@ -158,7 +162,7 @@ fn hashed(name: &str) -> u64 {
 }
 
 /// Which of the three directions' rules a verb follows.
-pub fn directed<T>(directed: &iodyno_model::PerDirection<T>, verb: Verb) -> &T {
+pub fn directed<T>(directed: &PerDirection<T>, verb: Verb) -> &T {
     match verb.kind() {
         Kind::Trim => &directed.trim,
         Kind::Write => &directed.write,
@@ -190,7 +194,8 @@ impl PatternSource {
     pub fn new(context: &SourceContext<'_>, pattern: &Pattern) -> Result<Self, Failure> {
         let seed = worker_seed(context);
         let labels = super::labels(context.job);
-        let shares = mixed(pattern, &labels, context.memory.stride() as u64)?;
+        let parts = parts(pattern);
+        let shares = mixed(&parts, &labels, context.memory.stride() as u64)?;
         let ranges = shares.iter().any(|share| share.class == ObjectClass::Range);
         if ranges && shares.iter().any(|share| share.class == ObjectClass::Item) {
             return Err(
@@ -199,7 +204,7 @@ impl PatternSource {
         }
         let mut files = Vec::with_capacity(context.files.handles.len());
         for handle in 0..context.files.handles.len() {
-            files.push(span(context, pattern, &shares, handle, mix(seed ^ handle as u64))?);
+            files.push(span(context, (pattern, &parts), &shares, handle, mix(seed ^ handle as u64))?);
         }
         if files.is_empty() {
             return Err(Failure::new("no target to work on").hint("name a file, a set of files or a device"));
@@ -640,12 +645,36 @@ fn may_end(job: &Job, verb: Verb) -> bool {
     }
 }
 
+/// The shares of all operations that can come, each with the pattern that it follows.
+fn parts(pattern: &Pattern) -> Vec<(Share, Cow<'_, Pattern>)> {
+    let of_kind = |kind: &OperationKind| {
+        let OperationKind { verb, weight, bytes, align_bytes, .. } = *kind;
+        let own = Pattern {
+            pick: PerDirection::same(kind.pick.clone()),
+            size: PerDirection::same(Size::Fixed(bytes)),
+            align_bytes: PerDirection::same(align_bytes),
+            ..pattern.clone()
+        };
+        (Share { verb, weight }, Cow::Owned(own))
+    };
+    let all: Vec<_> = match pattern.kinds.is_empty() {
+        true => pattern.mix.shares.iter().map(|share| (share.clone(), Cow::Borrowed(pattern))).collect(),
+        false => pattern.kinds.iter().map(of_kind).collect(),
+    };
+    all.into_iter().filter(|(share, _)| share.weight > 0.0).collect()
+}
+
 /// The verbs of the mix that can come, with their labels.
-fn mixed(pattern: &Pattern, labels: &[(String, Verb)], buffer: u64) -> Result<Vec<VerbShare>, Failure> {
-    let used = pattern.mix.shares.iter().filter(|share| share.weight > 0.0);
-    let bounds = shares(used.clone().map(|share| share.weight))?;
-    used.zip(bounds)
-        .map(|(share, below)| {
+fn mixed(
+    parts: &[(Share, Cow<'_, Pattern>)],
+    labels: &[(String, Verb)],
+    buffer: u64,
+) -> Result<Vec<VerbShare>, Failure> {
+    let bounds = shares(parts.iter().map(|(share, _)| share.weight))?;
+    parts
+        .iter()
+        .zip(bounds)
+        .map(|((share, pattern), below)| {
             let streamed = *directed(&pattern.pick, share.verb) == Pick::Stream;
             let class = match class_of(share.verb)? {
                 // The directory as it is, entry by entry.
@@ -738,7 +767,7 @@ fn extent(
 /// What one handle offers, and the walks over it.
 fn span(
     context: &SourceContext<'_>,
-    pattern: &Pattern,
+    (pattern, parts): (&Pattern, &[(Share, Cow<'_, Pattern>)]),
     shares: &[VerbShare],
     index: usize,
     seed: u64,
@@ -761,11 +790,10 @@ fn span(
         joint: None,
         written: (0, 0),
     };
-    for (number, share) in shares.iter().enumerate() {
-        let ground = ground(context, pattern, share, &span);
+    for (number, (share, (_, own))) in shares.iter().zip(parts).enumerate() {
+        let ground = ground(context, own, share, &span);
         span.reach = ground.reach;
-        let (picked, ground, deal) =
-            picked(context, directed(&pattern.pick, share.verb), handle.target, ground);
+        let (picked, ground, deal) = picked(context, directed(&own.pick, share.verb), handle.target, ground);
         let pick = if share.class == ObjectClass::File { &Pick::Stream } else { &picked };
         span.pass_units = span.pass_units.max(units(share, pick, ground, length));
         span.walks.push(match deal {
@@ -773,7 +801,7 @@ fn span(
             None => Walk::new(pick, pattern.coverage, ground, mix(seed ^ number as u64))?,
         });
     }
-    if shares.iter().any(|share| share.class == ObjectClass::Range) {
+    if pattern.kinds.is_empty() && shares.iter().any(|share| share.class == ObjectClass::Range) {
         let ground = joint_ground(context, pattern, shares, &span);
         let sizes: Vec<_> = shares.iter().map(VerbShare::one_size).collect();
         span.joint = Joint::new(pattern, ground, &sizes, seed)?;

@@ -485,3 +485,37 @@ proptest! {
         }
     }
 }
+
+/// Each kind keeps its own verb, size, alignment and way of picking, and comes as often as its weight says.
+#[test]
+fn kinds_of_operations_keep_what_is_theirs() {
+    let kind =
+        |verb, weight, bytes, pick, align_bytes| OperationKind { verb, weight, bytes, pick, align_bytes };
+    let pattern = Pattern {
+        mix: Mix::reads(75.0),
+        coverage: Coverage::Repeating,
+        kinds: vec![
+            kind(Verb::Read, 50.0, 4096, Pick::Uniform, 65_536),
+            kind(Verb::Read, 25.0, 512, Pick::Sequential, 512),
+            kind(Verb::Write, 25.0, 8192, Pick::Sequential, 512),
+        ],
+        ..Pattern::of(Verb::Read, Pick::Sequential, 8192)
+    };
+    let mut bench = Bench::new(pattern, &[(0, 64 << 20)]);
+    bench.job().limit.operations = Some(4000);
+    let all = bench.draw(0, 4000);
+    let of = |verb: Verb, bytes: u64| -> Vec<u64> {
+        let own = all.iter().filter(|io| (io.verb, io.bytes) == (verb, bytes));
+        own.map(|io| io.offset).collect()
+    };
+    let (random, small, written) = (of(Verb::Read, 4096), of(Verb::Read, 512), of(Verb::Write, 8192));
+    assert_eq!(random.len() + small.len() + written.len(), 4000);
+    for (offsets, wanted) in [(&random, 2000), (&small, 1000), (&written, 1000)] {
+        assert!(offsets.len().abs_diff(wanted) < 150, "{} in place of {wanted}", offsets.len());
+    }
+    assert!(random.iter().all(|offset| offset.is_multiple_of(65_536)));
+    assert!(!random.is_sorted());
+    for (offsets, bytes) in [(small, 512), (written, 8192)] {
+        assert!(offsets.iter().enumerate().all(|(at, offset)| *offset == at as u64 * bytes), "{bytes}");
+    }
+}

@@ -8,14 +8,16 @@ use iodyno_model::{Offset, Per, Script, Verb};
 
 use super::random::Random;
 use super::shared::{Answer, Object};
-use super::{Next, SourceContext};
+use super::{BlockCopy, Next, SourceContext};
 use crate::clock::{NEVER, Tick};
+use crate::distribution::Sizes;
 use crate::failure::Failure;
 use crate::io::{AT_END, AT_POSITION, DIRECTORY, FORGIVEN, Io, KEEP, PACED, SILENT};
 
 mod buffer;
 pub(super) mod compile;
 mod completion;
+mod convert;
 mod file;
 mod pool;
 
@@ -31,6 +33,9 @@ const TO_THE_END: u64 = u64::MAX >> 2;
 
 /// How long a shared pool must have been empty before it ends a worker that it is to end, ns.
 const EMPTY_NS: u64 = 2_000_000;
+
+/// The fact of lines that were longer than the records they became.
+const TRUNCATED: &str = "truncated";
 
 /// `POSIX_FADV_DONTNEED`, as every system of ours numbers it.
 const DONT_NEED: u64 = 4;
@@ -329,6 +334,98 @@ impl ScriptSource {
         Ok(source)
     }
 
+    /// The blocks that it would copy next: a read and a write of what was read, whole and at the files' own positions.
+    pub fn copy(&self) -> Option<BlockCopy> {
+        let [Code::Do(read, 1), Code::Do(write, 1)] = self.code.as_slice() else { return None };
+        let OperationDetail::Range(Spot::Next, Length::Drawn(Sizes::Fixed(bytes))) = read.what else {
+            return None;
+        };
+        let OperationDetail::Range(Spot::Next, Length::ResultOf(label)) = write.what else { return None };
+        let (buffer, from, to) =
+            (&self.buffers[read.buffer], &self.files[read.file as usize], &self.files[write.file as usize]);
+        let is_plain = read.verb == Verb::Read
+            && read.finish_at_end
+            && !read.whole
+            && !read.background
+            && write.carried
+            && !write.whole
+            && !write.background
+            && label == read.label
+            && !write.transfer.gather
+            && !write.transfer.sparse
+            && (read.rotates, write.rotates) == (0, 0)
+            && read.buffer == write.buffer
+            && buffer.converter.is_none()
+            && (1..=buffer.bytes).contains(&bytes)
+            && from.fd >= 0
+            && to.fd >= 0
+            && !from.drops
+            && !to.drops
+            && self.arena == 0
+            && self.counts.shared.is_empty()
+            && self.limits.operations == u64::MAX;
+        // Between two passes: the one that is over is still to be counted.
+        let is_over = self.at == self.code.len();
+        let is_between = (self.at == 0 || is_over)
+            && self.left.is_none()
+            && !self.ending
+            && self.rest == Rest::No
+            && matches!(self.flight, Flight::Nothing)
+            && self.behind.is_none()
+            && self.pause.is_none()
+            && self.discards.iter().all(|discard| discard.left == 0);
+        // The last one is asked for as ever, so that the end is where it is.
+        let passes = self.limits.passes.saturating_sub(1 + u64::from(is_over));
+        let most = passes.min(self.limits.bytes / bytes.max(1)).min(read.total_left / bytes.max(1));
+        if !is_plain || !is_between || most == 0 {
+            return None;
+        }
+        let io = |step: &CompiledOperation| Io {
+            verb: step.verb,
+            flags: if step.transfer.skip_failed { FORGIVEN } else { 0 },
+            label: step.label,
+            file: step.file,
+            offset: AT_POSITION,
+            bytes,
+            other: step.further,
+            buffer: buffer.start,
+            ..Io::default()
+        };
+        Some(BlockCopy { read: io(read), write: io(write), most })
+    }
+
+    /// So many of those blocks were copied.
+    pub fn copied(&mut self, blocks: u64) {
+        let Some(BlockCopy { read, write, .. }) = self.copy() else { return };
+        let bytes = blocks * read.bytes;
+        let count = |left: &mut u64, by: u64| {
+            *left = if *left == u64::MAX { u64::MAX } else { left.saturating_sub(by) }
+        };
+        count(&mut self.limits.passes, blocks);
+        count(&mut self.limits.bytes, bytes);
+        if let Code::Do(step, _) = &mut self.code[0] {
+            count(&mut step.total_left, bytes);
+        }
+        for io in [read, write] {
+            let counts = &mut self.counts.own[io.label as usize];
+            *counts = (counts.0 + blocks, counts.1 + bytes);
+            let file = &mut self.files[io.file as usize];
+            file.position += bytes;
+            file.hole = false;
+        }
+        let written = &mut self.files[write.file as usize];
+        written.end = written.end.max(written.position);
+        self.results[read.label as usize] = read.bytes;
+        self.results[write.label as usize] = read.bytes;
+    }
+
+    /// What it counted of its own, by name.
+    pub fn facts(&self) -> Vec<(&'static str, u64)> {
+        let converters = self.buffers.iter().filter_map(|buffer| buffer.converter.as_ref());
+        let truncated: u64 = converters.map(|converter| converter.truncated).sum();
+        (truncated > 0).then_some((TRUNCATED, truncated)).into_iter().collect()
+    }
+
     /// Whether any step writes.
     pub fn writes(&self) -> bool {
         self.code
@@ -553,7 +650,7 @@ impl ScriptSource {
         };
         let nominal = bytes;
         if step.carried {
-            let ready = buffer.filled - buffer.taken;
+            let ready = buffer.ready(bytes, self.ending);
             if ready == 0 || (step.transfer.gather && ready < bytes && !self.ending) {
                 return Emit::Skip;
             }

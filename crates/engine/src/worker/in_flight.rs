@@ -263,7 +263,7 @@ impl<'a> InFlight<'a> {
             self.turn(worker.kinds);
         }
         worker.sync(&mut engine, &mut self.ended);
-        worker.counters.tell_facts(&engine.facts());
+        worker.counters.tell_facts(&[engine.facts(), self.source.facts()].concat());
         let closed = worker.close(engine, self.ended).and(self.close(worker.kinds, begin, files));
         for late in self.source.close() {
             worker.counters.failure(late.label, Verb::Read, late.code, late.offset, late.file);

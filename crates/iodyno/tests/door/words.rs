@@ -93,6 +93,12 @@ fn listed() -> Outcome {
         assert_eq!(told(iodyno([command, "--version"])).out, version, "{command}");
     }
     assert!(help.out.lines().all(|line| line.chars().count() <= 80), "{help}");
+    // So it is with the tools that have their own words for it.
+    for tool in ["age", "dd", "filebench", "hdparm", "iometer", "iostat", "iozone"] {
+        let (help, version) = (told(iodyno([tool, "--help"])), told(iodyno([tool, "--version"])));
+        assert!(help.code() == 0 && help.err.is_empty() && help.out.contains("Usage"), "{tool}: {help}");
+        assert!(version.code() == 0 && version.out.contains(env!("CARGO_PKG_VERSION")), "{tool}: {version}");
+    }
     Ok(())
 }
 

@@ -21,7 +21,7 @@ fn node_list(hosts: &Hosts, text: &str) -> std::io::Result<()> {
 /// A line for each stream, one host twice; `RSH` is the only one who knows the way.
 fn a_node_list_is_a_cluster() -> Outcome {
     let hosts = staged(3)?;
-    let list = "# three hosts\nh2 LOCAL /opt/iozone\nh3 LOCAL /opt/iozone own.data\nh1 LOCAL x\nh2 LOCAL x\n";
+    let list = "# three hosts\nh2 LOCAL /opt/iozone\nh3 LOCAL /opt/iozone own.data\nh1 LOCAL x LOCAL/own.1\nh2 LOCAL x\n";
     node_list(&hosts, list)?;
     let line = "iozone -i 0 -i 1 -s 2M -Rb out.xls -r 4k -t 2 -t 4 -+m nodelist -C -w -x";
     let mut command = iodyno(&hosts, &line.split(' ').collect::<Vec<_>>());
@@ -38,8 +38,7 @@ fn a_node_list_is_a_cluster() -> Outcome {
     let whole = said.out.lines().filter(|line| line.contains("xfer count =    2048.00 kB")).count();
     assert_eq!(whole, 4 * 2 + 4 * 4, "{said:#?}");
     assert!(std::fs::read(hosts.shared().join("out.xls"))?.starts_with(&[0xD0, 0xCF, 0x11, 0xE0]));
-    let files =
-        [(1, vec!["iozone.DUMMY.2"]), (2, vec!["iozone.DUMMY.0", "iozone.DUMMY.3"]), (3, vec!["own.data"])];
+    let files = [(1, vec!["own.1"]), (2, vec!["iozone.DUMMY.0", "iozone.DUMMY.3"]), (3, vec!["own.data"])];
     for (number, wanted) in files {
         let mut made = listed(&hosts, number, &hosts.local())?;
         made.retain(|name| name != "lost+found");

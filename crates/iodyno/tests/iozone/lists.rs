@@ -41,6 +41,10 @@ fn lists() -> Outcome {
     // Either list alone: the other test goes from the first byte to the last.
     iozone(home.path(), "-X w -i 0").expect(0, &["iozone test complete."]);
     iozone(home.path(), "-Y r").expect(0, &["iozone test complete."]);
+    // A list of reads says how large the file is, whatever -s and -r say; -J is of the writes alone.
+    let told = iozone(home.path(), "-Y r -s 1m -r 16k -J 1 -i 0 -i 1");
+    told.expect(0, &["File size set to 1024 kB", "Compute time 0.001000 seconds for writes."]);
+    assert_eq!(&rows(&told)[0][..24], "             132       0", "{told}");
     // What is read beyond what was written is there; streams go by the lists, too.
     std::fs::write(file("r"), "1048576 4096\n")?;
     iozone(home.path(), "-f new -X w -Y r").expect(0, &[]);

@@ -22,6 +22,8 @@ pub fn cases() -> Vec<Case> {
         case("ways_of_io", ways),
         case("operations_and_histograms_in_files", logs),
         case("content_is_checked", content),
+        case("a_record_larger_than_its_file_moves_nothing", too_small),
+        case("a_workbook_of_its_own_is_overwritten_and_nothing_else", overwritten),
         case("wrong_command_lines_are_told", wrong),
         case("its_own_name_makes_it_iozone", own_name),
     ]
@@ -204,6 +206,7 @@ fn ways() -> Outcome {
         "-W",
         "-+k",
         "-+w 50 -+a 20",
+        "-+w 50 -+y 20 -+C 30",
         "-+y 50 -+Q 8192 -+S 3 -+W 2",
         "-p -T",
     ] {
@@ -252,6 +255,39 @@ fn content() -> Outcome {
     Ok(())
 }
 
+/// As iozone: 0 in each column that was selected, and 0.00 of streams.
+fn too_small() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let told = iozone(home.path(), "-s 64 -r 128 -i 0 -i 1");
+    told.expect(0, &["Record Size 128 kB", "iozone test complete.", "no record of 128 kB fits in 64 kB"]);
+    let found: Vec<Option<f64>> = cells(rows(&told)[0]);
+    assert_eq!(found[..6], [Some(64.0), Some(128.0), Some(0.0), Some(0.0), Some(0.0), Some(0.0)], "{told}");
+    assert!(found[6..].iter().all(Option::is_none), "{told}");
+    let told = iozone(home.path(), "-t 2 -C -s 64 -r 128 -i 0");
+    told.expect(0, &["throughput for 2 initial writers = 0.00 kB/sec", "Child[1] xfer count = 0.00 kB"]);
+    assert!(left(home.path()).is_empty(), "{:?}", left(home.path()));
+    Ok(())
+}
+
+fn overwritten() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let file = |name: &str| home.path().join(name);
+    // What the original wrote begins with BIFF 2.
+    std::fs::write(file("out.xls"), [0x09, 0x00, 0x04, 0x00, 0x02, 0x00])?;
+    for records in ["4", "4 -r 8"] {
+        let told = iozone(home.path(), &format!("-s 64 -r {records} -i 0 -b out.xls"));
+        told.expect(0, &["iozone test complete."]);
+        let book = std::fs::read(file("out.xls"))?;
+        assert!(book.starts_with(&[0xD0, 0xCF, 0x11, 0xE0]), "-r {records}: it was written anew");
+    }
+    std::fs::write(file("letter.xls"), "dear")?;
+    let told = iozone(home.path(), "-s 64 -r 4 -i 0 -b letter.xls");
+    assert!(told.code() != 0 && told.err.contains("it exists already"), "{told}");
+    assert_eq!(std::fs::read_to_string(file("letter.xls"))?, "dear");
+    assert_eq!(left(home.path()), ["letter.xls", "out.xls"]);
+    Ok(())
+}
+
 fn wrong() -> Outcome {
     let home = tempfile::tempdir()?;
     std::fs::write(home.path().join("list"), "0 4096\n")?;
@@ -274,7 +310,10 @@ fn wrong() -> Outcome {
         ("-+Q 1000 -+y 50", "multiple of 512"),
         ("-+d -+w 50", "not with -+d"),
         ("-B -H 4", "not with -B"),
-        ("-s 4 -r 64", "no test is left"),
+        ("-s 4 -s 8 -r 64", "no test is left"),
+        ("-s 4 -r 64 -Rb out.xls", "no test is left"),
+        ("-X list -s 64", "the list of writes says it"),
+        ("--foo", "no option `foo`"),
         ("file", "options alone"),
     ] {
         let told = iozone(home.path(), line);
@@ -286,6 +325,8 @@ fn wrong() -> Outcome {
     assert_eq!(left(home.path()), ["list"]);
     iozone(home.path(), "-h").expect(0, &["iozone: help mode", "-+m FILE"]);
     iozone(home.path(), "-v").expect(0, &["3.508"]);
+    iozone(home.path(), "--help").expect(0, &["iozone: help mode", "-+m FILE"]);
+    iozone(home.path(), "--version").expect(0, &["3.508"]);
     Ok(())
 }
 

@@ -1,7 +1,8 @@
 //! A drawn workload in words: which verb, how long, where.
 
 use iodyno_model::{
-    Coverage, Every, Extent, FileOrder, ItemData, Kind, Mix, Pattern, PerDirection, Pick, Size, Span, Verb,
+    Coverage, Every, Extent, FileOrder, ItemData, Kind, Mix, OperationKind, Pattern, PerDirection, Pick,
+    Size, Span, Verb,
 };
 
 use super::exact::{bytes, many, number, time};
@@ -33,6 +34,14 @@ pub(crate) fn lines(pattern: &Pattern, seed: Option<u64>) -> Vec<String> {
     }));
     lines.extend(pattern.item_data.map(|data| item_data(pattern, data)));
     lines.extend(phrases(pattern, "chain"));
+    let sum: f64 = pattern.kinds.iter().map(|kind| kind.weight).sum();
+    lines.extend(pattern.kinds.iter().map(|kind| {
+        let OperationKind { verb, weight, bytes: size, align_bytes, .. } = *kind;
+        let (percent, size) = (number(weight / sum.max(f64::MIN_POSITIVE) * 100.0), bytes(size));
+        let align =
+            if align_bytes > 0 { format!(" · aligned to {}", bytes(align_bytes)) } else { String::new() };
+        format!("of these {percent} %: {verb} {size} · {}{align}", pick(&kind.pick))
+    }));
     lines
 }
 

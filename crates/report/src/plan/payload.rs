@@ -42,6 +42,15 @@ fn repeated(dedupe: Dedupe) -> Option<String> {
             let whose = if shared { "all jobs' one" } else { "a" };
             Some(format!("of {whose} working set of {percent} %"))
         }
+        Dedupe::Mixed { few_percent, own_percent } => {
+            let rest = if few_percent + own_percent > 0.0 { "the rest" } else { "all" };
+            let parts = [(few_percent, "of a few"), (own_percent, "of a few of the file's own")];
+            let parts = parts.into_iter().filter(|(percent, _)| *percent > 0.0);
+            let mut parts: Vec<_> =
+                parts.map(|(percent, what)| format!("{percent} % of these {what}")).collect();
+            parts.push(format!("{rest} alike at each place of all files"));
+            Some(parts.join(", "))
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Written and recorded workloads in words, one line for each step or entry.
 
 use iodyno_model::{
-    Action, Actor, Call, Expect, Item, Job, Kind, Offset, Operation, Per, Pick, Plan, Script, SharedUse,
-    Size, Step, Trace, Verb,
+    Action, Actor, Call, Conversion, Expect, Item, Job, Kind, Offset, Operation, Per, Pick, Plan, RecordForm,
+    Script, SharedUse, Size, Step, Trace, Verb,
 };
 
 use super::exact::{bytes, many, time};
@@ -173,7 +173,19 @@ fn transfer(operation: &Operation) -> Vec<String> {
     words.extend(phrases(operation, "at_end"));
     words.extend(phrases(&operation.transfer, "total_bytes"));
     words.extend(phrases(operation, "buffer"));
+    words.extend(operation.conversion.iter().flat_map(|conversion| converted(conversion)));
     words
+}
+
+fn converted(conversion: &Conversion) -> Vec<String> {
+    let table = (!conversion.bytes.is_empty()).then(|| "bytes by a table".to_string());
+    let swap = conversion.swap.then(|| "pairs of bytes swapped".to_string());
+    let records = match conversion.records {
+        RecordForm::AsRead => None,
+        RecordForm::FromLines { bytes: record, .. } => Some(format!("lines to records of {}", bytes(record))),
+        RecordForm::ToLines { bytes: record, .. } => Some(format!("records of {} to lines", bytes(record))),
+    };
+    [table, swap, records].into_iter().flatten().collect()
 }
 
 fn shared(verb: Verb, used: &SharedUse) -> String {

@@ -36,6 +36,7 @@ pub fn pattern(ask: &mut OptionReader<'_>, found: &JobContext) -> Pattern {
         size_by_order: ask.flag("bs_is_seq_rand", false),
         item_data: None,
         chain: false,
+        kinds: Vec::new(),
         window: window(ask),
     }
 }

@@ -16,7 +16,7 @@ const SAMPLE_NS: u64 = 100_000;
 /// Of so many reads one is elsewhere with `-K`.
 const DISTURBED_PERCENT: f64 = 1.0;
 /// What the original walks through with many buffers, bytes.
-const MANY_BUFFERS: u64 = 16 << 20;
+pub const MANY_BUFFERS: u64 = 16 << 20;
 
 /// The job of some streams.
 pub fn of(settings: &Settings, part: Pass, group: &StreamGroup, target: usize) -> Job {
@@ -37,7 +37,7 @@ pub fn of(settings: &Settings, part: Pass, group: &StreamGroup, target: usize) -
         seed: Some(0),
         settings: engine_settings(settings),
         depth: Depth { most: settings.in_flight().unwrap_or(1) as u32, ..Depth::default() },
-        pace: pace(settings, part.cell.record),
+        pace: pace(settings, part),
         limit: if list.is_some() {
             Limit { passes: Some(1), ..Limit::default() }
         } else {
@@ -143,8 +143,8 @@ fn limit(settings: &Settings, part: Pass) -> Limit {
     Limit { passes: Some(passes), operations: Some(records), ..Limit::default() }
 }
 
-fn pace(settings: &Settings, record: u64) -> Pace {
-    let spin_ns = settings.compute_ns();
+fn pace(settings: &Settings, part: Pass) -> Pace {
+    let (spin_ns, record) = (settings.compute_ns(part.access), part.cell.record);
     let think = match settings.text("+b").and_then(burst) {
         Some((bytes, sleep_ns)) => {
             Some(Think { sleep_ns, spin_ns: 0, every: (bytes / record).max(1), ..Think::default() })
@@ -176,17 +176,14 @@ fn payload(settings: &Settings, verb: Verb) -> Payload {
         () if settings.has("+Z") => Some(0xa5),
         () => None,
     };
-    let (option, dedupe) = match settings.has("+C") {
-        true => ("+C", Dedupe::Own),
-        false => (if settings.has("+w") { "+w" } else { "+y" }, Dedupe::Few),
-    };
     let percent = |option: &str| settings.number(option).unwrap_or(0) as u8;
-    let shaped = percent(option) > 0 || percent("+a") > 0;
+    let (dedupe_percent, dedupe) = dedupe(settings);
+    let shaped = dedupe_percent > 0 || percent("+a") > 0;
     let checked = settings.has("V") || settings.has("+d");
     Payload {
         content: constant.map_or(Content::Random, |byte| Content::Pattern(vec![byte])),
         compress_percent: percent("+a"),
-        dedupe_percent: percent(option),
+        dedupe_percent,
         dedupe_chunk_bytes: settings.number("+Q").unwrap_or(0),
         dedupe,
         refresh: if shaped || checked { Refresh::EachWrite } else { Refresh::Once },
@@ -198,6 +195,25 @@ fn payload(settings: &Settings, verb: Verb) -> Payload {
             ..Verify::default()
         }),
         ..Payload::default()
+    }
+}
+
+/// How many records repeat, and what they repeat. `-+y` is a part of what `-+w` says, and `-+C` a part of that; without
+/// `-+w` iozone repeats nothing, and here the next one is a part of all records.
+fn dedupe(settings: &Settings) -> (u8, Dedupe) {
+    let percent = |option: &str| settings.number(option).map(|percent| percent as u8);
+    match (percent("+w"), percent("+y"), percent("+C")) {
+        (Some(all), within, own) => {
+            let (within, own) = (f64::from(within.unwrap_or(0)), f64::from(own.unwrap_or(0)));
+            let own_percent = within * own / 100.0;
+            (all, Dedupe::Mixed { few_percent: within - own_percent, own_percent })
+        }
+        (None, Some(within), Some(own)) => {
+            let own_percent = f64::from(own);
+            (within, Dedupe::Mixed { few_percent: 100.0 - own_percent, own_percent })
+        }
+        (None, Some(within), None) => (within, Dedupe::Few),
+        (None, None, own) => (own.unwrap_or(0), Dedupe::Own),
     }
 }
 

@@ -78,7 +78,11 @@ fn path(settings: &Settings, all: u32, streams: &[u32]) -> String {
 pub fn name(settings: &Settings, stream: u32) -> String {
     let own = format!("{STREAM}{stream}");
     match (settings.clients.get(stream as usize), settings.names.get(stream as usize)) {
-        (Some(client), _) => format!("{}/{}", client.directory, client.file.as_ref().unwrap_or(&own)),
+        // The stream is in that directory, so that a path from the root stays what it is.
+        (Some(client), _) => match client.file.as_ref().unwrap_or(&own) {
+            path if path.starts_with('/') => path.clone(),
+            file => format!("{}/{file}", client.directory),
+        },
         (None, Some(name)) => name.clone(),
         (None, None) => own,
     }

@@ -50,6 +50,13 @@ pub fn too_large(settings: &Settings, matrix: &Matrix) -> Option<String> {
     (columns > COLUMNS_MOST).then(|| format!("an .xls has {COLUMNS_MOST} columns, and this needs {columns}"))
 }
 
+/// Whether a file begins as a workbook does: iozone's own (BIFF 2), an `.xls`, or an `.xlsx`. An empty one holds nothing.
+pub fn is_workbook(bytes: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 4] =
+        [&[0x09, 0x00, 0x04, 0x00], &[0x09, 0x08], &[0xd0, 0xcf, 0x11, 0xe0], b"PK\x03\x04"];
+    bytes.is_empty() || BEGINNINGS.iter().any(|beginning| bytes.starts_with(beginning))
+}
+
 fn is_modern(settings: &Settings) -> bool {
     settings.text("b").is_some_and(|path| path.to_ascii_lowercase().ends_with(".xlsx"))
 }

@@ -31,7 +31,7 @@ pub struct PassFigures {
 impl PassFigures {
     /// Of a finished phase.
     pub fn of(phase: &PhaseRecord, settings: &Settings, part: Pass) -> Self {
-        let idle_ns = if settings.has("+J") { 0 } else { settings.compute_ns() };
+        let idle_ns = if settings.has("+J") { 0 } else { settings.compute_ns(part.access) };
         let between = settings.is_between(part.access);
         let workers = phase.jobs.iter().flat_map(|job| &job.workers);
         let of = |worker| if between { busy(worker) } else { stream(worker, idle_ns) };

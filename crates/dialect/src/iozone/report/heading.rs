@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::iozone::access::Access;
 use crate::iozone::command::OptionValue;
+use crate::iozone::lower::MANY_BUFFERS;
 use crate::iozone::settings::{Settings, Unit, file_bytes};
 use crate::iozone::telemetry;
 use crate::iozone::view::ReportContext;
@@ -25,8 +26,13 @@ pub fn heading(view: &ReportContext) -> String {
             let _ = writeln!(text, "\tCompute time from telemetry files for {what}.");
         }
     }
-    if let Some(ms) = settings.number("J") {
-        let _ = writeln!(text, "\tCompute time {:.6} seconds for reads and writes.", ms as f64 / 1000.0);
+    let computing = match (settings.reads.is_some(), settings.writes.is_some()) {
+        (false, false) => "reads and writes",
+        (false, true) => "reads",
+        (true, _) => "writes",
+    };
+    if let Some(ms) = settings.number("J").filter(|_| settings.reads.is_none() || settings.writes.is_none()) {
+        let _ = writeln!(text, "\tCompute time {:.6} seconds for {computing}.", ms as f64 / 1000.0);
     }
     text += "\tTime Resolution = 0.000000001 seconds.\n";
     let _ = writeln!(text, "\tProcessor cache size set to {} kBytes.", settings.size("S", 1024) / 1024);
@@ -60,24 +66,18 @@ fn option_line(word: &OptionValue, settings: &Settings, view: &ReportContext) ->
         "w" => "Setting no_unlink".into(),
         "I" => "O_DIRECT feature enabled".into(),
         "o" => "SYNC Mode. ".into(),
-        "+D" => ">>> O_DSYNC mode enabled. <<<".into(),
-        "+r" => "Read & Write sync mode active.".into(),
         "B" => "Using mmap files".into(),
         "D" => "Using msync(MS_ASYNC) on mmap files".into(),
         "G" => "Using msync(MS_SYNC) on mmap files".into(),
         "H" => format!("POSIX async I/O (with bcopy). Depth {value}"),
         "k" => format!("POSIX Async I/O (no bcopy). Depth {value} "),
         "V" => pattern(value),
-        "p" => format!(
-            "Purge of {} kBytes of cache before each operation, outside of the time.",
-            settings.size("S", 1024) / 1024
-        ),
-        "m" => "Multiple buffers, 16384 kBytes of them in turn.".into(),
-        "U" => format!("Unmount and remount of {value} before each test."),
-        "W" => "Lock file when reading or writing.".into(),
+        "p" => "Purge Mode On".into(),
+        "m" => format!("Multi_buffer. Work area {MANY_BUFFERS} bytes"),
+        "W" => "Lock file when reading/writing.".into(),
         "X" => format!("Using write telemetry file \"{value}\""),
         "Y" => format!("Using read telemetry file \"{value}\""),
-        "Z" => "Mixed mmap and file I/O.".into(),
+        "Z" => "Enable mmap & file I/O mixing.".into(),
         "K" => "Disrupted read patterns selected.".into(),
         "M" => return format!("\n\tMachine = {}\n", view.machine),
         "O" => "OPS Mode. Output is in operations per second.".into(),
@@ -86,6 +86,15 @@ fn option_line(word: &OptionValue, settings: &Settings, view: &ReportContext) ->
         "Q" => "Offset/latency files enabled.".into(),
         "R" => "Excel chart generation enabled".into(),
         "x" => "Stonewall disabled".into(),
+        name if name.starts_with('+') => return plus_line(name, value),
+        _ => return String::new(),
+    };
+    format!("\t{line}\n")
+}
+
+/// The heading's line about an option that begins with `-+`.
+fn plus_line(name: &str, value: &str) -> String {
+    let line = match name {
         "+n" => "No retest option selected".into(),
         "+d" => ">>> I/O Diagnostic mode enabled. <<<\n\tPerformance measurements are invalid in this mode."
             .into(),
@@ -96,6 +105,28 @@ fn option_line(word: &OptionValue, settings: &Settings, view: &ReportContext) ->
         "+z" => "Histogram summary enabled.".into(),
         "+m" => "Network distribution mode enabled.".into(),
         "+h" => format!("Hostname = {value}"),
+        "+A" => format!("Madvise enabled: {value}"),
+        "+C" => format!("Dedup within {value} percent."),
+        "+J" => ">>> Think time is included in throughput cal. <<<".into(),
+        "+K" => "Manual control of test 8. >>> Very Experimental. Sony special <<<".into(),
+        "+L" => ">>> Record locking, shared file mode enabled. <<<".into(),
+        "+O" => format!("Rate control active {value} Ops/sec ."),
+        "+Q" => format!("Dedup granule size {value}"),
+        "+S" => format!("Dedup manual seed {value} ."),
+        "+V" => ">>> Shared file mode enabled. <<<".into(),
+        "+W" => format!("Dedup chid_skew {value} ."),
+        "+X" => "Short circuit mode. For\n\t filesystem development testing ONLY !".into(),
+        "+Z" => "Using old data sets.\n\t Performance measurements may be invalid in this\n\t \
+                 mode due to published hack."
+            .into(),
+        // Both of these begin the next line with a blank.
+        "+M" => return "\tDedup+compress enabled\n ".into(),
+        "+a" => return format!("\tZero Percent {value}\n "),
+        "+q" => format!("Delay {value} seconds between tests enabled."),
+        "+w" => format!("Dedup activated {value} percent."),
+        "+y" => format!("Dedup within & across {value} percent."),
+        "+D" => ">>> O_DSYNC mode enabled. <<<".into(),
+        "+r" => "Read & Write sync mode active.".into(),
         _ => return String::new(),
     };
     format!("\t{line}\n")
@@ -138,5 +169,23 @@ mod tests {
             "rewrite       read    fwrite  frewrite     fread   freread    pwrite  repwrite     pread   repread\n",
         );
         assert_eq!(columns(&settings), wanted);
+    }
+
+    /// As iozone 3.489 prints them.
+    #[test]
+    fn options_have_iozones_lines() {
+        let wanted = "\tPurge Mode On\n\tMulti_buffer. Work area 16777216 bytes\n\tEnable mmap & file I/O mixing.\n\
+            \tLock file when reading/writing.\n\tDelay 1 seconds between tests enabled.\n\tZero Percent 50\n \
+            \tDedup activated 80 percent.\n\tDedup within & across 20 percent.\n\tDedup within 30 percent.\n\
+            \tDedup granule size 4096\n\tShort circuit mode. For\n\t filesystem development testing ONLY !\n";
+        let line = "-p -m -Z -W -+q 1 -+a 50 -+w 80 -+y 20 -+C 30 -+Q 4096 -+X -U /mnt/x";
+        let words: Vec<String> = line.split(' ').map(String::from).collect();
+        let view = ReportContext {
+            settings: settings::judge(command::parse(&words).unwrap(), &mut Nowhere).unwrap(),
+            machine: "Linux here 6.1".into(),
+            ..ReportContext::default()
+        };
+        let text = heading(&view);
+        assert!(text.contains(&format!("\n\n{wanted}\tCommand line used")), "{text}");
     }
 }

@@ -71,7 +71,7 @@ mod tests {
         [0, 1, 3].iter().for_each(|number| writes.write_ended(*number, 30));
         let first = writes.sync_began(4);
         writes.write_ended(2, 30);
-        assert_eq!(known(&writes), []);
+        assert_eq!(known(&writes), Vec::<u64>::new());
         writes.sync_ended(first, true);
         assert_eq!(known(&writes), [0, 1, 3]);
         writes.write_began(4);

@@ -7,22 +7,25 @@ use iodyno_model::Script;
 use super::super::SourceContext;
 use super::super::random::Random;
 use super::compile;
+use super::convert::Converter;
 use crate::failure::Failure;
 use crate::io::Io;
 
 /// One numbered buffer.
-#[derive(Clone, Copy)]
 pub struct Buffer {
     pub start: *mut u8,
     pub bytes: u64,
     /// The most that a read asks for; the buffer may be larger.
     pub record: u64,
     pub queue: *mut u8,
+    pub queue_bytes: u64,
     /// Bytes that the last read left in the buffer, or that lie in the queue.
     pub filled: u64,
     /// Bytes at the queue's front that were written already.
     pub taken: u64,
     pub gathers: bool,
+    /// Stands between the block and the queue.
+    pub converter: Option<Box<Converter>>,
 }
 
 /// Lays the script's buffers out in the worker's memory, one behind the other.
@@ -34,15 +37,19 @@ pub fn buffers(context: &SourceContext<'_>, script: &Script) -> Result<Vec<Buffe
         return Err(Failure::new(message));
     }
     let mut start = context.memory.buffer(0);
-    let lay = |((block, queue), record): ((u64, u64), u64)| {
+    let lay = |(number, ((block, queue), record)): (usize, ((u64, u64), u64))| {
         // SAFETY: the sum of all parts is at most the slot's memory (checked above).
         let (behind, next) = unsafe { (start.add(block as usize), start.add((block + queue) as usize)) };
         let (filled, taken, gathers) = (0, 0, queue > 0);
-        let buffer = Buffer { start, bytes: block, record, queue: behind, filled, taken, gathers };
+        let converter = compile::conversion(script, number as u32).filter(|_| gathers);
+        let converter = converter.map(|conversion| Box::new(Converter::new(conversion, block)));
+        let (bytes, queue_bytes) = (block, queue);
+        let buffer =
+            Buffer { start, bytes, record, queue: behind, queue_bytes, filled, taken, gathers, converter };
         start = next;
         buffer
     };
-    Ok(wanted.into_iter().zip(compile::records(script)).map(lay).collect())
+    Ok(wanted.into_iter().zip(compile::records(script)).enumerate().map(lay).collect())
 }
 
 impl Buffer {
@@ -64,16 +71,15 @@ impl Buffer {
     pub fn load(&mut self, bytes: u64, padded: u64, gathers: bool) {
         let bytes = bytes.min(self.bytes);
         let padded = padded.max(bytes).min(self.bytes);
+        let padding = self.converter.as_ref().map_or(0, |converter| converter.padding());
         // SAFETY: both ranges lie in this buffer; `padded` is at most its length, and nothing is in flight.
         unsafe {
-            std::ptr::write_bytes(self.start.add(bytes as usize), 0, (padded - bytes) as usize);
+            std::ptr::write_bytes(self.start.add(bytes as usize), padding, (padded - bytes) as usize);
+            if let Some(converter) = &mut self.converter {
+                return converter.take(std::slice::from_raw_parts(self.start, padded as usize));
+            }
             if gathers {
-                std::ptr::copy(
-                    self.queue.add(self.taken as usize),
-                    self.queue,
-                    (self.filled - self.taken) as usize,
-                );
-                (self.filled, self.taken) = (self.filled - self.taken, 0);
+                self.close_up();
                 std::ptr::copy_nonoverlapping(
                     self.start,
                     self.queue.add(self.filled as usize),
@@ -84,6 +90,32 @@ impl Buffer {
             }
         }
         (self.filled, self.taken) = (padded, 0);
+    }
+
+    /// Moves what is in the queue to its front.
+    fn close_up(&mut self) {
+        let left = (self.filled - self.taken) as usize;
+        // SAFETY: `taken` never passes `filled`, which never passes the queue's length; nothing is in flight.
+        unsafe { std::ptr::copy(self.queue.add(self.taken as usize), self.queue, left) };
+        (self.filled, self.taken) = (left as u64, 0);
+    }
+
+    /// Bytes that are there to be written, where so many are wanted; `ends`: nothing more is read.
+    pub fn ready(&mut self, wanted: u64, ends: bool) -> u64 {
+        if self.converter.is_some() && self.filled - self.taken < wanted {
+            self.convert(ends);
+        }
+        self.filled - self.taken
+    }
+
+    /// Converts as much of what was read as the queue has room for.
+    #[cold]
+    fn convert(&mut self, ends: bool) {
+        self.close_up();
+        let room = (self.queue_bytes - self.filled) as usize;
+        // SAFETY: the rest of the queue is this buffer's alone, and was written to before (zeros at the start).
+        let room = unsafe { std::slice::from_raw_parts_mut(self.queue.add(self.filled as usize), room) };
+        self.filled += self.converter.as_mut().map_or(0, |converter| converter.fill(room, ends)) as u64;
     }
 
     pub fn is_zero(&self, io: &Io) -> bool {

@@ -4,8 +4,8 @@
 //! at once.
 
 use iodyno_model::{
-    Action, AtEnd, Content, Coverage, Item, Kind, Offset, Operation, Per, Pick, Script, SharedUse, Size,
-    Step, Transfer, Verb,
+    Action, AtEnd, Content, Conversion, Coverage, Item, Kind, Offset, Operation, Per, Pick, Script,
+    SharedUse, Size, Step, Transfer, Verb,
 };
 
 use super::super::pattern::worker_seed;
@@ -217,6 +217,12 @@ pub fn buffers(script: &Script, arena: u64) -> Vec<(u64, u64)> {
         (block.max(arena).next_multiple_of(4096), queued.next_multiple_of(4096))
     };
     (0..).zip(blocks(script, |_| true)).map(of).collect()
+}
+
+/// What becomes of the bytes that are read into a buffer.
+pub fn conversion(script: &Script, buffer: u32) -> Option<&Conversion> {
+    let all = operations(&script.steps).into_iter();
+    all.filter(|operation| operation.buffer == buffer).find_map(|operation| operation.conversion.as_deref())
 }
 
 /// Whether a script can run, as far as it alone tells; everything that is wrong at once.
