@@ -192,6 +192,24 @@ fn what_failed_before_runs_again_alone() {
     assert!(none.contains("no case that is selected failed in it"), "{none}");
 }
 
+/// Above all else stands what killed the file system.
+#[test]
+fn a_death_is_told_first() {
+    let (out, ..) = told("posix --rules rules dir --profile none", &|_, records| {
+        let why =
+            "the file system is gone: ENOTCONN; it went while chmod/denied:fifo ran, beside locks/waits";
+        for verdict in records.iter_mut().flat_map(|record| &mut record.verdicts) {
+            verdict.outcome = Outcome::CouldNotRun(why.into());
+        }
+    });
+    let second = out.lines().nth(1).unwrap();
+    assert_eq!(
+        second,
+        "the file system is gone: ENOTCONN; it went while chmod/denied:fifo ran, beside locks/waits; the run ended there"
+    );
+    assert!(out.contains("\n  the file system died  ("), "{out}");
+}
+
 /// Time stamps differ between any two runs.
 #[test]
 fn times_are_no_difference() {

@@ -1,8 +1,9 @@
 //! Runs that go well: the issue's commands, small.
 
+use testbed::program::Program;
 use testbed::{Case, Need, Outcome};
 
-use super::program::{command, ior, names, scratch, told};
+use super::program::{IODYNO, command, ior, names, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     let case = |name: &str, body: fn() -> Outcome| Case::new(name, &[], body);
@@ -19,10 +20,88 @@ pub fn cases() -> Vec<Case> {
         case("back_ends", back_ends),
         case("a_dry_run_leaves_nothing", dry),
         case("help_and_names", names_and_directories),
+        case("the_programs_of_the_package_say_their_versions", versions),
+        case("scripts_hold_options_of_back_ends_and_parts_of_seconds", dashed),
+        case("io500_leaves_the_originals_files", io500),
         case("files_dealt_to_two_places_leave_nothing_elsewhere", dealt),
         case("reads_anywhere_are_as_many_as_asked_however_small_the_file", anywhere),
         Case::new("the_end_of_an_aio_context_is_not_measured", &[Need::Tool("strace")], contexts),
     ]
+}
+
+fn versions() -> Outcome {
+    for (program, begins) in [
+        ("ior", "IOR-4.1.0+iodyno (iodyno "),
+        ("mdtest", "mdtest-4.1.0+iodyno (iodyno "),
+        ("io500", "io500 (iodyno) "),
+    ] {
+        let said = Program::of(IODYNO, [program, "--version"]).run();
+        assert!(said.code() == 0 && said.out.starts_with(begins) && said.err.is_empty(), "{said}");
+        let help = Program::of(IODYNO, [program, "--help"]).run();
+        assert!(help.code() == 0 && help.out.contains("--version") && help.err.is_empty(), "{help}");
+    }
+    Ok(())
+}
+
+fn dashed() -> Outcome {
+    let home = scratch();
+    let text = "IOR START\napi=DUMMY\n  --dummy.delay-xfer=1000\nwriteFile=1,readFile=0\ntransferSize=4k,blockSize=40k\n\
+                interTestDelay=0.01\nverbose=1\nRUN\nIOR STOP\n";
+    std::fs::write(home.path().join("script"), text)?;
+    let said = ior(home.path(), "-f script");
+    said.expect(0, &["delayed 0.01 seconds"]);
+    let total: f64 = said.rows("write")[0].iter().rev().nth(1).ok_or("a total")?.parse()?;
+    assert!(total >= 0.01, "ten transfers of 1 ms in {total} s");
+    std::fs::write(home.path().join("script"), text.replace("delay-xfer", "delay-xfre"))?;
+    ior(home.path(), "-f script").expect(1, &["script:3", "did you mean", "dummy.delay-xfer"]);
+    Ok(())
+}
+
+/// The names of the original's files, and in them what it writes there.
+fn io500() -> Outcome {
+    let home = scratch();
+    let text = "[global]\ndatadir = data\nresultdir = results\ntimestamp-resultdir = FALSE\n[debug]\nstonewall-time = 1\n\
+                [ior-easy]\ntransferSize = 64k\nblockSize = 256k\n[ior-hard]\nsegmentCount = 4\n[mdtest-easy]\nn = 20\n\
+                [mdtest-hard]\nn = 20\n[ior-rnd4K-easy-read]\nrun = FALSE\n";
+    std::fs::write(home.path().join("config.ini"), text)?;
+    let mut command = std::process::Command::new(IODYNO);
+    command.args(["io500", "config.ini", "--no-save"]).current_dir(home.path());
+    let said = Program::new(command).run();
+    assert_eq!(said.code(), 0, "{said}");
+    // The easy tests, then the moment, then the hard ones.
+    let rows: Vec<&str> =
+        said.out.lines().filter_map(|line| line.get(9..)?.split_whitespace().next()).collect();
+    let place =
+        |name: &str| rows.iter().position(|row| *row == name).ok_or_else(|| format!("{name}: {said}"));
+    assert!(
+        place("mdtest-easy-write")? < place("timestamp")? && place("timestamp")? < place("ior-hard-write")?
+    );
+    let results = home.path().join("results");
+    let read =
+        |name: &str| std::fs::read_to_string(results.join(name)).map_err(|error| format!("{name}: {error}"));
+    assert_eq!(read("config-orig.ini")?, text);
+    let all = read("config.ini")?;
+    assert!(
+        all.contains("segmentCount = 4") && all.contains("n = 20") && all.contains("drop-caches = FALSE"),
+        "{all}"
+    );
+    let phases = ["ior-easy-write", "ior-easy-read", "ior-hard-write", "ior-hard-read"];
+    for (phases, words) in [
+        (&phases[..], "Summary of all tests:"),
+        (
+            &["mdtest-easy-write", "mdtest-hard-read", "mdtest-easy-stat", "mdtest-hard-delete"],
+            "SUMMARY rate",
+        ),
+    ] {
+        for phase in phases {
+            let log = read(&format!("{phase}.txt"))?;
+            assert!(log.contains(words) && log.contains("ommand line"), "{phase}:\n{log}");
+        }
+    }
+    let result = read("result.txt")?;
+    assert!(result.contains("[timestamp]\n") && result.contains("[ior-hard-write]\n"), "{result}");
+    assert!(read("result_summary.txt")?.contains("timestamp"));
+    Ok(())
 }
 
 fn shared() -> Outcome {

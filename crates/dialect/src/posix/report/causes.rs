@@ -104,6 +104,9 @@ fn cause<'a>(what: &str, calls: Vec<(String, Vec<Member<'a>>)>) -> Option<Cause<
 fn pattern(case: &Case, verdict: &Verdict) -> Pattern {
     let call = family(&verdict.call);
     let of = |what: String, call: String| Pattern { what, call };
+    if death(verdict).is_some() {
+        return of("the file system died".into(), String::new());
+    }
     if let Outcome::TimedOut(why) = &verdict.outcome {
         return of("timed out".into(), family(timed_out_at(why).unwrap_or(&verdict.call)));
     }
@@ -153,6 +156,17 @@ fn must_succeed(error: &str) -> String {
 fn ended(why: &str) -> Option<(&str, &str)> {
     let told = why.strip_prefix('`').and_then(|why| why.split_once("` came back with "));
     told.or_else(|| why.rsplit_once(": "))
+}
+
+/// How the file system died, if that is what became of a check: the case that found it, and those beside it.
+pub fn death(verdict: &Verdict) -> Option<&str> {
+    let why = match &verdict.outcome {
+        Outcome::CouldNotRun(why) => why,
+        _ => &verdict.got,
+    };
+    let is_it =
+        why.starts_with("the file system is gone") || why.starts_with("the file system does not answer");
+    is_it.then(|| why.split(", at `").next().unwrap_or(why))
 }
 
 /// The call that a case stood at when its time was up: of `took longer than 30s, at `open f O_RDWR 0` (round)`.
@@ -297,6 +311,10 @@ mod tests {
             (
                 set_up("`chmod d 01777` came back with success, and left mode 0777"),
                 "chmod: it succeeds and does nothing (left mode 0777)",
+            ),
+            (
+                set_up("the file system is gone: ENOTCONN; it went while a/b ran, beside c/d, at `lstat f`"),
+                ": the file system died",
             ),
             (
                 Verdict {

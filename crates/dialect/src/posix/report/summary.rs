@@ -66,6 +66,10 @@ fn head(text: &mut String, side: &CheckedDirectory, answer: &DirectoryResults) {
     if let Some(failure) = &answer.failure {
         let _ = writeln!(text, "the cases could not be run to their end: {failure}");
     }
+    let mut verdicts = answer.records.iter().flat_map(|record| &record.verdicts);
+    if let Some(death) = verdicts.find_map(causes::death) {
+        let _ = writeln!(text, "{death}; the run ended there");
+    }
     text.push('\n');
 }
 
