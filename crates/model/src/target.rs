@@ -334,6 +334,9 @@ pub enum FileLock {
     /// Many reads, or one write, at a time.
     #[reflect(phrase = "many reads or one write at a time")]
     ReadWrite,
+    /// Each operation locks the bytes that it reads or writes, shared for reads (IOR `--posix.rangelocks`).
+    #[reflect(phrase = "each operation locks its range")]
+    Range,
     /// The whole file from opening to closing, shared by those that only read; who finds it locked fails (iozone `-W`).
     #[reflect(phrase = "locked while open")]
     Whole,
@@ -342,7 +345,7 @@ pub enum FileLock {
 impl FileLock {
     /// Whether each operation takes its turn.
     pub fn is_each_operation(self) -> bool {
-        matches!(self, FileLock::Exclusive | FileLock::ReadWrite)
+        matches!(self, FileLock::Exclusive | FileLock::ReadWrite | FileLock::Range)
     }
 }
 

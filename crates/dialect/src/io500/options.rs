@@ -79,9 +79,9 @@ pub fn help() -> String {
     )
 }
 
-/// The text of `--version`.
+/// The text of `--version`, as of every command that is no drop-in.
 pub fn version() -> String {
-    format!("io500 (iodyno) {}\n", env!("CARGO_PKG_VERSION"))
+    format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))
 }
 
 #[cfg(test)]

@@ -250,8 +250,11 @@ impl TestChecker {
         let prefill = test.count("randomPrefill");
         let (block, transfer, shuffled) = (test.block, test.transfer, test.flag("randomOffset"));
         let fits = prefill.is_multiple_of(8) && prefill > 0 && block.is_multiple_of(prefill);
+        let locks_elsewhere = test.flag("posix.rangelocks") && test.api != "POSIX";
         refuse! { self
             "reorderTasksRandom" if constant && random => "-C and -Z exclude each other", "leave one of them out";
+            "posix.rangelocks" if locks_elsewhere =>
+                "only the back end POSIX locks ranges", "add -a POSIX, or leave it out";
             "uniqueDir" if unique && !own => "-u needs a file for each task", "add -F";
             "testFile" if names > 1 && (!own || unique) =>
                 "several names need a file for each task, and exclude -u", "add -F, leave -u out";

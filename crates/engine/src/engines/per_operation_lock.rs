@@ -1,5 +1,5 @@
-//! An engine whose operations each hold a lock on their file that all workers respect: one operation at a time, or many reads or
-//! one write.
+//! An engine whose operations each hold a lock on their file that all workers respect: one operation at a time, many reads or
+//! one write, or a lock on the bytes of each.
 //!
 //! Only for synchronous engines: a lock that is held over several operations in flight would block other files.
 
@@ -9,7 +9,7 @@ use iodyno_model::{FileLock, Verb};
 
 use super::{Engine, EngineFacts, Failure, Setup};
 use crate::clock::{self, Tick};
-use crate::io::{Files, Io, Slot};
+use crate::io::{AT_END, Files, Io, Slot};
 use crate::memory::errno;
 
 /// An engine whose operations take turns.
@@ -17,7 +17,7 @@ pub struct LockPerOperation<E> {
     engine: E,
     /// For each handle.
     locks: Vec<FileLock>,
-    held: Option<RawFd>,
+    held: Option<(RawFd, FileLock, libc::flock)>,
     /// The lock was not to be had.
     refused: Option<(Slot, i64)>,
 }
@@ -34,14 +34,13 @@ impl<E: Engine> Engine for LockPerOperation<E> {
     fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
         let lock = self.locks.get(io.file as usize).copied().unwrap_or_default();
         if lock.is_each_operation() && io.verb.moves_data() {
-            let shares = lock == FileLock::ReadWrite && io.verb == Verb::Read;
-            let fd = files.fd(io.file);
-            // SAFETY: the call takes no pointers.
-            if unsafe { libc::flock(fd, if shares { libc::LOCK_SH } else { libc::LOCK_EX }) } < 0 {
+            let (fd, range) = (files.fd(io.file), range(io));
+            let shares = lock != FileLock::Exclusive && io.verb == Verb::Read;
+            if !set(fd, lock, range, if shares { libc::LOCK_SH } else { libc::LOCK_EX }) {
                 self.refused = Some((slot, -i64::from(errno())));
                 return;
             }
-            self.held = Some(fd);
+            self.held = Some((fd, lock, range));
         }
         self.engine.push(slot, io, files);
     }
@@ -52,10 +51,41 @@ impl<E: Engine> Engine for LockPerOperation<E> {
             return Ok(());
         }
         let outcome = self.engine.poll(min, until, done);
-        if let Some(fd) = self.held.take() {
-            // SAFETY: the call takes no pointers.
-            unsafe { libc::flock(fd, libc::LOCK_UN) };
+        if let Some((fd, lock, range)) = self.held.take() {
+            set(fd, lock, range, libc::LOCK_UN);
         }
         outcome
     }
+}
+
+/// The lock of an open file that does not belong to its process: the tasks of one process lock each other out, too.
+#[cfg(target_os = "linux")]
+const SET_RANGE: libc::c_int = libc::F_OFD_SETLKW;
+#[cfg(not(target_os = "linux"))]
+const SET_RANGE: libc::c_int = libc::F_SETLKW;
+
+/// The bytes of an operation; all of the file, where it says no offset.
+fn range(io: &Io) -> libc::flock {
+    // SAFETY: numbers only, for which 0 is right.
+    let mut range: libc::flock = unsafe { std::mem::zeroed() };
+    range.l_whence = libc::SEEK_SET as _;
+    if io.offset < AT_END {
+        (range.l_start, range.l_len) = (io.offset as _, io.bytes as _);
+    }
+    range
+}
+
+/// Takes a lock (`LOCK_SH`, `LOCK_EX`) or gives it back (`LOCK_UN`). Whether it could.
+fn set(fd: RawFd, lock: FileLock, mut range: libc::flock, how: libc::c_int) -> bool {
+    if lock != FileLock::Range {
+        // SAFETY: the call takes no pointers.
+        return unsafe { libc::flock(fd, how) } == 0;
+    }
+    range.l_type = match how {
+        libc::LOCK_SH => libc::F_RDLCK,
+        libc::LOCK_EX => libc::F_WRLCK,
+        _ => libc::F_UNLCK,
+    } as _;
+    // SAFETY: the range lives as long as the call.
+    unsafe { libc::fcntl(fd, SET_RANGE, &raw const range) == 0 }
 }

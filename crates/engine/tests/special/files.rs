@@ -1,5 +1,7 @@
 //! Names, lengths and space.
 
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -84,7 +86,9 @@ fn operations_take_turns() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     std::fs::write(&path, vec![0; 65536])?;
-    for (lock, engine) in [(FileLock::Exclusive, "psync"), (FileLock::ReadWrite, "sync")] {
+    for (lock, engine) in
+        [(FileLock::Exclusive, "psync"), (FileLock::ReadWrite, "sync"), (FileLock::Range, "psync")]
+    {
         let mut file = on_file(&path, 65536, false);
         file.open.lock = lock;
         let (mut writers, mut readers) =
@@ -104,19 +108,36 @@ fn operations_take_turns() -> Outcome {
 /// has seen that it is waited for, and holds it on for a while: the latency cannot be less.
 #[cfg(target_os = "linux")]
 fn operations_wait_for_the_lock() -> Outcome {
+    waits_for(FileLock::Exclusive, |other, held| if held { other.lock() } else { other.unlock() })?;
+    // Half of the bytes that are read, locked by another open file of the same process.
+    waits_for(FileLock::Range, |other, held| {
+        // SAFETY: numbers only, for which 0 is right.
+        let mut range: libc::flock = unsafe { std::mem::zeroed() };
+        range.l_type = if held { libc::F_WRLCK } else { libc::F_UNLCK } as _;
+        (range.l_start, range.l_len) = (32768, 65536);
+        // SAFETY: the range lives as long as the call.
+        match unsafe { libc::fcntl(other.as_raw_fd(), libc::F_OFD_SETLK, &raw const range) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn waits_for(lock: FileLock, hold: fn(&std::fs::File, bool) -> std::io::Result<()>) -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     std::fs::write(&path, vec![0; 65536])?;
     let mut file = on_file(&path, 65536, false);
-    file.open.lock = FileLock::Exclusive;
-    let other = std::fs::File::open(&path)?;
-    other.lock()?;
+    file.open.lock = lock;
+    let other = std::fs::File::options().read(true).write(true).open(&path)?;
+    hold(&other, true)?;
     let inode = other.metadata()?.ino();
     let holder = std::thread::spawn(move || -> Result<(), String> {
         wait::until("somebody who waits for the lock", || is_waited_for(inode))?;
         let seen_ns = now_ns();
         wait::until("the end of the hold", || now_ns() >= seen_ns + HELD_NS)?;
-        other.unlock().map_err(|error| error.to_string())
+        hold(&other, false).map_err(|error| error.to_string())
     });
     let mut read = job("psync", &[], 0, Verb::Read, 65536);
     read.limit.operations = Some(1);

@@ -33,7 +33,7 @@ fn versions() -> Outcome {
     for (program, begins) in [
         ("ior", "IOR-4.1.0+iodyno (iodyno "),
         ("mdtest", "mdtest-4.1.0+iodyno (iodyno "),
-        ("io500", "io500 (iodyno) "),
+        ("io500", "iodyno "),
     ] {
         let said = Program::of(IODYNO, [program, "--version"]).run();
         assert!(said.code() == 0 && said.out.starts_with(begins) && said.err.is_empty(), "{said}");

@@ -1,6 +1,6 @@
 //! What the phases of a test work on.
 
-use iodyno_model::{Direct, Extent, Items, Open, OpenMode, Prepare, Size, Target, TargetKind};
+use iodyno_model::{Direct, Extent, FileLock, Items, Open, OpenMode, Prepare, Size, Target, TargetKind};
 
 use super::names;
 use crate::ior::test::IorTest;
@@ -47,7 +47,8 @@ pub fn target(test: &IorTest, usage: Use) -> Target {
         _ => Extent::Bytes(file_bytes(test)),
     };
     let kind = TargetKind::File { path: path.clone(), size };
-    let open = Open { direct: direct(test), ..Open::default() };
+    let lock = if test.flag("posix.rangelocks") { FileLock::Range } else { FileLock::No };
+    let open = Open { direct: direct(test), lock, ..Open::default() };
     match usage {
         Use::Read => target(kind, Open { mode: OpenMode::Read, ..open }),
         _ => Target {

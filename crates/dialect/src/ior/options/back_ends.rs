@@ -45,8 +45,6 @@ const GPFS: &str = "hints to GPFS go through its own library, which is not loade
 const GPFS_HINT: &str = "leave it out";
 const BEEGFS: &str = "files are striped by the library of BeeGFS, which is not loaded";
 const BEEGFS_HINT: &str = "set the directory's striping before the run: beegfs-ctl --setpattern";
-const LOCKS: &str = "no transfer takes a lock";
-const LOCKS_HINT: &str = "leave it out: tasks never write to each other's places";
 const OBJECTS: &str = "object stores are not served yet";
 const OBJECTS_HINT: &str = "mount it, or use an IOR built with its library";
 const LIBRARY: &str = "it needs a library that is not loaded";
@@ -90,7 +88,7 @@ pub const APIS: &[Word] = &[
 #[rustfmt::skip]
 pub const MODULES: &[Entry] = &[
     flag(POSIX, "posix.odirect", &["--posix.odirect", "useO_DIRECT", "-B"], "past the page cache (O_DIRECT)"),
-    flag(POSIX, "posix.rangelocks", &["--posix.rangelocks"], "lock the range of each transfer").refused(LOCKS, LOCKS_HINT),
+    flag(POSIX, "posix.rangelocks", &["--posix.rangelocks"], "lock the range of each transfer, shared for reads"),
     number(POSIX, "posix.lustre.stripecount", &["--posix.lustre.stripecount", "lustreStripeCount"], "-1", "stripes")
         .refused(LUSTRE, LUSTRE_HINT),
     number(POSIX, "posix.lustre.stripesize", &["--posix.lustre.stripesize", "lustreStripeSize"], "0", "bytes of a stripe")
