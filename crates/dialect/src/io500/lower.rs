@@ -17,6 +17,9 @@ use crate::{Loader, Request};
 /// A plan, what belongs to which phase, and the phases' logs.
 pub type LoweredRun = (Plan, Vec<PlannedPhase>, Vec<PhaseLog>);
 
+/// A plan, and who reports it.
+type ReportedPlan = (Plan, Option<Box<dyn Reporter>>);
+
 /// What became of one of the thirteen phases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedPhase {
@@ -67,7 +70,7 @@ fn of(
     kind: &PhaseKind,
     command: &[String],
     loader: &mut dyn Loader,
-) -> Result<(Plan, Option<Box<dyn Reporter>>), Vec<Diagnostic>> {
+) -> Result<ReportedPlan, Vec<Diagnostic>> {
     let told = |what: String| vec![Diagnostic::error(&Origin::argument(kind.name), what)];
     match lower(&command[1..], loader)? {
         Request::Run(run) => Ok((run.plan, Some(run.reporter))),
