@@ -104,7 +104,7 @@ impl Substitution {
         }
         // Batches of the tool's own engine that another one has not.
         for job in plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs) {
-            if engines::facts(&job.engine).is_some_and(|facts| !facts.has_ring) {
+            if engines::facts(&job.engine).is_some_and(|facts| !facts.reaps_parts) {
                 job.depth.reap_most = 0;
             }
         }

@@ -10,9 +10,9 @@ use std::process::Command;
 use iodyno_engine::{Options, run};
 use iodyno_model::tally::ILLEGAL_CONTENT;
 use iodyno_model::{
-    Checksum, Coverage, Depth, ErrorPolicy, Extent, HeaderStamp, Job, Kind, Mismatch, Open, Pattern, Phase,
-    Pick, Plan, Prepare, Record, Size, Stamp, Target, TargetKind, Template, Verb, Verify, VerifyLayout,
-    VerifyState, VerifyWhen, Workload, Wrong,
+    Checksum, Coverage, Depth, ErrorPolicy, Every, Extent, HeaderStamp, Job, Kind, Mismatch, Open, Pattern,
+    Phase, Pick, Plan, Prepare, Record, Size, Stamp, Target, TargetKind, Template, Verb, Verify,
+    VerifyLayout, VerifyPolicy, VerifyState, VerifyWhen, Workload, Wrong,
 };
 use testbed::{Case, Need, Outcome, Skip};
 

@@ -12,6 +12,10 @@ pub fn cases() -> Vec<(String, Body)> {
     add("the_first_bad_block_ends_it", Box::new(fatal));
     add("trimmed_blocks_read_as_zeros", Box::new(trims));
     add("helpers_keep_to_their_cpus", Box::new(cpus));
+    add("only_what_was_synced_is_read_back", Box::new(synced));
+    add("what_an_earlier_run_wrote_is_counted", Box::new(counted));
+    add("intervals_that_do_not_divide_the_block_are_as_long_as_it", Box::new(uneven));
+    add("page_faults_keep_what_was_written", Box::new(page_faults));
     cases
 }
 
@@ -82,6 +86,62 @@ fn planted(helpers: u32) -> Outcome {
         expect(complaints.contains(name), format!("no `{name}` in {complaints}"))?;
     }
     Ok(())
+}
+
+/// Of 16 writes the last 4 follow the last sync: what damages one of them is not looked at.
+fn synced() -> Outcome {
+    let mut pattern = writing(Verb::Write, Pick::Sequential);
+    pattern.every.push(Every { between: true, ..Every::new(Verb::Fsync, 6) });
+    let verify =
+        Verify { when: VerifyWhen::AfterWrites, policy: VerifyPolicy::Synced, ..header(Checksum::Crc32c) };
+    let never_synced = Verify { ..verify.clone() };
+    let record = Bench::new().ours(job(pattern, verify));
+    clean(&record)?;
+    let reads = |record: &Record| record.phases[0].jobs[0].tally.operations(Kind::Read);
+    expect(reads(&record) == 12, format!("{} of 16 were read back", reads(&record)))?;
+    let record = Bench::new().ours(job(writing(Verb::Write, Pick::Sequential), never_synced));
+    clean(&record)?;
+    expect(reads(&record) == 0, "nothing was synced")
+}
+
+fn counted() -> Outcome {
+    let bench = Bench::new();
+    let verify = Verify { when: VerifyWhen::AfterWrites, ..header(Checksum::Crc32c) };
+    clean(&bench.ours(job(writing(Verb::Write, Pick::Sequential), verify.clone())))?;
+    for only_counts in [false, true] {
+        let verify = Verify { only: true, only_counts, ..verify.clone() };
+        let record = bench.ours(job(writing(Verb::Write, Pick::Sequential), verify));
+        clean(&record)?;
+        let tally = &record.phases[0].jobs[0].tally;
+        let found = (tally.operations(Kind::Write), tally.bytes(Kind::Write), tally.operations(Kind::Read));
+        let wanted = if only_counts { (16, 16 * BLOCK, 16) } else { (0, 0, 16) };
+        expect(found == wanted, format!("{found:?}"))?;
+    }
+    Ok(())
+}
+
+/// Each header says that it stands for a whole block.
+fn uneven() -> Outcome {
+    let bench = Bench::new();
+    let verify = Verify { when: VerifyWhen::AfterWrites, interval_bytes: 1000, ..header(Checksum::Crc32c) };
+    clean(&bench.ours(job(writing(Verb::Write, Pick::Sequential), verify)))?;
+    let bytes = std::fs::read(bench.path())?;
+    let is_whole =
+        |block: &[u8]| block.starts_with(&[0xca, 0xac]) && block[4..8] == (BLOCK as u32).to_le_bytes();
+    let headers = bytes.chunks(BLOCK as usize).filter(|block| is_whole(block)).count();
+    expect(headers == 16, format!("{headers} of 16 blocks have one header for all of them"))
+}
+
+/// What the memory lost or mixed up would be found by the checksums.
+fn page_faults() -> Outcome {
+    let verify = Verify { when: VerifyWhen::AfterWrites, ..header(Checksum::Crc32c) };
+    let mut write = job(writing(Verb::Write, Pick::Uniform), verify);
+    write.engine = "page_fault".into();
+    let record = Bench::new().ours(write);
+    clean(&record)?;
+    let tally = &record.phases[0].jobs[0].tally;
+    let counts = (tally.operations(Kind::Write), tally.operations(Kind::Read));
+    expect(counts == (16, 16), format!("{counts:?}"))
 }
 
 fn fatal() -> Outcome {

@@ -31,7 +31,9 @@ impl Blocks {
             None => (sized(ask, range), range),
         });
         let (size, ends) = (each.clone().map(|(size, _)| size), each.map(|(_, ends)| ends));
-        let align = ask.triple("ba").cloned().unwrap_or_default().map(|bytes| bytes.unwrap_or(0));
+        let aligns = ask.triple("ba").cloned().unwrap_or_default();
+        let align =
+            aligns.zip(size.clone()).map(|(bytes, size)| bytes.unwrap_or_else(|| followed(&size, direction)));
         let blocks = Blocks { size, ends, align };
         if blocks.used(direction).iter().any(|(least, _)| *least == 0) {
             ask.refuse("bs", "a block of 0 bytes", "give a block size of at least 1 byte, e.g. bs=4k");
@@ -108,6 +110,23 @@ fn split(table: &[(u64, f64)]) -> Size {
         [(bytes, _)] => Size::Fixed(*bytes),
         _ => Size::Split(used),
     }
+}
+
+/// What offsets in sequence are multiples of, so that each block begins where the one before it ends; 0: of the smallest
+/// block, which does it too, or they are drawn.
+fn followed(size: &Size, direction: &Direction) -> u64 {
+    match size {
+        Size::Split(table) if !direction.random => {
+            let all = table.iter().fold(0, |all, (bytes, _)| common(all, *bytes));
+            if table.iter().any(|(bytes, _)| *bytes == all) { 0 } else { all }
+        }
+        _ => 0,
+    }
+}
+
+/// The largest number that divides both.
+pub fn common(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common(b, a % b) }
 }
 
 /// Smallest and largest of a table, whether they come or not.

@@ -4,6 +4,7 @@ use iodyno_model::{
     Checksum, HeaderStamp, Stamp, TrimBack, Verify, VerifyLayout, VerifyPolicy, VerifyState, VerifyWhen,
 };
 
+use super::blocks::common;
 use super::option_reader::OptionReader;
 use super::{JobContext, template};
 use crate::Loader;
@@ -57,10 +58,6 @@ fn interval(ask: &OptionReader<'_>, found: &JobContext) -> u64 {
         None if least == most || ask.flag("bs_unaligned", false) => 0,
         None => common(least, most),
     }
-}
-
-fn common(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { common(b, a % b) }
 }
 
 /// `verify_policy`: whether what no sync followed is read back too.

@@ -3,7 +3,8 @@
 //! fio names a line of its own source with each error; scripts look for those, so the best known are repeated here.
 
 use iodyno_model::{
-    Diagnostic, Fatal, Hooks, JobRecord, Kind, Plan, Prepare, Stage, Target, TargetKind, Verb, WorkerRecord,
+    Diagnostic, ErrorCount, Fatal, Hooks, JobRecord, Kind, Plan, Prepare, Stage, Target, TargetKind, Verb,
+    WorkerRecord,
 };
 
 use super::mismatch;
@@ -64,6 +65,10 @@ impl Failure {
                 Failure::new(errno, "filesetup.c:805", &format!("open({})", path.unwrap_or_default()))
             }
             Stage::Run if errno == EILSEQ => Failure::new(errno, "io_u.c:2152", "io_u_sync_complete"),
+            // What is no read, write or sync fails where it is handed over.
+            Stage::Run if fatal.verb == Some(Verb::Discard) => {
+                Failure::new(errno, "ioengines.c:399", "td_io_queue")
+            }
             Stage::Run => Failure::new(errno, "io_u.c:1876", "io_u error"),
         }
     }
@@ -137,7 +142,8 @@ pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
     for told in wordless.filter(|told| errno_in(told).is_none()) {
         told.lines().for_each(|line| text += &format!("{}: {line}\n", view.name));
     }
-    for error in job.tally.errors.iter().filter(|error| error.errno > 0) {
+    let told = |error: &&ErrorCount| error.errno > 0 && error.verb != Verb::Discard;
+    for error in job.tally.errors.iter().filter(told) {
         let ended = job.workers.iter().filter_map(|worker| Some((worker.index, worker.fatal.as_ref()?)));
         let mut same =
             ended.filter(|(_, fatal)| (fatal.verb, fatal.errno) == (Some(error.verb), error.errno));
@@ -146,7 +152,7 @@ pub fn complaints(job: &JobRecord, view: &JobView, plan: &Plan) -> String {
         let length = Some(known.bytes).filter(|bytes| *bytes > 0);
         let blocks = match error.verb {
             Verb::Read => view.blocks.read,
-            Verb::Trim | Verb::Discard => view.blocks.trim,
+            Verb::Trim => view.blocks.trim,
             _ => view.blocks.write,
         };
         text += &failed(

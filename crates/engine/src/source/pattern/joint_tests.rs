@@ -284,3 +284,16 @@ fn runs_repeats_and_blends_go_on_until_the_bytes_are_moved() {
     assert!(found.iter().any(|io| io.2 == 4 * KIB) && found.iter().any(|io| io.2 == 8 * KIB));
     assert!(found.iter().map(|io| io.2).sum::<u64>() >= 256 * KIB);
 }
+
+#[test]
+fn listed_places_come_in_their_order_again_and_again() {
+    let listed = |advances, moved| {
+        let pick = Pick::Listed { blocks: vec![2, 0, 1], advances };
+        let pattern = Pattern { coverage: Coverage::Repeating, ..soft(Verb::Read, pick) };
+        offsets(&drawn(pattern, 48, (0, 48), Limit { bytes: Some(moved * KIB), ..Limit::default() }))
+    };
+    assert_eq!(listed(false, 24), [8, 0, 4, 8, 0, 4]);
+    assert_eq!(listed(true, 24), [8, 0, 4, 20, 12, 16]);
+    // Beyond the end of the span it begins anew.
+    assert_eq!(listed(true, 60)[12..], [8, 0, 4]);
+}
