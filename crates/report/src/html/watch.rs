@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iodyno_model::sighting::{DeviceActivity, InterfaceActivity, Sample};
+use iodyno_model::sighting::{ConnectionActivity, DeviceActivity, InterfaceActivity, Sample};
 use serde::Serialize;
 
 use super::short::Short;
@@ -13,7 +13,7 @@ use super::time::Column;
 pub struct Watch {
     /// What it shows.
     pub title: String,
-    /// The unit of its values: `%`, `bytes`, `bytes/s`, or nothing.
+    /// The unit of its values: `%`, `bytes`, `bytes/s`, `1/s` or `ns`.
     pub unit: &'static str,
     /// Seconds after the start line at which each value's interval ended.
     pub at: Vec<Short>,
@@ -32,7 +32,8 @@ pub fn charts(samples: &[Sample], moved: u64) -> Vec<Watch> {
         return Vec::new();
     }
     let least = moved / 100 * SHARE_PERCENT;
-    let mut charts = devices(&samples, least);
+    let mut charts = connections(&samples);
+    charts.extend(devices(&samples, least));
     charts.extend([processors(&samples), pressure(&samples)]);
     charts.extend(memory(&samples));
     charts.extend(interfaces(&samples, least));
@@ -65,6 +66,59 @@ fn share(part_ns: u64, interval_ns: u64) -> Option<f64> {
 /// A value of the same device in each sample.
 fn device<'a>(sample: &'a Sample, name: &str) -> Option<&'a DeviceActivity> {
     sample.devices.iter().find(|device| device.device == name)
+}
+
+/// Connections that have a line of their own at most.
+const CONNECTIONS_MOST: usize = 8;
+
+/// How the TCP connections of the workers fared. Of more than a chart can show, the first have lines.
+fn connections(samples: &[&Sample]) -> Vec<Watch> {
+    let mut all: Vec<(usize, u32)> = samples
+        .iter()
+        .flat_map(|sample| &sample.connections)
+        .map(|connection| (connection.job, connection.worker))
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    let (count, several) = (all.len(), all.len() > 1);
+    all.truncate(CONNECTIONS_MOST);
+    let name = |(job, worker): (usize, u32), only: &str| match several {
+        true => format!("job {job}, worker {worker}"),
+        false => only.to_string(),
+    };
+    let each = |only: &str, value: fn(&ConnectionActivity) -> u64| {
+        let column = |of: &(usize, u32)| {
+            let values = samples.iter().map(|sample| {
+                let found = sample.connections.iter().find(|one| (one.job, one.worker) == *of);
+                Short::of(found.map(value).filter(|value| *value > 0).map(|value| value as f64))
+            });
+            Column::unless_empty(&name(*of, only), values)
+        };
+        all.iter().map(column).collect::<Vec<_>>()
+    };
+    // What was sent again is summed up since the phase began, by all connections.
+    let again = |sample: &Sample| sample.connections.iter().map(|one| one.retransmits).sum::<u64>();
+    let before = std::iter::once(0).chain(samples.iter().map(|sample| again(sample)));
+    let retransmits = samples.iter().zip(before).map(|(sample, before)| {
+        Short::of(per_second(again(sample).saturating_sub(before), sample.interval_ns))
+    });
+    let retransmits = Column { name: "sent again".into(), values: retransmits.collect() };
+    let some = (count > 0).then_some(Some(retransmits));
+    let more = if count > CONNECTIONS_MOST {
+        format!(" (the first {CONNECTIONS_MOST} of {count})")
+    } else {
+        String::new()
+    };
+    vec![
+        chart("Segments sent again", "1/s", samples, some),
+        chart(&format!("Congestion window{more}"), "bytes", samples, each("window", |one| one.cwnd_bytes)),
+        chart(
+            &format!("Round-trip time{more}"),
+            "ns",
+            samples,
+            each("smoothed", |one| u64::from(one.rtt_us) * 1000),
+        ),
+    ]
 }
 
 fn devices(samples: &[&Sample], least: u64) -> Vec<Watch> {
@@ -195,6 +249,39 @@ mod tests {
         assert_eq!(titles, expected);
         assert_eq!(charts[0].lines[0].values[0].0, 4_096_000.0);
         assert_eq!((charts[1].lines[0].values[1].0, charts[2].lines[0].values[0].0), (25.0, 50.0));
+    }
+
+    #[test]
+    fn connections_are_shown_over_time() {
+        let sample = |second: u64, retransmits, workers| {
+            let connection = |worker| ConnectionActivity {
+                worker,
+                retransmits,
+                cwnd_bytes: 14_480 * second,
+                rtt_us: 250,
+                ..ConnectionActivity::default()
+            };
+            Sample {
+                at_ns: second * 1_000_000_000,
+                interval_ns: 1_000_000_000,
+                connections: (0..workers).map(connection).collect(),
+                ..Sample::default()
+            }
+        };
+        let charts = charts(&[sample(1, 3, 2), sample(2, 3, 2), sample(3, 8, 2)], 0);
+        let lines = |index: usize| -> Vec<(&str, Vec<f64>)> {
+            let line = |line: &Column| line.values.iter().map(|value| value.0).collect();
+            charts[index].lines.iter().map(|one| (one.name.as_str(), line(one))).collect()
+        };
+        assert_eq!(lines(0), [("sent again", vec![6.0, 0.0, 10.0])], "of both workers");
+        let windows = vec![14_480.0, 28_960.0, 43_440.0];
+        assert_eq!(lines(1), [("job 0, worker 0", windows.clone()), ("job 0, worker 1", windows)]);
+        assert_eq!((lines(2)[0].1[0], charts[2].unit), (250_000.0, "ns"));
+        let many = super::charts(&[sample(1, 0, 20), sample(2, 0, 20)], 0);
+        assert_eq!(
+            (many[1].title.as_str(), many[1].lines.len()),
+            ("Congestion window (the first 8 of 20)", 8)
+        );
     }
 
     #[test]
