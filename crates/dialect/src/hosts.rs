@@ -177,8 +177,8 @@ pub fn from_file(path: &str, loader: &mut dyn Loader) -> Result<Vec<Host>, Diagn
         let message = format!("the host file cannot be read: {reason}");
         Diagnostic::error(&Origin::argument(path), message).hint("it names a host in each line")
     };
-    let bytes = loader.read(path).map_err(unreadable)?;
-    file(&String::from_utf8_lossy(&bytes), path)
+    let text = loader.read(path).and_then(|bytes| crate::text_file::text(&bytes)).map_err(unreadable)?;
+    file(&text, path)
 }
 
 /// The arguments without these options and their values.

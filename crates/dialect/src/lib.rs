@@ -36,6 +36,7 @@ pub mod run_options;
 mod spread;
 mod status;
 mod strerror;
+mod text_file;
 
 pub use dash::dashes;
 

@@ -15,6 +15,7 @@ use crate::extension_options::{self, ExtensionOptions};
 use crate::hosts::{self, RemoteCommand};
 use crate::lists;
 use crate::loader::HostLoader;
+use crate::manual;
 use crate::report;
 use crate::rerun;
 use crate::runs::{self, print};
@@ -117,14 +118,48 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "dialects" => lists::dialects(rest),
         "witnesses" => lists::witnesses(rest),
         "completions" => lists::completions(rest, &mut commands()),
-        "man" => lists::manual(rest, commands()),
+        "man" => manual::answer(world, rest, commands(), &commands_list()),
         "links" => lists::links(rest),
         "--version" | "-V" => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
         "help" | "--help" | "-h" => print(&commands().render_help().to_string()),
         word => match DIALECTS.iter().find(|dialect| dialect.name == word) {
-            Some(dialect) => dialect_answer(world, dialect, rest, OutputPolicy::from_environment()),
+            Some(dialect) => match in_own_words(dialect.name, rest) {
+                Some(words) => dialect_answer(world, dialect, &words, OutputPolicy::from_environment()),
+                None => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
+            },
             None => unknown(word),
         },
+    }
+}
+
+/// Tools without long options: the words under which they print their help, and their version where they have one.
+const SHORT_WORDS: &[(&str, &str, Option<&str>)] = &[
+    ("hdparm", "-h", Some("-V")),
+    ("iostat", "--help", Some("-V")),
+    ("iozone", "-h", Some("-v")),
+    ("filebench", "-h", None),
+    ("iometer", "--help", None),
+];
+
+/// `--help` and `--version` alone, as a tool without long options says them; nothing: it has no version of its own. Under the
+/// original's name they are what they are there.
+fn in_own_words(name: &str, arguments: &[String]) -> Option<Vec<String>> {
+    let row = SHORT_WORDS.iter().find(|(tool, ..)| *tool == name);
+    match (arguments, row) {
+        ([only], Some((_, help, _))) if only == "--help" => Some(vec![help.to_string()]),
+        ([only], Some((_, _, version))) if only == "--version" => version.map(|word| vec![word.to_string()]),
+        _ => Some(arguments.to_vec()),
+    }
+}
+
+/// The help of a tool; nothing: it has none.
+pub fn help_of(world: &World, dialect: &Dialect) -> Option<String> {
+    let words = in_own_words(dialect.name, &["--help".to_string()])?;
+    let mut loader = HostLoader::new(world);
+    loader.talks = true;
+    match (dialect.lower)(&words, &mut loader) {
+        Ok(Request::Print { out, .. }) => Some(out),
+        _ => None,
     }
 }
 
@@ -264,7 +299,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("witnesses", "list the witnesses and what they read"),
         ("links", "make a link for each tool's name in a directory"),
         ("completions", "print a completion script for a shell"),
-        ("man", "print the manual page (roff)"),
+        ("man", "print or write the manual pages (roff)"),
     ];
     DIALECTS.iter().map(|dialect| (dialect.name, dialect.about)).chain(own).collect()
 }

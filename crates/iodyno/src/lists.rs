@@ -1,4 +1,4 @@
-//! What there is in the program itself: its engines, dialects and witnesses; completions, the manual, links by other names.
+//! What there is in the program itself: its engines, dialects and witnesses; completions, links by other names.
 
 use clap::{Command, Parser};
 use clap_complete::Shell;
@@ -15,7 +15,7 @@ use crate::session::say;
 /// List the engines, whether they are available here, and their settings
 #[derive(Parser)]
 #[command(name = "iodyno engines", disable_version_flag = true)]
-struct EnginesArgs {
+pub struct EnginesArgs {
     /// Only this one
     name: Option<String>,
 }
@@ -23,12 +23,12 @@ struct EnginesArgs {
 /// List the supported tools
 #[derive(Parser)]
 #[command(name = "iodyno dialects", disable_version_flag = true)]
-struct DialectsArgs {}
+pub struct DialectsArgs {}
 
 /// List the witnesses and what they read
 #[derive(Parser)]
 #[command(name = "iodyno witnesses", disable_version_flag = true)]
-struct WitnessesArgs {}
+pub struct WitnessesArgs {}
 
 /// Print a completion script for a shell
 #[derive(Parser)]
@@ -36,22 +36,16 @@ struct WitnessesArgs {}
 #[command(
     after_help = "For bash: iodyno completions bash > ~/.local/share/bash-completion/completions/iodyno"
 )]
-struct CompletionsArgs {
+pub struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
-
-/// Print the manual page (roff)
-#[derive(Parser)]
-#[command(name = "iodyno man", disable_version_flag = true)]
-#[command(after_help = "To read it: iodyno man | man -l -")]
-struct ManualArgs {}
 
 /// Make a link for each tool's name in a directory: called by that name, the program is that tool
 #[derive(Parser)]
 #[command(name = "iodyno links", disable_version_flag = true)]
 #[command(after_help = "Files that exist are never replaced.")]
-struct LinksArgs {
+pub struct LinksArgs {
     /// The directory
     directory: String,
 }
@@ -116,21 +110,6 @@ pub fn completions(arguments: &[String], commands: &mut Command) -> u8 {
     let mut script = Vec::new();
     clap_complete::generate(words.shell, commands, "iodyno", &mut script);
     print(&String::from_utf8_lossy(&script))
-}
-
-/// `iodyno man`.
-pub fn manual(arguments: &[String], commands: Command) -> u8 {
-    if let Err(status) = parsed::<ManualArgs>("iodyno man", arguments) {
-        return status;
-    }
-    let mut page = Vec::new();
-    match clap_mangen::Man::new(commands).render(&mut page) {
-        Ok(()) => print(&String::from_utf8_lossy(&page)),
-        Err(error) => {
-            say(format_args!("error: man: {error}"));
-            1
-        }
-    }
 }
 
 /// `iodyno links DIRECTORY`: what exists stays.

@@ -21,6 +21,7 @@ mod leftovers;
 mod lists;
 mod live_report_server;
 mod loader;
+mod manual;
 mod metrics_endpoint;
 mod output_files;
 mod output_set;

@@ -24,7 +24,7 @@ use crate::sink::unwritable;
     about = "Write an HTML page of runs: results, charts, latencies, findings",
     disable_version_flag = true
 )]
-struct Arguments {
+pub struct Arguments {
     /// Runs of the history, by number, tag, `last` or `last~1`; or files of fio's, IOR's or iperf3's JSON. The first is
     /// what the others are compared with
     #[arg(required = true, value_name = "RUN")]

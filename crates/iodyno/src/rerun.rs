@@ -21,7 +21,7 @@ use crate::session::{self, OutputPolicy, say};
     about = "Run the plan of a kept run again, with the same seed",
     disable_version_flag = true
 )]
-struct RerunArgs {
+pub struct RerunArgs {
     /// Which one: its number, a tag, or `last`
     run: String,
     #[command(flatten)]

@@ -27,7 +27,7 @@ type Refusal = Vec<Diagnostic>;
 #[derive(Parser)]
 #[command(name = "iodyno runs", about = "List and manage kept runs", disable_version_flag = true,
     args_conflicts_with_subcommands = true, after_help = AFTER)]
-struct RunsArgs {
+pub struct RunsArgs {
     #[command(subcommand)]
     command: Option<RunsCommand>,
     #[command(flatten)]
@@ -304,7 +304,7 @@ fn located() -> Result<u8, Refusal> {
     about = "Import JSON results of fio, IOR, iperf3 or iodyno into the history",
     disable_version_flag = true
 )]
-struct ImportArgs {
+pub struct ImportArgs {
     /// The files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,

@@ -58,7 +58,7 @@ fn wrong(value: &str, message: String) -> Diagnostic {
 
 fn from_file(path: &str, loader: &mut dyn Loader) -> Result<Vec<String>, Diagnostic> {
     let bytes = loader.read(path).map_err(|reason| wrong(path, reason))?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let text = crate::text_file::text(&bytes).map_err(|reason| wrong(path, reason))?;
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
     Ok(lines.filter(|line| !line.is_empty()).flat_map(from_words).collect())
 }

@@ -7,7 +7,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 use super::number;
 use super::section::{OptionLine, Section};
-use crate::Loader;
+use crate::{Loader, text_file};
 
 /// How deep files may include each other.
 const DEEPEST: usize = 16;
@@ -42,11 +42,17 @@ impl JobFileReader<'_> {
             path => self.loader.read(path),
         };
         match read {
-            Ok(bytes) => {
-                self.open.push(path.to_string());
-                self.text(path, &String::from_utf8_lossy(&bytes));
-                self.open.pop();
-            }
+            Ok(bytes) => match text_file::text(&bytes) {
+                Ok(text) => {
+                    self.open.push(path.to_string());
+                    self.text(path, &text);
+                    self.open.pop();
+                }
+                Err(why) => {
+                    let problem = Diagnostic::error(&Origin::file(path, 0), why);
+                    self.problems.push(problem.hint("a job file has lines of text: [job], then KEY=VALUE"));
+                }
+            },
             Err(why) => {
                 let problem = format!("unable to open '{path}' job file: {why}");
                 self.problems.push(Diagnostic::error(from, problem));

@@ -49,9 +49,12 @@ impl Settings {
                 wrong.hint("iodyno io500 --list > config.ini; iodyno io500 --mini . for a first look"),
             ]);
         };
-        let told = |error: String| vec![Diagnostic::error(&Origin::argument(path), error)];
-        let bytes = loader.read(path).map_err(told)?;
-        Settings::read(path, &String::from_utf8_lossy(&bytes))
+        let told = |error: String| {
+            let wrong = Diagnostic::error(&Origin::argument(path), error);
+            vec![wrong.hint("a configuration: iodyno io500 --list prints one")]
+        };
+        let text = loader.read(path).and_then(|bytes| crate::text_file::text(&bytes)).map_err(told)?;
+        Settings::read(path, &text)
     }
 
     /// Reads a file's text.

@@ -42,11 +42,13 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 }
 
 fn run(command: &command::Command, loader: &mut dyn Loader) -> Result<Run, Vec<Diagnostic>> {
-    let bytes = loader.read(&command.file).map_err(|why| {
+    let unreadable = |why: String| {
         let wrong = Diagnostic::error(&Origin::argument(&command.file), why);
         vec![wrong.hint("an IOMeter configuration: iodyno iometer FILE.icf")]
-    })?;
-    let entries = icf::entries(&command.file, &String::from_utf8_lossy(&bytes))?;
+    };
+    let bytes = loader.read(&command.file).map_err(unreadable)?;
+    let text = crate::text_file::text(&bytes).map_err(unreadable)?;
+    let entries = icf::entries(&command.file, &text)?;
     let configuration = settings::read(&command.file, &entries)?;
     let lowered = lower::plan(&configuration, command, loader)?;
     let view = ReportContext {

@@ -117,7 +117,11 @@ fn tests(command: &command::Command, loader: &mut dyn Loader) -> Result<Vec<Sett
     let bytes = loader
         .read(path)
         .map_err(|why| vec![Diagnostic::error(origin, format!("{path}: {why}")).hint("-f names a script")])?;
-    script::parse(path, &String::from_utf8_lossy(&bytes), &command.defaults)
+    let text = crate::text_file::text(&bytes).map_err(|why| {
+        let wrong = Diagnostic::error(origin, format!("{path}: {why}"));
+        vec![wrong.hint("a script is IOR START, KEY=VALUE lines, RUN, IOR STOP")]
+    })?;
+    script::parse(path, &text, &command.defaults)
 }
 
 /// The version whose text is printed: 4, or 3 with `--also text=3`. mdtest has the same two.

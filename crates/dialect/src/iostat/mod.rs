@@ -40,6 +40,9 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
             return Err(vec![Diagnostic::error(&Origin::argument("--also"), wrong)]);
         }
     };
+    if matches!(arguments, [only] if only == "--help") && loader.talks() {
+        return Ok(Request::Print { out: options::usage(), status: 0 });
+    }
     let command = match command::parse(arguments) {
         Ok(command) => command,
         Err(EarlyExit::Help) => return Ok(Request::Print { out: options::usage(), status: 0 }),

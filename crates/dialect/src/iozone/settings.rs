@@ -229,8 +229,8 @@ impl Checker {
     ) -> Option<T> {
         let path = self.settings.text(option)?.to_string();
         let wrong = |why| vec![Diagnostic::error(&self.settings.origin(option), why).hint(hint)];
-        let bytes = loader.read(&path).map_err(wrong);
-        let found = bytes.and_then(|bytes| parse(&path, &String::from_utf8_lossy(&bytes)));
+        let text = loader.read(&path).and_then(|bytes| crate::text_file::text(&bytes)).map_err(wrong);
+        let found = text.and_then(|text| parse(&path, &text));
         found.map_err(|wrong| self.wrong.extend(wrong)).ok()
     }
 

@@ -183,7 +183,9 @@ fn load(file: &str, seed: Option<u64>, loader: &mut dyn Loader) -> Result<Plan, 
     };
     let text = String::from_utf8(bytes.map_err(unreadable)?).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
-        vec![Diagnostic::error(&Origin::argument(file), format!("is no text: byte {place} is not UTF-8"))]
+        let wrong =
+            Diagnostic::error(&Origin::argument(file), format!("this is no text: byte {place} is not UTF-8"));
+        vec![wrong.hint("a plan file is TOML, e.g. examples/verify.toml")]
     })?;
     let path = if file == "-" { "standard input" } else { file };
     let mut plan = super::parse(&text, path)?;

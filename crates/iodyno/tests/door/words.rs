@@ -13,6 +13,9 @@ pub fn cases() -> Vec<Case> {
     vec![
         Case::new("a near miss is suggested", &[], near_misses),
         Case::new("help is a report, and its absence is not", &[], help),
+        Case::new("every command has help, a version and a manual page", &[], every_command),
+        Case::new("data in the place of a text is one message", &[], no_text),
+        Case::new("text is as wide as it may be, in the unit that was chosen", &[], widths_and_units),
         Case::new("what cannot be printed is an error", &[], full),
         Case::new("a hyphen is no file", &[], hyphen),
         Case::new("what fio says before the start is said once", &[], once),
@@ -240,12 +243,111 @@ fn help() -> Outcome {
         ["engines", "--all"],
         ["dialects", "fio"],
         ["witnesses", "x"],
-        ["man", "fio"],
+        ["man", "fioo"],
         ["completions", "csh"],
     ] {
         told(iodyno(words)).refused(&[words[1]]);
     }
     told(iodyno(["engines", "iouring"])).refused(&["did you mean `io_uring`?"]);
+    Ok(())
+}
+
+/// The names in the groups of the help text.
+fn commands() -> Vec<String> {
+    let help = told(iodyno(["--help"])).out;
+    let names = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !name.is_empty() && !name.starts_with('-')).map(String::from).collect()
+}
+
+fn every_command() -> Outcome {
+    let names = commands();
+    assert!(names.len() > 30 && names.iter().any(|name| name == "hdparm"), "{names:?}");
+    let home = scratch();
+    let written = told({
+        let mut command = iodyno(["man", "--all"]);
+        command.arg(home.path());
+        command
+    });
+    written.expect(0, &["iodyno-measure.1", "iodyno.1"]);
+    for name in &names {
+        for word in ["--help", "--version"] {
+            let said = told(iodyno([name.as_str(), word]));
+            said.expect(0, &[]);
+            assert!(!said.out.trim().is_empty() && said.err.is_empty(), "{name} {word}: {said}");
+        }
+        let page = std::fs::read_to_string(home.path().join(format!("iodyno-{name}.1")))?;
+        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"]
+        {
+            assert!(page.contains(&format!(".SH {section}\n")), "{name}: no {section}\n{page}");
+        }
+        assert_eq!(told(iodyno(["man", name.as_str()])).expect(0, &[]).out, page, "{name}");
+    }
+    let mut again = iodyno(["man", "--all"]);
+    again.arg(home.path());
+    told(again).expect(2, &["it exists already"]);
+    Ok(())
+}
+
+fn no_text() -> Outcome {
+    let home = scratch();
+    let mut data: Vec<u8> =
+        (0..4096u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    data[7] = 0;
+    std::fs::write(home.path().join("data"), data)?;
+    std::fs::write(home.path().join("job.fio"), "[a]\nrw=read\nsize=4k\n")?;
+    for line in [
+        "fio data",
+        "fio --client=data job.fio",
+        "ior -f data",
+        "filebench -f data",
+        "iometer data",
+        "io500 data",
+        "run data",
+        "plan data",
+        "iozone -+m data -t 1",
+        "measure --hostfile data .",
+    ] {
+        let mut command = iodyno(line.split(' '));
+        command.current_dir(home.path());
+        let said = told(command);
+        assert!(said.status.code().is_some_and(|code| code > 0), "{line}: {said}");
+        let all = said.all();
+        assert!(all.contains("data") && all.contains("this is no text: byte "), "{line}: {said}");
+        assert!(all.lines().count() <= 2, "{line}: one message and its hint\n{said}");
+        assert!(
+            all.chars().all(|letter| letter == '\n' || (!letter.is_control() && letter != '\u{fffd}')),
+            "{line}"
+        );
+    }
+    Ok(())
+}
+
+fn widths_and_units() -> Outcome {
+    let home = scratch();
+    let text = "[target.a]\nfile = \"a\"\nsize = \"1MiB\"\nprepare = \"filled\"\n[[phase]]\n[[phase.job]]\non = \"a\"\n\
+                do = \"read\"\nblock = \"4KiB\"\n";
+    crate::program::plan(home.path(), text);
+    let printed = |columns: &str, words: &[&str]| {
+        let mut command = iodyno(words);
+        command.current_dir(home.path()).env("COLUMNS", columns);
+        told(command)
+    };
+    for columns in [60, 80, 120] {
+        let said = printed(&columns.to_string(), &["run", "plan.toml"]);
+        let wide: Vec<&str> = said.out.lines().filter(|line| line.chars().count() > columns).collect();
+        assert!(said.code() == 0 && !said.out.contains('\r') && !said.err.contains('\r'), "{said}");
+        // The table of percentiles has seven figures.
+        assert!(columns < 80 || wide.is_empty(), "wider than {columns}: {wide:?}");
+    }
+    for (words, unit) in [
+        (&["run", "plan.toml"][..], " MB/s "),
+        (&["run", "plan.toml", "--units", "MiB/s"], " MiB/s "),
+        (&["--units=Gbit/s", "run", "plan.toml"], " Gbit/s "),
+    ] {
+        printed("80", words).expect(0, &[unit]);
+    }
+    printed("80", &["run", "plan.toml", "--units", "knots"])
+        .refused(&["--units knots", "MB/s, MiB/s, Gbit/s"]);
     Ok(())
 }
 

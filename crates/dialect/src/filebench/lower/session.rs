@@ -515,8 +515,7 @@ impl<'a> FilebenchSession<'a> {
 /// The system's reason, as a lower-case fragment.
 pub fn source(path: &str, loader: &mut dyn Loader) -> Result<(String, bool), String> {
     match loader.read(path) {
-        // What is not UTF-8 is most likely somebody's name in a comment.
-        Ok(bytes) => Ok((String::from_utf8_lossy(&bytes).into_owned(), false)),
+        Ok(bytes) => Ok((crate::text_file::text(&bytes)?, false)),
         Err(reason) => {
             crate::filebench::library::find(path).map(|text| (text.to_string(), true)).ok_or(reason)
         }
