@@ -162,8 +162,11 @@ pub fn refusal(name: &str, error: &clap::Error) -> Diagnostic {
     let rest: Vec<_> = lines.filter(|line| !advice.iter().any(|word| line.starts_with(word))).collect();
     let missing = message.ends_with(':').then(|| rest.join(", "));
     let message = missing.map_or(message.clone(), |missing| format!("{message} {missing}"));
-    let hint = match error.get(ContextKind::SuggestedArg) {
-        Some(ContextValue::String(meant)) => format!("did you mean `{meant}`?"),
+    let hint = match (error.get(ContextKind::SuggestedArg), error.get(ContextKind::ValidValue)) {
+        (Some(ContextValue::String(meant)), _) => format!("did you mean `{meant}`?"),
+        (_, Some(ContextValue::Strings(values))) if !values.is_empty() => {
+            format!("one of {}", values.join(", "))
+        }
         _ => format!("{name} --help tells what there is"),
     };
     Diagnostic::error(&Origin::argument(name), message).hint(hint)

@@ -249,6 +249,7 @@ fn help() -> Outcome {
         told(iodyno(words)).refused(&[words[1]]);
     }
     told(iodyno(["engines", "iouring"])).refused(&["did you mean `io_uring`?"]);
+    told(iodyno(["completions", "csh"])).refused(&["one of bash, "]);
     Ok(())
 }
 

@@ -122,7 +122,7 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         rate: options.rate,
         connects: options.connects,
         time_ns: options.time,
-        colour: loader.colour(),
+        paint: loader.paint(),
     };
     let programme =
         TestSequence::new(server, stages(&options), Box::new(move |outcome| heading.report(outcome)));

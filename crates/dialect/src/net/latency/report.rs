@@ -30,7 +30,7 @@ pub(super) struct Heading {
     pub(super) rate: f64,
     pub(super) connects: f64,
     pub(super) time_ns: u64,
-    pub(super) colour: bool,
+    pub(super) paint: Paint,
 }
 
 impl Heading {
@@ -48,7 +48,7 @@ impl Heading {
     }
 
     fn text(&self, outcome: &SequenceOutcome) -> String {
-        let paint = Paint { colour: self.colour, ..Paint::PLAIN };
+        let paint = self.paint;
         let rate = match self.rate {
             0.0 => "one after the other".to_string(),
             rate => format!("{} a second by a schedule", significant(rate)),

@@ -102,7 +102,7 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         outline,
         names: names(&world),
         title,
-        colour: loader.colour(),
+        paint: loader.paint(),
         details: options.manner.details,
     };
     let mut run = native::request(plan, Box::new(reporter));
@@ -137,7 +137,7 @@ fn abroad(options: &Options, elsewhere: &Elsewhere, loader: &mut dyn Loader) -> 
         outline: Vec::new(),
         names: names.clone(),
         title,
-        colour: loader.colour(),
+        paint: loader.paint(),
         details: options.manner.details,
     };
     let secret = word.clone();

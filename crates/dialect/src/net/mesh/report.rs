@@ -19,8 +19,7 @@ pub struct Matrix {
     pub names: Vec<String>,
     /// The title above it.
     pub title: String,
-    /// Whether it goes to a terminal.
-    pub colour: bool,
+    pub paint: Paint,
     /// Whether findings that another one explains are printed in full, too.
     pub details: bool,
 }
@@ -37,7 +36,6 @@ impl Reporter for Matrix {
 
 impl Matrix {
     fn text(&self, record: &Record) -> String {
-        let paint = Paint { colour: self.colour, ..Paint::PLAIN };
         let throughput = self.links(record, MeshMeasure::Throughput, |_, answers| rate(answers));
         let trips =
             |percent: f64| self.links(record, MeshMeasure::RoundTrip, move |asks, _| trip(asks, percent));
@@ -45,14 +43,14 @@ impl Matrix {
         if let Some(signal) = record.stopped_by {
             text += &format!("\nstopped by signal {signal}: rounds are missing\n");
         }
-        let told = findings::text(&record.findings, self.details, paint);
+        let told = findings::text(&record.findings, self.details, self.paint);
         if told.is_empty() { text } else { format!("{text}\n{told}") }
     }
 
     /// The matrices: of throughput, given in Gbit/s and shown in what fits it, with what is slow in it, and of round trips,
     /// µs: median and 99th percentile.
     pub(super) fn matrices(&self, throughput: &[(RankPair, f64)], trips: [&[(RankPair, f64)]; 2]) -> String {
-        let paint = Paint { colour: self.colour, ..Paint::PLAIN };
+        let paint = self.paint;
         let mut text = format!("{}\n", self.title);
         if !throughput.is_empty() {
             let (unit, factor) = unit(throughput);
@@ -157,7 +155,7 @@ mod tests {
     fn rates_are_shown_in_the_unit_that_fits() {
         let names: Vec<String> = ["a", "b", "c"].map(String::from).into();
         let matrix =
-            Matrix { outline: Vec::new(), names, title: "mesh".into(), colour: false, details: false };
+            Matrix { outline: Vec::new(), names, title: "mesh".into(), paint: Paint::PLAIN, details: false };
         let text = |rate: f64| {
             let flows = (0..3).flat_map(|from| (0..3).map(move |to| RankPair { from, to }));
             let rate = |flow: RankPair| if (flow.from, flow.to) == (0, 1) { rate / 2.0 } else { rate };
