@@ -251,9 +251,11 @@ impl Card {
 }
 
 fn echo(trips: &Histogram, lost: u64) -> String {
-    match trips.is_empty() {
-        true => format!("no answer to {} requests", thousands(lost)),
-        false => format!("{}, {} unanswered", spread(trips, "answers"), thousands(lost)),
+    match (trips.is_empty(), lost) {
+        // None went out: there is no way to the host.
+        (true, 0) => "no answer".into(),
+        (true, _) => format!("no answer to {} requests", thousands(lost)),
+        (false, _) => format!("{}, {} unanswered", spread(trips, "answers"), thousands(lost)),
     }
 }
 
@@ -385,6 +387,8 @@ mod tests {
         echo.tally.lines.clear();
         let card = Card::of(&[phase(ECHO, echo)]);
         assert_eq!((card.rows()[0].1.as_str(), card.is_up()), ("no answer to 2 requests", false));
+        let card = Card::of(&[phase(ECHO, job(ECHO, &[], &[]))]);
+        assert_eq!(card.rows()[0].1, "no answer");
         // What was not asked is neither.
         assert_eq!(Card::of(&[]).rows(), [(KNOCK, "no".to_string())]);
         let outcome = SequenceOutcome {
