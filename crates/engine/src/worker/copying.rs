@@ -60,16 +60,16 @@ impl InFlight<'_> {
         most: u64,
         timed: (Tick, Tick),
     ) {
-        let BlockCopy { mut read, mut write, most: left } = copy;
+        let BlockCopy { read, write, most: left } = copy;
         let (bytes, pulse) = (read.bytes as i64, self.pulse.load(Relaxed));
         let (mut blocks, mut odd) = (0, None);
         while blocks < most.min(left) && self.pulse.load(Relaxed) == pulse {
-            let came = engine.perform(&mut read, files);
+            let came = engine.perform(&read, files);
             if came != bytes {
                 odd = Some((came, None));
                 break;
             }
-            let went = engine.perform(&mut write, files);
+            let went = engine.perform(&write, files);
             if went != bytes {
                 odd = Some((came, Some(went)));
                 break;
