@@ -49,7 +49,7 @@ impl JobFileReader<'_> {
                     self.open.pop();
                 }
                 Err(why) => {
-                    let problem = Diagnostic::error(&Origin::file(path, 0), why);
+                    let problem = Diagnostic::error(from, format!("unable to read '{path}' job file: {why}"));
                     self.problems.push(problem.hint("a job file has lines of text: [job], then KEY=VALUE"));
                 }
             },
