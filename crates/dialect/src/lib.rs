@@ -83,6 +83,14 @@ pub trait Loader {
     fn pid(&self) -> u32 {
         0
     }
+    /// Whether a server answers there: a transport and an address as a conversation has them.
+    fn answers(&self, _transport: &str, _address: &str) -> bool {
+        false
+    }
+    /// A loader of the same world that outlives this one: for what is parsed while a conversation goes on.
+    fn detached(&self) -> Option<Box<dyn Loader + Send>> {
+        None
+    }
     /// Whether the process of such a name is over; `None`: it cannot be told from here.
     fn is_over(&self, _process: &str) -> Option<bool> {
         None

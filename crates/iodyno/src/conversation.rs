@@ -71,6 +71,8 @@ struct ConversationRun {
     finds: bool,
     /// Those that another one explains in full, too.
     details: bool,
+    /// Whether a file could not be written.
+    unwritten: bool,
     /// The record of all its runs, whose phases follow each other.
     record: Option<Box<Record>>,
 }
@@ -90,6 +92,7 @@ impl ConversationRun {
             forgets: of_others,
             finds: policy.tells_findings(),
             details: run.details,
+            unwritten: false,
             record: None,
         })
     }
@@ -115,7 +118,7 @@ impl ConversationRun {
             // Nobody may be listening there.
             let _ = io::stderr().write_all(policy.after_report(&record, run).as_bytes());
         }
-        u8::from(!kept || failed)
+        u8::from(!kept || failed || self.unwritten)
     }
 
     /// Of a client's run a server tells what held its own end back: nobody else can see it.
@@ -175,6 +178,13 @@ impl Listener for ConversationRun {
             None => terminal::out().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
         };
         written.is_ok()
+    }
+
+    fn write(&mut self, path: &str, bytes: &[u8]) {
+        if let Err(error) = std::fs::write(path, bytes) {
+            say(crate::sink::unwritable(path, &error));
+            self.unwritten = true;
+        }
     }
 
     fn complain(&mut self, text: &str) {

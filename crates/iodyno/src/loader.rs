@@ -3,7 +3,10 @@
 use std::cell::Cell;
 use std::fs;
 use std::io::{IsTerminal, Read};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use iodyno_dialect::{Loader, PathFacts, PathKind};
 use iodyno_engine::world::place::Owners;
@@ -13,6 +16,9 @@ use iodyno_model::{EngineTrait, Job, Machine, Phase, Plan, WorldFacts};
 use iodyno_report::paint::Paint;
 
 use crate::{forwarded_files, leftovers, terminal};
+
+/// How long a server may take to be there.
+const ANSWERS: Duration = Duration::from_secs(1);
 
 /// The real world.
 pub struct HostLoader {
@@ -137,6 +143,26 @@ impl Loader for HostLoader {
 
     fn process(&self) -> String {
         leftovers::own_name()
+    }
+
+    fn answers(&self, transport: &str, address: &str) -> bool {
+        if transport == "unix" {
+            return UnixStream::connect(address).is_ok();
+        }
+        let addresses = address.to_socket_addrs().into_iter().flatten();
+        addresses.into_iter().any(|address| TcpStream::connect_timeout(&address, ANSWERS).is_ok())
+    }
+
+    fn detached(&self) -> Option<Box<dyn Loader + Send>> {
+        Some(Box::new(HostLoader {
+            paint: self.paint,
+            also: self.also.clone(),
+            world: self.world.clone(),
+            talks: self.talks,
+            files: Vec::new(),
+            brought: self.brought.clone(),
+            looked: Cell::new(false),
+        }))
     }
 
     fn pid(&self) -> u32 {

@@ -175,6 +175,8 @@ pub enum Action {
     Print(String),
     /// Text for standard error.
     Complain(String),
+    /// A file that a run elsewhere made, as its job asked: what was in it is lost.
+    Write { path: String, bytes: Vec<u8> },
     /// It is over: everything that still runs is stopped and closed; the exit status.
     End(u8),
 }

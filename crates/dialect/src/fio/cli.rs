@@ -7,6 +7,7 @@ use iodyno_model::{Diagnostic, Origin};
 use super::client::{self, HostJobs};
 use super::command::{self, ClientArgument, Command, EarlyExit};
 use super::gather::{self, JobSettings};
+use super::remote::client::ServerJobs;
 use super::section::{OptionLine, Section};
 use super::settings::Settings;
 use super::{file, lower};
@@ -25,6 +26,8 @@ pub struct Cli {
     pub global: Vec<(String, String)>,
     /// `--client`: the jobs of each host; `jobs` has none then.
     pub clients: Vec<HostJobs>,
+    /// `--client` where servers answer: they parse what they are sent.
+    pub servers: Vec<ServerJobs>,
 }
 
 /// Parses a command line and the job files it names.
@@ -32,6 +35,18 @@ pub struct Cli {
 /// # Errors
 /// Everything that is wrong.
 pub fn parse(arguments: &[String], loader: &mut dyn Loader) -> Result<Cli, Vec<Diagnostic>> {
+    parse_with(arguments, &[], loader)
+}
+
+/// The same with the texts of job files that a client sent.
+///
+/// # Errors
+/// Everything that is wrong.
+pub fn parse_with(
+    arguments: &[String],
+    sent: &[String],
+    loader: &mut dyn Loader,
+) -> Result<Cli, Vec<Diagnostic>> {
     let mut command = command::parse(&crate::dashes(arguments));
     command.style.terminal = loader.terminals().0;
     command.style.debug.pid = loader.pid();
@@ -39,6 +54,12 @@ pub fn parse(arguments: &[String], loader: &mut dyn Loader) -> Result<Cli, Vec<D
         return Ok(Cli { command, ..Cli::default() });
     }
     let arguments = std::mem::take(&mut command.clients);
+    if command.server.is_none() && command.problems.is_empty() {
+        let servers = client::servers(&arguments, loader)?;
+        if !servers.is_empty() {
+            return Ok(Cli { command, servers, ..Cli::default() });
+        }
+    }
     let first = command.files.first().or_else(|| arguments.iter().find_map(|client| client.files.first()));
     let mut cli = Cli { name: first.map_or("fio", String::as_str).to_string(), ..Cli::default() };
     let mut reading = JobFiles {
@@ -48,7 +69,7 @@ pub fn parse(arguments: &[String], loader: &mut dyn Loader) -> Result<Cli, Vec<D
         shown: Vec::new(),
     };
     if arguments.is_empty() {
-        (cli.jobs, cli.global) = reading.jobs(&command.files, loader);
+        (cli.jobs, cli.global) = reading.jobs(&command.files, sent, loader);
     } else {
         reading.astray(&command.files);
         (cli.clients, cli.global) = reading.clients(&arguments, loader);
@@ -58,6 +79,9 @@ pub fn parse(arguments: &[String], loader: &mut dyn Loader) -> Result<Cli, Vec<D
     }
     if !reading.problems.is_empty() {
         return Err(reading.problems);
+    }
+    if command.server.is_some() {
+        return Ok(Cli { command, ..cli });
     }
     let none = cli.jobs.is_empty() && cli.clients.iter().all(|client| client.jobs.is_empty());
     if none && command.instead.is_none() {
@@ -83,11 +107,20 @@ struct JobFiles {
 }
 
 impl JobFiles {
-    fn jobs(&mut self, paths: &[String], loader: &mut dyn Loader) -> (Vec<Settings>, Vec<(String, String)>) {
+    fn jobs(
+        &mut self,
+        paths: &[String],
+        sent: &[String],
+        loader: &mut dyn Loader,
+    ) -> (Vec<Settings>, Vec<(String, String)>) {
         let mut sections = self.sections.clone();
-        for path in paths {
+        let files = paths.iter().map(|path| (path, None)).chain(sent.iter().map(|text| (text, Some(text))));
+        for (path, text) in files {
             let mut found = Vec::new();
-            self.problems.extend(file::read(path, loader, &mut found));
+            self.problems.extend(match text {
+                Some(text) => file::read_text(text, loader, &mut found),
+                None => file::read(path, loader, &mut found),
+            });
             found.retain(|section| {
                 section.global || self.wanted.is_empty() || self.wanted.contains(&section.name)
             });
@@ -123,7 +156,7 @@ impl JobFiles {
                 let wrong = Diagnostic::error(&origin, format!("`{origin}`: no job file follows it"));
                 self.problems.push(wrong.hint("one file on several hosts: --client=h1,h2 job.fio"));
             }
-            let (jobs, global) = self.jobs(&one.files, loader);
+            let (jobs, global) = self.jobs(&one.files, &[], loader);
             all_global.get_or_insert(global);
             match client::named(&one.hosts, loader) {
                 Ok(names) => hosts.extend(names.into_iter().map(|host| {

@@ -1,13 +1,17 @@
 //! `--client`: the same run on several hosts, a job file for each where that is wanted.
 //!
-//! There is no server of ours: the command goes to the hosts under the site's launcher, one rank on each, and the jobs
-//! of a host are those of its rank. Each host's jobs are lowered by themselves, as its own fio would have; here they
-//! are laid side by side in one plan. It refuses anything but one rank for each host.
+//! Where a server of fio's answers, it is sent the jobs ([`super::remote`]). Elsewhere the command goes to the hosts under
+//! the site's launcher, one rank on each, and the jobs of a host are those of its rank. Each host's jobs are lowered by
+//! themselves, as its own fio would have; here they are laid side by side in one plan. It refuses anything but one rank
+//! for each host.
 
 use iodyno_model::{Diagnostic, Origin, Plan, Ranks};
 
+use super::command::ClientArgument;
 use super::lower::{Context, LoweredJobs, plan};
 use super::options;
+use super::remote::client::ServerJobs;
+use super::remote::server::ServerAddress;
 use super::settings::{Given, Settings};
 use super::value::OptionValue;
 use super::view::ReportContext;
@@ -61,6 +65,85 @@ fn from_file(path: &str, loader: &mut dyn Loader) -> Result<Vec<String>, Diagnos
     let text = crate::text_file::text(&bytes).map_err(|reason| wrong(path, reason))?;
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
     Ok(lines.filter(|line| !line.is_empty()).flat_map(from_words).collect())
+}
+
+/// What servers are to run, if any of the hosts has one that answers; else the jobs go there over ssh.
+///
+/// # Errors
+/// A job file that cannot be read, and a port that is none.
+pub fn servers(
+    arguments: &[ClientArgument],
+    loader: &mut dyn Loader,
+) -> Result<Vec<ServerJobs>, Vec<Diagnostic>> {
+    if loader.world().library.is_some() {
+        return Ok(Vec::new());
+    }
+    let (mut servers, mut problems, mut any_answers) = (Vec::new(), Vec::new(), false);
+    for argument in arguments {
+        for (host, place) in places(&argument.hosts, loader) {
+            let address = match ServerAddress::of(&place) {
+                Ok(address) => address,
+                Err(message) => {
+                    problems.push(wrong(&argument.hosts, message));
+                    continue;
+                }
+            };
+            any_answers |= loader.answers(address.transport, &address.address);
+            let remote_files = argument.remote_files.clone();
+            servers.push((ServerJobs { host, address, texts: Vec::new(), remote_files }, &argument.files));
+        }
+    }
+    let asks_for_servers = arguments.iter().any(|argument| !argument.remote_files.is_empty());
+    if !any_answers && !asks_for_servers {
+        return Ok(Vec::new());
+    }
+    for (server, files) in &mut servers {
+        for path in files.iter() {
+            let bytes = if path == "-" { loader.standard_input() } else { loader.read(path) };
+            match bytes {
+                Ok(bytes) => server.texts.push(String::from_utf8_lossy(&bytes).into_owned()),
+                Err(why) => {
+                    let message = format!("unable to open '{path}' job file: {why}");
+                    problems.push(Diagnostic::error(&Origin::argument(path), message));
+                }
+            }
+        }
+    }
+    if problems.is_empty() {
+        Ok(servers.into_iter().map(|(server, _)| server).collect())
+    } else {
+        Err(problems)
+    }
+}
+
+/// The hosts of a value of `--client`, each with its address as a server's would be written.
+fn places(value: &str, loader: &mut dyn Loader) -> Vec<(String, String)> {
+    let is_file = loader.look(value).is_some_and(|facts| facts.kind == PathKind::File);
+    let lines = match loader.read(value) {
+        Ok(bytes) if is_file => String::from_utf8_lossy(&bytes).into_owned(),
+        _ => value.to_string(),
+    };
+    let lines = lines.lines().map(|line| line.split('#').next().unwrap_or("").trim());
+    lines.filter(|line| !line.is_empty()).flat_map(in_line).collect()
+}
+
+fn in_line(line: &str) -> Vec<(String, String)> {
+    if line.starts_with("sock:") {
+        return vec![(line.into(), line.into())];
+    }
+    let mut found: Vec<(String, String)> = Vec::new();
+    for word in line.split(',').map(str::trim) {
+        match found.last_mut() {
+            Some((_, place)) if word.parse::<u16>().is_ok() && !place.contains(',') => {
+                *place += &format!(",{word}");
+            }
+            _ => {
+                let bare = ["ip6:", "ip4:", "ip:"].iter().find_map(|kind| word.strip_prefix(kind));
+                found.push((bare.unwrap_or(word).into(), word.into()));
+            }
+        }
+    }
+    found
 }
 
 /// The hosts of `h1,h2`. A number is the port of a server before it, and there is no server.

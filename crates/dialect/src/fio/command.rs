@@ -44,6 +44,12 @@ pub struct Command {
     pub sections: Vec<Section>,
     /// Job files; those behind a `--client` are with it.
     pub files: Vec<String>,
+    /// `--server`: where.
+    pub server: Option<String>,
+    /// `--daemonize`: the server goes on in the background, and its number is in this file.
+    pub pid_file: Option<String>,
+    /// The options that a server is sent, each as one word.
+    pub forwarded: Vec<String>,
     /// Each `--client`.
     pub clients: Vec<ClientArgument>,
     /// What is wrong.
@@ -57,7 +63,27 @@ pub struct ClientArgument {
     pub hosts: String,
     /// Job files.
     pub files: Vec<String>,
+    /// `--remote-config`: job files that lie on the server.
+    pub remote_files: Vec<String>,
 }
+
+/// Program options that a client keeps to itself, because they are about its own report.
+const LOCAL: &[&str] = &[
+    "client",
+    "remote-config",
+    "output",
+    "output-format",
+    "minimal",
+    "terse-version",
+    "append-terse",
+    "eta",
+    "eta-interval",
+    "eta-newline",
+    "status-interval",
+    "bandwidth-log",
+    "parse-only",
+    "showcmd",
+];
 
 /// What is done instead of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,6 +152,13 @@ pub fn parse(arguments: &[String]) -> Command {
             Err(misfit) => command.problems.push(problem(&misfit)),
         }
     }
+    if command.pid_file.is_some() && command.server.is_none() {
+        let wrong = Diagnostic::error(
+            &Origin::argument("--daemonize"),
+            "`--daemonize`: only a server goes to the background",
+        );
+        command.problems.push(wrong.hint("add --server"));
+    }
     command
 }
 
@@ -158,6 +191,10 @@ impl Command {
 
     fn option(&mut self, given: &GivenOption<'_>) {
         let (entry, value) = (given.entry, given.value.unwrap_or(""));
+        if !LOCAL.contains(&entry.name) {
+            let value = given.value.map_or_else(String::new, |value| format!("={value}"));
+            self.forwarded.push(format!("--{}{value}", entry.name));
+        }
         if !entry.category.is_empty() {
             return self.job_option(entry.name, given.value);
         }
@@ -198,6 +235,17 @@ impl Command {
     pub(super) fn print_instead(&mut self, instead: EarlyExit) {
         if self.instead.as_ref().is_none_or(|known| matches!(known, EarlyExit::ParseOnly(_))) {
             self.instead = Some(instead);
+        }
+    }
+
+    pub(super) fn remote_file(&mut self, path: &str) {
+        match self.clients.last_mut() {
+            Some(client) => client.remote_files.push(path.into()),
+            None => {
+                let origin = Origin::argument(&format!("--remote-config={path}"));
+                let wrong = Diagnostic::error(&origin, format!("`{origin}`: no server is named before it"));
+                self.problems.push(wrong.hint("fio --client=HOST --remote-config=FILE"));
+            }
         }
     }
 

@@ -23,6 +23,14 @@ pub fn read(path: &str, loader: &mut dyn Loader, sections: &mut Vec<Section>) ->
     reader.problems
 }
 
+/// Reads the text of a job file that a client sent, and what it includes on this machine.
+pub fn read_text(text: &str, loader: &mut dyn Loader, sections: &mut Vec<Section>) -> Vec<Diagnostic> {
+    let mut reader =
+        JobFileReader { loader, sections, problems: Vec::new(), inside: false, open: Vec::new(), read: 1 };
+    reader.text("job file", text);
+    reader.problems
+}
+
 struct JobFileReader<'a> {
     loader: &'a mut dyn Loader,
     sections: &'a mut Vec<Section>,

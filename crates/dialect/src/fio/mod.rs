@@ -3,8 +3,7 @@
 //! ```text
 //!   argv, job files ─ syntax ─► Settings of each job ─ lower ─► Plan and View ─ the engine room ─► events ─ report ─► text
 //! ```
-//! It refuses the server (no authentication, and jobs may run shell commands; `--client` needs none), and engines whose
-//! hardware or library is not here, each by name with what to use instead.
+//! It refuses engines whose hardware or library is not here, each by name with what to use instead.
 
 pub mod cli;
 pub mod client;
@@ -20,6 +19,7 @@ pub mod lower;
 pub mod number;
 pub mod options;
 pub mod recorded;
+mod remote;
 pub mod report;
 pub mod section;
 pub mod settings;
@@ -32,14 +32,16 @@ mod testing;
 
 use iodyno_model::{Diagnostic, Hooks, Level, Origin, Plan, Record, WorkerRecord};
 
-use crate::{Dialect, Loader, Request, Run};
+use crate::{Converse, Dialect, Loader, Request, Run};
 use cli::Cli;
 use client::{HostJobs, Together};
 use command::EarlyExit;
 use lower::Context;
+use remote::client::Client;
+use remote::server::{Server, ServerAddress};
 use report::trouble;
 use settings::Settings;
-use view::{Eta, Format};
+use view::{Eta, Format, ReportStyle};
 
 /// The version that reports and `--version` name: that of the options, of the keys in reports, and of the verify headers
 /// and state files that are written.
@@ -58,6 +60,12 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         Ok(cli) => cli,
         Err(problems) => return Ok(Request::Refuse { err: section::problem_text(&problems), status: 1 }),
     };
+    if let Some(address) = &cli.command.server {
+        return Ok(serve(address, cli.command.pid_file.clone(), loader));
+    }
+    if !cli.servers.is_empty() {
+        return Ok(ask_servers(cli, loader));
+    }
     match cli.command.instead {
         Some(ref instead) => Ok(instead_of_a_run(instead, loader)),
         None => run(cli, loader),
@@ -103,6 +111,35 @@ fn inflated(path: &str, loader: &mut dyn Loader) -> Request {
 
 /// The exit status for a file that is no compressed log.
 const NO_LOG: i32 = 253;
+
+/// `--server`.
+fn serve(address: &str, pid_file: Option<String>, loader: &dyn Loader) -> Request {
+    let refuse = |message: String| {
+        let origin = Origin::argument(&format!("--server={address}"));
+        let wrong = Diagnostic::error(&origin, format!("`{origin}`: {message}"));
+        let wrong = wrong.hint("--server=HOST,PORT, --server=ip6:HOST,PORT or --server=sock:PATH");
+        Request::Refuse { err: section::problem_text(&[wrong]), status: 1 }
+    };
+    let place = match ServerAddress::of(address) {
+        Ok(place) => place,
+        Err(message) => return refuse(message),
+    };
+    let Some(own) = loader.detached() else { return refuse("there is nothing to run jobs with".into()) };
+    let run = Run { live_ns: SERVER_LIVE_NS, ..Run::of_conversation(Plan::default()) };
+    let daemon = pid_file.is_some();
+    Converse { daemon, pid_file, ..Converse::new(Server::new(place, own), run) }.into()
+}
+
+/// `--client` where servers answer.
+fn ask_servers(cli: Cli, loader: &dyn Loader) -> Request {
+    let style = ReportStyle { local: (loader.east_s(), String::new()), ..cli.command.style };
+    let client = Client::new(style, cli.command.output.clone(), cli.command.forwarded, cli.servers);
+    let run = Run { output: cli.command.output, ..Run::of_conversation(Plan::default()) };
+    Converse::new(client, run).into()
+}
+
+/// How often a server looks at its jobs, for clients that ask how far they are, ns.
+const SERVER_LIVE_NS: u64 = 500_000_000;
 
 fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let command = cli.command;

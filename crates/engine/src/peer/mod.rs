@@ -33,6 +33,8 @@ pub trait Listener {
     fn print(&mut self, text: &str) -> bool;
     /// Text for standard error.
     fn complain(&mut self, text: &str);
+    /// A file that a run elsewhere made.
+    fn write(&mut self, _path: &str, _bytes: &[u8]) {}
 }
 
 /// Carries a conversation until it ends; its exit status.

@@ -115,6 +115,7 @@ impl Pump {
                 }
             }
             Action::Complain(text) => listener.complain(&text),
+            Action::Write { path, bytes } => listener.write(&path, &bytes),
             Action::Peer(job, facts) => listener.peer(&job, facts),
             Action::Wake(at_ns) => self.wake_at = Some(at_ns),
             Action::Run { run, plan, interim_ns } => {

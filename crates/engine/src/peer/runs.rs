@@ -78,7 +78,8 @@ pub fn unbegun(errors: Vec<Diagnostic>) -> Box<Record> {
     Box::new(Record { errors, ..Record::default() })
 }
 
-/// Whether a conversation is told of an event: not of what is for the eyes, nor of what is written down for others.
+/// Whether a conversation is told of an event: not of what is kept or shown here. Live figures and journals are there only
+/// where they were asked for.
 pub fn concerns(event: &Event) -> bool {
-    !matches!(event, Event::Live(_) | Event::Kept(_) | Event::Journal(_) | Event::Watched(_))
+    !matches!(event, Event::Kept(_) | Event::Watched(_))
 }

@@ -31,6 +31,8 @@ mod program;
 #[cfg(target_os = "linux")]
 mod reading;
 #[cfg(target_os = "linux")]
+mod servers;
+#[cfg(target_os = "linux")]
 mod statistics;
 #[cfg(target_os = "linux")]
 mod trace;
@@ -56,7 +58,7 @@ fn main() -> std::process::ExitCode {
         })
         .computes()
     });
-    let others = [devices::cases(), odd::cases(), wrappers::cases(), clients::cases()];
+    let others = [devices::cases(), odd::cases(), wrappers::cases(), clients::cases(), servers::cases()];
     let cases = own.chain(pairs::cases()).chain(others.into_iter().flatten()).collect();
     // A fio job mostly sleeps.
     testbed::run_waiting(cases)

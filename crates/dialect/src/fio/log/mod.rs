@@ -21,7 +21,7 @@ use iodyno_report::Files;
 
 use super::view::{Epoch, JobView, Logs, ReportContext};
 use sample::LoggedQuantity;
-pub use sample::inflated;
+pub use sample::{inflated, printed, samples_in};
 use together::Together;
 
 /// Clones beyond this number have their files closed between parts, so that a run needs few descriptors.

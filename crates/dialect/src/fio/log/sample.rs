@@ -82,6 +82,35 @@ fn packed(samples: &[u8]) -> Vec<u8> {
 /// # Errors
 /// It is no such log.
 pub fn inflated(bytes: &[u8]) -> Result<String, String> {
+    Ok(printed(&unpacked(bytes)?))
+}
+
+/// Packed samples as text.
+pub fn printed(samples: &[u8]) -> String {
+    let (mut rest, mut out) = (samples, Vec::new());
+    while let Some((sample, logs, length)) = Sample::unpack(rest) {
+        sample.print(&logs, &mut out);
+        rest = &rest[length..];
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The samples of a packed log in one stream, and how many there are.
+///
+/// # Errors
+/// It is no such log.
+pub fn samples_in(bytes: &[u8]) -> Result<(u64, Vec<u8>), String> {
+    let samples = unpacked(bytes)?;
+    let (mut rest, mut count) = (samples.as_slice(), 0);
+    while let Some((.., length)) = Sample::unpack(rest) {
+        count += 1;
+        rest = &rest[length..];
+    }
+    Ok((count, packed(&samples)))
+}
+
+/// The bytes in all streams of a packed log.
+fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let (mut rest, mut samples) = (bytes, Vec::new());
     while !rest.is_empty() {
         let mut decoder = ZlibDecoder::new(rest);
@@ -92,12 +121,7 @@ pub fn inflated(bytes: &[u8]) -> Result<String, String> {
             Err(error) => return Err(format!("it is no compressed log: {error}")),
         }
     }
-    let (mut rest, mut out) = (samples.as_slice(), Vec::new());
-    while let Some((sample, logs, length)) = Sample::unpack(rest) {
-        sample.print(&logs, &mut out);
-        rest = &rest[length..];
-    }
-    Ok(String::from_utf8_lossy(&out).into_owned())
+    Ok(samples)
 }
 
 fn sample(measured: LoggedQuantity, entry: &JournalEntry, logs: &Logs, times: Times) -> Option<Sample> {

@@ -11,10 +11,6 @@ pub const PROGRAM: Table = Table { tool: "fio", spelling: Spelling::Dashed, entr
 
 const ENTRIES: &[Entry] = &entries::<_, { SETTERS.len() }>(SETTERS);
 
-const NO_SERVER: &str =
-    "fio's server lets anyone who can connect run jobs, and shell commands in them, without a password";
-const NO_CLIENT: &str = "there is no server to connect to";
-const START_THERE: &str = "none is needed: --client=h1,h2 goes out over ssh, with mpirun or srun";
 const TRIGGER: &str = "triggers run shell commands when something happens on another host";
 const TRIGGER_HINT: &str = "run the command from the script that runs fio";
 
@@ -67,12 +63,13 @@ pub const SETTERS: &[Setter<Command, Fault>] = &[
     option("warnings-fatal", "", "warnings end the run").also(&["w"]).on(|c| c.strict = true),
     option("max-jobs", "N", "how many workers fio makes room for").also(&["j"])
         .ignored("there is room for as many as the machine can start").inert(),
-    option("server", "[ARGS]", "be a server").also(&["S"]).refused(NO_SERVER, START_THERE).inert(),
-    option("daemonize", "FILE", "a server in the background").also(&["D"]).refused(NO_SERVER, START_THERE).inert(),
-    option("client", "HOST[,HOST…]", "run the job files behind it on these hosts, over ssh and mpirun or srun").also(&["C"])
-        .text(|c, hosts| c.clients.push(ClientArgument { hosts: hosts.into(), files: Vec::new() })),
-    option("remote-config", "FILE", "a job file on the server").also(&["R"]).refused(NO_CLIENT, "name it behind --client: it goes along")
-        .inert(),
+    option("server", "[ADDRESS]", "run the jobs that clients send: HOST[,PORT], ip4:…, ip6:…, sock:PATH; this machine alone without a host")
+        .also(&["S"]).text(|c, address| c.server = Some(address.into())),
+    option("daemonize", "FILE", "a server in the background; its process number is in FILE").also(&["D"])
+        .text(|c, path| c.pid_file = Some(path.into())),
+    option("client", "HOST[,PORT][,HOST…]", "run the job files behind it on these hosts: by their servers, or over ssh")
+        .also(&["C"]).text(|c, hosts| c.clients.push(ClientArgument { hosts: hosts.into(), ..ClientArgument::default() })),
+    option("remote-config", "FILE", "a job file that lies on the server").also(&["R"]).text(Command::remote_file),
     option("idle-prof", "WORD", "measure idle processor time").also(&["I"])
         .refused("idle threads on every processor change what is measured", "the report has usr_cpu and sys_cpu; or run mpstat beside it")
         .inert(),

@@ -7,10 +7,17 @@ use crate::fio::view::{JobView, ReportContext};
 
 /// Everything up to the start.
 pub fn banner(view: &ReportContext) -> String {
-    let mut text: String = view.jobs.iter().map(job).collect();
-    text += &format!("{}\n", view.style.version);
-    text += &starting(view);
-    text + &view.jobs.iter().map(burner).collect::<String>()
+    format!("{}{}\n{}", jobs(view), view.style.version, start(view))
+}
+
+/// A line for each job.
+pub fn jobs(view: &ReportContext) -> String {
+    view.jobs.iter().map(job).collect()
+}
+
+/// What is said when they start.
+pub fn start(view: &ReportContext) -> String {
+    starting(view) + &view.jobs.iter().map(burner).collect::<String>()
 }
 
 /// What cpuio says of itself, once for each clone.

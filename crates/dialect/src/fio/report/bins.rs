@@ -4,12 +4,12 @@
 //! loses nothing that fio would have kept. fio's bins end at 17 s; ours do not, so percentiles beyond stay true.
 
 use iodyno_model::Histogram;
-use iodyno_model::histogram::lower_edge;
+use iodyno_model::histogram::{BUCKETS, bucket_of, lower_edge};
 
 /// Bins to a power of two, as a power of two.
 const SUB_BITS: u32 = 6;
 /// How many bins fio has: those below 2^34 ns.
-const FIO_BINS: u32 = 29 << SUB_BITS;
+pub const FIO_BINS: u32 = 29 << SUB_BITS;
 
 /// Counts by bin, ascending, no empty ones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,6 +66,20 @@ impl Bins {
         capped
     }
 
+    /// The bin of a value, by index; the last for what lies above it.
+    pub fn index_of(value: u64) -> usize {
+        index(value).min(FIO_BINS - 1) as usize
+    }
+
+    /// A histogram of a run that another machine tells of, from the count of each of fio's bins.
+    pub fn histogram(counts: &[u64], sum: u128, (min, max): (u64, u64)) -> Histogram {
+        let mut buckets = vec![0; BUCKETS];
+        for (bin, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            buckets[bucket_of(value(bin as u32))] += count;
+        }
+        Histogram::from_counts(buckets.into_iter(), sum, min, max)
+    }
+
     /// The count of each of fio's bins, by index; what lies above the last is counted in it.
     pub fn dense(&self) -> Vec<u64> {
         let mut dense = vec![0; FIO_BINS as usize];
@@ -120,7 +134,7 @@ fn reaches(seen: u64, percent: f64, total: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_model::histogram::{BUCKETS, upper_edge};
+    use iodyno_model::histogram::upper_edge;
 
     #[test]
     fn each_bucket_of_ours_lies_in_one_bin_of_fios() {

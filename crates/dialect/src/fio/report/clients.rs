@@ -5,13 +5,15 @@
 
 use std::io::{self, Write};
 
+use iodyno_model::pace::Steady;
 use iodyno_model::{Event, Record, RunStart};
 use iodyno_report::{Files, Output, Reporter};
 
-use super::summary::{ReportedJob, Summary, summary};
+use super::normal::ReportTime;
+use super::summary::{ReportedJob, Summary};
 use super::{Report, banner, json, normal, terse};
 use crate::fio::client::{self, HostView};
-use crate::fio::view::{Format, JobView, ReportContext, ReportFigures};
+use crate::fio::view::{Format, JobView, ReportContext, ReportFigures, ReportStyle};
 
 /// Writes the report of several hosts.
 pub struct Clients {
@@ -104,60 +106,94 @@ impl Clients {
     }
 
     fn write(&self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
-        let Some((_, first)) = self.hosts.first() else { return Ok(()) };
-        let style = &self.all.view.style;
-        let mut summaries: Vec<Summary<'_>> = self
+        let mut hosts: Vec<HostReport<'_>> = self
             .hosts
             .iter()
-            .map(|(_, report)| summary(&report.view, &report.plan, &report.phases))
+            .map(|(host, report)| HostReport {
+                host,
+                label: host,
+                port: None,
+                view: report.view.clone(),
+                summary: report.summary(),
+                steady: Box::new(|job| report.steady(job)),
+                moment: report.moment(),
+            })
             .collect();
         // The devices of all hosts are counted together, so they are told once.
-        summaries.iter_mut().rev().skip(1).for_each(|summary| summary.disks.clear());
-        let jobs = || summaries.iter().flat_map(|summary| &summary.jobs);
-        let view = jobs().last().map(|last| sum_view(last.view)).unwrap_or_default();
-        let sum = ReportedJob::sum(&mut jobs(), &view);
-        if style.formats.contains(&Format::Terse) {
-            for summary in &summaries {
-                let text = terse::write(summary, style.terse_version, &style.version);
-                output.out.write_all(text.as_bytes())?;
-            }
-        }
-        if style.formats.contains(&Format::Normal) {
-            for ((host, report), summary) in self.hosts.iter().zip(&summaries) {
-                let text = normal::write(summary, &|job| report.steady(job), &report.moment());
-                output.out.write_all(format!("<{host}> {text}").as_bytes())?;
-            }
-            if let Some(sum) = &sum {
-                output.out.write_all(normal::reported(sum, None, None, &first.moment()).as_bytes())?;
-            }
-        }
-        if style.formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus)) {
-            output.out.write_all(self.json(&summaries, sum.as_ref(), record).as_bytes())?;
-        }
+        hosts.iter_mut().rev().skip(1).for_each(|host| host.summary.disks.clear());
+        output.out.write_all(report(&hosts, &self.all.view.style, record).as_bytes())?;
         output.out.flush()
     }
+}
 
-    fn json(&self, summaries: &[Summary<'_>], sum: Option<&ReportedJob<'_>>, record: &Record) -> String {
-        let moments: Vec<_> = self.hosts.iter().map(|(_, report)| report.moment()).collect();
-        let asked: Vec<_> =
-            self.hosts.iter().map(|(_, report)| |job: &ReportedJob<'_>| report.steady(job)).collect();
-        let mut parts = Vec::new();
-        for (index, (host, report)) in self.hosts.iter().enumerate() {
-            let frame = json::Frame {
-                view: &report.view,
-                plus: report.view.style.formats.contains(&Format::JsonPlus),
-                now: &moments[index],
-                elapsed_s: 0,
-                eta_s: 0,
-                findings: &record.findings,
-                demands: &record.demands,
-                steady: &asked[index],
-                host: Some(host),
-            };
-            parts.push((&summaries[index], frame));
-        }
-        json::write_clients(&parts, sum)
+/// What one host came to.
+pub struct HostReport<'a> {
+    /// As the user named it.
+    pub host: &'a str,
+    /// What stands before its lines.
+    pub label: &'a str,
+    /// Where its server listens; none: it was started there.
+    pub port: Option<u16>,
+    pub view: ReportContext,
+    pub summary: Summary<'a>,
+    /// What was asked where a job looks for steadiness.
+    pub steady: Box<dyn Fn(&ReportedJob<'_>) -> Option<Steady> + 'a>,
+    pub moment: ReportTime,
+}
+
+/// The report of several hosts: each, and their sum.
+pub fn report(hosts: &[HostReport<'_>], style: &ReportStyle, record: &Record) -> String {
+    let Some(first) = hosts.first() else { return String::new() };
+    let jobs = || hosts.iter().flat_map(|host| &host.summary.jobs);
+    let view = jobs().last().map(|last| sum_view(last.view)).unwrap_or_default();
+    let sum = ReportedJob::sum(&mut jobs(), &view);
+    let mut text = String::new();
+    if style.formats.contains(&Format::Terse) {
+        hosts
+            .iter()
+            .for_each(|host| text += &terse::write(&host.summary, style.terse_version, &style.version));
     }
+    if style.formats.contains(&Format::Normal) {
+        for host in hosts {
+            let own = normal::write(&host.summary, &*host.steady, &host.moment);
+            // A server has sent the first line itself.
+            text += &match host.port {
+                Some(_) => own.trim_start_matches('\n').to_string(),
+                None => format!("<{}> {own}", host.label),
+            };
+        }
+        if let Some(sum) = &sum {
+            text += &normal::reported(sum, None, None, &first.moment);
+        }
+    }
+    if style.formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus)) {
+        text += &json_text(hosts, style, sum.as_ref(), record);
+    }
+    text
+}
+
+fn json_text(
+    hosts: &[HostReport<'_>],
+    style: &ReportStyle,
+    sum: Option<&ReportedJob<'_>>,
+    record: &Record,
+) -> String {
+    let mut parts = Vec::new();
+    for host in hosts {
+        let frame = json::Frame {
+            view: &host.view,
+            plus: style.formats.contains(&Format::JsonPlus),
+            now: &host.moment,
+            elapsed_s: 0,
+            eta_s: 0,
+            findings: &record.findings,
+            demands: &record.demands,
+            steady: &*host.steady,
+            host: Some((host.host, host.port)),
+        };
+        parts.push((&host.summary, frame));
+    }
+    json::write_clients(&parts, sum)
 }
 
 /// A host's lines under its name; the version was said before.

@@ -28,6 +28,8 @@ pub struct Direction {
     pub intended: Option<Histogram>,
     /// What is counted of each I/O priority: of the completion, or of the whole latency where that is asked for, ns.
     pub priorities: Vec<(Priority, Histogram)>,
+    /// Extremes, mean and deviation of the three latencies, where another machine told them.
+    pub received: Option<[LatencySpread; 3]>,
     /// Bandwidth, KiB/s.
     pub bandwidth: Samples,
     /// Operations per second.
@@ -155,8 +157,18 @@ impl Direction {
         }
     }
 
+    /// Extremes, mean and deviation of `slat`, `clat` and `lat`.
+    pub fn spreads(&self) -> [LatencySpread; 3] {
+        let of_histograms = || [&self.submission, &self.completion, &self.latency].map(LatencySpread::of);
+        self.received.unwrap_or_else(of_histograms)
+    }
+
     /// Adds another worker's part, or another direction.
     pub fn add(&mut self, other: &Direction) {
+        if self.received.is_some() || other.received.is_some() {
+            let (mine, theirs) = (self.spreads(), other.spreads());
+            self.received = Some([0, 1, 2].map(|index| mine[index].joined(theirs[index])));
+        }
         self.bytes += other.bytes;
         self.runtime_ms = self.runtime_ms.max(other.runtime_ms);
         self.issued += other.issued;
@@ -203,6 +215,27 @@ pub struct LatencySpread {
 }
 
 impl LatencySpread {
+    /// Of all values of both.
+    pub fn joined(self, other: LatencySpread) -> Self {
+        match (self.count, other.count) {
+            (0, _) => return other,
+            (_, 0) => return self,
+            _ => {}
+        }
+        let count = self.count + other.count;
+        let (own, others) = (self.count as f64, other.count as f64);
+        let apart = other.mean - self.mean;
+        let squares = |one: LatencySpread| one.deviation * one.deviation * (one.count as f64 - 1.0);
+        let squares = squares(self) + squares(other) + apart * apart * own * others / count as f64;
+        LatencySpread {
+            count,
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+            mean: self.mean + apart * others / count as f64,
+            deviation: (squares / (count as f64 - 1.0)).sqrt(),
+        }
+    }
+
     /// All zero when nothing was counted.
     pub fn of(histogram: &Histogram) -> Self {
         let count = histogram.count();

@@ -25,10 +25,10 @@ pub struct EtaLine {
 
 /// Bytes and operations of reads, writes and trims, and when.
 #[derive(Clone, Copy, Debug, Default)]
-struct ProgressCounts {
-    at_ns: u64,
-    bytes: [u64; 3],
-    operations: [u64; 3],
+pub struct ProgressCounts {
+    pub at_ns: u64,
+    pub bytes: [u64; 3],
+    pub operations: [u64; 3],
 }
 
 /// Whether the line is wanted at all.
@@ -128,7 +128,8 @@ impl EtaLine {
     }
 }
 
-fn counted(live: &Live, at_ns: u64) -> ProgressCounts {
+/// What all jobs of a phase did so far.
+pub fn counted(live: &Live, at_ns: u64) -> ProgressCounts {
     let mut counted = ProgressCounts { at_ns, ..ProgressCounts::default() };
     for job in &live.jobs {
         let bytes = [job.read_bytes, job.write_bytes, job.trim_bytes];
@@ -141,7 +142,8 @@ fn counted(live: &Live, at_ns: u64) -> ProgressCounts {
     counted
 }
 
-fn files(live: &Live, plan: &Plan) -> u32 {
+/// How many files are open.
+pub fn files(live: &Live, plan: &Plan) -> u32 {
     let Some(phase) = plan.phases.get(live.phase) else { return 0 };
     let open = |(planned, now): (&iodyno_model::Job, &LiveJob)| now.running * planned.targets.len() as u32;
     phase.jobs.iter().zip(&live.jobs).map(open).sum()
@@ -169,6 +171,11 @@ fn limits(live: &Live, view: &ReportContext) -> String {
     }
 }
 
+/// Bytes and operations per second of a run that another machine tells of.
+pub fn rates_of(rates: [u64; 3], operations: [u64; 3]) -> String {
+    rates_text(&JobView::default(), rates, operations)
+}
+
 fn rates_text(job: &JobView, rates: [u64; 3], operations: [u64; 3]) -> String {
     let figures = &job.figures;
     let (digits, binary) = (figures.significant_figures, figures.kb_base == 1024);
@@ -187,7 +194,7 @@ fn rates_text(job: &JobView, rates: [u64; 3], operations: [u64; 3]) -> String {
 }
 
 /// A letter for each worker's state, neighbours counted together: `r(2),_(1)`.
-fn states(live: &Live, view: &ReportContext) -> String {
+pub fn states(live: &Live, view: &ReportContext) -> String {
     let mut runs: Vec<(char, u32)> = Vec::new();
     let mut add = |letter: char, count: u32| match runs.last_mut() {
         Some((last, sum)) if *last == letter => *sum += count,
@@ -232,7 +239,8 @@ fn letter(state: WorkerState, job: &JobView) -> char {
     }
 }
 
-fn duration(seconds: u64) -> String {
+/// A time left, as the line shows it.
+pub fn duration(seconds: u64) -> String {
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
     let mut text = if days > 0 { format!("{days:02}d:") } else { String::new() };
     if days > 0 || hours > 0 {

@@ -32,8 +32,8 @@ pub struct Frame<'a> {
     pub demands: &'a [DemandRecord],
     /// What was asked where a job looks for steadiness.
     pub steady: &'a dyn Fn(&ReportedJob<'_>) -> Option<Steady>,
-    /// The host that it tells of, where several ran.
-    pub host: Option<&'a str>,
+    /// The host that it tells of and its server's port, where several ran; without a server it was started there.
+    pub host: Option<(&'a str, Option<u16>)>,
 }
 
 /// fio's layout; what is no number is 0.
@@ -85,7 +85,7 @@ pub fn write_clients(parts: &[(&Summary<'_>, Frame<'_>)], sum: Option<&ReportedJ
         }));
         let own = own_object(summary, &Frame { findings: &[], demands: &[], ..*frame });
         if !own.is_empty() {
-            hosts.push(json_object! { "hostname": frame.host.unwrap_or(""), "latency": own });
+            hosts.push(json_object! { "hostname": frame.host.map_or("", |(host, _)| host), "latency": own });
         }
     }
     if let (Some(sum), Some((summary, frame))) = (sum, parts.last()) {
@@ -98,10 +98,10 @@ pub fn write_clients(parts: &[(&Summary<'_>, Frame<'_>)], sum: Option<&ReportedJ
     root.print(&STYLE) + "\n"
 }
 
-/// Whom an object of several hosts tells of. No port is used: nothing of ours listens.
+/// Whom an object of several hosts tells of.
 fn host(object: &mut JsonTree, frame: &Frame<'_>) {
-    if let Some(host) = frame.host {
-        object.append(json_object! { "hostname": host, "port": 0 });
+    if let Some((host, port)) = frame.host {
+        object.append(json_object! { "hostname": host, "port": port.unwrap_or(0) });
     }
 }
 
@@ -114,8 +114,13 @@ fn job_object(job: &ReportedJob<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -
     let view = job.view;
     let began_ms = job.began_unix_ns / 1_000_000;
     let mut object = json_object! {
-        "jobname": &view.name, "groupid": view.group, "job_start": began_ms, "error": job.errno(),
+        "jobname": &view.name, "groupid": view.group,
     };
+    // A server does not tell when a job began.
+    if frame.host.is_none_or(|host| host.1.is_none()) {
+        object.push("job_start", began_ms);
+    }
+    object.push("error", job.errno());
     if frame.host.is_none() {
         object.append(json_object! { "eta": frame.eta_s, "elapsed": frame.elapsed_s });
     }
@@ -163,8 +168,9 @@ fn direction_object(
 ) -> JsonTree {
     let figures = &job.view.figures;
     let rate = direction.bytes_per_second();
-    let latency = |histogram: &Histogram, wanted: bool| {
-        latency_object(histogram, if wanted { &figures.percentiles } else { &[] }, plus)
+    let [submission, completion, latency] = direction.spreads();
+    let figure = |spread: LatencySpread, histogram: &Histogram, wanted: bool| {
+        latency_object(spread, histogram, if wanted { &figures.percentiles } else { &[] }, plus)
     };
     let (samples, rates) = (&direction.bandwidth, &direction.rate);
     let share = if samples.count == 0 { 0.0 } else { share_of_group(samples.mean, whole) };
@@ -173,18 +179,18 @@ fn direction_object(
         "bw_bytes": rate, "bw": rate >> 10, "iops": direction.operations_per_second(),
         "runtime": direction.runtime_ms,
         "total_ios": direction.issued, "short_ios": direction.short, "drop_ios": 0,
-        "slat_ns": latency(&direction.submission, figures.submission_percentiles),
-        "clat_ns": latency(&direction.completion, figures.completion_percentiles),
-        "lat_ns": latency(&direction.latency, figures.latency_percentiles),
+        "slat_ns": figure(submission, &direction.submission, figures.submission_percentiles),
+        "clat_ns": figure(completion, &direction.completion, figures.completion_percentiles),
+        "lat_ns": figure(latency, &direction.latency, figures.latency_percentiles),
     };
     let (name, wanted) = match figures.latency_percentiles {
         true => ("lat_ns", true),
         false => ("clat_ns", figures.completion_percentiles),
     };
     let priority = |([class, level, hint], histogram): &(Priority, Histogram)| {
-        let mut object = json_object! { "prioclass": *class, "prio": *level, "priohint": *hint };
-        object.push(name, latency(histogram, wanted));
-        object
+        let mut own = json_object! { "prioclass": *class, "prio": *level, "priohint": *hint };
+        own.push(name, figure(LatencySpread::of(histogram), histogram, wanted));
+        own
     };
     object.push_unless_empty("prios", direction.by_priority().iter().map(priority).collect::<JsonTree>());
     object.append(json_object! {
@@ -196,8 +202,8 @@ fn direction_object(
     object
 }
 
-fn latency_object(histogram: &Histogram, percentiles: &[f64], plus: bool) -> JsonTree {
-    let LatencySpread { count, min, max, mean, deviation } = LatencySpread::of(histogram);
+fn latency_object(spread: LatencySpread, histogram: &Histogram, percentiles: &[f64], plus: bool) -> JsonTree {
+    let LatencySpread { count, min, max, mean, deviation } = spread;
     let mut object = json_object! { "min": min, "max": max, "mean": mean, "stddev": deviation, "N": count };
     if count == 0 || percentiles.is_empty() {
         return object;
@@ -222,7 +228,7 @@ fn sync_object(job: &ReportedJob<'_>, plus: bool) -> JsonTree {
     let figures = &job.view.figures;
     let wanted = figures.completion_percentiles || figures.latency_percentiles;
     let percentiles = if wanted { figures.percentiles.as_slice() } else { &[] };
-    json_object! { "total_ios": job.syncs.0, "lat_ns": latency_object(&job.syncs.1, percentiles, plus) }
+    json_object! { "total_ios": job.syncs.0, "lat_ns": latency_object(LatencySpread::of(&job.syncs.1), &job.syncs.1, percentiles, plus) }
 }
 
 fn usage(job: &ReportedJob<'_>) -> JsonTree {
@@ -329,7 +335,8 @@ fn own_object(summary: &Summary<'_>, frame: &Frame<'_>) -> JsonTree {
 fn more(direction: &Direction, job: &ReportedJob<'_>, plus: bool) -> JsonTree {
     let mut object = JsonTree::object([]);
     if let Some(intended) = &direction.intended {
-        let mut latency = latency_object(intended, &job.view.figures.percentiles, false);
+        let mut latency =
+            latency_object(LatencySpread::of(intended), intended, &job.view.figures.percentiles, false);
         if plus {
             latency.push("bins", bins_object(&Bins::from(intended).all()));
         }

@@ -16,10 +16,10 @@ pub(super) mod disks;
 pub(super) mod eta;
 mod json;
 mod mismatch;
-mod normal;
+pub(super) mod normal;
 mod number;
 pub(super) mod samples;
-mod spectrum;
+pub(super) mod spectrum;
 pub(super) mod summary;
 mod terse;
 pub(super) mod trouble;
@@ -33,7 +33,7 @@ use iodyno_report::{Output, Reporter};
 use self::debug::DebugLines;
 use self::eta::EtaLine;
 use self::normal::ReportTime;
-use self::summary::ReportedJob;
+use self::summary::{ReportedJob, Summary};
 use self::trouble::Failure;
 use crate::fio::log::LogFiles;
 use crate::fio::view::{Format, ReportContext};
@@ -177,10 +177,20 @@ impl Report {
         self.write(record, output)
     }
 
+    /// What all phases came to, computed for a report that others write.
+    pub(super) fn summary(&self) -> Summary<'_> {
+        summary::summary(&self.view, &self.plan, &self.phases)
+    }
+
+    /// Takes the records of a run that has ended.
+    pub(super) fn take_phases(&mut self, record: &Record) {
+        self.phases.clone_from(&record.phases);
+    }
+
     /// The whole report, in every format that is wanted: terse, JSON, normal.
     fn write(&self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
         let style = &self.view.style;
-        let summary = summary::summary(&self.view, &self.plan, &self.phases);
+        let summary = self.summary();
         let asked = |job: &ReportedJob<'_>| self.steady(job);
         let now = self.moment();
         if style.formats.contains(&Format::Terse) {
@@ -210,7 +220,7 @@ impl Report {
     }
 
     /// What was asked where a job looks for steadiness.
-    fn steady(&self, job: &ReportedJob<'_>) -> Option<Steady> {
+    pub(super) fn steady(&self, job: &ReportedJob<'_>) -> Option<Steady> {
         self.plan.phases.get(job.view.phase)?.jobs.get(job.view.job)?.limit.steady
     }
 

@@ -125,11 +125,13 @@ fn direction_lines(direction: &Direction, name: &str, job: &ReportedJob<'_>, gro
         ("clat", &direction.completion, figures.completion_percentiles),
         ("lat", &direction.latency, figures.latency_percentiles),
     ];
-    latencies.iter().for_each(|(name, histogram, _)| text += &latency_line(&format!("{name:>4}"), histogram));
+    for ((name, ..), spread) in latencies.iter().zip(direction.spreads()) {
+        text += &latency_line(&format!("{name:>4}"), spread);
+    }
     let told = if figures.latency_percentiles { "lat" } else { "clat" };
     let priority_name = |[class, level, hint]: Priority| format!("{told} prio {class}/{level}/{hint}");
     for (priority, latency) in direction.by_priority() {
-        text += &latency_line(&priority_name(*priority), latency);
+        text += &latency_line(&priority_name(*priority), LatencySpread::of(latency));
     }
     for (name, histogram, _) in latencies.iter().filter(|(.., is_shown)| *is_shown) {
         text += &percentile_lines(name, histogram, job.view);
@@ -146,8 +148,7 @@ fn direction_lines(direction: &Direction, name: &str, job: &ReportedJob<'_>, gro
     text + &rate_line(&direction.rate)
 }
 
-fn latency_line(name: &str, histogram: &Histogram) -> String {
-    let spread = LatencySpread::of(histogram);
+fn latency_line(name: &str, spread: LatencySpread) -> String {
     if spread.count == 0 {
         return String::new();
     }
@@ -266,7 +267,7 @@ fn sync_lines(job: &ReportedJob<'_>) -> String {
     }
     let figures = &job.view.figures;
     let mut text = String::from("  fsync/fdatasync/sync_file_range:\n");
-    text += &latency_line("sync", latency);
+    text += &latency_line("sync", LatencySpread::of(latency));
     if figures.completion_percentiles || figures.latency_percentiles {
         text += &percentile_lines("sync", latency, job.view);
     }

@@ -28,6 +28,16 @@ impl Samples {
         Samples { min: *min, max: *max, mean, count: rates.len() as u64, squares }
     }
 
+    /// Of a run that another machine tells of; `squares` is the sum of the squared distances from the mean.
+    pub fn received((max, min, count): (u64, u64, u64), mean: f64, squares: f64) -> Self {
+        Samples { min, max, mean, count, squares }
+    }
+
+    /// The sum of the squared distances from the mean.
+    pub fn squares(&self) -> f64 {
+        self.squares
+    }
+
     /// The standard deviation of a sample.
     pub fn deviation(&self) -> f64 {
         if self.count > 1 { (self.squares / (self.count - 1) as f64).sqrt() } else { 0.0 }

@@ -269,7 +269,13 @@ impl<'a> ReportedJob<'a> {
         let mut rest = jobs.peekable();
         rest.peek()?;
         let mut sum = ReportedJob { view, pid: 0, steady: None, ..first };
-        rest.for_each(|job| sum.add(job));
+        let mut results = 1;
+        rest.for_each(|job| {
+            sum.add(job);
+            results += 1;
+        });
+        // fio counts what it adds up, however many workers each stands for.
+        sum.members = results;
         Some(sum)
     }
 

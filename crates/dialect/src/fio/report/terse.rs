@@ -8,7 +8,6 @@ use super::normal::share_of_group;
 use super::spectrum::shares;
 use super::summary::{ReportedJob, Summary};
 use crate::fio::view::ReportFigures;
-use iodyno_model::Histogram;
 
 /// How many percentiles there is room for.
 const PERCENTILES: usize = 20;
@@ -77,10 +76,11 @@ fn direction_fields(
         per_second(direction.done, direction.runtime_ms),
         direction.runtime_ms
     );
-    text += &latency_fields(&direction.submission);
-    text += &latency_fields(&direction.completion);
+    let [submission, completion, latency] = direction.spreads();
+    text += &latency_fields(submission);
+    text += &latency_fields(completion);
     text += &percentile_fields(direction, figures);
-    text += &latency_fields(&direction.latency);
+    text += &latency_fields(latency);
     let samples = &direction.bandwidth;
     let share = if samples.count == 0 { 0.0 } else { share_of_group(samples.mean, group) };
     text += &format!(
@@ -106,8 +106,7 @@ fn direction_fields(
 }
 
 /// In µs: whole ones, but for the mean and the deviation.
-fn latency_fields(histogram: &Histogram) -> String {
-    let spread = LatencySpread::of(histogram);
+fn latency_fields(spread: LatencySpread) -> String {
     format!(
         ";{};{};{:.6};{:.6}",
         spread.min / 1000,
