@@ -408,8 +408,11 @@ impl Session {
         let Some((_, mut running)) = self.run.take() else { return Vec::new() };
         self.is_over = true;
         if record.phases.is_empty() {
-            let text: String =
-                record.errors.iter().map(|wrong| section::problem_text(&[wrong.clone()])).collect();
+            let text: String = record
+                .errors
+                .iter()
+                .map(|wrong| section::problem_text(std::slice::from_ref(wrong)))
+                .collect();
             return self.refuse(&text, moment);
         }
         running.report.take_phases(record);

@@ -126,6 +126,9 @@ impl Clients {
     }
 }
 
+/// What was asked of a job where it looks for steadiness.
+pub type AskedSteadiness<'a> = Box<dyn Fn(&ReportedJob<'_>) -> Option<Steady> + 'a>;
+
 /// What one host came to.
 pub struct HostReport<'a> {
     /// As the user named it.
@@ -137,7 +140,7 @@ pub struct HostReport<'a> {
     pub view: ReportContext,
     pub summary: Summary<'a>,
     /// What was asked where a job looks for steadiness.
-    pub steady: Box<dyn Fn(&ReportedJob<'_>) -> Option<Steady> + 'a>,
+    pub steady: AskedSteadiness<'a>,
     pub moment: ReportTime,
 }
 
