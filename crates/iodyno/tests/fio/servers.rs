@@ -14,12 +14,13 @@ const JOBS: &str = "[global]\nioengine=null\nbs=4k\n[reads]\nrw=randread\nsize=4
                     [writes]\nrw=write\nsize=80k\nnumjobs=2\ngroup_reporting\nnew_group\n";
 
 /// Who serves and who asks.
-const PAIRS: &[(&str, fn() -> Roles)] = &[
+const PAIRS: &[Pair] = &[
     ("ours_with_ours", || Ok((Fio::candidate()?, Fio::candidate()?))),
     ("ours_with_a_real_client", || Ok((Fio::candidate()?, Fio::reference()?))),
     ("a_real_server_with_ours", || Ok((Fio::reference()?, Fio::candidate()?))),
 ];
 
+type Pair = (&'static str, fn() -> Roles);
 type Roles = Result<(Fio, Fio), testbed::Skip>;
 type Check = fn(&Fio, &Stand) -> Outcome;
 

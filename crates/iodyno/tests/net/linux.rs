@@ -190,7 +190,7 @@ fn nobody() -> Outcome {
     contains(&told, &["available 0 %: somebody answered in 0 of 2"])?;
     // One card is a course.
     let one = ["net", "check", &host, "--time", "200ms", "--every", "1s", "--times", "1", "--port", "9"];
-    let told = said(under(iodyno(&one), "IODYNO_HISTORY", &home.path().join("one.sqlite")), 1)?;
+    let told = said(under(iodyno(&one), "IODYNO_HISTORY", home.path().join("one.sqlite")), 1)?;
     contains(&told, &["course of 127.0.0.1, 1 card"])?;
     // Who has no address is no card at all.
     let told = said(iodyno(&["net", "check", "nohost.invalid", "--time", "200ms"]), 1)?;
