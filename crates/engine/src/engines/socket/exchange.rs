@@ -134,7 +134,7 @@ impl Exchange {
     /// # Errors
     /// They are too short for its header.
     pub fn ask_for_echo(&mut self) -> Result<(), Failure> {
-        let six = self.line.socket().domain().is_ok_and(|domain| domain == socket2::Domain::IPV6);
+        let six = self.line.socket().local_addr().is_ok_and(|address| address.is_ipv6());
         if self.sizes.request < ECHO_HEADER_BYTES {
             return Err(Failure::new("an echo request has at least 8 bytes").hint("set request_bytes to 64"));
         }
