@@ -19,3 +19,12 @@ pub fn with(record: &Record, amiss: bool) -> u8 {
     };
     u8::from(amiss || !record.errors.is_empty() || jobs().any(broken) || !record.world.lost.is_empty())
 }
+
+/// Of a run that only watches: an interrupt is how it ends where it has no end of its own.
+pub fn until_interrupted(record: &Record) -> u8 {
+    const SIGINT: i32 = 2;
+    match record.stopped_by {
+        None | Some(SIGINT) => u8::from(!record.errors.is_empty()),
+        Some(signal) => (128 + signal) as u8,
+    }
+}

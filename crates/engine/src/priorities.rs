@@ -25,11 +25,9 @@ pub fn shares(job: &Job, verb: Verb) -> Vec<PriorityShare> {
         Verb::Write => 1,
         _ => return Vec::new(),
     };
-    let setting = |name: &str| job.settings.iter().rev().find(|setting| setting.name == name);
-    let text = |name| setting(name).map(|setting| setting.value.as_str());
-    let number = |name| text(name).and_then(|text| of(text, direction)?.parse::<u16>().ok());
+    let number = |name| job.setting(name).and_then(|text| of(text, direction)?.parse::<u16>().ok());
     let (class, level, hint) = (number("priority_class"), number("priority"), number("priority_hint"));
-    let (percent, split) = (number("priority_percent"), text("priority_split"));
+    let (percent, split) = (number("priority_percent"), job.setting("priority_split"));
     if class.is_none() && level.is_none() && percent.is_none() && split.is_none() {
         return Vec::new();
     }

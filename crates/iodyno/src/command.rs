@@ -123,41 +123,17 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "--version" | "-V" => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
         "help" | "--help" | "-h" => print(&commands().render_help().to_string()),
         word => match DIALECTS.iter().find(|dialect| dialect.name == word) {
-            Some(dialect) => match in_own_words(dialect.name, rest) {
-                Some(words) => dialect_answer(world, dialect, &words, OutputPolicy::from_environment()),
-                None => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
-            },
+            Some(dialect) => dialect_answer(world, dialect, rest, OutputPolicy::from_environment()),
             None => unknown(word),
         },
     }
 }
 
-/// Tools without long options: the words under which they print their help, and their version where they have one.
-const SHORT_WORDS: &[(&str, &str, Option<&str>)] = &[
-    ("hdparm", "-h", Some("-V")),
-    ("iostat", "--help", Some("-V")),
-    ("iozone", "-h", Some("-v")),
-    ("filebench", "-h", None),
-    ("iometer", "--help", None),
-];
-
-/// `--help` and `--version` alone, as a tool without long options says them; nothing: it has no version of its own. Under the
-/// original's name they are what they are there.
-fn in_own_words(name: &str, arguments: &[String]) -> Option<Vec<String>> {
-    let row = SHORT_WORDS.iter().find(|(tool, ..)| *tool == name);
-    match (arguments, row) {
-        ([only], Some((_, help, _))) if only == "--help" => Some(vec![help.to_string()]),
-        ([only], Some((_, _, version))) if only == "--version" => version.map(|word| vec![word.to_string()]),
-        _ => Some(arguments.to_vec()),
-    }
-}
-
 /// The help of a tool; nothing: it has none.
 pub fn help_of(world: &World, dialect: &Dialect) -> Option<String> {
-    let words = in_own_words(dialect.name, &["--help".to_string()])?;
     let mut loader = HostLoader::new(world);
     loader.talks = true;
-    match (dialect.lower)(&words, &mut loader) {
+    match (dialect.lower)(&["--help".to_string()], &mut loader) {
         Ok(Request::Print { out, .. }) => Some(out),
         _ => None,
     }

@@ -285,6 +285,11 @@ impl Job {
         let (name, engine) = (name.into(), engine.into());
         Job { name, workers: 1, targets, workload, engine, ..Job::blank() }
     }
+
+    /// The value of a setting of its engine: the last of that name.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.iter().rev().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
+    }
 }
 
 /// Threads or processes.

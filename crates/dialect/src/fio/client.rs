@@ -43,10 +43,8 @@ const FORM: &str =
 /// # Errors
 /// What is no host.
 pub fn named(value: &str, loader: &mut dyn Loader) -> Result<Vec<String>, Diagnostic> {
-    let is_file = loader.look(value).is_some_and(|facts| facts.kind == PathKind::File);
-    let hosts = if is_file { from_file(value, loader)? } else { from_words(value) };
-    let checked = hosts.iter().map(|host| match hosts::list(host) {
-        Ok(list) if list.iter().all(|host| host.slots == 1) => Ok(host.clone()),
+    let checked = clients(value, loader)?.into_iter().map(|(host, _)| match hosts::list(&host) {
+        Ok(list) if list.iter().all(|host| host.slots == 1) => Ok(host),
         Ok(_) => {
             Err(wrong(value, format!("`{host}`: a client is one process, which starts its own workers")))
         }
@@ -58,13 +56,6 @@ pub fn named(value: &str, loader: &mut dyn Loader) -> Result<Vec<String>, Diagno
 fn wrong(value: &str, message: String) -> Diagnostic {
     let origin = Origin::argument(&format!("--client={value}"));
     Diagnostic::error(&origin, format!("`--client={value}`: {message}")).hint(FORM)
-}
-
-fn from_file(path: &str, loader: &mut dyn Loader) -> Result<Vec<String>, Diagnostic> {
-    let bytes = loader.read(path).map_err(|reason| wrong(path, reason))?;
-    let text = crate::text_file::text(&bytes).map_err(|reason| wrong(path, reason))?;
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
-    Ok(lines.filter(|line| !line.is_empty()).flat_map(from_words).collect())
 }
 
 /// What servers are to run, if any of the hosts has one that answers; else the jobs go there over ssh.
@@ -80,7 +71,8 @@ pub fn servers(
     }
     let (mut servers, mut problems, mut any_answers) = (Vec::new(), Vec::new(), false);
     for argument in arguments {
-        for (host, place) in places(&argument.hosts, loader) {
+        let clients = clients(&argument.hosts, loader).map_err(|wrong| vec![wrong])?;
+        for (host, place) in clients.into_iter().filter(|(host, _)| !host.is_empty()) {
             let address = match ServerAddress::of(&place) {
                 Ok(address) => address,
                 Err(message) => {
@@ -116,17 +108,19 @@ pub fn servers(
     }
 }
 
-/// The hosts of a value of `--client`, each with its address as a server's would be written.
-fn places(value: &str, loader: &mut dyn Loader) -> Vec<(String, String)> {
-    let is_file = loader.look(value).is_some_and(|facts| facts.kind == PathKind::File);
-    let lines = match loader.read(value) {
-        Ok(bytes) if is_file => String::from_utf8_lossy(&bytes).into_owned(),
-        _ => value.to_string(),
-    };
-    let lines = lines.lines().map(|line| line.split('#').next().unwrap_or("").trim());
-    lines.filter(|line| !line.is_empty()).flat_map(in_line).collect()
+/// The hosts of a value of `--client`, each with its address as a server's is written: of itself, or of each line of the
+/// file that it names.
+fn clients(value: &str, loader: &mut dyn Loader) -> Result<Vec<(String, String)>, Diagnostic> {
+    if loader.look(value).is_none_or(|facts| facts.kind != PathKind::File) {
+        return Ok(in_line(value));
+    }
+    let bytes = loader.read(value).map_err(|reason| wrong(value, reason))?;
+    let text = crate::text_file::text(&bytes).map_err(|reason| wrong(value, reason))?;
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
+    Ok(lines.filter(|line| !line.is_empty()).flat_map(in_line).collect())
 }
 
+/// The hosts of `h1,h2`. A number behind a host is the port of its server.
 fn in_line(line: &str) -> Vec<(String, String)> {
     if line.starts_with("sock:") {
         return vec![(line.into(), line.into())];
@@ -144,16 +138,6 @@ fn in_line(line: &str) -> Vec<(String, String)> {
         }
     }
     found
-}
-
-/// The hosts of `h1,h2`. A number is the port of a server before it, and there is no server.
-fn from_words(text: &str) -> Vec<String> {
-    let words = text.split(',').map(str::trim);
-    let hosts = words.enumerate().filter(|(index, word)| *index == 0 || word.parse::<u16>().is_err());
-    let bare = |word: &str| {
-        ["ip:", "ip4:"].iter().find_map(|kind| word.strip_prefix(kind)).unwrap_or(word).to_string()
-    };
-    hosts.map(|(_, word)| bare(word)).collect()
 }
 
 /// The jobs as one host knows them: files in a named directory carry its name, so that hosts which share the directory
@@ -289,8 +273,13 @@ mod tests {
 
     #[test]
     fn numbers_behind_a_host_are_ports() {
-        assert_eq!(from_words("h1,h2"), ["h1", "h2"]);
-        assert_eq!(from_words("ip:10.0.0.1,8765"), ["10.0.0.1"]);
-        assert_eq!(from_words("8765"), ["8765"]);
+        let hosts = |text: &str| in_line(text).into_iter().map(|(host, _)| host).collect::<Vec<_>>();
+        assert_eq!(hosts("h1,h2"), ["h1", "h2"]);
+        assert_eq!(hosts("ip:10.0.0.1,8765"), ["10.0.0.1"]);
+        assert_eq!(hosts("8765"), ["8765"]);
+        assert_eq!(
+            in_line("h1,8765,h2"),
+            [("h1", "h1,8765"), ("h2", "h2")].map(|(a, b)| (a.into(), b.into()))
+        );
     }
 }

@@ -164,10 +164,6 @@ fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     }
     let mut plan = lowered.plan;
     lowered.view.notes.extend(command.debug_unknown);
-    if lowered.view.style.debug.shows_operations() {
-        let jobs = plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs);
-        jobs.for_each(debug::record_operations);
-    }
     if let Some(folder) = &command.aux_path {
         gather_states(&mut plan, folder);
     }

@@ -14,9 +14,9 @@ pub mod options;
 pub mod report;
 pub mod settings;
 
-use iodyno_model::{Diagnostic, Origin, Plan, Record};
+use iodyno_model::{Diagnostic, Origin, Plan};
 
-use crate::{Dialect, Loader, Request, Run};
+use crate::{Dialect, Loader, Request, Run, status};
 use columns::Layout;
 use command::EarlyExit;
 use report::Reports;
@@ -40,9 +40,6 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
             return Err(vec![Diagnostic::error(&Origin::argument("--also"), wrong)]);
         }
     };
-    if matches!(arguments, [only] if only == "--help") && loader.talks() {
-        return Ok(Request::Print { out: options::usage(), status: 0 });
-    }
     let command = match command::parse(arguments) {
         Ok(command) => command,
         Err(EarlyExit::Help) => return Ok(Request::Print { out: options::usage(), status: 0 }),
@@ -68,16 +65,7 @@ fn run(plan: Plan, settings: Settings) -> Run {
         own_voice: true,
         findings: false,
         translate: |_| None,
-        status: Some(Box::new(status)),
+        status: Some(Box::new(status::until_interrupted)),
         ..Run::of(plan, Box::new(Reports::new(settings)))
-    }
-}
-
-/// An interrupt is how a run without an end ends.
-pub(crate) fn status(record: &Record) -> u8 {
-    const SIGINT: i32 = 2;
-    match record.stopped_by {
-        None | Some(SIGINT) => u8::from(!record.errors.is_empty()),
-        Some(signal) => (128 + signal) as u8,
     }
 }

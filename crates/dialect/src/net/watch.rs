@@ -78,7 +78,7 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         own_voice: true,
         findings: false,
         translate: |_| None,
-        status: Some(Box::new(crate::iostat::status)),
+        status: Some(Box::new(crate::status::until_interrupted)),
         ..Run::of(plan, Box::new(report))
     })))
 }

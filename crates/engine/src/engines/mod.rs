@@ -315,7 +315,7 @@ impl<E: SyncEngine> Engine for Synchronous<E> {
 
 /// The value of an engine's setting in a job, as text.
 pub fn setting<'a>(job: &'a Job, name: &str) -> Option<&'a str> {
-    job.settings.iter().rev().find(|setting| setting.name == name).map(|setting| setting.value.as_str())
+    job.setting(name)
 }
 
 /// Whether a setting is switched on: `1`, `true`, `yes`, `on` or empty.

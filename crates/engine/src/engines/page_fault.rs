@@ -6,45 +6,12 @@
 use iodyno_model::{EngineTrait, Verb, VerbSet};
 
 use super::{EngineFacts, Failure, Setup, SyncEngine};
-use crate::io::{AT_END, Files, Io};
-use crate::memory::errno;
-
-/// Memory without a file.
-struct AnonymousMapping {
-    start: *mut u8,
-    bytes: usize,
-}
-
-impl AnonymousMapping {
-    fn new(bytes: u64) -> Result<Self, Failure> {
-        let bytes = usize::try_from(bytes).map_err(|_| Failure::call("mmap", libc::ENOMEM))?;
-        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping at a place of the system's choice touches no memory that is in use.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
-        match start {
-            libc::MAP_FAILED => Err(Failure::call("mmap", errno()).hint("give a smaller size")),
-            start => Ok(AnonymousMapping { start: start.cast(), bytes }),
-        }
-    }
-
-    /// Where a range begins, if it lies inside.
-    fn range(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
-        let end = offset.checked_add(bytes)?;
-        // SAFETY: the range ends inside of the mapping.
-        (end <= self.bytes as u64).then(|| unsafe { self.start.add(offset as usize) })
-    }
-}
-
-impl Drop for AnonymousMapping {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is ours and is unmapped once.
-        unsafe { libc::munmap(self.start.cast(), self.bytes) };
-    }
-}
+use crate::io::{AT_END, Files, Handle, Io};
+use crate::memory::Mapping;
 
 /// Memory for each target.
 pub struct PageFault {
-    mappings: Vec<AnonymousMapping>,
+    mappings: Vec<Mapping>,
 }
 
 impl SyncEngine for PageFault {
@@ -65,10 +32,12 @@ impl SyncEngine for PageFault {
     };
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
-        let spans = setup.files.handles.iter().map(|handle| handle.base.saturating_add(handle.bytes));
-        Ok(PageFault {
-            mappings: spans.map(|bytes| AnonymousMapping::new(bytes.max(1))).collect::<Result<_, _>>()?,
-        })
+        let refused = |errno| Failure::call("mmap", errno).hint("give a smaller size");
+        let mapping = |handle: &Handle| {
+            let bytes = usize::try_from(handle.base.saturating_add(handle.bytes)).map_err(|_| libc::ENOMEM);
+            bytes.and_then(Mapping::private).map_err(refused)
+        };
+        Ok(PageFault { mappings: setup.files.handles.iter().map(mapping).collect::<Result<_, _>>()? })
     }
 
     #[inline(always)]
@@ -80,7 +49,7 @@ impl SyncEngine for PageFault {
             };
         }
         let place = self.mappings.get(io.file as usize).filter(|_| io.offset < AT_END);
-        let Some(place) = place.and_then(|mapping| mapping.range(io.offset, io.bytes)) else {
+        let Some(place) = place.and_then(|mapping| range(mapping, io.offset, io.bytes)) else {
             return -i64::from(libc::EINVAL);
         };
         // SAFETY: the range lies in the mapping, and the buffer holds so many bytes until the operation completes; they
@@ -93,4 +62,11 @@ impl SyncEngine for PageFault {
         }
         io.bytes as i64
     }
+}
+
+/// Where a range of a mapping begins, if it lies inside.
+fn range(mapping: &Mapping, offset: u64, bytes: u64) -> Option<*mut u8> {
+    let end = offset.checked_add(bytes)?;
+    // SAFETY: the range ends inside of the mapping.
+    (end <= mapping.bytes() as u64).then(|| unsafe { mapping.start().add(offset as usize) })
 }

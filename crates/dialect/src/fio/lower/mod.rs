@@ -39,6 +39,7 @@ use iodyno_model::{
     TargetKind, WorkerKind, Workload,
 };
 
+use super::debug;
 use super::settings::Settings;
 use super::view::{ReportContext, ReportStyle};
 use crate::Loader;
@@ -88,6 +89,10 @@ pub fn plan(
     let mut lowering = Lowering::new(jobs, context, loader);
     jobs.iter().for_each(|settings| lowering.job(settings));
     if lowering.wrong.is_empty() {
+        if lowering.view.style.debug.shows_operations() {
+            let jobs = lowering.plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs);
+            jobs.for_each(debug::record_operations);
+        }
         let view = ReportContext { notes: lowering.notes.clone(), ..lowering.view };
         Ok(LoweredJobs { plan: lowering.plan, view, notes: lowering.notes })
     } else {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use iodyno_model::Record;
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input};
 
+use super::UNKNOWN_S;
 use super::frame::{Message, MessageReader, Opcode};
 use super::pdu::{Packer, Unpacker};
 use super::server::ServerAddress;
@@ -88,7 +89,6 @@ struct Progress {
 const FIRST: Connection = 1;
 /// The longest message of a server, bytes: a log may be long.
 const MESSAGE_MOST: usize = 256 << 20;
-const NOBODY_KNOWS: u64 = 2_147_483_647;
 /// How long a server may take to answer at first, ns.
 const CONNECT_NS: u64 = 10_000_000_000;
 
@@ -503,7 +503,7 @@ impl Progress {
 
     fn line(&self) -> String {
         let start = format!("Jobs: {} (f={})", self.running, self.files);
-        if self.left_s == NOBODY_KNOWS || self.running == 0 {
+        if self.left_s == UNKNOWN_S || self.running == 0 {
             return start;
         }
         let percent = self.elapsed_s as f64 * 100.0 / (self.elapsed_s + self.left_s).max(1) as f64;

@@ -3,6 +3,8 @@
 //! A peer may send anything: a wrong checksum, another version or a message without end is an error, and no memory is taken
 //! by what a head announces.
 
+use crc::{CRC_16_ARC, Crc};
+
 use super::PROTOCOL;
 
 /// Bytes of a head.
@@ -171,11 +173,10 @@ impl MessageReader {
     }
 }
 
-/// CRC-16 with the polynomial 0x8005, reflected, from 0.
+static CRC16: Crc<u16> = Crc::<u16>::new(&CRC_16_ARC);
+
 fn checksum(bytes: &[u8]) -> u16 {
-    bytes.iter().fold(0, |sum, byte| {
-        (0..8).fold(sum ^ u16::from(*byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xa001 } else { sum >> 1 })
-    })
+    CRC16.checksum(bytes)
 }
 
 #[cfg(test)]

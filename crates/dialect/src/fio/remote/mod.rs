@@ -21,5 +21,7 @@ mod statistics;
 
 /// The protocol's version: fio 3.33's.
 const PROTOCOL: u16 = 97;
+/// The time left where it is unknown, s.
+const UNKNOWN_S: u64 = 2_147_483_647;
 /// Where a server listens.
 pub(super) const PORT: u16 = 8765;

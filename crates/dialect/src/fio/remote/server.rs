@@ -11,7 +11,7 @@ use iodyno_report::{FilesInMemory, Output, Reporter};
 
 use super::frame::{Message, MessageReader, Opcode};
 use super::pdu::{Packer, Unpacker};
-use super::{PORT, statistics};
+use super::{PORT, UNKNOWN_S, statistics};
 use crate::Loader;
 use crate::address::joined;
 use crate::conversation::{connection_of, end_by, run_of};
@@ -19,7 +19,7 @@ use crate::fio::lower::{self, Context};
 use crate::fio::report::eta::{ProgressCounts, counted, files, left_s, states};
 use crate::fio::report::{Report, banner};
 use crate::fio::view::{Format, JobView, ReportContext, ReportStyle};
-use crate::fio::{cli, debug, log, section};
+use crate::fio::{cli, log, section};
 use crate::strerror::of_system;
 
 const PLACE: Connection = 1;
@@ -32,8 +32,6 @@ const INFO: u32 = 2;
 pub(super) const ERROR: u32 = 3;
 /// The unit "bytes per second" as fio numbers it.
 const BYTES_PER_SECOND: u32 = 4;
-/// A time that nobody knows.
-const NOBODY_KNOWS: u64 = 2_147_483_647;
 
 /// Where a server is: the transport, and the address in the engine's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -501,7 +499,7 @@ impl ClientRun {
         for rate in aims(|rate| rate.1).into_iter().chain(operations) {
             packer.u32(rate as u32);
         }
-        packer.u32(0).u64(elapsed_ns.div_ceil(1_000_000_000)).u64(left_s(live, view).unwrap_or(NOBODY_KNOWS));
+        packer.u32(0).u64(elapsed_ns.div_ceil(1_000_000_000)).u64(left_s(live, view).unwrap_or(UNKNOWN_S));
         let figures = view.jobs.first().map(|job| &job.figures);
         let digits = figures.map_or(4, |figures| figures.significant_figures);
         packer
@@ -516,7 +514,7 @@ impl ClientRun {
 
 /// An answer where nothing runs.
 fn nothing_yet() -> Vec<u8> {
-    Packer::default().zeros(136).u64(NOBODY_KNOWS).u32(1).u32(BYTES_PER_SECOND).u32(4).zeros(13).done()
+    Packer::default().zeros(136).u64(UNKNOWN_S).u32(1).u32(BYTES_PER_SECOND).u32(4).zeros(13).done()
 }
 
 fn probe(asked: &Message, loader: &dyn Loader) -> Message {
@@ -567,10 +565,6 @@ fn lowered(
         ranks: 1,
     };
     let mut lowered = lower::plan(&parsed.jobs, context, loader).map_err(told)?;
-    if lowered.view.style.debug.shows_operations() {
-        let jobs = lowered.plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs);
-        jobs.for_each(debug::record_operations);
-    }
     for job in &mut lowered.view.jobs {
         let logs = &mut job.logs;
         let stays_here =
