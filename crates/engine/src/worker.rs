@@ -81,9 +81,10 @@ fn run_loop<E: Engine, const INSTRUMENTED: bool>(worker: &mut Worker<'_>) -> Res
         agreed = collective_loop::<E, INSTRUMENTED>(worker, &mut engine, &mut flight)?;
     } else if !INSTRUMENTED && E::FACTS.performs && flight.is_sampled(&worker.job.measure) {
         sampled_loop(worker, &mut engine, &mut flight);
-    } else if !INSTRUMENTED && E::FACTS.performs && flight.is_copying(worker.job.measure.sample_ns) {
-        copying_loop(worker, &mut engine, &mut flight)?;
     } else {
+        if !INSTRUMENTED && E::FACTS.performs && flight.is_copying(worker.job.measure.sample_ns) {
+            copying_loop(worker, &mut engine, &mut flight);
+        }
         event_loop::<E, INSTRUMENTED>(worker, &mut engine, &mut flight)?;
     }
     flight.end(worker, engine, begin, agreed)

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::{InFlight, Worker};
 use crate::clock::Tick;
-use crate::engines::{Engine, Failure};
+use crate::engines::Engine;
 use crate::io::Files;
 use crate::source::{BlockCopy, Next};
 
@@ -17,29 +17,26 @@ const MOST_UNTIMED: u64 = 1000;
 /// Fewer are not worth a sample: each is timed.
 const FEWEST_UNTIMED: u64 = 8;
 
-/// Copies, until there is nothing more.
+/// Copies, until the source has something else to do, its time is up or it is to stop: the event loop does the rest.
 #[inline(never)]
-pub(super) fn copying_loop<E: Engine>(
-    worker: &mut Worker<'_>,
-    engine: &mut E,
-    flight: &mut InFlight<'_>,
-) -> Result<(), Failure> {
-    let (mut now, mut timed) = (engine.now(), (0, 0));
-    loop {
-        let (stopped, time_is_up) = (flight.stop.load(Relaxed) != 0, now >= flight.deadline);
-        match flight.step::<E, false>(worker, engine, now, stopped, time_is_up)? {
-            Some(later) => now = later,
-            None => return Ok(()),
-        }
-        timed = (timed.1, flight.ended.saturating_sub(flight.slots[0].started));
+pub(super) fn copying_loop<E: Engine>(worker: &mut Worker<'_>, engine: &mut E, flight: &mut InFlight<'_>) {
+    let mut now = engine.now();
+    while flight.stop.load(Relaxed) == 0
+        && now < flight.deadline
+        && let Some(copy) = flight.source.copy()
+    {
+        let timed = flight.copy_timed(engine, &mut worker.files, copy, now);
         let fit = flight.sample_ns / (timed.0 + timed.1).max(1);
         if fit >= FEWEST_UNTIMED
-            && now < flight.deadline
+            && flight.ended < flight.deadline
             && let Some(copy) = flight.source.copy()
         {
             flight.copy(engine, &mut worker.files, copy, fit.min(MOST_UNTIMED), timed);
-            now = flight.ended;
         }
+        if flight.ended >= flight.turn {
+            flight.turn(worker.kinds);
+        }
+        now = engine.now();
     }
 }
 
@@ -49,6 +46,28 @@ impl InFlight<'_> {
         let plain = !self.eager && self.slots.len() == 1 && self.ramp_end == 0;
         self.sample_ns = if plain && self.source.copy().is_some() { sample_ns } else { 0 };
         self.sample_ns > 0
+    }
+
+    /// Copies one block; how long its read and its write took, 0 for one that was not made.
+    fn copy_timed<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        files: &mut Files,
+        copy: BlockCopy,
+        mut began: Tick,
+    ) -> (Tick, Tick) {
+        let mut timed = [0; 2];
+        for (io, latency) in [&copy.read, &copy.write].into_iter().zip(&mut timed) {
+            let result = engine.perform(io, files);
+            self.ended = engine.now();
+            *latency = self.ended.saturating_sub(began);
+            self.complete_copied(result, *latency);
+            if result != io.bytes as i64 {
+                break;
+            }
+            began = self.ended;
+        }
+        timed.into()
     }
 
     /// Copies blocks that are not timed; `timed`: what the read and the write before them took.
@@ -91,7 +110,7 @@ impl InFlight<'_> {
     }
 
     /// What the source asks for next was done already, with this result.
-    #[cold]
+    #[inline(never)]
     fn complete_copied(&mut self, result: i64, latency: Tick) {
         let (ended, io) = (self.ended, &mut self.slots[0]);
         let Next::Io = self.source.next(ended, 0, io) else { return };
