@@ -11,14 +11,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("reflect", &[]),
     ("model", &["reflect"]),
     ("truth", &["model"]),
-    ("engine", &["model", "truth"]),
+    ("trace", &["model"]),
+    ("engine", &["model", "truth", "trace"]),
     ("conformance", &["model", "engine"]),
-    ("report", &["model", "truth"]),
+    ("report", &["model", "truth", "trace"]),
     ("history", &["model", "truth"]),
-    ("dialect", &["model", "report"]),
-    ("iodyno", &["model", "truth", "engine", "conformance", "report", "history", "dialect"]),
+    ("dialect", &["model", "report", "trace"]),
+    ("recorder", &["model", "trace"]),
+    (
+        "iodyno",
+        &["model", "truth", "trace", "engine", "conformance", "report", "history", "dialect", "recorder"],
+    ),
     ("xtask", &[]),
-    (TEST_ASSETS, &["model", "truth", "engine"]),
+    (TEST_ASSETS, &["model", "truth", "engine", "trace", "recorder"]),
 ];
 /// Fake devices and the like, which no shipped crate may carry.
 const TEST_ASSETS: &str = "testbed";

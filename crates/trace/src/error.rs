@@ -1,0 +1,46 @@
+//! What makes a trace unreadable.
+
+use std::fmt;
+
+/// A message with its place and a hint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceError {
+    /// `line 12`, `byte 480`, `block 3`; empty: the whole input.
+    pub place: String,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+impl TraceError {
+    pub fn new(message: impl Into<String>) -> TraceError {
+        TraceError { place: String::new(), message: message.into(), hint: None }
+    }
+
+    #[must_use]
+    pub fn at(self, place: impl Into<String>) -> TraceError {
+        TraceError { place: place.into(), ..self }
+    }
+
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> TraceError {
+        TraceError { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.place.is_empty() {
+            write!(f, "{}", self.message)
+        } else {
+            write!(f, "{}: {}", self.place, self.message)
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+impl From<std::io::Error> for TraceError {
+    fn from(error: std::io::Error) -> TraceError {
+        TraceError::new(error.to_string())
+    }
+}

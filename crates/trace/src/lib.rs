@@ -1,0 +1,15 @@
+//! Recorded I/O as plain values: records with the files and threads they name, streamed in batches.
+//!
+//! All sources (importers, recorders, files of our own format) are a [`RecordSource`]; all that work on traces (the
+//! writer of the format, statistics, replay) take one. Nothing here opens a file or reads a clock: bytes come from
+//! `std::io::Read` and go to `std::io::Write`. Memory is bounded by one batch and the tables of files and threads.
+
+mod error;
+mod record;
+mod source;
+mod table;
+
+pub use error::TraceError;
+pub use record::{Dependency, RecordFlags, RecordedContent, TraceRecord};
+pub use source::{Batch, MemorySource, RecordSource};
+pub use table::{FileKind, Tables, TraceClock, TraceFile, TraceHeader, TraceLevel, TraceThread};

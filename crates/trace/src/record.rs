@@ -1,0 +1,115 @@
+//! One recorded operation.
+
+use iodyno_model::Verb;
+
+/// One recorded operation. Times are ns since the trace's first record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TraceRecord {
+    /// When it was issued.
+    pub at_ns: u64,
+    /// From issue to completion; none: the source does not tell.
+    pub latency_ns: Option<u64>,
+    pub verb: Verb,
+    pub flags: RecordFlags,
+    /// Index into [`Tables::files`](crate::Tables::files).
+    pub file: u32,
+    /// The second name of rename, link, symlink and copies: index into the same table.
+    pub other: Option<u32>,
+    /// Index into [`Tables::threads`](crate::Tables::threads).
+    pub thread: u32,
+    /// Bytes from the start of the file or device.
+    pub offset: u64,
+    /// Bytes asked for: of reads, writes, trims and other ranges; of truncate the new length; of create and mkdir the mode
+    /// bits.
+    pub bytes: u64,
+    /// What came back: ≥ 0 bytes or 0, < 0 the negative errno (Linux numbers); none: the source does not tell.
+    pub result: Option<i64>,
+    pub content: Option<RecordedContent>,
+    pub after: Option<Dependency>,
+}
+
+/// Properties of a record, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordFlags(pub u32);
+
+impl RecordFlags {
+    /// The device's cache is flushed before it (block: PREFLUSH).
+    pub const PREFLUSH: RecordFlags = RecordFlags(1);
+    /// Durable when it ends (block: FUA; file: `O_DSYNC`, `RWF_DSYNC`).
+    pub const FUA: RecordFlags = RecordFlags(1 << 1);
+    /// Someone waits for it (block: SYNC).
+    pub const SYNC: RecordFlags = RecordFlags(1 << 2);
+    /// Of a file system itself (block: META).
+    pub const META: RecordFlags = RecordFlags(1 << 3);
+    /// Read ahead of need (block: RAHEAD).
+    pub const READAHEAD: RecordFlags = RecordFlags(1 << 4);
+    /// Past the page cache (`O_DIRECT`).
+    pub const DIRECT: RecordFlags = RecordFlags(1 << 5);
+    /// At the end of the file (`O_APPEND`).
+    pub const APPEND: RecordFlags = RecordFlags(1 << 6);
+    /// Through a mapping of memory: offset and size are what is known of it.
+    pub const MAPPED: RecordFlags = RecordFlags(1 << 7);
+    /// It made the file (open with `O_CREAT`).
+    pub const CREATED: RecordFlags = RecordFlags(1 << 8);
+    /// It emptied the file (open with `O_TRUNC`).
+    pub const TRUNCATED: RecordFlags = RecordFlags(1 << 9);
+    /// Its time was not recorded but computed, for example spread over a second.
+    pub const SPREAD: RecordFlags = RecordFlags(1 << 10);
+
+    pub const fn has(self, flag: RecordFlags) -> bool {
+        self.0 & flag.0 == flag.0
+    }
+
+    #[must_use]
+    pub const fn with(self, flag: RecordFlags) -> RecordFlags {
+        RecordFlags(self.0 | flag.0)
+    }
+}
+
+/// What is known of the bytes that were moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedContent {
+    /// A digest of the content: equal digests are equal bytes.
+    Digest([u8; 16]),
+    /// How many per cent compression saves, 0 to 100.
+    Compressible(u8),
+}
+
+/// The record that had to end before this one was issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// How many records before this one, at least 1.
+    pub back: u64,
+    /// From that one's completion to this one's issue, ns.
+    pub think_ns: u64,
+}
+
+impl TraceRecord {
+    /// A record of a verb on a range, with nothing else known.
+    pub fn new(at_ns: u64, verb: Verb, file: u32, offset: u64, bytes: u64) -> TraceRecord {
+        TraceRecord {
+            at_ns,
+            latency_ns: None,
+            verb,
+            flags: RecordFlags::default(),
+            file,
+            other: None,
+            thread: 0,
+            offset,
+            bytes,
+            result: None,
+            content: None,
+            after: None,
+        }
+    }
+
+    /// When it ended, where that is known.
+    pub fn ended_ns(&self) -> Option<u64> {
+        self.latency_ns.map(|latency| self.at_ns.saturating_add(latency))
+    }
+
+    /// The byte after its range.
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(self.bytes)
+    }
+}
