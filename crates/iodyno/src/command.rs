@@ -21,6 +21,7 @@ use crate::rerun;
 use crate::runs::{self, print};
 use crate::session::{self, OutputPolicy, say};
 use crate::terminal;
+use crate::trace;
 
 /// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
 /// others do what it says and end as it does.
@@ -114,6 +115,7 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "compare" => compare::answer(world, rest),
         "rerun" => rerun::answer(world, rest),
         "import" => runs::import(rest),
+        "trace" => trace::answer(rest),
         "engines" => lists::engines(rest),
         "dialects" => lists::dialects(rest),
         "witnesses" => lists::witnesses(rest),
@@ -270,6 +272,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("rerun", "run the plan of a kept run again, with the same seed"),
         ("compare", "compare runs, with confidence intervals"),
         ("import", "import JSON results of fio, IOR, iperf3 or iodyno into the history"),
+        ("trace", "show, shape and convert recorded I/O"),
         ("engines", "list the engines and whether they are available here"),
         ("dialects", "list the supported tools"),
         ("witnesses", "list the witnesses and what they read"),
@@ -289,6 +292,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),
     ("Verify", &["posix", "pjdfstest", "fstest"]),
+    ("Traces", &["trace"]),
     ("History", &["runs", "report", "compare", "rerun", "import"]),
     ("This program", &["engines", "dialects", "witnesses", "links", "completions", "man"]),
 ];

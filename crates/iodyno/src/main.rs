@@ -37,6 +37,7 @@ mod sink;
 mod substitution;
 mod syscall_helper;
 mod terminal;
+mod trace;
 
 fn main() -> ExitCode {
     iodyno_engine::register(iodyno_conformance::ENGINES);

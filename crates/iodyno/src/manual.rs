@@ -14,6 +14,7 @@ use crate::compare::CompareArgs;
 use crate::loader::HostLoader;
 use crate::runs::{self, parsed, print};
 use crate::session::{self, OutputPolicy, say};
+use crate::trace::TraceArgs;
 use crate::{lists, report, rerun};
 
 /// Print the manual page of the program or of one of its commands, or write them all
@@ -123,6 +124,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "rerun" => rerun::RerunArgs::command(),
         "compare" => CompareArgs::command(),
         "import" => runs::ImportArgs::command(),
+        "trace" => TraceArgs::command(),
         "engines" => lists::EnginesArgs::command(),
         "dialects" => lists::DialectsArgs::command(),
         "witnesses" => lists::WitnessesArgs::command(),

@@ -5,9 +5,11 @@
 //! `std::io::Read` and go to `std::io::Write`. Memory is bounded by one batch and the tables of files and threads.
 
 mod error;
+pub mod format;
 mod record;
 mod source;
 mod table;
+pub mod text;
 
 pub use error::TraceError;
 pub use record::{Dependency, RecordFlags, RecordedContent, TraceRecord};

@@ -1,0 +1,45 @@
+//! `iodyno trace COMMAND`: recorded I/O is shown, shaped and written in other formats.
+//!
+//! Each command is a file here: its words for clap, and a function from them to the exit status. The work on records is
+//! the crate `trace`'s; here files are opened and messages are printed.
+
+mod dump;
+mod input;
+mod output;
+
+use clap::{Parser, Subcommand};
+use iodyno_model::Diagnostic;
+
+use crate::runs::{ended, one, parsed};
+
+#[derive(Parser)]
+#[command(name = "iodyno trace", about = "Show, shape and convert recorded I/O", disable_version_flag = true,
+    subcommand_required = true, disable_help_subcommand = true, after_help = AFTER)]
+pub struct TraceArgs {
+    #[command(subcommand)]
+    command: TraceCommand,
+}
+
+const AFTER: &str = "A trace is a file of ours (.iot); - is standard input. Every command has its own --help; \
+docs/trace.md explains them.";
+
+#[derive(Subcommand)]
+enum TraceCommand {
+    /// Print a trace as text that `trace import` reads back
+    Dump(dump::DumpArgs),
+}
+
+/// What a command comes to: its exit status, or what is wrong.
+type Answer = Result<u8, Diagnostic>;
+
+/// Does `iodyno trace ARGUMENTS…`; the exit status.
+pub fn answer(arguments: &[String]) -> u8 {
+    let words = match parsed::<TraceArgs>("iodyno trace", arguments) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let done = match words.command {
+        TraceCommand::Dump(words) => dump::answer(&words),
+    };
+    ended(done.map_err(one))
+}

@@ -1,0 +1,147 @@
+//! Where commands write: a new file, or standard output.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use iodyno_model::{Diagnostic, Origin};
+use iodyno_trace::TraceError;
+
+use super::Answer;
+use super::input;
+use crate::loader::plain;
+use crate::sink::unwritable;
+
+#[derive(Args, Clone)]
+pub struct OutputArgs {
+    /// Write to this file, which must not exist; -: standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-", hide_default_value = true)]
+    pub output: String,
+    /// Replace the file
+    #[arg(long, requires = "output")]
+    pub force: bool,
+}
+
+/// An output that is whole or not there: a file that failed is removed.
+pub struct Output {
+    write: BufWriter<Box<dyn Write>>,
+    path: String,
+    /// What is removed if it fails.
+    made: Option<PathBuf>,
+    /// Where it goes at the end.
+    replaces: Option<PathBuf>,
+}
+
+impl Output {
+    /// # Errors
+    /// A file that exists, without `--force`; a place that cannot be written to.
+    pub fn open(words: &OutputArgs) -> Result<Output, Diagnostic> {
+        let path = words.output.clone();
+        let (to, made, replaces): (Box<dyn Write>, _, _) = match path.as_str() {
+            "-" => (Box::new(io::stdout().lock()), None, None),
+            name => {
+                let (file, made, replaces) = file(name, words.force).map_err(|error| {
+                    let wrong = unwritable(name, &error);
+                    match error.kind() {
+                        io::ErrorKind::AlreadyExists => {
+                            wrong.hint("name a file that does not exist yet, or say --force")
+                        }
+                        _ => wrong,
+                    }
+                })?;
+                (Box::new(file), made, replaces)
+            }
+        };
+        Ok(Output { write: BufWriter::with_capacity(1 << 18, to), path, made, replaces })
+    }
+
+    /// For bytes that are no text: a terminal gets none.
+    ///
+    /// # Errors
+    /// Those of [`open`](Output::open).
+    #[expect(dead_code, reason = "the commands that write traces follow")]
+    pub fn open_binary(words: &OutputArgs) -> Result<Output, Diagnostic> {
+        if words.output == "-" && io::stdout().is_terminal() {
+            return Err(Diagnostic::error(
+                &Origin::argument("--output"),
+                "a trace is no text for a terminal",
+            )
+            .hint("name a file with -o FILE, or print it as text: iodyno trace dump"));
+        }
+        Output::open(words)
+    }
+
+    /// Ends what was written, or removes it; the exit status. `source`: what was read.
+    ///
+    /// # Errors
+    /// What was wrong, of either side.
+    pub fn finish(mut self, written: Result<(), TraceError>, source: &str) -> Answer {
+        let flushed = self.write.flush();
+        if let Err(error) = written {
+            // A reader that has seen enough (`head`) is no error.
+            return match flushed {
+                Err(broken) if broken.kind() == io::ErrorKind::BrokenPipe => Ok(0),
+                Err(broken) => Err(unwritable(&self.name(), &broken)),
+                Ok(()) => Err(input::wrong(source, &error)),
+            };
+        }
+        let moved = flushed.and_then(|()| match (&self.made, &self.replaces) {
+            (Some(made), Some(place)) => std::fs::rename(made, place),
+            _ => Ok(()),
+        });
+        match moved {
+            Ok(()) => {
+                self.made = None;
+                Ok(0)
+            }
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
+            Err(error) => Err(Diagnostic::error(&Origin::argument(&self.name()), plain(&error))),
+        }
+    }
+
+    fn name(&self) -> String {
+        if self.path == "-" { "standard output".into() } else { self.path.clone() }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.write.flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(made) = &self.made {
+            // Why it failed is told; that this could not be removed says nothing more.
+            let _ = std::fs::remove_file(made);
+        }
+    }
+}
+
+/// A new file with the path to remove if it fails; what takes the place of another is written beside it.
+fn file(name: &str, force: bool) -> io::Result<(File, Option<PathBuf>, Option<PathBuf>)> {
+    let path = Path::new(name);
+    let kind = std::fs::metadata(path).map(|facts| facts.file_type());
+    if kind.is_ok_and(|kind| kind.is_char_device() || kind.is_fifo()) {
+        return Ok((OpenOptions::new().write(true).open(path)?, None, None));
+    }
+    let create = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+    if !force || !path.exists() {
+        return Ok((create(path)?, Some(path.into()), None));
+    }
+    if !path.is_file() {
+        return Err(io::Error::other("it is no file, and is not replaced"));
+    }
+    let mut beside = std::ffi::OsString::from(".");
+    beside.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+    beside.push(format!(".{}", std::process::id()));
+    let beside = path.with_file_name(beside);
+    Ok((create(&beside)?, Some(beside), Some(path.into())))
+}
