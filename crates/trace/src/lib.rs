@@ -6,6 +6,7 @@
 
 mod error;
 pub mod format;
+pub mod import;
 mod record;
 mod source;
 mod table;

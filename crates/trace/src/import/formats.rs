@@ -1,0 +1,196 @@
+//! The table of formats, and which of them an input has.
+
+use super::columns::{ColumnMap, ColumnReader};
+use super::context::ImportContext;
+use super::importer::ImportOptions;
+use super::iolog;
+use super::line_decoder::LineDecoder;
+use super::order::OrderedRecords;
+use super::presets::{PRESETS, Preset};
+use super::unpack::Stream;
+use crate::TraceError;
+
+/// A format that can be imported.
+#[derive(Clone, Copy)]
+pub struct Format {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub example: &'static str,
+    /// What a user should know.
+    pub pitfalls: &'static str,
+    kind: FormatKind,
+}
+
+#[derive(Clone, Copy)]
+enum FormatKind {
+    Columns(&'static Preset),
+    Own { fits: fn(&[u8]) -> bool, open: OpenFormat },
+}
+
+/// Makes readers of streams; puts what the format tells into the header.
+type OpenFormat =
+    fn(Vec<Stream>, &ImportOptions, &mut ImportContext) -> Result<Vec<OrderedRecords>, TraceError>;
+
+const OWN: &[Format] = &[
+    Format {
+        name: "fio",
+        about: "fio's iolog, versions 2 and 3",
+        example: "fio version 3 iolog\n1170 /mnt/a read 53248 4096",
+        pitfalls: "written when an I/O is queued: no latencies; names with blanks are refused; `wait` of version 2 waits µs \
+                   since the wait before, as documented, with --fio-wait ms since the start, as fio does",
+        kind: FormatKind::Own { fits: iolog::fits, open: iolog::open },
+    },
+    Format {
+        name: "fio1",
+        about: "fio's iolog, version 1",
+        example: "0,53248,4096",
+        pitfalls: "no times and no names: all of it is issued at once; only with --as fio1",
+        kind: FormatKind::Own { fits: |_| false, open: iolog::open_first },
+    },
+];
+
+/// All formats, those of our own readers first.
+pub fn formats() -> Vec<Format> {
+    let presets = PRESETS.iter().map(|preset| Format {
+        name: preset.name,
+        about: preset.about,
+        example: preset.example,
+        pitfalls: preset.pitfalls,
+        kind: FormatKind::Columns(preset),
+    });
+    OWN.iter().copied().chain(presets).collect()
+}
+
+/// The format of that name.
+///
+/// # Errors
+/// There is none.
+pub fn format_named(name: &str) -> Result<Format, TraceError> {
+    formats().into_iter().find(|format| format.name == name).ok_or_else(|| {
+        let names: Vec<_> = formats().iter().map(|format| format.name).collect();
+        TraceError::new(format!("`{name}` is no format that can be imported"))
+            .hint(format!("one of {}; or --csv MAP for a table", names.join(", ")))
+    })
+}
+
+impl Format {
+    /// The map of columns of a format that is a table.
+    pub fn map(&self) -> Option<&'static str> {
+        match self.kind {
+            FormatKind::Columns(preset) => Some(preset.map),
+            FormatKind::Own { .. } => None,
+        }
+    }
+
+    /// Whether an input that begins so may have this format.
+    pub fn fits(&self, head: &[u8]) -> bool {
+        match self.kind {
+            FormatKind::Own { fits, .. } => fits(head),
+            FormatKind::Columns(preset) => {
+                ColumnMap::parse(preset.map).is_ok_and(|map| map.fits(&first_lines(head)))
+            }
+        }
+    }
+
+    /// Makes readers of the streams.
+    pub(super) fn open(
+        &self,
+        streams: Vec<Stream>,
+        options: &ImportOptions,
+        context: &mut ImportContext,
+    ) -> Result<Vec<OrderedRecords>, TraceError> {
+        context.header.source = self.name.into();
+        match self.kind {
+            FormatKind::Own { open, .. } => open(streams, options, context),
+            FormatKind::Columns(preset) => {
+                context.header.source = format!("csv:{}", preset.name);
+                let map = ColumnMap::parse(preset.map)?;
+                Ok(open_columns(&map, streams, context))
+            }
+        }
+    }
+}
+
+/// Readers of tables.
+pub fn open_columns(
+    map: &ColumnMap,
+    streams: Vec<Stream>,
+    context: &mut ImportContext,
+) -> Vec<OrderedRecords> {
+    context.header.clock = map.clock();
+    context.header.level = map.level();
+    context.header.resolution_ns = map.stamps().resolution_ns();
+    if let super::order::Stamps::Spread(interval_ns) = map.stamps() {
+        let every = if interval_ns == 1_000_000_000 { "1 s".into() } else { format!("{interval_ns} ns") };
+        context.note(format!(
+            "its clock steps by {every}: records with the same stamp are spread evenly over it, and bursts within it are unknown"
+        ));
+    }
+    let decoder = |stream| Box::new(LineDecoder::new(stream, ColumnReader::new(map.clone())));
+    streams.into_iter().map(|stream| OrderedRecords::new(decoder(stream), map.stamps())).collect()
+}
+
+/// The complete lines that a head holds, at most 50.
+pub fn first_lines(head: &[u8]) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = head.split(|byte| *byte == b'\n').take(51).collect();
+    // The last one may be cut, unless the head is the whole input.
+    if lines.len() > 1
+        && (head.len() >= super::unpack::HEAD || lines.last().is_some_and(|line| line.is_empty()))
+    {
+        lines.pop();
+    }
+    lines.into_iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line)).take(50).collect()
+}
+
+/// The one format that all streams have; streams of archives that have none are left out and named.
+///
+/// # Errors
+/// None, or several.
+pub fn detect(streams: &mut Vec<Stream>, context: &mut ImportContext) -> Result<Format, TraceError> {
+    let all = formats();
+    let of = |stream: &Stream| -> Vec<Format> {
+        all.iter().filter(|format| format.fits(&stream.head)).copied().collect()
+    };
+    let mut found: Option<(Format, String)> = None;
+    let mut left_out = Vec::new();
+    for (index, stream) in streams.iter().enumerate() {
+        match &of(stream)[..] {
+            [] if stream.is_member => left_out.push(index),
+            [] => return Err(unknown(&stream.name, &stream.head)),
+            [format] => match &found {
+                Some((known, name)) if known.name != format.name => {
+                    let message = format!("it is {}, but {name} is {}", format.name, known.name);
+                    return Err(TraceError::new(message)
+                        .at(&stream.name)
+                        .hint("import them one after the other"));
+                }
+                _ => found = Some((*format, stream.name.clone())),
+            },
+            several => {
+                let names: Vec<_> = several.iter().map(|format| format.name).collect();
+                let message = format!("it may be any of {}", names.join(", "));
+                return Err(TraceError::new(message).at(&stream.name).hint("say which with --as NAME"));
+            }
+        }
+    }
+    let Some((format, _)) = found else {
+        let (name, head) = streams.first().map_or(("", &[][..]), |stream| (&stream.name, &stream.head));
+        return Err(unknown(name, head));
+    };
+    for index in left_out.into_iter().rev() {
+        let stream = streams.remove(index);
+        context.note(format!("left out, because it is no {}: {}", format.name, stream.name));
+    }
+    Ok(format)
+}
+
+fn unknown(name: &str, head: &[u8]) -> TraceError {
+    if head.is_empty() {
+        return TraceError::new("it is empty").at(name);
+    }
+    let line = first_lines(head).first().copied().unwrap_or_default();
+    let shown: String = line.escape_ascii().to_string().chars().take(60).collect();
+    TraceError::new(format!("no format that is known begins with `{shown}`"))
+        .at(name)
+        .hint("--csv MAP reads any table, --as NAME says what it is, --list names the formats")
+}

@@ -1,0 +1,151 @@
+//! All inputs of an import as one stream of records.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::columns::ColumnMap;
+use super::context::ImportContext;
+use super::formats;
+use super::order::{OrderedRecords, source_ns};
+use super::unpack::{Input, Stream, unpack};
+use crate::{Batch, RecordSource, Tables, TraceClock, TraceError, TraceHeader, TraceRecord};
+
+/// Records of a batch.
+const BATCH: usize = 16_384;
+
+/// What a user says about an import.
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    /// The format's name; none: it is told by the content.
+    pub format: Option<String>,
+    /// How a table is read that is no format of its own.
+    pub csv: Option<ColumnMap>,
+    /// Sizes of devices by their names, bytes.
+    pub device_sizes: Vec<(String, u64)>,
+    /// A wrong line ends the import.
+    pub strict: bool,
+    /// `wait` of fio's iolog 2 is what fio takes it for (ms since the start), not what its manual says.
+    pub fio_wait: bool,
+}
+
+/// The records of an import.
+pub struct Importer {
+    context: ImportContext,
+    inputs: Vec<OrderedRecords>,
+    /// The next record's time of each input, with its index.
+    next: BinaryHeap<Reverse<(u64, usize)>>,
+    is_started: bool,
+    is_ended: bool,
+    first: Option<u64>,
+}
+
+/// Opens the inputs of one trace.
+///
+/// # Errors
+/// What cannot be opened or unpacked; no format that is known, or several.
+pub fn import(inputs: &[Input], options: &ImportOptions) -> Result<Importer, TraceError> {
+    let mut context = ImportContext::new(options.strict);
+    let mut streams: Vec<Stream> = Vec::new();
+    for input in inputs {
+        streams.extend(unpack(input)?);
+    }
+    if streams.is_empty() {
+        return Err(
+            TraceError::new("there is no file in it").at(inputs.first().map_or("", |input| &input.name))
+        );
+    }
+    let inputs = match (&options.csv, &options.format) {
+        (Some(_), Some(name)) => {
+            return Err(
+                TraceError::new(format!("both --csv and --as {name}")).hint("one of them says what it is")
+            );
+        }
+        (Some(map), None) => {
+            context.header.source = "csv".into();
+            formats::open_columns(map, streams, &mut context)
+        }
+        (None, Some(name)) => formats::format_named(name)?.open(streams, options, &mut context)?,
+        (None, None) => {
+            let format = formats::detect(&mut streams, &mut context)?;
+            format.open(streams, options, &mut context)?
+        }
+    };
+    for (name, bytes) in &options.device_sizes {
+        context.known_size(name, *bytes);
+    }
+    Ok(Importer { context, inputs, next: BinaryHeap::new(), is_started: false, is_ended: false, first: None })
+}
+
+impl Importer {
+    /// What should be told at once, such as the first wrong lines; each is told once.
+    pub fn take_messages(&mut self) -> Vec<String> {
+        self.context.take_messages()
+    }
+
+    fn merge(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+        if let [input] = &mut self.inputs[..] {
+            if input.peek(&mut self.context)?.is_some() {
+                input.move_ready(batch, BATCH);
+            }
+            return Ok(());
+        }
+        if !std::mem::replace(&mut self.is_started, true) {
+            for index in 0..self.inputs.len() {
+                self.push(index)?;
+            }
+        }
+        while batch.len() < BATCH {
+            let Some(Reverse((_, index))) = self.next.pop() else { return Ok(()) };
+            batch.extend(self.inputs[index].take());
+            self.push(index)?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, index: usize) -> Result<(), TraceError> {
+        if let Some(record) = self.inputs[index].peek(&mut self.context)? {
+            self.next.push(Reverse((record.at_ns, index)));
+        }
+        Ok(())
+    }
+
+    /// Turns times of the source into times since the first record.
+    fn rebase(&mut self, batch: &mut [TraceRecord]) {
+        let Some(earliest) = batch.first().map(|record| record.at_ns) else { return };
+        let first = *self.first.get_or_insert(earliest);
+        if self.context.header.clock == TraceClock::Realtime {
+            self.context.header.began_unix_ns.get_or_insert(source_ns(first));
+        }
+        for record in batch {
+            record.at_ns -= first;
+        }
+    }
+}
+
+impl RecordSource for Importer {
+    fn header(&self) -> &TraceHeader {
+        &self.context.header
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.context.tables
+    }
+
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+        batch.clear();
+        if self.is_ended {
+            return Ok(());
+        }
+        // What failed is not read again.
+        self.is_ended = true;
+        self.merge(batch)?;
+        self.is_ended = batch.is_empty();
+        self.rebase(batch);
+        self.context.fill_sizes();
+        if self.is_ended {
+            self.context.judge()?;
+        }
+        self.context.update_notes();
+        Ok(())
+    }
+}

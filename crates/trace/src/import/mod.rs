@@ -1,0 +1,30 @@
+//! Importers: traces of other programs as a [`RecordSource`].
+//!
+//! Each reads streams of bytes, in memory that does not grow with them; what is wrong in an input is named, counted and
+//! left out, and the header's notes say so. Files are opened by who calls.
+
+mod columns;
+mod context;
+mod formats;
+mod importer;
+mod iolog;
+mod line_decoder;
+mod lines;
+mod number;
+mod order;
+mod presets;
+mod unpack;
+
+pub use columns::ColumnMap;
+pub use formats::{Format, format_named, formats};
+pub use importer::{ImportOptions, Importer, import};
+pub use presets::{PRESETS, Preset};
+pub use unpack::{Input, Open};
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+#[cfg(doc)]
+use crate::RecordSource;
