@@ -1,0 +1,8 @@
+//! Records what programs and devices do, on Linux: the calls of a program on files, and the requests to a block device.
+//!
+//! A recorder gives its records to a [`RecordSink`](sink::RecordSink) as it meets them; memory stays bounded. The clock is
+//! the caller's. Whatever a recorder changes in the kernel's tracing is put back when it ends, also by an error.
+#![allow(unsafe_code)]
+
+#[cfg(target_os = "linux")]
+pub mod tracefs;
