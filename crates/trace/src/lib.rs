@@ -9,6 +9,7 @@ pub mod format;
 pub mod import;
 mod record;
 mod source;
+pub mod statistics;
 mod table;
 pub mod text;
 
