@@ -271,9 +271,8 @@ impl Parsing {
         if both && command.compatible {
             refuse("-C", "old servers know no data that goes both ways", "leave it out");
         }
-        if both && command.udp {
-            let hint = if command.full_duplex { "use -d" } else { "use `iodyno netperf -t UDP_RR`" };
-            refuse(name, "it is TCP's", hint);
+        if command.bounces.is_some() && command.udp {
+            refuse(name, "it is TCP's", "use `iodyno netperf -t UDP_RR`");
         }
         if command.bounces.is_none() {
             return;
@@ -473,6 +472,7 @@ mod tests {
         assert_eq!((bounces.burst_of_bounces(), bounces.interval_ns), (Some((3, 500_000_000)), 0));
         assert_eq!(read("-c h --bounceback --bounceback-period=0").unwrap().burst_of_bounces(), None);
         assert!(read("-c h --full-duplex").unwrap().full_duplex);
+        assert!(read("-c h -u --full-duplex").unwrap().full_duplex);
         assert_eq!(read("-c h").unwrap().bits(), None);
         assert_eq!(read("-c h -ub 100pps -l 1000").unwrap().bits(), Some(800_000.0));
         assert_eq!(read("-c h -S af11").unwrap().tos, 0x28);

@@ -27,6 +27,8 @@ const HAS_LENGTH: u32 = 0x0001_0000;
 const RUN_NOW: u32 = 1;
 const REVERSE: u32 = 0x0400_0000;
 const FULL_DUPLEX: u32 = 0x0800_0000;
+/// Nobody reports what came.
+const NO_REPORT: u32 = 0x0008_0000;
 /// Version 2.1.8, as it tells it.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
 const ACKNOWLEDGED: u32 = 2;
@@ -108,11 +110,15 @@ pub fn tcp(test: &TestHeader) -> Vec<u8> {
 pub fn udp(test: &TestHeader, number: i64, unix_ns: u64) -> Vec<u8> {
     let length = (DATAGRAM_BYTES + TEST_BYTES) as u32;
     let mut flags = EXTENDED | NUMBERS_64 | HAS_LENGTH | length << 1;
-    if test.reverse {
+    if test.reverse || test.full_duplex {
         flags |= NO_FINAL | SYNCHRONOUS;
     }
     let mut bytes = numbered(number, unix_ns);
-    bytes.extend(words(&test_words(test, flags)));
+    let mut test_words = test_words(test, flags);
+    if test.full_duplex {
+        test_words[8] |= NO_REPORT;
+    }
+    bytes.extend(words(&test_words));
     bytes
 }
 
@@ -375,6 +381,13 @@ mod tests {
         let both =
             TestHeader { port: 7611, amount: Amount::Time(2_000_000_000), full_duplex: true, ..test() };
         assert_eq!((tcp(&both), first(&seen)), (seen.clone(), First::Test(both)));
+        let seen = bytes(
+            "00000001 6b073c7a 00003ee7 00000000 6c010098 00000001 000017d5 00000000 00000000 ffffff38 00000000 00000000 \
+             08080000 00020001 00080003 00000000 000f4240 00000000 00000000",
+        );
+        let both = TestHeader { port: 6101, rate_bits: 1_000_000, ..both };
+        let at = 0x6b07_3c7a * 1_000_000_000 + 0x3ee7 * 1000;
+        assert_eq!((udp(&both, 1, at), first(&seen[DATAGRAM_BYTES..])), (seen.clone(), First::Test(both)));
     }
 
     #[test]

@@ -235,7 +235,9 @@ impl IperfConversation {
             Some(test) if test.reverse => self.begin_sending(index),
             test => {
                 let begun_ns = flow.begun_ns;
-                self.run(&[index]);
+                self.flows[index].amount = bounded(test);
+                let both: Vec<usize> = [index].into_iter().chain(self.other_way(index)).collect();
+                self.run(&both);
                 self.flows[index].begun_ns = begun_ns;
                 if let Some(test) = test.filter(|test| test.back == Some(Back::Now)) {
                     self.connect_back(index, test);
@@ -268,13 +270,7 @@ impl IperfConversation {
         flow.group = host_and_port(from).0;
         flow.ends.peer = from.to_string();
         if let First::Test(test) = header::first(&bytes[header::DATAGRAM_BYTES..]) {
-            flow.test = Some(TestHeader { full_duplex: false, ..test }).filter(|_| self.is_server());
-            if test.full_duplex {
-                let host = host_and_port(from).0;
-                self.complain(format!(
-                    "iperf: {host} wants datagrams both ways over one socket: none go back to it"
-                ));
-            }
+            flow.test = Some(test).filter(|_| self.is_server());
         }
         if !flow.test.is_some_and(|test| test.reverse) {
             flow.count_datagram(number, bytes.len());

@@ -174,7 +174,7 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
                 .parsed(|r, value| {
                     command::bytes_per_second(value).map(|rate| r.socket_option("pacing_bps", &rate))
                 }),
-            switch("full-duplex", "both ways over one connection (TCP)").on(|r| r.command.full_duplex = true),
+            switch("full-duplex", "both ways over one connection").on(|r| r.command.full_duplex = true),
             number("ipg", "MS", "time between datagrams of a frame")
                 .refused("a rate is told with -b", "use -b with pps")
                 .inert(),

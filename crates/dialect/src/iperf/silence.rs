@@ -28,6 +28,9 @@ impl IperfConversation {
         let (udp, server) = (self.command.udp, self.is_server());
         let both_ways = self.flows[index].is_duplex() || self.flows[index].bounce.is_some();
         let patience_ns = match (self.flows[index].sends, udp) {
+            // Nobody closes, so silence alone tells that a peer is gone.
+            (false, true) if both_ways => PATIENCE_NS.max(3 * self.gap_ns(index)),
+            (true, true) if both_ways => return,
             // A client of `--bounceback-period` is silent in between.
             _ if both_ways && server => BOTH_WAYS_NS,
             _ if both_ways => return,

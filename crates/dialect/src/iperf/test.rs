@@ -798,3 +798,54 @@ fn both_ways_over_one_connection() {
         play.printed
     );
 }
+
+#[test]
+fn datagrams_go_both_ways_over_one_socket() {
+    let mut play = Play::of("-c h -u --full-duplex -t 2 -b 1m");
+    let connection = opened(&play.handle(Input::Began))[0];
+    let actions = play.handle(Input::Ready(connection, ends("10.0.0.1:1000", "10.0.0.2:5001")));
+    assert_eq!(sent(&actions), None, "the test's header is in its data");
+    let (number, plan) = run(&actions);
+    assert_eq!((verb(plan, 0).0, verb(plan, 1).0), (Verb::Send, Verb::Recv));
+    assert!(settings(plan, 0).contains(&("shut".into(), "on".into())), "the server is told of the end");
+    let sent_facts = [("datagrams", 173), ("blocks", 173)];
+    let came_facts = [("datagrams", 173), ("highest", 173), ("jitter_ns", 5000)];
+    let whole = phase(
+        2 * SECOND,
+        vec![worker(2 * SECOND, 173 * 1470, &sent_facts), worker(2 * SECOND, 173 * 1470, &came_facts)],
+    );
+    let actions = play.handle(Input::Ended(number, record(whole)));
+    assert!(actions.iter().any(|action| matches!(action, Action::Close(number) if *number == connection)));
+    assert_eq!(play.ended, Some(0));
+    let rows = "\
+[  1] local 10.0.0.1 port 1000 connected with 10.0.0.2 port 5001 (full-duplex) (no-udp-fin)
+[ ID] Interval       Transfer     Bandwidth
+[  1] 0.0000-2.0000 sec   248 KBytes  1.02 Mbits/sec
+[  1] Sent 174 datagrams
+[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams
+[ *1] 0.0000-2.0000 sec   248 KBytes  1.02 Mbits/sec   0.005 ms 0/173 (0%)
+";
+    assert!(play.printed.ends_with(rows), "{}", play.printed);
+
+    let mut play = Play::of("-s -u");
+    play.handle(Input::Began);
+    let from = "10.0.0.1:4000".to_string();
+    let test =
+        TestHeader { full_duplex: true, amount: Amount::Time(2 * SECOND), back: None, ..wants(Back::Now) };
+    let mut bytes = header::udp(&test, 1, 0);
+    bytes.resize(1470, b'0');
+    let connection = opened(&play.handle(Input::Datagram { at: PLACE, from: from.clone(), bytes }))[0];
+    let actions = play.handle(Input::Ready(connection, ends("10.0.0.2:5001", &from)));
+    let (number, plan) = run(&actions);
+    assert_eq!((verb(plan, 0).0, verb(plan, 1).0), (Verb::Recv, Verb::Send));
+    assert_eq!(verb(plan, 1).1.time_ns, Some(2 * SECOND));
+    let whole = phase(
+        2 * SECOND,
+        vec![worker(2 * SECOND, 172 * 1470, &came_facts), worker(2 * SECOND, 172 * 1470, &sent_facts)],
+    );
+    let actions = play.handle(Input::Ended(number, record(whole)));
+    assert_eq!(sent(&actions), None, "nobody reports");
+    let total = "[ ID] Interval       Transfer     Bandwidth    Datagrams   PPS\n[SUM] 0.0000-2.0000 sec";
+    assert!(play.printed.contains(total) && play.printed.contains(" pps\n"), "{}", play.printed);
+    assert_eq!(play.complained, "");
+}

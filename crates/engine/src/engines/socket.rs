@@ -53,7 +53,8 @@ const OWN: &[SettingSpec] = &[
     spec("into", "a file that is made, and holds what a stream brings"),
     spec(
         "shut",
-        "a stream that has sent what it was to send ends its direction, and the peer reads an end (default off)",
+        "a stream that has sent what it was to send ends its direction, and the peer reads an end; datagrams whose number \
+         comes first end with one whose number is negated (default off)",
     ),
     spec(
         "read_bin_bytes",

@@ -54,6 +54,9 @@ const TESTS: &[Test] = &[
     test("udp-enhanced", "-u -e -i 0.5 -t 1", "-u -e -i 0.5", 2, 1),
     test("udp-bytes", "-u -n 100K -b 10m", "-u", 2, 1),
     test("udp-reverse", "-u -t 0.5 -R -b 5m", "-u", 1, 1),
+    test("udp-full-duplex", "-u -t 0.5 -b 2m --full-duplex", "-u", 2, 2),
+    test("udp-full-duplex-enhanced", "-u -t 1 -b 2m --full-duplex -e -i 0.5", "-u -e", 2, 2),
+    test("udp-full-duplex-two", "-u -t 0.5 -b 2m --full-duplex -P 2 -l 500", "-u", 4, 4),
     test("udp-dual", "-u -t 0.5 -b 2m -d -L BACK", "-u", 3, 3),
 ];
 

@@ -83,7 +83,7 @@ impl IperfConversation {
 
     fn group_total(&mut self, index: usize) {
         let group = self.flows[index].group.clone();
-        let sends = self.flows[index].sends;
+        let sends = self.flows[index].sends && !self.flows[index].is_duplex();
         let same = |flow: &&TestStream| flow.group == group;
         if self.flows.iter().filter(same).any(|flow| !flow.totalled && flow.state != StreamState::Done) {
             return;
@@ -156,7 +156,12 @@ impl IperfConversation {
             return;
         }
         let label = if duplex && self.view.enhanced { format!("FD{}", flow.id) } else { "SUM".into() };
-        let kind = if duplex || flow.bounce.is_some() { RowKind::Plain } else { RowKind::Usual };
+        let kind = match (duplex, self.command.udp) {
+            (true, true) => RowKind::Datagrams,
+            (true, false) => RowKind::Plain,
+            (false, _) if flow.bounce.is_some() => RowKind::Plain,
+            (false, _) => RowKind::Usual,
+        };
         // As the original: a sum of what was received has the columns of what was sent.
         let heading = self.head(self.view.columns(sends || self.command.udp, kind));
         let row = self.view.row(&ReportRow { label: &label, span_ns, counts, sends, kind });

@@ -47,6 +47,8 @@ pub enum RowKind<'a> {
     Usual,
     /// Bytes and rate alone.
     Plain,
+    /// The same, and datagrams of both ways.
+    Datagrams,
     /// Those of round trips.
     RoundTrips(&'a Histogram),
 }
@@ -59,6 +61,9 @@ impl ReportFormat {
     pub fn columns(&self, sends: bool, kind: RowKind<'_>) -> &'static str {
         match (self.enhanced, self.udp, sends) {
             _ if matches!(kind, RowKind::Plain) => "[ ID] Interval       Transfer     Bandwidth\n",
+            _ if matches!(kind, RowKind::Datagrams) => {
+                "[ ID] Interval       Transfer     Bandwidth    Datagrams   PPS\n"
+            }
             _ if matches!(kind, RowKind::RoundTrips(_)) => {
                 "[ ID] Interval            Transfer    Bandwidth         BB cnt=avg/min/max/stdev         Rtry  Cwnd/RTT    RPS\n"
             }
@@ -94,6 +99,9 @@ impl ReportFormat {
         let counts = &row.counts;
         let rest = match (self.udp, row.sends) {
             _ if matches!(row.kind, RowKind::Plain) => String::new(),
+            _ if matches!(row.kind, RowKind::Datagrams) => {
+                format!(" {} {:>7} pps", counts.datagrams, (counts.datagrams as f64 / seconds) as u64)
+            }
             _ if let RowKind::RoundTrips(round_trips) = row.kind => {
                 bounceback::columns(round_trips, counts.retransmits, counts.cwnd_bytes, counts.rtt_us.0)
             }
@@ -106,7 +114,8 @@ impl ReportFormat {
             (false, false) if self.enhanced => read(counts),
             _ => String::new(),
         };
-        let late = match (self.udp && !row.sends && !sum, row.counts.late) {
+        let is_streams = self.udp && !row.sends && !sum && matches!(row.kind, RowKind::Usual);
+        let late = match (is_streams, row.counts.late) {
             (true, late) if late > 0 => format!(
                 "[{:>3}] {:6.4}-{:6.4} sec  {late} datagrams received out-of-order\n",
                 row.label,
@@ -210,6 +219,7 @@ impl ReportFormat {
                 let quick = if bounce.quick { " w/quickack" } else { "" };
                 format!(" (bb{quick} len/hold={}/{})", bounce.bytes, bounce.hold_us)
             }
+            None if flow.is_duplex() && self.udp => " (full-duplex) (no-udp-fin)".into(),
             None if flow.is_duplex() => " (full-duplex)".into(),
             None => String::new(),
         };

@@ -6,7 +6,7 @@ use super::block::Block;
 use super::datagram_stats::DatagramStats;
 use super::line::{Line, NONE};
 use super::stamp::Stamp;
-use crate::engines::{Failure, Setup, setting, whole_number};
+use crate::engines::{Failure, Setup, setting, switched_on, whole_number};
 use crate::io::Io;
 use crate::worker_counters::Count;
 
@@ -53,6 +53,8 @@ pub struct Datagrams {
     account: DatagramStats,
     /// The peer has taken its leave.
     left: bool,
+    /// Whether the peer is told once all is sent.
+    shuts: bool,
 }
 
 impl Datagrams {
@@ -84,6 +86,7 @@ impl Datagrams {
             receiver,
             account: DatagramStats::of(first, Stamp::of(setup.job)),
             left: false,
+            shuts: switched_on(setup.job, "shut") && !receives,
         })
     }
 
@@ -150,6 +153,17 @@ impl Datagrams {
         match got {
             0 if !self.left => NONE,
             got => got,
+        }
+    }
+}
+
+impl Drop for Datagrams {
+    fn drop(&mut self) {
+        let each = self.bytes.max(Stamp::LEAVE_BYTES);
+        if let (Some(stamp @ Stamp::NumberFirst), true) = (self.stamp, self.shuts) {
+            stamp.write_leave(self.block.room(each), self.number, stamp.now());
+            // A peer that is gone needs no end.
+            let _ = self.sender.send(&self.line, self.block.bytes(each), each);
         }
     }
 }

@@ -79,6 +79,20 @@ impl Stamp {
         }
     }
 
+    /// What a datagram that takes leave has at least: its negated number has an upper half behind the time.
+    pub const LEAVE_BYTES: usize = 16;
+
+    /// Writes the header of the datagram that takes leave; one of other forms has no such number.
+    pub fn write_leave(self, datagram: &mut [u8], number: u64, now_ns: u64) {
+        let number = (number as i64).wrapping_neg();
+        if self == Stamp::NumberFirst
+            && let Some(upper) = datagram.get_mut(12..Stamp::LEAVE_BYTES)
+        {
+            upper.copy_from_slice(&((number >> 32) as u32).to_be_bytes());
+            self.write(datagram, number as u64, now_ns);
+        }
+    }
+
     /// Reads a header; nothing: the datagram is too short.
     #[inline(always)]
     pub fn read(self, datagram: &[u8]) -> Option<Read> {
@@ -117,6 +131,9 @@ mod tests {
         datagram[..4].copy_from_slice(&(-9i32).to_be_bytes());
         let leave = Stamp::NumberFirst.read(&datagram).unwrap();
         assert!(leave.leaves && leave.number == 9);
+        // As 2.1.8 sends it: the number has an upper half.
+        Stamp::NumberFirst.write_leave(&mut datagram, 174, 7_000_009_000);
+        assert_eq!(datagram, [255, 255, 255, 0x52, 0, 0, 0, 7, 0, 0, 0, 9, 255, 255, 255, 255]);
     }
 
     #[test]
