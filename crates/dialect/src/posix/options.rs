@@ -8,11 +8,9 @@ use iodyno_model::units;
 use crate::native::{KeepArguments, WatchArguments};
 
 /// What is said about the command below its options.
-const AFTER: &str = "\
-Also: iodyno posix import-tap FILE…   the results of another suite, in the same report
-
-Run it as root: without, rules that need several users are not applicable. Everything happens in a directory of its own
-below DIR, which is removed. Exit status: 0 no failure but expected ones; 1 something failed or could not be tried; 2 the
+const AFTER: &str = "Also: iodyno posix import-tap FILE…   the results of another suite, in the same report\n\n\
+Run it as root: without, rules that need several users are not applicable. Everything happens in a directory of its own \
+below DIR, which is removed. Exit status: 0 no failure but expected ones; 1 something failed or could not be tried; 2 the \
 command is wrong; 128 + n ended by signal n. What rules are and how to write them: docs/rules.md.";
 
 /// The words of `iodyno posix`.

@@ -104,7 +104,7 @@ fn cause<'a>(what: &str, calls: Vec<(String, Vec<Member<'a>>)>) -> Option<Cause<
 fn pattern(case: &Case, verdict: &Verdict) -> Pattern {
     let call = family(&verdict.call);
     let of = |what: String, call: String| Pattern { what, call };
-    if death(verdict).is_some() {
+    if death(verdict).is_some() || lost_its_server(verdict) {
         return of("the file system died".into(), String::new());
     }
     if let Outcome::TimedOut(why) = &verdict.outcome {
@@ -167,6 +167,22 @@ pub fn death(verdict: &Verdict) -> Option<&str> {
     let is_it =
         why.starts_with("the file system is gone") || why.starts_with("the file system does not answer");
     is_it.then(|| why.split(", at `").next().unwrap_or(why))
+}
+
+/// Whether a call got an error that only a file system gives whose server is gone (fuse: `ENOTCONN`, and `ECONNABORTED`
+/// of what was in flight).
+fn lost_its_server(verdict: &Verdict) -> bool {
+    const ERRORS: [&str; 4] = [
+        "ENOTCONN",
+        "ECONNABORTED",
+        "Transport endpoint is not connected",
+        "Software caused connection abort",
+    ];
+    let got = match &verdict.outcome {
+        Outcome::CouldNotRun(why) => why,
+        _ => &verdict.got,
+    };
+    ERRORS.iter().any(|error| got.ends_with(error)) && !verdict.expected.contains("ENOTCONN")
 }
 
 /// The call that a case stood at when its time was up: of `took longer than 30s, at `open f O_RDWR 0` (round)`.
@@ -315,6 +331,12 @@ mod tests {
             (
                 set_up("the file system is gone: ENOTCONN; it went while a/b ran, beside c/d, at `lstat f`"),
                 ": the file system died",
+            ),
+            (set_up("mkdir 6: Transport endpoint is not connected"), ": the file system died"),
+            (verdict("read h 10", "success", "ECONNABORTED"), ": the file system died"),
+            (
+                verdict("read h 10", "ENOTCONN", "ECONNABORTED"),
+                "read: ENOTCONN is due, and ECONNABORTED comes",
             ),
             (
                 Verdict {
