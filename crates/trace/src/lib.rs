@@ -11,6 +11,8 @@ mod record;
 mod source;
 pub mod statistics;
 mod table;
+#[cfg(test)]
+mod testing;
 pub mod text;
 
 pub use error::TraceError;

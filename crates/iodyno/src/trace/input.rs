@@ -13,9 +13,9 @@ use crate::loader::plain;
 ///
 /// # Errors
 /// What cannot be read, or is none.
-pub fn open(path: &str) -> Result<Box<dyn RecordSource>, Diagnostic> {
-    let read: Box<dyn Read> = match path {
-        "-" => Box::new(io::stdin().lock()),
+pub fn open(path: &str) -> Result<Box<dyn RecordSource + Send>, Diagnostic> {
+    let read: Box<dyn Read + Send> = match path {
+        "-" => Box::new(BufReader::with_capacity(1 << 18, io::stdin())),
         path => Box::new(BufReader::with_capacity(1 << 18, file(path)?)),
     };
     Ok(Box::new(Reader::new(read).map_err(|error| wrong(path, &error))?))

@@ -13,6 +13,7 @@ use super::Answer;
 use super::input;
 use crate::loader::plain;
 use crate::sink::unwritable;
+use crate::terminal;
 
 #[derive(Args, Clone)]
 pub struct OutputArgs {
@@ -40,7 +41,7 @@ impl Output {
     pub fn open(words: &OutputArgs) -> Result<Output, Diagnostic> {
         let path = words.output.clone();
         let (to, made, replaces): (Box<dyn Write>, _, _) = match path.as_str() {
-            "-" => (Box::new(io::stdout().lock()), None, None),
+            "-" => (Box::new(terminal::out()), None, None),
             name => {
                 let (file, made, replaces) = file(name, words.force).map_err(|error| {
                     let wrong = unwritable(name, &error);

@@ -41,8 +41,9 @@ struct Place {
 struct EndSections {
     totals: Option<TraceTotals>,
     places: Vec<BlockPlace>,
-    /// Files and threads that they have told so far.
-    files: usize,
+    /// How far the records of each file reach.
+    reaches: Vec<Option<u64>>,
+    /// Threads that were told so far.
     threads: usize,
     is_known: bool,
 }
@@ -76,6 +77,11 @@ impl<R: Read> Reader<R> {
     /// Counts over the whole trace; none: it was cut off, or its end was not read yet.
     pub fn totals(&self) -> Option<&TraceTotals> {
         self.end.totals.as_ref()
+    }
+
+    /// The end of the farthest range of each file; empty as long as [`totals`](Reader::totals) are not known.
+    pub fn reaches(&self) -> &[Option<u64>] {
+        &self.end.reaches
     }
 
     fn begin(&mut self) -> Result<(), TraceError> {
@@ -196,11 +202,8 @@ impl EndSections {
             }
             SectionKind::Files => {
                 for _ in 0..body.count()? {
-                    let mut file = tables::file(body)?;
-                    let reach = body.option()?;
-                    file.bytes = file.bytes.or(reach);
-                    put(&mut tables.files, self.files, file);
-                    self.files += 1;
+                    put(&mut tables.files, self.reaches.len(), tables::file(body)?);
+                    self.reaches.push(body.option()?);
                 }
             }
             SectionKind::Threads => {

@@ -116,14 +116,15 @@ fn an_empty_trace_is_one() {
 }
 
 #[test]
-fn sizes_are_what_records_reach_where_nobody_tells_them() {
+fn how_far_records_reach_is_told_beside_the_sizes() {
     let bytes = written(&[
         TraceRecord::new(0, Verb::Write, 0, 4096, 512),
         TraceRecord::new(1, Verb::Mkdir, 2, 0, 0o777),
     ]);
     let reader = Reader::open(Cursor::new(&bytes)).unwrap();
     let sizes: Vec<Option<u64>> = reader.tables().files.iter().map(|file| file.bytes).collect();
-    assert_eq!(sizes, [Some(4608), Some(1 << 40), None]);
+    assert_eq!(sizes, [None, Some(1 << 40), None]);
+    assert_eq!(reader.reaches(), [Some(4608), None, None]);
 }
 
 #[test]

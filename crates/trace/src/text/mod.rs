@@ -2,24 +2,15 @@
 //!
 //! What the header and the tables hold stands in lines with `#`, before the first record that needs it.
 
+mod read;
+mod words;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
+pub use read::TextSource;
 pub use write::TextWriter;
 
 /// The first line.
 pub const FIRST_LINE: &str = "# iodyno trace 1";
-
-/// The flags by name, in the order of their bits.
-pub const FLAGS: [&str; 11] = [
-    "preflush",
-    "fua",
-    "sync",
-    "meta",
-    "readahead",
-    "direct",
-    "append",
-    "mapped",
-    "created",
-    "truncated",
-    "spread",
-];

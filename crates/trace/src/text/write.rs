@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
-use crate::text::{FIRST_LINE, FLAGS};
+use crate::text::FIRST_LINE;
+use crate::text::words::{CLOCKS, FLAGS, KINDS, LEVELS, escaped, word};
 use crate::{
-    Batch, FileKind, RecordSource, RecordedContent, Tables, TraceClock, TraceError, TraceFile, TraceHeader,
-    TraceLevel, TraceRecord, TraceThread,
+    Batch, RecordFlags, RecordSource, RecordedContent, Tables, TraceError, TraceFile, TraceHeader,
+    TraceRecord, TraceThread,
 };
 
 /// Writes a source as text.
@@ -28,10 +29,10 @@ impl<W: Write> TextWriter<W> {
         let mut batch = Batch::new();
         loop {
             source.next_batch(&mut batch)?;
-            self.tables(source.tables())?;
+            self.new_entries(source.tables())?;
             if batch.is_empty() {
-                // Notes and sizes that became known on the way.
                 self.header(source.header())?;
+                self.changed_entries(source.tables())?;
                 return Ok(self.write.flush()?);
             }
             for record in &batch {
@@ -51,10 +52,10 @@ impl<W: Write> TextWriter<W> {
             writeln!(write, "# source: {}", escaped(&header.source))?;
         }
         if header.level != told.level {
-            writeln!(write, "# level: {}", level(header.level))?;
+            writeln!(write, "# level: {}", word(&LEVELS, &header.level))?;
         }
         if header.clock != told.clock {
-            writeln!(write, "# clock: {}", clock(header.clock))?;
+            writeln!(write, "# clock: {}", word(&CLOCKS, &header.clock))?;
         }
         match header.began_unix_ns {
             Some(ns) if told.began_unix_ns != Some(ns) => writeln!(write, "# began: {ns}")?,
@@ -63,14 +64,27 @@ impl<W: Write> TextWriter<W> {
         if header.resolution_ns != told.resolution_ns {
             writeln!(write, "# resolution: {}", header.resolution_ns)?;
         }
-        for note in header.notes.iter().filter(|note| !told.notes.contains(note)) {
+        for note in header.notes.iter().skip(told.notes.len()) {
             writeln!(write, "# note: {}", escaped(note))?;
         }
         Ok(())
     }
 
-    /// Files and threads that are new, or of which more is known.
-    fn tables(&mut self, tables: &Tables) -> io::Result<()> {
+    /// Files and threads that are new.
+    fn new_entries(&mut self, tables: &Tables) -> io::Result<()> {
+        for (index, file) in tables.files.iter().enumerate().skip(self.tables.files.len()) {
+            put_file(&mut self.write, index, file)?;
+            self.tables.files.push(file.clone());
+        }
+        for (index, thread) in tables.threads.iter().enumerate().skip(self.tables.threads.len()) {
+            put_thread(&mut self.write, index, thread)?;
+            self.tables.threads.push(thread.clone());
+        }
+        Ok(())
+    }
+
+    /// Those of which more is known now.
+    fn changed_entries(&mut self, tables: &Tables) -> io::Result<()> {
         for (index, file) in tables.files.iter().enumerate() {
             if self.tables.files.get(index) != Some(file) {
                 put_file(&mut self.write, index, file)?;
@@ -81,38 +95,12 @@ impl<W: Write> TextWriter<W> {
                 put_thread(&mut self.write, index, thread)?;
             }
         }
-        self.tables.clone_from(tables);
         Ok(())
     }
 }
 
-fn level(level: TraceLevel) -> &'static str {
-    match level {
-        TraceLevel::Block => "block",
-        TraceLevel::File => "file",
-    }
-}
-
-fn clock(clock: TraceClock) -> &'static str {
-    match clock {
-        TraceClock::Relative => "relative",
-        TraceClock::Realtime => "realtime",
-        TraceClock::Monotonic => "monotonic",
-    }
-}
-
-fn kind(kind: FileKind) -> &'static str {
-    match kind {
-        FileKind::File => "file",
-        FileKind::Device => "device",
-        FileKind::Directory => "directory",
-        FileKind::Link => "link",
-        FileKind::Other => "other",
-    }
-}
-
 fn put_file(write: &mut impl Write, index: usize, file: &TraceFile) -> io::Result<()> {
-    write!(write, "# file {index} {}", kind(file.kind))?;
+    write!(write, "# file {index} {}", word(&KINDS, &file.kind))?;
     if let Some(bytes) = file.bytes {
         write!(write, " bytes={bytes}")?;
     }
@@ -142,7 +130,7 @@ fn put_record(write: &mut impl Write, record: &TraceRecord) -> io::Result<()> {
     if let Some(other) = record.other {
         write!(write, " other={other}")?;
     }
-    put_flags(write, record.flags.0)?;
+    put_flags(write, record.flags)?;
     match record.content {
         None => {}
         Some(RecordedContent::Compressible(percent)) => write!(write, " compressible={percent}")?,
@@ -158,20 +146,15 @@ fn put_record(write: &mut impl Write, record: &TraceRecord) -> io::Result<()> {
 }
 
 /// Names with commas; bits without a name as one number.
-fn put_flags(write: &mut impl Write, bits: u32) -> io::Result<()> {
-    let named = FLAGS.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
-    let mut before = " flags=";
-    for (_, name) in named {
+fn put_flags(write: &mut impl Write, flags: RecordFlags) -> io::Result<()> {
+    let (mut before, mut rest) = (" flags=", flags.0);
+    for (name, flag) in FLAGS.iter().filter(|(_, flag)| flags.has(*flag)) {
         write!(write, "{before}{name}")?;
         before = ",";
+        rest &= !flag.0;
     }
-    match bits >> FLAGS.len() << FLAGS.len() {
-        0 => Ok(()),
-        rest => write!(write, "{before}{rest}"),
+    if rest != 0 {
+        write!(write, "{before}{rest}")?;
     }
-}
-
-/// Text within a line.
-pub fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
+    Ok(())
 }
