@@ -5,6 +5,7 @@
 //! `std::io::Read` and go to `std::io::Write`. Memory is bounded by one batch and the tables of files and threads.
 
 mod error;
+pub mod export;
 pub mod format;
 pub mod import;
 mod record;

@@ -4,6 +4,7 @@
 //! the crate `trace`'s; here files are opened and messages are printed.
 
 mod dump;
+mod export;
 mod input;
 mod output;
 
@@ -27,6 +28,8 @@ docs/trace.md explains them.";
 enum TraceCommand {
     /// Print a trace as text that `trace import` reads back
     Dump(dump::DumpArgs),
+    /// Write a trace in the format of another program
+    Export(export::ExportArgs),
 }
 
 /// What a command comes to: its exit status, or what is wrong.
@@ -40,6 +43,7 @@ pub fn answer(arguments: &[String]) -> u8 {
     };
     let done = match words.command {
         TraceCommand::Dump(words) => dump::answer(&words),
+        TraceCommand::Export(words) => export::answer(&words),
     };
     ended(done.map_err(one))
 }

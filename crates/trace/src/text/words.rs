@@ -47,6 +47,17 @@ pub fn value<T: Copy>(list: &[(&'static str, T)], word: &str) -> Result<T, Strin
     })
 }
 
+/// Names with commas; bits without a name as one number.
+pub fn flag_words(flags: RecordFlags) -> String {
+    let named = FLAGS.iter().filter(|(_, flag)| flags.has(*flag));
+    let rest = named.clone().fold(flags.0, |rest, (_, flag)| rest & !flag.0);
+    let mut words: Vec<String> = named.map(|(name, _)| (*name).into()).collect();
+    if rest != 0 {
+        words.push(rest.to_string());
+    }
+    words.join(",")
+}
+
 /// Text within a line.
 pub fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")

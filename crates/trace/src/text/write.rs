@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::text::FIRST_LINE;
-use crate::text::words::{CLOCKS, FLAGS, KINDS, LEVELS, escaped, word};
+use crate::text::words::{CLOCKS, KINDS, LEVELS, escaped, flag_words, word};
 use crate::{
     Batch, RecordFlags, RecordSource, RecordedContent, Tables, TraceError, TraceFile, TraceHeader,
     TraceRecord, TraceThread,
@@ -130,7 +130,9 @@ fn put_record(write: &mut impl Write, record: &TraceRecord) -> io::Result<()> {
     if let Some(other) = record.other {
         write!(write, " other={other}")?;
     }
-    put_flags(write, record.flags)?;
+    if record.flags != RecordFlags::default() {
+        write!(write, " flags={}", flag_words(record.flags))?;
+    }
     match record.content {
         None => {}
         Some(RecordedContent::Compressible(percent)) => write!(write, " compressible={percent}")?,
@@ -143,18 +145,4 @@ fn put_record(write: &mut impl Write, record: &TraceRecord) -> io::Result<()> {
         write!(write, " after={}+{}", after.back, after.think_ns)?;
     }
     writeln!(write)
-}
-
-/// Names with commas; bits without a name as one number.
-fn put_flags(write: &mut impl Write, flags: RecordFlags) -> io::Result<()> {
-    let (mut before, mut rest) = (" flags=", flags.0);
-    for (name, flag) in FLAGS.iter().filter(|(_, flag)| flags.has(*flag)) {
-        write!(write, "{before}{name}")?;
-        before = ",";
-        rest &= !flag.0;
-    }
-    if rest != 0 {
-        write!(write, "{before}{rest}")?;
-    }
-    Ok(())
 }
