@@ -15,6 +15,7 @@ mod table;
 #[cfg(test)]
 mod testing;
 pub mod text;
+pub mod transform;
 
 pub use error::TraceError;
 pub use record::{Dependency, RecordFlags, RecordedContent, TraceRecord};

@@ -49,7 +49,7 @@ pub struct TraceFile {
     pub device: Option<(u32, u32)>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FileKind {
     #[default]
     File,
@@ -61,7 +61,7 @@ pub enum FileKind {
 }
 
 /// A thread that issued records.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TraceThread {
     pub process: u32,
     pub thread: u32,

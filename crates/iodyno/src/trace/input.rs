@@ -25,7 +25,6 @@ pub fn open(path: &str) -> Result<Box<dyn RecordSource + Send>, Diagnostic> {
 ///
 /// # Errors
 /// Those of [`open`].
-#[expect(dead_code, reason = "trace cut seeks")]
 pub fn open_seekable(path: &str) -> Result<Reader<BufReader<File>>, Diagnostic> {
     Reader::open(BufReader::with_capacity(1 << 18, file(path)?)).map_err(|error| wrong(path, &error))
 }

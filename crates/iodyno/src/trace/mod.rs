@@ -3,10 +3,17 @@
 //! Each command is a file here: its words for clap, and a function from them to the exit status. The work on records is
 //! the crate `trace`'s; here files are opened and messages are printed.
 
+mod anonymise;
+mod cut;
 mod dump;
 mod export;
+mod filter;
 mod input;
+mod merge;
 mod output;
+mod scale;
+mod words;
+mod written;
 
 use clap::{Parser, Subcommand};
 use iodyno_model::Diagnostic;
@@ -30,6 +37,16 @@ enum TraceCommand {
     Dump(dump::DumpArgs),
     /// Write a trace in the format of another program
     Export(export::ExportArgs),
+    /// Keep a part of a trace, by time or by record
+    Cut(cut::CutArgs),
+    /// Keep some of the records
+    Filter(filter::FilterArgs),
+    /// Multiply times or offsets
+    Scale(scale::ScaleArgs),
+    /// Merge traces by their times
+    Merge(merge::MergeArgs),
+    /// Replace names and digests by numbers
+    Anonymise(anonymise::AnonymiseArgs),
 }
 
 /// What a command comes to: its exit status, or what is wrong.
@@ -44,6 +61,11 @@ pub fn answer(arguments: &[String]) -> u8 {
     let done = match words.command {
         TraceCommand::Dump(words) => dump::answer(&words),
         TraceCommand::Export(words) => export::answer(&words),
+        TraceCommand::Cut(words) => cut::answer(&words),
+        TraceCommand::Filter(words) => filter::answer(&words),
+        TraceCommand::Scale(words) => scale::answer(&words),
+        TraceCommand::Merge(words) => merge::answer(&words),
+        TraceCommand::Anonymise(words) => anonymise::answer(&words),
     };
     ended(done.map_err(one))
 }

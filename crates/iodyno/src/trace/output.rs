@@ -33,6 +33,8 @@ pub struct Output {
     made: Option<PathBuf>,
     /// Where it goes at the end.
     replaces: Option<PathBuf>,
+    /// Why it could not be written.
+    failure: Option<io::Error>,
 }
 
 impl Output {
@@ -55,14 +57,13 @@ impl Output {
                 (Box::new(file), made, replaces)
             }
         };
-        Ok(Output { write: BufWriter::with_capacity(1 << 18, to), path, made, replaces })
+        Ok(Output { write: BufWriter::with_capacity(1 << 18, to), path, made, replaces, failure: None })
     }
 
     /// For bytes that are no text: a terminal gets none.
     ///
     /// # Errors
     /// Those of [`open`](Output::open).
-    #[expect(dead_code, reason = "the commands that write traces follow")]
     pub fn open_binary(words: &OutputArgs) -> Result<Output, Diagnostic> {
         if words.output == "-" && io::stdout().is_terminal() {
             return Err(Diagnostic::error(
@@ -79,27 +80,35 @@ impl Output {
     /// # Errors
     /// What was wrong, of either side.
     pub fn finish(mut self, written: Result<(), TraceError>, source: &str) -> Answer {
-        let flushed = self.write.flush();
-        if let Err(error) = written {
-            // A reader that has seen enough (`head`) is no error.
-            return match flushed {
-                Err(broken) if broken.kind() == io::ErrorKind::BrokenPipe => Ok(0),
-                Err(broken) => Err(unwritable(&self.name(), &broken)),
-                Ok(()) => Err(input::wrong(source, &error)),
-            };
+        if self.failure.is_none() && written.is_ok() {
+            let moved = self.write.flush().and_then(|()| match (&self.made, &self.replaces) {
+                (Some(made), Some(place)) => std::fs::rename(made, place),
+                _ => Ok(()),
+            });
+            self.failure = moved.err();
         }
-        let moved = flushed.and_then(|()| match (&self.made, &self.replaces) {
-            (Some(made), Some(place)) => std::fs::rename(made, place),
-            _ => Ok(()),
-        });
-        match moved {
-            Ok(()) => {
+        match (self.failure.take(), written) {
+            // A reader that has seen enough (`head`) is no error.
+            (Some(error), _) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
+            (Some(error), _) => {
+                let wrong = Diagnostic::error(&Origin::argument(&self.name()), plain(&error));
+                Err(wrong.hint("make room where it goes, or send it elsewhere"))
+            }
+            (None, Err(error)) => Err(input::wrong(source, &error)),
+            (None, Ok(())) => {
                 self.made = None;
                 Ok(0)
             }
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
-            Err(error) => Err(Diagnostic::error(&Origin::argument(&self.name()), plain(&error))),
         }
+    }
+
+    /// Keeps the reason of a failure: those who write may tell it as one of what they read.
+    fn noted<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        done.inspect_err(|error| {
+            if error.kind() != io::ErrorKind::Interrupted {
+                self.failure = Some(io::Error::new(error.kind(), plain(error)));
+            }
+        })
     }
 
     fn name(&self) -> String {
@@ -109,11 +118,13 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write.write(bytes)
+        let written = self.write.write(bytes);
+        self.noted(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.write.flush()
+        let flushed = self.write.flush();
+        self.noted(flushed)
     }
 }
 

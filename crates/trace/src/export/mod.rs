@@ -57,7 +57,7 @@ pub fn export(
         ExportFormat::Fio2 => Box::new(fio::Iolog::new(false)),
         ExportFormat::Fio3 => Box::new(fio::Iolog::new(true)),
         ExportFormat::Blkparse => Box::new(blkparse::Blkparse::default()),
-        ExportFormat::Csv => Box::new(table::Table::default()),
+        ExportFormat::Csv => Box::new(table::CsvRows::default()),
         ExportFormat::Dump => {
             TextWriter::new(write).write_source(source)?;
             return Ok(losses);

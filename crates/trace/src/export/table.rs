@@ -26,12 +26,12 @@ const COLUMNS: [&str; 16] = [
 ];
 
 #[derive(Default)]
-pub struct Table {
+pub struct CsvRows {
     writer: Writer,
     fields: usize,
 }
 
-impl Table {
+impl CsvRows {
     fn field(&mut self, out: &mut Vec<u8>, text: &str) {
         if self.fields > 0 {
             self.write(out, 1, |writer, buffer| writer.delimiter(buffer));
@@ -62,7 +62,7 @@ impl Table {
     }
 }
 
-impl Exporter for Table {
+impl Exporter for CsvRows {
     fn begin(&mut self, out: &mut Vec<u8>) {
         COLUMNS.iter().for_each(|column| self.field(out, column));
         self.end_row(out);

@@ -18,7 +18,7 @@ mod writer;
 mod tests;
 
 pub use reader::Reader;
-pub use totals::{BlockPlace, TraceTotals, VerbTotal};
+pub use totals::{BlockPlace, TraceTotals, VerbTotal, has_range};
 pub use writer::Writer;
 
 /// What each file begins with: it is no text, and a transfer that changes line ends damages it.

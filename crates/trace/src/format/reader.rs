@@ -119,13 +119,11 @@ impl<R: Read> Reader<R> {
     /// Reads the next section: the head and the body of a block, or none at the end.
     fn next_block(&mut self) -> Result<Option<(BlockHead, usize)>, TraceError> {
         while !self.is_at_end {
-            let (place, block) = (self.sections.bytes, self.place.block);
-            let at = |error: TraceError| match error.place.as_str() {
-                "" => error.at(format!("block {block} (byte {place})")),
-                column => {
-                    let place = format!("block {block} (byte {place}), {column}");
-                    error.at(place)
-                }
+            let (place, block, records) = (self.sections.bytes, self.place.block, self.place.record);
+            let at = |error: TraceError| {
+                let column =
+                    if error.place.is_empty() { String::new() } else { format!(", {}", error.place) };
+                damaged(error, records).at(format!("block {block} (byte {place}){column}"))
             };
             match self.sections.section(&mut self.body).map_err(at)? {
                 SectionRead::CutOff => {
@@ -215,6 +213,17 @@ impl EndSections {
             SectionKind::Block | SectionKind::End => {}
         }
         Ok(())
+    }
+}
+
+/// An error with the advice to take what is before it.
+fn damaged(error: TraceError, records: u64) -> TraceError {
+    match records {
+        _ if error.hint.is_some() => error,
+        0 => error.hint("the file is damaged"),
+        _ => error.hint(format!(
+            "the {records} records before it are whole: iodyno trace cut --records 0..{records}"
+        )),
     }
 }
 

@@ -126,13 +126,13 @@ impl<R: Read> SectionReader<R> {
         if stored > BODY_LIMIT || length > BODY_LIMIT {
             let message =
                 format!("a section of {} bytes, where {BODY_LIMIT} are the most", stored.max(length));
-            return Err(TraceError::new(message).hint(DAMAGED));
+            return Err(TraceError::new(message));
         }
         if self.raw(stored)?.len() < stored {
             return Ok(SectionRead::CutOff);
         }
         if crc32c::crc32c_append(crc32c::crc32c(&head[..12]), &self.stored) != checksum {
-            return Err(TraceError::new("the checksum is wrong").hint(DAMAGED));
+            return Err(TraceError::new("the checksum is wrong"));
         }
         let Some(kind) = kind else {
             let message = format!("a section of the unknown kind {}", head[0]);
@@ -153,5 +153,3 @@ impl<R: Read> SectionReader<R> {
         Ok(SectionRead::Whole(kind))
     }
 }
-
-const DAMAGED: &str = "the file is damaged here; the records before it can be cut out: iodyno trace cut";

@@ -10,7 +10,7 @@ mod write;
 mod tests;
 
 pub use read::TextSource;
-pub use words::flag_words;
+pub use words::{FLAGS, flag_words};
 pub use write::TextWriter;
 
 /// The first line.
