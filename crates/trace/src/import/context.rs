@@ -56,6 +56,8 @@ impl From<TraceError> for Failure {
 pub struct ImportContext {
     pub header: TraceHeader,
     pub tables: Tables,
+    /// From the source's clock to the Unix epoch, where the source tells.
+    pub unix_offset_ns: Option<i64>,
     files: HashMap<Box<[u8]>, u32>,
     threads: HashMap<u64, u32>,
     last_file: Option<(Box<[u8]>, u32)>,
@@ -108,6 +110,16 @@ impl ImportContext {
         Ok(index as u32)
     }
 
+    /// The index of a block device.
+    ///
+    /// # Errors
+    /// More devices than fit.
+    pub fn device(&mut self, major: u32, minor: u32) -> Result<u32, TraceError> {
+        let index = self.file(format!("{major},{minor}").as_bytes(), FileKind::Device)?;
+        self.tables.files[index as usize].device = Some((major, minor));
+        Ok(index)
+    }
+
     /// The index of a thread of a process, which is added where it is not known.
     pub fn thread(&mut self, process: u32, thread: u32) -> u32 {
         let key = u64::from(process) << 32 | u64::from(thread);
@@ -153,6 +165,18 @@ impl ImportContext {
             *self.counts.entry(kind).or_default() += count;
             self.changed = true;
         }
+    }
+
+    /// Tells something at once, if not too much was told already.
+    pub fn tell(&mut self, message: String) {
+        if self.messages.len() < 2 * TOLD as usize {
+            self.messages.push(message);
+        }
+    }
+
+    /// Whether nothing may be wrong.
+    pub fn is_strict(&self) -> bool {
+        self.strict
     }
 
     /// Adds a note once.

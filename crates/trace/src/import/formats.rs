@@ -8,6 +8,7 @@ use super::line_decoder::LineDecoder;
 use super::order::OrderedRecords;
 use super::presets::{PRESETS, Preset};
 use super::unpack::Stream;
+use super::{blkparse, blktrace};
 use crate::TraceError;
 
 /// A format that can be imported.
@@ -32,6 +33,21 @@ type OpenFormat =
     fn(Vec<Stream>, &ImportOptions, &mut ImportContext) -> Result<Vec<OrderedRecords>, TraceError>;
 
 const OWN: &[Format] = &[
+    Format {
+        name: "blktrace",
+        about: "blktrace's binary records, versions 7 and 8",
+        example: "sda.blktrace.0 sda.blktrace.1 (or one file of `blkparse -d`)",
+        pitfalls: "D events are taken, and Q of devices that have no D; Q is what was asked for before requests were merged, D \
+                   what the device saw; a device mapper and the disk under it both have records of one I/O",
+        kind: FormatKind::Own { fits: blktrace::fits, open: blktrace::open },
+    },
+    Format {
+        name: "blkparse",
+        about: "blkparse's default text, and the text of ftrace's blk tracer, classic or not",
+        example: "  8,0    3        1     0.000000000   697  D  WS 223490 + 8 [kjournald]",
+        pitfalls: "as of blktrace; ftrace's own text has times in µs",
+        kind: FormatKind::Own { fits: blkparse::fits, open: blkparse::open },
+    },
     Format {
         name: "fio",
         about: "fio's iolog, versions 2 and 3",

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::block_events::BlockPoint;
 use super::columns::ColumnMap;
 use super::context::ImportContext;
 use super::formats;
@@ -20,6 +21,8 @@ pub struct ImportOptions {
     pub format: Option<String>,
     /// How a table is read that is no format of its own.
     pub csv: Option<ColumnMap>,
+    /// Which events of block traces are records; none: D, and Q of devices without D.
+    pub events: Option<BlockPoint>,
     /// Sizes of devices by their names, bytes.
     pub device_sizes: Vec<(String, u64)>,
     /// A wrong line ends the import.
@@ -113,8 +116,12 @@ impl Importer {
     fn rebase(&mut self, batch: &mut [TraceRecord]) {
         let Some(earliest) = batch.first().map(|record| record.at_ns) else { return };
         let first = *self.first.get_or_insert(earliest);
-        if self.context.header.clock == TraceClock::Realtime {
-            self.context.header.began_unix_ns.get_or_insert(source_ns(first));
+        let offset_ns = match self.context.header.clock {
+            TraceClock::Realtime => Some(0),
+            _ => self.context.unix_offset_ns,
+        };
+        if let Some(began_ns) = offset_ns.and_then(|offset_ns| source_ns(first).checked_add(offset_ns)) {
+            self.context.header.began_unix_ns.get_or_insert(began_ns);
         }
         for record in batch {
             record.at_ns -= first;

@@ -3,6 +3,11 @@
 //! Each reads streams of bytes, in memory that does not grow with them; what is wrong in an input is named, counted and
 //! left out, and the header's notes say so. Files are opened by who calls.
 
+mod blkparse;
+mod blktrace;
+mod block_decoder;
+mod block_events;
+mod block_requests;
 mod columns;
 mod context;
 mod formats;
@@ -15,12 +20,15 @@ mod order;
 mod presets;
 mod unpack;
 
+pub use block_events::BlockPoint;
 pub use columns::ColumnMap;
 pub use formats::{Format, format_named, formats};
 pub use importer::{ImportOptions, Importer, import};
 pub use presets::{PRESETS, Preset};
 pub use unpack::{Input, Open};
 
+#[cfg(test)]
+mod block_tests;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
