@@ -3,12 +3,12 @@
 use super::columns::{ColumnMap, ColumnReader};
 use super::context::ImportContext;
 use super::importer::ImportOptions;
-use super::iolog;
 use super::line_decoder::LineDecoder;
 use super::order::OrderedRecords;
 use super::presets::{PRESETS, Preset};
 use super::unpack::Stream;
 use super::{blkparse, blktrace};
+use super::{dxt, iolog, nbw};
 use crate::TraceError;
 
 /// A format that can be imported.
@@ -62,6 +62,22 @@ const OWN: &[Format] = &[
         example: "0,53248,4096",
         pitfalls: "no times and no names: all of it is issued at once; only with --as fio1",
         kind: FormatKind::Own { fits: |_| false, open: iolog::open_first },
+    },
+    Format {
+        name: "dxt",
+        about: "Darshan DXT, as dxt-parser prints it",
+        example: "# DXT, file_id: 1, file_name: /scratch/out\n X_POSIX       0  write        0               0        262144      \
+                  0.0029      0.0032  [OST: 9]",
+        pitfalls: "ordered by file, so it is sorted in memory: 3,145,728 segments at most; where there are POSIX calls, those \
+                   of MPI-IO are left out; times have 0.1 ms",
+        kind: FormatKind::Own { fits: dxt::fits, open: dxt::open },
+    },
+    Format {
+        name: "nbw",
+        about: "FIU NBW, traces of system calls",
+        example: "1 1000 write 71 8192 4096 512 APPEND",
+        pitfalls: "files are inodes; no threads and no latencies; HIT and MISS are not kept",
+        kind: FormatKind::Own { fits: nbw::fits, open: nbw::open },
     },
 ];
 

@@ -264,6 +264,40 @@ fn logs_of_fio_keep_their_times() {
 }
 
 #[test]
+fn segments_of_darshan_are_put_in_order() {
+    let text = "# darshan log version: 3.41\n# start_time: 1700000000\n\n# DXT, file_id: 1, file_name: /a b\n\
+                # DXT, rank: 0, hostname: nid1\n# Module    Rank  Wt/Rd  Segment\n\
+                 X_POSIX       0  write        0        0   262144    0.0029   0.0032  [OST: 9]\n\
+                 X_POSIX       0  read         1     4096      512    0.0050   0.0051\n\n\
+                # DXT, file_id: 2, file_name: /c\n# DXT, rank: 1, hostname: nid2\n\
+                 X_MPIIO       1  write        0        0      512    0.0020   0.0041\n\
+                 X_POSIX       1  write        0        0      512    0.0030   0.0040\n";
+    let source = read_text(text, &options()).unwrap();
+    let told: Vec<_> =
+        source.records.iter().map(|one| (one.at_ns, one.latency_ns, one.file, one.thread)).collect();
+    assert_eq!(
+        told,
+        [(0, Some(300_000), 0, 0), (100_000, Some(1_000_000), 1, 1), (2_100_000, Some(100_000), 0, 0)]
+    );
+    assert_eq!(
+        (source.tables.files[0].name.as_str(), source.tables.threads[1].name.as_str()),
+        ("/a b", "nid2")
+    );
+    assert_eq!(source.header.began_unix_ns, Some(1_700_000_000_002_900_000));
+    assert!(source.header.notes[0].ends_with("left out, because the POSIX calls they made are there: 1"));
+}
+
+#[test]
+fn calls_of_fiu_have_the_sizes_of_their_files() {
+    let text = "1 1000 open 71 8192\n2 1500 write 71 8192 8192 512 APPEND\n3 2000 READ 71 8704 0 4096 HIT\n4 2500 fsync 71 8704\n";
+    let source = read_text(text, &options()).unwrap();
+    let verbs: Vec<Verb> = source.records.iter().map(|record| record.verb).collect();
+    assert_eq!(verbs, [Verb::Open, Verb::Write, Verb::Read, Verb::Fsync]);
+    assert!(source.records[1].flags.has(RecordFlags::APPEND));
+    assert_eq!(source.tables.files[0].bytes, Some(8192));
+}
+
+#[test]
 fn a_million_threads_and_long_lines_are_bounded() {
     let map = by_map("ts=0:ns,op=1,len=2,thread=3,header=no");
     let mut text = String::new();
