@@ -8,6 +8,7 @@ mod cut;
 mod dump;
 mod export;
 mod filter;
+mod import;
 mod input;
 mod merge;
 mod output;
@@ -33,6 +34,8 @@ docs/trace.md explains them.";
 
 #[derive(Subcommand)]
 enum TraceCommand {
+    /// Make a trace of what other programs recorded
+    Import(import::ImportArgs),
     /// Print a trace as text that `trace import` reads back
     Dump(dump::DumpArgs),
     /// Write a trace in the format of another program
@@ -59,6 +62,7 @@ pub fn answer(arguments: &[String]) -> u8 {
         Err(status) => return status,
     };
     let done = match words.command {
+        TraceCommand::Import(words) => import::answer(&words),
         TraceCommand::Dump(words) => dump::answer(&words),
         TraceCommand::Export(words) => export::answer(&words),
         TraceCommand::Cut(words) => cut::answer(&words),

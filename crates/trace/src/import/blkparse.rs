@@ -72,7 +72,7 @@ pub fn open(
     context: &mut ImportContext,
 ) -> Result<Vec<OrderedRecords>, TraceError> {
     context.header.source = "blkparse text".into();
-    let reader = |stream: Stream| -> Box<dyn EventReader> {
+    let reader = |stream: Stream| -> Box<dyn EventReader + Send> {
         Box::new(BlkparseReader { lines: Lines::new(stream.name, stream.reader) })
     };
     let readers = streams.into_iter().map(reader).collect();

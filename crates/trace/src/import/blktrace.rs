@@ -80,7 +80,7 @@ pub fn open(
     options: &ImportOptions,
     context: &mut ImportContext,
 ) -> Result<Vec<OrderedRecords>, TraceError> {
-    let mut readers: Vec<Box<dyn EventReader>> = Vec::new();
+    let mut readers: Vec<Box<dyn EventReader + Send>> = Vec::new();
     for stream in streams {
         let Some((order, version)) = kind(&stream.head) else {
             return Err(TraceError::new("it is no blktrace")
@@ -171,7 +171,7 @@ impl BlktraceRecord {
 
 struct BlktraceReader {
     name: String,
-    source: Box<dyn Read>,
+    source: Box<dyn Read + Send>,
     order: ByteOrder,
     buffer: Vec<u8>,
     start: usize,

@@ -15,7 +15,7 @@ const PROBED: usize = 1 << 16;
 const STEP: usize = 4096;
 
 struct EventInput {
-    reader: Box<dyn EventReader>,
+    reader: Box<dyn EventReader + Send>,
     window: SortWindow<BlockEvent>,
     is_ended: bool,
 }
@@ -68,7 +68,7 @@ struct DevicePoint {
 
 /// The reader of a block trace.
 pub fn open(
-    readers: Vec<Box<dyn EventReader>>,
+    readers: Vec<Box<dyn EventReader + Send>>,
     asked: Option<BlockPoint>,
     resolution_ns: u64,
     context: &mut ImportContext,

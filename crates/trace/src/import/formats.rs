@@ -9,7 +9,7 @@ use super::presets::{PRESETS, Preset};
 use super::unpack::Stream;
 use super::{blkparse, blktrace};
 use super::{dxt, iolog, nbw};
-use crate::TraceError;
+use crate::{RecordSource, TraceError};
 
 /// A format that can be imported.
 #[derive(Clone, Copy)]
@@ -25,14 +25,35 @@ pub struct Format {
 #[derive(Clone, Copy)]
 enum FormatKind {
     Columns(&'static Preset),
-    Own { fits: fn(&[u8]) -> bool, open: OpenFormat },
+    Own {
+        fits: fn(&[u8]) -> bool,
+        open: OpenFormat,
+    },
+    /// It has its own tables and times: one input only.
+    Source {
+        fits: fn(&[u8]) -> bool,
+        open: OpenSource,
+    },
 }
+
+/// A reader that needs nothing of ours.
+type OpenSource = fn(Stream) -> Result<Box<dyn RecordSource + Send>, TraceError>;
 
 /// Makes readers of streams; puts what the format tells into the header.
 type OpenFormat =
     fn(Vec<Stream>, &ImportOptions, &mut ImportContext) -> Result<Vec<OrderedRecords>, TraceError>;
 
 const OWN: &[Format] = &[
+    Format {
+        name: "iot",
+        about: "a trace of ours, packed or not",
+        example: "trace.iot.gz",
+        pitfalls: "one that was cut off is read up to its last whole block",
+        kind: FormatKind::Source {
+            fits: |head| head.starts_with(&crate::format::SIGNATURE),
+            open: |stream| Ok(Box::new(crate::format::Reader::new(stream.reader)?)),
+        },
+    },
     Format {
         name: "blktrace",
         about: "blktrace's binary records, versions 7 and 8",
@@ -53,7 +74,7 @@ const OWN: &[Format] = &[
         about: "fio's iolog, versions 2 and 3",
         example: "fio version 3 iolog\n1170 /mnt/a read 53248 4096",
         pitfalls: "written when an I/O is queued: no latencies; names with blanks are refused; `wait` of version 2 waits µs \
-                   since the wait before, as documented, with --fio-wait ms since the start, as fio does",
+                   since the wait before, as documented, with --fio-compat ms since the start, as fio does",
         kind: FormatKind::Own { fits: iolog::fits, open: iolog::open },
     },
     Format {
@@ -110,14 +131,14 @@ impl Format {
     pub fn map(&self) -> Option<&'static str> {
         match self.kind {
             FormatKind::Columns(preset) => Some(preset.map),
-            FormatKind::Own { .. } => None,
+            FormatKind::Own { .. } | FormatKind::Source { .. } => None,
         }
     }
 
     /// Whether an input that begins so may have this format.
     pub fn fits(&self, head: &[u8]) -> bool {
         match self.kind {
-            FormatKind::Own { fits, .. } => fits(head),
+            FormatKind::Own { fits, .. } | FormatKind::Source { fits, .. } => fits(head),
             FormatKind::Columns(preset) => {
                 ColumnMap::parse(preset.map).is_ok_and(|map| map.fits(&first_lines(head)))
             }
@@ -130,17 +151,41 @@ impl Format {
         streams: Vec<Stream>,
         options: &ImportOptions,
         context: &mut ImportContext,
-    ) -> Result<Vec<OrderedRecords>, TraceError> {
-        context.header.source = self.name.into();
+    ) -> Result<OpenTrace, TraceError> {
         match self.kind {
-            FormatKind::Own { open, .. } => open(streams, options, context),
+            FormatKind::Source { open, .. } => {
+                let mut streams = streams.into_iter();
+                let stream = streams.next().ok_or_else(|| TraceError::new("there is no file in it"))?;
+                if let Some(other) = streams.next() {
+                    let message = format!("only one file of {} can be read at a time", self.name);
+                    return Err(TraceError::new(message)
+                        .at(other.name)
+                        .hint("import each, then `iodyno trace merge` makes one of them"));
+                }
+                let name = stream.name.clone();
+                Ok(OpenTrace::Source(open(stream).map_err(|error| within(&name, error))?, name))
+            }
+            FormatKind::Own { open, .. } => open(streams, options, context).map(OpenTrace::Inputs),
             FormatKind::Columns(preset) => {
                 context.header.source = format!("csv:{}", preset.name);
                 let map = ColumnMap::parse(preset.map)?;
-                Ok(open_columns(&map, streams, context))
+                Ok(OpenTrace::Inputs(open_columns(&map, streams, context)))
             }
         }
     }
+}
+
+/// What was opened.
+pub enum OpenTrace {
+    Inputs(Vec<OrderedRecords>),
+    /// A reader of its own, and the input's name.
+    Source(Box<dyn RecordSource + Send>, String),
+}
+
+/// Puts an input's name before a place in it.
+pub fn within(name: &str, error: TraceError) -> TraceError {
+    let place = if error.place.is_empty() { name.to_string() } else { format!("{name}: {}", error.place) };
+    error.at(place)
 }
 
 /// Readers of tables.

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::block_events::BlockPoint;
 use super::columns::ColumnMap;
 use super::context::ImportContext;
-use super::formats;
+use super::formats::{self, OpenTrace, within};
 use super::order::{OrderedRecords, source_ns};
 use super::unpack::{Input, Stream, unpack};
 use crate::{Batch, RecordSource, Tables, TraceClock, TraceError, TraceHeader, TraceRecord};
@@ -35,6 +35,8 @@ pub struct ImportOptions {
 pub struct Importer {
     context: ImportContext,
     inputs: Vec<OrderedRecords>,
+    /// A reader of its own with the input's name, in place of inputs.
+    source: Option<(Box<dyn RecordSource + Send>, String)>,
     /// The next record's time of each input, with its index.
     next: BinaryHeap<Reverse<(u64, usize)>>,
     is_started: bool,
@@ -57,7 +59,7 @@ pub fn import(inputs: &[Input], options: &ImportOptions) -> Result<Importer, Tra
             TraceError::new("there is no file in it").at(inputs.first().map_or("", |input| &input.name))
         );
     }
-    let inputs = match (&options.csv, &options.format) {
+    let opened = match (&options.csv, &options.format) {
         (Some(_), Some(name)) => {
             return Err(
                 TraceError::new(format!("both --csv and --as {name}")).hint("one of them says what it is")
@@ -65,7 +67,7 @@ pub fn import(inputs: &[Input], options: &ImportOptions) -> Result<Importer, Tra
         }
         (Some(map), None) => {
             context.header.source = "csv".into();
-            formats::open_columns(map, streams, &mut context)
+            OpenTrace::Inputs(formats::open_columns(map, streams, &mut context))
         }
         (None, Some(name)) => formats::format_named(name)?.open(streams, options, &mut context)?,
         (None, None) => {
@@ -76,7 +78,19 @@ pub fn import(inputs: &[Input], options: &ImportOptions) -> Result<Importer, Tra
     for (name, bytes) in &options.device_sizes {
         context.known_size(name, *bytes);
     }
-    Ok(Importer { context, inputs, next: BinaryHeap::new(), is_started: false, is_ended: false, first: None })
+    let (inputs, source) = match opened {
+        OpenTrace::Inputs(inputs) => (inputs, None),
+        OpenTrace::Source(source, name) => (Vec::new(), Some((source, name))),
+    };
+    Ok(Importer {
+        context,
+        inputs,
+        source,
+        next: BinaryHeap::new(),
+        is_started: false,
+        is_ended: false,
+        first: None,
+    })
 }
 
 impl Importer {
@@ -131,15 +145,18 @@ impl Importer {
 
 impl RecordSource for Importer {
     fn header(&self) -> &TraceHeader {
-        &self.context.header
+        self.source.as_ref().map_or(&self.context.header, |(source, _)| source.header())
     }
 
     fn tables(&self) -> &Tables {
-        &self.context.tables
+        self.source.as_ref().map_or(&self.context.tables, |(source, _)| source.tables())
     }
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
         batch.clear();
+        if let Some((source, name)) = &mut self.source {
+            return source.next_batch(batch).map_err(|error| within(name, error));
+        }
         if self.is_ended {
             return Ok(());
         }

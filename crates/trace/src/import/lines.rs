@@ -18,7 +18,7 @@ pub enum Line<'a> {
 /// The lines of one input.
 pub struct Lines {
     name: String,
-    source: Box<dyn Read>,
+    source: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -29,7 +29,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn new(name: String, source: Box<dyn Read>) -> Lines {
+    pub fn new(name: String, source: Box<dyn Read + Send>) -> Lines {
         let buffer = vec![0; 4 * LONGEST];
         Lines { name, source, buffer, start: 0, end: 0, number: 0, ended: false, current: 0..0 }
     }

@@ -97,7 +97,7 @@ impl<T> SortWindow<T> {
 
 /// A decoder's records in the order of time.
 pub struct OrderedRecords {
-    decoder: Box<dyn Decoder>,
+    decoder: Box<dyn Decoder + Send>,
     window: SortWindow<TraceRecord>,
     is_ended: bool,
     stamps: Stamps,
@@ -116,7 +116,7 @@ struct SpreadState {
 }
 
 impl OrderedRecords {
-    pub fn new(decoder: Box<dyn Decoder>, stamps: Stamps) -> OrderedRecords {
+    pub fn new(decoder: Box<dyn Decoder + Send>, stamps: Stamps) -> OrderedRecords {
         OrderedRecords {
             decoder,
             window: SortWindow::new(|record| record.at_ns),

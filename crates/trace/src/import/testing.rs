@@ -6,7 +6,7 @@ use crate::{MemorySource, TraceError};
 /// An input in memory that can be opened again.
 pub fn input(name: &str, bytes: impl Into<Vec<u8>>) -> Input {
     let bytes: std::sync::Arc<[u8]> = bytes.into().into();
-    let open = move || -> std::io::Result<Box<dyn std::io::Read>> {
+    let open = move || -> std::io::Result<Box<dyn std::io::Read + Send>> {
         Ok(Box::new(std::io::Cursor::new(bytes.clone())))
     };
     Input { name: name.into(), open: Box::new(open), is_seekable: true }

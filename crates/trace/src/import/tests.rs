@@ -264,6 +264,26 @@ fn logs_of_fio_keep_their_times() {
 }
 
 #[test]
+fn a_trace_of_ours_is_read_packed_too() {
+    let msr = read_text(MSR, &options()).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = crate::format::Writer::new(&mut bytes, msr.header.clone()).unwrap();
+    writer.write_source(&mut msr.clone()).unwrap();
+    writer.finish().unwrap();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&bytes).unwrap();
+    let (source, _) = read_all(&[input("t.iot.gz", packed.finish().unwrap())], &options()).unwrap();
+    assert_eq!((source.records, source.header.source.as_str()), (msr.records, "csv:msr"));
+    let two = [input("a", bytes.clone()), input("b", bytes.clone())];
+    assert_eq!(
+        read_all(&two, &options()).unwrap_err().to_string(),
+        "b: only one file of iot can be read at a time"
+    );
+    bytes[9] ^= 0xff;
+    assert!(read_all(&[input("a", bytes)], &options()).unwrap_err().place.starts_with('a'));
+}
+
+#[test]
 fn segments_of_darshan_are_put_in_order() {
     let text = "# darshan log version: 3.41\n# start_time: 1700000000\n\n# DXT, file_id: 1, file_name: /a b\n\
                 # DXT, rank: 0, hostname: nid1\n# Module    Rank  Wt/Rd  Segment\n\

@@ -17,7 +17,7 @@ const WINDOW: u64 = 128 << 20;
 pub const HEAD: usize = 64 << 10;
 
 /// Opens an input at its beginning.
-pub type Open = Box<dyn Fn() -> io::Result<Box<dyn Read>>>;
+pub type Open = Box<dyn Fn() -> io::Result<Box<dyn Read + Send>>>;
 
 /// A file, or what takes its place.
 pub struct Input {
@@ -32,7 +32,7 @@ pub struct Stream {
     pub name: String,
     /// Its first bytes, which `reader` gives too.
     pub head: Vec<u8>,
-    pub reader: Box<dyn Read>,
+    pub reader: Box<dyn Read + Send>,
     /// Whether an archive holds it, beside files that may be no traces.
     pub is_member: bool,
 }
@@ -59,7 +59,7 @@ pub fn unpack(input: &Input) -> Result<Vec<Stream>, TraceError> {
 fn unpack_layers(
     input: &Input,
     name: &str,
-    mut reader: Box<dyn Read>,
+    mut reader: Box<dyn Read + Send>,
     mut layers: Vec<Layer>,
     streams: &mut Vec<Stream>,
 ) -> Result<(), TraceError> {
@@ -91,7 +91,7 @@ fn unpack_layers(
 fn unpack_members(
     input: &Input,
     name: &str,
-    reader: Box<dyn Read>,
+    reader: Box<dyn Read + Send>,
     layers: &[Layer],
     streams: &mut Vec<Stream>,
 ) -> Result<(), TraceError> {
@@ -117,7 +117,7 @@ fn unpack_members(
 }
 
 /// The regular files of an archive and where they lie in it.
-fn members(reader: Box<dyn Read>) -> Result<Vec<(String, Layer)>, TraceError> {
+fn members(reader: Box<dyn Read + Send>) -> Result<Vec<(String, Layer)>, TraceError> {
     let mut archive = tar::Archive::new(reader);
     let mut members = Vec::new();
     for entry in archive.entries()? {
@@ -138,7 +138,7 @@ fn members(reader: Box<dyn Read>) -> Result<Vec<(String, Layer)>, TraceError> {
     Ok(members)
 }
 
-fn open(input: &Input, layers: &[Layer]) -> Result<Box<dyn Read>, TraceError> {
+fn open(input: &Input, layers: &[Layer]) -> Result<Box<dyn Read + Send>, TraceError> {
     let failed = |error: io::Error| TraceError::from(error).at(&input.name);
     let mut reader = (input.open)().map_err(failed)?;
     for layer in layers {
@@ -147,7 +147,7 @@ fn open(input: &Input, layers: &[Layer]) -> Result<Box<dyn Read>, TraceError> {
     Ok(reader)
 }
 
-fn unpacked(layer: Layer, mut reader: Box<dyn Read>) -> io::Result<Box<dyn Read>> {
+fn unpacked(layer: Layer, mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     Ok(match layer {
         Layer::Gzip => Box::new(flate2::read::MultiGzDecoder::new(reader)),
         Layer::Zstd => Box::new(ZstdReader { source: Some(reader), frame: None }),
@@ -170,22 +170,22 @@ fn is_zstd(head: &[u8]) -> bool {
     magic == 0xfd2f_b528 || magic & !0xf == 0x184d_2a50
 }
 
-fn head(reader: &mut Box<dyn Read>) -> io::Result<Vec<u8>> {
+fn head(reader: &mut Box<dyn Read + Send>) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     reader.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-fn reader_with(head: Vec<u8>, rest: Box<dyn Read>) -> Box<dyn Read> {
+fn reader_with(head: Vec<u8>, rest: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
     Box::new(Cursor::new(head).chain(rest))
 }
 
-type Frame = ruzstd::decoding::StreamingDecoder<Box<dyn Read>, ruzstd::decoding::FrameDecoder>;
+type Frame = ruzstd::decoding::StreamingDecoder<Box<dyn Read + Send>, ruzstd::decoding::FrameDecoder>;
 
 /// All frames of a stream.
 struct ZstdReader {
     /// Between two frames.
-    source: Option<Box<dyn Read>>,
+    source: Option<Box<dyn Read + Send>>,
     frame: Option<Box<Frame>>,
 }
 
@@ -225,7 +225,7 @@ impl Read for ZstdReader {
     }
 }
 
-fn read_up_to(source: &mut Box<dyn Read>, buffer: &mut [u8]) -> io::Result<usize> {
+fn read_up_to(source: &mut Box<dyn Read + Send>, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match source.read(&mut buffer[filled..]) {
