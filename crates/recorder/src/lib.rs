@@ -4,5 +4,8 @@
 //! the caller's. Whatever a recorder changes in the kernel's tracing is put back when it ends, also by an error.
 #![allow(unsafe_code)]
 
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub mod program;
+pub mod sink;
 #[cfg(target_os = "linux")]
 pub mod tracefs;

@@ -13,7 +13,8 @@ pub struct TraceRecord {
     pub flags: RecordFlags,
     /// Index into [`Tables::files`](crate::Tables::files).
     pub file: u32,
-    /// The second name of rename, link, symlink and copies: index into the same table.
+    /// The second name of rename, link, symlink and copies: index into the same table. Of rename and link it is the new
+    /// name; of a symlink its text; of copies the source, while file and offset are those of what is written.
     pub other: Option<u32>,
     /// Index into [`Tables::threads`](crate::Tables::threads).
     pub thread: u32,

@@ -43,7 +43,8 @@ pub struct TraceFile {
     /// Its path, or its name in the source; any text.
     pub name: String,
     pub kind: FileKind,
-    /// How large it was when it was first met, where the source tells; else what its records reach, once known.
+    /// How large it was when it was first met, where the source tells; else what its records reach, once known. None: it did
+    /// not exist then, or nothing is known.
     pub bytes: Option<u64>,
     /// Of a device: its numbers.
     pub device: Option<(u32, u32)>,

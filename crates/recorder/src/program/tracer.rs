@@ -1,0 +1,305 @@
+//! The loop that answers all stops.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read};
+
+use iodyno_trace::calls::{CallTracker, FileCall, PendingCall};
+use iodyno_trace::descriptors::SharedState;
+use iodyno_trace::{Batch, TraceClock, TraceError, TraceHeader, TraceLevel};
+
+use super::calls::CallTable;
+use super::facts::{LiveFacts, descriptors};
+use super::forward::{SignalForwarding, send};
+use super::launch::Launch;
+use super::memory::ProcessMemory;
+use super::ptrace::{self, Report, Resume, Stop};
+use super::{ProgramEnd, RecordedProgram};
+use crate::sink::RecordSink;
+
+/// How many records go to the sink at once.
+const BATCH: usize = 4096;
+/// A stop at the begin or end of a call, as `PTRACE_O_TRACESYSGOOD` marks it.
+const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
+/// Results by which the kernel asks for the call to be made again after a signal.
+const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
+
+/// A call that a thread is in.
+struct EnteredCall {
+    call: PendingCall,
+    /// When the thread went on with it.
+    went_on_ns: u64,
+}
+
+struct Tracer<'a> {
+    clock: fn() -> u64,
+    sink: &'a mut dyn RecordSink,
+    table: CallTable,
+    tracker: CallTracker,
+    facts: LiveFacts,
+    threads: HashMap<u32, Option<EnteredCall>>,
+    /// Threads that stopped before their makers said that there are any.
+    early: HashSet<u32>,
+    root: u32,
+    /// Whether the program itself runs: what comes before is ours.
+    runs: bool,
+    end: Option<ProgramEnd>,
+    foreign: u64,
+    entries: u64,
+    exits: u64,
+    records: u64,
+    batch: Batch,
+    failure: Option<TraceError>,
+}
+
+/// Follows a program until it and all that it started have ended.
+pub fn follow(
+    launch: Launch,
+    command: &[String],
+    clock: fn() -> u64,
+    sink: &mut dyn RecordSink,
+) -> Result<RecordedProgram, TraceError> {
+    let root = launch.process;
+    let mut tracer = Tracer {
+        clock,
+        sink,
+        table: CallTable::new(),
+        tracker: CallTracker::default(),
+        facts: LiveFacts::default(),
+        threads: HashMap::from([(root, None)]),
+        early: HashSet::new(),
+        root,
+        runs: false,
+        end: None,
+        foreign: 0,
+        entries: 0,
+        exits: 0,
+        records: 0,
+        batch: Batch::new(),
+        failure: None,
+    };
+    let mut forwarding = SignalForwarding::begin(root);
+    let ended_processes = tracer.run(&mut forwarding)?;
+    drop(forwarding);
+    let Some(end) = tracer.end.filter(|_| tracer.runs) else {
+        return Err(launch.failure(command.first().map_or("", |word| word)));
+    };
+    tracer.tracker.finish();
+    tracer.drain(1);
+    if let Some(failure) = tracer.failure {
+        return Err(failure);
+    }
+    Ok(RecordedProgram {
+        end,
+        header: tracer.header(),
+        records: tracer.records,
+        entries: tracer.entries,
+        exits: tracer.exits,
+        ended_processes,
+    })
+}
+
+impl Tracer<'_> {
+    fn header(&self) -> TraceHeader {
+        let mut notes = self.tracker.notes();
+        if self.foreign > 0 {
+            notes.push(format!("not traced: 32-bit programs ({} were executed)", self.foreign));
+        }
+        TraceHeader {
+            source: concat!("iodyno record ", env!("CARGO_PKG_VERSION")).to_string(),
+            level: TraceLevel::File,
+            clock: TraceClock::Monotonic,
+            began_unix_ns: None,
+            resolution_ns: 1,
+            notes,
+        }
+    }
+
+    /// Answers stops until nobody is left; how many processes had to be ended.
+    fn run(&mut self, forwarding: &mut SignalForwarding) -> Result<usize, TraceError> {
+        let (mut answered, mut ended) = (0, 0);
+        loop {
+            // Once the program has ended signals are for us: no wait may miss one.
+            let waits = self.end.is_none();
+            match ptrace::wait(waits) {
+                Ok(Some((thread, report))) => self.answer(thread, report),
+                Ok(None) if forwarding.unanswered() > answered => {
+                    answered += 1;
+                    let signal = if answered == 1 { libc::SIGTERM } else { libc::SIGKILL };
+                    ended = ended.max(self.threads.len());
+                    self.threads.keys().for_each(|thread| send(*thread, signal));
+                }
+                Ok(None) => forwarding.pause(),
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    Some(libc::ECHILD) => return Ok(ended),
+                    _ => return Err(error.into()),
+                },
+            }
+            if self.end.is_some() && waits {
+                forwarding.program_ended();
+            }
+            if self.tracker.ready() >= BATCH {
+                self.drain(BATCH);
+            }
+        }
+    }
+
+    /// Gives complete records to the sink, while there are at least so many.
+    fn drain(&mut self, least: usize) {
+        while self.tracker.ready() >= least {
+            self.batch.clear();
+            self.tracker.take(&mut self.batch, BATCH);
+            if self.failure.is_none() {
+                self.failure = self.sink.put(&self.tracker.tables, &self.batch).err();
+                self.records += self.batch.len() as u64;
+            }
+        }
+    }
+
+    fn answer(&mut self, thread: u32, report: Report) {
+        match report {
+            Report::Exited(status) => self.ended(thread, ProgramEnd::Exited(status)),
+            Report::Killed(signal) => self.ended(thread, ProgramEnd::Killed(signal)),
+            Report::Stopped { signal: SYSCALL_STOP, .. } => self.exit(thread),
+            Report::Stopped { event: libc::PTRACE_EVENT_SECCOMP, .. } => self.entry(thread),
+            Report::Stopped {
+                event: libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE,
+                ..
+            } => self.made(thread),
+            Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. } => self.executed(thread),
+            Report::Stopped { event: libc::PTRACE_EVENT_STOP, signal: libc::SIGTRAP } => {
+                if self.threads.contains_key(&thread) {
+                    self.go_on(thread, 0);
+                } else {
+                    self.early.insert(thread);
+                }
+            }
+            Report::Stopped { event: libc::PTRACE_EVENT_STOP, .. } => {
+                ptrace::resume(thread, Resume::StayStopped);
+            }
+            Report::Stopped { event: 0, signal } => self.go_on(thread, signal),
+            Report::Stopped { .. } => self.go_on(thread, 0),
+        }
+    }
+
+    /// A thread that is in a call of interest runs to its end, which is reported before any signal is.
+    fn go_on(&self, thread: u32, signal: i32) {
+        ptrace::resume(thread, Resume::Run(signal));
+    }
+
+    fn entry(&mut self, thread: u32) {
+        if !self.runs || self.failure.is_some() {
+            return self.go_on(thread, 0);
+        }
+        self.entries += 1;
+        let at_ns = (self.clock)();
+        let Ok(Stop::Entry { number, arguments }) = ptrace::syscall_info(thread) else {
+            return self.go_on(thread, 0);
+        };
+        let call = self.table.decode(number, &arguments, &ProcessMemory { thread });
+        let changes_names = matches!(call, Some(FileCall::OnPaths { .. } | FileCall::Symlink { .. }));
+        let pending = call.and_then(|call| self.tracker.begin(thread, at_ns, call, &mut self.facts));
+        if changes_names {
+            self.facts.forget_directories();
+        }
+        match pending {
+            None => self.go_on(thread, 0),
+            Some(call) => {
+                let entered = EnteredCall { call, went_on_ns: (self.clock)() };
+                let former = self.threads.insert(thread, Some(entered)).flatten();
+                self.give_up(former);
+                ptrace::resume(thread, Resume::ToExit);
+            }
+        }
+    }
+
+    fn exit(&mut self, thread: u32) {
+        let now_ns = (self.clock)();
+        let entered = self.threads.get_mut(&thread).and_then(Option::take);
+        if let Some(entered) = entered {
+            self.exits += 1;
+            let result = match ptrace::syscall_info(thread) {
+                Ok(Stop::Exit { result }) if RESTARTS.contains(&result) => Some(-i64::from(libc::EINTR)),
+                Ok(Stop::Exit { result }) => Some(result),
+                _ => None,
+            };
+            let latency = now_ns.saturating_sub(entered.went_on_ns);
+            self.tracker.end(entered.call, result, Some(latency), &mut self.facts);
+        }
+        self.go_on(thread, 0);
+    }
+
+    /// A call whose end was not seen.
+    fn give_up(&mut self, entered: Option<EnteredCall>) {
+        if let Some(entered) = entered {
+            self.tracker.end(entered.call, None, None, &mut self.facts);
+        }
+    }
+
+    fn made(&mut self, parent: u32) {
+        if let Ok(child) = ptrace::event_message(parent) {
+            let child = child as u32;
+            let flags = clone_flags(parent);
+            let has = |flag: libc::c_int| flags & flag as u64 != 0;
+            let shared = SharedState { descriptors: has(libc::CLONE_FILES), directory: has(libc::CLONE_FS) };
+            self.tracker.started(parent, child, shared, has(libc::CLONE_THREAD), &mut self.facts);
+            self.threads.insert(child, None);
+            if self.early.remove(&child) {
+                self.go_on(child, 0);
+            }
+        }
+        self.go_on(parent, 0);
+    }
+
+    fn executed(&mut self, thread: u32) {
+        let former = ptrace::event_message(thread).map_or(thread, |former| former as u32);
+        let entered = self.threads.remove(&former).flatten();
+        self.give_up(entered);
+        if former != thread {
+            let leader = self.threads.remove(&thread).flatten();
+            self.give_up(leader);
+        }
+        self.threads.insert(thread, None);
+        self.tracker.executed(former, thread);
+        if !self.runs {
+            self.runs = true;
+            self.tracker.inherit(thread, &descriptors(thread), &mut self.facts);
+        }
+        self.foreign += u64::from(is_foreign(thread));
+        self.go_on(thread, 0);
+    }
+
+    fn ended(&mut self, thread: u32, end: ProgramEnd) {
+        let entered = self.threads.remove(&thread).flatten();
+        self.early.remove(&thread);
+        self.tracker.ended(thread, entered.map(|entered| entered.call), &mut self.facts);
+        if thread == self.root {
+            self.end = Some(end);
+        }
+    }
+}
+
+/// What a thread that makes another shares with it, as the flags of `clone`.
+fn clone_flags(parent: u32) -> u64 {
+    match ptrace::current_call(parent) {
+        Some((libc::SYS_clone, flags)) => flags,
+        // `struct clone_args` begins with the flags.
+        Some((libc::SYS_clone3, structure)) => ProcessMemory { thread: parent }.word(structure).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Whether a program is of another architecture than this one, whose calls the filter lets pass.
+fn is_foreign(thread: u32) -> bool {
+    let header = |path: &str| -> io::Result<[u8; 20]> {
+        let mut header = [0; 20];
+        File::open(path)?.read_exact(&mut header)?;
+        Ok(header)
+    };
+    let (Ok(own), Ok(other)) = (header("/proc/self/exe"), header(&format!("/proc/{thread}/exe"))) else {
+        return false;
+    };
+    // Class and machine of the ELF header.
+    own[4] != other[4] || own[18..20] != other[18..20]
+}
