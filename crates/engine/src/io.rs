@@ -40,6 +40,11 @@ pub const READ_BACK: u8 = 64;
 /// `offset` numbers a directory of the set's tree rather than an item.
 pub const DIRECTORY: u8 = 128;
 
+/// In `other` of an open of a [listed](Names::listed) item that stays open: the file is made if it is missing.
+pub const OPEN_CREATES: u64 = 1 << 62;
+/// The same: the file is emptied.
+pub const OPEN_TRUNCATES: u64 = 1 << 61;
+
 /// One operation.
 ///
 /// What `file`, `offset`, `bytes` and `other` mean to each verb:

@@ -41,6 +41,7 @@ pub mod registry;
 pub mod signal;
 pub mod source;
 pub mod start_barrier;
+pub mod trace_file;
 pub mod witness;
 pub mod worker;
 pub mod worker_counters;

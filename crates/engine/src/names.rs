@@ -4,7 +4,7 @@
 //! Ten million items cost no memory, and the name after the last one costs counting up a few digits. It refuses to know
 //! the file system: whether something is there is for others to find out.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
 #[cfg(target_os = "linux")]
 use std::os::fd::RawFd;
@@ -44,6 +44,8 @@ pub struct Names {
     pub per_directory: u64,
     /// Directories that were drawn, in place of those that the four before describe.
     pub tree: Option<Arc<DrawnTree>>,
+    /// Names that were recorded, in place of all that is computed.
+    pub listed: Option<Arc<[ListedName]>>,
     /// Items in the set.
     pub count: u64,
     /// Bytes of an item when prepared, at most; 0 where nothing bounds them.
@@ -58,6 +60,17 @@ pub struct Names {
     pub root: String,
     /// Where the last computed path is. It lies elsewhere, as its 4 KiB would be copied with it.
     pub at: Option<Box<Cursor>>,
+}
+
+/// A recorded name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedName {
+    /// Below the root.
+    pub path: CString,
+    /// As it was recorded: what a link to it says.
+    pub text: String,
+    /// The flags that it is opened with.
+    pub flags: i32,
 }
 
 /// A part of a directory's name.
@@ -175,6 +188,11 @@ impl Names {
         !zero && self.longest() < PATH_BYTES
     }
 
+    /// An item's recorded name.
+    pub fn listed(&self, item: u64) -> Option<&ListedName> {
+        self.listed.as_ref()?.get(item as usize)
+    }
+
     /// Writes the zero-terminated path of an item and returns it.
     pub fn path<'a>(&self, item: u64, buffer: &'a mut PathBuffer) -> &'a CStr {
         self.write(item, buffer);
@@ -198,6 +216,9 @@ impl Names {
 
     #[inline(never)]
     fn go_to(&mut self, item: u64) -> &CStr {
+        if let Some(listed) = &self.listed {
+            return listed.get(item as usize).map_or(c"", |name| name.path.as_c_str());
+        }
         let (directory, left) = match &self.tree {
             Some(tree) => tree.place(item),
             None => (self.place(item), self.left_behind(item)),
@@ -231,6 +252,9 @@ impl Names {
 
     fn write(&self, item: u64, buffer: &mut PathBuffer) {
         buffer.length = 0;
+        if self.listed.is_some() {
+            return buffer.push(self.listed(item).map_or(b"", |name| name.path.to_bytes()));
+        }
         self.push_root(buffer);
         self.push_directory(self.place(item), buffer);
         buffer.push(self.prefix.as_bytes());
@@ -270,6 +294,10 @@ impl Names {
 
     /// Writes the zero-terminated path of the directory that holds an item.
     pub fn directory_of<'a>(&self, item: u64, buffer: &'a mut PathBuffer) -> &'a CStr {
+        if self.listed.is_some() {
+            // A recorded list names the directory itself.
+            return self.path(item, buffer);
+        }
         self.directory(self.place(item), buffer)
     }
 

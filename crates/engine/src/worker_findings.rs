@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use iodyno_model::{CaseRecord, ExerciseRecord};
+use iodyno_model::{CaseRecord, ExerciseRecord, ReplayRecord};
 
 /// The findings of one phase's workers, by job.
 pub struct WorkerFindings {
@@ -20,8 +20,20 @@ pub struct Entries {
     told: usize,
     /// An exercise that is over.
     pub exercise: Option<ExerciseRecord>,
+    /// How faithful the workers that have ended replayed their trace.
+    pub replay: Option<Box<ReplayRecord>>,
     /// Features and why they are missing, where they are.
     pub features: Vec<(String, Option<String>)>,
+}
+
+impl Entries {
+    /// Adds what one worker's replay came to.
+    pub fn replay(&mut self, record: ReplayRecord) {
+        match &mut self.replay {
+            Some(all) => all.merge(&record),
+            None => self.replay = Some(Box::new(record)),
+        }
+    }
 }
 
 impl WorkerFindings {

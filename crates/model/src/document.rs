@@ -7,7 +7,7 @@
 use crate::reflect::Reflect;
 use crate::{
     AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, EngineTrait, ErrorCount, Finding, Machine,
-    Plan, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut, WorkerRecord,
+    Plan, ReplayRecord, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut, WorkerRecord,
 };
 
 /// The format's name and version.
@@ -127,6 +127,12 @@ pub struct JobDocument {
     /// What the other end of it counted: name and value.
     #[reflect(omit_empty)]
     pub peer: Vec<(String, u64)>,
+    /// How faithful its replay was, of a job that replays a trace.
+    #[reflect(omit_empty)]
+    pub replay: Option<Box<ReplayRecord>>,
+    /// The verdict: `faithful`, `late` or `not comparable`.
+    #[reflect(omit_empty)]
+    pub replay_verdict: Option<String>,
     /// What makes its rates comparable.
     pub comparable: ComparableDocument,
     /// The time that rates are per.

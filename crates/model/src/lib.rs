@@ -38,6 +38,7 @@ pub mod plan;
 pub mod record;
 pub mod reflect;
 pub mod remedy;
+pub mod replay;
 pub mod setting;
 pub mod shared_storage;
 pub mod sighting;
@@ -78,6 +79,9 @@ pub use record::{
     SteadyRecord, WearOut, WorkerRecord,
 };
 pub use remedy::Remedy;
+pub use replay::{
+    Division, ReasonCount, Remap, Replay, ReplayRecord, ReplayRow, ResultCount, TraceFacts,
+};
 pub use setting::Setting;
 pub use sighting::{
     ClockFacts, ConnectionActivity, ControlActivity, CpuShares, DeviceActivity, InterfaceActivity, IoLimit,

@@ -34,6 +34,11 @@ impl JobRecord {
         }
         self.cases.extend(other.cases);
         self.exercise = self.exercise.take().or(other.exercise);
+        match (&mut self.replay, other.replay) {
+            (Some(mine), Some(theirs)) => mine.merge(&theirs),
+            (mine @ None, theirs) => *mine = theirs,
+            _ => {}
+        }
         // A rank without workers counted nothing, and began at no time.
         if other.workers.is_empty() {
             return;

@@ -8,6 +8,7 @@ use crate::demand::DemandRecord;
 use crate::engine_trait::EngineTrait;
 use crate::finding::Finding;
 use crate::origin::Diagnostic;
+use crate::replay::ReplayRecord;
 use crate::sighting::{Sample, Sighting};
 use crate::sweep::Coordinate;
 use crate::tally::Tally;
@@ -166,6 +167,9 @@ pub struct JobRecord {
     /// What became of its exercise.
     #[reflect(omit_empty)]
     pub exercise: Option<ExerciseRecord>,
+    /// How faithful its replay was.
+    #[reflect(omit_empty)]
+    pub replay: Option<Box<ReplayRecord>>,
     /// What there was of the features that its cases need: the name, and why it is missing.
     #[reflect(omit_empty)]
     pub features: Vec<(String, Option<String>)>,

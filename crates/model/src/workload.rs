@@ -9,6 +9,7 @@ use crate::reflect::Reflect;
 
 use crate::case::{Call, Cases, Exercise};
 use crate::origin::Origin;
+use crate::replay::Replay;
 use crate::pattern::{Pattern, Pick, Size};
 use crate::verb::Verb;
 
@@ -416,6 +417,28 @@ pub struct Trace {
     /// When entries start.
     #[reflect(default)]
     pub timing: Timing,
+    /// How the records of a file are played back.
+    #[reflect(default, flat)]
+    pub replay: Replay,
+}
+
+impl Trace {
+    /// A few entries.
+    pub fn of(entries: Vec<TraceEntry>, timing: Timing) -> Trace {
+        Trace { entries, path: None, format: String::new(), timing, replay: Replay::default() }
+    }
+
+    /// The verbs that it has.
+    pub fn verbs(&self) -> Vec<Verb> {
+        let mut verbs = Vec::new();
+        let entries = self.entries.iter().map(|entry| entry.verb);
+        for verb in entries.chain(self.replay.facts.verbs.iter().copied()) {
+            if !verbs.contains(&verb) {
+                verbs.push(verb);
+            }
+        }
+        verbs
+    }
 }
 
 /// One recorded operation.
@@ -462,4 +485,14 @@ pub enum Timing {
     /// One after the other without pause.
     #[reflect(phrase = "as fast as it goes")]
     AsFast,
+    /// By recorded thread: as long after the completion of the operation before as it was recorded.
+    #[reflect(phrase = "after its recorded think times")]
+    ThinkTimes,
+    /// As soon as everything has ended that had ended in the trace and that it may depend on: of the same thread, of an
+    /// overlapping range, of the same name; a sync waits for the writes of its file.
+    #[reflect(phrase = "as soon as its dependencies have ended")]
+    Dependencies,
+    /// By recorded thread: as soon as no more operations are in flight than were when it was recorded.
+    #[reflect(phrase = "at its recorded depth")]
+    Depths,
 }

@@ -10,6 +10,7 @@ use iodyno_model::document::{
     PhaseDocument, RecordDocument, SCHEMA, SpreadDocument, StabilityDocument, TailDocument, WorldDocument,
 };
 use iodyno_model::{Event, Histogram, JobRecord, Line, PhaseRecord, Record, WorldFacts, histogram};
+use iodyno_truth::replay::judge;
 use iodyno_truth::passes::{self, Passes, Together, passes};
 use iodyno_truth::stability::{Stability, stability};
 
@@ -82,6 +83,8 @@ impl Json {
             engine_traits: job.engine_traits.clone(),
             worn: job.worn,
             peer: job.peer.clone(),
+            replay_verdict: job.replay.as_ref().map(|replay| judge(replay).verdict.name().into()),
+            replay: job.replay.clone(),
             comparable: ComparableDocument {
                 io_bytes: shape.io_bytes,
                 io: shape.io,

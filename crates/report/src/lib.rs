@@ -24,6 +24,7 @@ pub mod paint;
 pub mod plan;
 pub mod plan_diff;
 pub mod ranks;
+pub mod replay;
 mod schema;
 pub mod screen;
 pub mod shape;

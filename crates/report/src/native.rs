@@ -6,7 +6,7 @@
 use std::io;
 
 use iodyno_model::{
-    DemandRecord, Event, Figure, JobRecord, Kind, PhaseRecord, Record, RoundsRecord, Severity, Verb, tally,
+    DemandRecord, Event, Figure, JobRecord, Kind, PhaseRecord, Record, ReplayRecord, RoundsRecord, Severity, Verb, tally,
 };
 use iodyno_truth::quantity::whole_rows;
 
@@ -18,6 +18,7 @@ use crate::json::depth_mean;
 use crate::number;
 use crate::paint::Paint;
 use crate::ranks;
+use crate::replay;
 use crate::shape::{self, Context};
 use crate::stability;
 use crate::sweep;
@@ -95,6 +96,9 @@ impl Native {
         text.push_str(&depth(job));
         text.push_str(&workers(job, self.paint));
         text.push_str(&self.slowest(job));
+        if let Some(record) = &job.replay {
+            text.push_str(&certificate(record, self.paint));
+        }
         text.push_str(&series(job, self.paint));
         for line in stability::lines(job) {
             text.push_str(&format!("  {}\n", wrapped(&line, self.paint.columns - 4, 4)));
@@ -269,6 +273,15 @@ pub fn errno(number: i32) -> String {
         _ => return format!("error {number}"),
     };
     name.into()
+}
+
+/// The certificate of a replay, its labels in a column.
+fn certificate(record: &ReplayRecord, paint: Paint) -> String {
+    let line = |(label, text): (&str, String)| {
+        let text = wrapped(&text, paint.columns - 11, 11);
+        format!("  {}{text}\n", paint.aside(&format!("{label:9}")))
+    };
+    replay::lines(record).into_iter().map(line).collect()
 }
 
 fn depth(job: &JobRecord) -> String {

@@ -11,6 +11,7 @@ pub mod export;
 pub mod format;
 pub mod import;
 mod record;
+pub mod replay;
 mod source;
 pub mod statistics;
 mod table;

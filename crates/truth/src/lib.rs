@@ -37,6 +37,7 @@ pub mod passes;
 pub mod peak;
 pub mod quantity;
 pub mod reads;
+pub mod replay;
 pub mod reshaped;
 pub mod rounds;
 pub mod samples;

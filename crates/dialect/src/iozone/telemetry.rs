@@ -95,7 +95,7 @@ pub fn trace(moments: &[TimedOperation], verb: Verb) -> Trace {
         bytes: moment.bytes,
     };
     let timing = if pauses(moments) { Timing::Pauses } else { Timing::AsFast };
-    Trace { entries: moments.iter().map(entry).collect(), path: None, format: String::new(), timing }
+    Trace::of(moments.iter().map(entry).collect(), timing)
 }
 
 #[cfg(test)]

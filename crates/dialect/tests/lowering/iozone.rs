@@ -26,7 +26,7 @@ fn replay(verb: Verb, entries: &[(u64, u64, u64)]) -> Workload {
         bytes,
     };
     let entries = entries.iter().map(entry).collect();
-    Workload::Trace(Trace { entries, path: None, format: String::new(), timing: Timing::Pauses })
+    Workload::Trace(Trace::of(entries, Timing::Pauses))
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::os::fd::RawFd;
 use iodyno_model::Verb;
 
 use super::{UNSUPPORTED, close, result, system};
-use crate::io::{DIRECTORY, DURABLE, Files, Io, KEEP, Names, PathBuffer, READ_BACK};
+use crate::io::{
+    DIRECTORY, DURABLE, Files, Io, KEEP, Names, OPEN_CREATES, OPEN_TRUNCATES, PathBuffer, READ_BACK,
+};
 use crate::memory::errno;
 
 /// How a file is made: what is written to it may be read back before it is closed.
@@ -30,7 +32,7 @@ pub(super) fn perform(io: &Io, files: &mut Files) -> i64 {
                 return opened(io, fd, files);
             }
             Verb::Open => {
-                let fd = system::open_at(root, path, OPEN_FLAGS | names.open_flags, 0);
+                let fd = system::open_at(root, path, open_flags(names, io), create_mode(names, io));
                 return opened(io, fd, files);
             }
             Verb::Stat => stat(root, path, 0),
@@ -62,6 +64,16 @@ fn by_name(io: &Io, root: RawFd, name: &CStr) -> i64 {
         }
         _ => UNSUPPORTED,
     }
+}
+
+/// How an item is opened: a recorded one as it is used, and made or emptied where its record says so.
+#[inline(always)]
+fn open_flags(names: &Names, io: &Io) -> libc::c_int {
+    let Some(name) = names.listed(io.offset) else { return OPEN_FLAGS | names.open_flags };
+    let said = |bit, flag| if io.flags & KEEP != 0 && io.other & bit != 0 { flag } else { 0 };
+    let asked = said(OPEN_CREATES, libc::O_CREAT) | said(OPEN_TRUNCATES, libc::O_TRUNC);
+    let writes = if asked == 0 { name.flags } else { libc::O_RDWR };
+    writes | asked | libc::O_CLOEXEC | names.open_flags
 }
 
 /// How an item is made.
@@ -126,7 +138,10 @@ unsafe fn on_pair(io: &Io, root: RawFd, names: &Names, path: *const libc::c_char
             Verb::Rename => libc::renameat(root, path, root, second.as_ptr().cast()),
             Verb::Link => libc::linkat(root, path, root, second.as_ptr().cast(), 0),
             _ => {
-                let text = link_text(path, second);
+                let text = match names.listed(io.other) {
+                    Some(name) => recorded_link(CStr::from_ptr(path), &name.text),
+                    None => link_text(path, second),
+                };
                 libc::symlinkat(text.as_ptr().cast(), root, path)
             }
         }
@@ -143,6 +158,18 @@ unsafe fn link_text(path: *const libc::c_char, second: &[u8]) -> Vec<u8> {
     let path = unsafe { CStr::from_ptr(path) };
     let levels = path.to_bytes().iter().filter(|byte| **byte == b'/').count();
     [b"../".repeat(levels).as_slice(), second].concat()
+}
+
+/// What a recorded link says: a path from its own directory that leads nowhere out of the root, zero-terminated.
+fn recorded_link(link: &CStr, text: &str) -> Vec<u8> {
+    let link = link.to_string_lossy();
+    let directory = link.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let to = match text.starts_with('/') {
+        true => iodyno_trace::replay::path_below(text),
+        false => iodyno_trace::replay::path_below(&format!("{directory}/{text}")),
+    };
+    let levels = if directory.is_empty() { 0 } else { directory.split('/').count() };
+    [b"../".repeat(levels).as_slice(), to.as_bytes(), b"\0"].concat()
 }
 
 /// Keeps a fresh descriptor in the handle the operation names, or closes it: then what is moved before, and the close,

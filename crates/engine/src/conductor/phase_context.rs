@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::{
     EngineTrait, Fatal, Job, Kind, Phase, Placement, Plan, Record, Sighting, Submit, TargetKind, Verb,
-    WorkerKind, WorkerState, record,
+    WorkerKind, WorkerState, Workload, record,
 };
+
+use iodyno_trace::replay::Share;
 
 use super::journal_limit;
 use crate::cache::{self, WorkerShare};
@@ -272,12 +274,33 @@ impl PhaseContext {
         counters.head.deepest.store(depth, Relaxed);
         let count = depth.saturating_mul(job.buffers.turns.max(1));
         let memory = Memory::of(count, source::buffer_bytes(job), &job.buffers)?;
+        let supply = source::replay::Supply::default();
+        if let Workload::Trace(trace) = &job.workload
+            && trace.path.is_some()
+        {
+            let share = Share { worker: self.number(index, place), workers: self.parts[index].all };
+            let ring = source::replay::supply(&self.plan, job, trace, share, &files, engine)?;
+            supply.set(Some(ring));
+        }
         let goal = self.goals[index].as_ref().map(|goal| goal.of(asker.owner.worker));
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
             let worker = asker.owner.worker;
-            let context =
-                SourceContext { plan, job, engine, worker, asker, files, memory, depth, start, goal, shared };
+            let (asker, supply) = (asker, &supply);
+            let context = SourceContext {
+                plan,
+                job,
+                engine,
+                worker,
+                asker,
+                files,
+                memory,
+                depth,
+                start,
+                goal,
+                shared,
+                supply,
+            };
             Source::new(&context)
         };
         let after = job.start.after_job.as_ref();

@@ -385,6 +385,7 @@ impl PhaseContext {
         for (index, job) in jobs.iter_mut().enumerate() {
             let entries = self.findings.read(index);
             (job.cases, job.exercise, job.features) = (entries.cases, entries.exercise, entries.features);
+            job.replay = entries.replay;
         }
         let elapsed_ns =
             if self.seats.is_empty() { now.saturating_sub(self.barrier.started()) } else { elapsed_ns };

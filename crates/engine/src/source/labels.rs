@@ -19,7 +19,7 @@ pub fn labels(job: &Job) -> Vec<(String, Verb)> {
         }
         Workload::Script(script) => labels.script(script),
         Workload::Cases(_) | Workload::Exercise(_) => {}
-        Workload::Trace(trace) => trace.entries.iter().for_each(|entry| labels.verb(entry.verb)),
+        Workload::Trace(trace) => trace.verbs().into_iter().for_each(|verb| labels.verb(verb)),
     }
     if let Some(verb) = job.finish.sync {
         labels.verb(verb);

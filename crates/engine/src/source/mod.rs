@@ -4,7 +4,8 @@
 //! backlogs, closed-loop traces) lives here. On the data plane nothing here allocates, locks or formats.
 
 use iodyno_model::{
-    FoundDepth, Job, Mismatch, Overlap, Pattern, Plan, SharedUse, Size, Target, Verb, Workload,
+    FoundDepth, Job, Mismatch, Overlap, Pattern, Plan, ReplayRecord, SharedUse, Size, Target, Trace, Verb,
+    WorkerKind, Workload,
 };
 
 use crate::clock::Tick;
@@ -24,6 +25,7 @@ mod labels;
 pub mod pace;
 pub mod pattern;
 pub mod pools;
+pub mod replay;
 pub mod script;
 pub mod segments;
 pub mod shared;
@@ -42,6 +44,7 @@ pub use shared::SharedObjects;
 use content::{Late, WorkerContent};
 use general_source::{Drawer, GeneralSource};
 use pattern::PatternSource;
+use replay::ReplaySource;
 
 /// What a source answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +81,8 @@ pub struct SourceContext<'a> {
     pub goal: Option<u64>,
     /// What the phase's workers share, where they share anything.
     pub shared: Option<&'a SharedObjects>,
+    /// What is read ahead of a trace in a file.
+    pub supply: &'a replay::Supply,
 }
 
 impl SourceContext<'_> {
@@ -100,6 +105,7 @@ pub(crate) fn object(context: &SourceContext<'_>, wanted: &SharedUse) -> Result<
 pub fn extra_handles(job: &Job) -> u32 {
     match &job.workload {
         Workload::Script(script) => script::compile::extra_handles(script),
+        Workload::Trace(trace) => replay::extra_handles(trace),
         _ => 0,
     }
 }
@@ -122,7 +128,9 @@ pub fn buffer_bytes(job: &Job) -> usize {
             .sum(),
         Workload::Trace(trace) => {
             let moving = trace.entries.iter().filter(|entry| entry.verb.moves_data());
-            moving.map(|entry| entry.bytes).max().unwrap_or(0)
+            let recorded = trace.replay.facts.largest_bytes;
+            let align = trace.replay.align_bytes.max(1);
+            moving.map(|entry| entry.bytes).max().unwrap_or(0).max(recorded.next_multiple_of(align))
         }
         Workload::Cases(_) | Workload::Exercise(_) => 0,
     };
@@ -153,9 +161,27 @@ pub fn check(job: &Job) -> Result<(), Failure> {
             script::too_deep(job.depth.most)
         }
         Workload::Script(script) => script::compile::check(script),
+        Workload::Trace(trace) if trace.path.is_some() => check_replay(job, trace),
         Workload::Trace(trace) => trace::check(trace, job.depth.most),
         Workload::Cases(_) | Workload::Exercise(_) => Ok(()),
     }
+}
+
+/// Whether a trace in a file can be replayed by a job.
+fn check_replay(job: &Job, trace: &Trace) -> Result<(), Failure> {
+    replay::check(trace, job.depth.most)?;
+    if job.start.open {
+        return Err(Failure::new("a trace in a file, and files that are opened in the measured time")
+            .hint("leave start.open out: what the trace opens itself is measured"));
+    }
+    if !pace::is_free(job) {
+        return Err(Failure::new("a trace in a file has its own pace").hint("leave rates and pauses out"));
+    }
+    if trace.replay.certified && job.kind == WorkerKind::Processes {
+        return Err(Failure::new("the fidelity of workers that are processes is not measured")
+            .hint("use kind = \"threads\", or leave certified out"));
+    }
+    Ok(())
 }
 
 /// What a worker does next.
@@ -178,6 +204,7 @@ enum Work {
     /// Drawn, without anything that holds operations back.
     Pattern(Box<PatternSource>, Box<WorkerContent>),
     Guided(Box<GeneralSource>),
+    Replay(Box<ReplaySource>),
 }
 
 /// Blocks of one length that are read and written at their files' own positions, one like the other.
@@ -201,6 +228,9 @@ impl Source {
                 let source = script::ScriptSource::new(context, script)?;
                 Work::Guided(Box::new(GeneralSource::new(context, Drawer::Script(Box::new(source)))?))
             }
+            Workload::Trace(trace) if trace.path.is_some() => {
+                Work::Replay(Box::new(ReplaySource::new(context, trace)?))
+            }
             Workload::Trace(trace) => {
                 let source = trace::TraceSource::new(context, trace)?;
                 Work::Guided(Box::new(GeneralSource::new(context, Drawer::Trace(Box::new(source)))?))
@@ -209,17 +239,22 @@ impl Source {
                 return Err(Failure::new("cases and exercises are no stream of operations"));
             }
         };
-        let listens = matches!(&work, Work::Guided(guided) if guided.listens());
+        let listens = match &work {
+            Work::Guided(guided) => guided.listens(),
+            work => matches!(work, Work::Replay(_)),
+        };
         let whole = match &work {
             Work::Steady(steady) | Work::Filled(steady, _) => steady.left(),
             Work::Pattern(pattern, _) => pattern.left(),
             Work::Guided(guided) => guided.left(),
+            Work::Replay(_) => 0,
         };
         let fills = match &work {
             Work::Steady(_) => false,
             Work::Filled(..) => true,
             Work::Pattern(_, content) => !content.is_idle(),
             Work::Guided(guided) => guided.fills(),
+            Work::Replay(replay) => replay.fills(),
         };
         Ok(Source { work, listens, fills, whole, rest: None })
     }
@@ -285,6 +320,7 @@ impl Source {
                 next
             }
             Work::Guided(guided) => guided.next(now, slot, io),
+            Work::Replay(replay) => replay.next(now, slot, io),
         }
     }
 
@@ -304,6 +340,7 @@ impl Source {
     pub fn done(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
         match &mut self.work {
             Work::Guided(guided) => guided.done(slot, io, result, now),
+            Work::Replay(replay) => replay.done(slot, io, result, now),
             _ => result,
         }
     }
@@ -313,6 +350,10 @@ impl Source {
     pub fn wind_up(&mut self) -> bool {
         match &mut self.work {
             Work::Guided(guided) => guided.wind_up(),
+            Work::Replay(replay) => {
+                replay.wind_up();
+                false
+            }
             _ => false,
         }
     }
@@ -320,7 +361,11 @@ impl Source {
     /// Whether an operation is held back until its time, or a script is in the middle of a pause or waits for what others do.
     #[cold]
     pub fn is_waiting(&self) -> bool {
-        matches!(&self.work, Work::Guided(guided) if guided.is_waiting())
+        match &self.work {
+            Work::Guided(guided) => guided.is_waiting(),
+            Work::Replay(replay) => replay.is_waiting(),
+            _ => false,
+        }
     }
 
     /// The time is up, and others will say how much is left: what has begun is brought to its end.
@@ -350,6 +395,7 @@ impl Source {
             Work::Steady(steady) | Work::Filled(steady, _) => steady.set_left(0),
             Work::Pattern(pattern, _) => pattern.set_left(0),
             Work::Guided(guided) => guided.take_left(),
+            Work::Replay(_) => 0,
         };
         *self.rest.insert(left)
     }
@@ -364,6 +410,7 @@ impl Source {
             Work::Steady(steady) | Work::Filled(steady, _) => _ = steady.set_left(left),
             Work::Pattern(pattern, _) => _ = pattern.set_left(left),
             Work::Guided(guided) => guided.set_left(left),
+            Work::Replay(_) => {}
         }
     }
 
@@ -374,6 +421,7 @@ impl Source {
             Work::Steady(steady) | Work::Filled(steady, _) => steady.repeat(),
             Work::Pattern(pattern, _) => pattern.repeat(),
             Work::Guided(guided) => guided.repeat(),
+            Work::Replay(_) => false,
         }
     }
 
@@ -398,6 +446,7 @@ impl Source {
     pub fn failure(&self) -> Option<&Failure> {
         match &self.work {
             Work::Guided(guided) => guided.failure(),
+            Work::Replay(replay) => replay.failure(),
             _ => None,
         }
     }
@@ -407,6 +456,7 @@ impl Source {
     pub fn close(&mut self) -> Vec<Late> {
         match &mut self.work {
             Work::Guided(guided) => guided.close(),
+            Work::Replay(replay) => replay.close(),
             _ => Vec::new(),
         }
     }
@@ -415,19 +465,19 @@ impl Source {
     pub fn mismatches(&self) -> &[Mismatch] {
         match &self.work {
             Work::Guided(guided) => guided.content().mismatches(),
+            Work::Replay(replay) => replay.content().mismatches(),
             _ => &[],
         }
     }
 
     /// How many ranges of what was read are not what was written, and how many bytes.
     pub fn corrupt(&self) -> (u64, u64) {
-        match &self.work {
-            Work::Guided(guided) => {
-                let findings = guided.content().findings();
-                (findings.count(), findings.bytes())
-            }
-            _ => (0, 0),
-        }
+        let content = match &self.work {
+            Work::Guided(guided) => guided.content(),
+            Work::Replay(replay) => replay.content(),
+            _ => return (0, 0),
+        };
+        (content.findings().count(), content.findings().bytes())
     }
 
     /// Operations and bytes, by label, that count although they were not done.
@@ -466,7 +516,16 @@ impl Source {
     pub fn complaints(&self) -> Vec<String> {
         match &self.work {
             Work::Guided(guided) => guided.content().complaints(),
+            Work::Replay(replay) => replay.content().complaints(),
             _ => Vec::new(),
+        }
+    }
+
+    /// How faithful the replay of a trace was, where that is measured.
+    pub fn certificate(&mut self) -> Option<ReplayRecord> {
+        match &mut self.work {
+            Work::Replay(replay) => replay.certificate(),
+            _ => None,
         }
     }
 }

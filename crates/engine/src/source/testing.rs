@@ -131,6 +131,7 @@ impl SourceBench {
             start: 0,
             goal: None,
             shared: self.shared.as_ref(),
+            supply: &std::cell::Cell::new(None),
         })
     }
 

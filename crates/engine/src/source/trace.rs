@@ -1,8 +1,8 @@
 //! A recorded workload: its entries in order, as recorded, scaled, with their pauses, or as fast as it goes.
 //!
 //! An open loop (as recorded, scaled) keeps the recorded starts whatever the storage does, and latency counts from
-//! them; a closed loop keeps the pauses, or the time between starts, and runs at any depth. It refuses files of traces:
-//! dialects hand the entries over.
+//! them; a closed loop keeps the pauses, or the time between starts, and runs at any depth. Traces in files are another
+//! source's ([`replay`](super::replay)).
 
 use iodyno_model::{Extent, TargetKind, Timing, Trace, TraceEntry, Verb};
 
@@ -31,16 +31,16 @@ pub struct TraceSource {
 /// Whether a trace can be replayed, as far as the trace alone decides.
 ///
 /// # Errors
-/// Traces in files, times that are none, pauses at a depth.
+/// Times that are none, timings that need more than entries tell, pauses at a depth.
 pub fn check(trace: &Trace, depth: u32) -> Result<(), Failure> {
-    if let Some(path) = &trace.path {
-        return Err(Failure::new(format!("`{path}`: traces in files arrive with the trace dialect"))
-            .hint("put the entries into the plan"));
-    }
     if let Timing::Scaled(factor) = trace.timing
         && (factor <= 0.0 || !factor.is_finite())
     {
         return Err(Failure::new(format!("a trace scaled by {factor}: expected more than 0")));
+    }
+    if matches!(trace.timing, Timing::ThinkTimes | Timing::Dependencies | Timing::Depths) {
+        return Err(Failure::new("its entries tell neither threads nor completions, which this timing needs")
+            .hint("say the path of a trace in a file"));
     }
     if trace.timing == Timing::Pauses && depth > 1 {
         return Err(Failure::new("a trace with pauses runs at depth 1").hint("set the depth to 1"));
@@ -102,7 +102,7 @@ impl TraceSource {
         let due = match self.timing {
             Timing::AsRecorded => self.start + entry.at_ns,
             Timing::Scaled(factor) => self.start + (entry.at_ns as f64 / factor) as u64,
-            Timing::AsFast => now,
+            Timing::AsFast | Timing::ThinkTimes | Timing::Dependencies | Timing::Depths => now,
             Timing::Pauses if in_flight > 0 => return Next::Wait,
             Timing::Pauses => self.ended + entry.at_ns,
             Timing::Gaps => self.began.saturating_add(entry.at_ns),

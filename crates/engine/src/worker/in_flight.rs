@@ -273,6 +273,9 @@ impl<'a> InFlight<'a> {
         for (label, (operations, bytes)) in self.source.counted().iter().enumerate() {
             worker.counters.successes_assumed(label as u16, *operations, *bytes);
         }
+        if let Some(replayed) = self.source.certificate() {
+            worker.findings.write(worker.index, |entries| entries.replay(replayed));
+        }
         worker.counters.complain(&self.source.complaints());
         worker.counters.found(self.source.found_depth());
         worker.counters.mismatch(self.source.mismatches());

@@ -68,7 +68,7 @@ impl Replay {
             ask.note("read_iolog", note);
         }
         let Recording { files, entries, timing, depth, .. } = recording;
-        let trace = Trace { entries, path: None, format: String::new(), timing };
+        let trace = Trace::of(entries, timing);
         Replay { trace, names: files, depth }
     }
 

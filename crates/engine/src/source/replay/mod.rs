@@ -1,0 +1,480 @@
+//! A recorded workload from a file: its operations as they were read ahead, each when its timing lets it go.
+//!
+//! An open loop keeps the recorded times whatever the storage does, skips nothing, and counts latency from them; others wait
+//! for what they waited for when they were recorded. Places, divisions and dependencies were worked out by the reader
+//! ([`iodyno_trace::replay`]); here nothing allocates, locks or waits.
+
+use std::cell::Cell;
+
+use iodyno_model::{Extent, Job, Kind, Plan, ReplayRecord, TargetKind, Timing, Trace, Verb};
+use iodyno_trace::TraceError;
+use iodyno_trace::replay::{Feed, OperationFlags, ReplayOperation, Share};
+
+use super::content::{Late, WorkerContent};
+use super::{Next, SourceContext, UNTALLIED, label_of, labels};
+use crate::clock::Tick;
+use crate::failure::Failure;
+use crate::facts::EngineFacts;
+use crate::io::{AT_END, Files, Io, KEEP, OPEN_CREATES, OPEN_TRUNCATES, PACED, SILENT, Slot};
+use crate::trace_file;
+
+mod certificate;
+mod opened;
+mod ring;
+mod window;
+
+use certificate::Certificate;
+use opened::OpenFiles;
+pub use ring::OperationRing;
+use window::{Released, Window};
+
+/// Descriptors of a tree that are open at once at most.
+const OPEN_MOST: u32 = 4096;
+/// Handles beyond those that the trace has open: files that it uses without opening them.
+const SPARE: u32 = 64;
+
+/// Whether a trace can be replayed, as far as the job alone decides.
+///
+/// # Errors
+/// Timings without the times they need, trees at a depth, factors that are none.
+pub fn check(trace: &Trace, depth: u32) -> Result<(), Failure> {
+    let facts = &trace.replay.facts;
+    if let Timing::Scaled(factor) = trace.timing
+        && (factor <= 0.0 || !factor.is_finite())
+    {
+        return Err(Failure::new(format!("a trace scaled by {factor}: expected more than 0")));
+    }
+    if trace.replay.tree && depth > 1 {
+        return Err(Failure::new(format!("a trace of files, {depth} calls at a time"))
+            .hint("calls on names are made one at a time by each worker: use depth 1 and more workers"));
+    }
+    let needs_ends = matches!(trace.timing, Timing::ThinkTimes | Timing::Depths);
+    if needs_ends && facts.records > 0 && facts.timed == 0 {
+        return Err(Failure::new("the trace has no times of completion, which this timing needs")
+            .hint("replay it at its recorded times, or as fast as it goes"));
+    }
+    if trace.timing == Timing::Pauses && depth > 1 {
+        return Err(Failure::new("a trace with pauses runs at depth 1").hint("set the depth to 1"));
+    }
+    Ok(())
+}
+
+/// Handles that a worker needs for the files of a tree.
+pub fn extra_handles(trace: &Trace) -> u32 {
+    match trace.replay.tree {
+        // One more, in which nothing is ever open.
+        true => (trace.replay.facts.open_files * trace.replay.copies.max(1)).min(OPEN_MOST) + SPARE + 1,
+        false => 0,
+    }
+}
+
+/// Starts to read the operations of one worker ahead; `lengths`: of its targets, 0 where nothing bounds them.
+///
+/// # Errors
+/// A trace that cannot be read.
+pub fn supply(
+    plan: &Plan,
+    job: &Job,
+    trace: &Trace,
+    share: Share,
+    files: &Files,
+    engine: &EngineFacts,
+) -> Result<OperationRing, Failure> {
+    let path = trace.path.clone().unwrap_or_default();
+    let format = trace.format.clone();
+    let lengths: Vec<u64> = job.targets.iter().map(|index| length(plan, *index, files, engine)).collect();
+    let opened = path.clone();
+    let open = Box::new(move || trace_file::open(&opened, &format));
+    let passes = job.limit.passes.unwrap_or(1);
+    let serialised = job.payload.verify.is_some();
+    let row_ns = certificate::row_ns(length_ns(trace).saturating_mul(passes));
+    let feed = Feed::new(open, trace, passes, share, &lengths, row_ns);
+    let feed = feed.map_err(|error| unreadable(&path, &error))?;
+    OperationRing::start(if serialised { feed.serialised() } else { feed })
+}
+
+/// How long one pass takes as it is to be played, ns; cut pauses are not subtracted.
+fn length_ns(trace: &Trace) -> u64 {
+    match trace.timing {
+        Timing::Scaled(factor) => (trace.replay.facts.length_ns as f64 / factor) as u64,
+        _ => trace.replay.facts.length_ns,
+    }
+}
+
+/// How far records may reach on a target: a file that is written grows.
+fn length(plan: &Plan, index: usize, files: &Files, engine: &EngineFacts) -> u64 {
+    let target = &plan.targets[index];
+    let opened = files.handles.iter().find(|handle| handle.target as usize == index);
+    match &target.kind {
+        TargetKind::File { size: Extent::Bytes(bytes), .. } | TargetKind::Nothing { bytes } => *bytes,
+        TargetKind::Device { .. } if engine.uses_files => opened.map_or(0, |handle| handle.bytes),
+        _ => 0,
+    }
+}
+
+fn unreadable(path: &str, error: &TraceError) -> Failure {
+    let failure = Failure::new(format!("{path}: {error}"));
+    match &error.hint {
+        Some(hint) => failure.hint(hint.clone()),
+        None => failure,
+    }
+}
+
+/// Replays a trace.
+pub struct ReplaySource {
+    ring: OperationRing,
+    path: String,
+    timing: Timing,
+    start: Tick,
+    window: Option<Box<Window>>,
+    content: WorkerContent,
+    /// By verb.
+    labels: [u16; Verb::COUNT],
+    /// By position of a target: its handle, and where the workload's part of it begins.
+    handles: Box<[(u32, u64)]>,
+    tree: Option<Box<OpenFiles>>,
+    certificate: Option<Box<Certificate>>,
+    resolution_ns: u64,
+    is_virtual: bool,
+    depth: u32,
+    in_flight: u32,
+    /// When the last slot became free that all operations waited for.
+    free_since: Tick,
+    /// By slot: what came back from the trace, and whether it was due while all slots were taken.
+    flying: Box<[Flying]>,
+    operations: u64,
+    /// When the last operation ended, and when the last one began, for closed loops.
+    ended: Tick,
+    began: Tick,
+    waiting: bool,
+    over: bool,
+    failure: Option<Failure>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flying {
+    verb: Verb,
+    /// The item that an open or close concerns.
+    file: u32,
+    expected: i32,
+    held: bool,
+    /// It keeps a descriptor of its file.
+    keeps: bool,
+    /// A file that is opened for the record that follows.
+    opens: bool,
+}
+
+impl ReplaySource {
+    /// A source for one worker, of what is read ahead.
+    ///
+    /// # Errors
+    /// What the job asks for and cannot have.
+    pub fn new(context: &SourceContext<'_>, trace: &Trace) -> Result<Self, Failure> {
+        check(trace, context.depth)?;
+        let ring = context.supply.take().ok_or_else(|| Failure::new("a trace is replayed once for each start"))?;
+        let known = labels(context.job);
+        let label = |verb: &Verb| label_of(&known, verb.name(), *verb);
+        let mut by_verb = [0; Verb::COUNT];
+        Verb::ALL.iter().for_each(|verb| by_verb[verb.index()] = label(verb));
+        let handle = |index: &usize| {
+            let found = context.files.handles.iter().position(|handle| handle.target as usize == *index);
+            found.map(|handle| (handle as u32, context.files.handles[handle].base))
+        };
+        let handles: Option<Box<[_]>> = context.job.targets.iter().map(handle).collect();
+        let handles = handles.ok_or_else(|| Failure::new("a target of the trace is not open"))?;
+        let facts = &trace.replay.facts;
+        let copies = trace.replay.copies.max(1);
+        let extra = extra_handles(trace);
+        let first = context.files.handles.len() as u32 - extra;
+        let waits = Feed::waits(trace) || context.job.payload.verify.is_some();
+        let streams = facts.threads.max(1).saturating_mul(copies);
+        let row_ns = certificate::row_ns(length_ns(trace).saturating_mul(context.job.limit.passes.unwrap_or(1)));
+        let nothing = Flying { verb: Verb::Read, file: 0, expected: 0, held: false, keeps: false, opens: false };
+        Ok(ReplaySource {
+            ring,
+            path: trace.path.clone().unwrap_or_default(),
+            timing: trace.timing,
+            start: context.start,
+            window: waits.then(|| Box::new(Window::new(streams, context.depth, context.start))),
+            content: WorkerContent::new(context, facts.verbs.contains(&Verb::Write))?,
+            labels: by_verb,
+            handles,
+            tree: trace
+                .replay
+                .tree
+                .then(|| Box::new(OpenFiles::new(facts.ends.len() * copies as usize, first, extra.saturating_sub(1)))),
+            certificate: trace.replay.certified.then(|| Box::new(Certificate::new(context.start, row_ns))),
+            resolution_ns: facts.resolution_ns,
+            is_virtual: context.engine.is_virtual,
+            depth: context.depth,
+            in_flight: 0,
+            free_since: context.start,
+            flying: vec![nothing; context.depth.max(1) as usize].into(),
+            operations: context.job.limit.operations.unwrap_or(u64::MAX),
+            ended: context.start,
+            began: context.start,
+            waiting: false,
+            over: false,
+            failure: None,
+        })
+    }
+
+    /// Whether an operation's buffer may have to be filled.
+    pub fn fills(&self) -> bool {
+        !self.content.is_idle()
+    }
+
+    /// Writes the next operation into `io`.
+    #[inline(never)]
+    pub fn next(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
+        if self.over || self.operations == 0 {
+            return Next::Done;
+        }
+        match self.window {
+            Some(_) => self.next_of_window(now, slot, io),
+            None => self.next_in_order(now, slot, io),
+        }
+    }
+
+    #[inline(always)]
+    fn next_in_order(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
+        let Some(operation) = self.ring.peek() else { return self.dry(now) };
+        let due = match self.timing {
+            Timing::AsFast | Timing::ThinkTimes | Timing::Dependencies | Timing::Depths => now,
+            Timing::AsRecorded | Timing::Scaled(_) | Timing::NoEarlier => self.start + operation.due_ns,
+            Timing::Gaps => self.began.saturating_add(operation.due_ns),
+            Timing::Pauses if self.in_flight > 0 => return Next::Wait,
+            Timing::Pauses => self.ended.saturating_add(operation.due_ns),
+        };
+        if due > now {
+            self.waiting = true;
+            return Next::Later(due);
+        }
+        // What a timer is late does not add up; what the storage is late does.
+        self.began = if std::mem::take(&mut self.waiting) { due } else { now };
+        let operation = *operation;
+        if self.write(&operation, now, due, slot, io) {
+            self.ring.take();
+        }
+        Next::Io
+    }
+
+    #[inline(never)]
+    fn next_of_window(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
+        let Some(window) = &mut self.window else { return Next::Done };
+        let mut released = window.next(now, &mut self.ring);
+        while released == Released::Starved && self.is_virtual {
+            self.ring.await_filled();
+            released = window.next(now, &mut self.ring);
+        }
+        let (number, ready) = match released {
+            Released::Operation(number, ready) => (number, ready),
+            Released::Later(tick) => return Next::Later(tick),
+            Released::Wait => return Next::Wait,
+            Released::Starved | Released::Done => return self.dry(now),
+        };
+        let operation = *window.operation(number);
+        let due = if operation.due_ns > 0 { self.start + operation.due_ns } else { ready };
+        if self.write(&operation, now, due, slot, io)
+            && let Some(window) = &mut self.window
+        {
+            window.begin(number, slot);
+        }
+        Next::Io
+    }
+
+    /// Nothing is there: the end, or the reader is behind.
+    #[cold]
+    fn dry(&mut self, now: Tick) -> Next {
+        if self.ring.is_over() {
+            self.over = true;
+            if let Some(Err(error)) = self.ring.outcome() {
+                self.failure = Some(unreadable(&self.path, &error));
+            }
+            return Next::Done;
+        }
+        if let Some(certificate) = &mut self.certificate {
+            certificate.starved += 1;
+        }
+        if self.is_virtual {
+            self.ring.await_filled();
+            return Next::Later(now);
+        }
+        Next::Wait
+    }
+
+    /// Writes an operation into `io`. Answers no where another one has to come before: the file is opened first.
+    #[inline(always)]
+    fn write(
+        &mut self,
+        operation: &ReplayOperation,
+        now: Tick,
+        due: Tick,
+        slot: Slot,
+        io: &mut Io,
+    ) -> bool {
+        let mut flying = Flying {
+            verb: operation.verb,
+            file: operation.file,
+            expected: operation.expected,
+            held: due < self.free_since,
+            keeps: false,
+            opens: false,
+        };
+        *io = Io { buffer: io.buffer, started: io.started, ..self.call(operation, &mut flying) };
+        self.flying[slot as usize] = flying;
+        if flying.opens {
+            self.in_flight += 1;
+            return false;
+        }
+        if !matches!(self.timing, Timing::AsFast | Timing::Gaps | Timing::NoEarlier | Timing::Pauses) {
+            io.flags |= PACED;
+            io.intended = due;
+        }
+        if let Some(certificate) = &mut self.certificate {
+            certificate.issued(now, self.in_flight);
+        }
+        self.in_flight += 1;
+        self.operations -= u64::from(self.operations != u64::MAX);
+        if !self.content.is_idle() {
+            self.content.ready_at(io, now);
+        }
+        true
+    }
+
+    /// The call that an operation is.
+    #[inline(always)]
+    fn call(&mut self, operation: &ReplayOperation, flying: &mut Flying) -> Io {
+        let (verb, label) = (operation.verb, self.labels[operation.verb.index()]);
+        if self.tree.is_some() {
+            return self.call_on_tree(operation, label, flying);
+        }
+        let (file, base) = self.handles[operation.file as usize];
+        Io { verb, label, file, offset: operation.offset + base, bytes: operation.bytes, ..Io::default() }
+    }
+
+    #[inline(never)]
+    fn call_on_tree(&mut self, operation: &ReplayOperation, label: u16, flying: &mut Flying) -> Io {
+        let (set, item, verb) = (self.handles[0].0, u64::from(operation.file), operation.verb);
+        let on_item = Io { verb, label, file: set, offset: item, ..Io::default() };
+        let Some(tree) = &mut self.tree else { return on_item };
+        match verb {
+            Verb::Open | Verb::Create => {
+                let said = |flag, bit| if operation.flags.has(flag) { bit } else { 0 };
+                // Where as many are open as may be, it is closed again at once.
+                let Some(handle) = tree.open(operation.file) else { return on_item };
+                flying.keeps = true;
+                let other = opened::kept(handle, operation.bytes)
+                    | said(OperationFlags::CREATES, OPEN_CREATES)
+                    | said(OperationFlags::TRUNCATES, OPEN_TRUNCATES);
+                Io { flags: KEEP, other, ..on_item }
+            }
+            // What was never opened here is open in a handle of nothing: closing it fails as it would have.
+            Verb::Close => Io { file: tree.close(operation.file).unwrap_or(tree.nothing()), offset: 0, ..on_item },
+            Verb::Rename | Verb::Link | Verb::Symlink => Io { other: operation.other.into(), ..on_item },
+            Verb::Chmod => Io { other: operation.bytes & 0o7777, ..on_item },
+            Verb::Truncate => Io { bytes: operation.bytes, ..on_item },
+            verb if is_by_name(verb) => on_item,
+            _ => {
+                let handle = tree.of(operation.file).unwrap_or_else(|| match tree.open(operation.file) {
+                    Some(handle) => {
+                        flying.opens = true;
+                        handle
+                    }
+                    None => tree.nothing(),
+                });
+                if flying.opens {
+                    let other = opened::kept(handle, 0o644);
+                    return Io { verb: Verb::Open, flags: KEEP | SILENT, other, ..on_item };
+                }
+                let at_end = operation.flags.has(OperationFlags::APPENDS);
+                let offset = if at_end { AT_END } else { operation.offset };
+                Io { verb, label, file: handle, offset, bytes: operation.bytes, ..Io::default() }
+            }
+        }
+    }
+
+    /// Hears of a completion.
+    #[inline(never)]
+    pub fn done(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
+        let flying = self.flying[slot as usize];
+        if self.in_flight == self.depth {
+            self.free_since = now;
+        }
+        self.in_flight -= 1;
+        self.ended = now;
+        if flying.opens {
+            // The record follows; where this failed it finds its handle closed, and fails by itself.
+            if let Some(certificate) = &mut self.certificate {
+                certificate.opened += u64::from(result >= 0);
+            }
+            return UNTALLIED;
+        }
+        if let Some(window) = &mut self.window {
+            window.end(slot, now);
+        }
+        let checked = if self.content.listens() { self.content.done(io, result) } else { result };
+        if result < 0
+            && flying.keeps
+            && let Some(tree) = &mut self.tree
+        {
+            tree.close(flying.file);
+        }
+        if let Some(certificate) = &mut self.certificate {
+            if io.flags & PACED != 0 {
+                certificate.late(io.started.saturating_sub(io.intended), flying.held);
+            }
+            if certificate.result(flying.verb, flying.expected, result) {
+                // The error that was recorded is what was to come.
+                io.bytes = 0;
+                return 0;
+            }
+        }
+        checked
+    }
+
+    /// The time is up: nothing more.
+    pub fn wind_up(&mut self) {
+        self.over = true;
+    }
+
+    /// Whether an operation is held back until its time.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting || self.window.as_ref().is_some_and(|window| window.is_waiting())
+    }
+
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    pub fn content(&self) -> &WorkerContent {
+        &self.content
+    }
+
+    /// The worker is done: what helpers found after all.
+    pub fn close(&mut self) -> Vec<Late> {
+        self.content.close().unwrap_or_else(|failure| {
+            self.failure.get_or_insert(failure);
+            Vec::new()
+        })
+    }
+
+    /// How faithful it was, where that is measured.
+    pub fn certificate(&mut self) -> Option<ReplayRecord> {
+        let certificate = self.certificate.as_ref()?;
+        let feed = match self.ring.close() {
+            Some(Ok(report)) => report,
+            _ => return None,
+        };
+        Some(certificate.record(self.timing, self.resolution_ns, feed))
+    }
+}
+
+/// Whether a call names its file rather than having it open.
+fn is_by_name(verb: Verb) -> bool {
+    verb.kind() == Kind::Metadata
+        && !matches!(verb, Verb::Fallocate | Verb::Fadvise | Verb::Fstat | Verb::Lock | Verb::Unlock)
+}
+
+/// What is read ahead for a worker until its source is made.
+pub type Supply = Cell<Option<OperationRing>>;

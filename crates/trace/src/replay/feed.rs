@@ -1,0 +1,646 @@
+//! The operations of one worker, from the records of a trace: which of them are its own, when each is due, where it goes,
+//! and what it waits for.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+use iodyno_model::{Division, ReasonCount, ReplayRow, Timing, Trace, Verb, replay};
+
+use super::dependency::{Dependencies, Waits};
+use super::distance::Pair;
+use super::{EDGES_MOST, OperationFlags, Placement, ReplayOperation, UNKNOWN, WINDOW, replayed};
+use crate::{Batch, FileKind, RecordFlags, RecordSource, TraceError, TraceRecord};
+
+/// Opens the trace anew, for each pass.
+pub type Opener = Box<dyn FnMut() -> Result<Box<dyn RecordSource + Send>, TraceError> + Send>;
+
+/// Completions that are kept to know how many were in flight.
+const IN_FLIGHT_MOST: usize = 1 << 16;
+/// Completions of one thread that are kept to find the last before an issue.
+const THREAD_MOST: usize = 64;
+
+/// Which of several workers it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    pub worker: u32,
+    pub workers: u32,
+}
+
+/// What a feed has seen and done.
+#[derive(Clone, Debug, Default)]
+pub struct FeedReport {
+    /// Operations that the worker's records come to, with those that were left out.
+    pub recorded: u64,
+    /// From the first to the last time at which one is due, ns.
+    pub length_ns: u64,
+    pub skipped: Vec<ReasonCount>,
+    pub changed: Vec<ReasonCount>,
+    pub size_distance: f64,
+    pub offset_distance: f64,
+    /// What was due in each row, and how many were in flight in the trace.
+    pub rows: Vec<ReplayRow>,
+    pub depth_known: bool,
+}
+
+/// The flags that say what an operation waits for.
+const ORDER: OperationFlags = OperationFlags::BARRIER.with(OperationFlags::THINKS);
+
+/// Makes operations of records.
+pub struct Feed {
+    open: Opener,
+    source: Box<dyn RecordSource + Send>,
+    batch: Batch,
+    at: usize,
+    trace: Trace,
+    passes_left: u64,
+    share: Share,
+    /// By position of a target.
+    places: Vec<Placement>,
+    clock: ReplayClock,
+    sequence: u64,
+    /// Records of this worker met in this pass, for dependencies that count records.
+    numbers: RecordNumbers,
+    dependencies: Vec<Dependencies>,
+    threads: HashMap<u32, ThreadState>,
+    report: FeedReport,
+    row_ns: u64,
+    sizes: Pair,
+    offsets: Pair,
+    flying: BinaryHeap<Reverse<u64>>,
+    /// What a record has become and is not handed out yet.
+    ready: VecDeque<ReplayOperation>,
+    /// When the operation before was due, for gaps.
+    last_due_ns: u64,
+    /// The next operation is the first of a pass that waits for the one before.
+    fence: bool,
+    is_serialised: bool,
+    is_over: bool,
+}
+
+/// From the trace's time to that of the replay.
+struct ReplayClock {
+    factor: f64,
+    idle_most_ns: u64,
+    last_ns: u64,
+    cut_ns: u64,
+    /// When this pass begins.
+    base_ns: u64,
+    now_ns: u64,
+}
+
+impl ReplayClock {
+    fn to(&mut self, at_ns: u64) -> u64 {
+        let idle = at_ns.saturating_sub(self.last_ns);
+        if self.idle_most_ns > 0 && idle > self.idle_most_ns {
+            self.cut_ns += idle - self.idle_most_ns;
+        }
+        self.last_ns = self.last_ns.max(at_ns);
+        let at_ns = at_ns.saturating_sub(self.cut_ns);
+        let scaled = if self.factor == 1.0 { at_ns } else { (at_ns as f64 / self.factor) as u64 };
+        self.now_ns = self.now_ns.max(self.base_ns + scaled);
+        self.now_ns
+    }
+
+    /// The next pass begins when the last record of this one is due.
+    fn again(&mut self) {
+        (self.base_ns, self.last_ns, self.cut_ns) = (self.now_ns, 0, 0);
+    }
+}
+
+/// Which operation each of the last records became.
+#[derive(Default)]
+struct RecordNumbers {
+    met: u64,
+    last: VecDeque<(u64, Became)>,
+}
+
+/// The operations that a record became: the first of them, and how many each copy has.
+#[derive(Clone, Copy)]
+struct Became {
+    first: u64,
+    each: u64,
+}
+
+impl Became {
+    /// The last operation of a copy.
+    fn last(self, copy: u32) -> u64 {
+        self.first + self.each * (u64::from(copy) + 1) - 1
+    }
+}
+
+/// What is known of a recorded thread.
+#[derive(Default)]
+struct ThreadState {
+    stream: u32,
+    /// When records ended in the trace, and what they became; the oldest first.
+    ended: VecDeque<(u64, Became)>,
+    /// Completions in flight, for its depth.
+    flying: Vec<u64>,
+}
+
+impl Feed {
+    /// `lengths`: of each target of the job, how long it is; 0: nothing bounds it. `row_ns`: the length of a row of the
+    /// report.
+    ///
+    /// # Errors
+    /// What makes the trace unreadable.
+    pub fn new(
+        mut open: Opener,
+        trace: &Trace,
+        passes: u64,
+        share: Share,
+        lengths: &[u64],
+        row_ns: u64,
+    ) -> Result<Feed, TraceError> {
+        let source = open()?;
+        let settings = &trace.replay;
+        let factor = if let Timing::Scaled(factor) = trace.timing { factor } else { 1.0 };
+        let mut recorded = vec![0; lengths.len()];
+        let files = settings.facts.ends.len().max(1);
+        for (file, end) in settings.facts.ends.iter().enumerate() {
+            for copy in 0..settings.copies.max(1) as usize {
+                let position = position(trace, files, file, copy);
+                if let Some(known) = position.and_then(|position| recorded.get_mut(position)) {
+                    let shift = settings.copy_shift_bytes.saturating_mul(copy as u64);
+                    *known = (*known).max(end.saturating_add(shift));
+                }
+            }
+        }
+        let places = lengths.iter().zip(recorded).map(|(length, end)| Placement::new(settings, end, *length));
+        Ok(Feed {
+            source,
+            open,
+            batch: Batch::new(),
+            at: 0,
+            passes_left: passes.max(1),
+            share,
+            places: places.collect(),
+            clock: ReplayClock {
+                factor,
+                idle_most_ns: settings.idle_most_ns,
+                last_ns: 0,
+                cut_ns: 0,
+                base_ns: 0,
+                now_ns: 0,
+            },
+            sequence: 0,
+            numbers: RecordNumbers::default(),
+            dependencies: (0..settings.copies.max(1)).map(|_| Dependencies::default()).collect(),
+            threads: HashMap::new(),
+            report: FeedReport { depth_known: settings.facts.timed > 0, ..FeedReport::default() },
+            row_ns: row_ns.max(1),
+            sizes: Pair::default(),
+            offsets: Pair::default(),
+            flying: BinaryHeap::new(),
+            ready: VecDeque::new(),
+            last_due_ns: 0,
+            fence: false,
+            is_serialised: false,
+            is_over: false,
+            trace: Trace { entries: Vec::new(), ..trace.clone() },
+        })
+    }
+
+    /// The same for content that is verified: no two operations that touch the same range are in flight together.
+    pub fn serialised(mut self) -> Feed {
+        self.is_serialised = true;
+        self.dependencies.iter_mut().for_each(|known| *known = Dependencies::of_ranges());
+        self
+    }
+
+    /// Whether operations of such a trace wait for each other, so that they are held in a window; else each is issued as
+    /// soon as it is due.
+    pub fn waits(trace: &Trace) -> bool {
+        let ordered = matches!(trace.timing, Timing::ThinkTimes | Timing::Dependencies | Timing::Depths);
+        ordered || trace.replay.facts.flushes
+    }
+
+    /// Appends the next operations, at most `most`; none: it is over.
+    ///
+    /// # Errors
+    /// What makes the rest of the trace unreadable, or does not fit its target.
+    pub fn fill(&mut self, most: usize, operations: &mut Vec<ReplayOperation>) -> Result<(), TraceError> {
+        while operations.len() < most && !self.is_over {
+            if let Some(operation) = self.ready.pop_front() {
+                operations.push(operation);
+                continue;
+            }
+            if self.at == self.batch.len() && !self.refill()? {
+                self.is_over = true;
+                break;
+            }
+            let record = self.batch[self.at];
+            self.at += 1;
+            self.record(&record)?;
+        }
+        Ok(())
+    }
+
+    /// What it has come to.
+    pub fn report(&self) -> FeedReport {
+        FeedReport {
+            size_distance: self.sizes.distance(),
+            offset_distance: self.offsets.distance(),
+            ..self.report.clone()
+        }
+    }
+
+    /// Whether there are further records.
+    fn refill(&mut self) -> Result<bool, TraceError> {
+        self.at = 0;
+        self.source.next_batch(&mut self.batch)?;
+        while self.batch.is_empty() {
+            self.passes_left -= 1;
+            if self.passes_left == 0 {
+                return Ok(false);
+            }
+            self.source = (self.open)()?;
+            self.clock.again();
+            self.pass_begins();
+            self.source.next_batch(&mut self.batch)?;
+            if self.batch.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Another pass: what it waits for is the end of the one before.
+    fn pass_begins(&mut self) {
+        self.numbers = RecordNumbers::default();
+        self.flying.clear();
+        if !self.is_serialised {
+            self.dependencies.iter_mut().for_each(|known| *known = Dependencies::default());
+        }
+        for thread in self.threads.values_mut() {
+            // It goes on as long after its last operation as it began after the start.
+            let last = thread.ended.iter().max_by_key(|(ended, _)| *ended).map(|(_, became)| (0, *became));
+            thread.ended = last.into_iter().collect();
+            thread.flying.clear();
+        }
+        self.fence = self.trace.timing == Timing::Dependencies;
+    }
+
+    fn record(&mut self, record: &TraceRecord) -> Result<(), TraceError> {
+        let due_ns = self.clock.to(record.at_ns);
+        let number = self.numbers.met;
+        self.numbers.met += 1;
+        let Share { worker, workers } = self.share;
+        let dealt = match self.trace.replay.division {
+            Division::Threads => u64::from(record.thread),
+            Division::Files => u64::from(record.file),
+            Division::Turns => number,
+        };
+        if workers > 1 && dealt % u64::from(workers) != u64::from(worker) {
+            return Ok(());
+        }
+        let copies = self.trace.replay.copies.max(1);
+        self.report.recorded += u64::from(copies);
+        self.distribution(record, copies);
+        let depth_recorded = self.depth(record);
+        let verb = match self.kept(record) {
+            Ok(verb) => verb,
+            Err(reason) => {
+                replay::count(&mut self.report.skipped, &reason, copies.into());
+                return Ok(());
+            }
+        };
+        self.due(due_ns, copies, depth_recorded);
+        let first = self.sequence;
+        for copy in 0..copies {
+            self.operation(record, verb, copy, due_ns)?;
+        }
+        let each = (self.sequence - first) / u64::from(copies);
+        if each > 0 {
+            self.remember(record, number, Became { first, each });
+        }
+        Ok(())
+    }
+
+    /// The verb that is issued for a record, or why none is.
+    fn kept(&self, record: &TraceRecord) -> Result<Verb, String> {
+        let settings = &self.trace.replay;
+        if settings.skip.contains(&record.verb) {
+            return Err(format!("{}: left out as asked", record.verb));
+        }
+        let file = self.source.tables().files.get(record.file as usize);
+        if file.is_some_and(|file| file.kind == FileKind::Other) {
+            return Err("pipes, sockets and terminals are not replayed".into());
+        }
+        if !settings.tree && position(&self.trace, self.files(), record.file as usize, 0).is_none() {
+            return Err("its file has no target".into());
+        }
+        let second = matches!(record.verb, Verb::Rename | Verb::Link | Verb::Symlink);
+        if second && record.other.is_none() {
+            return Err(format!("{}: its second name was not recorded", record.verb));
+        }
+        let verb = replayed(record.verb).ok_or_else(|| format!("{} is not replayed", record.verb))?;
+        if verb.moves_data() && record.bytes == 0 {
+            return Err("transfers of 0 bytes".into());
+        }
+        Ok(verb)
+    }
+
+    fn files(&self) -> usize {
+        self.trace.replay.facts.ends.len().max(1)
+    }
+
+    /// Counts a record in the distributions of the trace.
+    fn distribution(&mut self, record: &TraceRecord, copies: u32) {
+        if record.verb.moves_data() {
+            self.sizes.recorded(record.bytes, copies.into());
+            for copy in 0..copies {
+                let shift = self.trace.replay.copy_shift_bytes.saturating_mul(copy.into());
+                self.offsets.recorded(record.offset.saturating_add(shift), 1);
+            }
+        }
+    }
+
+    /// How many were in flight in the trace once this one was issued, of all this worker's records; 0: unknown.
+    fn depth(&mut self, record: &TraceRecord) -> u64 {
+        let Some(ended) = record.ended_ns() else { return 0 };
+        while self.flying.peek().is_some_and(|Reverse(end)| *end <= record.at_ns) {
+            self.flying.pop();
+        }
+        if self.flying.len() < IN_FLIGHT_MOST {
+            self.flying.push(Reverse(ended));
+        }
+        self.flying.len() as u64
+    }
+
+    /// Counts what is due in its row.
+    fn due(&mut self, due_ns: u64, copies: u32, depth: u64) {
+        self.report.length_ns = due_ns;
+        let row = ((due_ns / self.row_ns) as usize).min(replay::ROWS_MOST - 1);
+        if self.report.rows.len() <= row {
+            self.report.rows.resize(row + 1, ReplayRow::default());
+        }
+        self.report.rows[row].due += u64::from(copies);
+        self.report.rows[row].depth_recorded += depth * u64::from(copies);
+    }
+
+    /// One copy of a record, with the flushes that it carries.
+    fn operation(
+        &mut self,
+        record: &TraceRecord,
+        verb: Verb,
+        copy: u32,
+        due_ns: u64,
+    ) -> Result<(), TraceError> {
+        let (tree, files) = (self.trace.replay.tree, self.files());
+        let own_file = |file: u32| (copy as usize * files + file as usize) as u32;
+        let file = match tree {
+            true => own_file(record.file),
+            false => match position(&self.trace, files, record.file as usize, copy as usize) {
+                Some(position) => position as u32,
+                None => return Ok(()),
+            },
+        };
+        let (offset, bytes) = self.place(record, verb, copy, file)?;
+        let threads = self.trace.replay.facts.threads.max(1);
+        let next = self.threads.len() as u32;
+        let stream = self.threads.entry(record.thread).or_insert_with(|| ThreadState {
+            stream: next,
+            ..ThreadState::default()
+        });
+        let stream = copy * threads + stream.stream.min(threads - 1);
+        let mut operation = ReplayOperation {
+            due_ns: self.time(due_ns),
+            offset,
+            bytes,
+            think_ns: 0,
+            file,
+            other: record.other.map_or(u32::MAX, own_file),
+            stream,
+            depth: 0,
+            expected: expected(record),
+            edges: [0; EDGES_MOST],
+            verb,
+            flags: flags(record, verb),
+        };
+        let carries = |flag| verb == Verb::Write && !tree && record.flags.has(flag);
+        let flush = |operation: &ReplayOperation| ReplayOperation {
+            offset: 0,
+            bytes: 0,
+            verb: Verb::Fdatasync,
+            flags: OperationFlags::ADDED,
+            expected: UNKNOWN,
+            think_ns: 0,
+            ..*operation
+        };
+        let (before, after) = (carries(RecordFlags::PREFLUSH), carries(RecordFlags::FUA));
+        let last = self.sequence + u64::from(before) + u64::from(after);
+        self.order(record, copy, last, &mut operation);
+        if before {
+            // It waits in the write's place, and the write for it.
+            let think_ns = operation.think_ns;
+            let first = flush(&operation);
+            let flags = OperationFlags(first.flags.0 | operation.flags.0 & ORDER.0);
+            self.push(ReplayOperation { flags, think_ns, ..first });
+            let flags = operation.flags.without(ORDER);
+            operation = ReplayOperation { edges: [1, 0, 0, 0], think_ns: 0, depth: 0, flags, ..operation };
+        }
+        self.push(operation);
+        if after {
+            let last = ReplayOperation { edges: [1, 0, 0, 0], depth: 0, due_ns: 0, ..flush(&operation) };
+            self.push(last);
+        }
+        if verb.moves_data() {
+            self.sizes.issued(bytes);
+            self.offsets.issued(offset);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, mut operation: ReplayOperation) {
+        self.sequence += 1;
+        if std::mem::take(&mut self.fence) {
+            operation.flags = operation.flags.with(OperationFlags::FENCE);
+        }
+        if operation.flags.has(OperationFlags::ADDED) {
+            replay::count(&mut self.report.changed, "a write's own flush is a sync beside it", 1);
+        }
+        self.ready.push_back(operation);
+    }
+
+    /// When an operation is due, in the terms of its timing.
+    fn time(&mut self, due_ns: u64) -> u64 {
+        match self.trace.timing {
+            Timing::AsRecorded | Timing::Scaled(_) | Timing::NoEarlier => due_ns,
+            Timing::Gaps | Timing::Pauses => {
+                let gap = due_ns - self.last_due_ns;
+                self.last_due_ns = due_ns;
+                gap
+            }
+            Timing::AsFast | Timing::ThinkTimes | Timing::Dependencies | Timing::Depths => 0,
+        }
+    }
+
+    fn place(
+        &mut self,
+        record: &TraceRecord,
+        verb: Verb,
+        copy: u32,
+        file: u32,
+    ) -> Result<(u64, u64), TraceError> {
+        let ranged = verb.moves_data() || matches!(verb, Verb::Trim | Verb::Fallocate | Verb::SyncFileRange);
+        if self.trace.replay.tree || !ranged {
+            return Ok((record.offset, record.bytes));
+        }
+        let offset = record.offset.saturating_add(self.trace.replay.copy_shift_bytes.saturating_mul(copy.into()));
+        let place = self.places.get(file as usize).copied();
+        let Some((to, bytes)) = place.map_or(Some((offset, record.bytes)), |place| place.of(offset, record.bytes))
+        else {
+            return Err(TraceError::new(format!(
+                "a {verb} of {} bytes at byte {offset} does not fit its target",
+                record.bytes
+            ))
+            .hint("--remap linear, modulo or hash maps the places of the trace to a smaller target"));
+        };
+        if (to, bytes) != (offset, record.bytes) {
+            let aligned = self.trace.replay.align_bytes > 0 && to / self.trace.replay.align_bytes.max(1)
+                == offset / self.trace.replay.align_bytes.max(1);
+            let reason = if aligned { "aligned" } else { "moved to the target's places" };
+            replay::count(&mut self.report.changed, reason, 1);
+        }
+        Ok((to, bytes))
+    }
+
+    /// What an operation waits for; `last`: the number of the last operation that its record becomes.
+    fn order(&mut self, record: &TraceRecord, copy: u32, last: u64, operation: &mut ReplayOperation) {
+        match self.trace.timing {
+            Timing::ThinkTimes => self.think(record, copy, operation),
+            Timing::Dependencies => {
+                let waits = match record.after {
+                    Some(after) => self.after(after.back, copy, after.think_ns, operation),
+                    None => self.dependencies[copy as usize].of(
+                        (self.sequence, last),
+                        record,
+                        self.source.header(),
+                        self.source.tables(),
+                    ),
+                };
+                operation.edges = waits.edges;
+                if waits.all {
+                    operation.flags = operation.flags.with(OperationFlags::BARRIER);
+                }
+            }
+            Timing::Depths => {
+                if let Some(thread) = self.threads.get_mut(&record.thread)
+                    && copy == 0
+                {
+                    thread.flying.retain(|end| *end > record.at_ns);
+                    thread.flying.push(record.ended_ns().unwrap_or(record.at_ns + 1));
+                }
+                let thread = self.threads.get(&record.thread);
+                operation.depth = thread.map_or(1, |thread| thread.flying.len().max(1) as u32);
+            }
+            _ if self.is_serialised => self.serialise(copy, last, operation),
+            _ => {}
+        }
+    }
+
+    /// Waits for all before that touch the same range, wherever that is now.
+    fn serialise(&mut self, copy: u32, last: u64, operation: &mut ReplayOperation) {
+        let ReplayOperation { verb, file, offset, bytes, .. } = *operation;
+        let place = TraceRecord::new(0, verb, file, offset, bytes);
+        let shared = usize::from(self.trace.replay.copy_shift_bytes == 0) * copy as usize;
+        let (header, tables) = (self.source.header(), self.source.tables());
+        let waits = self.dependencies[shared].of((self.sequence, last), &place, header, tables);
+        operation.edges = waits.edges;
+        if waits.all {
+            operation.flags = operation.flags.with(OperationFlags::BARRIER);
+        }
+    }
+
+    /// A dependency that the trace itself tells.
+    fn after(&self, back: u64, copy: u32, think_ns: u64, operation: &mut ReplayOperation) -> Waits {
+        let number = (self.numbers.met - 1).checked_sub(back);
+        let found = number.and_then(|number| {
+            let at = self.numbers.last.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+            Some(self.sequence - self.numbers.last[at].1.last(copy))
+        });
+        operation.think_ns = think_ns;
+        let mut waits = Waits::default();
+        if let Some(distance) = found.filter(|distance| *distance < u64::from(WINDOW)) {
+            waits.edges[0] = distance as u32;
+        }
+        waits
+    }
+
+    /// After the last of its thread that had ended when it was issued; before one has, at its recorded time.
+    fn think(&mut self, record: &TraceRecord, copy: u32, operation: &mut ReplayOperation) {
+        if let Some(after) = record.after {
+            let waits = self.after(after.back, copy, after.think_ns, operation);
+            operation.edges = waits.edges;
+            operation.flags = operation.flags.with(OperationFlags::THINKS);
+            return;
+        }
+        let Some(thread) = self.threads.get_mut(&record.thread) else { return };
+        let has_ended = |(ended, _): &&(u64, Became)| *ended <= record.at_ns;
+        let last = thread.ended.iter().filter(has_ended).max_by_key(|(ended, _)| *ended);
+        let Some((ended, became)) = last.copied() else {
+            operation.due_ns = self.clock.now_ns;
+            return;
+        };
+        operation.think_ns = record.at_ns - ended;
+        operation.edges[0] = u32::try_from(self.sequence - became.last(copy)).unwrap_or(u32::MAX);
+        operation.flags = operation.flags.with(OperationFlags::THINKS);
+        if copy == 0 {
+            thread.ended.retain(|(other, _)| *other >= ended);
+        }
+    }
+
+    /// Notes what a record became, for those that follow.
+    fn remember(&mut self, record: &TraceRecord, number: u64, became: Became) {
+        if self.numbers.last.len() == WINDOW as usize {
+            self.numbers.last.pop_front();
+        }
+        self.numbers.last.push_back((number, became));
+        if let Some(thread) = self.threads.get_mut(&record.thread)
+            && self.trace.timing == Timing::ThinkTimes
+        {
+            if thread.ended.len() == THREAD_MOST {
+                thread.ended.pop_front();
+            }
+            thread.ended.push_back((record.ended_ns().unwrap_or(record.at_ns), became));
+        }
+    }
+}
+
+/// The position of a file's target in the job's list.
+fn position(trace: &Trace, files: usize, file: usize, copy: usize) -> Option<usize> {
+    let settings = &trace.replay;
+    let (position, own) = match settings.map.is_empty() {
+        true => (file, files),
+        false => {
+            let known = settings.map.get(file).copied().flatten()?;
+            (known, settings.map.iter().flatten().max().map_or(0, |most| most + 1))
+        }
+    };
+    Some(if settings.copy_shift_bytes == 0 { copy * own + position } else { position })
+}
+
+fn expected(record: &TraceRecord) -> i32 {
+    match record.result {
+        None => UNKNOWN,
+        Some(0..) => 0,
+        Some(errno) => i32::try_from(-errno).unwrap_or(UNKNOWN),
+    }
+}
+
+fn flags(record: &TraceRecord, verb: Verb) -> OperationFlags {
+    let mut flags = OperationFlags::default();
+    let of = [
+        (RecordFlags::CREATED, OperationFlags::CREATES),
+        (RecordFlags::TRUNCATED, OperationFlags::TRUNCATES),
+        (RecordFlags::APPEND, OperationFlags::APPENDS),
+    ];
+    for (recorded, flag) in of {
+        let applies = if flag == OperationFlags::APPENDS { verb == Verb::Write } else { verb == Verb::Open };
+        if applies && record.flags.has(recorded) {
+            flags = flags.with(flag);
+        }
+    }
+    flags
+}

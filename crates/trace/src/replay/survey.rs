@@ -1,0 +1,340 @@
+//! What a trace holds: read once before a replay, so that its labels, buffers, targets and tree are known.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+use iodyno_model::{Kind, TraceFacts, Verb};
+
+use crate::{
+    Batch, FileKind, RecordFlags, RecordSource, Tables, TraceError, TraceFile, TraceHeader, TraceLevel,
+    TraceRecord,
+};
+
+/// Completions that are kept to know how many were in flight; of a trace with more the depth is a lower bound.
+const IN_FLIGHT_MOST: usize = 1 << 16;
+
+/// How a verb of a trace is played back; none: it is not.
+pub fn replayed(verb: Verb) -> Option<Verb> {
+    match verb {
+        // A range of a file is discarded by punching a hole.
+        Verb::Discard => Some(Verb::Trim),
+        // What was mapped is synced by the file.
+        Verb::Msync => Some(Verb::Fdatasync),
+        verb if matches!(verb.kind(), Kind::Network | Kind::Control) => None,
+        // A copy inside the kernel is a write of what was read beside it.
+        Verb::CopyFileRange => Some(Verb::Write),
+        // Which ranges, owners and devices they meant is not recorded.
+        Verb::Clone | Verb::Chown | Verb::Mknod => None,
+        verb => Some(verb),
+    }
+}
+
+/// What must be there of a file before the first record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing, or it must not be there.
+    #[default]
+    Nothing,
+    /// A file of so many bytes at least.
+    File(u64),
+    Directory,
+    /// A link to wherever.
+    Link,
+}
+
+/// Linux's numbers, which results of records have.
+const EEXIST: i64 = 17;
+const EISDIR: i64 = 21;
+const EINVAL: i64 = 22;
+
+/// What a trace holds.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    pub facts: TraceFacts,
+    pub header: TraceHeader,
+    pub tables: Tables,
+    /// By file: what must be there, of a trace of files.
+    pub needs: Vec<Need>,
+    /// By file: whether a call on it went well, so that the directories above it were there.
+    pub met: Vec<bool>,
+    /// By file: whether the trace made a directory of this name.
+    pub directories_made: Vec<bool>,
+    /// By file: how many records change its content, and how many read it.
+    pub changes: Vec<u64>,
+    pub reads: Vec<u64>,
+}
+
+/// What is known of one file while a trace is surveyed.
+#[derive(Clone, Copy, Debug, Default)]
+struct FileState {
+    met: bool,
+    /// Whether the trace made it, or took it away: nothing of it must be there.
+    made: bool,
+    /// Whether the trace made a directory of this name.
+    directory_made: bool,
+    /// How far the trace itself has written it.
+    written: u64,
+    need: Need,
+    end: u64,
+    open: u32,
+    changes: u64,
+    reads: u64,
+}
+
+struct Surveyor {
+    facts: TraceFacts,
+    verbs: HashSet<Verb>,
+    threads: HashSet<u32>,
+    files: Vec<FileState>,
+    flying: BinaryHeap<Reverse<u64>>,
+    open: u32,
+    is_files: bool,
+}
+
+impl Survey {
+    /// Reads a trace to its end. `skip`: verbs that will be left out.
+    ///
+    /// # Errors
+    /// What makes it unreadable.
+    pub fn of(source: &mut dyn RecordSource, skip: &[Verb]) -> Result<Survey, TraceError> {
+        let mut surveyor = Surveyor {
+            facts: TraceFacts::default(),
+            verbs: HashSet::new(),
+            threads: HashSet::new(),
+            files: Vec::new(),
+            flying: BinaryHeap::new(),
+            open: 0,
+            is_files: source.header().level == TraceLevel::File,
+        };
+        let mut batch = Batch::new();
+        loop {
+            source.next_batch(&mut batch)?;
+            if batch.is_empty() {
+                break;
+            }
+            for record in &batch {
+                surveyor.record(record, source.tables(), skip);
+            }
+        }
+        Ok(surveyor.finish(source.header(), source.tables()))
+    }
+
+    /// The paths of a tree's files below its root, by file.
+    pub fn paths(&self) -> Vec<String> {
+        self.tables.files.iter().map(|file| path_below(&file.name)).collect()
+    }
+}
+
+impl Surveyor {
+    fn record(&mut self, record: &TraceRecord, tables: &Tables, skip: &[Verb]) {
+        let facts = &mut self.facts;
+        facts.records += 1;
+        facts.length_ns = facts.length_ns.max(record.at_ns);
+        facts.timed += u64::from(record.latency_ns.is_some());
+        facts.results += u64::from(record.result.is_some());
+        self.threads.insert(record.thread);
+        let kind = tables.files.get(record.file as usize).map_or(FileKind::File, |file| file.kind);
+        let verb = replayed(record.verb).filter(|_| kind != FileKind::Other);
+        if let Some(verb) = verb.filter(|_| !skip.contains(&record.verb)) {
+            self.verbs.insert(verb);
+            if verb.moves_data() {
+                facts.largest_bytes = facts.largest_bytes.max(record.bytes);
+                facts.moved_bytes = facts.moved_bytes.saturating_add(record.bytes);
+            }
+            let carries =
+                record.flags.has(RecordFlags::PREFLUSH) || (record.flags.has(RecordFlags::FUA) && !self.is_files);
+            if carries && verb == Verb::Write {
+                facts.flushes = true;
+            }
+        }
+        if let Some(ended) = record.ended_ns() {
+            while self.flying.peek().is_some_and(|Reverse(end)| *end <= record.at_ns) {
+                self.flying.pop();
+            }
+            if self.flying.len() < IN_FLIGHT_MOST {
+                self.flying.push(Reverse(ended));
+            }
+            self.facts.depth = self.facts.depth.max(self.flying.len() as u32);
+        }
+        self.file(record, tables);
+    }
+
+    fn file(&mut self, record: &TraceRecord, tables: &Tables) {
+        let most = record.file.max(record.other.unwrap_or(0)) as usize;
+        if self.files.len() <= most {
+            self.files.resize(most + 1, FileState::default());
+        }
+        let failed = record.result.is_some_and(|result| result < 0);
+        let file = &mut self.files[record.file as usize];
+        let ranged = record.verb.moves_data() || matches!(record.verb, Verb::Trim | Verb::Discard);
+        if ranged && !failed {
+            file.end = file.end.max(record.end());
+        }
+        file.changes += u64::from(record.verb.changes() && !failed);
+        file.reads += u64::from(record.verb == Verb::Read);
+        if self.is_files && !failed {
+            let kind = tables.files.get(record.file as usize).map_or(FileKind::File, |file| file.kind);
+            self.tree(record, kind);
+        } else if self.is_files {
+            self.failure(record);
+        }
+    }
+
+    /// What a call that failed says of the tree: some fail because something is there.
+    fn failure(&mut self, record: &TraceRecord) {
+        let file = &mut self.files[record.file as usize];
+        let need = match (record.verb, -record.result.unwrap_or(0)) {
+            (Verb::Mkdir, EEXIST) | (_, EISDIR) => Need::Directory,
+            (Verb::Create | Verb::Open | Verb::Symlink, EEXIST) | (Verb::Readlink, EINVAL) => Need::File(0),
+            _ => return,
+        };
+        if !file.met {
+            (file.met, file.need) = (true, need);
+        }
+    }
+
+    /// What a call that went well says of the tree before the first record.
+    fn tree(&mut self, record: &TraceRecord, kind: FileKind) {
+        let file = &mut self.files[record.file as usize];
+        let makes = match record.verb {
+            Verb::Create | Verb::Mkdir | Verb::Mknod | Verb::Mkfifo | Verb::Symlink => true,
+            Verb::Open => record.flags.has(RecordFlags::CREATED) && !file.met,
+            _ => false,
+        };
+        file.directory_made |= record.verb == Verb::Mkdir;
+        if makes {
+            (file.met, file.made, file.written) = (true, true, 0);
+        } else if !file.met {
+            file.met = true;
+            file.need = match kind {
+                _ if matches!(record.verb, Verb::Readdir | Verb::Rmdir) => Need::Directory,
+                FileKind::Directory => Need::Directory,
+                FileKind::Link if record.verb == Verb::Readlink => Need::Link,
+                FileKind::Other => Need::Nothing,
+                _ if record.verb == Verb::Readlink => Need::Link,
+                _ => Need::File(0),
+            };
+        }
+        match record.verb {
+            // What was read and not written before was there.
+            Verb::Read => {
+                let got = record.result.map_or(record.bytes, |result| result.max(0) as u64);
+                let end = record.offset.saturating_add(got);
+                if got > 0 && end > file.written && !file.made {
+                    if let Need::File(bytes) = &mut file.need {
+                        *bytes = (*bytes).max(end);
+                    }
+                } else if got > 0 && end > file.written && file.made && record.flags.has(RecordFlags::MAPPED) {
+                    file.written = end;
+                } else if got > 0 && end > file.written {
+                    // Opened with leave to make it, and not empty: it was there.
+                    (file.made, file.need) = (false, Need::File(end));
+                }
+            }
+            Verb::Write => file.written = file.written.max(record.end()),
+            Verb::Truncate => file.written = file.written.max(record.bytes),
+            Verb::Open | Verb::Create => {
+                file.open += 1;
+                self.open += 1;
+                self.facts.open_files = self.facts.open_files.max(self.open);
+            }
+            Verb::Close if file.open > 0 => {
+                file.open -= 1;
+                self.open -= 1;
+            }
+            Verb::Unlink | Verb::Rmdir => (file.made, file.written) = (true, 0),
+            _ => {}
+        }
+        if let (Verb::Rename | Verb::Link, Some(other)) = (record.verb, record.other) {
+            let FileState { written, directory_made, .. } = self.files[record.file as usize];
+            let other = &mut self.files[other as usize];
+            // What it stood for is no longer what this name had before.
+            (other.met, other.made, other.written) = (true, true, written.max(other.written));
+            other.directory_made |= directory_made;
+        }
+    }
+
+    fn finish(mut self, header: &TraceHeader, tables: &Tables) -> Survey {
+        self.files.resize(self.files.len().max(tables.files.len()), FileState::default());
+        let known = |index: usize| tables.files.get(index);
+        let need = |(index, state): (usize, &FileState)| match (state.need, known(index)) {
+            // A source that knows sizes knows them better.
+            (Need::File(bytes), Some(TraceFile { bytes: Some(told), .. })) => Need::File(bytes.max(*told)),
+            (need, _) => need,
+        };
+        let needs = self.files.iter().enumerate().map(need).collect();
+        let mut verbs: Vec<Verb> = self.verbs.into_iter().collect();
+        if self.facts.flushes && !verbs.contains(&Verb::Fdatasync) {
+            verbs.push(Verb::Fdatasync);
+        }
+        verbs.sort();
+        self.facts.verbs = verbs;
+        self.facts.threads = self.threads.len() as u32;
+        self.facts.source.clone_from(&header.source);
+        self.facts.resolution_ns = header.resolution_ns;
+        self.facts.ends = self.files.iter().map(|file| file.end).collect();
+        Survey {
+            facts: self.facts,
+            header: header.clone(),
+            tables: tables.clone(),
+            needs,
+            met: self.files.iter().map(|file| file.met).collect(),
+            directories_made: self.files.iter().map(|file| file.directory_made).collect(),
+            changes: self.files.iter().map(|file| file.changes).collect(),
+            reads: self.files.iter().map(|file| file.reads).collect(),
+        }
+    }
+}
+
+/// A recorded name as a path below a directory: `..` leads no higher than to it. A name without a part is the directory.
+pub fn path_below(name: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in name.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    if parts.is_empty() { ".".into() } else { parts.join("/") }
+}
+
+/// What must be there by path: directories first, those above before those below, then the rest. Names that are the same
+/// path are one.
+pub fn tree(survey: &Survey) -> Vec<(String, Need)> {
+    let mut wanted: HashMap<&str, Need> = HashMap::new();
+    let paths = survey.paths();
+    let of = |flags: &[bool]| -> HashSet<&str> {
+        paths.iter().zip(flags).filter(|(_, flag)| **flag).map(|(path, _)| path.as_str()).collect()
+    };
+    let made = of(&survey.directories_made);
+    for (index, path) in paths.iter().enumerate().filter(|(index, _)| survey.met[*index]) {
+        let mut directory = above(path);
+        while let Some(path) = directory.filter(|path| !made.contains(path)) {
+            wanted.insert(path, Need::Directory);
+            directory = above(path);
+        }
+        let need = survey.needs[index];
+        if need != Need::Nothing && path != "." {
+            let known = wanted.entry(path).or_insert(need);
+            *known = larger(*known, need);
+        }
+    }
+    let mut tree: Vec<(String, Need)> = wanted.into_iter().map(|(path, need)| (path.into(), need)).collect();
+    tree.sort_by(|(a, x), (b, y)| (*x != Need::Directory, a).cmp(&(*y != Need::Directory, b)));
+    tree
+}
+
+/// The directory of a path, where that is not the root.
+fn above(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(above, _)| above)
+}
+
+fn larger(a: Need, b: Need) -> Need {
+    match (a, b) {
+        (Need::Directory, _) | (_, Need::Directory) => Need::Directory,
+        (Need::File(a), Need::File(b)) => Need::File(a.max(b)),
+        (Need::File(_), _) => a,
+        (_, b) => b,
+    }
+}
