@@ -24,6 +24,14 @@ const FILES: &[(&str, &str, &[&str])] = &[
 
 /// Command lines of their own; what follows a line is what files hold and what a peer says.
 const LINES: &[(&str, &[&str])] = &[
+    (
+        "replay",
+        &[
+            "t.iot DIR --mode think --copies 2",
+            "t.iot /dev/x --map a=b --remap hash --skip trim,read",
+            "t.iot --engine sim --set service=1us --dry-run",
+        ],
+    ),
     ("measure", &["DIR --quick", "--size 1g FILE --json", "also:save /dev/sdz"]),
     ("age", &["DIR --to 70%", "DIR --to 70% --remove --seed 3", "DIR --to 40% --files 4k-1m"]),
     ("iperf3", &["-s", "-s -1 --json", "-c h -t 1 -P 4 -J\n\x09\x01\x00\x00\x00\x02{}", "-c h -u -b 10m -R"]),

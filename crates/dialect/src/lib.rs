@@ -32,6 +32,7 @@ pub mod netperf;
 pub mod option;
 pub mod posix;
 pub mod quantity;
+pub mod replay;
 pub mod run_options;
 mod spread;
 mod status;
@@ -47,6 +48,7 @@ use iodyno_model::{
 use iodyno_report::paint::Paint;
 use iodyno_report::screen::GrowingReport;
 use iodyno_report::{Output, Reporter};
+use iodyno_trace::{RecordSource, TraceError};
 use std::io;
 
 /// What a dialect may ask of the world while it parses.
@@ -62,6 +64,13 @@ pub trait Loader {
     /// The system's reason, as a lower-case fragment.
     fn list(&mut self, _path: &str) -> Result<Vec<String>, String> {
         Err("directories cannot be listed here".into())
+    }
+    /// A recorded trace, of any format that is known.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is none.
+    fn trace(&mut self, _path: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
+        Err(TraceError::new("no trace can be read here"))
     }
     /// All of standard input.
     ///
@@ -457,6 +466,7 @@ pub struct Dialect {
 pub const DIALECTS: &[Dialect] = &[
     measure::DIALECT,
     age::DIALECT,
+    replay::DIALECT,
     dd::DIALECT,
     hdparm::DIALECT,
     iostat::DIALECT,

@@ -258,9 +258,12 @@ pub fn needs(job: &Job, position: usize) -> (bool, bool) {
         Workload::Pattern(pattern) => {
             pattern.mix.shares.iter().filter(|share| share.weight > 0.0).for_each(|share| note(share.verb));
         }
-        // What a file of many entries holds is not known before it is read.
-        Workload::Trace(trace) if trace.path.is_some() => {
+        // What a file of records holds is not known where nobody has read it.
+        Workload::Trace(trace) if trace.path.is_some() && trace.replay.facts.verbs.is_empty() => {
             [Verb::Read, Verb::Write].into_iter().for_each(note)
+        }
+        Workload::Trace(trace) if trace.path.is_some() => {
+            trace.replay.facts.verbs.iter().copied().for_each(note);
         }
         Workload::Trace(trace) => {
             trace.entries.iter().filter(|entry| entry.target == position).for_each(|entry| note(entry.verb));

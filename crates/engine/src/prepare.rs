@@ -18,10 +18,12 @@ use crate::memory::{Memory, errno};
 use crate::names::templates::{Asker, resolve, set_root, tells_apart};
 use crate::open::{grow, o_direct, open_made, space_failure, split, whole_tree};
 use crate::payload::{BlockAddress, Filler};
+use crate::source::replay::tree;
 use crate::witness::identity;
 use crate::world::World;
 use crate::world::rank_share::part;
 
+mod recorded;
 pub mod sets;
 
 /// Bytes written at once while a file is laid out.
@@ -226,7 +228,10 @@ pub fn prepare(
                 let tree = job.targets.iter().position(|other| other == index);
                 let ready = match tree.is_some_and(|position| whole_tree(job, position)) {
                     true => prepare_ground(target, asker, made),
-                    false => prepare_target(plan, *index, asker, made, progress),
+                    false => match tree::of(job) {
+                        Some(trace) => recorded::prepare(plan.seed, trace, target, asker, made, progress),
+                        None => prepare_target(plan, *index, asker, made, progress),
+                    },
                 };
                 let Err(failure) = ready else { continue };
                 wrong.push(Unready { job: number, worker: own.then_some(worker), target: *index, failure });

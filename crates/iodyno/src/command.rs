@@ -292,7 +292,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),
     ("Verify", &["posix", "pjdfstest", "fstest"]),
-    ("Traces", &["trace"]),
+    ("Traces", &["replay", "trace"]),
     ("History", &["runs", "report", "compare", "rerun", "import"]),
     ("This program", &["engines", "dialects", "witnesses", "links", "completions", "man"]),
 ];

@@ -11,9 +11,10 @@ use std::time::Duration;
 use iodyno_dialect::{Loader, PathFacts, PathKind};
 use iodyno_engine::world::place::Owners;
 use iodyno_engine::world::{World, rank_share};
-use iodyno_engine::{clock, registry, witness};
+use iodyno_engine::{clock, registry, trace_file, witness};
 use iodyno_model::{EngineTrait, Job, Machine, Phase, Plan, WorldFacts};
 use iodyno_report::paint::Paint;
+use iodyno_trace::{RecordSource, TraceError};
 
 use crate::{forwarded_files, leftovers, terminal};
 
@@ -87,6 +88,10 @@ impl Loader for HostLoader {
         })?;
         self.keep(path, &bytes);
         Ok(bytes)
+    }
+
+    fn trace(&mut self, path: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
+        trace_file::open(path, "")
     }
 
     fn list(&mut self, path: &str) -> Result<Vec<String>, String> {

@@ -79,9 +79,7 @@ pub use record::{
     SteadyRecord, WearOut, WorkerRecord,
 };
 pub use remedy::Remedy;
-pub use replay::{
-    Division, ReasonCount, Remap, Replay, ReplayRecord, ReplayRow, ResultCount, TraceFacts,
-};
+pub use replay::{Division, ReasonCount, Remap, Replay, ReplayRecord, ReplayRow, ResultCount, TraceFacts};
 pub use setting::Setting;
 pub use sighting::{
     ClockFacts, ConnectionActivity, ControlActivity, CpuShares, DeviceActivity, InterfaceActivity, IoLimit,

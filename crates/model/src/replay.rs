@@ -12,7 +12,7 @@ pub struct Replay {
     #[reflect(default, phrase = "pauses cut to {}")]
     pub idle_most_ns: u64,
     /// How often each record is issued: by as many users of the same data, side by side.
-    #[reflect(absent = 1, positive)]
+    #[reflect(absent = 1, positive, phrase = "{copy}")]
     pub copies: u32,
     /// The distance of one copy's offsets from the next's; 0: each copy has targets of its own, those of the first copy
     /// stand first in the job's list.
@@ -125,6 +125,9 @@ pub struct TraceFacts {
     /// Whether any carries a flush before or after it.
     #[reflect(default)]
     pub flushes: bool,
+    /// Whether any transfer is not of whole sectors of 512 bytes.
+    #[reflect(default)]
+    pub odd: bool,
     /// The most descriptors that were open together.
     #[reflect(default)]
     pub open_files: u32,
@@ -170,6 +173,9 @@ pub struct ReplayRecord {
     /// The trace and the replay over time.
     #[reflect(default)]
     pub rows: Vec<ReplayRow>,
+    /// Whether it ended before the trace did.
+    #[reflect(default)]
+    pub ended_early: bool,
     /// Whether the depth of the trace is known.
     #[reflect(default)]
     pub depth_known: bool,
@@ -237,6 +243,7 @@ impl ReplayRecord {
         self.within_1ms += other.within_1ms;
         self.held_by_depth += other.held_by_depth;
         self.starved += other.starved;
+        self.ended_early |= other.ended_early;
         self.depth_known &= other.depth_known;
         self.compared += other.compared;
         if self.rows.len() < other.rows.len() {

@@ -9,8 +9,8 @@ use crate::reflect::Reflect;
 
 use crate::case::{Call, Cases, Exercise};
 use crate::origin::Origin;
-use crate::replay::Replay;
 use crate::pattern::{Pattern, Pick, Size};
+use crate::replay::Replay;
 use crate::verb::Verb;
 
 /// What a job does.

@@ -10,8 +10,8 @@ use iodyno_model::document::{
     PhaseDocument, RecordDocument, SCHEMA, SpreadDocument, StabilityDocument, TailDocument, WorldDocument,
 };
 use iodyno_model::{Event, Histogram, JobRecord, Line, PhaseRecord, Record, WorldFacts, histogram};
-use iodyno_truth::replay::judge;
 use iodyno_truth::passes::{self, Passes, Together, passes};
+use iodyno_truth::replay::judge;
 use iodyno_truth::stability::{Stability, stability};
 
 use crate::number;

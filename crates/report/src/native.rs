@@ -6,7 +6,8 @@
 use std::io;
 
 use iodyno_model::{
-    DemandRecord, Event, Figure, JobRecord, Kind, PhaseRecord, Record, ReplayRecord, RoundsRecord, Severity, Verb, tally,
+    DemandRecord, Event, Figure, JobRecord, Kind, PhaseRecord, Record, ReplayRecord, RoundsRecord, Severity,
+    Verb, tally,
 };
 use iodyno_truth::quantity::whole_rows;
 

@@ -81,13 +81,19 @@ fn curves(record: &ReplayRecord) -> Vec<(&'static str, String)> {
     };
     let each = number::latency(record.row_ns as f64);
     lines.push(("rate", curve("IOPS recorded", &|row| row.due as f64 * per_second)));
-    lines.push(("", format!("{}, rows of {each}", curve("IOPS issued", &|row| row.issued as f64 * per_second))));
+    lines.push((
+        "",
+        format!("{}, rows of {each}", curve("IOPS issued", &|row| row.issued as f64 * per_second)),
+    ));
     let mean = |sum: u64, count: u64| if count > 0 { sum as f64 / count as f64 } else { 0.0 };
     if record.depth_known {
         lines.push(("depth", curve("in flight recorded", &|row| mean(row.depth_recorded, row.due))));
         lines.push(("", curve("in flight issued", &|row| mean(row.depth_issued, row.issued))));
     } else {
-        lines.push(("depth", curve("in flight issued; the trace does not tell", &|row| mean(row.depth_issued, row.issued))));
+        lines.push((
+            "depth",
+            curve("in flight issued; the trace does not tell", &|row| mean(row.depth_issued, row.issued)),
+        ));
     }
     lines
 }
@@ -188,6 +194,9 @@ results  1,000 compared, 1 differ
         record.compared = 0;
         let text = text(&record);
         assert!(text.starts_with("replay   not comparable: it kept no recorded times"), "{text}");
-        assert!(text.contains("nothing was due at a time") && text.contains("none to compare with"), "{text}");
+        assert!(
+            text.contains("nothing was due at a time") && text.contains("none to compare with"),
+            "{text}"
+        );
     }
 }

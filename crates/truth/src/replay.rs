@@ -62,9 +62,14 @@ pub fn judge(record: &ReplayRecord) -> ReplayJudgement {
     let late = record.issued.saturating_sub(record.within_100us).max(1);
     let who = match () {
         () if record.held_by_depth.saturating_mul(2) >= late => {
-            format!("the target could not keep up: {} of {late} late operations found as many in flight as the depth allows", record.held_by_depth)
+            format!(
+                "the target could not keep up: {} of {late} late operations found as many in flight as the depth allows",
+                record.held_by_depth
+            )
         }
-        () if record.starved > 0 => "this machine could not keep up: the trace was not read fast enough".into(),
+        () if record.starved > 0 => {
+            "this machine could not keep up: the trace was not read fast enough".into()
+        }
         () => "this machine could not keep up: slots were free and the loop came late".into(),
     };
     let allowed = format!("{figures}, more than {}", units::duration(limit as f64));
@@ -83,8 +88,10 @@ fn unlike(record: &ReplayRecord) -> Vec<String> {
         because.push(format!("{skipped} of {} operations were left out", record.recorded));
     }
     let wanted = record.recorded.saturating_sub(skipped);
-    if beyond(wanted.saturating_sub(record.issued), wanted) {
-        because.push(format!("it ended after {} of {wanted} operations", record.issued));
+    if record.ended_early {
+        because.push(format!("it ended before the trace did, after {} operations", record.issued));
+    } else if beyond(wanted.saturating_sub(record.issued), wanted) {
+        because.push(format!("it issued {} of {wanted} operations", record.issued));
     }
     for (what, distance) in [("sizes", record.size_distance), ("offsets", record.offset_distance)] {
         if distance * 100.0 > 100.0 - MOST_PERCENT {
@@ -150,7 +157,8 @@ mod tests {
         let cases = [
             (ReplayRecord { timing: Timing::AsFast, ..record(0, 0) }, "no recorded times"),
             (ReplayRecord { skipped: reason(2), ..record(0, 0) }, "2 of 100 operations were left out"),
-            (ReplayRecord { issued: 98, ..record(0, 0) }, "after 98 of 100"),
+            (ReplayRecord { issued: 98, ..record(0, 0) }, "issued 98 of 100"),
+            (ReplayRecord { ended_early: true, ..record(0, 0) }, "before the trace did"),
             (ReplayRecord { size_distance: 0.011, ..record(0, 0) }, "sizes differ"),
             (ReplayRecord { offset_distance: 0.4, ..record(0, 0) }, "offsets differ"),
             (ReplayRecord { results: differ(2), ..record(0, 0) }, "2 of 100 results differ"),

@@ -4,8 +4,9 @@
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
-use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, sweep};
+use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, Workload, sweep};
 use iodyno_report::{Reporter, plan as report};
+use iodyno_trace::replay::Survey;
 
 use super::Manner;
 use crate::hosts::{self, Elsewhere};
@@ -193,7 +194,23 @@ fn load(file: &str, seed: Option<u64>, loader: &mut dyn Loader) -> Result<Plan, 
     let path = if file == "-" { "standard input" } else { file };
     let mut plan = super::parse(&text, path)?;
     plan.seed = seed.unwrap_or(plan.seed);
+    surveyed(&mut plan, loader)?;
     Ok(plan)
+}
+
+/// Reads the traces in files that a plan names: what they hold decides labels, buffers and how targets are opened.
+fn surveyed(plan: &mut Plan, loader: &mut dyn Loader) -> Result<(), Vec<Diagnostic>> {
+    for job in plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs) {
+        let Workload::Trace(trace) = &mut job.workload else { continue };
+        let Some(path) = &trace.path else { continue };
+        let survey = loader.trace(path).and_then(|mut source| Survey::of(&mut *source, &trace.replay.skip));
+        let survey = survey.map_err(|error| {
+            let wrong = Diagnostic::error(&job.origin, format!("{path}: {error}"));
+            vec![Diagnostic { hint: error.hint, ..wrong }]
+        })?;
+        trace.replay.facts = survey.facts;
+    }
+    Ok(())
 }
 
 /// What the loader knows of each target, in the plan's order; those without a path have none.

@@ -155,6 +155,9 @@ pub(super) fn timing(node: &Node) -> Read<Timing> {
         ("gaps", Timing::Gaps),
         ("no earlier", Timing::NoEarlier),
         ("as fast", Timing::AsFast),
+        ("think times", Timing::ThinkTimes),
+        ("dependencies", Timing::Dependencies),
+        ("depths", Timing::Depths),
     ])(node)
     .map_err(|error| format!("{error}, or {{ faster = 10.0 }}"))
 }

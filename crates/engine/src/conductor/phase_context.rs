@@ -15,6 +15,7 @@ use super::journal_limit;
 use crate::cache::{self, WorkerShare};
 use crate::check::CheckedPlan;
 use crate::connections::Connections;
+use crate::facts::EngineFacts;
 use crate::failure::Failure;
 use crate::io::{Files, Handle};
 use crate::journal::Journals;
@@ -26,6 +27,8 @@ use crate::preread::Preread;
 use crate::priorities;
 use crate::registry::{self, EngineEntry};
 use crate::source::pools::Found;
+use crate::source::replay::Supply;
+use crate::source::replay::tree::{self, TreeNames};
 use crate::source::{self, SharedObjects, Source, SourceContext};
 use crate::start_barrier::StartBarrier;
 use crate::worker::Worker;
@@ -59,6 +62,8 @@ pub(crate) struct PhaseContext {
     /// The traits of each job's engine, whoever drives it.
     pub(super) traits: Vec<&'static [EngineTrait]>,
     goals: Vec<Option<Goal>>,
+    /// By job, the names of the files of a trace that works in a tree.
+    trees: Vec<Option<TreeNames>>,
     shared: SharedObjects,
     pub(super) journals: Option<Journals>,
     pub(super) findings: WorkerFindings,
@@ -123,6 +128,7 @@ impl PhaseContext {
             entries: phase.jobs.iter().map(entry).collect(),
             traits: phase.jobs.iter().map(|job| engines.of(job).facts.traits).collect(),
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
+            trees: phase.jobs.iter().map(|job| names(engines.of(job), job)).collect::<Result<_, _>>()?,
             shared: shared(world, checked, phase, &fresh)?,
         })
     }
@@ -250,6 +256,30 @@ impl PhaseContext {
         }
     }
 
+    /// Opens what a worker of a job works on.
+    fn open(&self, index: usize, asker: Asker<'_>, engine: &EngineFacts) -> Result<Files, Failure> {
+        let job = &self.phase().jobs[index];
+        let mut files = open::open_files(&self.plan, job, asker, engine)?;
+        files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
+        if let (Some(names), Some(set)) = (&self.trees[index], files.handles.first_mut()) {
+            set.names.get_or_insert_default().listed = Some(Arc::clone(names));
+        }
+        Ok(files)
+    }
+
+    /// What is read ahead for a worker that replays a trace in a file.
+    fn supply(&self, index: usize, place: u32, files: &Files) -> Result<Supply, Failure> {
+        let (job, supply) = (&self.phase().jobs[index], Supply::default());
+        if let Workload::Trace(trace) = &job.workload
+            && trace.path.is_some()
+        {
+            let share = Share { worker: self.number(index, place), workers: self.parts[index].all };
+            let engine = self.entries[index].facts;
+            supply.set(Some(source::replay::supply(&self.plan, job, trace, share, files, engine)?));
+        }
+        Ok(supply)
+    }
+
     fn work(&self, number: u32, index: usize, place: u32) -> Result<(), Failure> {
         if let Some(unready) = self.unready(number) {
             return Err(unready.failure.clone());
@@ -260,11 +290,7 @@ impl PhaseContext {
         let asker = self.asker(index, place);
         let engine = entry.facts;
         let paths = if engine.opens_files { open::paths(&self.plan, job, asker) } else { Vec::new() };
-        let open = || {
-            let mut files = open::open_files(&self.plan, job, asker, engine)?;
-            files.handles.extend((0..source::extra_handles(job)).map(|_| Handle::closed()));
-            Ok(files)
-        };
+        let open = || self.open(index, asker, engine);
         let files = if job.start.open { Files::default() } else { open()? };
         let left = self.drop_cached(job, asker, &files, &|| self.barrier.is_stopped(number));
         let counters = self.counters.of(number as usize);
@@ -274,32 +300,15 @@ impl PhaseContext {
         counters.head.deepest.store(depth, Relaxed);
         let count = depth.saturating_mul(job.buffers.turns.max(1));
         let memory = Memory::of(count, source::buffer_bytes(job), &job.buffers)?;
-        let supply = source::replay::Supply::default();
-        if let Workload::Trace(trace) = &job.workload
-            && trace.path.is_some()
-        {
-            let share = Share { worker: self.number(index, place), workers: self.parts[index].all };
-            let ring = source::replay::supply(&self.plan, job, trace, share, &files, engine)?;
-            supply.set(Some(ring));
-        }
+        let supply = self.supply(index, place, &files)?;
         let goal = self.goals[index].as_ref().map(|goal| goal.of(asker.owner.worker));
         let make = |files: &_, start| {
             let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
             let worker = asker.owner.worker;
-            let (asker, supply) = (asker, &supply);
+            let supply = Some(&supply);
+            #[rustfmt::skip]
             let context = SourceContext {
-                plan,
-                job,
-                engine,
-                worker,
-                asker,
-                files,
-                memory,
-                depth,
-                start,
-                goal,
-                shared,
-                supply,
+                plan, job, engine, worker, asker, files, memory, depth, start, goal, shared, supply,
             };
             Source::new(&context)
         };
@@ -339,6 +348,14 @@ impl PhaseContext {
         let outcome = drive(&mut seat);
         drop(seat);
         outcome.and(hooks::after(job))
+    }
+}
+
+/// The names of the tree that a job's trace works in, where its engine touches files.
+fn names(engine: &EngineEntry, job: &Job) -> Result<Option<TreeNames>, Failure> {
+    match tree::of(job).filter(|_| engine.facts.uses_files) {
+        Some(trace) => Ok(Some(tree::names(trace, &tree::survey(trace)?)?)),
+        None => Ok(None),
     }
 }
 

@@ -6,7 +6,7 @@
 //! cannot be distinguished: sizes that are no whole sectors, tables beyond a bound.
 
 use iodyno_model::{
-    Content as Bytes, Job, Mismatch, PayloadMarks, Refresh, Size, Stamp, TargetKind, Verb, Verify,
+    Content as Bytes, Job, Mismatch, PayloadMarks, Refresh, Size, Stamp, TargetKind, Trace, Verb, Verify,
     VerifyPolicy, VerifyWhen, Workload, Wrong,
 };
 
@@ -815,7 +815,10 @@ fn job_grain(job: &Job, verify: &Verify) -> Result<u64, Failure> {
         if marked(&job.payload.content).is_some() {
             return Ok(1);
         }
-        return Err(Failure::new("only patterns are verified; scripts and traces are not yet"));
+        return match &job.workload {
+            Workload::Trace(trace) if trace.path.is_some() => trace_grain(trace),
+            _ => Err(Failure::new("only patterns and traces in files are verified; scripts are not yet")),
+        };
     };
     let writes = pattern.mix.has(Verb::Write);
     let align = if writes { pattern.align_bytes.write } else { pattern.align_bytes.read };
@@ -828,6 +831,21 @@ fn job_grain(job: &Job, verify: &Verify) -> Result<u64, Failure> {
         return Err(Failure::new("verification needs sizes and offsets that are whole sectors of 512 bytes"));
     }
     Ok(grain)
+}
+
+/// Whole sectors are what every trace of a device has.
+fn trace_grain(trace: &Trace) -> Result<u64, Failure> {
+    let (sector, aligned) = (SECTOR_BYTES as u64, trace.replay.align_bytes);
+    let fits = |bytes: u64| bytes.is_multiple_of(sector);
+    match () {
+        () if trace.replay.tree => Err(Failure::new("the content of a tree of files is not verified")
+            .hint("verify the trace of a device, or of one file")),
+        () if (aligned > 0 && fits(aligned)) || !trace.replay.facts.odd => Ok(sector),
+        () => {
+            Err(Failure::new("verification needs transfers of whole sectors of 512 bytes, and some are not")
+                .hint("round them: align = 512"))
+        }
+    }
 }
 
 /// Whether content is distinguished sector by sector.

@@ -291,8 +291,7 @@ fn what_a_simulated_device_is_given_is_not_made() {
 #[test]
 fn traces_keep_their_times() {
     let entry = |at_ns, offset| TraceEntry { at_ns, verb: Verb::Read, target: 0, offset, bytes: 512 };
-    let trace =
-        |timing| Trace::of(vec![entry(0, 0), entry(5000, 512), entry(6000, 4096)], timing);
+    let trace = |timing| Trace::of(vec![entry(0, 0), entry(5000, 512), entry(6000, 4096)], timing);
     for (timing, expected) in [
         (Timing::AsRecorded, [0, 5000, 6000]),
         (Timing::Scaled(2.0), [0, 2500, 3000]),

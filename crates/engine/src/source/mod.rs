@@ -82,7 +82,7 @@ pub struct SourceContext<'a> {
     /// What the phase's workers share, where they share anything.
     pub shared: Option<&'a SharedObjects>,
     /// What is read ahead of a trace in a file.
-    pub supply: &'a replay::Supply,
+    pub supply: Option<&'a replay::Supply>,
 }
 
 impl SourceContext<'_> {

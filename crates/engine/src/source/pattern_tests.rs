@@ -74,6 +74,7 @@ impl Bench {
             start: 0,
             goal: None,
             shared: None,
+            supply: None,
         }
     }
 

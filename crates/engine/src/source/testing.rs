@@ -4,9 +4,13 @@
 //! completions in the order or disorder that the test asks for.
 
 use iodyno_model::{
-    Direct, Extent, Items, Job, Open, Phase, Plan, Prepare, SharedObject, Target, TargetKind, Verb, Workload,
+    Direct, Extent, Items, Job, Open, Phase, Plan, Prepare, ReplayRecord, SharedObject, Target, TargetKind,
+    Verb, Workload,
 };
+use iodyno_trace::replay::{Feed, Share};
+use iodyno_trace::{MemorySource, RecordSource};
 
+use super::replay::{OperationRing, Supply};
 use super::{Next, SharedObjects, Source, SourceContext, UNTALLIED};
 use crate::clock::Tick;
 use crate::facts::EngineFacts;
@@ -55,6 +59,10 @@ pub struct SourceBench {
     pub meddle: Box<Meddler>,
     pub waits: usize,
     pub complaints: Vec<String>,
+    /// The records of a trace that lies in no file.
+    pub records: Option<MemorySource>,
+    /// How faithful the last run was.
+    pub replayed: Option<ReplayRecord>,
 }
 
 pub fn target(name: &str, kind: TargetKind) -> Target {
@@ -93,6 +101,8 @@ impl SourceBench {
             meddle: Box::new(|_, _, _| None),
             waits: 0,
             complaints: Vec::new(),
+            records: None,
+            replayed: None,
         }
     }
 
@@ -119,6 +129,16 @@ impl SourceBench {
 
     pub fn source(&self) -> Result<Source, Failure> {
         let job = &self.plan.phases[0].jobs[0];
+        let supply = Supply::default();
+        if let (Workload::Trace(trace), Some(records)) = (&job.workload, self.records.clone()) {
+            let lengths: Vec<u64> = self.memos.iter().map(|memo| memo.bytes.len() as u64).collect();
+            let open = Box::new(move || Ok(Box::new(records.clone()) as Box<dyn RecordSource + Send>));
+            let (share, passes) = (Share { worker: 0, workers: 1 }, job.limit.passes.unwrap_or(1));
+            let feed = Feed::new(open, trace, passes, share, &lengths, 1_000_000);
+            let feed = feed.map_err(|error| Failure::new(error.to_string()))?;
+            let feed = if job.payload.verify.is_some() { feed.serialised() } else { feed };
+            supply.set(Some(OperationRing::start(feed)?));
+        }
         Source::new(&SourceContext {
             engine: if job.engine == "sim" { &SIMULATED } else { &NOTHING },
             plan: &self.plan,
@@ -131,7 +151,7 @@ impl SourceBench {
             start: 0,
             goal: None,
             shared: self.shared.as_ref(),
-            supply: &std::cell::Cell::new(None),
+            supply: Some(&supply),
         })
     }
 
@@ -199,6 +219,7 @@ impl SourceBench {
             }
         }
         self.complaints = source.complaints();
+        self.replayed = source.certificate();
         all
     }
 

@@ -39,8 +39,10 @@ pub fn check(trace: &Trace, depth: u32) -> Result<(), Failure> {
         return Err(Failure::new(format!("a trace scaled by {factor}: expected more than 0")));
     }
     if matches!(trace.timing, Timing::ThinkTimes | Timing::Dependencies | Timing::Depths) {
-        return Err(Failure::new("its entries tell neither threads nor completions, which this timing needs")
-            .hint("say the path of a trace in a file"));
+        return Err(Failure::new(
+            "its entries tell neither threads nor completions, which this timing needs",
+        )
+        .hint("say the path of a trace in a file"));
     }
     if trace.timing == Timing::Pauses && depth > 1 {
         return Err(Failure::new("a trace with pauses runs at depth 1").hint("set the depth to 1"));

@@ -95,6 +95,7 @@ impl Stand {
                 start,
                 goal: None,
                 shared: None,
+                supply: None,
             })
         };
         let mut worker = Worker {

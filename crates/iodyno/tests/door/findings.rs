@@ -44,6 +44,7 @@ const NETWORK: &[(&str, &str, &str)] = &[
 /// Tools that tell nothing of this kind, and why.
 const OTHERS: &[(&str, &str)] = &[
     ("age", "makes a file system old, and measures nothing"),
+    ("replay", "its findings are those of any run; its own tests are of its certificate"),
     ("hdparm", "reads for five seconds: a case of its own"),
     ("iostat", "watches what others do"),
     ("netserver", "serves others' runs"),

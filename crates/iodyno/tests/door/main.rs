@@ -27,6 +27,8 @@ mod plans;
 #[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
+mod replay;
+#[cfg(target_os = "linux")]
 mod substitution;
 #[cfg(target_os = "linux")]
 mod words;
@@ -45,6 +47,7 @@ fn main() -> std::process::ExitCode {
             exports::cases(),
             findings::cases(),
             iostat::cases(),
+            replay::cases(),
             substitution::cases(),
         ]
         .into_iter()

@@ -39,6 +39,9 @@ pub struct Job {
     /// How much came from the page cache, as text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub cache: String,
+    /// The certificate of its replay: labels and what is said of each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replay: Vec<(&'static str, String)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<Over>,
     pub workers: Vec<Worker>,
@@ -125,6 +128,7 @@ pub fn job(context: &Context, index: usize, phase: &PhaseRecord, job: &JobRecord
         lines: job.tally.lines.iter().map(|line| counted(phase, job, line)).collect(),
         errors: errors(context, job),
         cache: phase.cache.as_ref().map(crate::cache::line).unwrap_or_default(),
+        replay: job.replay.as_ref().map_or(Vec::new(), |record| crate::replay::lines(record)),
         over: time::over(job),
         workers: job.workers.iter().map(worker).collect(),
         findings: Vec::new(),

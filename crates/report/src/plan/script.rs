@@ -229,6 +229,10 @@ pub(crate) fn trace(plan: &Plan, job: &Job, trace: &Trace) -> Vec<String> {
         (None, format) => format!("trace of {} ({format})", entries(trace)),
     };
     let mut lines = vec![format!("{source}, {timing}")];
+    let settings =
+        "idle_most_ns copies copy_shift_bytes tree recreate remap align_bytes skip division certified";
+    let settings = if trace.path.is_some() { phrases(&trace.replay, settings) } else { Vec::new() };
+    lines.extend((!settings.is_empty()).then(|| settings.join(", ")));
     for entry in &trace.entries {
         let index = job.targets.get(entry.target);
         let name =

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use iodyno_model::{Division, ReasonCount, ReplayRow, Timing, Trace, Verb, replay};
+use iodyno_model::{Division, Kind, ReasonCount, ReplayRow, Timing, Trace, Verb, replay};
 
 use super::dependency::{Dependencies, Waits};
 use super::distance::Pair;
@@ -40,6 +40,8 @@ pub struct FeedReport {
     /// What was due in each row, and how many were in flight in the trace.
     pub rows: Vec<ReplayRow>,
     pub depth_known: bool,
+    /// Whether all of the trace has become operations.
+    pub complete: bool,
 }
 
 /// The flags that say what an operation waits for.
@@ -241,6 +243,7 @@ impl Feed {
         FeedReport {
             size_distance: self.sizes.distance(),
             offset_distance: self.offsets.distance(),
+            complete: self.is_over,
             ..self.report.clone()
         }
     }
@@ -330,6 +333,10 @@ impl Feed {
         if !settings.tree && position(&self.trace, self.files(), record.file as usize, 0).is_none() {
             return Err("its file has no target".into());
         }
+        let named = record.verb.kind() == Kind::Metadata && record.verb != Verb::Fallocate;
+        if named && !settings.tree {
+            return Err(format!("{}: names are not replayed on devices and files", record.verb));
+        }
         let second = matches!(record.verb, Verb::Rename | Verb::Link | Verb::Symlink);
         if second && record.other.is_none() {
             return Err(format!("{}: its second name was not recorded", record.verb));
@@ -397,13 +404,7 @@ impl Feed {
             },
         };
         let (offset, bytes) = self.place(record, verb, copy, file)?;
-        let threads = self.trace.replay.facts.threads.max(1);
-        let next = self.threads.len() as u32;
-        let stream = self.threads.entry(record.thread).or_insert_with(|| ThreadState {
-            stream: next,
-            ..ThreadState::default()
-        });
-        let stream = copy * threads + stream.stream.min(threads - 1);
+        let stream = self.stream(record, copy);
         let mut operation = ReplayOperation {
             due_ns: self.time(due_ns),
             offset,
@@ -452,6 +453,17 @@ impl Feed {
         Ok(())
     }
 
+    /// The number of a record's thread, each copy's its own.
+    fn stream(&mut self, record: &TraceRecord, copy: u32) -> u32 {
+        let threads = self.trace.replay.facts.threads.max(1);
+        let next = self.threads.len() as u32;
+        let known = self
+            .threads
+            .entry(record.thread)
+            .or_insert_with(|| ThreadState { stream: next, ..ThreadState::default() });
+        copy * threads + known.stream.min(threads - 1)
+    }
+
     fn push(&mut self, mut operation: ReplayOperation) {
         self.sequence += 1;
         if std::mem::take(&mut self.fence) {
@@ -487,9 +499,11 @@ impl Feed {
         if self.trace.replay.tree || !ranged {
             return Ok((record.offset, record.bytes));
         }
-        let offset = record.offset.saturating_add(self.trace.replay.copy_shift_bytes.saturating_mul(copy.into()));
+        let offset =
+            record.offset.saturating_add(self.trace.replay.copy_shift_bytes.saturating_mul(copy.into()));
         let place = self.places.get(file as usize).copied();
-        let Some((to, bytes)) = place.map_or(Some((offset, record.bytes)), |place| place.of(offset, record.bytes))
+        let Some((to, bytes)) =
+            place.map_or(Some((offset, record.bytes)), |place| place.of(offset, record.bytes))
         else {
             return Err(TraceError::new(format!(
                 "a {verb} of {} bytes at byte {offset} does not fit its target",
@@ -498,8 +512,8 @@ impl Feed {
             .hint("--remap linear, modulo or hash maps the places of the trace to a smaller target"));
         };
         if (to, bytes) != (offset, record.bytes) {
-            let aligned = self.trace.replay.align_bytes > 0 && to / self.trace.replay.align_bytes.max(1)
-                == offset / self.trace.replay.align_bytes.max(1);
+            let aligned = self.trace.replay.align_bytes > 0
+                && to / self.trace.replay.align_bytes.max(1) == offset / self.trace.replay.align_bytes.max(1);
             let reason = if aligned { "aligned" } else { "moved to the target's places" };
             replay::count(&mut self.report.changed, reason, 1);
         }

@@ -24,8 +24,10 @@ impl Placement {
     /// A range on the target; none: it does not fit.
     pub fn of(&self, offset: u64, bytes: u64) -> Option<(u64, u64)> {
         let (offset, bytes) = self.aligned(offset, bytes);
+        let fits = offset.saturating_add(bytes) <= self.length;
         // What fits as a whole stays where it was, so that a small trace is not spread over a large device.
-        if self.length == 0 || (self.recorded <= self.length && offset.saturating_add(bytes) <= self.length) {
+        let stays = fits && (self.remap == Remap::No || self.recorded <= self.length);
+        if self.length == 0 || stays {
             return Some((offset, bytes));
         }
         let room = self.length.checked_sub(bytes)?;
@@ -84,10 +86,17 @@ mod tests {
     fn each_way_has_its_arithmetic() {
         let (recorded, length) = (1 << 20, 1 << 18);
         assert_eq!(place(Remap::Linear, 0, recorded, length).of(1 << 19, 4096), Some((1 << 17, 4096)));
-        assert_eq!(place(Remap::Linear, 0, recorded, length).of(recorded - 4096, 4096), Some((261_120, 4096)));
+        assert_eq!(
+            place(Remap::Linear, 0, recorded, length).of(recorded - 4096, 4096),
+            Some((258_048, 4096)),
+            "before the end"
+        );
         assert_eq!(place(Remap::Modulo, 0, recorded, length).of((1 << 18) + 1024, 512), Some((1024, 512)));
         // A range that would cross the end is moved before it.
-        assert_eq!(place(Remap::Modulo, 0, recorded, length).of((1 << 18) - 512, 4096), Some((258_048, 4096)));
+        assert_eq!(
+            place(Remap::Modulo, 0, recorded, length).of((1 << 18) - 512, 4096),
+            Some((258_048, 4096))
+        );
         let hash = place(Remap::Hash, 0, recorded, length);
         let (first, bytes) = hash.of(1 << 19, 512).unwrap();
         assert_eq!((hash.of(1 << 19, 512).unwrap(), bytes), ((first, 512), 512), "the same block again");

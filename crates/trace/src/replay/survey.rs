@@ -139,10 +139,11 @@ impl Surveyor {
             self.verbs.insert(verb);
             if verb.moves_data() {
                 facts.largest_bytes = facts.largest_bytes.max(record.bytes);
+                facts.odd |= !record.bytes.is_multiple_of(512) || !record.offset.is_multiple_of(512);
                 facts.moved_bytes = facts.moved_bytes.saturating_add(record.bytes);
             }
-            let carries =
-                record.flags.has(RecordFlags::PREFLUSH) || (record.flags.has(RecordFlags::FUA) && !self.is_files);
+            let carries = record.flags.has(RecordFlags::PREFLUSH)
+                || (record.flags.has(RecordFlags::FUA) && !self.is_files);
             if carries && verb == Verb::Write {
                 facts.flushes = true;
             }
@@ -209,8 +210,8 @@ impl Surveyor {
             file.need = match kind {
                 _ if matches!(record.verb, Verb::Readdir | Verb::Rmdir) => Need::Directory,
                 FileKind::Directory => Need::Directory,
-                FileKind::Link if record.verb == Verb::Readlink => Need::Link,
                 FileKind::Other => Need::Nothing,
+                FileKind::Link => Need::Link,
                 _ if record.verb == Verb::Readlink => Need::Link,
                 _ => Need::File(0),
             };
@@ -224,7 +225,8 @@ impl Surveyor {
                     if let Need::File(bytes) = &mut file.need {
                         *bytes = (*bytes).max(end);
                     }
-                } else if got > 0 && end > file.written && file.made && record.flags.has(RecordFlags::MAPPED) {
+                } else if got > 0 && end > file.written && file.made && record.flags.has(RecordFlags::MAPPED)
+                {
                     file.written = end;
                 } else if got > 0 && end > file.written {
                     // Opened with leave to make it, and not empty: it was there.

@@ -12,6 +12,7 @@ mod loops;
 mod meter;
 mod net;
 mod personalities;
+mod replay;
 
 use cases::{Aim, CASES, Case, Ground, Measure};
 use figure::BenchFigure;
@@ -53,6 +54,13 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     }
     if filters.len() == 1 && filters[0] == "filebench" {
         return personalities::chore(&root.join("target/release/iodyno"));
+    }
+    if filters.len() == 1 && filters[0] == "replay" {
+        let folder = root.join("target/bench-replay");
+        std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let measured = replay::chore(&root.join("target/release/iodyno"), &folder);
+        _ = std::fs::remove_dir_all(&folder);
+        return measured;
     }
     let wanted =
         |case: &&Case| filters.is_empty() || filters.iter().any(|filter| case.name.contains(filter.as_str()));

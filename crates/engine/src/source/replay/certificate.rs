@@ -121,7 +121,13 @@ impl Certificate {
         got == recorded
     }
 
-    pub fn record(&self, timing: Timing, resolution_ns: u64, feed: FeedReport) -> ReplayRecord {
+    pub fn record(
+        &self,
+        timing: Timing,
+        resolution_ns: u64,
+        ended_early: bool,
+        feed: FeedReport,
+    ) -> ReplayRecord {
         let count: u64 = self.lateness.iter().sum();
         let least = if count > 0 { self.least } else { 0 };
         let used = self.rows.iter().rposition(|row| row.issued > 0).map_or(0, |last| last + 1);
@@ -149,6 +155,7 @@ impl Certificate {
             starved: self.starved,
             row_ns: self.row_ns,
             rows,
+            ended_early,
             depth_known: feed.depth_known,
             size_distance: feed.size_distance,
             offset_distance: feed.offset_distance,
@@ -162,7 +169,17 @@ impl Certificate {
 
 /// The length of a row: some hundred of them, at most a thousand, of a length that reads well.
 pub(super) fn row_ns(length_ns: u64) -> u64 {
-    const STEPS: [u64; 9] = [10_000_000, 100_000_000, 1_000_000_000, 5_000_000_000, 10_000_000_000, 60_000_000_000, 300_000_000_000, 600_000_000_000, 3_600_000_000_000];
+    const STEPS: [u64; 9] = [
+        10_000_000,
+        100_000_000,
+        1_000_000_000,
+        5_000_000_000,
+        10_000_000_000,
+        60_000_000_000,
+        300_000_000_000,
+        600_000_000_000,
+        3_600_000_000_000,
+    ];
     let fits = |step: &u64| length_ns / step < 300;
     STEPS.into_iter().find(fits).unwrap_or(STEPS[STEPS.len() - 1])
 }

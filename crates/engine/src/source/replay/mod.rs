@@ -13,20 +13,24 @@ use iodyno_trace::replay::{Feed, OperationFlags, ReplayOperation, Share};
 use super::content::{Late, WorkerContent};
 use super::{Next, SourceContext, UNTALLIED, label_of, labels};
 use crate::clock::Tick;
-use crate::failure::Failure;
 use crate::facts::EngineFacts;
+use crate::failure::Failure;
 use crate::io::{AT_END, Files, Io, KEEP, OPEN_CREATES, OPEN_TRUNCATES, PACED, SILENT, Slot};
 use crate::trace_file;
 
 mod certificate;
 mod opened;
 mod ring;
+pub mod tree;
 mod window;
 
 use certificate::Certificate;
 use opened::OpenFiles;
 pub use ring::OperationRing;
-use window::{Released, Window};
+use window::{Window, WindowAnswer};
+
+#[cfg(test)]
+mod tests;
 
 /// Descriptors of a tree that are open at once at most.
 const OPEN_MOST: u32 = 4096;
@@ -171,7 +175,10 @@ impl ReplaySource {
     /// What the job asks for and cannot have.
     pub fn new(context: &SourceContext<'_>, trace: &Trace) -> Result<Self, Failure> {
         check(trace, context.depth)?;
-        let ring = context.supply.take().ok_or_else(|| Failure::new("a trace is replayed once for each start"))?;
+        let ring = context
+            .supply
+            .and_then(Cell::take)
+            .ok_or_else(|| Failure::new("a trace is replayed once for each start"))?;
         let known = labels(context.job);
         let label = |verb: &Verb| label_of(&known, verb.name(), *verb);
         let mut by_verb = [0; Verb::COUNT];
@@ -188,8 +195,10 @@ impl ReplaySource {
         let first = context.files.handles.len() as u32 - extra;
         let waits = Feed::waits(trace) || context.job.payload.verify.is_some();
         let streams = facts.threads.max(1).saturating_mul(copies);
-        let row_ns = certificate::row_ns(length_ns(trace).saturating_mul(context.job.limit.passes.unwrap_or(1)));
-        let nothing = Flying { verb: Verb::Read, file: 0, expected: 0, held: false, keeps: false, opens: false };
+        let row_ns =
+            certificate::row_ns(length_ns(trace).saturating_mul(context.job.limit.passes.unwrap_or(1)));
+        let nothing =
+            Flying { verb: Verb::Read, file: 0, expected: 0, held: false, keeps: false, opens: false };
         Ok(ReplaySource {
             ring,
             path: trace.path.clone().unwrap_or_default(),
@@ -199,10 +208,9 @@ impl ReplaySource {
             content: WorkerContent::new(context, facts.verbs.contains(&Verb::Write))?,
             labels: by_verb,
             handles,
-            tree: trace
-                .replay
-                .tree
-                .then(|| Box::new(OpenFiles::new(facts.ends.len() * copies as usize, first, extra.saturating_sub(1)))),
+            tree: trace.replay.tree.then(|| {
+                Box::new(OpenFiles::new(facts.ends.len() * copies as usize, first, extra.saturating_sub(1)))
+            }),
             certificate: trace.replay.certified.then(|| Box::new(Certificate::new(context.start, row_ns))),
             resolution_ns: facts.resolution_ns,
             is_virtual: context.engine.is_virtual,
@@ -263,15 +271,15 @@ impl ReplaySource {
     fn next_of_window(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
         let Some(window) = &mut self.window else { return Next::Done };
         let mut released = window.next(now, &mut self.ring);
-        while released == Released::Starved && self.is_virtual {
+        while released == WindowAnswer::Starved && self.is_virtual {
             self.ring.await_filled();
             released = window.next(now, &mut self.ring);
         }
         let (number, ready) = match released {
-            Released::Operation(number, ready) => (number, ready),
-            Released::Later(tick) => return Next::Later(tick),
-            Released::Wait => return Next::Wait,
-            Released::Starved | Released::Done => return self.dry(now),
+            WindowAnswer::Operation(number, ready) => (number, ready),
+            WindowAnswer::Later(tick) => return Next::Later(tick),
+            WindowAnswer::Wait => return Next::Wait,
+            WindowAnswer::Starved | WindowAnswer::Done => return self.dry(now),
         };
         let operation = *window.operation(number);
         let due = if operation.due_ns > 0 { self.start + operation.due_ns } else { ready };
@@ -305,14 +313,7 @@ impl ReplaySource {
 
     /// Writes an operation into `io`. Answers no where another one has to come before: the file is opened first.
     #[inline(always)]
-    fn write(
-        &mut self,
-        operation: &ReplayOperation,
-        now: Tick,
-        due: Tick,
-        slot: Slot,
-        io: &mut Io,
-    ) -> bool {
+    fn write(&mut self, operation: &ReplayOperation, now: Tick, due: Tick, slot: Slot, io: &mut Io) -> bool {
         let mut flying = Flying {
             verb: operation.verb,
             file: operation.file,
@@ -370,7 +371,9 @@ impl ReplaySource {
                 Io { flags: KEEP, other, ..on_item }
             }
             // What was never opened here is open in a handle of nothing: closing it fails as it would have.
-            Verb::Close => Io { file: tree.close(operation.file).unwrap_or(tree.nothing()), offset: 0, ..on_item },
+            Verb::Close => {
+                Io { file: tree.close(operation.file).unwrap_or(tree.nothing()), offset: 0, ..on_item }
+            }
             Verb::Rename | Verb::Link | Verb::Symlink => Io { other: operation.other.into(), ..on_item },
             Verb::Chmod => Io { other: operation.bytes & 0o7777, ..on_item },
             Verb::Truncate => Io { bytes: operation.bytes, ..on_item },
@@ -462,11 +465,14 @@ impl ReplaySource {
     /// How faithful it was, where that is measured.
     pub fn certificate(&mut self) -> Option<ReplayRecord> {
         let certificate = self.certificate.as_ref()?;
+        let taken =
+            self.ring.peek().is_none() && self.window.as_ref().is_none_or(|window| !window.is_waiting());
         let feed = match self.ring.close() {
             Some(Ok(report)) => report,
             _ => return None,
         };
-        Some(certificate.record(self.timing, self.resolution_ns, feed))
+        let ended_early = !taken || !feed.complete;
+        Some(certificate.record(self.timing, self.resolution_ns, ended_early, feed))
     }
 }
 

@@ -28,7 +28,11 @@ impl OpenFiles {
 
     /// The handle that a file is open in.
     pub fn of(&self, item: u32) -> Option<u32> {
-        self.newest.get(item as usize).copied().filter(|handle| *handle != NONE).map(|handle| handle + self.first)
+        self.newest
+            .get(item as usize)
+            .copied()
+            .filter(|handle| *handle != NONE)
+            .map(|handle| handle + self.first)
     }
 
     /// A handle in which nothing is open.

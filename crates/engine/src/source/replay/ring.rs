@@ -23,7 +23,7 @@ const AHEAD: Duration = Duration::from_micros(500);
 /// How long the loop's side waits at a time, before the start line and in virtual time.
 const WAIT: Duration = Duration::from_micros(50);
 
-struct Shared {
+struct BatchExchange {
     batches: [UnsafeCell<Vec<ReplayOperation>>; BATCHES],
     /// Batches filled and batches given back so far.
     filled: AtomicUsize,
@@ -37,11 +37,11 @@ struct Shared {
 
 // SAFETY: batch n belongs to the reader while n is not filled, and to the loop from then until it is given back; both
 // counters change hands with release and acquire.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for BatchExchange {}
 
 /// The loop's end.
 pub struct OperationRing {
-    shared: Arc<Shared>,
+    shared: Arc<BatchExchange>,
     reader: Option<JoinHandle<()>>,
     /// Where the batch that is being taken lies, and how far it is taken.
     batch: *const ReplayOperation,
@@ -59,7 +59,7 @@ impl OperationRing {
     /// # Errors
     /// No thread can be started.
     pub fn start(feed: Feed) -> Result<OperationRing, Failure> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(BatchExchange {
             batches: std::array::from_fn(|_| UnsafeCell::new(Vec::with_capacity(BATCH))),
             filled: AtomicUsize::new(0),
             drained: AtomicUsize::new(0),
@@ -157,7 +157,7 @@ impl Drop for OperationRing {
 }
 
 /// What the reader does.
-fn read(mut feed: Feed, shared: &Shared) {
+fn read(mut feed: Feed, shared: &BatchExchange) {
     signal::block_in_this_thread();
     let mut outcome = Ok(());
     while !shared.stopped.load(Ordering::Acquire) {

@@ -18,7 +18,7 @@ const SIZE: usize = WINDOW as usize;
 
 /// What the window answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Released {
+pub(super) enum WindowAnswer {
     /// The operation of this number, which could have been issued since then.
     Operation(u64, Tick),
     Later(Tick),
@@ -38,7 +38,7 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct WindowEntry {
     operation: ReplayOperation,
     state: State,
     /// What it still waits for.
@@ -54,7 +54,7 @@ struct Entry {
 
 /// A recorded thread.
 #[derive(Clone, Copy, Debug)]
-struct Stream {
+struct ThreadQueue {
     head: u32,
     tail: u32,
     in_flight: u32,
@@ -63,10 +63,10 @@ struct Stream {
 }
 
 pub(super) struct Window {
-    entries: Box<[Entry]>,
+    entries: Box<[WindowEntry]>,
     /// By entry and edge: the next edge that waits for the same operation.
     edges: Box<[u32]>,
-    streams: Box<[Stream]>,
+    streams: Box<[ThreadQueue]>,
     ready: BinaryHeap<Reverse<(Tick, u64)>>,
     /// Operations taken in so far, and the oldest that has not ended.
     taken: u64,
@@ -83,8 +83,8 @@ fn index(number: u64) -> usize {
 
 impl Window {
     pub fn new(streams: u32, depth: u32, start: Tick) -> Window {
-        let stream = Stream { head: NONE, tail: NONE, in_flight: 0, ended: start };
-        let entry = Entry {
+        let stream = ThreadQueue { head: NONE, tail: NONE, in_flight: 0, ended: start };
+        let entry = WindowEntry {
             operation: ReplayOperation::NOTHING,
             state: State::Ended,
             waits: 0,
@@ -107,7 +107,7 @@ impl Window {
     }
 
     /// The operation that may be issued next. It stays the next until it is [begun](Self::begin).
-    pub fn next(&mut self, now: Tick, ring: &mut OperationRing) -> Released {
+    pub fn next(&mut self, now: Tick, ring: &mut OperationRing) -> WindowAnswer {
         let (mut starved, mut intake) = (false, 0);
         while self.taken - self.oldest < SIZE as u64 && (intake < INTAKE || !self.has_ready(now)) {
             intake += 1;
@@ -123,14 +123,14 @@ impl Window {
             self.take_in(operation, now);
         }
         match self.ready.peek() {
-            Some(Reverse((ready, number))) if *ready <= now => Released::Operation(*number, *ready),
+            Some(Reverse((ready, number))) if *ready <= now => WindowAnswer::Operation(*number, *ready),
             // Those that are not taken in yet are due later, or wait for something.
-            Some(Reverse((ready, _))) if !starved => Released::Later(*ready),
-            _ if starved => Released::Starved,
-            _ if self.oldest < self.taken && self.in_flight > 0 => Released::Wait,
-            _ if self.oldest < self.taken => Released::Later(now),
-            _ if ring.is_over() => Released::Done,
-            _ => Released::Later(now),
+            Some(Reverse((ready, _))) if !starved => WindowAnswer::Later(*ready),
+            _ if starved => WindowAnswer::Starved,
+            _ if self.oldest < self.taken && self.in_flight > 0 => WindowAnswer::Wait,
+            _ if self.oldest < self.taken => WindowAnswer::Later(now),
+            _ if ring.is_over() => WindowAnswer::Done,
+            _ => WindowAnswer::Later(now),
         }
     }
 
@@ -211,7 +211,7 @@ impl Window {
         waits += u32::from(is_held) + u32::from(operation.depth > 0);
         // It could have been issued no earlier than it was known, where no time is its own.
         let ready = if operation.due_ns == 0 && operation.think_ns == 0 { ready.max(now) } else { ready };
-        self.entries[place] = Entry {
+        self.entries[place] = WindowEntry {
             operation,
             state: State::Waiting,
             waits,
@@ -260,11 +260,11 @@ impl Window {
     /// Lets those of a stream go that may be in flight beside the others, in their order.
     fn let_go(&mut self, stream: u32) {
         loop {
-            let Stream { head, in_flight, .. } = self.streams[stream as usize];
+            let ThreadQueue { head, in_flight, .. } = self.streams[stream as usize];
             if head == NONE {
                 return;
             }
-            let Entry { waits, next, operation, .. } = self.entries[head as usize];
+            let WindowEntry { waits, next, operation, .. } = self.entries[head as usize];
             if waits > 1 || in_flight >= operation.depth {
                 return;
             }

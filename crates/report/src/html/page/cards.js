@@ -22,6 +22,7 @@ function card(track, runs, several, state) {
     jobs.flatMap(({ run, job }) => shownOf(job.findings.map((index) => run.findings[index])).map((finding) => told(finding, runs.length > 1 && letter(run.index)))),
     jobs.flatMap(({ job }) => job.errors.slice(0, 8).map((error) => part("p", { class: "error" }, error))),
     part("p", { class: "aside" }, first.shape + " · measured " + first.measured),
+    first.replay && fold("replay: " + first.replay[0][1], true, table(["", "certificate"], first.replay.slice(1))),
     first.cache && part("p", { class: "aside", style: "margin-top:2px" }, first.cache));
 }
 

@@ -1,0 +1,256 @@
+//! Each timing of a replay, to the nanosecond: a device on which every operation takes 100 ns.
+
+use iodyno_model::{Payload, Replay, Timing, Trace, TraceFacts, Verb, Verify, VerifyWhen, Workload};
+use iodyno_trace::replay::Survey;
+use iodyno_trace::{
+    Dependency, MemorySource, RecordFlags, Tables, TraceFile, TraceHeader, TraceRecord, TraceThread,
+};
+
+use crate::source::testing::{SourceBench, TallyEntry};
+
+/// A record of a thread: when it was issued, how long it took, what it did at which offset.
+fn record(thread: u32, at_ns: u64, latency_ns: u64, verb: Verb, offset: u64) -> TraceRecord {
+    let latency_ns = Some(latency_ns);
+    TraceRecord { thread, latency_ns, ..TraceRecord::new(at_ns, verb, 0, offset, 512) }
+}
+
+fn memory(records: Vec<TraceRecord>) -> MemorySource {
+    let tables = Tables {
+        files: vec![TraceFile { name: "d".into(), ..TraceFile::default() }],
+        threads: vec![TraceThread::default(); 4],
+    };
+    MemorySource::new(TraceHeader { resolution_ns: 1, ..TraceHeader::default() }, tables, records)
+}
+
+/// A job that replays these records at a depth; targets are 64 KiB long.
+fn bench(records: Vec<TraceRecord>, timing: Timing, depth: u32, settings: Replay) -> SourceBench {
+    let records = memory(records);
+    let facts = Survey::of(&mut records.clone(), &settings.skip).unwrap().facts;
+    let replay = Replay { facts, certified: true, ..settings };
+    let trace = Trace { path: Some("memory".into()), timing, replay, ..Trace::of(Vec::new(), timing) };
+    let mut bench = SourceBench::new(Workload::Trace(trace), &[65536, 65536]);
+    bench.depth = depth;
+    bench.records = Some(records);
+    bench
+}
+
+fn starts(all: &[TallyEntry]) -> Vec<(u64, u64)> {
+    let mut starts: Vec<_> = all.iter().map(|one| (one.offset, one.started)).collect();
+    starts.sort();
+    starts
+}
+
+fn trace(bench: &mut SourceBench) -> &mut Trace {
+    match &mut bench.job().workload {
+        Workload::Trace(trace) => trace,
+        _ => unreachable!("the job replays"),
+    }
+}
+
+/// Four reads at offsets that number them.
+fn four() -> Vec<TraceRecord> {
+    let at = [0, 5000, 5050, 90_000];
+    let one = |(number, at): (u64, u64)| record(0, at, 40, Verb::Read, number * 512);
+    at.into_iter().enumerate().map(|(number, at)| one((number as u64, at))).collect()
+}
+
+#[test]
+fn recorded_times_are_kept_to_the_nanosecond() {
+    for (timing, cut, expected) in [
+        (Timing::AsRecorded, 0, [0, 5000, 5050, 90_000]),
+        (Timing::Scaled(2.0), 0, [0, 2500, 2525, 45_000]),
+        (Timing::AsRecorded, 10_000, [0, 5000, 5050, 15_050]),
+        (Timing::NoEarlier, 0, [0, 5000, 5050, 90_000]),
+        (Timing::AsFast, 0, [0, 0, 0, 0]),
+    ] {
+        let mut bench = bench(four(), timing, 4, Replay { idle_most_ns: cut, ..Replay::default() });
+        let all = bench.run();
+        let expected: Vec<_> = expected.iter().enumerate().map(|(n, at)| (n as u64 * 512, *at)).collect();
+        assert_eq!(starts(&all), expected, "{timing:?}");
+        let replayed = bench.replayed.unwrap();
+        assert_eq!((replayed.recorded, replayed.issued), (4, 4));
+        assert_eq!((replayed.lateness.max, replayed.size_distance, replayed.offset_distance), (0, 0.0, 0.0));
+        let timed = matches!(timing, Timing::AsRecorded | Timing::Scaled(_));
+        assert_eq!(replayed.within_100us, if timed { 4 } else { 0 });
+    }
+}
+
+#[test]
+fn a_slow_target_makes_an_open_loop_late_and_latency_counts_from_the_recorded_time() {
+    let records = (0..4).map(|number| record(0, number * 1000, 10, Verb::Read, number * 512)).collect();
+    let mut bench = bench(records, Timing::AsRecorded, 1, Replay::default());
+    bench.service_ns = 300_000;
+    let all = bench.run();
+    assert_eq!(starts(&all), [(0, 0), (512, 300_000), (1024, 600_000), (1536, 900_000)]);
+    assert_eq!(all.iter().map(|one| one.latency).collect::<Vec<_>>(), [300_000, 599_000, 898_000, 1_197_000]);
+    let replayed = bench.replayed.unwrap();
+    assert_eq!((replayed.lateness.max, replayed.within_100us, replayed.within_1ms), (897_000, 1, 4));
+    assert_eq!(replayed.held_by_depth, 3, "the one slot was taken");
+    let judgement = iodyno_truth::replay::judge(&replayed);
+    assert_eq!(judgement.verdict, iodyno_truth::replay::ReplayVerdict::Late);
+    assert!(judgement.because[0].starts_with("the target could not keep up: 3 of 3"), "{judgement:?}");
+}
+
+#[test]
+fn think_times_follow_the_completions_of_their_thread() {
+    let records = vec![
+        record(0, 0, 1000, Verb::Read, 0),
+        record(1, 200, 300, Verb::Read, 512),
+        // 500 after the first ended.
+        record(0, 1500, 10, Verb::Read, 1024),
+        // While the one before was in flight: 505 after the first ended.
+        record(0, 1505, 10, Verb::Read, 1536),
+        record(1, 2500, 10, Verb::Read, 2048),
+    ];
+    let mut bench = bench(records, Timing::ThinkTimes, 8, Replay::default());
+    let all = bench.run();
+    // Each takes 100 here: the first ends at 100, that of the other thread at 300.
+    assert_eq!(starts(&all), [(0, 0), (512, 200), (1024, 600), (1536, 605), (2048, 2300)]);
+    assert_eq!(bench.replayed.as_ref().unwrap().lateness.max, 0);
+    bench.job().limit.passes = Some(2);
+    let all = bench.run();
+    assert_eq!(all.len(), 10);
+    assert!(all.iter().filter(|one| one.offset == 0).any(|one| one.started >= 705), "{:?}", starts(&all));
+}
+
+#[test]
+fn dependencies_let_the_rest_float() {
+    let records = vec![
+        record(0, 0, 1000, Verb::Write, 0),
+        record(1, 2000, 10, Verb::Read, 4096),
+        // Reads what the first wrote.
+        record(2, 3000, 10, Verb::Read, 0),
+        record(3, 4000, 10, Verb::Read, 8192),
+        // Overwrites what was read.
+        record(1, 5000, 10, Verb::Write, 0),
+    ];
+    let mut bench = bench(records, Timing::Dependencies, 8, Replay::default());
+    let all = bench.run();
+    assert_eq!(starts(&all), [(0, 0), (0, 100), (0, 200), (4096, 0), (8192, 0)]);
+    bench.job().limit.passes = Some(2);
+    let all = bench.run();
+    assert_eq!(
+        starts(&all)[6..],
+        [(4096, 0), (4096, 300), (8192, 0), (8192, 300)],
+        "a pass waits for the last"
+    );
+}
+
+#[test]
+fn a_dependency_that_the_trace_tells_is_kept_with_its_think_time() {
+    let mut records = four();
+    records[3].after = Some(Dependency { back: 3, think_ns: 250 });
+    records.iter_mut().enumerate().for_each(|(thread, record)| record.thread = thread as u32);
+    let mut bench = bench(records, Timing::Dependencies, 4, Replay::default());
+    assert_eq!(starts(&bench.run()), [(0, 0), (512, 0), (1024, 0), (1536, 350)]);
+}
+
+#[test]
+fn the_recorded_depth_of_each_thread_is_preserved() {
+    let records = vec![
+        // Two at a time, then one.
+        record(0, 0, 100, Verb::Read, 0),
+        record(0, 10, 100, Verb::Read, 512),
+        record(0, 105, 100, Verb::Read, 1024),
+        record(0, 500, 100, Verb::Read, 1536),
+        record(1, 20, 10, Verb::Read, 2048),
+        record(1, 50, 10, Verb::Read, 2560),
+    ];
+    let mut records = records;
+    records.sort_by_key(|record| record.at_ns);
+    let mut bench = bench(records, Timing::Depths, 8, Replay::default());
+    let all = bench.run();
+    assert_eq!(starts(&all), [(0, 0), (512, 0), (1024, 100), (1536, 200), (2048, 0), (2560, 100)]);
+}
+
+#[test]
+fn copies_shift_or_have_targets_of_their_own() {
+    let settings = Replay { copies: 2, copy_shift_bytes: 8192, ..Replay::default() };
+    let mut shifted = bench(four(), Timing::AsRecorded, 8, settings);
+    let all = shifted.run();
+    assert_eq!(all.len(), 8);
+    assert_eq!(starts(&all)[4..], [(8192, 0), (8704, 5000), (9216, 5050), (9728, 90_000)]);
+    let mut own = bench(four(), Timing::AsRecorded, 8, Replay { copies: 2, ..Replay::default() });
+    let all = own.run();
+    assert_eq!((all.len(), own.replayed.unwrap().issued), (8, 8));
+}
+
+#[test]
+fn what_is_beyond_the_target_is_refused_or_mapped_and_counted() {
+    let mut far = four();
+    far[3].offset = 1 << 20;
+    let mut refused = bench(far.clone(), Timing::AsFast, 4, Replay::default());
+    assert_eq!(refused.run().len(), 3);
+    let remap = iodyno_model::Remap::Linear;
+    let mut mapped = bench(far, Timing::AsFast, 4, Replay { remap, ..Replay::default() });
+    let all = mapped.run();
+    assert_eq!(all.iter().map(|one| one.offset).max(), Some(65024));
+    let replayed = mapped.replayed.unwrap();
+    assert_eq!(replayed.changed[0].reason, "moved to the target's places");
+    assert!(replayed.offset_distance > 0.2, "{}", replayed.offset_distance);
+}
+
+#[test]
+fn a_flush_that_a_write_carries_goes_before_or_after_it() {
+    let mut records = vec![record(0, 0, 10, Verb::Write, 0), record(0, 1000, 10, Verb::Write, 512)];
+    records[0].flags = RecordFlags::PREFLUSH.with(RecordFlags::FUA);
+    let mut bench = bench(records, Timing::AsRecorded, 8, Replay::default());
+    let all = bench.run();
+    let verbs: Vec<_> = all.iter().map(|one| (one.verb, one.started)).collect();
+    let expected = [(Verb::Fdatasync, 0), (Verb::Write, 100), (Verb::Fdatasync, 200), (Verb::Write, 1000)];
+    assert_eq!(verbs, expected);
+}
+
+#[test]
+fn recorded_errors_are_what_is_to_come() {
+    let mut records = four();
+    records[0].result = Some(-5);
+    records[1].result = Some(-5);
+    records[2].result = Some(512);
+    let mut bench = bench(records, Timing::AsFast, 1, Replay::default());
+    bench.meddle = Box::new(|number, _, _| (number == 0 || number == 2).then_some(-5));
+    let all = bench.run();
+    assert_eq!(all.iter().map(|one| one.result).collect::<Vec<_>>(), [0, 512, -5, 512]);
+    let replayed = bench.replayed.unwrap();
+    let mut results: Vec<_> =
+        replayed.results.iter().map(|result| (result.recorded, result.got, result.count)).collect();
+    results.sort();
+    assert_eq!(
+        (results, replayed.compared, replayed.mismatches()),
+        (vec![(0, 5, 1), (5, 0, 1), (5, 5, 1)], 3, 2)
+    );
+}
+
+#[test]
+fn verification_finds_the_block_that_was_damaged_and_no_other() {
+    let writes = (0..8).map(|number| record(0, number, 1, Verb::Write, number * 512));
+    let reads = (0..8).map(|number| record(0, 100 + number, 1, Verb::Read, number * 512));
+    let again = [record(0, 300, 1, Verb::Write, 512), record(0, 301, 1, Verb::Read, 512)];
+    let records: Vec<_> = writes.chain(reads).chain(again).collect();
+    let verify = Verify { when: VerifyWhen::OnRead, ..Verify::default() };
+    let mut bench = bench(records, Timing::AsFast, 4, Replay::default());
+    bench.job().payload = Payload { verify: Some(verify), ..Payload::default() };
+    assert!(bench.run().iter().all(|one| one.result == 512), "{:?}", bench.complaints);
+    bench.meddle = Box::new(|number, io, memo| {
+        if number == 8 {
+            memo.bytes[3 * 512 + 100] ^= 1;
+        }
+        _ = io;
+        None
+    });
+    let all = bench.run();
+    let wrong: Vec<_> = all.iter().filter(|one| one.result < 0).map(|one| (one.verb, one.offset)).collect();
+    assert_eq!(wrong, [(Verb::Read, 1536)], "{:?}", bench.complaints);
+}
+
+#[test]
+fn a_million_records_need_no_more_memory_than_the_ring() {
+    let records: Vec<_> =
+        (0..200_000).map(|number| record(0, number, 1, Verb::Read, number % 100 * 512)).collect();
+    let mut bench = bench(records, Timing::AsFast, 16, Replay::default());
+    let all = bench.run();
+    assert_eq!(all.len(), 200_000);
+    let facts = &trace(&mut bench).replay.facts;
+    assert_eq!(*facts, TraceFacts { ..facts.clone() });
+    assert_eq!(bench.replayed.unwrap().issued, 200_000);
+}

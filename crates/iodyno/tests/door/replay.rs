@@ -1,0 +1,328 @@
+//! `iodyno replay`: exact on a simulated device, a tree made anew and left as the trace left it, targets that hold data
+//! left alone, and what a user reads of it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use iodyno_model::Verb;
+use iodyno_trace::format::Writer;
+use iodyno_trace::{FileKind, Tables, TraceFile, TraceHeader, TraceLevel, TraceRecord, TraceThread};
+use testbed::{Case, Outcome};
+
+use crate::program::{ProgramOutput, Running, iodyno, names, scratch, told};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("replay_is_exact_in_virtual_time", &[], exact),
+        Case::new("replay_says_by_how_much_a_slow_device_is_late", &[], late),
+        Case::new("replay_makes_the_tree_and_leaves_it_as_the_trace_did", &[], tree),
+        Case::new("replay_writes_only_what_was_given_up", &[], refuses),
+        Case::new("replay_maps_what_does_not_fit", &[], maps),
+        Case::new("replay_verifies_what_it_wrote", &[], verifies),
+        Case::new("replay_ends_when_it_is_told_to", &[], ends),
+        Case::new("replay_is_part_of_a_plan", &[], of_a_plan),
+    ]
+}
+
+const MS: u64 = 1_000_000;
+
+fn write(home: &Path, level: TraceLevel, tables: Tables, records: &[TraceRecord]) -> PathBuf {
+    let path = home.join("t.iot");
+    let source = "made by a test".into();
+    let header = TraceHeader { source, level, resolution_ns: 1, ..TraceHeader::default() };
+    let mut writer = Writer::new(File::create(&path).unwrap(), header).unwrap();
+    tables.files.iter().for_each(|file| drop(writer.define_file(file.clone()).unwrap()));
+    tables.threads.iter().for_each(|thread| drop(writer.define_thread(thread.clone()).unwrap()));
+    records.iter().for_each(|record| writer.push(record).unwrap());
+    writer.finish().unwrap();
+    path
+}
+
+fn tables(files: &[(&str, FileKind, Option<u64>)], threads: usize) -> Tables {
+    let file = |(name, kind, bytes): &(&str, FileKind, Option<u64>)| TraceFile {
+        name: (*name).into(),
+        kind: *kind,
+        bytes: *bytes,
+        device: None,
+    };
+    Tables { files: files.iter().map(file).collect(), threads: vec![TraceThread::default(); threads] }
+}
+
+/// So many transfers of 4 KiB, one each ms, reads and writes in turn, each of which took 0.5 ms.
+fn device(home: &Path, count: u64) -> PathBuf {
+    let record = |number: u64| {
+        let verb = if number.is_multiple_of(2) { Verb::Read } else { Verb::Write };
+        let latency_ns = Some(MS / 2);
+        TraceRecord { latency_ns, ..TraceRecord::new(number * MS, verb, 0, number * 4096, 4096) }
+    };
+    let records: Vec<_> = (0..count).map(record).collect();
+    write(home, TraceLevel::Block, tables(&[("8,0", FileKind::Device, None)], 1), &records)
+}
+
+fn replay(home: &Path, words: &[&str]) -> ProgramOutput {
+    let mut command = iodyno(["replay", "t.iot", "--quiet", "--no-keep", "--witness", "off"]);
+    command.args(words).current_dir(home);
+    told(command)
+}
+
+/// The lines of the certificate.
+fn certificate(output: &ProgramOutput) -> String {
+    let lines = output.out.lines().skip_while(|line| !line.starts_with("  replay "));
+    let lines = lines.take_while(|line| line.starts_with("  ") && !line.trim().is_empty());
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+fn exact() -> Outcome {
+    let home = scratch();
+    device(home.path(), 2000);
+    let output = replay(home.path(), &["--engine", "sim", "--set", "service=500us", "--json", "r.json"]);
+    output.expect(0, &[]);
+    assert_eq!(
+        certificate(&output),
+        "\
+  replay   faithful: 99 % were issued at most 0 ns late
+  issued   2,000 of 2,000 operations, in 2.00 s (recorded: 2.00 s)
+  lateness p50 0 ns, p99 0 ns, p99.9 0 ns, max 0 ns; 100.00 % within 100 us,
+           100.00 % within 1 ms (in time: 100 us)
+  rate     ████████████████████ IOPS recorded, at most 1000
+           ████████████████████ IOPS issued, at most 1000, rows of 100 ms
+  depth    ████████████████████ in flight recorded, at most 1.00
+           ████████████████████ in flight issued, at most 1.00
+  distance sizes 0.000, offsets 0.000 (Kolmogorov-Smirnov: 0 alike, 1 apart)
+  results  the trace has none to compare with
+",
+        "{output}"
+    );
+    let json = fs::read_to_string(home.path().join("r.json")).unwrap();
+    assert!(
+        json.contains("\"replay_verdict\": \"faithful\"") && json.contains("\"within_1ms\": 2000"),
+        "{json}"
+    );
+    Ok(())
+}
+
+fn late() -> Outcome {
+    let home = scratch();
+    device(home.path(), 100);
+    // Each takes 2 ms and the next is due after 1: number n is n ms late.
+    let words = ["--engine", "sim", "--set", "service=2ms", "--depth", "1"];
+    let output = replay(home.path(), &words);
+    let text = certificate(&output);
+    for part in [
+        "late: the target could not keep up: 99 of 99 late operations",
+        "100 of 100 operations, in 198.00 ms (recorded: 99.0 ms)",
+        "max 99.0 ms; 1.00 % within 100 us, 2.00 % within 1 ms",
+    ] {
+        assert!(text.replace("\n           ", " ").contains(part), "{part}: {output}");
+    }
+    // Twice as slow the same device keeps up.
+    let text =
+        certificate(&replay(home.path(), &["--engine", "sim", "--set", "service=2ms", "--speed", "0.5"]));
+    assert!(text.contains("faithful"), "{text}");
+    Ok(())
+}
+
+/// A program that reads its configuration, looks for a file in vain, writes a new one and puts it in place.
+fn application(home: &Path) -> PathBuf {
+    let files = [
+        ("/app", FileKind::Directory, Some(0)),
+        ("/app/config", FileKind::File, Some(10_000)),
+        ("/app/missing", FileKind::File, None),
+        ("/app/out.tmp", FileKind::File, None),
+        ("/app/out", FileKind::File, Some(5)),
+        ("/app/log", FileKind::Directory, None),
+        ("/app/current", FileKind::Link, None),
+        ("out", FileKind::Link, None),
+        ("/app/data", FileKind::File, Some(64 << 10)),
+    ];
+    let mut at = 0;
+    let mut call = |verb, file, (offset, bytes): (u64, u64), result: i64| {
+        at += MS;
+        let result = Some(result);
+        TraceRecord { result, latency_ns: Some(1000), ..TraceRecord::new(at, verb, file, offset, bytes) }
+    };
+    let other = |record: TraceRecord, other| TraceRecord { other: Some(other), ..record };
+    let records = [
+        call(Verb::Open, 1, (0, 0), 3),
+        call(Verb::Read, 1, (0, 4096), 4096),
+        call(Verb::Read, 1, (8192, 4096), 1808),
+        call(Verb::Close, 1, (0, 0), 0),
+        call(Verb::Open, 2, (0, 0), -2),
+        call(Verb::Stat, 2, (0, 0), -2),
+        call(Verb::Mkdir, 5, (0, 0o755), 0),
+        call(Verb::Create, 3, (0, 0o640), 3),
+        call(Verb::Write, 3, (0, 3000), 3000),
+        call(Verb::Fsync, 3, (0, 0), 0),
+        call(Verb::Close, 3, (0, 0), 0),
+        other(call(Verb::Rename, 3, (0, 0), 0), 4),
+        other(call(Verb::Symlink, 6, (0, 0), 0), 7),
+        // It was open before the recording.
+        call(Verb::Write, 8, (1000, 24), 24),
+        call(Verb::Mkdir, 5, (0, 0o755), -17),
+        call(Verb::Readdir, 0, (0, 0), 6),
+    ];
+    write(home, TraceLevel::File, tables(&files, 1), &records)
+}
+
+fn tree() -> Outcome {
+    let home = scratch();
+    application(home.path());
+    let output = replay(home.path(), &["tree", "--speed", "10"]);
+    output.expect(0, &[]);
+    let app = home.path().join("tree/app");
+    assert_eq!(names(&app), ["config", "current", "data", "log", "out"], "{output}");
+    let length = |name: &str| fs::metadata(app.join(name)).unwrap().len();
+    assert_eq!((length("config"), length("data"), length("out")), (10_000, 64 << 10, 3000), "{output}");
+    assert_eq!(fs::read_link(app.join("current")).unwrap(), Path::new("../app/out"));
+    let text = certificate(&output);
+    for part in [
+        "16 compared, 0 differ",
+        "ENOENT, no such file, as recorded",
+        "EEXIST, exists already, as recorded",
+        "1: opened although the trace did not say so",
+    ] {
+        assert!(text.contains(part), "{part}: {output}");
+    }
+    // Made and nothing done: what the trace makes is not there.
+    let output = replay(home.path(), &["made", "--prepare"]);
+    output.expect(0, &[]);
+    assert_eq!(names(&home.path().join("made/app")), ["config", "data", "out"], "{output}");
+    // What is no longer as it was is told.
+    let output = replay(home.path(), &["tree", "--speed", "10", "--destroy", "tree"]);
+    let text = certificate(&output);
+    assert!(text.contains("mkdir 1 times: EEXIST, exists already, recorded success"), "{output}");
+    let output = replay(home.path(), &["gone", "--speed", "10", "--copies", "2", "--remove"]);
+    output.expect(0, &[]);
+    assert!(!home.path().join("gone").exists(), "{output}");
+    Ok(())
+}
+
+fn refuses() -> Outcome {
+    let home = scratch();
+    device(home.path(), 10);
+    let data = home.path().join("data");
+    fs::write(&data, vec![7; 1 << 20]).unwrap();
+    fs::create_dir(home.path().join("full")).unwrap();
+    fs::write(home.path().join("full/x"), "x").unwrap();
+    fs::write(home.path().join("text"), "no trace").unwrap();
+    let cases: &[(&[&str], &str)] = &[
+        (&["data"], "it holds 1 MiB, not writing to it"),
+        (&["data"], "--destroy data"),
+        (&[], "it needs a target"),
+        (&["a", "b"], "the trace has 1 files or devices (8,0), and 2 targets are named"),
+        (&["--map", "9,9=data"], "`9,9`: the trace has no such file or device"),
+        (&["--map", "data"], "expected SRC=DST"),
+        (&["/dev/nowhere"], "no such device"),
+        (&["data", "--mode", "sideways"], "invalid value 'sideways'"),
+        (&["data", "--mode", "fast", "--speed", "2"], "only recorded times can be scaled"),
+        (&["data", "--speed", "0"], "expected a number above 0"),
+        (&["data", "--skip", "readd"], "`readd` is no verb"),
+        (&["--engine", "sim", "--set", "x"], "expected NAME=VALUE"),
+        (&["data", "--skip", "read,write"], "nothing in it can be replayed"),
+        (&["data", "--prepare"], "this trace makes no tree"),
+    ];
+    for (words, said) in cases {
+        replay(home.path(), words).refused(&[said]);
+    }
+    for (trace, said) in
+        [("text", "it is no trace of ours"), ("none.iot", "No such file"), (".", "no regular file")]
+    {
+        let mut command = iodyno(["replay", trace, "--engine", "sim"]);
+        command.current_dir(home.path());
+        told(command).refused(&[said]);
+    }
+    assert!(fs::read(&data).unwrap().iter().all(|byte| *byte == 7), "nothing was written");
+    replay(home.path(), &["data", "--destroy", "data", "--speed", "10"]).expect(0, &["faithful"]);
+    assert!(fs::read(&data).unwrap()[4096..8192].iter().any(|byte| *byte != 7), "it was given up");
+    application(home.path());
+    replay(home.path(), &["full"]).refused(&["it holds 1 files or directories, not replaying in it"]);
+    replay(home.path(), &["a", "b"]).refused(&["works in one directory"]);
+    replay(home.path(), &["new", "--remap", "linear"]).refused(&["keep their places"]);
+    replay(home.path(), &["new", "--depth", "4"]).refused(&["one at a time by each worker"]);
+    assert_eq!(names(&home.path().join("full")), ["x"]);
+    assert!(!home.path().join("new").exists());
+    Ok(())
+}
+
+fn maps() -> Outcome {
+    let home = scratch();
+    device(home.path(), 64);
+    File::create(home.path().join("small")).unwrap().set_len(64 << 10).unwrap();
+    let destroy = ["--destroy", "small"];
+    let output = replay(home.path(), &["small", "--skip", "write"]);
+    output.refused(&["the trace reaches to 256 KiB, and it has 64 KiB", "--remap"]);
+    for (way, said) in
+        [("linear", "offsets differ"), ("modulo", "offsets differ"), ("hash", "offsets differ")]
+    {
+        let output = replay(home.path(), &[&["small", "--remap", way][..], &destroy].concat());
+        let text = certificate(&output).replace("\n           ", " ");
+        assert!(text.contains("not comparable") && text.contains(said), "{way}: {output}");
+        assert!(text.contains("moved to the target's places"), "{way}: {output}");
+        assert_eq!(fs::metadata(home.path().join("small")).unwrap().len(), 64 << 10, "{way}");
+    }
+    let output = replay(home.path(), &["new", "--dry-run", "--skip", "read", "--loops", "3"]);
+    output.expect(
+        0,
+        &["8,0 -> new (new file", "32 operations would be issued, 3 times", "32 (read: left out as asked)"],
+    );
+    assert!(!home.path().join("new").exists(), "a dry run makes nothing");
+    Ok(())
+}
+
+fn verifies() -> Outcome {
+    let home = scratch();
+    let record = |number: u64| {
+        let verb = if number < 16 { Verb::Write } else { Verb::Read };
+        TraceRecord::new(number * 1000, verb, 0, number % 16 * 4096, 4096)
+    };
+    let records: Vec<_> = (0..48).map(record).collect();
+    write(home.path(), TraceLevel::Block, tables(&[("8,0", FileKind::Device, None)], 1), &records);
+    let output = replay(home.path(), &["file", "--mode", "fast", "--verify", "--engine", "psync"]);
+    output.expect(0, &["not comparable"]);
+    assert_eq!(fs::metadata(home.path().join("file")).unwrap().len(), 64 << 10);
+    Ok(())
+}
+
+fn ends() -> Outcome {
+    let home = scratch();
+    let hour = 3_600_000 * MS;
+    let records = [0, 1, hour].map(|at| TraceRecord::new(at, Verb::Read, 0, 0, 4096));
+    write(home.path(), TraceLevel::Block, tables(&[("8,0", FileKind::Device, None)], 1), &records);
+    let mut command = iodyno(["replay", "t.iot", "--engine", "null", "--no-keep", "--witness", "off"]);
+    command.args(["--metrics", "m.prom"]).current_dir(home.path());
+    let mut running = Running::start(command);
+    let file = home.path().join("m.prom");
+    running.until("two operations", || fs::read_to_string(&file).is_ok_and(|text| text.contains("read")));
+    running.signal(libc::SIGINT);
+    let output = running.end();
+    let text = certificate(&output).replace("\n           ", " ");
+    assert!(text.contains("not comparable: it ended before the trace did, after 2 operations"), "{output}");
+    assert!(output.out.contains("stopped by signal 2"), "{output}");
+    Ok(())
+}
+
+fn of_a_plan() -> Outcome {
+    let home = scratch();
+    device(home.path(), 50);
+    fs::write(
+        home.path().join("plan.toml"),
+        r#"
+name = "replay"
+[target.disk]
+nothing = "1GiB"
+[[phase]]
+name = "p"
+[[phase.job]]
+name = "j"
+engine = "sim"
+depth = 8
+on = "disk"
+trace = { path = "t.iot", timing = "depths", certified = true }
+"#,
+    )
+    .unwrap();
+    let mut command = iodyno(["run", "--quiet", "--no-keep", "plan.toml"]);
+    command.current_dir(home.path());
+    told(command).expect(0, &["50 of 50 operations", "it kept no recorded times"]);
+    Ok(())
+}
