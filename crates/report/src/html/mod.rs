@@ -14,6 +14,7 @@ mod job;
 mod run;
 mod short;
 mod time;
+mod trace;
 mod watch;
 
 use std::io;
@@ -25,6 +26,7 @@ use serde::Serialize;
 
 pub use growing::Growing;
 pub use run::Run;
+pub use trace::TracePage;
 
 use crate::shape::Context;
 use crate::{Output, Reporter};
@@ -40,6 +42,7 @@ const SCRIPT: &[&str] = &[
     include_str!("page/sweep.js"),
     include_str!("page/cards.js"),
     include_str!("page/compare.js"),
+    include_str!("page/frame.js"),
     include_str!("page/main.js"),
 ];
 const STYLE: &str = include_str!("page/page.css");
@@ -69,26 +72,36 @@ impl Page {
 
     /// What the page is told, as JSON that may stand in a script element: nothing in it can end that element.
     pub fn data(&self) -> String {
-        let json = serde_json::to_string(self).unwrap_or_else(|_| "null".into());
-        // The only place where these can stand in JSON is inside strings.
-        json.replace('<', "\\u003c")
-            .replace('>', "\\u003e")
-            .replace('&', "\\u0026")
-            .replace('\u{2028}', "\\u2028")
+        safe_json(self)
     }
 
     /// The whole file.
     pub fn html(&self) -> String {
         let title = self.runs.iter().map(|run| run.title.as_str()).collect::<Vec<_>>().join(", ");
-        let parts = [
-            ("{{title}}", escaped(&title)),
-            ("{{style}}", STYLE.to_string()),
-            ("{{library}}", BASE64_STANDARD.encode(LIBRARY)),
-            ("{{data}}", self.data()),
-            ("{{script}}", SCRIPT.concat()),
-        ];
-        assembled(FRAME, &parts)
+        page(&title, self.data(), SCRIPT)
     }
+}
+
+/// JSON in which nothing can end a script element.
+fn safe_json(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).unwrap_or_else(|_| "null".into());
+    // The only place where these can stand in JSON is inside strings.
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+}
+
+/// A whole file: the frame with a title, data and the scripts that draw it.
+fn page(title: &str, data: String, script: &[&str]) -> String {
+    let parts = [
+        ("{{title}}", escaped(title)),
+        ("{{style}}", STYLE.to_string()),
+        ("{{library}}", BASE64_STANDARD.encode(LIBRARY)),
+        ("{{data}}", data),
+        ("{{script}}", script.concat()),
+    ];
+    assembled(FRAME, &parts)
 }
 
 /// The frame with each place filled once; what is filled in is not looked at again.

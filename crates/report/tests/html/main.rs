@@ -2,12 +2,15 @@
 //! wider than a phone. The pages stay in cargo's directory for tests, to be looked at.
 
 mod browser;
+#[path = "../sample/mod.rs"]
+mod sample;
 mod stories;
 
 use std::path::{Path, PathBuf};
 
 use browser::{HUES_LEAST, Shown};
-use iodyno_report::html::{Page, Run};
+use iodyno_report::html::{Page, Run, TracePage};
+use iodyno_trace::statistics::TraceStatistics;
 use testbed::{Case, Outcome};
 
 type Failed = Box<dyn std::error::Error>;
@@ -22,6 +25,7 @@ fn main() -> std::process::ExitCode {
         with("runs_lie_over_each_other", overlay),
         with("passes_have_one_card", passes),
         with("names_stay_names", hostile),
+        with("a_trace_is_drawn", trace),
         with("a_run_without_anything_is_a_page", empty),
         Case::new("a_long_run_is_small", &[], small),
         Case::new("the_file_needs_nothing_else", &[], offline),
@@ -37,11 +41,14 @@ fn folder() -> PathBuf {
 
 /// A page, shown on a desk and on a phone, without a complaint; how many charts it has, and its text.
 fn shown(browser: &Path, name: &str, runs: Vec<Run>) -> Result<(usize, String), Failed> {
-    let html = Page::of(runs).html();
-    std::fs::write(folder().join(format!("{name}.html")), &html)?;
+    drawn(browser, name, &Page::of(runs).html())
+}
+
+fn drawn(browser: &Path, name: &str, html: &str) -> Result<(usize, String), Failed> {
+    std::fs::write(folder().join(format!("{name}.html")), html)?;
     let mut seen = (0, String::new());
     for width in [1280, 500] {
-        let shown = browser::show(browser, &html, width)?;
+        let shown = browser::show(browser, html, width)?;
         if !shown.complaints.is_empty() || shown.aliens > 0 || shown.beyond > 0 {
             let Shown { complaints, aliens, beyond, .. } = shown;
             return Err(format!("at {width}: {complaints:?}, {aliens} aliens, {beyond} too wide").into());
@@ -75,6 +82,30 @@ fn long(browser: &Path) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// A trace's page has a chart for everything over time and one for each distribution.
+fn trace(browser: &Path) -> Result<(), Failed> {
+    let mut source = sample::recorded::recorded(40_000);
+    source.tables.threads[1].name = "</script><img src=x>".into();
+    let page = TracePage::of("database.iot", &TraceStatistics::of(&mut source)?);
+    let (charts, text) = drawn(browser, "trace", &page.html())?;
+    if charts != 8 {
+        return Err(format!("{charts} charts, expected 8").into());
+    }
+    let all = [
+        "40,000 operations",
+        "Hot spots",
+        "Miss ratio of an LRU cache",
+        "Between two arrivals",
+        "EIO",
+        "<img src=x>",
+        "12 events were lost",
+    ];
+    match all.iter().find(|text_| !text.contains(**text_)) {
+        Some(missing) => Err(format!("`{missing}` is not on the page").into()),
+        None => Ok(()),
+    }
 }
 
 fn sweeps(browser: &Path) -> Result<(), Failed> {

@@ -5,6 +5,8 @@
 
 use iodyno_model::*;
 
+pub mod recorded;
+
 /// A device of textbook simplicity: so many channels, each with a service time, behind a link.
 #[derive(Clone)]
 pub struct Device {

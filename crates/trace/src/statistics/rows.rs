@@ -31,7 +31,7 @@ impl TimeRow {
         self.reads + self.writes + self.others
     }
 
-    fn merge(&mut self, other: &TimeRow) {
+    pub fn merge(&mut self, other: &TimeRow) {
         self.reads += other.reads;
         self.writes += other.writes;
         self.others += other.others;

@@ -1,7 +1,5 @@
-// The page: its head, its sections in order, the theme, printing, and a run that still goes on.
+// The page: its head, its sections in order, and a run that still goes on.
 
-const page = document.getElementById("page");
-let data = JSON.parse(document.getElementById("data").textContent);
 const state = { key: null, every: false, hidden: new Set(), jump: false };
 
 state.change = (what) => {
@@ -64,17 +62,8 @@ function head() {
   const first = data.runs[0] || {};
   const several = data.runs.length > 1;
   const about = several ? data.runs.length + " runs" : [day(first), first.machine, "seed " + first.seed].filter(Boolean).join(" · ");
-  const theme = part("button", { title: "light or dark", onclick: () => choose(document.documentElement.dataset.theme === "dark" ? "light" : "dark") }, "light / dark");
-  const print = part("button", { onclick: () => window.print() }, "print");
   return part("div", { class: "head" }, part("div", {}, part("div", { class: "brand" }, "iodyno", data.live && part("span", { class: "pulse" }, " · running")),
-    part("h1", {}, several ? "Comparison of " + data.runs.length + " runs" : first.title || "nothing has run"), part("p", { class: "soft small" }, about)), part("div", { class: "tools" }, theme, print));
-}
-
-// Links to the sections that have a heading.
-function contents() {
-  const named = [...page.querySelectorAll("section[id] > h2")].map((heading) => [heading.parentElement.id, heading.textContent]);
-  if (named.length < 3) return [];
-  return [part("nav", { class: "soft small contents", "aria-label": "contents" }, named.map(([id, text]) => part("a", { href: "#" + id }, text)))];
+    part("h1", {}, several ? "Comparison of " + data.runs.length + " runs" : first.title || "nothing has run"), part("p", { class: "soft small" }, about)), tools());
 }
 
 // Which job the charts below are about.
@@ -101,36 +90,6 @@ function table_(rows) {
   return part("table", {}, part("tbody", {}, rows.map(([name, value]) => part("tr", {}, part("td", {}, name), part("td", {}, value.length > 160 ? part("details", {}, part("summary", {}, value.slice(0, 60) + "…"), value) : value)))));
 }
 
-function foot() {
-  return part("footer", {}, "Written by iodyno " + data.version + ". Charts by Apache ECharts " + data.library + " (Apache License 2.0). This file needs no network and tells nobody anything.");
-}
-
-function choose(theme) {
-  document.documentElement.dataset.theme = theme;
-  document.documentElement.style.colorScheme = theme;
-  redrawCharts(false);
-}
-
-const night = matchMedia("(prefers-color-scheme: dark)");
-night.addEventListener("change", () => choose(night.matches ? "dark" : "light"));
-
-// Paper is white, and shows what was never scrolled to.
-let before = "light";
-window.addEventListener("beforeprint", () => {
-  before = document.documentElement.dataset.theme;
-  document.documentElement.dataset.theme = "light";
-  redrawCharts(true);
-});
-window.addEventListener("afterprint", () => choose(before));
-
-async function library() {
-  const packed = Uint8Array.from(atob(document.getElementById("library").textContent.trim()), (letter_) => letter_.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const script = document.createElement("script");
-  script.textContent = await new Response(stream).text();
-  document.head.append(script);
-}
-
 // While the run goes on, the page asks what is new; where somebody is looking closer, it waits.
 async function follow() {
   while (data.live) {
@@ -152,11 +111,4 @@ async function follow() {
   }
 }
 
-document.documentElement.dataset.theme = night.matches ? "dark" : "light";
-build();
-library().then(() => {
-  drawn.forEach((one) => watcher.unobserve(one.element));
-  watchCharts();
-  document.documentElement.dataset.ready = "yes";
-  return follow();
-});
+begin(build, follow);

@@ -127,7 +127,7 @@ function heatSeries(heat, index) {
 function timeTip(all, hits, state) {
   const panel = all[state.hovered] || all[0];
   const at = hits.length > 0 ? hits[0].axisValue : 0;
-  if (panel.heat) return heatTip(panel.heat, at);
+  if (panel.heat) return heatTip(panel.heat, at, panel.unit);
   const rows = panel.lines.map((line) => {
     const hit = hits.find((each) => each.axisIndex === all.indexOf(panel) && each.seriesName === line.name);
     return hit && known(hit.value[1]) ? [line.hue, line.name, UNITS[panel.unit].text(hit.value[1])] : null;
@@ -135,7 +135,7 @@ function timeTip(all, hits, state) {
   return tip(clock(at), rows.filter(Boolean));
 }
 
-function heatTip(heat, at) {
+function heatTip(heat, at, unit) {
   const column = Math.floor(at / heat.every);
   const cells = [];
   for (let place = 0; place < heat.cells.length; place += 3) {
@@ -143,7 +143,7 @@ function heatTip(heat, at) {
   }
   const all = cells.reduce((sum, cell) => sum + cell[1], 0);
   const most = cells.sort((a, b) => b[1] - a[1]).slice(0, 6).sort((a, b) => b[0] - a[0]);
-  const row = ([line, count]) => [null, UNITS.ns.text(heat.edges[line]) + " to " + UNITS.ns.text(heat.edges[line + 1]), significant(count / all * 100) + " %"];
+  const row = ([line, count]) => [null, UNITS[unit].text(heat.edges[line]) + " to " + UNITS[unit].text(heat.edges[line + 1]), significant(count / all * 100) + " %"];
   return tip(clock(column * heat.every) + " to " + clock((column + 1) * heat.every), [[null, "operations", significant(all)], ...most.map(row)]);
 }
 
@@ -151,7 +151,11 @@ function heatTip(heat, at) {
 let lookingCloser = false;
 
 function timeSection(track, runs) {
-  const all = panels(track, runs);
+  return timeChart(panels(track, runs), "Seconds after the start line.");
+}
+
+// Panels over each other on one axis of time.
+function timeChart(all, since) {
   if (all.length === 0) return null;
   const state = { hovered: 0 };
   lookingCloser = false;
@@ -170,6 +174,6 @@ function timeSection(track, runs) {
     const select = { type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true };
     if (matchMedia("(pointer: fine)").matches) instance.dispatchAction(select);
   });
-  const hint = part("p", { class: "soft small" }, "Seconds after the start line. Drag to look closer, double-click to see all of it.");
+  const hint = part("p", { class: "soft small" }, since + " Drag to look closer, double-click to see all of it.");
   return part("section", { id: "time" }, part("h2", {}, "Over time"), hint, part("div", { style: "height:16px" }), element);
 }
