@@ -83,6 +83,7 @@ impl Substitution {
     /// Why the plan cannot be changed so.
     pub fn apply(&self, plan: &mut Plan) -> Result<Vec<Diagnostic>, Diagnostic> {
         let mut notes = Vec::new();
+        let batches = Batches::of(plan);
         if let Some(engine) = &self.engine {
             check_taken(plan, Parameter::Engine, &format!("engine={engine}"), &mut notes)?;
             change(plan, Parameter::Engine, |job| job.engine.clone_from(engine));
@@ -102,12 +103,7 @@ impl Substitution {
             let takes = |plan: &Plan, job: &Job, parameter| obstacle(plan, job, parameter).is_none();
             *plan = sweep::grid(plan, &self.sweeps, &takes).map_err(|mut wrong| wrong.swap_remove(0))?;
         }
-        // Batches of the tool's own engine that another one has not.
-        for job in plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs) {
-            if engines::facts(&job.engine).is_some_and(|facts| !facts.reaps_parts) {
-                job.depth.reap_most = 0;
-            }
-        }
+        notes.extend(batches.given_up(plan));
         Ok(notes)
     }
 
@@ -128,6 +124,42 @@ impl Substitution {
             }
         });
         Ok(())
+    }
+}
+
+/// The engines that jobs had before anything was put in their place, by name.
+struct Batches(Vec<(String, String)>);
+
+impl Batches {
+    fn of(plan: &Plan) -> Batches {
+        let jobs = plan.phases.iter().flat_map(|phase| &phase.jobs);
+        Batches(jobs.map(|job| (job.name.clone(), job.engine.clone())).collect())
+    }
+
+    /// A limit to how many operations are taken back at once belongs to an engine that can keep it: where another one takes its
+    /// place, it is given up and said. Where the engine is the job's own, the check refuses it.
+    fn given_up(&self, plan: &mut Plan) -> Option<Diagnostic> {
+        let mut given_up: Vec<String> = Vec::new();
+        for job in plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs) {
+            let facts = engines::facts(&job.engine);
+            let is_own = self.0.iter().any(|(name, engine)| (name, engine) == (&job.name, &job.engine));
+            let keeps_none = facts.is_some_and(|facts| !facts.reaps_parts);
+            if is_own || !keeps_none {
+                continue;
+            }
+            let most = std::mem::take(&mut job.depth.reap_most);
+            // One that waits for each operation never has two that are done together.
+            let waits = facts.is_some_and(|facts| facts.most_depth == 1);
+            let text = format!("{} (job {}: at most {most})", job.engine, job.name);
+            if (1..job.depth.most).contains(&most) && !waits && !given_up.contains(&text) {
+                given_up.push(text);
+            }
+        }
+        let message = format!(
+            "all operations that are done are taken back together, unlike by the tool's own engine: {}",
+            given_up.join(", ")
+        );
+        (!given_up.is_empty()).then(|| Diagnostic::note(&Origin::argument("--also"), message))
     }
 }
 

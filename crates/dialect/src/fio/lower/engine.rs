@@ -4,7 +4,7 @@
 
 use iodyno_model::{Depth, Setting, Submit, Verb};
 
-use super::super::options::{self, ASYNC, ATOMIC, RING};
+use super::super::options::{self, ASYNC, ATOMIC, REAPS_PARTS, RING};
 use super::super::value::Amount;
 use super::option_reader::OptionReader;
 use super::{JobContext, names, priority};
@@ -292,6 +292,12 @@ pub fn depth(ask: &mut OptionReader<'_>, found: &JobContext) -> Depth {
     };
     let least = ask.count("iodepth_batch_complete_min").unwrap_or(1).min(asked);
     let most = ask.count("iodepth_batch_complete_max").map(|most| most.clamp(least.max(1), asked));
+    let keeps_most = engine.waits() || REAPS_PARTS.contains(&engine.name) || submit == Submit::Offload;
+    if most.is_some_and(|most| most < asked) && !keeps_most {
+        let message =
+            format!("engine {} takes back all I/Os that are done, however many, as fio's does", engine.word);
+        ask.note("iodepth_batch_complete_max", message);
+    }
     // With a most, fio waits for one where no least is asked for.
     let least = if most.is_some() { least.max(1) } else { least };
     // Its other engines take back all that is done.
@@ -305,7 +311,7 @@ pub fn depth(ask: &mut OptionReader<'_>, found: &JobContext) -> Depth {
         most: asked,
         submit_batch: batch,
         reap_least: least,
-        reap_most: most.unwrap_or(if in_parts { least.max(1) } else { 0 }),
+        reap_most: most.filter(|_| keeps_most).unwrap_or(if in_parts { least.max(1) } else { 0 }),
         low: ask.count("iodepth_low").filter(|low| *low < asked).unwrap_or(0),
         submit,
     }

@@ -6,6 +6,8 @@ use super::{JobOption, MOST, NOT_DONE, flag, path, switch, text, triple, whole, 
 
 /// Engines whose requests carry a priority.
 pub const ASYNC: &[&str] = &["io_uring", "libaio"];
+/// Those that take back no more I/Os at once than `iodepth_batch_complete_max` says.
+pub const REAPS_PARTS: &[&str] = &["io_uring", "libaio", "posixaio"];
 /// Engines with a ring of requests.
 pub const RING: &[&str] = &["io_uring"];
 /// Engines that can ask for atomic writes.

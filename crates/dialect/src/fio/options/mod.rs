@@ -20,7 +20,7 @@ mod verify;
 mod words;
 mod zones;
 
-pub use engines::{ASYNC, ATOMIC, RING};
+pub use engines::{ASYNC, ATOMIC, REAPS_PARTS, RING};
 pub use words::ENGINES;
 
 use std::collections::HashMap;
