@@ -138,15 +138,25 @@ fn hexadecimal<'a>(text: &'a str, template: &mut Template) -> Result<&'a str, St
     Ok(&text[end..])
 }
 
-/// A number as the little-endian bytes it needs.
+/// A number of 32 bits as the little-endian bytes it needs: four of a negative one. More fio 3.33 refuses.
 fn decimal<'a>(text: &'a str, template: &mut Template) -> Result<&'a str, String> {
     let sign = usize::from(text.starts_with(['-', '+']));
     let end = sign + digits_end(&text[sign..], char::is_ascii_digit);
-    let number: i64 = text[..end].parse().map_err(|_| format!("`{text}` is no pattern"))?;
-    let bytes = (number as u64).to_le_bytes();
+    let digits = &text[sign..end];
+    if digits.is_empty() {
+        return Err(format!("`{text}` is no pattern"));
+    }
+    let number: i32 = text[..end].parse().map_err(|_| {
+        let least = i32::MIN;
+        format!(
+            "`{}` is no decimal between {least} and {}; longer patterns are hexadecimal",
+            &text[..end],
+            i32::MAX
+        )
+    })?;
+    let bytes = number.to_le_bytes();
     let length = match number {
-        -2_147_483_648..=-1 => 4,
-        number if number < 0 => 8,
+        ..0 => 4,
         _ => bytes.iter().rposition(|byte| *byte != 0).map_or(1, |at| at + 1),
     };
     push(template, &bytes[..length])?;
@@ -161,7 +171,12 @@ mod tests {
     #[test]
     fn numbers_follow_each_other_without_a_blank() {
         // The bytes are those that fio 3.33 writes.
-        let cases: [(&str, &[u8]); 6] = [
+        let cases: [(&str, &[u8]); 11] = [
+            ("2147483647", &[0xff, 0xff, 0xff, 0x7f]),
+            ("-2147483648", &[0, 0, 0, 0x80]),
+            ("0x1ffffffff", &[1, 0xff, 0xff, 0xff, 0xff]),
+            ("-0", &[0]),
+            ("+5007", &[0x8f, 0x13]),
             ("\"abcd\"-120xdeadface", b"abcd\xf4\xff\xff\xff\xde\xad\xfa\xce"),
             ("120xff", &[0x0c, 0xff]),
             ("100xab", &[0x0a, 0xab]),
@@ -173,7 +188,9 @@ mod tests {
             let found = parse(text, &mut Shelf::of(&[])).map(|template| template.bytes);
             assert_eq!(found.as_deref(), Ok(bytes), "{text}");
         }
-        for wrong in ["-0xff", "0x", "0xffx", "12-"] {
+        for wrong in
+            ["-0xff", "0x", "0xffx", "12-", "2147483648", "-2147483649", "\"abcd\"4294967296", "1e3", "12k"]
+        {
             assert!(parse(wrong, &mut Shelf::of(&[])).is_err(), "{wrong}");
         }
     }
