@@ -35,6 +35,7 @@ pub mod pattern;
 pub mod payload;
 pub mod placement;
 pub mod plan;
+pub mod preconditioning;
 pub mod record;
 pub mod reflect;
 pub mod remedy;
@@ -74,6 +75,7 @@ pub use plan::{
     Depth, Errand, ErrorPolicy, Exit, ExitOn, ExitWhat, Finish, Intent, Job, Journal, Measure, Phase, Place,
     Plan, Ranks, Repeat, Rounds, Start, Stop, Submit, Tolerance, Watching, When, WorkerKind,
 };
+pub use preconditioning::RegionSchedule;
 pub use record::{
     CacheShare, Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, RoundsRecord, Stage,
     SteadyRecord, WearOut, WorkerRecord,

@@ -264,6 +264,19 @@ pub enum Pick {
         #[reflect(default)]
         advances: bool,
     },
+    /// Every place once in a random order, and some of them again, so that an SSD reaches the steady state of its garbage
+    /// collection in one pass over its physical capacity (fio `sprandom`).
+    Preconditioning {
+        /// Parts of the pass; each next one overwrites a smaller share of the one before.
+        #[reflect(positive)]
+        regions: u32,
+        /// The drive's spare capacity as a part of what it shows, above 0 and at most 1.
+        over_provisioning: f64,
+        /// The drive's write cache: a region overwrites at its end rather than at its start, so that what it overwrites has
+        /// left the cache. Smaller than a region; 0: it has none.
+        #[reflect(default)]
+        cache_bytes: u64,
+    },
     /// At the shared or own position, without seeking: pipes and character devices.
     Stream,
     /// At the present end of the file.

@@ -267,6 +267,9 @@ fn pick(pick: &Pick) -> String {
         Pick::Repeat { times, pick } => format!("{}, each {times} times", self::pick(pick)),
         Pick::Runs { operations, pick } => format!("{}, runs of {operations}", self::pick(pick)),
         Pick::Listed { blocks, .. } => format!("a list of {} blocks", blocks.len()),
+        Pick::Preconditioning { regions, over_provisioning, .. } => {
+            format!("preconditioning in {regions} regions, spare {over_provisioning}")
+        }
         Pick::Stream => "stream".into(),
         Pick::Append => "append".into(),
     }

@@ -26,6 +26,7 @@ pub mod pace;
 pub mod pattern;
 pub mod pools;
 pub mod replay;
+pub mod preconditioning;
 pub mod script;
 pub mod segments;
 pub mod shared;

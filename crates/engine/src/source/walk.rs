@@ -7,6 +7,7 @@
 use iodyno_model::{Coverage, Pick};
 
 use super::permutation::Permutation;
+use super::preconditioning::Preconditioning;
 use super::random::{GOLDEN, Random, mix};
 use crate::distribution::Distribution;
 use crate::failure::Failure;
@@ -63,7 +64,7 @@ impl PickRange {
     }
 
     /// How many operations of the smallest size fit side by side.
-    fn places(&self) -> u64 {
+    pub fn places(&self) -> u64 {
         match self.span.checked_sub(self.least) {
             Some(room) if self.span > 0 => room / self.pitch() + 1,
             _ => 0,
@@ -176,6 +177,8 @@ pub enum Rare {
         places: u64,
         pitch: u64,
     },
+    /// Some places again, by regions.
+    Preconditioning(Preconditioning),
     /// At the file's position.
     Stream,
     /// At the file's end.
@@ -371,7 +374,7 @@ impl Walk {
             Walk::Linear(_) => false,
             Walk::Once(_) | Walk::Uniform { .. } => true,
             Walk::Rare(rare) => match &mut **rare {
-                Rare::Drawn { .. } | Rare::Listed { .. } => true,
+                Rare::Drawn { .. } | Rare::Listed { .. } | Rare::Preconditioning(_) => true,
                 Rare::Blend { ways, chosen } => {
                     let way = *chosen.get_or_insert_with(|| drawn(ways, random));
                     ways[way].1.is_random(random)
@@ -407,6 +410,7 @@ impl Walk {
                 segments * (block_bytes / ground.pitch())
             }
             Pick::Repeat { times, pick } => Walk::places(pick, ground).saturating_mul(u64::from(*times)),
+            Pick::Preconditioning { .. } => Preconditioning::writes(pick, ground).unwrap_or(0),
             _ => ground.places(),
         }
     }
@@ -580,6 +584,7 @@ impl Rare {
                 places: ground.places(),
                 pitch: ground.pitch(),
             },
+            Pick::Preconditioning { .. } => Rare::Preconditioning(Preconditioning::new(pick, ground, seed)?),
             Pick::Runs { operations, pick } => {
                 let line = LinearWalk::new(ground, 0, false);
                 Rare::Runs {
@@ -653,6 +658,7 @@ impl Rare {
                 }
                 place
             }
+            Rare::Preconditioning(preconditioning) => preconditioning.next(),
             Rare::Stream => AT_POSITION,
             Rare::Jumps(jumps) => jumps.next(bytes),
             Rare::Append { end } => {

@@ -175,6 +175,14 @@ pub(crate) fn pick(pick: &Pick) -> String {
             let further = if *advances { ", each time one list further on" } else { "" };
             format!("blocks {} in turn{further}", numbers.join(", "))
         }
+        Pick::Preconditioning { regions, over_provisioning, cache_bytes } => {
+            let cache = match cache_bytes {
+                0 => String::new(),
+                some => format!(", {} of cache", bytes(*some)),
+            };
+            let spare = number(over_provisioning * 100.0);
+            format!("preconditioning, {}, {spare} % spare{cache}", many(u64::from(*regions), "region"))
+        }
         Pick::Stream => "as a stream".into(),
         Pick::Append => "at the end".into(),
     }

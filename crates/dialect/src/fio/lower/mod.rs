@@ -24,6 +24,7 @@ pub mod pattern;
 pub mod payload;
 pub mod peers;
 pub mod placement;
+pub mod preconditioning;
 pub mod priority;
 pub mod replay;
 pub mod size;
@@ -337,7 +338,8 @@ impl JobContext {
             file.made_bytes = made.get(&names::first(&file.path)).copied().unwrap_or(0);
         }
         let scene = SizeContext { files: &files, blocks: &blocks, clones, sizeless: engine.sizeless };
-        let sizes = Sizes::of(ask, &scene);
+        let mut sizes = Sizes::of(ask, &scene);
+        preconditioning::amount_moved(ask, &scene, &mut sizes);
         JobContext { direction, blocks, engine, files, sizes, clones, replay }
     }
 }

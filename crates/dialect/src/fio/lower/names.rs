@@ -202,15 +202,20 @@ fn named(
 
 /// The first clone's name.
 pub fn first(template: &str) -> String {
+    of_clone(template, 0)
+}
+
+/// The name that a clone's file has, from 0.
+pub fn of_clone(template: &str, clone: u32) -> String {
     let template = match (template.find("{worker:"), template.find('}')) {
         (Some(start), Some(end)) if start < end => {
-            let list = &template[start + "{worker:".len()..end];
-            let first = list.split('|').next().unwrap_or_default();
-            format!("{}{first}{}", &template[..start], &template[end + 1..])
+            let list: Vec<&str> = template[start + "{worker:".len()..end].split('|').collect();
+            let directory = list[clone as usize % list.len()];
+            format!("{}{directory}{}", &template[..start], &template[end + 1..])
         }
         _ => template.into(),
     };
-    template.replace("{worker}", "0")
+    template.replace("{worker}", &clone.to_string())
 }
 
 /// Names with colons between them; a colon behind a backslash belongs to the name.
@@ -245,6 +250,7 @@ mod tests {
     #[test]
     fn the_first_clone_of_several_directories_lies_in_the_first() {
         assert_eq!(first("{worker:/a|/b}/j.{worker}.0"), "/a/j.0.0");
+        assert_eq!(of_clone("{worker:/a|/b}/j.{worker}.0", 3), "/b/j.3.0");
         assert_eq!(directory_template(&["a".into(), "b".into()], 3).as_deref(), Some("{worker:a|b}"));
     }
 }

@@ -9,6 +9,7 @@ use super::JobContext;
 use super::direction::Direction;
 use super::number;
 use super::option_reader::OptionReader;
+use super::preconditioning;
 use super::size::Sizes;
 
 /// The pattern of a job on its files.
@@ -17,7 +18,10 @@ pub fn pattern(ask: &mut OptionReader<'_>, found: &JobContext) -> Pattern {
     if let Some(verb) = found.engine.names {
         return Pattern::of(verb, Pick::Sequential, 0);
     }
-    let pick = picks(ask, direction);
+    let pick = match preconditioning::pick(ask, found) {
+        Some(pick) => PerDirection::same(pick),
+        None => picks(ask, direction),
+    };
     Pattern {
         mix: mix(ask, found),
         coverage: coverage(ask, found, &pick),
@@ -160,6 +164,7 @@ fn is_skewed(pick: &Pick) -> bool {
         | Pick::Pareto { .. }
         | Pick::Normal { .. }
         | Pick::Zones(_)
+        | Pick::Preconditioning { .. }
         | Pick::Listed { .. } => true,
         Pick::Blend(ways) => ways.iter().any(|way| is_skewed(&way.pick)),
         Pick::Repeat { pick, .. } | Pick::Runs { pick, .. } => is_skewed(pick),

@@ -1,14 +1,11 @@
 //! Options about the direction of I/O, its block sizes and its random numbers.
 //!
-//! Refuses the preconditioning scheme of one maker's disks (sprandom): it needs to know the disk from inside.
+//! Refuses nothing.
 
 use super::{
-    ENDLESS, JobOption, MOST, ValueType, decimals, flag, option, switch, tailed, text, triple, whole, word,
-    words,
+    ENDLESS, JobOption, MOST, ValueType, bytes, decimals, flag, option, switch, tailed, text, triple, whole,
+    word, words,
 };
-
-const NOT_INSIDE: &str = "it models the inside of one maker's disks";
-const FILL_TWICE: &str = "write the device twice over with rw=randwrite and loops=2";
 
 #[rustfmt::skip]
 pub const OPTIONS: &[JobOption] = &[
@@ -25,10 +22,10 @@ pub const OPTIONS: &[JobOption] = &[
     switch("norandommap", "random blocks may come twice, and others never").below(1),
     flag("softrandommap", "go on without a map of visited blocks if there is no memory for it").below(1)
         .ignored("the order of random blocks is computed and needs no map"),
-    flag("sprandom", "precondition a disk by a model of its inside").below(1).refused(NOT_INSIDE, FILL_TWICE),
-    whole("spr_num_regions", 0, MOST, "regions of sprandom").or("100").below(2).refused(NOT_INSIDE, FILL_TWICE),
-    decimals("spr_op", 0, 1, "spare share of sprandom").or("0.15").below(2).refused(NOT_INSIDE, FILL_TWICE),
-    text("spr_cs", "BYTES", "cache size of sprandom").or("0").below(2).refused(NOT_INSIDE, FILL_TWICE),
+    flag("sprandom", "precondition an SSD: random writes that leave it as endless ones would, in one pass").below(1),
+    whole("spr_num_regions", 0, MOST, "regions of sprandom; each overwrites a part of the one before").or("100").below(2),
+    decimals("spr_op", 0, 1, "the SSD's spare capacity as a part of what it shows, for sprandom").or("0.15").below(2),
+    bytes("spr_cs", 0, ENDLESS, "the SSD's write cache: with one, regions of sprandom overwrite at their end").or("0").below(2),
     text("ignore_error", "ERROR[:ERROR…][,…]", "errors that do not count, by name: reads, writes, checks").below(1),
     word("rw_sequencer", words::SEQUENCERS, "what rw=WORD:N does with the offset").or("sequential"),
 ];
