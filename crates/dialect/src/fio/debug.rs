@@ -89,7 +89,7 @@ impl DebugCategories {
 
     /// Whether single operations are shown, which must be written down for it.
     pub fn shows_operations(&self) -> bool {
-        ["file", "io", "random", "verify"].iter().any(|category| self.wants(category))
+        ["file", "io", "random", "verify", "sprandom"].iter().any(|category| self.wants(category))
     }
 
     /// Whether a worker's lines are printed, by its number among `workers` in all.

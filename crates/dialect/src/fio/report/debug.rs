@@ -3,7 +3,10 @@
 //! An engine's own request has no address that anybody could use: `io_u` is the slot that an operation has while it is in
 //! flight. Of the random numbers, the block that came of each is shown.
 
-use std::collections::HashMap;
+mod others;
+mod regions;
+
+use std::collections::{BTreeSet, HashMap};
 
 use iodyno_model::pace::{Criterion, Steady};
 use iodyno_model::{
@@ -11,8 +14,10 @@ use iodyno_model::{
     Workload,
 };
 
+use self::regions::RegionLines;
 use super::disks::disks;
 use crate::fio::debug::DebugCategories;
+use crate::fio::lower::names;
 use crate::fio::view::{JobView, ReportContext};
 
 /// Makes the lines of a run.
@@ -21,6 +26,8 @@ pub struct DebugLines {
     plan: Plan,
     /// What each worker has in flight, by phase, job and number: verb, offset, length, file.
     in_flight: HashMap<(usize, usize, u32), Vec<Option<InFlight>>>,
+    /// Where each worker is that preconditions a file, by phase, job, number and file.
+    regions: HashMap<(usize, usize, u32, u32), RegionLines>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -34,7 +41,12 @@ struct InFlight {
 impl DebugLines {
     /// For a run with these categories.
     pub fn new(debug: &DebugCategories) -> Self {
-        DebugLines { debug: debug.clone(), plan: Plan::default(), in_flight: HashMap::new() }
+        DebugLines {
+            debug: debug.clone(),
+            plan: Plan::default(),
+            in_flight: HashMap::new(),
+            regions: HashMap::new(),
+        }
     }
 
     /// What is printed of an event.
@@ -49,15 +61,16 @@ impl DebugLines {
 
     fn started(&mut self, started: &RunStart, view: &ReportContext) -> String {
         self.plan = started.plan.clone();
-        let pid = self.debug.pid;
-        let line = |category: &str, text: String| self.debug.line(category, pid, text);
+        let (pid, debug) = (self.debug.pid, self.debug.clone());
+        let line = |category: &str, text: String| debug.line(category, pid, text);
         let mut text = self.debug.before_start();
         text += &line("time", format!("gettime: clocksource={}", started.machine.clock));
-        for path in self.plan.targets.iter().filter_map(Target::path) {
+        for path in self.files(view) {
             text += &line("file", format!("add file {path}"));
         }
+        text += &self.of_other_categories(view);
         for (number, job, clone) in workers(view) {
-            let Some(planned) = self.job(job) else { continue };
+            let Some(planned) = self.job(job).cloned() else { continue };
             if !self.debug.shows(number, all_workers(view)) {
                 continue;
             }
@@ -67,10 +80,27 @@ impl DebugLines {
             text += &line("random", "FIO_RAND_NR_OFFS=2".into());
             text += &line("random", format!("rand_seeds[0]={choices}"));
             text += &line("random", format!("rand_seeds[1]={content}"));
+            text += &self.regions_begin(&planned, job, clone);
+            text += &line("mutex", "wait on startup_sem".into());
             text += &line("process", "pid=0: runstate NOT_CREATED -> CREATED".into());
             text += &line("process", if job.threads { "will pthread_create" } else { "will fork" }.into());
         }
         text
+    }
+
+    /// The files of all workers by their names, each once.
+    fn files(&self, view: &ReportContext) -> Vec<String> {
+        let mut known = BTreeSet::new();
+        let mut files = Vec::new();
+        for (number, job, clone) in workers(view) {
+            let Some(planned) = self.job(job).filter(|_| self.debug.shows(number, all_workers(view))) else {
+                continue;
+            };
+            let targets = planned.targets.iter().filter_map(|index| self.plan.targets.get(*index));
+            let paths = targets.filter_map(Target::path).map(|path| names::of_clone(path, clone));
+            files.extend(paths.filter(|path| known.insert(path.clone())));
+        }
+        files
     }
 
     fn job(&self, view: &JobView) -> Option<&Job> {
@@ -87,7 +117,11 @@ impl DebugLines {
             return String::new();
         }
         let mut slots = self.in_flight.remove(&(part.phase, part.job, part.worker)).unwrap_or_default();
-        let text = part.entries.iter().map(|entry| self.operation(entry, part, job, &mut slots)).collect();
+        let mut text = String::new();
+        for entry in &part.entries {
+            text += &self.region_of(entry, part);
+            text += &self.operation(entry, part, job, &mut slots);
+        }
         self.in_flight.insert((part.phase, part.job, part.worker), slots);
         text
     }
@@ -176,6 +210,7 @@ impl DebugLines {
             text += &self.debug.line("diskutil", self.debug.pid, told);
         }
         self.in_flight.retain(|(of, ..), _| *of != phase.index);
+        text += &self.regions_end(phase.index);
         text
     }
 
@@ -184,6 +219,10 @@ impl DebugLines {
         let blocks = [job.blocks.read.1, job.blocks.write.1, job.blocks.trim.1];
         let most = blocks.into_iter().max().unwrap_or(0).saturating_mul(job.depth.into());
         let mut text = self.debug.line("mem", pid, format!("Alloc {most} for buffers"));
+        text += &self.debug.line("mutex", self.debug.pid, "done waiting on startup_sem");
+        for what in ["up startup_sem", "wait on td->sem", "done waiting on td->sem"] {
+            text += &self.debug.line("mutex", pid, what);
+        }
         text += &self.debug.line("process", pid, format!("jobs pid={pid} started"));
         let ramps = self.job(job).is_some_and(|job| job.limit.ramp_ns > 0);
         let states = ["CREATED", "INITIALIZED"].into_iter().chain(ramps.then_some("RAMP")).chain(["RUNNING"]);
@@ -342,6 +381,32 @@ mod tests {
         ];
         let text: String = events.iter().map(|event| debug.lines(event, &view)).collect();
         text.lines().filter(|line| !line.starts_with("fio: set")).map(|line| format!("{line}\n")).collect()
+    }
+
+    #[test]
+    fn files_have_their_names_and_waits_their_processes() {
+        let mut plan = plan();
+        plan.targets[0].kind =
+            TargetKind::File { path: "/d/a.{worker}.0".into(), size: Extent::Bytes(1 << 20) };
+        let mut view = view("file");
+        view.jobs[0].direction = "randwrite";
+        let mut debug = DebugLines::new(&view.style.debug);
+        let started =
+            |plan: &Plan| Event::Started(Box::new(RunStart { plan: plan.clone(), ..RunStart::default() }));
+        let text = debug.lines(&started(&plan), &view);
+        assert!(
+            text.ends_with("file     7     add file /d/a.0.0\nfile     7     add file /d/a.1.0\n"),
+            "{text}"
+        );
+        assert_eq!(view.style.debug.ask("job:1"), [""; 0]);
+        let text = DebugLines::new(&view.style.debug).lines(&started(&plan), &view);
+        assert!(!text.contains("a.0.0") && text.contains("a.1.0"), "{text}");
+        let waits = lines("mutex,job:1");
+        assert_eq!(
+            waits,
+            "mutex    7     wait on startup_sem\nmutex    7     done waiting on startup_sem\n\
+             mutex    4711  up startup_sem\nmutex    4711  wait on td->sem\nmutex    4711  done waiting on td->sem\n"
+        );
     }
 
     #[test]
