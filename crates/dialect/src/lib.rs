@@ -294,6 +294,19 @@ pub struct Run {
     pub error_status: i32,
     /// The exit status that a record deserves, where the tool reckons it in a way of its own.
     pub status: Option<Status>,
+    /// What ends the run before its time.
+    pub trigger: Option<Trigger>,
+}
+
+/// Ends a run once a file is there or a time is up: what the jobs have is kept and reported, and a command runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trigger {
+    /// Removed once it was seen.
+    pub file: Option<String>,
+    /// After the start, ns.
+    pub after_ns: Option<u64>,
+    /// For a shell, before the report.
+    pub command: Option<String>,
 }
 
 impl Run {
@@ -324,6 +337,7 @@ impl Run {
             reads_forgiven: false,
             error_status: 1,
             status: None,
+            trigger: None,
         }
     }
 

@@ -15,7 +15,7 @@ use iodyno_truth::demand;
 
 use crate::loader::plain;
 use crate::session::{EventFanout, OutputPolicy, Silent, say};
-use crate::terminal;
+use crate::{terminal, trigger};
 
 /// Carries a conversation; the exit status.
 pub fn answer(talk: Converse, policy: &OutputPolicy) -> u8 {
@@ -185,6 +185,15 @@ impl Listener for ConversationRun {
             say(crate::sink::unwritable(path, &error));
             self.unwritten = true;
         }
+    }
+
+    fn remove(&mut self, path: &str) {
+        // One that is gone already was removed by somebody else.
+        let _ = std::fs::remove_file(path);
+    }
+
+    fn command(&mut self, command: &str) {
+        trigger::command(command);
     }
 
     fn complain(&mut self, text: &str) {

@@ -38,6 +38,7 @@ mod substitution;
 mod syscall_helper;
 mod terminal;
 mod trace;
+mod trigger;
 
 fn main() -> ExitCode {
     iodyno_engine::register(iodyno_conformance::ENGINES);

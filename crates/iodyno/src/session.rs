@@ -32,6 +32,7 @@ use crate::repeat;
 use crate::sink;
 use crate::syscall_helper;
 use crate::terminal;
+use crate::trigger::TriggerWatch;
 
 /// A run that is kept is written down this often, ns: a killed program loses no more.
 const KEPT_NS: u64 = 1_000_000_000;
@@ -177,7 +178,9 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
         say_all(&run.messages);
     }
     say_all(&leftovers::remove(&run.abandoned));
-    let options = Options { interim_ns: run.interim_ns, ..fanout.options(&run) };
+    let mut trigger = run.trigger.take().filter(|_| world.rank() == 0).map(TriggerWatch::start);
+    let halt = trigger.as_ref().map(TriggerWatch::halt);
+    let options = Options { interim_ns: run.interim_ns, halt, ..fanout.options(&run) };
     let mut listened = true;
     // What a drop-in copies or checks it does for its own sake; who only watches, watches for a listener.
     let only_watches = run.plan.phases.iter().all(|phase| phase.watch.is_some());
@@ -186,6 +189,9 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
     let (plan, translate) = (&run.plan, run.translate);
     let reporter = &mut run.reporter;
     let mut tell = |event: &Event| {
+        if let Some(trigger) = trigger.as_mut().filter(|_| matches!(event, Event::PhaseEnded(_))) {
+            trigger.run();
+        }
         fanout.tell(event, translate, reporter.as_mut());
         // `head` has seen enough: there is nothing left to run for.
         if ends_unheard && listened && !fanout.desk.has_files() && !signal::is_listened_to() {

@@ -177,6 +177,10 @@ pub enum Action {
     Complain(String),
     /// A file that a run elsewhere made, as its job asked: what was in it is lost.
     Write { path: String, bytes: Vec<u8> },
+    /// Remove a file, if it is there: it was a sign, and was seen.
+    Remove(String),
+    /// Run a shell command to its end, as the peer or the user asked. Nothing else happens meanwhile.
+    Command(String),
     /// It is over: everything that still runs is stopped and closed; the exit status.
     End(u8),
 }

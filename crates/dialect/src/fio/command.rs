@@ -13,6 +13,7 @@ use super::options::program::{PROGRAM, SETTERS};
 use super::options::{self, OPTIONS};
 use super::section::{Section, at};
 use super::view::{Eta, Format, ReportStyle};
+use crate::Trigger;
 use crate::option::{
     Arguments, Entry, GivenOption, Kind, Misfit, Status, Syntax, Table, Token, ValuePlace, nearest, setter,
 };
@@ -50,6 +51,10 @@ pub struct Command {
     pub pid_file: Option<String>,
     /// The options that a server is sent, each as one word.
     pub forwarded: Vec<String>,
+    /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
+    pub trigger: Trigger,
+    /// `--trigger-remote`: what servers run then.
+    pub trigger_remote: Option<String>,
     /// Each `--client`.
     pub clients: Vec<ClientArgument>,
     /// What is wrong.
@@ -83,6 +88,10 @@ const LOCAL: &[&str] = &[
     "bandwidth-log",
     "parse-only",
     "showcmd",
+    "trigger-file",
+    "trigger-timeout",
+    "trigger",
+    "trigger-remote",
 ];
 
 /// What is done instead of a run.

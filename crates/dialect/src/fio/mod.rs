@@ -37,7 +37,7 @@ use cli::Cli;
 use client::{HostJobs, Together};
 use command::EarlyExit;
 use lower::Context;
-use remote::client::Client;
+use remote::client::{Client, RemoteTrigger};
 use remote::server::{Server, ServerAddress};
 use report::trouble;
 use settings::Settings;
@@ -133,7 +133,13 @@ fn serve(address: &str, pid_file: Option<String>, loader: &dyn Loader) -> Reques
 /// `--client` where servers answer.
 fn ask_servers(cli: Cli, loader: &dyn Loader) -> Request {
     let style = ReportStyle { local: (loader.east_s(), String::new()), ..cli.command.style };
-    let client = Client::new(style, cli.command.output.clone(), cli.command.forwarded, cli.servers);
+    let when = cli.command.trigger;
+    let is_asked = when.file.is_some() || when.after_ns.is_some();
+    let command = cli.command.trigger_remote.unwrap_or_default();
+    let own = if is_asked { loader.detached() } else { None };
+    let trigger = own.map(|loader| RemoteTrigger { when, command, loader });
+    let client = Client::new(style, cli.command.output.clone(), cli.command.forwarded, cli.servers)
+        .with_trigger(trigger);
     let run = Run { output: cli.command.output, ..Run::of_conversation(Plan::default()) };
     Converse::new(client, run).into()
 }
@@ -190,6 +196,7 @@ fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
         own_voice: true,
         translate: lower::advice::translate,
         status: Some(Box::new(status_of(&plan))),
+        trigger: Some(command.trigger).filter(|trigger| trigger.file.is_some() || trigger.after_ns.is_some()),
         ..Run::of(plan, reporter)
     })))
 }

@@ -157,7 +157,9 @@ impl World {
         match action {
             Action::Print(text) => self.printed[side].push_str(&text),
             Action::Complain(text) => self.complained[side].push_str(&text),
-            Action::Write { .. } => unreachable!("it writes no files"),
+            Action::Write { .. } | Action::Remove(_) | Action::Command(_) => {
+                unreachable!("it touches nothing beside its connections")
+            }
             Action::End(status) => self.status[side] = Some(status),
             Action::Wake(at_ns) => self.wakes[side] = Some(at_ns),
             Action::Listen { place, .. } => {

@@ -77,7 +77,7 @@ const WRONG: &[(&str, &str)] = &[
         "engines",
         "[a]\nioengine=libaoi\n[b]\nioengine=rbd\n[c]\nioengine=syslet-rw\n[d]\nhipri\nioengine=libaio\nsize=1m\n",
     ),
-    ("refused", "[a]\nzonemode=zbd\nfdp=1\nsprandom=1\nprofile=act\nrwmixcycle=5\nclustername=x\n"),
+    ("refused", "[a]\nzonemode=zbd\nfdp=1\nprofile=act\nrwmixcycle=5\nclustername=x\n"),
     ("outside", "size=1m\n[a]\ninclude nowhere.fio\n"),
 ];
 
@@ -95,6 +95,17 @@ fn golden_refusals() {
         &["--name=x", "--output-format=jsn", "--terse-version=9", "--eta=no", "--status-interval=5x"],
         &["--server", "--client=host", "--trigger=ls", "--idle-prof=system", "--bandwidth-log"],
         &["--debug=proces", "--name="],
+        &[
+            "--name=x",
+            "--size=1m",
+            "--sprandom=1",
+            "--io_size=2m",
+            "--random_generator=tausworthe",
+            "--norandommap=0",
+        ],
+        &["--name=x", "--size=1m", "--sprandom=1", "--rw=randwrite:8", "--bs=12k", "--spr_op=0"],
+        &["--name=x", "--size=1m", "--sprandom=1", "--rw=randwrite", "--spr_cs=64k"],
+        &["--name=x", "--size=4k", "--rw=write", "--verify=pattern", "--verify_pattern=4294967296"],
         &["missing.fio"],
     ];
     for line in lines {

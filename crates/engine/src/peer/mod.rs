@@ -35,6 +35,10 @@ pub trait Listener {
     fn complain(&mut self, text: &str);
     /// A file that a run elsewhere made.
     fn write(&mut self, _path: &str, _bytes: &[u8]) {}
+    /// A file that was a sign, and was seen.
+    fn remove(&mut self, _path: &str) {}
+    /// A shell command.
+    fn command(&mut self, _command: &str) {}
 }
 
 /// Carries a conversation until it ends; its exit status.

@@ -116,6 +116,8 @@ impl Pump {
             }
             Action::Complain(text) => listener.complain(&text),
             Action::Write { path, bytes } => listener.write(&path, &bytes),
+            Action::Remove(path) => listener.remove(&path),
+            Action::Command(command) => listener.command(&command),
             Action::Peer(job, facts) => listener.peer(&job, facts),
             Action::Wake(at_ns) => self.wake_at = Some(at_ns),
             Action::Run { run, plan, interim_ns } => {

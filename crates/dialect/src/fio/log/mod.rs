@@ -7,7 +7,7 @@
 //! ```
 //! It computes nothing that the engine did not record: each entry of the journal becomes a line.
 
-mod distribution;
+pub mod distribution;
 mod line;
 mod sample;
 mod together;
@@ -21,7 +21,7 @@ use iodyno_report::Files;
 
 use super::view::{Epoch, JobView, Logs, ReportContext};
 use sample::LoggedQuantity;
-pub use sample::{inflated, printed, samples_in};
+pub use sample::{inflated, packed, printed, samples_in, unpacked};
 use together::Together;
 
 /// Clones beyond this number have their files closed between parts, so that a run needs few descriptors.

@@ -70,7 +70,7 @@ pub fn written(measured: LoggedQuantity, part: &JournalPart, logs: &Logs, times:
 }
 
 /// A zlib stream of its own; a log is one or several of them.
-fn packed(samples: &[u8]) -> Vec<u8> {
+pub fn packed(samples: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     // Into memory nothing fails.
     let _ = encoder.write_all(samples);
@@ -110,7 +110,10 @@ pub fn samples_in(bytes: &[u8]) -> Result<(u64, Vec<u8>), String> {
 }
 
 /// The bytes in all streams of a packed log.
-fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
+///
+/// # Errors
+/// It is no such log.
+pub fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let (mut rest, mut samples) = (bytes, Vec::new());
     while !rest.is_empty() {
         let mut decoder = ZlibDecoder::new(rest);

@@ -1,6 +1,6 @@
 //! fio's program options: what its command line takes beside job options, each once, with what it sets.
 //!
-//! Refuses the server, and what runs shell commands on behalf of others.
+//! Refuses what changes the measurement, and what fio itself no longer has.
 
 use crate::fio::command::{self, ClientArgument, Command, EarlyExit};
 use crate::fio::number::Fault;
@@ -10,9 +10,6 @@ use crate::option::{Entry, Kind, Setter, Spelling, Table, entries};
 pub const PROGRAM: Table = Table { tool: "fio", spelling: Spelling::Dashed, entries: ENTRIES };
 
 const ENTRIES: &[Entry] = &entries::<_, { SETTERS.len() }>(SETTERS);
-
-const TRIGGER: &str = "triggers run shell commands when something happens on another host";
-const TRIGGER_HINT: &str = "run the command from the script that runs fio";
 
 const fn option(name: &'static str, value: &'static str, help: &'static str) -> Entry {
     let kind = if value.is_empty() { Kind::Switch } else { Kind::Text };
@@ -75,10 +72,13 @@ pub const SETTERS: &[Setter<Command, Fault>] = &[
         .inert(),
     option("inflate-log", "FILE", "print a compressed log and end")
         .text(|c, path| c.print_instead(EarlyExit::InflatedLog(path.into()))),
-    option("trigger-file", "FILE", "run the trigger when FILE is there").refused(TRIGGER, TRIGGER_HINT).inert(),
-    option("trigger-timeout", "TIME", "run the trigger then").refused(TRIGGER, TRIGGER_HINT).inert(),
-    option("trigger", "COMMAND", "the trigger here").refused(TRIGGER, TRIGGER_HINT).inert(),
-    option("trigger-remote", "COMMAND", "the trigger on servers").refused(TRIGGER, TRIGGER_HINT).inert(),
+    option("trigger-file", "FILE", "once FILE is there, end the jobs, keep their verify states and run the trigger; FILE is removed")
+        .text(|c, path| c.trigger.file = Some(path.into())),
+    option("trigger-timeout", "TIME", "the same after so long")
+        .parsed(|c, text| command::time("trigger-timeout", text).map(|ns| c.trigger.after_ns = Some(ns).filter(|ns| *ns > 0))),
+    option("trigger", "COMMAND", "what the trigger runs, in a shell").text(|c, text| c.trigger.command = Some(text.into())),
+    option("trigger-remote", "COMMAND", "what the trigger runs on the servers of --client")
+        .text(|c, text| c.trigger_remote = Some(text.into())),
     option("aux-path", "DIR", "where files that fio makes on its own lie").also(&["K"]).text(|c, folder| c.aux_path = Some(folder.into())),
     option("latency-log", "FILE", "logs of all jobs' latencies").also(&["l"])
         .refused("fio itself no longer has it", "use write_lat_log in the jobs").inert(),

@@ -11,7 +11,8 @@ use iodyno_model::conversation::{Action, Connection, Conversation, Happening, In
 use super::UNKNOWN_S;
 use super::frame::{Message, MessageReader, Opcode};
 use super::pdu::{Packer, Unpacker};
-use super::server::ServerAddress;
+use super::server::{HISTOGRAMS, ServerAddress};
+use super::states;
 use super::statistics::{self, ReceivedGroup, ReceivedJob};
 use crate::conversation::{connection_of, end_by};
 use crate::fio::log;
@@ -21,6 +22,7 @@ use crate::fio::report::normal::ReportTime;
 use crate::fio::report::summary::{ReportedJob, Summary};
 use crate::fio::view::{Eta, Format, ReportContext, ReportStyle};
 use crate::strerror::of_system;
+use crate::{Loader, Trigger};
 
 /// A server, and what it is to run.
 #[derive(Clone, Debug)]
@@ -49,6 +51,17 @@ pub struct Client {
     interrupted: bool,
     status: u8,
     width: usize,
+    trigger: Option<RemoteTrigger>,
+    /// When the live line is due.
+    progress_at_ns: u64,
+}
+
+/// What ends the jobs of all servers, once a file is there on this machine or a time is up.
+pub struct RemoteTrigger {
+    pub when: Trigger,
+    /// What the servers run then.
+    pub command: String,
+    pub loader: Box<dyn Loader + Send>,
 }
 
 /// One server.
@@ -89,6 +102,8 @@ struct Progress {
 const FIRST: Connection = 1;
 /// The longest message of a server, bytes: a log may be long.
 const MESSAGE_MOST: usize = 256 << 20;
+/// How often the file of a trigger is looked for, ns.
+const TRIGGER_NS: u64 = 100_000_000;
 /// How long a server may take to answer at first, ns.
 const CONNECT_NS: u64 = 10_000_000_000;
 
@@ -125,7 +140,13 @@ impl Client {
             interrupted: false,
             status: 0,
             width: 0,
+            trigger: None,
+            progress_at_ns: 0,
         }
+    }
+
+    pub fn with_trigger(self, trigger: Option<RemoteTrigger>) -> Self {
+        Client { trigger, ..self }
     }
 
     fn connect(&self) -> Vec<Action> {
@@ -180,9 +201,46 @@ impl Client {
             actions.extend(files.chain(remote_files).map(|message| Action::Send(*number, message.frames())));
         }
         actions.extend(self.run());
-        if self.shows_progress() {
-            actions.push(Action::Wake(now_ns + self.style.eta_interval_ns));
+        self.progress_at_ns = now_ns + self.style.eta_interval_ns;
+        actions.extend(self.wake(now_ns));
+        actions
+    }
+
+    /// When something is to be looked at again.
+    fn wake(&self, now_ns: u64) -> Option<Action> {
+        let trigger = self.trigger.as_ref().map(|_| now_ns + TRIGGER_NS);
+        let progress = self.shows_progress().then_some(self.progress_at_ns);
+        trigger.into_iter().chain(progress).min().map(Action::Wake)
+    }
+
+    /// Looks whether the trigger fires, and asks for the live line where it is due.
+    fn tick(&mut self, now_ns: u64) -> Vec<Action> {
+        let mut actions = self.pull(now_ns);
+        if self.shows_progress() && now_ns >= self.progress_at_ns {
+            self.progress_at_ns = now_ns + self.style.eta_interval_ns;
+            actions.extend(self.ask());
         }
+        actions.extend(self.wake(now_ns));
+        actions
+    }
+
+    /// Sends the trigger to every server, if it fires.
+    fn pull(&mut self, now_ns: u64) -> Vec<Action> {
+        let fires = |trigger: &mut RemoteTrigger| {
+            let is_there = trigger.when.file.as_ref().filter(|path| trigger.loader.look(path).is_some());
+            is_there.is_some() || trigger.when.after_ns.is_some_and(|after_ns| now_ns >= after_ns)
+        };
+        let Some(trigger) = self.trigger.take_if(|trigger| self.has_run && fires(trigger)) else {
+            return Vec::new();
+        };
+        let command = &trigger.command;
+        let content = Packer::default().u16(command.len() as u16).text(command, command.len() + 1).done();
+        // As the original sends it: without a zero at the end.
+        let message = Message::new(Opcode::Trigger, content[..content.len() - 1].to_vec()).frames();
+        let running = self.servers.iter().filter(|(_, remote)| !remote.is_over);
+        let mut actions: Vec<Action> =
+            running.map(|(number, _)| Action::Send(*number, message.clone())).collect();
+        actions.extend(trigger.when.file.map(Action::Remove));
         actions
     }
 
@@ -257,6 +315,10 @@ impl Client {
                 remote.eta = Some(Progress::of(content));
                 self.progress().into_iter().collect()
             }
+            Opcode::Trigger => {
+                let files = states::files(content, &remote.jobs.host);
+                files.into_iter().map(|(path, bytes)| Action::Write { path, bytes }).collect()
+            }
             Opcode::Log => remote.log(content, &self.arguments).into_iter().collect(),
             Opcode::Stop => {
                 remote.has_stopped = true;
@@ -327,13 +389,10 @@ impl Client {
         running.map(|(number, _)| Action::Send(*number, quit.clone())).collect()
     }
 
-    fn ask(&self, now_ns: u64) -> Vec<Action> {
+    fn ask(&self) -> Vec<Action> {
         let running = self.servers.iter().filter(|(_, remote)| !remote.is_over);
         let ask = Message::new(Opcode::SendEta, Vec::new()).frames();
-        let mut actions: Vec<Action> =
-            running.map(|(number, _)| Action::Send(*number, ask.clone())).collect();
-        actions.push(Action::Wake(now_ns + self.style.eta_interval_ns));
-        actions
+        running.map(|(number, _)| Action::Send(*number, ask.clone())).collect()
     }
 
     /// The live line, once every server has answered.
@@ -367,7 +426,7 @@ impl Conversation for Client {
                 .map(|number| self.lost(number, "the server has closed the connection", now))
                 .unwrap_or_default(),
             Input::Interrupted(signal) => self.interrupted(signal),
-            Input::Tick => self.ask(at_ns),
+            Input::Tick => self.tick(at_ns),
             _ => Vec::new(),
         }
     }
@@ -427,7 +486,8 @@ impl Remote {
 
     /// Whether a log may have that name: one in this directory, or one that the jobs name. A server must not choose.
     fn may_write(&self, path: &str, arguments: &[String]) -> bool {
-        let prefix = path.rsplit_once('_').map_or(path, |(prefix, _)| prefix);
+        let prefix = path.rsplit_once("_clat_hist").or_else(|| path.rsplit_once('_'));
+        let prefix = prefix.map_or(path, |(prefix, _)| prefix);
         let mut said = self.jobs.texts.iter().chain(arguments);
         path.ends_with(".log") && (!path.contains('/') || said.any(|text| text.contains(prefix)))
     }
@@ -435,8 +495,8 @@ impl Remote {
     /// A log, which is written here under the server's name.
     fn log(&self, content: &[u8], arguments: &[String]) -> Option<Action> {
         let mut unpacker = Unpacker::new(content);
-        let (_, _, _, is_packed) = (unpacker.u64(), unpacker.u32(), unpacker.u32(), unpacker.u32() != 0);
-        let _ = (unpacker.u32(), unpacker.u32(), unpacker.u32());
+        let (_, _, class, is_packed) = (unpacker.u64(), unpacker.u32(), unpacker.u32(), unpacker.u32() != 0);
+        let (_, _, coarseness) = (unpacker.u32(), unpacker.u32(), unpacker.u32());
         let path = unpacker.text(256);
         if !self.may_write(&path, arguments) {
             return Some(Action::Complain(format!(
@@ -445,7 +505,11 @@ impl Remote {
         }
         let path = format!("{path}.{}", self.jobs.host);
         let samples = unpacker.rest();
-        let text = if is_packed { log::inflated(samples) } else { Ok(log::printed(samples)) };
+        let samples = if is_packed { log::unpacked(samples) } else { Ok(samples.to_vec()) };
+        let text = samples.map(|samples| match class {
+            HISTOGRAMS => log::distribution::printed(&samples, coarseness),
+            _ => log::printed(&samples),
+        });
         Some(match text {
             Ok(text) => Action::Write { path, bytes: text.into_bytes() },
             Err(wrong) => Action::Complain(format!("fio: the log {path}: {wrong}\n")),

@@ -17,6 +17,7 @@ pub(super) mod client;
 mod frame;
 mod pdu;
 pub(super) mod server;
+mod states;
 mod statistics;
 
 /// The protocol's version: fio 3.33's.

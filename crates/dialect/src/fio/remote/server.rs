@@ -1,17 +1,18 @@
 //! `--server`: runs the jobs that clients send, each client's by themselves, and sends the results back.
 //!
 //! Job files may name any file and hold shell commands, and the protocol has no password: without an address it listens on
-//! this machine alone. What a job would write beside its report goes to the client, or is refused.
+//! this machine alone. The logs of a job go to the client; what it records of its operations (`write_iolog`) stays here, as
+//! with the original.
 
 use std::collections::BTreeMap;
 
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input, RunNumber};
-use iodyno_model::{Diagnostic, Event, Live, Origin, Plan, Record, WorkerState};
+use iodyno_model::{Diagnostic, Event, Live, Plan, Record, VerifyLayout, WorkerState};
 use iodyno_report::{FilesInMemory, Output, Reporter};
 
 use super::frame::{Message, MessageReader, Opcode};
 use super::pdu::{Packer, Unpacker};
-use super::{PORT, UNKNOWN_S, statistics};
+use super::{PORT, UNKNOWN_S, states, statistics};
 use crate::Loader;
 use crate::address::joined;
 use crate::conversation::{connection_of, end_by, run_of};
@@ -103,6 +104,8 @@ struct Session {
     /// How many jobs and how many results the client knows of.
     announced: (usize, u32),
     run: Option<(RunNumber, ClientRun)>,
+    /// What the client's trigger runs, once the jobs have ended.
+    trigger: Option<String>,
     /// Everything was said.
     is_over: bool,
 }
@@ -142,6 +145,7 @@ impl Server {
             ready: None,
             announced: (0, 0),
             run: None,
+            trigger: None,
             is_over: false,
         };
         self.sessions.insert(connection, session);
@@ -190,23 +194,16 @@ impl Server {
         actions
     }
 
-    fn of_run(&mut self, run: RunNumber) -> Option<(Connection, &mut Session)> {
-        let mine = |session: &Session| session.run.as_ref().is_some_and(|(number, _)| *number == run);
-        self.sessions
-            .iter_mut()
-            .find(|(_, session)| mine(session))
-            .map(|(number, session)| (*number, session))
-    }
-
     fn of_its_run(&mut self, run: RunNumber, at_ns: u64, unix_ns: u64, input: Input) -> Vec<Action> {
         let signal = self.signal;
-        let Some((connection, session)) = self.of_run(run) else {
+        let mine = |session: &Session| session.run.as_ref().is_some_and(|(number, _)| *number == run);
+        let Some((connection, session)) = self.sessions.iter_mut().find(|(_, session)| mine(session)) else {
             return self.end_if_asked().into_iter().collect();
         };
-        let moment = Moment { connection, unix_ns, at_ns };
+        let moment = Moment { connection: *connection, unix_ns, at_ns };
         let mut actions = match input {
             Input::Told(_, event) => session.told(&event, &moment),
-            Input::Ended(_, record) => session.ended(&record, signal, &moment),
+            Input::Ended(_, record) => session.ended(&record, signal, &moment, self.loader.as_mut()),
             _ => Vec::new(),
         };
         actions.extend(self.end_if_asked());
@@ -295,11 +292,26 @@ impl Session {
                     self.run.as_mut().map_or_else(nothing_yet, |(_, running)| running.eta(moment.at_ns));
                 vec![moment.send(&Message { opcode: Opcode::Eta, tag: message.tag, content })]
             }
+            Opcode::Trigger => self.pull(&message.content),
             Opcode::Quit | Opcode::Exit => match &self.run {
                 Some((run, _)) => vec![Action::Stop(*run)],
                 None => vec![Action::Shut(moment.connection)],
             },
             other => moment.text(ERROR, &format!("fio: the server does not do {other:?}\n")),
+        }
+    }
+
+    /// The client's trigger has fired: the jobs end, and their states go to the client before the command runs.
+    fn pull(&mut self, content: &[u8]) -> Vec<Action> {
+        let mut unpacker = Unpacker::new(content);
+        let length = unpacker.u16();
+        let command = unpacker.text(usize::from(length) + 1);
+        match &self.run {
+            Some((run, _)) => {
+                self.trigger = Some(command);
+                vec![Action::Stop(*run)]
+            }
+            None => commanded(command).into_iter().collect(),
         }
     }
 
@@ -402,7 +414,13 @@ impl Session {
         actions
     }
 
-    fn ended(&mut self, record: &Record, signal: Option<i32>, moment: &Moment) -> Vec<Action> {
+    fn ended(
+        &mut self,
+        record: &Record,
+        signal: Option<i32>,
+        moment: &Moment,
+        loader: &mut dyn Loader,
+    ) -> Vec<Action> {
         let Some((_, mut running)) = self.run.take() else { return Vec::new() };
         self.is_over = true;
         if record.phases.is_empty() {
@@ -414,7 +432,12 @@ impl Session {
             return self.refuse(&text, moment);
         }
         running.report.take_phases(record);
-        let mut actions: Vec<Action> = running.results().iter().map(|message| moment.send(message)).collect();
+        let mut actions = running.recordings();
+        if let Some(command) = self.trigger.take() {
+            actions.push(moment.send(&states::reply(&running.plan, loader)));
+            actions.extend(commanded(command));
+        }
+        actions.extend(running.results().iter().map(|message| moment.send(message)));
         actions.extend(moment.text(INFO, "\n"));
         let failed = crate::fio::status_of(&running.plan)(record) & !crate::fio::SIGNALLED;
         actions.extend(moment.end(failed.into(), signal.unwrap_or(0) as u32));
@@ -456,7 +479,18 @@ impl ClientRun {
     }
 
     fn logs(&self) -> Vec<Message> {
-        self.files.0.iter().filter_map(|(path, bytes)| log_of(path, bytes)).collect()
+        let logs = self.files.0.iter().filter(|(path, _)| !self.is_recording(path));
+        logs.filter_map(|(path, bytes)| log_of(path, bytes)).collect()
+    }
+
+    /// What stays on this machine: the records of operations, where the jobs name them.
+    fn recordings(&self) -> Vec<Action> {
+        let recordings = self.files.0.iter().filter(|(path, _)| self.is_recording(path));
+        recordings.map(|(path, bytes)| Action::Write { path: path.clone(), bytes: bytes.clone() }).collect()
+    }
+
+    fn is_recording(&self, path: &str) -> bool {
+        self.view.jobs.iter().any(|job| job.logs.iolog.as_deref() == Some(path))
     }
 
     /// How far it is.
@@ -565,20 +599,12 @@ fn lowered(
         ranks: 1,
     };
     let mut lowered = lower::plan(&parsed.jobs, context, loader).map_err(told)?;
-    for job in &mut lowered.view.jobs {
-        let logs = &mut job.logs;
-        let stays_here =
-            [("write_hist_log", logs.histogram.is_some()), ("write_iolog", logs.iolog.is_some())];
-        if let Some((option, _)) = stays_here.iter().find(|(_, is_set)| *is_set) {
-            let message = format!("`{option}` of job {}: a server sends no such file", job.name);
-            let wrong = Diagnostic::error(&Origin::Default, message);
-            return Err(told(vec![
-                wrong.hint("leave it out, or run the job on that machine without --server"),
-            ]));
-        }
-        // As they go over the wire.
-        logs.compressed = true;
-    }
+    // As they go over the wire.
+    lowered.view.jobs.iter_mut().for_each(|job| job.logs.compressed = true);
+    let jobs = lowered.plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs);
+    // A client of this protocol reads the states of its version.
+    jobs.filter_map(|job| job.payload.verify.as_mut())
+        .for_each(|verify| verify.layout = VerifyLayout::Unversioned);
     Ok((lowered.plan, lowered.view))
 }
 
@@ -588,10 +614,17 @@ fn job_option((name, value): &(String, String), is_global: bool, job: u32) -> Me
     Message::new(Opcode::JobOption, packer.text(name, 64).text(value, 128).done())
 }
 
+/// The class of a log of histograms.
+pub(super) const HISTOGRAMS: u32 = 6;
+
+/// A command that a client asked for, unless it asked for none.
+fn commanded(command: String) -> Option<Action> {
+    (!command.is_empty()).then_some(Action::Command(command))
+}
+
 /// A log: how many samples, whose, of what, and the samples as one compressed stream.
 fn log_of(path: &str, bytes: &[u8]) -> Option<Message> {
     let name = path.strip_suffix(".fz").unwrap_or(path);
-    let (count, samples) = log::samples_in(bytes).ok()?;
     let stem = name.strip_suffix(".log")?;
     let (stem, number) = match stem.rsplit_once('.') {
         Some((stem, number)) if number.parse::<u32>().is_ok() => (stem, number.parse().unwrap_or(1)),
@@ -600,10 +633,27 @@ fn log_of(path: &str, bytes: &[u8]) -> Option<Message> {
     let class = match stem.rsplit('_').next() {
         Some("bw") => 4,
         Some("iops") => 5,
+        Some("hist") => HISTOGRAMS,
         _ => 1,
     };
+    let (count, coarseness, samples) = match class {
+        HISTOGRAMS => {
+            let (count, coarseness, rows) = log::distribution::packed(&String::from_utf8_lossy(bytes));
+            (count, coarseness, log::packed(&rows))
+        }
+        _ => log::samples_in(bytes).map(|(count, samples)| (count, 0, samples)).ok()?,
+    };
     let mut packer = Packer::default();
-    packer.u64(count).u32(number).u32(class).u32(1).zeros(12).text(name, 256).0.extend(samples);
+    packer
+        .u64(count)
+        .u32(number)
+        .u32(class)
+        .u32(1)
+        .zeros(8)
+        .u32(coarseness)
+        .text(name, 256)
+        .0
+        .extend(samples);
     Some(Message::new(Opcode::Log, packer.done()))
 }
 
@@ -679,7 +729,7 @@ mod tests {
     #[test]
     fn a_wrong_job_is_told_and_is_the_end() {
         for (job, word) in
-            [("[a]\nrw=raed\n", "raed"), ("[a]\nsize=4k\nioengine=null\nwrite_iolog=x\n", "write_iolog")]
+            [("[a]\nrw=raed\n", "raed"), ("[a]\nsize=4k\nioengine=null\nzonemode=zbd\n", "zonemode")]
         {
             let (sent, others) =
                 answered(&mut server(), &[job_file(job), Message::new(Opcode::Run, Vec::new())]);
@@ -690,6 +740,30 @@ mod tests {
         }
         let (sent, _) = answered(&mut server(), &[Message::new(Opcode::Run, Vec::new())]);
         assert_eq!(texts(&sent), "fio: no jobs were sent\n");
+    }
+
+    /// The jobs end first, then their states go out, and only then the command runs: it may cut the power.
+    #[test]
+    fn a_trigger_ends_the_jobs_and_runs_its_command_after_their_states_are_sent() {
+        let mut server = server();
+        let trigger = Message::new(Opcode::Trigger, Packer::default().u16(4).text("halt", 4 + 1).done());
+        let (_, others) = answered(&mut server, std::slice::from_ref(&trigger));
+        assert!(
+            matches!(&others[..], [Action::Command(command)] if command == "halt"),
+            "without jobs at once"
+        );
+        let job = "[a]\nioengine=null\nsize=4k\n";
+        answered(&mut server, &[job_file(job), Message::new(Opcode::Run, Vec::new())]);
+        let (_, others) = answered(&mut server, &[trigger]);
+        assert!(matches!(others[..], [Action::Stop(1)]));
+        let record = Record { phases: vec![iodyno_model::PhaseRecord::default()], ..Record::default() };
+        let actions = server.step(happening(Input::Ended(1, Box::new(record))));
+        let [Action::Send(CLIENT, states), Action::Command(command), ..] = &actions[..] else {
+            panic!("{actions:?}")
+        };
+        let states = MessageReader::new(1 << 16).take(states).unwrap();
+        assert_eq!((states[0].opcode, &states[0].content[..]), (Opcode::Trigger, &[0; 8][..]));
+        assert_eq!(command, "halt");
     }
 
     #[test]
