@@ -29,6 +29,9 @@ pub fn cases() -> Vec<Case> {
         ("json", json),
         ("text", text),
         ("logs", logs),
+        ("histograms", histograms),
+        ("recording", recording),
+        ("trigger", trigger),
         ("mistake", mistake),
         ("failure", failure),
         ("interrupted", interrupted),
@@ -161,6 +164,61 @@ fn logs(client: &Fio, stand: &Stand) -> Outcome {
     let text = text.map_err(|error| format!("{error}: {:?}", stand.sandbox.files()))?;
     let blocks = text.lines().filter(|line| line.contains(", 1, 4096, 0")).count();
     wanted((blocks, text.lines().count()) == (10, 10), format!("not ten writes of 4 KiB: {text}"))
+}
+
+/// The log of histograms comes to the client too: its columns add up to all operations.
+fn histograms(client: &Fio, stand: &Stand) -> Outcome {
+    let job = "[l]\nioengine=null\nrw=write\nbs=4k\nsize=400k\nrate_iops=100\nwrite_hist_log=mine\n\
+               log_hist_msec=100\nlog_hist_coarseness=3\n";
+    let said = stand.run(client, job, &[])?;
+    wanted(said.code() == 0, format!("status {}: {}", said.code(), said.all()))?;
+    let text = std::fs::read_to_string(stand.sandbox.path().join("mine_clat_hist.1.log.127.0.0.1"));
+    let text = text.map_err(|error| format!("{error}: {:?}", stand.sandbox.files()))?;
+    let rows: Vec<Vec<u64>> = text
+        .lines()
+        .map(|line| line.split(", ").filter_map(|number| number.parse().ok()).collect())
+        .collect();
+    let shape = rows.iter().all(|row| row.len() == 3 + 1856 / 8 && row[1..3] == [1, 4096]);
+    wanted(shape && rows.len() > 4, format!("not rows of writes with 232 bins: {text}"))?;
+    let counted: u64 = rows.iter().flat_map(|row| &row[3..]).sum();
+    // The original's server leaves the last interval out and sends others twice, which its own client prints too.
+    let most = if stand.is_ours { 100 } else { 1000 };
+    wanted((80..=most).contains(&counted), format!("{counted} of 100 writes"))
+}
+
+/// The record of a job's operations stays where the server is.
+fn recording(client: &Fio, stand: &Stand) -> Outcome {
+    let job = "[r]\nioengine=null\nrw=write\nbs=4k\nsize=40k\nwrite_iolog=done.iolog\n";
+    let said = stand.run(client, job, &[])?;
+    wanted(said.code() == 0, format!("status {}: {}", said.code(), said.all()))?;
+    let text = std::fs::read_to_string(stand.sandbox.path().join("done.iolog"));
+    let text = text.map_err(|error| format!("{error}: {:?}", stand.sandbox.files()))?;
+    let writes = text.lines().filter(|line| line.contains(" write ")).count();
+    wanted(writes == 10 && text.starts_with("fio version 3 iolog\n"), format!("not ten writes: {text}"))?;
+    let names: Vec<String> = stand.sandbox.files().iter().map(|file| format!("{file:?}")).collect();
+    wanted(!names.iter().any(|name| name.contains("iolog.127")), format!("{names:?}"))
+}
+
+/// A file that appears where the client is ends the jobs on the server, whose states come back, and the server runs the
+/// command. Client and server share a directory here: the states have the server's name, the command's file has not.
+fn trigger(client: &Fio, stand: &Stand) -> Outcome {
+    let job = "[t]\nrw=write\nbs=4k\nsize=1m\nfilename=data\nruntime=600\ntime_based\nrate_iops=200\nverify=crc32c\n";
+    let more = ["--eta=always", "--trigger-file=now", "--trigger-remote=echo pulled > pulled"];
+    let mut running = Program::new(stand.command(client, job, &more)).launch()?;
+    wait::until("a job on the server", || running.out().contains("Jobs: 1") || !running.is_there())?;
+    stand.sandbox.put("now", b"");
+    let said = running.outcome()?;
+    wanted(said.out.contains("t: (groupid=0, jobs=1): err= 0"), format!("no report in {}", said.all()))?;
+    wanted(said.code() == 0, format!("status {}", said.code()))?;
+    let file = |name: &str| std::fs::read(stand.sandbox.path().join(name)).unwrap_or_default();
+    wanted(file("pulled") == b"pulled\n", format!("the command did not run: {}", said.all()))?;
+    wanted(!stand.sandbox.path().join("now").exists(), "the file is still there")?;
+    let state = file("127.0.0.1-t-0-verify.state");
+    let begun = state.get(40..48).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()));
+    wanted(
+        state.len() == 192 && state[0] == 3 && begun > 0,
+        format!("a state of {} bytes: {state:?}", state.len()),
+    )
 }
 
 /// A job file that is wrong: the client prints why, and nothing runs.
