@@ -8,6 +8,7 @@ pub mod latency;
 pub mod mesh;
 pub mod relay;
 mod serve;
+mod snmp;
 mod test_sequence;
 mod watch;
 

@@ -9,11 +9,16 @@
 use iodyno_model::conversation::{Action, Connection, Conversation, Happening, Input};
 use iodyno_model::{Intent, Level, Phase, PhaseRecord, Plan, Record};
 
+use super::snmp::{PortActivity, PortAddress, PortReader};
 use crate::conversation::{connection_of, end_by};
 use crate::netperf::omni_client::{
     DatagramCounts, LinkEvent, LinkRole, LinkTest, Measurement, NUMBERS, PeerCounts, ServerAddress, TestLink,
 };
 
+/// The connection of a switch's agent: no link has so high a number.
+const AGENT: Connection = 1 << 16;
+/// What a port is called where it cannot be told, and the first phase, which keeps what is told of it.
+pub(super) const PORT: &str = "switch port";
 /// How long a run may go on beyond its time, ns: a peer that never ends a stream is left.
 const BEYOND_NS: u64 = 60_000_000_000;
 
@@ -52,6 +57,8 @@ pub(super) struct SequenceOutcome {
     pub(super) ours: bool,
     /// When it began, ns since 1970.
     pub(super) began_unix_ns: u64,
+    /// What a switch's port moved from the beginning to the end.
+    pub(super) port: Option<PortActivity>,
 }
 
 /// What is printed at the end.
@@ -68,6 +75,9 @@ pub(super) type Summarise = Box<dyn FnMut(&SequenceOutcome) -> FinalText + Send>
 /// What the stage under way is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SequencePhase {
+    /// A switch's port is read: before everything, and after it.
+    Reading,
+    ReadingAgain,
     Preparing,
     Running,
     Hearing,
@@ -78,7 +88,7 @@ enum SequencePhase {
 pub(super) struct TestSequence {
     server: ServerAddress,
     stages: Vec<TestStage>,
-    tell: Summarise,
+    report: Summarise,
     at: SequencePhase,
     number: usize,
     links: Vec<TestLink>,
@@ -87,16 +97,17 @@ pub(super) struct TestSequence {
     phase: PhaseRecord,
     run_due_ns: u64,
     outcome: SequenceOutcome,
+    port: Option<PortReader>,
     out: Vec<Action>,
 }
 
 impl TestSequence {
     /// One that has not begun.
-    pub(super) fn new(server: ServerAddress, stages: Vec<TestStage>, tell: Summarise) -> TestSequence {
+    pub(super) fn new(server: ServerAddress, stages: Vec<TestStage>, report: Summarise) -> TestSequence {
         TestSequence {
             server,
             stages,
-            tell,
+            report,
             at: SequencePhase::Over,
             number: 0,
             links: Vec::new(),
@@ -105,8 +116,48 @@ impl TestSequence {
             phase: PhaseRecord::default(),
             run_due_ns: u64::MAX,
             outcome: SequenceOutcome::default(),
+            port: None,
             out: Vec::new(),
         }
+    }
+
+    /// The same, and a switch's port is read before it and after it.
+    pub(super) fn with_port(self, address: Option<PortAddress>) -> TestSequence {
+        TestSequence { port: address.map(|address| PortReader::new(address, AGENT)), ..self }
+    }
+
+    fn start(&mut self, now_ns: u64) {
+        let Some(port) = &mut self.port else { return self.begin(now_ns) };
+        self.at = SequencePhase::Reading;
+        port.begin(now_ns);
+        self.out.append(&mut port.out);
+    }
+
+    /// Something has happened to the agent.
+    fn read_port(&mut self, input: &Input, now_ns: u64) {
+        let Some(port) = &mut self.port else { return };
+        let is_read = port.step(now_ns, input);
+        self.out.append(&mut port.out);
+        match self.at {
+            SequencePhase::Reading if is_read => self.begin(now_ns),
+            SequencePhase::ReadingAgain if is_read => self.tell(),
+            _ => {}
+        }
+    }
+
+    /// What the port moved, for the report and for the record.
+    fn add_port(&mut self) {
+        let Some(port) = &self.port else { return };
+        self.out.push(Action::Close(AGENT));
+        let moved = match port.activity() {
+            Ok(moved) => moved,
+            Err(why) => return self.outcome.missing.push((PORT.into(), why)),
+        };
+        if let Some(job) = self.outcome.done.first_mut().and_then(|done| done.phase.jobs.first_mut()) {
+            job.peer.extend(moved.facts());
+            self.out.push(Action::Peer(job.name.clone(), moved.facts()));
+        }
+        self.outcome.port = Some(moved);
     }
 
     /// What will be run, as far as that is known before the peer was asked.
@@ -129,7 +180,7 @@ impl TestSequence {
 
     /// Begins the stage whose turn it is; the end, when there is none.
     fn begin(&mut self, now_ns: u64) {
-        let Some(stage) = self.stages.get_mut(self.number) else { return self.end() };
+        let Some(stage) = self.stages.get_mut(self.number) else { return self.end(now_ns) };
         if !self.outcome.ours && self.number > 0 {
             // The real netserver sends datagrams as fast as it can, whatever rate it is asked for.
             stage.asks.retain(|ask| !matches!(ask.kind, Measurement::TakesDatagrams(_)));
@@ -229,7 +280,7 @@ impl TestSequence {
             }
             None => {}
         }
-        if nobody || self.outcome.interrupted.is_some() { self.end() } else { self.begin(now_ns) }
+        if nobody || self.outcome.interrupted.is_some() { self.end(now_ns) } else { self.begin(now_ns) }
     }
 
     /// A stage cannot be had: the next one, or the end.
@@ -243,7 +294,7 @@ impl TestSequence {
             return self.begin(now_ns);
         }
         self.outcome.broken = Some((what, hint));
-        self.end();
+        self.end(now_ns);
     }
 
     fn close(&mut self) {
@@ -253,19 +304,33 @@ impl TestSequence {
         }
     }
 
-    fn end(&mut self) {
+    /// All is measured: a port is read once more, unless the user waits for the end.
+    fn end(&mut self, now_ns: u64) {
+        let waits = self.outcome.interrupted.is_some();
+        if let Some(port) = self.port.as_mut().filter(|_| !waits)
+            && port.again(now_ns)
+        {
+            self.at = SequencePhase::ReadingAgain;
+            self.out.append(&mut port.out);
+            return;
+        }
+        self.tell();
+    }
+
+    fn tell(&mut self) {
         self.at = SequencePhase::Over;
-        let said = (self.tell)(&self.outcome);
+        self.add_port();
+        let said = (self.report)(&self.outcome);
         self.close();
         self.out.extend([Action::Print(said.out), Action::Complain(said.err)].into_iter().filter(is_word));
         self.out.push(self.outcome.interrupted.map_or(Action::End(said.status), end_by));
     }
 
-    fn interrupted(&mut self, signal: i32) {
+    fn interrupted(&mut self, signal: i32, now_ns: u64) {
         let again = self.outcome.interrupted.replace(signal).is_some();
         match self.at {
             SequencePhase::Running if !again => self.out.push(Action::Stop(self.number as u32 + 1)),
-            _ => self.end(),
+            _ => self.end(now_ns),
         }
     }
 
@@ -273,6 +338,9 @@ impl TestSequence {
         if self.at == SequencePhase::Running {
             self.out.extend((now_ns >= self.run_due_ns).then(|| Action::Stop(self.number as u32 + 1)));
             return;
+        }
+        if matches!(self.at, SequencePhase::Reading | SequencePhase::ReadingAgain) {
+            return self.read_port(&Input::Tick, now_ns);
         }
         let number = self.number;
         for index in 0..self.links.len() {
@@ -325,20 +393,23 @@ impl Conversation for TestSequence {
         match &happening.input {
             Input::Began => {
                 self.outcome.began_unix_ns = happening.unix_ns;
-                self.begin(now_ns);
+                self.start(now_ns);
             }
             _ if self.at == SequencePhase::Over => return Vec::new(),
-            Input::Interrupted(signal) => self.interrupted(*signal),
+            Input::Interrupted(signal) => self.interrupted(*signal, now_ns),
             Input::Tick => self.tick(now_ns),
             Input::Ended(_, record) => self.ended(record, now_ns),
             input => {
                 let Some(number) = connection_of(input) else { return Vec::new() };
-                if let Some(index) = self.links.iter().position(|link| link.has(number)) {
+                if self.port.as_ref().is_some_and(|port| port.has(number)) {
+                    self.read_port(input, now_ns);
+                } else if let Some(index) = self.links.iter().position(|link| link.has(number)) {
                     self.link(index, input, now_ns);
                 }
             }
         }
         let due_ns = self.links.iter().map(TestLink::due_ns).min().unwrap_or(u64::MAX).min(self.run_due_ns);
+        let due_ns = due_ns.min(self.port.as_ref().map_or(u64::MAX, PortReader::due_ns));
         if due_ns < u64::MAX && self.at != SequencePhase::Over {
             self.out.push(Action::Wake(due_ns));
         }

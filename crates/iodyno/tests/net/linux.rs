@@ -1,7 +1,7 @@
 //! The cases.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
@@ -22,6 +22,9 @@ pub fn cases() -> Vec<Case> {
         Case::new("cards_are_kept_and_make_a_course", &[], course).computes(),
         Case::new("a_card_of_nobody_says_so_and_is_kept", &[], nobody),
         Case::new("the_real_netserver_will_do", &[Need::Tool("netserver")], real).computes().against(),
+        Case::new("a_switchs_port_is_what_its_agent_counts", &[], switch_port).computes(),
+        Case::new("a_switchs_port_that_cannot_be_told_says_why", &[], silent_port),
+        Case::new("the_real_agent_is_understood", &[Need::Tool("snmpd")], real_agent).computes().against(),
         Case::new("a_mesh_needs_no_launcher", &[], mesh).computes(),
         Case::new("a_mesh_that_cannot_begin_says_which_host", &[], mesh_unreachable),
         Case::new("nobody_is_called_for_strangers", &[], strangers),
@@ -219,6 +222,151 @@ fn real() -> Outcome {
     }
     let line = ["net", "latency", &host, "--time", "500ms", "--settle", "100ms", "--under", "tcp:2"];
     contains(&said(iodyno(&line), 0)?, &["round trip, median", "connect, median", "Gbit/s out"])
+}
+
+/// A switch's agent of our own: for each request in turn what its body answers; it ends with the test's process.
+fn agent(mut answer: impl FnMut(usize) -> Option<Vec<u8>> + Send + 'static) -> Done<u16> {
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    let port = socket.local_addr()?.port();
+    std::thread::spawn(move || {
+        let mut room = [0; 2048];
+        for count in 0.. {
+            let Ok((length, from)) = socket.recv_from(&mut room) else { return };
+            let Some(body) = answer(count) else { continue };
+            let reply = match body.first() {
+                // Words that are no message at all.
+                Some(b'!') => body,
+                _ => reply(&room[..length], &body),
+            };
+            let _ = socket.send_to(&reply, from);
+        }
+    });
+    Ok(port)
+}
+
+/// A value in BER.
+fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
+    let length = [0x82, (content.len() >> 8) as u8, content.len() as u8];
+    [&[tag][..], &length, content].concat()
+}
+
+/// The content of the value at the front, and what follows it.
+fn untagged(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let (length, head) = match bytes[1] {
+        0x81 => (usize::from(bytes[2]), 3),
+        0x82 => (usize::from(bytes[2]) << 8 | usize::from(bytes[3]), 4),
+        short => (usize::from(short), 2),
+    };
+    (&bytes[head..head + length], &bytes[head + length..])
+}
+
+/// A response to a request: its community and number come back, and then what is said.
+fn reply(request: &[u8], body: &[u8]) -> Vec<u8> {
+    let (_, after_version) = untagged(untagged(request).0);
+    let (community, pdu) = untagged(after_version);
+    let number = untagged(untagged(pdu).0).0;
+    let pdu = tagged(0xA2, &[tagged(2, number), body.to_vec()].concat());
+    tagged(0x30, &[tagged(2, &[1]), tagged(4, community), pdu].concat())
+}
+
+/// What an agent says of port 24: hundredths of seconds since it began, and bytes received and sent.
+fn counted(ticks: u32, received: u64, sent: u64, faults: u8) -> Vec<u8> {
+    const TABLE: [u8; 9] = [0x2B, 6, 1, 2, 1, 2, 2, 1, 0];
+    const EXTENSIONS: [u8; 10] = [0x2B, 6, 1, 2, 1, 31, 1, 1, 1, 0];
+    let object = |name: &[u8], value: Vec<u8>| tagged(0x30, &[tagged(6, name), value].concat());
+    let of =
+        |table: &[u8], column: u8, value| object(&[&table[..table.len() - 1], &[column, 24]].concat(), value);
+    let counter = |count: u64| tagged(0x46, &[&[0][..], &count.to_be_bytes()].concat());
+    let small = |count: u8| tagged(0x41, &[count]);
+    let objects = [
+        object(&[0x2B, 6, 1, 2, 1, 1, 3, 0], tagged(0x43, &[&[0][..], &ticks.to_be_bytes()].concat())),
+        of(&EXTENSIONS, 15, tagged(0x42, &[3, 0xE8])),
+        of(&EXTENSIONS, 6, counter(received)),
+        of(&EXTENSIONS, 10, counter(sent)),
+        of(&TABLE, 14, small(faults)),
+        of(&TABLE, 20, small(0)),
+        of(&TABLE, 13, small(0)),
+        of(&TABLE, 19, small(2 * faults)),
+    ];
+    [tagged(2, &[0]), tagged(2, &[0]), tagged(0x30, &objects.concat())].concat()
+}
+
+/// Readings before and after: counters of 64 bits that wrap between them have moved on.
+fn switch_port() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let json = home.path().join("r.json");
+    let agent = agent(|count| {
+        let first = count == 0;
+        Some(match first {
+            true => counted(u32::MAX - 499, u64::MAX - 62_499_999, 7, 1),
+            false => counted(500, 62_500_000, 62_500_007, 4),
+        })
+    })?;
+    let (_server, port) = server(&[])?;
+    let (host, agent) = (format!("127.0.0.1:{port}"), agent.to_string());
+    let check = ["net", "check", &host, "--time", "100ms", "--datagrams", "0", "--snmp", "127.0.0.1:24"];
+    let line = [&check[..], &["--snmp-port", &agent, "--snmp-community", "secret", "--json"]].concat();
+    let told = said(with(iodyno(&line), &json), 0)?;
+    contains(
+        &told,
+        &[
+            "switch port     sent 5.0 %, received 10.0 % of 1.00 Gbit/s in 10.0 s",
+            "port's faults   errors sent 0, received 3; discards 6, 0",
+        ],
+    )?;
+    // The record has what was counted.
+    contains(&std::fs::read_to_string(json)?, &["port_received_bytes", "125000000"])
+}
+
+/// Nobody there, nobody who answers, words that are no answer, and a refusal: the card is told, and why that row is not.
+fn silent_port() -> Outcome {
+    let host = format!("127.0.0.1:{}", free_port()?);
+    let check = |agent: u16| {
+        let agent = agent.to_string();
+        let line =
+            ["net", "check", &host, "--time", "100ms", "--snmp", "localhost:24", "--snmp-port", &agent];
+        said(iodyno(&line), 1)
+    };
+    let untold = "switch port     cannot be told: localhost:";
+    contains(&check(free_port()?)?, &["reachable       no", untold, "refused"])?;
+    contains(&check(agent(|_| None)?)?, &[untold, "no answer in 3 s: agents ignore a wrong community"])?;
+    contains(&check(agent(|_| Some(b"!HTTP/1.1 400".to_vec()))?)?, &[untold, "its answer is not SNMP's"])?;
+    let refusal = [tagged(2, &[2]), tagged(2, &[1]), tagged(0x30, &[])].concat();
+    contains(&check(agent(move |_| Some(refusal.clone()))?)?, &[untold, "the agent says: no such name"])?;
+    let again = |count: usize| Some(counted(5000 - 100 * count as u32, 9, 9, 0));
+    contains(&check(agent(again)?)?, &["the agent began anew between its two answers"])?;
+    let idle = |count: usize| Some(counted(100 + 510 * count as u32, 9, 9, 0));
+    contains(&check(agent(idle)?)?, &["its counters did not move in 5.1 s"])
+}
+
+/// Debian's own agent, of the loopback interface.
+fn real_agent() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let configuration = home.path().join("snmpd.conf");
+    std::fs::write(&configuration, "rocommunity look 127.0.0.1\n")?;
+    let agent = free_port()?.to_string();
+    let mut command = Command::new("snmpd");
+    command.args(["-f", "-Lo", "-C", "-c"]).arg(&configuration).arg(format!("udp:127.0.0.1:{agent}"));
+    command.env("SNMP_PERSISTENT_DIR", home.path());
+    let mut running = Program::new(command).launch()?;
+    wait::until("the agent", || running.out().contains("NET-SNMP version") || !running.is_there())?;
+    let (_server, port) = server(&[])?;
+    let host = format!("127.0.0.1:{port}");
+    // It counts anew every few seconds.
+    let check = ["net", "check", &host, "--time", "2s", "--snmp", "127.0.0.1:1", "--snmp-port", &agent];
+    let told = said(iodyno(&[&check[..], &["--snmp-community", "look"]].concat()), 0)?;
+    // Loopback says that it carries ten megabits.
+    contains(
+        &told,
+        &["switch port     sent ", "bit/s, received ", "port's faults   errors sent 0, received 0"],
+    )?;
+    // Counters of 32 bits cannot tell what loopback carries; that they are read is enough.
+    let told = said(iodyno(&[&check[..], &["--snmp-community", "look", "--snmp-version", "1"]].concat()), 0)?;
+    contains(&told, &["switch port     "])?;
+    match told.contains("no answer") || told.contains("the agent says") {
+        true => Err(told.into()),
+        false => Ok(()),
+    }
 }
 
 /// A program that is called as ssh is, and runs the line here. What it runs outlives it, as it does with ssh, unless it

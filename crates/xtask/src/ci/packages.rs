@@ -16,6 +16,7 @@ const PACKAGES: &[&str] = &[
     "iperf3",
     "iperf",
     "netperf",
+    "snmpd",
     "fping",
     "iozone3",
     "sysstat",

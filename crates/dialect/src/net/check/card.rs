@@ -1,10 +1,11 @@
 //! The card of a link, from the phases of a run: one that has just ended, or one that was kept.
 
 use iodyno_model::{Histogram, InterfaceActivity, JobRecord, PhaseRecord, Sighting};
-use iodyno_report::number::{latency, percent, percentile_text, significant, thousands};
+use iodyno_report::number::{NONE, latency, percent, percentile_text, significant, thousands};
 use iodyno_report::paint::Paint;
 
-use super::super::test_sequence::{FinalText, SequenceOutcome};
+use super::super::snmp::PortActivity;
+use super::super::test_sequence::{FinalText, PORT, SequenceOutcome};
 use crate::conversation::{fact, fact_of};
 use crate::date;
 
@@ -32,6 +33,7 @@ pub(super) struct Card {
     pub(super) interface: Option<Interface>,
     pub(super) datagrams_out: Option<Datagrams>,
     pub(super) datagrams_in: Option<Datagrams>,
+    pub(super) port: Option<PortActivity>,
 }
 
 /// The interface that the link goes over: the one that moved most while we sent.
@@ -100,6 +102,7 @@ impl Card {
             interface: interface(phase(RESPONSE), phase(OUT), phase(BACK)),
             datagrams_out: job(DATAGRAMS, DATAGRAMS_OUT).and_then(datagrams_out),
             datagrams_in: job(DATAGRAMS, DATAGRAMS_BACK).and_then(datagrams_in),
+            port: phases.first().and_then(|phase| phase.jobs.first()).and_then(port),
         }
     }
 }
@@ -134,6 +137,11 @@ fn datagrams_out(job: &JobRecord) -> Option<Datagrams> {
     let of = |name: &str| theirs(job, name);
     let came = of("datagrams").or_else(|| Some(of("received_bytes")? / super::DATAGRAM_BYTES))?;
     Some(Datagrams { sent, came, numbered: LossCounts::of(sent, of) })
+}
+
+/// What the first phase keeps of a switch's port.
+fn port(job: &JobRecord) -> Option<PortActivity> {
+    PortActivity::of(|name| theirs(job, name))
 }
 
 fn datagrams_in(job: &JobRecord) -> Option<Datagrams> {
@@ -178,7 +186,8 @@ pub(super) fn report(
     unasked: Option<&'static str>,
 ) -> FinalText {
     let phases: Vec<PhaseRecord> = outcome.done.iter().map(|done| done.phase.clone()).collect();
-    let card = Card::of(&phases);
+    let mut card = Card::of(&phases);
+    card.port = outcome.port.clone().or(card.port);
     let peer = match (outcome.peer.as_str(), outcome.ours) {
         ("", _) => String::new(),
         (peer, true) => format!(" ({peer}, iodyno netserver)"),
@@ -226,6 +235,9 @@ impl Card {
         rows.extend(self.out_bps.map(|bps| ("throughput out", rate(bps))));
         rows.extend(self.in_bps.map(|bps| ("throughput in", rate(bps))));
         rows.extend(self.interface.as_ref().map(|interface| ("utilisation", interface.utilisation())));
+        if let Some(port) = &self.port {
+            rows.extend([(PORT, carried(port)), ("port's faults", faults(port))]);
+        }
         let flows = [("loss out", self.datagrams_out), ("loss in", self.datagrams_in)];
         rows.extend(flows.into_iter().filter_map(|(name, flow)| Some((name, flow?.text()))));
         let jitter = |flow: Option<Datagrams>| flow?.numbered.map(|known| latency(known.jitter_ns as f64));
@@ -257,6 +269,25 @@ fn echo(trips: &Histogram, lost: u64) -> String {
         (true, _) => format!("no answer to {} requests", thousands(lost)),
         (false, _) => format!("{}, {} unanswered", spread(trips, "answers"), thousands(lost)),
     }
+}
+
+/// What a switch's port sent and received, from its own side.
+fn carried(port: &PortActivity) -> String {
+    let bits = |bytes: u64| bytes as f64 * 8e9 / port.interval_ns.max(1) as f64;
+    let (sent, received) = (bits(port.sent_bytes), bits(port.received_bytes));
+    // A virtual one is faster than it says.
+    let link = port.link_bits.map(|link| link as f64).filter(|link| sent.max(received) <= 1.05 * link);
+    let share = |bps: f64| link.map_or_else(|| rate(bps), |link| percent(100.0 * bps / link));
+    let of = link.map_or_else(String::new, |link| format!(" of {}", rate(link)));
+    let seconds = port.interval_ns as f64 / 1e9;
+    format!("sent {}, received {}{of} in {seconds:.1} s", share(sent), share(received))
+}
+
+/// What was wrong at a port: errors, and frames that it discarded.
+fn faults(port: &PortActivity) -> String {
+    let [received, sent, received_discards, sent_discards] =
+        port.faults.map(|count| count.map_or_else(|| NONE.to_string(), thousands));
+    format!("errors sent {sent}, received {received}; discards {sent_discards}, {received_discards}")
 }
 
 fn spread(histogram: &Histogram, what: &str) -> String {

@@ -16,6 +16,7 @@ use crate::netperf::omni_client::{LinkTest, Measurement, ServerAddress};
 use crate::{Converse, Loader, Repeat, Request, Run};
 
 use super::ServerArguments;
+use super::snmp::{PortAddress, Version};
 use super::test_sequence::{TestSequence, TestStage};
 
 const AFTER: &str = "Example: iodyno net check db1 --every 1h\n\
@@ -48,8 +49,31 @@ struct Options {
     /// Datagrams a second each way, of 160 bytes as a voice's are; 0: none
     #[arg(long, value_name = "N", default_value_t = 500)]
     datagrams: u32,
+    /// Also the switch's port at the other end of our cable, by SNMP: its host and its ifIndex, e.g. sw1:24
+    #[arg(long, value_name = "HOST:IFINDEX")]
+    snmp: Option<String>,
+    /// The agent's port
+    #[arg(long, value_name = "N", default_value_t = 161, requires = "snmp", value_parser = clap::value_parser!(u16).range(1..))]
+    snmp_port: u16,
+    /// The community that may read, which travels in clear text
+    #[arg(long, value_name = "WORD", default_value = "public", requires = "snmp")]
+    snmp_community: String,
+    /// 1 or 2c; 1 has only counters of 32 bits
+    #[arg(long, value_name = "V", default_value = "2c", requires = "snmp", value_parser = snmp_version)]
+    snmp_version: Version,
     #[command(flatten)]
     manner: Manner,
+}
+
+fn snmp_version(text: &str) -> Result<Version, String> {
+    match text {
+        "1" => Ok(Version::One),
+        "2c" => Ok(Version::TwoC),
+        "3" => {
+            Err("version 3 wants keys, which are not read here: let the agent answer 2c to this host".into())
+        }
+        _ => Err("expected 1 or 2c".into()),
+    }
 }
 
 /// Content of a datagram, bytes: 20 ms of a voice.
@@ -74,12 +98,13 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         Err(help) => return Ok(help),
     };
     check(&options).map_err(|wrong| vec![wrong])?;
+    let port = switch_port(&options).map_err(|wrong| vec![wrong])?;
     let server = options.whom.server()?;
     let mut probe = TestSequence::new(server.clone(), Vec::new(), Box::new(|_| Default::default())).plan("");
     options.manner.apply(&mut probe).map_err(|wrong| vec![wrong])?;
     let (colour, tag) = (loader.colour(), tag(&server));
     let echo = may_ask_for_echo(loader);
-    let make = |options: &Options| converse(options, &server, &tag, colour, echo);
+    let make = |options: &Options| converse(options, &server, &tag, port.clone(), (colour, echo));
     if !options.course && options.every.is_none() {
         return Ok(make(&options).into());
     }
@@ -89,7 +114,8 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         tag: tag.clone(),
         make: {
             let (options, server, tag) = (options.clone(), server.clone(), tag.clone());
-            Box::new(move || converse(&options, &server, &tag, colour, echo))
+            let port = port.clone();
+            Box::new(move || converse(&options, &server, &tag, port.clone(), (colour, echo)))
         },
         course: Box::new(move |kept| course::text(&server.host, kept)),
     })))
@@ -148,12 +174,35 @@ fn is_group_within(range: &str, status: &str) -> bool {
     groups.flat_map(numbers).any(|group| (first..=last).contains(&group))
 }
 
-fn converse(options: &Options, server: &ServerAddress, tag: &str, colour: bool, echo: bool) -> Converse {
+/// The port that `--snmp` names.
+fn switch_port(options: &Options) -> Result<Option<PortAddress>, Diagnostic> {
+    let Some(text) = &options.snmp else { return Ok(None) };
+    let hint = "say the agent's host and the port's ifIndex, e.g. sw1:24 or [fe80::1]:24; `snmpwalk … ifName` lists them";
+    let wrong =
+        |what: &str| Diagnostic::error(&Origin::argument("--snmp"), format!("`{text}`: {what}")).hint(hint);
+    let (host, index) = text.rsplit_once(':').ok_or_else(|| wrong("no ifIndex"))?;
+    let index = index.parse().ok().filter(|index: &u32| (1..=i32::MAX as u32).contains(index));
+    let index = index.ok_or_else(|| wrong("that is no ifIndex"))?;
+    let (host, other) = super::host_and_port(host).map_err(|what| wrong(&what))?;
+    if other.is_some() {
+        return Err(wrong("the agent's port is told by --snmp-port"));
+    }
+    let (community, version) = (options.snmp_community.clone(), options.snmp_version);
+    Ok(Some(PortAddress { host, port: options.snmp_port, index, community, version }))
+}
+
+fn converse(
+    options: &Options,
+    server: &ServerAddress,
+    tag: &str,
+    port: Option<PortAddress>,
+    (colour, echo): (bool, bool),
+) -> Converse {
     let name = server.host.clone();
     let unasked = (!echo).then_some("no group of this user may (sysctl net.ipv4.ping_group_range)");
     let tell =
         move |outcome: &super::test_sequence::SequenceOutcome| card::report(&name, outcome, colour, unasked);
-    let programme = TestSequence::new(server.clone(), stages(options, echo), Box::new(tell));
+    let programme = TestSequence::new(server.clone(), stages(options, echo), Box::new(tell)).with_port(port);
     let mut plan = programme.plan("net check");
     // What does not fit was reported when the arguments were parsed.
     let _ = options.manner.apply(&mut plan);
@@ -203,6 +252,31 @@ fn stages(options: &Options, echo: bool) -> Vec<TestStage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_is_a_host_and_a_number() {
+        let of = |words: &str| {
+            let line = format!("check db1 {words}");
+            let options =
+                Options::try_parse_from(line.split_whitespace()).map_err(|wrong| wrong.to_string())?;
+            switch_port(&options).map_err(|wrong| wrong.to_string())
+        };
+        assert_eq!(of(""), Ok(None));
+        let port = of("--snmp [fe80::1]:24 --snmp-version 1 --snmp-port 1161").unwrap().unwrap();
+        assert_eq!((port.host.as_str(), port.index, port.port), ("fe80::1", 24, 1161));
+        assert_eq!((port.version, port.community.as_str()), (Version::One, "public"));
+        for (words, why) in [
+            ("--snmp sw1", "no ifIndex"),
+            ("--snmp sw1:0", "that is no ifIndex"),
+            ("--snmp sw1:eth0", "that is no ifIndex"),
+            ("--snmp :3", "that is no host"),
+            ("--snmp sw1:161:24", "--snmp-port"),
+            ("--snmp sw1:24 --snmp-version 3", "version 3 wants keys"),
+            ("--snmp-community x", "--snmp"),
+        ] {
+            assert!(of(words).is_err_and(|said| said.contains(why)), "{words}: {:?}", of(words));
+        }
+    }
 
     #[test]
     fn echo_is_asked_for_by_who_may() {
