@@ -66,6 +66,11 @@ pub fn cases() -> Vec<Case> {
         let case = Case::new(title, &[Need::Tool("iperf3")], move || text_is_the_originals(line));
         cases.push(case.against());
     }
+    for (real, asks) in [(Real, Real), (Real, Ours), (Newer, Newer), (Newer, Ours)] {
+        let needs: Vec<Need> = real.needs().into_iter().chain(asks.needs()).collect();
+        let title = format!("a server's document is the original's: {asks:?} to {real:?}").to_lowercase();
+        cases.push(Case::new(title, &needs, move || document_is_the_originals(real, asks)).against());
+    }
     cases.push(Case::new("tokens", &[Need::Tool("openssl")], tokens));
     let with_openssl =
         |of: Program| of.needs().into_iter().chain([Need::Tool("openssl")]).collect::<Vec<_>>();
@@ -367,6 +372,82 @@ fn sctp() -> Outcome {
         1 if said.err.contains("no SCTP") => Ok(()),
         _ => Err(format!("{said:?}").into()),
     }
+}
+
+/// What a server's document is asked for.
+const DOCUMENTS: &[&str] = &[
+    "-t 1 -b 20M",
+    "-t 1 -b 20M -R",
+    "-t 1 -b 20M --bidir",
+    "-t 1 -b 5M -P 2 -T title",
+    "-t 1 -b 5M -P 2 -R -O 1",
+    "-t 1 -u -b 5M",
+    "-t 1 -u -b 5M -R",
+    "-t 1 -u -b 5M --bidir",
+    "-t 1 -b 5M --get-server-output",
+];
+
+/// A server's keys come in the order of the original's; what a newer version has added stands among them.
+fn document_is_the_originals(real: Program, asks: Program) -> Outcome {
+    for line in DOCUMENTS {
+        let keys = |server: Program| -> Result<Vec<String>, Box<dyn std::error::Error>> {
+            let port = free_port()?;
+            let listener = Server::start(server, HERE, port, &["-1", "-J"])?;
+            let said = client(command(asks, HERE), "127.0.0.1", port, &words(line))?;
+            let document = listener.end()?;
+            let _: Value = serde_json::from_str(&document)
+                .map_err(|error| format!("{server:?}, {line}: {error}: {document}\n{said}"))?;
+            Ok(keys_of(&document))
+        };
+        let (theirs, mine) = (keys(real)?, keys(Ours)?);
+        let is_added = |key: &&String| real == Real && !theirs.contains(key);
+        let added: Vec<&String> = mine.iter().filter(is_added).collect();
+        let rest: Vec<&String> = mine.iter().filter(|key| !is_added(key)).collect();
+        if rest != theirs.iter().collect::<Vec<_>>() || added.iter().any(|key| !ADDED.contains(&key.as_str()))
+        {
+            let first = rest.iter().zip(&theirs).position(|(mine, theirs)| *mine != theirs);
+            let at = first.unwrap_or(rest.len().min(theirs.len()));
+            let of = |keys: &[String]| keys.iter().skip(at).take(5).cloned().collect::<Vec<_>>();
+            let mine: Vec<String> = rest.into_iter().cloned().collect();
+            return Err(format!(
+                "{line}: key {at} on: theirs {:?}, ours {:?}; added {added:?}",
+                of(&theirs),
+                of(&mine)
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// What versions after 3.12 say beyond it.
+const ADDED: [&str; 9] = [
+    "start/timestamp/timemillisecs",
+    "start/fq_rate",
+    "start/test_start/bidir",
+    "start/test_start/fqrate",
+    "start/test_start/interval",
+    "start/test_start/gso",
+    "start/test_start/gro",
+    "intervals/streams/reorder",
+    "end/streams/sender/reorder",
+];
+
+/// The keys of a document as cJSON lays it out, a line each, in the order in which each first comes.
+fn keys_of(document: &str) -> Vec<String> {
+    let (mut path, mut keys): (Vec<(usize, &str)>, Vec<String>) = Default::default();
+    for line in document.lines() {
+        let depth = line.bytes().take_while(|byte| *byte == b'\t').count();
+        let key = line.trim_start().strip_prefix('"').and_then(|rest| rest.split_once("\":"));
+        let Some((key, _)) = key else { continue };
+        path.retain(|(above, _)| *above < depth);
+        path.push((depth, key));
+        let whole = path.iter().map(|(_, key)| *key).collect::<Vec<_>>().join("/");
+        if !keys.contains(&whole) {
+            keys.push(whole);
+        }
+    }
+    keys
 }
 
 /// 3.12 pads as iperf3 did before 3.17.

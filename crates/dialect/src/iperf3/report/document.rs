@@ -193,7 +193,8 @@ pub fn end(test: &TestRun) -> JsonTree {
     end.push("cpu_utilization_percent", cpu);
     if !test.params.udp {
         let theirs = test.peer.as_ref().map_or_else(String::new, |peer| peer.congestion.clone());
-        let sends = test.streams.first().is_some_and(|stream| stream.sends);
+        // With both, a server calls its own the sender's, as the original does.
+        let sends = test.params.bidir || test.streams.first().is_some_and(|stream| stream.sends);
         let (sender, receiver) =
             if sends { (test.congestion(), theirs) } else { (theirs, test.congestion()) };
         for (name, used) in [("sender_tcp_congestion", sender), ("receiver_tcp_congestion", receiver)] {
