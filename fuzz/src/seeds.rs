@@ -48,6 +48,10 @@ const LINES: &[(&str, &[&str])] = &[
         "ior",
         &["-a POSIX -b 1m -t 64k -s 2 -w -r -o F", "ranks:4 -z -Z -F -C -e -k -o F -O summaryFormat=JSON"],
     ),
+    (
+        "md-workbench",
+        &["ranks:3 -D 2 -P 20 -I 10 -R 2 -X -w 5 -W -o D", "-2 -T -t 0.5 -L P --run-info-file F"],
+    ),
     ("mdtest", &["ranks:3 -n 100 -I 10 -z 2 -b 3 -d D", "-F -C -T -r -w 3901 -e 3901 -N 1 -d D@E"]),
     (
         "pjdfstest",

@@ -223,7 +223,8 @@ mod tests {
         use crate::filebench::advice::translate as filebench;
         use crate::iometer::advice::translate as iometer;
         use crate::iozone::advice::translate as iozone;
-        let tools: [(&str, Translate); 10] = [
+        use crate::md_workbench::advice::translate as workbench;
+        let tools: [(&str, Translate); 11] = [
             ("dd", dd),
             ("filebench", filebench),
             ("fio", fio),
@@ -232,6 +233,7 @@ mod tests {
             ("iometer", iometer),
             ("ior", ior),
             ("iozone", iozone),
+            ("md-workbench", workbench),
             ("mdtest", mdtest),
             ("measure", measure),
         ];

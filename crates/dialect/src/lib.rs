@@ -24,6 +24,7 @@ pub mod iozone;
 pub mod iperf;
 pub mod iperf3;
 pub mod json_tree;
+pub mod md_workbench;
 pub mod mdtest;
 pub mod measure;
 pub mod native;
@@ -489,6 +490,7 @@ pub const DIALECTS: &[Dialect] = &[
     fio::DIALECT,
     ior::DIALECT,
     mdtest::DIALECT,
+    md_workbench::DIALECT,
     io500::DIALECT,
     netperf::DIALECT,
     netperf::NETSERVER,

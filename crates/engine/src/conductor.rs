@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::placement;
 use crate::prepare::MadeFiles;
 use crate::signal;
+use crate::source;
 use crate::witness::{self, Watch};
 use crate::world::threads::ThreadPool;
 use crate::world::worker_group::{Task, WorkerGroup};
@@ -347,7 +348,10 @@ fn clean_up(world: &World, made: &mut MadeFiles, emit: Emit<'_>) {
 /// Tells the other ranks that a phase is over everywhere.
 fn dismiss(world: &World, plan: &Plan, record: &PhaseRecord, ends: bool) {
     let jobs = plan.phases.iter().flat_map(|phase| &phase.jobs);
-    let referred = jobs.filter_map(|job| job.limit.as_phase.as_ref()).any(|name| *name == record.name);
+    let referred = jobs
+        .flat_map(|job| [job.limit.as_phase.as_deref(), source::follows(job)])
+        .flatten()
+        .any(|name| name == record.name);
     ranks::dismiss(world, record, referred, ends);
 }
 

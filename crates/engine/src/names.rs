@@ -11,6 +11,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use drawn::DrawnTree;
+use iodyno_model::ItemMarks;
 
 pub mod drawn;
 pub mod templates;
@@ -56,6 +57,8 @@ pub struct Names {
     pub permissions: Option<u32>,
     /// Whether creating what exists opens it.
     pub reuses: bool,
+    /// What marks in items say of them, and whose they are; none: who works on them, and the item's number.
+    pub marked: Option<(u32, ItemMarks)>,
     /// The root's own name, where the handle's descriptor is that of the directory above: the root is yet to be made.
     pub root: String,
     /// Where the last computed path is. It lies elsewhere, as its 4 KiB would be copied with it.
@@ -122,6 +125,12 @@ impl Names {
     #[inline(always)]
     pub fn made_with(&self, said: u32) -> u32 {
         if said & SAYS_MODE != 0 { said & 0o7777 } else { self.permissions.unwrap_or(0o644) }
+    }
+
+    /// The place that the marks of an item name.
+    pub fn marked_place(&self, item: u64) -> u64 {
+        let number = item + self.first;
+        self.marked.map_or(number, |(_, marks)| number.wrapping_mul(marks.times).wrapping_add(marks.plus))
     }
 
     /// Directories of the tree, with the root.

@@ -91,8 +91,8 @@ pub use sighting::{
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};
 pub use target::{
-    Advice, Direct, Extent, FileLock, Items, Link, Open, OpenMode, OpenSync, Prepare, Target, TargetFacts,
-    TargetKind, Tree, WriteLife,
+    Advice, Direct, Extent, FileLock, ItemMarks, Items, Link, Open, OpenMode, OpenSync, Prepare, Target,
+    TargetFacts, TargetKind, Tree, WriteLife,
 };
 pub use verb::{Kind, Verb, VerbSet};
 pub use verify::{

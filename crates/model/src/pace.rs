@@ -92,6 +92,9 @@ pub struct Think {
     /// `-p`).
     #[reflect(default)]
     pub purge_bytes: u64,
+    /// The pause is so many times as long as the operation before it took, besides (md-workbench `-t`); for jobs of depth 1.
+    #[reflect(default)]
+    pub times_latency: f64,
     /// Operations between two pauses, at least 1; none where a time decides.
     #[reflect(positive)]
     pub every: u64,

@@ -152,6 +152,19 @@ pub struct Items {
     pub present_percent: f64,
     /// Whether an item is a directory rather than a file.
     pub directories: bool,
+    /// What marks in items say of them, where that is not who works on them and the item's number.
+    #[reflect(default, key = "")]
+    pub marked: Option<ItemMarks>,
+}
+
+/// What marks in items of a set say of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
+pub struct ItemMarks {
+    /// Whose they are: the worker so many further, after the last the first.
+    pub owner_further: u32,
+    /// Their place is the item's number times this, plus `plus`.
+    pub times: u64,
+    pub plus: u64,
 }
 
 blank_by_default!(Items);

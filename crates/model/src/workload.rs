@@ -9,7 +9,7 @@ use crate::reflect::Reflect;
 
 use crate::case::{Call, Cases, Exercise};
 use crate::origin::Origin;
-use crate::pattern::{Pattern, Pick, Size};
+use crate::pattern::{ItemData, Pattern, Pick, Size};
 use crate::replay::Replay;
 use crate::verb::Verb;
 
@@ -101,6 +101,13 @@ pub struct Operation {
     /// Handed over without waiting for it; a later `wait` without a shared object awaits half of what is in flight.
     #[reflect(default)]
     pub background: bool,
+    /// Whether creating an item writes `size` bytes and opening one reads them, with all that belongs to that as one
+    /// operation.
+    #[reflect(default, key = "")]
+    pub item_data: Option<ItemData>,
+    /// When it fails, so many operations behind it are left out: they would work on what is not there.
+    #[reflect(default, key = "")]
+    pub skips: u32,
     /// Whether the verb is repeated with `size` until the file's end (read or write a whole file = one operation).
     #[reflect(default)]
     pub whole: bool,
@@ -237,6 +244,14 @@ pub enum Item {
     Missing(Pick),
     /// One that exists, from a number on that is drawn; numbers beyond the last begin anew (filebench `indexed`).
     Drawn(Size),
+    /// Each in turn from that number on, one for each pass of the script: the oldest of a set that is renewed.
+    Oldest {
+        first: u64,
+        /// So many further as passes were done in the phases of that name before.
+        after: Option<String>,
+    },
+    /// The item of the operation before, so many further.
+    Last { further: u64 },
     /// What lies in the operation's handle.
     Held,
     /// Everything of the set that this worker has open (filebench `fsyncset`).

@@ -180,6 +180,7 @@ mod tests {
             "fio",
             "ior",
             "mdtest",
+            "md-workbench",
             "iozone",
             "filebench",
             "posix",

@@ -6,16 +6,33 @@ use iodyno_model::{Diagnostic, Origin};
 
 use super::options::{self, TABLE};
 use super::settings::{self, Settings};
-use crate::option::{Arguments, GivenOption, Syntax, Token};
+use crate::option::{Arguments, GivenOption, Syntax, Table, Token};
 
 /// Parses a command line.
 ///
 /// # Errors
 /// Everything that is wrong with it.
 pub fn parse(arguments: &[String]) -> Result<Settings, Vec<Diagnostic>> {
-    let (mut settings, mut wrong) = (settings::none(), Vec::new());
-    for token in Arguments::new(&TABLE, Syntax::COUNTED, arguments) {
-        let set = token.map_err(|misfit| misfit.or_unknown(options::unknown)).and_then(|token| match token {
+    parse_by(&TABLE, settings::none(), "the directory is named by -d", arguments)
+}
+
+/// The same by another program's table; `operands` says where a word belongs that is no option.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse_by(
+    table: &'static Table,
+    mut settings: Settings,
+    operands: &str,
+    arguments: &[String],
+) -> Result<Settings, Vec<Diagnostic>> {
+    let mut wrong = Vec::new();
+    let operand = |argument: &str| {
+        Diagnostic::error(&Origin::argument(argument), format!("`{argument}`: no option")).hint(operands)
+    };
+    let unknown = |name: &str, origin: &Origin| options::unknown(table, name, origin);
+    for token in Arguments::new(table, Syntax::COUNTED, arguments) {
+        let set = token.map_err(|misfit| misfit.or_unknown(unknown)).and_then(|token| match token {
             Token::Option(GivenOption { entry, value: None, argument, .. }) => {
                 settings.raise(entry, &Origin::argument(argument))
             }
@@ -28,11 +45,6 @@ pub fn parse(arguments: &[String]) -> Result<Settings, Vec<Diagnostic>> {
         wrong.extend(set.err());
     }
     if wrong.is_empty() { Ok(settings) } else { Err(wrong) }
-}
-
-fn operand(argument: &str) -> Diagnostic {
-    Diagnostic::error(&Origin::argument(argument), format!("`{argument}`: no option"))
-        .hint("the directory is named by -d")
 }
 
 #[cfg(test)]

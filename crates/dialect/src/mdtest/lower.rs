@@ -9,6 +9,7 @@ use iodyno_model::{
     Script, Setting, Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
 };
 
+use super::settings::Settings;
 use super::test::{ExtraPhase, MdtestTest};
 use super::view::{PhaseRole, ResultRow, TestPhase};
 
@@ -51,6 +52,21 @@ enum ItemKind {
     Links,
     /// One for each directory.
     Listed,
+}
+
+/// What the back end without I/O takes its time for.
+pub fn delays(settings: &Settings) -> Vec<Setting> {
+    let number = |(name, option): &(String, String)| {
+        let delay = settings.count(option);
+        (delay > 0).then(|| Setting::new(name, delay))
+    };
+    let delays = ["create", "close", "sync", "xfer"];
+    let names = delays.map(|what| (format!("delay_{what}_us"), format!("dummy.delay-{what}")));
+    let mut settings_of: Vec<Setting> = names.iter().filter_map(number).collect();
+    if settings.flag("dummy.delay-only-rank0") {
+        settings_of.push(Setting::new("only_rank0", "on"));
+    }
+    settings_of
 }
 
 /// One operation on each of so many targets as a whole.
@@ -283,7 +299,7 @@ impl Lowering<'_> {
         job.errors = ErrorPolicy::Continue;
         if test.settings.text("a") == Some("DUMMY") {
             job.engine = "dummy".into();
-            job.settings = self.delays();
+            job.settings = delays(&self.test.settings);
         }
         job.finish = Finish { sync: test.flag("Y").then_some(Verb::Syncfs), ..Finish::default() };
         let journal = Journal { completions: true, ..Journal::default() };
@@ -292,22 +308,6 @@ impl Lowering<'_> {
         let sample_ns = if each || test.every_latency { 0 } else { SAMPLE_NS };
         job.measure = Measure { sample_ns, journal: each.then_some(journal), ..Measure::default() };
         job
-    }
-
-    /// What the back end without I/O takes its time for.
-    fn delays(&self) -> Vec<Setting> {
-        let number = |(name, option): (&str, &str)| {
-            let delay = self.test.settings.count(option);
-            (delay > 0).then(|| Setting::new(name, delay))
-        };
-        let delays = ["create", "close", "sync", "xfer"];
-        let names = delays.map(|what| (format!("delay_{what}_us"), format!("dummy.delay-{what}")));
-        let mut settings: Vec<Setting> =
-            names.iter().filter_map(|(name, option)| number((name, option))).collect();
-        if self.test.flag("dummy.delay-only-rank0") {
-            settings.push(Setting::new("only_rank0", "on"));
-        }
-        settings
     }
 
     fn phase(&mut self, row: ResultRow, job: Job) {

@@ -11,9 +11,9 @@ use iodyno_model::{Diagnostic, Origin};
 pub const FLAGS: &str = "Flags";
 /// What has a value.
 pub const ARGUMENTS: &str = "Optional arguments";
-const POSIX: &str = "Module POSIX";
-const AIO: &str = "Module AIO";
-const DUMMY: &str = "Module DUMMY";
+pub const POSIX: &str = "Module POSIX";
+pub const AIO: &str = "Module AIO";
+pub const DUMMY: &str = "Module DUMMY";
 const OTHERS: &str = "Other modules";
 
 const NOT_NAMED: &str = "this back end is not served";
@@ -34,7 +34,8 @@ const fn number(name: &'static str, default: &'static str, help: &'static str) -
     Entry::new(name, Kind::Whole(i64::MIN, i64::MAX), "N", help).or(default).under(ARGUMENTS)
 }
 
-const APIS: &[Word] = &[
+/// The back ends that work on names.
+pub const APIS: &[Word] = &[
     Word::new("POSIX", "files, by system calls"),
     Word::new("AIO", "as POSIX: an item is one transfer, so there is nothing to queue"),
     Word::new("DUMMY", "no I/O: what the program itself costs"),
@@ -57,7 +58,8 @@ const APIS: &[Word] = &[
     Word::new("S3-curl", "").refused("object stores are not served yet", FILES),
 ];
 
-const PACKETS: &[Word] = &[
+/// What items hold.
+pub const PACKETS: &[Word] = &[
     Word::new("timestamp", "the task's number and the seed with a counter"),
     Word::new("offset", "the same, and the item's number in every 4 KiB"),
     Word::new("incompressible", "drawn once, and the item's number in every 4 KiB"),
@@ -149,14 +151,14 @@ const ENTRIES: &[Entry] = &[
     text("libnfs.url", "The URL of the server, path and options").refused(NOT_NAMED, "mount the export and use -a POSIX").under(OTHERS),
 ];
 
-/// What is said of an option that is none.
-pub fn unknown(name: &str, origin: &Origin) -> Diagnostic {
+/// What is said of an option that a program of the IOR package has not.
+pub fn unknown(table: &Table, name: &str, origin: &Origin) -> Diagnostic {
     let plain = name.trim_start_matches('-');
-    let wrong = Diagnostic::error(origin, format!("mdtest has no option `{name}`"));
-    let names = TABLE.entries.iter().flat_map(Entry::names).filter(|name| name.len() > 1);
+    let wrong = Diagnostic::error(origin, format!("{} has no option `{name}`", table.tool));
+    let names = table.entries.iter().flat_map(Entry::names).filter(|name| name.len() > 1);
     match nearest(plain, names) {
         Some(near) => wrong.hint(format!("did you mean `--{near}`?")),
-        None => wrong.hint("mdtest -h lists them"),
+        None => wrong.hint(format!("{} -h lists them", table.tool)),
     }
 }
 
@@ -167,13 +169,18 @@ pub fn document() -> String {
 
 /// Help as mdtest writes it.
 pub fn help() -> String {
-    let mut text = String::from("Synopsis mdtest\n");
+    help_of(&TABLE)
+}
+
+/// The same of another program of the package.
+pub fn help_of(table: &Table) -> String {
+    let mut text = format!("Synopsis {}\n", table.tool);
     let mut module = "";
     for (category, kind) in
         [(FLAGS, FLAGS), (ARGUMENTS, ARGUMENTS), (POSIX, FLAGS), (DUMMY, FLAGS), (DUMMY, ARGUMENTS)]
     {
         let entries = || {
-            TABLE.entries.iter().filter(|entry| {
+            table.entries.iter().filter(|entry| {
                 let heading = if entry.is_flag() { FLAGS } else { ARGUMENTS };
                 entry.category == category && heading == kind && entry.status == Status::Done
             })

@@ -22,6 +22,6 @@ pub fn none() -> Settings {
 }
 
 /// A whole number: decimal digits, perhaps a sign, then k, m, g, t or p (powers of 1024) in either case.
-fn whole(text: &str) -> Result<i64, String> {
+pub fn whole(text: &str) -> Result<i64, String> {
     POWERS.whole(text, "8, 4k or 2m")
 }

@@ -208,15 +208,8 @@ impl TestChecker {
 
     fn tasks(&mut self, loader: &dyn Loader) {
         let world = loader.world();
-        let told = loader.also("threads");
-        let threads = told
-            .as_deref()
-            .map_or(Some(1), |text| text.parse().ok())
-            .filter(|count| (1..=65536).contains(count));
-        if threads.is_none() {
-            let told = Diagnostic::error(&Origin::argument("--also"), "threads: expected 1 to 65536");
-            self.wrong.push(told.hint("--also threads=4 gives every rank four tasks"));
-        }
+        let threads = threads(loader);
+        self.wrong.extend(threads.clone().err());
         let test = &mut self.test;
         test.threads = threads.unwrap_or(1);
         test.tasks = world.ranks().saturating_mul(test.threads);
@@ -380,6 +373,19 @@ impl TestChecker {
             }
         }
     }
+}
+
+/// Tasks of each rank: `--also threads=N`.
+///
+/// # Errors
+/// A number that cannot be.
+pub fn threads(loader: &dyn Loader) -> Result<u32, Diagnostic> {
+    let told = loader.also("threads");
+    let count = told.as_deref().map_or(Some(1), |text| text.parse().ok());
+    count.filter(|count| (1..=65536).contains(count)).ok_or_else(|| {
+        Diagnostic::error(&Origin::argument("--also"), "threads: expected 1 to 65536")
+            .hint("--also threads=4 gives every rank four tasks")
+    })
 }
 
 /// The numbers of tasks that a test runs with.

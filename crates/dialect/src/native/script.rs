@@ -69,12 +69,19 @@ fn other(node: &Node, targets: &[String]) -> Read<(usize, Item)> {
 
 pub(super) fn item(node: &Node) -> Read<Item> {
     let expected = "expected each, shuffled, existing, missing, held, all held, a number, or a table with name, \
-                    existing or missing";
+                    existing, missing, oldest or further";
     if let Ok(index) = whole_number(node) {
         return Ok(Item::Index(index));
     }
     let Some(word) = node.word() else {
-        known(node, &["name", "existing", "missing"])?;
+        known(node, &["name", "existing", "missing", "oldest", "after", "further"])?;
+        if node.has(&["oldest"]) {
+            let after = may(node, "after", |node| text(node).map(Some), None)?;
+            return Ok(Item::Oldest { first: must(node, "oldest", whole_number)?, after });
+        }
+        if node.has(&["further"]) {
+            return Ok(Item::Last { further: must(node, "further", whole_number)? });
+        }
         let entry = node.entries().first().ok_or(expected)?;
         return match entry.name.as_str() {
             "name" => text(&entry.node).map(Item::Named),

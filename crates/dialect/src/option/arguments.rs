@@ -156,7 +156,7 @@ impl Misfit<'_> {
     }
 
     /// That no value follows, or what `unknown` makes of a name that no option has: `-x`, `name`.
-    pub fn or_unknown(&self, unknown: fn(&str, &Origin) -> Diagnostic) -> Diagnostic {
+    pub fn or_unknown(&self, unknown: impl Fn(&str, &Origin) -> Diagnostic) -> Diagnostic {
         match self {
             Misfit::Unfinished { argument, entry, .. } => {
                 let origin = Origin::argument(argument);

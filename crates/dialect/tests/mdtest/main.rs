@@ -5,6 +5,7 @@
 
 mod parsers;
 mod texts;
+mod workbench;
 mod world;
 
 use std::path::PathBuf;

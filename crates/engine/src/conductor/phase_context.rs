@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::{
-    EngineTrait, Fatal, Job, Kind, Phase, Placement, Plan, Record, Sighting, Submit, TargetKind, Verb,
-    WorkerKind, WorkerState, Workload, record,
+    EngineTrait, Fatal, Job, Kind, Phase, PhaseRecord, Placement, Plan, Record, Sighting, Submit, TargetKind,
+    Verb, WorkerKind, WorkerState, Workload, record,
 };
 
 use iodyno_trace::replay::Share;
@@ -14,6 +14,7 @@ use iodyno_trace::replay::Share;
 use super::journal_limit;
 use crate::cache::{self, WorkerShare};
 use crate::check::CheckedPlan;
+use crate::clock::Tick;
 use crate::connections::Connections;
 use crate::facts::EngineFacts;
 use crate::failure::Failure;
@@ -64,6 +65,8 @@ pub(crate) struct PhaseContext {
     goals: Vec<Option<Goal>>,
     /// By job, the names of the files of a trace that works in a tree.
     trees: Vec<Option<TreeNames>>,
+    /// By job: passes that were done in the phases that its script's items follow.
+    passed: Vec<u64>,
     shared: SharedObjects,
     pub(super) journals: Option<Journals>,
     pub(super) findings: WorkerFindings,
@@ -129,6 +132,7 @@ impl PhaseContext {
             traits: phase.jobs.iter().map(|job| engines.of(job).facts.traits).collect(),
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
             trees: phase.jobs.iter().map(|job| names(engines.of(job), job)).collect::<Result<_, _>>()?,
+            passed: phase.jobs.iter().map(|job| passed(plan, job, earlier)).collect(),
             shared: shared(world, checked, phase, &fresh)?,
         })
     }
@@ -280,6 +284,33 @@ impl PhaseContext {
         Ok(supply)
     }
 
+    /// What a source of a job's worker may know.
+    fn source_context<'a>(
+        &'a self,
+        index: usize,
+        asker: Asker<'a>,
+        (files, memory): (&'a Files, &'a Memory),
+        start: Tick,
+        supply: &'a Supply,
+    ) -> SourceContext<'a> {
+        let (job, engine) = (&self.phase().jobs[index], self.entries[index].facts);
+        SourceContext {
+            plan: &self.plan,
+            job,
+            engine,
+            worker: asker.owner.worker,
+            asker,
+            files,
+            memory,
+            depth: job.depth.most.min(engine.most_depth),
+            start,
+            goal: self.goals[index].as_ref().map(|goal| goal.of(asker.owner.worker)),
+            passed: self.passed[index],
+            shared: Some(&self.shared),
+            supply: Some(supply),
+        }
+    }
+
     fn work(&self, number: u32, index: usize, place: u32) -> Result<(), Failure> {
         if let Some(unready) = self.unready(number) {
             return Err(unready.failure.clone());
@@ -301,16 +332,8 @@ impl PhaseContext {
         let count = depth.saturating_mul(job.buffers.turns.max(1));
         let memory = Memory::of(count, source::buffer_bytes(job), &job.buffers)?;
         let supply = self.supply(index, place, &files)?;
-        let goal = self.goals[index].as_ref().map(|goal| goal.of(asker.owner.worker));
         let make = |files: &_, start| {
-            let (plan, memory, shared) = (&self.plan, &memory, Some(&self.shared));
-            let worker = asker.owner.worker;
-            let supply = Some(&supply);
-            #[rustfmt::skip]
-            let context = SourceContext {
-                plan, job, engine, worker, asker, files, memory, depth, start, goal, shared, supply,
-            };
-            Source::new(&context)
+            Source::new(&self.source_context(index, asker, (files, &memory), start, &supply))
         };
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
@@ -436,6 +459,17 @@ impl Goal {
     fn of(&self, owner: u32) -> u64 {
         self.each.get(owner as usize).copied().unwrap_or(self.most)
     }
+}
+
+/// Passes that a worker did in the phases that a job's script follows: as many as all wore out to, or all that there were.
+fn passed(plan: &Plan, job: &Job, earlier: &Record) -> u64 {
+    let Some(name) = source::follows(job) else { return 0 };
+    let of = |phase: &PhaseRecord| {
+        let limit = plan.phases.get(phase.index)?.jobs.first().map(|job| &job.limit)?;
+        let worn = phase.jobs.first().and_then(|job| job.worn);
+        worn.map(|worn| worn.operations_most).or(limit.passes)
+    };
+    earlier.phases.iter().filter(|phase| phase.name == name).filter_map(of).sum()
 }
 
 fn goal(job: &Job, earlier: &Record) -> Option<Goal> {

@@ -114,6 +114,10 @@ pub fn names(items: &Items, asker: Asker<'_>) -> Names {
         tree: items.tree.as_ref().map(|tree| DrawnTree::of(tree, items.count)),
         count: items.count,
         item_bytes: items.size.most_bytes().unwrap_or(0),
+        marked: items.marked.map(|marks| {
+            let owner = u64::from(asker.owner.worker) + u64::from(marks.owner_further);
+            ((owner % u64::from(asker.all.max(1))) as u32, marks)
+        }),
         ..Names::default()
     }
 }

@@ -58,6 +58,15 @@ impl Marker {
         Marker { marks, signature, owner, first, top, step }
     }
 
+    /// The same for another owner.
+    pub fn of(self, owner: u32) -> Self {
+        Marker::new(PayloadMarks { marks: self.marks, signature: self.signature }, owner)
+    }
+
+    pub fn owner(&self) -> u32 {
+        self.owner
+    }
+
     /// Whether all operations of an owner carry the same bytes.
     pub fn is_constant(&self) -> bool {
         self.marks == Marks::Counted

@@ -355,9 +355,9 @@ impl WorkerContent {
 
     #[inline(never)]
     fn fill_otherwise(&mut self, io: &mut Io) {
-        let place = self.place(io);
+        let (place, owner) = (self.place(io), self.owner(io));
         match &mut self.marking {
-            Some(marking) => marking.mark(io, place),
+            Some(marking) => marking.mark(io, place, owner),
             None => self.fill_headed(io),
         }
     }
@@ -366,7 +366,7 @@ impl WorkerContent {
     #[inline]
     fn place(&self, io: &Io) -> u64 {
         match self.item(io) {
-            Some((set, item)) => item + self.first_item(set),
+            Some((set, item)) => self.item_place(set, item),
             None => self.offset(io),
         }
     }
@@ -380,9 +380,20 @@ impl WorkerContent {
         }
     }
 
-    /// The number that a set's first item has in its name.
-    fn first_item(&self, set: u32) -> u64 {
-        self.item_names.get(set as usize).and_then(Option::as_ref).map_or(0, |names| names.first)
+    /// What the marks of an item say of its place.
+    fn item_place(&self, set: u32, item: u64) -> u64 {
+        self.item_names
+            .get(set as usize)
+            .and_then(Option::as_ref)
+            .map_or(item, |names| names.marked_place(item))
+    }
+
+    /// Whose marks an operation's bytes carry, where they are not the worker's own.
+    #[inline]
+    fn owner(&self, io: &Io) -> Option<u32> {
+        let (set, _) = self.item(io)?;
+        let names = self.item_names.get(set as usize)?.as_ref()?;
+        names.marked.map(|(owner, _)| owner)
     }
 
     /// Where an operation is in its file.
@@ -556,11 +567,12 @@ impl WorkerContent {
     fn check_piece(&mut self, io: &Io, buffer: &mut [u8], offset: u64, written: Option<(u64, u32)>) -> i32 {
         let file = &self.files[io.file as usize];
         let (id, place) = match self.item(io) {
-            Some((set, item)) => (mix(file.id ^ mix(item)), item + self.first_item(set)),
+            Some((set, item)) => (mix(file.id ^ mix(item)), self.item_place(set, item)),
             None => (file.id, offset),
         };
         let read = (self.offset(io), io.bytes);
-        let piece = CheckedPiece { handle: io.file, file: id, offset, place, written, read, label: io.label };
+        let (handle, label, owner) = (io.file, io.label, self.owner(io));
+        let piece = CheckedPiece { handle, file: id, offset, place, owner, written, read, label };
         if self.helpers.as_ref().is_some_and(|helpers| helpers.take(buffer, piece)) {
             return 0;
         }

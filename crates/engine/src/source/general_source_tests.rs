@@ -79,6 +79,14 @@ fn think_time_comes_after_so_many_and_drains_where_told() {
 }
 
 #[test]
+fn a_pause_may_be_so_many_times_as_long_as_the_operation_before_it() {
+    let think = Think { times_latency: 100_000.0, every: 1, ..Think::default() };
+    let mut stage = paced(Pace { think: Some(think), ..Pace::default() });
+    stage.job().limit.operations = Some(3);
+    assert_eq!(starts(&stage.run()), [0, 10_000_100, 20_000_200]);
+}
+
+#[test]
 fn below_the_least_rate_the_worker_fails() {
     let mut stage = paced(Pace {
         rate_least: PerDirection { read: Rate::Operations(100.0), ..PerDirection::default() },

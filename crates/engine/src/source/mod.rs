@@ -25,8 +25,8 @@ mod labels;
 pub mod pace;
 pub mod pattern;
 pub mod pools;
-pub mod replay;
 pub mod preconditioning;
+pub mod replay;
 pub mod script;
 pub mod segments;
 pub mod shared;
@@ -80,6 +80,8 @@ pub struct SourceContext<'a> {
     pub start: Tick,
     /// The operations to do, where the limit is "as many as another phase did".
     pub goal: Option<u64>,
+    /// Passes that were done in the phases that a script's items follow.
+    pub passed: u64,
     /// What the phase's workers share, where they share anything.
     pub shared: Option<&'a SharedObjects>,
     /// What is read ahead of a trace in a file.
@@ -108,6 +110,14 @@ pub fn extra_handles(job: &Job) -> u32 {
         Workload::Script(script) => script::compile::extra_handles(script),
         Workload::Trace(trace) => replay::extra_handles(trace),
         _ => 0,
+    }
+}
+
+/// The phase that a job's script follows: of its passes the items are the next.
+pub fn follows(job: &Job) -> Option<&str> {
+    match &job.workload {
+        Workload::Script(script) => script::compile::follows(script),
+        _ => None,
     }
 }
 

@@ -16,6 +16,8 @@ use crate::io::{Io, PACED};
 
 /// CPU is burnt in slices of this, ns, so that completions are reaped meanwhile.
 const SPIN_SLICE_NS: u64 = 5_000_000;
+/// Pauses that depend on an operation's latency are spun where they are shorter than this, ns.
+const SLEPT_LEAST_NS: u64 = 10_000_000;
 /// How often the slowest rate allowed is checked, ns, where nothing is said.
 const WINDOW_NS: u64 = 1_000_000_000;
 /// How long a worker may settle before its rate is checked, ns.
@@ -68,6 +70,8 @@ struct Thinking {
     /// When the present pause began.
     since: Tick,
     spin_left_ns: u64,
+    /// How long the last operation took.
+    latency_ns: u64,
     /// What is written to empty the processor's caches, and whether it has been for the pause that is due.
     memory: Box<[u64]>,
     purged: bool,
@@ -167,7 +171,9 @@ impl Pacer {
         self.floor.is_some()
             || self.search.is_some()
             || self.slowest_ns != [0; 3]
-            || self.think.as_ref().is_some_and(|think| think.rule.drain || think.rule.completed)
+            || self.think.as_ref().is_some_and(|think| {
+                think.rule.drain || think.rule.completed || think.rule.times_latency > 0.0
+            })
     }
 
     /// The depth that a latency target allowed.
@@ -259,6 +265,9 @@ impl Pacer {
             think.count += u64::from(direction(io).is_some());
         }
         let latency_ns = now.saturating_sub(io.started);
+        if let Some(think) = self.think.as_mut() {
+            think.latency_ns = latency_ns;
+        }
         if let Some(most_ns) = direction(io).map(|direction| self.slowest_ns[direction]).filter(|ns| *ns > 0)
             && latency_ns > most_ns
         {
@@ -326,6 +335,7 @@ impl Thinking {
             until: None,
             since: 0,
             spin_left_ns: 0,
+            latency_ns: 0,
             purged: false,
         }
     }
@@ -349,9 +359,12 @@ impl Thinking {
                 return Err(Next::Later(now));
             }
             self.purged = false;
-            self.until = Some(now + self.rule.spin_ns + self.rule.sleep_ns);
+            let besides_ns = (self.latency_ns as f64 * self.rule.times_latency) as u64;
+            // A short sleep lasts longer than it is told to.
+            let spun_ns = if besides_ns < SLEPT_LEAST_NS { besides_ns } else { 0 };
+            self.until = Some(now.saturating_add(self.rule.spin_ns + self.rule.sleep_ns + besides_ns));
             self.since = now;
-            self.spin_left_ns = self.rule.spin_ns;
+            self.spin_left_ns = self.rule.spin_ns + spun_ns;
             (self.count, self.began) = (0, None);
             turn(self.rule.spin_cycles);
         }

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use iodyno_model::{
-    FileOrder, Job, Kind, OperationKind, Pattern, PerDirection, Pick, Share, Size, TargetKind, Verb,
+    FileOrder, ItemData, Job, Kind, OperationKind, Pattern, PerDirection, Pick, Share, Size, TargetKind, Verb,
 };
 
 use super::random::{GOLDEN, Random, mix};
@@ -733,8 +733,13 @@ fn item_data(pattern: &Pattern, verb: Verb) -> Result<(u64, u8), Failure> {
     let Size::Fixed(bytes) = *directed(&pattern.size, verb) else {
         return Err(Failure::new("items of different sizes are not served yet").hint("give one size"));
     };
+    Ok((bytes, item_flags(data, verb, bytes)))
+}
+
+/// What an operation carries that moves an item's data.
+pub fn item_flags(data: ItemData, verb: Verb, bytes: u64) -> u8 {
     let flag = |wanted: bool, flag: u8| if wanted && verb == Verb::Create { flag } else { 0 };
-    Ok((bytes, flag(data.sync, DURABLE) | flag(data.read_back && bytes > 0, READ_BACK)))
+    flag(data.sync, DURABLE) | flag(data.read_back && bytes > 0, READ_BACK)
 }
 
 /// Where the part of a handle begins that is a worker's, how long it is, and how many items the whole has.

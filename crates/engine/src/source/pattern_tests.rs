@@ -73,6 +73,7 @@ impl Bench {
             depth: 1,
             start: 0,
             goal: None,
+            passed: 0,
             shared: None,
             supply: None,
         }

@@ -67,6 +67,8 @@ pub struct ScriptSource {
     chunk: u64,
     /// Which of its slots an operation that works in several is in.
     rotor: u32,
+    /// The item of the last operation that picked one.
+    last_item: u64,
     /// Memory in which places are drawn, bytes; 0: each operation begins where its buffer does.
     arena: u64,
     /// Whether anything asks how long items are meant to be.
@@ -324,6 +326,7 @@ impl ScriptSource {
             background: Background::new(&code, super::labels(context.job).len()),
             chunk: 0,
             rotor: 0,
+            last_item: 0,
             arena: context.job.buffers.arena_bytes,
             asks_sizes: code.iter().any(asks_sizes),
             finds_end: context.engine.uses_files,
@@ -428,9 +431,7 @@ impl ScriptSource {
 
     /// Whether any step writes.
     pub fn writes(&self) -> bool {
-        self.code
-            .iter()
-            .any(|code| matches!(code, Code::Do(step, _) if step.verb == Verb::Write && !step.carried))
+        self.code.iter().any(|code| matches!(code, Code::Do(step, _) if step.writes()))
     }
 
     /// Moves files to where their first operation begins; what cannot seek is read up to there.
@@ -774,7 +775,11 @@ impl ScriptSource {
         let OperationDetail::Item(which, other) = &mut step.what else { return Emit::Skip };
         let set = step.file as usize;
         let flags = if matches!(which, Which::Tree { .. }) { DIRECTORY } else { 0 };
-        let Some(first) = pick_item(which, verb, set, &mut self.files, &mut self.random) else {
+        let picked = match *which {
+            Which::Last(further) => Some(self.last_item + further),
+            ref mut which => pick_item(which, verb, set, &mut self.files, &mut self.random),
+        };
+        let Some(first) = picked else {
             return self.empty_pool(set, ends, now);
         };
         // What several hold is removed by one of them.
@@ -791,6 +796,7 @@ impl ScriptSource {
             second = found;
         }
         self.waiting_since = None;
+        self.last_item = if matches!(which, Which::Last(_)) { self.last_item } else { first };
         *io = Io {
             verb: step.verb,
             flags,
@@ -809,6 +815,10 @@ impl ScriptSource {
         }
         if step.value > 0 {
             (io.bytes, io.buffer) = (step.value, self.buffers[step.buffer].start);
+        }
+        if let (bytes @ 1.., with) = step.data {
+            (io.bytes, io.buffer) = (bytes, self.buffers[step.buffer].start);
+            io.flags |= with;
         }
         self.take_off(at, 0, (0, 0), now);
         Emit::Io

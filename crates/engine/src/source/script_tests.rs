@@ -222,6 +222,25 @@ fn pools_know_what_exists() {
 }
 
 #[test]
+fn the_oldest_goes_and_a_new_one_comes_unless_it_is_not_there() {
+    let on = |verb, item| Operation { item, ..Operation::on(verb, 0) };
+    let skips = Operation { skips: 2, ..on(Verb::Stat, Item::Oldest { first: 3, after: None }) };
+    let steps = vec![
+        skips.step("stat"),
+        on(Verb::Unlink, Item::Last { further: 0 }).step("delete"),
+        on(Verb::Create, Item::Last { further: 5 }).step("create"),
+    ];
+    let script = Script { actors: Vec::new(), steps };
+    let mut stage = SourceBench::new(Workload::Script(script), &[0]).set(20, 50.0, 0);
+    stage.job().limit.passes = Some(3);
+    stage.meddle =
+        Box::new(|_, io, _| (io.verb == Verb::Stat && io.offset == 4).then_some(-i64::from(libc::ENOENT)));
+    let all: Vec<_> = stage.run().iter().map(|one| (one.verb, one.offset)).collect();
+    let renewed = |item| [(Verb::Stat, item), (Verb::Unlink, item), (Verb::Create, item + 5)];
+    assert_eq!(all, [&renewed(3)[..], &[(Verb::Stat, 4)], &renewed(5)].concat());
+}
+
+#[test]
 fn what_is_handed_over_does_not_hold_up_the_opening_of_further_files() {
     let open = |slot| {
         Operation { item: Item::Each, handle: Some(slot), ..Operation::on(Verb::Open, 0) }.step("open")

@@ -150,6 +150,7 @@ impl SourceBench {
             depth: self.depth,
             start: 0,
             goal: None,
+            passed: 0,
             shared: self.shared.as_ref(),
             supply: Some(&supply),
         })

@@ -33,6 +33,7 @@ fn versions() -> Outcome {
     for (program, begins) in [
         ("ior", "IOR-4.1.0+iodyno (iodyno "),
         ("mdtest", "mdtest-4.1.0+iodyno (iodyno "),
+        ("md-workbench", "md-workbench-4.1.0+iodyno (iodyno "),
         ("io500", "iodyno "),
     ] {
         let said = Program::of(IODYNO, [program, "--version"]).run();

@@ -13,10 +13,12 @@ mod program;
 mod trees;
 #[cfg(target_os = "linux")]
 mod troubles;
+#[cfg(target_os = "linux")]
+mod workbench;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([trees::cases(), troubles::cases()].into_iter().flatten().collect())
+    testbed::run([trees::cases(), troubles::cases(), workbench::cases()].into_iter().flatten().collect())
 }
 
 #[cfg(not(target_os = "linux"))]

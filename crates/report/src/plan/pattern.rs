@@ -251,7 +251,10 @@ pub(crate) fn think(think: &iodyno_model::Think) -> String {
     if think.purge_bytes > 0 {
         words.push(format!("writes {} of memory", bytes(think.purge_bytes)));
     }
-    if think.sleep_ns > 0 || (think.spin_ns == 0 && think.purge_bytes == 0) {
+    if think.times_latency > 0.0 {
+        words.push(format!("pauses {} times as long as the operation took", think.times_latency));
+    }
+    if think.sleep_ns > 0 || (think.spin_ns == 0 && think.purge_bytes == 0 && think.times_latency == 0.0) {
         words.push(format!("sleeps {}", time(think.sleep_ns)));
     }
     let mut text = format!("{} after every ", words.join(" and "));

@@ -72,6 +72,9 @@ impl StepPrinter<'_> {
         }
         words.extend(place(operation));
         words.extend(transfer(operation));
+        if operation.skips > 0 {
+            words.push(format!("if it fails, the next {} are left out", operation.skips));
+        }
         words.extend(operation.arguments.iter().map(|(name, value)| format!("{name} {value}")));
         words.join(" · ")
     }
@@ -92,6 +95,10 @@ impl StepPrinter<'_> {
                 false => time((number as f64 * unit_ns) as u64),
             };
             text.push_str(&format!(" {}", pattern::amount(number, &of)));
+        }
+        if let Some(data) = operation.item_data {
+            text.push_str(if operation.verb == Verb::Create { " and write" } else { " and read" });
+            phrases(&data, "sync read_back").iter().for_each(|word| text.push_str(&format!(" ({word})")));
         }
         if operation.verb.moves_data() || operation.size != Size::default() {
             text.push_str(&format!(" {}", size(&operation.size)));
@@ -152,6 +159,12 @@ fn item(item: &Item) -> String {
         Item::Missing(Pick::Sequential) => "the next that is missing".into(),
         Item::Missing(way) => format!("one that is missing, {},", pick(way)),
         Item::Drawn(number) => format!("one that exists, numbered {},", super::target::drawn(number)),
+        Item::Oldest { first, after: None } => format!("each in turn from {first} on"),
+        Item::Oldest { first, after: Some(name) } => {
+            format!("each in turn from {first} on, behind those of phase \"{name}\"")
+        }
+        Item::Last { further: 0 } => "the same item".into(),
+        Item::Last { further } => format!("the item {further} further"),
         Item::Held => "what is held".into(),
         Item::AllHeld => "all that is open".into(),
     }

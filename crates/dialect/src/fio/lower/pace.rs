@@ -91,6 +91,7 @@ fn think(ask: &OptionReader<'_>) -> Option<Think> {
         spin_ns,
         spin_cycles: cycles,
         purge_bytes: 0,
+        times_latency: 0.0,
         every: if every == 0 && after_ns == 0 { 1 } else { every },
         completed: ask.word("thinktime_blocks_type") != Some("issue"),
         drain: true,

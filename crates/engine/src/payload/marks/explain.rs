@@ -65,6 +65,14 @@ impl Explainer {
         Explainer { marker, searches_left: SEARCHES_MOST, expected: Vec::new() }
     }
 
+    /// From now on for what that owner marks.
+    #[inline]
+    pub fn turn_to(&mut self, owner: u32) {
+        if self.marker.owner() != owner {
+            self.marker = self.marker.of(owner);
+        }
+    }
+
     /// Whether an operation's bytes are right.
     #[inline]
     pub fn is_right(&self, found: &[u8], place: u64) -> bool {

@@ -19,6 +19,8 @@ pub struct CheckedPiece {
     pub offset: u64,
     /// What its marks say of its place: the offset, or an item's number.
     pub place: u64,
+    /// Whose marks it carries, where they are not the worker's own.
+    pub owner: Option<u32>,
     /// Its generation and number, where this run wrote it.
     pub written: Option<(u64, u32)>,
     /// The read that brought it: offset and bytes.
@@ -43,7 +45,7 @@ enum Check {
     /// Headers or patterns.
     Headed(Box<Inspector>),
     /// Words that name their owner.
-    Marked(Box<Explainer>),
+    Marked { explainer: Box<Explainer>, own: u32 },
     /// None.
     Nothing,
 }
@@ -70,12 +72,13 @@ impl Judge {
 
     /// With the words of an owner.
     pub fn marked(marker: Marker) -> Self {
-        Judge { check: Check::Marked(Box::new(Explainer::new(marker))), dumps: Vec::new(), flaws: Vec::new() }
+        let check = Check::Marked { own: marker.owner(), explainer: Box::new(Explainer::new(marker)) };
+        Judge { check, dumps: Vec::new(), flaws: Vec::new() }
     }
 
     /// Whether it is words that are checked: of a short read as well.
     pub fn checks_marks(&self) -> bool {
-        matches!(self.check, Check::Marked(_))
+        matches!(self.check, Check::Marked { .. })
     }
 
     /// That finds everything right.
@@ -94,14 +97,14 @@ impl Judge {
 
     /// Whether whole writes are checked one by one, rather than whatever a read brings.
     pub fn wants_whole_writes(&self) -> bool {
-        matches!(self.check, Check::Headed(_) | Check::Marked(_))
+        matches!(self.check, Check::Headed(_) | Check::Marked { .. })
     }
 
     /// What the check is called.
     pub fn name(&self) -> &'static str {
         match &self.check {
             Check::Own(_) => "content",
-            Check::Marked(_) => "marks",
+            Check::Marked { .. } => "marks",
             Check::Headed(inspector) => inspector.check_name(),
             Check::Nothing => "null",
         }
@@ -126,7 +129,8 @@ impl Judge {
                     corruption,
                 }));
             }
-            Check::Marked(explainer) => {
+            Check::Marked { explainer, own } => {
+                explainer.turn_to(piece.owner.unwrap_or(*own));
                 if explainer.is_right(buffer, piece.place) {
                     return None;
                 }
@@ -169,7 +173,9 @@ impl Judge {
                 let generation = piece.written.map_or(0, |(generation, _)| generation);
                 checker.remake(piece.file, flaw.offset, generation, interval.len())
             }
-            Check::Marked(explainer) => explainer.remake(piece.place, at + interval.len()).split_off(at),
+            Check::Marked { explainer, .. } => {
+                explainer.remake(piece.place, at + interval.len()).split_off(at)
+            }
             Check::Nothing => return None,
         };
         let files = (format!("{name}.{}.received", flaw.offset), format!("{name}.{}.expected", flaw.offset));

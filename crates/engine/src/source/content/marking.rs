@@ -13,9 +13,11 @@ use crate::source::SourceContext;
 /// Marks buffers.
 pub struct Marking {
     marker: Marker,
+    /// Whose operations the worker marks.
+    worker: u32,
     base: usize,
     stride: usize,
-    /// By slot: where its marked bytes begin, and how many they are.
+    /// By slot: where its bytes begin that are marked for the present owner, and how many they are.
     marked: Vec<(usize, usize)>,
 }
 
@@ -27,6 +29,7 @@ impl Marking {
         let base = memory.buffer(0) as usize;
         Marking {
             marker: Marker::new(marked, *worker),
+            worker: *worker,
             base,
             stride: memory.stride(),
             marked: vec![(0, 0); count],
@@ -44,9 +47,13 @@ impl Marking {
         self.marker.is_constant()
     }
 
-    /// Makes the buffer of a write ready.
+    /// Makes the buffer of a write ready; `owner`: whose marks it carries, where they are not the worker's own.
     #[inline]
-    pub fn mark(&mut self, io: &Io, place: u64) {
+    pub fn mark(&mut self, io: &Io, place: u64, owner: Option<u32>) {
+        if self.marker.owner() != owner.unwrap_or(self.worker) {
+            self.marker = self.marker.of(owner.unwrap_or(self.worker));
+            self.marked.fill((0, 0));
+        }
         let (start, bytes) = (io.buffer as usize, io.bytes as usize);
         // SAFETY: the buffer is the slot's and at least as long as the operation; no operation is in flight on it.
         let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, bytes) };

@@ -44,6 +44,7 @@ fn drawn(pattern: Pattern, whole: u64, (base, length): (u64, u64), limit: Limit)
         depth,
         start: 0,
         goal: None,
+        passed: 0,
         shared: None,
         supply: None,
     };

@@ -8,7 +8,7 @@ use iodyno_model::{
     SharedUse, Size, Step, Transfer, Verb,
 };
 
-use super::super::pattern::worker_seed;
+use super::super::pattern::{item_flags, worker_seed};
 use super::super::random::mix;
 use super::super::shared::Object;
 use super::super::walk::{PickRange, Walk, failure};
@@ -60,6 +60,10 @@ pub struct CompiledOperation {
     pub total: Option<u64>,
     /// Handed over, and not waited for.
     pub background: bool,
+    /// Of an item, what is written or read between its opening and its closing, bytes, and how.
+    pub data: (u64, u8),
+    /// Operations that are left out when it fails.
+    pub skips: u32,
     /// The handle that is copied to, or what the verb takes as its further argument.
     pub further: u64,
     /// Bytes of an extended attribute's value.
@@ -84,6 +88,13 @@ pub enum OperationDetail {
     Shared(Object, Use),
     /// The end, once a count is reached: of an object, of operations, of bytes.
     Finish(Option<(Object, i64)>, u64, u64),
+}
+
+impl CompiledOperation {
+    /// Whether it writes what its buffer was filled with.
+    pub fn writes(&self) -> bool {
+        (self.verb == Verb::Write && !self.carried) || (self.verb == Verb::Create && self.data.0 > 0)
+    }
 }
 
 impl OperationDetail {
@@ -145,6 +156,10 @@ pub enum Which {
     Missing(Box<Walk>, bool),
     /// One that exists, by a number that is drawn.
     Drawn(Sizes),
+    /// In turn, and the number of the next.
+    Oldest(u64),
+    /// So many further than the item of the operation before.
+    Last(u64),
     Held(u32),
 }
 
@@ -182,6 +197,7 @@ pub fn most_bytes(operation: &Operation) -> u64 {
         // A whole file goes through a block of this size again and again.
         true if operation.verb == Verb::CopyFileRange => 0,
         true => operation.size.most_bytes().unwrap_or(BOUNDLESS_BYTES),
+        false if operation.item_data.is_some() => operation.size.most_bytes().unwrap_or(0),
         // What a verb on extended attributes reads or writes.
         false => number(operation, "value_bytes").ok().flatten().unwrap_or(0),
     }
@@ -343,6 +359,8 @@ impl<'a, 'b> Compiler<'a, 'b> {
             like: number(operation, "like")?.map(|slot| self.first_extra + slot as u32),
             total: number(operation, "total")?,
             background: operation.background,
+            data: data(operation)?,
+            skips: operation.skips,
             further: self.further(operation, keep)?,
             value: self.value(operation)?,
             once: says(operation, "once", "true"),
@@ -534,6 +552,8 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 ground,
                 mix(self.seed ^ self.code.len() as u64),
             )?)),
+            Item::Oldest { first, .. } => Which::Oldest(first + self.context.passed),
+            Item::Last { further } => Which::Last(*further),
             Item::AllHeld => return Err(Failure::new("everything held open")),
             Item::Held => {
                 let handle = operation.handle.ok_or_else(|| Failure::new("no handle to hold an item"))?;
@@ -548,6 +568,28 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Item::Named(_) => return Err(Failure::new("a name")),
         })
     }
+}
+
+/// The bytes that an operation on an item moves, and what else belongs to it.
+fn data(operation: &Operation) -> Result<(u64, u8), Failure> {
+    let Some(data) = operation.item_data else { return Ok((0, 0)) };
+    if !matches!(operation.verb, Verb::Create | Verb::Open) || operation.handle.is_some() {
+        return Err(Failure::new(format!(
+            "{} moves no data of an item that it closes again",
+            operation.verb
+        )));
+    }
+    let Size::Fixed(bytes) = operation.size else {
+        return Err(Failure::new("items of different sizes as one operation").hint("give one size"));
+    };
+    Ok((bytes, item_flags(data, operation.verb, bytes)))
+}
+
+/// The phase of whose passes a script's items are the next.
+pub fn follows(script: &Script) -> Option<&str> {
+    let item = |operation: &'_ Operation| matches!(operation.item, Item::Oldest { .. });
+    let of = operations(&script.steps).into_iter().find(|operation| item(operation))?;
+    if let Item::Oldest { after: Some(name), .. } = &of.item { Some(name) } else { None }
 }
 
 /// Whether the next item follows the last one.

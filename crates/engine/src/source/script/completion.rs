@@ -142,7 +142,10 @@ impl ScriptSource {
     /// Takes note of which items exist now and what a handle holds.
     fn noted(&mut self, code: usize, io: &Io, result: i64) -> i64 {
         let Code::Do(step, _) = &self.code[code] else { return result };
-        self.counts.add(step.label, 0);
+        self.counts.add(step.label, result.max(0) as u64);
+        if result < 0 {
+            self.at = (self.at + step.skips as usize).min(self.code.len());
+        }
         self.tell_pool(code, io, result >= 0);
         let Code::Do(step, _) = &self.code[code] else { return result };
         if result < 0 || io.flags & DIRECTORY != 0 {

@@ -204,6 +204,12 @@ pub fn pick_item(
             *next = if *next + 1 == *count { 0 } else { *next + 1 };
             Some(number)
         }
+        Which::Oldest(next) => {
+            *next += 1;
+            Some(*next - 1)
+        }
+        // The source knows which.
+        Which::Last(_) => None,
         Which::Held(handle) => Some(files[*handle as usize].item),
         Which::Each => {
             let pool = files[set].pool.as_mut().filter(|pool| pool.count > 0)?;
