@@ -94,6 +94,7 @@ impl Stand {
                 depth,
                 start,
                 goal: None,
+                passed: 0,
                 shared: None,
                 supply: None,
             })
