@@ -321,6 +321,13 @@ pub(super) fn eta_interval(text: &str) -> Result<u64, Fault> {
     ms.map(|ms| ms.saturating_mul(1_000_000)).ok_or_else(|| unknown("eta-interval", text, "250 ms at least"))
 }
 
+/// A time in seconds, ns; none where it is 0.
+pub(super) fn timeout(option: &str, text: &str) -> Result<Option<u64>, Fault> {
+    let ns = number::time_ns(text, TimeUnit::Second);
+    ns.map(|ns| Some(ns).filter(|ns| *ns > 0))
+        .map_err(|wrong| fault(format!("`--{option}={text}`: {}", wrong.message), wrong.hint))
+}
+
 /// A time of at least a second, ns.
 pub(super) fn time(option: &str, text: &str) -> Result<u64, Fault> {
     match number::time_ns(text, TimeUnit::Second) {

@@ -60,6 +60,34 @@ fn content_belongs_to_the_place_not_to_the_buffer() {
     }
 }
 
+/// What scrambling costs is what it writes: two words of each sector, wherever the block begins, and none of them twice.
+#[test]
+fn scrambling_changes_two_words_of_each_sector_and_repeats_none() {
+    const LONG: usize = 64 << 10;
+    let payload = Payload { content: Content::Scrambled, ..Payload::default() };
+    let filler = Filler::new(&payload, SEED, LONG).unwrap();
+    let mut buffer = vec![0; LONG];
+    filler.fill(&mut buffer, place(0, 0));
+    let mut written = HashSet::new();
+    for generation in 1..=8 {
+        let before = buffer.clone();
+        filler.refresh(&mut buffer, place(LONG as u64 * generation, generation));
+        let (then, now) = (before.as_chunks::<8>().0, buffer.as_chunks::<8>().0);
+        let changed: Vec<usize> = (0..now.len()).filter(|word| now[*word] != then[*word]).collect();
+        let mut sectors = vec![0; LONG / SECTOR_BYTES];
+        changed.iter().for_each(|word| sectors[word * 8 / SECTOR_BYTES] += 1);
+        assert!(sectors.iter().all(|words| *words == 2), "{sectors:?}");
+        assert!(changed.iter().all(|word| written.insert(now[*word])), "a word came again");
+        assert_eq!(buffer, filled_by(&filler, LONG, place(LONG as u64 * generation, generation)));
+    }
+}
+
+fn filled_by(filler: &Filler, bytes: usize, place: BlockAddress) -> Vec<u8> {
+    let mut buffer = vec![0; bytes];
+    filler.fill(&mut buffer, place);
+    buffer
+}
+
 #[test]
 fn seed_file_offset_and_generation_all_matter() {
     let base = filled(&unstamped(), BLOCK, place(0, 1));

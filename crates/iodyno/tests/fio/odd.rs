@@ -55,6 +55,24 @@ const STATUSES: &[(&str, &str)] = &[
     ("categories", "--debug=help"),
     ("no_log", "--inflate-log=nowhere.fz"),
     ("no_log_but_a_job_file", "--inflate-log=odd.fio"),
+    ("pattern_of_32_bits", "--name=x --size=4k --rw=write --verify=pattern --verify_pattern=-2147483648"),
+    ("pattern_of_more", "--name=x --size=4k --rw=write --verify=pattern --verify_pattern=2147483648"),
+    (
+        "pattern_of_fewer_than_none",
+        "--name=x --size=4k --rw=write --verify=pattern --verify_pattern=-2147483649",
+    ),
+    ("pattern_of_a_unit", "--name=x --size=4k --rw=write --verify=pattern --verify_pattern=12k"),
+    (
+        "trigger_that_fails",
+        "--name=x --ioengine=null --size=1g --rate_iops=100 --trigger-timeout=1 --trigger=false",
+    ),
+    ("trigger_without_a_sign", "--name=x --ioengine=null --size=4k --trigger=false"),
+    ("trigger_after_no_time", "--name=x --ioengine=null --size=4k --trigger-timeout=0"),
+    ("trigger_after_what", "--name=x --ioengine=null --size=4k --trigger-timeout=x"),
+    ("trim_of_a_file", "--name=x --rw=trim --size=64k --filename=odd.dat"),
+    ("trims_survived", "--name=x --rw=randtrimwrite --size=64k --filename=odd.dat --continue_on_error=all"),
+    ("verify_only_of_nothing", "--name=x --rw=randwrite --size=64k --bs=4k --verify=crc32c --verify_only"),
+    ("zones_of_less", "--name=x --rw=randread --size=64k --random_distribution=zoned:50/10:30/:"),
     ("verify_without_header", "--name=x --rw=read --size=64k --filename=odd.dat --verify=md5"),
 ];
 

@@ -3,8 +3,8 @@
 //! Guesses no device's speed: what only a clock ends has a time and no bytes.
 
 use iodyno_model::{
-    Action, EngineTrait, Extent, Job, Kind, Limit, Phase, Pick, Plan, Prepare, Size, Step, Target,
-    TargetFacts, TargetKind, Verb, Workload,
+    Action, EngineTrait, Extent, Job, Kind, Limit, Pattern, Phase, Pick, Plan, Prepare, RegionSchedule, Size,
+    Step, Target, TargetFacts, TargetKind, Verb, Workload,
 };
 
 /// A plan with what is known of its targets.
@@ -107,7 +107,7 @@ impl<'a> PlanFacts<'a> {
                 {
                     return Some(block_bytes.saturating_mul(count));
                 }
-                sum(self.targets(job).map(|target| self.span(job, target)))
+                sum(self.targets(job).map(|target| preconditioned(pattern, self.span(job, target)?)))
             }
             Workload::Script(script) => steps_bytes(&script.steps),
             Workload::Trace(trace) if trace.path.is_none() => {
@@ -154,6 +154,17 @@ impl<'a> PlanFacts<'a> {
         let said = job.limit.operations.map(|most| most.saturating_mul(job.workers.into()));
         let found = self.moved(job).and_then(|bytes| bytes.checked_div(block(job)?));
         [said, found].into_iter().flatten().min()
+    }
+}
+
+/// What one pass moves over so many bytes: a preconditioning one more than there are.
+fn preconditioned(pattern: &Pattern, bytes: u64) -> Option<u64> {
+    match (&pattern.pick.write, &pattern.size.write) {
+        (Pick::Preconditioning { regions, over_provisioning, .. }, Size::Fixed(block)) if *block > 0 => {
+            let schedule = RegionSchedule::new(bytes, *block, *regions, *over_provisioning).ok()?;
+            Some(schedule.writes(bytes / block).saturating_mul(*block))
+        }
+        _ => Some(bytes),
     }
 }
 

@@ -7,6 +7,9 @@ use super::JobContext;
 use super::option_reader::OptionReader;
 use crate::option::refuse;
 
+/// Engines under whose files fio looks for no disk, although they lie on one.
+const NO_DISKS: &[&str] = &["filecreate", "dircreate", "dirstat", "dirdelete"];
+
 /// Which figures are wanted.
 pub fn figures(ask: &mut OptionReader<'_>) -> ReportFigures {
     let usual = ReportFigures::default();
@@ -30,7 +33,8 @@ pub fn figures(ask: &mut OptionReader<'_>) -> ReportFigures {
         unit_base: number("unit_base", usual.unit_base),
         significant_figures: number("significant_figures", usual.significant_figures),
         average_ms: (number("bwavgtime", 500).max(1).into(), number("iopsavgtime", 500).max(1).into()),
-        disk_util: ask.flag("disk_util", true),
+        disk_util: ask.flag("disk_util", true)
+            && !NO_DISKS.contains(&ask.word("ioengine").unwrap_or_default()),
         stats: ask.flag("stats", true),
     }
 }

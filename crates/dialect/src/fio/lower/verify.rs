@@ -94,6 +94,8 @@ fn stamp(ask: &mut OptionReader<'_>, found: &JobContext, loader: &mut dyn Loader
         "null" => return Some(Stamp::Nothing),
         "pattern" => match pattern {
             Some(template) => return Some(Stamp::Pattern(template)),
+            // What is wrong with it was said.
+            None if ask.has("verify_pattern") => return None,
             None => {
                 let hint = "for example verify_pattern=0xdeadbeef";
                 ask.refuse("verify", "verify=pattern needs verify_pattern", hint);

@@ -75,7 +75,7 @@ pub const SETTERS: &[Setter<Command, Fault>] = &[
     option("trigger-file", "FILE", "once FILE is there, end the jobs, keep their verify states and run the trigger; FILE is removed")
         .text(|c, path| c.trigger.file = Some(path.into())),
     option("trigger-timeout", "TIME", "the same after so long")
-        .parsed(|c, text| command::time("trigger-timeout", text).map(|ns| c.trigger.after_ns = Some(ns).filter(|ns| *ns > 0))),
+        .parsed(|c, text| command::timeout("trigger-timeout", text).map(|ns| c.trigger.after_ns = ns)),
     option("trigger", "COMMAND", "what the trigger runs, in a shell").text(|c, text| c.trigger.command = Some(text.into())),
     option("trigger-remote", "COMMAND", "what the trigger runs on the servers of --client")
         .text(|c, text| c.trigger_remote = Some(text.into())),

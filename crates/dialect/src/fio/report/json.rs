@@ -146,7 +146,10 @@ fn job_object(job: &ReportedJob<'_>, summary: &Summary<'_>, frame: &Frame<'_>) -
         object.append(json_object! { "total_err": job.errors.0, "first_error": job.errors.1 });
     }
     if !job.is_sum() {
-        object.append(target(job));
+        // A dry run looks for no depth.
+        if !job.view.counts_unwritten {
+            object.append(target(job));
+        }
     }
     if !view.description.is_empty() {
         object.push("desc", &view.description);

@@ -90,7 +90,8 @@ pub fn reported(
         text += &format!("     errors    : total={total}, first_error={first}/<{}>\n", words(first));
     }
     if !job.is_sum() {
-        text += &target_line(job);
+        // A dry run looks for no depth.
+        text += &if job.view.counts_unwritten { String::new() } else { target_line(job) };
     }
     if let Some(asked) = steady {
         text += &steady_line(job, &job.steady.clone().unwrap_or_default(), asked);
