@@ -32,6 +32,7 @@ pub mod stability;
 pub mod sweep;
 pub mod table;
 pub mod tables;
+pub mod trace_fit;
 pub mod trace_statistics;
 pub mod xls;
 #[cfg(feature = "xlsx")]

@@ -8,6 +8,7 @@ pub mod calls;
 pub mod descriptors;
 mod error;
 pub mod export;
+pub mod fit;
 pub mod format;
 pub mod import;
 mod record;

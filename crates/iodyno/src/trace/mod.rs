@@ -9,12 +9,14 @@ mod dump;
 mod export;
 mod filter;
 mod import;
+mod fit;
 mod input;
 mod merge;
 mod output;
 mod scale;
 mod words;
 mod written;
+mod stat;
 
 use clap::{Parser, Subcommand};
 use iodyno_model::Diagnostic;
@@ -36,6 +38,10 @@ docs/trace.md explains them.";
 enum TraceCommand {
     /// Make a trace of what other programs recorded
     Import(import::ImportArgs),
+    /// Derive a synthetic plan that resembles the trace, and say how far it is from it
+    Fit(fit::FitArgs),
+    /// What the load is: sizes, mix, hot spots, caches, arrivals, depth, latency
+    Stat(stat::StatArgs),
     /// Print a trace as text that `trace import` reads back
     Dump(dump::DumpArgs),
     /// Write a trace in the format of another program
@@ -70,6 +76,8 @@ pub fn answer(arguments: &[String]) -> u8 {
         TraceCommand::Scale(words) => scale::answer(&words),
         TraceCommand::Merge(words) => merge::answer(&words),
         TraceCommand::Anonymise(words) => anonymise::answer(&words),
+        TraceCommand::Fit(words) => fit::answer(&words),
+        TraceCommand::Stat(words) => stat::answer(&words),
     };
     ended(done.map_err(one))
 }

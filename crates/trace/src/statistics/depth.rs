@@ -26,7 +26,7 @@ pub struct DepthOverTime {
 
 impl DepthOverTime {
     /// An operation was issued; `rows` gets what was in flight before.
-    pub fn add(&mut self, at_ns: u64, ended_ns: u64, rows: &mut TimeRows) {
+    pub fn add(&mut self, at_ns: u64, ended_ns: u64, rows: Option<&mut TimeRows>) {
         self.advance(at_ns, rows);
         self.timed += 1;
         if self.ends.len() >= IN_FLIGHT_MOST {
@@ -37,19 +37,21 @@ impl DepthOverTime {
         self.most = self.most.max(self.ends.len() as u64);
     }
 
-    fn advance(&mut self, to_ns: u64, rows: &mut TimeRows) {
+    fn advance(&mut self, to_ns: u64, mut rows: Option<&mut TimeRows>) {
         while let Some(Reverse(end)) = self.ends.peek().copied().filter(|Reverse(end)| *end <= to_ns) {
-            self.spend(end, rows);
+            self.spend(end, rows.as_deref_mut());
             self.ends.pop();
         }
         self.spend(to_ns, rows);
     }
 
-    fn spend(&mut self, until_ns: u64, rows: &mut TimeRows) {
+    fn spend(&mut self, until_ns: u64, rows: Option<&mut TimeRows>) {
         if until_ns > self.now_ns {
             let depth = (self.ends.len() as u64).min(DEPTH_MOST);
             *self.at_depth_ns.entry(depth).or_default() += until_ns - self.now_ns;
-            rows.in_flight(self.now_ns, until_ns, depth);
+            if let Some(rows) = rows {
+                rows.in_flight(self.now_ns, until_ns, depth);
+            }
             self.now_ns = until_ns;
         }
     }
@@ -57,7 +59,7 @@ impl DepthOverTime {
     /// The trace has ended: what is in flight still completes.
     pub fn end(&mut self, rows: &mut TimeRows) {
         if let Some(last) = self.ends.iter().map(|Reverse(end)| *end).max() {
-            self.advance(last, rows);
+            self.advance(last, Some(rows));
         }
     }
 
@@ -98,7 +100,7 @@ mod tests {
     fn depth_is_weighted_by_time() {
         let (mut depth, mut rows) = (DepthOverTime::default(), TimeRows::default());
         for (at, ended) in [(0, 1000), (500, 1500), (2000, 2500), (2500, 3000)] {
-            depth.add(at, ended, &mut rows);
+            depth.add(at, ended, Some(&mut rows));
         }
         depth.end(&mut rows);
         assert_eq!(depth.at_depth_ns.into_iter().collect::<Vec<_>>(), [(0, 500), (1, 2000), (2, 500)]);

@@ -58,6 +58,12 @@ pub struct HotSpot {
 }
 
 impl AccessMap {
+    /// One whose regions are at least so long, with counts of a file by region.
+    pub fn of(regions: &[(u64, u64)], file: u32, region_bytes: u64) -> AccessMap {
+        let counts = regions.iter().map(|(region, count)| ((file, *region), *count)).collect();
+        AccessMap { counts, region_bytes, ..AccessMap::default() }
+    }
+
     pub fn add(&mut self, file: u32, start: u64, end: u64) {
         if end <= start {
             return;

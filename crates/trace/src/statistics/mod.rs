@@ -111,7 +111,7 @@ impl TraceStatistics {
         self.arrivals.add(record.at_ns);
         if let Some(ended) = record.ended_ns() {
             self.ended_ns = self.ended_ns.max(ended);
-            self.depth.add(record.at_ns, ended, &mut self.rows);
+            self.depth.add(record.at_ns, ended, Some(&mut self.rows));
         }
         self.count_row(record, kind, failed);
         if matches!(record.verb, Verb::Read | Verb::Write) && record.bytes > 0 {

@@ -27,7 +27,8 @@ function panels(track, runs) {
     { title: "Latency", unit: "ns", log: true, lines: latencyLines(overs, several, title), height: 160 },
   ];
   for (const { run, over } of overs.slice(0, 3)) {
-    if (over.heat) all.push({ title: title(run, "Latency of every operation"), unit: "ns", log: true, heat: over.heat, lines: [], height: 190 });
+    // A logarithmic axis has no 0.
+    if (over.heat) all.push({ title: title(run, "Latency of every operation"), unit: "ns", log: true, heat: Object.assign({ least: 1 }, over.heat), lines: [], height: 190 });
   }
   if (runs.length > 0) all.push(...watched(runs[0], track, title));
   return all.filter((panel) => panel.heat || panel.lines.some((line) => line.points.filter((point) => known(point[1])).length > 1));
@@ -110,7 +111,7 @@ function heatSeries(heat, index) {
   for (let at = 0; at < heat.cells.length; at += 3) {
     const [column, line, count] = heat.cells.slice(at, at + 3);
     const share = most > 1 ? Math.log(count) / Math.log(most) : 1;
-    cells.push([column * heat.every, (column + 1) * heat.every, Math.max(1, heat.edges[line]), heat.edges[line + 1], Math.round(share * 32)]);
+    cells.push([column * heat.every, (column + 1) * heat.every, Math.max(heat.least, heat.edges[line]), heat.edges[line + 1], Math.round(share * 32)]);
   }
   return {
     type: "custom", name: "heat", xAxisIndex: index, yAxisIndex: index, data: cells, encode: { x: [0, 1], y: [2, 3] }, silent: true, animation: false, clip: true, progressive: 0,

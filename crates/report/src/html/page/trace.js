@@ -21,7 +21,7 @@ function factCards() {
 function tracePanels() {
   const line = (one) => ({ name: one.name, points: points(one.values, data.every), hue: colour(one.hue), fill: one.fill });
   const panels = data.panels.map((panel) => ({ title: panel.title, unit: panel.unit, height: panel.height, log: panel.log, lines: panel.lines.map(line) }));
-  const heats = data.heats.map((heat) => ({ title: heat.title, unit: heat.unit, height: 220, heat, lines: [] }));
+  const heats = data.heats.map((heat) => ({ title: heat.title, unit: heat.unit, height: 220, heat: Object.assign({ least: 0 }, heat), lines: [] }));
   return [...panels.filter((panel) => panel.lines.some((each) => each.points.filter((point) => known(point[1])).length > 1)), ...heats];
 }
 
@@ -48,6 +48,15 @@ function barOptions(each) {
   };
 }
 
+// A logarithmic axis of bytes, with marks at every few powers of two.
+function powers(values) {
+  const [low, high] = [Math.floor(Math.log2(Math.min(...values))), Math.ceil(Math.log2(Math.max(...values)))];
+  const every = Math.max(1, Math.ceil((high - low) / 6));
+  const marks = [];
+  for (let power = low; power <= high; power += every) marks.push(2 ** power);
+  return { type: "log", logBase: 2, min: 2 ** low, max: 2 ** Math.max(high, low + 1), marks };
+}
+
 function curveOptions(each) {
   const across = each.lines.flatMap((line) => line.points.map((point) => point[0]));
   const series = each.lines.flatMap((line) => {
@@ -58,22 +67,21 @@ function curveOptions(each) {
   const rows = (hits) => hits.filter((hit) => !hit.seriesName.startsWith("±")).map((hit) => [hit.color, hit.seriesName, UNITS["%"].text(hit.value[1]) + deviation(each, hit)]);
   return {
     animation: false, grid: ROOM, legend: each.lines.length > 1 ? legend(each.lines.map((line) => line.name), { right: 16, top: 4 }) : undefined,
-    xAxis: axis(each.unit, Object.assign({ splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: colour("line") } } }, logarithmic(across), axisTitle(each.across))),
+    xAxis: axis(each.unit, Object.assign({ splitLine: { show: false }, axisLine: { show: true, lineStyle: { color: colour("line") } } }, each.unit === "bytes" ? powers(across) : logarithmic(across), axisTitle(each.across))),
     yAxis: axis("%", { min: 0, max: 100, interval: 25 }),
     tooltip: tooltip({ trigger: "axis", axisPointer: { type: "line" }, formatter: (hits) => tip(UNITS[each.unit].text(hits[0].value[0]), rows(hits)) }),
     series,
   };
 }
 
-// The interval around a line: from its lower edge up.
+// The interval around a line, as one shape.
 function band(line) {
   if (!line.points.some((point) => point[2] > 0)) return [];
-  const bare = { type: "line", showSymbol: false, symbol: "none", lineStyle: { opacity: 0 }, stack: "± " + line.name, stackStrategy: "all", silent: true, animation: false };
-  const low = (point) => Math.max(0, point[1] - point[2]);
-  return [
-    Object.assign({}, bare, { name: "± low", data: line.points.map((point) => [point[0], low(point)]) }),
-    Object.assign({}, bare, { name: "± high", data: line.points.map((point) => [point[0], Math.min(100, point[1] + point[2]) - low(point)]), areaStyle: { color: colour(line.hue), opacity: 0.16 } }),
-  ];
+  const edge = (sign) => line.points.map((point) => [point[0], Math.min(100, Math.max(0, point[1] + sign * point[2]))]);
+  const outline = [...edge(1), ...edge(-1).reverse()];
+  const hue = colour(line.hue);
+  const renderItem = (parameters, api) => ({ type: "polygon", shape: { points: outline.map((point) => api.coord(point)) }, style: { fill: hue, opacity: 0.18 } });
+  return [{ type: "custom", name: "± " + line.name, data: [outline[0]], renderItem, silent: true, animation: false, clip: true }];
 }
 
 function deviation(each, hit) {
