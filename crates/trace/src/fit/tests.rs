@@ -1,3 +1,5 @@
+//! Loads that are fitted again, and what a fit says of itself.
+
 use super::*;
 use crate::{MemorySource, Tables, TraceHeader, TraceRecord};
 
