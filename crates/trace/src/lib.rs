@@ -4,6 +4,7 @@
 //! writer of the format, statistics, replay) take one. Nothing here opens a file or reads a clock: bytes come from
 //! `std::io::Read` and go to `std::io::Write`. Memory is bounded by one batch and the tables of files and threads.
 
+pub mod anatomy;
 pub mod calls;
 pub mod descriptors;
 mod error;

@@ -8,15 +8,15 @@ mod cut;
 mod dump;
 mod export;
 mod filter;
-mod import;
 mod fit;
+mod import;
 mod input;
 mod merge;
 mod output;
 mod scale;
+mod stat;
 mod words;
 mod written;
-mod stat;
 
 use clap::{Parser, Subcommand};
 use iodyno_model::Diagnostic;
