@@ -274,6 +274,8 @@ pub struct Run {
     pub interim_ns: u64,
     /// Whether witnesses stay at home.
     pub unwatched: bool,
+    /// Whether the anatomy of its latency is told beside the report.
+    pub why: bool,
     /// Whether the reporter says everything itself, messages and progress too, in the original's words.
     pub own_voice: bool,
     /// Whether the program dies of the signal that ended the run, as the original does; else the exit status tells.
@@ -328,6 +330,7 @@ impl Run {
             live_ns: 0,
             interim_ns: 0,
             unwatched: false,
+            why: false,
             own_voice: false,
             dies_of_signals: false,
             tells_all: false,

@@ -22,6 +22,7 @@ use crate::runs::{self, print};
 use crate::session::{self, OutputPolicy, say};
 use crate::terminal;
 use crate::trace;
+use crate::why;
 
 /// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
 /// others do what it says and end as it does.
@@ -116,6 +117,7 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "rerun" => rerun::answer(world, rest),
         "import" => runs::import(rest),
         "trace" => trace::answer(rest),
+        "why" => why::answer(rest),
         "engines" => lists::engines(rest),
         "dialects" => lists::dialects(rest),
         "witnesses" => lists::witnesses(rest),
@@ -273,6 +275,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("compare", "compare runs, with confidence intervals"),
         ("import", "import JSON results of fio, IOR, iperf3 or iodyno into the history"),
         ("trace", "show, shape and convert recorded I/O"),
+        ("why", "split the latency of a program's I/O: scheduler, device, journal, …"),
         ("engines", "list the engines and whether they are available here"),
         ("dialects", "list the supported tools"),
         ("witnesses", "list the witnesses and what they read"),
@@ -304,7 +307,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),
     ("Verify", &["posix", "pjdfstest", "fstest"]),
-    ("Traces", &["replay", "trace"]),
+    ("Traces", &["replay", "trace", "why"]),
     ("History", &["runs", "report", "compare", "rerun", "import"]),
     ("This program", &["engines", "dialects", "witnesses", "links", "completions", "man"]),
 ];

@@ -30,6 +30,7 @@ const WORDS: &[(&str, &str)] = &[
     ("save", "keep the run in the history"),
     ("save=NAME", "keep it with this tag"),
     ("witness=off", "run without witnesses"),
+    ("why", "say where latency goes: scheduler, device, journal, …"),
     ("engine=NAME", "run on another engine; iodyno engines lists them"),
     ("depth=N", "keep N operations in flight in each worker"),
     ("sweep=KEY:LIST", "run once for each value of depth, engine, block, workers, cached or span"),
@@ -90,6 +91,8 @@ pub struct ExtensionOptions {
     pub files: Vec<(&'static str, String)>,
     /// Whether the witnesses stay at home.
     pub unwatched: bool,
+    /// Whether the anatomy of latency is told.
+    pub why: bool,
     /// Whether findings that another one explains are told in full, too.
     pub details: bool,
     /// Whether the history keeps the run.
@@ -191,6 +194,7 @@ impl ExtensionOptions {
             None if word == "save" => self.keep.wanted = Some(true),
             None if word == "help" => self.lists_words = true,
             None if word == "details" => self.details = true,
+            None if word == "why" => self.why = true,
             None if word == "live" => self.files.push(("live", "-".into())),
             None if word == "ranks" => self.files.push(("ranks", "/dev/stderr".into())),
             None if is_bare(word) => self.dialect_words.push((word.into(), String::new())),
@@ -231,7 +235,8 @@ impl ExtensionOptions {
     pub fn shaping(&self) -> Option<String> {
         let shapes = |word: &&String| {
             let name = name_of(word);
-            let besides = ["ceiling", "details", "live", "ranks", "save", "destroy", "hosts", "fail-if"];
+            let besides =
+                ["ceiling", "details", "live", "ranks", "save", "destroy", "hosts", "fail-if", "why"];
             exported(name).is_none() && !besides.contains(&name)
         };
         let words: Vec<&str> = self.kept.iter().filter(shapes).map(String::as_str).collect();
@@ -255,6 +260,7 @@ impl ExtensionOptions {
         }
         self.asked.apply(&mut run.plan, "--also")?;
         run.unwatched = self.unwatched;
+        run.why = self.why;
         run.keep = self.keep;
         run.details = self.details;
         let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };

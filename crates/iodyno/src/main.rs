@@ -39,6 +39,7 @@ mod syscall_helper;
 mod terminal;
 mod trace;
 mod trigger;
+mod why;
 
 fn main() -> ExitCode {
     iodyno_engine::register(iodyno_conformance::ENGINES);

@@ -15,6 +15,7 @@ use crate::loader::HostLoader;
 use crate::runs::{self, parsed, print};
 use crate::session::{self, OutputPolicy, say};
 use crate::trace::TraceArgs;
+use crate::why::WhyArgs;
 use crate::{lists, report, rerun};
 
 /// Print the manual page of the program or of one of its commands, or write them all
@@ -125,6 +126,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "compare" => CompareArgs::command(),
         "import" => runs::ImportArgs::command(),
         "trace" => TraceArgs::command(),
+        "why" => WhyArgs::command(),
         "engines" => lists::EnginesArgs::command(),
         "dialects" => lists::DialectsArgs::command(),
         "witnesses" => lists::WitnessesArgs::command(),

@@ -33,6 +33,7 @@ use crate::sink;
 use crate::syscall_helper;
 use crate::terminal;
 use crate::trigger::TriggerWatch;
+use crate::why::WatchedRun;
 
 /// A run that is kept is written down this often, ns: a killed program loses no more.
 const KEPT_NS: u64 = 1_000_000_000;
@@ -199,6 +200,11 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
             signal::nobody_listens();
         }
     };
+    let why = run.why.then(WatchedRun::start).transpose();
+    let why = why.unwrap_or_else(|wrong| {
+        say(wrong);
+        None
+    });
     let record = match iodyno_engine::lead(world, plan, &options, &mut tell) {
         Ok(record) => record,
         Err(wrong) => {
@@ -207,6 +213,9 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
         }
     };
     let Ok(kept) = fanout.close(&run, policy) else { return 1 };
+    if let Some(why) = why {
+        why.tell(&record.name);
+    }
     if !run.tells_all {
         let _ = terminal::err().write_all(policy.after_report(&record, &run).as_bytes());
     }

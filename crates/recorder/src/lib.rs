@@ -4,6 +4,11 @@
 //! the caller's. Whatever a recorder changes in the kernel's tracing is put back when it ends, also by an error.
 #![allow(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+pub mod anatomy;
+#[cfg(not(target_os = "linux"))]
+#[path = "anatomy_elsewhere.rs"]
+pub mod anatomy;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod program;
 pub mod sink;

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aging;
+pub mod anatomy;
 pub mod cache;
 pub mod cfb;
 pub mod comparison;

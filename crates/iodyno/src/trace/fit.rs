@@ -38,7 +38,7 @@ enum FitFormat {
 }
 
 pub fn answer(words: &FitArgs) -> Answer {
-    let mut source = input::open(&words.trace)?;
+    let mut source = input::open_any(&words.trace)?;
     let mut output = Output::open(&words.output)?;
     let name = if words.trace == "-" { "standard input" } else { &words.trace };
     let (statistics, load) = match fit::fit(&mut *source) {

@@ -110,6 +110,16 @@ pub fn answer(words: &ImportArgs) -> Answer {
     }
 }
 
+/// The records of a file whose format its content tells.
+///
+/// # Errors
+/// What cannot be read.
+pub fn opened(path: &str) -> Result<Box<dyn RecordSource + Send>, Diagnostic> {
+    let (input, _) = opener(path, &Arc::default())?;
+    let importer = import(&[input], &ImportOptions::default()).map_err(|error| wrong(&error))?;
+    Ok(Box::new(importer))
+}
+
 struct Failure {
     error: TraceError,
     is_output: bool,

@@ -30,7 +30,7 @@ pub struct StatArgs {
 }
 
 pub fn answer(words: &StatArgs) -> Answer {
-    let mut source = input::open(&words.trace)?;
+    let mut source = input::open_any(&words.trace)?;
     let page = |output: &String| Output::open(&OutputArgs { output: output.clone(), force: words.force });
     let page = words.html.as_ref().map(page).transpose()?;
     let statistics = TraceStatistics::of(&mut *source).map_err(|error| input::wrong(&words.trace, &error))?;

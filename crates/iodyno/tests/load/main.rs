@@ -6,7 +6,13 @@ mod program;
 mod fit;
 mod stat;
 mod trace;
+#[cfg(target_os = "linux")]
+mod why;
 
 fn main() -> std::process::ExitCode {
-    testbed::run([stat::cases(), fit::cases()].concat())
+    #[cfg(target_os = "linux")]
+    let why = why::cases();
+    #[cfg(not(target_os = "linux"))]
+    let why = Vec::new();
+    testbed::run([stat::cases(), fit::cases(), why].concat())
 }
