@@ -30,6 +30,7 @@ const LINES: &[(&str, &[&str])] = &[
             "t.iot DIR --mode think --copies 2",
             "t.iot /dev/x --map a=b --remap hash --skip trim,read",
             "t.iot --engine sim --set service=1us --dry-run",
+            "t --engine null --dry-run\nfio version 3 iolog\n0 f add\n0 f open\n5 f write 0 4096\n9 f read 8192 512\n",
         ],
     ),
     ("measure", &["DIR --quick", "--size 1g FILE --json", "also:save /dev/sdz"]),

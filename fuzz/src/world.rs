@@ -1,7 +1,11 @@
 //! The world that a parser may ask: every file holds the same, and it depends on the input alone what is where.
 
+use std::io::{Cursor, Read};
+
 use iodyno_dialect::{Loader, PathFacts, PathKind};
 use iodyno_model::{Machine, WorldFacts};
+use iodyno_trace::import::{ImportOptions, Input, import};
+use iodyno_trace::{RecordSource, TraceError};
 
 /// Files that are read before the rest are missing: an include of itself comes to its end.
 const FILES: u32 = 64;
@@ -45,6 +49,15 @@ impl Loader for World<'_> {
     fn read(&mut self, _path: &str) -> Result<Vec<u8>, String> {
         self.files = self.files.checked_sub(1).ok_or("no such file or directory")?;
         Ok(self.rest.to_vec())
+    }
+
+    fn trace(&mut self, path: &str, format: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
+        let bytes = self.rest.to_vec();
+        let open =
+            move || -> std::io::Result<Box<dyn Read + Send>> { Ok(Box::new(Cursor::new(bytes.clone()))) };
+        let input = Input { name: path.into(), open: Box::new(open), is_seekable: true };
+        let format = Some(format.to_string()).filter(|format| !format.is_empty());
+        Ok(Box::new(import(&[input], &ImportOptions { format, ..ImportOptions::default() })?))
     }
 
     fn list(&mut self, _path: &str) -> Result<Vec<String>, String> {

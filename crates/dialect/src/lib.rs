@@ -66,11 +66,11 @@ pub trait Loader {
     fn list(&mut self, _path: &str) -> Result<Vec<String>, String> {
         Err("directories cannot be listed here".into())
     }
-    /// A recorded trace, of any format that is known.
+    /// A recorded trace; `format`: the name of its format, or nothing where its content tells.
     ///
     /// # Errors
     /// It cannot be opened, or is none.
-    fn trace(&mut self, _path: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
+    fn trace(&mut self, _path: &str, _format: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
         Err(TraceError::new("no trace can be read here"))
     }
     /// All of standard input.

@@ -1,10 +1,13 @@
 //! Files of recorded operations, opened for whoever reads them: our own format, and all that can be imported.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use iodyno_trace::format::{Reader, SIGNATURE};
+use iodyno_trace::import::{self, ImportOptions, Input};
 use iodyno_trace::{RecordSource, TraceError};
+
+use crate::failure::strerror;
 
 /// What is read of a trace at once, bytes.
 const BUFFER_BYTES: usize = 1 << 18;
@@ -14,8 +17,12 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// # Errors
 /// It cannot be opened, or is none.
 pub fn open(path: &str, format: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
-    let mut file = File::open(path)?;
-    if !file.metadata()?.is_file() {
+    let unreadable = |error: io::Error| {
+        TraceError::new(strerror(error.raw_os_error().unwrap_or(libc::EIO)))
+            .hint("name a trace; iodyno record and iodyno trace import make one")
+    };
+    let mut file = File::open(path).map_err(unreadable)?;
+    if !file.metadata().map_err(unreadable)?.is_file() {
         return Err(TraceError::new("a replay reads its trace more than once, and this is no regular file")
             .hint("write it to a file first: iodyno trace import"));
     }
@@ -24,12 +31,17 @@ pub fn open(path: &str, format: &str) -> Result<Box<dyn RecordSource + Send>, Tr
     file.seek(SeekFrom::Start(0))?;
     match is_ours || format == "iot" {
         true => Ok(Box::new(Reader::open(BufReader::with_capacity(BUFFER_BYTES, file))?)),
-        false => import(path, format),
+        false => imported(path, format),
     }
 }
 
-fn import(path: &str, format: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
-    _ = (path, format);
-    Err(TraceError::new("it is no trace of ours (.iot)")
-        .hint("iodyno trace import makes one of other formats"))
+/// A trace of another program, unpacked and understood as it is read.
+fn imported(path: &str, format: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
+    let owned = path.to_string();
+    let open = move || -> io::Result<Box<dyn Read + Send>> {
+        Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, File::open(&owned)?)))
+    };
+    let input = Input { name: path.into(), open: Box::new(open), is_seekable: true };
+    let format = Some(format.to_string()).filter(|format| !format.is_empty());
+    Ok(Box::new(import::import(&[input], &ImportOptions { format, ..ImportOptions::default() })?))
 }

@@ -90,8 +90,8 @@ impl Loader for HostLoader {
         Ok(bytes)
     }
 
-    fn trace(&mut self, path: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
-        trace_file::open(path, "")
+    fn trace(&mut self, path: &str, format: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
+        trace_file::open(path, format)
     }
 
     fn list(&mut self, path: &str) -> Result<Vec<String>, String> {

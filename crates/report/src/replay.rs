@@ -10,7 +10,7 @@ use crate::number;
 /// Results that are told; the rest are counted together.
 const RESULTS_MOST: usize = 12;
 /// Characters of a curve.
-const CURVE: usize = 40;
+const CURVE: usize = 24;
 
 /// The lines, the verdict first; a label, and what is said of it.
 pub fn lines(record: &ReplayRecord) -> Vec<(&'static str, String)> {
@@ -56,7 +56,7 @@ fn lateness(record: &ReplayRecord) -> String {
     let share = |part: u64| format!("{:.2} %", part as f64 * 100.0 / count.max(1) as f64);
     let at = |percent: f64| number::latency(record.lateness.percentile(percent) as f64);
     format!(
-        "p50 {}, p99 {}, p99.9 {}, max {}; {} within 100 us, {} within 1 ms (in time: {})",
+        "p50 {}, p99 {}, p99.9 {}, max {}; {} within 100 µs, {} within 1 ms (in time: {})",
         at(50.0),
         at(99.0),
         at(99.9),
@@ -174,9 +174,9 @@ mod tests {
         assert_eq!(
             text(&record),
             "\
-replay   faithful: 99 % were issued at most 2.0 us late
+replay   faithful: 99 % were issued at most 2.01 µs late
 issued   1,000 of 1,003 operations, in 1.50 s (recorded: 1.50 s)
-lateness p50 2.01 us, p99 2.01 us, p99.9 3.00 ms, max 3.00 ms; 99.50 % within 100 us, 99.50 % within 1 ms (in time: 100 us)
+lateness p50 2.00 µs, p99 2.00 µs, p99.9 3.00 ms, max 3.00 ms; 99.50 % within 100 µs, 99.50 % within 1 ms (in time: 100 µs)
 rate     █▂ IOPS recorded, at most 800
          █▃ IOPS issued, at most 790, rows of 1.00 s
 depth    ██ in flight recorded, at most 2.00

@@ -203,7 +203,9 @@ fn surveyed(plan: &mut Plan, loader: &mut dyn Loader) -> Result<(), Vec<Diagnost
     for job in plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs) {
         let Workload::Trace(trace) = &mut job.workload else { continue };
         let Some(path) = &trace.path else { continue };
-        let survey = loader.trace(path).and_then(|mut source| Survey::of(&mut *source, &trace.replay.skip));
+        let survey = loader
+            .trace(path, &trace.format)
+            .and_then(|mut source| Survey::of(&mut *source, &trace.replay.skip));
         let survey = survey.map_err(|error| {
             let wrong = Diagnostic::error(&job.origin, format!("{path}: {error}"));
             vec![Diagnostic { hint: error.hint, ..wrong }]

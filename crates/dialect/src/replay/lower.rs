@@ -100,8 +100,12 @@ fn job(settings: &Settings) -> Job {
         certified: !settings.prepare_only,
         facts: settings.survey.facts.clone(),
     };
-    let trace =
-        Trace { path: Some(settings.trace.clone()), replay, ..Trace::of(Vec::new(), settings.timing) };
+    let trace = Trace {
+        path: Some(settings.trace.clone()),
+        format: settings.format.clone(),
+        replay,
+        ..Trace::of(Vec::new(), settings.timing)
+    };
     let targets = (0..settings.places.len()).collect();
     let mut job = Job::new("replay", &settings.engine, targets, Workload::Trace(trace));
     job.depth = Depth { most: settings.depth, ..Depth::default() };

@@ -20,6 +20,9 @@ pub(super) struct Options {
     /// Devices, files, or one directory
     #[arg(value_name = "TARGET")]
     pub(super) targets: Vec<String>,
+    /// Format of the trace, where its content does not say it (iodyno trace import --list)
+    #[arg(long = "as", value_name = "NAME")]
+    pub(super) format: Option<String>,
     /// When operations are issued
     #[arg(long, value_enum, default_value = "original")]
     pub(super) mode: Mode,

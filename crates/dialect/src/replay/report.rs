@@ -64,7 +64,7 @@ pub(super) fn dry_run(
 fn issued(settings: &Settings, plan: &Plan, loader: &mut dyn Loader) -> Result<String, TraceError> {
     let job = plan.phases.last().and_then(|phase| phase.jobs.first());
     let Some(Workload::Trace(trace)) = job.map(|job| &job.workload) else { return Ok(String::new()) };
-    let mut source = Some(loader.trace(&settings.trace)?);
+    let mut source = Some(loader.trace(&settings.trace, &settings.format)?);
     let open = Box::new(move || source.take().ok_or_else(|| TraceError::new("it is read once here")));
     let lengths: Vec<u64> = settings.places.iter().map(|place| place.length).collect();
     let share = Share { worker: 0, workers: 1 };

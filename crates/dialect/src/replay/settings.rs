@@ -20,6 +20,8 @@ const THREADS_MOST: u32 = 64;
 /// What is replayed where.
 pub(super) struct Settings {
     pub trace: String,
+    /// Its format, where its content does not say it.
+    pub format: String,
     pub survey: Survey,
     pub timing: Timing,
     pub idle_ns: u64,
@@ -85,7 +87,8 @@ pub(super) fn resolve(options: &Options, loader: &mut dyn Loader) -> Result<Sett
         let known = skipped(word).ok_or_else(|| wrong("--skip", format!("`{word}` is no verb"), hint))?;
         skip.extend(known);
     }
-    let survey = survey(&options.trace, &skip, loader)?;
+    let format = options.format.clone().unwrap_or_default();
+    let survey = survey(&options.trace, &format, &skip, loader)?;
     if survey.facts.verbs.is_empty() {
         let hint = "iodyno trace stat says what is in it";
         return Err(wrong(&options.trace, "nothing in it can be replayed", hint));
@@ -100,6 +103,7 @@ pub(super) fn resolve(options: &Options, loader: &mut dyn Loader) -> Result<Sett
     }
     let mut settings = Settings {
         trace: options.trace.clone(),
+        format,
         timing,
         idle_ns: options.idle.unwrap_or(0),
         loops: options.loops,
@@ -141,10 +145,12 @@ pub(super) fn resolve(options: &Options, loader: &mut dyn Loader) -> Result<Sett
     Ok(settings)
 }
 
-fn survey(path: &str, skip: &[Verb], loader: &mut dyn Loader) -> Result<Survey, Wrong> {
-    let survey = loader.trace(path).and_then(|mut source| Survey::of(&mut *source, skip));
+fn survey(path: &str, format: &str, skip: &[Verb], loader: &mut dyn Loader) -> Result<Survey, Wrong> {
+    let survey = loader.trace(path, format).and_then(|mut source| Survey::of(&mut *source, skip));
     survey.map_err(|error| {
-        let diagnostic = Diagnostic::error(&Origin::argument(path), error.to_string());
+        // The place may be the file itself.
+        let told = if error.place == path { error.message.clone() } else { error.to_string() };
+        let diagnostic = Diagnostic::error(&Origin::argument(path), told);
         vec![match error.hint {
             Some(hint) => diagnostic.hint(hint),
             None => diagnostic,

@@ -157,10 +157,10 @@ impl Surveyor {
             }
             self.facts.depth = self.facts.depth.max(self.flying.len() as u32);
         }
-        self.file(record, tables);
+        self.file(record, tables, skip);
     }
 
-    fn file(&mut self, record: &TraceRecord, tables: &Tables) {
+    fn file(&mut self, record: &TraceRecord, tables: &Tables, skip: &[Verb]) {
         let most = record.file.max(record.other.unwrap_or(0)) as usize;
         if self.files.len() <= most {
             self.files.resize(most + 1, FileState::default());
@@ -171,8 +171,9 @@ impl Surveyor {
         if ranged && !failed {
             file.end = file.end.max(record.end());
         }
-        file.changes += u64::from(record.verb.changes() && !failed);
-        file.reads += u64::from(record.verb == Verb::Read);
+        let kept = !skip.contains(&record.verb);
+        file.changes += u64::from(record.verb.changes() && !failed && kept);
+        file.reads += u64::from(record.verb == Verb::Read && kept);
         if self.is_files && !failed {
             let kind = tables.files.get(record.file as usize).map_or(FileKind::File, |file| file.kind);
             self.tree(record, kind);

@@ -71,10 +71,10 @@ impl ReplayBench {
         fs::write(&plan, text).map_err(|error| error.to_string())?;
         let (trace, plan) = (trace.display().to_string(), plan.display().to_string());
         let replay =
-            ["replay", &trace, "--engine", "null", "--mode", "fast", "--depth", "32", "--no-keep", "--quiet"];
+            ["replay", &trace, "--engine", "null", "--mode", "fast", "--depth", "32", "--no-save", "--quiet"];
         let (mut rates, mut replays, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            let pattern = self.rate(&["run", &plan, "--no-keep", "--quiet"])?;
+            let pattern = self.rate(&["run", &plan, "--no-save", "--quiet"])?;
             let replayed = self.rate(&replay)?;
             rates.push(replayed / pattern);
             replays.push(replayed);
@@ -113,7 +113,7 @@ impl ReplayBench {
     fn timed(&self) -> Result<(), String> {
         let (log, trace) = self.log(TIMED)?;
         let trace = trace.display().to_string();
-        let words = ["replay", &trace, "--engine", "null", "--no-keep"];
+        let words = ["replay", &trace, "--engine", "null", "--no-save"];
         let output = shell::run(self.ours(&words), None, super::CASE_LIMIT)?;
         let certificate = |line: &&String| {
             ["replay ", "lateness ", "100.00 %"].iter().any(|word| line.trim_start().starts_with(word))

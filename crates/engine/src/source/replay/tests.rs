@@ -254,3 +254,45 @@ fn a_million_records_need_no_more_memory_than_the_ring() {
     assert_eq!(*facts, TraceFacts { ..facts.clone() });
     assert_eq!(bench.replayed.unwrap().issued, 200_000);
 }
+
+/// Records of four threads on eight blocks, each of a length of its own, by which it is known again.
+fn scattered(count: u64) -> Vec<TraceRecord> {
+    let mut at_ns = 0;
+    let one = |number: u64| {
+        let draw = |of: u64, salt: u64| crate::random::mix(number << 8 | salt) % of;
+        at_ns += draw(300, 1);
+        let verb = if draw(3, 2) == 0 { Verb::Write } else { Verb::Read };
+        let (thread, latency_ns) = (draw(4, 3) as u32, Some(draw(1500, 4)));
+        let offset = draw(8, 5) * 8192;
+        TraceRecord { thread, latency_ns, ..TraceRecord::new(at_ns, verb, 0, offset, 512 + number) }
+    };
+    (0..count).map(one).collect()
+}
+
+#[test]
+fn no_operation_is_begun_before_what_it_depends_on_has_ended() {
+    let records = scattered(1500);
+    let mut bench = bench(records.clone(), Timing::Dependencies, 8, Replay::default());
+    let all = bench.run();
+    assert_eq!(all.len(), records.len());
+    // By record: when it began and when it ended.
+    let mut times = vec![(0, 0); records.len()];
+    for one in &all {
+        times[(one.result - 512) as usize] = (one.started, one.started + bench.service_ns);
+    }
+    let (mut edges, mut kept) = (0, 0);
+    for (later, b) in records.iter().enumerate() {
+        for (earlier, a) in records[..later].iter().enumerate() {
+            let conflicts = (a.verb == Verb::Write || b.verb == Verb::Write) && a.offset == b.offset;
+            if a.ended_ns().unwrap() <= b.at_ns && (conflicts || a.thread == b.thread) {
+                edges += 1;
+                kept += u64::from(times[earlier].1 <= times[later].0);
+            }
+        }
+    }
+    assert!(edges > 10_000, "{edges}");
+    assert_eq!(kept, edges, "each of them is kept");
+    // And something floats: it took less time than one after the other.
+    let took = all.iter().map(|one| one.started).max().unwrap();
+    assert!(took < 1500 * bench.service_ns * 2 / 3, "{took}");
+}
