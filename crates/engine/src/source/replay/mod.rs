@@ -142,8 +142,7 @@ pub struct ReplaySource {
     is_virtual: bool,
     depth: u32,
     in_flight: u32,
-    /// When the last slot became free that all operations waited for.
-    free_since: Tick,
+    slots: SlotUse,
     /// By slot: what came back from the trace, and whether it was due while all slots were taken.
     flying: Box<[Flying]>,
     operations: u64,
@@ -153,6 +152,28 @@ pub struct ReplaySource {
     waiting: bool,
     over: bool,
     failure: Option<Failure>,
+}
+
+/// How long all slots were taken: what is late while they are is late because of the target.
+#[derive(Clone, Copy, Debug)]
+struct SlotUse {
+    full_since: Tick,
+    /// In all, ns.
+    full_ns: u64,
+    /// The last time at which an operation was issued in time, and how long they had been taken then.
+    calm: (Tick, u64),
+}
+
+impl SlotUse {
+    /// Whether an operation is late, and slots were taken for most of the time since one was not.
+    #[inline(always)]
+    fn hold(&mut self, due: Tick, now: Tick) -> bool {
+        if now.saturating_sub(due) <= iodyno_truth::replay::IN_TIME_NS {
+            self.calm = (now, self.full_ns);
+            return false;
+        }
+        (self.full_ns - self.calm.1).saturating_mul(2) >= now.saturating_sub(self.calm.0)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -216,7 +237,7 @@ impl ReplaySource {
             is_virtual: context.engine.is_virtual,
             depth: context.depth,
             in_flight: 0,
-            free_since: context.start,
+            slots: SlotUse { full_since: context.start, full_ns: 0, calm: (context.start, 0) },
             flying: vec![nothing; context.depth.max(1) as usize].into(),
             operations: context.job.limit.operations.unwrap_or(u64::MAX),
             ended: context.start,
@@ -318,7 +339,7 @@ impl ReplaySource {
             verb: operation.verb,
             file: operation.file,
             expected: operation.expected,
-            held: due < self.free_since,
+            held: self.slots.hold(due, now),
             keeps: false,
             opens: false,
         };
@@ -336,6 +357,9 @@ impl ReplaySource {
             certificate.issued(now, self.in_flight);
         }
         self.in_flight += 1;
+        if self.in_flight == self.depth {
+            self.slots.full_since = now;
+        }
         self.operations -= u64::from(self.operations != u64::MAX);
         if !self.content.is_idle() {
             self.content.ready_at(io, now);
@@ -402,7 +426,7 @@ impl ReplaySource {
     pub fn done(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
         let flying = self.flying[slot as usize];
         if self.in_flight == self.depth {
-            self.free_since = now;
+            self.slots.full_ns += now.saturating_sub(self.slots.full_since);
         }
         self.in_flight -= 1;
         self.ended = now;
