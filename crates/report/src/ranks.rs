@@ -85,49 +85,63 @@ pub fn slowest(world: &WorldFacts, job: &JobRecord) -> Option<String> {
 
 /// A table with a row for each rank of each job.
 pub fn table(world: &WorldFacts, phases: &[PhaseRecord], paint: Paint) -> String {
+    // A job that is called as its phase, the only one, needs no column; nor do failures that none had.
+    let jobs = || phases.iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase, job)));
+    let names_job = jobs().any(|(phase, job)| job.name != phase.name || phase.jobs.len() > 1);
+    let has_failures = jobs().any(|(_, job)| job.workers.iter().any(|worker| worker.errors > 0));
+    let left = if names_job { 2 } else { 1 };
+    let shown = |name: &&str| match *name {
+        "job" => names_job,
+        "failed" => has_failures,
+        _ => true,
+    };
     let headings = [
         "phase",
         "job",
         "rank",
         "host",
         "workers",
-        "operations",
+        "done",
         "IOPS",
         paint.rates.name(),
         "failed",
         "began",
-        "first done",
-        "last done",
+        "first",
+        "last",
     ];
-    let mut table = Table::new(2, &headings);
-    for phase in phases {
-        for job in &phase.jobs {
-            for (rank, row) in rows(job) {
-                let name = match phase.repetition {
-                    0 => phase.name.clone(),
-                    repetition => format!("{} · {}", phase.name, repetition + 1),
-                };
-                table.row(&[
-                    name,
-                    job.name.clone(),
-                    rank.to_string(),
-                    world.host(rank).to_string(),
-                    row.workers.to_string(),
-                    number::thousands(row.operations),
-                    number::iops(row.per_second(row.operations)),
-                    paint.rates.figure(row.per_second(row.bytes)),
-                    number::thousands(row.errors),
-                    number::latency(row.began_ns as f64),
-                    number::latency(row.first_ns as f64),
-                    number::latency(row.last_ns as f64),
-                ]);
-            }
+    let mut table =
+        Table::new(left, &headings.iter().copied().filter(|name| shown(&name)).collect::<Vec<_>>());
+    for (phase, job) in jobs() {
+        for (rank, row) in rows(job) {
+            let name = match phase.repetition {
+                0 => phase.name.clone(),
+                repetition => format!("{} · {}", phase.name, repetition + 1),
+            };
+            let cells = [
+                name,
+                job.name.clone(),
+                rank.to_string(),
+                world.host(rank).to_string(),
+                row.workers.to_string(),
+                number::thousands(row.operations),
+                number::iops(row.per_second(row.operations)),
+                paint.rates.figure(row.per_second(row.bytes)),
+                number::thousands(row.errors),
+                number::latency(row.began_ns as f64),
+                number::latency(row.first_ns as f64),
+                number::latency(row.last_ns as f64),
+            ];
+            let cells: Vec<String> =
+                headings.iter().zip(cells).filter(|(name, _)| shown(name)).map(|(_, cell)| cell).collect();
+            table.row(&cells);
         }
     }
     if table.is_empty() {
         String::new()
     } else {
-        format!("\n{}\n{}", paint.heading("ranks"), table.text(2, paint))
+        let told =
+            paint.aside("began, first, last: when its workers began, the first ended and the last ended");
+        format!("\n{}\n{}  {told}\n", paint.heading("ranks"), table.text(2, paint))
     }
 }
 
@@ -204,8 +218,31 @@ mod tests {
         let phase = PhaseRecord { name: "write".into(), jobs: vec![job()], ..PhaseRecord::default() };
         let text = table(&world(), &[phase], Paint::default());
         let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        let last = rows.last().unwrap();
-        assert_eq!(last[..6], ["write", "job", "1", "two", "2", "1,000"]);
-        assert_eq!(rows.len(), 5, "{text}");
+        assert_eq!(rows[4][..6], ["write", "job", "1", "two", "2", "1,000"]);
+        assert_eq!(rows.len(), 6, "{text}");
+    }
+
+    #[test]
+    fn a_row_of_a_long_run_fits_80_columns() {
+        let big = |mut job: JobRecord, name: &str| {
+            job.name = name.into();
+            for worker in &mut job.workers {
+                (worker.rank, worker.operations, worker.bytes) =
+                    (worker.rank + 127, 12_345_678, 987_654_321_000);
+                (worker.began_ns, worker.ended_ns) = (123_000_000, 301_000_000_000);
+            }
+            job
+        };
+        let nodes = (0..256).map(|rank| rank / 128).collect();
+        let world = WorldFacts { hosts: vec!["node001".into(), "node002".into()], nodes, ..world() };
+        let phase = PhaseRecord {
+            name: "write".into(),
+            repetition: 2,
+            jobs: vec![big(job(), "write")],
+            ..PhaseRecord::default()
+        };
+        let text = table(&world, &[phase], Paint::default());
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 80 && text.contains("write · 3") && !text.contains("failed"), "{widest}\n{text}");
     }
 }

@@ -266,7 +266,7 @@ fn counted(phase: &PhaseRecord, job: &JobRecord, line: &Line) -> CountedLine {
     }
 }
 
-fn kind(kind: Kind) -> &'static str {
+pub fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Read => "read",
         Kind::Write => "write",

@@ -11,6 +11,7 @@ mod curves;
 mod disclosure;
 mod growing;
 mod job;
+mod repetitions;
 mod run;
 mod short;
 mod time;
@@ -40,6 +41,7 @@ const SCRIPT: &[&str] = &[
     include_str!("page/latency.js"),
     include_str!("page/surface.js"),
     include_str!("page/sweep.js"),
+    include_str!("page/repetitions.js"),
     include_str!("page/cards.js"),
     include_str!("page/compare.js"),
     include_str!("page/frame.js"),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::curves::{self, Curve};
 use super::disclosure::{self, Facts};
 use super::job::{self, Job};
+use super::repetitions::{self, Repetitions};
 use super::watch::{self, Watch};
 use crate::findings;
 use crate::number;
@@ -39,6 +40,9 @@ pub struct Run {
     pub jobs: Vec<Job>,
     /// What the witnesses saw, of each phase.
     pub phases: Vec<Phase>,
+    /// Bandwidth of phases that came again and again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<Repetitions>,
     /// Sweeps.
     pub curves: Vec<Curve>,
     /// How repetitions came to their end.
@@ -117,6 +121,7 @@ impl Run {
             demands: record.demands.iter().map(demanded).collect(),
             jobs: jobs(context, record),
             phases: record.phases.iter().map(phase).collect(),
+            repetitions: repetitions::repetitions(record),
             curves: curves::curves(record, context),
             rounds: rounds(record),
             facts: disclosure::surroundings(record, context),

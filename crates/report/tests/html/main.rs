@@ -24,6 +24,7 @@ fn main() -> std::process::ExitCode {
         with("sweeps_are_curves_and_surfaces", sweeps),
         with("runs_lie_over_each_other", overlay),
         with("passes_have_one_card", passes),
+        with("bandwidth_is_told_by_repetition", repetitions),
         with("names_stay_names", hostile),
         with("a_trace_is_drawn", trace),
         with("a_run_without_anything_is_a_page", empty),
@@ -142,6 +143,23 @@ fn passes(browser: &Path) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// Bandwidth by phase and repetition leads, as bars and as a table.
+fn repetitions(browser: &Path) -> Result<(), Failed> {
+    let (charts, text) = shown(browser, "repetitions", vec![stories::run("IOR", &stories::repetitions())])?;
+    expect(charts, 2)?;
+    let all = [
+        "MiB/s by phase and repetition",
+        "MiB/s123mostleastmean",
+        "write100300200300100200",
+        "read400800–800400600",
+    ];
+    if let Some(missing) = all.iter().find(|words| !text.contains(**words)) {
+        return Err(format!("`{missing}` is not on the page:\n{text}").into());
+    }
+    let card = text.find("measured").unwrap_or(0);
+    if text.find("MiB/s123") < Some(card) { Ok(()) } else { Err("the cards come first".into()) }
 }
 
 fn hostile(browser: &Path) -> Result<(), Failed> {

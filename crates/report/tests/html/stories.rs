@@ -306,6 +306,34 @@ pub fn passes() -> Record {
     record("passes", rates.map(pass).collect())
 }
 
+/// A test that writes and reads three times, of whose last time the reading was left out.
+pub fn repetitions() -> Record {
+    let mut noise = Noise(3);
+    let mut phase = |name: &str, verb, repetition, mib: u64| {
+        let bytes = mib << 20;
+        let latency = latencies(80_000.0, 2000, &mut noise);
+        let mut job =
+            JobRecord { name: name.into(), engine: "psync".into(), depth: 1, ..JobRecord::default() };
+        job.tally.lines = vec![Line { bytes, ..line(name, verb, bytes >> 18, 1 << 18, latency) }];
+        PhaseRecord {
+            name: name.into(),
+            repetition,
+            elapsed_ns: 1_000_000_000,
+            jobs: vec![job],
+            ..PhaseRecord::default()
+        }
+    };
+    let (write, read) = (Verb::Write, Verb::Read);
+    let phases = vec![
+        phase("write", write, 0, 100),
+        phase("read", read, 0, 400),
+        phase("write", write, 1, 300),
+        phase("read", read, 1, 800),
+        phase("write", write, 2, 200),
+    ];
+    record("IOR", phases)
+}
+
 /// Names of everything that try to become markup.
 pub fn hostile() -> Record {
     const EVIL: &str = "</script><img src=x onerror=\"console.error('broke out')\">\u{2028}<!--'\"&amp;`${1}";

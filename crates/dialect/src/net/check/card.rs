@@ -1,13 +1,17 @@
 //! The card of a link, from the phases of a run: one that has just ended, or one that was kept.
 
 use iodyno_model::{Histogram, InterfaceActivity, JobRecord, PhaseRecord, Sighting};
-use iodyno_report::number::{NONE, latency, percent, percentile_text, significant, thousands};
+use iodyno_report::number::{NONE, RateUnit, latency, percent, percentile_text, significant, thousands};
 use iodyno_report::paint::Paint;
+use iodyno_report::table::wrapped;
 
 use super::super::snmp::PortActivity;
 use super::super::test_sequence::{FinalText, PORT, SequenceOutcome};
 use crate::conversation::{fact, fact_of};
 use crate::date;
+
+/// Columns before what is said under a name.
+const INDENT: usize = 18;
 
 /// Names of phases and jobs.
 pub(super) const ECHO: &str = "echo";
@@ -182,7 +186,7 @@ fn interface(
 pub(super) fn report(
     host: &str,
     outcome: &SequenceOutcome,
-    colour: bool,
+    paint: Paint,
     unasked: Option<&'static str>,
 ) -> FinalText {
     let phases: Vec<PhaseRecord> = outcome.done.iter().map(|done| done.phase.clone()).collect();
@@ -194,14 +198,11 @@ pub(super) fn report(
         (peer, false) => format!(" ({peer}, netserver)"),
     };
     let when = date::stamp(outcome.began_unix_ns, 0);
-    let paint = Paint { colour, ..Paint::PLAIN };
     let mut out = format!("{} · {when} UTC\n\n", paint.heading(&format!("net check: {host}{peer}")));
-    for (name, text) in card.rows() {
-        out += &format!("  {name:<16}{text}\n");
-    }
+    out += &card.text(paint);
     let unasked = unasked.map(|why| (ECHO.to_string(), why.to_string()));
     for (name, why) in unasked.iter().chain(&outcome.missing) {
-        out += &format!("  {name:<16}cannot be told: {why}\n");
+        out += &row(name, &format!("cannot be told: {why}"), paint);
     }
     // There is no card of a host that has no address.
     let out = if outcome.unresolved { String::new() } else { out };
@@ -213,9 +214,18 @@ pub(super) fn report(
     said
 }
 
+/// A name, and what is said under it: as wide as the paint says.
+fn row(name: &str, text: &str, paint: Paint) -> String {
+    format!("  {name:<16}{}\n", wrapped(text, paint.columns.saturating_sub(INDENT), INDENT))
+}
+
 impl Card {
+    fn text(&self, paint: Paint) -> String {
+        self.rows(paint.rates).iter().map(|(name, text)| row(name, text, paint)).collect()
+    }
+
     /// Names and what there is to say.
-    fn rows(&self) -> Vec<(&'static str, String)> {
+    fn rows(&self, unit: RateUnit) -> Vec<(&'static str, String)> {
         let echo = self.echoes.as_ref().map(|(trips, lost)| (ECHO, echo(trips, *lost)));
         let mut rows: Vec<_> = echo.into_iter().collect();
         rows.push(("reachable", self.reachable()));
@@ -232,8 +242,8 @@ impl Card {
                 },
             ));
         }
-        rows.extend(self.out_bps.map(|bps| ("throughput out", rate(bps))));
-        rows.extend(self.in_bps.map(|bps| ("throughput in", rate(bps))));
+        rows.extend(self.out_bps.map(|bps| ("throughput out", in_both(bps, unit))));
+        rows.extend(self.in_bps.map(|bps| ("throughput in", in_both(bps, unit))));
         rows.extend(self.interface.as_ref().map(|interface| ("utilisation", interface.utilisation())));
         if let Some(port) = &self.port {
             rows.extend([(PORT, carried(port)), ("port's faults", faults(port))]);
@@ -307,6 +317,14 @@ pub(in super::super) fn rate(bps: f64) -> String {
     format!("{} {unit}", significant(bps / factor))
 }
 
+/// A rate as networks tell it, and in the unit of everything else that is printed.
+fn in_both(bps: f64, unit: RateUnit) -> String {
+    match unit {
+        RateUnit::GigabitsPerSecond => format!("{} {}", unit.figure(bps / 8.0), unit.name()),
+        unit => format!("{} · {} {}", rate(bps), unit.figure(bps / 8.0), unit.name()),
+    }
+}
+
 impl Interface {
     fn utilisation(&self) -> String {
         let share = |bps: f64| match self.link_bps {
@@ -378,7 +396,11 @@ mod tests {
         let text = card.datagrams_out.unwrap().text();
         assert_eq!(text, "2.1 % (21 of 1,000): 15 in gaps, 6 at the end; 2 late, 1 twice");
         assert_eq!(card.datagrams_in.unwrap().lost_percent(), 0.0);
-        assert!(card.rows().iter().any(|(name, text)| *name == "jitter" && text.starts_with("12.0 µs out")));
+        assert!(
+            card.rows(RateUnit::default())
+                .iter()
+                .any(|(name, text)| *name == "jitter" && text.starts_with("12.0 µs out"))
+        );
     }
 
     #[test]
@@ -401,6 +423,24 @@ mod tests {
             ("1.00 Gbit/s".into(), "8.00 Mbit/s".into(), "0.50 kbit/s".into())
         );
         assert_eq!(Card::of(&[]).reachable(), "no");
+        let told = |unit| in_both(1e9, unit);
+        assert_eq!(told(RateUnit::default()), "1.00 Gbit/s · 125 MB/s");
+        assert_eq!(told(RateUnit::MebibytesPerSecond), "1.00 Gbit/s · 119 MiB/s");
+        assert_eq!(told(RateUnit::GigabitsPerSecond), "1.00 Gbit/s");
+    }
+
+    #[test]
+    fn the_card_is_as_wide_as_the_terminal() {
+        let mut flow =
+            job(DATAGRAMS_OUT, &[("datagrams", 1000)], &[("datagrams", 980), ("lost", 15), ("highest", 994)]);
+        flow.peer.push(("jitter_ns".into(), 12_000));
+        let phase = PhaseRecord { name: DATAGRAMS.into(), jobs: vec![flow], ..PhaseRecord::default() };
+        let card = Card::of(&[phase]);
+        for columns in [50, 60, 120] {
+            let said = card.text(Paint { columns, ..Paint::PLAIN });
+            let widest = said.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns && said.contains("in gaps"), "{columns}: {widest}\n{said}");
+        }
     }
 
     #[test]
@@ -413,21 +453,24 @@ mod tests {
             |name: &str, job| PhaseRecord { name: name.into(), jobs: vec![job], ..PhaseRecord::default() };
         let card = Card::of(&[phase(ECHO, echo.clone()), phase(KNOCK, job(KNOCK, &[], &[]))]);
         let text = "median 40.0 µs, 99 % –, most 40.0 µs (1 answers), 2 unanswered";
-        assert_eq!(card.rows()[..2], [(ECHO, text.into()), (KNOCK, "no".into())]);
+        assert_eq!(card.rows(RateUnit::default())[..2], [(ECHO, text.into()), (KNOCK, "no".into())]);
         assert!(card.is_up());
         echo.tally.lines.clear();
         let card = Card::of(&[phase(ECHO, echo)]);
-        assert_eq!((card.rows()[0].1.as_str(), card.is_up()), ("no answer to 2 requests", false));
+        assert_eq!(
+            (card.rows(RateUnit::default())[0].1.as_str(), card.is_up()),
+            ("no answer to 2 requests", false)
+        );
         let card = Card::of(&[phase(ECHO, job(ECHO, &[], &[]))]);
-        assert_eq!(card.rows()[0].1, "no answer");
+        assert_eq!(card.rows(RateUnit::default())[0].1, "no answer");
         // What was not asked is neither.
-        assert_eq!(Card::of(&[]).rows(), [(KNOCK, "no".to_string())]);
+        assert_eq!(Card::of(&[]).rows(RateUnit::default()), [(KNOCK, "no".to_string())]);
         let outcome = SequenceOutcome {
             unresolved: true,
             broken: Some(("nohost: no such name".into(), "say another")),
             ..SequenceOutcome::default()
         };
-        let said = report("nohost", &outcome, false, None);
+        let said = report("nohost", &outcome, Paint::PLAIN, None);
         assert_eq!((said.out.as_str(), said.status), ("", 1));
         assert_eq!(said.err, "iodyno net check: nohost: no such name\n hint: say another\n");
     }

@@ -33,7 +33,7 @@ impl CourseRow {
 type CardFigure = (&'static str, fn(&Card) -> Option<f64>, fn(f64) -> String);
 
 /// The course of a host: when each run began, and its record, the oldest first.
-pub(super) fn text(host: &str, kept: &[(u64, Record)]) -> String {
+pub(super) fn text(host: &str, kept: &[(u64, Record)], paint: Paint) -> String {
     if kept.is_empty() {
         return format!("no card of {host} was kept in the last day\n");
     }
@@ -57,7 +57,7 @@ pub(super) fn text(host: &str, kept: &[(u64, Record)]) -> String {
         1 => "1 card".to_string(),
         count => format!("{count} cards"),
     };
-    let mut text = format!("the last day's course of {host}, {cards}\n{}", table.text(2, Paint::default()));
+    let mut text = format!("the last day's course of {host}, {cards}\n{}", table.text(2, paint));
     for (name, figure, show) in
         figures.into_iter().chain([("capacity", capacity as fn(&Card) -> _, rate as _)])
     {
@@ -151,14 +151,15 @@ mod tests {
 
     #[test]
     fn a_course_shows_each_card_and_when_nobody_was_there() {
-        let text = text("db1", &[kept(0, Some(100_000)), kept(1, None), kept(2, Some(800_000))]);
+        let text =
+            text("db1", &[kept(0, Some(100_000)), kept(1, None), kept(2, Some(800_000))], Paint::PLAIN);
         assert_eq!(text.lines().filter(|line| line.contains(" of 1")).count(), 3, "{text}");
         assert!(text.contains("0 of 1") && text.contains("▂ █"), "{text}");
         assert!(text.contains("100 µs to 800 µs") || text.contains("µs to "), "{text}");
-        assert!(super::text("db1", &[]).contains("no card of db1"), "{text}");
+        assert!(super::text("db1", &[], Paint::PLAIN).contains("no card of db1"), "{text}");
         assert!(text.ends_with("  available 66.7 %: somebody answered in 2 of 3\n"), "{text}");
         // One is a course, too.
-        let one = super::text("db1", &[kept(0, None)]);
+        let one = super::text("db1", &[kept(0, None)], Paint::PLAIN);
         assert!(one.starts_with("the last day's course of db1, 1 card\n") && one.contains("0 of 1"), "{one}");
         assert!(one.ends_with("  available 0 %: somebody answered in 0 of 1\n"), "{one}");
     }
@@ -179,7 +180,7 @@ mod tests {
         let (at, mut record) = kept(0, Some(100_000));
         record.phases[1].sightings = interface("", 25_000_000).sightings;
         record.phases.push(interface(card::OUT, 100_000_000));
-        let text = text("db1", &[(at, record)]);
+        let text = text("db1", &[(at, record)], Paint::PLAIN);
         assert!(text.contains("  used      █  20.0 % to 20.0 %\n"), "{text}");
         assert!(text.contains("  capacity  █  1.00 Gbit/s to 1.00 Gbit/s\n"), "{text}");
     }
@@ -192,7 +193,7 @@ mod tests {
                 (at + n % 2 * 1_000_000_000, record)
             })
             .collect();
-        let text = text("db1", &all);
+        let text = text("db1", &all, Paint::PLAIN);
         assert_eq!(text.lines().filter(|line| line.contains("2 of 2")).count(), 24, "{text}");
     }
 }

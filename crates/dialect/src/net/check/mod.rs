@@ -10,6 +10,7 @@ pub(super) use card::rate;
 
 use clap::Parser;
 use iodyno_model::{Diagnostic, Origin, units};
+use iodyno_report::paint::Paint;
 
 use crate::native::{self, Manner};
 use crate::netperf::omni_client::{LinkTest, Measurement, ServerAddress};
@@ -102,9 +103,9 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
     let server = options.whom.server()?;
     let mut probe = TestSequence::new(server.clone(), Vec::new(), Box::new(|_| Default::default())).plan("");
     options.manner.apply(&mut probe).map_err(|wrong| vec![wrong])?;
-    let (colour, tag) = (loader.colour(), tag(&server));
+    let (paint, tag) = (loader.paint(), tag(&server));
     let echo = may_ask_for_echo(loader);
-    let make = |options: &Options| converse(options, &server, &tag, port.clone(), (colour, echo));
+    let make = |options: &Options| converse(options, &server, &tag, port.clone(), (paint, echo));
     if !options.course && options.every.is_none() {
         return Ok(make(&options).into());
     }
@@ -115,9 +116,9 @@ pub fn lower(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, V
         make: {
             let (options, server, tag) = (options.clone(), server.clone(), tag.clone());
             let port = port.clone();
-            Box::new(move || converse(&options, &server, &tag, port.clone(), (colour, echo)))
+            Box::new(move || converse(&options, &server, &tag, port.clone(), (paint, echo)))
         },
-        course: Box::new(move |kept| course::text(&server.host, kept)),
+        course: Box::new(move |kept| course::text(&server.host, kept, paint)),
     })))
 }
 
@@ -196,12 +197,12 @@ fn converse(
     server: &ServerAddress,
     tag: &str,
     port: Option<PortAddress>,
-    (colour, echo): (bool, bool),
+    (paint, echo): (Paint, bool),
 ) -> Converse {
     let name = server.host.clone();
     let unasked = (!echo).then_some("no group of this user may (sysctl net.ipv4.ping_group_range)");
     let tell =
-        move |outcome: &super::test_sequence::SequenceOutcome| card::report(&name, outcome, colour, unasked);
+        move |outcome: &super::test_sequence::SequenceOutcome| card::report(&name, outcome, paint, unasked);
     let programme = TestSequence::new(server.clone(), stages(options, echo), Box::new(tell)).with_port(port);
     let mut plan = programme.plan("net check");
     // What does not fit was reported when the arguments were parsed.

@@ -46,7 +46,7 @@ function build() {
   const open = [...page.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent);
   const sweeps = sweepSections(runs);
   // A curve says more than its points one by one.
-  const results = [sweeps, cardsSection(carded, runs, state, sweeps ? 6 : 24), figuresSection(carded, runs)];
+  const results = [repetitionsSection(runs), sweeps, cardsSection(carded, runs, state, sweeps ? 6 : 24), figuresSection(carded, runs)];
   const parts = [head(), runsSection(data.runs, state), verdicts(runs), ...results];
   if (chosen) parts.push(part("div", { id: "details" }), picker(drawable, runs), timeSection(chosen, runs), latencySection(chosen, runs), workersSection(chosen, runs));
   parts.push(disclosure(runs), foot());

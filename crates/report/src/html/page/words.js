@@ -31,6 +31,7 @@ const SPEEDS = [[1e9, " GB/s"], [1e6, " MB/s"], [1e3, " kB/s"], [1, " B/s"]];
 const UNITS = {
   "1/s": { axis: (v) => scaled(v, THOUSANDS).trim(), text: (v) => significant(v) + "/s" },
   "bytes/s": { axis: (v) => scaled(v, SPEEDS), text: (v) => scaled(v, SPEEDS) },
+  "MiB/s": { axis: (v) => scaled(v, THOUSANDS).trim(), text: (v) => significant(v) + " MiB/s" },
   "bytes": { axis: (v) => scaled(v, SIZES), text: (v) => scaled(v, SIZES) },
   "ns": { axis: (v) => scaled(v, TIMES), text: (v) => scaled(v, TIMES) },
   "%": { axis: (v) => significant(v).replace(/\.0+$/, "") + " %", text: (v) => significant(v) + " %" },
