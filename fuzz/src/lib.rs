@@ -6,6 +6,7 @@
 
 mod peer;
 mod seeds;
+mod trace;
 mod world;
 
 use iodyno_dialect::{DIALECTS, Request, native};
@@ -36,6 +37,8 @@ pub fn targets() -> impl Iterator<Item = Target> {
     dialects.chain([
         Target { name: "run", feed: |_, input| plan_file(input), cost: 1 },
         Target { name: "import", feed: |_, input| import(input), cost: 1 },
+        Target { name: "iot", feed: |_, input| trace::iot(input), cost: 1 },
+        Target { name: "dump", feed: |_, input| trace::dump(input), cost: 1 },
     ])
 }
 

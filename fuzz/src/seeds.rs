@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::trace;
+
 /// A seed: arguments, and what all files hold.
 pub type Seed = Vec<u8>;
 
@@ -66,7 +68,7 @@ const LINES: &[(&str, &[&str])] = &[
 
 /// All seeds of a target: there is always one.
 pub fn seeds(name: &str) -> Vec<Seed> {
-    let mut seeds: Vec<Seed> = Vec::new();
+    let mut seeds: Vec<Seed> = trace::seeds(name).into_iter().collect();
     for (_, arguments, patterns) in FILES.iter().filter(|(target, ..)| *target == name) {
         let files = patterns.iter().flat_map(|pattern| matching(pattern));
         let held = files.filter_map(|path| fs::read(path).ok());

@@ -4,6 +4,10 @@
 //! writer of the format, statistics, replay) take one. Nothing here opens a file or reads a clock: bytes come from
 //! `std::io::Read` and go to `std::io::Write`. Memory is bounded by one batch and the tables of files and threads.
 
+// An example knows the crate by its name, and its requests are those of a test.
+#[cfg(test)]
+extern crate self as iodyno_trace;
+
 pub mod anatomy;
 pub mod calls;
 pub mod descriptors;

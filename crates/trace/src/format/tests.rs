@@ -1,5 +1,8 @@
 //! What is written is read again: whole, cut off, damaged, from the middle.
 
+#[path = "../../examples/format/requests.rs"]
+mod requests;
+
 use std::io::Cursor;
 
 use iodyno_model::Verb;
@@ -9,6 +12,8 @@ use crate::{
     Dependency, FileKind, MemorySource, RecordFlags, RecordSource, RecordedContent, TraceClock, TraceFile,
     TraceHeader, TraceLevel, TraceRecord, TraceThread,
 };
+
+use requests::Requests;
 
 fn header() -> TraceHeader {
     TraceHeader {
@@ -256,27 +261,39 @@ fn what_is_no_trace_has_one_message() {
 
 #[test]
 fn requests_of_a_server_take_ten_bytes_each() {
-    let records = 200_000;
-    let (mut at_ns, mut end) = (0, 0);
-    let mut trace = Vec::new();
-    for index in 0..records {
-        let random = spread(index);
-        let unit = |shift: u32| ((random >> shift & 0xffff) as f64 + 0.5) / 65_536.0;
-        // Exponential gaps of 2 ms on average, in steps of 100 ns; a quarter of the requests is sequential.
-        at_ns += (-unit(0).ln() * 20_000.0) as u64 * 100;
-        let offset = if random >> 16 & 3 == 0 { end } else { spread(index + 7) % (1 << 28) * 512 };
-        let bytes = [512, 4096, 4096, 4096, 8192, 16384, 32768, 65536][(random >> 18 & 7) as usize];
-        end = offset + bytes;
-        let verb = if random >> 21 & 3 == 0 { Verb::Read } else { Verb::Write };
-        let latency = (20.0 * (1.0 + 400.0 * unit(24) * unit(24))) as u64 * 100 + 700;
-        trace.push(TraceRecord {
-            latency_ns: Some(latency / 100 * 100),
-            file: (random >> 40 & 1) as u32,
-            ..TraceRecord::new(at_ns, verb, 0, offset, bytes)
-        });
-    }
+    let trace: Vec<TraceRecord> = Requests::default().take(200_000).collect();
     let bytes = written(&trace);
     assert_eq!(all(&bytes).records, trace);
-    let each = bytes.len() as f64 / records as f64;
+    let each = bytes.len() as f64 / trace.len() as f64;
     assert!(each <= 10.0, "{each:.2} bytes a record");
+}
+
+/// The bytes of a code block: two digits each, up to a `#`.
+fn bytes_of(block: &str) -> Vec<u8> {
+    let digits = block.lines().flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace());
+    digits.map(|digits| u8::from_str_radix(digits, 16).unwrap()).collect()
+}
+
+#[test]
+fn the_documented_file_is_read() {
+    let page = include_str!("../../../../docs/trace-format.md");
+    let (_, rest) = page.split_once("```hex\n").expect("the page has an example");
+    let (example, _) = rest.split_once("```").expect("that ends");
+    let bytes = bytes_of(example);
+    let mut reader = Reader::open(Cursor::new(&bytes)).unwrap();
+    assert_eq!(reader.reaches(), [Some(12_288)]);
+    assert_eq!(reader.totals().unwrap().ended_ns, 1_100_000);
+    assert_eq!(reader.blocks().len(), 1);
+    let latency_ns = Some(100_000);
+    let expected = [
+        TraceRecord { latency_ns, ..TraceRecord::new(0, Verb::Write, 0, 8192, 4096) },
+        TraceRecord { latency_ns, ..TraceRecord::new(1_000_000, Verb::Read, 0, 8192, 4096) },
+    ];
+    for read in [MemorySource::of(&mut reader).unwrap(), all(&bytes)] {
+        assert_eq!(read.records, expected);
+        assert_eq!((read.header.source.as_str(), read.header.level), ("by hand", TraceLevel::File));
+        assert_eq!(read.tables.files, [file("a")]);
+    }
+    reader.seek_to_record(1).unwrap();
+    assert_eq!(MemorySource::of(&mut reader).unwrap().records, expected[1..]);
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench [CASE … | net | filebench | build]`: what an I/O costs us, beside the aim and beside Debian's fio.
+//! `cargo xtask bench [CASE … | net | filebench | trace | build]`: what an I/O costs us, beside the aim and beside Debian's fio.
 //!
 //! Instructions come from callgrind, which the machine's mood does not touch; times come from rounds that alternate
 //! ours and theirs, so that the mood touches both. What is compared is the processor time of an I/O (user + system):
@@ -13,6 +13,7 @@ mod meter;
 mod net;
 mod personalities;
 mod replay;
+mod trace;
 
 use cases::{Aim, CASES, Case, Ground, Measure};
 use figure::BenchFigure;
@@ -44,6 +45,9 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let file_bytes = file_mib(&options)? << 20;
     if filters.len() == 1 && filters[0] == "build" {
         return build::chore(root);
+    }
+    if filters.len() == 1 && filters[0] == "trace" {
+        return trace::chore(root);
     }
     let build = shell::cargo().current_dir(root).args(["build", "--release"]).status();
     if !build.map_err(|error| format!("cannot run cargo: {error}"))?.success() {
