@@ -90,7 +90,7 @@ pub fn answer(words: &ImportArgs) -> Answer {
     let mut importer = import(&inputs, &options).map_err(|error| wrong(&error))?;
     let mut output = Output::open_binary(&words.output)?;
     let total = total.filter(|total| *total > LARGE && terminal::is_redrawn());
-    let progress = Progress { counter, total, is_shown: false };
+    let progress = ImportProgress { counter, total, is_shown: false };
     match write(&mut importer, &mut output, progress) {
         Ok(written) => {
             let status = output.finish(Ok(()), &words.files[0])?;
@@ -120,17 +120,17 @@ pub fn opened(path: &str) -> Result<Box<dyn RecordSource + Send>, Diagnostic> {
     Ok(Box::new(importer))
 }
 
-struct Failure {
+struct ImportFailure {
     error: TraceError,
     is_output: bool,
 }
 
-fn reading(error: TraceError) -> Failure {
-    Failure { error, is_output: false }
+fn reading(error: TraceError) -> ImportFailure {
+    ImportFailure { error, is_output: false }
 }
 
-fn writing(error: TraceError) -> Failure {
-    Failure { error, is_output: true }
+fn writing(error: TraceError) -> ImportFailure {
+    ImportFailure { error, is_output: true }
 }
 
 /// What was written.
@@ -163,8 +163,8 @@ impl Write for CountingWriter<'_> {
 fn write(
     importer: &mut Importer,
     output: &mut Output,
-    mut progress: Progress,
-) -> Result<ImportSummary, Failure> {
+    mut progress: ImportProgress,
+) -> Result<ImportSummary, ImportFailure> {
     let mut summary = ImportSummary::default();
     let mut counted = CountingWriter { to: output, bytes: 0 };
     let mut batch = Batch::new();
@@ -217,14 +217,14 @@ fn write(
 }
 
 /// How much was read, on a terminal.
-struct Progress {
+struct ImportProgress {
     counter: Arc<AtomicU64>,
     /// The bytes of all inputs; none: there are no such lines.
     total: Option<u64>,
     is_shown: bool,
 }
 
-impl Progress {
+impl ImportProgress {
     fn show(&mut self, records: u64) {
         if let Some(total) = self.total {
             let percent = self.counter.load(Relaxed).min(total) * 100 / total.max(1);

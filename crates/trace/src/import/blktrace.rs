@@ -57,6 +57,23 @@ pub fn kind(bytes: &[u8]) -> Option<(ByteOrder, u8)> {
     Some((order, (order.u32(bytes) & 0xff) as u8))
 }
 
+/// The byte order and the version of a stream.
+///
+/// # Errors
+/// It is no such trace, or of another version.
+pub fn checked_kind(stream: &Stream) -> Result<(ByteOrder, u8), TraceError> {
+    let Some((order, version)) = kind(&stream.head) else {
+        return Err(TraceError::new("it is no blktrace").at(&stream.name).hint("--as NAME says what it is"));
+    };
+    match record_bytes(version) {
+        Some(_) => Ok((order, version)),
+        None => {
+            let message = format!("a blktrace of version {version}: only versions 7 and 8 can be read");
+            Err(TraceError::new(message).at(&stream.name).hint("blkparse of its system makes text of it"))
+        }
+    }
+}
+
 /// The size of a version's records, bytes.
 pub fn record_bytes(version: u8) -> Option<usize> {
     match version {
@@ -94,37 +111,26 @@ pub fn open(
                 .hint("blkparse of its system makes text of it"));
         }
         context.header.source = format!("blktrace {version}");
-        readers.push(Box::new(BlktraceReader {
-            name: stream.name,
-            source: stream.reader,
-            order,
-            buffer: vec![0; BUFFER],
-            start: 0,
-            end: 0,
-            is_ended: false,
-            passed: 0,
-            skipped: 0,
-            sequences: HashMap::new(),
-        }));
+        readers.push(Box::new(BlktraceReader::new(stream, order)));
     }
     Ok(block_decoder::open(readers, options.events, 1, context))
 }
 
 /// A record's fields.
 #[derive(Clone, Copy, Debug)]
-struct BlktraceRecord {
-    sequence: u32,
-    time_ns: u64,
-    sector: u64,
-    bytes: u32,
+pub struct BlktraceRecord {
+    pub sequence: u32,
+    pub time_ns: u64,
+    pub sector: u64,
+    pub bytes: u32,
     /// The event, and its properties.
-    event: u32,
-    traits: u32,
-    process: u32,
-    device: u32,
-    cpu: u32,
-    error: u16,
-    data_bytes: usize,
+    pub event: u32,
+    pub traits: u32,
+    pub process: u32,
+    pub device: u32,
+    pub cpu: u32,
+    pub error: u16,
+    pub data_bytes: usize,
 }
 
 impl BlktraceRecord {
@@ -167,9 +173,36 @@ impl BlktraceRecord {
     fn device(&self) -> (u32, u32) {
         (self.device >> 20, self.device & 0xf_ffff)
     }
+
+    /// What happened, without what is said of control groups.
+    pub fn step(&self) -> BlockStep {
+        BlockStep::numbered(self.event & !CGROUP)
+    }
+
+    /// The record without data, of version 7, in the order of the machine.
+    pub fn bytes_of_version_7(&self) -> [u8; 48] {
+        let mut out = [0; 48];
+        let words = [
+            (0, MAGIC | 7),
+            (4, self.sequence),
+            (24, self.bytes),
+            (28, self.traits << 16 | self.event & 0xffff & !CGROUP),
+            (32, self.process),
+            (36, self.device),
+            (40, self.cpu),
+        ];
+        for (at, word) in words {
+            out[at..at + 4].copy_from_slice(&word.to_ne_bytes());
+        }
+        out[8..16].copy_from_slice(&self.time_ns.to_ne_bytes());
+        out[16..24].copy_from_slice(&self.sector.to_ne_bytes());
+        out[44..46].copy_from_slice(&self.error.to_ne_bytes());
+        out
+    }
 }
 
-struct BlktraceReader {
+/// Reads records.
+pub struct BlktraceReader {
     name: String,
     source: Box<dyn Read + Send>,
     order: ByteOrder,
@@ -185,6 +218,29 @@ struct BlktraceReader {
 }
 
 impl BlktraceReader {
+    pub fn new(stream: Stream, order: ByteOrder) -> BlktraceReader {
+        BlktraceReader {
+            name: stream.name,
+            source: stream.reader,
+            order,
+            buffer: vec![0; BUFFER],
+            start: 0,
+            end: 0,
+            is_ended: false,
+            passed: 0,
+            skipped: 0,
+            sequences: HashMap::new(),
+        }
+    }
+
+    /// The next record; none: the end.
+    ///
+    /// # Errors
+    /// Those of the input; too much that is no record.
+    pub fn next_record(&mut self, context: &mut ImportContext) -> Result<Option<BlktraceRecord>, TraceError> {
+        Ok(self.record(context)?.map(|(record, _)| record))
+    }
+
     /// Has so many bytes in the buffer, if the input has.
     fn fill(&mut self, wanted: usize) -> Result<bool, TraceError> {
         while self.end - self.start < wanted && !self.is_ended {
@@ -320,7 +376,7 @@ impl EventReader for BlktraceReader {
                 continue;
             }
             let own = if record.event & CGROUP != 0 { data.get(8..).unwrap_or_default() } else { data };
-            let step = BlockStep::numbered(record.event & !CGROUP);
+            let step = record.step();
             // The kernel writes it in the order of network protocols.
             let split_sector = own.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
             let time_ns = i64::try_from(record.time_ns);

@@ -309,3 +309,53 @@ fn text_of_blkparse_and_of_ftrace_says_the_same() {
     assert_eq!((source.records[0].latency_ns, messages.len()), (None, 1));
     assert!(messages[0].starts_with("b:10: no [error] at the end"), "{messages:?}");
 }
+
+fn part(bytes: Vec<u8>, percent: f64, iterations: u32) -> BlktracePart {
+    BlktracePart { input: input("p", bytes), percent, iterations }
+}
+
+/// Times, sectors and events of a merged trace.
+fn merged(parts: &[BlktracePart]) -> Vec<(u64, u64, u32)> {
+    let mut bytes = Vec::new();
+    let count = merge_blktraces(parts, &mut bytes).unwrap();
+    assert_eq!(bytes.len() as u64, 48 * count);
+    let field = |record: &[u8], at: usize| u64::from_ne_bytes(record[at..at + 8].try_into().unwrap());
+    bytes.chunks(48).map(|record| (field(record, 8), field(record, 16), field(record, 28) as u32)).collect()
+}
+
+#[test]
+fn blktraces_are_merged_with_their_speeds_and_iterations() {
+    let first = [
+        at(1000, b'Q', R, 8, 8),
+        at(2000, b'Q', W, 16, 8),
+        at(2500, b'D', W, 16, 8),
+        at(3000, b'C', W, 16, 8),
+    ];
+    let second = [
+        at(1500, b'Q', W | DISCARD, 80, 8),
+        at(1600, b'Q', FLUSH, 0, 0),
+        RawEvent { event: 1 | CGROUP, data: &[1; 8], ..at(1700, b'Q', R, 88, 8) },
+    ];
+    let (read, write, trim) = (R << 16 | 1, W << 16 | 1, (W | DISCARD) << 16 | 1);
+    let traces = |version, is_big| (binary(&first, version, is_big), binary(&second, version, is_big));
+    for (version, is_big) in [(7, false), (7, true), (8, false)] {
+        let (a, b) = traces(version, is_big);
+        let plain = merged(&[part(a, 100.0, 1), part(b, 100.0, 1)]);
+        assert_eq!(plain, [(1000, 8, read), (1500, 80, trim), (1700, 88, read), (2000, 16, write)]);
+    }
+    let (a, b) = traces(7, false);
+    // The first lasts 2000 ns and runs twice at twice the speed.
+    let scaled = merged(&[part(a.clone(), 50.0, 2), part(b, 200.0, 1)]);
+    let expected = [
+        (1000, 8, read),
+        (1500, 16, write),
+        (2000, 8, read),
+        (2000, 80, trim),
+        (2400, 88, read),
+        (2500, 16, write),
+    ];
+    assert_eq!(scaled, expected);
+    let error = merge_blktraces(&[part(b"hello".to_vec(), 100.0, 1)], &mut Vec::new()).unwrap_err();
+    assert_eq!(error.to_string(), "p: it is no blktrace");
+    assert!(merge_blktraces(&[part(a, f64::NAN, 1)], &mut Vec::new()).is_err());
+}

@@ -3,7 +3,7 @@
 //! A map such as `ts=0:filetime,op=3,off=4:bytes,len=5:bytes,dev=2` names a column by its number from 0 or by its name in
 //! the header line. The formats of public traces are maps too: see [`super::presets`].
 
-use super::context::{Failure, ImportContext, LineFault};
+use super::context::{ImportContext, LineFailure, LineFault};
 use super::line_decoder::LineParser;
 use super::number;
 use super::order::{Stamps, sortable};
@@ -435,7 +435,7 @@ pub struct ColumnReader {
 }
 
 impl LineParser for ColumnReader {
-    fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, Failure> {
+    fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, LineFailure> {
         if is_comment(line) { Ok(None) } else { self.table_line(line, context) }
     }
 }
@@ -458,7 +458,7 @@ impl ColumnReader {
         &mut self,
         line: &[u8],
         context: &mut ImportContext,
-    ) -> Result<Option<TraceRecord>, Failure> {
+    ) -> Result<Option<TraceRecord>, LineFailure> {
         let is_first = std::mem::take(&mut self.is_first);
         if self.map.separator == Separator::Auto {
             self.map.separator = match () {
@@ -486,7 +486,7 @@ impl ColumnReader {
         line: &[u8],
         is_first: bool,
         context: &mut ImportContext,
-    ) -> Result<Option<TraceRecord>, Failure> {
+    ) -> Result<Option<TraceRecord>, LineFailure> {
         let Some(places) = &self.places else {
             self.places = Some(self.named_places(line)?);
             return Ok(None);
@@ -513,7 +513,7 @@ impl ColumnReader {
         record(&self.map, places, at_ns, &field, &self.target, context).map(Some)
     }
 
-    fn named_places(&self, line: &[u8]) -> Result<Places, Failure> {
+    fn named_places(&self, line: &[u8]) -> Result<Places, LineFailure> {
         let names: Vec<String> = self
             .fields
             .iter()
@@ -532,7 +532,7 @@ impl ColumnReader {
             });
             let message = format!("the header line has no column `{}`", missing.unwrap_or_default());
             let hint = format!("it has: {}", names.join(", ").chars().take(400).collect::<String>());
-            Failure::End(TraceError::new(message).hint(hint))
+            LineFailure::End(TraceError::new(message).hint(hint))
         })
     }
 }
@@ -578,7 +578,7 @@ fn record<'a>(
     field: &dyn Fn(usize) -> &'a [u8],
     target: &[u8],
     context: &mut ImportContext,
-) -> Result<TraceRecord, Failure> {
+) -> Result<TraceRecord, LineFailure> {
     let verb = match (places.operation, &map.operation) {
         (Some(at), Some((_, coding))) => {
             coding.parse(field(at)).ok_or(LineFault::in_column("no operation that is known", at))?

@@ -34,20 +34,20 @@ impl LineFault {
 }
 
 /// A line's fault, or the end of the import.
-pub enum Failure {
+pub enum LineFailure {
     Line(LineFault),
     End(TraceError),
 }
 
-impl From<LineFault> for Failure {
-    fn from(fault: LineFault) -> Failure {
-        Failure::Line(fault)
+impl From<LineFault> for LineFailure {
+    fn from(fault: LineFault) -> LineFailure {
+        LineFailure::Line(fault)
     }
 }
 
-impl From<TraceError> for Failure {
-    fn from(error: TraceError) -> Failure {
-        Failure::End(error)
+impl From<TraceError> for LineFailure {
+    fn from(error: TraceError) -> LineFailure {
+        LineFailure::End(error)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use iodyno_model::Verb;
 
-use super::context::{Failure, ImportContext, LineFault};
+use super::context::{ImportContext, LineFailure, LineFault};
 use super::importer::ImportOptions;
 use super::line_decoder::{LineDecoder, LineParser};
 use super::number;
@@ -117,7 +117,7 @@ const TORN: LineFault = LineFault::new("no line of an iolog; two jobs that write
 const FAR: LineFault = LineFault::new("it reaches beyond 2^63 bytes");
 
 impl LineParser for IologParser {
-    fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, Failure> {
+    fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, LineFailure> {
         if self.version == Version::First {
             return self.first_version(line, context);
         }
@@ -171,7 +171,7 @@ impl IologParser {
         &mut self,
         line: &[u8],
         context: &mut ImportContext,
-    ) -> Result<Option<TraceRecord>, Failure> {
+    ) -> Result<Option<TraceRecord>, LineFailure> {
         let mut fields = line.split(|byte| *byte == b',').map(|field| field.trim_ascii());
         let verb = match fields.next() {
             Some(b"") if line.trim_ascii().is_empty() => return Ok(None),

@@ -1,6 +1,6 @@
 //! Inputs of text with a record in a line, at most.
 
-use super::context::{Failure, ImportContext};
+use super::context::{ImportContext, LineFailure};
 use super::lines::Lines;
 use super::order::Decoder;
 use super::unpack::Stream;
@@ -15,7 +15,7 @@ pub trait LineParser {
     ///
     /// # Errors
     /// A line that is wrong; what ends the import.
-    fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, Failure>;
+    fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, LineFailure>;
 }
 
 /// One input of lines.
@@ -43,11 +43,11 @@ impl<P: LineParser> Decoder for LineDecoder<P> {
                     context.good_line();
                     records.extend(record);
                 }
-                Err(Failure::Line(fault)) => {
+                Err(LineFailure::Line(fault)) => {
                     let place = self.lines.place();
                     context.wrong_line(&place, fault, self.lines.current())?;
                 }
-                Err(Failure::End(error)) => return Err(error.at(self.lines.place())),
+                Err(LineFailure::End(error)) => return Err(error.at(self.lines.place())),
             }
         }
         Ok(true)

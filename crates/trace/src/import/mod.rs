@@ -16,6 +16,7 @@ mod importer;
 mod iolog;
 mod line_decoder;
 mod lines;
+mod merge;
 mod nbw;
 mod number;
 mod order;
@@ -26,11 +27,14 @@ pub use block_events::BlockPoint;
 pub use columns::ColumnMap;
 pub use formats::{Format, format_named, formats};
 pub use importer::{ImportOptions, Importer, import};
+pub use merge::{BlktracePart, merge_blktraces};
 pub use presets::{PRESETS, Preset};
 pub use unpack::{Input, Open};
 
 #[cfg(test)]
 mod block_tests;
+#[cfg(test)]
+mod page_tests;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

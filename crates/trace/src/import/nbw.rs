@@ -2,7 +2,7 @@
 
 use iodyno_model::Verb;
 
-use super::context::{Failure, ImportContext, LineFault};
+use super::context::{ImportContext, LineFailure, LineFault};
 use super::formats::first_lines;
 use super::importer::ImportOptions;
 use super::line_decoder::{LineDecoder, LineParser};
@@ -39,10 +39,10 @@ pub fn open(
 struct NbwParser;
 
 impl LineParser for NbwParser {
-    fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, Failure> {
+    fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, LineFailure> {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let mut word = || words.next().unwrap_or_default();
-        let wrong = |why, column| Failure::Line(LineFault::in_column(why, column));
+        let wrong = |why, column| LineFailure::Line(LineFault::in_column(why, column));
         number::whole(word()).ok_or(wrong("no sequence number", 0))?;
         let at_ns = number::time_ns(word(), 1).ok_or(wrong("no time in ns", 1))?;
         let verb = verb(word()).ok_or(wrong("no system call that is known", 2))?;
