@@ -16,6 +16,7 @@ use crate::hosts::{self, RemoteCommand};
 use crate::lists;
 use crate::loader::HostLoader;
 use crate::manual;
+use crate::record;
 use crate::report;
 use crate::rerun;
 use crate::runs::{self, print};
@@ -116,6 +117,7 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "compare" => compare::answer(world, rest),
         "rerun" => rerun::answer(world, rest),
         "import" => runs::import(rest),
+        "record" => record::answer(rest),
         "trace" => trace::answer(rest),
         "why" => why::answer(rest),
         "engines" => lists::engines(rest),
@@ -274,6 +276,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("rerun", "run the plan of a kept run again, with the same seed"),
         ("compare", "compare runs, with confidence intervals"),
         ("import", "import JSON results of fio, IOR, iperf3 or iodyno into the history"),
+        ("record", "record what a program or a device does"),
         ("trace", "show, shape and convert recorded I/O"),
         ("why", "split the latency of a program's I/O: scheduler, device, journal, …"),
         ("engines", "list the engines and whether they are available here"),
@@ -307,7 +310,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),
     ("Verify", &["posix", "pjdfstest", "fstest"]),
-    ("Traces", &["replay", "trace", "why"]),
+    ("Traces", &["record", "replay", "trace", "why"]),
     ("History", &["runs", "report", "compare", "rerun", "import"]),
     ("This program", &["engines", "dialects", "witnesses", "links", "completions", "man"]),
 ];

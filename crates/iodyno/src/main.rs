@@ -26,6 +26,7 @@ mod metrics_endpoint;
 mod output_files;
 mod output_set;
 mod prior_runs;
+mod record;
 mod remote_servers;
 mod repeat;
 mod report;

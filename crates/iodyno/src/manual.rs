@@ -12,6 +12,7 @@ use iodyno_report::paint::Paint;
 use crate::command::help_of;
 use crate::compare::CompareArgs;
 use crate::loader::HostLoader;
+use crate::record::RecordArgs;
 use crate::runs::{self, parsed, print};
 use crate::session::{self, OutputPolicy, say};
 use crate::trace::TraceArgs;
@@ -125,6 +126,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "rerun" => rerun::RerunArgs::command(),
         "compare" => CompareArgs::command(),
         "import" => runs::ImportArgs::command(),
+        "record" => RecordArgs::command(),
         "trace" => TraceArgs::command(),
         "why" => WhyArgs::command(),
         "engines" => lists::EnginesArgs::command(),

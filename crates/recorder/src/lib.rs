@@ -11,6 +11,9 @@ pub mod anatomy;
 pub mod anatomy;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod program;
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[path = "program_elsewhere.rs"]
+pub mod program;
 pub mod sink;
 #[cfg(target_os = "linux")]
 pub mod tracefs;

@@ -12,7 +12,7 @@ mod fit;
 mod import;
 mod input;
 mod merge;
-mod output;
+pub mod output;
 mod scale;
 mod stat;
 mod words;

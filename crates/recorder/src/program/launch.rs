@@ -55,20 +55,21 @@ impl Launch {
     }
 
     /// Why the program never ran.
-    pub fn failure(mut self, command: &str) -> TraceError {
+    pub fn failure(mut self) -> TraceError {
         let mut told = Vec::new();
         let _ = self.report.read_to_end(&mut told);
         let [stage, number @ ..] = told.as_slice() else {
-            return TraceError::new(format!("{command}: it ended before it was executed"));
+            return TraceError::new("it ended before it was executed");
         };
         let number = number.try_into().map(i32::from_ne_bytes).unwrap_or(0);
         let error = io::Error::from_raw_os_error(number);
         match (*stage, number) {
             (FILTER, _) => TraceError::new(format!("the filter of calls is refused: {error}"))
                 .hint("the kernel needs CONFIG_SECCOMP_FILTER"),
-            (_, libc::ENOENT) => TraceError::new(format!("{command}: no such program"))
-                .hint("name it as a shell would find it, or by its path"),
-            _ => TraceError::new(format!("{command}: {error}")),
+            (_, libc::ENOENT) => {
+                TraceError::new("no such program").hint("name it as a shell would find it, or by its path")
+            }
+            _ => TraceError::new(format!("it cannot be executed: {error}")),
         }
     }
 }

@@ -40,6 +40,8 @@ impl ProgramEnd {
 pub struct RecordedProgram {
     pub end: ProgramEnd,
     pub header: TraceHeader,
+    /// When its first call began, by the clock of the caller; none: it made none.
+    pub began_ns: Option<u64>,
     pub records: u64,
     /// How often a thread stopped at the begin of a call, and at the end of one.
     pub entries: u64,
@@ -59,5 +61,5 @@ pub fn record(
 ) -> Result<RecordedProgram, TraceError> {
     let filter = filter::program(&calls::traced());
     let launch = launch::Launch::start(command, &filter)?;
-    tracer::follow(launch, command, clock, sink)
+    tracer::follow(launch, clock, sink)
 }

@@ -129,10 +129,13 @@ pub enum Report {
     },
 }
 
-/// The next report of any child; none: there are no children. `waits`: until there is one.
+/// The next report of what this thread traces; none: there is none yet. `waits`: until there is one.
+///
+/// # Errors
+/// Nothing is traced any more; a signal arrived.
 pub fn wait(waits: bool) -> io::Result<Option<(u32, Report)>> {
     let mut status = 0;
-    let options = if waits { libc::__WALL } else { libc::__WALL | libc::WNOHANG };
+    let options = libc::__WALL | libc::__WNOTHREAD | if waits { 0 } else { libc::WNOHANG };
     // SAFETY: the kernel writes one number into `status`.
     let thread = unsafe { libc::waitpid(-1, &raw mut status, options) };
     if thread < 0 {

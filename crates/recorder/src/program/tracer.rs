@@ -55,7 +55,6 @@ struct Tracer<'a> {
 /// Follows a program until it and all that it started have ended.
 pub fn follow(
     launch: Launch,
-    command: &[String],
     clock: fn() -> u64,
     sink: &mut dyn RecordSink,
 ) -> Result<RecordedProgram, TraceError> {
@@ -82,7 +81,7 @@ pub fn follow(
     let ended_processes = tracer.run(&mut forwarding)?;
     drop(forwarding);
     let Some(end) = tracer.end.filter(|_| tracer.runs) else {
-        return Err(launch.failure(command.first().map_or("", |word| word)));
+        return Err(launch.failure());
     };
     tracer.tracker.finish();
     tracer.drain(1);
@@ -92,6 +91,7 @@ pub fn follow(
     Ok(RecordedProgram {
         end,
         header: tracer.header(),
+        began_ns: tracer.tracker.began_ns(),
         records: tracer.records,
         entries: tracer.entries,
         exits: tracer.exits,
@@ -199,12 +199,17 @@ impl Tracer<'_> {
         };
         let call = self.table.decode(number, &arguments, &ProcessMemory { thread });
         let changes_names = matches!(call, Some(FileCall::OnPaths { .. } | FileCall::Symlink { .. }));
+        let is_telling = call.as_ref().is_some_and(FileCall::has_telling_result);
         let pending = call.and_then(|call| self.tracker.begin(thread, at_ns, call, &mut self.facts));
         if changes_names {
             self.facts.forget_directories();
         }
         match pending {
             None => self.go_on(thread, 0),
+            Some(call) if !is_telling => {
+                self.go_on(thread, 0);
+                self.tracker.end(call, None, None, &mut self.facts);
+            }
             Some(call) => {
                 let entered = EnteredCall { call, went_on_ns: (self.clock)() };
                 let former = self.threads.insert(thread, Some(entered)).flatten();

@@ -10,6 +10,7 @@ mod tests;
 mod tracker;
 
 pub use facts::{DescriptorState, FileFacts, FileState, Lookup, joined};
+pub use order::IssueTicket;
 pub use tracker::{CallTracker, PendingCall, TrackingGaps};
 
 use iodyno_model::Verb;
@@ -158,4 +159,18 @@ pub enum FileCall {
     },
     /// I/O that does not go through calls on files, and its name.
     Unseen(&'static str),
+}
+
+impl FileCall {
+    /// Whether what comes back matters: some calls change nothing and do not fail on an open file.
+    pub fn has_telling_result(&self) -> bool {
+        match self {
+            FileCall::OnDescriptor { verb, .. } => !matches!(verb, Verb::Fstat | Verb::Fadvise),
+            FileCall::OnPath { verb, at, path, .. } => {
+                !(*verb == Verb::Fstat && path.is_empty() && *at != AT_FDCWD)
+            }
+            FileCall::Map { is_shared, .. } => *is_shared,
+            _ => true,
+        }
+    }
 }

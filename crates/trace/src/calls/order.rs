@@ -17,7 +17,7 @@ pub struct IssueTicket {
 #[derive(Debug)]
 enum IssuedCall {
     /// Not ended: what is known of it.
-    Open(TraceRecord),
+    Open(Option<TraceRecord>),
     Complete(Vec<TraceRecord>),
 }
 
@@ -35,8 +35,13 @@ pub struct IssueOrder {
 impl IssueOrder {
     /// A call begins; `record` is what is known of it.
     pub fn begin(&mut self, record: TraceRecord) -> IssueTicket {
+        self.hold(record.at_ns, Some(record))
+    }
+
+    /// Holds back all that is issued later; `record`: what becomes of it if it never ends.
+    pub fn hold(&mut self, at_ns: u64, record: Option<TraceRecord>) -> IssueTicket {
         self.numbers += 1;
-        let ticket = IssueTicket { at_ns: record.at_ns, number: self.numbers };
+        let ticket = IssueTicket { at_ns, number: self.numbers };
         self.entries.insert(ticket, IssuedCall::Open(record));
         ticket
     }
@@ -69,8 +74,8 @@ impl IssueOrder {
 
     fn abandon(&mut self) {
         if let Some((_, IssuedCall::Open(record))) = self.entries.pop_first() {
-            self.ready.push_back(record);
-            self.abandoned += 1;
+            self.ready.extend(record);
+            self.abandoned += u64::from(record.is_some());
         }
         self.release();
     }

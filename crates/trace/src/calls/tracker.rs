@@ -92,6 +92,26 @@ pub struct CallTracker {
     began_ns: Option<u64>,
 }
 
+impl PendingCall {
+    /// The file of its record.
+    pub fn file(&self) -> Option<u32> {
+        self.record.map(|record| record.file)
+    }
+
+    /// Says what was not known of its arguments when it began.
+    pub fn amend(&mut self, call: FileCall) {
+        let (given, moved) = match &call {
+            FileCall::Transfer { offset, bytes, .. } => (offset.unwrap_or(0), *bytes),
+            FileCall::OnDescriptor { offset, bytes, .. } => (*offset, *bytes),
+            _ => return,
+        };
+        if let Some(record) = &mut self.record {
+            (record.offset, record.bytes) = (given, moved);
+        }
+        self.call = call;
+    }
+}
+
 impl CallTracker {
     /// When the first record was issued, in the source's time.
     pub fn began_ns(&self) -> Option<u64> {
@@ -359,6 +379,7 @@ impl CallTracker {
 
     fn failed(&mut self, pending: &mut PendingCall, result: Option<i64>, records: &mut Vec<TraceRecord>) {
         let Some(mut record) = pending.record else { return };
+        self.gaps.mappings += u64::from(result.is_none() && matches!(pending.call, FileCall::Map { .. }));
         if let FileCall::Transfer { offset: None, .. } = pending.call
             && let Some(open) = pending.open[0].and_then(|id| self.descriptors.file(id))
         {
@@ -477,7 +498,7 @@ impl CallTracker {
         }
         let bytes = entry.bytes;
         let known = &mut self.known[file as usize];
-        known.is_size_guessed |= known.exists.is_none() && bytes.is_none() && !made && !options.truncates;
+        known.is_size_guessed |= bytes.is_none() && !made && !options.truncates;
         known.exists = Some(true);
         if made || options.truncates {
             known.length = Some(0);
@@ -587,19 +608,33 @@ impl CallTracker {
         &mut self.known[file as usize]
     }
 
+    /// Keeps the records of later calls back until a call is understood that was issued at this time.
+    pub fn hold(&mut self, at_ns: u64) -> IssueTicket {
+        let began = *self.began_ns.get_or_insert(at_ns);
+        self.order.hold(at_ns.saturating_sub(began), None)
+    }
+
+    /// The end of a [`hold`](CallTracker::hold).
+    pub fn release(&mut self, ticket: IssueTicket) {
+        self.order.end(ticket, Vec::new());
+    }
+
     /// A length that the source tells in passing.
-    pub fn learn_length(&mut self, name: &str, bytes: u64) {
-        if let Some(file) = self.names.get(name) {
-            let known = &mut self.known[*file as usize];
-            let entry = &mut self.tables.files[*file as usize];
-            if known.length.is_none() {
-                if entry.bytes.is_none() && known.exists != Some(false) {
-                    entry.bytes = Some(bytes);
-                }
-                known.length = Some(bytes);
-                known.is_size_guessed = false;
+    pub fn learn_length(&mut self, file: u32, bytes: u64) {
+        let known = &mut self.known[file as usize];
+        let entry = &mut self.tables.files[file as usize];
+        if known.length.is_none() && entry.kind == FileKind::File {
+            if known.exists != Some(false) {
+                entry.bytes = Some(bytes);
             }
+            known.length = Some(bytes);
+            known.is_size_guessed = false;
         }
+    }
+
+    /// A thread whose maker was seen.
+    pub fn is_known(&self, thread: u32) -> bool {
+        self.threads.contains_key(&thread)
     }
 
     /// The whole name of a path.
@@ -696,6 +731,7 @@ impl CallTracker {
     /// The descriptors that a program begins with.
     pub fn inherit(&mut self, thread: u32, fds: &[i32], facts: &mut dyn FileFacts) {
         self.descriptors.ensure(thread);
+        self.thread(thread, facts);
         for fd in fds {
             self.find(thread, *fd, facts);
         }

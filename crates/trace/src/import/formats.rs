@@ -8,7 +8,7 @@ use super::order::OrderedRecords;
 use super::presets::{PRESETS, Preset};
 use super::unpack::Stream;
 use super::{blkparse, blktrace};
-use super::{dxt, iolog, nbw};
+use super::{dxt, iolog, nbw, strace};
 use crate::{RecordSource, TraceError};
 
 /// A format that can be imported.
@@ -99,6 +99,17 @@ const OWN: &[Format] = &[
         example: "1 1000 write 71 8192 4096 512 APPEND",
         pitfalls: "files are inodes; no threads and no latencies; HIT and MISS are not kept",
         kind: FormatKind::Own { fits: nbw::fits, open: nbw::open },
+    },
+    Format {
+        name: "strace",
+        about: "the text of strace, with any of -f, -t, -tt, -ttt, -r, -T, -y",
+        example: "7  1795287630.899657 pwrite64(3</a/s.db>, \"x\"..., 4096, 8192) = 4096 <0.000010>",
+        pitfalls: "best written with strace -f -ttt -T -y; without -y calls on descriptors that were open before are left out, \
+                   without -T there are no latencies; what was written is not kept; mapped memory and io_uring are not seen",
+        kind: FormatKind::Source {
+            fits: strace::fits,
+            open: |stream| Ok(Box::new(strace::StraceSource::new(stream.name, stream.reader))),
+        },
     },
 ];
 

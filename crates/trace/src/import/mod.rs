@@ -21,6 +21,7 @@ mod nbw;
 mod number;
 mod order;
 mod presets;
+pub mod strace;
 mod unpack;
 
 pub use block_events::BlockPoint;

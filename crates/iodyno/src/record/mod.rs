@@ -1,0 +1,93 @@
+//! `iodyno record`: what a program or a device does becomes a trace.
+//!
+//! Here the file is opened and messages are printed; the crate `recorder` records.
+
+mod program;
+
+use clap::Parser;
+use iodyno_engine::clock;
+use iodyno_model::{Diagnostic, Origin};
+use iodyno_recorder::sink::RecordSink;
+use iodyno_trace::format::Writer;
+use iodyno_trace::{Tables, TraceError, TraceHeader, TraceLevel, TraceRecord};
+
+use crate::runs::{ended, one, parsed};
+use crate::trace::output::{Output, OutputArgs};
+
+#[derive(Parser)]
+#[command(name = "iodyno record", about = "Record what a program does with files", disable_version_flag = true,
+    disable_help_subcommand = true, after_help = AFTER)]
+pub struct RecordArgs {
+    /// Write the trace to this file, which must not exist
+    #[arg(short, long, value_name = "FILE", default_value = "record.iot")]
+    output: String,
+    /// Replace the file
+    #[arg(long)]
+    force: bool,
+    /// Print nothing about the recording
+    #[arg(short, long)]
+    quiet: bool,
+    /// The program and its arguments, after --
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+const AFTER: &str = "The exit status is the command's. Then: iodyno trace stat FILE, iodyno replay FILE TARGET. \
+docs/trace.md says what is seen and what is not.";
+
+/// What a command comes to: its exit status, or what is wrong.
+type Answer = Result<u8, Diagnostic>;
+
+/// Does `iodyno record ARGUMENTS…`; the exit status.
+pub fn answer(arguments: &[String]) -> u8 {
+    let words = match parsed::<RecordArgs>("iodyno record", arguments) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    ended(program::answer(&words).map_err(one))
+}
+
+/// A trace that is being written.
+struct TraceOutput<'a> {
+    writer: Writer<&'a mut Output>,
+    files: usize,
+    threads: usize,
+}
+
+/// The file of a trace.
+fn open(words: &RecordArgs) -> Result<Output, Diagnostic> {
+    if words.output == "-" {
+        let message = "the recorded program writes to standard output itself";
+        return Err(Diagnostic::error(&Origin::argument("--output"), message).hint("name a file"));
+    }
+    Output::open(&OutputArgs { output: words.output.clone(), force: words.force })
+}
+
+impl TraceOutput<'_> {
+    fn begin(output: &mut Output, level: TraceLevel) -> Result<TraceOutput<'_>, TraceError> {
+        let header = TraceHeader { source: "iodyno record".into(), level, ..TraceHeader::default() };
+        Ok(TraceOutput { writer: Writer::new(output, header)?, files: 0, threads: 0 })
+    }
+
+    /// Ends the trace. `began_ns`: when the first record was issued, monotonic.
+    fn finish(mut self, header: TraceHeader, began_ns: Option<u64>) -> Result<(), TraceError> {
+        let since = began_ns.map(|began| clock::monotonic().saturating_sub(began));
+        let began_unix_ns =
+            since.and_then(|since| i64::try_from(clock::unix_ns().saturating_sub(since)).ok());
+        *self.writer.header_mut() = TraceHeader { began_unix_ns, ..header };
+        self.writer.finish().map(drop)
+    }
+}
+
+impl RecordSink for TraceOutput<'_> {
+    fn put(&mut self, tables: &Tables, records: &[TraceRecord]) -> Result<(), TraceError> {
+        for file in tables.files.get(self.files..).unwrap_or_default() {
+            self.writer.define_file(file.clone())?;
+        }
+        for thread in tables.threads.get(self.threads..).unwrap_or_default() {
+            self.writer.define_thread(thread.clone())?;
+        }
+        (self.files, self.threads) = (tables.files.len(), tables.threads.len());
+        self.writer.push_all(records)
+    }
+}

@@ -1,0 +1,47 @@
+//! `iodyno record -- COMMAND`.
+
+use iodyno_engine::clock;
+use iodyno_model::{Diagnostic, Origin};
+use iodyno_recorder::program::{self, RecordedProgram};
+use iodyno_trace::{TraceError, TraceLevel};
+
+use super::{Answer, RecordArgs, TraceOutput, open};
+use crate::session::say;
+
+pub fn answer(words: &RecordArgs) -> Answer {
+    let mut output = open(words)?;
+    let recorded = record(words, &mut output).map_err(|error| {
+        let origin = Origin::argument(&words.command[0]);
+        Diagnostic { hint: error.hint.clone(), ..Diagnostic::error(&origin, error.to_string()) }
+    })?;
+    output.finish(Ok(()), &words.output)?;
+    if !words.quiet {
+        summary(words, &recorded).iter().for_each(say);
+    }
+    Ok(recorded.end.status())
+}
+
+fn record(
+    words: &RecordArgs,
+    output: &mut crate::trace::output::Output,
+) -> Result<RecordedProgram, TraceError> {
+    let mut trace = TraceOutput::begin(output, TraceLevel::File)?;
+    let recorded = program::record(&words.command, clock::monotonic, &mut trace)?;
+    trace.finish(recorded.header.clone(), recorded.began_ns)?;
+    Ok(recorded)
+}
+
+/// What the recording came to, a line each.
+fn summary(words: &RecordArgs, recorded: &RecordedProgram) -> Vec<String> {
+    let RecordedProgram { records, entries, exits, ended_processes, header, .. } = recorded;
+    let mut lines = vec![format!(
+        "recorded {records} operations in {}; calls stopped {} times",
+        words.output,
+        entries + exits
+    )];
+    if *ended_processes > 0 {
+        lines.push(format!("ended {ended_processes} processes that went on after the command"));
+    }
+    lines.extend(header.notes.iter().map(|note| format!("  {note}")));
+    lines
+}
