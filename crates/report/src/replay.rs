@@ -174,10 +174,10 @@ mod tests {
         assert_eq!(
             text(&record),
             "\
-replay   faithful: 99 % were issued at most 2.01 µs late
+replay   faithful: 99 % were issued at most 2 µs late
 issued   1,000 of 1,003 operations, in 1.50 s (recorded: 1.50 s)
 lateness p50 2.00 µs, p99 2.00 µs, p99.9 3.00 ms, max 3.00 ms; 99.50 % within 100 µs, 99.50 % within 1 ms (in time: 100 µs)
-rate     █▂ IOPS recorded, at most 800
+rate     █▃ IOPS recorded, at most 800
          █▃ IOPS issued, at most 790, rows of 1.00 s
 depth    ██ in flight recorded, at most 2.00
          ██ in flight issued, at most 1.00
