@@ -12,11 +12,13 @@ use crate::io::{AT_END, AT_POSITION, Files, Io};
 use crate::memory::errno;
 
 mod items;
+mod locks;
 #[cfg(target_os = "linux")]
 mod raw;
 mod system;
 
 pub use items::{CREATE_FLAGS, OPEN_FLAGS, create_flags, create_mode};
+pub use locks::{lock_range, range};
 #[cfg(target_os = "linux")]
 pub use system::sync_file_range_flags;
 pub use system::{recv, send};

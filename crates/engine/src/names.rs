@@ -57,6 +57,8 @@ pub struct Names {
     pub permissions: Option<u32>,
     /// Whether creating what exists opens it.
     pub reuses: bool,
+    /// Whether what is written to or read from an item at once locks its bytes.
+    pub locks_ranges: bool,
     /// What marks in items say of them, and whose they are; none: who works on them, and the item's number.
     pub marked: Option<(u32, ItemMarks)>,
     /// The root's own name, where the handle's descriptor is that of the directory above: the root is yet to be made.

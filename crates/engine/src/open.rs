@@ -26,6 +26,7 @@ fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result
     let mut names = names(items, asker);
     names.reuses = target.open.create;
     names.permissions = target.open.permissions;
+    names.locks_ranges = target.open.lock == FileLock::Range;
     let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
     let of_file = libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | libc::O_DIRECTORY;
     // What verbs need of an item is theirs to say, unless the plan says it.

@@ -9,9 +9,9 @@
 //! that what it finds was made by another one.
 
 use iodyno_model::{
-    Content, Direct, ErrorPolicy, Intent, Item, ItemData, ItemMarks, Items, Job, Journal, Limit, Measure,
-    Open, Operation, Origin, Payload, PayloadMarks, Phase, Plan, Prepare, Ranks, Refresh, Script, Size,
-    Stamp, Step, Stop, Target, TargetKind, Think, Verb, Verify, VerifyWhen, Workload,
+    Content, Direct, ErrorPolicy, FileLock, Intent, Item, ItemData, ItemMarks, Items, Job, Journal, Limit,
+    Measure, Open, Operation, Origin, Payload, PayloadMarks, Phase, Plan, Prepare, Ranks, Refresh, Script,
+    Size, Stamp, Step, Stop, Target, TargetKind, Think, Verb, Verify, VerifyWhen, Workload,
 };
 
 use super::test::WorkbenchTest;
@@ -218,10 +218,11 @@ impl Lowering<'_> {
 
     fn blank_target(&self) -> Target {
         let direct = if self.test.flag("posix.odirect") { Direct::Yes } else { Direct::No };
+        let lock = if self.test.flag("posix.rangelocks") { FileLock::Range } else { FileLock::No };
         Target {
             name: String::new(),
             kind: TargetKind::Nothing { bytes: 0 },
-            open: Open { directory: true, direct, create: true, ..Open::default() },
+            open: Open { directory: true, direct, lock, create: true, ..Open::default() },
             prepare: Prepare::AsItIs,
             remove: false,
             origin: Origin::Default,

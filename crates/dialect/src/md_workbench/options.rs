@@ -75,6 +75,7 @@ const ENTRIES: &[Entry] = &[
         .refused("md-workbench has processes only", "iodyno md-workbench --also threads=4 … gives every rank four tasks"),
     flag("allocateBufferOnGPU", &[], "Allocate the buffer on the GPU.").refused(NO_GPU, "leave it out"),
     flag("posix.odirect", &[], "Direct I/O Mode").under(POSIX),
+    flag("posix.rangelocks", &[], "Use range locks (read locks for read ops)").under(POSIX),
     number("aio.max-pending", &[], "128", "Max number of pending ops").ignored(NOT_PENDING).under(AIO),
     number("aio.granularity", &[], "16", "How frequent to submit pending IOs").ignored(NOT_PENDING).under(AIO),
     flag("dummy.delay-only-rank0", &[], "Delay only Rank0").under(DUMMY),

@@ -177,6 +177,9 @@ impl TestChecker {
                 "there is nothing to precreate from that object on", "lower --start-item, or run without -1";
             "X" if is_dummy && self.test.flag("X") => "-X: DUMMY stores nothing that could be verified", "use -a POSIX";
         }
+        refuse! { self
+            "posix.rangelocks" if is_dummy && self.test.flag("posix.rangelocks") => "DUMMY has nothing to lock", "use -a POSIX";
+        }
         if self.test.objects > precreated {
             self.test.warnings.push(
                 "num > precreate, this may cause the situation that no objects are available to read".into(),

@@ -4,9 +4,9 @@
 //! `mdtest_tree[.TASK].DIRECTORY` and `file.mdtest.TASK.ITEM`; whose items a task works on is a shift of owners.
 
 use iodyno_model::{
-    Content, Direct, ErrorPolicy, Finish, Intent, Item, ItemData, Items, Job, Journal, Limit, Measure, Open,
-    Operation, Origin, Pattern, Payload, PayloadMarks, Phase, Pick, Place, Plan, Prepare, Ranks, Refresh,
-    Script, Setting, Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
+    Content, Direct, ErrorPolicy, FileLock, Finish, Intent, Item, ItemData, Items, Job, Journal, Limit,
+    Measure, Open, Operation, Origin, Pattern, Payload, PayloadMarks, Phase, Pick, Place, Plan, Prepare,
+    Ranks, Refresh, Script, Setting, Stamp, Stop, Target, TargetKind, Verb, Verify, VerifyWhen, Workload,
 };
 
 use super::settings::Settings;
@@ -430,7 +430,8 @@ impl Lowering<'_> {
         let root = format!("{}/{name}0", self.above(number));
         let direct = if test.flag("posix.odirect") { Direct::Yes } else { Direct::No };
         // What exists counts as created, as mdtest has it.
-        let open = Open { directory: true, direct, create: true, ..Open::default() };
+        let lock = if test.flag("posix.rangelocks") { FileLock::Range } else { FileLock::No };
+        let open = Open { directory: true, direct, lock, create: true, ..Open::default() };
         self.target(root, items, open, false)
     }
 

@@ -124,8 +124,7 @@ const ENTRIES: &[Entry] = &[
     number("allocateBufferOnGPU", "0", "buffers in the memory of a GPU").refused("there are no GPU buffers", "leave it out"),
     number("GPUid", "-1", "the GPU to use").refused("there are no GPU buffers", "leave it out"),
     flag("posix.odirect", "Direct I/O Mode").under(POSIX),
-    flag("posix.rangelocks", "Use range locks (read locks for read ops)")
-        .refused("items are written and read without locks", "leave it out").under(POSIX),
+    flag("posix.rangelocks", "Use range locks (read locks for read ops)").under(POSIX),
     number("posix.lustre.stripecount", "0", "Lustre stripe count").refused("the program sets no layouts", LUSTRE).under(POSIX),
     number("posix.lustre.stripesize", "0", "Lustre stripe size").refused("the program sets no layouts", LUSTRE).under(POSIX),
     number("posix.lustre.startost", "-1", "Lustre starting OST").refused("the program sets no layouts", LUSTRE).under(POSIX),

@@ -300,6 +300,8 @@ impl TestChecker {
             "X" if checks && !does.read => "what is not read cannot be verified", "add -E";
             "X" if is_dummy && checks => dummy("-X"), "leave it out, or use -a POSIX";
             "verify-write" if is_dummy && checks_write => dummy("--verify-write"), "leave it out, or use -a POSIX";
+            "posix.rangelocks" if is_dummy && self.test.flag("posix.rangelocks") =>
+                "DUMMY has nothing to lock", "leave it out, or use -a POSIX";
             "X" if checks && read == 0 => "no bytes are read", "add -e BYTES";
             "verify-write" if checks_write && write == 0 => "no bytes are written", "add -w BYTES";
             "e" if more => "more is read than was written", "-e must not be above -w";

@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 
 use iodyno_model::Verb;
 
-use super::{UNSUPPORTED, close, result, system};
+use super::{UNSUPPORTED, close, lock_range, range, result, system};
 use crate::io::{
     DIRECTORY, DURABLE, Files, Io, KEEP, Names, OPEN_CREATES, OPEN_TRUNCATES, PathBuffer, READ_BACK,
 };
@@ -181,20 +181,35 @@ fn opened(io: &Io, fd: RawFd, files: &mut Files) -> i64 {
     }
     match io.flags & (KEEP | DURABLE | READ_BACK) {
         0 if io.bytes == 0 => close(fd),
-        flags if flags & KEEP == 0 => visit(io, fd),
+        flags if flags & KEEP == 0 => {
+            let names = files.handles[io.file as usize].names.as_ref();
+            visit(io, fd, names.is_some_and(|names| names.locks_ranges))
+        }
         _ => keep(io, fd, files),
     }
 }
 
 /// What lies between opening and closing an item as one operation; the result is the bytes of its data.
 #[inline(never)]
-fn visit(io: &Io, fd: RawFd) -> i64 {
-    let moved = moved_and_synced(io, fd);
+fn visit(io: &Io, fd: RawFd, locks: bool) -> i64 {
+    let moved = if locks { locked(io, fd) } else { moved_and_synced(io, fd) };
     match close(fd) {
         // Some file systems say only now what they could not write.
         failure @ ..0 if moved >= 0 => failure,
         _ => moved,
     }
+}
+
+/// The same with a lock on the item's bytes, shared where they are only read.
+#[cold]
+fn locked(io: &Io, fd: RawFd) -> i64 {
+    let mut bytes = range(&Io { offset: 0, ..*io });
+    if !lock_range(fd, &mut bytes, if io.verb == Verb::Open { libc::LOCK_SH } else { libc::LOCK_EX }) {
+        return -i64::from(errno());
+    }
+    let moved = moved_and_synced(io, fd);
+    lock_range(fd, &mut bytes, libc::LOCK_UN);
+    moved
 }
 
 fn moved_and_synced(io: &Io, fd: RawFd) -> i64 {

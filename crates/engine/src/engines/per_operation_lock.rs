@@ -8,8 +8,9 @@ use std::os::fd::RawFd;
 use iodyno_model::{FileLock, Verb};
 
 use super::{Engine, EngineFacts, Failure, Setup};
+use crate::call::{lock_range, range};
 use crate::clock::{self, Tick};
-use crate::io::{AT_END, Files, Io, Slot};
+use crate::io::{Files, Io, Slot};
 use crate::memory::errno;
 
 /// An engine whose operations take turns.
@@ -58,34 +59,11 @@ impl<E: Engine> Engine for LockPerOperation<E> {
     }
 }
 
-/// The lock of an open file that does not belong to its process: the tasks of one process lock each other out, too.
-#[cfg(target_os = "linux")]
-const SET_RANGE: libc::c_int = libc::F_OFD_SETLKW;
-#[cfg(not(target_os = "linux"))]
-const SET_RANGE: libc::c_int = libc::F_SETLKW;
-
-/// The bytes of an operation; all of the file, where it says no offset.
-fn range(io: &Io) -> libc::flock {
-    // SAFETY: numbers only, for which 0 is right.
-    let mut range: libc::flock = unsafe { std::mem::zeroed() };
-    range.l_whence = libc::SEEK_SET as _;
-    if io.offset < AT_END {
-        (range.l_start, range.l_len) = (io.offset as _, io.bytes as _);
-    }
-    range
-}
-
 /// Takes a lock (`LOCK_SH`, `LOCK_EX`) or gives it back (`LOCK_UN`). Whether it could.
 fn set(fd: RawFd, lock: FileLock, mut range: libc::flock, how: libc::c_int) -> bool {
     if lock != FileLock::Range {
         // SAFETY: the call takes no pointers.
         return unsafe { libc::flock(fd, how) } == 0;
     }
-    range.l_type = match how {
-        libc::LOCK_SH => libc::F_RDLCK,
-        libc::LOCK_EX => libc::F_WRLCK,
-        _ => libc::F_UNLCK,
-    } as _;
-    // SAFETY: the range lives as long as the call.
-    unsafe { libc::fcntl(fd, SET_RANGE, &raw const range) == 0 }
+    lock_range(fd, &mut range, how)
 }

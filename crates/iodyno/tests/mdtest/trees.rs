@@ -21,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         case("task_counts_iterations_and_dumps", counts),
         case("further_phases_leave_no_trace", further),
         case("the_dummy_touches_nothing", dummy),
+        with("each_items_bytes_are_locked", Need::Tool("strace"), locked),
         with("items_in_flight_together", Need::IoUring, in_flight),
         with("ranks_are_tasks", Need::Tool("mpirun"), ranks),
     ]
@@ -250,6 +251,30 @@ fn in_flight() -> Outcome {
     told.expect(0, &["2 tasks, 1000 files/directories"]);
     assert!(rate(&told, "File removal") > 0.0 && rate(&told, "Directory creation") > 0.0, "{told}");
     assert_eq!(below(folder.path()), BTreeSet::new());
+    Ok(())
+}
+
+/// A lock for each item that is written and read, shared for reads, and given back.
+fn locked() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (calls, place) = (folder.path().join("calls"), folder.path().join("d").display().to_string());
+    for (line, writes, reads) in [
+        (format!("mdtest --posix.rangelocks -F -n 5 -w 8 -e 8 -d {place}"), 5, 5),
+        (format!("mdtest -F -n 5 -w 8 -e 8 -d {place}"), 0, 0),
+        (format!("md-workbench --posix.rangelocks -D 1 -P 5 -I 3 -R 1 -o {place}"), 8, 3),
+    ] {
+        let mut strace = std::process::Command::new("strace");
+        strace.args(["-f", "-e", "trace=fcntl", "-o"]).arg(&calls).arg(IODYNO);
+        run(dressed(strace, line.split(' '))).expect(0, &[]);
+        let calls = std::fs::read_to_string(&calls)?;
+        let count = |lock: &str| {
+            calls.lines().filter(|call| call.contains("F_OFD_SETLKW") && call.contains(lock)).count()
+        };
+        let found = ["F_WRLCK", "F_RDLCK", "F_UNLCK"].map(count);
+        assert_eq!(found, [writes, reads, writes + reads], "{line}\n{calls}");
+    }
+    let told = mdtest(&format!("-a DUMMY --posix.rangelocks -n 5 -d {place}"));
+    told.expect(1, &["DUMMY has nothing to lock"]);
     Ok(())
 }
 
