@@ -13,6 +13,7 @@ mod import;
 mod input;
 mod merge;
 pub mod output;
+mod remap;
 mod scale;
 mod stat;
 mod words;
@@ -54,6 +55,8 @@ enum TraceCommand {
     Scale(scale::ScaleArgs),
     /// Merge traces by their times
     Merge(merge::MergeArgs),
+    /// Rename files and devices, or make them shorter
+    Remap(remap::RemapArgs),
     /// Replace names and digests by numbers
     Anonymise(anonymise::AnonymiseArgs),
 }
@@ -75,6 +78,7 @@ pub fn answer(arguments: &[String]) -> u8 {
         TraceCommand::Filter(words) => filter::answer(&words),
         TraceCommand::Scale(words) => scale::answer(&words),
         TraceCommand::Merge(words) => merge::answer(&words),
+        TraceCommand::Remap(words) => remap::answer(&words),
         TraceCommand::Anonymise(words) => anonymise::answer(&words),
         TraceCommand::Fit(words) => fit::answer(&words),
         TraceCommand::Stat(words) => stat::answer(&words),

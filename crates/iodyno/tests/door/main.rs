@@ -31,6 +31,8 @@ mod replay;
 #[cfg(target_os = "linux")]
 mod substitution;
 #[cfg(target_os = "linux")]
+mod traces;
+#[cfg(target_os = "linux")]
 mod words;
 
 #[cfg(target_os = "linux")]
@@ -49,6 +51,7 @@ fn main() -> std::process::ExitCode {
             iostat::cases(),
             replay::cases(),
             substitution::cases(),
+            traces::cases(),
         ]
         .into_iter()
         .flatten()

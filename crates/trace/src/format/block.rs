@@ -307,7 +307,7 @@ fn define<T>(
     read: fn(&mut Cursor<'_>) -> Result<T, TraceError>,
 ) -> Result<(), TraceError> {
     let first = body.varint()?;
-    let count = body.count()?;
+    let count = body.definitions()?;
     if first > known.len() as u64 || first + count as u64 > 1 << 32 {
         return Err(TraceError::new(format!("{what} from {first}, where {} are known", known.len())));
     }

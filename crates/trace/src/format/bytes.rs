@@ -2,6 +2,9 @@
 
 use crate::TraceError;
 
+/// Files or threads of a section at most.
+const DEFINITION_LIMIT: usize = 1 << 20;
+
 /// Seven bits a byte, lowest first; the highest bit says that more follow.
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -91,6 +94,16 @@ impl<'a> Cursor<'a> {
         match usize::try_from(count) {
             Ok(count) if count <= self.rest.len() => Ok(count),
             _ => Err(TraceError::new(format!("{count} entries in {} bytes", self.rest.len()))),
+        }
+    }
+
+    /// A number of files or threads: each takes many times its bytes in memory, so a small file must not tell millions.
+    pub fn definitions(&mut self) -> Result<usize, TraceError> {
+        match self.count()? {
+            count if count > DEFINITION_LIMIT => Err(TraceError::new(format!(
+                "{count} files or threads in a section, where {DEFINITION_LIMIT} are the most"
+            ))),
+            count => Ok(count),
         }
     }
 

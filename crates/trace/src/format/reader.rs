@@ -199,13 +199,13 @@ impl EndSections {
                 self.places.extend(totals::places(body, before)?);
             }
             SectionKind::Files => {
-                for _ in 0..body.count()? {
+                for _ in 0..body.definitions()? {
                     put(&mut tables.files, self.reaches.len(), tables::file(body)?);
                     self.reaches.push(body.option()?);
                 }
             }
             SectionKind::Threads => {
-                for _ in 0..body.count()? {
+                for _ in 0..body.definitions()? {
                     put(&mut tables.threads, self.threads, tables::thread(body)?);
                     self.threads += 1;
                 }

@@ -6,6 +6,7 @@ mod filter;
 mod merge;
 mod pattern;
 mod positions;
+mod relocate;
 mod renumbering;
 mod scale;
 
@@ -16,6 +17,7 @@ pub use anonymise::{Anonymise, NameStyle};
 pub use cut::{Cut, CutRange};
 pub use filter::{Filter, RecordFilter};
 pub use merge::{Merge, MergeStart};
+pub use relocate::{PlaceRule, Relocate};
 pub use scale::{Factor, Scale};
 
 use crate::{Batch, RecordSource, Tables, TraceError, TraceHeader};

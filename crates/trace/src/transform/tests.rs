@@ -5,10 +5,11 @@ use proptest::prelude::*;
 use crate::testing::traces;
 use crate::text::{TextSource, TextWriter};
 use crate::transform::{
-    Anonymise, Cut, CutRange, Factor, Filter, Merge, MergeStart, NameStyle, RecordFilter, Scale, Source,
+    Anonymise, Cut, CutRange, Factor, Filter, Merge, MergeStart, NameStyle, PlaceRule, RecordFilter,
+    Relocate, Scale, Source,
 };
 use crate::{MemorySource, RecordFlags, RecordSource, TraceError};
-use iodyno_model::Verb;
+use iodyno_model::{Remap, Verb};
 
 const TRACE: &str = "# iodyno trace 1
 # source: test
@@ -213,6 +214,35 @@ fn names_are_replaced_and_none_is_left() {
     assert_eq!(first.0, second.0, "one directory");
     assert_ne!(first.1, second.1);
     assert_eq!(names[0].split('/').map(str::len).collect::<Vec<_>>(), [0, 16, 16, 16]);
+}
+
+#[test]
+fn files_are_renamed_and_ranges_moved_into_a_shorter_one() {
+    let names = || vec![("sdb".to_string(), "/dev/sdz".to_string())];
+    let renamed = text(Relocate::of(source(TRACE), names(), None)).unwrap();
+    assert!(renamed.contains("\n# file 2 device bytes=1048576 name=/dev/sdz\n"), "{renamed}");
+    let rule = |remap, length| PlaceRule {
+        remap,
+        align: 0,
+        length,
+        reaches: vec![Some(8192), Some(512), Some(65_536)],
+    };
+    let moved = |remap| text(Relocate::of(source(TRACE), Vec::new(), Some(rule(remap, 65_536)))).unwrap();
+    let linear = moved(Remap::Linear);
+    for line in [
+        "# file 2 device bytes=65536 device=8:16 name=sdb",
+        "# note: Offsets beyond 65536 bytes were scaled.",
+        "10 read 0 4096 4096 latency=5",
+        "30 write 2 512 4096 thread=1 flags=sync,meta digest=00112233445566778899aabbccddeeff after=1+4",
+        "50 trim 2 0 65536 thread=1 after=2+1",
+    ] {
+        assert!(linear.contains(&format!("\n{line}\n")), "{line} in\n{linear}");
+    }
+    assert!(moved(Remap::Modulo).contains("\n30 write 2 8192 4096 "));
+    let error = text(Relocate::of(source(TRACE), Vec::new(), Some(rule(Remap::Hash, 4096)))).unwrap_err();
+    assert_eq!(error.to_string(), "record 5: 65536 bytes do not fit");
+    let error = text(Relocate::of(source(TRACE), vec![("sdx".into(), "a".into())], None)).unwrap_err();
+    assert_eq!(error.to_string(), "no file is called `sdx`");
 }
 
 proptest! {
