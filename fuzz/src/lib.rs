@@ -7,6 +7,7 @@
 mod peer;
 mod seeds;
 mod trace;
+mod traces;
 mod world;
 
 use iodyno_dialect::{DIALECTS, Request, native};
@@ -34,7 +35,8 @@ pub fn targets() -> impl Iterator<Item = Target> {
         // Rules are expanded to thousands of cases.
         cost: if dialect.name == "posix" { 30 } else { 1 },
     });
-    dialects.chain([
+    let importers = traces::TARGETS.iter().map(|(name, _)| Target { name, feed: traces::feed, cost: 1 });
+    dialects.chain(importers).chain([
         Target { name: "run", feed: |_, input| plan_file(input), cost: 1 },
         Target { name: "import", feed: |_, input| import(input), cost: 1 },
         Target { name: "iot", feed: |_, input| trace::iot(input), cost: 1 },

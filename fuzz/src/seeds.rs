@@ -76,6 +76,7 @@ pub fn seeds(name: &str) -> Vec<Seed> {
     }
     let own = LINES.iter().filter(|(target, _)| *target == name);
     seeds.extend(own.flat_map(|(_, lines)| lines.iter().map(|line| line.as_bytes().to_vec())));
+    seeds.extend(crate::traces::seeds(name));
     let prompt = format!("$ {name} ");
     for path in matching(&format!("golden/{name}/*.txt")) {
         let text = fs::read_to_string(path).unwrap_or_default();

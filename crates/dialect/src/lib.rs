@@ -52,6 +52,15 @@ use iodyno_report::{Output, Reporter};
 use iodyno_trace::{RecordSource, TraceError};
 use std::io;
 
+/// One of the block traces that are merged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MergedTrace {
+    pub path: String,
+    /// Its times are multiplied by this.
+    pub percent: f64,
+    pub iterations: u32,
+}
+
 /// What a dialect may ask of the world while it parses.
 pub trait Loader {
     /// The bytes of a file the user named.
@@ -72,6 +81,13 @@ pub trait Loader {
     /// It cannot be opened, or is none.
     fn trace(&mut self, _path: &str, _format: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
         Err(TraceError::new("no trace can be read here"))
+    }
+    /// Merges binary block traces into a file, which is new or a block trace too.
+    ///
+    /// # Errors
+    /// The reason: what cannot be read, or is no block trace; what may not be written.
+    fn merge_blktraces(&mut self, _parts: &[MergedTrace], _to: &str) -> Result<(), String> {
+        Err("no file can be written here".into())
     }
     /// All of standard input.
     ///

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use iodyno_dialect::{Loader, PathFacts, PathKind};
+use iodyno_dialect::{Loader, MergedTrace, PathFacts, PathKind};
 use iodyno_engine::world::place::Owners;
 use iodyno_engine::world::{World, rank_share};
 use iodyno_engine::{clock, registry, trace_file, witness};
@@ -92,6 +92,11 @@ impl Loader for HostLoader {
 
     fn trace(&mut self, path: &str, format: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
         trace_file::open(path, format)
+    }
+
+    fn merge_blktraces(&mut self, parts: &[MergedTrace], to: &str) -> Result<(), String> {
+        self.looked.set(true);
+        crate::trace::merge_blktraces(parts, to)
     }
 
     fn list(&mut self, path: &str) -> Result<Vec<String>, String> {

@@ -27,6 +27,8 @@ pub struct Command {
     pub output: Option<String>,
     /// `--readonly`: jobs that write are an error.
     pub readonly: bool,
+    /// `--merge-blktrace-only`: nothing is run.
+    pub merges_only: bool,
     /// `--aux-path`: where files made without being asked lie.
     pub aux_path: Option<String>,
     /// `--warnings-fatal`: what is worth a note ends the run.

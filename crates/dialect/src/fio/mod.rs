@@ -161,6 +161,9 @@ fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
         Ok(Together::Elsewhere(request)) => return Ok(request),
         Err(problems) => return Ok(Request::Refuse { err: section::problem_text(&problems), status: 1 }),
     };
+    if command.merges_only {
+        return Ok(Request::Print { out: String::new(), status: 0 });
+    }
     if command.strict && !lowered.notes.is_empty() {
         return Ok(Request::Refuse { err: section::problem_text(&lowered.notes), status: 1 });
     }

@@ -13,10 +13,7 @@ use crate::shelf::Shelf;
 
 /// Options that are done and read nowhere, each with the reason.
 const EXCEPTIONS: [(&str, &[&str]); 2] = [
-    (
-        "traces are read whole before the run, and merge_blktrace_file, which they belong to, is refused",
-        &["read_iolog_chunked", "merge_blktrace_scalars", "merge_blktrace_iters"],
-    ),
+    ("traces are read whole before the run", &["read_iolog_chunked"]),
     ("its words that are not refused say what is found by looking", &["filetype"]),
 ];
 

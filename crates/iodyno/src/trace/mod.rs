@@ -4,6 +4,7 @@
 //! the crate `trace`'s; here files are opened and messages are printed.
 
 mod anonymise;
+mod blktraces;
 mod cut;
 mod dump;
 mod export;
@@ -18,6 +19,8 @@ mod scale;
 mod stat;
 mod words;
 mod written;
+
+pub use blktraces::merge_blktraces;
 
 use clap::{Parser, Subcommand};
 use iodyno_model::Diagnostic;

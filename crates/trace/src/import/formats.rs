@@ -9,7 +9,9 @@ use super::presets::{PRESETS, Preset};
 use super::unpack::Stream;
 use super::{blkparse, blktrace};
 use super::{dxt, iolog, nbw, strace};
+use crate::text::TextSource;
 use crate::{RecordSource, TraceError};
+use std::io::BufReader;
 
 /// A format that can be imported.
 #[derive(Clone, Copy)]
@@ -52,6 +54,16 @@ const OWN: &[Format] = &[
         kind: FormatKind::Source {
             fits: |head| head.starts_with(&crate::format::SIGNATURE),
             open: |stream| Ok(Box::new(crate::format::Reader::new(stream.reader)?)),
+        },
+    },
+    Format {
+        name: "dump",
+        about: "the text of `iodyno trace dump`",
+        example: "# iodyno trace 1\n# file 0 file name=/home/a\n15000 read 0 4096 4096 latency=80000",
+        pitfalls: "a file and a thread are named before they are used",
+        kind: FormatKind::Source {
+            fits: |head| head.starts_with(crate::text::FIRST_LINE.as_bytes()),
+            open: |stream| Ok(Box::new(TextSource::new(BufReader::with_capacity(1 << 18, stream.reader))?)),
         },
     },
     Format {

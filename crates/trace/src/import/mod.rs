@@ -24,6 +24,7 @@ mod presets;
 pub mod strace;
 mod unpack;
 
+pub use blktrace::fits as is_blktrace;
 pub use block_events::BlockPoint;
 pub use columns::ColumnMap;
 pub use formats::{Format, format_named, formats};

@@ -284,6 +284,15 @@ fn a_trace_of_ours_is_read_packed_too() {
 }
 
 #[test]
+fn the_text_of_a_dump_is_read() {
+    let msr = read_text(MSR, &options()).unwrap();
+    let mut text = Vec::new();
+    crate::text::TextWriter::new(&mut text).write_source(&mut msr.clone()).unwrap();
+    let (source, _) = read_all(&[input("t", text)], &options()).unwrap();
+    assert_eq!((source.records, source.tables), (msr.records, msr.tables));
+}
+
+#[test]
 fn segments_of_darshan_are_put_in_order() {
     let text = "# darshan log version: 3.41\n# start_time: 1700000000\n\n# DXT, file_id: 1, file_name: /a b\n\
                 # DXT, rank: 0, hostname: nid1\n# Module    Rank  Wt/Rd  Segment\n\

@@ -13,6 +13,7 @@ use crate::shell::{self, ProcessResult};
 /// What is asked for. `libc6-dev-arm64-cross` is what the cross compiler only recommends, and cannot link without.
 const PACKAGES: &[&str] = &[
     "fio",
+    "blktrace",
     "iperf3",
     "iperf",
     "netperf",

@@ -1,7 +1,7 @@
 //! `read_iolog` and what belongs to it: from a recording to a trace, its files and its directions.
 //!
 //! The engine room opens a trace's files before its first operation, and all of it is read before the run, chunked or
-//! not. It refuses to merge traces.
+//! not. Traces are merged when a job is understood, as fio does; the program writes the file.
 
 use iodyno_model::{Extent, Trace, Verb};
 
@@ -10,7 +10,7 @@ use super::direction::Direction;
 use super::names::{self, TargetFile};
 use super::option_reader::OptionReader;
 use super::size::Sizes;
-use crate::Loader;
+use crate::{Loader, MergedTrace};
 
 /// A job's recording.
 #[derive(Clone, Debug)]
@@ -37,12 +37,18 @@ impl Replay {
         loader: &mut dyn Loader,
     ) -> Option<Replay> {
         let listed = listed(ask);
-        let name = listed.get(turn % listed.len().max(1))?;
-        if ask.has("merge_blktrace_file") {
-            let hint = "merge them with blkparse -d, then replay the merged file with read_iolog=";
-            ask.refuse("merge_blktrace_file", "merging traces is not done", hint);
-            return Some(Replay::found(ask, Recording::default()));
+        let mut name = listed.get(turn % listed.len().max(1))?.clone();
+        if let Some(merged) = ask.text("merge_blktrace_file").map(String::from) {
+            // The clones of a job play the same file back.
+            if turn == 0
+                && let Err(why) = merge(ask, &listed, &merged, loader)
+            {
+                ask.refuse("merge_blktrace_file", why, "it merges binary traces of blktrace into a new file");
+                return Some(Replay::found(ask, Recording::default()));
+            }
+            name = merged;
         }
+        let name = &name;
         if ask.has("write_iolog") {
             ask.note("write_iolog", "fio: read iolog overrides write_iolog");
         }
@@ -102,6 +108,36 @@ impl Replay {
         let moved = self.trace.entries.iter().map(|entry| entry.bytes).sum();
         Sizes { ends, pass_bytes: Some(moved), offset: Extent::Rest, ..Sizes::default() }
     }
+}
+
+/// `merge_blktrace_file` with the speeds and iterations of the traces, by their order.
+fn merge(
+    ask: &OptionReader<'_>,
+    listed: &[String],
+    merged: &str,
+    loader: &mut dyn Loader,
+) -> Result<(), String> {
+    let list = |name: &str, usual: f64| -> Result<Vec<f64>, String> {
+        match ask.decimals(name) {
+            None => Ok(vec![usual; listed.len()]),
+            Some(values) if values.len() == listed.len() => Ok(values.to_vec()),
+            Some(values) => {
+                Err(format!("{name} has {} values for {} traces in read_iolog", values.len(), listed.len()))
+            }
+        }
+    };
+    let percents = list("merge_blktrace_scalars", 100.0)?;
+    let iterations = list("merge_blktrace_iters", 1.0)?;
+    let speeds = percents.into_iter().zip(iterations);
+    let parts = listed.iter().zip(speeds);
+    let parts: Vec<MergedTrace> = parts
+        .map(|(path, (percent, iterations))| MergedTrace {
+            path: path.clone(),
+            percent,
+            iterations: iterations as u32,
+        })
+        .collect();
+    loader.merge_blktraces(&parts, merged)
 }
 
 fn bytes(name: &str, loader: &mut dyn Loader) -> Result<Vec<u8>, String> {

@@ -24,8 +24,7 @@ pub const SETTERS: &[Setter<Command, Fault>] = &[
     option("parse-only", "", "read jobs and options, run nothing")
         .also(&["P"])
         .on(|c| c.print_instead(EarlyExit::ParseOnly(String::new()))),
-    option("merge-blktrace-only", "", "merge traces, run nothing")
-        .refused("merging traces is not done", "run fio's own, then replay the merged file with read_iolog=").inert(),
+    option("merge-blktrace-only", "", "merge traces, run nothing").on(|c| c.merges_only = true),
     option("output", "FILE", "write the report to FILE").also(&["o"])
         .text(|c, path| (c.output, c.style.to_file) = (Some(path.into()), true)),
     option("bandwidth-log", "", "write logs of the bandwidth of all jobs together: agg-read_bw.log, …").also(&["b"])
