@@ -536,6 +536,7 @@ fn entry(words: &[u64], start: Tick) -> JournalEntry {
         DONE | DONE_PACED => JournalEntry::Done {
             at_ns,
             verb,
+            file: (head >> 32) as u32,
             offset: words[2],
             bytes: words[3],
             submission_ns: words[4],

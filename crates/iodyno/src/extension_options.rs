@@ -22,6 +22,7 @@ const WORDS: &[(&str, &str)] = &[
     ("html=FILE", "write an HTML page with charts"),
     ("xlsx=FILE", "write every table to a spreadsheet"),
     ("hdr=FILE", "write the latencies as an HdrHistogram log"),
+    ("record=FILE", "write all operations as a trace: iodyno trace, iodyno replay"),
     ("metrics=FILE", "write OpenMetrics during the run, or serve them at ADDRESS:PORT"),
     ("live", "show the run full-screen"),
     ("live-web=127.0.0.1:PORT", "serve the HTML page during the run"),
@@ -263,6 +264,12 @@ impl ExtensionOptions {
         run.why = self.why;
         run.keep = self.keep;
         run.details = self.details;
+        if self.files.iter().any(|(format, _)| *format == "record") {
+            for job in run.plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs) {
+                job.measure.journal.get_or_insert_default().completions = true;
+                job.measure.sample_ns = 0;
+            }
+        }
         let file = |(format, path): (&str, String)| ReportFile { path, format: format.into() };
         run.files.extend(self.files.into_iter().map(file));
         Ok(())
@@ -288,7 +295,9 @@ fn is_version(word: &str) -> bool {
 
 /// A format that results are written in.
 fn exported(format: &str) -> Option<&'static str> {
-    ["csv", "hdr", "html", "json", "live-web", "metrics", "xlsx"].into_iter().find(|known| *known == format)
+    ["csv", "hdr", "html", "json", "live-web", "metrics", "record", "xlsx"]
+        .into_iter()
+        .find(|known| *known == format)
 }
 
 fn wrong_value(place: &str, what: &str) -> Diagnostic {

@@ -13,6 +13,7 @@ use iodyno_model::{Diagnostic, Event, Origin};
 use iodyno_report::csv::{Csv, CsvFolder};
 use iodyno_report::hdr::HdrLog;
 use iodyno_report::html::Html;
+use iodyno_report::issued_trace::IssuedTrace;
 use iodyno_report::json::Json;
 use iodyno_report::metrics::Metrics;
 use iodyno_report::{NoFiles, Output, Reporter};
@@ -67,6 +68,7 @@ impl Sink {
             OWN => plain_file(path, None),
             "json" => plain_file(path, Some(Box::new(Json::new()))),
             "html" => plain_file(path, Some(Box::new(Html::new()))),
+            "record" => plain_file(path, Some(Box::new(IssuedTrace::new()))),
             "hdr" => plain_file(path, Some(Box::new(HdrLog::new()))),
             #[cfg(feature = "xlsx")]
             "xlsx" => plain_file(path, Some(Box::new(iodyno_report::xlsx::Xlsx::new()))),

@@ -230,6 +230,9 @@ pub enum JournalEntry {
         at_ns: u64,
         /// What.
         verb: Verb,
+        /// The file, by index.
+        #[reflect(default)]
+        file: u32,
         /// Where, in bytes.
         offset: u64,
         /// How much, in bytes.

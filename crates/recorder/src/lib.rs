@@ -9,6 +9,11 @@ pub mod anatomy;
 #[cfg(not(target_os = "linux"))]
 #[path = "anatomy_elsewhere.rs"]
 pub mod anatomy;
+#[cfg(target_os = "linux")]
+pub mod device;
+#[cfg(not(target_os = "linux"))]
+#[path = "device_elsewhere.rs"]
+pub mod device;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod program;
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]

@@ -9,6 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use iodyno_trace::TraceError;
 
@@ -19,7 +20,7 @@ const INSTANCE: &str = "iodyno-";
 pub struct Tracefs {
     root: PathBuf,
     /// The mount that no place of the tree has, where it is ours.
-    _mount: Option<OwnedFd>,
+    mount: Option<Arc<OwnedFd>>,
 }
 
 impl Tracefs {
@@ -30,7 +31,7 @@ impl Tracefs {
     pub fn open() -> Result<Tracefs, TraceError> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let tracefs = match mount_point(&mounts) {
-            Some(root) => Tracefs { root, _mount: None },
+            Some(root) => Tracefs { root, mount: None },
             None => {
                 let mount = detached().map_err(|error| {
                     TraceError::new(format!("tracing needs tracefs: {error}")).hint(
@@ -39,7 +40,7 @@ impl Tracefs {
                     )
                 })?;
                 let root = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
-                Tracefs { root, _mount: Some(mount) }
+                Tracefs { root, mount: Some(Arc::new(mount)) }
             }
         };
         fs::OpenOptions::new().write(true).open(tracefs.root.join("tracing_on")).map_err(|error| {
@@ -58,7 +59,12 @@ impl Tracefs {
 
     /// The machine's one buffer, for tracers that work in no other.
     pub fn global(&self) -> TraceBuffer {
-        TraceBuffer { directory: self.root.clone(), is_own: false, changed: Vec::new() }
+        TraceBuffer {
+            directory: self.root.clone(),
+            is_own: false,
+            changed: Vec::new(),
+            _mount: self.mount.clone(),
+        }
     }
 
     /// A new buffer of our own; it is removed when it is dropped.
@@ -71,7 +77,7 @@ impl Tracefs {
         fs::create_dir(&directory).map_err(|error| {
             TraceError::new(format!("no trace buffer of our own: instances/{name}: {error}"))
         })?;
-        Ok(TraceBuffer { directory, is_own: true, changed: Vec::new() })
+        Ok(TraceBuffer { directory, is_own: true, changed: Vec::new(), _mount: self.mount.clone() })
     }
 
     fn remove_stale(&self) {
@@ -95,6 +101,8 @@ pub struct TraceBuffer {
     is_own: bool,
     /// Files that were changed, with what they said before.
     changed: Vec<(PathBuf, String)>,
+    /// The paths lead through its descriptor.
+    _mount: Option<Arc<OwnedFd>>,
 }
 
 impl TraceBuffer {
@@ -124,12 +132,11 @@ impl TraceBuffer {
     /// It cannot be read or changed.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), TraceError> {
         let before = self.read(name)?;
-        if before == text {
+        if setting(&before) == text {
             return Ok(());
         }
         self.write(name, text)?;
-        // A size that the kernel has not made yet reads as `7 (expanded: 1408)`.
-        let before = before.split(" (").next().unwrap_or_default().to_string();
+        let before = setting(&before).to_string();
         self.changed.push((self.path(name), before));
         Ok(())
     }
@@ -220,6 +227,15 @@ impl TraceBuffer {
 impl Drop for TraceBuffer {
     fn drop(&mut self) {
         let _ = self.put_back();
+    }
+}
+
+/// What a file would have to be set to: a size that the kernel has not made yet reads as `7 (expanded: 1408)`, and a choice
+/// as `[local] global mono`.
+fn setting(text: &str) -> &str {
+    match text.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+        Some((chosen, _)) => chosen,
+        None => text.split(" (").next().unwrap_or_default(),
     }
 }
 
@@ -323,7 +339,8 @@ mod tests {
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("size"), "7 (expanded: 1408)\n").unwrap();
         fs::write(directory.join("tracer"), "nop\n").unwrap();
-        let mut buffer = TraceBuffer { directory: directory.clone(), is_own: false, changed: Vec::new() };
+        let mut buffer =
+            TraceBuffer { directory: directory.clone(), is_own: false, changed: Vec::new(), _mount: None };
         buffer.set("size", "64").unwrap();
         buffer.set("tracer", "blk").unwrap();
         buffer.set("tracer", "function").unwrap();

@@ -15,6 +15,7 @@ pub mod grid;
 pub mod hdr;
 pub mod history;
 pub mod html;
+pub mod issued_trace;
 pub mod json;
 pub mod live;
 pub mod median_pass;

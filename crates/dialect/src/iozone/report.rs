@@ -216,7 +216,8 @@ impl Reporter for Report {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         match event {
             Event::Started(_) => self.begin(output),
-            Event::Journal(part) => match self.part(part.phase) {
+            // Others may want a journal, too.
+            Event::Journal(part) if self.view.settings.has("Q") => match self.part(part.phase) {
                 Some(of) => self.logs.operations(of, part, output),
                 None => Ok(()),
             },

@@ -151,6 +151,7 @@ fn journal(phase: usize, bytes: u64) -> JournalPart {
     let done = |at_ns| JournalEntry::Done {
         at_ns,
         verb: Verb::Write,
+        file: 0,
         offset: 0,
         bytes,
         submission_ns: 0,

@@ -84,6 +84,7 @@ pub fn told(
             let done = JournalEntry::Done {
                 at_ns: 37_000,
                 verb: Verb::Create,
+                file: 0,
                 offset: 0,
                 bytes: 0,
                 submission_ns: 0,

@@ -52,6 +52,7 @@ fn many_entries_come_back_in_order() {
         let done = JournalEntry::Done {
             at_ns: at_ns + 9,
             verb: Verb::Write,
+            file: 0,
             offset,
             bytes: 4096,
             submission_ns: 2,

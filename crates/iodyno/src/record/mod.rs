@@ -2,9 +2,10 @@
 //!
 //! Here the file is opened and messages are printed; the crate `recorder` records.
 
+mod device;
 mod program;
 
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 use iodyno_engine::clock;
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_recorder::sink::RecordSink;
@@ -15,9 +16,27 @@ use crate::runs::{ended, one, parsed};
 use crate::trace::output::{Output, OutputArgs};
 
 #[derive(Parser)]
-#[command(name = "iodyno record", about = "Record what a program does with files", disable_version_flag = true,
-    disable_help_subcommand = true, after_help = AFTER)]
+#[command(name = "iodyno record", about = "Record what a program does with files, or the requests of a device",
+    disable_version_flag = true, disable_help_subcommand = true, subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true, after_help = AFTER)]
 pub struct RecordArgs {
+    #[command(subcommand)]
+    device: Option<RecordTarget>,
+    #[command(flatten)]
+    output: RecordOutput,
+    /// The program and its arguments, after --
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+#[derive(Subcommand)]
+enum RecordTarget {
+    /// Record the requests of a block device
+    Device(device::DeviceArgs),
+}
+
+#[derive(Args)]
+struct RecordOutput {
     /// Write the trace to this file, which must not exist
     #[arg(short, long, value_name = "FILE", default_value = "record.iot")]
     output: String,
@@ -27,9 +46,6 @@ pub struct RecordArgs {
     /// Print nothing about the recording
     #[arg(short, long)]
     quiet: bool,
-    /// The program and its arguments, after --
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    command: Vec<String>,
 }
 
 const AFTER: &str = "The exit status is the command's. Then: iodyno trace stat FILE, iodyno replay FILE TARGET. \
@@ -44,7 +60,11 @@ pub fn answer(arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
-    ended(program::answer(&words).map_err(one))
+    let done = match &words.device {
+        Some(RecordTarget::Device(device)) => device::answer(device),
+        None => program::answer(&words.command, &words.output),
+    };
+    ended(done.map_err(one))
 }
 
 /// A trace that is being written.
@@ -55,7 +75,7 @@ struct TraceOutput<'a> {
 }
 
 /// The file of a trace.
-fn open(words: &RecordArgs) -> Result<Output, Diagnostic> {
+fn open(words: &RecordOutput) -> Result<Output, Diagnostic> {
     if words.output == "-" {
         let message = "the recorded program writes to standard output itself";
         return Err(Diagnostic::error(&Origin::argument("--output"), message).hint("name a file"));

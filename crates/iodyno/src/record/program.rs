@@ -5,13 +5,14 @@ use iodyno_model::{Diagnostic, Origin};
 use iodyno_recorder::program::{self, RecordedProgram};
 use iodyno_trace::{TraceError, TraceLevel};
 
-use super::{Answer, RecordArgs, TraceOutput, open};
+use super::{Answer, RecordOutput, TraceOutput, open};
 use crate::session::say;
+use crate::trace::output::Output;
 
-pub fn answer(words: &RecordArgs) -> Answer {
+pub fn answer(command: &[String], words: &RecordOutput) -> Answer {
     let mut output = open(words)?;
-    let recorded = record(words, &mut output).map_err(|error| {
-        let origin = Origin::argument(&words.command[0]);
+    let recorded = record(command, &mut output).map_err(|error| {
+        let origin = Origin::argument(&command[0]);
         Diagnostic { hint: error.hint.clone(), ..Diagnostic::error(&origin, error.to_string()) }
     })?;
     output.finish(Ok(()), &words.output)?;
@@ -21,18 +22,15 @@ pub fn answer(words: &RecordArgs) -> Answer {
     Ok(recorded.end.status())
 }
 
-fn record(
-    words: &RecordArgs,
-    output: &mut crate::trace::output::Output,
-) -> Result<RecordedProgram, TraceError> {
+fn record(command: &[String], output: &mut Output) -> Result<RecordedProgram, TraceError> {
     let mut trace = TraceOutput::begin(output, TraceLevel::File)?;
-    let recorded = program::record(&words.command, clock::monotonic, &mut trace)?;
+    let recorded = program::record(command, clock::monotonic, &mut trace)?;
     trace.finish(recorded.header.clone(), recorded.began_ns)?;
     Ok(recorded)
 }
 
 /// What the recording came to, a line each.
-fn summary(words: &RecordArgs, recorded: &RecordedProgram) -> Vec<String> {
+fn summary(words: &RecordOutput, recorded: &RecordedProgram) -> Vec<String> {
     let RecordedProgram { records, entries, exits, ended_processes, header, .. } = recorded;
     let mut lines = vec![format!(
         "recorded {records} operations in {}; calls stopped {} times",

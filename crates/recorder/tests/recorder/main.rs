@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
+mod devices;
+#[cfg(target_os = "linux")]
 mod programs;
 
 use std::process::ExitCode;
@@ -15,7 +17,9 @@ fn main() -> ExitCode {
     if let Some(out) = std::env::var_os(child::OUT) {
         return child::record(&out);
     }
-    testbed::run(programs::cases())
+    let mut cases = programs::cases();
+    cases.extend(devices::cases());
+    testbed::run(cases)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -94,6 +94,11 @@ pub fn import(inputs: &[Input], options: &ImportOptions) -> Result<Importer, Tra
 }
 
 impl Importer {
+    /// When the first record was issued, by the source's clock.
+    pub fn began_ns(&self) -> Option<i64> {
+        self.first.map(source_ns)
+    }
+
     /// What should be told at once, such as the first wrong lines; each is told once.
     pub fn take_messages(&mut self) -> Vec<String> {
         self.context.take_messages()

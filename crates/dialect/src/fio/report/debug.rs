@@ -347,6 +347,7 @@ mod tests {
         let done = |offset| JournalEntry::Done {
             at_ns: 0,
             verb: Verb::Write,
+            file: 0,
             offset,
             bytes: 4096,
             submission_ns: 0,
