@@ -281,7 +281,7 @@ impl CallTracker {
                 let hit = mapped.filter(|(start, mapping)| address - **start < mapping.bytes);
                 self.gaps.addresses += u64::from(hit.is_none());
                 hit.map(|(start, mapping)| {
-                    (Verb::Msync, mapping.file, None, mapping.offset + (address - start), bytes)
+                    (Verb::Msync, mapping.file, None, mapping.offset.saturating_add(address - start), bytes)
                 })
             }
             _ => None,

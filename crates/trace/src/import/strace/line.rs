@@ -101,10 +101,9 @@ fn time(word: &str) -> Option<LineStamp> {
     if let Some((hours, rest)) = word.split_once(':') {
         let (minutes, seconds) = rest.split_once(':')?;
         let [hours, minutes]: [u64; 2] = [hours.parse().ok()?, minutes.parse().ok()?];
-        let is_of_day = hours < 24 && minutes < 60;
         let seconds_ns = seconds_ns(seconds)?;
-        return is_of_day
-            .then_some(LineStamp::OfDay((hours * 60 + minutes) * 60 * 1_000_000_000 + seconds_ns));
+        let is_of_day = hours < 24 && minutes < 60 && seconds_ns <= 61_000_000_000;
+        return is_of_day.then(|| LineStamp::OfDay((hours * 60 + minutes) * 60 * 1_000_000_000 + seconds_ns));
     }
     let ns = seconds_ns(word)?;
     Some(if ns >= EARLIEST_UNIX_S * 1_000_000_000 { LineStamp::Unix(ns) } else { LineStamp::Since(ns) })

@@ -187,12 +187,13 @@ impl StraceSource {
             }
             LineStamp::Since(ns) => self.now_ns = self.now_ns.saturating_add(ns),
             LineStamp::OfDay(ns) => {
-                if ns + HALF_DAY_NS < self.last_of_day_ns {
-                    self.now_ns = self.now_ns - self.last_of_day_ns + DAY_NS + ns;
+                if ns.saturating_add(HALF_DAY_NS) < self.last_of_day_ns {
+                    let midnight_ns = self.now_ns.saturating_sub(self.last_of_day_ns).saturating_add(DAY_NS);
+                    self.now_ns = midnight_ns.saturating_add(ns);
                 } else if self.now_ns == 0 {
                     self.now_ns = ns;
                 } else {
-                    self.now_ns += ns.saturating_sub(self.last_of_day_ns);
+                    self.now_ns = self.now_ns.saturating_add(ns.saturating_sub(self.last_of_day_ns));
                 }
                 self.last_of_day_ns = ns;
             }
