@@ -14,5 +14,5 @@ fn main() -> std::process::ExitCode {
     let why = why::cases();
     #[cfg(not(target_os = "linux"))]
     let why = Vec::new();
-    testbed::run([stat::cases(), fit::cases(), why].concat())
+    testbed::run([stat::cases(), fit::cases(), why].into_iter().flatten().collect())
 }
