@@ -78,7 +78,7 @@ impl Preconditioning {
     }
 
     /// The next offset.
-    pub fn next(&mut self) -> u64 {
+    pub fn place(&mut self) -> u64 {
         if self.left == 0 {
             self.begin_anew();
         }
@@ -164,7 +164,7 @@ mod tests {
     fn pass(pick: &Pick, blocks: u64) -> Vec<u64> {
         let mut places = Preconditioning::new(pick, ground(blocks), 7).unwrap();
         let writes = Preconditioning::writes(pick, ground(blocks)).unwrap();
-        (0..writes).map(|_| places.next() / 4096).collect()
+        (0..writes).map(|_| places.place() / 4096).collect()
     }
 
     /// Of each region of 901 writes: how many of its blocks are overwritten later, which is what garbage collection
@@ -202,7 +202,7 @@ mod tests {
         let of = pick(5, 0.25, 0);
         let mut places = Preconditioning::new(&of, ground(1000), 7).unwrap();
         let writes = Preconditioning::writes(&of, ground(1000)).unwrap();
-        let mut pass = || (0..writes).map(|_| places.next()).collect::<Vec<_>>();
+        let mut pass = || (0..writes).map(|_| places.place()).collect::<Vec<_>>();
         let (first, second) = (pass(), pass());
         assert_ne!(first, second);
         let blocks = |pass: &[u64]| pass.iter().copied().collect::<BTreeSet<_>>();

@@ -658,7 +658,7 @@ impl Rare {
                 }
                 place
             }
-            Rare::Preconditioning(preconditioning) => preconditioning.next(),
+            Rare::Preconditioning(preconditioning) => preconditioning.place(),
             Rare::Stream => AT_POSITION,
             Rare::Jumps(jumps) => jumps.next(bytes),
             Rare::Append { end } => {
