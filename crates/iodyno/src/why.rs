@@ -133,6 +133,7 @@ fn of_command(words: &WhyArgs) -> u8 {
 /// Polls until a command has ended; its status as a shell has it.
 fn watched(recorder: &mut AnatomyRecorder, child: &mut Child) -> Result<u8, TraceError> {
     use std::os::unix::process::ExitStatusExt;
+    recorder.started()?;
     loop {
         recorder.poll()?;
         if let Some(status) = child.try_wait()? {

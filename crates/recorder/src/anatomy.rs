@@ -38,6 +38,8 @@ const CALLS: &[(i64, Verb)] = &[
 const BUFFER_KIB: u32 = 4096;
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 16;
+/// Bytes that one look reads of a pipe, at most: events may come faster than they are read.
+const LOOK_MOST: usize = 4 << 20;
 
 /// A recording that goes on.
 pub struct AnatomyRecorder {
@@ -56,7 +58,7 @@ pub struct AnatomyRecorder {
 
 /// A buffer with its pipe.
 struct EventPipe {
-    _buffer: TraceBuffer,
+    buffer: TraceBuffer,
     pipe: File,
     text: Vec<u8>,
     last_ns: u64,
@@ -119,7 +121,7 @@ impl AnatomyRecorder {
         }
         let pipe = |buffer: TraceBuffer| -> Result<EventPipe, TraceError> {
             let pipe = buffer.pipe()?;
-            Ok(EventPipe { _buffer: buffer, pipe, text: Vec::new(), last_ns: 0 })
+            Ok(EventPipe { buffer, pipe, text: Vec::new(), last_ns: 0 })
         };
         Ok(AnatomyRecorder {
             analysis: AnatomyAnalysis::default(),
@@ -130,6 +132,15 @@ impl AnatomyRecorder {
             disks: HashMap::new(),
             ignored,
         })
+    }
+
+    /// What was to be started has been: from now on this thread's own calls, which read the events, make none. What it
+    /// starts later is not watched.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub fn started(&mut self) -> Result<(), TraceError> {
+        self.calls.buffer.write("set_event_notrace_pid", &own_thread().to_string())
     }
 
     /// Takes what has happened since the last time; to be called a few times a second, because buffers are finite.
@@ -181,9 +192,10 @@ impl AnatomyRecorder {
 
 impl EventPipe {
     fn read(&mut self, events: &mut Vec<TimedEvent>) -> Result<(), TraceError> {
-        let mut chunk = vec![0; CHUNK];
+        let (mut chunk, mut total) = (vec![0; CHUNK], 0);
         loop {
             let count = read_available(&mut self.pipe, &mut chunk)?;
+            total += count;
             if count == 0 {
                 return Ok(());
             }
@@ -199,6 +211,9 @@ impl EventPipe {
                 events.push(timed);
             }
             self.text.drain(..whole);
+            if total > LOOK_MOST {
+                return Ok(());
+            }
         }
     }
 }

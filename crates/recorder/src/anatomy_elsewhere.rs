@@ -25,6 +25,12 @@ impl AnatomyRecorder {
 
     /// # Errors
     /// None: there is no such recorder.
+    pub fn started(&mut self) -> Result<(), TraceError> {
+        match *self {}
+    }
+
+    /// # Errors
+    /// None: there is no such recorder.
     pub fn poll(&mut self) -> Result<(), TraceError> {
         match *self {}
     }

@@ -134,21 +134,24 @@ pub fn json(name: &str, anatomy: &Anatomy) -> Value {
 }
 
 fn table_json(table: &PartTable) -> Value {
-    let shares = |shares: [f64; PARTS]| -> Value {
-        LatencyPart::ALL
-            .iter()
-            .map(|part| (part.name().to_string(), shares[*part as usize].into()))
-            .collect::<Map<_, _>>()
-            .into()
+    let shares = |shares: [f64; PARTS]| by_part(|part| shares[part].into());
+    let percentile = |(percent, name): (f64, &str)| {
+        let latency = table.latency_ns.percentile(percent);
+        json!({ "percentile": name, "latency_ns": latency, "percent": shares(table.shares_at(percent)) })
     };
-    let percentile = |(percent, name): (f64, &str)| json!({ "percentile": name, "latency_ns": table.latency_ns.percentile(percent), "percent": shares(table.shares_at(percent)) });
     json!({
         "count": table.latency_ns.count(),
         "mean_ns": table.latency_ns.mean(),
         "min_ns": table.latency_ns.min,
         "max_ns": table.latency_ns.max,
         "percent": shares(table.shares()),
-        "sums_ns": LatencyPart::ALL.iter().map(|part| (part.name().to_string(), (table.sums()[*part as usize] as u64).into())).collect::<Map<_, Value>>(),
+        "sums_ns": by_part(|part| (table.sums()[part] as u64).into()),
         "percentiles": known(table).into_iter().map(percentile).collect::<Vec<_>>(),
     })
+}
+
+/// A value for each part, by its name.
+fn by_part(value: impl Fn(usize) -> Value) -> Value {
+    let named = |part: LatencyPart| (part.name().to_string(), value(part as usize));
+    LatencyPart::ALL.into_iter().map(named).collect::<Map<_, _>>().into()
 }
