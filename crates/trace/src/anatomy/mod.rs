@@ -244,6 +244,11 @@ impl AnatomyAnalysis {
     }
 
     fn exit(&mut self, call: OpenCall, thread: u32, at_ns: u64) {
+        // An event that was read late belongs to an earlier call.
+        if at_ns < call.entered_ns {
+            self.found.dropped += 1;
+            return;
+        }
         let mut requests = call.done;
         // What goes on after the call had it until now.
         for request in self.requests.iter().filter(|request| request.thread == thread) {

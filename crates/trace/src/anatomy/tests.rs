@@ -112,6 +112,12 @@ fn lost_events_drop_what_was_open_and_nothing_else() {
 }
 
 #[test]
+fn a_return_before_its_call_is_left_out() {
+    let anatomy = analysed(&[(10, 1, Enter(Verb::Read)), (5, 1, Exit), (20, 1, Exit)]);
+    assert_eq!((anatomy.dropped, anatomy.calls.len()), (1, 0));
+}
+
+#[test]
 fn a_percentile_has_the_parts_of_its_own_latencies() {
     let mut table = PartTable::default();
     // 990 fast ones that the device makes, ten slow ones that the scheduler makes.
