@@ -295,13 +295,16 @@ impl Iperf3Client {
         socket_options.extend(lower::room(params, sends));
         socket_options.extend(self.near(near_port));
         let mut more = |name: &str, value: String| socket_options.push((name.into(), value));
-        if params.mptcp && !params.udp && !params.sctp {
+        if params.mptcp && params.is_tcp() {
             more("mptcp", "on".into());
+        }
+        if let Some(count) = self.command.sctp_streams.filter(|_| params.sctp) {
+            more("sctp_streams", count.to_string());
         }
         if params.flow_label > 0 {
             more("flow_label", params.flow_label.to_string());
         }
-        if self.command.send_timeout_ms > 0 && !params.udp && !params.sctp {
+        if self.command.send_timeout_ms > 0 && params.is_tcp() {
             more("user_timeout_ms", self.command.send_timeout_ms.to_string());
         }
         let connection = FIRST + made as u32;

@@ -40,6 +40,8 @@ pub struct Command {
     pub pid_file: Option<String>,
     /// `-F`.
     pub file: Option<String>,
+    /// `--nstreams`: what an SCTP association asks for.
+    pub sctp_streams: Option<u16>,
     /// How long that is, where it is sent and its length is known.
     pub file_bytes: u64,
     /// `-A`: ours and the server's.
@@ -389,7 +391,8 @@ mod tests {
         assert_eq!(wrong("-c x -F a -u"), "cannot transfer file using UDP");
         assert!(wrong("-c x -F a -P 2").contains("several streams"));
         assert!(wrong("-c x --sctp -N").contains("--no-delay cannot be had over SCTP"));
-        assert!(wrong("-c x --sctp --nstreams 3").contains("one stream"));
+        assert!(wrong("-c x --sctp -X 10.0.0.1").contains("one address"));
+        assert_eq!(of("-c x --sctp --nstreams 3").unwrap().sctp_streams, Some(3));
         assert!(wrong("--nonsense").starts_with("unrecognized option '--nonsense'"));
         assert!(wrong("-c x --re").contains("ambiguous"));
         assert_eq!(wrong("-c"), "option requires an argument -- 'c'");

@@ -127,7 +127,7 @@ fn settings(params: &Params, sends: bool) -> Vec<Setting> {
 pub fn socket_options(params: &Params) -> Vec<(String, String)> {
     let mut options = SocketOptions::default();
     let over_zero = |number: u64| Some(number).filter(|number| *number > 0);
-    if !params.udp && !params.sctp {
+    if params.is_tcp() {
         options.switch([("nodelay", params.nodelay)]);
         options.set("mss", over_zero(params.mss.into()));
         options.set("congestion", Some(&params.congestion).filter(|name| !name.is_empty()));

@@ -205,7 +205,7 @@ impl Session {
     pub fn socket_options(&self) -> Vec<(String, String)> {
         let mut socket_options = lower::socket_options(&self.test.params);
         socket_options.extend(lower::room(&self.test.params, self.sends(self.test.streams.len() as u32)));
-        if self.rules.user_timeout_ms > 0 && !self.test.params.udp && !self.test.params.sctp {
+        if self.rules.user_timeout_ms > 0 && self.test.params.is_tcp() {
             socket_options.push(("user_timeout_ms".into(), self.rules.user_timeout_ms.to_string()));
         }
         socket_options

@@ -195,6 +195,11 @@ impl Params {
         }
     }
 
+    /// Whether a sender knows its retransmits and its window: the kernel tells them of TCP.
+    pub fn is_tcp(&self) -> bool {
+        !self.udp && !self.sctp
+    }
+
     /// What is sent at a time, unless said otherwise.
     pub fn usual_block_bytes(&self) -> u64 {
         match (self.udp, self.sctp) {

@@ -192,7 +192,7 @@ impl TestRun {
         let stream = |(stream, total): (&TestStream, &Total)| StreamResults {
             id: stream.id.into(),
             bytes: total.bytes,
-            retransmits: if stream.sends && !self.params.udp { total.retransmits as i64 } else { -1 },
+            retransmits: if stream.sends && self.params.is_tcp() { total.retransmits as i64 } else { -1 },
             jitter_s: total.jitter_ms / 1e3,
             lost: total.lost as i64,
             omitted_lost: total.omitted_lost as i64,
@@ -203,7 +203,7 @@ impl TestRun {
         };
         TestResults {
             cpu: self.cpu,
-            has_retransmits: if sends { i64::from(!self.params.udp) } else { -1 },
+            has_retransmits: if sends { i64::from(self.params.is_tcp()) } else { -1 },
             congestion: self.congestion(),
             server_output: None,
             streams: self.streams.iter().zip(&self.totals).map(stream).collect(),
@@ -239,7 +239,7 @@ impl TestRun {
                 packets: total.packets as i64 - total.omitted_packets as i64,
                 lost: if sends { 0 } else { total.lost as i64 - total.omitted_lost as i64 },
                 jitter_ms: if sends { 0.0 } else { total.jitter_ms },
-                retransmits: (sends && !self.params.udp).then_some(total.retransmits as i64),
+                retransmits: (sends && self.params.is_tcp()).then_some(total.retransmits as i64),
             });
         }
         let told = self.peer.as_ref()?.stream(self.streams[at].id)?;
@@ -253,7 +253,7 @@ impl TestRun {
             packets: (told.packets - omitted).max(0),
             lost: if sends { 0 } else { told.lost - told.omitted_lost },
             jitter_ms: if sends { 0.0 } else { told.jitter_s * 1e3 },
-            retransmits: (sends && !self.params.udp && told.retransmits >= 0).then_some(told.retransmits),
+            retransmits: (sends && self.params.is_tcp() && told.retransmits >= 0).then_some(told.retransmits),
         })
     }
 

@@ -88,13 +88,13 @@ pub fn start(test: &TestRun, system: &str) -> JsonTree {
         ("rcvbuf_actual", socket.map_or(0, |socket| socket.receive_buffer_bytes)),
     ];
     // A server writes these when it opens its listener for the test: a rate that was asked for, and TCP's buffers.
-    let (early_rate, early_buffers) = (test.server && params.rate > 0, test.server && !params.udp);
+    let (early_rate, early_buffers) = (test.server && params.rate > 0, test.server && params.is_tcp());
     start.extend(rate.into_iter().filter(|_| early_rate));
     start.extend(buffers.into_iter().filter(|_| early_buffers));
     start.push("timestamp", stamp);
     start.push(if test.server { "accepted_connection" } else { "connecting_to" }, peer);
     start.push("cookie", test.cookie.as_str());
-    if !params.udp && !params.sctp {
+    if params.is_tcp() {
         match params.mss {
             0 => start.push("tcp_mss_default", test.control.socket.mss),
             mss => start.push("tcp_mss", mss),
@@ -156,7 +156,7 @@ fn span(test: &TestRun, interval: &Interval, span: &Span, sends: bool, socket: O
     let times = [interval.start_s, interval.end_s, seconds];
     let mut all = head(socket, times, span.bytes, rate(span.bytes, seconds));
     match (test.params.udp, sends) {
-        (false, true) => {
+        (false, true) if test.params.is_tcp() => {
             all.push("retransmits", span.retransmits);
             if let Some(tcp) = span.tcp.as_ref().filter(|_| socket.is_some()) {
                 all.extend([("snd_cwnd", tcp.cwnd_bytes), ("snd_wnd", tcp.peer_window_bytes)]);
@@ -168,7 +168,7 @@ fn span(test: &TestRun, interval: &Interval, span: &Span, sends: bool, socket: O
             all.push("packets", span.packets);
         }
         (true, false) => losses(&mut all, span.jitter_ms, span.lost, span.packets as i64),
-        (false, false) => {}
+        (false, _) => {}
     }
     all.extend([("omitted", interval.omitted), ("sender", sends)]);
     all
@@ -191,7 +191,7 @@ pub fn end(test: &TestRun) -> JsonTree {
         }
     }
     end.push("cpu_utilization_percent", cpu);
-    if !test.params.udp {
+    if test.params.is_tcp() {
         let theirs = test.peer.as_ref().map_or_else(String::new, |peer| peer.congestion.clone());
         // With both, a server calls its own the sender's, as the original does.
         let sends = test.params.bidir || test.streams.first().is_some_and(|stream| stream.sends);

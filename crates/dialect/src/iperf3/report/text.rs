@@ -44,7 +44,7 @@ pub fn connecting(test: &TestRun, style: TextStyle) -> String {
     }
     if style.verbose {
         let _ = writeln!(text, "      Cookie: {}", test.cookie);
-        if !test.params.udp {
+        if test.params.is_tcp() {
             let mss = test.control.socket.mss;
             let _ = match (test.params.mss, test.server) {
                 (0, _) => writeln!(text, "      TCP MSS: {mss} (default)"),
@@ -134,7 +134,7 @@ pub fn together(spans: &[&Span]) -> Span {
 
 fn figures(test: &TestRun, span: &Span, sends: bool, is_sum: bool) -> String {
     match (test.params.udp, sends) {
-        (false, true) => {
+        (false, true) if test.params.is_tcp() => {
             let window = span.tcp.as_ref().filter(|_| !is_sum);
             let window = window.map_or_else(
                 || " ".repeat(13),
@@ -142,7 +142,7 @@ fn figures(test: &TestRun, span: &Span, sends: bool, is_sum: bool) -> String {
             );
             format!("  {:3}{window}", span.retransmits)
         }
-        (false, false) => " ".repeat(18),
+        (false, _) => " ".repeat(18),
         (true, true) => {
             let pad = if test.params.bidir { " ".repeat(10) } else { String::new() };
             format!(" {pad} {}  ", span.packets)
@@ -174,8 +174,8 @@ fn head(test: &TestRun) -> String {
     let figures = match (test.params.udp, test.params.bidir, sends) {
         (true, false, true) => "         Total Datagrams",
         (true, ..) => "         Jitter    Lost/Total Datagrams",
-        (false, _, true) => "         Retr  Cwnd",
-        (false, _, false) => "",
+        (false, _, true) if test.params.is_tcp() => "         Retr  Cwnd",
+        (false, ..) => "",
     };
     format!("[ ID]{role} Interval           Transfer     Bitrate{figures}\n")
 }
@@ -187,8 +187,8 @@ pub fn summary(test: &TestRun, style: TextStyle) -> String {
         text.push_str("Test Complete. Summary Results:\n");
     }
     let role_head = if test.params.bidir { "[Role]" } else { "" };
-    let knows_retransmits = !test.server || test.streams.iter().any(|stream| stream.sends);
-    let figures = match (test.params.udp, knows_retransmits) {
+    let sends = !test.server || test.streams.iter().any(|stream| stream.sends);
+    let figures = match (test.params.udp, sends && test.params.is_tcp()) {
         (true, _) => "         Jitter    Lost/Total Datagrams",
         (false, true) => "         Retr",
         (false, false) => "",
@@ -300,7 +300,7 @@ fn details(test: &TestRun, group: &[usize], is_first: bool) -> String {
     if is_first && (test.params.bidir || !sends) {
         text.push_str(&cpu("receiver", "sender"));
     }
-    if !test.params.udp {
+    if test.params.is_tcp() {
         let (ours, theirs) = (test.congestion(), peer.congestion.clone());
         let (sender, receiver) = if sends { (ours, theirs) } else { (theirs, ours) };
         for (side, name) in [("snd", sender), ("rcv", receiver)] {

@@ -47,6 +47,7 @@ pub const SETTINGS: &[SettingSpec] = &[
     spec("linger", "seconds that closing waits; 0: the connection is reset"),
     spec("family", "4 or 6: the addresses that a name may stand for"),
     spec("only_v6", "an IPv6 place does not take IPv4 peers"),
+    spec("sctp_streams", "streams that an SCTP association asks for (Linux)"),
 ];
 
 /// Whether a name is that of an option.
@@ -116,6 +117,7 @@ pub fn check(job: &iodyno_model::Job) -> Vec<Diagnostic> {
         "busy_poll",
         "priority",
         "linger",
+        "sctp_streams",
     ];
     let number = |value: &str| value.parse::<u64>().is_ok();
     let byte = |value: &str| value.parse::<u8>().is_ok();
@@ -150,7 +152,10 @@ fn set_one(socket: &Socket, name: &str, value: &str, when: When) -> io::Result<(
         "busy_poll" => busy_poll(socket, number(value)?),
         "priority" => priority(socket, number(value)?),
         "linger" => socket.set_linger(Some(Duration::from_secs(parse_number(value)?))),
-        "bind" | "fastopen" | "only_v6" if when == When::After => Ok(()),
+        "bind" | "fastopen" | "only_v6" | "sctp_streams" if when == When::After => Ok(()),
+        "sctp_streams" => {
+            sctp_streams(socket, value.parse().map_err(|_| refused("not a number below 65536"))?)
+        }
         "bind" => bind(socket, value),
         "fastopen" => fastopen(socket, switch(value)?),
         "only_v6" => socket.set_only_v6(switch(value)?),
@@ -327,6 +332,23 @@ mod system {
         options::set(socket, libc::SOL_SOCKET, libc::SO_PRIORITY, &class)
     }
 
+    /// `sctp_initmsg` of `linux/sctp.h`; zero leaves a part as it is.
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    struct InitMessage {
+        streams: u16,
+        streams_back: u16,
+        attempts: u16,
+        timeout_ms: u16,
+    }
+
+    const SCTP_INITMSG: i32 = 2;
+
+    pub(super) fn sctp_streams(socket: &Socket, streams: u16) -> io::Result<()> {
+        let asked = InitMessage { streams, streams_back: 0, attempts: 0, timeout_ms: 0 };
+        options::set(socket, libc::IPPROTO_SCTP, SCTP_INITMSG, &asked)
+    }
+
     pub(super) fn busy_poll(socket: &Socket, us: u32) -> io::Result<()> {
         options::set(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, &us)
     }
@@ -378,6 +400,10 @@ mod system {
         missing()
     }
 
+    pub(super) fn sctp_streams(_: &Socket, _: u16) -> io::Result<()> {
+        missing()
+    }
+
     pub(super) fn busy_poll(_: &Socket, _: u32) -> io::Result<()> {
         missing()
     }
@@ -388,7 +414,8 @@ mod system {
 }
 
 use system::{
-    busy_poll, congestion, cork, device, dont_fragment, fastopen, multipath, pacing, priority, user_timeout,
+    busy_poll, congestion, cork, device, dont_fragment, fastopen, multipath, pacing, priority, sctp_streams,
+    user_timeout,
 };
 
 #[cfg(test)]
