@@ -8,8 +8,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::shell;
 use crate::suite::{CaseOutcome, Choice, Ran, Schedule, Suite, TestCase, Tier};
+use crate::{guest, shell};
 
 /// Asks fio's test for a line a job, in this file.
 const LINES: &str = "IODYNO_AGAINST_LINES";
@@ -29,10 +29,17 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     if itself && tool != "fio" {
         return Err("against: --itself: only fio can stand in our place".into());
     }
+    let mut environment = Vec::new();
+    if tool == "sctp" || tool == "all" {
+        match guest::parts(root) {
+            Ok(folder) => environment.push((guest::PARTS.to_string(), folder.display().to_string())),
+            Err(why) => println!("a guest with SCTP cannot be had: {why}"),
+        }
+    }
     let cases = chosen(root, tool, part)?;
     let lines = root.join("target/against/fio.txt");
     shell::fresh(&lines)?;
-    let mut environment = vec![(LINES.to_string(), lines.display().to_string())];
+    environment.push((LINES.to_string(), lines.display().to_string()));
     if itself {
         let fio = shell::find("fio").ok_or("fio is not installed")?;
         environment.push((CANDIDATE.into(), fio.display().to_string()));

@@ -13,6 +13,7 @@ mod bless;
 mod ci;
 mod faults;
 mod fuzz;
+mod guest;
 mod lexer;
 mod lies;
 mod newer;

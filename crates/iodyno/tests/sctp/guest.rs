@@ -1,0 +1,185 @@
+//! A guest without hardware acceleration, its script, and what it said.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use testbed::{Case, Need, Outcome, Skip};
+
+use crate::archive::Archive;
+
+/// Where `cargo xtask against sctp` has laid a kernel, its modules, a shell and the library of SCTP.
+const PARTS: &str = "IODYNO_SCTP_GUEST";
+/// In the order in which they need each other.
+const MODULES: [&str; 5] =
+    ["crc32c_generic.ko", "libcrc32c.ko", "udp_tunnel.ko", "ip6_udp_tunnel.ko", "sctp.ko"];
+/// Who asks whom for what.
+const LINES: [&str; 4] = [
+    "--sctp -n 512K -l 8K",
+    "--sctp -n 512K -l 8K -R",
+    "--sctp -t 1 -P 2 -l 8K",
+    "--sctp -n 256K -l 8K --nstreams 4",
+];
+const PAIRS: [(&str, &str); 3] =
+    [("iodyno iperf3", "iodyno iperf3"), ("iodyno iperf3", "iperf3"), ("iperf3", "iodyno iperf3")];
+
+/// The first program of the guest: modules, loopback, the tests one after the other, the end.
+const FIRST: &str = "#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin LD_LIBRARY_PATH=/lib IODYNO_HISTORY=off IODYNO_FINDINGS=0
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
+for module in MODULES; do insmod /lib/$module; done
+ifconfig lo 127.0.0.1 up
+port=6000
+listens() { grep -qi \":$(printf %04x $1) .* 0A \" /proc/net/tcp /proc/net/tcp6; }
+pair() {
+    port=$((port + 1))
+    $2 -s -1 -p $port > /tmp/server 2>&1 &
+    while ! listens $port; do usleep 50000; done
+    echo \"== $1 to $2: $3\"
+    timeout 60 $1 -c 127.0.0.1 -p $port $3 2>&1
+    echo \"== status $?\"
+    timeout 20 sh -c 'while [ -d /proc/'$!' ]; do usleep 50000; done'
+    echo \"== server\"
+    cat /tmp/server
+}
+TESTS
+echo \"== over\"
+poweroff -f
+";
+
+pub fn cases() -> Vec<Case> {
+    let needs =
+        [Need::That(parts_there), Need::Tool("qemu-system-x86_64"), Need::Tool("iperf3"), Need::Tool("ldd")];
+    vec![Case::new("sctp_in_a_guest_both_ways_with_the_original", &needs, both_ways).alone().against()]
+}
+
+fn parts() -> Option<PathBuf> {
+    std::env::var_os(PARTS).map(PathBuf::from)
+}
+
+fn parts_there() -> Result<(), Skip> {
+    match parts().is_some_and(|folder| folder.join("vmlinuz").is_file()) {
+        true => Ok(()),
+        false => Err(Skip::new("only `cargo xtask against sctp` fetches a kernel for a guest")),
+    }
+}
+
+/// The libraries that a program is linked with, as the loader finds them.
+fn libraries(program: &Path) -> Result<Vec<PathBuf>, String> {
+    let said = Command::new("ldd").arg(program).output().map_err(|error| format!("ldd: {error}"))?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    Ok(text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect())
+}
+
+fn iperf3() -> Result<PathBuf, String> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found =
+        std::env::split_paths(&folders).map(|folder| folder.join("iperf3")).find(|path| path.is_file());
+    found.ok_or_else(|| "iperf3 is gone".into())
+}
+
+fn first_file_system(parts: &Path) -> Result<Vec<u8>, String> {
+    let mut archive = Archive::default();
+    ["bin", "lib", "lib64", "proc", "sys", "dev", "tmp"].iter().for_each(|name| archive.directory(name));
+    let pairs = LINES
+        .iter()
+        .flat_map(|line| PAIRS.map(|(asks, serves)| format!("pair \"{asks}\" \"{serves}\" \"{line}\"\n")));
+    let first = FIRST.replace("MODULES", &MODULES.join(" ")).replace("TESTS", &pairs.collect::<String>());
+    archive.program("init", first.as_bytes());
+    archive.copy("bin/busybox", &parts.join("busybox"))?;
+    let (ours, theirs) = (PathBuf::from(env!("CARGO_BIN_EXE_iodyno")), iperf3()?);
+    archive.copy("bin/iodyno", &ours)?;
+    archive.copy("bin/iperf3", &theirs)?;
+    let mut taken = Vec::new();
+    // SCTP's own is loaded when it is asked for.
+    let more = vec![parts.join("libsctp.so.1")];
+    for path in [libraries(&ours)?, libraries(&theirs)?, more].concat() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !taken.contains(&name) {
+            let folder = if path.starts_with("/lib64") { "lib64" } else { "lib" };
+            archive.copy(&format!("{folder}/{name}"), &path)?;
+            taken.push(name);
+        }
+    }
+    for module in MODULES {
+        archive.copy(&format!("lib/{module}"), &parts.join(module))?;
+    }
+    Ok(archive.done())
+}
+
+/// Every pair moves what it was asked to, and both ends say so.
+fn both_ways() -> Outcome {
+    let parts = parts().ok_or("no parts")?;
+    let home = tempfile::tempdir()?;
+    let unpacked = home.path().join("first.cpio");
+    std::fs::write(&unpacked, first_file_system(&parts)?)?;
+    let mut command = Command::new("timeout");
+    command.args([
+        "600",
+        "qemu-system-x86_64",
+        "-accel",
+        "tcg",
+        "-m",
+        "1024",
+        "-smp",
+        "1",
+        "-nodefaults",
+        "-display",
+        "none",
+        "-no-reboot",
+    ]);
+    command.args([
+        "-serial",
+        "stdio",
+        "-monitor",
+        "none",
+        "-append",
+        "console=ttyS0 quiet panic=-1 mitigations=off",
+    ]);
+    command.arg("-kernel").arg(parts.join("vmlinuz")).arg("-initrd").arg(&unpacked);
+    let said = command.stdin(Stdio::null()).stderr(Stdio::null()).output()?.stdout;
+    let said = String::from_utf8_lossy(&said).replace('\r', "");
+    if !said.contains("== over\n") {
+        return Err(format!("the guest did not come to its end:\n{said}").into());
+    }
+    for line in LINES {
+        for (asks, serves) in PAIRS {
+            let title = format!("== {asks} to {serves}: {line}\n");
+            let pair = said.split(&title).nth(1).ok_or_else(|| format!("{title} was not run:\n{said}"))?;
+            let pair = pair.split("\n== i").next().unwrap_or(pair);
+            agrees(pair, line).map_err(|why| format!("{title}{why}\n{pair}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The totals of both ends, and no word of retransmits, which the kernel does not tell of SCTP.
+fn agrees(pair: &str, line: &str) -> Result<(), String> {
+    let (client, server) = pair.split_once("== server\n").ok_or("no server")?;
+    if !client.contains("== status 0") {
+        return Err("it failed".into());
+    }
+    if pair.contains("Retr") || pair.contains("Cwnd") {
+        return Err("retransmits of SCTP".into());
+    }
+    let (bytes, streams) = match line {
+        line if line.contains("-P 2") => ("Bytes", 2),
+        line if line.contains("512K") => ("512 KBytes", 1),
+        _ => ("256 KBytes", 1),
+    };
+    let total = |text: &str, role: &str| {
+        let is = |line: &&str| line.ends_with(role) && line.contains(bytes) && !line.contains("[SUM]");
+        text.lines().map(str::trim_end).filter(|line| is(&line)).count()
+    };
+    match (
+        total(client, "sender"),
+        total(client, "receiver"),
+        total(server, if line.contains("-R") { "sender" } else { "receiver" }),
+    ) {
+        (sent, received, told) if sent.min(received).min(told) >= streams => Ok(()),
+        counts => Err(format!("totals of {bytes}, sender and receiver and at the server: {counts:?}")),
+    }
+}
