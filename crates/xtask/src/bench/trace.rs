@@ -20,12 +20,12 @@ const ROUNDS: usize = 5;
 const AIM_RATE: f64 = 5e6;
 const AIM_BYTES: f64 = 10.0;
 
-struct Bench {
+struct FormatBench {
     program: PathBuf,
     folder: PathBuf,
 }
 
-impl Drop for Bench {
+impl Drop for FormatBench {
     fn drop(&mut self) {
         // What stays is in the build's folder.
         let _ = std::fs::remove_dir_all(&self.folder);
@@ -44,7 +44,7 @@ pub fn chore(root: &Path) -> Result<bool, String> {
     }
     let folder = root.join(format!("target/bench-trace-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let bench = Bench { program: root.join("target/release/examples/format"), folder };
+    let bench = FormatBench { program: root.join("target/release/examples/format"), folder };
     println!("{}, {RECORDS} records, {ROUNDS} rounds", meter::machine());
     let mut sides = (Vec::new(), Vec::new());
     let mut bytes = 0.0;
@@ -82,7 +82,7 @@ fn row(name: &str, (value, range): (String, String), aim: &str, is_met: Option<b
     println!("| {name:<33} | {value:<6} | {range:<15} | {aim:<6} | {met:<6} |");
 }
 
-impl Bench {
+impl FormatBench {
     fn run(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(words);
