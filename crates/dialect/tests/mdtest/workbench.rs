@@ -122,6 +122,7 @@ fn told(line: &str, tasks: u32, change: impl Fn(&mut PhaseRecord)) -> String {
             let done = |verb| JournalEntry::Done {
                 at_ns: 37_000,
                 verb,
+                file: 0,
                 offset: 0,
                 bytes: 0,
                 submission_ns: 0,

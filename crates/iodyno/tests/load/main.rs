@@ -1,5 +1,6 @@
 //! What is understood of recorded I/O: statistics, the load that is fitted to a trace, and the anatomy of latency.
 
+#[allow(dead_code, reason = "shared by several test programs, none of which uses all of it")]
 #[path = "../door/program.rs"]
 mod program;
 

@@ -20,7 +20,17 @@ fn logs() -> Logs {
 fn done(at_ns: u64, verb: Verb, submission_ns: u64, completion_ns: u64) -> JournalEntry {
     let latency_ns = submission_ns + completion_ns;
     let (offset, bytes, priority) = (8192, 4096, 0);
-    JournalEntry::Done { at_ns, verb, file: 0, offset, bytes, submission_ns, completion_ns, latency_ns, priority }
+    JournalEntry::Done {
+        at_ns,
+        verb,
+        file: 0,
+        offset,
+        bytes,
+        submission_ns,
+        completion_ns,
+        latency_ns,
+        priority,
+    }
 }
 
 fn window(at_ns: u64, length_ns: u64, operations: u64) -> JournalEntry {
