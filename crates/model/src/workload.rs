@@ -434,13 +434,13 @@ pub struct Trace {
     pub timing: Timing,
     /// How the records of a file are played back.
     #[reflect(default, flat)]
-    pub replay: Replay,
+    pub replay: Box<Replay>,
 }
 
 impl Trace {
     /// A few entries.
     pub fn of(entries: Vec<TraceEntry>, timing: Timing) -> Trace {
-        Trace { entries, path: None, format: String::new(), timing, replay: Replay::default() }
+        Trace { entries, path: None, format: String::new(), timing, replay: Box::default() }
     }
 
     /// The verbs that it has.

@@ -110,7 +110,7 @@ pub fn table(world: &WorldFacts, phases: &[PhaseRecord], paint: Paint) -> String
         "last",
     ];
     let mut table =
-        Table::new(left, &headings.iter().copied().filter(|name| shown(&name)).collect::<Vec<_>>());
+        Table::new(left, &headings.iter().copied().filter(|name| shown(name)).collect::<Vec<_>>());
     for (phase, job) in jobs() {
         for (rank, row) in rows(job) {
             let name = match phase.repetition {

@@ -132,7 +132,8 @@ const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
                 c.host = Some(host);
                 c.device = device.or(c.device.take());
             }),
-            switch("sctp", "SCTP rather than TCP, where both kernels have it (moved data with 3.12 in a guest, both roles)").on(|c| c.test.sctp = true),
+            switch("sctp", "SCTP rather than TCP, where both kernels have it (run beside 3.12 in a guest)")
+                .on(|c| c.test.sctp = true),
             text("xbind", "NAME", "addresses of an SCTP association")
                 .also(&["X"])
                 .refused(SCTP.0, SCTP.1)

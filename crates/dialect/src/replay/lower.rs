@@ -103,7 +103,7 @@ fn job(settings: &Settings) -> Job {
     let trace = Trace {
         path: Some(settings.trace.clone()),
         format: settings.format.clone(),
-        replay,
+        replay: Box::new(replay),
         ..Trace::of(Vec::new(), settings.timing)
     };
     let targets = (0..settings.places.len()).collect();

@@ -48,7 +48,8 @@ const FORMS: &[(&str, &str)] = &[
     ("Stamp", "`\"block\"`, `\"content\"`, `\"nothing\"`, `\"0xdeadbeef\"`, or a checksum's name"),
     (
         "Timing",
-        "`\"as recorded\"`, `\"pauses\"`, `\"gaps\"`, `\"no earlier\"`, `\"as fast\"`, `\"think times\"`, `\"dependencies\"`, `\"depths\"`, `{ faster = 10.0 }`",
+        "`\"as recorded\"`, `\"pauses\"`, `\"gaps\"`, \
+         `\"no earlier\"`, `\"as fast\"`, `\"think times\"`, `\"dependencies\"`, `\"depths\"`, `{ faster = 10.0 }`",
     ),
     ("Verb", "verb"),
 ];

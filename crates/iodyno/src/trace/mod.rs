@@ -41,7 +41,7 @@ docs/trace.md explains them.";
 #[derive(Subcommand)]
 enum TraceCommand {
     /// Make a trace of what other programs recorded
-    Import(import::ImportArgs),
+    Import(Box<import::ImportArgs>),
     /// Derive a synthetic plan that resembles the trace, and say how far it is from it
     Fit(fit::FitArgs),
     /// What the load is: sizes, mix, hot spots, caches, arrivals, depth, latency

@@ -172,7 +172,7 @@ fn agrees(pair: &str, line: &str) -> Result<(), String> {
     };
     let total = |text: &str, role: &str| {
         let is = |line: &&str| line.ends_with(role) && line.contains(bytes) && !line.contains("[SUM]");
-        text.lines().map(str::trim_end).filter(|line| is(&line)).count()
+        text.lines().map(str::trim_end).filter(|line| is(line)).count()
     };
     match (
         total(client, "sender"),

@@ -27,7 +27,12 @@ fn bench(records: Vec<TraceRecord>, timing: Timing, depth: u32, settings: Replay
     let records = memory(records);
     let facts = Survey::of(&mut records.clone(), &settings.skip).unwrap().facts;
     let replay = Replay { facts, certified: true, ..settings };
-    let trace = Trace { path: Some("memory".into()), timing, replay, ..Trace::of(Vec::new(), timing) };
+    let trace = Trace {
+        path: Some("memory".into()),
+        timing,
+        replay: Box::new(replay),
+        ..Trace::of(Vec::new(), timing)
+    };
     let mut bench = SourceBench::new(Workload::Trace(trace), &[65536, 65536]);
     bench.depth = depth;
     bench.records = Some(records);
