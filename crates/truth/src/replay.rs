@@ -7,9 +7,9 @@
 
 use iodyno_model::{ReplayRecord, Timing, units};
 
-/// Operations of which the limits are kept, percent.
+/// Operations of which the limits are kept, percent. Source: the share that Buttress states (FAST '04).
 const MOST_PERCENT: f64 = 99.0;
-/// Within this of the time it was due an operation is in time, ns.
+/// Within this of the time it was due an operation is in time, ns. Source: Buttress (FAST '04).
 pub const IN_TIME_NS: u64 = 100_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

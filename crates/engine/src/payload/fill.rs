@@ -370,32 +370,26 @@ impl Filler {
         }
     }
 
-    /// Whole sectors from sector `number` on. Counts on where [`Self::alter_sector`] multiplies and divides: this is all
-    /// that a scrambled write costs.
-    fn alter_whole(&self, mut sectors: &mut [Sector], number: u64, key: u64) {
-        let mut word = altered_word(key, number);
-        let mut first = (number % self.slots.len() as u64) as usize;
-        while !sectors.is_empty() {
-            let slots = &self.slots[first..];
-            let (unit, rest) = sectors.split_at_mut(sectors.len().min(slots.len()));
-            for (sector, slot) in unit.iter_mut().zip(slots) {
-                write_words(sector, *slot, word);
-                word = word.wrapping_add(GOLDEN);
-            }
-            (sectors, first) = (rest, 0);
+    /// Whole sectors from sector `number` on. Counts on where [`Self::alter_sector`] divides and hashes: this is all that
+    /// a scrambled write costs.
+    fn alter_whole(&self, sectors: &mut [Sector], number: u64, key: u64) {
+        let mut state = key.wrapping_add(number.wrapping_mul(GOLDEN));
+        let mut slots = self.slots[(number % self.slots.len() as u64) as usize..].iter();
+        for sector in sectors {
+            let slot = slots.next().unwrap_or_else(|| {
+                slots = self.slots.iter();
+                slots.next().expect("a unit has a sector")
+            });
+            write_words(sector, *slot, mix(state));
+            state = state.wrapping_add(GOLDEN);
         }
     }
 
     fn alter_sector(&self, sector: &mut Sector, address: u64, key: u64) {
-        let word = altered_word(key, address / SECTOR_BYTES as u64);
+        let number = address / SECTOR_BYTES as u64;
+        let word = mix(key.wrapping_add(number.wrapping_mul(GOLDEN)));
         write_words(sector, slot(self.seed, address % self.unit_bytes), word);
     }
-}
-
-/// What a sector is changed to. The key is hashed already, once for each write, and differs with file and generation: an odd
-/// step from sector to sector then keeps all words different, and a hash of each would cost more than the change.
-fn altered_word(key: u64, number: u64) -> u64 {
-    key.wrapping_add(number.wrapping_mul(GOLDEN))
 }
 
 /// The word of each half sector that scrambling changes, for the sector so many bytes into its unit: below [`SLOTS`].

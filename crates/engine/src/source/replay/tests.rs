@@ -34,6 +34,8 @@ fn bench(records: Vec<TraceRecord>, timing: Timing, depth: u32, settings: Replay
         ..Trace::of(Vec::new(), timing)
     };
     let mut bench = SourceBench::new(Workload::Trace(trace), &[65536, 65536]);
+    // In virtual time the reader of the trace is waited for: what it takes is no time of the replay.
+    bench.job().engine = "sim".into();
     bench.depth = depth;
     bench.records = Some(records);
     bench
