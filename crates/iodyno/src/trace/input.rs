@@ -55,6 +55,7 @@ pub fn file(path: &str) -> Result<File, Diagnostic> {
     });
     opened.map_err(|error| {
         Diagnostic::error(&Origin::argument(path), format!("cannot be read: {}", plain(&error)))
+            .hint("name a trace; - is standard input")
     })
 }
 

@@ -26,6 +26,7 @@ const STORAGE: &[(&str, &str, &[&str])] = &[
     ("fio", "--name=a --rw=write --size=1m --directory=HERE", ALSO),
     ("ior", "-w -t 64k -b 1m -o HERE/ior", ALSO),
     ("mdtest", "-n 100 -d HERE/mdtest", ALSO),
+    ("md-workbench", "-D 1 -P 50 -I 50 -o HERE/workbench", ALSO),
     ("iozone", "-s 1m -r 64k -i 0 -f HERE/iozone", ALSO),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", ALSO),
     ("filebench", "-f HERE/f.f", ALSO),

@@ -121,6 +121,7 @@ fn running() -> Outcome {
         "--direct=1",
         "--ioengine=psync",
         "--bs=4k",
+        "--thread",
         "--time_based",
         "--runtime=60",
         &name,
@@ -162,8 +163,7 @@ fn beside() -> Outcome {
 fn refused() -> Outcome {
     told(iodyno(["why"])).refused(&["PID"]);
     told(iodyno(["why", "1", "--for", "0s"])).refused(&["expected more than 0"]);
-    let none = told(iodyno(["why", "4194304999"]));
-    none.refused(&[]);
+    told(iodyno(["why", "4194304999"])).expect(1, &["cannot tell: there is no process"]).one_error();
     // Where tracing cannot be had that is what is told.
     let gone = told(iodyno(["why", "4194303"]));
     assert_eq!(gone.code(), 1, "{gone}");

@@ -88,7 +88,7 @@ impl BlockRange {
             return (self.sectors == other.sectors).then_some(0);
         }
         let (start, end) = (self.sector.max(other.sector), self.end().min(other.end()));
-        (end > start).then_some((end - start) as u32)
+        (end > start).then(|| (end - start) as u32)
     }
 }
 

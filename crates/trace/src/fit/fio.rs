@@ -14,6 +14,9 @@ pub fn job_file(load: &FittedLoad, source: &str) -> String {
     for note in &load.notes {
         let _ = writeln!(text, "; Not as in the trace: {}.", clean(note));
     }
+    if load.jobs.iter().any(|job| job.arrivals.poisson && job.sync.is_some()) {
+        text += "; Not as in the trace: jobs with syncs have even arrivals, because fio 3.33 ends by a signal where they are drawn.\n";
+    }
     let seconds = load.span_ns.div_ceil(1_000_000_000).max(1);
     let _ = writeln!(
         text,
@@ -71,7 +74,9 @@ fn section(job: &FittedJob) -> String {
         true => line("rate_iops", format!("{},{}", share(read), share(write))),
         false => line("rate_iops", share(read + write).to_string()),
     }
-    line("rate_process", if job.arrivals.poisson { "poisson".into() } else { "linear".into() });
+    // fio 3.33 divides by the rate of syncs, which is 0, where arrivals are drawn.
+    let is_drawn = job.arrivals.poisson && job.sync.is_none();
+    line("rate_process", if is_drawn { "poisson".into() } else { "linear".into() });
     if job.arrivals.pause_ns > 0 {
         line("thinktime", job.arrivals.pause_ns.div_ceil(1000).min(i32::MAX as u64).to_string());
         line("thinktime_blocks", job.arrivals.burst.min(i32::MAX as u64).to_string());
