@@ -49,8 +49,10 @@ fn makes_a_trace() -> Outcome {
     trace(home, &["import", "usr.csv", "-o", "t.iot", "--force"]).expect(0, &["2 records"]);
     // To a pipe, and from one.
     let mut command = std::process::Command::new("sh");
-    let line =
-        format!("{0} trace import - < usr.csv | {0} trace dump - | grep -c -v '^#'", crate::program::IODYNO);
+    let line = format!(
+        "'{0}' trace import - < usr.csv | '{0}' trace dump - | grep -c -v '^#'",
+        crate::program::IODYNO
+    );
     command.args(["-c", &line]).current_dir(home);
     assert_eq!(told(command).out.trim(), "2");
     assert_eq!(names(home), ["t.iot", "usr.csv"]);
