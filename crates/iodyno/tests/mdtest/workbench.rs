@@ -214,7 +214,7 @@ fn ranks() -> Outcome {
     let mut command = dressed(Command::new("mpirun"), launcher.into_iter().chain(line));
     command.env("IODYNO_FINDINGS", "0").env("OMPI_MCA_mpi_yield_when_idle", "1");
     let told = run(command);
-    told.expect(0, &["Nodemap: 111\n", "(0 errs)", "Total runtime: "]);
+    told.expect(0, &["Nodemap: 111 MD-Workbench", "(0 errs)", "Total runtime: "]);
     assert_eq!(told.out.matches("benchmark process ").count(), 2, "{told}");
     assert_eq!(below(folder.path()), BTreeSet::new(), "{told}");
     Ok(())
