@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use clap::Parser;
 use iodyno_engine::{clock, signal};
 use iodyno_model::{Diagnostic, Origin, units};
+use iodyno_recorder::ProgramEnd;
 use iodyno_recorder::anatomy::AnatomyRecorder;
 use iodyno_report::anatomy::{json, text};
 use iodyno_trace::TraceError;
@@ -132,13 +133,11 @@ fn of_command(words: &WhyArgs) -> u8 {
 
 /// Polls until a command has ended; its status as a shell has it.
 fn watched(recorder: &mut AnatomyRecorder, child: &mut Child) -> Result<u8, TraceError> {
-    use std::os::unix::process::ExitStatusExt;
     recorder.started()?;
     loop {
         recorder.poll()?;
         if let Some(status) = child.try_wait()? {
-            let signal = status.signal().map(|signal| 128 + signal);
-            return Ok(status.code().or(signal).unwrap_or(1) as u8);
+            return Ok(ProgramEnd::from(status).status());
         }
         clock::sleep_ns(PAUSE_NS);
     }
@@ -185,7 +184,7 @@ impl WatchedRun {
         match self.watcher.join() {
             Ok(Ok(anatomy)) => say(text(name, &anatomy, terminal::err_paint()).trim_end()),
             Ok(Err(error)) => say(cannot_tell(&error)),
-            Err(_) => {}
+            Err(_) => say(cannot_tell(&TraceError::new("what watches it ended early"))),
         }
     }
 }

@@ -26,6 +26,7 @@ pub mod document;
 pub mod engine_trait;
 pub mod event;
 pub mod finding;
+pub mod glob;
 pub mod histogram;
 pub mod merge;
 pub mod origin;

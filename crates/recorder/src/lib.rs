@@ -19,6 +19,9 @@ pub mod program;
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 #[path = "program_elsewhere.rs"]
 pub mod program;
+mod recorded_program;
 pub mod sink;
 #[cfg(target_os = "linux")]
 pub mod tracefs;
+
+pub use recorded_program::{ProgramEnd, RecordedProgram};

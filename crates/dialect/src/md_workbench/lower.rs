@@ -16,6 +16,7 @@ use iodyno_model::{
 
 use super::test::WorkbenchTest;
 use super::view::{PhaseRole, TestPhase};
+use crate::index_of;
 use crate::mdtest::lower::delays;
 
 /// A test's plan, and what its phases are.
@@ -30,22 +31,6 @@ struct Lowering<'a> {
     test: &'a WorkbenchTest,
     plan: Plan,
     parts: Vec<TestPhase>,
-}
-
-/// How a job's targets are numbered in its script, and in the plan.
-#[derive(Default)]
-struct JobTargets {
-    of_plan: Vec<usize>,
-}
-
-impl JobTargets {
-    fn position(&mut self, target: usize) -> usize {
-        let known = self.of_plan.iter().position(|known| *known == target);
-        known.unwrap_or_else(|| {
-            self.of_plan.push(target);
-            self.of_plan.len() - 1
-        })
-    }
 }
 
 impl Lowering<'_> {
@@ -86,9 +71,9 @@ impl Lowering<'_> {
     fn benchmark(&mut self, iteration: u32, waiting: f64) {
         let (test, role) = (self.test, PhaseRole::Benchmark);
         let changes = !test.flag("read-only");
-        let (mut targets, mut steps) = (JobTargets::default(), Vec::new());
+        let (mut targets, mut steps) = (Vec::new(), Vec::new());
         for set in 0..test.sets {
-            let from = targets.position(self.set(set, test.further(set, -1)));
+            let from = index_of(&mut targets, self.set(set, test.further(set, -1)));
             // What is only read is there in the next iteration, too.
             let after = changes.then(|| role.name().to_string());
             let oldest = Item::Oldest { first: test.start, after };
@@ -98,13 +83,13 @@ impl Lowering<'_> {
             let read = Operation { item: last(), ..Operation::on(Verb::Open, from) };
             steps.push(self.moving(read).step("read"));
             if changes {
-                let to = targets.position(self.set(set, test.further(set, 1)));
+                let to = index_of(&mut targets, self.set(set, test.further(set, 1)));
                 steps.push(Operation { item: last(), ..Operation::on(Verb::Unlink, from) }.step("delete"));
                 let item = Item::Last { further: test.precreated };
                 steps.push(self.moving(Operation { item, ..Operation::on(Verb::Create, to) }).step("create"));
             }
         }
-        let mut job = self.job(role, targets.of_plan, Script { steps, ..Script::default() });
+        let mut job = self.job(role, targets, Script { steps, ..Script::default() });
         job.limit = Limit { passes: Some(test.objects), ..Limit::default() };
         if test.stonewall_s > 0 {
             job.limit.time_ns = Some(test.stonewall_s.saturating_mul(1_000_000_000));
@@ -130,14 +115,13 @@ impl Lowering<'_> {
         let script = Script { steps: (0..sets.len()).flat_map(of_set).collect(), ..Script::default() };
         self.add(role, test.iterations, waiting, self.job(role, sets, script));
         // Not a failure where something else is in it.
-        let around = self.place(Target {
-            name: test.directory.clone(),
-            kind: TargetKind::FileSet {
-                root: test.directory.clone(),
-                items: Items { count: 0, ..Items::default() },
-            },
+        let root = test.directory.clone();
+        let around = Target {
+            name: root.clone(),
+            kind: TargetKind::FileSet { root, items: Items { count: 0, ..Items::default() } },
             ..self.blank_target()
-        });
+        };
+        let around = index_of(&mut self.plan.targets, around);
         let rmdir = Operation { item: Item::Whole, ..Operation::on(Verb::Rmdir, 0) }.step("rmdir");
         let hidden = PhaseRole::Hidden;
         let job = self.job(hidden, vec![around], Script { steps: vec![rmdir], ..Script::default() });
@@ -208,12 +192,13 @@ impl Lowering<'_> {
             ..Items::default()
         };
         let root = format!("{}/{owner}_{set}", test.directory);
-        self.place(Target {
+        let target = Target {
             name: format!("{owner}_{set}"),
             kind: TargetKind::FileSet { root, items },
             remove: test.does.precreate && test.does.cleanup,
             ..self.blank_target()
-        })
+        };
+        index_of(&mut self.plan.targets, target)
     }
 
     fn blank_target(&self) -> Target {
@@ -227,14 +212,5 @@ impl Lowering<'_> {
             remove: false,
             origin: Origin::Default,
         }
-    }
-
-    /// The target's index; what is there already is used again.
-    fn place(&mut self, target: Target) -> usize {
-        let known = self.plan.targets.iter().position(|known| *known == target);
-        known.unwrap_or_else(|| {
-            self.plan.targets.push(target);
-            self.plan.targets.len() - 1
-        })
     }
 }

@@ -19,7 +19,7 @@ pub mod view;
 
 use iodyno_model::{Diagnostic, Record};
 
-use crate::mdtest::report::message_text;
+use crate::mdtest::{early_exit, refusal};
 use crate::{Dialect, Loader, Request, Run};
 use report::Report;
 use view::{PhaseRole, ReportContext};
@@ -33,25 +33,15 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let refuse = |wrong: Vec<Diagnostic>| {
-        let err = wrong.iter().map(message_text).collect();
-        Ok(Request::Refuse { err, status: 1 })
-    };
-    let settings = match command::parse(arguments) {
-        Ok(settings) if settings.flag("help") => {
-            return Ok(Request::Print { out: options::help(), status: 0 });
-        }
-        Ok(settings) if settings.flag("version") => {
-            let out = format!("md-workbench-{} (iodyno {})\n", report::VERSION, env!("CARGO_PKG_VERSION"));
-            return Ok(Request::Print { out, status: 0 });
-        }
+    let parsed = command::parse(arguments);
+    let settings = match early_exit(parsed, DIALECT.name, report::VERSION, options::help) {
         Ok(settings) => settings,
-        Err(wrong) => return refuse(wrong),
+        Err(request) => return Ok(request),
     };
     let notes = settings.without_effect().collect();
     let test = match test::judge(settings, loader) {
         Ok(test) => test,
-        Err(wrong) => return refuse(wrong),
+        Err(wrong) => return Ok(refusal(&wrong)),
     };
     let (plan, parts) = lower::plan(&test);
     let command = [&["md-workbench".to_string()][..], arguments].concat();

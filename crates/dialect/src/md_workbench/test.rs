@@ -5,7 +5,7 @@
 use iodyno_model::{Diagnostic, Marks};
 
 use super::settings::Settings;
-use crate::mdtest::test::threads;
+use crate::mdtest::test::{node_map, threads};
 use crate::option::refuse;
 use crate::{Loader, PathKind};
 
@@ -142,9 +142,7 @@ impl TestChecker {
         let test = &mut self.test;
         test.threads = threads.unwrap_or(1);
         test.tasks = world.ranks().saturating_mul(test.threads);
-        let first = world.node(0);
-        let mark = |task: u32| if world.node(task / test.threads) == first { '1' } else { '0' };
-        test.node_map = (0..test.tasks).map(mark).collect();
+        test.node_map = node_map(&world, test.tasks, test.threads);
     }
 
     fn numbers(&mut self) {

@@ -12,6 +12,7 @@ use iodyno_model::{
 use super::settings::Settings;
 use super::test::{ExtraPhase, MdtestTest};
 use super::view::{PhaseRole, ResultRow, TestPhase};
+use crate::index_of;
 
 /// Where no latencies are asked for, one operation in this time is timed, ns.
 const SAMPLE_NS: u64 = 100_000;
@@ -325,14 +326,15 @@ impl Lowering<'_> {
     fn command(&mut self, command: &str, row: ResultRow, role: PhaseRole) {
         let name = format!("command of {}", row.name());
         let workload = Workload::Pattern(Box::new(Pattern::of(Verb::Read, Pick::Stream, 1)));
-        let target = self.place(Target {
+        let target = Target {
             name: "command".into(),
             kind: TargetKind::Nothing { bytes: 1 },
             open: Open::default(),
             prepare: Prepare::AsItIs,
             remove: false,
             origin: Origin::Default,
-        });
+        };
+        let target = index_of(&mut self.plan.targets, target);
         let mut job = Job::new(&name, "exec", vec![target], workload);
         job.limit.operations = Some(1);
         job.ranks = Ranks::Workers(1);
@@ -437,22 +439,14 @@ impl Lowering<'_> {
 
     /// A set; `remove`: what is made above it is taken away at the end.
     fn target(&mut self, root: String, items: Items, open: Open, remove: bool) -> usize {
-        self.place(Target {
+        let target = Target {
             name: root.rsplit('/').next().unwrap_or("tree").into(),
             kind: TargetKind::FileSet { root, items },
             open,
             prepare: Prepare::AsItIs,
             remove,
             origin: Origin::Default,
-        })
-    }
-
-    /// The target's index; what is there already is used again.
-    fn place(&mut self, target: Target) -> usize {
-        let known = self.plan.targets.iter().position(|known| *known == target);
-        known.unwrap_or_else(|| {
-            self.plan.targets.push(target);
-            self.plan.targets.len() - 1
-        })
+        };
+        index_of(&mut self.plan.targets, target)
     }
 }

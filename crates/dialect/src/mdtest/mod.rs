@@ -22,6 +22,7 @@ use iodyno_model::{Diagnostic, TargetFacts};
 use crate::ior::text_layout;
 use crate::{Dialect, Loader, Request, Run};
 use report::{Report, message_text};
+use settings::Settings;
 use view::ReportContext;
 
 pub const DIALECT: Dialect = Dialect {
@@ -33,29 +34,18 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let refuse = |wrong: Vec<Diagnostic>| {
-        let err = wrong.iter().map(message_text).collect();
-        Ok(Request::Refuse { err, status: 1 })
-    };
-    let settings = match command::parse(arguments) {
-        Ok(settings) if settings.flag("help") => {
-            return Ok(Request::Print { out: options::help(), status: 0 });
-        }
-        Ok(settings) if settings.flag("version") => {
-            let out = format!("mdtest-{} (iodyno {})\n", report::VERSION, env!("CARGO_PKG_VERSION"));
-            return Ok(Request::Print { out, status: 0 });
-        }
+    let parsed = command::parse(arguments);
+    let settings = match early_exit(parsed, DIALECT.name, report::VERSION, options::help) {
         Ok(settings) => settings,
-        Err(wrong) => return refuse(wrong),
+        Err(request) => return Ok(request),
     };
     let notes = settings.without_effect().collect();
     let layout = text_layout(loader);
     let (test, layout) = match (test::judge(settings, loader), layout) {
         (Ok(test), Ok(layout)) => (test, layout),
         (test, layout) => {
-            return refuse(
-                [test.err(), layout.err().map(|wrong| vec![wrong])].into_iter().flatten().flatten().collect(),
-            );
+            let wrong = [test.err(), layout.err().map(|wrong| vec![wrong])].into_iter().flatten().flatten();
+            return Ok(refusal(&wrong.collect::<Vec<_>>()));
         }
     };
     let (plan, parts) = lower::plan(&test);
@@ -69,6 +59,29 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         translate: advice::translate,
         ..Run::of(plan, Box::new(Report::new(view, facts)))
     })))
+}
+
+/// What a command line of the package asks for before anything is lowered: its help, its version, or a refusal.
+pub fn early_exit(
+    parsed: Result<Settings, Vec<Diagnostic>>,
+    program: &str,
+    version: &str,
+    help: fn() -> String,
+) -> Result<Settings, Request> {
+    let print = |out| Err(Request::Print { out, status: 0 });
+    match parsed {
+        Ok(settings) if settings.flag("help") => print(help()),
+        Ok(settings) if settings.flag("version") => {
+            print(format!("{program}-{version} (iodyno {})\n", env!("CARGO_PKG_VERSION")))
+        }
+        Ok(settings) => Ok(settings),
+        Err(wrong) => Err(refusal(&wrong)),
+    }
+}
+
+/// What is wrong, in the package's words.
+pub fn refusal(wrong: &[Diagnostic]) -> Request {
+    Request::Refuse { err: wrong.iter().map(message_text).collect(), status: 1 }
 }
 
 /// The file system that a directory lies on, or will; its path from the root.

@@ -17,6 +17,7 @@ use crate::strerror;
 
 use super::dumps;
 use super::results::{PhaseResult, PhaseResults, per_second};
+use super::test::node_map;
 use super::view::{PhaseRole, ReportContext, ResultRow};
 
 /// The version that reports name: that of the layout, with our name behind it.
@@ -70,9 +71,9 @@ impl Report {
         test.warnings.iter().for_each(|warning| text += &format!("WARNING: {warning}\n"));
         if self.view.layout == 3 {
             text += &format!("Path: {}\n{}\n", self.facts.path, self.file_system());
-            text += &format!("Nodemap: {}\n", self.node_map());
+            text += &format!("Nodemap: {}\n", node_map(&test.world, test.tasks, test.threads));
         } else {
-            text += &format!("Nodemap: {}\n", self.node_map());
+            text += &format!("Nodemap: {}\n", node_map(&test.world, test.tasks, test.threads));
             text += &format!("Path                : {}\n{}\n", self.facts.path, self.file_system());
         }
         if test.shift > 0 {
@@ -82,15 +83,6 @@ impl Report {
             text += &format!("random seed: {seed}\n");
         }
         text
-    }
-
-    /// Whether each task is on the first one's machine.
-    fn node_map(&self) -> String {
-        let test = &self.view.test;
-        let first = test.world.node(0);
-        let rank = |task: u32| task / test.threads.max(1);
-        let mark = |task| if test.world.node(rank(task)) == first { '1' } else { '0' };
-        (0..test.tasks).map(mark).collect()
     }
 
     fn file_system(&self) -> String {

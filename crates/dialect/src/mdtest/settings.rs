@@ -7,7 +7,8 @@ use crate::quantity::POWERS;
 /// The options that were given.
 pub type Settings = GivenOptions;
 
-const RULES: ValueRules = ValueRules {
+/// Those of the IOR package, by mdtest's table.
+pub const RULES: ValueRules = ValueRules {
     table: &TABLE,
     whole,
     counter: whole,

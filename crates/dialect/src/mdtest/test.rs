@@ -390,6 +390,12 @@ pub fn threads(loader: &dyn Loader) -> Result<u32, Diagnostic> {
     })
 }
 
+/// A digit for each task: 1 where it is on the first one's node. `threads`: tasks of one rank.
+pub fn node_map(world: &WorldFacts, tasks: u32, threads: u32) -> String {
+    let first = world.node(0);
+    (0..tasks).map(|task| if world.node(task / threads.max(1)) == first { '1' } else { '0' }).collect()
+}
+
 /// The numbers of tasks that a test runs with.
 fn counts(first: i64, last: i64, step: i64, tasks: u32) -> Vec<u32> {
     if last == 0 {

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use iodyno_model::{Case, Class, Diagnostic, Origin};
+use iodyno_model::{Case, Class, Diagnostic, Origin, glob};
 
 use super::expand::{self, ExpandedSuite};
 use super::rules::class_name;
-use super::{glob, near_or, show};
+use super::{near_or, show};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Amount {

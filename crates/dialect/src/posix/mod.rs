@@ -15,7 +15,6 @@ pub mod earlier;
 pub mod exercise;
 pub mod expand;
 pub mod fill;
-pub mod glob;
 pub mod import;
 pub mod judge;
 pub mod list;

@@ -2,10 +2,10 @@
 //!
 //! It judges nothing: that is [`judge`](super::judge)'s. An entry without a reason and a source is refused.
 
-use iodyno_model::{Diagnostic, Origin, Verdict};
+use iodyno_model::{Diagnostic, Origin, Verdict, glob};
 
+use super::select;
 use super::suite::{self, File};
-use super::{glob, select};
 use crate::Loader;
 use crate::native::fields::{Fields, Wrong};
 use crate::native::suggestion;

@@ -2,11 +2,11 @@
 //!
 //! A pattern that picks nothing is an error: it was meant to pick something.
 
-use iodyno_model::{Case, Class, Diagnostic, Origin};
+use iodyno_model::{Case, Class, Diagnostic, Origin, glob};
 
 use super::expand::ExpandedSuite;
+use super::near_or;
 use super::rules::{Rule, class_named};
-use super::{glob, near_or};
 use crate::native::suggestion;
 
 /// What is wanted.

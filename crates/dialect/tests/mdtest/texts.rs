@@ -62,6 +62,19 @@ pub fn told(
     let Request::Run(mut run) = request(line, also) else { panic!("{line}: not run") };
     let tasks =
         also.iter().find(|(name, _)| *name == "threads").map_or(1, |(_, count)| count.parse().unwrap());
+    reported(&mut run, &[Verb::Create], |run, index| {
+        let mut phase = phase(run, index, tasks);
+        change(&mut phase);
+        phase
+    })
+}
+
+/// What a run's reporter writes where its phases went so, and each that keeps a journal has an entry of each verb.
+pub fn reported(
+    run: &mut Run,
+    journaled: &[Verb],
+    phase: impl Fn(&Run, usize) -> PhaseRecord,
+) -> (String, String, FilesInMemory) {
     let started = RunStart {
         plan: run.plan.clone(),
         targets: Vec::new(),
@@ -71,8 +84,7 @@ pub fn told(
     };
     let mut events = vec![Event::Started(Box::new(started))];
     for index in 0..run.plan.phases.len() {
-        let mut phase = phase(&run, index, tasks);
-        change(&mut phase);
+        let phase = phase(run, index);
         events.push(Event::PhaseStarted {
             index,
             count: run.plan.phases.len(),
@@ -81,9 +93,9 @@ pub fn told(
             coordinates: Vec::new(),
         });
         if run.plan.phases[index].jobs[0].measure.journal.is_some() {
-            let done = JournalEntry::Done {
+            let done = |verb| JournalEntry::Done {
                 at_ns: 37_000,
-                verb: Verb::Create,
+                verb,
                 file: 0,
                 offset: 0,
                 bytes: 0,
@@ -94,7 +106,7 @@ pub fn told(
             };
             events.push(Event::Journal(Box::new(JournalPart {
                 phase: index,
-                entries: vec![done],
+                entries: journaled.iter().copied().map(done).collect(),
                 ..Default::default()
             })));
         }

@@ -1,12 +1,9 @@
 //! md-workbench, the package's third program: the same of its command lines and texts.
 
 use iodyno_dialect::{DIALECTS, Request, Run, md_workbench};
-use iodyno_model::{
-    ErrorCount, Event, JobRecord, JournalEntry, JournalPart, Line, Machine, PhaseRecord, RunStart, Tally,
-    Verb, WearOut, WorkerRecord, Workload,
-};
-use iodyno_report::{FilesInMemory, Output};
+use iodyno_model::{ErrorCount, JobRecord, Line, PhaseRecord, Tally, Verb, WearOut, WorkerRecord, Workload};
 
+use super::texts::reported;
 use super::world::World;
 use super::{golden, root};
 
@@ -100,53 +97,15 @@ fn phase(run: &Run, index: usize, tasks: u32) -> PhaseRecord {
 /// What a command line's reporter writes of a run in which something may be changed.
 fn told(line: &str, tasks: u32, change: impl Fn(&mut PhaseRecord)) -> String {
     let Request::Run(mut run) = request(line, &tasks.to_string()) else { panic!("{line}: not run") };
-    let started = RunStart {
-        plan: run.plan.clone(),
-        targets: Vec::new(),
-        machine: Machine::default(),
-        at_unix_ns: 1_795_287_492_000_000_000,
-        world: Default::default(),
-    };
-    let mut events = vec![Event::Started(Box::new(started))];
-    for index in 0..run.plan.phases.len() {
-        let mut phase = phase(&run, index, tasks);
+    let verbs = [Verb::Stat, Verb::Open, Verb::Unlink, Verb::Create];
+    let (out, err, files) = reported(&mut run, &verbs, |run, index| {
+        let mut phase = phase(run, index, tasks);
         change(&mut phase);
-        events.push(Event::PhaseStarted {
-            index,
-            count: run.plan.phases.len(),
-            name: phase.name.clone(),
-            repetition: phase.repetition,
-            coordinates: Vec::new(),
-        });
-        if run.plan.phases[index].jobs[0].measure.journal.is_some() {
-            let done = |verb| JournalEntry::Done {
-                at_ns: 37_000,
-                verb,
-                file: 0,
-                offset: 0,
-                bytes: 0,
-                submission_ns: 0,
-                completion_ns: 30_000,
-                latency_ns: 30_000,
-                priority: 0,
-            };
-            let entries = [Verb::Stat, Verb::Open, Verb::Unlink, Verb::Create].map(done).to_vec();
-            events.push(Event::Journal(Box::new(JournalPart {
-                phase: index,
-                entries,
-                ..Default::default()
-            })));
-        }
-        events.push(Event::PhaseEnded(Box::new(phase)));
-    }
-    events.push(Event::Ended(Box::default()));
-    let (mut out, mut err, mut files) = (Vec::new(), Vec::new(), FilesInMemory::default());
-    for event in &events {
-        run.reporter.event(event, &mut Output { out: &mut out, err: &mut err, files: &mut files }).unwrap();
-    }
-    let mut text = format!("$ {line}   # --also threads={tasks}\n{}", String::from_utf8(out).unwrap());
+        phase
+    });
+    let mut text = format!("$ {line}   # --also threads={tasks}\n{out}");
     if !err.is_empty() {
-        text += &format!("on standard error:\n{}", String::from_utf8(err).unwrap());
+        text += &format!("on standard error:\n{err}");
     }
     for (name, bytes) in files.0 {
         text += &format!("in {name}:\n{}\n", String::from_utf8(bytes).unwrap());

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::Args;
 use iodyno_engine::{clock, signal};
 use iodyno_model::{Diagnostic, Origin, units};
+use iodyno_recorder::ProgramEnd;
 use iodyno_recorder::device::DeviceTrace;
 use iodyno_trace::format::Writer;
 use iodyno_trace::import::{ImportOptions, Importer, Input, import};
@@ -51,11 +52,7 @@ pub fn answer(words: &DeviceArgs) -> Answer {
     let recorded = record(words, trace, child.clone(), &mut output);
     let status = child.map_or(Ok(0), |child| {
         let ended = child.lock().unwrap_or_else(PoisonError::into_inner).wait();
-        let code = |status: std::process::ExitStatus| {
-            use std::os::unix::process::ExitStatusExt;
-            status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8
-        };
-        ended.map(code).map_err(|error| TraceError::new(plain(&error)))
+        ended.map(|status| ProgramEnd::from(status).status()).map_err(|error| TraceError::new(plain(&error)))
     });
     let (records, notes) = recorded.map_err(wrong)?;
     output.finish(Ok(()), &words.output.output)?;

@@ -2,7 +2,7 @@
 
 use iodyno_engine::clock;
 use iodyno_model::{Diagnostic, Origin};
-use iodyno_recorder::program::{self, RecordedProgram};
+use iodyno_recorder::{RecordedProgram, program};
 use iodyno_trace::{TraceError, TraceLevel};
 
 use super::{Answer, RecordOutput, TraceOutput, open};

@@ -14,41 +14,10 @@ mod tracer;
 
 pub use facts::device_bytes;
 
-use iodyno_trace::{TraceError, TraceHeader};
+use iodyno_trace::TraceError;
 
+use crate::RecordedProgram;
 use crate::sink::RecordSink;
-
-/// How a program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgramEnd {
-    Exited(i32),
-    Killed(i32),
-}
-
-impl ProgramEnd {
-    /// The status that a shell gives it.
-    pub fn status(self) -> u8 {
-        match self {
-            ProgramEnd::Exited(status) => status as u8,
-            ProgramEnd::Killed(signal) => (128 + signal) as u8,
-        }
-    }
-}
-
-/// What a recording came to.
-#[derive(Clone, Debug)]
-pub struct RecordedProgram {
-    pub end: ProgramEnd,
-    pub header: TraceHeader,
-    /// When its first call began, by the clock of the caller; none: it made none.
-    pub began_ns: Option<u64>,
-    pub records: u64,
-    /// How often a thread stopped at the begin of a call, and at the end of one.
-    pub entries: u64,
-    pub exits: u64,
-    /// Processes that went on after the program and were ended by a signal to this one.
-    pub ended_processes: usize,
-}
 
 /// Runs a command and records it. `clock` is monotonic, ns.
 ///

@@ -14,8 +14,8 @@ use super::forward::{SignalForwarding, send};
 use super::launch::Launch;
 use super::memory::ProcessMemory;
 use super::ptrace::{self, Report, Resume, Stop};
-use super::{ProgramEnd, RecordedProgram};
 use crate::sink::RecordSink;
+use crate::{ProgramEnd, RecordedProgram};
 
 /// How many records go to the sink at once.
 const BATCH: usize = 4096;

@@ -232,17 +232,17 @@ fn panels(statistics: &TraceStatistics) -> Vec<TimePanel> {
         values: rows.iter().map(|row| Short(value(row))).collect(),
     };
     let is_timed = statistics.depth.timed > 0;
-    let has_others = rows.iter().any(|row| row.others > 0);
+    let has_others = rows.iter().any(|row| row.counts.others > 0);
     let mut rates = vec![
-        line("read", "read", false, &|row| row.reads as f64 / seconds),
-        line("write", "write", false, &|row| row.writes as f64 / seconds),
+        line("read", "read", false, &|row| row.counts.reads as f64 / seconds),
+        line("write", "write", false, &|row| row.counts.writes as f64 / seconds),
     ];
     if has_others {
-        rates.push(line("other", "other", false, &|row| row.others as f64 / seconds));
+        rates.push(line("other", "other", false, &|row| row.counts.others as f64 / seconds));
     }
-    let share = |row: &TimeRow| match row.reads + row.writes {
+    let share = |row: &TimeRow| match row.counts.reads + row.counts.writes {
         0 => f64::NAN,
-        both => row.reads as f64 / both as f64 * 100.0,
+        both => row.counts.reads as f64 / both as f64 * 100.0,
     };
     let mut panels = vec![
         TimePanel {
@@ -251,8 +251,8 @@ fn panels(statistics: &TraceStatistics) -> Vec<TimePanel> {
             height: 130,
             log: false,
             lines: vec![
-                line("read", "read", false, &|row| row.read_bytes as f64 / seconds),
-                line("write", "write", false, &|row| row.written_bytes as f64 / seconds),
+                line("read", "read", false, &|row| row.counts.read_bytes as f64 / seconds),
+                line("write", "write", false, &|row| row.counts.written_bytes as f64 / seconds),
             ],
         },
         TimePanel { title: "Operations per second", unit: "1/s", height: 130, log: false, lines: rates },
@@ -280,8 +280,7 @@ fn panels(statistics: &TraceStatistics) -> Vec<TimePanel> {
             log: false,
             lines: vec![line("depth", "trim", true, &|row| row.depth_ns as f64 / width)],
         });
-        let mean =
-            |row: &TimeRow| if row.timed > 0 { row.latency_ns as f64 / row.timed as f64 } else { f64::NAN };
+        let mean = |row: &TimeRow| row.counts.mean_latency().unwrap_or(f64::NAN);
         panels.push(TimePanel {
             title: "Mean latency as recorded",
             unit: "ns",

@@ -170,13 +170,14 @@ fn depth(statistics: &TraceStatistics) -> Value {
 fn series(statistics: &TraceStatistics) -> Value {
     let width = statistics.rows.width_ns;
     let row = |(index, row): (usize, &TimeRow)| {
+        let counts = &row.counts;
         json!({
             "at_ns": width.saturating_mul(index as u64),
-            "reads": row.reads, "writes": row.writes, "others": row.others, "errors": row.errors,
-            "read_bytes": row.read_bytes, "written_bytes": row.written_bytes,
+            "reads": counts.reads, "writes": counts.writes, "others": counts.others, "errors": counts.errors,
+            "read_bytes": counts.read_bytes, "written_bytes": counts.written_bytes,
             "working_set_bytes": row.blocks.count() * BLOCK_BYTES,
             "depth": (statistics.depth.timed > 0).then(|| row.depth_ns as f64 / width as f64),
-            "latency_ns": (row.timed > 0).then(|| row.latency_ns as f64 / row.timed as f64),
+            "latency_ns": counts.mean_latency(),
         })
     };
     json!({

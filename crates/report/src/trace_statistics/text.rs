@@ -171,13 +171,13 @@ fn over_time(statistics: &TraceStatistics, paint: Paint) -> String {
     for (row, rows) in groups(statistics) {
         let length = width * rows as f64 / 1e9;
         let is_timed = statistics.depth.timed > 0;
-        let latency = (row.timed > 0).then(|| row.latency_ns as f64 / row.timed as f64);
+        let latency = row.counts.mean_latency();
         table.row(&[
             units::duration(width * at as f64),
-            significant(row.reads as f64 / length),
-            significant(row.writes as f64 / length),
-            paint.rates.figure(row.read_bytes as f64 / length),
-            paint.rates.figure(row.written_bytes as f64 / length),
+            significant(row.counts.reads as f64 / length),
+            significant(row.counts.writes as f64 / length),
+            paint.rates.figure(row.counts.read_bytes as f64 / length),
+            paint.rates.figure(row.counts.written_bytes as f64 / length),
             units::binary(row.blocks.count() * BLOCK_BYTES),
             if is_timed { significant(row.depth_ns as f64 / (length * 1e9)) } else { NONE.into() },
             latency.map_or_else(|| NONE.into(), number::latency),

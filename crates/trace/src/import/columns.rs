@@ -24,6 +24,14 @@ pub struct ColumnMap {
     stamps: Stamps,
     clock: TraceClock,
     time: (TableColumn, TimeUnit),
+    columns: RecordColumns,
+    /// How many columns a line has, at least and at most.
+    width: (usize, usize),
+}
+
+/// The columns of a record besides its time.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct RecordColumns {
     operation: Option<(TableColumn, Coding)>,
     offset: Option<(TableColumn, u64)>,
     bytes: Option<(TableColumn, u64)>,
@@ -36,8 +44,17 @@ pub struct ColumnMap {
     thread: Option<TableColumn>,
     name: Option<TableColumn>,
     digest: Option<TableColumn>,
-    /// How many columns a line has, at least and at most.
-    width: (usize, usize),
+}
+
+impl RecordColumns {
+    /// All that are used.
+    fn used(&self) -> impl Iterator<Item = &TableColumn> + Clone {
+        let with_unit = [&self.latency, &self.end].into_iter().flatten().map(|(column, _)| column);
+        let counts = [&self.offset, &self.bytes].into_iter().flatten().map(|(column, _)| column);
+        let bare = [&self.process, &self.thread, &self.name, &self.digest].into_iter().flatten();
+        let operation = self.operation.iter().map(|(column, _)| column);
+        with_unit.chain(counts).chain(operation).chain(bare).chain(&self.target)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,7 +200,11 @@ impl ColumnMap {
     }
 
     pub fn level(&self) -> TraceLevel {
-        self.level
+        self.columns.level
+    }
+
+    fn columns(&self) -> impl Iterator<Item = &TableColumn> {
+        [&self.time.0].into_iter().chain(self.columns.used())
     }
 }
 
@@ -193,17 +214,7 @@ struct MapParser {
     header: Option<HeaderLine>,
     time: Option<(TableColumn, TimeUnit, Stamps)>,
     unix: bool,
-    operation: Option<(TableColumn, Coding)>,
-    offset: Option<(TableColumn, u64)>,
-    bytes: Option<(TableColumn, u64)>,
-    target: Vec<TableColumn>,
-    level: TraceLevel,
-    latency: Option<(TableColumn, TimeUnit)>,
-    end: Option<(TableColumn, TimeUnit)>,
-    process: Option<TableColumn>,
-    thread: Option<TableColumn>,
-    name: Option<TableColumn>,
-    digest: Option<TableColumn>,
+    columns: RecordColumns,
     width: Option<(usize, usize)>,
 }
 
@@ -218,28 +229,15 @@ impl MapParser {
         }
         let missing = |key: &str| format!("the map has no `{key}=`");
         let (time, unit, stamps) = self.time.ok_or_else(|| missing("ts"))?;
-        let named = [Some(&time)]
-            .into_iter()
-            .chain([
-                self.operation.as_ref().map(|column| &column.0),
-                self.offset.as_ref().map(|column| &column.0),
-            ])
-            .chain([
-                self.bytes.as_ref().map(|column| &column.0),
-                self.latency.as_ref().map(|column| &column.0),
-            ])
-            .chain([self.end.as_ref().map(|column| &column.0), self.process.as_ref(), self.thread.as_ref()])
-            .chain([self.name.as_ref(), self.digest.as_ref()])
-            .flatten()
-            .chain(&self.target);
+        let named = [&time].into_iter().chain(self.columns.used());
         let has_names = named.clone().any(|column| matches!(column, TableColumn::Named(_)));
         let last =
             named.filter_map(|column| if let TableColumn::At(at) = column { Some(at + 1) } else { None });
         let last = last.max().unwrap_or(1);
-        if self.operation.is_none() {
+        if self.columns.operation.is_none() {
             return Err(missing("op"));
         }
-        if self.bytes.is_none() {
+        if self.columns.bytes.is_none() {
             return Err(missing("len"));
         }
         let header = match self.header {
@@ -254,17 +252,7 @@ impl MapParser {
             stamps,
             clock: if is_realtime { TraceClock::Realtime } else { TraceClock::Relative },
             time: (time, unit),
-            operation: self.operation,
-            offset: self.offset,
-            bytes: self.bytes,
-            target: self.target,
-            level: self.level,
-            latency: self.latency,
-            end: self.end,
-            process: self.process,
-            thread: self.thread,
-            name: self.name,
-            digest: self.digest,
+            columns: self.columns,
             width: self.width.unwrap_or((last, MOST_COLUMNS)),
         })
     }
@@ -284,19 +272,19 @@ impl MapParser {
                 let (unit, stamps) = time_unit(key, unit)?;
                 self.time = Some((column(place)?, unit, stamps));
             }
-            "op" => self.operation = Some((column(place)?, coding(unit)?)),
-            "off" => self.offset = Some((column(place)?, byte_unit(key, unit)?)),
-            "len" => self.bytes = Some((column(place)?, byte_unit(key, unit)?)),
-            "lat" => self.latency = Some(time()?),
-            "end" => self.end = Some(time()?),
+            "op" => self.columns.operation = Some((column(place)?, coding(unit)?)),
+            "off" => self.columns.offset = Some((column(place)?, byte_unit(key, unit)?)),
+            "len" => self.columns.bytes = Some((column(place)?, byte_unit(key, unit)?)),
+            "lat" => self.columns.latency = Some(time()?),
+            "end" => self.columns.end = Some(time()?),
             "dev" | "file" if unit.is_none() => {
-                self.target = place.split('+').map(column).collect::<Result<_, _>>()?;
-                self.level = if key == "dev" { TraceLevel::Block } else { TraceLevel::File };
+                self.columns.target = place.split('+').map(column).collect::<Result<_, _>>()?;
+                self.columns.level = if key == "dev" { TraceLevel::Block } else { TraceLevel::File };
             }
-            "process" => self.process = Some(bare()?),
-            "thread" => self.thread = Some(bare()?),
-            "name" => self.name = Some(bare()?),
-            "digest" => self.digest = Some(bare()?),
+            "process" => self.columns.process = Some(bare()?),
+            "thread" => self.columns.thread = Some(bare()?),
+            "name" => self.columns.name = Some(bare()?),
+            "digest" => self.columns.digest = Some(bare()?),
             "sep" => self.separator = Some(separator(value)?),
             "header" => self.header = Some(header_line(value)?),
             "clock" => match value {
@@ -526,7 +514,7 @@ impl ColumnReader {
             .collect();
         let find = |name: &str| names.iter().position(|known| known.eq_ignore_ascii_case(name));
         places(&self.map, &find).ok_or_else(|| {
-            let missing = columns(&self.map).into_iter().find_map(|column| match column {
+            let missing = self.map.columns().find_map(|column| match column {
                 TableColumn::Named(name) if find(name).is_none() => Some(name.clone()),
                 _ => None,
             });
@@ -535,15 +523,6 @@ impl ColumnReader {
             LineFailure::End(TraceError::new(message).hint(hint))
         })
     }
-}
-
-fn columns(map: &ColumnMap) -> Vec<&TableColumn> {
-    let with_unit = [Some(&map.time), map.latency.as_ref(), map.end.as_ref()];
-    let with_unit = with_unit.into_iter().flatten().map(|(column, _)| column);
-    let counts = [map.offset.as_ref(), map.bytes.as_ref()].into_iter().flatten().map(|(column, _)| column);
-    let bare = [map.process.as_ref(), map.thread.as_ref(), map.name.as_ref(), map.digest.as_ref()];
-    let operation = map.operation.iter().map(|(column, _)| column);
-    with_unit.chain(counts).chain(operation).chain(bare.into_iter().flatten()).chain(&map.target).collect()
 }
 
 fn places(map: &ColumnMap, find: &dyn Fn(&str) -> Option<usize>) -> Option<Places> {
@@ -558,16 +537,16 @@ fn places(map: &ColumnMap, find: &dyn Fn(&str) -> Option<usize>) -> Option<Place
     };
     Some(Places {
         time: place(&map.time.0)?,
-        operation: wanted(map.operation.as_ref().map(|column| &column.0))?,
-        offset: wanted(map.offset.as_ref().map(|column| &column.0))?,
-        bytes: wanted(map.bytes.as_ref().map(|column| &column.0))?,
-        target: map.target.iter().map(place).collect::<Option<_>>()?,
-        latency: wanted(map.latency.as_ref().map(|column| &column.0))?,
-        end: wanted(map.end.as_ref().map(|column| &column.0))?,
-        process: wanted(map.process.as_ref())?,
-        thread: wanted(map.thread.as_ref())?,
-        name: wanted(map.name.as_ref())?,
-        digest: wanted(map.digest.as_ref())?,
+        operation: wanted(map.columns.operation.as_ref().map(|column| &column.0))?,
+        offset: wanted(map.columns.offset.as_ref().map(|column| &column.0))?,
+        bytes: wanted(map.columns.bytes.as_ref().map(|column| &column.0))?,
+        target: map.columns.target.iter().map(place).collect::<Option<_>>()?,
+        latency: wanted(map.columns.latency.as_ref().map(|column| &column.0))?,
+        end: wanted(map.columns.end.as_ref().map(|column| &column.0))?,
+        process: wanted(map.columns.process.as_ref())?,
+        thread: wanted(map.columns.thread.as_ref())?,
+        name: wanted(map.columns.name.as_ref())?,
+        digest: wanted(map.columns.digest.as_ref())?,
     })
 }
 
@@ -579,7 +558,7 @@ fn record<'a>(
     target: &[u8],
     context: &mut ImportContext,
 ) -> Result<TraceRecord, LineFailure> {
-    let verb = match (places.operation, &map.operation) {
+    let verb = match (places.operation, &map.columns.operation) {
         (Some(at), Some((_, coding))) => {
             coding.parse(field(at)).ok_or(LineFault::in_column("no operation that is known", at))?
         }
@@ -593,8 +572,8 @@ fn record<'a>(
             .ok_or(LineFault::in_column(why, at)),
         _ => Ok(0),
     };
-    let offset = count(places.offset, &map.offset, "no offset below 2^63")?;
-    let bytes = count(places.bytes, &map.bytes, "no size below 2^63")?;
+    let offset = count(places.offset, &map.columns.offset, "no offset below 2^63")?;
+    let bytes = count(places.bytes, &map.columns.bytes, "no size below 2^63")?;
     if offset.checked_add(bytes).is_none_or(|end| end > i64::MAX as u64) {
         return Err(LineFault::new("it reaches beyond 2^63 bytes").into());
     }
@@ -607,7 +586,7 @@ fn record<'a>(
         }
         None => None,
     };
-    let kind = if map.level == TraceLevel::Block { FileKind::Device } else { FileKind::File };
+    let kind = if map.columns.level == TraceLevel::Block { FileKind::Device } else { FileKind::File };
     let file = context.file(target, kind)?;
     let thread = thread(places, field, context)?;
     Ok(TraceRecord {
@@ -624,7 +603,7 @@ fn latency<'a>(
     at_ns: i64,
     field: &dyn Fn(usize) -> &'a [u8],
 ) -> Result<Option<u64>, LineFault> {
-    if let (Some(at), Some((_, unit))) = (places.latency, &map.latency) {
+    if let (Some(at), Some((_, unit))) = (places.latency, &map.columns.latency) {
         // Some writers leave it empty where they do not know it.
         if field(at).is_empty() {
             return Ok(None);
@@ -632,7 +611,7 @@ fn latency<'a>(
         let ns = unit.parse(field(at)).and_then(|ns| u64::try_from(ns).ok());
         return ns.map(Some).ok_or(LineFault::in_column("no latency", at));
     }
-    match (places.end, &map.end) {
+    match (places.end, &map.columns.end) {
         (Some(at), Some((_, unit))) => {
             let ns = unit.parse(field(at)).and_then(|end| u64::try_from(end.checked_sub(at_ns)?).ok());
             ns.map(Some).ok_or(LineFault::in_column("no time of its end after its beginning", at))

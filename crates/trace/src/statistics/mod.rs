@@ -97,7 +97,7 @@ impl TraceStatistics {
             if index as usize >= table.len() {
                 table.resize(index as usize + 1, OperationCounts::default());
             }
-            count(&mut table[index as usize], record, kind, failed);
+            table[index as usize].add(record, kind, failed);
         }
         if let Some(result) = record.result.filter(|result| *result < 0) {
             *self.errors.entry((record.verb, -result)).or_default() += 1;
@@ -113,7 +113,7 @@ impl TraceStatistics {
             self.ended_ns = self.ended_ns.max(ended);
             self.depth.add(record.at_ns, ended, Some(&mut self.rows));
         }
-        self.count_row(record, kind, failed);
+        self.rows.at(record.at_ns).counts.add(record, kind, failed);
         if matches!(record.verb, Verb::Read | Verb::Write) && record.bytes > 0 {
             self.count_range(record);
         }
@@ -134,26 +134,6 @@ impl TraceStatistics {
                 let power = record.bytes.checked_next_power_of_two().unwrap_or(u64::MAX);
                 verb.latency_by_power.entry(power).or_default().add(latency);
             }
-        }
-    }
-
-    fn count_row(&mut self, record: &TraceRecord, kind: Kind, failed: bool) {
-        let row = self.rows.at(record.at_ns);
-        match kind {
-            Kind::Read => {
-                row.reads += 1;
-                row.read_bytes = row.read_bytes.saturating_add(record.bytes);
-            }
-            Kind::Write => {
-                row.writes += 1;
-                row.written_bytes = row.written_bytes.saturating_add(record.bytes);
-            }
-            _ => row.others += 1,
-        }
-        row.errors += u64::from(failed);
-        if let Some(latency) = record.latency_ns {
-            row.latency_ns += u128::from(latency);
-            row.timed += 1;
         }
     }
 
@@ -247,25 +227,6 @@ impl TraceStatistics {
     }
 }
 
-fn count(counts: &mut OperationCounts, record: &TraceRecord, kind: Kind, failed: bool) {
-    match kind {
-        Kind::Read => {
-            counts.reads += 1;
-            counts.read_bytes = counts.read_bytes.saturating_add(record.bytes);
-        }
-        Kind::Write => {
-            counts.writes += 1;
-            counts.written_bytes = counts.written_bytes.saturating_add(record.bytes);
-        }
-        _ => counts.others += 1,
-    }
-    counts.errors += u64::from(failed);
-    if let Some(latency) = record.latency_ns {
-        counts.latency_ns += u128::from(latency);
-        counts.timed += 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,7 +260,10 @@ mod tests {
         );
         assert_eq!((statistics.runs.accesses, statistics.runs.strict), (3, 1));
         assert_eq!(statistics.depth.most, 2);
-        assert_eq!(statistics.rows.rows.iter().map(TimeRow::operations).collect::<Vec<_>>(), [4, 1, 0, 0]);
+        assert_eq!(
+            statistics.rows.rows.iter().map(|row| row.counts.operations()).collect::<Vec<_>>(),
+            [4, 1, 0, 0]
+        );
         assert!(statistics.remarks().is_empty());
     }
 

@@ -1,6 +1,7 @@
 //! A series over time of bounded length: where a trace outlasts it, rows become twice as long.
 
 use crate::statistics::distinct::DistinctBlocks;
+use crate::statistics::tables::OperationCounts;
 
 /// Rows of a series, at most.
 pub const ROWS_MOST: usize = 1000;
@@ -10,16 +11,8 @@ const FIRST_WIDTH_NS: u64 = 1000;
 /// What happened during one row.
 #[derive(Clone, Debug, Default)]
 pub struct TimeRow {
-    pub reads: u64,
-    pub writes: u64,
-    /// Operations that are neither.
-    pub others: u64,
-    pub read_bytes: u64,
-    pub written_bytes: u64,
-    pub errors: u64,
-    /// Sum and number of the latencies of the operations issued in it, ns.
-    pub latency_ns: u128,
-    pub timed: u64,
+    /// Of the operations that were issued in it.
+    pub counts: OperationCounts,
     /// Operations in flight, summed over each ns of it.
     pub depth_ns: u128,
     /// Which blocks were read or written.
@@ -27,19 +20,8 @@ pub struct TimeRow {
 }
 
 impl TimeRow {
-    pub fn operations(&self) -> u64 {
-        self.reads + self.writes + self.others
-    }
-
     pub fn merge(&mut self, other: &TimeRow) {
-        self.reads += other.reads;
-        self.writes += other.writes;
-        self.others += other.others;
-        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
-        self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
-        self.errors += other.errors;
-        self.latency_ns += other.latency_ns;
-        self.timed += other.timed;
+        self.counts.merge(&other.counts);
         self.depth_ns += other.depth_ns;
         self.blocks.merge(&other.blocks);
     }
@@ -109,11 +91,11 @@ mod tests {
     fn a_series_has_at_most_a_thousand_rows_and_loses_nothing() {
         let mut rows = TimeRows::default();
         for at in 0..100_000 {
-            rows.at(at * 977).reads += 1;
+            rows.at(at * 977).counts.reads += 1;
         }
         assert!(rows.rows.len() <= ROWS_MOST && rows.rows.len() >= ROWS_MOST / 2 - 1, "{}", rows.rows.len());
-        assert_eq!(rows.rows.iter().map(|row| row.reads).sum::<u64>(), 100_000);
-        rows.at(u64::MAX).writes += 1;
+        assert_eq!(rows.rows.iter().map(|row| row.counts.reads).sum::<u64>(), 100_000);
+        rows.at(u64::MAX).counts.writes += 1;
         assert!(rows.rows.len() <= ROWS_MOST);
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use iodyno_model::{Histogram, Verb};
+use iodyno_model::{Histogram, Kind, Verb};
+
+use crate::TraceRecord;
 
 /// Different sizes that are told apart exactly; later ones are rounded down to an eighth of a power of two.
 const EXACT_SIZES: usize = 1024;
@@ -79,11 +81,12 @@ pub struct VerbCounts {
     pub latency_by_power: BTreeMap<u64, Histogram>,
 }
 
-/// What a thread or a file came to.
+/// What a thread, a file or a stretch of time came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OperationCounts {
     pub reads: u64,
     pub writes: u64,
+    /// Operations that are neither.
     pub others: u64,
     pub read_bytes: u64,
     pub written_bytes: u64,
@@ -96,6 +99,36 @@ pub struct OperationCounts {
 impl OperationCounts {
     pub fn operations(&self) -> u64 {
         self.reads + self.writes + self.others
+    }
+
+    pub(super) fn add(&mut self, record: &TraceRecord, kind: Kind, failed: bool) {
+        match kind {
+            Kind::Read => {
+                self.reads += 1;
+                self.read_bytes = self.read_bytes.saturating_add(record.bytes);
+            }
+            Kind::Write => {
+                self.writes += 1;
+                self.written_bytes = self.written_bytes.saturating_add(record.bytes);
+            }
+            _ => self.others += 1,
+        }
+        self.errors += u64::from(failed);
+        if let Some(latency) = record.latency_ns {
+            self.latency_ns += u128::from(latency);
+            self.timed += 1;
+        }
+    }
+
+    pub fn merge(&mut self, other: &OperationCounts) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.others += other.others;
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
+        self.errors += other.errors;
+        self.latency_ns += other.latency_ns;
+        self.timed += other.timed;
     }
 
     /// The mean of the recorded latencies, ns.

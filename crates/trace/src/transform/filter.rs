@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 
 use iodyno_model::Verb;
+use iodyno_model::glob::matches;
 
 use crate::format::has_range;
-use crate::transform::pattern::matches;
 use crate::transform::positions::Positions;
 use crate::transform::renumbering::Renumbering;
 use crate::transform::{Adapter, Source, Transform, note_dropped};

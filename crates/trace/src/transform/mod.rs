@@ -4,7 +4,6 @@ mod anonymise;
 mod cut;
 mod filter;
 mod merge;
-mod pattern;
 mod positions;
 mod relocate;
 mod renumbering;

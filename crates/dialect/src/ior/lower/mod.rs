@@ -15,6 +15,7 @@ use iodyno_model::{Intent, Phase, Plan, Ranks, Stop};
 
 use super::test::IorTest;
 use super::view::{Access, TestPhase};
+use crate::index_of;
 use targets::Use;
 
 /// The plan of some tests, and what each of its phases is.
@@ -66,7 +67,7 @@ impl Builder {
 
     fn phase(&mut self, turn: Turn<'_>, access: Access, usage: Use) {
         let Turn { index, test, repetition } = turn;
-        let target = targets::index(&mut self.plan.targets, targets::target(test, usage));
+        let target = index_of(&mut self.plan.targets, targets::target(test, usage));
         let name = |access: Access| match self.tests {
             1 => access.name().to_string(),
             _ => format!("{} {index}", access.name()),

@@ -79,12 +79,3 @@ fn direct(test: &IorTest) -> Direct {
 pub fn file_bytes(test: &IorTest) -> u64 {
     if test.is_file_per_task() { test.task_bytes() } else { test.aggregate() }
 }
-
-/// The index of a target; phases that use one file in one way share it.
-pub fn index(targets: &mut Vec<Target>, target: Target) -> usize {
-    let known = targets.iter().position(|known| *known == target);
-    known.unwrap_or_else(|| {
-        targets.push(target);
-        targets.len() - 1
-    })
-}

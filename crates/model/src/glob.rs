@@ -1,4 +1,4 @@
-//! Names with `*` and `?`.
+//! Names with `*` and `?`. No sets, no braces.
 
 /// Whether a name is what a pattern means: `*` is any letters, also `/`, `?` any one.
 pub fn matches(pattern: &str, name: &str) -> bool {
@@ -39,10 +39,15 @@ mod tests {
     fn patterns_mean_names() {
         for (pattern, name) in
             [("*", ""), ("*.db", "/home/a.db"), ("/v*/l?g", "/var/log"), ("?x", "äx"), ("sd?", "sdb")]
+                .into_iter()
+                .chain([("a*c", "abc"), ("a*c", "abcbc"), ("?b", "ab"), ("chmod/*", "chmod/x"), ("*x*", "x")])
         {
             assert!(matches(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in [("", "a"), ("*.db", "a.db-wal"), ("sd?", "sd"), ("a", "b")] {
+        for (pattern, name) in [("", "a"), ("*.db", "a.db-wal"), ("sd?", "sd"), ("a", "b")]
+            .into_iter()
+            .chain([("a*c", "abd"), ("?", ""), ("chmod", "chmod/x"), ("a?", "a")])
+        {
             assert!(!matches(pattern, name), "{pattern} {name}");
         }
     }
