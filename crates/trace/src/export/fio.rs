@@ -11,6 +11,39 @@ use crate::{FileKind, RecordFlags, Tables, TraceRecord};
 /// fio reads names up to here.
 const NAME_LIMIT: usize = 255;
 
+/// What an iolog of version 3 begins with: its lines have times.
+pub const STAMPED_HEADER: &[u8] = b"fio version 3 iolog\n";
+
+/// fio's word for an operation that works on a range, or on a whole file.
+pub fn action(verb: Verb) -> Option<&'static str> {
+    Some(match verb {
+        Verb::Read => "read",
+        Verb::Write => "write",
+        Verb::Trim | Verb::Discard => "trim",
+        Verb::Fsync => "sync",
+        Verb::Fdatasync => "datasync",
+        _ => return None,
+    })
+}
+
+/// Appends a line. `at_us`: its time, in version 3; `place`: offset and bytes of what is no event of a file.
+pub fn put_line(out: &mut Vec<u8>, at_us: Option<u64>, name: &[u8], action: &str, place: Option<(u64, u64)>) {
+    if let Some(at_us) = at_us {
+        put_number(out, at_us);
+        out.push(b' ');
+    }
+    out.extend_from_slice(name);
+    out.push(b' ');
+    out.extend_from_slice(action.as_bytes());
+    if let Some((offset, bytes)) = place {
+        out.push(b' ');
+        put_number(out, offset);
+        out.push(b' ');
+        put_number(out, bytes);
+    }
+    out.push(b'\n');
+}
+
 pub struct Iolog {
     is_stamped: bool,
     files: Vec<IologFile>,
@@ -33,20 +66,13 @@ impl Iolog {
     }
 
     fn line(&self, out: &mut Vec<u8>, file: u32, action: &str, place: Option<(u64, u64)>) {
-        if self.is_stamped {
-            put_number(out, self.last_us);
-            out.push(b' ');
-        }
-        out.extend_from_slice(&self.files[file as usize].name);
-        out.push(b' ');
-        out.extend_from_slice(action.as_bytes());
-        if let Some((offset, bytes)) = place {
-            out.push(b' ');
-            put_number(out, offset);
-            out.push(b' ');
-            put_number(out, bytes);
-        }
-        out.push(b'\n');
+        put_line(
+            out,
+            self.is_stamped.then_some(self.last_us),
+            &self.files[file as usize].name,
+            action,
+            place,
+        );
     }
 
     /// Adds the file and opens it, unless it is open.
@@ -102,7 +128,7 @@ impl Iolog {
 impl Exporter for Iolog {
     fn begin(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(match self.is_stamped {
-            true => b"fio version 3 iolog\n",
+            true => STAMPED_HEADER,
             false => b"fio version 2 iolog\n",
         });
     }
@@ -114,17 +140,12 @@ impl Exporter for Iolog {
         out: &mut Vec<u8>,
         losses: &mut ExportLosses,
     ) {
-        let action = match record.verb {
-            Verb::Read => "read",
-            Verb::Write => "write",
-            Verb::Trim | Verb::Discard => "trim",
-            Verb::Fsync => "sync",
-            Verb::Fdatasync => "datasync",
-            Verb::Open | Verb::Create | Verb::Close => "",
-            verb => return losses.leave_out(verb),
+        let is_event = matches!(record.verb, Verb::Open | Verb::Create | Verb::Close);
+        let Some(action) = action(record.verb).or(is_event.then_some("")) else {
+            return losses.leave_out(record.verb);
         };
         self.last_us = record.at_ns / 1000;
-        if action.is_empty() {
+        if is_event {
             return self.open_or_close(record, tables, out, losses);
         }
         self.open(record.file, tables, out, losses);

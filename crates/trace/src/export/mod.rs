@@ -1,7 +1,7 @@
 //! Traces in the formats of others, with what those cannot hold.
 
 mod blkparse;
-mod fio;
+pub mod fio;
 mod losses;
 mod table;
 
@@ -91,7 +91,7 @@ trait Exporter {
 }
 
 /// The decimal digits of a number.
-fn put_number(out: &mut Vec<u8>, mut number: u64) {
+pub fn put_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut first = digits.len();
     loop {

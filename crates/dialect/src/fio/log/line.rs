@@ -1,19 +1,6 @@
 //! Numbers as text, many millions of them: appended to a buffer without the formatting machinery.
 
-/// Appends a number in decimal.
-pub fn number(out: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0u8; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[start..]);
-}
+pub use iodyno_trace::export::put_number as number;
 
 /// Appends numbers in decimal, with a comma and a space between them.
 pub fn columns(out: &mut Vec<u8>, numbers: &[u64]) {

@@ -18,6 +18,7 @@ use std::io;
 
 use iodyno_model::{Event, JournalPart};
 use iodyno_report::Files;
+use iodyno_trace::export::fio::STAMPED_HEADER;
 
 use super::view::{Epoch, JobView, Logs, ReportContext};
 use sample::LoggedQuantity;
@@ -125,7 +126,7 @@ impl LogFiles {
                 paths.extend(histogram.map(|prefix| name(prefix, "clat_hist", &job.logs, worker)));
             }
             if let Some(path) = job.logs.iolog.as_ref().filter(|path| !self.begun.contains(*path)) {
-                files.file(path)?.write_all(trace::HEADER)?;
+                files.file(path)?.write_all(STAMPED_HEADER)?;
             }
             paths.extend(job.logs.iolog.clone());
         }
