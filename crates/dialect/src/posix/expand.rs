@@ -28,7 +28,15 @@ pub struct ExpandedSuite {
 /// # Errors
 /// Everything that is wrong with any rule.
 pub fn expand(suite: &Suite) -> Result<ExpandedSuite, Vec<Diagnostic>> {
-    let mut expansion = Expansion { suite, wrong: Vec::new(), seen: BTreeSet::new() };
+    expand_where(suite, None)
+}
+
+/// Expands the cases of those rules whose names are wanted; what is wrong with the others is not told.
+///
+/// # Errors
+/// Everything that is wrong with a rule that is wanted.
+pub fn expand_where(suite: &Suite, is_wanted: Wanted<'_>) -> Result<ExpandedSuite, Vec<Diagnostic>> {
+    let mut expansion = Expansion { suite, is_wanted, wrong: Vec::new(), seen: BTreeSet::new() };
     let features = suite.features.iter().map(|feature| expansion.feature(feature)).collect();
     let mut cases = Vec::new();
     let mut names = BTreeSet::new();
@@ -38,7 +46,9 @@ pub fn expand(suite: &Suite) -> Result<ExpandedSuite, Vec<Diagnostic>> {
         expansion.duplicates(rule, &made, &mut owners);
         for mut case in made {
             case.name = naming::unlike(&case.name, &mut names);
-            cases.push(case);
+            if is_wanted.is_none_or(|is_wanted| is_wanted(&case.rule)) {
+                cases.push(case);
+            }
         }
     }
     if expansion.wrong.is_empty() { Ok(ExpandedSuite { features, cases }) } else { Err(expansion.wrong) }
@@ -57,9 +67,13 @@ fn checks_of(step: &Step) -> u32 {
     }
 }
 
+/// Whether the cases of a rule are wanted, by its name with its group's before it; none: all are.
+type Wanted<'a> = Option<&'a dyn Fn(&str) -> bool>;
+
 /// What grows while rules are expanded.
 struct Expansion<'a> {
     suite: &'a Suite,
+    is_wanted: Wanted<'a>,
     wrong: Vec<Diagnostic>,
     /// What was said, so that it is said once and not for every round.
     seen: BTreeSet<String>,
@@ -117,7 +131,9 @@ impl Expansion<'_> {
                 cases.push((case, members[0]));
             }
         }
-        self.unused(rule, &used);
+        if self.is_wanted.is_none() {
+            self.unused(rule, &used);
+        }
         naming::tell_apart(&mut cases, &split);
         cases.into_iter().map(|(case, _)| case).collect()
     }
@@ -157,8 +173,11 @@ impl Expansion<'_> {
         let named = scope.used();
         let needs = self.needs(rule, &scope);
         used.extend(scope.used());
+        let rule_name = format!("{group}/{id}");
         let mut draft = Draft { actors: Vec::new(), needs, rounds: Vec::new() };
-        for combination in members {
+        // One that is not wanted is there for its name alone: it is what others are told apart from.
+        let is_wanted = self.is_wanted.is_none_or(|is_wanted| is_wanted(&rule_name));
+        for combination in members.iter().filter(|_| is_wanted) {
             let scope = Scope::new(constants.iter().chain(combination.iter()).copied().collect());
             let (steps, right) = self.steps(&rule.steps, &scope, &mut draft);
             used.extend(scope.used());
@@ -172,7 +191,6 @@ impl Expansion<'_> {
             let origin = rule.origin.clone();
             draft.rounds.push(Step { label, action: Action::Block(steps), repeat: 1, origin });
         }
-        let rule_name = format!("{group}/{id}");
         let told = |name: &&&str| !named.contains(**name) && rule.split.iter().any(|known| known == **name);
         let values: Vec<&str> = split.iter().filter(told).map(|name| value(first, name)).collect();
         let name = naming::with(&rule_name, &values);

@@ -129,7 +129,8 @@ fn part(suite: &rules::Suite, options: &Options) -> Option<ExpandedSuite> {
     }
     let wanted = |rule: &&rules::Rule| options.only.iter().any(|only| select::may_mean(only, rule));
     let rules = suite.rules.iter().filter(wanted).cloned().collect();
-    let part = expand::expand(&rules::Suite { rules, ..suite.clone() }).ok()?;
+    let named = |name: &str| options.only.iter().any(|only| select::may_begin(only, name));
+    let part = expand::expand_where(&rules::Suite { rules, ..suite.clone() }, Some(&named)).ok()?;
     let means = |only: &String| part.cases.iter().any(|case| select::means(only, case));
     options.only.iter().all(means).then_some(part)
 }

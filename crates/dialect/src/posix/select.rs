@@ -29,7 +29,11 @@ pub fn means(pattern: &str, case: &Case) -> bool {
 /// they are written until the first variable, and names of cases as those of their rules.
 pub fn may_mean(pattern: &str, rule: &Rule) -> bool {
     let written = format!("{}/{}", rule.group, rule.id);
-    let name = written.split('{').next().unwrap_or_default();
+    may_begin(pattern, written.split('{').next().unwrap_or_default())
+}
+
+/// The same, where the rule's name is known to its end, or as far as it is given.
+pub fn may_begin(pattern: &str, name: &str) -> bool {
     let head = pattern.split(['*', '?']).next().unwrap_or_default();
     name.starts_with(head) || head.starts_with(name)
 }
@@ -98,7 +102,7 @@ mod tests {
         let some = all.iter().step_by(all.len() / 4);
         let names = |case: &Case| [case.group.clone(), case.rule.clone(), case.name.clone()];
         let patterns: Vec<String> = some.flat_map(names).chain(["*-eexist".into(), "re?d*".into()]).collect();
-        let mut kept = 0;
+        let (mut kept, mut expanded) = (0, 0);
         for pattern in &patterns {
             let wanted = suite.rules.iter().filter(|rule| may_mean(pattern, rule));
             let part = rules::Suite { rules: wanted.cloned().collect(), ..suite.clone() };
@@ -106,12 +110,20 @@ mod tests {
             let meant = |cases: &[Case]| -> Vec<String> {
                 cases.iter().filter(|case| means(pattern, case)).map(|case| case.name.clone()).collect()
             };
-            assert_eq!(meant(&expand::expand(&part).unwrap().cases), meant(&all), "{pattern}");
+            let named = |name: &str| may_begin(pattern, name);
+            let part = expand::expand_where(&part, Some(&named)).unwrap().cases;
+            expanded += part.len();
+            assert_eq!(meant(&part), meant(&all), "{pattern}");
         }
         // Otherwise it would be of no use.
         assert!(
             kept * 2 < patterns.len() * suite.rules.len(),
             "{kept} rules for {} patterns",
+            patterns.len()
+        );
+        assert!(
+            expanded * 4 < patterns.len() * all.len(),
+            "{expanded} cases for {} patterns",
             patterns.len()
         );
     }
