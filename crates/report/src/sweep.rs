@@ -1,8 +1,9 @@
 //! Sweeps in text: one parameter gives a table with a curve and its knee, two give a surface, more a table of rows.
 
-use iodyno_model::{Coordinate, Histogram, PhaseRecord, Record, Value};
+use iodyno_model::{Coordinate, Histogram, PhaseRecord, Record, Severity, Value};
 
 use crate::curve::{self, Knee};
+use crate::native;
 use crate::number;
 use crate::paint::Paint;
 use crate::shape::{self, Context};
@@ -54,7 +55,31 @@ fn sweep(phases: &[&PhaseRecord], context: &Context, paint: Paint) -> String {
         2 => surface(&points, paint),
         _ => rows(&points, paint),
     });
+    text.push_str(&failures(phases, context, paint));
     text
+}
+
+/// Points whose failures are told; the others are counted.
+const FAILED_POINTS_MOST: usize = 4;
+
+/// What failed at which points: a rate without it reads as one of a point where all went well.
+fn failures(phases: &[&PhaseRecord], context: &Context, paint: Paint) -> String {
+    let told = |phase: &&PhaseRecord| {
+        let place: Vec<String> = phase.coordinates.iter().map(Coordinate::to_string).collect();
+        let failed: Vec<String> = phase.jobs.iter().flat_map(|job| native::errors(job, context)).collect();
+        (!failed.is_empty()).then(|| format!("at {}: {}", place.join(", "), failed.join("; ")))
+    };
+    let told: Vec<String> = phases.iter().filter_map(told).collect();
+    let mut lines: Vec<&str> = told.iter().take(FAILED_POINTS_MOST).map(String::as_str).collect();
+    let further = format!("and at {} further points", told.len().saturating_sub(lines.len()));
+    if told.len() > lines.len() {
+        lines.push(&further);
+    }
+    let line = |line: &str| {
+        let line = crate::table::wrapped(line, paint.columns - 4, 4);
+        format!("  {}\n", paint.severity(Severity::Invalid, &line))
+    };
+    lines.into_iter().map(line).collect()
 }
 
 /// The points of one sweep's phases.

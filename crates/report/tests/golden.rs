@@ -86,14 +86,15 @@ fn mixed() -> Vec<Event> {
 }
 
 fn sweep(parameters: Vec<Sweep>, device: &sample::Device) -> Vec<Event> {
-    let phase = Phase {
-        name: "randread".into(),
-        jobs: vec![job("randread", Mix::only(Verb::Read), 1, 2)],
-        ..Phase::default()
-    };
+    sweep_of(Mix::only(Verb::Read), parameters, device, Trouble::default())
+}
+
+fn sweep_of(mix: Mix, parameters: Vec<Sweep>, device: &sample::Device, trouble: Trouble) -> Vec<Event> {
+    let name = if mix == Mix::only(Verb::Read) { "randread" } else { "read and write" };
+    let phase = Phase { name: name.into(), jobs: vec![job(name, mix, 1, 2)], ..Phase::default() };
     let plan = Plan { sweep: parameters, ..plan(vec![phase]) };
     let plan = sweep::expand(&plan).unwrap();
-    sample::events(&plan, device, vec![facts()], vec![], Trouble::default())
+    sample::events(&plan, device, vec![facts()], vec![], trouble)
 }
 
 fn numbers(parameter: Parameter, values: &[u64]) -> Sweep {
@@ -120,6 +121,15 @@ fn native_text() {
         ("mixed.txt", mixed()),
         ("depth-nvme.txt", sweep(vec![numbers(Parameter::Depth, DEPTHS)], &NVME)),
         ("depth-disk.txt", sweep(vec![numbers(Parameter::Depth, DEPTHS)], &DISK)),
+        (
+            "failed-points.txt",
+            sweep_of(
+                Mix::reads(70.0),
+                vec![numbers(Parameter::Depth, &DEPTHS[..6])],
+                &NVME,
+                Trouble { write_errno: Some(28), ..Trouble::default() },
+            ),
+        ),
         (
             "surface.txt",
             sweep(

@@ -132,7 +132,7 @@ impl PhaseContext {
             traits: phase.jobs.iter().map(|job| engines.of(job).facts.traits).collect(),
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
             trees: phase.jobs.iter().map(|job| names(engines.of(job), job)).collect::<Result<_, _>>()?,
-            passed: phase.jobs.iter().map(|job| passed(plan, job, earlier)).collect(),
+            passed: phase.jobs.iter().map(|job| passed(plan, phase, job, earlier)).collect(),
             shared: shared(world, checked, phase, &fresh)?,
         })
     }
@@ -462,14 +462,17 @@ impl Goal {
 }
 
 /// Passes that a worker did in the phases that a job's script follows: as many as all wore out to, or all that there were.
-fn passed(plan: &Plan, job: &Job, earlier: &Record) -> u64 {
+/// At each point of a sweep the plan begins anew.
+fn passed(plan: &Plan, phase: &Phase, job: &Job, earlier: &Record) -> u64 {
     let Some(name) = source::follows(job) else { return 0 };
     let of = |phase: &PhaseRecord| {
         let limit = plan.phases.get(phase.index)?.jobs.first().map(|job| &job.limit)?;
         let worn = phase.jobs.first().and_then(|job| job.worn);
         worn.map(|worn| worn.operations_most).or(limit.passes)
     };
-    earlier.phases.iter().filter(|phase| phase.name == name).filter_map(of).sum()
+    let is_followed =
+        |earlier: &&PhaseRecord| earlier.name == name && earlier.coordinates == phase.coordinates;
+    earlier.phases.iter().filter(is_followed).filter_map(of).sum()
 }
 
 fn goal(job: &Job, earlier: &Record) -> Option<Goal> {

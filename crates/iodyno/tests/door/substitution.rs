@@ -34,8 +34,7 @@ pub fn cases() -> Vec<Case> {
     };
     // hdparm's time is its own: three seconds for each point.
     let short = || STORAGE.iter().filter(|row| row.0 != "hdparm");
-    // A sweep makes each phase again, and md-workbench's objects are there then: docs/roadmap.md.
-    let sweep = short().filter(|row| row.0 != "md-workbench").map(|row| {
+    let sweep = short().map(|row| {
         Case::new(format!("{} is swept over engines", row.0), &[], move || over_engines(row.0, row.1))
     });
     let own = [
