@@ -168,19 +168,19 @@ impl ColumnMap {
         MapParser::default().parse(text).map_err(|why| TraceError::new(why).hint(MAP_HINT))
     }
 
-    /// Whether text of this kind begins with these lines. Only what is complete is asked about.
-    pub fn fits(&self, lines: &[&[u8]]) -> bool {
+    /// How many of these lines are records of this kind, and how many are none. Only what is complete is asked about.
+    pub fn counted(&self, lines: &[&[u8]]) -> (usize, usize) {
         let mut context = ImportContext::new(true);
         let mut reader = ColumnReader::new(self.clone());
-        let mut found = 0;
+        let (mut found, mut wrong) = (0, 0);
         for line in lines {
             match reader.line(line, &mut context) {
                 Ok(Some(record)) if self.is_plausible(&record) => found += 1,
                 Ok(None) => {}
-                _ => return false,
+                _ => wrong += 1,
             }
         }
-        found > 0
+        (found, wrong)
     }
 
     /// Times of day lie between 1990 and 2100: that tells tables of numbers apart.

@@ -162,10 +162,14 @@ impl Format {
     pub fn fits(&self, head: &[u8]) -> bool {
         match self.kind {
             FormatKind::Own { fits, .. } | FormatKind::Source { fits, .. } => fits(head),
-            FormatKind::Columns(preset) => {
-                ColumnMap::parse(preset.map).is_ok_and(|map| map.fits(&first_lines(head)))
-            }
+            FormatKind::Columns(_) => matches!(self.counted(head), (1.., 0)),
         }
+    }
+
+    /// Of a table: how many of an input's first lines are its records, and how many are none.
+    fn counted(&self, head: &[u8]) -> (usize, usize) {
+        let map = self.map().and_then(|map| ColumnMap::parse(map).ok());
+        map.map_or((0, 0), |map| map.counted(&first_lines(head)))
     }
 
     /// Makes readers of the streams.
@@ -249,7 +253,8 @@ pub fn first_lines(head: &[u8]) -> Vec<&[u8]> {
 pub fn detect(streams: &mut Vec<Stream>, context: &mut ImportContext) -> Result<Format, TraceError> {
     let all = formats();
     let of = |stream: &Stream| -> Vec<Format> {
-        all.iter().filter(|format| format.fits(&stream.head)).copied().collect()
+        let fitting: Vec<Format> = all.iter().filter(|format| format.fits(&stream.head)).copied().collect();
+        if fitting.is_empty() { nearest(&all, &stream.head) } else { fitting }
     };
     let mut found: Option<(Format, String)> = None;
     let mut left_out = Vec::new();
@@ -282,6 +287,16 @@ pub fn detect(streams: &mut Vec<Stream>, context: &mut ImportContext) -> Result<
         context.note(format!("left out, because it is no {}: {}", format.name, stream.name));
     }
     Ok(format)
+}
+
+/// The tables that most of the first lines are records of: wrong lines among them are named when they are read.
+fn nearest(all: &[Format], head: &[u8]) -> Vec<Format> {
+    let counted = |format: &Format| match format.counted(head) {
+        (found, wrong) if found > wrong => found,
+        _ => 0,
+    };
+    let most = all.iter().map(counted).max().unwrap_or(0);
+    all.iter().filter(|format| most > 0 && counted(format) == most).copied().collect()
 }
 
 fn unknown(name: &str, head: &[u8]) -> TraceError {

@@ -205,6 +205,9 @@ fn wrong_lines_are_named_counted_and_never_most() {
     );
     let note = "wrong lines, left out: 3; the first: a.csv:7: column 3: no operation that is known";
     assert_eq!(source.header.notes, [note]);
+    // They hide no format either.
+    let found = read_text(&text, &options()).unwrap();
+    assert_eq!((found.header.source.as_str(), found.records.len()), ("csv:msr", 6));
     let strict = ImportOptions { strict: true, ..named("msr") };
     assert_eq!(read_text(&text, &strict).unwrap_err().place, "f:7: column 3");
     let error = read_text(&MSR.repeat(2), &named("spc")).unwrap_err();
