@@ -116,6 +116,37 @@ impl Definitions {
     }
 }
 
+/// Which fields are anywhere in a block. One pass over the records tells it, so that columns that would be left out
+/// cost none of their own: a block is larger than the processor's cache.
+#[derive(Default)]
+struct Occurring {
+    flags: bool,
+    files: bool,
+    threads: bool,
+    latencies: bool,
+    others: bool,
+    results: bool,
+    contents: bool,
+    dependencies: bool,
+}
+
+impl Occurring {
+    fn of(records: &[TraceRecord]) -> Occurring {
+        let mut all = Occurring::default();
+        for record in records {
+            all.flags |= record.flags.0 != 0;
+            all.files |= record.file != 0;
+            all.threads |= record.thread != 0;
+            all.latencies |= record.latency_ns.is_some();
+            all.others |= record.other.is_some();
+            all.results |= record.result.is_some();
+            all.contents |= record.content.is_some();
+            all.dependencies |= record.after.is_some();
+        }
+        all
+    }
+}
+
 /// Makes the bodies of blocks.
 #[derive(Default)]
 pub struct BlockEncoder {
@@ -142,6 +173,7 @@ impl BlockEncoder {
         put_varint(out, first_ns);
         definitions.put(out);
         self.columns.clear();
+        let occurring = Occurring::of(records);
         let mut before = first_ns;
         self.each(column::AT, records, |record| {
             let step = record.at_ns - before;
@@ -149,18 +181,34 @@ impl BlockEncoder {
             step
         });
         self.each(column::VERB, records, |record| record.verb.index() as u64);
-        self.each(column::FLAGS, records, |record| u64::from(record.flags.0));
-        self.each(column::FILE, records, |record| u64::from(record.file));
-        self.each(column::THREAD, records, |record| u64::from(record.thread));
+        if occurring.flags {
+            self.each(column::FLAGS, records, |record| u64::from(record.flags.0));
+        }
+        if occurring.files {
+            self.each(column::FILE, records, |record| u64::from(record.file));
+        }
+        if occurring.threads {
+            self.each(column::THREAD, records, |record| u64::from(record.thread));
+        }
         self.each(column::BYTES, records, |record| record.bytes);
         self.offsets(records, definitions.first_file);
-        self.some([column::HAS_LATENCY, column::LATENCY], records, |record| record.latency_ns);
-        self.some([column::HAS_OTHER, column::OTHER], records, |record| record.other.map(u64::from));
-        self.results(records);
-        self.contents(records);
-        self.each(column::HAS_DEPENDENCY, records, |record| u64::from(record.after.is_some()));
-        self.filtered(column::BACK, records, |record| record.after.map(|after| after.back));
-        self.filtered(column::THINK, records, |record| record.after.map(|after| after.think_ns));
+        if occurring.latencies {
+            self.some([column::HAS_LATENCY, column::LATENCY], records, |record| record.latency_ns);
+        }
+        if occurring.others {
+            self.some([column::HAS_OTHER, column::OTHER], records, |record| record.other.map(u64::from));
+        }
+        if occurring.results {
+            self.results(records);
+        }
+        if occurring.contents {
+            self.contents(records);
+        }
+        if occurring.dependencies {
+            self.each(column::HAS_DEPENDENCY, records, |record| u64::from(record.after.is_some()));
+            self.filtered(column::BACK, records, |record| record.after.map(|after| after.back));
+            self.filtered(column::THINK, records, |record| record.after.map(|after| after.think_ns));
+        }
         out.extend_from_slice(&self.columns);
     }
 
@@ -437,8 +485,15 @@ impl BlockColumns<'_, '_> {
         &mut self,
         [has, id]: [u8; 2],
         records: &mut [TraceRecord],
-        set: impl FnMut(&mut TraceRecord, u64) -> Result<(), TraceError>,
+        mut set: impl FnMut(&mut TraceRecord, u64) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
+        if self.columns[has as usize].is_some_and(|column| column.is_all_ones())
+            && self.columns[id as usize].is_some()
+        {
+            // Sources tell most fields of all records or of none.
+            self.load(id, records.len())?;
+            return records.iter_mut().zip(&*self.values).try_for_each(|(record, value)| set(record, *value));
+        }
         let chosen = self.of_kind(has, records, 1)?;
         self.set(id, chosen, set)
     }
@@ -510,6 +565,11 @@ impl BlockColumns<'_, '_> {
     }
 
     fn dependencies(&mut self, records: &mut [TraceRecord], first_record: u64) -> Result<(), TraceError> {
+        if self.columns[column::HAS_DEPENDENCY as usize].is_none() {
+            // Values without records that have one are longer than they should be.
+            self.set(column::BACK, Vec::new(), |_, _| Ok(()))?;
+            return self.set(column::THINK, Vec::new(), |_, _| Ok(()));
+        }
         let chosen = self.of_kind(column::HAS_DEPENDENCY, records, 1)?;
         self.set(column::BACK, chosen, |record, back| {
             record.after = Some(Dependency { back, think_ns: 0 });

@@ -69,7 +69,22 @@ impl<'a> Cursor<'a> {
         Ok(self.take(1)?[0])
     }
 
+    #[inline]
     pub fn varint(&mut self) -> Result<u64, TraceError> {
+        match *self.rest {
+            [byte @ ..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                Ok(byte.into())
+            }
+            [low, high @ ..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(low & 0x7f) | u64::from(high) << 7)
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, TraceError> {
         let mut value = 0;
         for (index, byte) in self.rest.iter().enumerate().take(10) {
             let bits = u64::from(byte & 0x7f);

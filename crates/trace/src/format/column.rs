@@ -210,6 +210,11 @@ impl<'a> StoredColumn<'a> {
         Ok((id, StoredColumn { encoding, divisor, payload: body.take(length)? }))
     }
 
+    /// Whether each value is 1.
+    pub fn is_all_ones(&self) -> bool {
+        self.encoding == CONSTANT && self.divisor == 1 && self.payload == [1]
+    }
+
     pub fn unsigned(&self, count: usize, values: &mut Vec<u64>) -> Result<(), TraceError> {
         self.decode(count, values)?;
         if self.divisor != 1 {
@@ -282,33 +287,38 @@ impl<'a> StoredColumn<'a> {
 }
 
 fn unpack(payload: &mut Cursor<'_>, count: usize, values: &mut Vec<u64>) -> Result<(), TraceError> {
+    // A group, and room for the last value's eight bytes.
+    let mut group = [0; GROUP * 8 + 8];
     let mut left = count;
     while left > 0 {
-        let group = left.min(GROUP);
+        let length = left.min(GROUP);
         let width = payload.byte()? as usize;
         if width > 64 {
             return Err(TraceError::new(format!("values of {width} bits")));
         }
-        let bytes = payload.take((width * group).div_ceil(8))?;
+        let bytes = payload.take((width * length).div_ceil(8))?;
+        group[..bytes.len()].copy_from_slice(bytes);
         let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
-        let mut words = bytes.chunks(8);
-        let (mut held, mut bits) = (0u128, 0);
-        for _ in 0..group {
-            if bits < width {
-                let mut word = [0; 8];
-                let next = words.next().unwrap_or_default();
-                match <[u8; 8]>::try_from(next) {
-                    Ok(whole) => word = whole,
-                    Err(_) => word[..next.len()].copy_from_slice(next),
-                }
-                held |= u128::from(u64::from_le_bytes(word)) << bits;
-                bits += 64;
-            }
-            values.push(held as u64 & mask);
-            held >>= width;
-            bits -= width;
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&group[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        if width <= 57 {
+            values.extend((0..length).map(|index| {
+                let bit = index * width;
+                word(bit / 8) >> (bit % 8) & mask
+            }));
+        } else {
+            // What does not lie in the first eight bytes is in the ninth.
+            values.extend((0..length).map(|index| {
+                let bit = index * width;
+                let (at, shift) = (bit / 8, bit % 8);
+                let high = u128::from(group[at + 8]) << 64;
+                ((high | u128::from(word(at))) >> shift) as u64 & mask
+            }));
         }
-        left -= group;
+        left -= length;
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ mod tests;
 
 pub use reader::Reader;
 pub use totals::{BlockPlace, TraceTotals, VerbTotal, has_range};
-pub use writer::Writer;
+pub use writer::{CutBack, KeptTrace, Writer};
 
 /// What each file begins with: it is no text, and a transfer that changes line ends damages it.
 pub const SIGNATURE: [u8; 8] = *b"\x89IOT\r\n\x1a\n";

@@ -3,11 +3,11 @@
 #[path = "../../examples/format/requests.rs"]
 mod requests;
 
-use std::io::Cursor;
+use std::io::{self, Cursor, Write};
 
 use iodyno_model::Verb;
 
-use crate::format::{Reader, Writer};
+use crate::format::{CutBack, KeptTrace, Reader, Writer};
 use crate::{
     Dependency, FileKind, MemorySource, RecordFlags, RecordSource, RecordedContent, TraceClock, TraceFile,
     TraceHeader, TraceLevel, TraceRecord, TraceThread,
@@ -162,6 +162,64 @@ fn a_writer_that_is_dropped_leaves_all_of_its_records() {
     let read = all(&bytes);
     assert_eq!(read.records, records);
     assert!(read.header.notes[1].starts_with("The trace was not finished or is cut off"));
+}
+
+/// A disk of so many bytes.
+struct Disk {
+    bytes: Vec<u8>,
+    size: usize,
+}
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = bytes.len().min(self.size - self.bytes.len());
+        self.bytes.extend_from_slice(&bytes[..room]);
+        if room > 0 || bytes.is_empty() { Ok(room) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl CutBack for Disk {
+    fn cut_back(&mut self, bytes: u64) -> io::Result<()> {
+        self.bytes.truncate(bytes as usize);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_what_is_whole() {
+    let records = rich(70_000);
+    let length = written(&records).len();
+    let (mut wholes, mut finished) = (0, 0);
+    for size in (1..=20).map(|part| length * part / 20).chain([length + 1000]) {
+        let mut disk = Disk { bytes: Vec::new(), size };
+        let mut writer = Writer::new(&mut disk, header()).unwrap();
+        for name in ["/a", "8,16", "b"] {
+            writer.define_file(file(name)).unwrap();
+        }
+        for thread in [1, 2] {
+            writer.define_thread(TraceThread { process: 1, thread, name: "sh".into() }).unwrap();
+        }
+        let pushed = writer.push_all(&records);
+        let kept = writer.finish_kept(pushed).unwrap();
+        let read = all(&disk.bytes);
+        match kept {
+            KeptTrace::Whole(totals) => {
+                wholes += 1;
+                assert_eq!((totals.records, read.records.len()), (70_000, 70_000));
+            }
+            KeptTrace::Short { records: count, is_finished, .. } => {
+                finished += u32::from(is_finished);
+                assert_eq!(read.records, records[..count as usize], "{size} of {length} bytes");
+                let note = if is_finished { "The trace ends early: " } else { "The trace was not finished" };
+                assert!(read.header.notes.last().unwrap().starts_with(note), "{:?}", read.header.notes);
+            }
+        }
+    }
+    assert!(wholes > 0 && finished > 10, "{wholes} {finished}");
 }
 
 #[test]

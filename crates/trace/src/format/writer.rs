@@ -24,6 +24,28 @@ const TEXT_LIMIT: usize = 65_536;
 /// Bytes of a section after the blocks, about.
 const SECTION_BYTES: usize = 1 << 20;
 
+/// An output that can go back to what it held when so many bytes were written.
+pub trait CutBack: Write {
+    /// What was written after these bytes is gone, also what is buffered.
+    ///
+    /// # Errors
+    /// It is no file.
+    fn cut_back(&mut self, bytes: u64) -> std::io::Result<()>;
+}
+
+/// What became of a trace that was to be kept in any case.
+#[derive(Debug)]
+pub enum KeptTrace {
+    Whole(TraceTotals),
+    /// It could not be written to its end, for this reason. So many records are there; whether its end is there too:
+    /// else a reader says that it was not finished.
+    Short {
+        reason: TraceError,
+        records: u64,
+        is_finished: bool,
+    },
+}
+
 /// Writes a trace. Memory: two blocks, the tables' sizes, and 32 bytes for each block that was written.
 ///
 /// Records may come out of order by up to 32,768 records; then none may have a dependency. After an error the writer is
@@ -40,6 +62,8 @@ pub struct Writer<W: Write> {
     body: Vec<u8>,
     counting: Counting,
     places: Vec<BlockPlace>,
+    /// Bytes to the end of the last block.
+    whole_bytes: u64,
     ended: bool,
 }
 
@@ -73,11 +97,13 @@ impl<W: Write> Writer<W> {
             body: Vec::new(),
             counting: Counting::default(),
             places: Vec::new(),
+            whole_bytes: 0,
             ended: true,
         };
         writer.sections.raw(&SIGNATURE)?;
         writer.sections.raw(&VERSION.to_le_bytes())?;
         writer.put_header()?;
+        writer.whole_bytes = writer.sections.bytes;
         writer.ended = false;
         Ok(writer)
     }
@@ -185,6 +211,10 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Those of the output; notes that are too long.
     pub fn finish(mut self) -> Result<TraceTotals, TraceError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<TraceTotals, TraceError> {
         self.flush()?;
         self.ended = true;
         let place = self.put_header()?;
@@ -268,6 +298,9 @@ impl<W: Write> Writer<W> {
         self.encoder.put(&mut self.body, self.order.written, block, &mut self.definitions);
         let place = self.sections.section(SectionKind::Block, &self.body)?;
         let first_ns = block.first().map_or(self.order.written_ns, |record| record.at_ns);
+        // What is left in a buffer could still fail, and would not be whole.
+        self.sections.write.flush()?;
+        self.whole_bytes = self.sections.bytes;
         self.places.push(BlockPlace {
             place,
             first_record: self.order.written,
@@ -289,6 +322,45 @@ impl<W: Write> Writer<W> {
         self.body.clear();
         tables::put_header(&mut self.body, &self.header);
         Ok(self.sections.section(SectionKind::Header, &self.body)?)
+    }
+}
+
+impl<W: CutBack> Writer<W> {
+    /// Ends a trace that is kept in any case. `written`: whether all could be written so far. Where the output fails,
+    /// because a disk is full for example, it ends with the last whole block.
+    ///
+    /// # Errors
+    /// The reason, where the output cannot be cut.
+    pub fn finish_kept(mut self, written: Result<(), TraceError>) -> Result<KeptTrace, TraceError> {
+        let reason = match written.and_then(|()| self.end()) {
+            Ok(totals) => return Ok(KeptTrace::Whole(totals)),
+            Err(reason) => reason,
+        };
+        self.ended = true;
+        self.held.clear();
+        self.definitions = Definitions::default();
+        let (bytes, records) = (self.whole_bytes, self.order.written);
+        if self.cut_back(bytes).is_err() {
+            return Err(reason);
+        }
+        self.note(format!("The trace ends early: {}.", reason.message));
+        let is_finished = self.end().is_ok();
+        if !is_finished {
+            self.cut_back(bytes)?;
+        }
+        Ok(KeptTrace::Short { reason, records, is_finished })
+    }
+
+    fn cut_back(&mut self, bytes: u64) -> Result<(), TraceError> {
+        self.sections.write.cut_back(bytes)?;
+        self.sections.bytes = bytes;
+        Ok(())
+    }
+}
+
+impl<W: CutBack + ?Sized> CutBack for &mut W {
+    fn cut_back(&mut self, bytes: u64) -> std::io::Result<()> {
+        (**self).cut_back(bytes)
     }
 }
 

@@ -2,7 +2,7 @@
 //! and what it waits for.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 use iodyno_model::{Division, Kind, ReasonCount, ReplayRow, Timing, Trace, Verb, replay};
 
@@ -16,6 +16,8 @@ pub type Opener = Box<dyn FnMut() -> Result<Box<dyn RecordSource + Send>, TraceE
 
 /// Completions that are kept to know how many were in flight.
 const IN_FLIGHT_MOST: usize = 1 << 16;
+/// A thread that was not met yet.
+const UNMET: u32 = u32::MAX;
 /// Completions of one thread that are kept to find the last before an issue.
 const THREAD_MOST: usize = 64;
 
@@ -63,14 +65,22 @@ pub struct Feed {
     /// Records of this worker met in this pass, for dependencies that count records.
     numbers: RecordNumbers,
     dependencies: Vec<Dependencies>,
-    threads: HashMap<u32, ThreadState>,
+    threads: Vec<ThreadState>,
+    /// By number of a recorded thread: its stream, which is its place in `threads`; [`UNMET`]: none yet.
+    streams: Vec<u32>,
     report: FeedReport,
     row_ns: u64,
+    /// The row of the last operation, and when it ends.
+    row: (usize, u64),
+    /// Positions that each copy has for itself.
+    own_positions: usize,
     sizes: Pair,
     offsets: Pair,
     flying: BinaryHeap<Reverse<u64>>,
-    /// What a record has become and is not handed out yet.
-    ready: VecDeque<ReplayOperation>,
+    /// What is handed out next.
+    ready: Vec<ReplayOperation>,
+    /// What the last record has become beyond that.
+    excess: Vec<ReplayOperation>,
     /// When the operation before was due, for gaps.
     last_due_ns: u64,
     /// The next operation is the first of a pass that waits for the one before.
@@ -133,7 +143,6 @@ impl Became {
 /// What is known of a recorded thread.
 #[derive(Default)]
 struct ThreadState {
-    stream: u32,
     /// When records ended in the trace, and what they became; the oldest first.
     ended: VecDeque<(u64, Became)>,
     /// Completions in flight, for its depth.
@@ -158,10 +167,10 @@ impl Feed {
         let settings = &trace.replay;
         let factor = if let Timing::Scaled(factor) = trace.timing { factor } else { 1.0 };
         let mut recorded = vec![0; lengths.len()];
-        let files = settings.facts.ends.len().max(1);
+        let own = own_positions(trace);
         for (file, end) in settings.facts.ends.iter().enumerate() {
             for copy in 0..settings.copies.max(1) as usize {
-                let position = position(trace, files, file, copy);
+                let position = position(trace, own, file, copy);
                 if let Some(known) = position.and_then(|position| recorded.get_mut(position)) {
                     let shift = settings.copy_shift_bytes.saturating_mul(copy as u64);
                     *known = (*known).max(end.saturating_add(shift));
@@ -188,13 +197,17 @@ impl Feed {
             sequence: 0,
             numbers: RecordNumbers::default(),
             dependencies: (0..settings.copies.max(1)).map(|_| Dependencies::default()).collect(),
-            threads: HashMap::new(),
+            threads: Vec::new(),
+            streams: Vec::new(),
             report: FeedReport { depth_known: settings.facts.timed > 0, ..FeedReport::default() },
             row_ns: row_ns.max(1),
+            row: (0, 0),
+            own_positions: own,
             sizes: Pair::default(),
             offsets: Pair::default(),
             flying: BinaryHeap::new(),
-            ready: VecDeque::new(),
+            ready: Vec::new(),
+            excess: Vec::new(),
             last_due_ns: 0,
             fence: false,
             is_serialised: false,
@@ -222,18 +235,30 @@ impl Feed {
     /// # Errors
     /// What makes the rest of the trace unreadable, or does not fit its target.
     pub fn fill(&mut self, most: usize, operations: &mut Vec<ReplayOperation>) -> Result<(), TraceError> {
-        while operations.len() < most && !self.is_over {
-            if let Some(operation) = self.ready.pop_front() {
-                operations.push(operation);
-                continue;
-            }
+        std::mem::swap(&mut self.ready, operations);
+        self.ready.append(&mut self.excess);
+        let filled = self.fill_ready(most);
+        if self.ready.len() > most {
+            self.excess.extend(self.ready.drain(most..));
+        }
+        std::mem::swap(&mut self.ready, operations);
+        filled
+    }
+
+    fn fill_ready(&mut self, most: usize) -> Result<(), TraceError> {
+        while self.ready.len() < most && !self.is_over {
             if self.at == self.batch.len() && !self.refill()? {
                 self.is_over = true;
                 break;
             }
-            let record = self.batch[self.at];
-            self.at += 1;
-            self.record(&record)?;
+            let batch = std::mem::take(&mut self.batch);
+            let mut made = Ok(());
+            while self.at < batch.len() && self.ready.len() < most && made.is_ok() {
+                made = self.record(&batch[self.at]);
+                self.at += 1;
+            }
+            self.batch = batch;
+            made?;
         }
         Ok(())
     }
@@ -275,7 +300,7 @@ impl Feed {
         if !self.is_serialised {
             self.dependencies.iter_mut().for_each(|known| *known = Dependencies::default());
         }
-        for thread in self.threads.values_mut() {
+        for thread in &mut self.threads {
             // It goes on as long after its last operation as it began after the start.
             let last = thread.ended.iter().max_by_key(|(ended, _)| *ended).map(|(_, became)| (0, *became));
             thread.ended = last.into_iter().collect();
@@ -299,12 +324,12 @@ impl Feed {
         }
         let copies = self.trace.replay.copies.max(1);
         self.report.recorded += u64::from(copies);
-        self.distribution(record, copies);
         let depth_recorded = self.depth(record);
         let verb = match self.kept(record) {
             Ok(verb) => verb,
             Err(reason) => {
                 replay::count(&mut self.report.skipped, &reason, copies.into());
+                (0..copies).for_each(|copy| self.left_out(record, copy));
                 return Ok(());
             }
         };
@@ -330,7 +355,7 @@ impl Feed {
         if file.is_some_and(|file| file.kind == FileKind::Other) {
             return Err("pipes, sockets and terminals are not replayed".into());
         }
-        if !settings.tree && position(&self.trace, self.files(), record.file as usize, 0).is_none() {
+        if !settings.tree && position(&self.trace, self.own_positions, record.file as usize, 0).is_none() {
             return Err("its file has no target".into());
         }
         let named = record.verb.kind() == Kind::Metadata && record.verb != Verb::Fallocate;
@@ -352,13 +377,35 @@ impl Feed {
         self.trace.replay.facts.ends.len().max(1)
     }
 
-    /// Counts a record in the distributions of the trace.
-    fn distribution(&mut self, record: &TraceRecord, copies: u32) {
+    /// The recorded offset of one copy.
+    fn shifted(&self, record: &TraceRecord, copy: u32) -> u64 {
+        record.offset.saturating_add(self.trace.replay.copy_shift_bytes.saturating_mul(copy.into()))
+    }
+
+    /// Counts a copy that is not issued in the distributions of the trace.
+    fn left_out(&mut self, record: &TraceRecord, copy: u32) {
         if record.verb.moves_data() {
-            self.sizes.recorded(record.bytes, copies.into());
-            for copy in 0..copies {
-                let shift = self.trace.replay.copy_shift_bytes.saturating_mul(copy.into());
-                self.offsets.recorded(record.offset.saturating_add(shift), 1);
+            self.sizes.recorded(record.bytes);
+            self.offsets.recorded(self.shifted(record, copy));
+        }
+    }
+
+    /// Counts a copy in the distributions of the trace and of what is issued.
+    fn distribution(&mut self, record: &TraceRecord, copy: u32, verb: Verb, (offset, bytes): (u64, u64)) {
+        let shifted = self.shifted(record, copy);
+        match (record.verb.moves_data(), verb.moves_data()) {
+            (true, true) if (shifted, record.bytes) == (offset, bytes) => {
+                self.sizes.both(bytes);
+                self.offsets.both(offset);
+            }
+            (was_moved, is_moved) => {
+                if was_moved {
+                    self.left_out(record, copy);
+                }
+                if is_moved {
+                    self.sizes.issued(bytes);
+                    self.offsets.issued(offset);
+                }
             }
         }
     }
@@ -378,10 +425,12 @@ impl Feed {
     /// Counts what is due in its row.
     fn due(&mut self, due_ns: u64, copies: u32, depth: u64) {
         self.report.length_ns = due_ns;
-        let row = ((due_ns / self.row_ns) as usize).min(replay::ROWS_MOST - 1);
-        if self.report.rows.len() <= row {
-            self.report.rows.resize(row + 1, ReplayRow::default());
+        if due_ns >= self.row.1 {
+            let row = due_ns / self.row_ns;
+            self.row = ((row as usize).min(replay::ROWS_MOST - 1), (row + 1).saturating_mul(self.row_ns));
+            self.report.rows.resize(self.row.0 + 1, ReplayRow::default());
         }
+        let row = self.row.0;
         self.report.rows[row].due += u64::from(copies);
         self.report.rows[row].depth_recorded += depth * u64::from(copies);
     }
@@ -398,9 +447,12 @@ impl Feed {
         let own_file = |file: u32| (copy as usize * files + file as usize) as u32;
         let file = match tree {
             true => own_file(record.file),
-            false => match position(&self.trace, files, record.file as usize, copy as usize) {
+            false => match position(&self.trace, self.own_positions, record.file as usize, copy as usize) {
                 Some(position) => position as u32,
-                None => return Ok(()),
+                None => {
+                    self.left_out(record, copy);
+                    return Ok(());
+                }
             },
         };
         let (offset, bytes) = self.place(record, verb, copy, file)?;
@@ -446,22 +498,34 @@ impl Feed {
             let last = ReplayOperation { edges: [1, 0, 0, 0], depth: 0, due_ns: 0, ..flush(&operation) };
             self.push(last);
         }
-        if verb.moves_data() {
-            self.sizes.issued(bytes);
-            self.offsets.issued(offset);
-        }
+        self.distribution(record, copy, verb, (offset, bytes));
         Ok(())
     }
 
     /// The number of a record's thread, each copy's its own.
     fn stream(&mut self, record: &TraceRecord, copy: u32) -> u32 {
         let threads = self.trace.replay.facts.threads.max(1);
-        let next = self.threads.len() as u32;
-        let known = self
-            .threads
-            .entry(record.thread)
-            .or_insert_with(|| ThreadState { stream: next, ..ThreadState::default() });
-        copy * threads + known.stream.min(threads - 1)
+        let known = self.streams.get(record.thread as usize).copied().filter(|stream| *stream != UNMET);
+        let stream = known.unwrap_or_else(|| self.meet(record.thread));
+        copy * threads + stream.min(threads - 1)
+    }
+
+    /// The stream of a thread that was not met before.
+    #[cold]
+    fn meet(&mut self, thread: u32) -> u32 {
+        let (index, stream) = (thread as usize, self.threads.len() as u32);
+        if self.streams.len() <= index {
+            self.streams.resize(index + 1, UNMET);
+        }
+        self.streams[index] = stream;
+        self.threads.push(ThreadState::default());
+        stream
+    }
+
+    /// What is known of a record's thread, once that was met.
+    fn thread(&mut self, record: &TraceRecord) -> Option<&mut ThreadState> {
+        let stream = *self.streams.get(record.thread as usize)?;
+        self.threads.get_mut(stream as usize)
     }
 
     fn push(&mut self, mut operation: ReplayOperation) {
@@ -472,7 +536,7 @@ impl Feed {
         if operation.flags.has(OperationFlags::ADDED) {
             replay::count(&mut self.report.changed, "a write's own flush is a sync beside it", 1);
         }
-        self.ready.push_back(operation);
+        self.ready.push(operation);
     }
 
     /// When an operation is due, in the terms of its timing.
@@ -540,13 +604,14 @@ impl Feed {
                 }
             }
             Timing::Depths => {
-                if let Some(thread) = self.threads.get_mut(&record.thread)
-                    && copy == 0
-                {
-                    thread.flying.retain(|end| *end > record.at_ns);
-                    thread.flying.push(record.ended_ns().unwrap_or(record.at_ns + 1));
-                }
-                let thread = self.threads.get(&record.thread);
+                let thread = self.thread(record);
+                let thread = thread.map(|thread| {
+                    if copy == 0 {
+                        thread.flying.retain(|end| *end > record.at_ns);
+                        thread.flying.push(record.ended_ns().unwrap_or(record.at_ns + 1));
+                    }
+                    thread
+                });
                 operation.depth = thread.map_or(1, |thread| thread.flying.len().max(1) as u32);
             }
             _ if self.is_serialised => self.serialise(copy, last, operation),
@@ -590,15 +655,17 @@ impl Feed {
             operation.flags = operation.flags.with(OperationFlags::THINKS);
             return;
         }
-        let Some(thread) = self.threads.get_mut(&record.thread) else { return };
+        let now_ns = self.clock.now_ns;
+        let sequence = self.sequence;
+        let Some(thread) = self.thread(record) else { return };
         let has_ended = |(ended, _): &&(u64, Became)| *ended <= record.at_ns;
         let last = thread.ended.iter().filter(has_ended).max_by_key(|(ended, _)| *ended);
         let Some((ended, became)) = last.copied() else {
-            operation.due_ns = self.clock.now_ns;
+            operation.due_ns = now_ns;
             return;
         };
         operation.think_ns = record.at_ns - ended;
-        operation.edges[0] = u32::try_from(self.sequence - became.last(copy)).unwrap_or(u32::MAX);
+        operation.edges[0] = u32::try_from(sequence - became.last(copy)).unwrap_or(u32::MAX);
         operation.flags = operation.flags.with(OperationFlags::THINKS);
         if copy == 0 {
             thread.ended.retain(|(other, _)| *other >= ended);
@@ -607,12 +674,15 @@ impl Feed {
 
     /// Notes what a record became, for those that follow.
     fn remember(&mut self, record: &TraceRecord, number: u64, became: Became) {
+        if !matches!(self.trace.timing, Timing::ThinkTimes | Timing::Dependencies) {
+            return;
+        }
         if self.numbers.last.len() == WINDOW as usize {
             self.numbers.last.pop_front();
         }
         self.numbers.last.push_back((number, became));
-        if let Some(thread) = self.threads.get_mut(&record.thread)
-            && self.trace.timing == Timing::ThinkTimes
+        if self.trace.timing == Timing::ThinkTimes
+            && let Some(thread) = self.thread(record)
         {
             if thread.ended.len() == THREAD_MOST {
                 thread.ended.pop_front();
@@ -622,15 +692,20 @@ impl Feed {
     }
 }
 
-/// The position of a file's target in the job's list.
-fn position(trace: &Trace, files: usize, file: usize, copy: usize) -> Option<usize> {
+/// How many positions each copy of a trace has for itself.
+fn own_positions(trace: &Trace) -> usize {
+    match trace.replay.map.is_empty() {
+        true => trace.replay.facts.ends.len().max(1),
+        false => trace.replay.map.iter().flatten().max().map_or(0, |most| most + 1),
+    }
+}
+
+/// The position of a file's target in the job's list; `own`: how many each copy has.
+fn position(trace: &Trace, own: usize, file: usize, copy: usize) -> Option<usize> {
     let settings = &trace.replay;
-    let (position, own) = match settings.map.is_empty() {
-        true => (file, files),
-        false => {
-            let known = settings.map.get(file).copied().flatten()?;
-            (known, settings.map.iter().flatten().max().map_or(0, |most| most + 1))
-        }
+    let position = match settings.map.is_empty() {
+        true => file,
+        false => settings.map.get(file).copied().flatten()?,
     };
     Some(if settings.copy_shift_bytes == 0 { copy * own + position } else { position })
 }
@@ -645,6 +720,9 @@ fn expected(record: &TraceRecord) -> i32 {
 
 fn flags(record: &TraceRecord, verb: Verb) -> OperationFlags {
     let mut flags = OperationFlags::default();
+    if record.flags == RecordFlags::default() {
+        return flags;
+    }
     let of = [
         (RecordFlags::CREATED, OperationFlags::CREATES),
         (RecordFlags::TRUNCATED, OperationFlags::TRUNCATES),

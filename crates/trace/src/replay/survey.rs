@@ -83,8 +83,9 @@ struct FileState {
 
 struct Surveyor {
     facts: TraceFacts,
-    verbs: HashSet<Verb>,
-    threads: HashSet<u32>,
+    /// By verb and by thread: whether there are any.
+    verbs: [bool; Verb::COUNT],
+    threads: Vec<bool>,
     files: Vec<FileState>,
     flying: BinaryHeap<Reverse<u64>>,
     open: u32,
@@ -99,8 +100,8 @@ impl Survey {
     pub fn of(source: &mut dyn RecordSource, skip: &[Verb]) -> Result<Survey, TraceError> {
         let mut surveyor = Surveyor {
             facts: TraceFacts::default(),
-            verbs: HashSet::new(),
-            threads: HashSet::new(),
+            verbs: [false; Verb::COUNT],
+            threads: Vec::new(),
             files: Vec::new(),
             flying: BinaryHeap::new(),
             open: 0,
@@ -132,11 +133,11 @@ impl Surveyor {
         facts.length_ns = facts.length_ns.max(record.at_ns);
         facts.timed += u64::from(record.latency_ns.is_some());
         facts.results += u64::from(record.result.is_some());
-        self.threads.insert(record.thread);
+        mark(&mut self.threads, record.thread);
         let kind = tables.files.get(record.file as usize).map_or(FileKind::File, |file| file.kind);
         let verb = replayed(record.verb).filter(|_| kind != FileKind::Other);
         if let Some(verb) = verb.filter(|_| !skip.contains(&record.verb)) {
-            self.verbs.insert(verb);
+            self.verbs[verb.index()] = true;
             if verb.moves_data() {
                 facts.largest_bytes = facts.largest_bytes.max(record.bytes);
                 facts.odd |= !record.bytes.is_multiple_of(512) || !record.offset.is_multiple_of(512);
@@ -266,13 +267,14 @@ impl Surveyor {
             (need, _) => need,
         };
         let needs = self.files.iter().enumerate().map(need).collect();
-        let mut verbs: Vec<Verb> = self.verbs.into_iter().collect();
+        let known = Verb::ALL.iter().filter(|verb| self.verbs[verb.index()]);
+        let mut verbs: Vec<Verb> = known.copied().collect();
         if self.facts.flushes && !verbs.contains(&Verb::Fdatasync) {
             verbs.push(Verb::Fdatasync);
         }
         verbs.sort();
         self.facts.verbs = verbs;
-        self.facts.threads = self.threads.len() as u32;
+        self.facts.threads = self.threads.iter().filter(|is_there| **is_there).count() as u32;
         self.facts.source.clone_from(&header.source);
         self.facts.resolution_ns = header.resolution_ns;
         self.facts.ends = self.files.iter().map(|file| file.end).collect();
@@ -287,6 +289,14 @@ impl Surveyor {
             reads: self.files.iter().map(|file| file.reads).collect(),
         }
     }
+}
+
+fn mark(marks: &mut Vec<bool>, index: u32) {
+    let index = index as usize;
+    if marks.len() <= index {
+        marks.resize(index + 1, false);
+    }
+    marks[index] = true;
 }
 
 /// A recorded name as a path below a directory: `..` leads no higher than to it. A name without a part is the directory.
