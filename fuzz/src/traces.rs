@@ -14,6 +14,7 @@ pub const TARGETS: &[(&str, &str)] = &[
     ("iolog", "fio"),
     ("dxt", "dxt"),
     ("nbw", "nbw"),
+    ("strace", "strace"),
     ("tables", ""),
     ("packed", ""),
 ];
@@ -92,11 +93,32 @@ pub fn seeds(name: &str) -> Vec<Seed> {
         ],
         "dxt" => vec![text("", example("dxt"))],
         "nbw" => vec![text("", example("nbw"))],
+        "strace" => vec![text("", STRACE.into()), text("strict", example("strace"))],
         "tables" => tables(),
         "packed" => packed(),
         _ => Vec::new(),
     }
 }
+
+/// Descriptors over fork, dup, exec and chdir, calls that another interrupts, and what has no offset.
+const STRACE: &str = r#"7  1.000100 execve("/usr/bin/db", ["db"], 0x7ffe /* 35 vars */) = 0 <0.000254>
+7  1.000200 openat(AT_FDCWD</mnt/t>, "s\tdb", O_RDWR|O_CREAT|O_CLOEXEC, 0644) = 3</mnt/t/s.db> <0.000010>
+7  1.000250 clone(child_stack=NULL, flags=CLONE_FILES|CLONE_VM|SIGCHLD) = 8 <0.000010>
+7  1.000300 read(3</mnt/t/s.db>, <unfinished ...>
+8  1.000310 pwrite64(3</mnt/t/s.db>, "\r\0"..., 4096, 8192) = -1 ENOSPC (No space left on device) <0.000020>
+7  1.000400 <... read resumed> "SQLite"..., 100) = 100 <0.000104>
+8  1.000450 dup2(3</mnt/t/s.db>, 9) = 9</mnt/t/s.db>
+8  1.000460 lseek(9</mnt/t/s.db>, -5, SEEK_END) = 4091
+8  1.000470 writev(9</mnt/t/s.db>, [{iov_base="a", iov_len=1}, {iov_base="bc", iov_len=2}], 2) = 3
+8  1.000480 chdir("../x") = 0
+8  1.000490 renameat2(AT_FDCWD, "a", AT_FDCWD, "b", RENAME_NOREPLACE) = 0
+8  1.000500 ftruncate(9</mnt/t/s.db>, 0) = 0
+8  1.000510 mmap(NULL, 4096, PROT_READ, MAP_SHARED, 9</mnt/t/s.db>, 0) = 0x7f00
+8  1.000520 --- SIGUSR1 {si_signo=SIGUSR1, si_code=SI_USER} ---
+8  1.000530 close_range(3, 4294967295, 0) = 0
+8  1.000540 +++ exited with 0 +++
+7  1.000550 exit_group(0) = ?
+"#;
 
 const IOLOG: &str = "fio version 3 iolog\n385 a add\n521 a open\n528 a read 0 4096\n951 a write 45056 4096\n\
                      1441 a sync 61440 0\n1500 a trim 0 4096\n1501 a datasync 0 0\n1600 a close\n";

@@ -1,10 +1,11 @@
 //! Files of recorded operations, opened for whoever reads them: our own format, and all that can be imported.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use iodyno_trace::format::{Reader, SIGNATURE};
-use iodyno_trace::import::{self, ImportOptions, Input};
+use iodyno_trace::import::{self, ImportOptions, Input, Scratch, ScratchFile};
 use iodyno_trace::{RecordSource, TraceError};
 
 use crate::failure::strerror;
@@ -43,5 +44,18 @@ fn imported(path: &str, format: &str) -> Result<Box<dyn RecordSource + Send>, Tr
     };
     let input = Input { name: path.into(), open: Box::new(open), is_seekable: true };
     let format = Some(format.to_string()).filter(|format| !format.is_empty());
-    Ok(Box::new(import::import(&[input], &ImportOptions { format, ..ImportOptions::default() })?))
+    let options = ImportOptions { format, scratch: Some(SCRATCH), ..ImportOptions::default() };
+    Ok(Box::new(import::import(&[input], &options)?))
+}
+
+/// A file below TMPDIR without a name: what is in it is gone with the program, however that ends.
+pub const SCRATCH: Scratch = Scratch(scratch);
+
+fn scratch() -> io::Result<Box<dyn ScratchFile>> {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let name = format!("iodyno-sort-{}-{}", std::process::id(), MADE.fetch_add(1, Relaxed));
+    let path = std::env::temp_dir().join(name);
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(Box::new(file))
 }

@@ -10,7 +10,7 @@ use iodyno_engine::{clock, signal};
 use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_recorder::ProgramEnd;
 use iodyno_recorder::device::DeviceTrace;
-use iodyno_trace::format::Writer;
+use iodyno_trace::format::{KeptTrace, Writer};
 use iodyno_trace::import::{ImportOptions, Importer, Input, import};
 use iodyno_trace::{TraceError, TraceHeader, TraceLevel};
 
@@ -54,8 +54,8 @@ pub fn answer(words: &DeviceArgs) -> Answer {
         let ended = child.lock().unwrap_or_else(PoisonError::into_inner).wait();
         ended.map(|status| ProgramEnd::from(status).status()).map_err(|error| TraceError::new(plain(&error)))
     });
-    let (records, notes) = recorded.map_err(wrong)?;
-    output.finish(Ok(()), &words.output.output)?;
+    let (kept, notes) = recorded.map_err(wrong)?;
+    let records = output.finish_kept(kept)?.records;
     if !words.output.quiet {
         say(format_args!("recorded {records} requests of {} in {}", words.device, words.output.output));
         notes.iter().for_each(|note| say(format_args!("  {note}")));
@@ -75,13 +75,13 @@ fn command(words: &DeviceArgs) -> Result<Option<Child>, Diagnostic> {
     })
 }
 
-/// Records until it is over; how many records there are, and what a reader should know.
+/// Records until it is over; what was written, and what a reader should know.
 fn record(
     words: &DeviceArgs,
     trace: DeviceTrace,
     child: Option<Arc<Mutex<Child>>>,
     output: &mut Output,
-) -> Result<(u64, Vec<String>), TraceError> {
+) -> Result<(KeptTrace, Vec<String>), TraceError> {
     let began_ns = clock::monotonic();
     let time_ns = words.time_ns;
     let is_over = move || {
@@ -102,11 +102,11 @@ fn record(
         ..TraceHeader::default()
     };
     let mut writer = Writer::new(output, header)?;
-    let mut began_ns = None;
+    let (mut began_ns, mut written) = (None, Ok(()));
     // A device that nobody uses has no events, which is no trace of blktrace's.
     if !first.is_empty() {
         let mut importer = importer(Box::new(Cursor::new(first).chain(events)), &trace)?;
-        writer.write_source(&mut importer)?;
+        written = writer.write_source(&mut importer);
         began_ns = importer.began_ns();
     }
     let lost = trace.end()?;
@@ -118,7 +118,7 @@ fn record(
     header.source = concat!("iodyno record device ", env!("CARGO_PKG_VERSION")).into();
     header.began_unix_ns = began_ns.map(|began_ns| began_ns + offset_ns);
     let notes = header.notes.clone();
-    Ok((writer.finish()?.records, notes))
+    Ok((writer.finish_kept(written)?, notes))
 }
 
 /// What is traced, as requests: by the reader of blktrace's records.

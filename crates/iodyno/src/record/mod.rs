@@ -9,11 +9,11 @@ use clap::{Args, Parser, Subcommand};
 use iodyno_engine::clock;
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_recorder::sink::RecordSink;
-use iodyno_trace::format::Writer;
+use iodyno_trace::format::{KeptTrace, Writer};
 use iodyno_trace::{Tables, TraceError, TraceHeader, TraceLevel, TraceRecord};
 
 use crate::runs::{ended, one, parsed};
-use crate::trace::output::{Output, OutputArgs};
+use crate::trace::output::{Interruption, Output, OutputArgs};
 
 #[derive(Parser)]
 #[command(name = "iodyno record", about = "Record what a program does with files, or the requests of a device",
@@ -72,6 +72,8 @@ struct TraceOutput<'a> {
     writer: Writer<&'a mut Output>,
     files: usize,
     threads: usize,
+    /// Why nothing more is written.
+    failure: Option<TraceError>,
 }
 
 /// The file of a trace.
@@ -80,27 +82,26 @@ fn open(words: &RecordOutput) -> Result<Output, Diagnostic> {
         let message = "the recorded program writes to standard output itself";
         return Err(Diagnostic::error(&Origin::argument("--output"), message).hint("name a file"));
     }
-    Output::open(&OutputArgs { output: words.output.clone(), force: words.force })
+    let words = OutputArgs { output: words.output.clone(), force: words.force };
+    Output::open_until(&words, Interruption::Ends)
 }
 
 impl TraceOutput<'_> {
     fn begin(output: &mut Output, level: TraceLevel) -> Result<TraceOutput<'_>, TraceError> {
         let header = TraceHeader { source: "iodyno record".into(), level, ..TraceHeader::default() };
-        Ok(TraceOutput { writer: Writer::new(output, header)?, files: 0, threads: 0 })
+        Ok(TraceOutput { writer: Writer::new(output, header)?, files: 0, threads: 0, failure: None })
     }
 
     /// Ends the trace. `began_ns`: when the first record was issued, monotonic.
-    fn finish(mut self, header: TraceHeader, began_ns: Option<u64>) -> Result<(), TraceError> {
+    fn finish(mut self, header: TraceHeader, began_ns: Option<u64>) -> Result<KeptTrace, TraceError> {
         let since = began_ns.map(|began| clock::monotonic().saturating_sub(began));
         let began_unix_ns =
             since.and_then(|since| i64::try_from(clock::unix_ns().saturating_sub(since)).ok());
         *self.writer.header_mut() = TraceHeader { began_unix_ns, ..header };
-        self.writer.finish().map(drop)
+        self.writer.finish_kept(self.failure.map_or(Ok(()), Err))
     }
-}
 
-impl RecordSink for TraceOutput<'_> {
-    fn put(&mut self, tables: &Tables, records: &[TraceRecord]) -> Result<(), TraceError> {
+    fn write(&mut self, tables: &Tables, records: &[TraceRecord]) -> Result<(), TraceError> {
         for file in tables.files.get(self.files..).unwrap_or_default() {
             self.writer.define_file(file.clone())?;
         }
@@ -109,5 +110,15 @@ impl RecordSink for TraceOutput<'_> {
         }
         (self.files, self.threads) = (tables.files.len(), tables.threads.len());
         self.writer.push_all(records)
+    }
+}
+
+impl RecordSink for TraceOutput<'_> {
+    /// The program goes on where its trace cannot be written any more: what is there of it is kept.
+    fn put(&mut self, tables: &Tables, records: &[TraceRecord]) -> Result<(), TraceError> {
+        if self.failure.is_none() {
+            self.failure = self.write(tables, records).err();
+        }
+        Ok(())
     }
 }

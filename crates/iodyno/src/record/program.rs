@@ -3,6 +3,7 @@
 use iodyno_engine::clock;
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_recorder::{RecordedProgram, program};
+use iodyno_trace::format::KeptTrace;
 use iodyno_trace::{TraceError, TraceLevel};
 
 use super::{Answer, RecordOutput, TraceOutput, open};
@@ -11,22 +12,22 @@ use crate::trace::output::Output;
 
 pub fn answer(command: &[String], words: &RecordOutput) -> Answer {
     let mut output = open(words)?;
-    let recorded = record(command, &mut output).map_err(|error| {
+    let (recorded, kept) = record(command, &mut output).map_err(|error| {
         let origin = Origin::argument(&command[0]);
         Diagnostic { hint: error.hint.clone(), ..Diagnostic::error(&origin, error.to_string()) }
     })?;
-    output.finish(Ok(()), &words.output)?;
+    output.finish_kept(kept)?;
     if !words.quiet {
         summary(words, &recorded).iter().for_each(say);
     }
     Ok(recorded.end.status())
 }
 
-fn record(command: &[String], output: &mut Output) -> Result<RecordedProgram, TraceError> {
+fn record(command: &[String], output: &mut Output) -> Result<(RecordedProgram, KeptTrace), TraceError> {
     let mut trace = TraceOutput::begin(output, TraceLevel::File)?;
     let recorded = program::record(command, clock::monotonic, &mut trace)?;
-    trace.finish(recorded.header.clone(), recorded.began_ns)?;
-    Ok(recorded)
+    let kept = trace.finish(recorded.header.clone(), recorded.began_ns)?;
+    Ok((recorded, kept))
 }
 
 /// What the recording came to, a line each.

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use clap::Args;
-use iodyno_engine::signal;
+use iodyno_engine::{signal, trace_file};
 use iodyno_model::{Diagnostic, Origin, units};
-use iodyno_trace::format::Writer;
+use iodyno_trace::format::{CutBack, KeptTrace, Writer};
 use iodyno_trace::import::{BlockPoint, ColumnMap, Format, ImportOptions, Importer, Input, formats, import};
 use iodyno_trace::{Batch, RecordSource, TraceError, TraceThread};
 
 use super::Answer;
 use super::input;
-use super::output::{Output, OutputArgs};
+use super::output::{Interruption, Output, OutputArgs};
 use crate::loader::plain;
 use crate::runs::print;
 use crate::session::say;
@@ -85,21 +85,22 @@ pub fn answer(words: &ImportArgs) -> Answer {
         device_sizes: words.device_sizes.as_deref().map(device_sizes).transpose()?.unwrap_or_default(),
         strict: words.strict,
         fio_wait: words.fio_compat,
+        scratch: Some(trace_file::SCRATCH),
     };
     signal::install();
     let mut importer = import(&inputs, &options).map_err(|error| wrong(&error))?;
-    let mut output = Output::open_binary(&words.output)?;
+    let mut output = Output::open_binary(&words.output, Interruption::Ends)?;
     let total = total.filter(|total| *total > LARGE && terminal::is_redrawn());
     let progress = ImportProgress { counter, total, is_shown: false };
     match write(&mut importer, &mut output, progress) {
-        Ok(written) => {
-            let status = output.finish(Ok(()), &words.files[0])?;
+        Ok((written, kept)) => {
+            output.finish_kept(kept)?;
             told(&written, &importer, &words.output.output);
             if let Some(signal) = written.signal {
                 // A shell's loop ends when its command is interrupted, because it dies of the signal.
                 signal::die_of(signal);
             }
-            Ok(status)
+            Ok(0)
         }
         // What cannot be written is the output's; what cannot be read names its own place.
         Err(failure) if failure.is_output => output.finish(Err(failure.error), &words.output.output),
@@ -110,13 +111,18 @@ pub fn answer(words: &ImportArgs) -> Answer {
     }
 }
 
-/// The records of a file whose format its content tells.
+/// The records of a regular file whose format its content tells.
 ///
 /// # Errors
 /// What cannot be read.
 pub fn opened(path: &str) -> Result<Box<dyn RecordSource + Send>, Diagnostic> {
-    let (input, _) = opener(path, &Arc::default())?;
-    let importer = import(&[input], &ImportOptions::default()).map_err(|error| wrong(&error))?;
+    let name = path.to_string();
+    let open = move || -> io::Result<Box<dyn Read + Send>> {
+        Ok(Box::new(input::Interruptible(File::open(&name)?)))
+    };
+    let input = Input { name: path.into(), open: Box::new(open), is_seekable: true };
+    let options = ImportOptions { scratch: Some(trace_file::SCRATCH), ..ImportOptions::default() };
+    let importer = import(&[input], &options).map_err(|error| wrong(&error))?;
     Ok(Box::new(importer))
 }
 
@@ -160,17 +166,53 @@ impl Write for CountingWriter<'_> {
     }
 }
 
+impl CutBack for CountingWriter<'_> {
+    fn cut_back(&mut self, bytes: u64) -> io::Result<()> {
+        self.bytes = bytes;
+        self.to.cut_back(bytes)
+    }
+}
+
 fn write(
     importer: &mut Importer,
     output: &mut Output,
     mut progress: ImportProgress,
-) -> Result<ImportSummary, ImportFailure> {
-    let mut summary = ImportSummary::default();
+) -> Result<(ImportSummary, KeptTrace), ImportFailure> {
     let mut counted = CountingWriter { to: output, bytes: 0 };
     let mut batch = Batch::new();
     // What the header tells is known once the first records are.
     importer.next_batch(&mut batch).map_err(reading)?;
     let mut writer = Writer::new(&mut counted, importer.header().clone()).map_err(writing)?;
+    let mut summary = ImportSummary::default();
+    let written = match records(importer, batch, &mut writer, &mut summary, &mut progress) {
+        Err(failure) if !failure.is_output => return Err(failure),
+        written => written.map_err(|failure| failure.error),
+    };
+    progress.clear();
+    // What was read is the end of an input that was interrupted, too.
+    summary.signal = Some(signal::interruptions()).filter(|(count, _)| *count > 0).map(|(_, signal)| signal);
+    if summary.records == 0 {
+        let error = TraceError::new("there is no record in it")
+            .hint("`iodyno trace import --list` shows what is read");
+        return Err(reading(error));
+    }
+    *writer.header_mut() = importer.header().clone();
+    if summary.signal.is_some() {
+        writer.note("the import was interrupted: the trace ends early");
+    }
+    let kept = writer.finish_kept(written).map_err(writing)?;
+    summary.bytes = counted.bytes;
+    Ok((summary, kept))
+}
+
+/// Writes all records, of which `batch` are the first.
+fn records(
+    importer: &mut Importer,
+    mut batch: Batch,
+    writer: &mut Writer<&mut CountingWriter<'_>>,
+    summary: &mut ImportSummary,
+    progress: &mut ImportProgress,
+) -> Result<(), ImportFailure> {
     let (mut files, mut threads, mut batches) = (0, 0, 0);
     loop {
         for message in importer.take_messages() {
@@ -186,14 +228,13 @@ fn write(
         }
         (files, threads) = (tables.files.len(), tables.threads.len());
         if batch.is_empty() {
-            break;
+            return Ok(());
         }
-        writer.push_all(&batch).map_err(writing)?;
         summary.records += batch.len() as u64;
+        writer.push_all(&batch).map_err(writing)?;
         summary.span_ns = batch.last().map_or(0, |record| record.at_ns);
-        if let (1.., signal) = signal::interruptions() {
-            summary.signal = Some(signal);
-            break;
+        if signal::interruptions().0 > 0 {
+            return Ok(());
         }
         batches += 1;
         if batches % PROGRESS == 0 {
@@ -201,19 +242,6 @@ fn write(
         }
         importer.next_batch(&mut batch).map_err(reading)?;
     }
-    progress.clear();
-    if summary.records == 0 {
-        let error = TraceError::new("there is no record in it")
-            .hint("`iodyno trace import --list` shows what is read");
-        return Err(reading(error));
-    }
-    *writer.header_mut() = importer.header().clone();
-    if summary.signal.is_some() {
-        writer.note("the import was interrupted: the trace ends early");
-    }
-    writer.finish().map_err(writing)?;
-    summary.bytes = counted.bytes;
-    Ok(summary)
 }
 
 /// How much was read, on a terminal.

@@ -1,8 +1,9 @@
 //! Opens traces.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
+use iodyno_engine::signal;
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_trace::format::{Reader, SIGNATURE};
 use iodyno_trace::{RecordSource, TraceError};
@@ -16,8 +17,8 @@ use crate::loader::plain;
 /// What cannot be read, or is none.
 pub fn open(path: &str) -> Result<Box<dyn RecordSource + Send>, Diagnostic> {
     let read: Box<dyn Read + Send> = match path {
-        "-" => Box::new(BufReader::with_capacity(1 << 18, io::stdin())),
-        path => Box::new(BufReader::with_capacity(1 << 18, file(path)?)),
+        "-" => Box::new(BufReader::with_capacity(1 << 18, Interruptible(io::stdin()))),
+        path => Box::new(BufReader::with_capacity(1 << 18, Interruptible(file(path)?))),
     };
     Ok(Box::new(Reader::new(read).map_err(|error| wrong(path, &error))?))
 }
@@ -42,8 +43,38 @@ pub fn open_any(path: &str) -> Result<Box<dyn RecordSource + Send>, Diagnostic> 
 ///
 /// # Errors
 /// Those of [`open`].
-pub fn open_seekable(path: &str) -> Result<Reader<BufReader<File>>, Diagnostic> {
-    Reader::open(BufReader::with_capacity(1 << 18, file(path)?)).map_err(|error| wrong(path, &error))
+pub fn open_seekable(path: &str) -> Result<Reader<BufReader<Interruptible<File>>>, Diagnostic> {
+    let read = BufReader::with_capacity(1 << 18, Interruptible(file(path)?));
+    Reader::open(read).map_err(|error| wrong(path, &error))
+}
+
+/// An input that cannot be read any more once the program was interrupted: what is made of a part of it would be wrong.
+pub struct Interruptible<R>(pub R);
+
+impl<R: Read> Read for Interruptible<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = match signal::interruptions() {
+            (0, _) => self.0.read(buffer),
+            _ => return Err(interrupted()),
+        };
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && signal::interruptions().0 > 0 => {
+                Err(interrupted())
+            }
+            read => read,
+        }
+    }
+}
+
+impl<R: Seek> Seek for Interruptible<R> {
+    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
+        self.0.seek(place)
+    }
+}
+
+/// Not of the kind that readers try again after.
+fn interrupted() -> io::Error {
+    io::Error::other("interrupted")
 }
 
 /// # Errors

@@ -1,17 +1,20 @@
 //! Where commands write: a new file, or standard output.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use iodyno_engine::signal;
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_trace::TraceError;
+use iodyno_trace::format::{CutBack, KeptTrace, TraceTotals};
 
 use super::Answer;
 use super::input;
 use crate::loader::plain;
+use crate::session::say;
 use crate::sink::unwritable;
 use crate::terminal;
 
@@ -25,10 +28,22 @@ pub struct OutputArgs {
     pub force: bool,
 }
 
+/// What Ctrl-C does to a file that is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interruption {
+    /// It ends early, and is whole: a recording, an import.
+    Ends,
+    /// It is removed: a part of a result is none.
+    Removes,
+}
+
 /// An output that is whole or not there: a file that failed is removed.
 pub struct Output {
     write: BufWriter<Box<dyn Write>>,
+    /// The regular file that is made, which can be cut.
+    file: Option<File>,
     path: String,
+    interruption: Interruption,
     /// What is removed if it fails.
     made: Option<PathBuf>,
     /// Where it goes at the end.
@@ -41,7 +56,20 @@ impl Output {
     /// # Errors
     /// A file that exists, without `--force`; a place that cannot be written to.
     pub fn open(words: &OutputArgs) -> Result<Output, Diagnostic> {
+        Output::open_until(words, Interruption::Removes)
+    }
+
+    /// The same with what Ctrl-C does.
+    ///
+    /// # Errors
+    /// Those of [`open`](Output::open).
+    pub fn open_until(words: &OutputArgs, interruption: Interruption) -> Result<Output, Diagnostic> {
         let path = words.output.clone();
+        if path != "-" && interruption == Interruption::Removes {
+            // Before there is a file that would stay.
+            signal::install();
+        }
+        let mut made_file = None;
         let (to, made, replaces): (Box<dyn Write>, _, _) = match path.as_str() {
             "-" => (Box::new(terminal::out()), None, None),
             name => {
@@ -54,17 +82,26 @@ impl Output {
                         _ => wrong,
                     }
                 })?;
+                made_file = made.as_ref().and_then(|_| file.try_clone().ok());
                 (Box::new(file), made, replaces)
             }
         };
-        Ok(Output { write: BufWriter::with_capacity(1 << 18, to), path, made, replaces, failure: None })
+        Ok(Output {
+            write: BufWriter::with_capacity(1 << 18, to),
+            file: made_file,
+            path,
+            interruption,
+            made,
+            replaces,
+            failure: None,
+        })
     }
 
     /// For bytes that are no text: a terminal gets none.
     ///
     /// # Errors
     /// Those of [`open`](Output::open).
-    pub fn open_binary(words: &OutputArgs) -> Result<Output, Diagnostic> {
+    pub fn open_binary(words: &OutputArgs, interruption: Interruption) -> Result<Output, Diagnostic> {
         if words.output == "-" && io::stdout().is_terminal() {
             return Err(Diagnostic::error(
                 &Origin::argument("--output"),
@@ -72,14 +109,25 @@ impl Output {
             )
             .hint("name a file with -o FILE, or print it as text: iodyno trace dump"));
         }
-        Output::open(words)
+        Output::open_until(words, interruption)
     }
 
-    /// Ends what was written, or removes it; the exit status. `source`: what was read.
+    /// Ends what was written, or removes it; the exit status. `source`: what was read. Once interrupted it ends the
+    /// program, where that removes the file.
     ///
     /// # Errors
     /// What was wrong, of either side.
     pub fn finish(mut self, written: Result<(), TraceError>, source: &str) -> Answer {
+        if let (1.., signal) = signal::interruptions()
+            && self.interruption == Interruption::Removes
+        {
+            let name = self.name();
+            drop(self);
+            say(format_args!("interrupted: {name} was not written"));
+            // A shell's loop ends when its command is interrupted, because it dies of the signal.
+            signal::die_of(signal);
+            return Ok(1);
+        }
         if self.failure.is_none() && written.is_ok() {
             let moved = self.write.flush().and_then(|()| match (&self.made, &self.replaces) {
                 (Some(made), Some(place)) => std::fs::rename(made, place),
@@ -102,11 +150,39 @@ impl Output {
         }
     }
 
+    /// Ends a recording or an import; its totals. One that could not be written to its end is kept as far as it is whole,
+    /// unless it would take the place of another file.
+    ///
+    /// # Errors
+    /// Why it could not be written to its end.
+    pub fn finish_kept(mut self, kept: KeptTrace) -> Result<TraceTotals, Diagnostic> {
+        let (reason, records) = match kept {
+            KeptTrace::Whole(totals) => {
+                let path = self.path.clone();
+                return self.finish(Ok(()), &path).map(|_| totals);
+            }
+            KeptTrace::Short { reason, records, .. } => (reason, records),
+        };
+        let wrong = Diagnostic::error(&Origin::argument(&self.name()), reason.message);
+        Err(match self.replaces.is_none() && records > 0 {
+            true => {
+                self.made = None;
+                wrong.hint(format!(
+                    "the first {records} records are kept and readable; make room for the others"
+                ))
+            }
+            false => wrong.hint("make room where it goes, or send it elsewhere"),
+        })
+    }
+
     /// Keeps the reason of a failure: those who write may tell it as one of what they read.
     fn noted<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
-        done.inspect_err(|error| {
-            if error.kind() != io::ErrorKind::Interrupted {
-                self.failure = Some(io::Error::new(error.kind(), plain(error)));
+        done.map_err(|error| match error.kind() {
+            // It is tried again.
+            io::ErrorKind::Interrupted => error,
+            kind => {
+                self.failure = Some(io::Error::new(kind, plain(&error)));
+                io::Error::new(kind, plain(&error))
             }
         })
     }
@@ -125,6 +201,21 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.write.flush();
         self.noted(flushed)
+    }
+}
+
+impl CutBack for Output {
+    fn cut_back(&mut self, bytes: u64) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotSeekable.into()) };
+        // What the buffer still holds was never whole.
+        let rest = BufWriter::new(Box::new(io::sink()) as Box<dyn Write>);
+        let (to, _) = std::mem::replace(&mut self.write, rest).into_parts();
+        self.write = BufWriter::with_capacity(1 << 18, to);
+        file.set_len(bytes)?;
+        // Both handles share their place.
+        file.seek(SeekFrom::Start(bytes))?;
+        self.failure = None;
+        Ok(())
     }
 }
 

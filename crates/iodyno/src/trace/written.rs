@@ -4,11 +4,11 @@ use iodyno_trace::format::Writer;
 use iodyno_trace::{RecordSource, TraceError};
 
 use super::Answer;
-use super::output::{Output, OutputArgs};
+use super::output::{Interruption, Output, OutputArgs};
 
 /// Writes all of a source as a trace of ours. `path`: what was read, for messages.
 pub fn write(source: &mut dyn RecordSource, output: &OutputArgs, path: &str) -> Answer {
-    let mut output = Output::open_binary(output)?;
+    let mut output = Output::open_binary(output, Interruption::Removes)?;
     let written = whole(source, &mut output);
     output.finish(written, path)
 }

@@ -19,6 +19,8 @@ pub fn cases() -> Vec<Case> {
     vec![
         Case::new("reads and syncs on ext4 are split", &with(&[Need::Mount, Need::FileSystem("ext4")]), ext4)
             .waits(),
+        Case::new("syncs on xfs wait for its log", &with(&[Need::Mount, Need::FileSystem("xfs")]), xfs)
+            .waits(),
         Case::new("the device's part is at least its service time", &with(&[Need::Fuse]), service).waits(),
         Case::new("a running program is watched", &needs, running).waits(),
         Case::new("why beside a tool's run", &needs, beside).waits(),
@@ -78,6 +80,18 @@ fn ext4() -> Outcome {
     assert!(reads["count"].as_u64() >= Some(100) && sum(&read["calls"]["read"], "device") > 0, "{read:#}");
     let cached = fio(&["--rw=read", "--direct=0", "--invalidate=0", "--loops=2"])?;
     assert!(sum(&cached["calls"]["read"], "cache") > 0, "{cached:#}");
+    Ok(())
+}
+
+fn xfs() -> Outcome {
+    let device = LoopDevice::new(512 << 20)?;
+    device.mkfs("xfs")?;
+    let mount = Mount::new(device.path(), "xfs", "")?;
+    let load = ["--size=400k", "--bs=4k", "--ioengine=psync", "--filename=data", "--rw=write", "--fsync=1"];
+    let written = why(&[&[IODYNO, "fio", "--name=x"][..], &load].concat(), mount.path())?;
+    let syncs = &written["calls"]["fsync"];
+    assert!(syncs["count"].as_u64() >= Some(100) && sum(syncs, "journal") > 0, "{written:#}");
+    assert_eq!(sum(&written["calls"]["write"], "journal"), 0, "{written:#}");
     Ok(())
 }
 

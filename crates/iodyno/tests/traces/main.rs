@@ -8,6 +8,8 @@
 #[cfg(target_os = "linux")]
 mod block;
 #[cfg(target_os = "linux")]
+mod endings;
+#[cfg(target_os = "linux")]
 mod import;
 #[cfg(target_os = "linux")]
 #[path = "../door/program.rs"]
@@ -16,7 +18,7 @@ mod program;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([import::cases(), block::cases()].into_iter().flatten().collect())
+    testbed::run([import::cases(), block::cases(), endings::cases()].into_iter().flatten().collect())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -37,6 +37,7 @@ pub fn parse_line(line: &str, calls: CallNumbers<'_>) -> Option<TimedEvent> {
         "block_rq_issue" => AnatomyEvent::Issued(range(body)?),
         "block_rq_complete" => AnatomyEvent::Completed(range(body)?),
         "jbd2_start_commit" => AnatomyEvent::CommitBegan(device(body.strip_prefix("dev ")?)?),
+        "xfs_log_force" => AnatomyEvent::LogForced,
         "jbd2_end_commit" => AnatomyEvent::CommitEnded(device(body.strip_prefix("dev ")?)?),
         _ => return None,
     };
@@ -45,7 +46,7 @@ pub fn parse_line(line: &str, calls: CallNumbers<'_>) -> Option<TimedEvent> {
 
 /// What stands before the time's colon, the event's name, and what follows.
 fn named(line: &str) -> Option<(&str, &str, &str)> {
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 8] = [
         "sys_enter",
         "sys_exit",
         "block_bio_queue",
@@ -53,6 +54,7 @@ fn named(line: &str) -> Option<(&str, &str, &str)> {
         "block_rq_complete",
         "jbd2_start_commit",
         "jbd2_end_commit",
+        "xfs_log_force",
     ];
     let mut from = 0;
     while let Some(at) = line.get(from..)?.find(": ") {

@@ -1,7 +1,8 @@
 //! Where the time of calls and of requests to devices goes, from events of the kernel.
 //!
 //! A call's time is split so that the parts sum to it exactly. A device works for it while one of its requests is issued;
-//! otherwise the scheduler has it while one is queued; otherwise, of a sync, the journal while a commit runs. What is left
+//! otherwise the scheduler has it while one is queued; otherwise the journal: of a sync while a commit runs (jbd2), of any
+//! call from where it asks for its log to be written (xfs). What is left
 //! before its first request is submission, after its last one completion, between two the page cache or the file system.
 //! A call without a request is all page cache or file system. Requests of threads that are not watched (write-back, a
 //! journal's thread) are told apart. Memory is bounded by what is in flight.
@@ -38,6 +39,8 @@ pub enum AnatomyEvent {
     /// A journal began and ended to commit.
     CommitBegan(u32),
     CommitEnded(u32),
+    /// The thread asked for its log to be written: its call waits for that until it returns (xfs).
+    LogForced,
     /// So many events are missing before this moment.
     Lost(u64),
 }
@@ -119,6 +122,7 @@ pub struct Anatomy {
 struct OpenCall {
     verb: Verb,
     entered_ns: u64,
+    forced_ns: Option<u64>,
     /// Requests of it that have completed: queued, issued, completed.
     done: Vec<(u64, u64, u64)>,
 }
@@ -158,7 +162,7 @@ impl AnatomyAnalysis {
         self.found.last_ns = self.found.last_ns.max(at_ns);
         match event {
             AnatomyEvent::Enter(verb) => {
-                let call = OpenCall { verb, entered_ns: at_ns, done: Vec::new() };
+                let call = OpenCall { verb, entered_ns: at_ns, forced_ns: None, done: Vec::new() };
                 if self.watched.insert(thread, Some(call)).flatten().is_some() {
                     self.found.dropped += 1;
                 }
@@ -179,6 +183,11 @@ impl AnatomyAnalysis {
                     while self.commits.len() > COMMITS_MOST {
                         self.commits.pop_front();
                     }
+                }
+            }
+            AnatomyEvent::LogForced => {
+                if let Some(call) = self.watched.get_mut(&thread).and_then(Option::as_mut) {
+                    call.forced_ns.get_or_insert(at_ns);
                 }
             }
             AnatomyEvent::Lost(events) => self.lose(events),
@@ -256,13 +265,14 @@ impl AnatomyAnalysis {
                 requests.push((request.queued_ns, request.issued_ns.unwrap_or(at_ns), at_ns));
             }
         }
-        let commits: Vec<(u64, u64)> = match call.verb.kind() {
+        let mut commits: Vec<(u64, u64)> = match call.verb.kind() {
             Kind::Sync => {
                 let running = self.committing.iter().map(|(_, began)| (*began, at_ns));
                 self.commits.iter().copied().chain(running).collect()
             }
             _ => Vec::new(),
         };
+        commits.extend(call.forced_ns.map(|forced| (forced, at_ns)));
         let parts = parts::split((call.entered_ns, at_ns), &requests, &commits);
         self.found.calls.entry(call.verb).or_default().add(&parts);
     }

@@ -19,7 +19,7 @@ fn parts(anatomy: &Anatomy, verb: Verb) -> [u128; PARTS] {
     anatomy.calls[&verb].sums()
 }
 
-use AnatomyEvent::{CommitBegan, CommitEnded, Completed, Enter, Exit, Issued, Lost, Queued};
+use AnatomyEvent::{CommitBegan, CommitEnded, Completed, Enter, Exit, Issued, LogForced, Lost, Queued};
 
 #[test]
 fn a_direct_read_is_split_to_the_nanosecond() {
@@ -61,6 +61,27 @@ fn a_sync_waits_for_its_data_then_for_the_journal() {
     assert_eq!(parts(&anatomy, Verb::Fsync), [10, 0, 180, 10, 100, 17]);
     assert_eq!(anatomy.requests[&(true, RequestKind::Read)].latency_ns.count(), 1);
     assert_eq!(anatomy.requests[&(false, RequestKind::Read)].sums(), [0, 0, 0, 10, 150, 0]);
+}
+
+#[test]
+fn a_call_that_has_forced_its_log_waits_for_it_until_it_returns() {
+    let anatomy = analysed(&[
+        (100, 1, Enter(Verb::Fsync)),
+        (110, 1, Queued(range(0, 16))),
+        (120, 1, Issued(range(0, 16))),
+        (220, 5, Completed(range(0, 16))),
+        (230, 1, LogForced),
+        // Nobody's call.
+        (235, 3, LogForced),
+        (240, 2, Queued(range(900, 8))),
+        (250, 2, Issued(range(900, 8))),
+        (400, 5, Completed(range(900, 8))),
+        (405, 1, LogForced),
+        (417, 1, Exit),
+        (500, 1, Enter(Verb::Fsync)),
+        (530, 1, Exit),
+    ]);
+    assert_eq!(parts(&anatomy, Verb::Fsync), [10, 30, 187, 10, 100, 10]);
 }
 
 #[test]
@@ -148,6 +169,8 @@ fn lines_of_the_trace_pipe_become_events() {
     assert_eq!(line(queue), event(3_000_000_000, 5, Queued(flush)));
     let commit = "jbd2/loop0-8-77 [001] ..... 3.000001: jbd2_start_commit: dev 7,0 transaction 5 sync 0";
     assert_eq!(line(commit), event(3_000_001_000, 77, CommitBegan(7 << 20)));
+    let force = "fio-8 [001] ..... 3.000002: xfs_log_force: dev 7:0 lsn 0x2a caller xfs_file_fsync";
+    assert_eq!(line(force), event(3_000_002_000, 8, LogForced));
     assert_eq!(line("CPU:1 [LOST 42 EVENTS]"), event(0, 0, Lost(42)));
     for bad in [
         "",

@@ -6,6 +6,7 @@
 //! | classic | `8,0 3 930.643071424 697 D WS 223490 + 8 [kjournald]` |
 //! | ftrace | `kjournald-697 [003] d..1. 930.643071: 8,0 D WS 223490 + 8 [kjournald]` |
 
+use super::blktrace;
 use super::block_decoder;
 use super::block_events::{BlockEvent, BlockStep, BlockTraits, EventReader, SECTOR};
 use super::context::{ImportContext, LineFault};
@@ -101,7 +102,11 @@ impl EventReader for BlkparseReader {
                     events.push(event);
                 }
                 Ok(None) => context.good_line(),
-                Err(_) if is_talk(line) => context.good_line(),
+                Err(_) if is_talk(line) => {
+                    let lost = lost(line);
+                    context.good_line();
+                    context.count(blktrace::LOST, lost);
+                }
                 Err(fault) => {
                     let place = self.lines.place();
                     context.wrong_line(&place, fault, self.lines.current())?;
@@ -134,6 +139,12 @@ fn is_talk(line: &[u8]) -> bool {
     ];
     let line = line.trim_ascii();
     line.is_empty() || TALK.iter().any(|start| line.starts_with(start.as_bytes()))
+}
+
+/// How many events a line of ftrace says were lost.
+fn lost(line: &[u8]) -> u64 {
+    let line = [line.trim_ascii(), b"\n"].concat();
+    blktrace::lost(&line).map_or(0, |(count, _)| count)
 }
 
 /// The event of a line, and the process's name; none: an event that needs no look.

@@ -10,6 +10,7 @@ use super::block_decoder;
 use super::block_events::{BlockEvent, BlockStep, BlockTraits, EventReader};
 use super::context::ImportContext;
 use super::importer::ImportOptions;
+use super::number;
 use super::order::{OrderedRecords, sortable};
 use super::unpack::Stream;
 use crate::TraceError;
@@ -19,10 +20,14 @@ const MAGIC: u32 = 0x6561_7400;
 /// A record with the longest data.
 const LONGEST: usize = 64 + 0xffff;
 const BUFFER: usize = 4 * LONGEST;
+/// The note of what a pipe of ftrace says is missing.
+pub const LOST: &str = "events that the tracer lost, as it says itself";
 /// An event that begins with the number of a control group (`__BLK_TA_CGROUP`).
 const CGROUP: u32 = 1 << 8;
 /// Events that are read at a time.
 const STEP: usize = 2048;
+/// The longest line that says how many events were lost.
+const LOST_LINE: usize = 64;
 /// A larger step of sequence numbers is another trace, no loss.
 const MOST_LOST: u32 = 1 << 24;
 
@@ -62,7 +67,7 @@ pub fn kind(bytes: &[u8]) -> Option<(ByteOrder, u8)> {
 /// # Errors
 /// It is no such trace, or of another version.
 pub fn checked_kind(stream: &Stream) -> Result<(ByteOrder, u8), TraceError> {
-    let Some((order, version)) = kind(&stream.head) else {
+    let Some((order, version)) = kind(after_losses(&stream.head)) else {
         return Err(TraceError::new("it is no blktrace").at(&stream.name).hint("--as NAME says what it is"));
     };
     match record_bytes(version) {
@@ -85,7 +90,26 @@ pub fn record_bytes(version: u8) -> Option<usize> {
 
 /// Whether an input is such a trace, of whatever version.
 pub fn fits(head: &[u8]) -> bool {
-    kind(head).is_some()
+    kind(after_losses(head)).is_some()
+}
+
+/// How many events a line of ftrace says were lost, `CPU:1 [LOST 123 EVENTS]`, and where it ends; 1 where it does not say
+/// how many. Its pipes have such lines between records, also between binary ones.
+pub fn lost(bytes: &[u8]) -> Option<(u64, usize)> {
+    let line = &bytes[..bytes.len().min(LOST_LINE)];
+    let end = line.iter().position(|byte| *byte == b'\n')?;
+    let words = line[..end].strip_prefix(b"CPU:")?;
+    let digits = words.iter().position(|byte| !byte.is_ascii_digit())?;
+    let count = words[digits..].trim_ascii().strip_prefix(b"[LOST ")?.strip_suffix(b"EVENTS]")?.trim_ascii();
+    Some((if count.is_empty() { 1 } else { number::whole(count)? }, end + 1))
+}
+
+/// What follows the lines of losses at the start.
+fn after_losses(mut bytes: &[u8]) -> &[u8] {
+    while let Some((_, end)) = lost(bytes) {
+        bytes = &bytes[end..];
+    }
+    bytes
 }
 
 /// Readers of such traces.
@@ -99,17 +123,7 @@ pub fn open(
 ) -> Result<Vec<OrderedRecords>, TraceError> {
     let mut readers: Vec<Box<dyn EventReader + Send>> = Vec::new();
     for stream in streams {
-        let Some((order, version)) = kind(&stream.head) else {
-            return Err(TraceError::new("it is no blktrace")
-                .at(&stream.name)
-                .hint("--as NAME says what it is"));
-        };
-        if record_bytes(version).is_none() {
-            let message = format!("a blktrace of version {version}: only versions 7 and 8 can be read");
-            return Err(TraceError::new(message)
-                .at(&stream.name)
-                .hint("blkparse of its system makes text of it"));
-        }
+        let (order, version) = checked_kind(&stream)?;
         context.header.source = format!("blktrace {version}");
         readers.push(Box::new(BlktraceReader::new(stream, order)));
     }
@@ -210,9 +224,10 @@ pub struct BlktraceReader {
     start: usize,
     end: usize,
     is_ended: bool,
-    /// Bytes of records, and bytes between them.
+    /// Bytes of records, bytes between them, and bytes of lines that tell of losses.
     passed: u64,
     skipped: u64,
+    told: u64,
     /// The last number of each device and processor.
     sequences: HashMap<(u32, u32), u32>,
 }
@@ -229,6 +244,7 @@ impl BlktraceReader {
             is_ended: false,
             passed: 0,
             skipped: 0,
+            told: 0,
             sequences: HashMap::new(),
         }
     }
@@ -257,7 +273,7 @@ impl BlktraceReader {
     }
 
     fn place(&self) -> String {
-        format!("{}: byte {}", self.name, self.passed + self.skipped)
+        format!("{}: byte {}", self.name, self.passed + self.skipped + self.told)
     }
 
     /// Goes to the next record, over what is none.
@@ -271,6 +287,7 @@ impl BlktraceReader {
             let found = kind(&self.buffer[self.start..self.end]);
             match found.filter(|(order, version)| *order == self.order && record_bytes(*version).is_some()) {
                 Some((_, version)) => return Ok(Some(version)),
+                None if self.skip_loss(context)? => {}
                 None => {
                     if self.skipped == 0 {
                         context.tell(format!(
@@ -294,6 +311,19 @@ impl BlktraceReader {
                 }
             }
         }
+    }
+
+    /// Whether a line that tells of losses was here.
+    fn skip_loss(&mut self, context: &mut ImportContext) -> Result<bool, TraceError> {
+        if self.buffer[self.start] != b'C' {
+            return Ok(false);
+        }
+        self.fill(LOST_LINE)?;
+        let Some((count, end)) = lost(&self.buffer[self.start..self.end]) else { return Ok(false) };
+        context.count(LOST, count);
+        self.start += end;
+        self.told += end as u64;
+        Ok(true)
     }
 
     fn cut_off(&mut self, bytes: u64, context: &mut ImportContext) {

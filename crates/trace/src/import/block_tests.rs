@@ -165,6 +165,28 @@ fn both_versions_and_byte_orders_say_the_same() {
 }
 
 #[test]
+fn what_a_pipe_of_ftrace_says_is_lost_is_counted() {
+    let events = typical();
+    let mut bytes = b"CPU:0 [LOST 7 EVENTS]\n".to_vec();
+    for (index, event) in events.iter().enumerate() {
+        if index == 3 {
+            bytes.extend(b"CPU:12 [LOST 123456789 EVENTS]\nCPU:1 [LOST EVENTS]\n");
+        }
+        bytes.extend(binary(std::slice::from_ref(event), 7, false));
+    }
+    let plain = read_all(&[input("t", binary(&events, 7, false))], &ImportOptions::default()).unwrap().0;
+    let (source, messages) = read_all(&[input("t", bytes)], &ImportOptions::default()).unwrap();
+    assert_eq!((source.records, messages), (plain.records, Vec::<String>::new()));
+    let note = "events that the tracer lost, as it says itself: 123456797";
+    assert!(source.header.notes.iter().any(|known| known == note), "{:?}", source.header.notes);
+    let text = "CPU:1 [LOST 40 EVENTS]\n  7,1    0   930.643071424  3500  D  WS 18592 + 2 [sqlite3]\n\
+                CPU:0 [LOST 2 EVENTS]\nCPU0 (loop):\n";
+    let source = read_text(text, &ImportOptions::default()).unwrap();
+    let note = "events that the tracer lost, as it says itself: 42";
+    assert!(source.header.notes.iter().any(|known| known == note), "{:?}", source.header.notes);
+}
+
+#[test]
 fn other_versions_and_damage_are_named() {
     let error = read_all(&[input("t", binary(&typical(), 6, false))], &ImportOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), "t: a blktrace of version 6: only versions 7 and 8 can be read");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::lines::{Line, Lines};
-use crate::{FileKind, Tables, TraceError, TraceFile, TraceHeader, TraceThread};
+use crate::{FileKind, Tables, TraceError, TraceFile, TraceHeader, TraceRecord, TraceThread};
 
 /// More threads than this are one, which is counted.
 const MOST_THREADS: usize = 1 << 20;
@@ -157,6 +157,19 @@ impl ImportContext {
             }
         }
         self.sized = self.tables.files.len();
+    }
+
+    /// Counts records that reach beyond the known sizes of their devices, which keep their places.
+    pub fn check_sizes(&mut self, records: &[TraceRecord]) {
+        if self.sizes.is_empty() {
+            return;
+        }
+        let size = |record: &TraceRecord| self.tables.files.get(record.file as usize)?.bytes;
+        let beyond = records.iter().filter(|record| {
+            record.verb.moves_data() && size(record).is_some_and(|bytes| record.end() > bytes)
+        });
+        let beyond = beyond.count() as u64;
+        self.count("records that reach beyond the size of their device, kept", beyond);
     }
 
     /// Counts something that was repaired or left out; the kind is the note's text before the number.

@@ -1,6 +1,6 @@
 //! Text of Darshan's `dxt-parser`: the reads and writes of each rank and file of an MPI program.
 //!
-//! It is ordered by file and rank, not by time, so all of it is sorted in memory; a log that does not fit is refused.
+//! It is ordered by file and rank, not by time, so all of it is sorted first, beyond some memory in a scratch file.
 //! MPI-IO calls end in POSIX calls, which a log has too: where it has both, the POSIX ones are taken.
 
 use iodyno_model::Verb;
@@ -10,11 +10,12 @@ use super::importer::ImportOptions;
 use super::lines::Lines;
 use super::number;
 use super::order::{Decoder, OrderedRecords, Stamps, sortable};
+use super::sorted_runs::SortedRuns;
 use super::unpack::Stream;
 use crate::{FileKind, TraceError, TraceLevel, TraceRecord};
 
-/// Records that are sorted in memory: 400 MiB.
-const MOST_RECORDS: usize = 3 << 20;
+/// Records that are given out at a time.
+const STEP: usize = 8192;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Whether an input is such text.
@@ -29,19 +30,21 @@ pub fn fits(head: &[u8]) -> bool {
 /// None.
 pub fn open(
     streams: Vec<Stream>,
-    _: &ImportOptions,
+    options: &ImportOptions,
     context: &mut ImportContext,
 ) -> Result<Vec<OrderedRecords>, TraceError> {
     context.header.source = "darshan dxt".into();
     context.header.level = TraceLevel::File;
     context.header.resolution_ns = 100_000;
+    let scratch = options.scratch;
     let reader = |stream: Stream| {
         let decoder = DxtDecoder {
             lines: Lines::new(stream.name, stream.reader),
             file: Vec::new(),
             host: Vec::new(),
-            posix: Vec::new(),
-            mpi: Vec::new(),
+            posix: SortedRuns::new(scratch),
+            mpi: SortedRuns::new(scratch),
+            mpi_calls: 0,
             is_sorted: false,
         };
         OrderedRecords::new(Box::new(decoder), Stamps::Exact(100_000))
@@ -54,8 +57,10 @@ struct DxtDecoder {
     /// The names that the lines above told.
     file: Vec<u8>,
     host: Vec<u8>,
-    posix: Vec<TraceRecord>,
-    mpi: Vec<TraceRecord>,
+    posix: SortedRuns,
+    /// Kept only as long as there is no POSIX call.
+    mpi: SortedRuns,
+    mpi_calls: u64,
     is_sorted: bool,
 }
 
@@ -75,8 +80,7 @@ impl DxtDecoder {
                 Ok(record) => {
                     context.good_line();
                     match record {
-                        Some((record, true)) => self.mpi.push(record),
-                        Some((record, false)) => self.posix.push(record),
+                        Some((record, is_mpi)) => self.keep(record, is_mpi)?,
                         None => {}
                     }
                 }
@@ -85,13 +89,26 @@ impl DxtDecoder {
                     context.wrong_line(&place, fault, self.lines.current())?;
                 }
             }
-            if self.posix.len() + self.mpi.len() > MOST_RECORDS {
-                let message = format!("more than {MOST_RECORDS} segments, which are sorted in memory");
-                let hint = "print a part of the log: dxt-parser has --file and other filters";
-                return Err(TraceError::new(message).at(self.lines.place()).hint(hint));
-            }
         }
         Ok(())
+    }
+
+    fn keep(&mut self, record: TraceRecord, is_mpi: bool) -> Result<(), TraceError> {
+        self.mpi_calls += u64::from(is_mpi);
+        let runs = match is_mpi {
+            true if !self.posix.is_empty() => return Ok(()),
+            true => &mut self.mpi,
+            false => {
+                if !self.mpi.is_empty() {
+                    self.mpi = SortedRuns::new(None);
+                }
+                &mut self.posix
+            }
+        };
+        runs.push(record).map_err(|error| match error.hint {
+            Some(_) => error,
+            None => error.at(self.lines.place()).hint("print a part of the log: dxt-parser has --file"),
+        })
     }
 }
 
@@ -167,22 +184,23 @@ impl Decoder for DxtDecoder {
     ) -> Result<bool, TraceError> {
         if !std::mem::replace(&mut self.is_sorted, true) {
             self.read_all(context)?;
-            if self.posix.is_empty() {
-                self.posix = std::mem::take(&mut self.mpi);
-                if !self.posix.is_empty() {
-                    context.note("the calls are those of MPI-IO, because the log has no POSIX calls".into());
-                }
+            if self.posix.is_empty() && !self.mpi.is_empty() {
+                std::mem::swap(&mut self.posix, &mut self.mpi);
+                context.note("the calls are those of MPI-IO, because the log has no POSIX calls".into());
+            } else {
+                context.count(
+                    "MPI-IO calls, left out, because the POSIX calls they made are there",
+                    self.mpi_calls,
+                );
             }
-            let left_out = std::mem::take(&mut self.mpi).len();
-            context.count(
-                "MPI-IO calls, left out, because the POSIX calls they made are there",
-                left_out as u64,
-            );
-            // Backwards, since they are taken from the end.
-            self.posix.sort_by_key(|record| std::cmp::Reverse(record.at_ns));
+            self.posix.sort()?;
         }
-        let from = self.posix.len().saturating_sub(8192);
-        records.extend(self.posix.drain(from..).rev());
-        Ok(!self.posix.is_empty())
+        for _ in 0..STEP {
+            match self.posix.next()? {
+                Some(record) => records.push(record),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
     }
 }

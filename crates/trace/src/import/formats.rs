@@ -101,7 +101,7 @@ const OWN: &[Format] = &[
         about: "Darshan DXT, as dxt-parser prints it",
         example: "# DXT, file_id: 1, file_name: /scratch/out\n X_POSIX       0  write        0               0        262144      \
                   0.0029      0.0032  [OST: 9]",
-        pitfalls: "ordered by file, so it is sorted in memory: 3,145,728 segments at most; where there are POSIX calls, those \
+        pitfalls: "ordered by file, so it is sorted first: beyond 262,144 segments in a file below TMPDIR, 41 bytes each; where there are POSIX calls, those \
                    of MPI-IO are left out; times have 0.1 ms",
         kind: FormatKind::Own { fits: dxt::fits, open: dxt::open },
     },

@@ -8,6 +8,7 @@ use super::columns::ColumnMap;
 use super::context::ImportContext;
 use super::formats::{self, OpenTrace, within};
 use super::order::{OrderedRecords, source_ns};
+use super::sorted_runs::Scratch;
 use super::unpack::{Input, Stream, unpack};
 use crate::{Batch, RecordSource, Tables, TraceClock, TraceError, TraceHeader, TraceRecord};
 
@@ -29,6 +30,8 @@ pub struct ImportOptions {
     pub strict: bool,
     /// `wait` of fio's iolog 2 is what fio takes it for (ms since the start), not what its manual says.
     pub fio_wait: bool,
+    /// Where formats that are not in the order of time put what does not fit into memory; none: that is refused.
+    pub scratch: Option<Scratch>,
 }
 
 /// The records of an import.
@@ -171,6 +174,7 @@ impl RecordSource for Importer {
         self.is_ended = batch.is_empty();
         self.rebase(batch);
         self.context.fill_sizes();
+        self.context.check_sizes(batch);
         if self.is_ended {
             self.context.judge()?;
         }

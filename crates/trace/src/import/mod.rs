@@ -21,6 +21,7 @@ mod nbw;
 mod number;
 mod order;
 mod presets;
+mod sorted_runs;
 pub mod strace;
 mod unpack;
 
@@ -31,8 +32,11 @@ pub use formats::{Format, format_named, formats};
 pub use importer::{ImportOptions, Importer, import};
 pub use merge::{BlktracePart, merge_blktraces};
 pub use presets::{PRESETS, Preset};
+pub use sorted_runs::{Scratch, ScratchFile};
 pub use unpack::{Input, Open};
 
+#[cfg(test)]
+mod bad_input_tests;
 #[cfg(test)]
 mod block_tests;
 #[cfg(test)]

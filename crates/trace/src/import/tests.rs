@@ -76,8 +76,11 @@ fn whole_seconds_are_spread_and_said() {
 #[test]
 fn sizes_of_devices_are_taken_from_their_table() {
     let options = ImportOptions { device_sizes: vec![("419".into(), 42_949_672_960)], ..options() };
-    let alibaba = read_text(&format!("{}\n", preset("alibaba").example), &options).unwrap();
-    assert_eq!(alibaba.tables.files[0].bytes, Some(42_949_672_960));
+    let beyond = "419,R,42949672448,1024,1577808144360768\n419,R,42949672448,512,1577808144360769\n";
+    let text = format!("{}\n{beyond}", preset("alibaba").example);
+    let alibaba = read_text(&text, &options).unwrap();
+    assert_eq!((alibaba.tables.files[0].bytes, alibaba.records.len()), (Some(42_949_672_960), 3));
+    assert_eq!(alibaba.header.notes, ["records that reach beyond the size of their device, kept: 1"]);
 }
 
 #[test]

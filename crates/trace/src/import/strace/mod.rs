@@ -73,6 +73,8 @@ pub struct StraceSource {
     first_wrong: String,
     unclear: BTreeMap<String, u64>,
     guessed_makers: u64,
+    /// Lines whose time lies before that of the line above.
+    backwards: u64,
     is_ended: bool,
 }
 
@@ -98,6 +100,7 @@ impl StraceSource {
             first_wrong: String::new(),
             unclear: BTreeMap::new(),
             guessed_makers: 0,
+            backwards: 0,
             is_ended: false,
         }
     }
@@ -183,6 +186,7 @@ impl StraceSource {
         match stamp {
             LineStamp::Unix(ns) => {
                 self.header.clock = TraceClock::Realtime;
+                self.backwards += u64::from(ns < self.now_ns);
                 self.now_ns = self.now_ns.max(ns);
             }
             LineStamp::Since(ns) => self.now_ns = self.now_ns.saturating_add(ns),
@@ -193,6 +197,7 @@ impl StraceSource {
                 } else if self.now_ns == 0 {
                     self.now_ns = ns;
                 } else {
+                    self.backwards += u64::from(ns < self.last_of_day_ns);
                     self.now_ns = self.now_ns.saturating_add(ns.saturating_sub(self.last_of_day_ns));
                 }
                 self.last_of_day_ns = ns;
@@ -355,6 +360,13 @@ impl StraceSource {
             notes.push(format!(
                 "threads whose maker is taken as the one that began first: {}",
                 self.guessed_makers
+            ));
+        }
+        if self.backwards > 0 {
+            // The order of the lines is that of the calls: descriptors and positions follow from it.
+            notes.push(format!(
+                "lines with a time before that of the line above, taken at that one: {}",
+                self.backwards
             ));
         }
         self.header.notes = notes;
