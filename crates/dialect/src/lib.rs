@@ -49,8 +49,9 @@ use iodyno_model::{
 use iodyno_report::paint::Paint;
 use iodyno_report::screen::GrowingReport;
 use iodyno_report::{Output, Reporter};
+use iodyno_trace::import::{ImportOptions, Input, import as open_import};
 use iodyno_trace::{RecordSource, TraceError};
-use std::io;
+use std::io::{self, Read};
 
 /// One of the block traces that are merged.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,8 +80,13 @@ pub trait Loader {
     ///
     /// # Errors
     /// It cannot be opened, or is none.
-    fn trace(&mut self, _path: &str, _format: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
-        Err(TraceError::new("no trace can be read here"))
+    fn trace(&mut self, path: &str, format: &str) -> Result<Box<dyn RecordSource + Send>, TraceError> {
+        let bytes = self.read(path).map_err(TraceError::new)?;
+        let open =
+            move || -> io::Result<Box<dyn Read + Send>> { Ok(Box::new(io::Cursor::new(bytes.clone()))) };
+        let input = Input { name: path.into(), open: Box::new(open), is_seekable: true };
+        let format = Some(format.to_string()).filter(|format| !format.is_empty());
+        Ok(Box::new(open_import(&[input], &ImportOptions { format, ..ImportOptions::default() })?))
     }
     /// Merges binary block traces into a file, which is new or a block trace too.
     ///

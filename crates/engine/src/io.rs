@@ -141,9 +141,22 @@ impl Handle {
 pub struct Files {
     /// Each handle; an [`Io`] refers to it by index.
     pub handles: Vec<Handle>,
+    /// By handle, how a file is opened again that the workload opens and closes itself; empty where none does.
+    pub reopened: Vec<Option<ReopenedFile>>,
+}
+
+/// How a file is opened again.
+#[derive(Debug)]
+pub struct ReopenedFile {
+    pub path: CString,
+    pub flags: libc::c_int,
 }
 
 impl Files {
+    pub fn of(handles: Vec<Handle>) -> Files {
+        Files { handles, reopened: Vec::new() }
+    }
+
     /// Closes everything. The first that did not go well: its handle and the system's error number.
     pub fn close_all(&mut self) -> Option<(u32, i32)> {
         let mut wrong = None;

@@ -11,7 +11,7 @@ use iodyno_model::{
 
 use crate::facts::EngineFacts;
 use crate::failure::{Failure, strerror};
-use crate::io::{Files, Handle, c_path, length};
+use crate::io::{Files, Handle, ReopenedFile, c_path, length};
 use crate::memory::errno;
 use crate::names::templates::{Asker, names, resolve, set_root};
 use crate::source::segments;
@@ -115,6 +115,15 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, engine: &EngineFacts
         if let (Some(life), 0..) = (target.open.write_life, handle.fd) {
             tell_life(&target.name, life, handle.fd)?;
         }
+        let handle = match path_of(target, asker) {
+            Some(path) if reopens(job) && handle.fd >= 0 => {
+                files.reopened.resize_with(files.handles.len(), || None);
+                let (handle, known) = closed_again(handle, &path)?;
+                files.reopened.push(Some(known));
+                handle
+            }
+            _ => handle,
+        };
         let span = span(job, target, asker, handle.bytes);
         files.handles.push(match handle.names {
             Some(_) => Handle { target: *index as u32, ..handle },
@@ -122,6 +131,30 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, engine: &EngineFacts
         });
     }
     Ok(files)
+}
+
+/// Whether a job opens and closes its targets where its trace does.
+fn reopens(job: &Job) -> bool {
+    matches!(&job.workload, Workload::Trace(trace) if trace.replay.opens)
+}
+
+fn path_of(target: &Target, asker: Asker<'_>) -> Option<String> {
+    match &target.kind {
+        TargetKind::File { path, .. } => Some(resolve(path, asker)),
+        TargetKind::Device { path } => Some(path.clone()),
+        _ => None,
+    }
+}
+
+/// A target that can be opened, closed until its trace opens it.
+fn closed_again(handle: Handle, path: &str) -> Result<(Handle, ReopenedFile), Failure> {
+    // SAFETY: the call takes no pointers.
+    let flags = unsafe { libc::fcntl(handle.fd, libc::F_GETFL) };
+    let path = c_path(path).map_err(|errno| open_failure(path, errno))?;
+    let known = ReopenedFile { path, flags: flags | libc::O_CLOEXEC };
+    // SAFETY: the descriptor is ours, and nobody uses it after this.
+    unsafe { libc::close(handle.fd) };
+    Ok((Handle { fd: -1, ..handle }, known))
 }
 
 /// The files of a worker that exist already, opened to read, as long as nothing is done with them.
@@ -132,7 +165,7 @@ pub fn there_already(plan: &Plan, job: &Job, asker: Asker<'_>) -> Files {
         let fd = open(&resolve(path, asker), libc::O_RDONLY | libc::O_NONBLOCK).ok()?;
         Some(Handle { target: *index as u32, ..bare(fd, 0) })
     };
-    Files { handles: job.targets.iter().filter_map(opened).collect() }
+    Files::of(job.targets.iter().filter_map(opened).collect())
 }
 
 /// The names of what a worker of a job opens, in the order of its handles.
@@ -385,7 +418,7 @@ fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> R
         lock_whole(path, fd, needs.1)?;
     }
     let handle = bare(fd, 0);
-    let files = Files { handles: vec![handle] };
+    let files = Files::of(vec![handle]);
     if target.open.truncate && target.open.truncate_bytes > 0 {
         grow(fd, target.open.truncate_bytes).map_err(|errno| space_failure(path, errno))?;
     }

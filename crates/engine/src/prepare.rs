@@ -489,7 +489,7 @@ fn fill(
     let direct = if past_cache { o_direct() } else { 0 };
     let open = |more: i32| open_made(path, libc::O_WRONLY | libc::O_CREAT | more, target.open.permissions);
     let fd = open(direct).or_else(|_| open(0)).map_err(|errno| space_failure(path, errno))?;
-    let files = Files { handles: vec![Handle { fd, target: 0, bytes: to, base: 0, names: None }] };
+    let files = Files::of(vec![Handle { fd, target: 0, bytes: to, base: 0, names: None }]);
     let memory = Memory::new(1, LAYOUT_BYTES).map_err(|errno| Failure::call("mmap", errno))?;
     let filler = filler(seed)?;
     let file = BlockAddress::file_id(path);

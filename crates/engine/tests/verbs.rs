@@ -43,7 +43,7 @@ fn ranges_are_copied_cloned_zeroed_and_trimmed() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("a"), folder.path().join("b"));
     std::fs::write(&from, vec![7; 16384]).unwrap();
-    let mut files = Files { handles: vec![open(&from), open(&to)] };
+    let mut files = Files::of(vec![open(&from), open(&to)]);
     let io = |verb, offset, bytes| Io { verb, file: 0, other: 1, offset, bytes, ..Io::default() };
     if done_or_unsupported(perform(&mut files, io(Verb::CopyFileRange, 4096, 4096)), "copy_file_range") {
         let copied = std::fs::read(&to).unwrap();
@@ -79,13 +79,13 @@ fn is_waited_for(path: &Path) -> bool {
 fn a_lock_keeps_another_open_file_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    let mut files = Files { handles: vec![open(&path), open(&path)] };
+    let mut files = Files::of(vec![open(&path), open(&path)]);
     assert_eq!(perform(&mut files, Io { verb: Verb::Lock, bytes: 100, ..Io::default() }), 0);
     let waits = std::sync::atomic::AtomicBool::new(true);
     let other = files.handles.pop().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut files = Files { handles: vec![other] };
+            let mut files = Files::of(vec![other]);
             assert_eq!(
                 perform(&mut files, Io { verb: Verb::Lock, offset: 50, bytes: 1, ..Io::default() }),
                 0
@@ -105,7 +105,7 @@ fn items_lie_in_their_directories() {
     for directory in ["d0/d0", "d0/d1", "d1/d0", "d1/d1"] {
         std::fs::create_dir_all(folder.path().join(directory)).unwrap();
     }
-    let mut files = Files { handles: vec![set(folder.path(), 2), open(&folder.path().join("spare"))] };
+    let mut files = Files::of(vec![set(folder.path(), 2), open(&folder.path().join("spare"))]);
     let mut on = |verb, offset, other| perform(&mut files, Io { verb, offset, other, ..Io::default() });
     assert_eq!((on(Verb::Create, 0, 0), on(Verb::Create, 4, 0), on(Verb::Create, 1, 0)), (0, 0, 0));
     // Items 0 and 4 share a directory of four; item 1 has another.
@@ -123,7 +123,7 @@ fn items_lie_in_their_directories() {
 #[test]
 fn a_kept_file_takes_the_place_of_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
-    let mut files = Files { handles: vec![set(folder.path(), 0), open(&folder.path().join("spare"))] };
+    let mut files = Files::of(vec![set(folder.path(), 0), open(&folder.path().join("spare"))]);
     let before = files.fd(1);
     let create = |item| Io { verb: Verb::Create, flags: KEEP, offset: item, other: 1, ..Io::default() };
     assert_eq!(perform(&mut files, create(0)), 0);
@@ -136,7 +136,7 @@ fn a_kept_file_takes_the_place_of_the_one_before() {
 
 #[test]
 fn what_is_no_verb_of_files_is_refused() {
-    let mut files = Files { handles: vec![Handle { fd: -1, target: 0, bytes: 0, base: 0, names: None }] };
+    let mut files = Files::of(vec![Handle { fd: -1, target: 0, bytes: 0, base: 0, names: None }]);
     for verb in Verb::ALL.iter().filter(|verb| matches!(verb.kind(), Kind::Network | Kind::Control)) {
         let result = perform(&mut files, Io { verb: *verb, ..Io::default() });
         assert_eq!(result, -i64::from(libc::EOPNOTSUPP), "{verb}");

@@ -31,9 +31,21 @@ pub struct Replay {
     /// What becomes of places beyond the end of their target.
     #[reflect(default)]
     pub remap: Remap,
+    /// Offsets are divided by this, before all else that becomes of them.
+    #[reflect(absent = 1, positive, phrase = "offsets divided by {}")]
+    pub offset_divisor: u64,
     /// Offsets are rounded down and lengths up to a multiple of this; 0: they stay.
     #[reflect(default, phrase = "aligned to {}")]
     pub align_bytes: u64,
+    /// Whether lengths stay where offsets are rounded.
+    #[reflect(default, phrase = "lengths kept")]
+    pub lengths_stay: bool,
+    /// The speed at which recorded times between starts pass, where they are kept: percent of the recorded one.
+    #[reflect(absent = 100, positive, phrase = "at {} % of the recorded speed")]
+    pub gap_speed_percent: u64,
+    /// Whether targets are opened and closed where the trace opens and closes its files; else they are open throughout.
+    #[reflect(default, phrase = "opened and closed as recorded")]
+    pub opens: bool,
     /// Verbs that are left out.
     #[reflect(default, phrase = "without {,}")]
     pub skip: Vec<Verb>,
@@ -81,6 +93,9 @@ pub enum Division {
     /// In turn.
     #[reflect(phrase = "dealt in turn")]
     Turns,
+    /// Not at all: each worker replays all of them.
+    #[reflect(phrase = "all of them by each worker")]
+    Whole,
 }
 
 /// What a file of records was found to hold.

@@ -61,7 +61,7 @@ impl FilesUnderTest {
         let memory = Memory::new(SLOTS, limits.1 as usize).map_err(|number| {
             Failure::call("mmap", number).hint("operations of fewer bytes need less memory")
         })?;
-        let files = Files { handles: (0..6).map(|_| Handle::closed()).collect() };
+        let files = Files::of((0..6).map(|_| Handle::closed()).collect());
         let page = (PAGE_BYTES as u64).max(page_bytes());
         let mut files_under_test = FilesUnderTest {
             paths: [path("a")?, path("b")?],

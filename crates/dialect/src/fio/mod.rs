@@ -18,7 +18,6 @@ pub mod log;
 pub mod lower;
 pub mod number;
 pub mod options;
-pub mod recorded;
 mod remote;
 pub mod report;
 pub mod section;

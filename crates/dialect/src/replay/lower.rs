@@ -99,6 +99,7 @@ fn job(settings: &Settings) -> Job {
         division: settings.division,
         certified: !settings.prepare_only,
         facts: settings.survey.facts.clone(),
+        ..Replay::default()
     };
     let trace = Trace {
         path: Some(settings.trace.clone()),

@@ -19,6 +19,9 @@ pub const OPEN_FLAGS: libc::c_int = libc::O_RDONLY | libc::O_CLOEXEC;
 /// Performs an operation on an item.
 pub(super) fn perform(io: &Io, files: &mut Files) -> i64 {
     let handle = &mut files.handles[io.file as usize];
+    if io.verb == Verb::Open && handle.names.is_none() {
+        return reopen(io, files);
+    }
     let (root, Some(names)) = (handle.fd, &mut handle.names) else { return -i64::from(libc::ENOTDIR) };
     if io.flags & DIRECTORY != 0 {
         return on_directory(io, root, names);
@@ -50,6 +53,21 @@ pub(super) fn perform(io: &Io, files: &mut Files) -> i64 {
         }
     };
     result(value.into())
+}
+
+/// Opens a target again that is closed; one that is open stays.
+fn reopen(io: &Io, files: &mut Files) -> i64 {
+    let Some(Some(known)) = files.reopened.get(io.file as usize) else { return -i64::from(libc::ENOTDIR) };
+    let handle = &mut files.handles[io.file as usize];
+    if handle.fd < 0 {
+        // SAFETY: the path is zero-terminated and lives in `files` until after the call.
+        let fd = unsafe { libc::open(known.path.as_ptr(), known.flags) };
+        if fd < 0 {
+            return -i64::from(errno());
+        }
+        handle.fd = fd;
+    }
+    0
 }
 
 /// Verbs that the system module carries out.

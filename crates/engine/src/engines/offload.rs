@@ -129,7 +129,7 @@ fn copied(files: &Files) -> ManuallyDrop<Files> {
         base: handle.base,
         names: handle.names.clone(),
     };
-    ManuallyDrop::new(Files { handles: files.handles.iter().map(handle).collect() })
+    ManuallyDrop::new(Files::of(files.handles.iter().map(handle).collect()))
 }
 
 /// What a helper does: one call after the other, as they are posted.

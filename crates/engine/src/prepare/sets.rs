@@ -53,7 +53,7 @@ pub fn prepare(
         return Ok(false);
     }
     let fd = open(root, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| space_failure(root, errno))?;
-    let files = Files { handles: vec![Handle { fd, target: 0, bytes: 0, base: 0, names: None }] };
+    let files = Files::of(vec![Handle { fd, target: 0, bytes: 0, base: 0, names: None }]);
     let count = if target.prepare == Prepare::Empty { 0 } else { present(items) };
     let sizes =
         ItemSizes::new(&items.size, seed, &target.name).map_err(|wrong| Failure::new(wrong.message))?;
@@ -284,7 +284,7 @@ pub fn found_at(root: &str, items: &Items, asker: Asker<'_>) -> Box<[u64]> {
     let names = names(items, asker);
     match open(root, libc::O_RDONLY | libc::O_DIRECTORY) {
         Ok(fd) => {
-            let files = Files { handles: vec![Handle { fd, target: 0, bytes: 0, base: 0, names: None }] };
+            let files = Files::of(vec![Handle { fd, target: 0, bytes: 0, base: 0, names: None }]);
             found(files.fd(0), &names)
         }
         Err(_) => vec![0; names.count.div_ceil(64) as usize].into(),

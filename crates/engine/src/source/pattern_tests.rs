@@ -25,7 +25,7 @@ impl Bench {
         let mut plan = Plan { seed: 1, ..Plan::default() };
         plan.phases.push(iodyno_model::Phase { jobs: vec![job], ..Default::default() });
         let handle = |&(base, bytes): &(u64, u64)| Handle { fd: -1, target: 0, bytes, base, names: None };
-        let files = Files { handles: spans.iter().map(handle).collect() };
+        let files = Files::of(spans.iter().map(handle).collect());
         Bench { plan, files, memory: Memory::new(1, 1 << 20).unwrap() }
     }
 

@@ -89,7 +89,7 @@ impl SourceBench {
         };
         SourceBench {
             plan,
-            files: Files { handles: spans.iter().enumerate().map(handle).collect() },
+            files: Files::of(spans.iter().enumerate().map(handle).collect()),
             memory: Memory::new(16, 1 << 20).unwrap(),
             memos: spans
                 .iter()

@@ -69,7 +69,7 @@ fn set(root: &Path) -> std::io::Result<(Plan, Files)> {
         remove: false,
         origin: Default::default(),
     };
-    Ok((Plan { targets: vec![target], ..Plan::default() }, Files { handles: vec![handle] }))
+    Ok((Plan { targets: vec![target], ..Plan::default() }, Files::of(vec![handle])))
 }
 
 /// The second of two workers drops the items of its share. What it must not touch is held against a file beside them:

@@ -76,7 +76,7 @@ impl Stand {
             true => std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap().into_raw_fd(),
             false => -1,
         };
-        let files = Files { handles: vec![Handle { fd, target: 0, bytes: *bytes, base: 0, names: None }] };
+        let files = Files::of(vec![Handle { fd, target: 0, bytes: *bytes, base: 0, names: None }]);
         let memory = Memory::new(depth, 4096).unwrap();
         // SAFETY: the memory is ours; it is touched so that no page fault is measured.
         unsafe { memory.whole().0.write_bytes(1, memory.whole().1) };

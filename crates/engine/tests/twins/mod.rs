@@ -73,7 +73,7 @@ impl<E: Engine> Bench<E> {
         if let Some(diagnostic) = (E::FACTS.check)(&job).first() {
             return Err(diagnostic.message.clone().into());
         }
-        let (files, memory) = (Files { handles }, Memory::new(depth, BUFFER).unwrap());
+        let (files, memory) = (Files::of(handles), Memory::new(depth, BUFFER).unwrap());
         let plan = iodyno_model::Plan::default();
         let setup = Setup {
             plan: &plan,
@@ -150,14 +150,14 @@ impl Twins {
         for folder in &folders {
             std::fs::write(folder.path().join("f"), &content)?;
         }
-        let reference = Files { handles: vec![open(&folders[1])?] };
+        let reference = Files::of(vec![open(&folders[1])?]);
         Ok(Twins { folders, reference, is_set: false })
     }
 
     /// Two empty directories of items.
     pub fn sets() -> Result<Self, Failed> {
         let folders = [tempfile::tempdir()?, tempfile::tempdir()?];
-        let reference = Files { handles: vec![set(folders[1].path())?] };
+        let reference = Files::of(vec![set(folders[1].path())?]);
         Ok(Twins { folders, reference, is_set: true })
     }
 

@@ -10,6 +10,8 @@ mod block;
 #[cfg(target_os = "linux")]
 mod endings;
 #[cfg(target_os = "linux")]
+mod fio;
+#[cfg(target_os = "linux")]
 mod import;
 #[cfg(target_os = "linux")]
 #[path = "../door/program.rs"]
@@ -18,7 +20,8 @@ mod program;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([import::cases(), block::cases(), endings::cases()].into_iter().flatten().collect())
+    let cases = [import::cases(), block::cases(), endings::cases(), fio::cases()];
+    testbed::run(cases.into_iter().flatten().collect())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -130,7 +130,7 @@ impl BlockDecoder {
             let note = match (self.asked, point) {
                 (Some(_), _) => continue,
                 (_, BlockPoint::Issue) => continue,
-                (_, BlockPoint::Queue) => "Q, for it has no D",
+                (_, BlockPoint::Queue | BlockPoint::EachQueue) => "Q, for it has no D",
                 (_, BlockPoint::Complete) => "C, for it has neither D nor Q: times are those of completions",
             };
             context.note(format!("requests of device {},{} are taken at {note}", device.0, device.1));
@@ -139,6 +139,7 @@ impl BlockDecoder {
             Some(BlockPoint::Complete) => {
                 context.note("requests are taken at C, as asked for: times are those of completions".into());
             }
+            Some(BlockPoint::EachQueue) => {}
             Some(point) => context.note(format!("requests are taken at {}, as asked for", point.letter())),
             None if self.devices.values().any(|device| device.point == BlockPoint::Issue) => {
                 context.note("requests are taken at D, their issue to the driver; --events Q takes them before merging".into());
@@ -166,7 +167,7 @@ impl BlockDecoder {
                 ));
             }
         }
-        if !self.requests.has_completions {
+        if !self.requests.has_completions && self.asked != Some(BlockPoint::EachQueue) {
             context.note("there are no completions (C) in it: latencies are unknown".into());
         }
     }

@@ -121,6 +121,8 @@ impl BlockTraits {
 pub enum BlockPoint {
     /// When a request entered the block layer (Q).
     Queue,
+    /// The same, of those too that were merged into another one: what programs asked for, request by request.
+    EachQueue,
     /// When it went to the driver (D).
     Issue,
     /// When it ended (C).
@@ -140,7 +142,7 @@ impl BlockPoint {
 
     pub const fn letter(self) -> char {
         match self {
-            BlockPoint::Queue => 'Q',
+            BlockPoint::Queue | BlockPoint::EachQueue => 'Q',
             BlockPoint::Issue => 'D',
             BlockPoint::Complete => 'C',
         }
@@ -148,7 +150,7 @@ impl BlockPoint {
 
     pub const fn step(self) -> BlockStep {
         match self {
-            BlockPoint::Queue => BlockStep::Queue,
+            BlockPoint::Queue | BlockPoint::EachQueue => BlockStep::Queue,
             BlockPoint::Issue => BlockStep::Issue,
             BlockPoint::Complete => BlockStep::Complete,
         }

@@ -99,7 +99,12 @@ impl BlockRequests {
             BlockStep::Requeue if point == BlockPoint::Issue => self.requeue(key, context),
             BlockStep::BackMerge if point == BlockPoint::Queue => self.merge(event, key, false),
             BlockStep::FrontMerge if point == BlockPoint::Queue => self.merge(event, key, true),
-            BlockStep::Split if point == BlockPoint::Queue => self.split(event, key),
+            BlockStep::BackMerge | BlockStep::FrontMerge if point == BlockPoint::EachQueue => {
+                self.absorbed(key)
+            }
+            BlockStep::Split if matches!(point, BlockPoint::Queue | BlockPoint::EachQueue) => {
+                self.split(event, key);
+            }
             _ => {}
         }
         Ok(())
@@ -213,6 +218,14 @@ impl BlockRequests {
         let own = (own - self.base) as usize;
         self.queue[own].is_dropped = true;
         self.folded += 1;
+    }
+
+    /// A request that stays a record of its own, and completes as a part of another one.
+    fn absorbed(&mut self, key: RequestKey) {
+        if let Some((number, waiting)) = self.waiting(key) {
+            waiting.is_done = true;
+            self.forget(key, number);
+        }
     }
 
     /// The second part completes under its own sector.

@@ -8,7 +8,7 @@ use super::order::OrderedRecords;
 use super::presets::{PRESETS, Preset};
 use super::unpack::Stream;
 use super::{blkparse, blktrace};
-use super::{dxt, iolog, nbw, strace};
+use super::{dxt, fio_replay, iolog, nbw, strace};
 use crate::text::TextSource;
 use crate::{RecordSource, TraceError};
 use std::io::BufReader;
@@ -95,6 +95,14 @@ const OWN: &[Format] = &[
         example: "0,53248,4096",
         pitfalls: "no times and no names: all of it is issued at once; only with --as fio1",
         kind: FormatKind::Own { fits: |_| false, open: iolog::open_first },
+    },
+    Format {
+        name: "fio-replay",
+        about: "fio's iolog or blktrace, taken as read_iolog= of fio 3.33 takes it",
+        example: "fio version 2 iolog\n/mnt/a add\n/mnt/a open\n/mnt/a read 53248 4096",
+        pitfalls: "`wait` waits until ms since the start; lines that fio passes over are passed over; of a blktrace each Q is a \
+                   record, merged or not; only with --as fio-replay",
+        kind: FormatKind::Own { fits: |_| false, open: fio_replay::open },
     },
     Format {
         name: "dxt",

@@ -11,6 +11,7 @@ mod block_requests;
 mod columns;
 mod context;
 mod dxt;
+mod fio_replay;
 mod formats;
 mod importer;
 mod iolog;
@@ -39,6 +40,8 @@ pub use unpack::{Input, Open};
 mod bad_input_tests;
 #[cfg(test)]
 mod block_tests;
+#[cfg(test)]
+mod fio_replay_tests;
 #[cfg(test)]
 mod page_tests;
 #[cfg(test)]

@@ -165,7 +165,11 @@ impl Feed {
     ) -> Result<Feed, TraceError> {
         let source = open()?;
         let settings = &trace.replay;
-        let factor = if let Timing::Scaled(factor) = trace.timing { factor } else { 1.0 };
+        let factor = match trace.timing {
+            Timing::Scaled(factor) => factor,
+            Timing::Gaps | Timing::Pauses => settings.gap_speed_percent.max(1) as f64 / 100.0,
+            _ => 1.0,
+        };
         let mut recorded = vec![0; lengths.len()];
         let own = own_positions(trace);
         for (file, end) in settings.facts.ends.iter().enumerate() {
@@ -224,10 +228,14 @@ impl Feed {
     }
 
     /// Whether operations of such a trace wait for each other, so that they are held in a window; else each is issued as
-    /// soon as it is due.
-    pub fn waits(trace: &Trace) -> bool {
-        let ordered = matches!(trace.timing, Timing::ThinkTimes | Timing::Dependencies | Timing::Depths);
-        ordered || trace.replay.facts.flushes
+    /// soon as it is due. `verified`: its content is verified.
+    pub fn waits(trace: &Trace, verified: bool) -> bool {
+        match trace.timing {
+            Timing::ThinkTimes | Timing::Dependencies | Timing::Depths => true,
+            // Times between starts have an order: what waits for another one holds those behind it up.
+            Timing::Gaps | Timing::Pauses => false,
+            _ => trace.replay.facts.flushes || verified,
+        }
     }
 
     /// Appends the next operations, at most `most`; none: it is over.
@@ -318,6 +326,7 @@ impl Feed {
             Division::Threads => u64::from(record.thread),
             Division::Files => u64::from(record.file),
             Division::Turns => number,
+            Division::Whole => u64::from(worker),
         };
         if workers > 1 && dealt % u64::from(workers) != u64::from(worker) {
             return Ok(());
@@ -359,7 +368,8 @@ impl Feed {
             return Err("its file has no target".into());
         }
         let named = record.verb.kind() == Kind::Metadata && record.verb != Verb::Fallocate;
-        if named && !settings.tree {
+        let opens = settings.opens && matches!(record.verb, Verb::Open | Verb::Close);
+        if named && !settings.tree && !opens {
             return Err(format!("{}: names are not replayed on devices and files", record.verb));
         }
         let second = matches!(record.verb, Verb::Rename | Verb::Link | Verb::Symlink);
@@ -498,7 +508,9 @@ impl Feed {
             let last = ReplayOperation { edges: [1, 0, 0, 0], depth: 0, due_ns: 0, ..flush(&operation) };
             self.push(last);
         }
-        self.distribution(record, copy, verb, (offset, bytes));
+        if self.trace.replay.certified {
+            self.distribution(record, copy, verb, (offset, bytes));
+        }
         Ok(())
     }
 
@@ -531,6 +543,10 @@ impl Feed {
     fn push(&mut self, mut operation: ReplayOperation) {
         self.sequence += 1;
         if std::mem::take(&mut self.fence) {
+            operation.flags = operation.flags.with(OperationFlags::FENCE);
+        }
+        // What is in flight on a file holds it open, and what follows may need it.
+        if !self.trace.replay.tree && matches!(operation.verb, Verb::Open | Verb::Close) {
             operation.flags = operation.flags.with(OperationFlags::FENCE);
         }
         if operation.flags.has(OperationFlags::ADDED) {

@@ -86,6 +86,11 @@ impl OperationFlags {
     /// At the end of the file, wherever that is.
     pub const APPENDS: OperationFlags = OperationFlags(1 << 5);
 
+    /// Whether others must have ended before, where each is issued after the one before it.
+    pub const fn is_ordered(self) -> bool {
+        self.0 & (OperationFlags::FENCE.0 | OperationFlags::BARRIER.0) != 0
+    }
+
     pub const fn has(self, flag: OperationFlags) -> bool {
         self.0 & flag.0 == flag.0
     }

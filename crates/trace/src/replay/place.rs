@@ -10,6 +10,8 @@ pub const BLOCK_BYTES: u64 = 4096;
 pub struct Placement {
     remap: Remap,
     align: u64,
+    divisor: u64,
+    lengths_stay: bool,
     /// How long the recorded file was, as far as records reach.
     recorded: u64,
     /// How long the target is; 0: no length bounds it.
@@ -18,7 +20,14 @@ pub struct Placement {
 
 impl Placement {
     pub fn new(replay: &Replay, recorded: u64, length: u64) -> Placement {
-        Placement { remap: replay.remap, align: replay.align_bytes, recorded, length }
+        Placement {
+            remap: replay.remap,
+            align: replay.align_bytes,
+            divisor: replay.offset_divisor.max(1),
+            lengths_stay: replay.lengths_stay,
+            recorded,
+            length,
+        }
     }
 
     /// A range on the target; none: it does not fit.
@@ -49,7 +58,9 @@ impl Placement {
     }
 
     fn aligned(&self, offset: u64, bytes: u64) -> (u64, u64) {
+        let offset = offset / self.divisor;
         match self.align {
+            align @ 1.. if self.lengths_stay => (offset / align * align, bytes),
             0 => (offset, bytes),
             align => (offset / align * align, bytes.next_multiple_of(align)),
         }

@@ -98,6 +98,18 @@ impl Survey {
     /// # Errors
     /// What makes it unreadable.
     pub fn of(source: &mut dyn RecordSource, skip: &[Verb]) -> Result<Survey, TraceError> {
+        Survey::watched(source, skip, &mut |_| {})
+    }
+
+    /// The same; each record is shown.
+    ///
+    /// # Errors
+    /// Those of [`Survey::of`].
+    pub fn watched(
+        source: &mut dyn RecordSource,
+        skip: &[Verb],
+        watch: &mut dyn FnMut(&TraceRecord),
+    ) -> Result<Survey, TraceError> {
         let mut surveyor = Surveyor {
             facts: TraceFacts::default(),
             verbs: [false; Verb::COUNT],
@@ -114,6 +126,7 @@ impl Survey {
                 break;
             }
             for record in &batch {
+                watch(record);
                 surveyor.record(record, source.tables(), skip);
             }
         }

@@ -24,7 +24,7 @@ fn drawn(pattern: Pattern, whole: u64, (base, length): (u64, u64), limit: Limit)
     let file = tempfile::tempfile().unwrap();
     file.set_len(whole * KIB).unwrap();
     let (fd, base, bytes) = (file.into_raw_fd(), base * KIB, length * KIB);
-    let files = Files { handles: vec![Handle { fd, target: 0, bytes, base, names: None }] };
+    let files = Files::of(vec![Handle { fd, target: 0, bytes, base, names: None }]);
     let mut job = Job::new("j", "null", vec![0], Workload::Pattern(Box::new(pattern.clone())));
     job.limit = limit;
     let plan =

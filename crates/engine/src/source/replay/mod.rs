@@ -187,6 +187,8 @@ struct Flying {
     keeps: bool,
     /// A file that is opened for the record that follows.
     opens: bool,
+    /// A target that is opened or closed where the trace says so, beside what is measured.
+    reopens: bool,
 }
 
 impl ReplaySource {
@@ -214,12 +216,19 @@ impl ReplaySource {
         let copies = trace.replay.copies.max(1);
         let extra = extra_handles(trace);
         let first = context.files.handles.len() as u32 - extra;
-        let waits = Feed::waits(trace) || context.job.payload.verify.is_some();
+        let waits = Feed::waits(trace, context.job.payload.verify.is_some());
         let streams = facts.threads.max(1).saturating_mul(copies);
         let row_ns =
             certificate::row_ns(length_ns(trace).saturating_mul(context.job.limit.passes.unwrap_or(1)));
-        let nothing =
-            Flying { verb: Verb::Read, file: 0, expected: 0, held: false, keeps: false, opens: false };
+        let nothing = Flying {
+            verb: Verb::Read,
+            file: 0,
+            expected: 0,
+            held: false,
+            keeps: false,
+            opens: false,
+            reopens: false,
+        };
         Ok(ReplaySource {
             ring,
             path: trace.path.clone().unwrap_or_default(),
@@ -278,6 +287,9 @@ impl ReplaySource {
         if due > now {
             self.waiting = true;
             return Next::Later(due);
+        }
+        if (operation.flags.is_ordered() || operation.edges[0] > 0) && self.in_flight > 0 {
+            return Next::Wait;
         }
         // What a timer is late does not add up; what the storage is late does.
         self.began = if std::mem::take(&mut self.waiting) { due } else { now };
@@ -342,12 +354,13 @@ impl ReplaySource {
             held: self.slots.hold(due, now),
             keeps: false,
             opens: false,
+            reopens: false,
         };
         *io = Io { buffer: io.buffer, started: io.started, ..self.call(operation, &mut flying) };
         self.flying[slot as usize] = flying;
-        if flying.opens {
+        if flying.opens || flying.reopens {
             self.in_flight += 1;
-            return false;
+            return flying.reopens;
         }
         if !matches!(self.timing, Timing::AsFast | Timing::Gaps | Timing::NoEarlier | Timing::Pauses) {
             io.flags |= PACED;
@@ -375,6 +388,10 @@ impl ReplaySource {
             return self.call_on_tree(operation, label, flying);
         }
         let (file, base) = self.handles[operation.file as usize];
+        if matches!(verb, Verb::Open | Verb::Close) {
+            flying.reopens = true;
+            return Io { verb, flags: SILENT, file, ..Io::default() };
+        }
         Io { verb, label, file, offset: operation.offset + base, bytes: operation.bytes, ..Io::default() }
     }
 
@@ -439,6 +456,15 @@ impl ReplaySource {
         }
         if let Some(window) = &mut self.window {
             window.end(slot, now);
+        }
+        if flying.reopens {
+            if result < 0 && flying.verb == Verb::Open {
+                let errno = i32::try_from(-result).unwrap_or(libc::EIO);
+                self.failure
+                    .get_or_insert_with(|| Failure::call("a file of the trace cannot be opened", errno));
+                self.over = true;
+            }
+            return UNTALLIED;
         }
         let checked = if self.content.listens() { self.content.done(io, result) } else { result };
         if result < 0

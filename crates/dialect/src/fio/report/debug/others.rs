@@ -37,7 +37,7 @@ impl DebugLines {
     fn replays(&self, view: &ReportContext) -> String {
         let replay = |job: &JobView| match &self.job(job)?.workload {
             Workload::Trace(trace) => {
-                let told = format!("{}: {} operations to play back", job.name, trace.entries.len());
+                let told = format!("{}: {} operations to play back", job.name, trace.replay.facts.records);
                 Some(self.debug.line("blktrace", self.debug.pid, told))
             }
             _ => None,
