@@ -60,6 +60,8 @@ macro_rules! remedies {
             | R::ReadAsWholePath
             | R::CoverWholeTarget
             | R::DistrustFigure
+            | R::SlowReplay
+            | R::QuickenReplay
     };
     (clocks) => {
         R::KeepClockUnset

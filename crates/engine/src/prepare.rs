@@ -229,7 +229,9 @@ pub fn prepare(
                 let ready = match tree.is_some_and(|position| whole_tree(job, position)) {
                     true => prepare_ground(target, asker, made),
                     false => match tree::of(job) {
-                        Some(trace) => recorded::prepare(plan.seed, trace, target, asker, made, progress),
+                        Some(trace) => checked.surveys.of(trace).and_then(|survey| {
+                            recorded::prepare(plan.seed, (trace, &survey), target, asker, made, progress)
+                        }),
                         None => prepare_target(plan, *index, asker, made, progress),
                     },
                 };

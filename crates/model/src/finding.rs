@@ -79,6 +79,7 @@ kinds! {
     30 SmallWindow "a window too small";
     31 SharedFile "one shared file";
     32 ImplausibleRate "more than the way to the storage carries";
+    33 LateReplay "a replay that came late";
 }
 
 impl FindingKind {
@@ -101,7 +102,7 @@ fn word(value: &dyn Composite) -> &'static str {
 /// What a sighting means for a result.
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Finding {
-    /// Its number in the list of known lies, 1 to 32.
+    /// Its number in the list of known lies, 1 to 33.
     pub code: u8,
     /// Its stable name; records of before have none.
     #[reflect(omit_empty)]

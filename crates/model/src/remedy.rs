@@ -220,6 +220,12 @@ remedies! {
         DistrustFigure "do not quote this figure: look for what answers on this side of the link (the page cache, a cache of \
             the client, compression, data that were never written), or correct the ceiling";
     }
+    LateReplay {
+        SlowReplay "replay it slower (`timing = { scaled = 0.5 }`), raise `depth`, or choose a target that keeps up: latencies of \
+            this replay count from the recorded times, and hold its waiting";
+        QuickenReplay "leave the machine to the replay, make a trace of ours of the file first (`iodyno trace import`), or divide \
+            it among more `workers`: the target was not what held it up";
+    }
 }
 
 impl Remedy {

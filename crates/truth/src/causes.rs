@@ -38,6 +38,7 @@ const EXPLAINS: &[(FindingKind, &[FindingKind])] = &[
             UnsteadyRate,
             FallingRate,
             CoordinatedOmission,
+            LateReplay,
             DepthNotReached,
             BelowPeak,
             LatencySpikes,
@@ -76,6 +77,7 @@ fn figure_name(kind: FindingKind) -> &'static str {
         BurstLoss => "lost",
         SharedFile => "share of them",
         ImplausibleRate => "carried at most",
+        LateReplay => "p99 of lateness",
         CachedReads | UnflushedWrites | UnwrittenReads | ReducibleData | FewSamples | GeneratorBound
         | SharedMachine | UnevenWorkers | UnreliableClock | NetworkBound | CachedNames | DisguisedTarget
         | BelowPeak | ProcessorBound | SmallWindow => "",

@@ -28,6 +28,7 @@ pub mod generator;
 pub mod generator_bound;
 pub mod handover;
 pub mod holes;
+pub mod late_replay;
 pub mod machine;
 pub mod merge;
 pub mod names;
@@ -77,6 +78,7 @@ const PERFORMANCE: &[Check] = &[
     amplification::check,
     flushes::check,
     reshaped::check,
+    late_replay::check,
     names::check,
     short_stroke::check,
     schedule::check,

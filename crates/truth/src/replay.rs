@@ -59,9 +59,9 @@ pub fn judge(record: &ReplayRecord) -> ReplayJudgement {
     if p99 <= limit {
         return ReplayJudgement { verdict: ReplayVerdict::Faithful, because: vec![figures] };
     }
-    let late = record.issued.saturating_sub(record.within_100us).max(1);
+    let late = late(record);
     let who = match () {
-        () if record.held_by_depth.saturating_mul(2) >= late => {
+        () if is_held_by_target(record) => {
             format!(
                 "the target could not keep up: {} of {late} late operations found as many in flight as the depth allows",
                 record.held_by_depth
@@ -74,6 +74,16 @@ pub fn judge(record: &ReplayRecord) -> ReplayJudgement {
     };
     let allowed = format!("{figures}, more than {}", units::duration(limit as f64));
     ReplayJudgement { verdict: ReplayVerdict::Late, because: vec![who, allowed] }
+}
+
+/// How many operations were issued late, at least one.
+fn late(record: &ReplayRecord) -> u64 {
+    record.issued.saturating_sub(record.within_100us).max(1)
+}
+
+/// Whether most of what came late waited for the target.
+pub fn is_held_by_target(record: &ReplayRecord) -> bool {
+    record.held_by_depth.saturating_mul(2) >= late(record)
 }
 
 /// Why it cannot be compared with what was recorded.

@@ -14,6 +14,7 @@ use crate::names::templates::{Asker, Owner, resolve, tells_apart};
 use crate::open::needs;
 use crate::registry::{self, PlanEngines};
 use crate::source;
+use crate::source::replay::tree::TreeSurveys;
 use crate::witness::{signature, users};
 
 /// A plan that can be run.
@@ -23,6 +24,8 @@ pub struct CheckedPlan {
     pub plan: Arc<Plan>,
     /// The engines of its jobs.
     pub engines: PlanEngines,
+    /// What was read of its traces.
+    pub surveys: TreeSurveys,
 }
 
 /// The plan as it will run.
@@ -56,7 +59,11 @@ pub fn check(plan: &Plan) -> Result<CheckedPlan, Vec<Diagnostic>> {
         check_device(&plan, index, &mut wrong);
     }
     wrong.dedup();
-    if wrong.is_empty() { Ok(CheckedPlan { plan: plan.into(), engines }) } else { Err(wrong) }
+    if wrong.is_empty() {
+        Ok(CheckedPlan { plan: plan.into(), engines, surveys: TreeSurveys::default() })
+    } else {
+        Err(wrong)
+    }
 }
 
 /// What is wrong with how a file system is to be made old.

@@ -85,7 +85,7 @@ impl PhaseContext {
         earlier: &Record,
         PhaseLayout { unready, fresh }: PhaseLayout,
     ) -> Result<PhaseContext, Failure> {
-        let CheckedPlan { plan, engines } = checked;
+        let CheckedPlan { plan, engines, .. } = checked;
         let phase = &plan.phases[index];
         let labels: Vec<_> = phase.jobs.iter().map(source::labels).collect();
         let priorities =
@@ -131,7 +131,7 @@ impl PhaseContext {
             entries: phase.jobs.iter().map(entry).collect(),
             traits: phase.jobs.iter().map(|job| engines.of(job).facts.traits).collect(),
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
-            trees: phase.jobs.iter().map(|job| names(engines.of(job), job)).collect::<Result<_, _>>()?,
+            trees: phase.jobs.iter().map(|job| names(checked, job)).collect::<Result<_, _>>()?,
             passed: phase.jobs.iter().map(|job| passed(plan, phase, job, earlier)).collect(),
             shared: shared(world, checked, phase, &fresh)?,
         })
@@ -375,9 +375,9 @@ impl PhaseContext {
 }
 
 /// The names of the tree that a job's trace works in, where its engine touches files.
-fn names(engine: &EngineEntry, job: &Job) -> Result<Option<TreeNames>, Failure> {
-    match tree::of(job).filter(|_| engine.facts.uses_files) {
-        Some(trace) => Ok(Some(tree::names(trace, &tree::survey(trace)?)?)),
+fn names(checked: &CheckedPlan, job: &Job) -> Result<Option<TreeNames>, Failure> {
+    match tree::of(job).filter(|_| checked.engines.of(job).facts.uses_files) {
+        Some(trace) => Ok(Some(tree::names(trace, &*checked.surveys.of(trace)?)?)),
         None => Ok(None),
     }
 }
@@ -398,7 +398,7 @@ fn shared(
 /// What of a set is there when a phase begins that did not lay it out: phases before, or others, have changed it.
 fn found(
     world: &World,
-    CheckedPlan { plan, engines }: &CheckedPlan,
+    CheckedPlan { plan, engines, .. }: &CheckedPlan,
     phase: &Phase,
     target: usize,
     fresh: &[usize],

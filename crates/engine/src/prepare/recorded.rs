@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use iodyno_model::{Prepare, Target, TargetKind, Trace};
-use iodyno_trace::replay::Need;
+use iodyno_trace::replay::{Need, Survey};
 
 use super::{MadeFiles, Progress, fill, space_failure};
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ use crate::source::replay::tree;
 /// What cannot be made, and what is there and is something else.
 pub fn prepare(
     seed: u64,
-    trace: &Trace,
+    (trace, survey): (&Trace, &Survey),
     target: &Target,
     asker: Asker<'_>,
     made: &mut MadeFiles,
@@ -36,7 +36,7 @@ pub fn prepare(
         return Ok(());
     }
     made.tree(&root, target.remove).map_err(|error| failure(&root, &error))?;
-    let needs = tree::needs(trace, &tree::survey(trace)?);
+    let needs = tree::needs(trace, survey);
     let all = needs.len() as u64;
     for (done, (path, need)) in needs.into_iter().enumerate() {
         if !progress(&target.name, done as u64, all) {

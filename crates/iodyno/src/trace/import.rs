@@ -111,21 +111,6 @@ pub fn answer(words: &ImportArgs) -> Answer {
     }
 }
 
-/// The records of a regular file whose format its content tells.
-///
-/// # Errors
-/// What cannot be read.
-pub fn opened(path: &str) -> Result<Box<dyn RecordSource + Send>, Diagnostic> {
-    let name = path.to_string();
-    let open = move || -> io::Result<Box<dyn Read + Send>> {
-        Ok(Box::new(input::Interruptible(File::open(&name)?)))
-    };
-    let input = Input { name: path.into(), open: Box::new(open), is_seekable: true };
-    let options = ImportOptions { scratch: Some(trace_file::SCRATCH), ..ImportOptions::default() };
-    let importer = import(&[input], &options).map_err(|error| wrong(&error))?;
-    Ok(Box::new(importer))
-}
-
 struct ImportFailure {
     error: TraceError,
     is_output: bool,

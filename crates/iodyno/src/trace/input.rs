@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use iodyno_engine::signal;
+use iodyno_engine::trace_file;
 use iodyno_model::{Diagnostic, Origin};
-use iodyno_trace::format::{Reader, SIGNATURE};
+use iodyno_trace::format::Reader;
 use iodyno_trace::{RecordSource, TraceError};
 
-use super::import;
 use crate::loader::plain;
 
 /// The records of a trace of ours.
@@ -33,10 +33,7 @@ pub fn open_any(path: &str) -> Result<Box<dyn RecordSource + Send>, Diagnostic> 
     if !is_file {
         return open(path);
     }
-    let mut start = Vec::new();
-    let is_ours =
-        file(path)?.take(SIGNATURE.len() as u64).read_to_end(&mut start).is_ok() && start == SIGNATURE;
-    if is_ours { open(path) } else { import::opened(path) }
+    trace_file::open(path, "").map_err(|error| wrong(path, &error))
 }
 
 /// A trace whose end is read first, so that its tables and totals are known; it must be a file.

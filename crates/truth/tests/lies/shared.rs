@@ -1,6 +1,9 @@
-//! One shared file (31), and more than the way to the storage carries (32).
+//! One shared file (31), more than the way to the storage carries (32), and a replay that came late (33).
 
-use iodyno_model::{Intent, Link, Severity, Sighting, TargetFacts, TargetKind, Verb, WorkerRecord};
+use iodyno_model::{
+    Histogram, Intent, Link, ReplayRecord, Severity, Sighting, TargetFacts, TargetKind, Timing, Verb,
+    WorkerRecord,
+};
 
 use crate::stage::*;
 
@@ -100,4 +103,46 @@ fn faster_than_was_said() {
     let said = "859 Mbit/s were read, and the ceiling that was told carries 400 Mbit/s at most: this cannot have come from \
                 beneath it";
     assert_eq!(codes(Some(400_000_000)), [said]);
+}
+
+/// A replay of a hundred operations, so many of which were so late.
+fn replayed(stage: &mut Stage, late: u64, late_ns: u64) {
+    let mut lateness = Histogram::default();
+    (0..100).for_each(|number| lateness.add(if number < late { late_ns } else { 1000 }));
+    let within_100us = if late_ns > 100_000 { 100 - late } else { 100 };
+    stage.record().replay = Some(Box::new(ReplayRecord {
+        timing: Timing::AsRecorded,
+        recorded: 100,
+        issued: 100,
+        compared: 100,
+        within_100us,
+        lateness,
+        ..ReplayRecord::default()
+    }));
+}
+
+#[test]
+fn a_replay_that_came_late() {
+    lie(Verb::Read, (33, Severity::Doubtful), |s| replayed(s, 2, 5_000_000));
+    lie(Verb::Read, (33, Severity::Doubtful), |s| replayed(s, 50, 5_000_000));
+    lie(Verb::Read, (33, Severity::Invalid), |s| replayed(s, 51, 5_000_000));
+    twin(Verb::Read, |s| replayed(s, 1, 5_000_000));
+    twin(Verb::Read, |s| replayed(s, 100, 99_000));
+    // A clock that recorded in whole seconds tells no less.
+    twin(Verb::Read, |s| {
+        replayed(s, 100, 5_000_000);
+        s.record().replay.as_mut().unwrap().resolution_ns = 1_000_000_000;
+    });
+    // What keeps no times is not late.
+    twin(Verb::Read, |s| {
+        replayed(s, 100, 5_000_000);
+        s.record().replay.as_mut().unwrap().timing = Timing::AsFast;
+    });
+    let held = staged(Verb::Read, |s| {
+        replayed(s, 60, 5_000_000);
+        s.record().replay.as_mut().unwrap().held_by_depth = 60;
+    });
+    let found = held.judged();
+    assert!(found[0].sentence.contains("40.000 % of the operations were issued within 100 µs"), "{found:?}");
+    assert!(found[0].sentence.contains("the target could not keep up"), "{found:?}");
 }

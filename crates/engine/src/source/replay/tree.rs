@@ -2,9 +2,9 @@
 
 use std::ffi::CString;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use iodyno_model::{Job, Trace, Workload};
+use iodyno_model::{Job, Trace, Verb, Workload};
 use iodyno_trace::replay::{Need, Survey, tree};
 use iodyno_trace::{FileKind, TraceError};
 
@@ -24,17 +24,33 @@ pub fn of(job: &Job) -> Option<&Trace> {
     }
 }
 
-/// Reads a trace to know its tree.
-///
-/// # Errors
-/// It cannot be read.
-pub fn survey(trace: &Trace) -> Result<Survey, Failure> {
-    let path = trace.path.clone().unwrap_or_default();
-    let survey = || -> Result<Survey, TraceError> {
-        let mut source = trace_file::open(&path, &trace.format)?;
-        Survey::of(&mut *source, &trace.replay.skip)
-    };
-    survey().map_err(|error| unreadable(&path, &error))
+/// What the traces of a plan hold, each read once for all who need to know its tree: who makes it, and who names its files.
+#[derive(Clone, Debug, Default)]
+pub struct TreeSurveys(Arc<Mutex<Vec<(SurveyedTrace, Arc<Survey>)>>>);
+
+/// The path of a trace, its format, and the verbs that are left out of it.
+type SurveyedTrace = (String, String, Vec<Verb>);
+
+impl TreeSurveys {
+    /// Reads a trace to know its tree, if nobody has.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn of(&self, trace: &Trace) -> Result<Arc<Survey>, Failure> {
+        let path = trace.path.clone().unwrap_or_default();
+        let wanted = (path, trace.format.clone(), trace.replay.skip.clone());
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, survey)) = known.iter().find(|(trace, _)| *trace == wanted) {
+            return Ok(Arc::clone(survey));
+        }
+        let read = || -> Result<Survey, TraceError> {
+            let mut source = trace_file::open(&wanted.0, &wanted.1)?;
+            Survey::of(&mut *source, &wanted.2)
+        };
+        let survey = Arc::new(read().map_err(|error| unreadable(&wanted.0, &error))?);
+        known.push((wanted, Arc::clone(&survey)));
+        Ok(survey)
+    }
 }
 
 /// The directory of a copy, below the root.
