@@ -24,4 +24,4 @@ pub mod sink;
 #[cfg(target_os = "linux")]
 pub mod tracefs;
 
-pub use recorded_program::{ProgramEnd, RecordedProgram};
+pub use recorded_program::{CallSource, ProgramEnd, RecordedProgram};

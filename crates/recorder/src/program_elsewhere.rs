@@ -2,13 +2,14 @@
 
 use iodyno_trace::TraceError;
 
-use crate::RecordedProgram;
 use crate::sink::RecordSink;
+use crate::{CallSource, RecordedProgram};
 
 /// # Errors
 /// Always.
 pub fn record(
     _command: &[String],
+    _source: CallSource,
     _clock: fn() -> u64,
     _sink: &mut dyn RecordSink,
 ) -> Result<RecordedProgram, TraceError> {

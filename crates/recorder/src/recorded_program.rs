@@ -31,6 +31,18 @@ impl ProgramEnd {
     }
 }
 
+/// What tells of a program's calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallSource {
+    /// Tracepoints where they can be had.
+    #[default]
+    Best,
+    /// The kernel's tracepoints tell what calls came to, and of calls on descriptors all: few calls stop.
+    Tracepoints,
+    /// `ptrace` alone: a call stops at its begin and at its end.
+    Ptrace,
+}
+
 /// What a recording came to.
 #[derive(Clone, Debug)]
 pub struct RecordedProgram {

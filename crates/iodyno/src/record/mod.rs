@@ -24,6 +24,9 @@ pub struct RecordArgs {
     device: Option<RecordTarget>,
     #[command(flatten)]
     output: RecordOutput,
+    /// What tells of the calls; tracepoints cost little, and need root and tracefs
+    #[arg(long, value_name = "SOURCE", value_enum, default_value_t)]
+    calls: program::CallSourceWord,
     /// The program and its arguments, after --
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -62,7 +65,7 @@ pub fn answer(arguments: &[String]) -> u8 {
     };
     let done = match &words.device {
         Some(RecordTarget::Device(device)) => device::answer(device),
-        None => program::answer(&words.command, &words.output),
+        None => program::answer(&words.command, words.calls.into(), &words.output),
     };
     ended(done.map_err(one))
 }

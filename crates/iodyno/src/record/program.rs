@@ -1,8 +1,9 @@
 //! `iodyno record -- COMMAND`.
 
+use clap::ValueEnum;
 use iodyno_engine::clock;
 use iodyno_model::{Diagnostic, Origin};
-use iodyno_recorder::{RecordedProgram, program};
+use iodyno_recorder::{CallSource, RecordedProgram, program};
 use iodyno_trace::format::KeptTrace;
 use iodyno_trace::{TraceError, TraceLevel};
 
@@ -10,9 +11,30 @@ use super::{Answer, RecordOutput, TraceOutput, open};
 use crate::session::say;
 use crate::trace::output::Output;
 
-pub fn answer(command: &[String], words: &RecordOutput) -> Answer {
+/// [`CallSource`] as a word.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub enum CallSourceWord {
+    /// Tracepoints, or ptrace alone where they cannot be had
+    #[default]
+    Best,
+    Tracepoints,
+    /// ptrace alone: each call stops twice
+    Ptrace,
+}
+
+impl From<CallSourceWord> for CallSource {
+    fn from(word: CallSourceWord) -> CallSource {
+        match word {
+            CallSourceWord::Best => CallSource::Best,
+            CallSourceWord::Tracepoints => CallSource::Tracepoints,
+            CallSourceWord::Ptrace => CallSource::Ptrace,
+        }
+    }
+}
+
+pub fn answer(command: &[String], source: CallSource, words: &RecordOutput) -> Answer {
     let mut output = open(words)?;
-    let (recorded, kept) = record(command, &mut output).map_err(|error| {
+    let (recorded, kept) = record(command, source, &mut output).map_err(|error| {
         let origin = Origin::argument(&command[0]);
         Diagnostic { hint: error.hint.clone(), ..Diagnostic::error(&origin, error.to_string()) }
     })?;
@@ -23,9 +45,13 @@ pub fn answer(command: &[String], words: &RecordOutput) -> Answer {
     Ok(recorded.end.status())
 }
 
-fn record(command: &[String], output: &mut Output) -> Result<(RecordedProgram, KeptTrace), TraceError> {
+fn record(
+    command: &[String],
+    source: CallSource,
+    output: &mut Output,
+) -> Result<(RecordedProgram, KeptTrace), TraceError> {
     let mut trace = TraceOutput::begin(output, TraceLevel::File)?;
-    let recorded = program::record(command, clock::monotonic, &mut trace)?;
+    let recorded = program::record(command, source, clock::monotonic, &mut trace)?;
     let kept = trace.finish(recorded.header.clone(), recorded.began_ns)?;
     Ok((recorded, kept))
 }

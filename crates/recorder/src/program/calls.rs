@@ -355,9 +355,53 @@ const LEGACY: &[TracedCall] = &[
 #[cfg(target_arch = "aarch64")]
 const LEGACY: &[TracedCall] = &[];
 
+/// Calls that stop besides where results come from tracepoints: a program that is executed closes descriptors.
+const EXECUTIONS: &[TracedCall] =
+    &[call(libc::SYS_execve, |_, _| None), call(libc::SYS_execveat, |_, _| None)];
+
+/// Calls whose arguments lead to nothing in the program's memory, and which neither make nor close a descriptor: where
+/// tracepoints tell of them they need no stop.
+const PLAIN: &[libc::c_long] = &[
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_lseek,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_sync_file_range,
+    libc::SYS_syncfs,
+    libc::SYS_ftruncate,
+    libc::SYS_fallocate,
+    libc::SYS_fadvise64,
+    libc::SYS_readahead,
+    libc::SYS_fstat,
+    libc::SYS_getdents64,
+    libc::SYS_flock,
+    libc::SYS_fchmod,
+    libc::SYS_fchown,
+    libc::SYS_fgetxattr,
+    libc::SYS_flistxattr,
+];
+
 /// All calls of interest, in the order of their numbers.
 pub fn traced() -> Vec<&'static TracedCall> {
-    let mut calls: Vec<&TracedCall> = COMMON.iter().chain(LEGACY).collect();
+    ordered(COMMON.iter().chain(LEGACY))
+}
+
+/// The calls that stop where tracepoints tell the rest, in the order of their numbers.
+pub fn stopping() -> Vec<&'static TracedCall> {
+    let calls = COMMON.iter().chain(LEGACY).filter(|call| !is_plain(call.number));
+    ordered(calls.chain(EXECUTIONS))
+}
+
+/// Whether a call needs no stop where tracepoints tell of it.
+pub fn is_plain(number: i64) -> bool {
+    PLAIN.contains(&number)
+}
+
+fn ordered(calls: impl Iterator<Item = &'static TracedCall>) -> Vec<&'static TracedCall> {
+    let mut calls: Vec<&TracedCall> = calls.collect();
     calls.sort_by_key(|call| call.number);
     calls
 }

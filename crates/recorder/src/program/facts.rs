@@ -17,6 +17,8 @@ const MOST_DIRECTORIES: usize = 65_536;
 pub struct LiveFacts {
     /// Directories as calls name them, with links resolved.
     resolved: HashMap<String, String>,
+    /// Calls are understood some time after they ended: what changes with each call is not known any more.
+    pub is_late: bool,
 }
 
 impl LiveFacts {
@@ -60,7 +62,7 @@ impl FileFacts for LiveFacts {
         Some(DescriptorState {
             name,
             state,
-            position: field("pos:").and_then(|position| position.parse().ok()),
+            position: field("pos:").filter(|_| !self.is_late).and_then(|position| position.parse().ok()),
             mode,
             close_on_exec: flags & libc::O_CLOEXEC != 0,
         })
@@ -107,7 +109,8 @@ impl FileFacts for LiveFacts {
     }
 
     fn length(&mut self, thread: u32, fd: i32) -> Option<u64> {
-        fs::metadata(format!("/proc/{thread}/fd/{fd}")).ok().map(|metadata| metadata.len())
+        let metadata = if self.is_late { None } else { fs::metadata(format!("/proc/{thread}/fd/{fd}")).ok() };
+        metadata.map(|metadata| metadata.len())
     }
 
     fn directory(&mut self, thread: u32) -> Option<String> {

@@ -58,7 +58,7 @@ impl SignalForwarding {
         SignalForwarding { former, mask: None }
     }
 
-    /// The program has ended: signals are for this process now, and come only while it [waits](Self::pause).
+    /// The program ends: signals are for this process now, and come only while it [waits](Self::pause).
     pub fn program_ended(&mut self) {
         PROGRAM.store(0, SeqCst);
         // SAFETY: both sets are valid for the call.

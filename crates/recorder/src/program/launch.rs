@@ -10,9 +10,11 @@ use iodyno_trace::TraceError;
 use super::filter::Instruction;
 use super::ptrace;
 
-/// A program that was started and has not executed its first instruction.
+/// A process that waits, traced, until it may execute its program.
 pub struct Launch {
     pub process: u32,
+    /// It waits until a byte comes from here.
+    gate: File,
     /// Says why it could not be executed; ends without a word if it was.
     report: File,
 }
@@ -50,8 +52,15 @@ impl Launch {
             let _ = ptrace::wait(true);
             return Err(refusal(&error));
         }
-        File::from(opener).write_all(b"g").map_err(TraceError::from)?;
-        Ok(Launch { process, report: File::from(report) })
+        Ok(Launch { process, gate: File::from(opener), report: File::from(report) })
+    }
+
+    /// Lets it execute its program.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn execute(&mut self) -> Result<(), TraceError> {
+        self.gate.write_all(b"g").map_err(TraceError::from)
     }
 
     /// Why the program never ran.

@@ -67,6 +67,12 @@ pub fn resume(thread: u32, how: Resume) {
     unsafe { libc::ptrace(request, thread as libc::pid_t, 0, i64::from(signal)) };
 }
 
+/// Asks a thread to stop soon.
+pub fn interrupt(thread: u32) {
+    // SAFETY: the request takes no pointers.
+    unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, thread as libc::pid_t, 0, 0) };
+}
+
 /// Begins to trace a process and all that it will make; all of them end with this one.
 pub fn seize(process: u32) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACESECCOMP
@@ -75,6 +81,7 @@ pub fn seize(process: u32) -> io::Result<()> {
         | libc::PTRACE_O_TRACEVFORK
         | libc::PTRACE_O_TRACECLONE
         | libc::PTRACE_O_TRACEEXEC
+        | libc::PTRACE_O_TRACEEXIT
         | libc::PTRACE_O_EXITKILL;
     // SAFETY: the request takes no pointers.
     match unsafe { libc::ptrace(libc::PTRACE_SEIZE, process as libc::pid_t, 0, i64::from(options)) } {

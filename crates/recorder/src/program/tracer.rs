@@ -8,12 +8,14 @@ use iodyno_trace::calls::{CallTracker, FileCall, PendingCall};
 use iodyno_trace::descriptors::SharedState;
 use iodyno_trace::{Batch, TraceClock, TraceError, TraceHeader, TraceLevel};
 
-use super::calls::CallTable;
+use super::calls::{CallTable, is_plain};
 use super::facts::{LiveFacts, descriptors};
 use super::forward::{SignalForwarding, send};
 use super::launch::Launch;
 use super::memory::ProcessMemory;
 use super::ptrace::{self, Report, Resume, Stop};
+use super::ring::{CallEvent, CallPart};
+use super::tracepoints::CallTracepoints;
 use crate::sink::RecordSink;
 use crate::{ProgramEnd, RecordedProgram};
 
@@ -27,11 +29,17 @@ const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
 /// A call that a thread is in.
 struct EnteredCall {
     call: PendingCall,
+    /// Its end stops, too, although tracepoints tell of it.
+    stops_again: bool,
+    /// We interrupted it: the kernel makes it again, which is the same call.
+    restarts: bool,
     /// When the thread went on with it.
     went_on_ns: u64,
 }
 
 struct Tracer<'a> {
+    tracepoints: Option<CallTracepoints>,
+    events: Vec<CallEvent>,
     clock: fn() -> u64,
     sink: &'a mut dyn RecordSink,
     table: CallTable,
@@ -40,6 +48,8 @@ struct Tracer<'a> {
     threads: HashMap<u32, Option<EnteredCall>>,
     /// Threads that stopped before their makers said that there are any.
     early: HashSet<u32>,
+    /// Threads that were asked to stop because they make calls faster than we understand them.
+    interrupted: HashSet<u32>,
     root: u32,
     /// Whether the program itself runs: what comes before is ours.
     runs: bool,
@@ -55,11 +65,14 @@ struct Tracer<'a> {
 /// Follows a program until it and all that it started have ended.
 pub fn follow(
     launch: Launch,
+    tracepoints: Option<CallTracepoints>,
     clock: fn() -> u64,
     sink: &mut dyn RecordSink,
 ) -> Result<RecordedProgram, TraceError> {
     let root = launch.process;
     let mut tracer = Tracer {
+        tracepoints,
+        events: Vec::new(),
         clock,
         sink,
         table: CallTable::new(),
@@ -67,6 +80,7 @@ pub fn follow(
         facts: LiveFacts::default(),
         threads: HashMap::from([(root, None)]),
         early: HashSet::new(),
+        interrupted: HashSet::new(),
         root,
         runs: false,
         end: None,
@@ -80,6 +94,7 @@ pub fn follow(
     let mut forwarding = SignalForwarding::begin(root);
     let ended_processes = tracer.run(&mut forwarding)?;
     drop(forwarding);
+    tracer.take_events();
     let Some(end) = tracer.end.filter(|_| tracer.runs) else {
         return Err(launch.failure());
     };
@@ -105,6 +120,10 @@ impl Tracer<'_> {
         if self.foreign > 0 {
             notes.push(format!("not traced: 32-bit programs ({} were executed)", self.foreign));
         }
+        let lost = self.tracepoints.as_ref().map_or(0, CallTracepoints::lost);
+        if lost > 0 {
+            notes.push(format!("lost: {lost} begins or ends of calls came faster than they could be read"));
+        }
         TraceHeader {
             source: concat!("iodyno record ", env!("CARGO_PKG_VERSION")).to_string(),
             level: TraceLevel::File,
@@ -117,27 +136,38 @@ impl Tracer<'_> {
 
     /// Answers stops until nobody is left; how many processes had to be ended.
     fn run(&mut self, forwarding: &mut SignalForwarding) -> Result<usize, TraceError> {
-        let (mut answered, mut ended) = (0, 0);
+        let (mut answered, mut ended, mut ends) = (0, 0, false);
         loop {
-            // Once the program has ended signals are for us: no wait may miss one.
-            let waits = self.end.is_none();
-            match ptrace::wait(waits) {
-                Ok(Some((thread, report))) => self.answer(thread, report),
+            // Once the program ends signals are for us: no wait may miss one.
+            match ptrace::wait(!ends) {
+                Ok(Some((thread, report))) => {
+                    let is_last = matches!(
+                        report,
+                        Report::Stopped { event: libc::PTRACE_EVENT_EXIT, .. }
+                            | Report::Exited(_)
+                            | Report::Killed(_)
+                    );
+                    if is_last && thread == self.root && !ends {
+                        ends = true;
+                        forwarding.program_ended();
+                    }
+                    self.answer(thread, report);
+                }
                 Ok(None) if forwarding.unanswered() > answered => {
                     answered += 1;
                     let signal = if answered == 1 { libc::SIGTERM } else { libc::SIGKILL };
                     ended = ended.max(self.threads.len());
                     self.threads.keys().for_each(|thread| send(*thread, signal));
                 }
-                Ok(None) => forwarding.pause(),
+                Ok(None) => {
+                    forwarding.pause();
+                    self.take_events();
+                }
                 Err(error) => match error.raw_os_error() {
-                    Some(libc::EINTR) => {}
+                    Some(libc::EINTR) => self.take_events(),
                     Some(libc::ECHILD) => return Ok(ended),
                     _ => return Err(error.into()),
                 },
-            }
-            if self.end.is_some() && waits {
-                forwarding.program_ended();
             }
             if self.tracker.ready() >= BATCH {
                 self.drain(BATCH);
@@ -157,7 +187,76 @@ impl Tracer<'_> {
         }
     }
 
+    /// Takes what tracepoints have told up to now.
+    fn take_events(&mut self) {
+        let Some(mut tracepoints) = self.tracepoints.take() else { return };
+        let mut events = std::mem::take(&mut self.events);
+        self.facts.is_late = true;
+        loop {
+            let has_more = tracepoints.take((self.clock)(), &mut events);
+            // Calls come faster than they are understood: who makes them waits.
+            for event in events.iter().filter(|_| has_more) {
+                if self.threads.contains_key(&event.thread) && self.interrupted.insert(event.thread) {
+                    ptrace::interrupt(event.thread);
+                }
+            }
+            if self.runs && self.failure.is_none() {
+                events.iter().for_each(|event| self.told(event));
+            }
+            if self.tracker.ready() >= BATCH {
+                self.drain(BATCH);
+            }
+            if !has_more {
+                break;
+            }
+        }
+        self.facts.is_late = false;
+        self.events = events;
+        self.tracepoints = Some(tracepoints);
+    }
+
+    /// The begin or the end of a call, by its tracepoint.
+    fn told(&mut self, event: &CallEvent) {
+        let CallEvent { at_ns, thread, part } = *event;
+        // Not ours: one that must not be traced, or that ended.
+        let Some(slot) = self.threads.get_mut(&thread) else { return };
+        match part {
+            CallPart::Enter { .. } if slot.as_ref().is_some_and(|entered| entered.restarts) => {
+                slot.iter_mut().for_each(|entered| entered.restarts = false);
+            }
+            CallPart::Enter { number, arguments } if is_plain(number as i64) => {
+                let former = slot.take();
+                self.give_up(former);
+                let Some(call) = self.table.decode(number, &arguments, &ProcessMemory { thread }) else {
+                    return;
+                };
+                if let Some(call) = self.tracker.begin(thread, at_ns, call, &mut self.facts) {
+                    let entered =
+                        EnteredCall { call, stops_again: false, restarts: false, went_on_ns: at_ns };
+                    self.threads.insert(thread, Some(entered));
+                }
+            }
+            CallPart::Enter { .. } => {
+                if let Some(entered) = slot {
+                    entered.went_on_ns = at_ns;
+                }
+            }
+            CallPart::Exit { result, .. }
+                if RESTARTS.contains(&result) && self.interrupted.contains(&thread) =>
+            {
+                slot.iter_mut().for_each(|entered| entered.restarts = true);
+            }
+            CallPart::Exit { result, .. } => {
+                if let Some(entered) = slot.take_if(|entered| !entered.stops_again) {
+                    let latency = at_ns.saturating_sub(entered.went_on_ns);
+                    self.tracker.end(entered.call, Some(told(result)), Some(latency), &mut self.facts);
+                }
+            }
+        }
+    }
+
     fn answer(&mut self, thread: u32, report: Report) {
+        self.take_events();
         match report {
             Report::Exited(status) => self.ended(thread, ProgramEnd::Exited(status)),
             Report::Killed(signal) => self.ended(thread, ProgramEnd::Killed(signal)),
@@ -169,6 +268,7 @@ impl Tracer<'_> {
             } => self.made(thread),
             Report::Stopped { event: libc::PTRACE_EVENT_EXEC, .. } => self.executed(thread),
             Report::Stopped { event: libc::PTRACE_EVENT_STOP, signal: libc::SIGTRAP } => {
+                self.interrupted.remove(&thread);
                 if self.threads.contains_key(&thread) {
                     self.go_on(thread, 0);
                 } else {
@@ -189,7 +289,9 @@ impl Tracer<'_> {
     }
 
     fn entry(&mut self, thread: u32) {
-        if !self.runs || self.failure.is_some() {
+        let restarts =
+            self.threads.get(&thread).and_then(|entered| entered.as_ref()).is_some_and(|e| e.restarts);
+        if !self.runs || self.failure.is_some() || restarts {
             return self.go_on(thread, 0);
         }
         self.entries += 1;
@@ -199,6 +301,8 @@ impl Tracer<'_> {
         };
         let call = self.table.decode(number, &arguments, &ProcessMemory { thread });
         let changes_names = matches!(call, Some(FileCall::OnPaths { .. } | FileCall::Symlink { .. }));
+        // At its end the length of the file is asked for, which later calls change.
+        let stops_again = self.tracepoints.is_none() || call.as_ref().is_some_and(has_moving_length);
         let is_telling = call.as_ref().is_some_and(FileCall::has_telling_result);
         let pending = call.and_then(|call| self.tracker.begin(thread, at_ns, call, &mut self.facts));
         if changes_names {
@@ -211,10 +315,10 @@ impl Tracer<'_> {
                 self.tracker.end(call, None, None, &mut self.facts);
             }
             Some(call) => {
-                let entered = EnteredCall { call, went_on_ns: (self.clock)() };
+                let entered = EnteredCall { call, stops_again, restarts: false, went_on_ns: (self.clock)() };
                 let former = self.threads.insert(thread, Some(entered)).flatten();
                 self.give_up(former);
-                ptrace::resume(thread, Resume::ToExit);
+                ptrace::resume(thread, if stops_again { Resume::ToExit } else { Resume::Run(0) });
             }
         }
     }
@@ -225,8 +329,7 @@ impl Tracer<'_> {
         if let Some(entered) = entered {
             self.exits += 1;
             let result = match ptrace::syscall_info(thread) {
-                Ok(Stop::Exit { result }) if RESTARTS.contains(&result) => Some(-i64::from(libc::EINTR)),
-                Ok(Stop::Exit { result }) => Some(result),
+                Ok(Stop::Exit { result }) => Some(told(result)),
                 _ => None,
             };
             let latency = now_ns.saturating_sub(entered.went_on_ns);
@@ -278,10 +381,25 @@ impl Tracer<'_> {
     fn ended(&mut self, thread: u32, end: ProgramEnd) {
         let entered = self.threads.remove(&thread).flatten();
         self.early.remove(&thread);
+        self.interrupted.remove(&thread);
         self.tracker.ended(thread, entered.map(|entered| entered.call), &mut self.facts);
         if thread == self.root {
             self.end = Some(end);
         }
+    }
+}
+
+/// A result as the program would see it.
+fn told(result: i64) -> i64 {
+    if RESTARTS.contains(&result) { -i64::from(libc::EINTR) } else { result }
+}
+
+/// Whether writes go to the end of its file, wherever that is.
+fn has_moving_length(call: &FileCall) -> bool {
+    match call {
+        FileCall::Open { options, .. } => options.mode.append,
+        FileCall::SetStatus { append, .. } | FileCall::Transfer { append, .. } => *append,
+        _ => false,
     }
 }
 

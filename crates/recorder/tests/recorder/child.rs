@@ -3,15 +3,21 @@
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use iodyno_recorder::program;
 use iodyno_recorder::sink::MemorySink;
+use iodyno_recorder::{CallSource, program};
 use iodyno_trace::{FileKind, MemorySource, Tables, TraceRecord};
 use testbed::program::{Program, Running};
 
 /// Asks this program to record its arguments into this file.
 pub const OUT: &str = "IODYNO_TEST_RECORD";
+
+/// Says by what; without it by the best.
+pub const SOURCE: &str = "IODYNO_TEST_CALLS";
+
+/// All ways in which calls are learnt of; tracepoints only where they can be had.
+pub const SOURCES: [(&str, CallSource); 3] =
+    [("best", CallSource::Best), ("tracepoints", CallSource::Tracepoints), ("ptrace", CallSource::Ptrace)];
 
 /// A record as text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,17 +57,14 @@ pub fn operations(tables: &Tables, records: &[TraceRecord]) -> Vec<Operation> {
     records.iter().map(operation).collect()
 }
 
-/// Counts instead of looking at a clock.
-fn clock() -> u64 {
-    static NOW: AtomicU64 = AtomicU64::new(0);
-    NOW.fetch_add(1000, Relaxed)
-}
-
 /// Records the arguments; writes an operation in a line, between tabs, and what the recording came to.
 pub fn record(out: &OsStr) -> ExitCode {
     let command: Vec<String> = std::env::args().skip(1).collect();
+    let word = std::env::var(SOURCE).unwrap_or_default();
+    let source =
+        SOURCES.iter().find(|(name, _)| *name == word).map_or(CallSource::Best, |(_, source)| *source);
     let mut sink = MemorySink::default();
-    let recorded = match program::record(&command, clock, &mut sink) {
+    let recorded = match program::record(&command, source, testbed::fuse::now_ns, &mut sink) {
         Ok(recorded) => recorded,
         Err(error) => {
             eprintln!("{error}; {}", error.hint.as_deref().unwrap_or_default());
@@ -137,8 +140,15 @@ pub fn recorder(directory: &Path, out: &Path, command: &[&str]) -> Command {
 
 /// Records a command that ends well.
 pub fn recorded(directory: &Path, command: &[&str]) -> Recording {
+    recorded_by("best", directory, command)
+}
+
+/// The same by one of [`SOURCES`].
+pub fn recorded_by(source: &str, directory: &Path, command: &[&str]) -> Recording {
     let out = tempfile::NamedTempFile::new().expect("a file for the records");
-    Program::new(recorder(directory, out.path(), command)).run().expect(0, &[]);
+    let mut recorder = recorder(directory, out.path(), command);
+    recorder.env(SOURCE, source);
+    Program::new(recorder).run().expect(0, &[]);
     Recording::read(out.path())
 }
 

@@ -407,11 +407,7 @@ impl CallTracker {
                 let known = pending.open[0];
                 self.descriptors.adopt(thread, value as i32, known, close_on_exec);
             }
-            FileCall::SetStatus { append, direct, .. } => {
-                if let Some(open) = pending.open[0].and_then(|id| self.descriptors.file_mut(id)) {
-                    (open.mode.append, open.mode.direct) = (append, direct);
-                }
-            }
+            FileCall::SetStatus { fd, append, direct } => self.status_set(pending, fd, append, direct, facts),
             FileCall::Seek { .. } => {
                 if let Some(open) = pending.open[0].and_then(|id| self.descriptors.file_mut(id)) {
                     open.position = value;
@@ -463,6 +459,22 @@ impl CallTracker {
         records.extend(pending.record);
     }
 
+    fn status_set(
+        &mut self,
+        pending: &PendingCall,
+        fd: i32,
+        append: bool,
+        direct: bool,
+        facts: &mut dyn FileFacts,
+    ) {
+        let Some(open) = pending.open[0].and_then(|id| self.descriptors.file_mut(id)) else { return };
+        (open.mode.append, open.mode.direct) = (append, direct);
+        if append && open.kind == FileKind::File {
+            let known = &mut self.known[open.file as usize];
+            known.length = facts.length(pending.thread, fd).or(known.length);
+        }
+    }
+
     fn opened(
         &mut self,
         pending: &mut PendingCall,
@@ -502,6 +514,8 @@ impl CallTracker {
         known.exists = Some(true);
         if made || options.truncates {
             known.length = Some(0);
+        } else if options.mode.append {
+            known.length = facts.length(pending.thread, fd).or(known.length);
         }
         let open = OpenFile { file, kind, position: 0, mode: options.mode };
         self.descriptors.open(pending.thread, fd, open, options.close_on_exec);
