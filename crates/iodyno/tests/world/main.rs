@@ -11,12 +11,13 @@ mod mesh;
 #[allow(dead_code)]
 #[path = "../door/program.rs"]
 mod program;
+mod replays;
 mod runs;
 mod together;
 
 fn main() -> std::process::ExitCode {
     testbed::run(
-        [runs::cases(), together::cases(), ends::cases(), mesh::cases(), clients::cases()]
+        [runs::cases(), together::cases(), replays::cases(), ends::cases(), mesh::cases(), clients::cases()]
             .into_iter()
             .flatten()
             .collect(),
