@@ -22,8 +22,8 @@ fn divided() -> Outcome {
     let words =
         ["replay", "t.iot", "disk", "--workers", "2", "--divide", "turns", "--no-save", "--json", "r.json"];
     let run = told(ranks(2, home.path(), &words));
-    run.expect(0, &["2 ranks on 1 node", "issued   64 of 64 operations"]);
-    assert_eq!(run.out.matches("issued   ").count(), 1, "{run}");
+    run.expect(0, &["2 ranks on 1 node", "issued 64 of 64 operations"]);
+    assert_eq!(run.out.matches("issued   64 of 64").count(), 1, "{run}");
     let record: Value = serde_json::from_str(&std::fs::read_to_string(home.path().join("r.json"))?)?;
     let workers = record["phases"][0]["jobs"][0]["workers"].as_array().ok_or("no workers")?;
     let mut by_rank = [0, 0];
