@@ -27,6 +27,6 @@ pub mod text;
 pub mod transform;
 
 pub use error::TraceError;
-pub use record::{Dependency, RecordFlags, RecordedContent, TraceRecord};
+pub use record::{Dependency, Owners, RecordFlags, RecordedContent, TraceRecord};
 pub use source::{Batch, MemorySource, RecordSource};
 pub use table::{FileKind, Tables, TraceClock, TraceFile, TraceHeader, TraceLevel, TraceThread};

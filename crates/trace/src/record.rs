@@ -21,12 +21,40 @@ pub struct TraceRecord {
     /// Bytes from the start of the file or device.
     pub offset: u64,
     /// Bytes asked for: of reads, writes, trims and other ranges; of truncate the new length; of create and mkdir the mode
-    /// bits.
+    /// bits; of chown its [`Owners`].
     pub bytes: u64,
     /// What came back: ≥ 0 bytes or 0, < 0 the negative errno (Linux numbers); none: the source does not tell.
     pub result: Option<i64>,
     pub content: Option<RecordedContent>,
     pub after: Option<Dependency>,
+}
+
+/// The owners that a chown asks for, as its record's `bytes` hold them: the user's number + 1 in the upper 32 bits, the group's
+/// in the lower ones; 0: it stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owners {
+    pub user: Option<u32>,
+    pub group: Option<u32>,
+}
+
+impl Owners {
+    /// Of the arguments of a call, where −1 stays.
+    pub fn of_call(user: u32, group: u32) -> Owners {
+        let known = |number: u32| Some(number).filter(|number| *number != u32::MAX);
+        Owners { user: known(user), group: known(group) }
+    }
+
+    pub fn from_bytes(bytes: u64) -> Owners {
+        Owners {
+            user: (bytes >> 32).checked_sub(1).map(|user| user as u32),
+            group: (bytes as u32).checked_sub(1),
+        }
+    }
+
+    pub fn bytes(self) -> u64 {
+        let part = |number: Option<u32>| number.map_or(0, |number| u64::from(number) + 1);
+        part(self.user) << 32 | part(self.group)
+    }
 }
 
 /// Properties of a record, a bit each.

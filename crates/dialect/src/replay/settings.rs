@@ -214,13 +214,11 @@ fn shape(options: &Options, settings: &mut Settings) -> Result<(), Wrong> {
     let facts = &settings.survey.facts;
     let timed = matches!(settings.timing, Timing::AsRecorded | Timing::Scaled(_) | Timing::ThinkTimes);
     if settings.tree {
-        if options.depth.is_some_and(|depth| depth > 1) {
-            let hint = "--workers gives its threads workers of their own";
-            return Err(wrong("--depth", "calls on names are made one at a time by each worker", hint));
-        }
-        if options.engine.is_none() {
+        settings.depth = options.depth.unwrap_or(1);
+        if options.engine.is_none() && settings.depth == 1 {
             settings.engine = POSITIONED_CALLS.into();
         }
+        one_at_a_time(settings)?;
         let threads = if timed || settings.timing == Timing::Depths { facts.threads } else { 1 };
         settings.workers = options.workers.unwrap_or(threads.clamp(1, THREADS_MOST));
         if settings.timing == Timing::Dependencies && settings.workers > 1 {
@@ -233,17 +231,24 @@ fn shape(options: &Options, settings: &mut Settings) -> Result<(), Wrong> {
     let recorded = if facts.timed > 0 { facts.depth.max(1) } else { USUAL_DEPTH };
     let usual = if timed { OPEN_DEPTH } else { recorded.saturating_mul(settings.copies).min(OPEN_DEPTH) };
     settings.depth = options.depth.unwrap_or(usual);
-    if SYNCHRONOUS.contains(&settings.engine.as_str()) {
-        if options.depth.is_some_and(|depth| depth > 1) {
-            let hint = "use --engine io_uring, or --workers";
-            let message = format!("engine {} makes one operation at a time", settings.engine);
-            return Err(wrong("--depth", message, hint));
-        }
+    if options.depth.is_some() {
+        one_at_a_time(settings)?;
+    } else if SYNCHRONOUS.contains(&settings.engine.as_str()) {
         settings.depth = 1;
     }
     if settings.verify && settings.workers > 1 {
         let hint = "leave --workers out";
         return Err(wrong("--verify", "one worker does not know what another wrote", hint));
+    }
+    Ok(())
+}
+
+/// Refuses a depth that an engine has not.
+fn one_at_a_time(settings: &Settings) -> Result<(), Wrong> {
+    if settings.depth > 1 && SYNCHRONOUS.contains(&settings.engine.as_str()) {
+        let hint = "use --engine io_uring, or --workers";
+        let message = format!("engine {} makes one operation at a time", settings.engine);
+        return Err(wrong("--depth", message, hint));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::shelf::Shelf;
 
 /// Options that are done and read nowhere, each with the reason.
 const EXCEPTIONS: [(&str, &[&str]); 2] = [
-    ("traces are read whole before the run", &["read_iolog_chunked"]),
+    ("traces are read as they are played back, chunked or not", &["read_iolog_chunked"]),
     ("its words that are not refused say what is found by looking", &["filetype"]),
 ];
 

@@ -2,12 +2,13 @@
 //! left alone, and what a user reads of it.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use iodyno_model::Verb;
 use iodyno_trace::format::Writer;
-use iodyno_trace::{FileKind, Tables, TraceFile, TraceHeader, TraceLevel, TraceRecord, TraceThread};
-use testbed::{Case, Outcome};
+use iodyno_trace::{FileKind, Owners, Tables, TraceFile, TraceHeader, TraceLevel, TraceRecord, TraceThread};
+use testbed::{Case, Need, Outcome};
 
 use crate::program::{ProgramOutput, Running, iodyno, names, scratch, told};
 
@@ -16,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("replay_is_exact_in_virtual_time", &[], exact),
         Case::new("replay_says_by_how_much_a_slow_device_is_late", &[], late),
         Case::new("replay_makes_the_tree_and_leaves_it_as_the_trace_did", &[], tree),
+        Case::new("replay_of_a_tree_at_a_depth_leaves_what_one_at_a_time_does", &[Need::IoUring], deep_tree),
         Case::new("replay_writes_only_what_was_given_up", &[], refuses),
         Case::new("replay_maps_what_does_not_fit", &[], maps),
         Case::new("replay_verifies_what_it_wrote", &[], verifies),
@@ -196,6 +198,67 @@ fn tree() -> Outcome {
     Ok(())
 }
 
+/// Four files, each made, written in sixteen parts that were in flight together, synced, read, closed and renamed.
+fn parallel_writer(home: &Path, owner: u32) -> u64 {
+    let names: Vec<String> = (0..8).map(|number| format!("/app/{number}")).collect();
+    let mut files: Vec<(&str, FileKind, Option<u64>)> = vec![("/app", FileKind::Directory, None)];
+    files.extend(names.iter().map(|name| (name.as_str(), FileKind::File, None)));
+    let (mut records, mut at) = (Vec::new(), 0);
+    let mut call = |thread, step, latency_ns, verb, file, (offset, bytes): (u64, u64), other| {
+        at += step;
+        let moves = matches!(verb, Verb::Read | Verb::Write);
+        let result = Some(if moves { bytes as i64 } else { 0 });
+        records.push(TraceRecord {
+            result,
+            thread,
+            other,
+            latency_ns: Some(latency_ns),
+            ..TraceRecord::new(at, verb, file, offset, bytes)
+        });
+    };
+    call(0, MS, 1000, Verb::Mkdir, 0, (0, 0o755), None);
+    for file in 1..=4 {
+        let thread = file % 2;
+        call(thread, MS, 1000, Verb::Create, file, (0, 0o644), None);
+        for part in 0..16 {
+            call(thread, 2000, MS, Verb::Write, file, (part * 4096, 4096), None);
+        }
+        call(thread, 2 * MS, 1000, Verb::Fsync, file, (0, 0), None);
+        for part in 0..16 {
+            call(thread, 2000, MS, Verb::Read, file, (part * 4096, 4096), None);
+        }
+        call(thread, 2 * MS, 1000, Verb::Close, file, (0, 0), None);
+        let owners = Owners { user: Some(owner), group: None };
+        call(thread, MS, 1000, Verb::Chown, file, (0, owners.bytes()), None);
+        call(thread, MS, 1000, Verb::Rename, file, (0, 0), Some(file + 4));
+    }
+    let count = records.len() as u64;
+    write(home, TraceLevel::File, tables(&files, 2), &records);
+    count
+}
+
+fn deep_tree() -> Outcome {
+    let home = scratch();
+    // Whoever may give files away does, and others give them to themselves.
+    let own = fs::metadata(home.path())?.uid();
+    let owner = if own == 0 { 12_345 } else { own };
+    let count = parallel_writer(home.path(), owner);
+    for mode in ["fast", "original", "dependencies", "think", "depth"] {
+        let words = [mode, "--mode", mode, "--depth", "8", "--workers", "1", "--engine", "io_uring"];
+        let output = replay(home.path(), &words);
+        output.expect(0, &[]);
+        let app = home.path().join(mode).join("app");
+        assert_eq!(names(&app), ["4", "5", "6", "7"], "{output}");
+        for name in names(&app) {
+            let facts = fs::metadata(app.join(&name))?;
+            assert_eq!((facts.len(), facts.uid()), (64 << 10, owner), "{mode} {name}: {output}");
+        }
+        let text = certificate(&output);
+        assert!(text.contains(&format!("{count} compared, 0 differ")), "{mode}: {output}");
+    }
+    Ok(())
+}
+
 fn refuses() -> Outcome {
     let home = scratch();
     device(home.path(), 10);
@@ -239,7 +302,8 @@ fn refuses() -> Outcome {
     replay(home.path(), &["full"]).refused(&["it holds 1 files or directories, not replaying in it"]);
     replay(home.path(), &["a", "b"]).refused(&["works in one directory"]);
     replay(home.path(), &["new", "--remap", "linear"]).refused(&["keep their places"]);
-    replay(home.path(), &["new", "--depth", "4"]).refused(&["one at a time by each worker"]);
+    replay(home.path(), &["new", "--depth", "4", "--engine", "psync"])
+        .refused(&["psync makes one operation at a time"]);
     assert_eq!(names(&home.path().join("full")), ["x"]);
     assert!(!home.path().join("new").exists());
     Ok(())

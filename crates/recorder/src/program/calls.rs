@@ -1,6 +1,7 @@
 //! Which system calls are stopped at, and what they mean, on x86-64 and aarch64.
 
 use iodyno_model::Verb;
+use iodyno_trace::Owners;
 use iodyno_trace::calls::{AT_FDCWD, FileCall, OpenOptions};
 use iodyno_trace::descriptors::OpenMode;
 
@@ -171,6 +172,11 @@ fn ioctl(a: &Arguments, memory: &ProcessMemory) -> Option<FileCall> {
     }
 }
 
+/// The owners that a chown asks for, as a record holds them.
+fn owners(user: u64, group: u64) -> u64 {
+    Owners::of_call(user as u32, group as u32).bytes()
+}
+
 fn fallocate(a: &Arguments, _: &ProcessMemory) -> Option<FileCall> {
     let mode = a[1] as i32;
     let verb = match mode {
@@ -295,8 +301,8 @@ const COMMON: &[TracedCall] = &[
     call(libc::SYS_fchmod, |a, _| on_descriptor(Verb::Chmod, a[0], 0, a[1])),
     call(libc::SYS_fchmodat, |a, m| at_path(Verb::Chmod, a, 0, m, a[2])),
     call(452, |a, m| at_path(Verb::Chmod, a, a[3], m, a[2])), // fchmodat2
-    call(libc::SYS_fchown, |a, _| on_descriptor(Verb::Chown, a[0], 0, 0)),
-    call(libc::SYS_fchownat, |a, m| at_path(Verb::Chown, a, a[4], m, 0)),
+    call(libc::SYS_fchown, |a, _| on_descriptor(Verb::Chown, a[0], 0, owners(a[1], a[2]))),
+    call(libc::SYS_fchownat, |a, m| at_path(Verb::Chown, a, a[4], m, owners(a[2], a[3]))),
     call(libc::SYS_utimensat, |a, m| at_path(Verb::Utimens, a, a[3], m, 0)),
     call(libc::SYS_setxattr, |a, m| on_path(Verb::Setxattr, AT_FDCWD, m.text(a[0]), true, a[3])),
     call(libc::SYS_lsetxattr, |a, m| on_path(Verb::Setxattr, AT_FDCWD, m.text(a[0]), false, a[3])),
@@ -346,8 +352,8 @@ const LEGACY: &[TracedCall] = &[
     call(libc::SYS_readlink, |a, m| on_path(Verb::Readlink, AT_FDCWD, m.text(a[0]), false, a[2])),
     call(libc::SYS_getdents, |a, _| on_descriptor(Verb::Readdir, a[0], 0, a[2])),
     call(libc::SYS_chmod, |a, m| on_path(Verb::Chmod, AT_FDCWD, m.text(a[0]), true, a[1])),
-    call(libc::SYS_chown, |a, m| on_path(Verb::Chown, AT_FDCWD, m.text(a[0]), true, 0)),
-    call(libc::SYS_lchown, |a, m| on_path(Verb::Chown, AT_FDCWD, m.text(a[0]), false, 0)),
+    call(libc::SYS_chown, |a, m| on_path(Verb::Chown, AT_FDCWD, m.text(a[0]), true, owners(a[1], a[2]))),
+    call(libc::SYS_lchown, |a, m| on_path(Verb::Chown, AT_FDCWD, m.text(a[0]), false, owners(a[1], a[2]))),
     call(libc::SYS_utime, |a, m| on_path(Verb::Utimens, AT_FDCWD, m.text(a[0]), true, 0)),
     call(libc::SYS_utimes, |a, m| on_path(Verb::Utimens, AT_FDCWD, m.text(a[0]), true, 0)),
     call(libc::SYS_futimesat, |a, m| at_path(Verb::Utimens, a, 0, m, 0)),

@@ -242,9 +242,16 @@ pub(crate) fn trace(plan: &Plan, job: &Job, trace: &Trace) -> Vec<String> {
         (None, format) => format!("trace of {} ({format})", entries(trace)),
     };
     let mut lines = vec![format!("{source}, {timing}")];
-    let settings =
-        "idle_most_ns copies copy_shift_bytes tree recreate remap align_bytes skip division certified";
-    let settings = if trace.path.is_some() { phrases(&trace.replay, settings) } else { Vec::new() };
+    let replay = &trace.replay;
+    let mut settings = String::from("idle_most_ns copies copy_shift_bytes tree recreate remap");
+    let said = [
+        (replay.offset_divisor > 1, " offset_divisor"),
+        (true, " align_bytes lengths_stay"),
+        (replay.gap_speed_percent != 100, " gap_speed_percent"),
+        (true, " skip division opens certified"),
+    ];
+    said.iter().filter(|(is, _)| *is).for_each(|(_, names)| settings += names);
+    let settings = if trace.path.is_some() { phrases(replay, &settings) } else { Vec::new() };
     lines.extend((!settings.is_empty()).then(|| settings.join(", ")));
     for entry in &trace.entries {
         let index = job.targets.get(entry.target);

@@ -92,8 +92,8 @@ pub(super) struct Dependencies {
 pub(super) struct Waits {
     /// How many operations before it; 0: none.
     pub edges: [u32; EDGES_MOST],
-    /// All before it.
-    pub all: bool,
+    /// Whether there are others, which [`Dependencies::others`] has.
+    pub has_others: bool,
 }
 
 impl Dependencies {
@@ -139,6 +139,11 @@ impl Dependencies {
             self.names(record, tables, &touch);
         }
         waits(first, &mut self.found)
+    }
+
+    /// What the last operation waits for beside its edges: how many operations before it each is.
+    pub fn others(&self) -> &[u64] {
+        &self.found
     }
 
     fn range(&mut self, file: u32, own: Touch) {
@@ -208,18 +213,17 @@ impl Dependencies {
     }
 }
 
-/// The list as distances; where there are too many, all that came before are waited for.
+/// The list as distances: the nearest become edges, the others stay in the list.
 fn waits(sequence: u64, list: &mut Vec<u64>) -> Waits {
     list.sort_unstable();
     list.dedup();
     list.retain(|other| sequence - other < u64::from(WINDOW));
-    if list.len() > EDGES_MOST {
-        return Waits { all: true, ..Waits::default() };
-    }
-    let mut waits = Waits::default();
-    for (edge, other) in waits.edges.iter_mut().zip(list.iter().rev()) {
+    let mut waits = Waits { has_others: list.len() > EDGES_MOST, ..Waits::default() };
+    let rest = list.len().saturating_sub(EDGES_MOST);
+    for (edge, other) in waits.edges.iter_mut().zip(list.drain(rest..).rev()) {
         *edge = (sequence - other) as u32;
     }
+    list.iter_mut().for_each(|other| *other = sequence - *other);
     waits
 }
 
@@ -236,7 +240,7 @@ mod tests {
         let mut dependencies = Dependencies::default();
         let of = |(sequence, record)| {
             let waits = dependencies.of((sequence as u64, sequence as u64), record, &header, &tables);
-            assert!(!waits.all);
+            assert_eq!(waits.has_others, !dependencies.others().is_empty());
             waits.edges.into_iter().filter(|edge| *edge > 0).collect()
         };
         records.iter().enumerate().map(of).collect()
@@ -298,14 +302,18 @@ mod tests {
     }
 
     #[test]
-    fn more_than_can_be_named_are_all_waited_for() {
+    fn more_than_four_are_waited_for_one_by_one() {
         let header = TraceHeader::default();
         let mut dependencies = Dependencies::default();
-        for number in 0..5 {
-            let write = record(number, 0, 10, Verb::Write, (0, u64::from(number) * 512, 512));
+        for number in 0..9 {
+            // The last two lie elsewhere.
+            let place = if number < 7 { u64::from(number) * 512 } else { 1 << 30 };
+            let write = record(number, 0, 10, Verb::Write, (0, place, 512));
             dependencies.of((number.into(), number.into()), &write, &header, &Tables::default());
         }
         let read = record(9, 20, 10, Verb::Read, (0, 0, 4096));
-        assert!(dependencies.of((5, 5), &read, &header, &Tables::default()).all);
+        let waits = dependencies.of((9, 9), &read, &header, &Tables::default());
+        assert_eq!((waits.edges, waits.has_others), ([3, 4, 5, 6], true));
+        assert_eq!(dependencies.others(), [9, 8, 7]);
     }
 }

@@ -376,6 +376,9 @@ impl Feed {
         if second && record.other.is_none() {
             return Err(format!("{}: its second name was not recorded", record.verb));
         }
+        if record.verb == Verb::Chown && record.bytes == 0 {
+            return Err("chown: it changes no owner, or which was not recorded".into());
+        }
         let verb = replayed(record.verb).ok_or_else(|| format!("{} is not replayed", record.verb))?;
         if verb.moves_data() && record.bytes == 0 {
             return Err("transfers of 0 bytes".into());
@@ -501,7 +504,11 @@ impl Feed {
             let flags = OperationFlags(first.flags.0 | operation.flags.0 & ORDER.0);
             self.push(ReplayOperation { flags, think_ns, ..first });
             let flags = operation.flags.without(ORDER);
-            operation = ReplayOperation { edges: [1, 0, 0, 0], think_ns: 0, depth: 0, flags, ..operation };
+            // The time since the operation before has passed already.
+            let has_gap = matches!(self.trace.timing, Timing::Gaps | Timing::Pauses);
+            let due_ns = if has_gap { 0 } else { operation.due_ns };
+            let after = ReplayOperation { edges: [1, 0, 0, 0], think_ns: 0, depth: 0, ..operation };
+            operation = ReplayOperation { due_ns, flags, ..after };
         }
         self.push(operation);
         if after {
@@ -615,8 +622,8 @@ impl Feed {
                     ),
                 };
                 operation.edges = waits.edges;
-                if waits.all {
-                    operation.flags = operation.flags.with(OperationFlags::BARRIER);
+                if waits.has_others {
+                    self.wait_for_others(copy as usize);
                 }
             }
             Timing::Depths => {
@@ -643,8 +650,20 @@ impl Feed {
         let (header, tables) = (self.source.header(), self.source.tables());
         let waits = self.dependencies[shared].of((self.sequence, last), &place, header, tables);
         operation.edges = waits.edges;
-        if waits.all {
-            operation.flags = operation.flags.with(OperationFlags::BARRIER);
+        // Where each is issued after the one before it, it waits for all that are in flight.
+        if waits.has_others && Feed::waits(&self.trace, true) {
+            self.wait_for_others(shared);
+        }
+    }
+
+    /// Hands the edges out that have no place in the operation that follows.
+    fn wait_for_others(&mut self, dependencies: usize) {
+        for distances in self.dependencies[dependencies].others().chunks(EDGES_MOST) {
+            let mut more = ReplayOperation { flags: OperationFlags::MORE, ..ReplayOperation::NOTHING };
+            for (edge, distance) in more.edges.iter_mut().zip(distances) {
+                *edge = *distance as u32;
+            }
+            self.ready.push(more);
         }
     }
 

@@ -17,7 +17,8 @@ pub use survey::{Need, Survey, path_below, replayed, tree};
 /// Operations that may wait for each other: what lies further back has ended before an operation is looked at.
 pub const WINDOW: u32 = 1 << 13;
 
-/// Others that an operation waits for; of more it waits for all before it.
+/// Others that an operation itself says it waits for; what it waits for besides stands in entries of their own before it,
+/// [`OperationFlags::MORE`].
 pub const EDGES_MOST: usize = 4;
 
 /// The recorded result is not known.
@@ -85,6 +86,8 @@ impl OperationFlags {
     pub const FENCE: OperationFlags = OperationFlags(1 << 6);
     /// At the end of the file, wherever that is.
     pub const APPENDS: OperationFlags = OperationFlags(1 << 5);
+    /// No operation, and without a number: further edges of the next one that is, by their distances from that one.
+    pub const MORE: OperationFlags = OperationFlags(1 << 7);
 
     /// Whether others must have ended before, where each is issued after the one before it.
     pub const fn is_ordered(self) -> bool {

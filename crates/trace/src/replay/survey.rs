@@ -23,8 +23,8 @@ pub fn replayed(verb: Verb) -> Option<Verb> {
         verb if matches!(verb.kind(), Kind::Network | Kind::Control) => None,
         // A copy inside the kernel is a write of what was read beside it.
         Verb::CopyFileRange => Some(Verb::Write),
-        // Which ranges, owners and devices they meant is not recorded.
-        Verb::Clone | Verb::Chown | Verb::Mknod => None,
+        // Which ranges and devices they meant is not recorded.
+        Verb::Clone | Verb::Mknod => None,
         verb => Some(verb),
     }
 }

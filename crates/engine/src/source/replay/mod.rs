@@ -7,8 +7,8 @@
 use std::cell::Cell;
 
 use iodyno_model::{Extent, Job, Kind, Plan, ReplayRecord, TargetKind, Timing, Trace, Verb};
-use iodyno_trace::TraceError;
 use iodyno_trace::replay::{Feed, OperationFlags, ReplayOperation, Share};
+use iodyno_trace::{Owners, TraceError};
 
 use super::content::{Late, WorkerContent};
 use super::{Next, SourceContext, UNTALLIED, label_of, labels};
@@ -40,17 +40,13 @@ const SPARE: u32 = 64;
 /// Whether a trace can be replayed, as far as the job alone decides.
 ///
 /// # Errors
-/// Timings without the times they need, trees at a depth, factors that are none.
+/// Timings without the times they need, factors that are none.
 pub fn check(trace: &Trace, depth: u32) -> Result<(), Failure> {
     let facts = &trace.replay.facts;
     if let Timing::Scaled(factor) = trace.timing
         && (factor <= 0.0 || !factor.is_finite())
     {
         return Err(Failure::new(format!("a trace scaled by {factor}: expected more than 0")));
-    }
-    if trace.replay.tree && depth > 1 {
-        return Err(Failure::new(format!("a trace of files, {depth} calls at a time"))
-            .hint("calls on names are made one at a time by each worker: use depth 1 and more workers"));
     }
     let needs_ends = matches!(trace.timing, Timing::ThinkTimes | Timing::Depths);
     if needs_ends && facts.records > 0 && facts.timed == 0 {
@@ -142,6 +138,8 @@ pub struct ReplaySource {
     is_virtual: bool,
     depth: u32,
     in_flight: u32,
+    /// Whether what is in flight is a call on names of a tree: nothing else is in flight beside it.
+    on_names: bool,
     slots: SlotUse,
     /// By slot: what came back from the trace, and whether it was due while all slots were taken.
     flying: Box<[Flying]>,
@@ -246,6 +244,7 @@ impl ReplaySource {
             is_virtual: context.engine.is_virtual,
             depth: context.depth,
             in_flight: 0,
+            on_names: false,
             slots: SlotUse { full_since: context.start, full_ns: 0, calm: (context.start, 0) },
             flying: vec![nothing; context.depth.max(1) as usize].into(),
             operations: context.job.limit.operations.unwrap_or(u64::MAX),
@@ -291,6 +290,11 @@ impl ReplaySource {
         if (operation.flags.is_ordered() || operation.edges[0] > 0) && self.in_flight > 0 {
             return Next::Wait;
         }
+        let verb = operation.verb;
+        if self.is_in_the_way(verb) {
+            return Next::Wait;
+        }
+        let Some(operation) = self.ring.peek() else { return self.dry(now) };
         // What a timer is late does not add up; what the storage is late does.
         self.began = if std::mem::take(&mut self.waiting) { due } else { now };
         let operation = *operation;
@@ -315,6 +319,9 @@ impl ReplaySource {
             WindowAnswer::Starved | WindowAnswer::Done => return self.dry(now),
         };
         let operation = *window.operation(number);
+        if self.is_in_the_way(operation.verb) {
+            return Next::Wait;
+        }
         let due = if operation.due_ns > 0 { self.start + operation.due_ns } else { ready };
         if self.write(&operation, now, due, slot, io)
             && let Some(window) = &mut self.window
@@ -322,6 +329,13 @@ impl ReplaySource {
             window.begin(number, slot);
         }
         Next::Io
+    }
+
+    /// Whether what is in flight must end before an operation of this verb: in a tree, calls on names are made alone, so
+    /// that no handle is closed, and no name goes, while something uses it.
+    #[inline(always)]
+    fn is_in_the_way(&self, verb: Verb) -> bool {
+        self.in_flight > 0 && self.tree.is_some() && (self.on_names || verb.kind() == Kind::Metadata)
     }
 
     /// Nothing is there: the end, or the reader is behind.
@@ -358,6 +372,7 @@ impl ReplaySource {
         };
         *io = Io { buffer: io.buffer, started: io.started, ..self.call(operation, &mut flying) };
         self.flying[slot as usize] = flying;
+        self.on_names = self.tree.is_some() && io.verb.kind() == Kind::Metadata;
         if flying.opens || flying.reopens {
             self.in_flight += 1;
             return flying.reopens;
@@ -416,6 +431,12 @@ impl ReplaySource {
                 Io { file: tree.close(operation.file).unwrap_or(tree.nothing()), offset: 0, ..on_item }
             }
             Verb::Rename | Verb::Link | Verb::Symlink => Io { other: operation.other.into(), ..on_item },
+            Verb::Chown => {
+                let Owners { user, group } = Owners::from_bytes(operation.bytes);
+                // −1 leaves an owner as it is.
+                let number = |owner: Option<u32>| u64::from(owner.unwrap_or(u32::MAX));
+                Io { other: number(user) << 32 | number(group), ..on_item }
+            }
             Verb::Chmod => Io { other: operation.bytes & 0o7777, ..on_item },
             Verb::Truncate => Io { bytes: operation.bytes, ..on_item },
             verb if is_by_name(verb) => on_item,

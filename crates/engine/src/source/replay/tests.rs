@@ -294,3 +294,42 @@ fn no_operation_is_begun_before_what_it_depends_on_has_ended() {
     let took = all.iter().map(|one| one.started).max().unwrap();
     assert!(took < 1500 * bench.service_ns * 2 / 3, "{took}");
 }
+
+#[test]
+fn more_than_four_dependencies_are_waited_for_and_nothing_else_is() {
+    let mut records: Vec<_> =
+        (0..6).map(|thread| record(thread, 0, 40, Verb::Write, u64::from(thread) * 512)).collect();
+    // Another thread has one in flight beside them, and a second one when the read begins.
+    records.push(record(9, 0, 40, Verb::Read, 1 << 14));
+    records.push(record(9, 50, 400, Verb::Read, (1 << 14) + 512));
+    let read = record(8, 60, 40, Verb::Read, 0);
+    records.push(TraceRecord { bytes: 3072, ..read });
+    let mut bench = bench(records, Timing::Dependencies, 16, Replay::default());
+    let all = bench.run();
+    let begun = |offset: u64| {
+        let one = all.iter().find(|one| (one.verb, one.offset) == (Verb::Read, offset)).expect("issued");
+        one.started
+    };
+    assert_eq!(begun((1 << 14) + 512), 100, "after the one of its thread");
+    assert_eq!(begun(0), 100, "after the writes, and beside the other read");
+}
+
+#[test]
+fn gaps_pass_at_their_speed_and_a_flush_has_all_before_it_ended() {
+    let mut records = four();
+    records[1].verb = Verb::Write;
+    records[1].flags = RecordFlags::PREFLUSH;
+    let settings = Replay { gap_speed_percent: 200, offset_divisor: 2, ..Replay::default() };
+    let mut bench = bench(records, Timing::Gaps, 4, settings);
+    let all = bench.run();
+    let told: Vec<_> = all.iter().map(|one| (one.verb, one.offset, one.started)).collect();
+    let expected = [
+        (Verb::Read, 0, 0),
+        (Verb::Fdatasync, 0, 2500),
+        // The flush that it waits for takes 100 ns.
+        (Verb::Write, 256, 2600),
+        (Verb::Read, 512, 2625),
+    ];
+    assert_eq!(told[..4], expected, "{told:?}");
+    assert_eq!((told[4].0, told[4].1), (Verb::Read, 768));
+}

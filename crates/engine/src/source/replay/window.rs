@@ -15,6 +15,9 @@ use crate::io::Slot;
 const INTAKE: usize = 64;
 const NONE: u32 = u32::MAX;
 const SIZE: usize = WINDOW as usize;
+const EDGES: usize = SIZE * EDGES_MOST;
+/// Edges beyond those that each operation has itself. Where all are taken, an operation waits for all before it.
+const OTHERS: usize = 8 * SIZE;
 
 /// What the window answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +49,7 @@ struct WindowEntry {
     /// When it may be issued, by all that is known.
     ready: Tick,
     ended: Tick,
-    /// The first of the edges that wait for it: an index into `edges`.
+    /// The first of the edges that wait for it: an index into `edges`, or beyond them into `others`.
     dependents: u32,
     /// The next of its stream that has yet to be let go.
     next: u32,
@@ -66,6 +69,12 @@ pub(super) struct Window {
     entries: Box<[WindowEntry]>,
     /// By entry and edge: the next edge that waits for the same operation.
     edges: Box<[u32]>,
+    /// Edges of entries that wait for more: the entry, and the next edge that waits for the same operation, or the next that
+    /// is free.
+    others: Box<[(u32, u32)]>,
+    free: u32,
+    /// Further distances of the operation that is taken in next.
+    more: Vec<u32>,
     streams: Box<[ThreadQueue]>,
     ready: BinaryHeap<Reverse<(Tick, u64)>>,
     /// Operations taken in so far, and the oldest that has not ended.
@@ -95,7 +104,12 @@ impl Window {
         };
         Window {
             entries: vec![entry; SIZE].into(),
-            edges: vec![NONE; SIZE * EDGES_MOST].into(),
+            edges: vec![NONE; EDGES].into(),
+            others: (1..=OTHERS as u32)
+                .map(|next| (0, if next < OTHERS as u32 { next } else { NONE }))
+                .collect(),
+            free: 0,
+            more: Vec::with_capacity(SIZE),
             streams: vec![stream; streams.max(1) as usize].into(),
             ready: BinaryHeap::with_capacity(SIZE),
             taken: 0,
@@ -120,6 +134,10 @@ impl Window {
             }
             let operation = *operation;
             ring.take();
+            if operation.flags.has(OperationFlags::MORE) {
+                self.more.extend(operation.edges.iter().filter(|back| **back > 0));
+                continue;
+            }
             self.take_in(operation, now);
         }
         match self.ready.peek() {
@@ -159,9 +177,19 @@ impl Window {
         let operation = entry.operation;
         let mut edge = std::mem::replace(&mut entry.dependents, NONE);
         while edge != NONE {
-            let waiting = edge as usize / EDGES_MOST;
-            let first = (edge as usize).is_multiple_of(EDGES_MOST);
-            edge = self.edges[edge as usize];
+            let (waiting, first) = match (edge as usize).checked_sub(EDGES) {
+                None => {
+                    let own = edge as usize;
+                    edge = self.edges[own];
+                    (own / EDGES_MOST, own.is_multiple_of(EDGES_MOST))
+                }
+                Some(other) => {
+                    let (waiting, next) = std::mem::replace(&mut self.others[other], (0, self.free));
+                    self.free = other as u32;
+                    edge = next;
+                    (waiting as usize, false)
+                }
+            };
             let dependent = &mut self.entries[waiting];
             let think_ns = if first { dependent.operation.think_ns } else { 0 };
             dependent.ready = dependent.ready.max(now + think_ns);
@@ -182,7 +210,32 @@ impl Window {
         self.oldest < self.taken
     }
 
-    fn take_in(&mut self, operation: ReplayOperation, now: Tick) {
+    /// What an entry waits for beside its own edges: how many have yet to end, when the last that has did, and whether
+    /// there was no room to note one.
+    fn meet_others(&mut self, number: u64) -> (u32, Tick, bool) {
+        let (mut waits, mut ended, mut is_full) = (0, 0, false);
+        let mut more = std::mem::take(&mut self.more);
+        for back in more.drain(..) {
+            let other = number.checked_sub(u64::from(back)).filter(|other| *other + (SIZE as u64) > number);
+            let Some(other) = other.map(index) else { continue };
+            match (self.entries[other].state, self.others.get_mut(self.free as usize)) {
+                (State::Ended, _) => ended = ended.max(self.entries[other].ended),
+                (_, None) => is_full = true,
+                (_, Some(node)) => {
+                    let edge = self.free + EDGES as u32;
+                    self.free = node.1;
+                    let next = std::mem::replace(&mut self.entries[other].dependents, edge);
+                    *node = (index(number) as u32, next);
+                    waits += 1;
+                }
+            }
+        }
+        // Its room is used again.
+        self.more = more;
+        (waits, ended, is_full)
+    }
+
+    fn take_in(&mut self, mut operation: ReplayOperation, now: Tick) {
         let number = self.taken;
         let place = index(number);
         self.taken += 1;
@@ -205,6 +258,13 @@ impl Window {
                     ready = ready.max(self.streams[operation.stream as usize].ended + think_ns);
                 }
                 None => {}
+            }
+        }
+        if !self.more.is_empty() {
+            let (others, ended, is_full) = self.meet_others(number);
+            (waits, ready) = (waits + others, ready.max(ended));
+            if is_full {
+                operation.flags = operation.flags.with(OperationFlags::BARRIER);
             }
         }
         let is_held = operation.flags.has(OperationFlags::BARRIER) && self.oldest < number;

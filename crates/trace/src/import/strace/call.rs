@@ -3,6 +3,7 @@
 use iodyno_model::Verb;
 
 use super::arguments::{PrintedCall, field, fields, has_flag, number, text};
+use crate::Owners;
 use crate::calls::{AT_FDCWD, FileCall, OpenOptions};
 use crate::descriptors::OpenMode;
 
@@ -180,7 +181,7 @@ fn descriptors(name: &str, a: &Places) -> Option<Option<FileCall>> {
         "fstat" | "fstat64" => on_fd(Verb::Fstat, fd, 0, 0),
         "getdents" | "getdents64" => on_fd(Verb::Readdir, fd, 0, a.bytes(2).unwrap_or(0)),
         "fchmod" => on_fd(Verb::Chmod, fd, 0, a.bytes(1).unwrap_or(0)),
-        "fchown" => on_fd(Verb::Chown, fd, 0, 0),
+        "fchown" => on_fd(Verb::Chown, fd, 0, owners(a.at(1), a.at(2))),
         "fsetxattr" => on_fd(Verb::Setxattr, fd, 0, a.bytes(3).unwrap_or(0)),
         "fgetxattr" => on_fd(Verb::Getxattr, fd, 0, a.bytes(3).unwrap_or(0)),
         "flistxattr" => on_fd(Verb::Listxattr, fd, 0, a.bytes(2).unwrap_or(0)),
@@ -283,6 +284,12 @@ fn mode_bits(argument: &str) -> u64 {
     argument.split('|').filter_map(number).next_back().unwrap_or(0) as u64
 }
 
+/// The owners that a chown asks for, as a record holds them.
+fn owners(user: &str, group: &str) -> u64 {
+    let owner = |argument: &str| number(argument).map_or(u32::MAX, |owner| owner as u32);
+    Owners::of_call(owner(user), owner(group)).bytes()
+}
+
 fn node(argument: &str) -> Verb {
     if has_flag(argument, "S_IFIFO") { Verb::Mkfifo } else { Verb::Mknod }
 }
@@ -327,8 +334,8 @@ fn names(name: &str, a: &Places) -> Option<Option<FileCall>> {
         "readlink" => on(Verb::Readlink, false, a.bytes(2).unwrap_or(0)),
         "truncate" => a.bytes(1).and_then(|bytes| on(Verb::Truncate, true, bytes)),
         "chmod" => on(Verb::Chmod, true, mode_bits(a.at(1))),
-        "chown" => on(Verb::Chown, true, 0),
-        "lchown" => on(Verb::Chown, false, 0),
+        "chown" => on(Verb::Chown, true, owners(a.at(1), a.at(2))),
+        "lchown" => on(Verb::Chown, false, owners(a.at(1), a.at(2))),
         "utime" | "utimes" => on(Verb::Utimens, true, 0),
         "setxattr" => on(Verb::Setxattr, true, a.bytes(3).unwrap_or(0)),
         "lsetxattr" => on(Verb::Setxattr, false, a.bytes(3).unwrap_or(0)),
@@ -362,7 +369,7 @@ fn names(name: &str, a: &Places) -> Option<Option<FileCall>> {
         "readlinkat" => at_path(Verb::Readlink, a, "AT_SYMLINK_NOFOLLOW", a.bytes(3).unwrap_or(0)),
         "fchmodat" => at_path(Verb::Chmod, a, "", mode_bits(a.at(2))),
         "fchmodat2" => at_path(Verb::Chmod, a, a.at(3), mode_bits(a.at(2))),
-        "fchownat" => at_path(Verb::Chown, a, a.at(4), 0),
+        "fchownat" => at_path(Verb::Chown, a, a.at(4), owners(a.at(2), a.at(3))),
         "utimensat" => at_path(Verb::Utimens, a, a.at(3), 0),
         "futimesat" => at_path(Verb::Utimens, a, "", 0),
         _ => return None,

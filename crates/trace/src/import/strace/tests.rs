@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use super::StraceSource;
-use crate::{FileKind, MemorySource, TraceClock, TraceError};
+use crate::{FileKind, MemorySource, Owners, TraceClock, TraceError};
 
 fn read(text: &str) -> Result<MemorySource, TraceError> {
     MemorySource::of(&mut StraceSource::new("t.txt".into(), Box::new(Cursor::new(text.to_string()))))
@@ -193,4 +193,24 @@ fn times_of_day_go_over_midnight_and_coarse_ones_say_so() {
     let (records, _) = lines(text);
     assert_eq!(records, ["0 ? 1 unlink /a 0+0 = 0", "2000000 ? 1 unlink /b 0+0 = 0"]);
     assert_eq!(read(text).unwrap().header.resolution_ns, 1_000_000_000);
+}
+
+#[test]
+fn owners_are_kept_and_minus_one_stays() {
+    let text = r#"7  1.000100 chown("/t/a", 1000, 100) = 0 <0.000010>
+7  1.000200 lchown("/t/a", -1, 0) = 0 <0.000010>
+7  1.000300 fchownat(AT_FDCWD</t>, "a", 4294967294, -1, 0) = 0 <0.000010>
+7  1.000400 chown("/t/a", -1, -1) = 0 <0.000010>
+"#;
+    let records = read(text).unwrap().records;
+    let told: Vec<_> = records.iter().map(|record| Owners::from_bytes(record.bytes)).collect();
+    let owners = |user, group| Owners { user, group };
+    let expected = [
+        owners(Some(1000), Some(100)),
+        owners(None, Some(0)),
+        owners(Some(4_294_967_294), None),
+        owners(None, None),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(records[3].bytes, 0);
 }
