@@ -103,8 +103,12 @@ impl Replay {
         options: &ReplayOptions,
         loader: &mut dyn Loader,
     ) -> Result<Replay, (String, Option<String>)> {
+        if name == "-" {
+            let why = "standard input is read once, and a log twice";
+            return Err((why.into(), Some("write it to a file first".into())));
+        }
         let skip: Vec<Verb> = options.skip.iter().chain(&options.forbidden).copied().collect();
-        let mut seen = Seen { most: 0, ..Seen::default() };
+        let mut seen = Seen::default();
         let survey = loader
             .trace(name, FORMAT)
             .and_then(|mut source| {
