@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use iodyno_trace::TraceError;
 
+use crate::plain;
 use crate::tracefs::{TraceBuffer, Tracefs, read_available};
 
 /// Room for each processor's events while they are recorded, KiB.
@@ -33,7 +34,9 @@ impl DeviceTrace {
     /// # Errors
     /// It is none; tracing cannot be had, or somebody else has it.
     pub fn begin(path: &Path) -> Result<DeviceTrace, TraceError> {
-        let metadata = fs::metadata(path)?;
+        let metadata = fs::metadata(path).map_err(|error| {
+            TraceError::new(plain(&error)).hint("lsblk lists devices; of a file system df names the device")
+        })?;
         if !metadata.file_type().is_block_device() {
             return Err(TraceError::new("it is no block device")
                 .hint("lsblk lists them; of a file system df names the device"));
@@ -42,7 +45,7 @@ impl DeviceTrace {
         let system = PathBuf::from(format!("/sys/dev/block/{}:{}", device.0, device.1));
         let enable = system.join("trace/enable");
         let is_traced = fs::read_to_string(&enable).map_err(|error| {
-            TraceError::new(format!("the kernel cannot trace it: {}: {error}", enable.display()))
+            TraceError::new(format!("the kernel cannot trace it: {}: {}", enable.display(), plain(&error)))
                 .hint("it needs CONFIG_BLK_DEV_IO_TRACE")
         })?;
         if is_traced.trim() != "0" {

@@ -1,4 +1,5 @@
-//! Records what programs and devices do, on Linux: the calls of a program on files, and the requests to a block device.
+//! Records what programs and devices do, on Linux: the calls of a program on files, those in a directory, and the
+//! requests to a block device.
 //!
 //! A recorder gives its records to a [`RecordSink`](sink::RecordSink) as it meets them; memory stays bounded. The clock is
 //! the caller's. Whatever a recorder changes in the kernel's tracing is put back when it ends, also by an error.
@@ -15,6 +16,11 @@ pub mod device;
 #[path = "device_elsewhere.rs"]
 pub mod device;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub mod mounted;
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[path = "mounted_elsewhere.rs"]
+pub mod mounted;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod program;
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 #[path = "program_elsewhere.rs"]
@@ -25,3 +31,10 @@ pub mod sink;
 pub mod tracefs;
 
 pub use recorded_program::{CallSource, ProgramEnd, RecordedProgram};
+
+/// An error of the system without its number.
+#[cfg(target_os = "linux")]
+fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_string()
+}

@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use iodyno_trace::TraceError;
 
+use crate::plain;
+
 /// Instances of ours are named by their process, so that those of killed ones are known.
 const INSTANCE: &str = "iodyno-";
 
@@ -34,7 +36,7 @@ impl Tracefs {
             Some(root) => Tracefs { root, mount: None },
             None => {
                 let mount = detached().map_err(|error| {
-                    TraceError::new(format!("tracing needs tracefs: {error}")).hint(
+                    TraceError::new(format!("tracing needs tracefs: {}", plain(&error))).hint(
                         "be root, with a kernel that has CONFIG_FTRACE; or mount it: mount -t tracefs tracefs \
                          /sys/kernel/tracing",
                     )
@@ -44,7 +46,7 @@ impl Tracefs {
             }
         };
         fs::OpenOptions::new().write(true).open(tracefs.root.join("tracing_on")).map_err(|error| {
-            TraceError::new(format!("tracing cannot be used: {error}"))
+            TraceError::new(format!("tracing cannot be used: {}", plain(&error)))
                 .hint("be root, outside of a container")
         })?;
         tracefs.remove_stale();
@@ -75,7 +77,7 @@ impl Tracefs {
         let name = format!("{INSTANCE}{}-{purpose}", std::process::id());
         let directory = self.root.join("instances").join(&name);
         fs::create_dir(&directory).map_err(|error| {
-            TraceError::new(format!("no trace buffer of our own: instances/{name}: {error}"))
+            TraceError::new(format!("no trace buffer of our own: instances/{name}: {}", plain(&error)))
         })?;
         Ok(TraceBuffer { directory, is_own: true, changed: Vec::new(), _mount: self.mount.clone() })
     }
@@ -213,7 +215,7 @@ impl TraceBuffer {
         while let Some((path, before)) = self.changed.pop() {
             if let Err(error) = put(&path, &before) {
                 let name = path.display();
-                wrong = Err(TraceError::new(format!("{name} could not be put back: {error}"))
+                wrong = Err(TraceError::new(format!("{name} could not be put back: {}", plain(&error)))
                     .hint(format!("it said: {before}")));
             }
         }
@@ -240,7 +242,7 @@ fn setting(text: &str) -> &str {
 }
 
 fn refusal(name: &str, error: &io::Error) -> TraceError {
-    TraceError::new(format!("tracefs: {name}: {error}"))
+    TraceError::new(format!("tracefs: {name}: {}", plain(error)))
 }
 
 /// One write, as the kernel's files of settings want it.

@@ -3,6 +3,7 @@
 //! Here the file is opened and messages are printed; the crate `recorder` records.
 
 mod device;
+mod mounted;
 mod program;
 
 use clap::{Args, Parser, Subcommand};
@@ -27,6 +28,9 @@ pub struct RecordArgs {
     /// What tells of the calls; tracepoints cost little, and need root and tracefs
     #[arg(long, value_name = "SOURCE", value_enum, default_value_t)]
     calls: program::CallSourceWord,
+    /// Record what happens in this directory alone, by a file system that covers it for the command: mapped memory, too
+    #[arg(long, value_name = "DIR", conflicts_with = "calls")]
+    fuse: Option<String>,
     /// The program and its arguments, after --
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -65,7 +69,10 @@ pub fn answer(arguments: &[String]) -> u8 {
     };
     let done = match &words.device {
         Some(RecordTarget::Device(device)) => device::answer(device),
-        None => program::answer(&words.command, words.calls.into(), &words.output),
+        None => match &words.fuse {
+            Some(directory) => mounted::answer(directory, &words.command, &words.output),
+            None => program::answer(&words.command, words.calls.into(), &words.output),
+        },
     };
     ended(done.map_err(one))
 }

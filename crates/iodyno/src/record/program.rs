@@ -58,12 +58,20 @@ fn record(
 
 /// What the recording came to, a line each.
 fn summary(words: &RecordOutput, recorded: &RecordedProgram) -> Vec<String> {
-    let RecordedProgram { records, entries, exits, ended_processes, header, .. } = recorded;
+    let RecordedProgram { records, entries, exits, .. } = recorded;
     let mut lines = vec![format!(
         "recorded {records} operations in {}; calls stopped {} times",
         words.output,
         entries + exits
     )];
+    lines.extend(ended_later(recorded));
+    lines
+}
+
+/// What went on after the command, and what a reader should know.
+pub fn ended_later(recorded: &RecordedProgram) -> Vec<String> {
+    let RecordedProgram { ended_processes, header, .. } = recorded;
+    let mut lines = Vec::new();
     if *ended_processes > 0 {
         lines.push(format!("ended {ended_processes} processes that went on after the command"));
     }

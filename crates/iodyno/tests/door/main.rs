@@ -27,6 +27,8 @@ mod plans;
 #[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
+mod record;
+#[cfg(target_os = "linux")]
 mod replay;
 #[cfg(target_os = "linux")]
 mod substitution;
@@ -49,6 +51,7 @@ fn main() -> std::process::ExitCode {
             exports::cases(),
             findings::cases(),
             iostat::cases(),
+            record::cases(),
             replay::cases(),
             substitution::cases(),
             traces::cases(),

@@ -70,6 +70,11 @@ impl SignalForwarding {
         }
     }
 
+    /// The program has ended: signals are counted from now on.
+    pub fn stop(&self) {
+        PROGRAM.store(0, SeqCst);
+    }
+
     /// Those that are waited for: what a child does, and those that nobody ignores.
     fn waited(&self) -> libc::sigset_t {
         // SAFETY: the set is valid for the calls.

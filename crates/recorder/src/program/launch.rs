@@ -9,6 +9,7 @@ use iodyno_trace::TraceError;
 
 use super::filter::Instruction;
 use super::ptrace;
+use crate::plain;
 
 /// A process that waits, traced, until it may execute its program.
 pub struct Launch {
@@ -73,18 +74,18 @@ impl Launch {
         let number = number.try_into().map(i32::from_ne_bytes).unwrap_or(0);
         let error = io::Error::from_raw_os_error(number);
         match (*stage, number) {
-            (FILTER, _) => TraceError::new(format!("the filter of calls is refused: {error}"))
+            (FILTER, _) => TraceError::new(format!("the filter of calls is refused: {}", plain(&error)))
                 .hint("the kernel needs CONFIG_SECCOMP_FILTER"),
             (_, libc::ENOENT) => {
                 TraceError::new("no such program").hint("name it as a shell would find it, or by its path")
             }
-            _ => TraceError::new(format!("it cannot be executed: {error}")),
+            _ => TraceError::new(format!("it cannot be executed: {}", plain(&error))),
         }
     }
 }
 
 fn refusal(error: &io::Error) -> TraceError {
-    let refusal = TraceError::new(format!("the program cannot be traced: {error}"));
+    let refusal = TraceError::new(format!("the program cannot be traced: {}", plain(error)));
     match error.raw_os_error() {
         Some(libc::EPERM) => refusal.hint(
             "a container needs the capability SYS_PTRACE, and /proc/sys/kernel/yama/ptrace_scope must be below 3",

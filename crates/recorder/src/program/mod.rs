@@ -8,7 +8,7 @@
 mod calls;
 mod facts;
 mod filter;
-mod forward;
+pub(crate) mod forward;
 mod launch;
 mod memory;
 mod ptrace;

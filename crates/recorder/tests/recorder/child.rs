@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use iodyno_recorder::sink::MemorySink;
-use iodyno_recorder::{CallSource, program};
+use iodyno_recorder::{CallSource, mounted, program};
 use iodyno_trace::{FileKind, MemorySource, Tables, TraceRecord};
 use testbed::program::{Program, Running};
 
@@ -14,6 +14,9 @@ pub const OUT: &str = "IODYNO_TEST_RECORD";
 
 /// Says by what; without it by the best.
 pub const SOURCE: &str = "IODYNO_TEST_CALLS";
+
+/// Asks for a recording through a file system over this directory instead.
+pub const COVERED: &str = "IODYNO_TEST_COVERED";
 
 /// All ways in which calls are learnt of; tracepoints only where they can be had.
 pub const SOURCES: [(&str, CallSource); 3] =
@@ -64,7 +67,12 @@ pub fn record(out: &OsStr) -> ExitCode {
     let source =
         SOURCES.iter().find(|(name, _)| *name == word).map_or(CallSource::Best, |(_, source)| *source);
     let mut sink = MemorySink::default();
-    let recorded = match program::record(&command, source, testbed::fuse::now_ns, &mut sink) {
+    let clock = testbed::fuse::now_ns;
+    let recorded = match std::env::var_os(COVERED) {
+        Some(directory) => mounted::record(Path::new(&directory), &command, clock, &mut sink),
+        None => program::record(&command, source, clock, &mut sink),
+    };
+    let recorded = match recorded {
         Ok(recorded) => recorded,
         Err(error) => {
             eprintln!("{error}; {}", error.hint.as_deref().unwrap_or_default());

@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
+mod covered;
+#[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
 mod programs;
@@ -18,6 +20,7 @@ fn main() -> ExitCode {
         return child::record(&out);
     }
     let mut cases = programs::cases();
+    cases.extend(covered::cases());
     cases.extend(devices::cases());
     testbed::run(cases)
 }

@@ -2,9 +2,10 @@
 
 use super::config::Config;
 use super::log::{Counts, Log, SharedLog};
-use super::serve::{DeviceOrder, ORDER_VARIABLE, detach};
+use super::serve::{DeviceOrder, ORDER_VARIABLE};
 use super::timing::now_ns;
 use crate::{Need, Skip, wait};
+use iodyno_fuse::mount::{detach, is_mounted};
 use std::fs::{File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
@@ -218,10 +219,4 @@ pub(crate) fn end(server: &mut Child, mountpoint: &Path) {
         }
     }
     eprintln!("warning: {} is still mounted", mountpoint.display());
-}
-
-/// Whether something is mounted at exactly this place.
-pub(crate) fn is_mounted(place: &Path) -> bool {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    mounts.lines().any(|line| line.split(' ').nth(4).is_some_and(|at| Path::new(at) == place))
 }

@@ -5,16 +5,14 @@
 //! when its standard input closes: so it never outlives the test, however that ended.
 
 use super::config::{Config, Content, mix};
-use super::device::is_mounted;
 use super::log::SharedLog;
 use super::server::FuseServer;
 use super::timing::wake_promptly;
 use fuser::{MountOption, Session, SessionACL};
+use iodyno_fuse::mount::{block_signals, detach, is_mounted, wait_for_signal};
 use serde::{Deserialize, Serialize};
-use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
@@ -160,37 +158,6 @@ fn write_report(order: &DeviceOrder) -> Result<(), String> {
         out.flush()
     };
     write().map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn ending_signals() -> libc::sigset_t {
-    // SAFETY: sigemptyset initialises the set before anything reads it.
-    unsafe {
-        let mut set = std::mem::zeroed();
-        libc::sigemptyset(&mut set);
-        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
-            libc::sigaddset(&mut set, signal);
-        }
-        set
-    }
-}
-
-/// Blocks the ending signals in this thread and those it starts, so that `wait_for_signal` gets them.
-pub(crate) fn block_signals() {
-    // SAFETY: the set is initialised; the old mask is not asked for.
-    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &ending_signals(), std::ptr::null_mut()) };
-}
-
-pub(crate) fn wait_for_signal() {
-    let mut signal = 0;
-    // SAFETY: both pointers are valid for the call.
-    unsafe { libc::sigwait(&ending_signals(), &mut signal) };
-}
-
-/// Takes a mount out of the tree even while it is in use.
-pub(crate) fn detach(mountpoint: &Path) {
-    let Ok(path) = CString::new(mountpoint.as_os_str().as_bytes()) else { return };
-    // SAFETY: `path` is a valid C string for the call.
-    unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) };
 }
 
 /// A convenience for the command line: the usual order for `config` mounted at `mountpoint`, its media and log

@@ -10,7 +10,7 @@ mod tests;
 mod tracker;
 
 pub use facts::{DescriptorState, FileFacts, FileState, Lookup, joined};
-pub use order::IssueTicket;
+pub use order::{IssueOrder, IssueTicket};
 pub use tracker::{CallTracker, PendingCall, TrackingGaps};
 
 use iodyno_model::Verb;

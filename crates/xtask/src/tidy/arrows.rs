@@ -17,13 +17,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["model", "truth", "trace"]),
     ("history", &["model", "truth"]),
     ("dialect", &["model", "report", "trace"]),
-    ("recorder", &["model", "trace"]),
+    ("fuse", &["model"]),
+    ("recorder", &["model", "trace", "fuse"]),
     (
         "iodyno",
         &["model", "truth", "trace", "engine", "conformance", "report", "history", "dialect", "recorder"],
     ),
     ("xtask", &[]),
-    (TEST_ASSETS, &["model", "truth", "engine", "trace", "recorder"]),
+    (TEST_ASSETS, &["model", "truth", "engine", "trace", "recorder", "fuse"]),
 ];
 /// Fake devices and the like, which no shipped crate may carry.
 const TEST_ASSETS: &str = "testbed";

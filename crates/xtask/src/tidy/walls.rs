@@ -62,8 +62,8 @@ const PLAIN: &[&str] =
     &["std::fs", "std::net", "std::thread", "std::process", "std::time::Instant", "std::time::SystemTime"];
 const PLAIN_HINT: &str = "plain values only: let the engine room do it and record what came of it";
 
-const UNSAFE_HINT: &str = "unsafe code and system calls live in crates/engine/src, crates/conformance/src and \
-                           crates/recorder/src; tests and crates/testbed may too";
+const UNSAFE_HINT: &str = "unsafe code and system calls live in crates/engine/src, crates/conformance/src, \
+                           crates/fuse/src and crates/recorder/src; tests and crates/testbed may too";
 const SAFETY_HINT: &str = "say in a `// SAFETY:` comment right above why this cannot go wrong";
 const CLOCK_HINT: &str = "ask crates/engine/src/clock.rs, or take the time from the event";
 const PRINT_HINT: &str = "results and talk are written by the door: return the text, or send an event";
@@ -136,8 +136,13 @@ fn unsafe_code(source: &Source) -> Vec<Violation> {
 }
 
 fn may_be_unsafe(path: &str) -> bool {
-    let folders =
-        ["crates/engine/src/", "crates/conformance/src/", "crates/recorder/src/", "crates/testbed/"];
+    let folders = [
+        "crates/engine/src/",
+        "crates/conformance/src/",
+        "crates/fuse/src/",
+        "crates/recorder/src/",
+        "crates/testbed/",
+    ];
     folders.iter().any(|folder| path.starts_with(folder)) || path.contains("/tests/")
 }
 

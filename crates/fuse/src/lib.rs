@@ -1,0 +1,16 @@
+//! File systems in user space, on Linux: one that passes every call on to a directory and tells of it, and what mounting needs.
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code)]
+
+mod caller;
+mod calls;
+mod locks;
+pub mod mount;
+mod nodes;
+mod observer;
+mod passthrough;
+mod private;
+
+pub use observer::{CallFlags, CallObserver, ObservedCall, ObservedFile};
+pub use passthrough::Passthrough;
+pub use private::{MountRefusal, PrivateMount};
