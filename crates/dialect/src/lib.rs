@@ -11,6 +11,7 @@ mod dash;
 pub mod date;
 pub mod dd;
 pub mod engine_choice;
+mod file_system_hints;
 pub mod filebench;
 pub mod fio;
 pub mod hdparm;
@@ -44,7 +45,8 @@ pub use dash::dashes;
 
 use iodyno_model::conversation::Conversation;
 use iodyno_model::{
-    Diagnostic, EngineTrait, Event, Finding, Job, Machine, Phase, Plan, Record, TargetFacts, WorldFacts,
+    Diagnostic, EngineTrait, Event, Finding, Idleness, Job, Machine, Phase, Plan, Record, TargetFacts,
+    WorldFacts,
 };
 use iodyno_report::paint::Paint;
 use iodyno_report::screen::GrowingReport;
@@ -105,6 +107,17 @@ pub trait Loader {
     fn machine(&self) -> Machine;
     /// What a path is and what it lies on; `None`: nothing is there.
     fn look(&self, path: &str) -> Option<PathFacts>;
+    /// Measures the work by which the idleness of processors is told.
+    ///
+    /// # Errors
+    /// The system's reason.
+    fn idle_work(&self) -> Result<Idleness, String> {
+        Err("no processors can be measured here".into())
+    }
+    /// The parallel file system that a path lies on or would lie on: `lustre`, `gpfs`, `beegfs`; none: another one.
+    fn parallel_file_system(&self, _path: &str) -> Option<&'static str> {
+        None
+    }
     /// Wall-clock time, ns since 1970.
     fn now_unix_ns(&self) -> u64;
     /// A name that this process shares with no other of any machine, of letters, digits and hyphens.

@@ -12,6 +12,7 @@ use crate::aging;
 use crate::check::{CheckedPlan, check};
 use crate::clock;
 use crate::failure::Failure;
+use crate::idleness::IdlenessProfiler;
 use crate::placement;
 use crate::prepare::MadeFiles;
 use crate::signal;
@@ -115,6 +116,11 @@ pub fn run_in(
         RunStart { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns(), world: facts };
     emit(&Event::Started(Box::new(started)));
     let passes = Passes::new(plan, repeat);
+    let profiler = plan.idleness.then(IdlenessProfiler::calibrate).transpose();
+    let mut profiler = profiler.map_err(|failure| vec![failure.diagnostic(&Default::default(), "")])?;
+    if let Some(profiler) = &mut profiler {
+        profiler.start();
+    }
     let mut run = Run {
         checked,
         passes,
@@ -136,6 +142,7 @@ pub fn run_in(
         run.record.world.lost.extend(&gone);
         fail(&mut run.record, vec![apart(world, &broken.0)], emit);
     }
+    run.record.idleness = profiler.map(IdlenessProfiler::stop);
     Ok(run.end(world, emit))
 }
 

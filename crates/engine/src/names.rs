@@ -13,6 +13,8 @@ use std::sync::Arc;
 use drawn::DrawnTree;
 use iodyno_model::ItemMarks;
 
+use crate::file_system_client::{FileSystemClient, SharedCreation};
+
 pub mod drawn;
 pub mod templates;
 
@@ -59,6 +61,10 @@ pub struct Names {
     pub reuses: bool,
     /// Whether what is written to or read from an item at once locks its bytes.
     pub locks_ranges: bool,
+    /// Who is asked for more than POSIX has when an item is made or opened.
+    pub client: Option<Arc<FileSystemClient>>,
+    /// The file system expects many to make items, until this is dropped.
+    pub shared_creation: Option<Arc<SharedCreation>>,
     /// What marks in items say of them, and whose they are; none: who works on them, and the item's number.
     pub marked: Option<(u32, ItemMarks)>,
     /// The root's own name, where the handle's descriptor is that of the directory above: the root is yet to be made.

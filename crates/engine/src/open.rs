@@ -3,18 +3,20 @@
 //! Lays nothing out and removes nothing; that is `prepare`'s.
 
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
 use iodyno_model::{
     Action, Advice, Direct, Extent, FileLock, Item, Job, Open, OpenMode, OpenSync, Operation, Pick, Plan,
-    Step, Target, TargetKind, Verb, Workload, WriteLife,
+    Prepare, Step, Target, TargetKind, Verb, Workload, WriteLife,
 };
 
 use crate::facts::EngineFacts;
 use crate::failure::{Failure, strerror};
+use crate::file_system_client::{self, Existing, FileSystemClient};
 use crate::io::{Files, Handle, ReopenedFile, c_path, length};
 use crate::memory::errno;
 use crate::names::templates::{Asker, names, resolve, set_root};
-use crate::source::segments;
+use crate::source::{self, segments};
 
 /// Opens the root of a set; where a job makes or removes the whole tree, the directory above it.
 fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result<Handle, Failure> {
@@ -44,8 +46,19 @@ fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result
         return Err(Failure::new(format!("{root}: its names are too long, or hold a zero byte"))
             .hint("shorten them, or make the tree less deep"));
     }
+    names.client = client(target, &path)?;
     let fd = open(&path, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|errno| open_failure(&path, errno))?;
+    let makes = source::labels(job).iter().any(|(_, verb)| *verb == Verb::Create);
+    if let Some(client) = names.client.as_ref().filter(|_| makes) {
+        let shared = client.share_creation(fd).inspect_err(|_| drop(Files::of(vec![bare(fd, 0)])));
+        names.shared_creation = shared?.map(Arc::new);
+    }
     Ok(Handle { names: Some(Box::new(names)), ..bare(fd, items.count) })
+}
+
+/// Who is asked for what a target's hints say.
+fn client(target: &Target, path: &str) -> Result<Option<Arc<FileSystemClient>>, Failure> {
+    target.open.hints.as_ref().map(|hints| FileSystemClient::of(hints, path)).transpose()
 }
 
 /// A path's directory and its last part.
@@ -401,7 +414,16 @@ fn open_failure(path: &str, errno: i32) -> Failure {
 fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> Result<Handle, Failure> {
     let flags = flags(&target.open, needs);
     let direct = if target.open.direct == Direct::No { 0 } else { o_direct() };
-    let open = |flags: i32| open_made(path, flags, target.open.permissions);
+    let client = client(target, path)?;
+    let open = |flags: i32| match &client {
+        Some(client) if flags & libc::O_CREAT != 0 => {
+            let existing =
+                if target.prepare == Prepare::Absent { Existing::Shared } else { Existing::Refused };
+            let mode = target.open.permissions.unwrap_or(0o666);
+            client.create(libc::AT_FDCWD, &c_path(path)?, flags, mode, existing)
+        }
+        _ => open_made(path, flags, target.open.permissions),
+    };
     let fd = match open(flags | direct) {
         Err(libc::EINVAL) if target.open.direct == Direct::IfPossible => open(flags),
         Err(libc::EINVAL) if direct != 0 => {
@@ -412,13 +434,24 @@ fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> R
         Err(libc::EPERM) if target.open.noatime => open((flags | direct) & !o_noatime()),
         answer => answer,
     }
-    .map_err(|errno| open_failure(path, errno))?;
+    .map_err(|errno| match (&client, errno) {
+        (Some(_), libc::EEXIST) => open_failure(path, errno).hint(
+            "a file that exists keeps its stripes: remove it first (IOR: leave -E out), or leave them out",
+        ),
+        (Some(_), libc::EINVAL) => open_failure(path, errno).hint(
+            "its stripes may be refused: a stripe is a multiple of 64 KiB, and targets and pool must exist",
+        ),
+        _ => open_failure(path, errno),
+    })?;
+    let files = Files::of(vec![bare(fd, 0)]);
+    if let Some(client) = &client {
+        let settled = client.settle(fd, flags & libc::O_CREAT != 0);
+        settled.map_err(|(what, errno)| file_system_client::refused(&format!("{path}: {what}"), errno))?;
+    }
     no_cache(fd, target.open.direct);
     if target.open.lock == FileLock::Whole {
         lock_whole(path, fd, needs.1)?;
     }
-    let handle = bare(fd, 0);
-    let files = Files::of(vec![handle]);
     if target.open.truncate && target.open.truncate_bytes > 0 {
         grow(fd, target.open.truncate_bytes).map_err(|errno| space_failure(path, errno))?;
     }

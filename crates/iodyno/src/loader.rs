@@ -9,10 +9,11 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use iodyno_dialect::{Loader, MergedTrace, PathFacts, PathKind};
+use iodyno_engine::idleness::IdlenessProfiler;
 use iodyno_engine::world::place::Owners;
 use iodyno_engine::world::{World, rank_share};
-use iodyno_engine::{clock, registry, trace_file, witness};
-use iodyno_model::{EngineTrait, Job, Machine, Phase, Plan, WorldFacts};
+use iodyno_engine::{clock, file_system_client, registry, trace_file, witness};
+use iodyno_model::{EngineTrait, Idleness, Job, Machine, Phase, Plan, WorldFacts};
 use iodyno_report::paint::Paint;
 use iodyno_trace::{RecordSource, TraceError};
 
@@ -145,6 +146,14 @@ impl Loader for HostLoader {
         };
         let (readable, writable) = (witness::identity::readable(path), witness::identity::writable(path));
         Some(PathFacts { kind, bytes, readable, writable, target })
+    }
+
+    fn idle_work(&self) -> Result<Idleness, String> {
+        IdlenessProfiler::calibrate().map(IdlenessProfiler::stop).map_err(|failure| failure.message)
+    }
+
+    fn parallel_file_system(&self, path: &str) -> Option<&'static str> {
+        file_system_client::kind(path)
     }
 
     fn now_unix_ns(&self) -> u64 {

@@ -6,8 +6,9 @@
 
 use crate::reflect::Reflect;
 use crate::{
-    AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, EngineTrait, ErrorCount, Finding, Machine,
-    Plan, ReplayRecord, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut, WorkerRecord,
+    AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, EngineTrait, ErrorCount, Finding,
+    Idleness, Machine, Plan, ReplayRecord, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut,
+    WorkerRecord,
 };
 
 /// The format's name and version.
@@ -51,6 +52,9 @@ pub struct RecordDocument {
     pub demands: Vec<DemandRecord>,
     /// How passes came to their end, where that was open.
     pub rounds: Option<RoundsRecord>,
+    /// How idle the processors were, where that was asked for.
+    #[reflect(omit_empty)]
+    pub idleness: Option<Idleness>,
     /// What the passes of each job came to together, where there were several.
     #[reflect(omit_empty)]
     pub medians: Vec<MedianDocument>,

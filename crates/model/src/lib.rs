@@ -25,6 +25,7 @@ pub mod demand;
 pub mod document;
 pub mod engine_trait;
 pub mod event;
+pub mod file_system_hints;
 pub mod finding;
 pub mod glob;
 pub mod histogram;
@@ -62,6 +63,7 @@ pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use demand::{Demand, DemandRecord};
 pub use engine_trait::EngineTrait;
 pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, RunStart, Said, WorkerState};
+pub use file_system_hints::{BeegfsStripes, FileSystemHints, LustreStripes};
 pub use finding::{Figure, Finding, FindingKind, Severity};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
@@ -78,7 +80,7 @@ pub use plan::{
 };
 pub use preconditioning::RegionSchedule;
 pub use record::{
-    CacheShare, Fatal, FoundDepth, JobRecord, Machine, PhaseRecord, Record, RoundsRecord, Stage,
+    CacheShare, Fatal, FoundDepth, Idleness, JobRecord, Machine, PhaseRecord, Record, RoundsRecord, Stage,
     SteadyRecord, WearOut, WorkerRecord,
 };
 pub use remedy::Remedy;

@@ -59,6 +59,9 @@ pub struct Plan {
     /// reported as untrue.
     #[reflect(omit_empty, key = "ceiling", form = "bits")]
     pub ceiling_bits: Option<u64>,
+    /// Whether threads of the lowest priority measure how idle the processors are; they take what nobody else wants.
+    #[reflect(default)]
+    pub idleness: bool,
 }
 
 /// What a plan means to measure; a finding is a lie only against this.

@@ -45,6 +45,27 @@ pub struct Record {
     /// How the repetition came to its end, where it was to go on until its figures were good enough.
     #[reflect(omit_empty)]
     pub rounds: Option<RoundsRecord>,
+    /// How idle the processors were, where that was asked for.
+    #[reflect(omit_empty)]
+    pub idleness: Option<Idleness>,
+}
+
+/// How idle processors were, by the work of the lowest priority that got done (fio `--idle-prof`).
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
+pub struct Idleness {
+    /// Of each processor that may be used, percent; empty where the work was only measured.
+    pub cpus: Vec<f64>,
+    /// Length of a unit of the work, the mean of all processors, µs of their time.
+    pub unit_mean_us: f64,
+    /// Its standard deviation among processors, µs.
+    pub unit_deviation_us: f64,
+}
+
+impl Idleness {
+    /// Of all processors, percent; none where the work was only measured.
+    pub fn system_percent(&self) -> Option<f64> {
+        (!self.cpus.is_empty()).then(|| self.cpus.iter().sum::<f64>() / self.cpus.len() as f64)
+    }
 }
 
 /// How a repetition came to its end.

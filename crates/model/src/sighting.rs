@@ -205,7 +205,7 @@ pub struct DeviceActivity {
 }
 
 /// What the client of a network file system moved to and from its servers over a phase. Sources: NFS
-/// `/proc/self/mountstats`, SMB `/proc/fs/cifs/Stats`, Lustre `osc.*.stats`.
+/// `/proc/self/mountstats`, SMB `/proc/fs/cifs/Stats`, Lustre `osc.*.stats`, GPFS `mmpmon`.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
 pub struct MountActivity {
     /// Where it is mounted.
@@ -216,6 +216,9 @@ pub struct MountActivity {
     pub read_bytes: u64,
     /// Bytes written to the servers.
     pub write_bytes: u64,
+    /// The client counts what its own cache served and took as well (GPFS), so that nothing follows about the servers.
+    #[reflect(default)]
+    pub includes_cache: bool,
 }
 
 /// Who else wanted the processors, and how fast they ran. Sources: `/proc/stat`, `getrusage`, cpufreq,

@@ -7,6 +7,7 @@
 
 use crate::reflect::{Reflect, blank_by_default};
 
+use crate::file_system_hints::FileSystemHints;
 use crate::origin::Origin;
 use crate::pattern::Size;
 
@@ -247,6 +248,16 @@ pub struct Open {
     /// Whether workers that share it take turns, or who opened it has it alone.
     #[reflect(default)]
     pub lock: FileLock,
+    /// What the client of a parallel file system is asked for.
+    #[reflect(default)]
+    pub hints: Option<Box<FileSystemHints>>,
+}
+
+impl Open {
+    /// Whether each operation takes its turn on a file, or tells the file system its range.
+    pub fn surrounds_operations(&self) -> bool {
+        self.lock.is_each_operation() || self.hints.as_ref().is_some_and(|hints| hints.gpfs_access)
+    }
 }
 
 /// Reading, writing, or both.

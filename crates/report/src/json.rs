@@ -53,6 +53,7 @@ impl Json {
             aging: record.aging.clone(),
             demands: record.demands.clone(),
             rounds: record.rounds.clone(),
+            idleness: record.idleness.clone(),
             medians: passes(record).iter().filter(|passes| passes.is_several()).flat_map(medians).collect(),
             errors: record.errors.clone(),
         };

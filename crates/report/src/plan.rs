@@ -69,6 +69,9 @@ fn head(plan: &Plan) -> String {
     if plan.signatures_allowed {
         words.push("writes to devices that carry a signature".into());
     }
+    if plan.idleness {
+        words.push("measures how idle the processors are".into());
+    }
     words.join(" · ")
 }
 

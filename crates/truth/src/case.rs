@@ -178,7 +178,9 @@ impl<'a> PhaseEvidence<'a> {
     pub fn mount(&self, target: &str) -> Option<&'a MountActivity> {
         let point = self.facts(target)?.mount_point.as_deref()?;
         self.found.sightings.iter().find_map(|sighting| match sighting {
-            Sighting::Mount(activity) if activity.mount_point == point => Some(activity),
+            Sighting::Mount(activity) if activity.mount_point == point && !activity.includes_cache => {
+                Some(activity)
+            }
             _ => None,
         })
     }

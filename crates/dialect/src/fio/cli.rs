@@ -87,6 +87,11 @@ pub fn parse_with(
     if none && command.instead.is_none() {
         command.instead = Some(EarlyExit::Nothing);
     }
+    if command.style.idleness.is_some() && !(cli.clients.is_empty() && cli.servers.is_empty()) {
+        let message = "`--idle-prof`: a client measures no processors of its hosts";
+        let wrong = Diagnostic::error(&Origin::argument("--idle-prof"), message);
+        return Err(vec![wrong.hint("leave it out, or run fio --idle-prof on each host")]);
+    }
     let clients = cli.clients.iter().flat_map(|client| &client.jobs);
     command.style.debug.parsed(cli.jobs.iter().chain(clients));
     if let Some(EarlyExit::ParseOnly(text)) = &mut command.instead {

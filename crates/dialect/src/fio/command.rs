@@ -12,7 +12,7 @@ use super::number::{self, Fault, TimeUnit, fault};
 use super::options::program::{PROGRAM, SETTERS};
 use super::options::{self, OPTIONS};
 use super::section::{Section, at};
-use super::view::{Eta, Format, ReportStyle};
+use super::view::{Eta, Format, IdleProfile, ReportStyle};
 use crate::Trigger;
 use crate::option::{
     Arguments, Entry, GivenOption, Kind, Misfit, Status, Syntax, Table, Token, ValuePlace, nearest, setter,
@@ -117,6 +117,8 @@ pub enum EarlyExit {
     InflatedLog(String),
     /// `--cpuclock-test`.
     ClockTest,
+    /// `--idle-prof=calibrate`.
+    IdleWork,
     /// `--crctest`.
     ChecksumTest(String),
     /// No job at all.
@@ -247,6 +249,19 @@ impl Command {
         if self.instead.as_ref().is_none_or(|known| matches!(known, EarlyExit::ParseOnly(_))) {
             self.instead = Some(instead);
         }
+    }
+
+    pub(super) fn idle_profile(&mut self, word: &str) -> Result<(), Fault> {
+        match word {
+            "system" => self.style.idleness = Some(IdleProfile::System),
+            "percpu" => self.style.idleness = Some(IdleProfile::PerProcessor),
+            "calibrate" => self.print_instead(EarlyExit::IdleWork),
+            _ => {
+                let message = format!("incorrect idle-prof option: {word}");
+                return Err(fault(message, "--idle-prof=system, percpu or calibrate"));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn remote_file(&mut self, path: &str) {

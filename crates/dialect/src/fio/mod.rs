@@ -82,6 +82,12 @@ fn instead_of_a_run(instead: &EarlyExit, loader: &mut dyn Loader) -> Request {
         EarlyExit::InflatedLog(path) => return inflated(path, loader),
         EarlyExit::DebugHelp => (debug::help(), 0),
         EarlyExit::ClockTest => (help::CLOCK.to_string(), 0),
+        EarlyExit::IdleWork => match loader.idle_work() {
+            Ok(found) => (report::idleness::text(&found, false).trim_start().to_string(), 0),
+            Err(reason) => {
+                return Request::Refuse { err: format!("fio: --idle-prof: {reason}\n"), status: 1 };
+            }
+        },
         EarlyExit::ChecksumTest(names) => help::checksums(names),
         EarlyExit::Nothing => {
             return Request::Refuse { err: format!("No job(s) defined\n\n{}", help::usage()), status: 1 };
@@ -171,6 +177,7 @@ fn run(cli: Cli, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
         jobs.for_each(|job| job.engine.clone_from(&engine));
     }
     let mut plan = lowered.plan;
+    plan.idleness = lowered.view.style.idleness.is_some();
     lowered.view.notes.extend(command.debug_unknown);
     if let Some(folder) = &command.aux_path {
         gather_states(&mut plan, folder);

@@ -199,6 +199,15 @@ pub enum Epoch {
     Clock(i32),
 }
 
+/// How the idleness of processors is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleProfile {
+    /// All together.
+    System,
+    /// Each as well.
+    PerProcessor,
+}
+
 /// How the report is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportStyle {
@@ -220,6 +229,8 @@ pub struct ReportStyle {
     pub to_file: bool,
     /// `--bandwidth-log`: what all jobs move together goes to logs of its own.
     pub bandwidth_log: bool,
+    /// `--idle-prof`: how the idleness of processors is told.
+    pub idleness: Option<IdleProfile>,
     /// `--debug`.
     pub debug: DebugCategories,
     /// `fio-3.…`, as `--version` says.
@@ -240,6 +251,7 @@ impl Default for ReportStyle {
             terminal: false,
             to_file: false,
             bandwidth_log: false,
+            idleness: None,
             debug: DebugCategories::default(),
             version: super::VERSION.into(),
             local: (0, "UTC".into()),

@@ -2,9 +2,10 @@
 //!
 //! Judges settings against each other and against the world; refuses to know how anything is carried out.
 
-use iodyno_model::{Diagnostic, WorldFacts};
+use iodyno_model::{Diagnostic, FileSystemHints, WorldFacts};
 
 use super::settings::Settings;
+use crate::file_system_hints;
 use crate::option::refuse;
 use crate::{Loader, PathKind};
 
@@ -53,6 +54,8 @@ pub struct IorTest {
     pub worn: u64,
     /// Wall-clock time of the run's beginning, ns since 1970.
     pub now_unix_ns: u64,
+    /// What the client of a parallel file system is asked for.
+    pub hints: FileSystemHints,
     /// Warnings, without the word.
     pub warnings: Vec<String>,
 }
@@ -125,6 +128,7 @@ pub fn judge(id: usize, settings: Settings, loader: &mut dyn Loader) -> Result<I
     judge.placement();
     judge.stonewall(loader);
     judge.back_end();
+    judge.hints(loader);
     judge.memory(loader);
     let test = &mut judge.test;
     test.signature = match test.settings.number("setTimeStampSignature") {
@@ -319,6 +323,18 @@ impl TestChecker {
             "aio.max-pending" if api == "AIO" && !(1..=65_536).contains(&pending) =>
                 "at least 1 and at most 65536 operations are in flight", "e.g. 128";
         }
+    }
+
+    /// What goes to the client of a parallel file system.
+    fn hints(&mut self, loader: &dyn Loader) {
+        let test = &self.test;
+        let name = first_name(test);
+        let path = (!test.flag("dryRun")).then_some(name.as_str());
+        let judged = file_system_hints::judge(&test.settings, &test.api, path, test.api == "POSIX", loader);
+        // IOR takes this one and gives it to nobody.
+        self.test.hints = FileSystemHints { gpfs_create_sharing: false, ..judged.hints };
+        judged.warnings.into_iter().for_each(|warning| self.warn(warning));
+        judged.refused.into_iter().for_each(|(name, what, hint)| self.refuse(name, what, hint));
     }
 
     /// `-M` and memoryPerTask: a size, or a percentage of the machine's memory.

@@ -207,7 +207,14 @@ impl Lowering<'_> {
         Target {
             name: String::new(),
             kind: TargetKind::Nothing { bytes: 0 },
-            open: Open { directory: true, direct, lock, create: true, ..Open::default() },
+            open: Open {
+                directory: true,
+                direct,
+                lock,
+                hints: self.test.hints.clone().boxed(),
+                create: true,
+                ..Open::default()
+            },
             prepare: Prepare::AsItIs,
             remove: false,
             origin: Origin::Default,

@@ -2,9 +2,10 @@
 //!
 //! Judges options against each other and against the world; refuses to know how anything is carried out.
 
-use iodyno_model::{Diagnostic, Marks};
+use iodyno_model::{Diagnostic, FileSystemHints, Marks};
 
 use super::settings::Settings;
+use crate::file_system_hints;
 use crate::mdtest::test::{node_map, threads};
 use crate::option::refuse;
 use crate::{Loader, PathKind};
@@ -49,6 +50,8 @@ pub struct WorkbenchTest {
     pub does: Does,
     pub signature: u32,
     pub marks: Marks,
+    /// What the client of a parallel file system is asked for.
+    pub hints: FileSystemHints,
     /// Warnings, without the word.
     pub warnings: Vec<String>,
 }
@@ -120,6 +123,7 @@ pub fn judge(settings: Settings, loader: &mut dyn Loader) -> Result<WorkbenchTes
     judge.numbers();
     judge.together();
     judge.place(loader);
+    judge.hints(loader);
     judge.position(loader);
     if judge.wrong.is_empty() { Ok(judge.test) } else { Err(judge.wrong) }
 }
@@ -143,6 +147,17 @@ impl TestChecker {
         test.threads = threads.unwrap_or(1);
         test.tasks = world.ranks().saturating_mul(test.threads);
         test.node_map = node_map(&world, test.tasks, test.threads);
+    }
+
+    /// What goes to the client of a parallel file system.
+    fn hints(&mut self, loader: &dyn Loader) {
+        let settings = &self.test.settings;
+        let api = settings.text("a").unwrap_or_default().to_string();
+        let judged = file_system_hints::judge(settings, &api, Some(&self.test.directory), true, loader);
+        // The original takes this one and gives it to nobody.
+        self.test.hints = FileSystemHints { gpfs_create_sharing: false, ..judged.hints };
+        self.test.warnings.extend(judged.warnings);
+        judged.refused.into_iter().for_each(|(name, what, hint)| self.refuse(name, what, hint));
     }
 
     fn numbers(&mut self) {

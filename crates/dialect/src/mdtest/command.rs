@@ -80,12 +80,12 @@ mod tests {
             ("dir", "-d"),
             ("-a MPIIO", "has no such back end"),
             ("-a S3-libs3", "object stores"),
-            ("-g", "lfs setstripe"),
-            ("--posix.lustre.stripecount 4", "lfs setstripe"),
+            ("-g", "lfs setdirstripe"),
         ] {
             let wrong = said(line).unwrap_err();
             assert!(wrong.contains(words), "{line}: {wrong}");
         }
-        assert!(said("--posix.lustre.stripecount 0").is_ok());
+        let settings = said("--posix.lustre.stripecount -1 --posix.lustre.stripesize=4m").unwrap();
+        assert_eq!(settings.number("posix.lustre.stripesize"), 4 << 20);
     }
 }

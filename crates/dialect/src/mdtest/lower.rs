@@ -433,7 +433,8 @@ impl Lowering<'_> {
         let direct = if test.flag("posix.odirect") { Direct::Yes } else { Direct::No };
         // What exists counts as created, as mdtest has it.
         let lock = if test.flag("posix.rangelocks") { FileLock::Range } else { FileLock::No };
-        let open = Open { directory: true, direct, lock, create: true, ..Open::default() };
+        let hints = test.hints.clone().boxed();
+        let open = Open { directory: true, direct, lock, hints, create: true, ..Open::default() };
         self.target(root, items, open, false)
     }
 

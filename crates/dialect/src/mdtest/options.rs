@@ -17,7 +17,8 @@ pub const DUMMY: &str = "Module DUMMY";
 const OTHERS: &str = "Other modules";
 
 const NOT_NAMED: &str = "this back end is not served";
-const LUSTRE: &str = "file layouts are set outside: lfs setstripe on the directory before the run";
+const NO_DIRECTORIES: &str = "the program spreads no directories over metadata servers";
+const LFS: &str = "lfs setdirstripe -D -c -1 on the directory before the run";
 const FILES: &str = "use -a POSIX";
 
 pub const TABLE: Table = Table { tool: "mdtest", spelling: Spelling::Dashed, entries: ENTRIES };
@@ -92,7 +93,7 @@ const ENTRIES: &[Entry] = &[
     flag("Z", "print time instead of rate"),
     flag("warningAsErrors", "Any warning should lead to an error."),
     flag("showRankStatistics", "Include statistics per rank"),
-    flag("g", "global default directory layout for test subdirectories (Lustre)").refused("the program sets no layouts", LUSTRE),
+    flag("g", "global default directory layout for test subdirectories (Lustre)").refused(NO_DIRECTORIES, LFS),
     flag("gpuDirect", "buffers in the memory of a GPU").refused("there are no GPU buffers", "leave it out"),
     flag("help", "print this help").also(&["h"]),
     flag("version", "print the version"),
@@ -125,20 +126,18 @@ const ENTRIES: &[Entry] = &[
     number("GPUid", "-1", "the GPU to use").refused("there are no GPU buffers", "leave it out"),
     flag("posix.odirect", "Direct I/O Mode").under(POSIX),
     flag("posix.rangelocks", "Use range locks (read locks for read ops)").under(POSIX),
-    number("posix.lustre.stripecount", "0", "Lustre stripe count").refused("the program sets no layouts", LUSTRE).under(POSIX),
-    number("posix.lustre.stripesize", "0", "Lustre stripe size").refused("the program sets no layouts", LUSTRE).under(POSIX),
-    number("posix.lustre.startost", "-1", "Lustre starting OST").refused("the program sets no layouts", LUSTRE).under(POSIX),
-    flag("posix.lustre.ignorelocks", "Lustre group locks").refused("the program asks for no locks", "leave it out").under(POSIX),
-    text("posix.lustre.pool", "Lustre pool").refused("the program sets no layouts", LUSTRE).under(POSIX),
-    flag("posix.gpfs.hintaccess", "GPFS hint").refused("the program gives no hints", "leave it out").under(POSIX),
-    flag("posix.gpfs.releasetoken", "GPFS tokens are given back").refused("the program gives no hints", "leave it out").under(POSIX),
-    flag("posix.gpfs.finegrainwritesharing", "GPFS hint").refused("the program gives no hints", "leave it out").under(POSIX),
-    flag("posix.gpfs.finegrainreadsharing", "GPFS hint").refused("the program gives no hints", "leave it out").under(POSIX),
-    flag("posix.gpfs.createsharing", "GPFS hint").refused("the program gives no hints", "leave it out").under(POSIX),
-    number("posix.beegfs.NumTargets", "-1", "BeeGFS targets").refused("the program sets no layouts", "use beegfs-ctl before the run")
-        .under(POSIX),
-    number("posix.beegfs.ChunkSize", "-1", "BeeGFS chunk size").refused("the program sets no layouts", "use beegfs-ctl before the run")
-        .under(POSIX),
+    number("posix.lustre.stripecount", "0", "Lustre: targets of a new file; -1: all, 0: the default").under(POSIX),
+    number("posix.lustre.stripesize", "0", "Lustre: bytes of a stripe; 0: the default").under(POSIX),
+    number("posix.lustre.startost", "-1", "Lustre: the first target; -1: any; sets nothing alone").under(POSIX),
+    flag("posix.lustre.ignorelocks", "Lustre: no locks").under(POSIX),
+    text("posix.lustre.pool", "Lustre: the pool of the targets; with count and size").under(POSIX),
+    flag("posix.gpfs.hintaccess", "GPFS: tell the range of each transfer").under(POSIX),
+    flag("posix.gpfs.releasetoken", "GPFS: release all tokens after opening").under(POSIX),
+    flag("posix.gpfs.finegrainwritesharing", "GPFS: small writes of many tasks").under(POSIX),
+    flag("posix.gpfs.finegrainreadsharing", "GPFS: small reads of many tasks").under(POSIX),
+    flag("posix.gpfs.createsharing", "GPFS: many tasks make files in one directory").under(POSIX),
+    number("posix.beegfs.NumTargets", "-1", "BeeGFS: targets of a new file; -1: as the directory").under(POSIX),
+    number("posix.beegfs.ChunkSize", "-1", "BeeGFS: bytes of a chunk; -1: as the directory").under(POSIX),
     number("aio.max-pending", "128", "Max number of pending ops").ignored("an item is one transfer: nothing is pending").under(AIO),
     number("aio.granularity", "16", "How frequent to submit pending IOs").ignored("an item is one transfer: nothing is pending")
         .under(AIO),

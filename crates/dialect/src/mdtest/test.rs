@@ -2,9 +2,10 @@
 //!
 //! Judges options against each other and against the world; refuses to know how anything is carried out.
 
-use iodyno_model::{Diagnostic, Marks, Origin, WorldFacts};
+use iodyno_model::{Diagnostic, FileSystemHints, Marks, Origin, WorldFacts};
 
 use super::settings::Settings;
+use crate::file_system_hints;
 use crate::option::refuse;
 use crate::{Loader, PathKind};
 
@@ -73,6 +74,8 @@ pub struct MdtestTest {
     pub bugs: bool,
     /// Whether every operation is timed.
     pub every_latency: bool,
+    /// What the client of a parallel file system is asked for.
+    pub hints: FileSystemHints,
     /// Warnings, without the word.
     pub warnings: Vec<String>,
 }
@@ -171,6 +174,7 @@ pub fn judge(settings: Settings, loader: &mut dyn Loader) -> Result<MdtestTest, 
     judge.seeds(loader);
     judge.words(loader);
     judge.places(loader);
+    judge.hints(loader);
     if judge.test.flag("warningAsErrors") {
         let warnings = std::mem::take(&mut judge.test.warnings);
         warnings
@@ -367,6 +371,17 @@ impl TestChecker {
     }
 
     /// What a directory must be before the run begins.
+    /// What goes to the client of a parallel file system.
+    fn hints(&mut self, loader: &dyn Loader) {
+        let settings = &self.test.settings;
+        let api = settings.text("a").unwrap_or_default().to_string();
+        let path = self.test.directories.first().map(String::as_str);
+        let judged = file_system_hints::judge(settings, &api, path, true, loader);
+        self.test.hints = judged.hints;
+        self.test.warnings.extend(judged.warnings);
+        judged.refused.into_iter().for_each(|(name, what, hint)| self.refuse(name, what, hint));
+    }
+
     fn places(&mut self, loader: &dyn Loader) {
         for path in self.test.directories.clone() {
             let facts = loader.look(&path);

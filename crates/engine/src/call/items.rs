@@ -6,6 +6,7 @@ use std::os::fd::RawFd;
 use iodyno_model::Verb;
 
 use super::{UNSUPPORTED, close, lock_range, range, result, system};
+use crate::file_system_client::Existing;
 use crate::io::{
     DIRECTORY, DURABLE, Files, Io, KEEP, Names, OPEN_CREATES, OPEN_TRUNCATES, PathBuffer, READ_BACK,
 };
@@ -30,6 +31,7 @@ pub(super) fn perform(io: &Io, files: &mut Files) -> i64 {
     // SAFETY: `path` is zero-terminated and lives in `names`, which nothing below changes while it is used.
     let value = unsafe {
         match io.verb {
+            Verb::Create | Verb::Open if names.client.is_some() => return by_client(io, files),
             Verb::Create => {
                 let fd = system::open_at(root, path, create_flags(names, io), create_mode(names, io));
                 return opened(io, fd, files);
@@ -81,6 +83,38 @@ fn by_name(io: &Io, root: RawFd, name: &CStr) -> i64 {
             system::attribute_of_item(root, name, io)
         }
         _ => UNSUPPORTED,
+    }
+}
+
+/// Makes or opens an item whose file system is asked for more than POSIX has.
+#[cold]
+fn by_client(io: &Io, files: &mut Files) -> i64 {
+    let handle = &mut files.handles[io.file as usize];
+    let (root, Some(names)) = (handle.fd, &mut handle.names) else { return -i64::from(libc::ENOTDIR) };
+    let Some(client) = names.client.clone() else { return UNSUPPORTED };
+    let (flags, mode) = match io.verb {
+        Verb::Create => (create_flags(names, io), create_mode(names, io)),
+        _ => (open_flags(names, io), create_mode(names, io)),
+    };
+    let path = names.path_of(io.offset);
+    let makes = flags & libc::O_CREAT != 0;
+    let opened_by = match makes {
+        true => client.create(root, path, flags, mode as libc::c_uint, Existing::Refused),
+        // SAFETY: the path is zero-terminated and lives in `names`, which nothing changes here.
+        false => match unsafe { system::open_at(root, path.as_ptr(), flags, mode) } {
+            -1 => Err(errno()),
+            fd => Ok(fd),
+        },
+    };
+    match opened_by.and_then(|fd| match client.settle(fd, makes) {
+        Ok(()) => Ok(fd),
+        Err((_, errno)) => {
+            close(fd);
+            Err(errno)
+        }
+    }) {
+        Ok(fd) => opened(io, fd, files),
+        Err(errno) => -i64::from(errno),
     }
 }
 
@@ -199,21 +233,35 @@ fn opened(io: &Io, fd: RawFd, files: &mut Files) -> i64 {
     }
     match io.flags & (KEEP | DURABLE | READ_BACK) {
         0 if io.bytes == 0 => close(fd),
-        flags if flags & KEEP == 0 => {
-            let names = files.handles[io.file as usize].names.as_ref();
-            visit(io, fd, names.is_some_and(|names| names.locks_ranges))
-        }
+        flags if flags & KEEP == 0 => visit(io, fd, files.handles[io.file as usize].names.as_deref()),
         _ => keep(io, fd, files),
     }
 }
 
 /// What lies between opening and closing an item as one operation; the result is the bytes of its data.
 #[inline(never)]
-fn visit(io: &Io, fd: RawFd, locks: bool) -> i64 {
-    let moved = if locks { locked(io, fd) } else { moved_and_synced(io, fd) };
+fn visit(io: &Io, fd: RawFd, names: Option<&Names>) -> i64 {
+    let is_plain = names.is_none_or(|names| !names.locks_ranges && names.client.is_none());
+    let moved = if is_plain { moved_and_synced(io, fd) } else { announced(io, fd, names) };
     match close(fd) {
         // Some file systems say only now what they could not write.
         failure @ ..0 if moved >= 0 => failure,
+        _ => moved,
+    }
+}
+
+/// The same with the item's range told to the file system, and locked, as its set wants it.
+#[cold]
+fn announced(io: &Io, fd: RawFd, names: Option<&Names>) -> i64 {
+    let range = (0, io.bytes);
+    let client = names.and_then(|names| names.client.as_deref());
+    if let Some(Err(errno)) = client.map(|client| client.begin_access(fd, range, io.verb == Verb::Create)) {
+        return -i64::from(errno);
+    }
+    let locks = names.is_some_and(|names| names.locks_ranges);
+    let moved = if locks { locked(io, fd) } else { moved_and_synced(io, fd) };
+    match client.map(|client| client.end_access(fd, range)) {
+        Some(Err(errno)) if moved >= 0 => -i64::from(errno),
         _ => moved,
     }
 }

@@ -7,6 +7,7 @@ use iodyno_model::{
 };
 
 use crate::facts::EngineFacts;
+use crate::file_system_client::FileSystemClient;
 use crate::registry::PlanEngines;
 use crate::source;
 
@@ -23,6 +24,9 @@ fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
         |what: &str, hint: &str| refuse(wrong, &target.origin, &format!("{}: {what}", target.name), hint);
     if let TargetKind::Bucket { .. } = &target.kind {
         say("an object store", "measure files or devices");
+    }
+    if let Some(Err(failure)) = target.open.hints.as_ref().map(|hints| FileSystemClient::load(hints)) {
+        wrong.push(failure.diagnostic(&target.origin, ""));
     }
 }
 
@@ -43,11 +47,20 @@ fn check_job(plan: &Plan, job: &Job, facts: Option<&EngineFacts>, wrong: &mut Ve
     let peer = |index: &usize| {
         plan.targets.get(*index).is_some_and(|target| matches!(target.kind, TargetKind::Endpoint { .. }))
     };
-    let locked =
-        |index: &usize| plan.targets.get(*index).is_some_and(|target| target.open.lock.is_each_operation());
+    let any = |is: &dyn Fn(&Target) -> bool| {
+        job.targets.iter().any(|index| plan.targets.get(*index).is_some_and(is))
+    };
     let takes_turns = facts.is_none_or(|facts| facts.takes_turns || !facts.uses_files);
-    if job.targets.iter().any(locked) && !takes_turns {
+    if any(&|target| target.open.surrounds_operations()) && !takes_turns {
         say("taking turns on a file by this engine", "use psync, sync, pvsync or pvsync2");
+    }
+    let opens_itself = facts.is_some_and(|facts| facts.opens_files);
+    let is_hinted = |target: &Target| {
+        let is_set = matches!(target.kind, TargetKind::FileSet { .. });
+        target.open.hints.is_some() && (opens_itself || is_set && !takes_turns)
+    };
+    if any(&is_hinted) {
+        say("asking a parallel file system by this engine", "use psync, sync, pvsync or pvsync2");
     }
     if job.targets.iter().any(peer) && !facts.is_some_and(|facts| facts.connects) {
         say("a network endpoint by this engine", "use the engine socket, net or netsplice");

@@ -366,7 +366,7 @@ impl PhaseContext {
         };
         hooks::before(job)?;
         let takes_turns =
-            job.targets.iter().any(|target| self.plan.targets[*target].open.lock.is_each_operation());
+            job.targets.iter().any(|target| self.plan.targets[*target].open.surrounds_operations());
         let drive = entry.drive_in_turns.filter(|_| takes_turns).unwrap_or(entry.drive);
         let outcome = drive(&mut seat);
         drop(seat);

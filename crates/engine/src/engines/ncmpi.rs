@@ -16,8 +16,8 @@ use super::parallel::{self, Container, Opening, ParallelLibrary, RankGroup};
 use super::{EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, spec, whole_number};
 use crate::io::{AT_END, Files, Io};
 use crate::open::needs;
+use crate::shared_library::library_calls;
 use crate::world::mpi::abi::Handle;
-use crate::world::mpi::shared_library::library_calls;
 
 /// Names the library.
 const VARIABLE: &str = "IODYNO_PNETCDF";

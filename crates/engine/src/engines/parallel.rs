@@ -15,8 +15,8 @@ use super::{EngineFacts, Failure, SettingSpec, Setup, setting, spec, switched_on
 use crate::io::Io;
 use crate::names::templates::tells_apart;
 use crate::open::needs;
+use crate::shared_library::SharedLibrary;
 use crate::world::mpi::abi::{Handle, Kind};
-use crate::world::mpi::shared_library::SharedLibrary;
 use crate::world::mpi::{self, Open};
 
 /// Variables that begin so are hints to the MPI library, by their names' rest.

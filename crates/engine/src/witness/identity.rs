@@ -11,6 +11,7 @@ use iodyno_model::{Machine, TargetFacts};
 
 use super::links;
 use crate::clock;
+use crate::file_system_client;
 use crate::io::c_path;
 
 /// One line of the mount table.
@@ -163,7 +164,8 @@ fn mount_facts(path: &Path, number: u64, facts: &mut TargetFacts) {
     if links::is_network(&mount.kind) {
         facts.link = links::of_host(Path::new("/sys"));
     }
-    facts.file_system = Some(on_fuse_block(mount.kind, &mount.source));
+    let parallel = path.to_str().and_then(file_system_client::kind).map(String::from);
+    facts.file_system = Some(parallel.unwrap_or_else(|| on_fuse_block(mount.kind, &mount.source)));
     facts.mount_point = Some(mount.point);
     facts.source = Some(mount.source);
 }

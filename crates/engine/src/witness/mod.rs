@@ -41,7 +41,7 @@ pub mod users;
 /// Every witness: its name, what it reads, and what that tells.
 pub const WITNESSES: &[(&str, &str)] = &[
     ("device", "/sys/class/block/*/stat: what the kernel says the block device did"),
-    ("mount", "mountstats, cifs/Stats, osc.*.stats: what the clients of network file systems moved"),
+    ("mount", "mountstats, cifs/Stats, osc.*.stats, mmpmon: what the clients of network file systems moved"),
     ("residency", "cachestat or mincore: how much of a file lies in the page cache, and waits to be written"),
     ("memory", "/proc/meminfo: what is available, what is dirty or in write-back"),
     ("cpu", "/proc/stat, loadavg, getrusage, cpufreq: the machine's time, ours, and each worker's"),
@@ -210,7 +210,11 @@ impl Watch {
             diskstats::with_beneath(disk, beneath.iter().map(|(name, _)| name), activity)
         };
         let mut sightings: Vec<_> = self.beneath.iter().filter_map(device).map(Sighting::Device).collect();
-        sightings.extend(self.mounts.iter().filter_map(WatchedMount::activity).map(Sighting::Mount));
+        for mount in &self.mounts {
+            let Some(activity) = mount.activity() else { continue };
+            sightings.extend(mount.reason(&activity).map(|reason| cannot_tell("device", &reason)));
+            sightings.push(Sighting::Mount(activity));
+        }
         sightings
             .extend(self.connections.seen().into_iter().map(|seen| Sighting::Connection(Box::new(seen))));
         sightings

@@ -1,10 +1,19 @@
-//! What the clients of network file systems moved: NFS, SMB and Lustre count their own bytes.
+//! What the clients of network file systems moved: NFS, SMB, Lustre and GPFS count their own bytes.
 //!
 //! Sources: `/proc/self/mountstats` (nfs: `bytes:`, the fifth and sixth number are what went to and came from the server),
-//! `/proc/fs/cifs/Stats`, and Lustre's `osc.*.stats` under debugfs or procfs. Others count nothing that can be read
+//! `/proc/fs/cifs/Stats`, Lustre's `osc.*.stats` under debugfs or procfs, and `mmpmon` of GPFS (`fs_io_s`), which counts
+//! what its own cache served as well: that its client was asked, not that its servers were. Others count nothing that can be read
 //! without their own tools; of those it is said that nothing can be reported, with the reason.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use iodyno_model::{MountActivity, TargetFacts};
+
+use super::bounded_probe;
+
+/// Where GPFS has its commands, which are seldom on the path.
+const GPFS_COMMANDS: &str = "/usr/lpp/mmfs/bin";
 
 /// Bytes read from and written to the servers since the mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +28,8 @@ pub struct WatchedMount {
     point: String,
     file_system: String,
     source: String,
+    /// A path below it that is worked on.
+    path: String,
     before: MountTraffic,
 }
 
@@ -28,7 +39,14 @@ impl WatchedMount {
         let (point, kind) = (facts.mount_point.as_deref()?, facts.file_system.as_deref()?);
         let source = facts.source.as_deref().unwrap_or_default();
         let before = read(kind, point, source)?;
-        Some(WatchedMount { point: point.into(), file_system: kind.into(), source: source.into(), before })
+        let path = facts.path.clone();
+        Some(WatchedMount {
+            point: point.into(),
+            file_system: kind.into(),
+            source: source.into(),
+            path,
+            before,
+        })
     }
 
     /// Whether it is the same mount.
@@ -44,6 +62,18 @@ impl WatchedMount {
             file_system: self.file_system.clone(),
             read_bytes: now.read_bytes.saturating_sub(self.before.read_bytes),
             write_bytes: now.write_bytes.saturating_sub(self.before.write_bytes),
+            includes_cache: self.file_system == "gpfs",
+        })
+    }
+
+    /// Why nothing can be told of the servers, where its client counts its cache as well.
+    pub fn reason(&self, activity: &MountActivity) -> Option<String> {
+        activity.includes_cache.then(|| {
+            format!(
+                "{}: {}: its client counted {} bytes read and {} bytes written, its own cache included (mmpmon); what \
+                 went to and came from its servers it does not count",
+                self.path, self.file_system, activity.read_bytes, activity.write_bytes
+            )
         })
     }
 }
@@ -53,6 +83,10 @@ fn read(kind: &str, point: &str, source: &str) -> Option<MountTraffic> {
         "nfs" | "nfs4" => nfs(&std::fs::read_to_string("/proc/self/mountstats").ok()?, point),
         "cifs" | "smb3" => smb(&std::fs::read_to_string("/proc/fs/cifs/Stats").ok()?, source),
         "lustre" => lustre(source),
+        "gpfs" => {
+            let source = source.to_string();
+            bounded_probe::ask(move || gpfs(&mmpmon()?, &source)).flatten()
+        }
         _ => None,
     }
 }
@@ -122,6 +156,43 @@ fn object_clients(texts: &[String]) -> MountTraffic {
     MountTraffic { read_bytes: sum("read_bytes"), write_bytes: sum("write_bytes") }
 }
 
+/// What `mmpmon` says about the file systems that are mounted here; only root may ask.
+fn mmpmon() -> Option<String> {
+    let named = std::env::var_os("PATH").unwrap_or_default();
+    let places = std::env::split_paths(&named).chain([GPFS_COMMANDS.into()]);
+    let program = places.map(|place| place.join("mmpmon")).find(|program| program.is_file())?;
+    let mut asked = Command::new(program)
+        .args(["-p", "-s"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    // Closed at once: the end of its input ends it.
+    let written = asked.stdin.take().map(|mut input| input.write_all(b"fs_io_s\n"));
+    let answer = asked.wait_with_output().ok()?;
+    written?.ok().filter(|()| answer.status.success())?;
+    Some(String::from_utf8_lossy(&answer.stdout).into_owned())
+}
+
+/// Lines `_fs_io_s_ _n_ ADDRESS … _rc_ 0 … _fs_ NAME … _br_ BYTES _bw_ BYTES …`: keys with their values. The mount table may
+/// call a file system otherwise; the only one there is will do.
+fn gpfs(text: &str, source: &str) -> Option<MountTraffic> {
+    let name = source.rsplit('/').next()?;
+    let of = |line: &str| {
+        let words: Vec<&str> = line.strip_prefix("_fs_io_s_")?.split_whitespace().collect();
+        let value = |key: &str| words.chunks_exact(2).find(|pair| pair[0] == key).map(|pair| pair[1]);
+        let number = |key: &str| value(key)?.parse::<u64>().ok();
+        let traffic = MountTraffic { read_bytes: number("_br_")?, write_bytes: number("_bw_")? };
+        (value("_rc_")? == "0").then_some((value("_fs_")?.to_string(), traffic))
+    };
+    let all: Vec<_> = text.lines().filter_map(of).collect();
+    match (all.iter().find(|(known, _)| known == name), all.as_slice()) {
+        (Some((_, traffic)), _) | (None, [(_, traffic)]) => Some(*traffic),
+        _ => None,
+    }
+}
+
 /// Why nothing can be told of a target that no device and no such client counts for.
 pub fn reason(facts: &TargetFacts) -> String {
     let kind = facts.file_system.as_deref().unwrap_or("a file system that no mount table names");
@@ -129,7 +200,10 @@ pub fn reason(facts: &TargetFacts) -> String {
         "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" => "it is memory, nothing lies beneath",
         "nfs" | "nfs4" | "cifs" | "smb3" => "a network file system whose counters cannot be read here",
         "lustre" => "a network file system; its counters (osc.*.stats) can be read by root alone",
-        "gpfs" | "beegfs" | "ceph" | "9p" | "virtiofs" | "afs" | "glusterfs" | "orangefs" | "pvfs2" => {
+        "gpfs" => {
+            "a network file system whose counters are mmpmon's, which only root may ask where GPFS runs"
+        }
+        "beegfs" | "ceph" | "9p" | "virtiofs" | "afs" | "glusterfs" | "orangefs" | "pvfs2" => {
             "a network file system that keeps no counters of bytes where they can be read"
         }
         "overlay" | "aufs" => "its layers lie on several devices, or on none that can be seen from here",
@@ -184,6 +258,21 @@ device 10.0.0.1:/other mounted on /mnt/b with fstype nfs statvers=1.1
         let two = "req_waittime 9 samples [usec] 1 2 3 4\nread_bytes 1 samples [bytes] 8 8 8 64\n";
         let moved = object_clients(&[one.into(), two.into(), String::new()]);
         assert_eq!(moved, MountTraffic { read_bytes: 2_101_256, write_bytes: 7 });
+    }
+
+    #[test]
+    fn gpfs_counts_by_file_system() {
+        let one = "_fs_io_s_ _n_ 10.0.0.5 _nn_ node5 _rc_ 0 _t_ 1579358234 _tu_ 53212 _cl_ c.domain _fs_ scratch _d_ 48 \
+                   _br_ 205607400434 _bw_ 74839282351 _oc_ 2 _cc_ 2 _rdc_ 5 _wc_ 1 _dir_ 4 _iu_ 5\n";
+        let two = "_fs_io_s_ _n_ 10.0.0.5 _nn_ node5 _rc_ 0 _t_ 1 _tu_ 2 _cl_ c.domain _fs_ project _d_ 9 _br_ 7 _bw_ 8 _oc_ 0\n";
+        let scratch = MountTraffic { read_bytes: 205_607_400_434, write_bytes: 74_839_282_351 };
+        for source in ["scratch", "/dev/scratch"] {
+            assert_eq!(gpfs(&format!("{two}{one}"), source), Some(scratch));
+        }
+        assert_eq!(gpfs(one, "remote_scratch"), Some(scratch), "the only one there is");
+        assert_eq!(gpfs(&format!("{one}{two}"), "else"), None);
+        assert_eq!(gpfs(&one.replace("_rc_ 0", "_rc_ 1"), "scratch"), None);
+        assert_eq!(gpfs("mmpmon: cannot connect\n", "scratch"), None);
     }
 
     #[test]

@@ -58,6 +58,7 @@ fn run(document: RecordDocument, path: &str) -> Result<Imported, String> {
         aging: document.aging,
         demands: document.demands,
         rounds: document.rounds,
+        idleness: document.idleness,
     };
     let words = vec!["import".into(), path.into()];
     let opening = Opening { tool: "iodyno".into(), words, plan: plan.clone(), ..Opening::default() };

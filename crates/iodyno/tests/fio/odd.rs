@@ -51,6 +51,8 @@ const STATUSES: &[(&str, &str)] = &[
     ("no_file_may_be_made", "--name=x --size=4k --allow_file_create=0"),
     ("section_of_the_command_line", "--section=no --name=x --ioengine=null --size=4k"),
     ("section_behind_the_job", "--name=x --ioengine=null --size=4k --section=no"),
+    ("idle_work", "--idle-prof=calibrate"),
+    ("idle_word", "--idle-prof=no --name=x --ioengine=null --size=4k"),
     ("no_category", "--debug=bogus --name=x --ioengine=null --size=4k"),
     ("categories", "--debug=help"),
     ("no_log", "--inflate-log=nowhere.fz"),
@@ -97,6 +99,8 @@ fn alike() -> Vec<(&'static str, String, &'static [&'static str])> {
     let job = || JOB.to_string();
     vec![
         ("crlf", JOB.replace('\n', "\r\n"), &[]),
+        ("idle_system", job(), &["--idle-prof=system"]),
+        ("idle_each", job(), &["--idle-prof=percpu"]),
         ("no_newline_at_the_end", JOB.trim_end().to_string(), &[]),
         ("empty", String::new(), &[]),
         ("only_global", "[global]\nioengine=null\nsize=4k\n".into(), &[]),

@@ -8,6 +8,8 @@
 #[cfg(target_os = "linux")]
 mod back_ends;
 #[cfg(target_os = "linux")]
+mod parallel;
+#[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
 mod runs;
@@ -19,7 +21,10 @@ mod world;
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     testbed::run(
-        [runs::cases(), trouble::cases(), world::cases(), back_ends::cases()].into_iter().flatten().collect(),
+        [runs::cases(), trouble::cases(), world::cases(), back_ends::cases(), parallel::cases()]
+            .into_iter()
+            .flatten()
+            .collect(),
     )
 }
 

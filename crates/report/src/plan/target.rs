@@ -107,7 +107,7 @@ fn open(open: &Open) -> Vec<String> {
     let mut words = phrases(open, "mode direct sync");
     words.extend(open.truncate.then(|| format!("cut to {}", bytes(open.truncate_bytes))));
     let flags = "create parents exclusive append nonblock noatime nofollow directory noctty invalidate pre_read \
-                 drop_behind permissions advice write_life lock";
+                 drop_behind permissions advice write_life lock hints";
     words.extend(phrases(open, flags));
     words
 }

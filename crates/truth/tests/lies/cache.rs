@@ -224,7 +224,7 @@ fn on_nfs(stage: &mut Stage, read_bytes: Option<u64>) {
             mount_point: "/data".into(),
             file_system: "nfs4".into(),
             read_bytes,
-            write_bytes: 0,
+            ..MountActivity::default()
         })),
         None => stage.found.sightings.push(Sighting::CannotTell {
             witness: "device".into(),
@@ -248,6 +248,28 @@ fn the_share_of_the_cache_is_what_no_device_delivered() {
     assert_eq!(shared(memory), (Some(GIB), "/data/file is memory".into()));
     let percent = share(&staged(Verb::Read, |s| (s.buffered(), s.device(GIB / 4)).0)).unwrap().percent();
     assert_eq!(percent, Some(75.0));
+}
+
+#[test]
+fn a_client_that_counts_its_own_cache_proves_nothing() {
+    let on_gpfs = |stage: &mut Stage| {
+        on_nfs(stage, Some(GIB));
+        for sighting in &mut stage.found.sightings {
+            if let Sighting::Mount(activity) = sighting {
+                activity.includes_cache = true;
+            }
+        }
+        let reason = "/data/file: gpfs: its client counted 1073741824 bytes read".into();
+        stage.found.sightings.push(Sighting::CannotTell { witness: "device".into(), reason });
+    };
+    let (cached, because) = shared(|s| (s.buffered(), on_gpfs(s)).0);
+    assert_eq!(cached, None);
+    assert!(because.contains("its client counted"), "{because}");
+    assert_eq!(
+        shared(|s| (s.buffered(), on_nfs(s, Some(GIB))).0).0,
+        Some(0),
+        "an honest client's bytes count"
+    );
 }
 
 #[test]

@@ -7,8 +7,20 @@ use super::{Tree, Violation};
 
 /// All modules of the engine room from the floor up. Each imports modules of lower layers only, so there is no circle.
 const LAYERS: &[&[&str]] = &[
-    &["clock", "connections", "failure", "mismatch", "random", "worker_findings"],
-    &["facts", "futex", "hooks", "memory", "payload", "permutation", "priorities", "signal", "trace_file"],
+    &["clock", "connections", "failure", "mismatch", "random", "shared_library", "worker_findings"],
+    &[
+        "facts",
+        "file_system_client",
+        "futex",
+        "hooks",
+        "idleness",
+        "memory",
+        "payload",
+        "permutation",
+        "priorities",
+        "signal",
+        "trace_file",
+    ],
     &["distribution"],
     &["names"],
     &["io", "placement", "start_barrier", "worker_counters"],

@@ -66,9 +66,8 @@ pub const SETTERS: &[Setter<Command, Fault>] = &[
     option("client", "HOST[,PORT][,HOST…]", "run the job files behind it on these hosts: by their servers, or over ssh")
         .also(&["C"]).text(|c, hosts| c.clients.push(ClientArgument { hosts: hosts.into(), ..ClientArgument::default() })),
     option("remote-config", "FILE", "a job file that lies on the server").also(&["R"]).text(Command::remote_file),
-    option("idle-prof", "WORD", "measure idle processor time").also(&["I"])
-        .refused("idle threads on every processor change what is measured", "the report has usr_cpu and sys_cpu; or run mpstat beside it")
-        .inert(),
+    option("idle-prof", "system|percpu|calibrate", "measure how idle all or single processors are; or only the work that tells it, and end")
+        .also(&["I"]).parsed(Command::idle_profile),
     option("inflate-log", "FILE", "print a compressed log and end")
         .text(|c, path| c.print_instead(EarlyExit::InflatedLog(path.into()))),
     option("trigger-file", "FILE", "once FILE is there, end the jobs, keep their verify states and run the trigger; FILE is removed")

@@ -192,6 +192,7 @@ fn json_text(
             findings: &record.findings,
             demands: &record.demands,
             steady: &*host.steady,
+            idleness: None,
             host: Some((host.host, host.port)),
         };
         parts.push((&host.summary, frame));

@@ -3,15 +3,16 @@
 //! What fio does not say stays under `iodyno`, and is left out where there is nothing to say.
 
 use iodyno_model::pace::{Criterion, Steady};
-use iodyno_model::{DemandRecord, Finding, Histogram, SteadyRecord};
+use iodyno_model::{DemandRecord, Finding, Histogram, Idleness, SteadyRecord};
 
 use super::bins::Bins;
 use super::direction::{Direction, LatencySpread, Priority};
 use super::disks::Disk;
+use super::idleness;
 use super::normal::{ReportTime, share_of_group, steady_intervals, steady_mean};
 use super::summary::{ReportedJob, Summary};
 use crate::date::ctime;
-use crate::fio::view::ReportContext;
+use crate::fio::view::{IdleProfile, ReportContext};
 use crate::json_tree::{JsonStyle, JsonTree, json_object};
 
 /// What the document says beside the summary.
@@ -32,6 +33,8 @@ pub struct Frame<'a> {
     pub demands: &'a [DemandRecord],
     /// What was asked where a job looks for steadiness.
     pub steady: &'a dyn Fn(&ReportedJob<'_>) -> Option<Steady>,
+    /// How idle the processors were, and how that is told.
+    pub idleness: Option<(&'a Idleness, IdleProfile)>,
     /// The host that it tells of and its server's port, where several ran; without a server it was started there.
     pub host: Option<(&'a str, Option<u16>)>,
 }
@@ -51,6 +54,9 @@ pub fn write(summary: &Summary<'_>, frame: &Frame<'_>) -> String {
     let mut root = head(frame);
     root.push("jobs", summary.jobs.iter().map(|job| job_object(job, summary, frame)).collect::<JsonTree>());
     root.push_unless_empty("disk_util", summary.disks.iter().map(disk_object).collect::<JsonTree>());
+    if let Some((found, profile)) = frame.idleness {
+        root.push("cpu_idleness", idleness::object(found, profile == IdleProfile::PerProcessor));
+    }
     root.push_unless_empty("iodyno", own_object(summary, frame));
     root.print(&STYLE) + "\n"
 }

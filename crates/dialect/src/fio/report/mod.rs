@@ -14,6 +14,7 @@ mod debug;
 pub(super) mod direction;
 pub(super) mod disks;
 pub(super) mod eta;
+pub(super) mod idleness;
 mod json;
 mod mismatch;
 pub(super) mod normal;
@@ -36,7 +37,7 @@ use self::normal::ReportTime;
 use self::summary::{ReportedJob, Summary};
 use self::trouble::Failure;
 use crate::fio::log::LogFiles;
-use crate::fio::view::{Format, ReportContext};
+use crate::fio::view::{Format, IdleProfile, ReportContext};
 
 /// The number that fio prints for an unknown time.
 const NOBODY_KNOWS: i64 = 2_147_483_647;
@@ -209,12 +210,17 @@ impl Report {
                 findings: &record.findings,
                 demands: &record.demands,
                 steady: &asked,
+                idleness: record.idleness.as_ref().zip(style.idleness),
                 host: None,
             };
             output.out.write_all(json::write(&summary, &frame).as_bytes())?;
         }
         if style.formats.contains(&Format::Normal) {
             output.out.write_all(normal::write(&summary, &asked, &now).as_bytes())?;
+            if let Some((found, profile)) = record.idleness.as_ref().zip(style.idleness) {
+                let lists = profile == IdleProfile::PerProcessor;
+                output.out.write_all(idleness::text(found, lists).as_bytes())?;
+            }
         }
         output.out.flush()
     }

@@ -48,7 +48,7 @@ pub fn target(test: &IorTest, usage: Use) -> Target {
     };
     let kind = TargetKind::File { path: path.clone(), size };
     let lock = if test.flag("posix.rangelocks") { FileLock::Range } else { FileLock::No };
-    let open = Open { direct: direct(test), lock, ..Open::default() };
+    let open = Open { direct: direct(test), lock, hints: test.hints.clone().boxed(), ..Open::default() };
     match usage {
         Use::Read => target(kind, Open { mode: OpenMode::Read, ..open }),
         _ => Target {

@@ -39,12 +39,6 @@ const fn text(
     Entry::new(name, Kind::Text, "STRING", help).also(aliases).under(module)
 }
 
-const LUSTRE: &str = "files are striped by the library of Lustre, which is not loaded";
-const LUSTRE_HINT: &str = "set the directory's striping before the run: lfs setstripe -c COUNT -S SIZE DIR";
-const GPFS: &str = "hints to GPFS go through its own library, which is not loaded";
-const GPFS_HINT: &str = "leave it out";
-const BEEGFS: &str = "files are striped by the library of BeeGFS, which is not loaded";
-const BEEGFS_HINT: &str = "set the directory's striping before the run: beegfs-ctl --setpattern";
 const OBJECTS: &str = "object stores are not served yet";
 const OBJECTS_HINT: &str = "mount it, or use an IOR built with its library";
 const LIBRARY: &str = "it needs a library that is not loaded";
@@ -89,29 +83,24 @@ pub const APIS: &[Word] = &[
 pub const MODULES: &[Entry] = &[
     flag(POSIX, "posix.odirect", &["--posix.odirect", "useO_DIRECT", "-B"], "past the page cache (O_DIRECT)"),
     flag(POSIX, "posix.rangelocks", &["--posix.rangelocks"], "lock the range of each transfer, shared for reads"),
-    number(POSIX, "posix.lustre.stripecount", &["--posix.lustre.stripecount", "lustreStripeCount"], "-1", "stripes")
-        .refused(LUSTRE, LUSTRE_HINT),
-    number(POSIX, "posix.lustre.stripesize", &["--posix.lustre.stripesize", "lustreStripeSize"], "0", "bytes of a stripe")
-        .refused(LUSTRE, LUSTRE_HINT),
-    number(POSIX, "posix.lustre.startost", &["--posix.lustre.startost", "lustreStartOST"], "-1", "the first target")
-        .refused(LUSTRE, LUSTRE_HINT),
-    flag(POSIX, "posix.lustre.ignorelocks", &["--posix.lustre.ignorelocks", "lustreIgnoreLocks"], "no locks")
-        .refused(LUSTRE, "leave it out"),
-    text(POSIX, "posix.lustre.pool", &["--posix.lustre.pool"], "a pool of targets").refused(LUSTRE, LUSTRE_HINT),
-    flag(POSIX, "posix.gpfs.hintaccess", &["--posix.gpfs.hintaccess", "gpfsHintAccess"], "tell GPFS what will be accessed")
-        .refused(GPFS, GPFS_HINT),
-    flag(POSIX, "posix.gpfs.releasetoken", &["--posix.gpfs.releasetoken", "gpfsReleaseToken"], "release all locks after opening")
-        .refused(GPFS, GPFS_HINT),
-    flag(POSIX, "posix.gpfs.finegrainwritesharing", &["--posix.gpfs.finegrainwritesharing"], "small writes of many tasks")
-        .refused(GPFS, GPFS_HINT),
-    flag(POSIX, "posix.gpfs.finegrainreadsharing", &["--posix.gpfs.finegrainreadsharing"], "small reads of many tasks")
-        .refused(GPFS, GPFS_HINT),
-    flag(POSIX, "posix.gpfs.createsharing", &["--posix.gpfs.createsharing"], "many tasks that make files in one directory")
-        .refused(GPFS, GPFS_HINT),
-    number(POSIX, "posix.beegfs.NumTargets", &["--posix.beegfs.NumTargets", "beegfsNumTargets"], "-1", "targets")
-        .refused(BEEGFS, BEEGFS_HINT),
-    number(POSIX, "posix.beegfs.ChunkSize", &["--posix.beegfs.ChunkSize", "beegfsChunkSize"], "-1", "bytes of a chunk")
-        .refused(BEEGFS, BEEGFS_HINT),
+    number(POSIX, "posix.lustre.stripecount", &["--posix.lustre.stripecount", "lustreStripeCount"], "0",
+        "Lustre: targets of a new file; -1: all, 0: the default"),
+    number(POSIX, "posix.lustre.stripesize", &["--posix.lustre.stripesize", "lustreStripeSize"], "0",
+        "Lustre: bytes of a stripe; 0: the default"),
+    number(POSIX, "posix.lustre.startost", &["--posix.lustre.startost", "lustreStartOST"], "-1",
+        "Lustre: the first target; -1: any; sets nothing alone"),
+    flag(POSIX, "posix.lustre.ignorelocks", &["--posix.lustre.ignorelocks", "lustreIgnoreLocks"], "Lustre: no locks"),
+    text(POSIX, "posix.lustre.pool", &["--posix.lustre.pool"], "Lustre: the pool of the targets; with count and size"),
+    flag(POSIX, "posix.gpfs.hintaccess", &["--posix.gpfs.hintaccess", "gpfsHintAccess"], "GPFS: tell the range of each transfer"),
+    flag(POSIX, "posix.gpfs.releasetoken", &["--posix.gpfs.releasetoken", "gpfsReleaseToken"], "GPFS: release all tokens after opening"),
+    flag(POSIX, "posix.gpfs.finegrainwritesharing", &["--posix.gpfs.finegrainwritesharing"], "GPFS: small writes of many tasks"),
+    flag(POSIX, "posix.gpfs.finegrainreadsharing", &["--posix.gpfs.finegrainreadsharing"], "GPFS: small reads of many tasks"),
+    flag(POSIX, "posix.gpfs.createsharing", &["--posix.gpfs.createsharing"], "GPFS: many tasks make files in one directory")
+        .ignored("IOR takes it and gives this hint to nobody; mdtest does"),
+    number(POSIX, "posix.beegfs.NumTargets", &["--posix.beegfs.NumTargets", "beegfsNumTargets"], "-1",
+        "BeeGFS: targets of a new file; -1: as the directory"),
+    number(POSIX, "posix.beegfs.ChunkSize", &["--posix.beegfs.ChunkSize", "beegfsChunkSize"], "-1",
+        "BeeGFS: bytes of a chunk; -1: as the directory"),
     number(AIO, "aio.max-pending", &["--aio.max-pending"], "128", "operations in flight"),
     number(AIO, "aio.granularity", &["--aio.granularity"], "16", "operations that are submitted together"),
     number(DUMMY, "dummy.delay-create", &["--dummy.delay-create"], "0", "microseconds that opening takes"),

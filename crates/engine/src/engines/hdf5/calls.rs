@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use crate::engines::parallel::{ParallelLibrary, flavours};
 use crate::failure::Failure;
+use crate::shared_library::library_calls;
 use crate::world::mpi::abi::Handle;
-use crate::world::mpi::shared_library::library_calls;
 
 /// An object of HDF5 (64 bits since 1.10); negative: a failure.
 pub type Id = i64;

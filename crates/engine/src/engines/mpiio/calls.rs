@@ -3,9 +3,9 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use crate::memory::errno;
+use crate::shared_library::library_calls;
 use crate::world::mpi::Open;
 use crate::world::mpi::abi::{Handle, Kind};
-use crate::world::mpi::shared_library::library_calls;
 
 type CText = *const c_char;
 type Room = *mut c_void;

@@ -8,8 +8,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use super::abi::{Abi, Handle};
 use super::launcher::Family;
-use super::shared_library::{SharedLibrary, library_calls};
 use crate::failure::Failure;
+use crate::shared_library::{SharedLibrary, library_calls};
 
 /// An open library.
 pub(crate) struct Library {

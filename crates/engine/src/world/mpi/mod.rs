@@ -44,7 +44,6 @@ mod neighbours;
 mod nodes;
 mod pending;
 mod search;
-pub(crate) mod shared_library;
 
 /// The library of this process, once it is initialised.
 static OPEN: OnceLock<Open> = OnceLock::new();
