@@ -30,12 +30,12 @@ const ENDS: u32 = 2;
 #[derive(Debug)]
 pub struct IdlenessProfiler {
     threads: Vec<JoinHandle<()>>,
-    shared: Arc<Shared>,
+    profile: Arc<ProfileState>,
     began: clock::Tick,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ProfileState {
     state: AtomicU32,
     counters: Vec<Counter>,
 }
@@ -64,15 +64,15 @@ impl IdlenessProfiler {
             errno: AtomicU32::new(0),
         };
         let counters = processors()?.into_iter().map(counter).collect();
-        let shared = Arc::new(Shared { state: AtomicU32::new(WAITS), counters });
-        let mut profiler = IdlenessProfiler { threads: Vec::new(), shared, began: 0 };
-        for index in 0..profiler.shared.counters.len() {
-            let shared = Arc::clone(&profiler.shared);
+        let profile = Arc::new(ProfileState { state: AtomicU32::new(WAITS), counters });
+        let mut profiler = IdlenessProfiler { threads: Vec::new(), profile, began: 0 };
+        for index in 0..profiler.profile.counters.len() {
+            let profile = Arc::clone(&profiler.profile);
             let named = std::thread::Builder::new().name(format!("idle {index}"));
-            let thread = named.spawn(move || work(&shared, &shared.counters[index]));
+            let thread = named.spawn(move || work(&profile, &profile.counters[index]));
             profiler.threads.push(thread.map_err(|error| Failure::io("a thread for a processor", &error))?);
         }
-        let counters = &profiler.shared.counters;
+        let counters = &profiler.profile.counters;
         let measured =
             |counter: &Counter| counter.unit_ns.load(Acquire) != 0 || counter.errno.load(Acquire) != 0;
         while !counters.iter().all(measured) {
@@ -95,12 +95,12 @@ impl IdlenessProfiler {
         let ran_ns = clock::monotonic().saturating_sub(self.began) as f64;
         self.end();
         let lengths: Vec<f64> =
-            self.shared.counters.iter().map(|one| f64::from_bits(one.unit_ns.load(Acquire))).collect();
+            self.profile.counters.iter().map(|one| f64::from_bits(one.unit_ns.load(Acquire))).collect();
         let started = self.began > 0;
         let share = |(counter, length): (&Counter, &f64)| {
             (counter.units.load(Relaxed) as f64 * length / ran_ns * 100.0).min(100.0)
         };
-        let cpus = self.shared.counters.iter().zip(&lengths).filter(|_| started).map(share).collect();
+        let cpus = self.profile.counters.iter().zip(&lengths).filter(|_| started).map(share).collect();
         let count = lengths.len() as f64;
         let mean = lengths.iter().sum::<f64>() / count;
         let squares: f64 = lengths.iter().map(|length| (length - mean).powi(2)).sum();
@@ -109,7 +109,7 @@ impl IdlenessProfiler {
     }
 
     fn tell(&self, state: u32) {
-        self.shared.state.store(state, Release);
+        self.profile.state.store(state, Release);
         self.threads.iter().for_each(|thread| thread.thread().unpark());
     }
 
@@ -128,7 +128,7 @@ impl Drop for IdlenessProfiler {
     }
 }
 
-fn work(shared: &Shared, counter: &Counter) {
+fn work(profile: &ProfileState, counter: &Counter) {
     let mut page = [0u8; UNIT_BYTES];
     if let Err(errno) = bind(counter.cpu) {
         return counter.errno.store(errno, Release);
@@ -143,10 +143,10 @@ fn work(shared: &Shared, counter: &Counter) {
         Ok(()) => counter.unit_ns.store(shortest.max(1.0).to_bits(), Release),
         Err(errno) => return counter.errno.store(errno, Release),
     }
-    while shared.state.load(Acquire) == WAITS {
+    while profile.state.load(Acquire) == WAITS {
         std::thread::park();
     }
-    while shared.state.load(Relaxed) == RUNS {
+    while profile.state.load(Relaxed) == RUNS {
         unit(&mut page);
         counter.units.fetch_add(1, Relaxed);
     }
@@ -241,7 +241,7 @@ mod tests {
     fn each_processor_has_a_share() {
         let mut profiler = IdlenessProfiler::calibrate().unwrap();
         profiler.start();
-        let counts = || profiler.shared.counters.iter().map(|one| one.units.load(Relaxed));
+        let counts = || profiler.profile.counters.iter().map(|one| one.units.load(Relaxed));
         // However busy the machine is, the lowest priority gets its turn in the end.
         while counts().any(|units| units == 0) {
             std::thread::yield_now();

@@ -29,7 +29,7 @@ impl std::fmt::Debug for Gpfs {
 
 /// `gpfsFcntlHeader_t`.
 #[repr(C)]
-struct Header {
+struct FcntlHeader {
     total_bytes: i32,
     version: i32,
     error_offset: i32,
@@ -39,7 +39,7 @@ struct Header {
 /// What follows the header: its length, what it is, and its own fields.
 #[repr(C)]
 struct Hint<T> {
-    header: Header,
+    header: FcntlHeader,
     bytes: i32,
     kind: i32,
     fields: T,
@@ -148,8 +148,8 @@ impl Gpfs {
 
 fn hint<T>(kind: i32, fields: T) -> Hint<T> {
     let all = size_of::<Hint<T>>();
-    let header = Header { total_bytes: all as i32, version: 1, error_offset: 0, reserved: 0 };
-    Hint { header, bytes: (all - size_of::<Header>()) as i32, kind, fields }
+    let header = FcntlHeader { total_bytes: all as i32, version: 1, error_offset: 0, reserved: 0 };
+    Hint { header, bytes: (all - size_of::<FcntlHeader>()) as i32, kind, fields }
 }
 
 #[cfg(test)]
