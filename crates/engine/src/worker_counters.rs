@@ -18,7 +18,7 @@ use crate::mismatch;
 mod counts;
 mod series;
 
-pub use counts::{Count, Counts};
+pub use counts::{Count, Counts, Spread};
 pub use series::SeriesWriter;
 use series::{ROWS, SeriesCounters};
 
@@ -50,6 +50,7 @@ fn add(counter: &AtomicU64, amount: u64) {
 
 /// Latencies of one kind.
 #[repr(C)]
+#[derive(Debug)]
 pub struct Latencies {
     sum: AtomicU64,
     /// One's complement of the smallest, so that zeroed memory means: none yet.
@@ -59,6 +60,12 @@ pub struct Latencies {
 }
 
 impl Latencies {
+    /// None.
+    const fn new() -> Self {
+        let [sum, least, most] = [const { AtomicU64::new(0) }; 3];
+        Latencies { sum, least, most, counts: [const { AtomicU64::new(0) }; BUCKETS] }
+    }
+
     /// Counts one latency.
     #[inline(always)]
     fn record(&self, ns: u64) {
@@ -704,6 +711,7 @@ impl WorkerCounters<'_> {
             steady: None,
             found_depth: self.found_depth(),
             facts: self.facts(),
+            spreads: self.head.live.spreads(),
             complaints: self.head.complaints.read().lines().map(String::from).collect(),
             mismatches: mismatch::decode(&self.head.mismatches.read()),
             corrupt_ranges: self.head.corrupt[0].load(Relaxed),

@@ -7,6 +7,7 @@ use crate::case::{CaseRecord, ExerciseRecord};
 use crate::demand::DemandRecord;
 use crate::engine_trait::EngineTrait;
 use crate::finding::Finding;
+use crate::histogram::Histogram;
 use crate::origin::Diagnostic;
 use crate::replay::ReplayRecord;
 use crate::sighting::{Sample, Sighting};
@@ -267,6 +268,9 @@ pub struct WorkerRecord {
     /// What its engine counted of its own, by name (`matches`).
     #[reflect(default)]
     pub facts: Vec<(String, u64)>,
+    /// Times that its engine counted by their length, by name (`transit`, `burst`), ns.
+    #[reflect(omit_empty)]
+    pub spreads: Vec<(String, Histogram)>,
     /// What it found wrong with what it read: the first few, a sentence each.
     #[reflect(default)]
     pub complaints: Vec<String>,

@@ -3,8 +3,9 @@
 //! Layout learned by looking at what 2.1.8 sends: each message has the same header, and waits for its own return.
 
 use iodyno_model::Histogram;
-use iodyno_model::histogram::{BUCKETS, bucket_of, lower_edge, middle, upper_edge};
+use iodyno_model::histogram::{BUCKETS, lower_edge, upper_edge};
 
+use super::frames::Bins;
 use super::header::First;
 use crate::conversation::{word, words};
 
@@ -18,9 +19,6 @@ const QUICK: u32 = 0x8000_0000;
 pub const TIMES_AT: usize = 28;
 /// The longest message that is sent back, bytes.
 pub const BYTES_MOST: u32 = 128 << 10;
-/// A bin of the distribution, ns, and how many there are.
-const BIN_NS: u64 = 100_000;
-const BINS: u64 = 10_000;
 
 /// What a client asks for with each message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,37 +115,9 @@ pub fn columns(round_trips: &Histogram, retransmits: u64, cwnd_bytes: u64, rtt_u
     )
 }
 
-/// The distribution: bins of 100 µs with their counts, and those that hold the 5th, the 95th and the 99.7th percentile.
+/// Their distribution.
 pub fn distribution(round_trips: &Histogram) -> String {
-    let count = round_trips.count();
-    let mut bins: Vec<(u64, u64)> = Vec::new();
-    let mut beyond = 0;
-    for (bucket, count) in round_trips.buckets() {
-        // The extremes are known better than by their buckets.
-        let value = match *bucket as usize {
-            bucket if bucket == bucket_of(round_trips.max) => round_trips.max,
-            bucket => middle(bucket),
-        };
-        match (value / BIN_NS + 1, bins.last_mut()) {
-            (bin, _) if bin > BINS => beyond += count,
-            (bin, Some((last, sum))) if *last == bin => *sum += count,
-            (bin, _) => bins.push((bin, *count)),
-        }
-    }
-    let at = |share: f64| {
-        let mut seen = 0;
-        let holds = |(_, in_bin): &&(u64, u64)| {
-            seen += in_bin;
-            seen as f64 >= share * count as f64
-        };
-        bins.iter().find(holds).map_or(BINS, |(bin, _)| *bin)
-    };
-    let (low, high, most) = (at(0.05), at(0.95), at(0.997));
-    let words: Vec<String> = bins.iter().map(|(bin, count)| format!("{bin}:{count}")).collect();
-    format!(
-        "BB8(f)-PDF: bin(w=100us):cnt({count})={} (5.00/95.00/99.7%={low}/{high}/{most},obl/obu=0/{beyond})",
-        words.join(",")
-    )
+    Bins::default().print("BB8(f)", round_trips)
 }
 
 #[cfg(test)]

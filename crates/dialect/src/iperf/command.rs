@@ -9,7 +9,8 @@ use iodyno_model::{Diagnostic, Origin};
 use crate::option::{Arguments, GivenOption, Misfit, Status, Syntax, Token, setter};
 
 use super::bounceback::{self, Bounce};
-use super::header::Amount;
+use super::frames::{Bins, Frames};
+use super::header::{self, Amount};
 use super::number;
 use super::options::{SETTERS, TABLE};
 
@@ -22,6 +23,14 @@ pub enum Rate {
     Bits(f64),
     /// Writes each second.
     Writes(f64),
+}
+
+/// The streams beside round trips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Congestion {
+    pub sends: bool,
+    pub receives: bool,
+    pub streams: u32,
 }
 
 /// What the command line says.
@@ -93,6 +102,12 @@ pub struct Command {
     pub full_duplex: bool,
     /// `--trip-times`: of datagrams they are measured in any case.
     pub trip_times: bool,
+    /// `--isochronous`.
+    pub frames: Option<Frames>,
+    /// `--histograms`.
+    pub bins: Option<Bins>,
+    /// `--bounceback-congest`.
+    pub load: Option<Congestion>,
     /// `--bounceback`: messages of a burst.
     pub bounces: Option<u32>,
     /// `--bounceback-period`, ns; 0: one after the other.
@@ -112,6 +127,11 @@ impl Command {
             (true, true) => 1450,
             (false, _) => 128 << 10,
         })
+    }
+
+    /// Bytes of a write of the load beside round trips: messages of their length would load processors.
+    pub fn load_block(&self) -> u64 {
+        128 << 10
     }
 
     /// The rate in bit/s of one stream; none: as fast as it goes.
@@ -229,7 +249,10 @@ impl Parsing {
         }
         self.both();
         self.both_ways();
+        self.times();
         let command = &mut self.command;
+        // As the original: what has times of its own is told with all that there is to say.
+        command.enhanced |= command.frames.is_some() || command.bins.is_some();
         if command.bounces.is_some() {
             // As the original: rows each second with all that there is to say.
             command.enhanced = true;
@@ -265,9 +288,6 @@ impl Parsing {
                 "leave the others out",
             );
         }
-        if command.trip_times && !command.udp {
-            refuse("--trip-times", "the blocks of a stream carry no times here", "use -u, or --bounceback");
-        }
         if both && command.compatible {
             refuse("-C", "old servers know no data that goes both ways", "leave it out");
         }
@@ -291,6 +311,56 @@ impl Parsing {
                 "messages that come back have their own content and times",
                 "see --bounceback-period",
             );
+        }
+    }
+
+    /// What does not go together with bursts, their times and their distribution.
+    fn times(&mut self) {
+        let command = &self.command;
+        let mut refuse = |words: &str, what: &str, hint: &str| {
+            self.wrong.push(Diagnostic::error(&Origin::argument(words), what).hint(hint));
+        };
+        let other_ways = command.dual || command.trade || command.full_duplex || command.bounces.is_some();
+        let has_bursts = command.frames.is_some() || command.trip_times && !command.udp;
+        let name = if command.frames.is_some() { "--isochronous" } else { "--trip-times" };
+        if has_bursts && other_ways {
+            refuse(
+                name,
+                "bursts go one way: not with -d, -r, --full-duplex or --bounceback",
+                "leave the others out",
+            );
+        }
+        if command.frames.is_some() && command.reverse {
+            refuse(
+                "-R",
+                "the server would have to be told of frames, and is not",
+                "start the client at the other host",
+            );
+        }
+        if command.frames.is_some() && command.rate.is_some() {
+            refuse("-b", "frames have their own rate", "give it to --isochronous=FPS:MEAN,STDDEV");
+        }
+        if (has_bursts || command.trip_times) && (command.compatible || command.file.is_some()) {
+            let words = if command.compatible { "-C" } else { "-F" };
+            refuse(words, "times lie in a header that this leaves no room for", "leave it out");
+        }
+        let least = if command.udp { header::LEAST_LONG } else { 64 };
+        let in_datagrams = command.udp && command.trip_times;
+        if (has_bursts || in_datagrams) && command.block() < least {
+            refuse("-l", "times take 64 bytes of a block and 120 of a datagram", "give -l 128 or more");
+        }
+        if (has_bursts || in_datagrams) && self.is_server {
+            refuse(name, "it is the client's word", "a server measures what clients ask for");
+        }
+        if command.bins.is_some() && !self.is_server && !command.reverse {
+            refuse(
+                "--histograms",
+                "a client's are of waits for room, which is not measured",
+                "give it to the server",
+            );
+        }
+        if command.load.is_some() && command.bounces.is_none() {
+            refuse("--bounceback-congest", "it is a load beside round trips", "add --bounceback");
         }
     }
 
@@ -366,6 +436,23 @@ pub(super) fn bounces(value: &str) -> Result<u32, ()> {
 pub(super) fn hold(value: &str) -> Result<u32, ()> {
     let ms = value.parse().ok().filter(|ms: &f64| (0.0..=60_000.0).contains(ms));
     ms.map(|ms| (ms * 1000.0) as u32).ok_or(())
+}
+
+/// `[up|down|bidir][,N]`.
+pub(super) fn congestion(value: &str) -> Result<Congestion, ()> {
+    let (way, streams) = match value.split_once(',') {
+        Some((way, streams)) => {
+            (way, streams.parse().ok().filter(|streams| (1..=64).contains(streams)).ok_or(())?)
+        }
+        None => (value, 1),
+    };
+    let (sends, receives) = match way {
+        "up" => (true, false),
+        "down" => (false, true),
+        "" | "bidir" => (true, true),
+        _ => return Err(()),
+    };
+    Ok(Congestion { sends, receives, streams })
 }
 
 pub(super) fn rate(value: &str) -> Result<Rate, ()> {
@@ -487,8 +574,20 @@ mod tests {
         assert!(wrong("-c h --bounceback --full-duplex").contains("goes together with none"));
         assert!(wrong("-c h --full-duplex -R").contains("goes together with none"));
         assert!(wrong("-c h --bounceback=0").contains("`0`"));
-        assert!(wrong("-c h --trip-times").contains("hint: use -u, or --bounceback"));
-        assert!(read("-c h -u --trip-times").is_ok());
+        assert!(wrong("-c h --trip-times --full-duplex").contains("bursts go one way"));
+        assert!(wrong("-c h -u --isochronous -R").contains("hint: start the client at the other host"));
+        assert!(wrong("-c h -u --isochronous=30:2m -b 5m").contains("frames have their own rate"));
+        assert!(wrong("-c h -u --isochronous -l 100").contains("give -l 128"));
+        assert!(wrong("-c h --isochronous=0:5").contains("`0:5`"));
+        assert!(wrong("-s --trip-times").contains("the client's word"));
+        assert!(wrong("-c h --histograms").contains("hint: give it to the server"));
+        assert!(wrong("-s --histograms=0").contains("`0`"));
+        assert!(wrong("-c h --bounceback-congest").contains("hint: add --bounceback"));
+        assert!(wrong("-c h --bounceback --bounceback-congest=left").contains("`left`"));
+        assert!(read("-c h -u --trip-times").is_ok() && read("-c h --trip-times -R").is_ok());
+        let load = read("-c h --bounceback --bounceback-congest=down,4").unwrap().load;
+        assert_eq!(load, Some(Congestion { sends: false, receives: true, streams: 4 }));
+        assert!(read("-s -u --histograms=10u,1000").unwrap().enhanced);
         assert!(wrong("-c h -p 0 -P 200").matches("error").count() == 2);
         assert!(wrong("-c h -s").contains("both"));
         assert!(wrong("-t 1").contains("neither"));

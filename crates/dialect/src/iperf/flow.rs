@@ -6,6 +6,7 @@
 use iodyno_model::conversation::{Connection, Ends, RunNumber};
 use iodyno_model::{Histogram, PhaseRecord, Sighting};
 
+use super::bounceback;
 use super::bounceback::Bounce;
 use super::header::{Amount, TestHeader};
 use crate::conversation::fact;
@@ -38,6 +39,33 @@ pub struct StreamCounts {
     /// Reads by their length, in eighths of a block.
     pub reads: [u64; 8],
     pub one_way: OneWay,
+    /// Bursts of which something came, and of which nothing did.
+    pub bursts: u64,
+    pub bursts_lost: u64,
+    /// When the slowest one was complete, µs since 1970; not a count.
+    pub slowest_unix_us: u64,
+}
+
+/// Times of a stream, by their length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times {
+    /// Of messages there and back, or of frames until they were sent.
+    pub trips: Histogram,
+    /// Of datagrams on their way.
+    pub transits: Histogram,
+    /// Of bursts on their way.
+    pub bursts: Histogram,
+}
+
+impl Times {
+    /// Since an earlier state.
+    pub fn since(&self, earlier: &Times) -> Times {
+        Times {
+            trips: bounceback::since(&self.trips, &earlier.trips),
+            transits: bounceback::since(&self.transits, &earlier.transits),
+            bursts: bounceback::since(&self.bursts, &earlier.bursts),
+        }
+    }
 }
 
 /// How long datagrams were on their way, by the clocks of both hosts.
@@ -86,6 +114,9 @@ impl StreamCounts {
             counts.one_way.sum_ns += sum("transit_ns");
             counts.one_way.squares_us += sum("transit_squares");
             counts.one_way.extremes_ns = (sum("transit_least_ns"), sum("transit_most_ns"));
+            counts.bursts += sum("bursts");
+            counts.bursts_lost += sum("bursts_lost");
+            counts.slowest_unix_us = counts.slowest_unix_us.max(sum("slowest_unix_us"));
             for (bin, reads) in counts.reads.iter_mut().enumerate() {
                 *reads += sum(&format!("reads_{}", bin + 1));
             }
@@ -130,6 +161,8 @@ impl StreamCounts {
                 squares_us: of(self.one_way.squares_us, other.one_way.squares_us),
                 ..self.one_way
             },
+            bursts: of(self.bursts, other.bursts),
+            bursts_lost: of(self.bursts_lost, other.bursts_lost),
             reads: std::array::from_fn(|bin| of(self.reads[bin], other.reads[bin])),
             ..self
         }
@@ -190,9 +223,9 @@ pub struct TestStream {
     /// Of a server: when the first of them came, ns since 1970, and when it goes back, ns; none: it has not come.
     pub came_unix_ns: u64,
     pub due_ns: Option<u64>,
-    /// Round trips up to now, and up to the last row.
-    pub round_trips: Histogram,
-    pub reported_trips: Histogram,
+    /// Its times up to now, and up to the last row.
+    pub times: Times,
+    pub reported_times: Times,
     /// How long it took to connect, ns; 0: the peer did.
     pub connect_ns: u64,
     /// First bytes, as long as they may be a header.
@@ -255,6 +288,12 @@ impl TestStream {
         self.test.is_some_and(|test| test.full_duplex)
     }
 
+    /// Whether each of its bursts says when it was due: frames in datagrams, frames and blocks of a stream.
+    pub fn has_bursts(&self, udp: bool) -> bool {
+        let test = self.test.filter(|_| self.bounce.is_none());
+        test.is_some_and(|test| test.has_bursts() && (!udp || test.period_us.is_some()))
+    }
+
     /// Its number as reports show it.
     pub fn label(&self) -> String {
         format!("{}{}", if self.starred { "*" } else { "" }, self.id)
@@ -268,9 +307,16 @@ impl TestStream {
         if self.each_bytes > 0 && !self.sends {
             self.now.bytes = self.now.datagrams * self.each_bytes;
         }
-        self.round_trips = Histogram::default();
-        if let Some(job) = found.jobs.get(job).filter(|_| self.bounce.is_some()) {
-            job.tally.lines.iter().for_each(|line| self.round_trips.merge(&line.latency));
+        self.times = Times::default();
+        let is_timed =
+            self.bounce.is_some() || self.sends && self.test.is_some_and(|test| test.period_us.is_some());
+        if let Some(job) = found.jobs.get(job) {
+            let lines = job.tally.lines.iter().filter(|_| is_timed);
+            lines.for_each(|line| self.times.trips.merge(&line.latency));
+            for (name, times) in job.workers.iter().flat_map(|worker| &worker.spreads) {
+                let of = if name == "burst" { &mut self.times.bursts } else { &mut self.times.transits };
+                of.merge(times);
+            }
         }
         let workers = || found.jobs.get(job).iter().flat_map(|job| job.workers.clone()).collect::<Vec<_>>();
         let ended = workers().iter().map(|worker| worker.ended_ns).max().filter(|ended| *ended > 0);
@@ -281,7 +327,9 @@ impl TestStream {
     pub fn count_datagram(&mut self, number: i64, bytes: usize) {
         let before = &mut self.before;
         before.highest = before.highest.max(number.unsigned_abs());
-        self.each_bytes = bytes as u64;
+        // Frames end with shorter ones.
+        self.each_bytes =
+            if self.test.is_some_and(|test| test.period_us.is_some()) { 0 } else { bytes as u64 };
         if number > 0 {
             before.bytes += bytes as u64;
             before.datagrams += 1;

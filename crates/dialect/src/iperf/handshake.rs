@@ -2,6 +2,7 @@
 
 use iodyno_model::conversation::{Action, Connection, Ends};
 
+use super::bounceback::Bounce;
 use super::command::Rate;
 use super::flow::{StreamState, TestStream};
 use super::header::{self, Amount, Back, TestHeader};
@@ -29,20 +30,37 @@ impl IperfConversation {
             return;
         }
         for _ in 0..self.command.streams.max(1) {
-            let (id, connection) = (self.next_id, self.connection());
-            self.next_id += 1;
-            let sends = !self.command.reverse;
-            let mut flow = TestStream::new(id, connection, sends, StreamState::Opening(0), self.now_ns);
-            flow.amount = self.command.until();
-            flow.test = Some(self.test());
-            flow.bounce = self.command.bounce();
-            flow.each_bytes = if self.command.udp { self.command.block() } else { 0 };
-            self.flows.push(flow);
-            self.open(connection);
+            self.begin_stream(self.test(), self.command.bounce());
+        }
+        if let Some(load) = self.command.load {
+            let test = TestHeader {
+                streams: 1,
+                reverse: load.receives && !load.sends,
+                full_duplex: load.receives && load.sends,
+                quick: true,
+                ..self.test()
+            };
+            (0..load.streams).for_each(|_| self.begin_stream(test, None));
         }
         if self.command.dual || self.command.trade {
             self.owed = self.command.streams.max(1) as usize;
         }
+    }
+
+    /// Opens a client's stream.
+    fn begin_stream(&mut self, test: TestHeader, bounce: Option<Bounce>) {
+        let (id, connection) = (self.next_id, self.connection());
+        self.next_id += 1;
+        let mut flow = TestStream::new(id, connection, !test.reverse, StreamState::Opening(0), self.now_ns);
+        flow.amount = self.command.until();
+        (flow.test, flow.bounce) = (Some(test), bounce);
+        // The load is no test of its own beside the messages: its sum is of its streams alone.
+        flow.group = if test.quick { "load".into() } else { String::new() };
+        // Frames end with shorter datagrams.
+        let is_even = self.command.udp && test.period_us.is_none();
+        flow.each_bytes = if is_even { self.command.block() } else { 0 };
+        self.flows.push(flow);
+        self.open(connection);
     }
 
     pub(super) fn connection(&mut self) -> Connection {
@@ -105,6 +123,7 @@ impl IperfConversation {
             let (block, bin) = (number::size(self.command.block()), number::size(self.bin_bytes()));
             text += &format!("Read buffer size: {block} (Dist bin width={bin})\n");
         }
+        text += &self.command.bins.map(|bins| bins.heading()).unwrap_or_default();
         text += &self.view.window(ends.socket.receive_buffer_bytes, self.command.window_bytes);
         self.rule(&text);
     }
@@ -161,7 +180,7 @@ impl IperfConversation {
             StreamState::Opening(tries) if flow.starred && is_nobody(errno) && tries / 2 < BACK_RETRIES => {
                 flow.enter(StreamState::Opening(tries + 1), self.now_ns);
             }
-            StreamState::Opening(tries) if tries / 2 < retries && flow.group.is_empty() => {
+            StreamState::Opening(tries) if tries / 2 < retries && !flow.starred => {
                 flow.enter(StreamState::Opening(tries + 1), self.now_ns);
                 self.complain(format!("tcp connect failed: {words}"));
             }
@@ -226,7 +245,15 @@ impl IperfConversation {
         if self.view.enhanced && !self.command.udp {
             text += &self.written_blocks();
         }
-        if self.view.enhanced && flow.bounce.is_some() {
+        if let Some(frames) = self.command.frames {
+            let mean = rate(frames.mean_bits(self.command.block()));
+            let (deviation, period_ms) = (rate(frames.deviation_bits), 1e3 / frames.per_second);
+            text += &format!(
+                "Isochronous: {:.2} frames/sec mean={mean}/s, stddev={deviation}/s, Period/IPG={period_ms:.2}/0.000 ms\n",
+                frames.per_second
+            );
+        }
+        if self.view.enhanced && self.command.bounces.is_some() {
             text += &format!("TOS set to 0x{:x} and nodelay (Nagle off)\n", self.command.tos);
         } else if self.view.enhanced {
             let nagle = if self.command.nodelay { "off" } else { "on" };
@@ -235,7 +262,7 @@ impl IperfConversation {
         if let Some(mss) = self.command.mss.filter(|_| !self.command.udp) {
             text += &format!("MSS req size {mss} bytes (per TCP_MAXSEG)\n");
         }
-        if self.command.udp {
+        if self.command.udp && self.command.frames.is_none() {
             let block = self.block_of(index);
             let gap = self.bits_of(index).map(|bits| block as f64 * 8e6 / bits).unwrap_or(0.0);
             text += &format!("Sending {block} byte datagrams, IPG target: {gap:.2} us (kalman adjust)\n");
@@ -318,6 +345,9 @@ impl IperfConversation {
             },
             reverse: self.command.reverse,
             full_duplex: self.command.full_duplex,
+            trip_times: self.command.trip_times,
+            period_us: self.command.frames.map(|frames| frames.period_us()),
+            quick: false,
             rate_bits: rate.min(f64::from(u32::MAX)) as u32,
             extended: !self.command.compatible,
             version: None,
@@ -338,7 +368,7 @@ impl IperfConversation {
             }
             return;
         }
-        let mut bytes = header::tcp(&test);
+        let mut bytes = header::tcp(&test, self.unix_ns);
         if !test.extended {
             // Old servers know six words, and only where they are to send back.
             bytes.truncate(if test.back.is_some() { 24 } else { 0 });
@@ -363,8 +393,11 @@ impl IperfConversation {
 
     /// Bytes of a stream's write: a server's are those that the client asks for.
     pub(super) fn block_of(&self, index: usize) -> u64 {
-        let wished =
-            self.flows[index].test.filter(|_| self.is_server()).map(|test| u64::from(test.block_bytes));
+        let test = self.flows[index].test;
+        if test.is_some_and(|test| test.quick) && !self.is_server() {
+            return self.command.load_block();
+        }
+        let wished = test.filter(|_| self.is_server()).map(|test| u64::from(test.block_bytes));
         let least = if self.command.udp { 16 } else { 1 };
         let most = if self.command.udp { 65_507 } else { 16 << 20 };
         wished.filter(|bytes| *bytes > 0).unwrap_or(self.command.block()).clamp(least, most)
@@ -392,6 +425,8 @@ impl IperfConversation {
             let granted_bytes = self.granted(*index, block);
             let bursts = self.command.burst_of_bounces();
             let server = self.is_server();
+            let frames = self.command.frames;
+            let counts_bins = self.command.bins.is_some();
             let bin_bytes = if self.view.enhanced && !udp { self.bin_bytes() } else { 0 };
             let flow = &mut self.flows[*index];
             flow.enter(StreamState::Running, self.now_ns);
@@ -420,6 +455,9 @@ impl IperfConversation {
                     false => lower::Exchange::Asks(bounce, bursts),
                 }),
                 bin_bytes: if flow.sends { 0 } else { bin_bytes },
+                frames: frames.filter(|_| flow.sends && !server),
+                bursts: flow.has_bursts(udp),
+                spread: udp && !flow.sends && counts_bins && flow.test.is_some_and(|test| test.trip_times),
             });
         }
         let plan = lower::plan(&loads);
@@ -480,6 +518,15 @@ impl IperfConversation {
         if let Some(bounce) = self.flows[index].bounce {
             return Some(bounce.message(self.unix_ns));
         }
+        let test = self.flows[index].test.filter(|_| self.flows[index].has_bursts(self.command.udp));
+        if let Some(test) = test.filter(|_| !self.command.udp) {
+            let mut bytes = header::burst(&test);
+            let frame = self.command.frames.filter(|_| !self.is_server());
+            let most = frame.and_then(|frames| frames.sizes(0, false).most_bytes());
+            let block = most.unwrap_or(self.block_of(index)) as usize;
+            bytes.extend((bytes.len()..block).map(|at| b'0' + (at % 10) as u8));
+            return Some(bytes);
+        }
         if !self.command.udp {
             return self.content.clone();
         }
@@ -488,6 +535,14 @@ impl IperfConversation {
         bytes.truncate(block);
         bytes.extend((bytes.len()..block).map(|at| b'0' + (at % 10) as u8));
         Some(bytes)
+    }
+}
+
+/// A rate as the heading of frames writes it.
+fn rate(bits: f64) -> String {
+    match bits {
+        0.0 => "0.000 bit".into(),
+        bits => number::printed(bits / 8.0, 'a').trim_end_matches('s').into(),
     }
 }
 

@@ -20,7 +20,8 @@ const OVERFLOWED: u32 = u32::from_be_bytes(*b"ovfl");
 
 const VERSION_1: u32 = 0x8000_0000;
 const EXTENDED: u32 = 0x4000_0000;
-const NO_FINAL: u32 = 0x2000_0000;
+/// Of datagrams: there is more behind the header than the datagram's own length tells.
+const UDP_TESTS: u32 = 0x2000_0000;
 const NUMBERS_64: u32 = 0x0800_0000;
 const SYNCHRONOUS: u32 = 0x0400_0000;
 const HAS_LENGTH: u32 = 0x0001_0000;
@@ -29,6 +30,19 @@ const REVERSE: u32 = 0x0400_0000;
 const FULL_DUPLEX: u32 = 0x0800_0000;
 /// Nobody reports what came.
 const NO_REPORT: u32 = 0x0008_0000;
+/// Clocks of both hosts agree; bursts at even times; a load beside round trips.
+const TRIP_TIMES: u32 = 0x0010_0000;
+const ISOCHRONOUS: u32 = 0x0001_0000;
+const QUICK: u32 = 0x8000_0000;
+/// Octets of the header of a stream whose bursts have times.
+const LONG_BYTES: usize = 80;
+/// In datagrams that have times: octets of the header with its burst's behind it, where the burst's begins, and where the
+/// time of the test's beginning stands.
+const LONG_DATAGRAM_BYTES: usize = 108;
+pub const BURST_AT: usize = DATAGRAM_BYTES + TEST_BYTES;
+const BEGUN_WORD: usize = 28;
+/// What a datagram has at least that carries all of it.
+pub const LEAST_LONG: u64 = 120;
 /// Version 2.1.8, as it tells it.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
 const ACKNOWLEDGED: u32 = 2;
@@ -78,10 +92,23 @@ pub struct TestHeader {
     pub rate_bits: u32,
     /// Both send, on this very connection.
     pub full_duplex: bool,
+    /// Times of both hosts' clocks can be compared.
+    pub trip_times: bool,
+    /// Bursts at even times, with so many µs between; 0: it is not told, none: as it goes.
+    pub period_us: Option<u32>,
+    /// It is a load beside round trips.
+    pub quick: bool,
     /// Whether the header is the long one, which the server answers: false for clients before 2.1.
     pub extended: bool,
     /// The client's version; none: it does not tell.
     pub version: Option<[u16; 3]>,
+}
+
+impl TestHeader {
+    /// Whether each burst says when it was due.
+    pub fn has_bursts(&self) -> bool {
+        (self.trip_times || self.period_us.is_some()) && !self.full_duplex
+    }
 }
 
 /// What the first bytes of a stream are.
@@ -97,21 +124,45 @@ pub enum First {
     Bounce(Bounce),
 }
 
-/// The header of a test over TCP.
-pub fn tcp(test: &TestHeader) -> Vec<u8> {
-    let mut flags = EXTENDED | HAS_LENGTH | (TEST_BYTES as u32) << 1;
-    if test.reverse || test.full_duplex {
-        flags |= SYNCHRONOUS;
+/// The header of a test over TCP, which begins now.
+pub fn tcp(test: &TestHeader, unix_ns: u64) -> Vec<u8> {
+    let mut test_words = test_words(test, tcp_flags(test)).to_vec();
+    if test.has_bursts() {
+        test_words.push(0);
+        test_words.extend(seconds_and_micros(unix_ns));
+        test_words.resize(LONG_BYTES / 4, 0);
     }
-    words(&test_words(test, flags))
+    words(&test_words)
+}
+
+fn tcp_flags(test: &TestHeader) -> u32 {
+    let bytes = if test.has_bursts() { LONG_BYTES } else { TEST_BYTES };
+    let synchronous = if test.reverse || test.full_duplex { SYNCHRONOUS } else { 0 };
+    EXTENDED | HAS_LENGTH | (bytes as u32) << 1 | synchronous
+}
+
+/// The front of a burst of a stream: its times, its number and its length are put there as it goes.
+pub fn burst(test: &TestHeader) -> Vec<u8> {
+    let port = u32::from(test.port);
+    let wishes = test_words(test, 0)[8];
+    let (upper, period) = (VERSION[0], test.period_us.unwrap_or(0));
+    words(&[tcp_flags(test), test.streams, port, 0, 0, 0, 0, 0, wishes, upper, period, 0, 0, 0, 0])
+}
+
+fn seconds_and_micros(unix_ns: u64) -> [u32; 2] {
+    [(unix_ns / 1_000_000_000) as u32, (unix_ns % 1_000_000_000 / 1000) as u32]
 }
 
 /// The header of a test over UDP, with the datagram's own in front: number 1 where it stands alone.
 pub fn udp(test: &TestHeader, number: i64, unix_ns: u64) -> Vec<u8> {
-    let length = (DATAGRAM_BYTES + TEST_BYTES) as u32;
+    let long = test.trip_times || test.period_us.is_some();
+    let length = if long { LONG_DATAGRAM_BYTES } else { DATAGRAM_BYTES + TEST_BYTES } as u32;
     let mut flags = EXTENDED | NUMBERS_64 | HAS_LENGTH | length << 1;
+    if long {
+        flags |= UDP_TESTS;
+    }
     if test.reverse || test.full_duplex {
-        flags |= NO_FINAL | SYNCHRONOUS;
+        flags |= UDP_TESTS | SYNCHRONOUS;
     }
     let mut bytes = numbered(number, unix_ns);
     let mut test_words = test_words(test, flags);
@@ -119,6 +170,13 @@ pub fn udp(test: &TestHeader, number: i64, unix_ns: u64) -> Vec<u8> {
         test_words[8] |= NO_REPORT;
     }
     bytes.extend(words(&test_words));
+    if long {
+        let mut more = [0; LEAST_LONG as usize / 4 - BURST_AT / 4];
+        more[0] = test.period_us.unwrap_or(0);
+        let begun = BEGUN_WORD - BURST_AT / 4;
+        more[begun..begun + 2].copy_from_slice(&seconds_and_micros(unix_ns));
+        bytes.extend(words(&more));
+    }
     bytes
 }
 
@@ -138,11 +196,18 @@ fn test_words(test: &TestHeader, flags: u32) -> [u32; TEST_BYTES / 4] {
         Amount::Time(ns) => (-((ns / 10_000_000).min(i32::MAX as u64) as i64)) as u32,
         Amount::Bytes(bytes) => bytes.min(i32::MAX as u64) as u32,
     };
-    let reverse = if test.reverse { REVERSE } else { 0 } | if test.full_duplex { FULL_DUPLEX } else { 0 };
+    let wishes = [
+        (test.reverse, REVERSE),
+        (test.full_duplex, FULL_DUPLEX),
+        (test.trip_times, TRIP_TIMES),
+        (test.period_us.is_some(), ISOCHRONOUS),
+        (test.quick, QUICK),
+    ];
+    let wishes = wishes.iter().filter(|(is, _)| *is).fold(0, |all, (_, bit)| all | bit);
     let [upper, lower] = VERSION;
     let port = u32::from(test.port);
     let (flags, block, rate) = (flags | back, test.block_bytes, test.rate_bits);
-    [flags, test.streams, port, block, 0, amount, 0, 0, reverse, upper, lower, 0, rate, 0, 0]
+    [flags, test.streams, port, block, 0, amount, 0, 0, wishes, upper, lower, 0, rate, 0, 0]
 }
 
 /// What a stream begins with.
@@ -161,6 +226,15 @@ pub fn first(bytes: &[u8]) -> First {
         return First::More;
     }
     let at = |index| word(bytes, index).unwrap_or(0);
+    let wishes = if extended { at(8) } else { 0 };
+    let has_times = wishes & (TRIP_TIMES | ISOCHRONOUS) != 0 && wishes & FULL_DUPLEX == 0;
+    // Of datagrams all of it is there.
+    let is_stream = flags & NUMBERS_64 == 0;
+    if is_stream && has_times && flags & HAS_LENGTH != 0 && bytes.len() < LONG_BYTES {
+        return First::More;
+    }
+    let is_long = !is_stream && flags & UDP_TESTS != 0;
+    let period_us = if is_long { at(TEST_BYTES / 4) } else { 0 };
     let amount = match at(5) as i32 {
         time if time < 0 => {
             Amount::Time((u64::from(time.unsigned_abs()).saturating_mul(10_000_000)).min(MOST_NS))
@@ -178,12 +252,20 @@ pub fn first(bytes: &[u8]) -> First {
         block_bytes: at(3),
         amount,
         back,
-        reverse: extended && at(8) & REVERSE != 0,
-        full_duplex: extended && at(8) & FULL_DUPLEX != 0,
+        reverse: wishes & REVERSE != 0,
+        full_duplex: wishes & FULL_DUPLEX != 0,
+        trip_times: wishes & TRIP_TIMES != 0,
+        period_us: (wishes & ISOCHRONOUS != 0).then_some(period_us),
+        quick: wishes & QUICK != 0,
         rate_bits: if extended { at(12) } else { 0 },
         extended,
         version: (extended && at(9) > 0).then(|| [(at(9) >> 16) as u16, at(9) as u16, (at(10) >> 16) as u16]),
     })
+}
+
+/// How much more to read of a stream whose first bytes are too few to tell; none: whatever comes.
+pub fn most_of_head(bytes: usize) -> Option<usize> {
+    [TEST_BYTES, LONG_BYTES].iter().find_map(|whole| whole.checked_sub(bytes).filter(|left| *left > 0))
 }
 
 /// The server's answer to a header over TCP.
@@ -315,6 +397,9 @@ mod tests {
             reverse: false,
             rate_bits: 0,
             full_duplex: false,
+            trip_times: false,
+            period_us: None,
+            quick: false,
             extended: true,
             version: Some([2, 1, 8]),
         }
@@ -334,6 +419,9 @@ mod tests {
                 reverse: false,
                 rate_bits: 0,
                 full_duplex: false,
+                trip_times: false,
+                period_us: None,
+                quick: false,
                 extended: true,
                 version: Some([2, 1, 8]),
             },
@@ -350,6 +438,9 @@ mod tests {
                 reverse: true,
                 rate_bits: 0,
                 full_duplex: false,
+                trip_times: false,
+                period_us: None,
+                quick: false,
                 extended: true,
                 version: Some([2, 1, 8]),
             },
@@ -366,6 +457,9 @@ mod tests {
                 reverse: false,
                 rate_bits: 0,
                 full_duplex: false,
+                trip_times: false,
+                period_us: None,
+                quick: false,
                 extended: true,
                 version: Some([2, 1, 8]),
             },
@@ -380,7 +474,7 @@ mod tests {
         );
         let both =
             TestHeader { port: 7611, amount: Amount::Time(2_000_000_000), full_duplex: true, ..test() };
-        assert_eq!((tcp(&both), first(&seen)), (seen.clone(), First::Test(both)));
+        assert_eq!((tcp(&both, 0), first(&seen)), (seen.clone(), First::Test(both)));
         let seen = bytes(
             "00000001 6b073c7a 00003ee7 00000000 6c010098 00000001 000017d5 00000000 00000000 ffffff38 00000000 00000000 \
              08080000 00020001 00080003 00000000 000f4240 00000000 00000000",
@@ -393,7 +487,7 @@ mod tests {
     #[test]
     fn headers_are_the_originals() {
         for (hex, test) in SEEN {
-            assert_eq!(tcp(test), bytes(hex), "{test:?}");
+            assert_eq!(tcp(test, 0), bytes(hex), "{test:?}");
             assert_eq!(first(&bytes(hex)), First::Test(*test));
         }
         let seen = "00000001 6b02fd91 0003ca19 00000000 48010098 00000001 00001770 00000000 00000000 ffffff9c 00000000 \
@@ -404,6 +498,38 @@ mod tests {
         assert_eq!(number(&last), Some(-93));
         let at = 0x6b02_fd92 * 1_000_000_000 + 0x0004_1b27 * 1000;
         assert_eq!(numbered(-93, at), last);
+    }
+
+    #[test]
+    fn times_of_bursts_are_the_originals() {
+        // What `--trip-times -b 2m` and `-u --isochronous=30:400k,0 --trip-times` of 2.1.8 were seen to send.
+        let seen = bytes(
+            "400100a0 00000001 00001e6e 00000000 00000000 ffffff9c 00000000 00000000 00100000 00020001 00080003 00000000 \
+             001e8480 00000000 00000000 00000000 6b0770b8 0005897e 00000000 00000000",
+        );
+        let at = |seconds: u64, micros: u64| seconds * 1_000_000_000 + micros * 1000;
+        let trip = TestHeader { port: 0x1e6e, trip_times: true, rate_bits: 2_000_000, ..test() };
+        let (found, more) = (tcp(&trip, at(0x6b07_70b8, 0x5897e)), first(&seen[..79]));
+        assert_eq!((found, first(&seen), more), (seen, First::Test(trip), First::More));
+        let front = bytes(
+            "400100a0 00000001 00001e7a 00000000 00000000 00000000 00000000 00000000 00110000 00020001 00008235 00000000 \
+             00000000 00000000 00000000",
+        );
+        let frames = TestHeader { port: 0x1e7a, trip_times: true, period_us: Some(33_333), ..test() };
+        assert_eq!(burst(&frames), front);
+        let seen = bytes(
+            "00000001 6b0770b3 000814f3 00000000 680100d8 00000001 00001e6e 00000000 00000000 ffffff9c 00000000 00000000 \
+             00110000 00020001 00080003 00000000 00100000 00000000 00000000 00008235 00000000 00000000 00000000 00000000 \
+             00000000 00000000 00000000 00000000 6b0770b3 000814f3",
+        );
+        let frames = TestHeader { port: 0x1e6e, rate_bits: 1 << 20, ..frames };
+        let found = udp(&frames, 1, at(0x6b07_70b3, 0x814f3));
+        assert_eq!(
+            (found.as_slice(), first(&found[DATAGRAM_BYTES..])),
+            (seen.as_slice(), First::Test(frames))
+        );
+        let load = TestHeader { quick: true, ..test() };
+        assert_eq!(word(&tcp(&load, 0), 8), Some(0x8000_0000));
     }
 
     #[test]
@@ -447,7 +573,7 @@ mod tests {
         assert_eq!(first(b""), First::More);
         assert_eq!(first(b"012"), First::More);
         assert_eq!(first(b"0123456789"), First::Data);
-        assert_eq!(first(&tcp(&test())[..59]), First::More);
+        assert_eq!(first(&tcp(&test(), 0)[..59]), First::More);
         let old = bytes("80000001 00000001 0000138d 00000000 00000000 ffffff9c");
         let First::Test(found) = first(&old) else { panic!("an old header") };
         assert!(!found.extended && found.back == Some(Back::Now) && found.port == 5005);
@@ -459,7 +585,7 @@ mod tests {
     fn mangled_bytes_harm_nobody() {
         let mut state = 1_u64;
         for round in 0..20_000 {
-            let mut bytes = if round % 2 == 0 { tcp(&test()) } else { report(&Report::default()) };
+            let mut bytes = if round % 2 == 0 { tcp(&test(), 0) } else { report(&Report::default()) };
             for _ in 0..4 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let at = (state >> 33) as usize % bytes.len();

@@ -101,7 +101,10 @@ impl IperfConversation {
         let bin = self.bin_of(self.flows[index].head.len());
         let flow = &mut self.flows[index];
         let test = match header::first(&flow.head) {
-            First::More if flow.head.len() < MOST_HEAD => return,
+            First::More if flow.head.len() < MOST_HEAD => {
+                let (connection, most) = (flow.connection, header::most_of_head(flow.head.len()));
+                return self.act(Action::Read { connection, most });
+            }
             First::More | First::Data => None,
             First::Test(test) => Some(test),
             First::Bounce(bounce) => {
@@ -128,6 +131,9 @@ impl IperfConversation {
             (flow.begun_ns, flow.amount) = (self.now_ns, bounded(test));
             let both: Vec<usize> = [index].into_iter().chain(self.other_way(index)).collect();
             self.run(&both);
+        } else if self.flows[index].has_bursts(false) {
+            // What follows is cut into bursts, of which the run is to see the first.
+            self.begin_receiving(index);
         } else {
             // A connection that says no more than this is to cost no thread.
             self.flows[index].begun_ns = self.now_ns;
@@ -180,6 +186,12 @@ impl IperfConversation {
         flow.before = Default::default();
         flow.begun_ns = self.now_ns;
         flow.amount = bounded(flow.test);
+        if flow.test.is_some_and(|test| test.period_us.is_some()) {
+            let label = flow.label();
+            self.complain(format!(
+                "[{label:>3}] WARNING: frames are asked for with -R: even traffic is sent"
+            ));
+        }
         self.run(&[index]);
     }
 

@@ -3,12 +3,13 @@
 use iodyno_model::conversation::Connection;
 use iodyno_model::plan::Stop;
 use iodyno_model::{
-    Content, Direct, Intent, Job, Limit, Open, Pace, Pattern, Payload, Phase, Pick, Plan, Rate, Refresh,
-    Setting, Target, Verb, Workload,
+    Content, Direct, Intent, Job, Limit, Open, Pace, Pattern, Payload, PerDirection, Phase, Pick, Plan, Rate,
+    Refresh, Setting, Target, Verb, Workload,
 };
 
 use super::bounceback::{Bounce, TIMES_AT};
-use super::header::Amount;
+use super::frames::Frames;
+use super::header::{Amount, BURST_AT};
 use crate::conversation::endpoint;
 
 /// A stream that is to run.
@@ -39,6 +40,12 @@ pub struct Load {
     pub exchange: Option<Exchange>,
     /// Bytes of a bin in which reads are counted; 0: they are not.
     pub bin_bytes: u64,
+    /// Its writes are frames.
+    pub frames: Option<Frames>,
+    /// Its bursts say when they were due.
+    pub bursts: bool,
+    /// Times of datagrams on their way are counted by their length.
+    pub spread: bool,
 }
 
 /// Which part in messages that come back.
@@ -77,12 +84,21 @@ fn job(index: usize, load: &Load) -> Job {
         return exchange_job(index, load, exchange);
     }
     let verb = if load.sends { Verb::Send } else { Verb::Recv };
-    let block = block(load);
-    let pattern = Pattern::of(verb, Pick::Stream, block);
+    let mut pattern = Pattern::of(verb, Pick::Stream, block(load));
+    if let Some(frames) = load.frames {
+        pattern.size = PerDirection::same(frames.sizes(load.block_bytes, load.udp));
+    }
     let mut job = Job::new(&load.name, "socket", vec![index], Workload::Pattern(Box::new(pattern)));
     if load.udp {
         job.settings.push(Setting::new("datagram_bytes", load.block_bytes));
         job.settings.push(Setting::new("stamp", "number_seconds_micros"));
+    }
+    if load.bursts {
+        let place = if load.udp { BURST_AT.to_string() } else { "on".into() };
+        job.settings.push(Setting::new("bursts", place));
+    }
+    if load.spread {
+        job.settings.push(Setting::new("spread", "on"));
     }
     if load.bin_bytes > 0 {
         job.settings.push(Setting::new("read_bin_bytes", load.bin_bytes));
@@ -156,6 +172,9 @@ fn limit(load: &Load) -> Limit {
 }
 
 fn pace(load: &Load) -> Pace {
+    if let Some(frames) = load.frames {
+        return Pace { rate_all: Rate::Operations(frames.rate()), ..Pace::default() };
+    }
     let rate_all = load.bits.map_or(Rate::Unlimited, |bits| Rate::Bytes((bits / 8.0).max(1.0) as u64));
     Pace { rate_all, ..Pace::default() }
 }

@@ -6,6 +6,7 @@
 mod bounceback;
 pub mod command;
 pub mod flow;
+pub mod frames;
 mod handshake;
 pub mod header;
 mod incoming;
@@ -113,6 +114,9 @@ fn nominal(command: &Command) -> Plan {
         shuts: false,
         exchange: command.bounce().map(|bounce| lower::Exchange::Asks(bounce, command.burst_of_bounces())),
         bin_bytes: 0,
+        frames: command.frames,
+        bursts: command.frames.is_some() || command.trip_times && !command.udp,
+        spread: false,
     };
     lower::plan(&(1..=command.streams.max(1)).map(load).collect::<Vec<_>>())
 }

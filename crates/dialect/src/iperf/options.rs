@@ -1,6 +1,7 @@
 //! iperf 2's options, each exactly once, with what we do about it. Names are those of 2.1.8's own help.
 
 use super::command::{self, EarlyExit, Parsing, bytes};
+use super::frames::{Bins, Frames};
 use super::header::Amount;
 use crate::option::{Entry, Kind, Setter, SetterGroup, Spelling, Table, count, entries, grouped, switch};
 
@@ -9,20 +10,12 @@ const SERVER: &str = "Server";
 const CLIENT: &str = "Client";
 const REPORT: &str = "Report";
 
-const UNDER_LOAD: &str = "round trips beside a load are another command's";
-const UNDER_LOAD_HINT: &str = "use `iodyno net latency`";
-const ONE_WAY: &str = "times of two machines tell nothing without clocks that agree";
-const ONE_WAY_HINT: &str = "measure round trips: `iodyno net latency`";
 const MULTICAST: &str = "nothing here joins a group of receivers";
 const MULTICAST_HINT: &str = "use iperf itself for multicast";
 const SPREAD: &str = "all streams go to one address and port";
 const SPREAD_HINT: &str = "start one client for each address";
 const KEY: &str = "the key would travel in clear text";
 const KEY_HINT: &str = "use `iodyno iperf3 --rsa-public-key-path`";
-
-const fn number(name: &'static str, value: &'static str, help: &'static str) -> Entry {
-    Entry::new(name, Kind::Whole(0, i64::MAX), value, help)
-}
 
 /// Every option with what it sets.
 pub const SETTERS: &[Setter<Parsing, ()>] = &grouped::<_, { count(GROUPS) }>(GROUPS);
@@ -134,9 +127,15 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
             )
             .or("10")
             .parsed(|r, value| command::bounces(value).map(|count| r.command.bounces = Some(count))),
-            Entry::new("bounceback-congest", Kind::Text, "[up|down|bidir][,N]", "round trips under load")
-                .refused(UNDER_LOAD, UNDER_LOAD_HINT)
-                .inert(),
+            Entry::new(
+                "bounceback-congest",
+                Kind::Text,
+                "[up|down|bidir][,N]",
+                "N streams beside the messages: to the server, from it, or both ways",
+            )
+            .also(&["working-load"])
+            .or("bidir,1")
+            .parsed(|r, value| command::congestion(value).map(|load| r.command.load = Some(load))),
             Entry::new("bounceback-hold", Kind::Decimal, "MS", "between a message and its return")
                 .or("0")
                 .parsed(|r, value| command::hold(value).map(|us| r.command.bounce_hold_us = us)),
@@ -154,7 +153,7 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
             switch("bounceback-no-quickack", "the server need not acknowledge at once")
                 .on(|r| r.command.no_quickack = true),
             Entry::new("bounceback-txdelay", Kind::Time, "SECONDS", "messages begin so long after the load")
-                .refused(UNDER_LOAD, UNDER_LOAD_HINT)
+                .refused("messages and load begin together", "leave it out")
                 .inert(),
             Entry::new("c", Kind::Text, "HOST", "be the client of this server")
                 .also(&["client"])
@@ -175,12 +174,18 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
                     command::bytes_per_second(value).map(|rate| r.socket_option("pacing_bps", &rate))
                 }),
             switch("full-duplex", "both ways over one connection").on(|r| r.command.full_duplex = true),
-            number("ipg", "MS", "time between datagrams of a frame")
-                .refused("a rate is told with -b", "use -b with pps")
+            Entry::new("ipg", Kind::Decimal, "MS", "time between datagrams of a frame")
+                .refused("the datagrams of a frame go out together", "leave it out, or use -b with pps")
                 .inert(),
-            Entry::new("isochronous", Kind::List, "FPS:MEAN,STDEV", "bursts, as of video")
-                .refused("traffic here is even", "use -b")
-                .inert(),
+            Entry::new(
+                "isochronous",
+                Kind::List,
+                "[FPS[:MEAN[,STDDEV]]]",
+                "frames, as of video: so many a second, of log-normal sizes with this mean and deviation in bit/s (20m), byte/s \
+                 (20M) or datagrams each (25p)",
+            )
+            .or("60:20m,0")
+            .parsed(|r, value| Frames::parse(value).map(|frames| r.command.frames = Some(frames))),
             switch("incr-dstip", "a server's address for each stream").refused(SPREAD, SPREAD_HINT).inert(),
             switch("incr-dstport", "a server's port for each stream").refused(SPREAD, SPREAD_HINT).inert(),
             switch("incr-srcip", "an address of ours for each stream").refused(SPREAD, SPREAD_HINT).inert(),
@@ -212,7 +217,7 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
             switch("tcp-write-times", "times of writes")
                 .ignored("they are always measured: `--also html=FILE` shows them")
                 .inert(),
-            switch("trip-times", "one-way times, of datagrams (-u); both clocks must agree")
+            switch("trip-times", "one-way times, of datagrams (-u) or of blocks; both clocks must agree")
                 .on(|r| r.command.trip_times = true),
             Entry::new("txdelay-time", Kind::Time, "SECONDS", "wait after connecting")
                 .refused("what is waited for is no traffic", "use sleep")
@@ -251,7 +256,16 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
         &[
             switch("s", "be the server").also(&["server"]).on(|r| r.is_server = true),
             switch("1", "serve one client, then end").also(&["singleclient"]).on(|r| r.command.single = true),
-            switch("histograms", "latencies of datagrams").refused(ONE_WAY, ONE_WAY_HINT).inert(),
+            Entry::new(
+                "histograms",
+                Kind::List,
+                "[WIDTH[u|m][,BINS[,LOW,HIGH]]]",
+                "how one-way times of datagrams, blocks or frames are spread, of clients with --trip-times: bins so wide (ms, u: \
+                 µs), how many, and percentiles",
+            )
+            .also(&["udp-histogram"])
+            .or("100u,10000,5,95")
+            .parsed(|r, value| Bins::parse(value).map(|bins| r.command.bins = Some(bins))),
             Entry::new("permit-key-timeout", Kind::Time, "SECONDS", "how long the key is good")
                 .refused(KEY, KEY_HINT)
                 .inert(),
@@ -260,9 +274,6 @@ const GROUPS: &[SetterGroup<Parsing, ()>] = &[
                 .inert(),
             Entry::new("tap-dev", Kind::Text, "DEVICE", "receive from a tap device")
                 .refused("only sockets are read", "leave it out")
-                .inert(),
-            Entry::new("udp-histogram", Kind::List, "WIDTH,BINS", "latencies of datagrams")
-                .refused(ONE_WAY, ONE_WAY_HINT)
                 .inert(),
             switch("U", "one thread for all datagrams")
                 .also(&["single_udp"])

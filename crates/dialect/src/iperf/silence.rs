@@ -26,7 +26,9 @@ impl IperfConversation {
     /// Ends the run of a stream whose peer is silent for longer than its test explains.
     pub(super) fn watch(&mut self, index: usize) {
         let (udp, server) = (self.command.udp, self.is_server());
-        let both_ways = self.flows[index].is_duplex() || self.flows[index].bounce.is_some();
+        // Bursts are counted from their first byte on: a run that was interrupted would lose where they begin.
+        let in_bursts = !udp && self.flows[index].has_bursts(udp);
+        let both_ways = self.flows[index].is_duplex() || self.flows[index].bounce.is_some() || in_bursts;
         let patience_ns = match (self.flows[index].sends, udp) {
             // Nobody closes, so silence alone tells that a peer is gone.
             (false, true) if both_ways => PATIENCE_NS.max(3 * self.gap_ns(index)),

@@ -174,6 +174,9 @@ fn a_server_takes_a_header_apart_from_data_however_it_comes() {
         reverse: false,
         rate_bits: 0,
         full_duplex: false,
+        trip_times: false,
+        period_us: None,
+        quick: false,
         extended: true,
         version: None,
     };
@@ -183,7 +186,7 @@ fn a_server_takes_a_header_apart_from_data_however_it_comes() {
     let connection = FIRST_ACCEPTED;
     let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
     play.handle(Input::Accepted { at: PLACE, connection, ends: peer });
-    let bytes = header::tcp(&test);
+    let bytes = header::tcp(&test, 0);
     assert!(sent(&play.handle(Input::Bytes(connection, bytes[..10].to_vec()))).is_none());
     let actions = play.handle(Input::Bytes(connection, [&bytes[10..], &[b'0'; 1000]].concat()));
     let seen = [0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 0, 0, 2, 0, 1, 0, 8, 0, 3];
@@ -212,6 +215,9 @@ fn wants(back: Back) -> TestHeader {
         reverse: false,
         rate_bits: 0,
         full_duplex: false,
+        trip_times: false,
+        period_us: None,
+        quick: false,
         extended: true,
         version: None,
     }
@@ -225,7 +231,7 @@ fn a_server_sends_where_it_is_asked_to() {
         let connection = FIRST_ACCEPTED;
         play.handle(Input::Accepted { at: PLACE, connection, ends: ends("h:5001", "10.0.0.1:4000") });
         let test = wants(back);
-        let actions = play.handle(Input::Bytes(connection, header::tcp(&test)));
+        let actions = play.handle(Input::Bytes(connection, header::tcp(&test, 0)));
         let number = run(&flows(&mut play, connection)).0;
         let whole = || record(phase(SECOND, vec![worker(SECOND, 1 << 20, &[])]));
         let ended = if back == Back::Now {
@@ -401,7 +407,7 @@ fn nobody_listens() {
 fn a_way_back_that_is_early_is_tried_again() {
     let mut play = Play::of("-s");
     play.handle(Input::Began);
-    let test = header::tcp(&wants(Back::Now));
+    let test = header::tcp(&wants(Back::Now), 0);
     let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
     play.handle(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
     let back = opened(&play.handle(Input::Bytes(FIRST_ACCEPTED, test)))[0];
@@ -422,7 +428,7 @@ fn a_way_back_that_is_barred_is_tried_once() {
     play.handle(Input::Began);
     let peer = ends("10.0.0.2:5001", "10.0.0.1:4000");
     play.handle(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
-    let back = opened(&play.handle(Input::Bytes(FIRST_ACCEPTED, header::tcp(&wants(Back::Now)))))[0];
+    let back = opened(&play.handle(Input::Bytes(FIRST_ACCEPTED, header::tcp(&wants(Back::Now), 0))))[0];
     play.handle(Input::Failed(back, 110, "connect".into()));
     assert_eq!(play.complained, "tcp connect failed: Connection timed out\n");
 }
@@ -450,7 +456,7 @@ fn served(line: &str, peer: &str) -> Play {
     play.handle(Input::Began);
     play.handle(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: ends("10.0.0.2:5001", peer) });
     let test = TestHeader { back: None, ..wants(Back::Now) };
-    assert_eq!(verb_of(&play.handle(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test)))), None);
+    assert_eq!(verb_of(&play.handle(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test, 0)))), None);
     play
 }
 
@@ -568,7 +574,7 @@ fn a_peer_that_reads_nothing_is_not_sent_to_for_a_day() {
     play.handle(Input::Accepted { at: PLACE, connection: FIRST_ACCEPTED, ends: peer });
     let test =
         TestHeader { amount: Amount::Time(86_400 * SECOND), back: None, reverse: true, ..wants(Back::Now) };
-    let run = verb_of(&play.handle(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test)))).expect("a run");
+    let run = verb_of(&play.handle(Input::Bytes(FIRST_ACCEPTED, header::tcp(&test, 0)))).expect("a run");
     for count in 1..=60 {
         assert_eq!(stopped(&second(&mut play, run, count * SECOND, count << 20)), None);
     }
@@ -776,7 +782,7 @@ fn both_ways_over_one_connection() {
     play.handle(Input::Accepted { at: PLACE, connection, ends: ends("10.0.0.2:5001", "10.0.0.1:1000") });
     let test =
         TestHeader { full_duplex: true, back: None, amount: Amount::Time(2 * SECOND), ..wants(Back::Now) };
-    let actions = play.handle(Input::Bytes(connection, header::tcp(&test)));
+    let actions = play.handle(Input::Bytes(connection, header::tcp(&test, 0)));
     assert_eq!(sent(&actions), None, "as the original, it does not answer");
     let (number, plan) = run(&actions);
     assert_eq!((verb(plan, 0).0, verb(plan, 1).0), (Verb::Recv, Verb::Send));

@@ -150,7 +150,7 @@ impl Iperf3Client {
             self.print(&system);
         }
         let (host, port) = &self.test.goal;
-        let mut socket_options = self.near(0);
+        let mut socket_options = self.near(0, false);
         socket_options.push(("nodelay".into(), "on".into()));
         if let Some(keepalive) = &self.command.keepalive {
             socket_options.push(("keepalive".into(), keepalive.clone()));
@@ -170,12 +170,22 @@ impl Iperf3Client {
     }
 
     /// The options for our own address, device and port.
-    fn near(&self, port: u16) -> Vec<(String, String)> {
+    fn near(&self, port: u16, is_data: bool) -> Vec<(String, String)> {
         let mut socket_options = Vec::new();
         if let Some(device) = &self.command.device {
             socket_options.push(("device".to_string(), device.clone()));
         }
         let any = if self.test.control.peer.starts_with('[') { "::" } else { "0.0.0.0" };
+        if let Some((first, further)) = self.command.sctp_near.split_first().filter(|_| is_data) {
+            let bound = self.command.bind.as_ref().map_or_else(|| first.to_string(), Clone::clone);
+            let begins = if self.command.bind.is_some() { &self.command.sctp_near } else { further };
+            socket_options.push(("bind".into(), joined(&bound, port)));
+            let further: Vec<String> = begins.iter().map(ToString::to_string).collect();
+            if !further.is_empty() {
+                socket_options.push(("sctp_bind".into(), further.join("+")));
+            }
+            return socket_options;
+        }
         match (&self.command.bind, port) {
             (None, 0) => {}
             (bind, port) => {
@@ -293,7 +303,7 @@ impl Iperf3Client {
         let mut socket_options = lower::socket_options(params);
         let sends = params.client_sends(made as u32);
         socket_options.extend(lower::room(params, sends));
-        socket_options.extend(self.near(near_port));
+        socket_options.extend(self.near(near_port, true));
         let mut more = |name: &str, value: String| socket_options.push((name.into(), value));
         if params.mptcp && params.is_tcp() {
             more("mptcp", "on".into());

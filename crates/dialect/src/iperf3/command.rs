@@ -42,6 +42,8 @@ pub struct Command {
     pub file: Option<String>,
     /// `--nstreams`: what an SCTP association asks for.
     pub sctp_streams: Option<u16>,
+    /// `-X`: addresses of an SCTP association's near end.
+    pub sctp_near: Vec<std::net::IpAddr>,
     /// How long that is, where it is sent and its length is known.
     pub file_bytes: u64,
     /// `-A`: ours and the server's.
@@ -135,6 +137,11 @@ pub fn parse(arguments: &[String]) -> Result<Command, EarlyExit> {
         }
     }
     consistent(command)
+}
+
+/// An address of ours; a name would have to be looked up, and may have many.
+pub(super) fn near_address(value: &str) -> Result<std::net::IpAddr, EarlyExit> {
+    value.parse().map_err(|_| parameter(format!("-X wants an address: `{value}` is none")))
 }
 
 fn parameter(text: impl Into<String>) -> EarlyExit {
@@ -314,8 +321,11 @@ fn test_of(command: &mut Command) -> Result<(), EarlyExit> {
     if ends.iter().filter(|end| **end).count() > 1 {
         return Err(parameter("only one test end condition (-t, -n, -k) may be specified"));
     }
+    if !command.sctp_near.is_empty() && !test.sctp {
+        return Err(parameter("-X gives addresses to an SCTP association: add --sctp, or use -B"));
+    }
     if test.sctp {
-        let of_tcp = ["udp", "mptcp", "no-delay", "set-mss", "congestion"];
+        let of_tcp = ["udp", "mptcp", "set-mss", "congestion"];
         if let Some(name) = of_tcp.into_iter().find(|name| command.given.contains(name)) {
             return Err(parameter(format!("--{name} cannot be had over SCTP: leave one of them out")));
         }
@@ -390,8 +400,13 @@ mod tests {
         assert_eq!(wrong("-c x -t 1 -n 5"), "only one test end condition (-t, -n, -k) may be specified");
         assert_eq!(wrong("-c x -F a -u"), "cannot transfer file using UDP");
         assert!(wrong("-c x -F a -P 2").contains("several streams"));
-        assert!(wrong("-c x --sctp -N").contains("--no-delay cannot be had over SCTP"));
-        assert!(wrong("-c x --sctp -X 10.0.0.1").contains("one address"));
+        assert!(wrong("-c x --sctp -M 900").contains("--set-mss cannot be had over SCTP"));
+        assert!(of("-c x --sctp -N").is_ok());
+        let near = of("-c x --sctp -X 10.0.0.1 -X ::1").unwrap().sctp_near;
+        assert_eq!(near.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.0.0.1", "::1"]);
+        assert!(
+            wrong("-c x --sctp -X host").contains("`host`") && wrong("-c x -X 10.0.0.1").contains("--sctp")
+        );
         assert_eq!(of("-c x --sctp --nstreams 3").unwrap().sctp_streams, Some(3));
         assert!(wrong("--nonsense").starts_with("unrecognized option '--nonsense'"));
         assert!(wrong("-c x --re").contains("ambiguous"));

@@ -4,11 +4,6 @@ use super::command::{self, Command, EarlyExit, size};
 use super::strftime;
 use crate::option::{Entry, Kind, Setter, SetterGroup, Spelling, Table, count, entries, grouped, switch};
 
-const SCTP: (&str, &str) = (
-    "an association has one address here, and 3.12's own -X fails",
-    "leave it out: --sctp alone moves data over SCTP",
-);
-
 const fn text(name: &'static str, value: &'static str, help: &'static str) -> Entry {
     Entry::new(name, Kind::Text, value, help)
 }
@@ -132,12 +127,10 @@ const GROUPS: &[SetterGroup<Command, EarlyExit>] = &[
                 c.host = Some(host);
                 c.device = device.or(c.device.take());
             }),
-            switch("sctp", "SCTP rather than TCP, where both kernels have it (run beside 3.12 in a guest)")
-                .on(|c| c.test.sctp = true),
-            text("xbind", "NAME", "addresses of an SCTP association")
+            switch("sctp", "SCTP rather than TCP, where both kernels have it").on(|c| c.test.sctp = true),
+            text("xbind", "ADDRESS", "an address of an SCTP association's near end; several: once for each")
                 .also(&["X"])
-                .refused(SCTP.0, SCTP.1)
-                .inert(),
+                .parsed(|c, value| command::near_address(value).map(|address| c.sctp_near.push(address))),
             whole("nstreams", "N", "streams that an SCTP association asks for", (1, 65535))
                 .whole("number of SCTP streams", |c, count: u64| c.sctp_streams = Some(count as u16)),
             switch("udp", "UDP rather than TCP").also(&["u"]).on(|c| c.test.udp = true),

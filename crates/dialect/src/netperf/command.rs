@@ -358,25 +358,26 @@ pub(super) fn units(value: &str) -> Result<char, InvalidValue> {
     letter.ok_or_else(|| nonsense(value, "no unit", "one of G M K g m k x"))
 }
 
-/// One of two words or numbers for a protocol.
-fn either(letter: char, value: &str, tcp: [&str; 2], udp: [&str; 2]) -> Result<Protocol, InvalidValue> {
+/// One of several words or numbers for a protocol.
+fn either(letter: char, value: &str, known: &[(Protocol, [&str; 2])]) -> Result<Protocol, InvalidValue> {
     let lower = value.to_ascii_lowercase();
-    match lower.as_str() {
-        word if tcp.contains(&word) => Ok(Protocol::Tcp),
-        word if udp.contains(&word) => Ok(Protocol::Udp),
-        _ => {
-            let hint = format!("{} or {}", tcp[0], udp[0]);
+    match known.iter().find(|(_, words)| words.contains(&lower.as_str())) {
+        Some((protocol, _)) => Ok(*protocol),
+        None => {
+            let hint = known.iter().map(|(_, words)| words[0]).collect::<Vec<_>>().join(" or ");
             Err(InvalidValue::Early(wrong(&format!("-{letter} {value} is not supported"), &hint)))
         }
     }
 }
 
 pub(super) fn protocol(value: &str) -> Result<Protocol, InvalidValue> {
-    either('T', value, ["tcp", "6"], ["udp", "17"])
+    let known =
+        [(Protocol::Tcp, ["tcp", "6"]), (Protocol::Udp, ["udp", "17"]), (Protocol::Sctp, ["sctp", "132"])];
+    either('T', value, &known)
 }
 
 pub(super) fn socket_type(value: &str) -> Result<Protocol, InvalidValue> {
-    either('t', value, ["stream", "1"], ["dgram", "2"])
+    either('t', value, &[(Protocol::Tcp, ["stream", "1"]), (Protocol::Udp, ["dgram", "2"])])
 }
 
 /// A number with K, M, G (powers of 1024) or k, m, g (of 1000) behind it.

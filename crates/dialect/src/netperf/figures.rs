@@ -188,6 +188,7 @@ impl Default for Confidence {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ReportFigures {
     pub(super) udp: bool,
+    pub(super) sctp: bool,
     pub(super) direction: &'static str,
     pub(super) local: EndFigures,
     pub(super) remote: EndFigures,

@@ -4,7 +4,7 @@ use super::command::{
     Command, EarlyExit, InvalidValue, ServerCommand, byte, class, host, interval, nonsense, port, protocol,
     seconds, signed, size, socket_type, two, two_given, two_words, units, unknown_test, whole, whom,
 };
-use super::test::NetperfTest;
+use super::test::{NetperfTest, Protocol};
 use crate::option::{Entry, Kind, Setter, Spelling, Table, entries, switch};
 
 const fn pair(name: &'static str, value: &'static str, help: &'static str) -> Entry {
@@ -147,10 +147,15 @@ pub(super) const TEST_SETTERS: Options = &[
     pair("p", "LEAST,MOST", "our ports, for tests that connect again and again")
         .ignored("the system picks ports, of which it has more")
         .inert(),
-    text("T", "PROTOCOL", "tcp or udp")
+    text("T", "PROTOCOL", "tcp, udp or sctp")
         .parsed(|c, v| protocol(v).map(|protocol| c.test.protocol = Some(protocol))),
-    text("t", "TYPE", "stream or dgram")
-        .parsed(|c, v| socket_type(v).map(|protocol| c.test.protocol = Some(protocol))),
+    text("t", "TYPE", "stream or dgram").parsed(|c, v| {
+        let kind = socket_type(v)?;
+        // A stream of messages is one, too.
+        let is_sctp = kind == Protocol::Tcp && c.test.protocol == Some(Protocol::Sctp);
+        c.test.protocol = if is_sctp { c.test.protocol } else { Some(kind) };
+        Ok(())
+    }),
     pair("K", "OURS,THEIRS", "congestion control").text(|c, v| c.congestion = two_words(v)),
     switch("n", "our datagram socket is bound to the peer; it always is").inert(),
     switch("N", "netserver's is bound to ours").on(|c| c.bound = true),

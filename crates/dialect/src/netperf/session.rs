@@ -259,7 +259,12 @@ impl Session {
             (SocketFacts::default(), RunFigures::default(), SessionStage::Opening);
         let udp = self.request.socket_type == 2;
         let six = self.request.ipfamily == 6;
-        let transport = transport(if udp { "udp" } else { "tcp" }, if six { 6 } else { 4 });
+        let protocol = match self.request.protocol {
+            wire::SCTP => "sctp",
+            _ if udp => "udp",
+            _ => "tcp",
+        };
+        let transport = transport(protocol, if six { 6 } else { 4 });
         let any = if six { "::" } else { "0.0.0.0" };
         let port = u16::try_from(self.request.data_port).unwrap_or(0);
         let (address, socket_options) = (joined(any, port), self.socket_options());
@@ -274,7 +279,8 @@ impl Session {
         let (host, port) = message.called();
         let timed = self.request.test_length > 0 && self.request.flags & wire::CONNECTIONS == 0;
         let sends = self.request.direction & wire::TRANSMITS != 0;
-        let known = impossible(&self.request).is_none() && self.request.socket_type == 1;
+        let is_tcp = self.request.socket_type == 1 && self.request.protocol != wire::SCTP;
+        let known = impossible(&self.request).is_none() && is_tcp;
         if !(known && timed && sends) || host.is_empty() || port == 0 {
             return self.refuse(95);
         }
@@ -715,8 +721,8 @@ impl Session {
 fn impossible(request: &OmniRequest) -> Option<&'static str> {
     let udp = request.socket_type == 2;
     match (request.socket_type, request.protocol) {
-        (1, 6 | 0) | (2, 17 | 0) => {}
-        _ => return Some("asks for neither TCP nor UDP"),
+        (1, 6 | 0 | wire::SCTP) | (2, 17 | 0) => {}
+        _ => return Some("asks for none of TCP, UDP and SCTP"),
     }
     let directions = request.direction & !(wire::RECEIVES | wire::TRANSMITS);
     let connects = request.flags & wire::CONNECTIONS != 0;
@@ -726,7 +732,9 @@ fn impossible(request: &OmniRequest) -> Option<&'static str> {
         wire::RECEIVES | wire::TRANSMITS if connects => {
             Some("asks for connections with data of one direction")
         }
-        _ if connects && udp => Some("asks for connections over UDP"),
+        _ if connects && (udp || request.protocol == wire::SCTP) => {
+            Some("asks for connections over another protocol than TCP")
+        }
         6 if !connects && (request.request_size <= 0 || request.response_size <= 0) => {
             Some("asks for transactions without content")
         }

@@ -4,7 +4,7 @@ use iodyno_model::conversation::SocketFacts;
 
 use super::command::{Command, FILL_MOST};
 use super::lower::{ConnectionUse, DataFlow, DataRole};
-use super::test::TestShape;
+use super::test::{Protocol, TestShape};
 use super::wire::{self, OmniRequest};
 use crate::conversation::SocketOptions;
 
@@ -101,7 +101,10 @@ pub(super) fn request(command: &Command, port: u16, six: bool) -> OmniRequest {
         interval_usecs: (every_ns / 1000).min(i32::MAX as u64) as i32,
         socket_prio: word(command.priority.1),
         socket_tos: word(command.tos.1),
-        ..OmniRequest::of(test.is_udp(), six)
+        ..match test.protocol {
+            Some(Protocol::Sctp) => OmniRequest { protocol: wire::SCTP, ..OmniRequest::of(false, six) },
+            _ => OmniRequest::of(test.is_udp(), six),
+        }
     }
 }
 

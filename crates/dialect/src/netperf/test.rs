@@ -10,6 +10,8 @@ pub(super) enum Protocol {
     Tcp,
     /// Datagrams.
     Udp,
+    /// A stream of messages.
+    Sctp,
 }
 
 /// What a test does, seen from netperf.
@@ -64,6 +66,10 @@ const fn datagrams(test: NetperfTest) -> NetperfTest {
     NetperfTest { protocol: Some(Protocol::Udp), ..test }
 }
 
+const fn sctp(test: NetperfTest) -> NetperfTest {
+    NetperfTest { protocol: Some(Protocol::Sctp), ..test }
+}
+
 const TESTS: &[NetperfTest] = &[
     test("TCP_STREAM", "MIGRATED TCP STREAM TEST", true, false),
     test("TCP_MAERTS", "MIGRATED TCP MAERTS TEST", false, true),
@@ -76,6 +82,9 @@ const TESTS: &[NetperfTest] = &[
     NetperfTest { connects: true, ..test("TCP_CC", "TCP Connect/Close TEST", false, false) },
     datagrams(test("UDP_STREAM", "MIGRATED UDP STREAM TEST", true, false)),
     datagrams(test("UDP_RR", "MIGRATED UDP REQUEST/RESPONSE TEST", true, true)),
+    sctp(test("SCTP_STREAM", "SCTP STREAM TEST", true, false)),
+    sctp(test("SCTP_MAERTS", "SCTP MAERTS TEST", false, true)),
+    sctp(test("SCTP_RR", "SCTP REQUEST/RESPONSE TEST", true, true)),
     NetperfTest { omni: true, ..test("OMNI", "", true, false) },
     test("TCP_MSS", "TCP MSS TEST", true, false),
     test("LOC_CPU", "", true, false),
@@ -127,11 +136,12 @@ impl NetperfTest {
                 "add -c for a test of connections, or say a direction",
             ));
         }
-        if self.connects && (self.is_udp() || self.sends != self.receives) {
+        let is_tcp = matches!(self.protocol, None | Some(Protocol::Tcp));
+        if self.connects && (!is_tcp || self.sends != self.receives) {
             let hint = "-d rr -T tcp, or -d 0 for connections alone";
             return Err(("-c goes with transactions over TCP alone".into(), hint));
         }
-        if self.sendfile && (self.is_udp() || !self.sends) {
+        if self.sendfile && (!is_tcp || !self.sends) {
             return Err(("TCP_SENDFILE sends over TCP alone".into(), "leave -T and -d out"));
         }
         Ok(())
@@ -144,7 +154,11 @@ impl NetperfTest {
 
     /// The protocol's name for the engine room.
     pub(super) fn transport(&self) -> &'static str {
-        if self.is_udp() { "udp" } else { "tcp" }
+        match self.protocol.unwrap_or_default() {
+            Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
+            Protocol::Sctp => "sctp",
+        }
     }
 
     /// What kind of figures it has.

@@ -256,6 +256,9 @@ words! {
     }
 }
 
+/// SCTP's number (RFC 9260).
+pub(super) const SCTP: i32 = 132;
+
 /// Where the name of the congestion control lies behind a request's words.
 pub(super) const REQUEST_CONGESTION: usize = OmniRequest::COUNT;
 /// Where it lies behind those of results: behind interface, driver, version, firmware, bus and slot.

@@ -17,6 +17,7 @@ use crate::facts::joined;
 use crate::io::{Files, Io, Slot};
 
 mod block;
+mod bursts;
 pub mod datagram_stats;
 mod datagrams;
 mod endpoint;
@@ -68,6 +69,12 @@ const OWN: &[SettingSpec] = &[
         "stamp",
         "header of each datagram: none (default), seconds_micros_u32, seconds_micros_u64, number_seconds_micros",
     ),
+    spec(
+        "bursts",
+        "a block is a burst that says when it was due: off (default), on (a stream's blocks begin with it), or the byte of each \
+         datagram at which it stands",
+    ),
+    spec("spread", "times of datagrams on their way are counted by their length too (default off)"),
     spec("first_number", "the first datagram's number (default 1)"),
     spec("request_bytes", "bytes of a request (default: the block)"),
     spec("response_bytes", "bytes of a response (default: the block)"),
@@ -179,7 +186,8 @@ impl Engine for Sockets {
 
 impl Sockets {
     fn check(job: &Job) -> Vec<Diagnostic> {
-        let mut wrong = check_switches(job, &["answers", "shut", "connect_each", "accept_each", "port_each"]);
+        let mut wrong =
+            check_switches(job, &["answers", "shut", "connect_each", "accept_each", "port_each", "spread"]);
         let one_of = |wrong: &mut Vec<Diagnostic>, name: &str, known: &[&str]| {
             let hint = format!("say one of: {}", known.join(" "));
             wrong.extend(check_values(job, &[name], |value| known.contains(&value), &hint));
@@ -203,7 +211,7 @@ impl Sockets {
         let number = |value: &str| value.parse::<u32>().is_ok();
         wrong.extend(check_values(job, &numbers, number, "say a whole number"));
         let echo = |value: &str| matches!(value, "on" | "off") || number(value);
-        wrong.extend(check_values(job, &["echo"], echo, "say on, off, or a number of bytes"));
+        wrong.extend(check_values(job, &["echo", "bursts"], echo, "say on, off, or a number of bytes"));
         wrong.extend(socket_options::check(job));
         wrong.extend(only_verbs(job, Self::FACTS.name, &VERBS));
         let linux =

@@ -5,6 +5,10 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use iodyno_model::Histogram;
+
+use super::Latencies;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Count {
@@ -42,7 +46,24 @@ pub enum Count {
     TransitMostNs,
     /// The sum of the squares of their µs.
     TransitSquares,
+    /// Bursts of which something came, and those of which nothing did.
+    Bursts,
+    BurstsLost,
+    /// When the slowest of them was complete, µs since 1970.
+    SlowestUnixUs,
 }
+
+/// Times that an engine counts by their length.
+#[derive(Clone, Copy, Debug)]
+pub enum Spread {
+    /// Of datagrams, from host to host.
+    Transit,
+    /// Of bursts, until their last byte has come.
+    Burst,
+}
+
+/// Their names, as the record has them.
+const SPREADS: [&str; 2] = ["transit", "burst"];
 
 /// The counters' names, as the record has them.
 const NAMES: [&str; COUNTS + BINS] = [
@@ -64,6 +85,9 @@ const NAMES: [&str; COUNTS + BINS] = [
     "transit_least_ns",
     "transit_most_ns",
     "transit_squares",
+    "bursts",
+    "bursts_lost",
+    "slowest_unix_us",
     "reads_1",
     "reads_2",
     "reads_3",
@@ -76,7 +100,7 @@ const NAMES: [&str; COUNTS + BINS] = [
 
 /// Counters with a meaning of their own; behind them those of a stream's receives by their length. The first ones are always
 /// told, the others where something was counted.
-const COUNTS: usize = Count::TransitSquares as usize + 1;
+const COUNTS: usize = Count::SlowestUnixUs as usize + 1;
 const TOLD: usize = Count::Copied as usize + 1;
 const BINS: usize = 8;
 
@@ -90,6 +114,7 @@ pub struct Counts {
     used: AtomicU32,
     cells: [AtomicU64; NAMES.len()],
     ramp: [AtomicU64; RAMPED],
+    spreads: [Latencies; SPREADS.len()],
 }
 
 impl Counts {
@@ -99,7 +124,21 @@ impl Counts {
             used: AtomicU32::new(0),
             cells: [const { AtomicU64::new(0) }; NAMES.len()],
             ramp: [const { AtomicU64::new(0) }; RAMPED],
+            spreads: [const { Latencies::new() }; SPREADS.len()],
         }
+    }
+
+    /// Counts a time by its length.
+    #[inline(always)]
+    pub fn spread(&self, of: Spread, ns: u64) {
+        self.spreads[of as usize].record(ns);
+    }
+
+    /// The times that were counted by their length.
+    pub fn spreads(&self) -> Vec<(String, Histogram)> {
+        let all =
+            SPREADS.iter().zip(&self.spreads).map(|(name, times)| (name.to_string(), times.histogram()));
+        all.filter(|(_, histogram)| !histogram.is_empty()).collect()
     }
 
     /// They are to be reported.
@@ -175,6 +214,10 @@ mod tests {
         let of = |name: &str| named.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
         assert_eq!((of("bytes"), of("ramp_bytes"), of("copied")), (Some(12), Some(5), Some(9)));
         assert_eq!((of("ramp_copied"), of("ramp_overflow")), (None, Some(0)));
+        assert_eq!(counts.spreads(), []);
+        counts.spread(Spread::Burst, 2000);
+        let spreads = counts.spreads();
+        assert_eq!((spreads[0].0.as_str(), spreads[0].1.max), ("burst", 2000));
         // Bins of receives are there once something is in them.
         assert_eq!(of("reads_8"), None);
         counts.add_to_bin(0);

@@ -47,12 +47,25 @@ const TESTS: &[Test] = &[
         1,
         1,
     ),
+    test("tcp-bounceback-up", "--bounceback --bounceback-congest=up -t 1 -i 5", "", 1, 1),
+    test("tcp-bounceback-down", "--bounceback=3 --bounceback-congest=down,2 -t 1 -i 5", "", 1, 1),
+    test("tcp-bounceback-both", "--bounceback --bounceback-congest -t 1 -i 5", "", 1, 1),
+    test("tcp-trip-times", "-t 1 -b 20m --trip-times -e -i 0.5", "-e -i 0.5", 1, 1),
+    test("tcp-trip-times-two", "-n 2M -P 2 --trip-times", "-e --histograms", 2, 2),
+    test("tcp-trip-times-reverse", "-t 1 -b 20m -R --trip-times -e", "-e", 1, 1),
+    test("tcp-frames", "--isochronous=30:4m,1m -t 1 -i 0.5", "-e", 1, 1),
+    test("tcp-frames-trip-times", "--isochronous=30:4m,100k -t 1 --trip-times", "-e --histograms", 1, 1),
     test("tcp-enhanced", "-t 1 -b 20m -e -i 0.5", "-e", 1, 1),
     test("tcp-options", "-n 5M -m -M 1000 -w 64K -N -S ef -f m", "", 1, 1),
     test("udp", "-u -t 0.5 -b 5m", "-u", 2, 1),
     test("udp-four", "-u -t 0.5 -b 2m -P 4 -l 1000", "-u", 8, 4),
     test("udp-enhanced", "-u -e -i 0.5 -t 1", "-u -e -i 0.5", 2, 1),
     test("udp-bytes", "-u -n 100K -b 10m", "-u", 2, 1),
+    test("udp-trip-times", "-u -t 1 -b 2m --trip-times", "-u --histograms=1m,100", 2, 1),
+    test("udp-trip-times-reverse", "-u -t 1 -b 2m -R --trip-times -e", "-u -e", 1, 1),
+    test("udp-frames", "-u --isochronous=30:4m,100k -t 1 -i 0.5", "-u -e", 2, 1),
+    test("udp-frames-trip-times", "-u --isochronous=30:4m -t 1 --trip-times", "-u -i 0.5 --histograms", 2, 1),
+    test("udp-frames-of-datagrams", "-u --isochronous=4:25p -t 1 -l 1000", "-u", 2, 1),
     test("udp-reverse", "-u -t 0.5 -R -b 5m", "-u", 1, 1),
     test("udp-full-duplex", "-u -t 0.5 -b 2m --full-duplex", "-u", 2, 2),
     test("udp-full-duplex-enhanced", "-u -t 1 -b 2m --full-duplex -e -i 0.5", "-u -e", 2, 2),
@@ -73,6 +86,8 @@ pub fn cases() -> Vec<Case> {
     cases.push(Case::new("values are the original's", &[Need::Tool("iperf")], values).against());
     let needs = [Need::Tool("iperf")];
     cases.push(Case::new("datagrams are counted as the original counts them", &needs, last_one).against());
+    let needs = [Need::Tool("iperf")];
+    cases.push(Case::new("what was timed is printed as the original prints it", &needs, shapes).against());
     cases.push(Case::new("a few words cost no thread", &[], few_words));
     cases.push(Case::new("a buffer that is too small is named", &[], small_buffer).computes());
     cases.push(Case::new("nobody listens", &[], nobody));
@@ -209,6 +224,74 @@ fn values() -> Outcome {
         }
         if fields[0] != fields[1] {
             return Err(format!("{line}: {fields:?}").into());
+        }
+    }
+    Ok(())
+}
+
+/// What a line is made of: numbers, addresses and bins are one mark each.
+fn shape(line: &str) -> String {
+    let (mut shape, mut in_number) = (String::new(), false);
+    // How many bins there are is chance, and so is the unit that fits; outliers and devices are not told by ours.
+    let line = line.replace("%lo", "").replace("Outliers=0,", "");
+    let line = match (line.split_once(")=").filter(|_| line.contains("-PDF")), line.rsplit_once(" (5.00")) {
+        (Some((head, _)), Some((_, tail))) => format!("{head}) (5.00{tail}"),
+        _ => line.split(" with pid").next().unwrap_or_default().to_string(),
+    };
+    for word in line.split_whitespace() {
+        for letter in word.chars() {
+            let number = letter.is_ascii_digit() || in_number && letter == '.';
+            if !number || !in_number {
+                shape.push(if number { '9' } else { letter });
+            }
+            in_number = number;
+        }
+        in_number = false;
+        shape.push(' ');
+    }
+    for unit in ["K", "M", "G"] {
+        shape = shape.replace(&format!("{unit}B"), "B").replace(&format!("{unit}b"), "b");
+    }
+    shape
+}
+
+/// Rows, headings and distributions of frames, bursts and datagrams: what the original's server and client print of an
+/// original's peer, and what ours print.
+fn shapes() -> Outcome {
+    let lines = [
+        ("-u -e -i 0.5 --histograms", "-u -e --isochronous=30:4m,0 -t 1 -i 0.5 --trip-times"),
+        ("-e -i 0.5 --histograms", "-e --trip-times -t 1 -i 0.5 -b 20m"),
+        ("-u --histograms=1m,100", "-u -t 1 -b 2m --trip-times"),
+        ("-e", "--isochronous=30:4m,0 -t 1"),
+    ];
+    for (serves, asks) in lines {
+        let mut shapes = Vec::new();
+        for who in [Real, Ours] {
+            let port = free_port()?;
+            let mut listener = server(who, port, &words(serves))?;
+            let (status, said) = client(who, port, &words(asks))?;
+            let bins = if serves.contains("histograms") { "(f)-PDF" } else { "0.0000-" };
+            let theirs = heard(&mut listener, "the server's totals", |text| {
+                text.lines().any(|line| line.contains(bins))
+                    && text.lines().last().is_some_and(|line| line.contains("sec"))
+            })?;
+            let of = |text: &str| {
+                let told = |line: &&str| {
+                    line.contains("[ ID]")
+                        || line.contains("-PDF")
+                        || line.contains("Isoch")
+                        || line.contains("Enabled")
+                };
+                let mut all: Vec<String> = text.lines().filter(told).map(shape).collect();
+                // Rows that end with what the heading above says have its number of words.
+                all.sort();
+                all.dedup();
+                all
+            };
+            shapes.push((status, of(&said), of(&theirs)));
+        }
+        if shapes[0] != shapes[1] {
+            return Err(format!("{serves} / {asks}:\n{:#?}\n{:#?}", shapes[0], shapes[1]).into());
         }
     }
     Ok(())

@@ -2,13 +2,13 @@
 
 pub mod text;
 
-use iodyno_model::Histogram;
 use iodyno_model::conversation::Action;
+use iodyno_model::histogram::lower_edge;
 
 use super::bounceback;
-use super::flow::{StreamCounts, StreamState, TestStream};
+use super::flow::{StreamCounts, StreamState, TestStream, Times};
 use super::session::IperfConversation;
-use text::{ReportRow, RowKind};
+use text::{FramesSent, ReportRow, RowKind};
 
 impl IperfConversation {
     pub(super) fn print_connected(&mut self, index: usize) {
@@ -31,11 +31,11 @@ impl IperfConversation {
         let span_ns = (flow.reported_ns, until_ns);
         let counts = flow.now.since(&flow.reported);
         (flow.reported, flow.reported_ns) = (flow.now, until_ns);
-        let trips = bounceback::since(&flow.round_trips, &flow.reported_trips);
-        flow.reported_trips = flow.round_trips.clone();
+        let times = flow.times.since(&flow.reported_times);
+        flow.reported_times = flow.times.clone();
         let row = flow.rows;
         flow.rows += 1;
-        self.print_row(index, span_ns, counts, &trips);
+        self.print_row(index, span_ns, counts, &times, false);
         let group = self.flows[index].group.clone();
         let running = |flow: &TestStream| flow.is_under_way() && flow.group == group;
         let streams = self.flows.iter().filter(|flow| running(flow)).count();
@@ -64,12 +64,11 @@ impl IperfConversation {
         let flow = &mut self.flows[index];
         flow.totalled = true;
         let (span_ns, counts) = ((0, flow.lasted_ns), flow.now);
-        let trips = flow.round_trips.clone();
-        self.print_row(index, span_ns, counts, &trips);
-        if self.prints_trips(index) && !trips.is_empty() {
-            let (label, distribution) = (self.flows[index].label(), bounceback::distribution(&trips));
-            let lasted_s = span_ns.1 as f64 / 1e9;
-            self.act(Action::Print(format!("[{label:>3}] {:6.4}-{lasted_s:6.4} sec {distribution}\n", 0.0)));
+        let times = flow.times.clone();
+        self.print_row(index, span_ns, counts, &times, true);
+        if self.prints_trips(index) && !times.trips.is_empty() {
+            let distribution = bounceback::distribution(&times.trips);
+            self.print_times(index, span_ns, &distribution);
         }
         let flow = &self.flows[index];
         if self.command.udp && flow.sends && !self.view.csv && !self.command.excluded.contains('D') {
@@ -113,7 +112,7 @@ impl IperfConversation {
 
     /// The times in which all streams were connected, as they end.
     pub(super) fn print_connect_times(&mut self) {
-        let opened = |flow: &&TestStream| flow.sends != self.command.reverse && !flow.starred;
+        let opened = |flow: &&TestStream| flow.test.is_some() && !flow.starred;
         let times: Vec<u64> =
             self.flows.iter().filter(opened).map(|flow| flow.connect_ns).filter(|ns| *ns > 0).collect();
         let failed = self.flows.iter().filter(opened).count() - times.len();
@@ -122,18 +121,89 @@ impl IperfConversation {
         }
     }
 
-    fn print_row(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts, trips: &Histogram) {
+    /// A line of times by their length.
+    fn print_times(&mut self, index: usize, (from, to): (u64, u64), distribution: &str) {
+        let (label, from, to) = (self.label(index), from as f64 / 1e9, to as f64 / 1e9);
+        self.act(Action::Print(format!("[{label:>3}] {from:6.4}-{to:6.4} sec {distribution}\n")));
+    }
+
+    /// A stream's number as its rows have it: what a server sends to its client has a star.
+    fn label(&self, index: usize) -> String {
+        let flow = &self.flows[index];
+        let against = flow.test.is_some_and(|test| test.reverse) && !self.is_server();
+        if against { format!("*{}", flow.id) } else { flow.label() }
+    }
+
+    /// The distributions that `--histograms` asks for, under a row.
+    fn print_bins(
+        &mut self,
+        index: usize,
+        span_ns: (u64, u64),
+        counts: &StreamCounts,
+        times: &Times,
+        is_total: bool,
+    ) {
+        let (Some(bins), false) = (self.command.bins, self.view.csv) else { return };
+        let is_final = if is_total { "(f)" } else { "" };
+        if !times.transits.is_empty() {
+            self.print_times(index, span_ns, &bins.print(&format!("T8{is_final}"), &times.transits));
+        }
+        if !times.bursts.is_empty() {
+            let text = bins.print(&format!("F8{is_final}"), &times.bursts);
+            // When the slowest was complete is known of the whole alone.
+            let when = match is_total {
+                true => format!("{:.6}", counts.slowest_unix_us as f64 / 1e6),
+                false => "-".into(),
+            };
+            let most_ms = times.bursts.max as f64 / 1e6;
+            self.print_times(index, span_ns, &format!("{text} ({most_ms:.3} ms/{when})"));
+        }
+    }
+
+    /// The columns of a stream's row.
+    fn kind_of<'a>(
+        &self,
+        index: usize,
+        span_ns: (u64, u64),
+        counts: &StreamCounts,
+        times: &'a Times,
+        is_total: bool,
+    ) -> RowKind<'a> {
+        let (udp, flow) = (self.command.udp, &self.flows[index]);
+        let trip_times = flow.test.is_some_and(|test| test.trip_times);
+        let period_us = flow.test.filter(|_| !flow.is_duplex()).and_then(|test| test.period_us);
+        match (flow.bounce, self.is_server(), period_us) {
+            (Some(_), false, _) => RowKind::RoundTrips(&times.trips),
+            (Some(_), true, _) => RowKind::Plain,
+            (None, false, Some(period_us)) if flow.sends && self.view.enhanced => {
+                let period_ns = u64::from(period_us) * 1000;
+                let sent = counts.calls;
+                let due = (span_ns.1 - span_ns.0).checked_div(period_ns).unwrap_or(0);
+                let slipped = beyond(&times.trips, period_ns);
+                // What is late is sent all the same, until the time is up.
+                let missed = if is_total { due.saturating_sub(sent) } else { 0 };
+                RowKind::FramesSent(FramesSent { sent, missed, slipped })
+            }
+            _ if flow.sends || !self.view.enhanced || !trip_times => RowKind::Usual,
+            _ if udp && period_us.is_some() => RowKind::Frames(&times.bursts),
+            _ if udp || !flow.has_bursts(udp) => RowKind::Usual,
+            _ => RowKind::Bursts(&times.bursts, period_us.is_some()),
+        }
+    }
+
+    fn print_row(
+        &mut self,
+        index: usize,
+        span_ns: (u64, u64),
+        counts: StreamCounts,
+        times: &Times,
+        is_total: bool,
+    ) {
         if self.command.excluded.contains('D') || self.command.sum_only && self.flows.len() > 1 {
             return;
         }
+        let (label, kind) = (self.label(index), self.kind_of(index, span_ns, &counts, times, is_total));
         let flow = &self.flows[index];
-        let against = self.command.reverse && !self.is_server();
-        let label = if against { format!("*{}", flow.id) } else { flow.label() };
-        let kind = match (flow.bounce, self.is_server()) {
-            (Some(_), false) => RowKind::RoundTrips(trips),
-            (Some(_), true) => RowKind::Plain,
-            (None, _) => RowKind::Usual,
-        };
         let row = ReportRow { label: &label, span_ns, counts, sends: flow.sends, kind };
         if self.view.csv {
             let text = self.view.values(flow, &row, self.unix_ns);
@@ -143,6 +213,7 @@ impl IperfConversation {
         let heading = self.head(self.view.columns(row.sends, kind));
         let text = format!("{heading}{text}");
         self.act(Action::Print(text));
+        self.print_bins(index, span_ns, &counts, times, is_total);
     }
 
     fn print_sum(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts, is_total: bool) {
@@ -176,6 +247,16 @@ impl IperfConversation {
         self.headings.push(columns);
         columns
     }
+}
+
+/// How many times are longer than this, as far as their buckets tell.
+fn beyond(times: &iodyno_model::Histogram, ns: u64) -> u64 {
+    times
+        .buckets()
+        .iter()
+        .filter(|(bucket, _)| lower_edge(*bucket as usize) >= ns)
+        .map(|(_, count)| count)
+        .sum()
 }
 
 fn sum_of(sum: StreamCounts, more: StreamCounts) -> StreamCounts {

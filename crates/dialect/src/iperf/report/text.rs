@@ -51,6 +51,22 @@ pub enum RowKind<'a> {
     Datagrams,
     /// Those of round trips.
     RoundTrips(&'a Histogram),
+    /// Those of frames that were sent.
+    FramesSent(FramesSent),
+    /// Those of a stream's bursts that came, which are frames or not.
+    Bursts(&'a Histogram, bool),
+    /// Those of datagrams' frames that came.
+    Frames(&'a Histogram),
+}
+
+/// What became of frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FramesSent {
+    pub sent: u64,
+    /// Those whose turn did not come before the end.
+    pub missed: u64,
+    /// Those that were sent a period or more after they were due.
+    pub slipped: u64,
 }
 
 /// What separates.
@@ -66,6 +82,29 @@ impl ReportFormat {
             }
             _ if matches!(kind, RowKind::RoundTrips(_)) => {
                 "[ ID] Interval            Transfer    Bandwidth         BB cnt=avg/min/max/stdev         Rtry  Cwnd/RTT    RPS\n"
+            }
+            _ if let RowKind::FramesSent(_) = kind => match self.udp {
+                true => {
+                    "[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS  isoch:tx/miss/slip\n"
+                }
+                false => {
+                    "[ ID] Interval            Transfer     Bandwidth      Write/Err  Rtry     Cwnd/RTT     \
+                     isoch:tx/miss/slip  NetPwr\n"
+                }
+            },
+            _ if let RowKind::Bursts(_, frames) = kind => match frames {
+                true => {
+                    "[ ID] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size) NetPwr  \
+                     Reads=Dist\n"
+                }
+                false => {
+                    "[ ID] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size) inP NetPwr  \
+                     Reads=Dist\n"
+                }
+            },
+            _ if matches!(kind, RowKind::Frames(_)) => {
+                "[ ID] Interval            Transfer     Bandwidth        Jitter   Lost/Total Latency avg/min/max/stdev  PPS  \
+                 Frame:rx/lost  latency  NetPwr\n"
             }
             (false, true, false) => {
                 "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams\n"
@@ -105,6 +144,8 @@ impl ReportFormat {
             _ if let RowKind::RoundTrips(round_trips) = row.kind => {
                 bounceback::columns(round_trips, counts.retransmits, counts.cwnd_bytes, counts.rtt_us.0)
             }
+            _ if let RowKind::FramesSent(frames) = row.kind => frames_sent(counts, frames, self.udp, seconds),
+            _ if let RowKind::Bursts(times, frames) = row.kind => bursts(counts, times, frames, seconds),
             (true, false) => self.received(row, sum, seconds),
             (true, true) if self.enhanced => {
                 let each = (row.counts.calls as f64 / seconds) as u64;
@@ -114,7 +155,8 @@ impl ReportFormat {
             (false, false) if self.enhanced => read(counts),
             _ => String::new(),
         };
-        let is_streams = self.udp && !row.sends && !sum && matches!(row.kind, RowKind::Usual);
+        let is_streams =
+            self.udp && !row.sends && !sum && matches!(row.kind, RowKind::Usual | RowKind::Frames(_));
         let late = match (is_streams, row.counts.late) {
             (true, late) if late > 0 => format!(
                 "[{:>3}] {:6.4}-{:6.4} sec  {late} datagrams received out-of-order\n",
@@ -142,10 +184,14 @@ impl ReportFormat {
             return basic;
         }
         let each = (counts.datagrams as f64 / seconds) as u64;
-        let power = |mean_ns: f64| counts.bytes as f64 / seconds / (mean_ns / 1e9).max(1e-9) / 1e6;
-        let power = counts.one_way.mean_ns().map_or("-".into(), |mean_ns| format!("{:.0}", power(mean_ns)));
+        let rate = counts.bytes as f64 / seconds;
+        let power = counts.one_way.mean_ns().map_or("-".into(), |mean_ns| power(rate, mean_ns));
         // The shortest and the longest are known since the beginning alone.
         let latency = latency(&counts.one_way, row.span_ns.0 == 0);
+        if let RowKind::Frames(times) = row.kind {
+            let frames = format!("{}/{}", counts.bursts, counts.bursts_lost);
+            return format!("{basic} {latency} ms {each} pps {frames:>6}  {} ms {power}", spread(times));
+        }
         format!("{basic} {latency} ms {each} pps {}/0(0) pkts {power}", counts.datagrams)
     }
 
@@ -204,10 +250,11 @@ impl ReportFormat {
     pub fn connected(&self, flow: &TestStream, unix_ns: Option<u64>) -> String {
         let (local, peer) = (host_and_port(&flow.ends.local), host_and_port(&flow.ends.peer));
         let facts = &flow.ends.socket;
+        let frames = if flow.test.is_some_and(|test| test.period_us.is_some()) { " (isoch)" } else { "" };
         let reverse =
             if flow.starred || flow.test.is_some_and(|test| test.reverse) { " (reverse)" } else { "" };
         let mut line = format!(
-            "[{:>3}] local {} port {} connected with {} port {}{reverse}",
+            "[{:>3}] local {} port {} connected with {} port {}{frames}{reverse}",
             flow.label(),
             local.0,
             local.1,
@@ -223,12 +270,18 @@ impl ReportFormat {
             None if flow.is_duplex() => " (full-duplex)".into(),
             None => String::new(),
         };
+        if flow.test.is_some_and(|test| test.trip_times) {
+            line += " (trip-times)";
+        }
         if self.enhanced {
             line += &format!(" (sock={})", facts.descriptor);
         }
         let peer = flow.test.and_then(|test| test.version).filter(|_| self.enhanced && flow.connect_ns == 0);
         if let Some([major, minor, patch]) = peer {
             line += &format!(" (peer {major}.{minor}.{patch})");
+        }
+        if flow.test.is_some_and(|test| test.quick) && flow.bounce.is_none() {
+            line += " (qack)";
         }
         if !self.udp && facts.rtt_us > 0 {
             // As 2.1.8: the window in KiB, the round trip in µs.
@@ -265,9 +318,55 @@ fn written(counts: &StreamCounts, sum: bool, seconds: f64) -> String {
         return format!("  {calls}{:>10}", counts.retransmits);
     }
     let (rtt, variation) = counts.rtt_us;
-    let power = if rtt > 0 { counts.bytes as f64 / seconds / f64::from(rtt) } else { 0.0 };
+    let power = power(counts.bytes as f64 / seconds, f64::from(rtt) * 1e3);
     let window = counts.cwnd_bytes >> 10;
-    format!("  {calls} {:>10}{window:>9}K/{rtt}({variation}) us  {power:.0}", counts.retransmits)
+    format!("  {calls} {:>10}{window:>9}K/{rtt}({variation}) us  {power}", counts.retransmits)
+}
+
+/// Bytes a second by a time, in millions.
+fn power(rate: f64, ns: f64) -> String {
+    match rate / ns.max(1.0) * 1e3 {
+        _ if ns <= 0.0 => "0".into(),
+        power if power >= 99.995 => format!("{power:.0}"),
+        power => format!("{power:.2}"),
+    }
+}
+
+/// What became of frames that were sent.
+fn frames_sent(counts: &StreamCounts, frames: FramesSent, udp: bool, seconds: f64) -> String {
+    let FramesSent { sent, missed, slipped } = frames;
+    let errors = counts.errors;
+    if udp {
+        let each = (counts.datagrams as f64 / seconds) as u64;
+        return format!("  {}/{errors} {each:>8} pps  {sent:>3}/{missed}/{slipped}", counts.datagrams);
+    }
+    let (window, rtt) = (counts.cwnd_bytes >> 10, counts.rtt_us.0);
+    let power = power(counts.bytes as f64 / seconds, f64::from(rtt) * 1e3);
+    format!(
+        "  {}/{errors}{:>9}{window:>9}K/{rtt} us{sent:>11}/{missed}/{slipped}        {power}",
+        counts.calls, counts.retransmits
+    )
+}
+
+/// Mean, shortest, longest and deviation, ms; what is not known is a dash.
+fn spread(times: &Histogram) -> String {
+    if times.is_empty() {
+        return "-/-/-/-".into();
+    }
+    let parts = [times.mean(), times.min as f64, times.max as f64, times.deviation()];
+    parts.map(|ns| format!("{:.3}", ns / 1e6)).join("/")
+}
+
+/// How long a stream's bursts were on their way, and what follows from it: bytes on the way (Little's law), network power.
+fn bursts(counts: &StreamCounts, times: &Histogram, frames: bool, seconds: f64) -> String {
+    let (rate, count) = (counts.bytes as f64 / seconds, times.count());
+    let each = counts.bytes.checked_div(count).unwrap_or(0);
+    let (on_the_way, power) = match times.is_empty() {
+        true => ("-".into(), "-".into()),
+        false => (number::size((rate * times.mean() / 1e9) as u64), power(rate, times.mean())),
+    };
+    let on_the_way = if frames { String::new() } else { format!("{on_the_way} ") };
+    format!("  {} ms ({count}/{each}) {on_the_way}{power}{}", spread(times), read(counts))
 }
 
 /// Mean, shortest, longest and deviation of times on the way, ms; what is not known is a dash.

@@ -381,6 +381,7 @@ mod tests {
     fn sample(command: &Command) -> ReportFigures {
         ReportFigures {
             udp: command.test.is_udp(),
+            sctp: false,
             direction: command.test.direction(),
             local: EndFigures { send_size: 16384, ..side(16384, 131_072) },
             remote: EndFigures { send_size: 16384, ..side(16384, 131_072) },

@@ -6,7 +6,7 @@ use iodyno_model::conversation::{Ends, SocketFacts};
 use super::super::command::Command;
 use super::super::figures::{self, Cpu, EndFigures, ReportFigures, RunFigures};
 use super::super::settings::blocks;
-use super::super::test::TestShape;
+use super::super::test::{Protocol, TestShape};
 use super::super::wire::{self, Message, OmniResponse, OmniResults};
 use crate::address::host_of;
 
@@ -53,6 +53,7 @@ pub(in super::super) fn figures(
     let near = command.data_local.clone().or_else(|| command.local.clone());
     ReportFigures {
         udp: command.test.is_udp(),
+        sctp: command.test.protocol == Some(Protocol::Sctp),
         direction: command.test.direction(),
         local,
         remote,

@@ -46,7 +46,7 @@ macro_rules! selectors {
 pub(in super::super) const SELECTORS: &[Selector] = selectors! {
     test {
         "SOCKET_TYPE" "Socket|Type" |f| if f.udp { "Datagram" } else { "Stream" }.into();
-        "PROTOCOL" "Protocol" |f| if f.udp { "UDP" } else { "TCP" }.into();
+        "PROTOCOL" "Protocol" |f| if f.udp { "UDP" } else if f.sctp { "SCTP" } else { "TCP" }.into();
         "DIRECTION" "Direction" |f| f.direction.into();
         "ELAPSED_TIME" "Elapsed|Time|(sec)" |f| two_digits(f.elapsed_s);
         "THROUGHPUT" "Throughput" |f| two_digits(f.throughput);

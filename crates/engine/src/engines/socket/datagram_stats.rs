@@ -4,7 +4,7 @@
 //! longer lost. What came longer ago than that is taken for late.
 
 use super::stamp::{Read, Stamp};
-use crate::worker_counters::{Count, Counts};
+use crate::worker_counters::{Count, Counts, Spread};
 
 /// Numbers that are remembered.
 const WINDOW: u64 = 1 << 16;
@@ -41,6 +41,8 @@ pub struct DatagramStats {
     transit_ns: Option<i64>,
     /// Of datagrams that have the wall clock's time: how long they were on their way.
     one_way: Option<OneWay>,
+    /// Whether these times are counted by their length too.
+    spread: bool,
 }
 
 /// Times from one host to the other, by the clocks of both. A clock that is behind makes them 0.
@@ -79,13 +81,14 @@ impl DatagramStats {
             jitter_ns: 0.0,
             transit_ns: None,
             one_way: None,
+            spread: false,
         }
     }
 
-    /// The same of datagrams with a header of this form.
-    pub fn of(first: u64, stamp: Option<Stamp>) -> DatagramStats {
+    /// The same of datagrams with a header of this form, whose times on the way may be counted by their length too.
+    pub fn of(first: u64, stamp: Option<Stamp>, spread: bool) -> DatagramStats {
         let one_way = (stamp == Some(Stamp::NumberFirst)).then(OneWay::default);
-        DatagramStats { one_way, ..DatagramStats::new(first) }
+        DatagramStats { one_way, spread, ..DatagramStats::new(first) }
     }
 
     /// Numbers that are missing.
@@ -106,7 +109,7 @@ impl DatagramStats {
 
     /// One that has come.
     #[inline(always)]
-    pub fn take(&mut self, read: &Read, arrived_ns: u64) {
+    pub fn take(&mut self, read: &Read, arrived_ns: u64, counts: &Counts) {
         self.datagrams += 1;
         let number = read.number.wrapping_sub(self.before);
         if number == self.highest + 1 {
@@ -118,6 +121,9 @@ impl DatagramStats {
         let transit = arrived_ns.wrapping_sub(read.sent_ns) as i64;
         if let Some(one_way) = &mut self.one_way {
             one_way.take(transit);
+            if self.spread {
+                counts.spread(Spread::Transit, u64::try_from(transit).unwrap_or(0));
+            }
         }
         if let Some(last) = self.transit_ns.replace(transit) {
             let difference = transit.wrapping_sub(last).unsigned_abs() as f64;
@@ -191,9 +197,9 @@ mod tests {
     use super::*;
 
     fn account(first: u64, numbers: &[u64]) -> DatagramStats {
-        let mut account = DatagramStats::new(first);
+        let (mut account, counts) = (DatagramStats::new(first), Counts::new());
         for number in numbers {
-            account.take(&Read { number: *number, sent_ns: 0, leaves: false }, 0);
+            account.take(&Read { number: *number, sent_ns: 0, leaves: false }, 0, &counts);
         }
         account
     }
@@ -230,12 +236,14 @@ mod tests {
 
     #[test]
     fn times_on_the_way_are_those_of_both_clocks() {
-        let mut account = DatagramStats::of(1, Some(Stamp::NumberFirst));
-        for (number, arrived_ns) in [(1, 12_000), (2, 2_000), (3, 40_000)] {
-            account.take(&Read { number, sent_ns: 5000, leaves: false }, arrived_ns);
-        }
+        let mut account = DatagramStats::of(1, Some(Stamp::NumberFirst), true);
         let counts = Counts::new();
+        for (number, arrived_ns) in [(1, 12_000), (2, 2_000), (3, 40_000)] {
+            account.take(&Read { number, sent_ns: 5000, leaves: false }, arrived_ns, &counts);
+        }
         account.tell(&counts);
+        let spread = &counts.spreads()[0];
+        assert_eq!((spread.0.as_str(), spread.1.count(), spread.1.max), ("transit", 3, 35_000));
         let of = [
             Count::Transits,
             Count::TransitNs,
@@ -245,11 +253,11 @@ mod tests {
         ];
         assert_eq!(of.map(|count| counts.get(count)), [3, 42_000, 0, 35_000, 7 * 7 + 35 * 35]);
         // Other headers have a clock that the receiver does not know.
-        let mut account = DatagramStats::of(1, Some(Stamp::Long));
-        account.take(&Read { number: 1, sent_ns: 0, leaves: false }, 9);
+        let mut account = DatagramStats::of(1, Some(Stamp::Long), true);
         let counts = Counts::new();
+        account.take(&Read { number: 1, sent_ns: 0, leaves: false }, 9, &counts);
         account.tell(&counts);
-        assert_eq!(counts.get(Count::Transits), 0);
+        assert_eq!((counts.get(Count::Transits), counts.spreads()), (0, Vec::new()));
     }
 
     #[test]
@@ -266,7 +274,7 @@ mod tests {
     fn jitter_is_that_of_rfc_1889() {
         let mut account = DatagramStats::new(1);
         let come = |account: &mut DatagramStats, number, sent_ns, at| {
-            account.take(&Read { number, sent_ns, leaves: false }, at);
+            account.take(&Read { number, sent_ns, leaves: false }, at, &Counts::new());
         };
         come(&mut account, 1, 0, 1000);
         come(&mut account, 2, 1000, 2000);

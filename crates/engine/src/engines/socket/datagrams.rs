@@ -3,9 +3,11 @@
 use iodyno_model::Verb;
 
 use super::block::Block;
+use super::bursts::{self, BurstWriter, DatagramReader};
 use super::datagram_stats::DatagramStats;
 use super::line::{Line, NONE};
 use super::stamp::Stamp;
+use crate::clock;
 use crate::engines::{Failure, Setup, setting, switched_on, whole_number};
 use crate::io::Io;
 use crate::worker_counters::Count;
@@ -51,6 +53,8 @@ pub struct Datagrams {
     sender: Sender,
     receiver: Option<Receiver>,
     account: DatagramStats,
+    /// Blocks that say when they were due.
+    bursts: Option<(BurstWriter, DatagramReader)>,
     /// The peer has taken its leave.
     left: bool,
     /// Whether the peer is told once all is sent.
@@ -84,7 +88,8 @@ impl Datagrams {
             block: Block::new(setup, stride)?,
             sender,
             receiver,
-            account: DatagramStats::of(first, Stamp::of(setup.job)),
+            account: DatagramStats::of(first, Stamp::of(setup.job), switched_on(setup.job, "spread")),
+            bursts: bursts::place(setup.job).map(|at| (BurstWriter::new(at), DatagramReader::new(at))),
             left: false,
             shuts: switched_on(setup.job, "shut") && !receives,
         })
@@ -108,6 +113,9 @@ impl Datagrams {
                 number += 1;
             }
         }
+        if let Some((writer, _)) = &mut self.bursts {
+            writer.write_datagrams(self.block.room(bytes), each, clock::unix_ns());
+        }
         let sent = self.sender.send(&self.line, self.block.bytes(bytes), each);
         if sent > 0 {
             let count = (sent as u64).div_ceil(each as u64);
@@ -126,6 +134,7 @@ impl Datagrams {
             return 0;
         }
         let (stamp, account, left) = (self.stamp, &mut self.account, &mut self.left);
+        let (bursts, meter) = (&mut self.bursts, self.line.meter);
         let mut arrived = None;
         let got = receiver.receive(&mut self.line, |datagram, full| {
             let missing = account.missing();
@@ -136,7 +145,12 @@ impl Datagrams {
                 Some((stamp, read)) => {
                     // The one that takes leave counts like the others: its number tells what is missing before it.
                     let arrived = *arrived.get_or_insert_with(|| stamp.now());
-                    account.take(&read, arrived);
+                    account.take(&read, arrived, meter.counts());
+                    if let Some((_, reader)) = bursts
+                        && !read.leaves
+                    {
+                        reader.take(datagram, arrived, meter.counts());
+                    }
                     *left |= read.leaves;
                 }
                 None => account.take_bare(),

@@ -26,6 +26,17 @@ pub fn set_fd<T: Copy>(fd: RawFd, level: i32, option: i32, value: &T) -> io::Res
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// The same of a value that has no type.
+///
+/// # Errors
+/// The system's.
+pub fn set_bytes(socket: &Socket, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
+    let (start, bytes) = (value.as_ptr().cast(), value.len() as libc::socklen_t);
+    // SAFETY: the value is valid for its length, and the call only reads it.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, start, bytes) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// What the kernel wants to be told of a flow label (`linux/in6.h`).
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -48,6 +48,7 @@ pub const SETTINGS: &[SettingSpec] = &[
     spec("family", "4 or 6: the addresses that a name may stand for"),
     spec("only_v6", "an IPv6 place does not take IPv4 peers"),
     spec("sctp_streams", "streams that an SCTP association asks for (Linux)"),
+    spec("sctp_bind", "addresses of an SCTP association's near end beside `bind`, joined by + (Linux)"),
 ];
 
 /// Whether a name is that of an option.
@@ -132,7 +133,7 @@ pub fn check(job: &iodyno_model::Job) -> Vec<Diagnostic> {
 
 fn set_one(socket: &Socket, name: &str, value: &str, when: When) -> io::Result<()> {
     match name {
-        "nodelay" => socket.set_tcp_nodelay(switch(value)?),
+        "nodelay" => nodelay(socket, switch(value)?),
         "cork" => cork(socket, switch(value)?),
         "mss" => socket.set_tcp_mss(number(value)?),
         "window_bytes" => {
@@ -152,9 +153,13 @@ fn set_one(socket: &Socket, name: &str, value: &str, when: When) -> io::Result<(
         "busy_poll" => busy_poll(socket, number(value)?),
         "priority" => priority(socket, number(value)?),
         "linger" => socket.set_linger(Some(Duration::from_secs(parse_number(value)?))),
-        "bind" | "fastopen" | "only_v6" | "sctp_streams" if when == When::After => Ok(()),
+        "bind" | "fastopen" | "only_v6" | "sctp_streams" | "sctp_bind" if when == When::After => Ok(()),
         "sctp_streams" => {
             sctp_streams(socket, value.parse().map_err(|_| refused("not a number below 65536"))?)
+        }
+        "sctp_bind" => {
+            let addresses = value.split('+').map(str::parse).collect::<Result<Vec<_>, _>>();
+            sctp_bind(socket, &addresses.map_err(|_| refused("not addresses joined by +"))?)
         }
         "bind" => bind(socket, value),
         "fastopen" => fastopen(socket, switch(value)?),
@@ -349,6 +354,32 @@ mod system {
         options::set(socket, libc::IPPROTO_SCTP, SCTP_INITMSG, &asked)
     }
 
+    const SCTP_NODELAY: i32 = 3;
+    const SCTP_SOCKOPT_BINDX_ADD: i32 = 100;
+
+    /// What is sent goes out at once, of whichever protocol.
+    pub(super) fn nodelay(socket: &Socket, on: bool) -> io::Result<()> {
+        match socket.protocol()? {
+            Some(protocol) if i32::from(protocol) == libc::IPPROTO_SCTP => {
+                options::set(socket, libc::IPPROTO_SCTP, SCTP_NODELAY, &i32::from(on))
+            }
+            _ => socket.set_tcp_nodelay(on),
+        }
+    }
+
+    /// Adds addresses to those of the near end: `sctp_bindx` of RFC 6458, whose addresses lie one behind the other.
+    pub(super) fn sctp_bind(socket: &Socket, addresses: &[std::net::IpAddr]) -> io::Result<()> {
+        let mut packed = Vec::new();
+        for address in addresses {
+            let address = SockAddr::from(std::net::SocketAddr::new(*address, 0));
+            // SAFETY: the address is valid for its length.
+            packed.extend(unsafe {
+                std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), address.len() as usize)
+            });
+        }
+        options::set_bytes(socket, libc::IPPROTO_SCTP, SCTP_SOCKOPT_BINDX_ADD, &packed)
+    }
+
     pub(super) fn busy_poll(socket: &Socket, us: u32) -> io::Result<()> {
         options::set(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, &us)
     }
@@ -404,6 +435,14 @@ mod system {
         missing()
     }
 
+    pub(super) fn nodelay(socket: &Socket, on: bool) -> io::Result<()> {
+        socket.set_tcp_nodelay(on)
+    }
+
+    pub(super) fn sctp_bind(_: &Socket, _: &[std::net::IpAddr]) -> io::Result<()> {
+        missing()
+    }
+
     pub(super) fn busy_poll(_: &Socket, _: u32) -> io::Result<()> {
         missing()
     }
@@ -414,8 +453,8 @@ mod system {
 }
 
 use system::{
-    busy_poll, congestion, cork, device, dont_fragment, fastopen, multipath, pacing, priority, sctp_streams,
-    user_timeout,
+    busy_poll, congestion, cork, device, dont_fragment, fastopen, multipath, nodelay, pacing, priority,
+    sctp_bind, sctp_streams, user_timeout,
 };
 
 #[cfg(test)]

@@ -4,8 +4,10 @@
 use iodyno_model::{Job, Verb};
 
 use super::block::{Block, InTurn};
+use super::bursts::{self, BurstWriter, FrontReader};
 use super::file::{FileSource, Sink};
 use super::line::Line;
+use crate::clock;
 use crate::engines::{Failure, Setup, setting, switched_on, whole_number};
 use crate::io::Io;
 
@@ -54,6 +56,8 @@ pub struct Stream {
     shuts: bool,
     /// Bytes of a bin of receives; 0: they are not counted.
     bin_bytes: u64,
+    /// Blocks that say when they were due.
+    bursts: Option<Box<(BurstWriter, FrontReader)>>,
 }
 
 impl Stream {
@@ -77,16 +81,36 @@ impl Stream {
         };
         let whole = job.limit.bytes.is_some();
         let bin_bytes = whole_number(job, "read_bin_bytes").unwrap_or(0);
-        Ok(Stream { line, way, fate, block, whole, shuts: switched_on(job, "shut"), bin_bytes })
+        let bursts = bursts::place(job).map(|_| Box::default());
+        if bursts.is_some() && !matches!((&way, &fate), (SendMethod::Copy, Fate::Copy)) {
+            return Err(Failure::new("bursts are copied, and so is what comes of them")
+                .hint("leave `method`, `receive`, `blocks`, `from` and `into` out"));
+        }
+        let shuts = switched_on(job, "shut");
+        Ok(Stream { line, way, fate, block, whole, shuts, bin_bytes, bursts })
     }
 
     /// Moves one block.
     #[inline(always)]
     pub fn perform(&mut self, io: &Io) -> i64 {
         let moved = match io.verb {
-            Verb::Send | Verb::Write => self.send(io.bytes as usize),
+            Verb::Send | Verb::Write => {
+                if let Some(bursts) = &mut self.bursts {
+                    bursts.0.write_front(self.block.room(io.bytes as usize), clock::unix_ns());
+                }
+                self.send(io.bytes as usize)
+            }
             _ => {
                 let came = self.receive(io.bytes as usize);
+                if let Some(bursts) = &mut self.bursts
+                    && came > 0
+                {
+                    bursts.1.take(
+                        self.block.bytes(came as usize),
+                        clock::unix_ns(),
+                        self.line.meter.counts(),
+                    );
+                }
                 if self.bin_bytes > 0 && came > 0 {
                     self.line.meter.counts().add_to_bin((came as u64 - 1) / self.bin_bytes);
                 }

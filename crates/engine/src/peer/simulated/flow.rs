@@ -83,7 +83,7 @@ pub struct Flow {
     /// It does nothing more.
     pub over: bool,
     /// What the engine counts of its own.
-    pub counts: Counts,
+    pub counts: Box<Counts>,
     account: DatagramStats,
     /// What the loop counts.
     pub line: Line,
@@ -119,7 +119,7 @@ impl Flow {
         let block = size.most_bytes().or(pattern.size.read.most_bytes()).unwrap_or(1).max(1);
         let begins_ns = now_ns + job.start.after_ns;
         let ramp_end_ns = begins_ns + job.limit.ramp_ns;
-        let counts = Counts::new();
+        let counts = Box::new(Counts::new());
         counts.begin();
         Ok(Flow {
             what,
@@ -152,7 +152,7 @@ impl Flow {
             ended_ns: begins_ns,
             over: false,
             counts,
-            account: DatagramStats::of(whole_number(job, "first_number").unwrap_or(1), Stamp::of(job)),
+            account: DatagramStats::of(whole_number(job, "first_number").unwrap_or(1), Stamp::of(job), false),
             line: Line::empty(verb.name(), verb),
             error: None,
             retransmits: 0,
@@ -223,7 +223,7 @@ impl Flow {
     pub fn take(&mut self, head: &[u8], arrived_ns: u64) -> bool {
         let read = self.stamp.and_then(|stamp| stamp.read(head));
         match read {
-            Some(read) => self.account.take(&read, arrived_ns),
+            Some(read) => self.account.take(&read, arrived_ns, &self.counts),
             None => self.account.take_bare(),
         }
         self.account.tell(&self.counts);
