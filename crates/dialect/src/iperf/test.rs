@@ -855,3 +855,97 @@ fn datagrams_go_both_ways_over_one_socket() {
     assert!(play.printed.contains(total) && play.printed.contains(" pps\n"), "{}", play.printed);
     assert_eq!(play.complained, "");
 }
+
+/// Times of a worker, by their length.
+fn spread(found: &mut PhaseRecord, name: &str, times_us: &[u64]) {
+    let mut times = iodyno_model::Histogram::default();
+    times_us.iter().for_each(|us| times.add(us * 1000));
+    found.jobs[0].workers[0].spreads.push((name.into(), times));
+}
+
+#[test]
+fn a_client_of_frames() {
+    let mut play = Play::of("-c h -u --isochronous=30:4m,0 -t 2 --trip-times");
+    let connection = opened(&play.handle(Input::Began))[0];
+    let actions = play.handle(Input::Ready(connection, ends("10.0.0.1:1000", "10.0.0.2:5001")));
+    let (number, plan) = run(&actions);
+    let job = &plan.phases[0].jobs[0];
+    assert_eq!(job.pace.rate_all, Rate::Operations(1e6 / 33_333.0));
+    let Workload::Pattern(pattern) = &job.workload else { panic!("a pattern") };
+    assert_eq!(pattern.size.write, iodyno_model::Size::Fixed(16_666));
+    assert!(settings(plan, 0).contains(&("bursts".into(), "76".into())));
+    let facts = [("datagrams", 708), ("blocks", 59)];
+    let mut whole = phase(2 * SECOND, vec![worker(2 * SECOND, 59 * 16_666, &facts)]);
+    // One frame was complete two periods after it was due.
+    let mut line = iodyno_model::Line::empty("", Verb::Send);
+    (0..58).for_each(|_| line.latency.add(100_000));
+    line.latency.add(70_000_000);
+    whole.jobs[0].tally.lines = vec![line];
+    play.handle(Input::Ended(number, record(whole)));
+    let heading =
+        "Isochronous: 30.00 frames/sec mean=4.00 Mbit/s, stddev=0.000 bit/s, Period/IPG=33.33/0.000 ms\n";
+    assert!(
+        play.printed.contains(heading) && play.printed.contains(" (isoch) (trip-times) "),
+        "{}",
+        play.printed
+    );
+    let rows = "\
+[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS  isoch:tx/miss/slip
+[  1] 0.0000-2.0000 sec   960 KBytes  3.93 Mbits/sec  708/0      354 pps   59/1/1
+[  1] Sent 709 datagrams
+";
+    assert!(play.printed.ends_with(rows), "{}", play.printed);
+}
+
+#[test]
+fn a_server_of_bursts_and_their_distribution() {
+    let mut play = Play::of("-s --histograms");
+    play.handle(Input::Began);
+    let connection = FIRST_ACCEPTED;
+    play.handle(Input::Accepted { at: PLACE, connection, ends: ends("10.0.0.2:5001", "10.0.0.1:1000") });
+    let test = TestHeader { trip_times: true, back: None, ..wants(Back::Now) };
+    let header = header::tcp(&test, 0);
+    let actions = play.handle(Input::Bytes(connection, header[..60].to_vec()));
+    assert!(matches!(actions[..], [Action::Read { most: Some(20), .. }]), "{actions:?}");
+    // The run sees the first burst: it begins before anything of it is read.
+    let actions = play.handle(Input::Bytes(connection, header[60..].to_vec()));
+    let (number, plan) = run(&actions);
+    assert!(settings(plan, 0).contains(&("bursts".into(), "on".into())));
+    let facts = [("bursts", 3), ("slowest_unix_us", 1_795_650_513_371_809), ("reads_8", 3)];
+    let mut whole = phase(SECOND, vec![worker(SECOND, 3 << 17, &facts)]);
+    spread(&mut whole, "burst", &[100, 200, 600]);
+    play.handle(Input::Ended(number, record(whole)));
+    let rows = "\
+[ ID] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size) inP NetPwr  Reads=Dist
+[  1] 0.0000-1.0000 sec   384 KBytes  3.15 Mbits/sec  0.300/0.100/0.600/0.216 ms (3/131098)  117 Byte 1311  4=1:0:0:0:0:0:0:3
+[  1] 0.0000-1.0000 sec F8(f)-PDF: bin(w=100us):cnt(3)=2:1,3:1,7:1 (5.00/95.00/99.7%=2/7/7,obl/obu=0/0) (0.600 ms/1795650513.371809)
+";
+    assert!(play.printed.ends_with(rows), "{}", play.printed);
+}
+
+#[test]
+fn a_load_beside_round_trips() {
+    let mut play = Play::of("-c h --bounceback --bounceback-congest=up,2 -t 2");
+    let opening = opened(&play.handle(Input::Began));
+    assert_eq!(opening.len(), 3);
+    let mut actions = Vec::new();
+    for (index, connection) in opening.iter().enumerate() {
+        let near = format!("10.0.0.1:{}", 1000 + index);
+        actions = play.handle(Input::Ready(*connection, ends(&near, "10.0.0.2:5001")));
+    }
+    assert_eq!(sent(&actions).unwrap().1[32..36], [0x80, 0, 0, 0]);
+    let plan = run(&actions).1;
+    let sizes: Vec<(Verb, Option<u64>)> = plan.phases[0]
+        .jobs
+        .iter()
+        .map(|job| match &job.workload {
+            Workload::Pattern(pattern) => (pattern.mix.shares[0].verb, pattern.size.write.most_bytes()),
+            _ => panic!("a pattern"),
+        })
+        .collect();
+    assert_eq!(
+        sizes,
+        [(Verb::Exchange, Some(100)), (Verb::Send, Some(128 << 10)), (Verb::Send, Some(128 << 10))]
+    );
+    assert_eq!(play.printed.matches(" (qack)").count(), 2, "{}", play.printed);
+}

@@ -47,9 +47,9 @@ const TESTS: &[Test] = &[
         1,
         1,
     ),
-    test("tcp-bounceback-up", "--bounceback --bounceback-congest=up -t 1 -i 5", "", 1, 1),
-    test("tcp-bounceback-down", "--bounceback=3 --bounceback-congest=down,2 -t 1 -i 5", "", 1, 1),
-    test("tcp-bounceback-both", "--bounceback --bounceback-congest -t 1 -i 5", "", 1, 1),
+    test("tcp-bounceback-up", "--bounceback --bounceback-congest=up -t 1 -i 5", "", 2, 2),
+    test("tcp-bounceback-down", "--bounceback=3 --bounceback-congest=down,2 -t 1 -i 5", "", 3, 3),
+    test("tcp-bounceback-both", "--bounceback --bounceback-congest -t 1 -i 5", "", 3, 3),
     test("tcp-trip-times", "-t 1 -b 20m --trip-times -e -i 0.5", "-e -i 0.5", 1, 1),
     test("tcp-trip-times-two", "-n 2M -P 2 --trip-times", "-e --histograms", 2, 2),
     test("tcp-trip-times-reverse", "-t 1 -b 20m -R --trip-times -e", "-e", 1, 1),
@@ -229,61 +229,50 @@ fn values() -> Outcome {
     Ok(())
 }
 
-/// What a line is made of: numbers, addresses and bins are one mark each.
+/// What a line is made of: each number is one mark, and neither blanks nor units count.
 fn shape(line: &str) -> String {
-    let (mut shape, mut in_number) = (String::new(), false);
-    // How many bins there are is chance, and so is the unit that fits; outliers and devices are not told by ours.
-    let line = line.replace("%lo", "").replace("Outliers=0,", "");
-    let line = match (line.split_once(")=").filter(|_| line.contains("-PDF")), line.rsplit_once(" (5.00")) {
-        (Some((head, _)), Some((_, tail))) => format!("{head}) (5.00{tail}"),
-        _ => line.split(" with pid").next().unwrap_or_default().to_string(),
-    };
-    for word in line.split_whitespace() {
-        for letter in word.chars() {
-            let number = letter.is_ascii_digit() || in_number && letter == '.';
-            if !number || !in_number {
-                shape.push(if number { '9' } else { letter });
-            }
-            in_number = number;
+    // How many bins there are is chance; outliers are told by the original alone.
+    let (head, tail) = line.split_once(")=").unwrap_or((line, ""));
+    let tail = tail.split_once(" (").map_or("", |(_, tail)| tail);
+    let tail = match tail.split_once("Outliers=") {
+        Some((percentiles, rest)) => {
+            percentiles.to_string() + rest.split_once(',').map_or("", |(_, rest)| rest)
         }
-        in_number = false;
-        shape.push(' ');
+        None => tail.into(),
+    };
+    let line = format!("{} {tail}", head.split(" with pid").next().unwrap_or_default());
+    let mut shape = String::new();
+    for letter in line.chars().filter(|letter| !letter.is_whitespace()) {
+        match letter {
+            '0'..='9' | '.' if shape.ends_with('9') => {}
+            '0'..='9' => shape.push('9'),
+            _ => shape.push(letter),
+        }
     }
-    for unit in ["K", "M", "G"] {
-        shape = shape.replace(&format!("{unit}B"), "B").replace(&format!("{unit}b"), "b");
-    }
-    shape
+    ["K", "M", "G"].iter().fold(shape, |shape, unit| shape.replace(&format!("{unit}bit"), "bit"))
 }
 
-/// Rows, headings and distributions of frames, bursts and datagrams: what the original's server and client print of an
-/// original's peer, and what ours print.
+/// Headings and distributions of frames, bursts and datagrams: what the original's server and client print of an original's
+/// peer, and what ours print.
 fn shapes() -> Outcome {
     let lines = [
-        ("-u -e -i 0.5 --histograms", "-u -e --isochronous=30:4m,0 -t 1 -i 0.5 --trip-times"),
-        ("-e -i 0.5 --histograms", "-e --trip-times -t 1 -i 0.5 -b 20m"),
-        ("-u --histograms=1m,100", "-u -t 1 -b 2m --trip-times"),
-        ("-e", "--isochronous=30:4m,0 -t 1"),
+        ("-u -e -i 0.5 --histograms", "-u -e --isochronous=30:4m,0 -t 1 -i 0.5 --trip-times", "F8(f)-PDF"),
+        ("-e -i 0.5 --histograms", "-e --trip-times -t 1 -i 0.5 -b 20m", "F8(f)-PDF"),
+        ("-u --histograms=1m,100", "-u -t 1 -b 2m --trip-times", "T8(f)-PDF"),
+        ("-e", "--isochronous=30:4m,0 -t 1", "0.0000-"),
     ];
-    for (serves, asks) in lines {
+    for (serves, asks, last) in lines {
         let mut shapes = Vec::new();
         for who in [Real, Ours] {
             let port = free_port()?;
             let mut listener = server(who, port, &words(serves))?;
             let (status, said) = client(who, port, &words(asks))?;
-            let bins = if serves.contains("histograms") { "(f)-PDF" } else { "0.0000-" };
-            let theirs = heard(&mut listener, "the server's totals", |text| {
-                text.lines().any(|line| line.contains(bins))
-                    && text.lines().last().is_some_and(|line| line.contains("sec"))
-            })?;
+            let is_whole = |text: &str| text.lines().any(|line| line.contains(last)) && text.ends_with('\n');
+            let theirs = heard(&mut listener, last, is_whole)?;
             let of = |text: &str| {
-                let told = |line: &&str| {
-                    line.contains("[ ID]")
-                        || line.contains("-PDF")
-                        || line.contains("Isoch")
-                        || line.contains("Enabled")
-                };
-                let mut all: Vec<String> = text.lines().filter(told).map(shape).collect();
-                // Rows that end with what the heading above says have its number of words.
+                let marks = ["[ ID]", "(f)-PDF", "Isochronous:", "Enabled receive"];
+                let is = |line: &&str| marks.iter().any(|mark| line.contains(mark));
+                let mut all: Vec<String> = text.lines().filter(is).map(shape).collect();
                 all.sort();
                 all.dedup();
                 all

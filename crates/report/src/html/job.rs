@@ -200,7 +200,8 @@ const BANDWIDTH_BYTES: f64 = 65_536.0;
 /// Messages of this size and more are read as a stream, bytes.
 const STREAM_BYTES: f64 = 1024.0;
 
-/// What is looked for first: Gbit/s of a stream over a network, MB/s of large operations, else operations per second.
+/// What is looked for first: Gbit/s of a stream over a network, its transactions, MB/s of large operations, else operations
+/// per second.
 fn lead(verb: Verb, rate: f64, bytes: Option<f64>) -> [String; 3] {
     let each = bytes.map_or(0.0, |bytes| bytes / rate.max(f64::MIN_POSITIVE));
     let operations =
@@ -218,7 +219,12 @@ fn lead(verb: Verb, rate: f64, bytes: Option<f64>) -> [String; 3] {
             [number::mb(bytes), "MB/s".into(), format!("{} MiB/s · {}", number::mib(bytes), operations())]
         }
         _ => {
-            let unit = if bytes.is_some() { "IOPS" } else { "per second" };
+            let unit = match verb {
+                Verb::Exchange => "transactions per second",
+                Verb::Send | Verb::Recv => "messages per second",
+                _ if bytes.is_some() => "IOPS",
+                _ => "per second",
+            };
             [number::iops(rate), unit.into(), bytes.map_or_else(String::new, both_units)]
         }
     }
@@ -440,7 +446,14 @@ mod tests {
             "1.00 | Mbit/s | 0.12 MB/s · 0.12 MiB/s · 100 messages per second"
         );
         // Round trips of one byte are counted, not weighed.
-        assert_eq!(leads(Verb::Send, 1e4, Some(1e4)), "10,000 | IOPS | 0.01 MB/s · 0.01 MiB/s");
+        assert_eq!(
+            leads(Verb::Send, 1e4, Some(1e4)),
+            "10,000 | messages per second | 0.01 MB/s · 0.01 MiB/s"
+        );
+        assert_eq!(
+            leads(Verb::Exchange, 1e4, Some(2e4)),
+            "10,000 | transactions per second | 0.02 MB/s · 0.02 MiB/s"
+        );
         assert_eq!(leads(Verb::Write, 1e3, Some(1048576e3)), "1,049 | MB/s | 1,000 MiB/s · 1,000 IOPS");
         assert_eq!(leads(Verb::Read, 1e4, Some(4096e4)), "10,000 | IOPS | 41.0 MB/s · 39.1 MiB/s");
         assert_eq!(leads(Verb::Stat, 10.0, None), "10.0 | per second | ");

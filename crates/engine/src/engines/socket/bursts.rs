@@ -10,8 +10,10 @@ use crate::engines::setting;
 use crate::worker_counters::{Count, Counts, Spread};
 
 /// The front of a stream's burst, bytes: when the first burst and this one began (each seconds and µs) stand at bytes 12
-/// and 20; its period in µs (0: none), its number, its length and what was sent up to its end at 40, 44, 48 and 52.
+/// and 20; flags at 32, its period in µs, its number, its length and what was sent up to its end at 40, 44, 48 and 52.
 const FRONT_BYTES: usize = 60;
+/// The flag without which a stream's bursts have no period, whatever stands there.
+const AT_EVEN_TIMES: u32 = 0x0001_0000;
 /// The header of a datagram's: period in µs, when the first burst began (seconds, µs), the number of the burst before and
 /// its own, its length and what is left of it with this datagram, four bytes each.
 const DATAGRAM_BYTES: usize = 28;
@@ -42,6 +44,11 @@ fn put_time(bytes: &mut [u8], at: usize, unix_ns: u64) {
 
 fn time(bytes: &[u8], at: usize) -> u64 {
     u64::from(word(bytes, at)) * 1_000_000_000 + u64::from(word(bytes, at + 4)) * 1000
+}
+
+/// The period of a stream's burst, µs; 0: it has none.
+fn front_period(front: &[u8]) -> u32 {
+    if word(front, 32) & AT_EVEN_TIMES == 0 { 0 } else { word(front, 40) }
 }
 
 /// When the burst of a number was due, by when the first one was.
@@ -76,7 +83,7 @@ impl BurstWriter {
 
     /// The front of a stream's block; one that is too short for it has none.
     pub fn write_front(&mut self, block: &mut [u8], unix_ns: u64) {
-        self.next(block.len(), unix_ns, word(block, 40));
+        self.next(block.len(), unix_ns, front_period(block));
         if block.len() < FRONT_BYTES {
             return;
         }
@@ -149,7 +156,7 @@ impl FrontReader {
                 let length = u64::from(word(&self.head, 48));
                 self.lost = length < FRONT_BYTES as u64;
                 self.left = length.saturating_sub(FRONT_BYTES as u64);
-                self.sent_ns = match word(&self.head, 40) {
+                self.sent_ns = match front_period(&self.head) {
                     0 => time(&self.head, 20),
                     period_us => due(time(&self.head, 12), word(&self.head, 44), period_us),
                 };
@@ -217,8 +224,10 @@ mod tests {
         for cut in [1, 59, 60, 61, 1000] {
             let (mut writer, counts) = (BurstWriter::new(0), Counts::new());
             let mut all = Vec::new();
+            // Without the flag, what stands where a period would be is none: 2.1.8 has its version there.
             for (bytes, at) in [(60, SECOND), (500, 3 * SECOND), (200, 4 * SECOND)] {
                 let mut block = vec![0; bytes];
+                put(&mut block, 40, 0x0008_0003);
                 writer.write_front(&mut block, at);
                 all.extend(block);
             }
@@ -233,7 +242,7 @@ mod tests {
         let mut writer = BurstWriter::new(0);
         for at in [SECOND, 2 * SECOND] {
             writer.write_front(&mut block, at);
-            put(&mut block, 40, 250_000);
+            (put(&mut block, 32, AT_EVEN_TIMES), put(&mut block, 40, 250_000));
             reader.take(&block, 2 * SECOND, &counts);
         }
         assert_eq!(told(&counts), (2, 0, vec![3 * SECOND / 4, SECOND, 2]));
@@ -245,7 +254,7 @@ mod tests {
     #[test]
     fn a_first_burst_that_is_late_does_not_make_the_others_early() {
         let (mut writer, mut block) = (BurstWriter::new(0), vec![0; 100]);
-        put(&mut block, 40, 1_000_000);
+        (put(&mut block, 32, AT_EVEN_TIMES), put(&mut block, 40, 1_000_000));
         let began = [SECOND + 5000, 2 * SECOND + 1000, 3 * SECOND + 9000].map(|at| {
             writer.write_front(&mut block, at);
             time(&block, 12)
