@@ -255,3 +255,33 @@ fn congestion(socket: &Socket) -> String {
 fn congestion(_socket: &Socket) -> String {
     String::new()
 }
+
+/// Whether a socket is SCTP's, which knows no half-closed connection: who sends no more ends it for both, and is not told when it
+/// is over.
+#[cfg(target_os = "linux")]
+pub fn is_sctp(socket: &Socket) -> bool {
+    socket.protocol().is_ok_and(|protocol| protocol == Some(Protocol::from(libc::IPPROTO_SCTP)))
+}
+
+/// Whether an SCTP socket still has its association: the kernel has a status of nothing else (RFC 6458, 8.2.1).
+#[cfg(target_os = "linux")]
+pub fn is_associated(socket: &Socket) -> bool {
+    const SCTP_STATUS: i32 = 14;
+    let (mut status, mut bytes) = ([0_u64; 64], size_of::<[u64; 64]>() as libc::socklen_t);
+    // SAFETY: the kernel writes no more than the bytes that it is told of, which are the array's.
+    let result = unsafe {
+        let room = status.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_SCTP, SCTP_STATUS, room, &raw mut bytes)
+    };
+    result == 0
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn is_sctp(_: &Socket) -> bool {
+    false
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn is_associated(_: &Socket) -> bool {
+    false
+}

@@ -14,6 +14,8 @@ use crate::engines::socket::socket_options::When;
 
 /// Read at a time at most, bytes.
 const READ_MOST: usize = 64 << 10;
+/// How often an SCTP socket that sends no more is asked whether all was taken, ns.
+const ASK_NS: u64 = 2_000_000;
 /// Peers taken, and datagrams read, at a time at most.
 const AT_ONCE: usize = 64;
 /// What waits for a peer that does not read, at most, bytes.
@@ -54,6 +56,8 @@ struct SocketEntry {
     closing: bool,
     /// When it is given up, ns since the conversation began.
     due_ns: Option<u64>,
+    /// When it is asked next whether its association is over, which no event tells.
+    asked_ns: Option<u64>,
     /// What it left in the file system.
     _path: Option<LeftPath>,
 }
@@ -81,6 +85,7 @@ impl SocketEntry {
             lent: None,
             closing: false,
             due_ns: None,
+            asked_ns: None,
             _path: None,
         }
     }
@@ -143,7 +148,7 @@ impl Table {
                 }
                 Vec::new()
             }
-            Action::Shut(connection) => self.shut(connection),
+            Action::Shut(connection) => self.shut(connection, now_ns),
             Action::Close(connection) => {
                 self.close(connection, now_ns);
                 Vec::new()
@@ -308,9 +313,10 @@ impl Table {
         }
     }
 
-    fn shut(&mut self, number: Connection) -> Vec<Input> {
+    fn shut(&mut self, number: Connection, now_ns: u64) -> Vec<Input> {
         let Some(entry) = self.entries.get_mut(&number) else { return Vec::new() };
         entry.shuts = true;
+        entry.asked_ns = sockets::is_sctp(&entry.socket).then_some(now_ns + ASK_NS);
         self.flush(number)
     }
 
@@ -429,7 +435,7 @@ impl Table {
 
     /// When the next connection is given up, ns since the conversation began.
     pub fn due_ns(&self) -> Option<u64> {
-        self.entries.values().filter_map(|entry| entry.due_ns).min()
+        self.entries.values().flat_map(|entry| [entry.due_ns, entry.asked_ns]).flatten().min()
     }
 
     /// Gives up what is overdue.
@@ -438,7 +444,20 @@ impl Table {
         let numbers: Vec<_> = self.entries.iter().filter(|(_, entry)| late(entry)).map(|(n, _)| *n).collect();
         let gone = numbers.into_iter().filter_map(|number| Some((number, self.entries.remove(&number)?)));
         let told = gone.filter(|(_, entry)| !entry.closing);
-        told.map(|(number, _)| Input::Failed(number, libc::ETIMEDOUT, "connect".into())).collect()
+        let mut news: Vec<Input> =
+            told.map(|(number, _)| Input::Failed(number, libc::ETIMEDOUT, "connect".into())).collect();
+        for (number, entry) in &mut self.entries {
+            if entry.asked_ns.is_none_or(|asked_ns| asked_ns > now_ns) {
+                continue;
+            }
+            let goes_on = !entry.ended && sockets::is_associated(&entry.socket);
+            if !goes_on && !entry.ended && !entry.closing {
+                entry.ended = true;
+                news.push(Input::Closed(*number));
+            }
+            entry.asked_ns = goes_on.then_some(now_ns + ASK_NS);
+        }
+        news
     }
 
     /// Whether something still waits to be sent to a peer that takes it.
