@@ -9,7 +9,7 @@ use super::handshake::CONNECT_NS;
 use super::header::{self, Amount, Back, First, TestHeader};
 use super::lower;
 use super::quota::CONNECTIONS_MOST;
-use super::report::text::RowKind;
+use super::report::text::{ReportFormat, RowKind};
 use super::session::{IperfConversation, PLACE};
 use crate::address::{host_and_port, joined};
 
@@ -306,8 +306,11 @@ impl IperfConversation {
         let facts = facts.map(|(name, count)| (name.to_string(), count)).to_vec();
         self.act(Action::Peer(lower::name(self.flows[index].id), facts));
         if !self.view.csv && !self.command.excluded.contains('V') {
-            let heading = self.head(self.view.columns(false, RowKind::Usual));
-            let text = self.view.reported(&label, heading, &report);
+            // As the original: whose clocks agree wants to read times.
+            let enhanced = self.view.enhanced || self.command.trip_times;
+            let view = ReportFormat { enhanced, ..self.view.clone() };
+            let heading = self.head(view.columns(false, RowKind::Usual));
+            let text = view.reported(&label, heading, &report);
             self.act(Action::Print(text));
         }
         self.act(Action::Close(connection));

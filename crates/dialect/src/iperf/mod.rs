@@ -6,7 +6,7 @@
 mod bounceback;
 pub mod command;
 pub mod flow;
-pub mod frames;
+mod frames;
 mod handshake;
 pub mod header;
 mod incoming;

@@ -242,7 +242,8 @@ mod tests {
         let mut writer = BurstWriter::new(0);
         for at in [SECOND, 2 * SECOND] {
             writer.write_front(&mut block, at);
-            (put(&mut block, 32, AT_EVEN_TIMES), put(&mut block, 40, 250_000));
+            put(&mut block, 32, AT_EVEN_TIMES);
+            put(&mut block, 40, 250_000);
             reader.take(&block, 2 * SECOND, &counts);
         }
         assert_eq!(told(&counts), (2, 0, vec![3 * SECOND / 4, SECOND, 2]));
@@ -254,7 +255,8 @@ mod tests {
     #[test]
     fn a_first_burst_that_is_late_does_not_make_the_others_early() {
         let (mut writer, mut block) = (BurstWriter::new(0), vec![0; 100]);
-        (put(&mut block, 32, AT_EVEN_TIMES), put(&mut block, 40, 1_000_000));
+        put(&mut block, 32, AT_EVEN_TIMES);
+        put(&mut block, 40, 1_000_000);
         let began = [SECOND + 5000, 2 * SECOND + 1000, 3 * SECOND + 9000].map(|at| {
             writer.write_front(&mut block, at);
             time(&block, 12)
