@@ -24,6 +24,7 @@ macro_rules! verbs {
             }
 
             /// What class of work it is.
+            #[inline]
             pub const fn kind(self) -> Kind {
                 match self { $(Verb::$variant => Kind::$kind,)* }
             }
@@ -111,6 +112,7 @@ impl Verb {
     pub const COUNT: usize = Verb::ALL.len();
 
     /// Position in [`Verb::ALL`].
+    #[inline]
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -121,12 +123,14 @@ impl Verb {
     }
 
     /// Whether it moves the user's bytes.
+    #[inline]
     pub const fn moves_data(self) -> bool {
         matches!(self.kind(), Kind::Read | Kind::Write)
             || matches!(self, Verb::Send | Verb::Recv | Verb::Exchange)
     }
 
     /// Whether it changes what is stored.
+    #[inline]
     pub const fn changes(self) -> bool {
         match self.kind() {
             Kind::Write | Kind::Trim => true,

@@ -5,7 +5,7 @@
 
 use super::worker_group::Task;
 use crate::memory::errno;
-use crate::signal;
+use crate::{clock, signal};
 
 /// A forked worker.
 pub struct Child {
@@ -27,6 +27,7 @@ pub fn fork(task: &Task, number: u32) -> Result<Child, String> {
         0 => {
             signal::end_with(parent);
             signal::leave_to_the_conductor();
+            clock::wake_in_time();
             task(number);
             // SAFETY: ends the child.
             unsafe { libc::_exit(0) }

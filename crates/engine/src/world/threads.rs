@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
 use super::worker_group::Task;
-use crate::signal;
+use crate::{clock, signal};
 
 /// Stack of a worker; its buffers are elsewhere.
 const STACK_BYTES: usize = 256 * 1024;
@@ -35,6 +35,7 @@ impl WorkerThread {
             .stack_size(STACK_BYTES)
             .spawn(move || {
                 signal::block_in_this_thread();
+                clock::wake_in_time();
                 for task in todo {
                     task(number);
                     // What the phase shares is gone before the phase is over.

@@ -265,13 +265,14 @@ fn told(summary: &ImportSummary, importer: &Importer, to: &str) {
     let by = if threads == 0 { String::new() } else { format!(" by {}", plural(threads, "thread")) };
     let to = if to == "-" { "standard output" } else { to };
     let each = summary.bytes as f64 / summary.records as f64;
+    let source = &importer.header().source;
+    let from = if source.is_empty() { String::new() } else { format!(", from {source}") };
     say(format_args!(
-        "{to}: {} of {}{by} over {}, {} ({each:.1} bytes each), from {}",
+        "{to}: {} of {}{by} over {}, {} ({each:.1} bytes each){from}",
         plural(summary.records as usize, "record"),
         plural(tables.files.len(), "file"),
         units::duration(summary.span_ns as f64),
         units::binary(summary.bytes),
-        importer.header().source,
     ));
     for note in &importer.header().notes {
         say(format_args!("note: {note}"));

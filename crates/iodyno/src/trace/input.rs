@@ -7,7 +7,7 @@ use iodyno_engine::signal;
 use iodyno_engine::trace_file;
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_trace::format::Reader;
-use iodyno_trace::{RecordSource, TraceError};
+use iodyno_trace::{Batch, RecordSource, Tables, TraceError, TraceHeader};
 
 use crate::loader::plain;
 
@@ -33,7 +33,28 @@ pub fn open_any(path: &str) -> Result<Box<dyn RecordSource + Send>, Diagnostic> 
     if !is_file {
         return open(path);
     }
-    trace_file::open(path, "").map_err(|error| wrong(path, &error))
+    let source = trace_file::open(path, "").map_err(|error| wrong(path, &error))?;
+    Ok(Box::new(InterruptibleSource(source)))
+}
+
+/// Records of which there are no more once the program was interrupted.
+struct InterruptibleSource(Box<dyn RecordSource + Send>);
+
+impl RecordSource for InterruptibleSource {
+    fn header(&self) -> &TraceHeader {
+        self.0.header()
+    }
+
+    fn tables(&self) -> &Tables {
+        self.0.tables()
+    }
+
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+        match signal::interruptions() {
+            (0, _) => self.0.next_batch(batch),
+            _ => Err(interrupted().into()),
+        }
+    }
 }
 
 /// A trace whose end is read first, so that its tables and totals are known; it must be a file.

@@ -139,12 +139,14 @@ impl TracePage {
 }
 
 fn about(statistics: &TraceStatistics) -> String {
+    let counted =
+        |count: u64, what: &str| format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" });
     let parts = [
         statistics.header.source.clone(),
-        format!("{} operations", thousands(statistics.operations)),
+        counted(statistics.operations, "operation"),
         units::duration(statistics.span_ns() as f64),
-        format!("{} files", thousands(statistics.files.len() as u64)),
-        format!("{} threads", thousands(statistics.threads.len() as u64)),
+        counted(statistics.files.len() as u64, "file"),
+        counted(statistics.threads.len() as u64, "thread"),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
@@ -187,12 +189,16 @@ fn places(statistics: &TraceStatistics) -> Vec<CardFigure> {
         all => significant(runs.interleaved as f64 / all as f64 * 100.0),
     };
     let hottest = statistics.regions.curve(&[1.0, 10.0]);
+    let share = |index: usize| match runs.accesses {
+        0 => NONE.into(),
+        _ => significant(hottest[index].access_percent),
+    };
     let of_accesses = "% of the accesses".to_string();
     vec![
         sized("footprint", statistics.touched().bytes(), "extra"),
         CardFigure("sequential", sequential, "% of reads and writes".into(), "extra"),
-        CardFigure("hottest 1 % has", significant(hottest[0].access_percent), of_accesses.clone(), "extra"),
-        CardFigure("hottest 10 % has", significant(hottest[1].access_percent), of_accesses, "extra"),
+        CardFigure("hottest 1 % has", share(0), of_accesses.clone(), "extra"),
+        CardFigure("hottest 10 % has", share(1), of_accesses, "extra"),
     ]
 }
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::MemorySource;
 
 /// Text of a format whose records are made by a function.
-struct Sample {
+struct FormatSample {
     format: &'static str,
     head: &'static str,
     /// A record at a time (counted in steps of the format), at a sector, of a thread.
@@ -14,8 +14,8 @@ struct Sample {
     is_placed: bool,
 }
 
-const SAMPLES: &[Sample] = &[
-    Sample {
+const SAMPLES: &[FormatSample] = &[
+    FormatSample {
         format: "msr",
         head: "",
         line: |at, sector, thread| {
@@ -23,13 +23,13 @@ const SAMPLES: &[Sample] = &[
         },
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "spc",
         head: "",
         line: |at, sector, thread| format!("{thread},{sector},512,W,0.{at:06}"),
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "iodedup",
         head: "",
         line: |at, sector, thread| {
@@ -37,25 +37,25 @@ const SAMPLES: &[Sample] = &[
         },
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "alibaba",
         head: "",
         line: |at, sector, thread| format!("{thread},W,{},512,{}", bytes(sector), 1_577_808_144_360_767 + at),
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "tencent",
         head: "",
         line: |at, sector, thread| format!("{},{sector},1,0,{thread}", 1_538_323_199 + at),
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "systor",
         head: "",
         line: |at, sector, thread| format!("1455592301.{at:06},0.1,R,{thread},{},512", bytes(sector)),
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "cachelib",
         head: "op_time,block_id,block_id_size,io_size,io_offset,user_name,user_namespace,op_name,op_count,host_name,\
                rs_shard_id\n",
@@ -68,37 +68,37 @@ const SAMPLES: &[Sample] = &[
         },
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "disksim",
         head: "",
         line: |at, sector, thread| format!("{at}.5 {thread} {sector} 1 1"),
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "blkparse",
         head: "",
         line: |at, sector, thread| format!("  8,0 3 1 0.{at:09} {thread} D WS {sector} + 1 [sh]"),
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "fio",
         head: "fio version 3 iolog\n0 a add\n",
         line: |at, sector, _| format!("{at} a read {} 512", bytes(sector)),
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "dxt",
         head: "# DXT, file_id: 1, file_name: /a\n# DXT, rank: 0, hostname: n\n",
         line: |at, sector, thread| format!(" X_POSIX {thread} write 0 {} 512 0.{at:04} 1.0", bytes(sector)),
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "nbw",
         head: "",
         line: |at, sector, thread| format!("1 {at} write {thread} 8192 {} 512 MISS", bytes(sector)),
         is_placed: true,
     },
-    Sample {
+    FormatSample {
         format: "strace",
         head: "",
         line: |at, sector, thread| {
@@ -116,7 +116,7 @@ fn bytes(sector: u64) -> u128 {
     u128::from(sector) * 512
 }
 
-impl Sample {
+impl FormatSample {
     fn text(&self, lines: impl IntoIterator<Item = (u64, u64, u64)>) -> String {
         let line = |(at, sector, thread)| (self.line)(at, sector, thread) + "\n";
         lines.into_iter().fold(self.head.to_string(), |text, place| text + &line(place))
@@ -137,7 +137,7 @@ fn in_order(count: u64) -> impl Iterator<Item = (u64, u64, u64)> {
 
 #[test]
 fn every_format_of_text_is_in_the_table() {
-    let not_here = ["iot", "dump", "blktrace", "fio1"];
+    let not_here = ["iot", "dump", "blktrace", "fio1", "fio-replay"];
     for format in formats().iter().filter(|format| !not_here.contains(&format.name)) {
         assert!(SAMPLES.iter().any(|sample| sample.format == format.name), "{}", format.name);
     }

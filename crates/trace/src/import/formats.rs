@@ -109,8 +109,8 @@ const OWN: &[Format] = &[
         about: "Darshan DXT, as dxt-parser prints it",
         example: "# DXT, file_id: 1, file_name: /scratch/out\n X_POSIX       0  write        0               0        262144      \
                   0.0029      0.0032  [OST: 9]",
-        pitfalls: "ordered by file, so it is sorted first: beyond 262,144 segments in a file below TMPDIR, 41 bytes each; where there are POSIX calls, those \
-                   of MPI-IO are left out; times have 0.1 ms",
+        pitfalls: "ordered by file, so it is sorted first: beyond 262,144 segments in a file below TMPDIR, 41 bytes each; \
+                   where there are POSIX calls, those of MPI-IO are left out; times have 0.1 ms",
         kind: FormatKind::Own { fits: dxt::fits, open: dxt::open },
     },
     Format {
@@ -262,7 +262,13 @@ pub fn detect(streams: &mut Vec<Stream>, context: &mut ImportContext) -> Result<
     let all = formats();
     let of = |stream: &Stream| -> Vec<Format> {
         let fitting: Vec<Format> = all.iter().filter(|format| format.fits(&stream.head)).copied().collect();
-        if fitting.is_empty() { nearest(&all, &stream.head) } else { fitting }
+        // A few lines may be a table of numbers, too; what has a form of its own is that.
+        let own: Vec<Format> = fitting.iter().filter(|format| format.map().is_none()).copied().collect();
+        match (own.len(), fitting.is_empty()) {
+            (1, _) => own,
+            (_, true) => nearest(&all, &stream.head),
+            _ => fitting,
+        }
     };
     let mut found: Option<(Format, String)> = None;
     let mut left_out = Vec::new();

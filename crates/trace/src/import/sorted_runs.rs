@@ -41,7 +41,7 @@ pub struct SortedRuns {
     held: Vec<TraceRecord>,
     /// Records per run.
     most: usize,
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     bytes: u64,
     /// The first record of each run that was not taken, by time and then by run: the order of the input among equals.
     next: BinaryHeap<Reverse<(u64, usize)>>,
@@ -49,7 +49,7 @@ pub struct SortedRuns {
 }
 
 /// A sorted part of the file.
-struct Run {
+struct SortedRun {
     next: u64,
     end: u64,
     /// Backwards.
@@ -108,7 +108,7 @@ impl SortedRuns {
             self.bytes += self.buffer.len() as u64;
         }
         self.held.clear();
-        self.runs.push(Run { next: begin, end: self.bytes, records: Vec::new() });
+        self.runs.push(SortedRun { next: begin, end: self.bytes, records: Vec::new() });
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl SortedRuns {
         // What is in memory is the last run, all of it read.
         let mut records = take(&mut self.held);
         records.reverse();
-        self.runs.push(Run { next: 0, end: 0, records });
+        self.runs.push(SortedRun { next: 0, end: 0, records });
         for run in 0..self.runs.len() {
             self.refill(run)?;
         }

@@ -296,6 +296,9 @@ fn the_text_of_a_dump_is_read() {
     crate::text::TextWriter::new(&mut text).write_source(&mut msr.clone()).unwrap();
     let (source, _) = read_all(&[input("t", text)], &options()).unwrap();
     assert_eq!((source.records, source.tables), (msr.records, msr.tables));
+    // Its records alone would be lines of DiskSim, too.
+    let short = "# iodyno trace 1\n# file 0 file name=a\n0 open 0 0 0\n5 close 0 0 0\n";
+    assert_eq!(read_text(short, &options()).unwrap().records.len(), 2);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use iodyno_model::{Division, Kind, ReasonCount, ReplayRow, Timing, Trace, Verb, replay};
+use iodyno_model::{Division, Kind, ReasonCount, Replay, ReplayRow, Timing, Trace, Verb, replay};
 
 use super::dependency::{Dependencies, Waits};
 use super::distance::Pair;
@@ -86,6 +86,8 @@ pub struct Feed {
     /// The next operation is the first of a pass that waits for the one before.
     fence: bool,
     is_serialised: bool,
+    /// Whether a read or write becomes one operation that waits for nothing and is this worker's.
+    is_plain: bool,
     is_over: bool,
 }
 
@@ -108,9 +110,15 @@ impl ReplayClock {
         }
         self.last_ns = self.last_ns.max(at_ns);
         let at_ns = at_ns.saturating_sub(self.cut_ns);
-        let scaled = if self.factor == 1.0 { at_ns } else { (at_ns as f64 / self.factor) as u64 };
+        let scaled = if self.factor == 1.0 { at_ns } else { self.scaled(at_ns) };
         self.now_ns = self.now_ns.max(self.base_ns + scaled);
         self.now_ns
+    }
+
+    /// Apart, so that a division is not done where its result is not wanted.
+    #[inline(never)]
+    fn scaled(&self, at_ns: u64) -> u64 {
+        (at_ns as f64 / self.factor) as u64
     }
 
     /// The next pass begins when the last record of this one is due.
@@ -215,6 +223,7 @@ impl Feed {
             last_due_ns: 0,
             fence: false,
             is_serialised: false,
+            is_plain: is_plain(trace, share),
             is_over: false,
             trace: Trace { entries: Vec::new(), ..trace.clone() },
         })
@@ -222,7 +231,7 @@ impl Feed {
 
     /// The same for content that is verified: no two operations that touch the same range are in flight together.
     pub fn serialised(mut self) -> Feed {
-        self.is_serialised = true;
+        (self.is_serialised, self.is_plain) = (true, false);
         self.dependencies.iter_mut().for_each(|known| *known = Dependencies::of_ranges());
         self
     }
@@ -262,7 +271,10 @@ impl Feed {
             let batch = std::mem::take(&mut self.batch);
             let mut made = Ok(());
             while self.at < batch.len() && self.ready.len() < most && made.is_ok() {
-                made = self.record(&batch[self.at]);
+                let record = &batch[self.at];
+                if !self.is_plain || !self.plain(record) {
+                    made = self.record(record);
+                }
                 self.at += 1;
             }
             self.batch = batch;
@@ -315,6 +327,52 @@ impl Feed {
             thread.flying.clear();
         }
         self.fence = self.trace.timing == Timing::Dependencies;
+    }
+
+    /// The same as [`record`](Feed::record) for a read or write that goes where it was recorded: nearly all of most
+    /// traces. Answers no where it is another one.
+    #[inline(always)]
+    fn plain(&mut self, record: &TraceRecord) -> bool {
+        let (verb, TraceRecord { offset, bytes, .. }) = (record.verb, *record);
+        let is_write = verb == Verb::Write;
+        let is_flushed =
+            is_write && (record.flags.has(RecordFlags::PREFLUSH) || record.flags.has(RecordFlags::FUA));
+        if !(is_write || verb == Verb::Read) || bytes == 0 || is_flushed {
+            return false;
+        }
+        let position = position(&self.trace, self.own_positions, record.file as usize, 0);
+        let place = position.and_then(|position| self.places.get(position));
+        let stream = self.streams.get(record.thread as usize).copied().unwrap_or(UNMET);
+        let kind = self.source.tables().files.get(record.file as usize).map(|file| file.kind);
+        if stream == UNMET
+            || kind == Some(FileKind::Other)
+            || place.and_then(|place| place.of(offset, bytes)) != Some((offset, bytes))
+        {
+            return false;
+        }
+        let due_ns = self.clock.to(record.at_ns);
+        self.numbers.met += 1;
+        self.report.recorded += 1;
+        if self.trace.replay.certified {
+            self.sizes.both(bytes);
+            self.offsets.both(offset);
+        }
+        let depth_recorded = self.depth(record);
+        self.due(due_ns, 1, depth_recorded);
+        self.sequence += 1;
+        self.ready.push(ReplayOperation {
+            due_ns: if self.trace.timing == Timing::AsFast { 0 } else { due_ns },
+            offset,
+            bytes,
+            file: position.map_or(record.file, |position| position as u32),
+            other: record.other.unwrap_or(u32::MAX),
+            stream: stream.min(self.trace.replay.facts.threads.max(1) - 1),
+            expected: expected(record),
+            verb,
+            flags: flags(record, verb),
+            ..ReplayOperation::NOTHING
+        });
+        true
     }
 
     fn record(&mut self, record: &TraceRecord) -> Result<(), TraceError> {
@@ -727,6 +785,15 @@ impl Feed {
     }
 }
 
+/// Whether a trace has a record become one operation of the one worker, at the position of its file.
+fn is_plain(trace: &Trace, share: Share) -> bool {
+    let Replay { tree, copies, copy_shift_bytes, skip, .. } = &*trace.replay;
+    let timed =
+        matches!(trace.timing, Timing::AsRecorded | Timing::Scaled(_) | Timing::NoEarlier | Timing::AsFast);
+    let one = *copies <= 1 && *copy_shift_bytes == 0 && share.workers <= 1;
+    timed && one && !tree && skip.is_empty()
+}
+
 /// How many positions each copy of a trace has for itself.
 fn own_positions(trace: &Trace) -> usize {
     match trace.replay.map.is_empty() {
@@ -770,4 +837,57 @@ fn flags(record: &TraceRecord, verb: Verb) -> OperationFlags {
         }
     }
     flags
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::MemorySource;
+
+    /// All operations of a trace and what is told of them, in batches of a few.
+    fn fed(source: &MemorySource, trace: &Trace, lengths: &[u64], is_plain: bool) -> String {
+        let source = source.clone();
+        let open = Box::new(move || Ok(Box::new(source.clone()) as Box<dyn RecordSource + Send>));
+        let mut feed = Feed::new(open, trace, 2, Share { worker: 0, workers: 1 }, lengths, 1 << 30).unwrap();
+        feed.is_plain &= is_plain;
+        let (mut all, mut batch) = (Vec::new(), Vec::new());
+        let outcome = loop {
+            match feed.fill(7, &mut batch) {
+                Ok(()) if batch.is_empty() => break Ok(()),
+                Ok(()) => all.append(&mut batch),
+                Err(error) => break Err(error),
+            }
+        };
+        format!("{all:?} {outcome:?} {:?}", feed.report())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_plain_becomes_what_anything_becomes(
+            source in crate::testing::traces(),
+            timing in 0..3usize,
+            length in prop_oneof![Just(0), any::<u64>()],
+            align in prop_oneof![Just(0), Just(4096u64)],
+        ) {
+            let mut source = source;
+            for (index, record) in source.records.iter_mut().enumerate() {
+                // Of one in three anything may be.
+                if index % 3 > 0 {
+                    record.verb = if index % 2 == 0 { Verb::Read } else { Verb::Write };
+                    record.flags.0 &= !3;
+                    (record.offset, record.bytes) = (record.offset >> 8, record.bytes >> 8);
+                }
+            }
+            let timing = [Timing::AsRecorded, Timing::Scaled(1.5), Timing::AsFast][timing];
+            let mut trace = Trace::of(Vec::new(), timing);
+            trace.replay.certified = true;
+            trace.replay.align_bytes = align;
+            trace.replay.facts.threads = source.tables.threads.len() as u32;
+            trace.replay.facts.ends = vec![u64::MAX; source.tables.files.len()];
+            let lengths = vec![length; source.tables.files.len()];
+            prop_assert_eq!(fed(&source, &trace, &lengths, true), fed(&source, &trace, &lengths, false));
+        }
+    }
 }

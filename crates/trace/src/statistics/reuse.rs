@@ -134,7 +134,10 @@ impl ReuseSampler {
 
     /// The curve from the smallest size that the sample resolves up to the one from which on only first references miss.
     pub fn curve(&self) -> MissRatioCurve {
-        let total = self.references.max(1) as f64;
+        if self.references == 0 {
+            return MissRatioCurve { points: Vec::new(), sampled_percent: 100.0, references: 0 };
+        }
+        let total = self.references as f64;
         let is_sampled = self.threshold < 1 << HASH_BITS;
         let mut misses = self.first;
         for weights in self.distances.values() {

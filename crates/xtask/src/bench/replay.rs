@@ -16,6 +16,11 @@ use crate::shell;
 const FAST: u64 = 10_000_000;
 const TIMED: u64 = 1_000_000;
 const APART_US: u64 = 10;
+/// Two counted runs, whose difference frees an operation's instructions from start and end.
+const FEW: u64 = 100_000;
+const MANY: u64 = 500_000;
+/// On ranges rather than on names: the log's one file is the target.
+const ON: [&str; 4] = ["--engine", "null", "--map", "nowhere=nowhere"];
 /// Rounds of the comparison with a pattern.
 const ROUNDS: usize = 3;
 /// The replay's rate over the pattern's, at least; lateness, µs, and memory, MiB, at most.
@@ -66,12 +71,8 @@ impl ReplayBench {
     fn fast(&self) -> Result<(), String> {
         let (log, trace) = self.log(FAST)?;
         fs::remove_file(log).map_err(|error| error.to_string())?;
-        let plan = self.folder.join("pattern.toml");
-        let text = include_str!("../../bench/null-depth32.toml").replace("{operations}", &FAST.to_string());
-        fs::write(&plan, text).map_err(|error| error.to_string())?;
-        let (trace, plan) = (trace.display().to_string(), plan.display().to_string());
-        let replay =
-            ["replay", &trace, "--engine", "null", "--mode", "fast", "--depth", "32", "--no-save", "--quiet"];
+        let (trace, plan) = (trace.display().to_string(), self.pattern(FAST)?);
+        let replay = fast_words(&trace);
         let (mut rates, mut replays, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let pattern = self.rate(&["run", &plan, "--no-save", "--quiet"])?;
@@ -89,7 +90,32 @@ impl ReplayBench {
         );
         let mib = meter::peak_memory_bytes(self.ours(&replay))? as f64 / f64::from(1 << 20);
         println!("  memory: {mib:.1} MiB (aim: at most {MEMORY_AIM_MIB}){}", missed(mib <= MEMORY_AIM_MIB));
+        let counted = |few: Command, many: Command| -> Result<f64, String> {
+            let (few, many) = (meter::callgrind(few, &self.folder)?, meter::callgrind(many, &self.folder)?);
+            Ok(many.saturating_sub(few) as f64 / (MANY - FEW) as f64)
+        };
+        let pattern =
+            |count| self.pattern(count).map(|plan| self.ours(&["run", &plan, "--no-save", "--quiet"]));
+        let part = |count: u64| -> Result<Command, String> {
+            let to = self.folder.join(format!("part-{count}.iot")).display().to_string();
+            let range = format!("0..{count}");
+            meter::spent(self.ours(&["trace", "cut", &trace, "--records", &range, "-o", &to, "--force"]))?;
+            Ok(self.ours(&fast_words(&to)))
+        };
+        let (replayed, drawn) = (counted(part(FEW)?, part(MANY)?)?, counted(pattern(FEW)?, pattern(MANY)?)?);
+        println!(
+            "  instructions: {replayed:.0} an operation with two readings of the trace, pattern {drawn:.0}"
+        );
         Ok(())
+    }
+
+    /// The plan of the case null-depth32 for so many operations.
+    fn pattern(&self, operations: u64) -> Result<String, String> {
+        let plan = self.folder.join(format!("pattern-{operations}.toml"));
+        let text =
+            include_str!("../../bench/null-depth32.toml").replace("{operations}", &operations.to_string());
+        fs::write(&plan, text).map_err(|error| error.to_string())?;
+        Ok(plan.display().to_string())
     }
 
     /// Operations per second of a run, from its record.
@@ -113,7 +139,7 @@ impl ReplayBench {
     fn timed(&self) -> Result<(), String> {
         let (log, trace) = self.log(TIMED)?;
         let trace = trace.display().to_string();
-        let words = ["replay", &trace, "--engine", "null", "--no-save"];
+        let words = [&["replay", &trace, "--no-save", "--depth", "32"][..], &ON].concat();
         let output = shell::run(self.ours(&words), None, super::CASE_LIMIT)?;
         let certificate = |line: &&String| {
             ["replay ", "lateness ", "100.00 %"].iter().any(|word| line.trim_start().starts_with(word))
@@ -158,6 +184,11 @@ impl ReplayBench {
         late.sort_unstable();
         late.get(late.len() * 99 / 100).copied().ok_or_else(|| "fio wrote no times".into())
     }
+}
+
+/// A replay as fast as possible.
+fn fast_words(trace: &str) -> Vec<&str> {
+    [&["replay", trace, "--mode", "fast", "--depth", "32", "--no-save", "--quiet"][..], &ON].concat()
 }
 
 fn missed(met: bool) -> &'static str {

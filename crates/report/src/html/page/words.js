@@ -38,9 +38,10 @@ const UNITS = {
   "": { axis: (v) => scaled(v, THOUSANDS).trim(), text: significant },
 };
 
-// Seconds after the start line: 12 s, 1:05, 1:02:03.
+// Seconds after the start line: 40 µs, 12 s, 1:05, 1:02:03.
 function clock(seconds) {
   if (!known(seconds)) return NONE;
+  if (seconds > 0 && seconds < 1e-3) return scaled(seconds * 1e9, TIMES);
   if (seconds < 60) return Number(seconds.toPrecision(3)) + " s";
   const whole = Math.round(seconds);
   const two = (value) => String(value).padStart(2, "0");
