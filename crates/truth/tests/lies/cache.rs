@@ -250,18 +250,20 @@ fn the_share_of_the_cache_is_what_no_device_delivered() {
     assert_eq!(percent, Some(75.0));
 }
 
+/// A client that counts what its own cache gave as well.
+fn on_gpfs(stage: &mut Stage) {
+    on_nfs(stage, Some(GIB));
+    for sighting in &mut stage.found.sightings {
+        if let Sighting::Mount(activity) = sighting {
+            activity.includes_cache = true;
+        }
+    }
+    let reason = "/data/file: gpfs: its client counted 1073741824 bytes read".into();
+    stage.found.sightings.push(Sighting::CannotTell { witness: "device".into(), reason });
+}
+
 #[test]
 fn a_client_that_counts_its_own_cache_proves_nothing() {
-    let on_gpfs = |stage: &mut Stage| {
-        on_nfs(stage, Some(GIB));
-        for sighting in &mut stage.found.sightings {
-            if let Sighting::Mount(activity) = sighting {
-                activity.includes_cache = true;
-            }
-        }
-        let reason = "/data/file: gpfs: its client counted 1073741824 bytes read".into();
-        stage.found.sightings.push(Sighting::CannotTell { witness: "device".into(), reason });
-    };
     let (cached, because) = shared(|s| (s.buffered(), on_gpfs(s)).0);
     assert_eq!(cached, None);
     assert!(because.contains("its client counted"), "{because}");
