@@ -20,7 +20,7 @@ pub const OPTIONS: &[JobOption] = &[
     whole("gtod_cpu", 0, MOST, "a thread on this processor that reads the clock").ignored("reading the clock is cheap here"),
     word("unified_rw_reporting", words::UNIFICATIONS, "whether directions are reported as one").or("none"),
     flag("block_error_percentiles", "a histogram of errors of trimmed blocks")
-        .refused("fio 3.33 ends itself by an assertion at its first trim (stat.c, block_state_category), so what it would print is not known",
+        .refused("fio 3.33 ends itself by an assertion at its first trim, so what it would print is not known",
             "leave it out; continue_on_error=io counts trims that fail"),
     word("kb_base", words::KILOS, "what k is worth").or("1024"),
     word("unit_base", words::UNITS, "bits or bytes in reports"),
