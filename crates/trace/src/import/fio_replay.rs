@@ -67,10 +67,10 @@ struct ReplayedLines {
     notes: u32,
 }
 
-type Answer = Result<Option<TraceRecord>, LineFailure>;
+type ParsedLine = Result<Option<TraceRecord>, LineFailure>;
 
 impl LineParser for ReplayedLines {
-    fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Answer {
+    fn line(&mut self, line: &[u8], context: &mut ImportContext) -> ParsedLine {
         if std::mem::take(&mut self.is_first) || line.trim_ascii().is_empty() {
             return Ok(None);
         }
@@ -91,7 +91,7 @@ impl LineParser for ReplayedLines {
 }
 
 impl ReplayedLines {
-    fn note(&mut self, text: String, context: &mut ImportContext) -> Answer {
+    fn note(&mut self, text: String, context: &mut ImportContext) -> ParsedLine {
         if self.notes < MOST_NOTES {
             self.notes += 1;
             context.note(text);
@@ -99,12 +99,12 @@ impl ReplayedLines {
         Ok(None)
     }
 
-    fn bad(&mut self, line: &[u8], context: &mut ImportContext) -> Answer {
+    fn bad(&mut self, line: &[u8], context: &mut ImportContext) -> ParsedLine {
         let version = if self.is_timed { 3 } else { 2 };
         self.note(format!("bad iolog{version}: {}", shown(line)), context)
     }
 
-    fn bad_action(&mut self, word: &[u8], context: &mut ImportContext) -> Answer {
+    fn bad_action(&mut self, word: &[u8], context: &mut ImportContext) -> ParsedLine {
         self.note(format!("fio: bad iolog file action: {}", shown(word)), context)
     }
 
@@ -118,7 +118,7 @@ impl ReplayedLines {
     }
 
     /// A line without a place.
-    fn event(&mut self, file: &[u8], word: &[u8], context: &mut ImportContext) -> Answer {
+    fn event(&mut self, file: &[u8], word: &[u8], context: &mut ImportContext) -> ParsedLine {
         match word {
             b"add" => {
                 let index = context.file(file, FileKind::File)? as usize;
@@ -142,7 +142,7 @@ impl ReplayedLines {
         offset: u64,
         bytes: u64,
         context: &mut ImportContext,
-    ) -> Answer {
+    ) -> ParsedLine {
         let verb = match word {
             b"read" => Verb::Read,
             b"write" => Verb::Write,

@@ -114,3 +114,29 @@ fn each_queued_request_of_a_block_trace_is_one_and_flushes_keep_their_data() {
     assert_eq!(source.records[1].latency_ns, None, "it ends as a part of another one");
     assert_eq!(source.header.notes, ["requests without a completion, whose latency is unknown: 1"]);
 }
+
+#[test]
+fn mangled_logs_and_traces_make_no_panic() {
+    let mut state = 1_u64;
+    let mut draw = |most: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % most.max(1)
+    };
+    let blocks = [block(0, (8, 4096), READ, 1), block(900, (64, 8192), WRITE | FUA, 1)].concat();
+    let read = |bytes: &[u8]| _ = read_all(&[input("f", bytes)], &named("fio-replay"));
+    for whole in [SECOND.as_bytes().to_vec(), THIRD.as_bytes().to_vec(), blocks] {
+        for length in 0..whole.len() {
+            read(&whole[..length]);
+        }
+        for _ in 0..1000 {
+            let mut mangled = whole.clone();
+            for _ in 0..=draw(4) {
+                let at = draw(mangled.len());
+                mangled[at] = draw(256) as u8;
+            }
+            read(&mangled);
+        }
+    }
+    let long = format!("fio version 3 iolog\n{0} a add\n{0} a open\n{0} a read {0} {0}\n", u64::MAX);
+    assert_eq!(of(&long).unwrap().records.len(), 1, "the open alone");
+}

@@ -563,10 +563,9 @@ impl Feed {
             self.push(ReplayOperation { flags, think_ns, ..first });
             let flags = operation.flags.without(ORDER);
             // The time since the operation before has passed already.
-            let has_gap = matches!(self.trace.timing, Timing::Gaps | Timing::Pauses);
-            let due_ns = if has_gap { 0 } else { operation.due_ns };
-            let after = ReplayOperation { edges: [1, 0, 0, 0], think_ns: 0, depth: 0, ..operation };
-            operation = ReplayOperation { due_ns, flags, ..after };
+            let due_ns = if self.keeps_gaps() { 0 } else { operation.due_ns };
+            operation =
+                ReplayOperation { due_ns, edges: [1, 0, 0, 0], think_ns: 0, depth: 0, flags, ..operation };
         }
         self.push(operation);
         if after {
@@ -618,6 +617,11 @@ impl Feed {
             replay::count(&mut self.report.changed, "a write's own flush is a sync beside it", 1);
         }
         self.ready.push(operation);
+    }
+
+    /// Whether times between starts are kept, rather than times since the start.
+    fn keeps_gaps(&self) -> bool {
+        matches!(self.trace.timing, Timing::Gaps | Timing::Pauses)
     }
 
     /// When an operation is due, in the terms of its timing.

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use iodyno_model::{Division, Extent, Kind, Timing, Trace, Verb};
 use iodyno_trace::replay::Survey;
-use iodyno_trace::{TraceLevel, TraceRecord};
+use iodyno_trace::{TraceError, TraceLevel, TraceRecord};
 
 use super::direction::Direction;
 use super::engine::Engine;
@@ -108,18 +108,11 @@ impl Replay {
             return Err((why.into(), Some("write it to a file first".into())));
         }
         let skip: Vec<Verb> = options.skip.iter().chain(&options.forbidden).copied().collect();
-        let mut seen = Seen::default();
-        let survey = loader
-            .trace(name, FORMAT)
-            .and_then(|mut source| {
-                Survey::watched(&mut *source, &skip, &mut |record| seen.record(record, options))
-            })
-            .map_err(|error| {
-                // The place begins with the log's own name.
-                let place = error.place.strip_prefix(name).unwrap_or(&error.place).trim_start_matches(':');
-                let line = if place.is_empty() { String::new() } else { format!("line {place}: ") };
-                (format!("{line}{}", error.message), error.hint.clone())
-            })?;
+        let mut seen = RecordingTotals::default();
+        let survey = loader.trace(name, FORMAT).and_then(|mut source| {
+            Survey::watched(&mut *source, &skip, &mut |record| seen.record(record, options))
+        });
+        let survey = survey.map_err(|error| told(name, &error))?;
         if seen.played == 0 && seen.forbidden == 0 {
             return Err(("nothing in it can be played back".into(), None));
         }
@@ -167,7 +160,7 @@ impl Replay {
         &mut self,
         survey: &Survey,
         options: &ReplayOptions,
-        seen: &Seen,
+        seen: &RecordingTotals,
         loader: &mut dyn Loader,
     ) -> Result<Vec<Option<usize>>, String> {
         let mut map = Vec::new();
@@ -217,9 +210,16 @@ impl Replay {
     }
 }
 
+/// What is wrong with a recording, and what helps. Its place begins with the recording's own name.
+fn told(name: &str, error: &TraceError) -> (String, Option<String>) {
+    let place = error.place.strip_prefix(name).unwrap_or(&error.place).trim_start_matches(':');
+    let line = if place.is_empty() { String::new() } else { format!("line {place}: ") };
+    (format!("{line}{}", error.message), error.hint.clone())
+}
+
 /// What is counted of a recording while it is read.
 #[derive(Default)]
-struct Seen {
+struct RecordingTotals {
     /// Operations that are played back, and writes and trims that may not be.
     played: u64,
     forbidden: u64,
@@ -231,7 +231,7 @@ struct Seen {
     ending: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
-impl Seen {
+impl RecordingTotals {
     fn record(&mut self, record: &TraceRecord, options: &ReplayOptions) {
         let skipped = options.skip.contains(&record.verb);
         let forbidden = options.forbidden.contains(&record.verb);
