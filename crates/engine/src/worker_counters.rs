@@ -18,7 +18,7 @@ use crate::mismatch;
 mod counts;
 mod series;
 
-pub use counts::{Count, Counts, Spread};
+pub use counts::{Count, Counts, TimeSpread};
 pub use series::SeriesWriter;
 use series::{ROWS, SeriesCounters};
 

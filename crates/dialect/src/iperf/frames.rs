@@ -17,7 +17,7 @@ const FRAME_MOST: f64 = (16 << 20) as f64;
 
 /// How much a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Amount {
+pub enum FrameMean {
     /// bit/s.
     Bits(f64),
     /// Datagrams or blocks of a frame.
@@ -28,7 +28,7 @@ pub enum Amount {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frames {
     pub per_second: f64,
-    pub mean: Amount,
+    pub mean: FrameMean,
     /// bit/s.
     pub deviation_bits: f64,
 }
@@ -42,11 +42,11 @@ impl Frames {
             |word: &str, default: &str| if word.is_empty() { default.to_string() } else { word.to_string() };
         let per_second: f64 = or(per_second, "60").parse().map_err(|_| ())?;
         let mean = match or(mean, "20m").strip_suffix('p') {
-            Some(blocks) => Amount::Blocks(blocks.parse().map_err(|_| ())?),
-            None => Amount::Bits(bits(&or(mean, "20m")).ok_or(())?),
+            Some(blocks) => FrameMean::Blocks(blocks.parse().map_err(|_| ())?),
+            None => FrameMean::Bits(bits(&or(mean, "20m")).ok_or(())?),
         };
         let deviation_bits = bits(&or(deviation, "0")).ok_or(())?;
-        let some = matches!(mean, Amount::Bits(of) | Amount::Blocks(of) if of > 0.0);
+        let some = matches!(mean, FrameMean::Bits(of) | FrameMean::Blocks(of) if of > 0.0);
         let frames = Frames { per_second, mean, deviation_bits };
         let fits = (0.001..=100_000.0).contains(&per_second) && some;
         if fits && frames.mean_bytes(65_507) <= FRAME_MOST / 4.0 { Ok(frames) } else { Err(()) }
@@ -65,8 +65,8 @@ impl Frames {
     /// bit/s, of blocks of so many bytes.
     pub fn mean_bits(&self, block: u64) -> f64 {
         match self.mean {
-            Amount::Bits(bits) => bits,
-            Amount::Blocks(blocks) => blocks * block as f64 * 8.0 * self.per_second,
+            FrameMean::Bits(bits) => bits,
+            FrameMean::Blocks(blocks) => blocks * block as f64 * 8.0 * self.per_second,
         }
     }
 
@@ -220,12 +220,12 @@ mod tests {
     #[test]
     fn frames_are_read_as_the_original_reads_them() {
         let frames = |words| Frames::parse(words).unwrap();
-        assert_eq!(frames(""), Frames { per_second: 60.0, mean: Amount::Bits(2e7), deviation_bits: 0.0 });
+        assert_eq!(frames(""), Frames { per_second: 60.0, mean: FrameMean::Bits(2e7), deviation_bits: 0.0 });
         assert_eq!(
             frames("30:4m,100k"),
-            Frames { per_second: 30.0, mean: Amount::Bits(4e6), deviation_bits: 1e5 }
+            Frames { per_second: 30.0, mean: FrameMean::Bits(4e6), deviation_bits: 1e5 }
         );
-        assert_eq!(frames("2:25p").mean, Amount::Blocks(25.0));
+        assert_eq!(frames("2:25p").mean, FrameMean::Blocks(25.0));
         assert_eq!((frames("2:25p").mean_bits(1470), frames("60").period_us()), (588_000.0, 16_666));
         for wrong in ["0", "-1:5m", "x", "30:0", "30:x", "30:2m,x", "1:100t", "30:p"] {
             assert_eq!(Frames::parse(wrong), Err(()), "{wrong}");

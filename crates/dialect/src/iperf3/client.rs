@@ -177,12 +177,11 @@ impl Iperf3Client {
         }
         let any = if self.test.control.peer.starts_with('[') { "::" } else { "0.0.0.0" };
         if let Some((first, further)) = self.command.sctp_near.split_first().filter(|_| is_data) {
-            let bound = self.command.bind.as_ref().map_or_else(|| first.to_string(), Clone::clone);
+            let bound = self.command.bind.as_ref().map_or_else(|| first.clone(), Clone::clone);
             let begins = if self.command.bind.is_some() { &self.command.sctp_near } else { further };
             socket_options.push(("bind".into(), joined(&bound, port)));
-            let further: Vec<String> = begins.iter().map(ToString::to_string).collect();
-            if !further.is_empty() {
-                socket_options.push(("sctp_bind".into(), further.join("+")));
+            if !begins.is_empty() {
+                socket_options.push(("sctp_bind".into(), begins.join("+")));
             }
             return socket_options;
         }

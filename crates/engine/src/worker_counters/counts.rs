@@ -55,7 +55,7 @@ pub enum Count {
 
 /// Times that an engine counts by their length.
 #[derive(Clone, Copy, Debug)]
-pub enum Spread {
+pub enum TimeSpread {
     /// Of datagrams, from host to host.
     Transit,
     /// Of bursts, until their last byte has come.
@@ -130,7 +130,7 @@ impl Counts {
 
     /// Counts a time by its length.
     #[inline(always)]
-    pub fn spread(&self, of: Spread, ns: u64) {
+    pub fn spread(&self, of: TimeSpread, ns: u64) {
         self.spreads[of as usize].record(ns);
     }
 
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!((of("bytes"), of("ramp_bytes"), of("copied")), (Some(12), Some(5), Some(9)));
         assert_eq!((of("ramp_copied"), of("ramp_overflow")), (None, Some(0)));
         assert_eq!(counts.spreads(), []);
-        counts.spread(Spread::Burst, 2000);
+        counts.spread(TimeSpread::Burst, 2000);
         let spreads = counts.spreads();
         assert_eq!((spreads[0].0.as_str(), spreads[0].1.max), ("burst", 2000));
         // Bins of receives are there once something is in them.

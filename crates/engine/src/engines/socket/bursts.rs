@@ -7,7 +7,7 @@
 use iodyno_model::Job;
 
 use crate::engines::setting;
-use crate::worker_counters::{Count, Counts, Spread};
+use crate::worker_counters::{Count, Counts, TimeSpread};
 
 /// The front of a stream's burst, bytes: when the first burst and this one began (each seconds and µs) stand at bytes 12
 /// and 20; flags at 32, its period in µs, its number, its length and what was sent up to its end at 40, 44, 48 and 52.
@@ -122,7 +122,7 @@ struct Complete {
 impl Complete {
     fn tell(&mut self, due_ns: u64, unix_ns: u64, counts: &Counts) {
         let ns = unix_ns.saturating_sub(due_ns);
-        counts.spread(Spread::Burst, ns);
+        counts.spread(TimeSpread::Burst, ns);
         if ns > self.slowest_ns {
             self.slowest_ns = ns;
             counts.set(Count::SlowestUnixUs, unix_ns / 1000);

@@ -4,7 +4,7 @@
 //! longer lost. What came longer ago than that is taken for late.
 
 use super::stamp::{Read, Stamp};
-use crate::worker_counters::{Count, Counts, Spread};
+use crate::worker_counters::{Count, Counts, TimeSpread};
 
 /// Numbers that are remembered.
 const WINDOW: u64 = 1 << 16;
@@ -122,7 +122,7 @@ impl DatagramStats {
         if let Some(one_way) = &mut self.one_way {
             one_way.take(transit);
             if self.spread {
-                counts.spread(Spread::Transit, u64::try_from(transit).unwrap_or(0));
+                counts.spread(TimeSpread::Transit, u64::try_from(transit).unwrap_or(0));
             }
         }
         if let Some(last) = self.transit_ns.replace(transit) {
