@@ -24,7 +24,6 @@ pub(super) struct Certificate {
     within: [u64; 2],
     held: u64,
     issued: u64,
-    first: Tick,
     last: Tick,
     compared: u64,
     results: Vec<ResultCount>,
@@ -51,7 +50,6 @@ impl Certificate {
             within: [0; 2],
             held: 0,
             issued: 0,
-            first: 0,
             last: 0,
             compared: 0,
             results: Vec::with_capacity(RESULTS_MOST),
@@ -69,9 +67,6 @@ impl Certificate {
         let row = &mut self.rows[self.row];
         row.issued += 1;
         row.depth_issued += u64::from(in_flight) + 1;
-        if self.issued == 0 {
-            self.first = now;
-        }
         self.issued += 1;
         self.last = now;
     }
@@ -146,7 +141,8 @@ impl Certificate {
             recorded: feed.recorded,
             issued: self.issued,
             recorded_ns: feed.length_ns,
-            issued_ns: self.last.saturating_sub(self.first),
+            // From the start, where the first record is due, so that workers with parts of a trace have one length.
+            issued_ns: self.last.saturating_sub(self.start),
             resolution_ns,
             lateness: Histogram::from_counts(self.lateness.iter().copied(), self.sum, least, self.most),
             within_100us: self.within[0],
