@@ -196,6 +196,19 @@ fn mappings_are_noted_and_synced_by_address() {
 }
 
 #[test]
+fn no_range_ends_where_no_file_can_end() {
+    let mut calls = Calls::default();
+    calls.call(1, open("/old", OpenOptions::default()), 3);
+    calls.call(1, transfer(Verb::Write, 3, Some(i64::MAX as u64 - 1), 4096), -27);
+    assert_eq!(calls.records().last(), Some(&told(Verb::Write, "/old", i64::MAX as u64 - 1, -27)));
+    assert!(
+        calls.tracker.notes()[0].starts_with("1 ranges of calls reach beyond"),
+        "{:?}",
+        calls.tracker.notes()
+    );
+}
+
+#[test]
 fn paths_are_made_whole_by_their_text() {
     assert_eq!(joined(Some("/a/b"), "../c//./d"), "/a/c/d");
     assert_eq!(joined(Some("/a"), "/x/../.."), "/");

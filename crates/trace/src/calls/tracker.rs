@@ -74,6 +74,8 @@ pub struct TrackingGaps {
     pub mappings: u64,
     /// `msync` of addresses that no mapping has.
     pub addresses: u64,
+    /// Calls whose range ended beyond 2^63 bytes, where no file can end: some ask for all that there may be.
+    pub ranges: u64,
 }
 
 /// Follows the calls of all threads and makes their records.
@@ -153,6 +155,7 @@ impl CallTracker {
         record.other = other;
         record.thread = self.index_of(thread, facts);
         record.flags = self.flags(&pending);
+        self.shorten(&mut record);
         pending.ticket = Some(self.order.begin(record));
         pending.record = Some(record);
         Some(pending)
@@ -373,8 +376,18 @@ impl CallTracker {
         }
         self.let_go(&pending);
         if let Some(ticket) = pending.ticket {
+            records.iter_mut().for_each(|record| self.shorten(record));
             self.order.end(ticket, records);
         }
+    }
+
+    /// Lets a record's range end where a file can end.
+    fn shorten(&mut self, record: &mut TraceRecord) {
+        const FURTHEST: u64 = i64::MAX as u64;
+        let offset = record.offset.min(FURTHEST);
+        let bytes = record.bytes.min(FURTHEST - offset);
+        self.gaps.ranges += u64::from((offset, bytes) != (record.offset, record.bytes));
+        (record.offset, record.bytes) = (offset, bytes);
     }
 
     fn failed(&mut self, pending: &mut PendingCall, result: Option<i64>, records: &mut Vec<TraceRecord>) {
@@ -818,6 +831,7 @@ impl CallTracker {
             (gaps.directories, "paths begin in a directory that is not known and are kept as written"),
             (gaps.creations, "opens with O_CREAT are taken as having made their file"),
             (gaps.addresses, "calls of msync on memory that no known mapping has are left out"),
+            (gaps.ranges, "ranges of calls reach beyond 2^63 bytes and are taken as ending there"),
             (self.order.abandoned, "calls have no result: they did not end in time"),
         ] {
             if count > 0 {
