@@ -26,6 +26,8 @@ pub fn cases() -> Vec<Case> {
 
 /// The most memory of a child that has ended, and of its children, bytes; its exit status.
 fn run_measured(mut command: Command) -> (u64, i32) {
+    // It is waited for by a call that tells its memory as well.
+    #[allow(clippy::zombie_processes)]
     let child = command.stdout(Stdio::null()).process_group(0).spawn().expect("starting");
     let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
     // SAFETY: the child is ours and is waited for once; both pointers are valid for the call.

@@ -16,7 +16,7 @@ fn divided() -> Outcome {
     let rows: String =
         (0..64).map(|row| format!("{},{},W,{},4096\n", row * 1000, row % 2, row * 4096)).collect();
     std::fs::write(home.path().join("t.csv"), rows)?;
-    let mut import = crate::program::iodyno(&["trace", "import", "t.csv", "-o", "t.iot"]);
+    let mut import = crate::program::iodyno(["trace", "import", "t.csv", "-o", "t.iot"]);
     import.args(["--csv", "ts=0:us,thread=1,op=2,off=3:bytes,len=4:bytes"]).current_dir(home.path());
     told(import).expect(0, &["t.iot: 64 records of 1 file"]);
     let words =

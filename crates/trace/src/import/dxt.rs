@@ -79,9 +79,8 @@ impl DxtDecoder {
             match record(line, &self.file, &self.host, context)? {
                 Ok(record) => {
                     context.good_line();
-                    match record {
-                        Some((record, is_mpi)) => self.keep(record, is_mpi)?,
-                        None => {}
+                    if let Some((record, is_mpi)) = record {
+                        self.keep(record, is_mpi)?;
                     }
                 }
                 Err(fault) => {

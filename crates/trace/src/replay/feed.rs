@@ -689,14 +689,13 @@ impl Feed {
                 }
             }
             Timing::Depths => {
-                let thread = self.thread(record);
-                let thread = thread.map(|thread| {
-                    if copy == 0 {
-                        thread.flying.retain(|end| *end > record.at_ns);
-                        thread.flying.push(record.ended_ns().unwrap_or(record.at_ns + 1));
-                    }
-                    thread
-                });
+                let mut thread = self.thread(record);
+                if copy == 0
+                    && let Some(thread) = &mut thread
+                {
+                    thread.flying.retain(|end| *end > record.at_ns);
+                    thread.flying.push(record.ended_ns().unwrap_or(record.at_ns + 1));
+                }
                 operation.depth = thread.map_or(1, |thread| thread.flying.len().max(1) as u32);
             }
             _ if self.is_serialised => self.serialise(copy, last, operation),

@@ -26,10 +26,12 @@ pub fn of(job: &Job) -> Option<&Trace> {
 
 /// What the traces of a plan hold, each read once for all who need to know its tree: who makes it, and who names its files.
 #[derive(Clone, Debug, Default)]
-pub struct TreeSurveys(Arc<Mutex<Vec<(SurveyedTrace, Arc<Survey>)>>>);
+pub struct TreeSurveys(Arc<Mutex<Vec<KnownSurvey>>>);
 
 /// The path of a trace, its format, and the verbs that are left out of it.
 type SurveyedTrace = (String, String, Vec<Verb>);
+
+type KnownSurvey = (SurveyedTrace, Arc<Survey>);
 
 impl TreeSurveys {
     /// Reads a trace to know its tree, if nobody has.
