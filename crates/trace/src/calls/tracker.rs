@@ -381,9 +381,12 @@ impl CallTracker {
         }
     }
 
-    /// Lets a record's range end where a file can end.
+    /// Lets a record's range end where a file can end. The bytes of a change of owner are the owners.
     fn shorten(&mut self, record: &mut TraceRecord) {
         const FURTHEST: u64 = i64::MAX as u64;
+        if record.verb == Verb::Chown {
+            return;
+        }
         let offset = record.offset.min(FURTHEST);
         let bytes = record.bytes.min(FURTHEST - offset);
         self.gaps.ranges += u64::from((offset, bytes) != (record.offset, record.bytes));
