@@ -27,14 +27,16 @@ const LUSTRE: &str = "d00bd00b";
 const BEEGFS: &str = "26038319";
 const GPFS: &str = "53465047";
 
-/// The program where `statfs` tells of another file system, and calls on the file and its directory are written down.
+/// The program where `statfs` tells of another file system, and calls on the file and its directory are written down. The
+/// word FILE of the line is the file's whole path, which may have blanks.
 fn staged(home: &Path, magic: &str, more: &[&str], line: &str) -> (IorOutput, String) {
-    let plain = command(home, line);
+    let (plain, file) = (command(home, line), home.join("f"));
+    let words = plain.get_args().map(|word| if word == "FILE" { file.as_os_str() } else { word });
     let mut strace = Command::new("strace");
     strace.args(["-f", "-o", "calls", "-e", "trace=statfs,openat,ioctl,write,pwrite64", "-P"]).arg(home);
-    strace.arg("-P").arg(home.join("f")).args(more);
+    strace.arg("-P").arg(&file).args(more);
     strace.arg("-e").arg(format!("inject=statfs:poke_exit=@arg2={magic}"));
-    strace.arg(plain.get_program()).args(plain.get_args()).current_dir(home).env("LD_LIBRARY_PATH", home);
+    strace.arg(plain.get_program()).args(words).current_dir(home).env("LD_LIBRARY_PATH", home);
     strace.env("HINTS", home.join("hints"));
     let told = told(strace);
     let calls = std::fs::read_to_string(home.join("calls")).unwrap_or_default();
@@ -55,9 +57,9 @@ const SET_STRIPE: &str = "_IOC(_IOC_WRITE, 0x66, 0x9a, 0x8)";
 
 fn lustre() -> Outcome {
     let home = scratch();
-    let (file, line) = (home.path().join("f"), "-w -t 64k -b 64k --posix.lustre.stripecount=2");
-    let line = format!("{line} -O lustreStripeSize=4m,lustreStartOST=1 -k -o {}", file.display());
-    let (told, calls) = staged(home.path(), LUSTRE, &DONE, &line);
+    let line =
+        "-w -t 64k -b 64k --posix.lustre.stripecount=2 -O lustreStripeSize=4m,lustreStartOST=1 -k -o FILE";
+    let (told, calls) = staged(home.path(), LUSTRE, &DONE, line);
     told.expect(0, &["write  "]);
     in_order(&calls, &["O_CREAT|O_NOCTTY", SET_STRIPE, "write"]);
     let made = calls.lines().find(|call| call.contains("O_CREAT")).ok_or("no file was made")?;
@@ -72,15 +74,15 @@ fn lustre() -> Outcome {
     told.expect(1, &["File exists", "leave -E out"]);
     assert!(calls.contains("O_EXCL") && !calls.contains(SET_STRIPE), "{calls}");
     // The file system refuses them.
-    let (told, _) = staged(home.path(), LUSTRE, &["-e", "inject=ioctl:error=EINVAL"], &line);
+    let (told, _) = staged(home.path(), LUSTRE, &["-e", "inject=ioctl:error=EINVAL"], line);
     told.expect(1, &["Invalid argument", "multiple of 64 KiB"]);
     Ok(())
 }
 
 fn without_locks() -> Outcome {
     let home = scratch();
-    let line = format!("-w -r -t 64k -b 64k -O lustreIgnoreLocks=1 -o {}", home.path().join("f").display());
-    let (told, calls) = staged(home.path(), LUSTRE, &DONE, &line);
+    let line = "-w -r -t 64k -b 64k -O lustreIgnoreLocks=1 -o FILE";
+    let (told, calls) = staged(home.path(), LUSTRE, &DONE, line);
     told.expect(0, &["write  ", "read  "]);
     assert_eq!(calls.matches("_IOC(_IOC_WRITE, 0x66, 0x98, 0x8)").count(), 2, "{calls}");
     assert!(!calls.contains(SET_STRIPE), "{calls}");
@@ -89,19 +91,15 @@ fn without_locks() -> Outcome {
 
 fn beegfs() -> Outcome {
     let home = scratch();
-    let file = home.path().join("f");
     // The call makes the file, which is there here: so its stripes are asked for.
-    std::fs::write(&file, "")?;
-    let line = format!(
-        "-w -E -k -t 64k -b 64k --posix.beegfs.NumTargets=4 -O beegfsChunkSize=512k -o {}",
-        file.display()
-    );
-    let (told, calls) = staged(home.path(), BEEGFS, &DONE, &line);
+    std::fs::write(home.path().join("f"), "")?;
+    let line = "-w -E -k -t 64k -b 64k --posix.beegfs.NumTargets=4 -O beegfsChunkSize=512k -o FILE";
+    let (told, calls) = staged(home.path(), BEEGFS, &DONE, line);
     told.expect(0, &["write  "]);
     in_order(&calls, &["O_DIRECTORY", "_IOC(_IOC_WRITE, 0x66, 0x1b, 0x18)", "write"]);
     let opened = calls.lines().filter(|call| call.contains("/f\"") && call.contains("O_RDWR"));
     assert!(opened.clone().count() == 1 && !opened.clone().any(|call| call.contains("O_CREAT")), "{calls}");
-    let (told, calls) = staged(home.path(), BEEGFS, &["-e", "inject=ioctl:error=EEXIST"], &line);
+    let (told, calls) = staged(home.path(), BEEGFS, &["-e", "inject=ioctl:error=EEXIST"], line);
     told.expect(1, &["File exists"]);
     assert!(calls.contains("_IOC(_IOC_READ, 0x66, 0x19, 0xc)"), "{calls}");
     Ok(())
@@ -150,13 +148,9 @@ fn hint(fields: &[i32]) -> String {
 fn gpfs() -> Outcome {
     let home = scratch();
     library(home.path())?;
-    let file = home.path().join("f");
-    let line = format!(
-        "-w -r -t 64k -b 128k --posix.gpfs.hintaccess --posix.gpfs.releasetoken -O \
-                        posix.gpfs.finegrainwritesharing=1,posix.gpfs.finegrainreadsharing=1 -o {}",
-        file.display()
-    );
-    let (told, _) = staged(home.path(), GPFS, &[], &line);
+    let line = "-w -r -t 64k -b 128k --posix.gpfs.hintaccess --posix.gpfs.releasetoken -O \
+                posix.gpfs.finegrainwritesharing=1,posix.gpfs.finegrainreadsharing=1 -o FILE";
+    let (told, _) = staged(home.path(), GPFS, &[], line);
     told.expect(0, &["write  ", "read  "]);
     let range =
         |kind: i32, start: i32, writes: &[i32]| hint(&[&[0, kind, start, 0, 65_536, 0], writes].concat());
@@ -226,8 +220,7 @@ fn elsewhere() -> Outcome {
 
 fn no_library() -> Outcome {
     let home = scratch();
-    let line = format!("-w -t 64k -b 64k --posix.gpfs.releasetoken -o {}", home.path().join("f").display());
-    let (told, _) = staged(home.path(), GPFS, &[], &line);
+    let (told, _) = staged(home.path(), GPFS, &[], "-w -t 64k -b 64k --posix.gpfs.releasetoken -o FILE");
     told.expect(1, &["hints to GPFS need its library", "IODYNO_GPFS=/path/to/libgpfs.so"]);
     assert!(!home.path().join("f").exists(), "it was looked for before anything was touched");
     Ok(())
