@@ -5,16 +5,17 @@
 //! thread's share of a core, or of a low frequency. The threads allocate nothing while they run, as workers may be forked.
 
 use std::hint::black_box;
-use std::io::Error;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 use std::thread::JoinHandle;
 
 use iodyno_model::Idleness;
 
 use crate::clock;
 use crate::failure::Failure;
+use crate::memory::errno;
+use crate::placement;
 
 /// Bytes that a unit of work writes, one by one.
 const UNIT_BYTES: usize = 4096;
@@ -44,11 +45,11 @@ struct ProfileState {
 #[derive(Debug)]
 #[repr(align(64))]
 struct Counter {
-    cpu: usize,
+    cpu: u32,
     units: AtomicU64,
     /// The length of a unit, ns, in the bits of a float; 0: not measured yet.
     unit_ns: AtomicU64,
-    errno: AtomicU32,
+    errno: AtomicI32,
 }
 
 impl IdlenessProfiler {
@@ -61,7 +62,7 @@ impl IdlenessProfiler {
             cpu,
             units: AtomicU64::new(0),
             unit_ns: AtomicU64::new(0),
-            errno: AtomicU32::new(0),
+            errno: AtomicI32::new(0),
         };
         let counters = processors()?.into_iter().map(counter).collect();
         let profile = Arc::new(ProfileState { state: AtomicU32::new(WAITS), counters });
@@ -79,7 +80,7 @@ impl IdlenessProfiler {
             clock::sleep_ns(1_000_000);
         }
         match counters.iter().map(|counter| counter.errno.load(Acquire)).find(|errno| *errno != 0) {
-            Some(errno) => Err(Failure::call("a thread of the lowest priority on a processor", errno as i32)),
+            Some(errno) => Err(Failure::call("a thread of the lowest priority on a processor", errno)),
             None => Ok(profiler),
         }
     }
@@ -130,8 +131,8 @@ impl Drop for IdlenessProfiler {
 
 fn work(profile: &ProfileState, counter: &Counter) {
     let mut page = [0u8; UNIT_BYTES];
-    if let Err(errno) = bind(counter.cpu) {
-        return counter.errno.store(errno, Release);
+    if let Err(failure) = placement::affinity(&[counter.cpu]) {
+        return counter.errno.store(failure.errno, Release);
     }
     let mut shortest = f64::INFINITY;
     for _ in 0..MEASUREMENTS {
@@ -159,10 +160,6 @@ fn unit(page: &mut [u8; UNIT_BYTES]) {
     }
 }
 
-fn errno() -> u32 {
-    Error::last_os_error().raw_os_error().unwrap_or(libc::EIO).unsigned_abs()
-}
-
 #[cfg(target_os = "linux")]
 fn processor_time() -> u64 {
     clock::by(Some(libc::CLOCK_THREAD_CPUTIME_ID))
@@ -174,46 +171,21 @@ fn processor_time() -> u64 {
 }
 
 /// The numbers of the processors that may be used.
-#[cfg(target_os = "linux")]
-fn processors() -> Result<Vec<usize>, Failure> {
-    // SAFETY: a set of zeros is an empty one, and the call writes no more than its size.
-    let (set, read) = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        let read = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
-        (set, read)
-    };
-    if read < 0 {
-        return Err(Failure::call("sched_getaffinity", errno() as i32));
+fn processors() -> Result<Vec<u32>, Failure> {
+    if !cfg!(target_os = "linux") {
+        return Err(
+            Failure::new("the idleness of processors is measured on Linux only").hint("leave it out here")
+        );
     }
-    // SAFETY: the numbers are below the set's size.
-    Ok((0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn processors() -> Result<Vec<usize>, Failure> {
-    Err(Failure::new("the idleness of processors is measured on Linux only").hint("leave it out here"))
-}
-
-/// Keeps this thread on a processor.
-#[cfg(target_os = "linux")]
-fn bind(cpu: usize) -> Result<(), u32> {
-    // SAFETY: a set of zeros is an empty one, the number is one that the system named, and the call reads the set.
-    let bound = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
-    };
-    if bound < 0 { Err(errno()) } else { Ok(()) }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn bind(_cpu: usize) -> Result<(), u32> {
-    Err(libc::ENOSYS.unsigned_abs())
+    match placement::allowed() {
+        none if none.is_empty() => Err(Failure::call("sched_getaffinity", errno())),
+        some => Ok(some),
+    }
 }
 
 /// Gives this thread only what nobody else wants.
 #[cfg(target_os = "linux")]
-fn lower() -> Result<(), u32> {
+fn lower() -> Result<(), i32> {
     // SAFETY: the structure is of numbers only, for which 0 is right, and the call reads it.
     let lowered = unsafe {
         let none: libc::sched_param = std::mem::zeroed();
@@ -223,8 +195,8 @@ fn lower() -> Result<(), u32> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn lower() -> Result<(), u32> {
-    Err(libc::ENOSYS.unsigned_abs())
+fn lower() -> Result<(), i32> {
+    Err(libc::ENOSYS)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -33,6 +33,27 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// The processors that this program may use; empty: all of them, or it is unknown.
+#[cfg(target_os = "linux")]
+pub(crate) fn allowed() -> Vec<u32> {
+    // SAFETY: the set is plain memory of that size, and read only after success.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) < 0 {
+            return Vec::new();
+        }
+        (0..libc::CPU_SETSIZE as usize)
+            .filter(|number| libc::CPU_ISSET(*number, &set))
+            .map(|number| number as u32)
+            .collect()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn allowed() -> Vec<u32> {
+    Vec::new()
+}
+
 /// Moves the calling worker where its job wants it.
 ///
 /// # Errors

@@ -248,17 +248,17 @@ impl<O: CallObserver> CoveredDirectory<O> {
     }
 
     /// Finds a name, and makes its node known.
-    fn find(&self, parent: INodeNo, name: &OsStr) -> io::Result<FileAttr> {
+    fn find(&self, parent: INodeNo, name: &OsStr) -> io::Result<(FileAttr, Metadata)> {
         let file = hold(&self.path_in(parent, name)?)?;
         let metadata = file.metadata()?;
         let node = locked(&self.nodes).found(parent.0, name, file, &metadata);
-        Ok(attributes(&metadata, Some(node)))
+        Ok((attributes(&metadata, Some(node)), metadata))
     }
 
     /// The name that a call made.
     fn made(&self, parent: INodeNo, name: &OsStr, done: io::Result<()>, reply: ReplyEntry) {
         match done.and_then(|()| self.find(parent, name)) {
-            Ok(attributes) => reply.entry(&KEPT, &attributes, Generation(0)),
+            Ok((attributes, _)) => reply.entry(&KEPT, &attributes, Generation(0)),
             Err(error) => reply.error(errno(&error)),
         }
     }
@@ -331,9 +331,8 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let whole = fs.name_in(parent, name);
         let found = fs.find(parent, name);
         match &found {
-            Ok(attributes) => {
-                let metadata = fs.metadata(attributes.ino, None);
-                fs.observer.met(&whole, metadata.ok().as_ref().map(observed));
+            Ok((attributes, metadata)) => {
+                fs.observer.met(&whole, Some(observed(metadata)));
                 reply.entry(&KEPT, attributes, Generation(0));
             }
             Err(error) => {
@@ -573,8 +572,8 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
             }
         });
         watched.flags(told).end(status_of(&done));
-        match done.and_then(|file| fs.find(parent, name).map(|attributes| (file, attributes))) {
-            Ok((file, attributes)) => {
+        match done.and_then(|file| fs.find(parent, name).map(|found| (file, found))) {
+            Ok((file, (attributes, _))) => {
                 let (handle, how) = fs.keep(file, whole, told);
                 reply.created(&KEPT, &attributes, Generation(0), handle, how);
             }

@@ -25,6 +25,9 @@ pub enum Rate {
     Writes(f64),
 }
 
+/// Bytes of a write of the load beside round trips: messages of their length would load processors.
+pub const LOAD_BYTES: u64 = 128 << 10;
+
 /// The streams beside round trips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Congestion {
@@ -127,11 +130,6 @@ impl Command {
             (true, true) => 1450,
             (false, _) => 128 << 10,
         })
-    }
-
-    /// Bytes of a write of the load beside round trips: messages of their length would load processors.
-    pub fn load_block(&self) -> u64 {
-        128 << 10
     }
 
     /// The rate in bit/s of one stream; none: as fast as it goes.

@@ -3,7 +3,7 @@
 use iodyno_model::conversation::{Action, Connection, Ends};
 
 use super::bounceback::Bounce;
-use super::command::Rate;
+use super::command::{LOAD_BYTES, Rate};
 use super::flow::{StreamState, TestStream};
 use super::header::{self, Amount, Back, TestHeader};
 use super::lower::{self, Load};
@@ -395,7 +395,7 @@ impl IperfConversation {
     pub(super) fn block_of(&self, index: usize) -> u64 {
         let test = self.flows[index].test;
         if test.is_some_and(|test| test.quick) && !self.is_server() {
-            return self.command.load_block();
+            return LOAD_BYTES;
         }
         let wished = test.filter(|_| self.is_server()).map(|test| u64::from(test.block_bytes));
         let least = if self.command.udp { 16 } else { 1 };

@@ -370,7 +370,6 @@ impl TestChecker {
         }
     }
 
-    /// What a directory must be before the run begins.
     /// What goes to the client of a parallel file system.
     fn hints(&mut self, loader: &dyn Loader) {
         let settings = &self.test.settings;
@@ -382,6 +381,7 @@ impl TestChecker {
         judged.refused.into_iter().for_each(|(name, what, hint)| self.refuse(name, what, hint));
     }
 
+    /// What a directory must be before the run begins.
     fn places(&mut self, loader: &dyn Loader) {
         for path in self.test.directories.clone() {
             let facts = loader.look(&path);

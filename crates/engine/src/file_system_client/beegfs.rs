@@ -5,7 +5,8 @@ use std::os::fd::RawFd;
 
 use iodyno_model::BeegfsStripes;
 
-use super::{Existing, READS, WRITES, close, errno, open_at, parts, request};
+use super::{Existing, READS, WRITES, close, open_at, parts, request};
+use crate::memory::errno;
 
 /// `struct BeegfsIoctl_MkFileWithStripeHints_Arg`.
 #[repr(C)]

@@ -3,8 +3,8 @@
 use std::ffi::{CString, c_int, c_void};
 use std::os::fd::RawFd;
 
-use super::errno;
 use crate::failure::Failure;
+use crate::memory::errno;
 use crate::shared_library::{SharedLibrary, library_calls};
 
 /// Where the library is: by the loader's path, and where GPFS installs it.

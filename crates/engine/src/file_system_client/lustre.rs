@@ -5,7 +5,8 @@ use std::os::fd::RawFd;
 
 use iodyno_model::LustreStripes;
 
-use super::{Existing, WRITES, close, errno, open_at, request};
+use super::{Existing, WRITES, close, open_at, request};
+use crate::memory::errno;
 
 /// The file's objects are not made before its stripes are set. A flag of Lustre 1.8 with two that mean nothing for files.
 const DELAY_CREATE: i32 = 0o100_000_000 | libc::O_NOCTTY | libc::O_ASYNC;
@@ -80,17 +81,19 @@ pub fn create(
 }
 
 fn set_stripes(stripes: &LustreStripes, fd: RawFd) -> Result<(), i32> {
-    let layout = Layout::of(stripes)?;
-    // SAFETY: the kernel reads the structure that the magic number announces, 32 or 48 bytes, all of which are there.
-    let done = unsafe { libc::ioctl(fd, SET_STRIPE as _, &raw const layout) };
-    if done < 0 { Err(errno()) } else { Ok(()) }
+    // Of the structure the kernel reads what the magic number announces, 32 or 48 bytes.
+    tell(fd, SET_STRIPE, &Layout::of(stripes)?)
 }
 
 /// I/O on an open file takes no locks.
 pub fn ignore_locks(fd: RawFd) -> Result<(), i32> {
-    let flags = IGNORE_LOCKS;
-    // SAFETY: the kernel reads an `int`, which lives until after the call.
-    let done = unsafe { libc::ioctl(fd, SET_FLAGS as _, &raw const flags) };
+    tell(fd, SET_FLAGS, &IGNORE_LOCKS)
+}
+
+/// An `ioctl` that reads a value.
+fn tell<T: Copy>(fd: RawFd, request: u64, value: &T) -> Result<(), i32> {
+    // SAFETY: the kernel reads no more than the value, which lives until after the call.
+    let done = unsafe { libc::ioctl(fd, request as _, std::ptr::from_ref(value)) };
     if done < 0 { Err(errno()) } else { Ok(()) }
 }
 

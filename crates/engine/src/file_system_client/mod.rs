@@ -4,7 +4,6 @@
 //! system that is another one than the plan says: its `ioctl` numbers may mean something else there.
 
 use std::ffi::{CStr, CString};
-use std::io::Error;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use std::sync::Arc;
 use iodyno_model::FileSystemHints;
 
 use crate::failure::{Failure, strerror};
+use crate::memory::errno;
 use gpfs::Gpfs;
 
 mod beegfs;
@@ -130,11 +130,6 @@ impl FileSystemClient {
         Ok(())
     }
 
-    /// Whether reads and writes are announced.
-    pub fn announces_ranges(&self) -> bool {
-        self.hints.gpfs_access
-    }
-
     /// Announces a read or write.
     ///
     /// # Errors
@@ -198,10 +193,6 @@ impl Drop for SharedCreation {
             let _ = gpfs.create_sharing(self.folder.as_raw_fd(), false);
         }
     }
-}
-
-fn errno() -> i32 {
-    Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
 fn open_at(folder: RawFd, path: &CStr, flags: i32, mode: u32) -> Result<RawFd, i32> {

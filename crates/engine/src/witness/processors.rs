@@ -9,6 +9,7 @@ use iodyno_model::{ProcessorActivity, Sighting};
 
 use super::cpu;
 use crate::clock::{self, Tick};
+use crate::placement;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 /// Processors whose frequency is looked at, at most: each may have to be asked by an interrupt.
@@ -29,7 +30,7 @@ impl Processors {
     /// Begins to watch; `None` where the machine's times cannot be read.
     pub fn open() -> Option<Processors> {
         let before = cpu::read()?;
-        let allowed = allowed();
+        let allowed = placement::allowed();
         let (mhz, throttled) = (mhz(&allowed, "scaling_cur_freq"), throttled());
         let (own_ns, since) = (cpu::own_ns(), clock::monotonic());
         Some(Processors { before, own_ns, allowed, mhz, throttled, runnable: (0, 0), since })
@@ -77,27 +78,6 @@ impl Processors {
 fn runnable(text: &str) -> Option<u64> {
     let (running, _) = text.split_whitespace().nth(3)?.split_once('/')?;
     running.parse::<u64>().ok().map(|running| running.saturating_sub(1))
-}
-
-/// The processors that this program may use; empty: all of them, or it is unknown.
-#[cfg(target_os = "linux")]
-fn allowed() -> Vec<u32> {
-    // SAFETY: the set is plain memory of that size, and read only after success.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) < 0 {
-            return Vec::new();
-        }
-        (0..libc::CPU_SETSIZE as usize)
-            .filter(|number| libc::CPU_ISSET(*number, &set))
-            .map(|number| number as u32)
-            .collect()
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn allowed() -> Vec<u32> {
-    Vec::new()
 }
 
 /// The mean of a frequency of some of the processors, MHz.

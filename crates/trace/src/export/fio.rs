@@ -26,6 +26,12 @@ pub fn action(verb: Verb) -> Option<&'static str> {
     })
 }
 
+/// The operation that fio's word means; of files' events: none.
+pub fn verb(action: &[u8]) -> Option<Verb> {
+    const KNOWN: [Verb; 5] = [Verb::Read, Verb::Write, Verb::Trim, Verb::Fsync, Verb::Fdatasync];
+    KNOWN.into_iter().find(|verb| self::action(*verb).is_some_and(|word| word.as_bytes() == action))
+}
+
 /// Appends a line. `at_us`: its time, in version 3; `place`: offset and bytes of what is no event of a file.
 pub fn put_line(out: &mut Vec<u8>, at_us: Option<u64>, name: &[u8], action: &str, place: Option<(u64, u64)>) {
     if let Some(at_us) = at_us {

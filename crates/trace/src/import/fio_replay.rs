@@ -13,6 +13,7 @@ use super::line_decoder::{LineDecoder, LineParser};
 use super::order::{OrderedRecords, Stamps, sortable};
 use super::unpack::Stream;
 use super::{BlockPoint, blktrace};
+use crate::export::fio;
 use crate::{FileKind, TraceError, TraceLevel, TraceRecord};
 
 /// The longest operation that is replayed, bytes.
@@ -144,11 +145,6 @@ impl ReplayedLines {
         context: &mut ImportContext,
     ) -> ParsedLine {
         let verb = match word {
-            b"read" => Verb::Read,
-            b"write" => Verb::Write,
-            b"trim" => Verb::Trim,
-            b"sync" => Verb::Fsync,
-            b"datasync" => Verb::Fdatasync,
             b"wait" if self.is_timed => {
                 let name = shown(file);
                 return self
@@ -159,7 +155,10 @@ impl ReplayedLines {
                 self.now_ns = self.now_ns.max(until_ns);
                 return Ok(None);
             }
-            word => return self.bad_action(word, context),
+            word => match fio::verb(word) {
+                Some(verb) => verb,
+                None => return self.bad_action(word, context),
+            },
         };
         let index = self.known(file, context)?;
         if !self.open[index as usize] {

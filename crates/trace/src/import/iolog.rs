@@ -11,6 +11,7 @@ use super::line_decoder::{LineDecoder, LineParser};
 use super::number;
 use super::order::{OrderedRecords, Stamps, sortable};
 use super::unpack::Stream;
+use crate::export::fio;
 use crate::{FileKind, TraceError, TraceLevel, TraceRecord};
 
 /// Whether an input is a log with a version.
@@ -141,13 +142,10 @@ impl LineParser for IologParser {
             [name, word, offset, bytes] => {
                 let offset = number::whole(offset).ok_or(TORN)?;
                 let bytes = number::whole(bytes).ok_or(TORN)?;
-                match *word {
-                    b"read" => (name, Verb::Read, offset, bytes),
-                    b"write" => (name, Verb::Write, offset, bytes),
-                    b"trim" => (name, Verb::Trim, offset, bytes),
-                    b"sync" => (name, Verb::Fsync, 0, 0),
-                    b"datasync" => (name, Verb::Fdatasync, 0, 0),
-                    b"wait" => return Ok(self.wait(offset).map(|()| None)?),
+                match (*word, fio::verb(word)) {
+                    (b"wait", _) => return Ok(self.wait(offset).map(|()| None)?),
+                    (_, Some(verb)) if verb.moves_data() || verb == Verb::Trim => (name, verb, offset, bytes),
+                    (_, Some(sync)) => (name, sync, 0, 0),
                     _ => return Err(TORN.into()),
                 }
             }

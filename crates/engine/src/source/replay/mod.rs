@@ -275,7 +275,7 @@ impl ReplaySource {
 
     #[inline(always)]
     fn next_in_order(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
-        let Some(operation) = self.ring.peek() else { return self.dry(now) };
+        let Some(&operation) = self.ring.peek() else { return self.dry(now) };
         let due = match self.timing {
             Timing::AsFast | Timing::ThinkTimes | Timing::Dependencies | Timing::Depths => now,
             Timing::AsRecorded | Timing::Scaled(_) | Timing::NoEarlier => self.start + operation.due_ns,
@@ -290,14 +290,11 @@ impl ReplaySource {
         if (operation.flags.is_ordered() || operation.edges[0] > 0) && self.in_flight > 0 {
             return Next::Wait;
         }
-        let verb = operation.verb;
-        if self.is_in_the_way(verb) {
+        if self.is_in_the_way(operation.verb) {
             return Next::Wait;
         }
-        let Some(operation) = self.ring.peek() else { return self.dry(now) };
         // What a timer is late does not add up; what the storage is late does.
         self.began = if std::mem::take(&mut self.waiting) { due } else { now };
-        let operation = *operation;
         if self.write(&operation, now, due, slot, io) {
             self.ring.take();
         }
