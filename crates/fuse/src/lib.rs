@@ -9,8 +9,9 @@ pub mod mount;
 mod nodes;
 mod observer;
 mod passthrough;
-mod private;
+mod serve;
 
+pub use nodes::hold;
 pub use observer::{CallFlags, CallObserver, ObservedCall, ObservedFile};
 pub use passthrough::Passthrough;
-pub use private::{MountRefusal, PrivateMount};
+pub use serve::serve;

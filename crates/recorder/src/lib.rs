@@ -21,6 +21,8 @@ pub mod mounted;
 #[path = "mounted_elsewhere.rs"]
 pub mod mounted;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod private_mount;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod program;
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 #[path = "program_elsewhere.rs"]
@@ -29,6 +31,8 @@ mod recorded_program;
 pub mod sink;
 #[cfg(target_os = "linux")]
 pub mod tracefs;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod waiting_child;
 
 pub use recorded_program::{CallSource, ProgramEnd, RecordedProgram};
 

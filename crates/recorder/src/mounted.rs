@@ -6,11 +6,13 @@
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use iodyno_fuse::{CallObserver, MountRefusal, ObservedCall, ObservedFile, PrivateMount};
+use iodyno_fuse::{CallObserver, ObservedCall, ObservedFile};
 use iodyno_model::Verb;
 use iodyno_trace::calls::{IssueOrder, IssueTicket};
 use iodyno_trace::{
@@ -18,6 +20,7 @@ use iodyno_trace::{
     TraceRecord, TraceThread,
 };
 
+use crate::private_mount::PrivateMount;
 use crate::program::forward::{SignalForwarding, send};
 use crate::sink::RecordSink;
 use crate::{ProgramEnd, RecordedProgram};
@@ -49,14 +52,6 @@ struct CallRecords {
 
 /// The observer that the file system has.
 struct MountObserver(Arc<RecordExchange>);
-
-fn refusal(refusal: MountRefusal) -> TraceError {
-    let error = TraceError::new(refusal.message);
-    match refusal.hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
-}
 
 impl RecordExchange {
     fn lock(&self) -> MutexGuard<'_, CallRecords> {
@@ -191,10 +186,10 @@ pub fn record(
     sink: &mut dyn RecordSink,
 ) -> Result<RecordedProgram, TraceError> {
     let shared = Arc::new(RecordExchange { clock, state: Mutex::default(), news: Condvar::new() });
-    let mount = PrivateMount::begin(directory, command).map_err(refusal)?;
+    let mount = PrivateMount::begin(directory, command)?;
     let (process, covered) = (mount.process, mount.directory.clone());
     let forwarding = SignalForwarding::begin(process);
-    let session = mount.serve(MountObserver(Arc::clone(&shared))).map_err(refusal)?;
+    let session = mount.serve(MountObserver(Arc::clone(&shared)))?;
     let mut follower = Follower {
         shared: &shared,
         sink,
@@ -316,10 +311,7 @@ impl Follower<'_> {
                 return;
             }
             if process as u32 == self.process {
-                self.end = Some(match libc::WIFSIGNALED(status) {
-                    true => ProgramEnd::Killed(libc::WTERMSIG(status)),
-                    false => ProgramEnd::Exited(libc::WEXITSTATUS(status)),
-                });
+                self.end = Some(ExitStatus::from_raw(status).into());
                 forwarding.stop();
             }
         }
