@@ -8,6 +8,22 @@ use iodyno_model::{BeegfsStripes, FileSystemHints, LustreStripes};
 use crate::Loader;
 use crate::option::GivenOptions;
 
+/// What the options are for, in the tables of the three programs.
+pub mod help {
+    pub const COUNT: &str = "Lustre: targets of a new file; -1: all, 0: the default";
+    pub const SIZE: &str = "Lustre: bytes of a stripe; 0: the default";
+    pub const START: &str = "Lustre: the first target; -1: any; sets nothing alone";
+    pub const LOCKS: &str = "Lustre: no locks";
+    pub const POOL: &str = "Lustre: the pool of the targets; with count and size";
+    pub const ACCESS: &str = "GPFS: tell the range of each transfer";
+    pub const TOKENS: &str = "GPFS: release all tokens after opening";
+    pub const WRITES: &str = "GPFS: small writes of many tasks";
+    pub const READS: &str = "GPFS: small reads of many tasks";
+    pub const CREATION: &str = "GPFS: many tasks make files in one directory";
+    pub const TARGETS: &str = "BeeGFS: targets of a new file; -1: as the directory";
+    pub const CHUNK: &str = "BeeGFS: bytes of a chunk; -1: as the directory";
+}
+
 /// What was asked for, and what is to be said about it.
 #[derive(Debug, Default)]
 pub struct JudgedHints {

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use crate::file_system_hints::help;
 use crate::option::{Entry, Kind, Spelling, Status, Table, Word, nearest};
 use iodyno_model::{Diagnostic, Origin};
 
@@ -126,18 +127,18 @@ const ENTRIES: &[Entry] = &[
     number("GPUid", "-1", "the GPU to use").refused("there are no GPU buffers", "leave it out"),
     flag("posix.odirect", "Direct I/O Mode").under(POSIX),
     flag("posix.rangelocks", "Use range locks (read locks for read ops)").under(POSIX),
-    number("posix.lustre.stripecount", "0", "Lustre: targets of a new file; -1: all, 0: the default").under(POSIX),
-    number("posix.lustre.stripesize", "0", "Lustre: bytes of a stripe; 0: the default").under(POSIX),
-    number("posix.lustre.startost", "-1", "Lustre: the first target; -1: any; sets nothing alone").under(POSIX),
-    flag("posix.lustre.ignorelocks", "Lustre: no locks").under(POSIX),
-    text("posix.lustre.pool", "Lustre: the pool of the targets; with count and size").under(POSIX),
-    flag("posix.gpfs.hintaccess", "GPFS: tell the range of each transfer").under(POSIX),
-    flag("posix.gpfs.releasetoken", "GPFS: release all tokens after opening").under(POSIX),
-    flag("posix.gpfs.finegrainwritesharing", "GPFS: small writes of many tasks").under(POSIX),
-    flag("posix.gpfs.finegrainreadsharing", "GPFS: small reads of many tasks").under(POSIX),
-    flag("posix.gpfs.createsharing", "GPFS: many tasks make files in one directory").under(POSIX),
-    number("posix.beegfs.NumTargets", "-1", "BeeGFS: targets of a new file; -1: as the directory").under(POSIX),
-    number("posix.beegfs.ChunkSize", "-1", "BeeGFS: bytes of a chunk; -1: as the directory").under(POSIX),
+    number("posix.lustre.stripecount", "0", help::COUNT).under(POSIX),
+    number("posix.lustre.stripesize", "0", help::SIZE).under(POSIX),
+    number("posix.lustre.startost", "-1", help::START).under(POSIX),
+    flag("posix.lustre.ignorelocks", help::LOCKS).under(POSIX),
+    text("posix.lustre.pool", help::POOL).under(POSIX),
+    flag("posix.gpfs.hintaccess", help::ACCESS).under(POSIX),
+    flag("posix.gpfs.releasetoken", help::TOKENS).under(POSIX),
+    flag("posix.gpfs.finegrainwritesharing", help::WRITES).under(POSIX),
+    flag("posix.gpfs.finegrainreadsharing", help::READS).under(POSIX),
+    flag("posix.gpfs.createsharing", help::CREATION).under(POSIX),
+    number("posix.beegfs.NumTargets", "-1", help::TARGETS).under(POSIX),
+    number("posix.beegfs.ChunkSize", "-1", help::CHUNK).under(POSIX),
     number("aio.max-pending", "128", "Max number of pending ops").ignored("an item is one transfer: nothing is pending").under(AIO),
     number("aio.granularity", "16", "How frequent to submit pending IOs").ignored("an item is one transfer: nothing is pending")
         .under(AIO),

@@ -1,5 +1,6 @@
 //! The options of IOR's back ends, under the names of its modules.
 
+use crate::file_system_hints::help;
 use crate::option::{Entry, Kind, Word};
 
 const POSIX: &str = "Module POSIX";
@@ -84,23 +85,23 @@ pub const MODULES: &[Entry] = &[
     flag(POSIX, "posix.odirect", &["--posix.odirect", "useO_DIRECT", "-B"], "past the page cache (O_DIRECT)"),
     flag(POSIX, "posix.rangelocks", &["--posix.rangelocks"], "lock the range of each transfer, shared for reads"),
     number(POSIX, "posix.lustre.stripecount", &["--posix.lustre.stripecount", "lustreStripeCount"], "0",
-        "Lustre: targets of a new file; -1: all, 0: the default"),
+        help::COUNT),
     number(POSIX, "posix.lustre.stripesize", &["--posix.lustre.stripesize", "lustreStripeSize"], "0",
-        "Lustre: bytes of a stripe; 0: the default"),
+        help::SIZE),
     number(POSIX, "posix.lustre.startost", &["--posix.lustre.startost", "lustreStartOST"], "-1",
-        "Lustre: the first target; -1: any; sets nothing alone"),
-    flag(POSIX, "posix.lustre.ignorelocks", &["--posix.lustre.ignorelocks", "lustreIgnoreLocks"], "Lustre: no locks"),
-    text(POSIX, "posix.lustre.pool", &["--posix.lustre.pool"], "Lustre: the pool of the targets; with count and size"),
-    flag(POSIX, "posix.gpfs.hintaccess", &["--posix.gpfs.hintaccess", "gpfsHintAccess"], "GPFS: tell the range of each transfer"),
-    flag(POSIX, "posix.gpfs.releasetoken", &["--posix.gpfs.releasetoken", "gpfsReleaseToken"], "GPFS: release all tokens after opening"),
-    flag(POSIX, "posix.gpfs.finegrainwritesharing", &["--posix.gpfs.finegrainwritesharing"], "GPFS: small writes of many tasks"),
-    flag(POSIX, "posix.gpfs.finegrainreadsharing", &["--posix.gpfs.finegrainreadsharing"], "GPFS: small reads of many tasks"),
-    flag(POSIX, "posix.gpfs.createsharing", &["--posix.gpfs.createsharing"], "GPFS: many tasks make files in one directory")
+        help::START),
+    flag(POSIX, "posix.lustre.ignorelocks", &["--posix.lustre.ignorelocks", "lustreIgnoreLocks"], help::LOCKS),
+    text(POSIX, "posix.lustre.pool", &["--posix.lustre.pool"], help::POOL),
+    flag(POSIX, "posix.gpfs.hintaccess", &["--posix.gpfs.hintaccess", "gpfsHintAccess"], help::ACCESS),
+    flag(POSIX, "posix.gpfs.releasetoken", &["--posix.gpfs.releasetoken", "gpfsReleaseToken"], help::TOKENS),
+    flag(POSIX, "posix.gpfs.finegrainwritesharing", &["--posix.gpfs.finegrainwritesharing"], help::WRITES),
+    flag(POSIX, "posix.gpfs.finegrainreadsharing", &["--posix.gpfs.finegrainreadsharing"], help::READS),
+    flag(POSIX, "posix.gpfs.createsharing", &["--posix.gpfs.createsharing"], help::CREATION)
         .ignored("IOR takes it and gives this hint to nobody; mdtest does"),
     number(POSIX, "posix.beegfs.NumTargets", &["--posix.beegfs.NumTargets", "beegfsNumTargets"], "-1",
-        "BeeGFS: targets of a new file; -1: as the directory"),
+        help::TARGETS),
     number(POSIX, "posix.beegfs.ChunkSize", &["--posix.beegfs.ChunkSize", "beegfsChunkSize"], "-1",
-        "BeeGFS: bytes of a chunk; -1: as the directory"),
+        help::CHUNK),
     number(AIO, "aio.max-pending", &["--aio.max-pending"], "128", "operations in flight"),
     number(AIO, "aio.granularity", &["--aio.granularity"], "16", "operations that are submitted together"),
     number(DUMMY, "dummy.delay-create", &["--dummy.delay-create"], "0", "microseconds that opening takes"),
