@@ -33,7 +33,12 @@ pub fn answer(words: &StatArgs) -> Answer {
     let mut source = input::open_any(&words.trace)?;
     let page = |output: &String| Output::open(&OutputArgs { output: output.clone(), force: words.force });
     let page = words.html.as_ref().map(page).transpose()?;
-    let statistics = TraceStatistics::of(&mut *source).map_err(|error| input::wrong(&words.trace, &error))?;
+    let statistics = match (TraceStatistics::of(&mut *source), page.is_some()) {
+        (Ok(statistics), _) => statistics,
+        // An interruption in the middle of a record reads like a damaged one; the page knows which it was.
+        (Err(error), true) => return page.map_or(Ok(1), |output| output.finish(Err(error), &words.trace)),
+        (Err(error), false) => return Err(input::wrong(&words.trace, &error)),
+    };
     let name = match words.trace.as_str() {
         "-" => "standard input",
         path => path,
