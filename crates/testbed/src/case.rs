@@ -117,7 +117,8 @@ impl Case {
         Case { weight: Some(Weight::Alone), ..self }
     }
 
-    /// It compares with an original program: continuous integration takes a sample of such cases.
+    /// It compares with an original program, or repeats for one more file system what others show: continuous integration
+    /// takes a sample of such cases.
     pub fn against(self) -> Case {
         Case { against: true, ..self }
     }

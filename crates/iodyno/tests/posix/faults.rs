@@ -7,6 +7,7 @@ use super::report::{beside, iodyno, judge, judged};
 use super::traces::Trace;
 use std::path::Path;
 use testbed::rogue::{Fault, Rogue, Terms};
+use testbed::sandbox::keep_to_one_processor;
 use testbed::{Case, Need, Outcome};
 
 /// Before the name of a feature that the profile says is there, and that is not.
@@ -177,11 +178,13 @@ fn whole(directory: &Path, profile_name: &str, what: &str) -> Outcome {
 }
 
 fn faultless() -> Outcome {
+    keep_to_one_processor();
     let rogue = Rogue::mount(None)?;
     whole(rogue.path(), "rogue.toml", "FUSE without a fault")
 }
 
 fn faultless_judge() -> Outcome {
+    keep_to_one_processor();
     let rogue = Rogue::with(Terms { judges: true, ..Terms::default() })?;
     whole(rogue.path(), "rogue-judging.toml", "FUSE without a fault, judging")
 }
@@ -198,6 +201,10 @@ fn every_fault_is_planted() -> Outcome {
 /// The fault is noticed, and named: by a rule of a group that it lies in, or, where the faultless file system has a
 /// feature and this one has not, by that.
 fn finds(fault: Fault, marks: &[&str]) -> Outcome {
+    // What is seen only while two calls run at once needs two processors.
+    if fault != Fault::RenameNotAtomic {
+        keep_to_one_processor();
+    }
     let rogue = Rogue::mount(Some(fault))?;
     let profile = profile(if fault.judges() { "rogue-judging.toml" } else { "rogue.toml" });
     let mut arguments = vec!["--profile", &profile];

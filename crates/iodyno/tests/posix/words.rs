@@ -5,7 +5,7 @@ use super::traces::Trace;
 use std::path::Path;
 use std::process::Command;
 use testbed::rogue::{Fault, Rogue};
-use testbed::sandbox::{FullDisk, Mount, UnprivilegedUser};
+use testbed::sandbox::{FullDisk, Mount, UnprivilegedUser, keep_to_one_processor};
 use testbed::{Case, Need, Outcome};
 
 pub fn cases() -> Vec<Case> {
@@ -234,6 +234,7 @@ fn says_what_and_how() -> Outcome {
 
 /// What one missing check breaks in dozens of rules is told in a dozen lines, with a command that shows one of them.
 fn causes() -> Outcome {
+    keep_to_one_processor();
     let broken = Rogue::mount(Some(Fault::ParentWriteIgnored))?;
     let profile = beside("rogue.toml").display().to_string();
     let report = judge(broken.path(), &["--profile", &profile]);
