@@ -28,6 +28,7 @@ pub enum Stops {
 }
 
 /// A system call of interest.
+#[derive(Clone, Copy)]
 pub struct TracedCall {
     pub number: i64,
     pub stops: Stops,
@@ -35,6 +36,7 @@ pub struct TracedCall {
 }
 
 const AT_SYMLINK_NOFOLLOW: u64 = libc::AT_SYMLINK_NOFOLLOW as u64;
+const AT_EMPTY_PATH: u64 = libc::AT_EMPTY_PATH as u64;
 /// A request of `ioctl`: the numbers are the same on both.
 const FICLONE: u32 = 0x4004_9409;
 const FICLONERANGE: u32 = 0x4020_940d;
@@ -201,6 +203,9 @@ fn sendfile(a: &Arguments, memory: &ProcessMemory) -> Option<FileCall> {
 
 fn mmap(a: &Arguments, _: &ProcessMemory) -> Option<FileCall> {
     let flags = a[3] as i32;
+    if flags & libc::MAP_ANONYMOUS != 0 {
+        return None;
+    }
     let is_shared = flags & libc::MAP_TYPE != libc::MAP_PRIVATE;
     let writes = a[2] as i32 & libc::PROT_WRITE != 0;
     Some(FileCall::Map { fd: fd(a[4]), offset: a[5], bytes: a[1], is_shared, writes })
@@ -218,8 +223,13 @@ fn close_range(a: &Arguments, _: &ProcessMemory) -> Option<FileCall> {
 
 /// Of the calls that take a path and `AT_*` flags: a path that is missing means the descriptor.
 fn at_path(verb: Verb, a: &Arguments, flags: u64, memory: &ProcessMemory, bytes: u64) -> Option<FileCall> {
-    let path = if a[1] == 0 { Some(String::new()) } else { memory.text(a[1]) };
-    let path = path?;
+    let path = match (a[1], memory.text(a[1])) {
+        (0, _) => String::new(),
+        (_, Some(path)) => path,
+        // Understood when the memory was gone: a call with this flag names its descriptor alone, as every C library does.
+        (_, None) if flags & AT_EMPTY_PATH != 0 => String::new(),
+        (_, None) => return None,
+    };
     let is_descriptor = path.is_empty() && fd(a[0]) != AT_FDCWD;
     let verb = match (verb, flags & AT_SYMLINK_NOFOLLOW != 0) {
         (Verb::Stat, _) if is_descriptor => Verb::Fstat,
@@ -388,32 +398,45 @@ const PLAIN: &[libc::c_long] = &[
     libc::SYS_fchown,
     libc::SYS_fgetxattr,
     libc::SYS_flistxattr,
+    libc::SYS_mmap,
 ];
 
+/// Calls that are plain while this argument has `AT_EMPTY_PATH`: a C library's `fstat` is one of them.
+const PLAIN_WITHOUT_PATH: &[(libc::c_long, u32)] = &[(libc::SYS_newfstatat, 3), (libc::SYS_statx, 2)];
+
 /// All calls of interest, in the order of their numbers.
-pub fn traced() -> Vec<&'static TracedCall> {
-    ordered(COMMON.iter().chain(LEGACY))
+pub fn traced() -> Vec<TracedCall> {
+    ordered(COMMON.iter().chain(LEGACY).copied())
 }
 
 /// The calls that stop where tracepoints tell the rest, in the order of their numbers.
-pub fn stopping() -> Vec<&'static TracedCall> {
-    let calls = COMMON.iter().chain(LEGACY).filter(|call| !is_plain(call.number));
-    ordered(calls.chain(EXECUTIONS))
+pub fn stopping() -> Vec<TracedCall> {
+    let calls = COMMON.iter().chain(LEGACY).filter(|call| !PLAIN.contains(&call.number));
+    ordered(calls.chain(EXECUTIONS).map(|call| match flags_argument(call.number) {
+        Some(flags) => TracedCall { stops: Stops::Unless(flags, libc::AT_EMPTY_PATH as u32), ..*call },
+        None => *call,
+    }))
 }
 
 /// Whether a call needs no stop where tracepoints tell of it.
-pub fn is_plain(number: i64) -> bool {
-    PLAIN.contains(&number)
+pub fn is_plain(number: i64, arguments: &Arguments) -> bool {
+    let has_no_path = |flags: u32| arguments[flags as usize] & AT_EMPTY_PATH != 0;
+    PLAIN.contains(&number) || flags_argument(number).is_some_and(has_no_path)
 }
 
-fn ordered(calls: impl Iterator<Item = &'static TracedCall>) -> Vec<&'static TracedCall> {
-    let mut calls: Vec<&TracedCall> = calls.collect();
+/// Which argument says that there is no path.
+fn flags_argument(number: i64) -> Option<u32> {
+    PLAIN_WITHOUT_PATH.iter().find(|(plain, _)| *plain == number).map(|(_, flags)| *flags)
+}
+
+fn ordered(calls: impl Iterator<Item = TracedCall>) -> Vec<TracedCall> {
+    let mut calls: Vec<TracedCall> = calls.collect();
     calls.sort_by_key(|call| call.number);
     calls
 }
 
 /// The calls by number.
-pub struct CallTable(Vec<Option<&'static TracedCall>>);
+pub struct CallTable(Vec<Option<TracedCall>>);
 
 impl CallTable {
     pub fn new() -> CallTable {

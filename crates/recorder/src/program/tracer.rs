@@ -224,7 +224,7 @@ impl Tracer<'_> {
             CallPart::Enter { .. } if slot.as_ref().is_some_and(|entered| entered.restarts) => {
                 slot.iter_mut().for_each(|entered| entered.restarts = false);
             }
-            CallPart::Enter { number, arguments } if is_plain(number as i64) => {
+            CallPart::Enter { number, arguments } if is_plain(number as i64, &arguments) => {
                 let former = slot.take();
                 self.give_up(former);
                 let Some(call) = self.table.decode(number, &arguments, &ProcessMemory { thread }) else {
