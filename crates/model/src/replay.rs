@@ -213,6 +213,12 @@ pub struct ReplayRecord {
     /// Results that differ, and errors that came again.
     #[reflect(default)]
     pub results: Vec<ResultCount>,
+    /// Bytes that were read in a tree and checked.
+    #[reflect(default)]
+    pub checked_bytes: u64,
+    /// Bytes that were read there and not judged: they were there before, or a write of them had failed.
+    #[reflect(default)]
+    pub unjudged_bytes: u64,
 }
 
 /// The trace and the replay in one row.
@@ -261,6 +267,8 @@ impl ReplayRecord {
         self.ended_early |= other.ended_early;
         self.depth_known &= other.depth_known;
         self.compared += other.compared;
+        self.checked_bytes += other.checked_bytes;
+        self.unjudged_bytes += other.unjudged_bytes;
         if self.rows.len() < other.rows.len() {
             self.rows.resize(other.rows.len(), ReplayRow::default());
         }

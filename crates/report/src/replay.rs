@@ -34,6 +34,10 @@ pub fn lines(record: &ReplayRecord) -> Vec<(&'static str, String)> {
     lines.extend(record.skipped.iter().map(|reason| ("left out", told(reason))));
     lines.extend(record.changed.iter().map(|reason| ("changed", told(reason))));
     lines.extend(results(record));
+    if record.checked_bytes + record.unjudged_bytes > 0 {
+        let [checked, unjudged] = [record.checked_bytes, record.unjudged_bytes].map(number::thousands);
+        lines.push(("content", format!("{checked} bytes checked, {unjudged} not judged: there before")));
+    }
     lines
 }
 

@@ -220,7 +220,9 @@ fn shape(options: &Options, settings: &mut Settings) -> Result<(), Wrong> {
         }
         one_at_a_time(settings)?;
         let threads = if timed || settings.timing == Timing::Depths { facts.threads } else { 1 };
-        settings.workers = options.workers.unwrap_or(threads.clamp(1, THREADS_MOST));
+        let usual = if settings.verify { 1 } else { threads.clamp(1, THREADS_MOST) };
+        settings.workers = options.workers.unwrap_or(usual);
+        knows_all(settings)?;
         if settings.timing == Timing::Dependencies && settings.workers > 1 {
             let hint = "leave --workers out";
             return Err(wrong("--workers", "workers do not wait for each other's operations", hint));
@@ -236,6 +238,11 @@ fn shape(options: &Options, settings: &mut Settings) -> Result<(), Wrong> {
     } else if SYNCHRONOUS.contains(&settings.engine.as_str()) {
         settings.depth = 1;
     }
+    knows_all(settings)
+}
+
+/// Refuses verification by a worker that does not know what another wrote.
+fn knows_all(settings: &Settings) -> Result<(), Wrong> {
     if settings.verify && settings.workers > 1 {
         let hint = "leave --workers out";
         return Err(wrong("--verify", "one worker does not know what another wrote", hint));
@@ -265,7 +272,6 @@ fn directory(
         (options.remap.is_some(), "--remap"),
         (options.align.is_some(), "--align"),
         (options.shift.is_some(), "--shift"),
-        (options.verify, "--verify"),
     ];
     if let Some((_, option)) = refused.into_iter().find(|(said, _)| *said) {
         let hint = "name a device or file as the target to replay ranges alone";

@@ -12,6 +12,7 @@ use iodyno_model::{
 
 use super::SourceContext;
 use super::pattern::PatternSource;
+use super::replay::tree;
 use super::walk::failure;
 use crate::clock::Tick;
 use crate::failure::Failure;
@@ -192,6 +193,8 @@ impl WorkerContent {
         let checked = verify.filter(|verify| verify.when != VerifyWhen::Never);
         // Of marked content, what another worker or run wrote is known as well; only a pattern's own writes are noted.
         let notes = marked.is_none() || matches!(context.job.workload, Workload::Pattern(_));
+        // So does a tree, of which more is known than handles tell.
+        let notes = notes && tree::of(context.job).is_none();
         content.open_files(context, checked.is_some() && writes && notes)?;
         if let Some(verify) = checked {
             content.appoint(context, verify, block)?;
@@ -591,29 +594,95 @@ impl WorkerContent {
             Some((range, at))
         });
         let Some((range, at)) = wrong else { return 0 };
-        let path = self.path(io.file);
-        let offset = io.offset + range.start as u64;
+        let found = format!("{:02x}", buffer[range.start + at]);
+        let what = Wrong::NotZero { at: at as u64 };
+        let (offset, bytes) = (io.offset + range.start as u64, range.len() as u64);
+        self.differs(io, (offset, bytes), what, ("trim", "00", &found), u64::from(io.file))
+    }
+
+    /// Writes down that a range is not what it should be; its code. In words: the check, what was expected and found.
+    #[cold]
+    fn differs(
+        &mut self,
+        io: &Io,
+        (offset, bytes): (u64, u64),
+        what: Wrong,
+        (check, expected, found): (&str, &str, &str),
+        owner: u64,
+    ) -> i32 {
         self.note_mismatch(Mismatch {
-            file: path,
+            file: self.path(io.file),
             offset,
-            bytes: range.len() as u64,
+            bytes,
             read_offset: io.offset,
             read_bytes: io.bytes,
-            what: Wrong::NotZero { at: at as u64 },
-            check: "trim".into(),
-            expected: "00".into(),
-            found: format!("{:02x}", buffer[range.start + at]),
+            what,
+            check: check.into(),
+            expected: expected.into(),
+            found: found.into(),
             dumped: None,
         });
-        let what = Wrong::NotZero { at: at as u64 };
-        let corruption = Corruption {
-            class: Class::Mismatch { what },
-            owner: u64::from(io.file),
-            offset,
-            bytes: range.len() as u64,
-        };
+        let corruption = Corruption { class: Class::Mismatch { what }, owner, offset, bytes };
         self.accuse(corruption, io.file);
         corruption.code()
+    }
+
+    /// What is open in a handle: a file of a set, as complaints name it.
+    pub fn name_handle(&mut self, handle: u32, (set, name): (u32, &str)) {
+        let path = format!("{}/{name}", self.files[set as usize].path);
+        self.names[handle as usize].clone_from(&path);
+        self.files[handle as usize].path = path;
+    }
+
+    /// A buffer will hold something else.
+    pub fn spoil(&mut self, io: &Io) {
+        self.filling.iter_mut().for_each(|filling| filling.spoil(io));
+    }
+
+    /// Fills the buffer of a write with the content of a file, place and generation.
+    pub fn fill_as(&mut self, io: &Io, file: u64, offset: u64, generation: u64) {
+        self.filling
+            .iter_mut()
+            .for_each(|filling| filling.fill(io, BlockAddress { file, offset, generation }));
+    }
+
+    /// Whether bytes that were read are those of a file, place and generation: 0, or the code of what is wrong.
+    pub fn check_as(
+        &mut self,
+        io: &Io,
+        bytes: &mut [u8],
+        (file, offset): (u64, u64),
+        generation: u64,
+    ) -> i32 {
+        let (handle, label, read) = (io.file, io.label, (io.offset, io.bytes));
+        let written = Some((generation, 0));
+        let piece = CheckedPiece { handle, file, offset, place: offset, owner: None, written, read, label };
+        match self.judge.as_mut().and_then(|judge| judge.look(bytes, piece)) {
+            Some(found) => self.note(*found),
+            None => 0,
+        }
+    }
+
+    /// Whether bytes that were read are zeros: 0, or the code of what is wrong.
+    pub fn check_zeros(&mut self, io: &Io, bytes: &[u8], offset: u64) -> i32 {
+        let Some(at) = bytes.iter().position(|byte| *byte != 0) else { return 0 };
+        let found = format!("{:02x}", bytes[at]);
+        let sector = SECTOR_BYTES as u64;
+        let from = offset.max((offset + at as u64) / sector * sector);
+        let length = (sector - from % sector).min(offset + bytes.len() as u64 - from);
+        let what = Wrong::NotZero { at: offset + at as u64 - from };
+        self.differs(io, (from, length), what, ("content", "00", &found), self.tree_owner(io))
+    }
+
+    /// A file ends where more was written; the code of that.
+    pub fn misses(&mut self, io: &Io, offset: u64, bytes: u64) -> i32 {
+        let owner = self.tree_owner(io);
+        self.differs(io, (offset, bytes), Wrong::Length, ("content", "bytes", "the file's end"), owner)
+    }
+
+    /// Whose place it is that has no stamp: that of the file's path.
+    fn tree_owner(&self, io: &Io) -> u64 {
+        BlockAddress::file_id(&self.names[io.file as usize])
     }
 
     /// Writes down what is wrong; the code of the first of it.
@@ -850,8 +919,8 @@ fn trace_grain(trace: &Trace) -> Result<u64, Failure> {
     let (sector, aligned) = (SECTOR_BYTES as u64, trace.replay.align_bytes);
     let fits = |bytes: u64| bytes.is_multiple_of(sector);
     match () {
-        () if trace.replay.tree => Err(Failure::new("the content of a tree of files is not verified")
-            .hint("verify the trace of a device, or of one file")),
+        // There each byte is looked at by itself.
+        () if trace.replay.tree => Ok(sector),
         () if (aligned > 0 && fits(aligned)) || !trace.replay.facts.odd => Ok(sector),
         () => {
             Err(Failure::new("verification needs transfers of whole sectors of 512 bytes, and some are not")

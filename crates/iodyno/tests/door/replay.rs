@@ -2,7 +2,7 @@
 //! left alone, and what a user reads of it.
 
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use iodyno_model::Verb;
@@ -21,6 +21,9 @@ pub fn cases() -> Vec<Case> {
         Case::new("replay_writes_only_what_was_given_up", &[], refuses),
         Case::new("replay_maps_what_does_not_fit", &[], maps),
         Case::new("replay_verifies_what_it_wrote", &[], verifies),
+        Case::new("replay_verifies_a_tree_through_all_that_happens_to_its_files", &[], verifies_tree),
+        Case::new("replay_of_a_tree_at_a_depth_is_verified", &[Need::IoUring], verifies_deep_tree),
+        Case::new("replay_names_the_byte_of_a_tree_that_another_changed", &[], names_the_byte),
         Case::new("replay_ends_when_it_is_told_to", &[], ends),
         Case::new("replay_is_part_of_a_plan", &[], of_a_plan),
     ]
@@ -345,6 +348,150 @@ fn verifies() -> Outcome {
     let output = replay(home.path(), &["file", "--mode", "fast", "--verify", "--engine", "psync"]);
     output.expect(0, &["not comparable"]);
     assert_eq!(fs::metadata(home.path().join("file")).unwrap().len(), 64 << 10);
+    Ok(())
+}
+
+/// Records of one thread, one each ms.
+struct TreeTrace {
+    names: Vec<(&'static str, FileKind, Option<u64>)>,
+    records: Vec<TraceRecord>,
+}
+
+impl TreeTrace {
+    fn call(&mut self, verb: Verb, file: u32, offset: u64, bytes: u64) -> &mut TraceRecord {
+        let at = (self.records.len() as u64 + 1) * MS;
+        self.records
+            .push(TraceRecord { latency_ns: Some(1000), ..TraceRecord::new(at, verb, file, offset, bytes) });
+        self.records.last_mut().unwrap()
+    }
+
+    fn write(self, home: &Path) {
+        write(home, TraceLevel::File, tables(&self.names, 1), &self.records);
+    }
+}
+
+fn verifies_tree() -> Outcome {
+    let home = scratch();
+    let names = ["/a", "/b", "/hard", "/new", "/before", "/log"];
+    let length = |name: &str| (name == "/before").then_some(100_000);
+    let names = names.map(|name| (name, FileKind::File, length(name))).to_vec();
+    let mut trace = TreeTrace { names, records: Vec::new() };
+    trace.call(Verb::Create, 0, 0, 0o644);
+    // Odd places and lengths, one over the other.
+    trace.call(Verb::Write, 0, 0, 10_000);
+    trace.call(Verb::Write, 0, 777, 3001);
+    trace.call(Verb::Read, 0, 0, 10_000);
+    // Renamed while open, and opened by its new name and by a third.
+    trace.call(Verb::Rename, 0, 0, 0).other = Some(1);
+    trace.call(Verb::Write, 0, 5000, 100);
+    trace.call(Verb::Open, 1, 0, 0);
+    trace.call(Verb::Read, 1, 4000, 2000);
+    trace.call(Verb::Link, 1, 0, 0).other = Some(2);
+    trace.call(Verb::Open, 2, 0, 0);
+    trace.call(Verb::Write, 2, 100, 50);
+    trace.call(Verb::Read, 0, 0, 10_000);
+    // Cut, and grown over the cut: zeros.
+    trace.call(Verb::Truncate, 1, 0, 6000);
+    trace.call(Verb::Write, 1, 9000, 500);
+    trace.call(Verb::Read, 2, 0, 9500);
+    trace.call(Verb::Trim, 2, 4096, 1000);
+    trace.call(Verb::Read, 1, 0, 9500);
+    // The name is made anew while the old file is open: another generation, and the old one is still there.
+    trace.call(Verb::Unlink, 1, 0, 0);
+    trace.call(Verb::Create, 1, 0, 0o644);
+    trace.call(Verb::Write, 1, 0, 4096);
+    trace.call(Verb::Read, 1, 0, 4096);
+    trace.call(Verb::Close, 1, 0, 0);
+    trace.call(Verb::Read, 2, 0, 9500);
+    trace.call(Verb::Unlink, 1, 0, 0);
+    for _ in 0..3 {
+        trace.call(Verb::Create, 3, 0, 0o644);
+        trace.call(Verb::Write, 3, 0, 5000);
+        trace.call(Verb::Read, 3, 0, 5000);
+        trace.call(Verb::Close, 3, 0, 0);
+        trace.call(Verb::Unlink, 3, 0, 0);
+    }
+    // What is appended goes to the end, also of what was there before, which reads as zeros.
+    trace.call(Verb::Create, 5, 0, 0o644);
+    for _ in 0..3 {
+        trace.call(Verb::Write, 5, 0, 700).flags = RecordFlags::APPEND;
+    }
+    trace.call(Verb::Read, 5, 0, 2100);
+    trace.call(Verb::Read, 4, 0, 100_000);
+    trace.call(Verb::Write, 4, 50_001, 9);
+    trace.call(Verb::Read, 4, 0, 100_000);
+    let read: u64 = trace.records.iter().filter(|one| one.verb == Verb::Read).map(|one| one.bytes).sum();
+    trace.write(home.path());
+    for mode in ["fast", "dependencies"] {
+        let output = replay(home.path(), &[mode, "--mode", mode, "--verify"]);
+        output.expect(0, &[&format!("{} bytes checked, 0 not judged", thousands(read))]);
+        // A file of the user's own is not judged, and what the replay writes into it is.
+        fs::remove_dir_all(home.path().join(mode))?;
+        fs::create_dir(home.path().join(mode))?;
+        fs::write(home.path().join(mode).join("before"), vec![7; 100_000])?;
+        let output = replay(home.path(), &[mode, "--mode", mode, "--verify", "--destroy", mode]);
+        let checked = thousands(read - 199_991);
+        output.expect(0, &[&format!("{checked} bytes checked, 199,991 not judged")]);
+    }
+    Ok(())
+}
+
+fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+    groups.join(",")
+}
+
+fn verifies_deep_tree() -> Outcome {
+    let home = scratch();
+    let own = fs::metadata(home.path())?.uid();
+    parallel_writer(home.path(), own);
+    for mode in ["fast", "original", "dependencies", "think", "depth"] {
+        let words = [mode, "--mode", mode, "--depth", "8", "--verify", "--engine", "io_uring"];
+        let output = replay(home.path(), &words);
+        output.expect(0, &["262,144 bytes checked, 0 not judged"]);
+    }
+    Ok(())
+}
+
+/// Another program changes a byte of a file between two of its reads; what the replay makes after each of them tells how far
+/// it has come.
+fn names_the_byte() -> Outcome {
+    const READS: usize = 200;
+    let home = scratch();
+    let marks: Vec<String> = (0..READS).map(|number| format!("/mark{number}")).collect();
+    let files: Vec<(&str, FileKind, Option<u64>)> =
+        marks.iter().map(String::as_str).chain(["/a"]).map(|name| (name, FileKind::File, None)).collect();
+    let file = READS as u32;
+    let mut records = vec![
+        TraceRecord::new(0, Verb::Create, file, 0, 0o644),
+        TraceRecord::new(1, Verb::Write, file, 0, 8192),
+    ];
+    for number in 0..READS {
+        let at = number as u64 * 300 * MS + 2;
+        records.push(TraceRecord::new(at, Verb::Read, file, 0, 8192));
+        records.push(TraceRecord::new(at, Verb::Create, number as u32, 0, 0o644));
+        records.push(TraceRecord::new(at, Verb::Close, number as u32, 0, 0));
+    }
+    write(home.path(), TraceLevel::File, tables(&files, 1), &records);
+    let mut command = iodyno(["replay", "t.iot", "tree", "--verify", "--no-save", "--witness", "off"]);
+    command.current_dir(home.path());
+    let mut running = Running::start(command);
+    let tree = home.path().join("tree");
+    running.until("the first read", || tree.join("mark0").exists());
+    let changed = fs::OpenOptions::new().read(true).write(true).open(tree.join("a"))?;
+    let mut byte = [0];
+    changed.read_exact_at(&mut byte, 5000)?;
+    changed.write_all_at(&[byte[0] ^ 1], 5000)?;
+    let done = (0..READS).filter(|number| tree.join(format!("mark{number}")).exists()).count();
+    running.until("a read after the change", || tree.join(format!("mark{}", done + 1)).exists());
+    running.signal(libc::SIGINT);
+    let output = running.end();
+    let text = format!("{}{}", output.out, output.err).replace("\n           ", " ");
+    for part in ["bit flip; first at offset 0 of tree", "tree/a: byte 5,000: bit flip"] {
+        assert!(text.contains(part), "{part}: {output}");
+    }
     Ok(())
 }
 

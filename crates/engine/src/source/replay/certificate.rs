@@ -30,6 +30,8 @@ pub(super) struct Certificate {
     pub starved: u64,
     /// Files that were opened because a record used them without opening them.
     pub opened: u64,
+    /// Bytes of a tree that were checked, and bytes that were read but not judged.
+    pub judged: [u64; 2],
 }
 
 /// The limits that shares are told of, ns.
@@ -55,6 +57,7 @@ impl Certificate {
             results: Vec::with_capacity(RESULTS_MOST),
             starved: 0,
             opened: 0,
+            judged: [0; 2],
         }
     }
 
@@ -159,6 +162,8 @@ impl Certificate {
             changed,
             compared: self.compared,
             results: self.results.clone(),
+            checked_bytes: self.judged[0],
+            unjudged_bytes: self.judged[1],
         }
     }
 }

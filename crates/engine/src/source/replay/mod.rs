@@ -22,11 +22,13 @@ mod certificate;
 mod opened;
 mod ring;
 pub mod tree;
+mod tree_content;
 mod window;
 
 use certificate::Certificate;
 use opened::OpenFiles;
 pub use ring::OperationRing;
+use tree_content::TreeContent;
 use window::{Window, WindowAnswer};
 
 #[cfg(test)]
@@ -86,7 +88,8 @@ pub fn supply(
     let opened = path.clone();
     let open = Box::new(move || trace_file::open(&opened, &format));
     let passes = job.limit.passes.unwrap_or(1);
-    let serialised = job.payload.verify.is_some();
+    // In a tree names and files are two things: which operations meet is known where they are issued.
+    let serialised = job.payload.verify.is_some() && !trace.replay.tree;
     let row_ns = certificate::row_ns(length_ns(trace).saturating_mul(passes));
     let feed = Feed::new(open, trace, passes, share, &lengths, row_ns);
     let feed = feed.map_err(|error| unreadable(&path, &error))?;
@@ -133,6 +136,8 @@ pub struct ReplaySource {
     /// By position of a target: its handle, and where the workload's part of it begins.
     handles: Box<[(u32, u64)]>,
     tree: Option<Box<OpenFiles>>,
+    /// Where what a tree holds is verified.
+    tree_content: Option<Box<TreeContent>>,
     certificate: Option<Box<Certificate>>,
     resolution_ns: u64,
     is_virtual: bool,
@@ -214,8 +219,13 @@ impl ReplaySource {
         let copies = trace.replay.copies.max(1);
         let extra = extra_handles(trace);
         let first = context.files.handles.len() as u32 - extra;
-        let waits = Feed::waits(trace, context.job.payload.verify.is_some());
+        let waits = Feed::waits(trace, context.job.payload.verify.is_some() && !trace.replay.tree);
         let streams = facts.threads.max(1).saturating_mul(copies);
+        let content = WorkerContent::new(context, facts.verbs.contains(&Verb::Write))?;
+        let tree_content = match trace.replay.tree && content.checks() {
+            true => Some(Box::new(TreeContent::new(context, handles[0].0)?)),
+            false => None,
+        };
         let row_ns =
             certificate::row_ns(length_ns(trace).saturating_mul(context.job.limit.passes.unwrap_or(1)));
         let nothing = Flying {
@@ -233,12 +243,13 @@ impl ReplaySource {
             timing: trace.timing,
             start: context.start,
             window: waits.then(|| Box::new(Window::new(streams, context.depth, context.start))),
-            content: WorkerContent::new(context, facts.verbs.contains(&Verb::Write))?,
+            content,
             labels: by_verb,
             handles,
             tree: trace.replay.tree.then(|| {
                 Box::new(OpenFiles::new(facts.ends.len() * copies as usize, first, extra.saturating_sub(1)))
             }),
+            tree_content,
             certificate: trace.replay.certified.then(|| Box::new(Certificate::new(context.start, row_ns))),
             resolution_ns: facts.resolution_ns,
             is_virtual: context.engine.is_virtual,
@@ -290,7 +301,7 @@ impl ReplaySource {
         if (operation.flags.is_ordered() || operation.edges[0] > 0) && self.in_flight > 0 {
             return Next::Wait;
         }
-        if self.is_in_the_way(operation.verb) {
+        if self.is_in_the_way(&operation) {
             return Next::Wait;
         }
         // What a timer is late does not add up; what the storage is late does.
@@ -316,7 +327,7 @@ impl ReplaySource {
             WindowAnswer::Starved | WindowAnswer::Done => return self.dry(now),
         };
         let operation = *window.operation(number);
-        if self.is_in_the_way(operation.verb) {
+        if self.is_in_the_way(&operation) {
             return Next::Wait;
         }
         let due = if operation.due_ns > 0 { self.start + operation.due_ns } else { ready };
@@ -331,8 +342,20 @@ impl ReplaySource {
     /// Whether what is in flight must end before an operation of this verb: in a tree, calls on names are made alone, so
     /// that no handle is closed, and no name goes, while something uses it.
     #[inline(always)]
-    fn is_in_the_way(&self, verb: Verb) -> bool {
-        self.in_flight > 0 && self.tree.is_some() && (self.on_names || verb.kind() == Kind::Metadata)
+    fn is_in_the_way(&self, operation: &ReplayOperation) -> bool {
+        self.in_flight > 0
+            && self.tree.is_some()
+            && (self.on_names || operation.verb.kind() == Kind::Metadata || self.meets(operation))
+    }
+
+    /// Whether an operation of a tree that is verified touches the bytes of one in flight.
+    #[inline(never)]
+    fn meets(&self, operation: &ReplayOperation) -> bool {
+        let (Some(content), Some(tree)) = (&self.tree_content, &self.tree) else { return false };
+        let Some(handle) = tree.of(operation.file) else { return false };
+        let appends = operation.flags.has(OperationFlags::APPENDS);
+        let offset = if appends { AT_END } else { operation.offset };
+        content.is_in_the_way(handle, operation.verb, offset, operation.bytes)
     }
 
     /// Nothing is there: the end, or the reader is behind.
@@ -387,7 +410,10 @@ impl ReplaySource {
         }
         self.operations -= u64::from(self.operations != u64::MAX);
         if !self.content.is_idle() {
-            self.content.ready_at(io, now);
+            match &mut self.tree_content {
+                Some(tree) => tree.ready(&mut self.content, slot, io),
+                None => self.content.ready_at(io, now),
+            }
         }
         true
     }
@@ -470,6 +496,9 @@ impl ReplaySource {
             if let Some(certificate) = &mut self.certificate {
                 certificate.opened += u64::from(result >= 0);
             }
+            if let Some(tree) = &mut self.tree_content {
+                tree.done(&mut self.content, slot, io, result);
+            }
             return UNTALLIED;
         }
         if let Some(window) = &mut self.window {
@@ -484,7 +513,11 @@ impl ReplaySource {
             }
             return UNTALLIED;
         }
-        let checked = if self.content.listens() { self.content.done(io, result) } else { result };
+        let checked = match &mut self.tree_content {
+            _ if !self.content.listens() => result,
+            Some(tree) => tree.done(&mut self.content, slot, io, result),
+            None => self.content.done(io, result),
+        };
         if result < 0
             && flying.keeps
             && let Some(tree) = &mut self.tree
@@ -532,7 +565,8 @@ impl ReplaySource {
 
     /// How faithful it was, where that is measured.
     pub fn certificate(&mut self) -> Option<ReplayRecord> {
-        let certificate = self.certificate.as_ref()?;
+        let certificate = self.certificate.as_mut()?;
+        certificate.judged = self.tree_content.as_ref().map_or([0; 2], |tree| tree.judged);
         let taken =
             self.ring.peek().is_none() && self.window.as_ref().is_none_or(|window| !window.is_waiting());
         let feed = match self.ring.close() {
