@@ -2,6 +2,7 @@
 
 use std::io;
 
+use iodyno_model::origin::plain;
 use iodyno_model::tally;
 
 /// What an operation failed with: the system's reason, or what was wrong with the data.
@@ -11,7 +12,7 @@ pub fn of(errno: i32) -> String {
 
 /// The C library's words for an error number.
 pub fn of_system(errno: i32) -> String {
-    without_number(&io::Error::from_raw_os_error(errno).to_string()).to_string()
+    plain(&io::Error::from_raw_os_error(errno))
 }
 
 /// The C library's words for an error number; 0: what failed, in words of the engine.

@@ -1,5 +1,6 @@
 //! Why a part of the engine cannot start or go on. The conductor adds the place and reports it.
 
+use iodyno_model::origin::plain;
 use iodyno_model::reflect::Reflect;
 use iodyno_model::{Diagnostic, Origin};
 
@@ -55,6 +56,5 @@ impl Failure {
 
 /// The system's text for an error number, without Rust's suffix.
 pub fn strerror(errno: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(errno).to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_string()
+    plain(&std::io::Error::from_raw_os_error(errno))
 }

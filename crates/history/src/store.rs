@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use iodyno_model::origin::plain;
 use iodyno_model::{Diagnostic, Origin, PhaseRecord, Plan, Record, RunStart, Severity};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
@@ -402,12 +403,6 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
 fn wrong(path: &Path, message: String) -> Diagnostic {
     Diagnostic::error(&Origin::argument(&path.to_string_lossy()), format!("the history: {message}"))
         .hint("IODYNO_HISTORY=FILE keeps runs elsewhere, IODYNO_HISTORY=off keeps none")
-}
-
-/// An error's text without Rust's suffix.
-fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_string()
 }
 
 /// What SQLite says, in words.

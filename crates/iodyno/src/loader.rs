@@ -13,6 +13,7 @@ use iodyno_engine::idleness::IdlenessProfiler;
 use iodyno_engine::world::place::Owners;
 use iodyno_engine::world::{World, rank_share};
 use iodyno_engine::{clock, file_system_client, registry, trace_file, witness};
+pub use iodyno_model::origin::plain;
 use iodyno_model::{EngineTrait, Idleness, Job, Machine, Phase, Plan, WorldFacts};
 use iodyno_report::paint::Paint;
 use iodyno_trace::{RecordSource, TraceError};
@@ -244,10 +245,4 @@ impl Loader for HostLoader {
         }
         (std::io::stdout().is_terminal(), std::io::stderr().is_terminal())
     }
-}
-
-/// An error's text without Rust's suffix.
-pub fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_string()
 }

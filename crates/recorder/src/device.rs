@@ -9,9 +9,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use iodyno_model::origin::plain;
 use iodyno_trace::TraceError;
 
-use crate::plain;
 use crate::tracefs::{TraceBuffer, Tracefs, read_available};
 
 /// Room for each processor's events while they are recorded, KiB.

@@ -35,10 +35,3 @@ pub mod tracefs;
 mod waiting_child;
 
 pub use recorded_program::{CallSource, ProgramEnd, RecordedProgram};
-
-/// An error of the system without its number.
-#[cfg(target_os = "linux")]
-fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_string()
-}

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use iodyno_fuse::{CallObserver, hold, serve};
+use iodyno_model::origin::plain;
 use iodyno_trace::TraceError;
 
-use crate::plain;
 use crate::waiting_child::{ChildFailure, Obstacle, WaitingChild};
 
 /// What failed in the new process.

@@ -11,9 +11,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use iodyno_model::origin::plain;
 use iodyno_trace::TraceError;
-
-use crate::plain;
 
 /// Instances of ours are named by their process, so that those of killed ones are known.
 const INSTANCE: &str = "iodyno-";

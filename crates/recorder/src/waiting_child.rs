@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use crate::plain;
+use iodyno_model::origin::plain;
 
 /// Its program could not be executed. Callers name other stages.
 const EXEC: u8 = b'e';

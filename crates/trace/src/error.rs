@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use iodyno_model::origin::plain;
+
 /// A message with its place and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
@@ -41,6 +43,26 @@ impl std::error::Error for TraceError {}
 
 impl From<std::io::Error> for TraceError {
     fn from(error: std::io::Error) -> TraceError {
-        TraceError::new(error.to_string())
+        TraceError::new(plain(&error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_told_in_its_words_alone() {
+        let told = |error: Error| TraceError::from(error).at("t.iot").to_string();
+        let missing = std::fs::File::open("/nowhere/at all/t.iot").unwrap_err();
+        assert!(missing.to_string().ends_with("(os error 2)"), "what Rust appends: {missing}");
+        assert_eq!(told(missing), "t.iot: No such file or directory");
+        // What a library says in its own words stays whole.
+        assert_eq!(
+            told(Error::new(ErrorKind::InvalidData, "a frame (7) is torn")),
+            "t.iot: a frame (7) is torn"
+        );
     }
 }

@@ -2,11 +2,11 @@
 
 use std::io;
 
+use iodyno_model::origin::plain;
 use iodyno_trace::TraceError;
 
 use super::filter::Instruction;
 use super::ptrace;
-use crate::plain;
 use crate::waiting_child::{ChildFailure, WaitingChild};
 
 /// A process that waits, traced, until it may execute its program.

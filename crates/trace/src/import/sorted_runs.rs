@@ -8,6 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::mem::take;
 
 use iodyno_model::Verb;
+use iodyno_model::origin::plain;
 
 use crate::{TraceError, TraceRecord};
 
@@ -92,7 +93,7 @@ impl SortedRuns {
             return Err(TraceError::new(format!("more than {records} records that have to be sorted")));
         };
         let failed = |error: io::Error| {
-            TraceError::new(format!("what does not fit into memory cannot be kept: {error}"))
+            TraceError::new(format!("what does not fit into memory cannot be kept: {}", plain(&error)))
                 .hint("TMPDIR names a directory with room for it, 41 bytes a record")
         };
         let file = match &mut self.file {

@@ -5,6 +5,8 @@
 
 use std::io::{self, Cursor, Read};
 
+use iodyno_model::origin::plain;
+
 use crate::TraceError;
 
 /// Layers around a trace that are taken off.
@@ -121,7 +123,8 @@ fn members(reader: Box<dyn Read + Send>) -> Result<Vec<(String, Layer)>, TraceEr
     let mut archive = tar::Archive::new(reader);
     let mut members = Vec::new();
     for entry in archive.entries()? {
-        let entry = entry.map_err(|error| TraceError::new(format!("a damaged archive: {error}")))?;
+        let entry =
+            entry.map_err(|error| TraceError::new(format!("a damaged archive: {}", plain(&error))))?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let kind = entry.header().entry_type();
         if kind.is_gnu_sparse() {
