@@ -52,6 +52,7 @@ use iodyno_report::paint::Paint;
 use iodyno_report::screen::GrowingReport;
 use iodyno_report::{Output, Reporter};
 use iodyno_trace::import::{ImportOptions, Input, import as open_import};
+use iodyno_trace::replay::KnownSurvey;
 use iodyno_trace::{RecordSource, TraceError};
 use std::io::{self, Read};
 
@@ -334,6 +335,8 @@ pub struct Run {
     pub status: Option<Status>,
     /// What ends the run before its time.
     pub trigger: Option<Trigger>,
+    /// What was read of its traces.
+    pub surveys: Vec<KnownSurvey>,
 }
 
 /// Ends a run once a file is there or a time is up: what the jobs have is kept and reported, and a command runs.
@@ -377,6 +380,7 @@ impl Run {
             error_status: 1,
             status: None,
             trigger: None,
+            surveys: Vec::new(),
         }
     }
 

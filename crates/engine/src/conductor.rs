@@ -88,7 +88,7 @@ pub fn run_in(
     signal::install();
     witness::names::made();
     let checked = match agreed(world, checked(world, plan)) {
-        Ok(checked) => checked,
+        Ok(checked) => CheckedPlan { surveys: options.surveys.clone(), ..checked },
         Err(Trouble::Wrong(wrong)) => return Err(wrong),
         Err(Trouble::Broken(broken)) => {
             world.lose(&[]);
@@ -532,8 +532,8 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     if let (Some(seen), Some(before)) = (&mut seen, moved) {
         seen.sightings.extend(witness::own::since(before, context.processes_moved()));
     }
-    let undropped = context.undropped().into_iter().chain(ready.undropped.take());
-    undropped.for_each(|undropped| seen.get_or_insert_default().sightings.push(undropped));
+    let further = context.undropped().into_iter().chain(std::mem::take(&mut ready.sightings));
+    further.for_each(|sighting| seen.get_or_insert_default().sightings.push(sighting));
     if all_over {
         group.join_and_keep(threads, |number| context.leaves_its_thread(number))
     } else {

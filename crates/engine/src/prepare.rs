@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
 use iodyno_model::{
-    Diagnostic, Direct, Extent, Job, Payload, Phase, Plan, Prepare, Stop, Target, TargetKind,
+    Diagnostic, Direct, Extent, Job, Payload, Phase, Plan, Prepare, RecordedTree, Stop, Target, TargetKind,
 };
 
 use crate::check::CheckedPlan;
@@ -41,6 +41,8 @@ pub struct MadeFiles {
     /// Sets that the present phase laid out where nothing was, by their targets' index in the plan: what is in them is
     /// what their plan says.
     pub fresh: Vec<usize>,
+    /// The trees of traces that the present phase made.
+    pub recorded: Vec<RecordedTree>,
     seen: BTreeSet<String>,
 }
 

@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
 use iodyno_dialect::{Request, Run, Translate, Written};
+use iodyno_engine::source::replay::tree::TreeSurveys;
 use iodyno_engine::world::World;
 use iodyno_engine::{Options, signal};
 use iodyno_history::Keeping;
@@ -260,6 +261,7 @@ impl EventFanout {
             live_latency: self.desk.wants_latency(),
             keep_ns: if keeps { KEPT_NS } else { 0 },
             witness: !run.unwatched,
+            surveys: TreeSurveys::knowing(run.surveys.clone()),
             ..Options::default()
         }
     }

@@ -88,8 +88,8 @@ pub use replay::{Division, ReasonCount, Remap, Replay, ReplayRecord, ReplayRow, 
 pub use setting::Setting;
 pub use sighting::{
     ClockFacts, ConnectionActivity, ControlActivity, CpuShares, DeviceActivity, InterfaceActivity, IoLimit,
-    Layout, MemoryLevels, MountActivity, NameCache, Pressure, ProcessorActivity, QueueActivity, Sample,
-    Sighting,
+    Layout, MemoryLevels, MountActivity, NameCache, Pressure, ProcessorActivity, QueueActivity, RecordedTree,
+    Sample, Sighting,
 };
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};

@@ -82,6 +82,8 @@ pub enum Sighting {
     Mount(MountActivity),
     /// Where a target's bytes lie, and whether there are any.
     Layout(Layout),
+    /// The tree that a trace of files works in, before its first record.
+    Tree(RecordedTree),
     /// Names and inodes that the kernel kept in memory.
     Names(NameCache),
     /// How the clocks behaved.
@@ -349,6 +351,24 @@ pub struct QueueActivity {
     pub overlimits: u64,
     /// Packets dropped.
     pub dropped: u64,
+}
+
+/// What a trace of files needs and does not make itself: what of it was made before the first record, and what was found.
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
+pub struct RecordedTree {
+    /// The target's name.
+    pub target: String,
+    pub made_directories: u64,
+    pub made_files: u64,
+    /// Symbolic links.
+    pub made_links: u64,
+    /// Lengths of the files that were made, bytes.
+    pub made_bytes: u64,
+    pub found_directories: u64,
+    pub found_files: u64,
+    pub found_links: u64,
+    /// Lengths of the files that were found, bytes.
+    pub found_bytes: u64,
 }
 
 /// Where a target's bytes lie, of the span that is touched. Sources: `FIEMAP`, `SEEK_HOLE`, `stat`; of a target of many

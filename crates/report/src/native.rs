@@ -7,7 +7,7 @@ use std::io;
 
 use iodyno_model::{
     DemandRecord, Event, Figure, JobRecord, Kind, PhaseRecord, Record, ReplayRecord, RoundsRecord, Severity,
-    Verb, tally,
+    Sighting, Verb, tally,
 };
 use iodyno_truth::quantity::whole_rows;
 
@@ -58,6 +58,11 @@ impl Native {
         self.grouped(phase)
             .iter()
             .for_each(|(group, job)| text.push_str(&self.job(phase, group.as_deref(), job)));
+        for sighting in &phase.sightings {
+            if let Sighting::Tree(tree) = sighting {
+                text.push_str(&labelled("tree", &replay::tree(tree), self.paint));
+            }
+        }
         if let Some(share) = &phase.cache {
             text.push_str(&format!("  {}\n", self.paint.aside(&cache::line(share))));
         }
@@ -186,7 +191,13 @@ fn rates(phase: &PhaseRecord, job: &JobRecord, paint: Paint) -> String {
             number::thousands(line.failed),
         ]);
     }
-    if table.is_empty() { "  nothing was counted\n".into() } else { table.text(2, paint) }
+    let makes_a_tree = phase.sightings.iter().any(|sighting| matches!(sighting, Sighting::Tree(_)));
+    match table.is_empty() {
+        // What was made is told.
+        true if makes_a_tree => String::new(),
+        true => "  nothing was counted\n".into(),
+        false => table.text(2, paint),
+    }
 }
 
 fn latencies(job: &JobRecord, paint: Paint) -> String {
@@ -278,11 +289,12 @@ pub fn errno(number: i32) -> String {
 
 /// The certificate of a replay, its labels in a column.
 fn certificate(record: &ReplayRecord, paint: Paint) -> String {
-    let line = |(label, text): (&str, String)| {
-        let text = wrapped(&text, paint.columns - 11, 11);
-        format!("  {}{text}\n", paint.aside(&format!("{label:9}")))
-    };
-    replay::lines(record).into_iter().map(line).collect()
+    replay::lines(record).into_iter().map(|(label, text)| labelled(label, &text, paint)).collect()
+}
+
+fn labelled(label: &str, text: &str, paint: Paint) -> String {
+    let text = wrapped(text, paint.columns - 11, 11);
+    format!("  {}{text}\n", paint.aside(&format!("{label:9}")))
 }
 
 fn depth(job: &JobRecord) -> String {

@@ -1,6 +1,6 @@
 //! The certificate of a replay as lines of text: how late, how fast, how deep, what was left out, what came back.
 
-use iodyno_model::{ReasonCount, ReplayRecord, ReplayRow};
+use iodyno_model::{ReasonCount, RecordedTree, ReplayRecord, ReplayRow};
 use iodyno_truth::replay::{ReplayVerdict, judge, limit_ns};
 
 use crate::curve::sparkline;
@@ -39,6 +39,29 @@ pub fn lines(record: &ReplayRecord) -> Vec<(&'static str, String)> {
         lines.push(("content", format!("{checked} bytes checked, {unjudged} not judged: there before")));
     }
     lines
+}
+
+/// What of a tree was made before the first record, and what was found.
+pub fn tree(tree: &RecordedTree) -> String {
+    let told = |[directories, files, links, bytes]: [u64; 4]| {
+        let counts =
+            [(directories, "directory", "directories"), (files, "file", "files"), (links, "link", "links")];
+        let counts: Vec<String> = counts
+            .into_iter()
+            .filter(|(count, ..)| *count > 0)
+            .map(|(count, one, many)| {
+                format!("{} {}", number::thousands(count), if count == 1 { one } else { many })
+            })
+            .collect();
+        match counts.is_empty() {
+            true => "nothing".into(),
+            false if files > 0 => format!("{}, {} bytes", counts.join(", "), number::thousands(bytes)),
+            false => counts.join(", "),
+        }
+    };
+    let made = told([tree.made_directories, tree.made_files, tree.made_links, tree.made_bytes]);
+    let found = told([tree.found_directories, tree.found_files, tree.found_links, tree.found_bytes]);
+    format!("{}: made {made}; found {found}", tree.target)
 }
 
 fn verdict(verdict: ReplayVerdict, because: &[String]) -> String {
@@ -143,6 +166,18 @@ fn results(record: &ReplayRecord) -> Vec<(&'static str, String)> {
 mod tests {
     use super::*;
     use iodyno_model::{Histogram, ResultCount, Timing, Verb};
+
+    #[test]
+    fn a_tree_is_told_by_what_was_made_and_found() {
+        let mut made = RecordedTree { target: "dir".into(), ..RecordedTree::default() };
+        assert_eq!(tree(&made), "dir: made nothing; found nothing");
+        (made.made_directories, made.made_files, made.made_bytes) = (1, 2000, 75_536);
+        (made.found_files, made.found_bytes, made.found_links) = (1, 10, 3);
+        assert_eq!(
+            tree(&made),
+            "dir: made 1 directory, 2,000 files, 75,536 bytes; found 1 file, 3 links, 10 bytes"
+        );
+    }
 
     #[test]
     fn a_certificate_says_all_that_its_verdict_rests_on() {

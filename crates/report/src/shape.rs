@@ -124,9 +124,17 @@ impl Shape {
                 shape.span = target.map_or_else(String::new, |target| target_size(target, facts).0);
             }
             Workload::Cases(_) | Workload::Exercise(_) => shape.pattern = "rules".into(),
-            Workload::Trace(_) => {
+            Workload::Trace(trace) => {
                 shape.pattern = "trace".into();
-                shape.span = target.map_or_else(String::new, |target| target_size(target, facts).0);
+                shape.span = match trace.replay.tree {
+                    true => {
+                        format!(
+                            "a tree of {} names",
+                            crate::number::thousands(trace.replay.facts.ends.len() as u64)
+                        )
+                    }
+                    false => target.map_or_else(String::new, |target| target_size(target, facts).0),
+                };
             }
         }
         shape

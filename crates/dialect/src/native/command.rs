@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use iodyno_model::{Diagnostic, Origin, Plan, TargetFacts, TargetKind, Workload, sweep};
 use iodyno_report::{Reporter, plan as report};
-use iodyno_trace::replay::Survey;
+use iodyno_trace::replay::{KnownSurvey, Survey};
 
 use super::Manner;
 use crate::hosts::{self, Elsewhere};
@@ -88,7 +88,7 @@ pub fn plan(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Ve
         Ok(arguments) => arguments,
         Err(help) => return Ok(help),
     };
-    let mut plan = load(&arguments.file, arguments.seed, loader)?;
+    let (mut plan, _) = load(&arguments.file, arguments.seed, loader)?;
     let explanation = explanation(&plan, None, loader);
     if arguments.expand {
         plan = sweep::expand(&plan)?;
@@ -122,13 +122,13 @@ pub fn run(
         Ok(arguments) => arguments,
         Err(help) => return Ok(help),
     };
-    let mut plan = load(&arguments.file, None, loader)?;
+    let (mut plan, surveys) = load(&arguments.file, None, loader)?;
     if let Some(elsewhere) = arguments.world.elsewhere(loader)? {
         return Ok(Request::Hosts(elsewhere));
     }
     arguments.manner.apply(&mut plan).map_err(|wrong| vec![wrong])?;
     let reporter = maker(&arguments.manner);
-    let mut run = request(plan, reporter);
+    let mut run = Run { surveys, ..request(plan, reporter) };
     arguments.manner.join(&mut run);
     Ok(Request::Run(Box::new(run)))
 }
@@ -173,7 +173,12 @@ pub fn refusal(name: &str, error: &clap::Error) -> Diagnostic {
     Diagnostic::error(&Origin::argument(name), message).hint(hint)
 }
 
-fn load(file: &str, seed: Option<u64>, loader: &mut dyn Loader) -> Result<Plan, Vec<Diagnostic>> {
+/// A plan from a file, and what was read of its traces.
+fn load(
+    file: &str,
+    seed: Option<u64>,
+    loader: &mut dyn Loader,
+) -> Result<(Plan, Vec<KnownSurvey>), Vec<Diagnostic>> {
     let unreadable = |reason: String| {
         let message = format!("cannot be read: {reason}");
         vec![
@@ -194,12 +199,13 @@ fn load(file: &str, seed: Option<u64>, loader: &mut dyn Loader) -> Result<Plan, 
     let path = if file == "-" { "standard input" } else { file };
     let mut plan = super::parse(&text, path)?;
     plan.seed = seed.unwrap_or(plan.seed);
-    surveyed(&mut plan, loader)?;
-    Ok(plan)
+    let surveys = surveyed(&mut plan, loader)?;
+    Ok((plan, surveys))
 }
 
 /// Reads the traces in files that a plan names: what they hold decides labels, buffers and how targets are opened.
-fn surveyed(plan: &mut Plan, loader: &mut dyn Loader) -> Result<(), Vec<Diagnostic>> {
+fn surveyed(plan: &mut Plan, loader: &mut dyn Loader) -> Result<Vec<KnownSurvey>, Vec<Diagnostic>> {
+    let mut surveys = Vec::new();
     for job in plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs) {
         let Workload::Trace(trace) = &mut job.workload else { continue };
         let Some(path) = &trace.path else { continue };
@@ -210,9 +216,11 @@ fn surveyed(plan: &mut Plan, loader: &mut dyn Loader) -> Result<(), Vec<Diagnost
             let wrong = Diagnostic::error(&job.origin, format!("{path}: {error}"));
             vec![Diagnostic { hint: error.hint, ..wrong }]
         })?;
-        trace.replay.facts = survey.facts;
+        trace.replay.facts = survey.facts.clone();
+        let (path, format, skip) = (path.clone(), trace.format.clone(), trace.replay.skip.clone());
+        surveys.push(KnownSurvey { path, format, skip, survey: survey.into() });
     }
-    Ok(())
+    Ok(surveys)
 }
 
 /// What the loader knows of each target, in the plan's order; those without a path have none.

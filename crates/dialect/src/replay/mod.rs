@@ -1,6 +1,6 @@
 //! `iodyno replay TRACE TARGET…`: issues what was recorded, and proves how faithfully it did.
 //!
-//! The trace is read once before, so that what does not fit its targets is refused before anything is written; the run
+//! The trace is surveyed once before, so that what does not fit its targets is refused before anything is written; the run
 //! reads it again as it goes. Whatever holds data is written only where the user gave it up by name.
 
 mod command;
@@ -11,6 +11,7 @@ mod settings;
 
 use iodyno_model::Diagnostic;
 use iodyno_report::native::Native;
+use iodyno_trace::replay::KnownSurvey;
 
 use crate::{Dialect, Loader, Request};
 
@@ -42,6 +43,8 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     let reporter = Native::new(loader.paint()).details(options.manner.details);
     let mut run = crate::native::request(plan, Box::new(reporter));
     run.messages = settings.notes;
+    let (path, format, skip) = (settings.trace, settings.format, settings.skip);
+    run.surveys = vec![KnownSurvey { path, format, skip, survey: settings.survey.into() }];
     options.manner.join(&mut run);
     Ok(Request::Run(Box::new(run)))
 }

@@ -14,6 +14,8 @@ use crate::{Loader, PathKind};
 const OPEN_DEPTH: u32 = 1024;
 /// The depth where the trace does not tell one.
 const USUAL_DEPTH: u32 = 32;
+/// The engine whose workers have clocks of their own.
+const VIRTUAL: &str = "sim";
 /// Workers of a trace of files at most, where none are said.
 const THREADS_MOST: u32 = 64;
 
@@ -219,15 +221,13 @@ fn shape(options: &Options, settings: &mut Settings) -> Result<(), Wrong> {
             settings.engine = POSITIONED_CALLS.into();
         }
         one_at_a_time(settings)?;
-        let threads = if timed || settings.timing == Timing::Depths { facts.threads } else { 1 };
-        let usual = if settings.verify { 1 } else { threads.clamp(1, THREADS_MOST) };
-        settings.workers = options.workers.unwrap_or(usual);
-        knows_all(settings)?;
-        if settings.timing == Timing::Dependencies && settings.workers > 1 {
-            let hint = "leave --workers out";
-            return Err(wrong("--workers", "workers do not wait for each other's operations", hint));
-        }
-        return Ok(());
+        let threads = match settings.timing {
+            Timing::Dependencies if settings.engine == VIRTUAL => 1,
+            Timing::AsFast => 1,
+            _ => facts.threads.clamp(1, THREADS_MOST),
+        };
+        settings.workers = options.workers.unwrap_or(if settings.verify { 1 } else { threads });
+        return knows_all(settings);
     }
     settings.workers = options.workers.unwrap_or(1);
     let recorded = if facts.timed > 0 { facts.depth.max(1) } else { USUAL_DEPTH };
@@ -241,8 +241,13 @@ fn shape(options: &Options, settings: &mut Settings) -> Result<(), Wrong> {
     knows_all(settings)
 }
 
-/// Refuses verification by a worker that does not know what another wrote.
+/// Refuses workers that cannot know what others have done: verification needs what they wrote, dependencies when they did.
 fn knows_all(settings: &Settings) -> Result<(), Wrong> {
+    if settings.timing == Timing::Dependencies && settings.workers > 1 && settings.engine == VIRTUAL {
+        let hint = "leave --workers out: one worker, with a depth, keeps all dependencies";
+        let message = "workers that wait for each other have one clock, and on sim each has its own";
+        return Err(wrong("--workers", message, hint));
+    }
     if settings.verify && settings.workers > 1 {
         let hint = "leave --workers out";
         return Err(wrong("--verify", "one worker does not know what another wrote", hint));
@@ -268,14 +273,15 @@ fn directory(
     loader: &mut dyn Loader,
 ) -> Result<(), Wrong> {
     let place = |path: &str, kind| Place { path: path.into(), kind, end: 0, length: 0, written: true };
-    let refused = [
-        (options.remap.is_some(), "--remap"),
-        (options.align.is_some(), "--align"),
-        (options.shift.is_some(), "--shift"),
-    ];
+    let refused = [(options.align.is_some(), "--align"), (options.shift.is_some(), "--shift")];
     if let Some((_, option)) = refused.into_iter().find(|(said, _)| *said) {
         let hint = "name a device or file as the target to replay ranges alone";
         return Err(wrong(option, "the files of a tree keep their places", hint));
+    }
+    if options.remap.is_some() && !touches {
+        let message =
+            format!("engine {} has no files, to whose lengths places could be mapped", settings.engine);
+        return Err(wrong("--remap", message, "leave it out: nothing bounds the files of a tree there"));
     }
     let [path] = options.targets.as_slice() else {
         if !touches && options.targets.is_empty() {

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iodyno_model::reflect::Reflect;
 
+use crate::source::replay::tree::TreeSurveys;
+
 /// With somebody beside it who may end it, a run listens this often, ns.
 const HALT_NS: u64 = 10_000_000;
 
@@ -24,6 +26,9 @@ pub struct Options {
     /// What else may end it.
     #[reflect(skip)]
     pub halt: Option<Halt>,
+    /// What is known of its traces.
+    #[reflect(skip)]
+    pub surveys: TreeSurveys,
 }
 
 /// Ends a run from beside it.
@@ -50,6 +55,7 @@ impl Default for Options {
             keep_ns: 0,
             witness: true,
             halt: None,
+            surveys: TreeSurveys::default(),
         }
     }
 }

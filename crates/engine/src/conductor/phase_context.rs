@@ -28,8 +28,8 @@ use crate::preread::Preread;
 use crate::priorities;
 use crate::registry::{self, EngineEntry};
 use crate::source::pools::Found;
-use crate::source::replay::Supply;
 use crate::source::replay::tree::{self, TreeNames};
+use crate::source::replay::{self, SharedEnds, Supply};
 use crate::source::{self, SharedObjects, Source, SourceContext};
 use crate::start_barrier::StartBarrier;
 use crate::worker::Worker;
@@ -65,6 +65,10 @@ pub(crate) struct PhaseContext {
     goals: Vec<Option<Goal>>,
     /// By job, the names of the files of a trace that works in a tree.
     trees: Vec<Option<TreeNames>>,
+    /// By job, how long the files of its tree are made, where places are mapped to those that are there.
+    made_lengths: Vec<Option<Arc<[u64]>>>,
+    /// By job, which operations of a trace have ended, where its workers wait for each other.
+    ends: Vec<Option<SharedEnds>>,
     /// By job: passes that were done in the phases that its script's items follow.
     passed: Vec<u64>,
     shared: SharedObjects,
@@ -108,6 +112,12 @@ impl PhaseContext {
             let is_offloaded = job.depth.submit == Submit::Offload && engine.facts.uses_files;
             if is_offloaded { registry::OFFLOAD } else { engine }
         };
+        let ends = phase
+            .jobs
+            .iter()
+            .zip(&parts)
+            .map(|(job, part)| replay::shared_ends(job, engines.of(job).facts, (part.here, part.all)));
+        let ends = ends.collect::<Result<_, _>>()?;
         let barrier = StartBarrier::new(&workers).map_err(|errno| Failure::call("mmap", errno))?;
         Ok(PhaseContext {
             plan: Arc::clone(plan),
@@ -132,6 +142,12 @@ impl PhaseContext {
             traits: phase.jobs.iter().map(|job| engines.of(job).facts.traits).collect(),
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
             trees: phase.jobs.iter().map(|job| names(checked, job)).collect::<Result<_, _>>()?,
+            made_lengths: phase
+                .jobs
+                .iter()
+                .map(|job| made_lengths(checked, job))
+                .collect::<Result<_, _>>()?,
+            ends,
             passed: phase.jobs.iter().map(|job| passed(plan, phase, job, earlier)).collect(),
             shared: shared(world, checked, phase, &fresh)?,
         })
@@ -278,8 +294,16 @@ impl PhaseContext {
             && trace.path.is_some()
         {
             let share = Share { worker: self.number(index, place), workers: self.parts[index].all };
-            let engine = self.entries[index].facts;
-            supply.set(Some(source::replay::supply(&self.plan, job, trace, share, files, engine)?));
+            let (engine, ends) = (self.entries[index].facts, self.ends[index].as_ref());
+            let made_lengths = self.made_lengths[index].as_deref();
+            supply.set(Some(replay::supply(
+                (&self.plan, job, trace),
+                share,
+                files,
+                engine,
+                ends,
+                made_lengths,
+            )?));
         }
         Ok(supply)
     }
@@ -378,6 +402,14 @@ impl PhaseContext {
 fn names(checked: &CheckedPlan, job: &Job) -> Result<Option<TreeNames>, Failure> {
     match tree::of(job).filter(|_| checked.engines.of(job).facts.uses_files) {
         Some(trace) => Ok(Some(tree::names(trace, &*checked.surveys.of(trace)?)?)),
+        None => Ok(None),
+    }
+}
+
+/// How long the files of a job's tree are made, where places are mapped to those that are there.
+fn made_lengths(checked: &CheckedPlan, job: &Job) -> Result<Option<Arc<[u64]>>, Failure> {
+    match tree::of(job).filter(|_| checked.engines.of(job).facts.uses_files) {
+        Some(trace) => Ok(tree::made_lengths(trace, &*checked.surveys.of(trace)?)),
         None => Ok(None),
     }
 }

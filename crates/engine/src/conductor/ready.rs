@@ -82,8 +82,10 @@ pub fn make_ready(
     }
     let beside = companions(world, phase, emit);
     let undropped = refused.map(|reason| Sighting::Undropped { of: String::new(), left_bytes: 0, reason });
+    let trees = std::mem::take(&mut made.recorded).into_iter().map(Sighting::Tree);
+    let sightings = undropped.into_iter().chain(trees).collect();
     let laid = PhaseLayout { unready, fresh: std::mem::take(&mut made.fresh) };
-    Ok(Ready { laid, _surroundings: surroundings, _beside: beside, undropped })
+    Ok(Ready { laid, _surroundings: surroundings, _beside: beside, sightings })
 }
 
 /// What was made ready.
@@ -93,8 +95,8 @@ pub struct Ready {
     pub _surroundings: Surroundings,
     /// Commands that run as long.
     pub _beside: Vec<hooks::Companion>,
-    /// The machine's caches, where they were to be dropped and could not be.
-    pub undropped: Option<Sighting>,
+    /// The trees of traces, and the machine's caches where they were to be dropped and could not be.
+    pub sightings: Vec<Sighting>,
 }
 
 /// Runs a phase's commands of that time, on the rank that each names or on the first of each machine; one that fails is

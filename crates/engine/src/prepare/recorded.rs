@@ -5,7 +5,7 @@
 use std::io;
 use std::path::Path;
 
-use iodyno_model::{Prepare, Target, TargetKind, Trace};
+use iodyno_model::{Prepare, RecordedTree, Remap, Target, TargetKind, Trace};
 use iodyno_trace::replay::{Need, Survey};
 
 use super::{MadeFiles, Progress, fill, space_failure};
@@ -38,17 +38,20 @@ pub fn prepare(
     made.tree(&root, target.remove).map_err(|error| failure(&root, &error))?;
     let needs = tree::needs(trace, survey);
     let all = needs.len() as u64;
+    let count = RecordedTree { target: target.name.clone(), ..RecordedTree::default() };
+    let mut maker = TreeMaker { seed, target, maps: trace.replay.remap != Remap::No, count };
     for (done, (path, need)) in needs.into_iter().enumerate() {
         if !progress(&target.name, done as u64, all) {
             return Err(Failure::new("stopped while the tree was made"));
         }
         let path = format!("{root}/{path}");
-        one(seed, target, &path, need).map_err(|error| match error {
+        maker.make(&path, need).map_err(|error| match error {
             Trouble::System(error) => failure(&path, &error),
             Trouble::Failure(failure) => failure,
         })?;
     }
     progress(&target.name, all, all);
+    made.recorded.push(maker.count);
     Ok(())
 }
 
@@ -63,28 +66,66 @@ impl From<io::Error> for Trouble {
     }
 }
 
-fn one(seed: u64, target: &Target, path: &str, need: Need) -> Result<(), Trouble> {
-    let is_free = tree::is_free(Path::new(path));
-    match need {
-        Need::Nothing => {}
-        Need::Directory if is_free => std::fs::create_dir(path)?,
-        Need::Directory => {}
-        // Where it led was not recorded.
-        Need::Link if is_free => std::os::unix::fs::symlink(".", path)?,
-        Need::Link => {}
-        Need::File(bytes) if is_free && target.prepare == Prepare::Filled => {
-            fill(seed, target, path, 0, bytes, &mut |_, _, _| true).map_err(Trouble::Failure)?;
+/// Makes what is needed, or finds it, and counts it.
+struct TreeMaker<'a> {
+    seed: u64,
+    target: &'a Target,
+    /// Whether a file may be shorter than the trace needs it: places are mapped.
+    maps: bool,
+    count: RecordedTree,
+}
+
+impl TreeMaker<'_> {
+    fn make(&mut self, path: &str, need: Need) -> Result<(), Trouble> {
+        let is_free = tree::is_free(Path::new(path));
+        match need {
+            Need::Nothing => return Ok(()),
+            Need::Directory if is_free => std::fs::create_dir(path)?,
+            // Where it led was not recorded.
+            Need::Link if is_free => std::os::unix::fs::symlink(".", path)?,
+            Need::Directory | Need::Link => {}
+            Need::File(bytes) if is_free => self.file(path, bytes)?,
+            Need::File(bytes) => self.count.found_bytes += self.found(path, bytes)?,
         }
-        Need::File(bytes) if is_free => std::fs::File::create_new(path)?.set_len(bytes)?,
-        Need::File(bytes) => {
-            let there = std::fs::symlink_metadata(path)?;
-            if !there.is_file() || there.len() < bytes {
-                return Err(Trouble::Failure(
-                    Failure::new(format!("{path}: the trace needs a file of {bytes} bytes here"))
-                        .hint("replay in a directory that is empty"),
-                ));
+        let count = &mut self.count;
+        let (made, found) = match need {
+            Need::Directory => (&mut count.made_directories, &mut count.found_directories),
+            Need::Link => (&mut count.made_links, &mut count.found_links),
+            _ => (&mut count.made_files, &mut count.found_files),
+        };
+        *if is_free { made } else { found } += 1;
+        Ok(())
+    }
+
+    fn file(&mut self, path: &str, bytes: u64) -> Result<(), Trouble> {
+        match self.target.prepare {
+            Prepare::Filled => {
+                fill(self.seed, self.target, path, 0, bytes, &mut |_, _, _| true).map_err(Trouble::Failure)?
             }
+            _ => std::fs::File::create_new(path)?.set_len(bytes)?,
+        }
+        self.count.made_bytes += bytes;
+        Ok(())
+    }
+
+    /// How long a file is that lies there.
+    fn found(&self, path: &str, bytes: u64) -> Result<u64, Trouble> {
+        let there = std::fs::symlink_metadata(path)?;
+        let wrong = |message: String, hint: &str| Err(Trouble::Failure(Failure::new(message).hint(hint)));
+        match there.len() {
+            _ if !there.is_file() => wrong(
+                format!("{path}: the trace needs a file of {bytes} bytes here"),
+                "replay in a directory that is empty",
+            ),
+            0 if bytes > 0 && self.maps => wrong(
+                format!("{path}: it is empty, so that no place can be mapped to it"),
+                "make it as long as it is to be, or remove it: then it is made as long as the trace needs it",
+            ),
+            length if length < bytes && !self.maps => wrong(
+                format!("{path}: the trace needs a file of {bytes} bytes here, and it has {length}"),
+                "replay in a directory that is empty, or say --remap linear, modulo or hash",
+            ),
+            length => Ok(length),
         }
     }
-    Ok(())
 }

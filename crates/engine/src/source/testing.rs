@@ -10,7 +10,7 @@ use iodyno_model::{
 use iodyno_trace::replay::{Feed, Share};
 use iodyno_trace::{MemorySource, RecordSource};
 
-use super::replay::{OperationRing, Supply};
+use super::replay::{OperationRing, ReplaySupply, Supply, WorkerEnds};
 use super::{Next, SharedObjects, Source, SourceContext, UNTALLIED};
 use crate::clock::Tick;
 use crate::facts::EngineFacts;
@@ -128,16 +128,21 @@ impl SourceBench {
     }
 
     pub fn source(&self) -> Result<Source, Failure> {
+        self.source_of(Share { worker: 0, workers: 1 }, None)
+    }
+
+    /// The source of one of several workers that divide a trace.
+    pub fn source_of(&self, share: Share, ends: Option<WorkerEnds>) -> Result<Source, Failure> {
         let job = &self.plan.phases[0].jobs[0];
         let supply = Supply::default();
         if let (Workload::Trace(trace), Some(records)) = (&job.workload, self.records.clone()) {
             let lengths: Vec<u64> = self.memos.iter().map(|memo| memo.bytes.len() as u64).collect();
             let open = Box::new(move || Ok(Box::new(records.clone()) as Box<dyn RecordSource + Send>));
-            let (share, passes) = (Share { worker: 0, workers: 1 }, job.limit.passes.unwrap_or(1));
+            let passes = job.limit.passes.unwrap_or(1);
             let feed = Feed::new(open, trace, passes, share, &lengths, 1_000_000);
             let feed = feed.map_err(|error| Failure::new(error.to_string()))?;
             let feed = if job.payload.verify.is_some() { feed.serialised() } else { feed };
-            supply.set(Some(OperationRing::start(feed)?));
+            supply.set(Some(ReplaySupply { ring: OperationRing::start(feed)?, ends }));
         }
         Source::new(&SourceContext {
             engine: if job.engine == "sim" { &SIMULATED } else { &NOTHING },

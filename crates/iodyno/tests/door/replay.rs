@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use iodyno_model::Verb;
 use iodyno_trace::format::Writer;
-use iodyno_trace::{FileKind, Owners, Tables, TraceFile, TraceHeader, TraceLevel, TraceRecord, TraceThread};
+use iodyno_trace::{
+    FileKind, Owners, RecordFlags, Tables, TraceFile, TraceHeader, TraceLevel, TraceRecord, TraceThread,
+};
 use testbed::{Case, Need, Outcome};
 
 use crate::program::{ProgramOutput, Running, iodyno, names, scratch, told};
@@ -18,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("replay_says_by_how_much_a_slow_device_is_late", &[], late),
         Case::new("replay_makes_the_tree_and_leaves_it_as_the_trace_did", &[], tree),
         Case::new("replay_of_a_tree_at_a_depth_leaves_what_one_at_a_time_does", &[Need::IoUring], deep_tree),
+        Case::new("replay_of_a_tree_by_several_workers_that_wait_for_each_other", &[], waits_for_others),
         Case::new("replay_writes_only_what_was_given_up", &[], refuses),
         Case::new("replay_maps_what_does_not_fit", &[], maps),
         Case::new("replay_verifies_what_it_wrote", &[], verifies),
@@ -189,8 +192,14 @@ fn tree() -> Outcome {
     }
     // Made and nothing done: what the trace makes is not there.
     let output = replay(home.path(), &["made", "--prepare"]);
-    output.expect(0, &[]);
+    output.expect(0, &["tree made: made 1 directory, 2 files, 75,536 bytes; found nothing"]);
+    assert!(
+        !output.out.contains("nothing was counted") && output.out.contains("a tree of 9 names"),
+        "{output}"
+    );
     assert_eq!(names(&home.path().join("made/app")), ["config", "data"], "{output}");
+    let output = replay(home.path(), &["made", "--prepare", "--destroy", "made"]);
+    output.expect(0, &["tree made: made nothing; found 1 directory, 2 files, 75,536 bytes"]);
     // What is no longer as it was is told.
     let output = replay(home.path(), &["tree", "--speed", "10", "--destroy", "tree"]);
     let text = certificate(&output);
@@ -262,6 +271,63 @@ fn deep_tree() -> Outcome {
     Ok(())
 }
 
+/// Four threads hand files on: what one makes another renames, the next reads and the last removes. And one reads, by a
+/// descriptor that it did not open, a file that another makes anew in each round, a little longer.
+fn relay(home: &Path, rounds: u64) -> u64 {
+    let names: Vec<String> = (0..6).map(|number| format!("/app/{number}")).collect();
+    let mut files: Vec<(&str, FileKind, Option<u64>)> = vec![("/app", FileKind::Directory, None)];
+    files.extend(names.iter().map(|name| (name.as_str(), FileKind::File, None)));
+    files.push(("/app/shared", FileKind::File, None));
+    let (mut records, mut at, shared) = (Vec::new(), 0, files.len() as u32 - 1);
+    let mut call = |thread, verb, file, bytes: u64, other| {
+        at += MS / 100;
+        let result = Some(if matches!(verb, Verb::Read | Verb::Write) { bytes as i64 } else { 0 });
+        let record = TraceRecord { thread, result, other, ..TraceRecord::new(at, verb, file, 0, bytes) };
+        records.push(TraceRecord { latency_ns: Some(1000), ..record });
+    };
+    for round in 0..rounds {
+        let (made, moved) = ((round % 3) as u32 + 1, (round % 3) as u32 + 4);
+        call(0, Verb::Create, made, 0o644, None);
+        call(0, Verb::Write, made, 5000, None);
+        call(0, Verb::Fsync, made, 0, None);
+        call(0, Verb::Close, made, 0, None);
+        call(1, Verb::Rename, made, 0, Some(moved));
+        call(2, Verb::Open, moved, 0, None);
+        call(2, Verb::Read, moved, 5000, None);
+        call(2, Verb::Close, moved, 0, None);
+        call(3, Verb::Unlink, moved, 0, None);
+        call(3, Verb::Create, shared, 0o644, None);
+        call(3, Verb::Write, shared, 1000 + round, None);
+        call(1, Verb::Read, shared, 1000 + round, None);
+        call(3, Verb::Close, shared, 0, None);
+        call(3, Verb::Unlink, shared, 0, None);
+    }
+    let count = records.len() as u64;
+    write(home, TraceLevel::File, tables(&files, 4), &records);
+    count
+}
+
+fn waits_for_others() -> Outcome {
+    let home = scratch();
+    let count = relay(home.path(), 60);
+    for (tree, passes, words) in [
+        ("threads", 2, &["--loops", "2"][..]),
+        ("files", 1, &["--divide", "files", "--workers", "3"]),
+        ("deep", 1, &["--depth", "4", "--engine", "posixaio"]),
+    ] {
+        let output = replay(home.path(), &[&[tree, "--mode", "dependencies"], words].concat());
+        output.expect(0, &[&format!("{} compared, 0 differ", thousands(count * passes))]);
+        assert!(output.out.contains(if tree == "files" { "3 workers" } else { "4 workers" }), "{output}");
+        let reads = output.out.lines().find(|line| line.trim_start().starts_with("read ")).unwrap();
+        let figures: Vec<&str> = reads.split_whitespace().rev().take(2).collect();
+        assert_eq!(figures, ["0", "0"], "a read found an older file: {output}");
+        assert_eq!(names(&home.path().join(tree).join("app")), Vec::<String>::new(), "{output}");
+    }
+    let words = ["new", "--mode", "dependencies", "--workers", "2", "--engine", "sim"];
+    replay(home.path(), &words).refused(&["on sim each has its own", "one worker, with a depth"]);
+    Ok(())
+}
+
 fn refuses() -> Outcome {
     let home = scratch();
     device(home.path(), 10);
@@ -304,7 +370,8 @@ fn refuses() -> Outcome {
     application(home.path());
     replay(home.path(), &["full"]).refused(&["it holds 1 files or directories, not replaying in it"]);
     replay(home.path(), &["a", "b"]).refused(&["works in one directory"]);
-    replay(home.path(), &["new", "--remap", "linear"]).refused(&["keep their places"]);
+    replay(home.path(), &["new", "--align", "4k"]).refused(&["keep their places"]);
+    replay(home.path(), &["--remap", "linear", "--engine", "sim"]).refused(&["sim has no files"]);
     replay(home.path(), &["new", "--depth", "4", "--engine", "psync"])
         .refused(&["psync makes one operation at a time"]);
     assert_eq!(names(&home.path().join("full")), ["x"]);
@@ -328,12 +395,60 @@ fn maps() -> Outcome {
         assert!(text.contains("moved to the target's places"), "{way}: {output}");
         assert_eq!(fs::metadata(home.path().join("small")).unwrap().len(), 64 << 10, "{way}");
     }
+    maps_a_tree()?;
     let output = replay(home.path(), &["new", "--dry-run", "--skip", "read", "--loops", "3"]);
     output.expect(
         0,
         &["8,0 -> new (new file", "32 operations would be issued, 3 times", "32 (read: left out as asked)"],
     );
     assert!(!home.path().join("new").exists(), "a dry run makes nothing");
+    Ok(())
+}
+
+/// A file that is there and shorter than it was keeps its length, under its new name too; others are as they were recorded.
+fn maps_a_tree() -> Outcome {
+    let home = scratch();
+    let names = [("/data", Some(1 << 20)), ("/moved", None), ("/own", None), ("/whole", Some(8192))];
+    let names = names.map(|(name, bytes)| (name, FileKind::File, bytes)).to_vec();
+    let mut trace = TreeTrace { names, records: Vec::new() };
+    for part in 0..256 {
+        trace.call(if part % 3 == 0 { Verb::Write } else { Verb::Read }, 0, part * 4096, 4096);
+    }
+    trace.call(Verb::Rename, 0, 0, 0).other = Some(1);
+    trace.call(Verb::Read, 1, 1_000_000, 4096);
+    // Under the name that is free again the trace makes a file of its own.
+    trace.call(Verb::Create, 0, 0, 0o644);
+    trace.call(Verb::Write, 0, 1 << 21, 4096);
+    trace.call(Verb::Create, 2, 0, 0o644);
+    trace.call(Verb::Write, 2, 1 << 20, 4096);
+    trace.call(Verb::Read, 3, 4096, 4096);
+    trace.call(Verb::Write, 3, 8192, 4096);
+    trace.write(home.path());
+    let length = |path: &Path| fs::metadata(path).map(|facts| facts.len()).unwrap();
+    for way in ["linear", "modulo", "hash"] {
+        let tree = home.path().join(way);
+        fs::create_dir(&tree)?;
+        File::create(tree.join("data"))?.set_len(64 << 10)?;
+        let words = [way, "--mode", "fast", "--destroy", way];
+        let output = replay(home.path(), &words);
+        output.expect(1, &["needs a file of 1048576 bytes here, and it has 65536", "--remap linear"]);
+        let output = replay(home.path(), &[&words[..], &["--remap", way, "--verify"]].concat());
+        output.expect(0, &["moved to the target's places", "not comparable", "offsets differ"]);
+        let reads = output.out.lines().find(|line| line.trim_start().starts_with("read ")).unwrap();
+        assert!(reads.ends_with("0       0"), "short or failed: {output}");
+        assert_eq!(length(&tree.join("moved")), 64 << 10, "{way}: {output}");
+        assert_eq!(length(&tree.join("data")), (1 << 21) + 4096, "{way}: {output}");
+        assert_eq!(length(&tree.join("own")), (1 << 20) + 4096, "{way}: {output}");
+        assert_eq!(length(&tree.join("whole")), 12_288, "{way}: {output}");
+    }
+    // With nothing there all is made as it was recorded, and stays where it was.
+    let output = replay(home.path(), &["new", "--mode", "fast", "--remap", "linear"]);
+    output.expect(0, &[]);
+    assert!(!output.out.contains("moved to"), "{output}");
+    fs::create_dir(home.path().join("empty"))?;
+    File::create(home.path().join("empty/data"))?;
+    let words = ["empty", "--mode", "fast", "--remap", "linear", "--destroy", "empty"];
+    replay(home.path(), &words).expect(1, &["it is empty, so that no place can be mapped to it"]);
     Ok(())
 }
 

@@ -63,6 +63,7 @@ fn add(all: &mut Vec<Sighting>, new: Sighting, is_known: bool, targets: &[(Strin
             mine @ (Sighting::Residency { .. }
             | Sighting::Dirty { .. }
             | Sighting::Undropped { .. }
+            | Sighting::Tree(_)
             | Sighting::Own { .. }),
             new,
         ) => fields::add(mine, &new),
@@ -104,6 +105,7 @@ fn is_same(one: &Sighting, new: &Sighting) -> bool {
         (Sighting::Mount(a), Sighting::Mount(b)) => a.mount_point == b.mount_point,
         (Sighting::Interface(a), Sighting::Interface(b)) => a.name == b.name,
         (Sighting::Layout(a), Sighting::Layout(b)) => a.target == b.target,
+        (Sighting::Tree(a), Sighting::Tree(b)) => a.target == b.target,
         (Sighting::Target(a), Sighting::Target(b)) => a.target == b.target,
         (Sighting::Control(a), Sighting::Control(b)) => a.group == b.group,
         (Sighting::Connection(_) | Sighting::CannotTell { .. }, _) => one == new,

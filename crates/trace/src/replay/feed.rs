@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use iodyno_model::{Division, Kind, ReasonCount, Replay, ReplayRow, Timing, Trace, Verb, replay};
+use iodyno_model::{Division, Kind, ReasonCount, Remap, Replay, ReplayRow, Timing, Trace, Verb, replay};
 
 use super::dependency::{Dependencies, Waits};
 use super::distance::Pair;
@@ -58,7 +58,7 @@ pub struct Feed {
     trace: Trace,
     passes_left: u64,
     share: Share,
-    /// By position of a target.
+    /// By position of a target, or by file of a tree.
     places: Vec<Placement>,
     clock: ReplayClock,
     sequence: u64,
@@ -86,6 +86,8 @@ pub struct Feed {
     /// The next operation is the first of a pass that waits for the one before.
     fence: bool,
     is_serialised: bool,
+    /// Whether what other workers issue is known as well, so that it can be waited for.
+    knows_others: bool,
     /// Whether a read or write becomes one operation that waits for nothing and is this worker's.
     is_plain: bool,
     is_over: bool,
@@ -158,8 +160,8 @@ struct ThreadState {
 }
 
 impl Feed {
-    /// `lengths`: of each target of the job, how long it is; 0: nothing bounds it. `row_ns`: the length of a row of the
-    /// report.
+    /// `lengths`: of each target of the job, or of each file of its tree, how long it is; 0: nothing bounds it. `row_ns`:
+    /// the length of a row of the report.
     ///
     /// # Errors
     /// What makes the trace unreadable.
@@ -223,6 +225,7 @@ impl Feed {
             last_due_ns: 0,
             fence: false,
             is_serialised: false,
+            knows_others: share.workers > 1 && Feed::awaits_others(trace),
             is_plain: is_plain(trace, share),
             is_over: false,
             trace: Trace { entries: Vec::new(), ..trace.clone() },
@@ -245,6 +248,11 @@ impl Feed {
             Timing::Gaps | Timing::Pauses => false,
             _ => trace.replay.facts.flushes || verified,
         }
+    }
+
+    /// Whether workers that divide such a trace wait for each other's operations.
+    pub fn awaits_others(trace: &Trace) -> bool {
+        trace.timing == Timing::Dependencies && trace.replay.division != Division::Whole
     }
 
     /// Appends the next operations, at most `most`; none: it is over.
@@ -379,6 +387,9 @@ impl Feed {
         let due_ns = self.clock.to(record.at_ns);
         let number = self.numbers.met;
         self.numbers.met += 1;
+        if self.trace.replay.tree && self.trace.replay.remap != Remap::No {
+            self.follow_names(record);
+        }
         let Share { worker, workers } = self.share;
         let dealt = match self.trace.replay.division {
             Division::Threads => u64::from(record.thread),
@@ -386,7 +397,11 @@ impl Feed {
             Division::Turns => number,
             Division::Whole => u64::from(worker),
         };
-        if workers > 1 && dealt % u64::from(workers) != u64::from(worker) {
+        let owner = dealt % u64::from(workers.max(1));
+        if workers > 1 && owner != u64::from(worker) {
+            if self.knows_others {
+                self.elsewhere(record, number, owner as u32);
+            }
             return Ok(());
         }
         let copies = self.trace.replay.copies.max(1);
@@ -410,6 +425,72 @@ impl Feed {
             self.remember(record, number, Became { first, each });
         }
         Ok(())
+    }
+
+    /// In a tree whose places are mapped, a length goes with its file and not with its name.
+    fn follow_names(&mut self, record: &TraceRecord) {
+        if record.result.is_some_and(|result| result < 0) {
+            return;
+        }
+        for copy in 0..self.trace.replay.copies.max(1) {
+            let own = self.own_file(copy, record.file) as usize;
+            let Some(place) = self.places.get(own).copied() else { continue };
+            match (record.verb, record.other) {
+                (Verb::Rename | Verb::Link, Some(other)) => {
+                    let other = self.own_file(copy, other) as usize;
+                    if let Some(before) = self.places.get_mut(other) {
+                        *before = place.renamed(*before);
+                    }
+                    if record.verb == Verb::Rename && other != own {
+                        self.places[own] = place.unbounded();
+                    }
+                }
+                (Verb::Unlink | Verb::Create, _) => self.places[own] = place.unbounded(),
+                _ => {}
+            }
+        }
+    }
+
+    /// A record of another worker: what follows may wait for the operations that it becomes there.
+    fn elsewhere(&mut self, record: &TraceRecord, number: u64, owner: u32) {
+        let Ok(verb) = self.kept(record) else { return };
+        let copies = self.trace.replay.copies.max(1);
+        let first = self.sequence;
+        for copy in 0..copies {
+            let own = |file: u32| self.own_file(copy, file);
+            let (file, other) = (own(record.file), record.other.map_or(u32::MAX, own));
+            if !self.trace.replay.tree
+                && position(&self.trace, self.own_positions, record.file as usize, copy as usize).is_none()
+            {
+                continue;
+            }
+            let carried = self.carried(record, verb).into_iter().map(u64::from).sum::<u64>();
+            if record.after.is_none() {
+                let numbers = (self.sequence, self.sequence + carried);
+                let (header, tables) = (self.source.header(), self.source.tables());
+                self.dependencies[copy as usize].of(numbers, record, header, tables);
+            }
+            let flags = flags(record, verb).with(OperationFlags::ELSEWHERE);
+            for _ in 0..=carried {
+                let nothing = ReplayOperation::NOTHING;
+                self.push(ReplayOperation { verb, file, other, flags, stream: owner, ..nothing });
+            }
+        }
+        let each = (self.sequence - first) / u64::from(copies);
+        if each > 0 {
+            self.remember(record, number, Became { first, each });
+        }
+    }
+
+    /// Whether a write becomes a flush before it, and one after it.
+    fn carried(&self, record: &TraceRecord, verb: Verb) -> [bool; 2] {
+        let carries = |flag| verb == Verb::Write && !self.trace.replay.tree && record.flags.has(flag);
+        [carries(RecordFlags::PREFLUSH), carries(RecordFlags::FUA)]
+    }
+
+    /// The number of a file of a tree, each copy's its own.
+    fn own_file(&self, copy: u32, file: u32) -> u32 {
+        (copy as usize * self.files() + file as usize) as u32
     }
 
     /// The verb that is issued for a record, or why none is.
@@ -514,10 +595,8 @@ impl Feed {
         copy: u32,
         due_ns: u64,
     ) -> Result<(), TraceError> {
-        let (tree, files) = (self.trace.replay.tree, self.files());
-        let own_file = |file: u32| (copy as usize * files + file as usize) as u32;
-        let file = match tree {
-            true => own_file(record.file),
+        let file = match self.trace.replay.tree {
+            true => self.own_file(copy, record.file),
             false => match position(&self.trace, self.own_positions, record.file as usize, copy as usize) {
                 Some(position) => position as u32,
                 None => {
@@ -534,7 +613,7 @@ impl Feed {
             bytes,
             think_ns: 0,
             file,
-            other: record.other.map_or(u32::MAX, own_file),
+            other: record.other.map_or(u32::MAX, |other| self.own_file(copy, other)),
             stream,
             depth: 0,
             expected: expected(record),
@@ -542,7 +621,6 @@ impl Feed {
             verb,
             flags: flags(record, verb),
         };
-        let carries = |flag| verb == Verb::Write && !tree && record.flags.has(flag);
         let flush = |operation: &ReplayOperation| ReplayOperation {
             offset: 0,
             bytes: 0,
@@ -552,7 +630,7 @@ impl Feed {
             think_ns: 0,
             ..*operation
         };
-        let (before, after) = (carries(RecordFlags::PREFLUSH), carries(RecordFlags::FUA));
+        let [before, after] = self.carried(record, verb);
         let last = self.sequence + u64::from(before) + u64::from(after);
         self.order(record, copy, last, &mut operation);
         if before {
@@ -645,7 +723,13 @@ impl Feed {
         file: u32,
     ) -> Result<(u64, u64), TraceError> {
         let ranged = verb.moves_data() || matches!(verb, Verb::Trim | Verb::Fallocate | Verb::SyncFileRange);
-        if self.trace.replay.tree || !ranged {
+        let stays = self.trace.replay.tree && self.trace.replay.remap == Remap::No;
+        let appends = self.trace.replay.tree && record.flags.has(RecordFlags::APPEND);
+        if verb == Verb::Truncate && !stays {
+            let place = self.places.get(file as usize);
+            return Ok((record.offset, place.map_or(record.bytes, |place| place.of_end(record.bytes))));
+        }
+        if stays || appends || !ranged {
             return Ok((record.offset, record.bytes));
         }
         let offset =
@@ -654,11 +738,14 @@ impl Feed {
         let Some((to, bytes)) =
             place.map_or(Some((offset, record.bytes)), |place| place.of(offset, record.bytes))
         else {
-            return Err(TraceError::new(format!(
-                "a {verb} of {} bytes at byte {offset} does not fit its target",
-                record.bytes
-            ))
-            .hint("--remap linear, modulo or hash maps the places of the trace to a smaller target"));
+            let message =
+                format!("a {verb} of {} bytes at byte {offset} does not fit its target", record.bytes);
+            return Err(TraceError::new(message).hint(match self.trace.replay.remap {
+                Remap::No => {
+                    "--remap linear, modulo or hash maps the places of the trace to a smaller target"
+                }
+                _ => "a target is at least as long as each transfer",
+            }));
         };
         if (to, bytes) != (offset, record.bytes) {
             let aligned = self.trace.replay.align_bytes > 0

@@ -12,7 +12,7 @@ mod survey;
 
 pub use feed::{Feed, FeedReport, Opener, Share};
 pub use place::{BLOCK_BYTES, Placement};
-pub use survey::{Need, Survey, path_below, replayed, tree};
+pub use survey::{KnownSurvey, Need, Survey, path_below, replayed, tree};
 
 /// Operations that may wait for each other: what lies further back has ended before an operation is looked at.
 pub const WINDOW: u32 = 1 << 13;
@@ -69,7 +69,7 @@ impl ReplayOperation {
 
 /// Properties of an operation, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OperationFlags(pub u8);
+pub struct OperationFlags(pub u16);
 
 impl OperationFlags {
     /// All before it must have ended before it is issued.
@@ -88,6 +88,8 @@ impl OperationFlags {
     pub const APPENDS: OperationFlags = OperationFlags(1 << 5);
     /// No operation, and without a number: further edges of the next one that is, by their distances from that one.
     pub const MORE: OperationFlags = OperationFlags(1 << 7);
+    /// It is another worker's, which `stream` names: it is waited for, and not issued.
+    pub const ELSEWHERE: OperationFlags = OperationFlags(1 << 8);
 
     /// Whether others must have ended before, where each is issued after the one before it.
     pub const fn is_ordered(self) -> bool {

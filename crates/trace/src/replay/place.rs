@@ -57,6 +57,30 @@ impl Placement {
         })
     }
 
+    /// The length that a file gets by a truncation.
+    pub fn of_end(&self, end: u64) -> u64 {
+        if self.length == 0 || self.remap == Remap::No || self.recorded <= self.length {
+            return end;
+        }
+        match self.remap {
+            Remap::Linear => {
+                let whole = self.recorded.max(end).max(1);
+                (u128::from(end) * u128::from(self.length) / u128::from(whole)) as u64
+            }
+            _ => end.min(self.length),
+        }
+    }
+
+    /// The places of a file under its new name, where those of the new one were `before`.
+    pub fn renamed(self, before: Placement) -> Placement {
+        Placement { recorded: self.recorded.max(before.recorded), ..self }
+    }
+
+    /// Those of a file that is made anew: nothing bounds it.
+    pub fn unbounded(self) -> Placement {
+        Placement { length: 0, ..self }
+    }
+
     fn aligned(&self, offset: u64, bytes: u64) -> (u64, u64) {
         let offset = offset / self.divisor;
         match self.align {
@@ -115,6 +139,17 @@ mod tests {
         let distinct: std::collections::BTreeSet<u64> =
             (0..64).map(|block| hash.of(block << 14, 512).unwrap().0).collect();
         assert!(distinct.len() > 30, "{} of 64 places", distinct.len());
+    }
+
+    #[test]
+    fn truncations_follow_the_places() {
+        let (recorded, length) = (1 << 20, 1 << 18);
+        assert_eq!(place(Remap::Linear, 0, recorded, length).of_end(1 << 19), 1 << 17);
+        assert_eq!(place(Remap::Modulo, 0, recorded, length).of_end(1 << 19), length);
+        assert_eq!(place(Remap::Hash, 0, recorded, length).of_end(1000), 1000);
+        assert_eq!(place(Remap::Linear, 0, recorded, length).unbounded().of_end(1 << 19), 1 << 19);
+        let other = place(Remap::Linear, 0, 1 << 21, 0);
+        assert_eq!(place(Remap::Linear, 0, recorded, length).renamed(other).of_end(1 << 20), 1 << 17);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::sync::Arc;
 
 use iodyno_model::{Kind, TraceFacts, Verb};
 
@@ -64,12 +65,25 @@ pub struct Survey {
     pub reads: Vec<u64>,
 }
 
+/// The survey of a trace, and what it depends on.
+#[derive(Clone, Debug)]
+pub struct KnownSurvey {
+    pub path: String,
+    /// The name of its format; empty: its content tells.
+    pub format: String,
+    /// Verbs that are left out.
+    pub skip: Vec<Verb>,
+    pub survey: Arc<Survey>,
+}
+
 /// What is known of one file while a trace is surveyed.
 #[derive(Clone, Copy, Debug, Default)]
 struct FileState {
     met: bool,
     /// Whether the trace made it, or took it away: nothing of it must be there.
     made: bool,
+    /// Whether nothing can have been there before: it was made where nothing may be.
+    is_new: bool,
     /// Whether the trace made a directory of this name.
     directory_made: bool,
     /// How far the trace itself has written it.
@@ -218,6 +232,7 @@ impl Surveyor {
             _ => false,
         };
         file.directory_made |= record.verb == Verb::Mkdir;
+        file.is_new |= record.verb == Verb::Create && file.need == Need::Nothing;
         if makes {
             (file.met, file.made, file.written) = (true, true, 0);
         } else if !file.met {
@@ -240,13 +255,19 @@ impl Surveyor {
                     if let Need::File(bytes) = &mut file.need {
                         *bytes = (*bytes).max(end);
                     }
-                } else if got > 0 && end > file.written && file.made && record.flags.has(RecordFlags::MAPPED)
+                } else if got > 0
+                    && end > file.written
+                    && (file.is_new || record.flags.has(RecordFlags::MAPPED))
                 {
                     file.written = end;
                 } else if got > 0 && end > file.written {
                     // Opened with leave to make it, and not empty: it was there.
                     (file.made, file.need) = (false, Need::File(end));
                 }
+            }
+            // Where an append went is not always known.
+            Verb::Write if record.flags.has(RecordFlags::APPEND) => {
+                file.written = record.end().max(file.written.saturating_add(record.bytes));
             }
             Verb::Write => file.written = file.written.max(record.end()),
             Verb::Truncate => file.written = file.written.max(record.bytes),
@@ -259,7 +280,8 @@ impl Surveyor {
                 file.open -= 1;
                 self.open -= 1;
             }
-            Verb::Unlink | Verb::Rmdir => (file.made, file.written) = (true, 0),
+            // What it was may be open and be read on.
+            Verb::Unlink | Verb::Rmdir => file.made = true,
             _ => {}
         }
         if let (Verb::Rename | Verb::Link, Some(other)) = (record.verb, record.other) {
@@ -362,5 +384,47 @@ fn larger(a: Need, b: Need) -> Need {
         (Need::File(a), Need::File(b)) => Need::File(a.max(b)),
         (Need::File(_), _) => a,
         (_, b) => b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemorySource;
+
+    /// What must be there of one file for these calls on it.
+    fn need(records: &[(Verb, u64, u64, RecordFlags)]) -> Need {
+        let of = |(index, (verb, offset, bytes, flags)): (usize, &(Verb, u64, u64, RecordFlags))| {
+            TraceRecord { flags: *flags, ..TraceRecord::new(index as u64, *verb, 0, *offset, *bytes) }
+        };
+        let records = records.iter().enumerate().map(of).collect();
+        let tables = Tables { files: vec![TraceFile::default()], ..Tables::default() };
+        let header = TraceHeader { level: TraceLevel::File, ..TraceHeader::default() };
+        Survey::of(&mut MemorySource::new(header, tables, records), &[]).unwrap().needs[0]
+    }
+
+    #[test]
+    fn only_what_the_trace_did_not_write_itself_was_there_before() {
+        const NO: RecordFlags = RecordFlags(0);
+        let (append, created) = (RecordFlags::APPEND, RecordFlags::CREATED);
+        let read = (Verb::Read, 0, 900, NO);
+        assert_eq!(need(&[(Verb::Open, 0, 0, NO), read]), Need::File(900));
+        assert_eq!(
+            need(&[(Verb::Open, 0, 0, created), read]),
+            Need::File(900),
+            "it may make it, and did not"
+        );
+        assert_eq!(need(&[(Verb::Create, 0, 0, NO), read]), Need::Nothing, "it did");
+        // Appends of which only the length is known.
+        let write = (Verb::Write, 0, 300, append);
+        assert_eq!(need(&[(Verb::Open, 0, 0, created), write, write, write, read]), Need::Nothing);
+        assert_eq!(need(&[(Verb::Open, 0, 0, created), write, write, read]), Need::File(900));
+        // Read by a descriptor after its name is gone.
+        let unlink = (Verb::Unlink, 0, 0, NO);
+        assert_eq!(
+            need(&[(Verb::Open, 0, 0, created), write, unlink, (Verb::Read, 0, 300, NO)]),
+            Need::Nothing
+        );
+        assert_eq!(need(&[(Verb::Open, 0, 0, NO), unlink, read]), Need::File(900));
     }
 }

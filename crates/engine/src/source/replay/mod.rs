@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use iodyno_model::{Extent, Job, Kind, Plan, ReplayRecord, TargetKind, Timing, Trace, Verb};
+use iodyno_model::{Extent, Job, Kind, Plan, ReplayRecord, TargetKind, Timing, Trace, Verb, Workload};
 use iodyno_trace::replay::{Feed, OperationFlags, ReplayOperation, Share};
 use iodyno_trace::{Owners, TraceError};
 
@@ -19,6 +19,7 @@ use crate::io::{AT_END, Files, Io, KEEP, OPEN_CREATES, OPEN_TRUNCATES, PACED, SI
 use crate::trace_file;
 
 mod certificate;
+mod ends;
 mod opened;
 mod ring;
 pub mod tree;
@@ -26,6 +27,7 @@ mod tree_content;
 mod window;
 
 use certificate::Certificate;
+pub use ends::{SharedEnds, WorkerEnds};
 use opened::OpenFiles;
 pub use ring::OperationRing;
 use tree_content::TreeContent;
@@ -70,21 +72,51 @@ pub fn extra_handles(trace: &Trace) -> u32 {
     }
 }
 
-/// Starts to read the operations of one worker ahead; `lengths`: of its targets, 0 where nothing bounds them.
+/// What the workers of a job share that wait for each other's operations, of which so many are on this rank; none: they do
+/// not wait.
+///
+/// # Errors
+/// Workers that cannot wait for each other, and no memory.
+pub fn shared_ends(
+    job: &Job,
+    engine: &EngineFacts,
+    (here, all): (u32, u32),
+) -> Result<Option<SharedEnds>, Failure> {
+    let Workload::Trace(trace) = &job.workload else { return Ok(None) };
+    if trace.path.is_none() || all <= 1 || !Feed::awaits_others(trace) {
+        return Ok(None);
+    }
+    let lone = "workers that wait for each other's operations";
+    if engine.is_virtual {
+        let message = format!("{lone} have one clock, and on engine {} each has its own", engine.name);
+        return Err(Failure::new(message).hint("one worker, with a depth, keeps all dependencies"));
+    }
+    if here < all {
+        return Err(Failure::new(format!("{lone} are on one rank"))
+            .hint("one rank with all workers, or another timing"));
+    }
+    SharedEnds::new(all).map(Some).map_err(|errno| Failure::call("mmap", errno))
+}
+
+/// Starts to read the operations of one worker ahead; `ends`: where it waits for others; `made_lengths`: of a tree whose
+/// places are mapped.
 ///
 /// # Errors
 /// A trace that cannot be read.
 pub fn supply(
-    plan: &Plan,
-    job: &Job,
-    trace: &Trace,
+    (plan, job, trace): (&Plan, &Job, &Trace),
     share: Share,
     files: &Files,
     engine: &EngineFacts,
-) -> Result<OperationRing, Failure> {
+    ends: Option<&SharedEnds>,
+    made_lengths: Option<&[u64]>,
+) -> Result<ReplaySupply, Failure> {
     let path = trace.path.clone().unwrap_or_default();
     let format = trace.format.clone();
-    let lengths: Vec<u64> = job.targets.iter().map(|index| length(plan, *index, files, engine)).collect();
+    let lengths: Vec<u64> = match made_lengths {
+        Some(made_lengths) => tree::bounds(trace, files, made_lengths),
+        None => job.targets.iter().map(|index| length(plan, *index, files, engine)).collect(),
+    };
     let opened = path.clone();
     let open = Box::new(move || trace_file::open(&opened, &format));
     let passes = job.limit.passes.unwrap_or(1);
@@ -93,7 +125,8 @@ pub fn supply(
     let row_ns = certificate::row_ns(length_ns(trace).saturating_mul(passes));
     let feed = Feed::new(open, trace, passes, share, &lengths, row_ns);
     let feed = feed.map_err(|error| unreadable(&path, &error))?;
-    OperationRing::start(if serialised { feed.serialised() } else { feed })
+    let ring = OperationRing::start(if serialised { feed.serialised() } else { feed })?;
+    Ok(ReplaySupply { ring, ends: ends.map(|ends| WorkerEnds::new(ends.clone(), share.worker)) })
 }
 
 /// How long one pass takes as it is to be played, ns; cut pauses are not subtracted.
@@ -201,7 +234,7 @@ impl ReplaySource {
     /// What the job asks for and cannot have.
     pub fn new(context: &SourceContext<'_>, trace: &Trace) -> Result<Self, Failure> {
         check(trace, context.depth)?;
-        let ring = context
+        let ReplaySupply { ring, ends } = context
             .supply
             .and_then(Cell::take)
             .ok_or_else(|| Failure::new("a trace is replayed once for each start"))?;
@@ -242,7 +275,7 @@ impl ReplaySource {
             path: trace.path.clone().unwrap_or_default(),
             timing: trace.timing,
             start: context.start,
-            window: waits.then(|| Box::new(Window::new(streams, context.depth, context.start))),
+            window: waits.then(|| Box::new(Window::new(streams, context.depth, context.start, ends))),
             content,
             labels: by_verb,
             handles,
@@ -324,9 +357,18 @@ impl ReplaySource {
             WindowAnswer::Operation(number, ready) => (number, ready),
             WindowAnswer::Later(tick) => return Next::Later(tick),
             WindowAnswer::Wait => return Next::Wait,
-            WindowAnswer::Starved | WindowAnswer::Done => return self.dry(now),
+            WindowAnswer::Done => {
+                self.over = true;
+                return self.dry(now);
+            }
+            WindowAnswer::Starved => return self.dry(now),
         };
         let operation = *window.operation(number);
+        if let Some(tree) = &mut self.tree {
+            while let Some(item) = window.renamed() {
+                tree.forget(item);
+            }
+        }
         if self.is_in_the_way(&operation) {
             return Next::Wait;
         }
@@ -464,7 +506,7 @@ impl ReplaySource {
             Verb::Truncate => Io { bytes: operation.bytes, ..on_item },
             verb if is_by_name(verb) => on_item,
             _ => {
-                let handle = tree.of(operation.file).unwrap_or_else(|| match tree.open(operation.file) {
+                let handle = tree.of(operation.file).unwrap_or_else(|| match tree.lend(operation.file) {
                     Some(handle) => {
                         flying.opens = true;
                         handle
@@ -584,5 +626,11 @@ fn is_by_name(verb: Verb) -> bool {
         && !matches!(verb, Verb::Fallocate | Verb::Fadvise | Verb::Fstat | Verb::Lock | Verb::Unlock)
 }
 
+/// What a worker's source is made of.
+pub struct ReplaySupply {
+    pub ring: OperationRing,
+    pub ends: Option<WorkerEnds>,
+}
+
 /// What is read ahead for a worker until its source is made.
-pub type Supply = Cell<Option<OperationRing>>;
+pub type Supply = Cell<Option<ReplaySupply>>;

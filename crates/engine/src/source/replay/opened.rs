@@ -8,6 +8,8 @@ const NONE: u32 = u32::MAX;
 pub(super) struct OpenFiles {
     /// By item: the newest handle.
     newest: Vec<u32>,
+    /// By item: whether the newest handle was opened for a record that only used the file.
+    is_lent: Vec<bool>,
     /// By handle, from the first of the pool: the one before it of the same item, or the next that is free.
     below: Box<[u32]>,
     first: u32,
@@ -20,6 +22,7 @@ impl OpenFiles {
         let below = (0..handles).map(|handle| if handle + 1 < handles { handle + 1 } else { NONE });
         OpenFiles {
             newest: vec![NONE; items],
+            is_lent: vec![false; items],
             below: below.collect(),
             first,
             free: if handles > 0 { 0 } else { NONE },
@@ -47,7 +50,22 @@ impl OpenFiles {
         let below = self.below.get_mut(handle as usize)?;
         self.free = std::mem::replace(below, *newest);
         *newest = handle;
+        self.is_lent[item as usize] = false;
         Some(handle + self.first)
+    }
+
+    /// A handle for a file that a record uses and this worker has not opened.
+    pub fn lend(&mut self, item: u32) -> Option<u32> {
+        let handle = self.open(item)?;
+        self.is_lent[item as usize] = true;
+        Some(handle)
+    }
+
+    /// The name of a file means another one now: what was lent for it is opened anew.
+    pub fn forget(&mut self, item: u32) {
+        if self.is_lent.get(item as usize) == Some(&true) {
+            self.close(item);
+        }
     }
 
     /// The newest handle of a file is closed, or was never opened.
@@ -57,6 +75,7 @@ impl OpenFiles {
         let below = &mut self.below[handle as usize];
         *newest = std::mem::replace(below, self.free);
         self.free = handle;
+        self.is_lent[item as usize] = false;
         Some(handle + self.first)
     }
 }

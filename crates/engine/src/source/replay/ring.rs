@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use iodyno_model::origin::plain;
 use iodyno_trace::TraceError;
 use iodyno_trace::replay::{Feed, FeedReport, ReplayOperation};
 
@@ -70,7 +71,7 @@ impl OperationRing {
         let theirs = Arc::clone(&shared);
         let reader = Builder::new().name("trace reader".into()).spawn(move || read(feed, &theirs));
         let reader = reader.map_err(|error| {
-            Failure::new(format!("cannot start the thread that reads the trace: {error}"))
+            Failure::new(format!("cannot start the thread that reads the trace: {}", plain(&error)))
                 .errno(error.raw_os_error().unwrap_or(libc::EAGAIN))
         })?;
         let ring = OperationRing {

@@ -1,12 +1,15 @@
 //! Each timing of a replay, to the nanosecond: a device on which every operation takes 100 ns.
 
 use iodyno_model::{Payload, Replay, Timing, Trace, Verb, Verify, VerifyWhen, Workload};
-use iodyno_trace::replay::Survey;
+use iodyno_trace::replay::{Share, Survey};
 use iodyno_trace::{
     Dependency, MemorySource, RecordFlags, Tables, TraceFile, TraceHeader, TraceRecord, TraceThread,
 };
 
+use super::{SharedEnds, WorkerEnds};
+use crate::io::Io;
 use crate::source::testing::{SourceBench, TallyEntry};
+use crate::source::{Next, Source};
 
 /// A record of a thread: when it was issued, how long it took, what it did at which offset.
 fn record(thread: u32, at_ns: u64, latency_ns: u64, verb: Verb, offset: u64) -> TraceRecord {
@@ -267,16 +270,12 @@ fn scattered(count: u64) -> Vec<TraceRecord> {
     (0..count).map(one).collect()
 }
 
-#[test]
-fn no_operation_is_begun_before_what_it_depends_on_has_ended() {
-    let records = scattered(1500);
-    let mut bench = bench(records.clone(), Timing::Dependencies, 8, Replay::default());
-    let all = bench.run();
-    assert_eq!(all.len(), records.len());
+/// Operations by their length, which tells their record, and when each began: none did before what it depends on had ended.
+fn keeps_dependencies(records: &[TraceRecord], began: impl Iterator<Item = (u64, u64)>, service_ns: u64) {
     // By record: when it began and when it ended.
     let mut times = vec![(0, 0); records.len()];
-    for one in &all {
-        times[(one.result - 512) as usize] = (one.started, one.started + bench.service_ns);
+    for (bytes, started) in began {
+        times[bytes as usize - 512] = (started, started + service_ns);
     }
     let (mut edges, mut kept) = (0, 0);
     for (later, b) in records.iter().enumerate() {
@@ -290,6 +289,15 @@ fn no_operation_is_begun_before_what_it_depends_on_has_ended() {
     }
     assert!(edges > 10_000, "{edges}");
     assert_eq!(kept, edges, "each of them is kept");
+}
+
+#[test]
+fn no_operation_is_begun_before_what_it_depends_on_has_ended() {
+    let records = scattered(1500);
+    let mut bench = bench(records.clone(), Timing::Dependencies, 8, Replay::default());
+    let all = bench.run();
+    assert_eq!(all.len(), records.len());
+    keeps_dependencies(&records, all.iter().map(|one| (one.result as u64, one.started)), bench.service_ns);
     // And something floats: it took less time than one after the other.
     let took = all.iter().map(|one| one.started).max().unwrap();
     assert!(took < 1500 * bench.service_ns * 2 / 3, "{took}");
@@ -332,4 +340,116 @@ fn gaps_pass_at_their_speed_and_a_flush_has_all_before_it_ended() {
     ];
     assert_eq!(told[..4], expected, "{told:?}");
     assert_eq!((told[4].0, told[4].1), (Verb::Read, 768));
+}
+
+/// Runs several workers that divide a trace by its threads, in one virtual time: by worker, the offsets and lengths of what
+/// it began, and when. Each has so many slots.
+fn run_jointly(bench: &SourceBench, workers: u32, depth: u32) -> Vec<Vec<(u64, u64, u64)>> {
+    let shared = SharedEnds::new(workers).unwrap();
+    let source = |worker| {
+        let ends = WorkerEnds::new(shared.clone(), worker);
+        bench.source_of(Share { worker, workers }, Some(ends)).unwrap()
+    };
+    let mut sources: Vec<Option<Source>> = (0..workers).map(|worker| Some(source(worker))).collect();
+    let mut flying: Vec<(u64, usize, u32, Io)> = Vec::new();
+    let mut began = vec![Vec::new(); workers as usize];
+    let (mut now, mut stuck) = (0, 0);
+    while sources.iter().any(Option::is_some) {
+        for (worker, place) in sources.iter_mut().enumerate() {
+            while let Some(source) = place {
+                let is_free =
+                    |slot: &u32| flying.iter().all(|(_, of, other, _)| (*of, *other) != (worker, *slot));
+                let Some(slot) = (0..depth).find(is_free) else { break };
+                let mut io = Io { buffer: bench.memory.buffer(slot), ..source.template() };
+                match source.next(now, slot, &mut io) {
+                    Next::Io => {
+                        began[worker].push((io.offset, io.bytes, now));
+                        flying.push((now + bench.service_ns, worker, slot, io));
+                    }
+                    Next::Done if flying.iter().all(|(_, of, ..)| *of != worker) => *place = None,
+                    _ => break,
+                }
+            }
+        }
+        // All that end at one time end before anything else begins.
+        let Some(next) = flying.iter().map(|(at, ..)| *at).min() else {
+            stuck += 1;
+            assert!(stuck < 1000, "everybody waits: {began:?}");
+            continue;
+        };
+        (now, stuck) = (next, 0);
+        let (ended, others) = flying.into_iter().partition(|(at, ..)| *at == now);
+        flying = others;
+        for (_, worker, slot, mut io) in ended {
+            let source = sources[worker].as_mut().unwrap();
+            source.done(slot, &mut io, 512, now);
+        }
+    }
+    began
+}
+
+#[test]
+fn workers_wait_for_each_others_operations_to_the_nanosecond() {
+    let records = vec![
+        record(0, 0, 1000, Verb::Write, 0),
+        record(1, 2000, 10, Verb::Read, 4096),
+        // What thread 0 wrote.
+        record(1, 3000, 10, Verb::Read, 0),
+        record(0, 4000, 10, Verb::Read, 8192),
+        // Over what thread 1 read.
+        record(0, 5000, 10, Verb::Write, 0),
+        // A sync waits for all writes, and the write behind it for the sync.
+        record(1, 6000, 10, Verb::Fsync, 0),
+        record(0, 7000, 10, Verb::Write, 12_288),
+    ];
+    let mut bench = bench(records, Timing::Dependencies, 8, Replay::default());
+    let run = |bench: &SourceBench| {
+        let places =
+            |all: Vec<(u64, u64, u64)>| all.into_iter().map(|(offset, _, at)| (offset, at)).collect();
+        run_jointly(bench, 2, 8).into_iter().map(places).collect::<Vec<Vec<_>>>()
+    };
+    let began = run(&bench);
+    assert_eq!(began[0], [(0, 0), (8192, 100), (0, 200), (12_288, 400)]);
+    assert_eq!(began[1], [(4096, 0), (0, 100), (0, 300)]);
+    bench.job().limit.passes = Some(2);
+    let began = run(&bench);
+    assert_eq!(began[0][4..], [(0, 500), (8192, 600), (0, 700), (12_288, 900)], "a pass waits for the last");
+    assert_eq!(began[1][3..], [(4096, 500), (0, 600), (0, 800)]);
+}
+
+#[test]
+fn however_many_workers_divide_a_trace_nothing_begins_before_what_it_depends_on_has_ended() {
+    for workers in [2, 3, 4] {
+        let records = scattered(1500);
+        let bench = bench(records.clone(), Timing::Dependencies, 4, Replay::default());
+        let began = run_jointly(&bench, workers, 4);
+        assert!(began.iter().all(|all| all.len() > 200), "each has its share");
+        keeps_dependencies(&records, began.concat().into_iter().map(|(_, bytes, at)| (bytes, at)), 100);
+    }
+    // More than the window holds.
+    let mut records = scattered(30_000);
+    records.iter_mut().for_each(|record| record.bytes = 512);
+    let bench = bench(records, Timing::Dependencies, 4, Replay::default());
+    assert_eq!(run_jointly(&bench, 4, 4).concat().len(), 30_000);
+}
+
+#[test]
+fn nobody_waits_for_a_worker_that_has_left() {
+    let records = vec![
+        record(0, 0, 1000, Verb::Write, 0),
+        record(0, 2000, 10, Verb::Write, 4096),
+        record(1, 3000, 10, Verb::Read, 4096),
+    ];
+    let bench = bench(records, Timing::Dependencies, 8, Replay::default());
+    let shared = SharedEnds::new(2).unwrap();
+    let of = |worker| {
+        let ends = WorkerEnds::new(shared.clone(), worker);
+        bench.source_of(Share { worker, workers: 2 }, Some(ends)).unwrap()
+    };
+    let (first, mut second) = (of(0), of(1));
+    let mut io = Io { buffer: bench.memory.buffer(0), ..second.template() };
+    assert!(matches!(second.next(0, 0, &mut io), Next::Later(1..)));
+    drop(first);
+    assert_eq!(second.next(7, 0, &mut io), Next::Io);
+    assert_eq!(io.offset, 4096);
 }

@@ -12,6 +12,7 @@ use iodyno_model::Verb;
 
 use super::super::SourceContext;
 use super::super::content::WorkerContent;
+use super::tree::{self, FileFacts};
 use crate::failure::Failure;
 use crate::io::{AT_END, Io, KEEP, Names, OPEN_CREATES, OPEN_TRUNCATES, PathBuffer, Slot};
 use crate::random::mix;
@@ -97,15 +98,6 @@ struct FlyingRange {
     generation: u64,
 }
 
-/// What `stat` says of a file.
-struct FileFacts {
-    key: FileKey,
-    bytes: u64,
-    is_hole: bool,
-    is_file: bool,
-    links: u64,
-}
-
 /// What a worker's tree holds.
 pub(super) struct TreeContent {
     root: RawFd,
@@ -149,20 +141,7 @@ impl TreeContent {
     }
 
     fn look(&self, item: u64, flags: libc::c_int) -> Option<FileFacts> {
-        let mut buffer = PathBuffer::default();
-        let path = self.names.path(item, &mut buffer);
-        // SAFETY: all zeros are a value of this type.
-        let mut facts: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: the path is zero-terminated and, as the facts, outlives the call.
-        let answer = unsafe { libc::fstatat(self.root, path.as_ptr(), &raw mut facts, flags) };
-        #[allow(clippy::unnecessary_cast, reason = "the fields' widths depend on the system")]
-        (answer == 0).then_some(FileFacts {
-            key: (facts.st_dev as u64, facts.st_ino as u64),
-            bytes: facts.st_size as u64,
-            is_hole: facts.st_blocks == 0 && facts.st_size as u64 > INLINE_MOST,
-            is_file: facts.st_mode & libc::S_IFMT == libc::S_IFREG,
-            links: facts.st_nlink as u64,
-        })
+        tree::look(self.root, &self.names, item, flags)
     }
 
     /// Where an operation is: its file, and the first and the last byte that it may touch.
@@ -273,7 +252,8 @@ impl TreeContent {
         let is_new = empties && facts.bytes == 0;
         if is_new || !self.files.contains_key(&facts.key) {
             self.met += 1;
-            let before = if is_new || facts.is_hole { Known::Zero } else { Known::Nothing };
+            let is_hole = facts.blocks == 0 && facts.bytes > INLINE_MOST;
+            let before = if is_new || is_hole { Known::Zero } else { Known::Nothing };
             self.files.insert(facts.key, KnownFile::new(mix(self.met), facts.bytes, before));
         }
         self.open[handle as usize] = Some(facts.key);

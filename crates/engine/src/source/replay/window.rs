@@ -5,8 +5,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use iodyno_model::Verb;
 use iodyno_trace::replay::{EDGES_MOST, OperationFlags, ReplayOperation, WINDOW};
 
+use super::ends::WorkerEnds;
 use super::ring::OperationRing;
 use crate::clock::Tick;
 use crate::io::Slot;
@@ -37,6 +39,8 @@ enum State {
     Waiting,
     Ready,
     InFlight,
+    /// Another worker issues it.
+    Elsewhere,
     Ended,
 }
 
@@ -80,18 +84,40 @@ pub(super) struct Window {
     /// Operations taken in so far, and the oldest that has not ended.
     taken: u64,
     oldest: u64,
+    /// Those of this worker among them that have not ended.
+    own: u32,
     in_flight: u32,
     /// By slot: the operation in flight there.
     slots: Box<[u64]>,
     start: Tick,
+    elsewhere: Option<Box<Elsewhere>>,
 }
+
+/// What is known of the other workers' operations.
+struct Elsewhere {
+    ends: WorkerEnds,
+    /// Operations that some of this worker wait for.
+    awaited: Vec<u64>,
+    /// Files whose names mean something else now.
+    renamed: Vec<u32>,
+    /// Since when nothing could be issued; none: something was issued last.
+    waits_since: Option<Tick>,
+}
+
+/// The shortest and the longest pause before it is asked again whether others' operations have ended, ns: above what a thread
+/// spins for, since those that are waited for may need its processor.
+const PAUSE_NS: (u64, u64) = (30_000, 1_000_000);
+
+/// Operations of others that are looked at for each one that is issued; where nothing can be issued all of them are.
+const AWAITED: usize = 64;
 
 fn index(number: u64) -> usize {
     number as usize % SIZE
 }
 
 impl Window {
-    pub fn new(streams: u32, depth: u32, start: Tick) -> Window {
+    /// `ends`: where others issue operations of the same trace.
+    pub fn new(streams: u32, depth: u32, start: Tick, ends: Option<WorkerEnds>) -> Window {
         let stream = ThreadQueue { head: NONE, tail: NONE, in_flight: 0, ended: start };
         let entry = WindowEntry {
             operation: ReplayOperation::NOTHING,
@@ -114,14 +140,22 @@ impl Window {
             ready: BinaryHeap::with_capacity(SIZE),
             taken: 0,
             oldest: 0,
+            own: 0,
             in_flight: 0,
             slots: vec![0; depth.max(1) as usize].into(),
             start,
+            elsewhere: ends.map(|ends| {
+                let (awaited, renamed) = (Vec::with_capacity(SIZE), Vec::with_capacity(2 * SIZE));
+                Box::new(Elsewhere { ends, awaited, renamed, waits_since: None })
+            }),
         }
     }
 
     /// The operation that may be issued next. It stays the next until it is [begun](Self::begin).
     pub fn next(&mut self, now: Tick, ring: &mut OperationRing) -> WindowAnswer {
+        if self.elsewhere.is_some() {
+            self.look_elsewhere(now);
+        }
         let (mut starved, mut intake) = (false, 0);
         while self.taken - self.oldest < SIZE as u64 && (intake < INTAKE || !self.has_ready(now)) {
             intake += 1;
@@ -145,6 +179,9 @@ impl Window {
             // Those that are not taken in yet are due later, or wait for something.
             Some(Reverse((ready, _))) if !starved => WindowAnswer::Later(*ready),
             _ if starved => WindowAnswer::Starved,
+            // What is left is others'.
+            _ if self.own == 0 && ring.is_over() => WindowAnswer::Done,
+            _ if self.oldest < self.taken && self.elsewhere.is_some() => self.await_others(now),
             _ if self.oldest < self.taken && self.in_flight > 0 => WindowAnswer::Wait,
             _ if self.oldest < self.taken => WindowAnswer::Later(now),
             _ if ring.is_over() => WindowAnswer::Done,
@@ -166,15 +203,35 @@ impl Window {
         self.entries[index(number)].state = State::InFlight;
         self.slots[slot as usize] = number;
         self.in_flight += 1;
+        if let Some(elsewhere) = &mut self.elsewhere {
+            elsewhere.waits_since = None;
+        }
     }
 
     /// It has ended, and with it what others waited for.
     pub fn end(&mut self, slot: Slot, now: Tick) -> ReplayOperation {
         let number = self.slots[slot as usize];
         self.in_flight -= 1;
+        self.own -= 1;
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.ends.end(number, now);
+        }
+        let operation = self.entries[index(number)].operation;
+        self.settle(number, now);
+        let stream = &mut self.streams[operation.stream as usize];
+        stream.ended = now;
+        if operation.depth > 0 {
+            stream.in_flight -= 1;
+            self.let_go(operation.stream);
+        }
+        self.advance();
+        operation
+    }
+
+    /// An operation has ended: what waits for it has one thing less to wait for.
+    fn settle(&mut self, number: u64, now: Tick) {
         let entry = &mut self.entries[index(number)];
         (entry.state, entry.ended) = (State::Ended, now);
-        let operation = entry.operation;
         let mut edge = std::mem::replace(&mut entry.dependents, NONE);
         while edge != NONE {
             let (waiting, first) = match (edge as usize).checked_sub(EDGES) {
@@ -195,19 +252,66 @@ impl Window {
             dependent.ready = dependent.ready.max(now + think_ns);
             self.relieve(waiting);
         }
-        let stream = &mut self.streams[operation.stream as usize];
-        stream.ended = now;
-        if operation.depth > 0 {
-            stream.in_flight -= 1;
-            self.let_go(operation.stream);
+    }
+
+    /// Asks again after a quarter of the time that it has waited for others: few wake-ups, and little time lost.
+    fn await_others(&mut self, now: Tick) -> WindowAnswer {
+        let Some(elsewhere) = &mut self.elsewhere else { return WindowAnswer::Wait };
+        let since = *elsewhere.waits_since.get_or_insert(now);
+        WindowAnswer::Later(now + ((now - since) / 4).clamp(PAUSE_NS.0, PAUSE_NS.1))
+    }
+
+    /// Hears which operations of others have ended that something waits for.
+    #[inline(never)]
+    fn look_elsewhere(&mut self, now: Tick) {
+        let most = if self.has_ready(now) { AWAITED } else { SIZE };
+        let mut at = 0;
+        while let Some(elsewhere) = &mut self.elsewhere
+            && at < elsewhere.awaited.len().min(most)
+        {
+            let number = elsewhere.awaited[at];
+            let is_known = number < self.oldest || self.entries[index(number)].state != State::Elsewhere;
+            if is_known || self.has_ended_elsewhere(number) {
+                if let Some(elsewhere) = &mut self.elsewhere {
+                    elsewhere.awaited.swap_remove(at);
+                }
+            } else {
+                at += 1;
+            }
         }
         self.advance();
-        operation
+    }
+
+    /// Whether an operation of another worker has ended; it is settled then.
+    fn has_ended_elsewhere(&mut self, number: u64) -> bool {
+        let operation = self.entries[index(number)].operation;
+        let Some(elsewhere) = &mut self.elsewhere else { return false };
+        let Some(ended) = elsewhere.ends.ended(number, operation.stream) else { return false };
+        elsewhere.renamed.extend(renamed(&operation));
+        self.settle(number, ended);
+        true
+    }
+
+    /// A file whose name means something else since an operation of another worker; each is told once.
+    pub fn renamed(&mut self) -> Option<u32> {
+        self.elsewhere.as_mut()?.renamed.pop()
+    }
+
+    /// Another worker's operation will be waited for, unless it has ended.
+    fn await_elsewhere(&mut self, number: u64) {
+        let entry = &self.entries[index(number)];
+        let is_new = entry.state == State::Elsewhere && entry.dependents == NONE;
+        if is_new
+            && !self.has_ended_elsewhere(number)
+            && let Some(elsewhere) = &mut self.elsewhere
+        {
+            elsewhere.awaited.push(number);
+        }
     }
 
     /// Whether some wait for their time, or for others.
     pub fn is_waiting(&self) -> bool {
-        self.oldest < self.taken
+        self.own > 0
     }
 
     /// What an entry waits for beside its own edges: how many have yet to end, when the last that has did, and whether
@@ -217,7 +321,9 @@ impl Window {
         let mut more = std::mem::take(&mut self.more);
         for back in more.drain(..) {
             let other = number.checked_sub(u64::from(back)).filter(|other| *other + (SIZE as u64) > number);
-            let Some(other) = other.map(index) else { continue };
+            let Some(other) = other else { continue };
+            self.await_elsewhere(other);
+            let other = index(other);
             match (self.entries[other].state, self.others.get_mut(self.free as usize)) {
                 (State::Ended, _) => ended = ended.max(self.entries[other].ended),
                 (_, None) => is_full = true,
@@ -239,13 +345,22 @@ impl Window {
         let number = self.taken;
         let place = index(number);
         self.taken += 1;
+        if operation.flags.has(OperationFlags::ELSEWHERE) {
+            let state = State::Elsewhere;
+            let (waits, ready, ended, dependents, next) = (0, 0, 0, NONE, NONE);
+            self.entries[place] = WindowEntry { operation, state, waits, ready, ended, dependents, next };
+            return;
+        }
+        self.own += 1;
         let mut ready = if operation.due_ns > 0 { self.start + operation.due_ns } else { self.start };
         let mut waits = 0;
         for (turn, back) in operation.edges.iter().enumerate().filter(|(_, back)| **back > 0) {
             let thinks = turn == 0 && operation.flags.has(OperationFlags::THINKS);
             let think_ns = if turn == 0 { operation.think_ns } else { 0 };
             let other = number.checked_sub(u64::from(*back));
-            match other.filter(|other| *other + (SIZE as u64) > number) {
+            let other = other.filter(|other| *other + (SIZE as u64) > number);
+            other.into_iter().for_each(|other| self.await_elsewhere(other));
+            match other {
                 Some(other) if self.entries[index(other)].state != State::Ended => {
                     let edge = place * EDGES_MOST + turn;
                     self.edges[edge] =
@@ -338,9 +453,17 @@ impl Window {
         }
     }
 
+    fn has_ended(&mut self, number: u64) -> bool {
+        match self.entries[index(number)].state {
+            State::Ended => true,
+            State::Elsewhere => self.has_ended_elsewhere(number),
+            _ => false,
+        }
+    }
+
     /// The oldest moves on; what waited for all before it may go.
     fn advance(&mut self) {
-        while self.oldest < self.taken && self.entries[index(self.oldest)].state == State::Ended {
+        while self.oldest < self.taken && self.has_ended(self.oldest) {
             self.oldest += 1;
             if self.oldest < self.taken {
                 let place = index(self.oldest);
@@ -351,5 +474,15 @@ impl Window {
                 }
             }
         }
+    }
+}
+
+/// The files whose names mean something else once an operation has ended.
+fn renamed(operation: &ReplayOperation) -> Option<u32> {
+    match operation.verb {
+        Verb::Create => Some(operation.file),
+        Verb::Open if operation.flags.has(OperationFlags::CREATES) => Some(operation.file),
+        Verb::Rename | Verb::Link => Some(operation.other),
+        _ => None,
     }
 }
