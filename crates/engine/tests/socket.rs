@@ -1,7 +1,7 @@
 //! The socket engine over loopback and socket pairs: both sides are jobs of one plan, and count alike.
 #![cfg(target_os = "linux")]
 
-use std::net::UdpSocket;
+use std::net::{TcpListener, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
@@ -250,6 +250,32 @@ fn each_exchange_has_a_connection_of_its_own() {
             assert_eq!((operations(job), failed(job), fact(job, "connects")), (200, 0, 200), "{}", job.name);
         }
         assert!(fact(&phase.jobs[1], "connect_ns") > 0);
+    }
+}
+
+#[test]
+fn a_place_that_was_lent_brings_a_peer_or_its_time_is_up() {
+    let place = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = place.local_addr().unwrap().to_string();
+    let lent = || target("connection", &place.as_raw_fd().to_string(), true);
+    let sender = target("tcp", &address, false);
+    let taker = job("taker", 0, Verb::Recv, 6400, &[("peer_timeout_ms", "3600000")]);
+    let mut jobs = vec![taker, job("sender", 1, Verb::Send, 6400, &[])];
+    jobs.iter_mut().for_each(|job| job.limit.bytes = Some(6400));
+    let phase = ran(vec![lent(), sender], jobs);
+    for job in &phase.jobs {
+        assert_eq!((fact(job, "bytes"), failed(job)), (6400, 0), "{}", job.name);
+    }
+    // Nobody comes, and nobody is there.
+    for (waits, words) in
+        [(lent(), "no peer came in time"), (target("tcp", "127.0.0.1:1", false), "onnection refused")]
+    {
+        let phase =
+            Phase { jobs: vec![job("a", 0, Verb::Recv, 1, &[("peer_timeout_ms", "1")])], ..Phase::default() };
+        let plan = Plan { name: "test".into(), targets: vec![waits], phases: vec![phase], ..Plan::default() };
+        let record = run(&plan, &Options::default(), &mut |_| ()).unwrap();
+        let text = format!("{record:?}");
+        assert!(text.contains(words), "{text}");
     }
 }
 

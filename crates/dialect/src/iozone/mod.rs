@@ -11,6 +11,7 @@ pub mod advice;
 pub mod command;
 pub mod lower;
 pub mod matrix;
+pub mod network;
 pub mod options;
 pub mod report;
 pub mod settings;
@@ -49,6 +50,9 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
     if has("v") {
         let out = format!("iozone 3.508 (iodyno {})\n", env!("CARGO_PKG_VERSION"));
         return Ok(Request::Print { out, status: 0 });
+    }
+    if has("+t") {
+        return network::request(words, loader);
     }
     let settings = settings::judge(words, loader)?;
     if let Some(elsewhere) = elsewhere(&settings, loader).map_err(|wrong| vec![wrong])? {

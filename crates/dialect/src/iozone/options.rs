@@ -22,7 +22,8 @@ const fn path(name: &'static str, help: &'static str) -> Entry {
 }
 
 const MOST: i64 = 1 << 31;
-const OWN_PORTS: &str = "clusters are started by the site's mpirun here, and no port of ours is used";
+/// Why none of the ports is used by which the original's streams talk to each other.
+pub const OWN_PORTS: &str = "clusters are started by the site's mpirun here, and no port of ours is used";
 const CLOCKS: &str = "the clocks of the hosts are compared without such a host";
 
 const TESTS: &str = "a test, again for one more: 0 write/rewrite, 1 read/re-read, 2 random, 3 backward read, 4 record rewrite, \
@@ -173,16 +174,17 @@ const GROUPS: &[SetterGroup<Settings, Misuse>] = &[
             switch("x", "each stream goes on to its end").inert(),
             switch("+k", "-s is the size of all files together").inert(),
             path("+m", "hosts: a line for each stream, HOST DIRECTORY PROGRAM [FILE]").inert(),
-            Entry::new("+h", Kind::Text, "HOST", "name of this host for the others")
-                .ignored(OWN_PORTS)
-                .inert(),
+            Entry::new(
+                "+h",
+                Kind::Text,
+                "HOST",
+                "with -+t: name of this host for the others; else none is needed",
+            )
+            .inert(),
             Entry::new("+i", Kind::Text, "PORT", "the port of the others").ignored(OWN_PORTS).inert(),
             switch("+s", "messages of the streams are left out").ignored("streams print no messages").inert(),
-            Entry::new("+c", Kind::Text, "HOST", "be one of the others")
-                .refused(OWN_PORTS, "start all of them with -+m")
-                .inert(),
-            switch("+t", "speed of the network between the hosts")
-                .refused("it measures the network", "iodyno net mesh does")
+            Entry::new("+c", Kind::Text, "HOST", "with -+t: be the client of that master").inert(),
+            switch("+t", "speed of the network to each host of -+m and back, records of -r (1), -s in all")
                 .inert(),
             Entry::new("+H", Kind::Text, "HOST", "a host whose clock is used")
                 .refused(CLOCKS, "leave it out")

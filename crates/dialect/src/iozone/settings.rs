@@ -6,7 +6,7 @@ use iodyno_model::{Diagnostic, Origin, Verb};
 
 use super::access::Access;
 use super::command::OptionValue;
-use super::options::SETTERS;
+use super::options::{OWN_PORTS, SETTERS};
 use super::telemetry::{self, TimedOperation};
 use crate::Loader;
 use crate::option::OutOfBounds;
@@ -36,6 +36,8 @@ pub struct ClusterStream {
     pub host: String,
     /// The directory its file lies in.
     pub directory: String,
+    /// What `-+t` starts there.
+    pub program: String,
     /// The file, where it has a name of its own.
     pub file: Option<String>,
 }
@@ -197,6 +199,25 @@ pub fn judge(words: Vec<OptionValue>, loader: &mut dyn Loader) -> Result<Setting
     if judge.wrong.is_empty() { Ok(judge.settings) } else { Err(judge.wrong) }
 }
 
+/// What a command line asks for that measures the network (`-+t`): of all else the original takes no notice.
+///
+/// # Errors
+/// Everything that is wrong with its values, and a lack of hosts.
+pub fn judge_network(words: Vec<OptionValue>, loader: &mut dyn Loader) -> Result<Settings, Vec<Diagnostic>> {
+    let mut judge = Checker { settings: Settings { words, ..Settings::default() }, wrong: Vec::new() };
+    judge.values();
+    match (judge.settings.has("+c"), judge.settings.has("+m")) {
+        (true, _) => {}
+        (false, true) => judge.node_list(loader),
+        (false, false) => judge.refuse(
+            "+t",
+            "it needs to know the hosts",
+            "-+m FILE: a line for each, HOST DIRECTORY PROGRAM",
+        ),
+    }
+    if judge.wrong.is_empty() { Ok(judge.settings) } else { Err(judge.wrong) }
+}
+
 struct Checker {
     settings: Settings,
     wrong: Vec<Diagnostic>,
@@ -276,6 +297,7 @@ impl Checker {
         } else {
             self.refuse_each("F +R +V +L +F +k C x T +m d", "it needs streams", "say -t N");
         }
+        self.refuse_each("+c", OWN_PORTS, "start all of them with -+m");
         self.reads_alone();
         if self.settings.has("+E") && !self.has_any("f F +R") {
             self.refuse("+E", "no file is named", "-f FILE");
@@ -371,12 +393,16 @@ impl Checker {
         if !self.settings.has("+m") {
             return;
         }
-        let hint = "a line for each stream: HOST DIRECTORY PROGRAM [FILE]";
-        self.settings.clients = self.file("+m", loader, hint, clients).unwrap_or_default();
+        self.node_list(loader);
         let (known, most) = (self.settings.clients.len(), self.settings.most_streams());
         if self.wrong.is_empty() && known < most {
             self.refuse("+m", format!("{known} lines for {most} streams"), "a line for each stream");
         }
+    }
+
+    fn node_list(&mut self, loader: &mut dyn Loader) {
+        let hint = "a line for each stream: HOST DIRECTORY PROGRAM [FILE]";
+        self.settings.clients = self.file("+m", loader, hint, clients).unwrap_or_default();
     }
 }
 
@@ -389,10 +415,11 @@ pub fn clients(path: &str, text: &str) -> Result<Vec<ClusterStream>, Vec<Diagnos
     let lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     telemetry::parse_lines(path, lines, "no stream", "a line is HOST DIRECTORY PROGRAM [FILE]", |line| {
         let mut words = line.split_whitespace();
-        let (host, directory, _, file) = (words.next()?, words.next()?, words.next()?, words.next());
+        let (host, directory, program, file) = (words.next()?, words.next()?, words.next()?, words.next());
         let fits = crate::hosts::is_host(host) && !host.contains(':') && !line.contains(['{', '}', '|']);
         let (host, directory) = (host.to_string(), directory.trim_end_matches('/').to_string());
-        fits.then(|| ClusterStream { host, directory, file: file.map(String::from) })
+        let program = program.to_string();
+        fits.then(|| ClusterStream { host, directory, program, file: file.map(String::from) })
     })
 }
 

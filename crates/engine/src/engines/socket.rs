@@ -88,6 +88,10 @@ const OWN: &[SettingSpec] = &[
     spec("connect_each", "each exchange has a connection of its own (default off)"),
     spec("accept_each", "each exchange is answered on a connection of its own (default off)"),
     spec("response_timeout_ms", "a datagram unanswered so long is lost (default 1000)"),
+    spec(
+        "peer_timeout_ms",
+        "so long a peer is awaited who is not there yet (default: 10000 to connect, the whole run to accept)",
+    ),
     spec("port_each", "worker n takes the n-th port from the address's (default off)"),
 ];
 
@@ -205,6 +209,7 @@ impl Sockets {
             "request_bytes",
             "response_bytes",
             "response_timeout_ms",
+            "peer_timeout_ms",
             "hold_us",
             "read_bin_bytes",
         ];

@@ -6,7 +6,7 @@ use super::{Worker, idle};
 use crate::call;
 use crate::clock::{self, Tick};
 use crate::engines::null::Null;
-use crate::engines::{Engine, Failure, Live, Setup};
+use crate::engines::{Engine, Failure, Live, Setup, switched_on};
 use crate::io::Io;
 use crate::random::mix;
 use crate::source::{label_of, labels};
@@ -82,7 +82,10 @@ impl Worker<'_> {
     fn meets_somebody(&self) -> bool {
         let mut targets = self.job.targets.iter().filter_map(|index| self.plan.targets.get(*index));
         targets.any(|target| match &target.kind {
-            TargetKind::Endpoint { transport, .. } => transport != "connection",
+            // A place that was lent brings nobody yet; who takes a connection for each exchange waits for none here.
+            TargetKind::Endpoint { transport, listen, .. } => {
+                transport != "connection" || (*listen && !switched_on(self.job, "accept_each"))
+            }
             _ => true,
         })
     }

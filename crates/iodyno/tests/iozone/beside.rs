@@ -53,7 +53,7 @@ fn alike(lines: &[&str], from: &str) -> Outcome {
 }
 
 /// A text with every figure as `#`, from a line on; its spaces count.
-fn skeleton(text: &str, from: &str) -> Vec<String> {
+pub fn skeleton(text: &str, from: &str) -> Vec<String> {
     let lines = text.lines().skip_while(|line| !line.contains(from));
     lines.map(figures_out).collect()
 }

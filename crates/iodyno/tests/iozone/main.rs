@@ -14,6 +14,8 @@ mod iometer;
 #[cfg(target_os = "linux")]
 mod lists;
 #[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
 #[allow(dead_code)]
 #[path = "../door/program.rs"]
 mod program;
@@ -34,6 +36,7 @@ fn main() -> std::process::ExitCode {
         beside::cases(),
         books::cases(),
         iometer::cases(),
+        network::cases(),
     ];
     testbed::run(cases.into_iter().flatten().collect())
 }

@@ -1,7 +1,7 @@
 //! How a socket comes to be connected: it connects, accepts, or is lent by a conversation.
 //!
 //! Workers that wait at one address share one listening socket, so that each accepts one peer. A connection that is refused is tried
-//! again for a while: both sides may be jobs of one plan.
+//! again for a while: both sides may be jobs of one plan. A conversation lends a connection, or a place where one is accepted.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -15,7 +15,7 @@ use super::line::{Line, bound, is_later};
 use super::socket_options::{self, When, is_socket_option};
 use crate::clock;
 use crate::connections::Since;
-use crate::engines::{Failure, Setup, switched_on};
+use crate::engines::{Failure, Setup, switched_on, whole_number};
 
 /// How long a connection that nobody takes yet is tried again, ns.
 const PATIENCE_NS: u64 = 10_000_000_000;
@@ -145,7 +145,14 @@ pub fn meet(setup: &Setup<'_>, handle: usize) -> Result<Line, Failure> {
     let place = EndpointAddress::of(setup, handle)?;
     let asked = asked(setup);
     let socket = match (place.transport.as_str(), place.listens) {
-        ("connection", _) => {
+        ("connection", true) => {
+            let listener = lent(&place.address)?;
+            bound(&listener).map_err(|error| Failure::io("SO_RCVTIMEO", &error))?;
+            let socket = accept(setup, &listener, &place)?;
+            socket_options::set(&socket, &asked, When::After).map_err(ungranted)?;
+            socket
+        }
+        ("connection", false) => {
             let socket = lent(&place.address)?;
             socket_options::set(&socket, &asked, When::After).map_err(ungranted)?;
             socket
@@ -154,13 +161,14 @@ pub fn meet(setup: &Setup<'_>, handle: usize) -> Result<Line, Failure> {
         (_, true) => {
             let listener = listener(&place, &asked)?;
             setup.live.connections.keep(listener.clone());
-            let socket = accept(setup, &listener, &place)?;
+            let socket = accept(setup, &listener.socket, &place)?;
             socket_options::set(&socket, &asked, When::After).map_err(ungranted)?;
             socket
         }
         (_, false) => connect(setup, &place, &asked)?,
     };
-    let since = if place.transport == "connection" { Since::Now } else { Since::Birth };
+    let is_lent = place.transport == "connection" && !place.listens;
+    let since = if is_lent { Since::Now } else { Since::Birth };
     Line::new(setup, socket, &place.name, since)
 }
 
@@ -187,7 +195,7 @@ fn connect(
     asked: &[(String, String)],
 ) -> Result<Socket, Failure> {
     let (addresses, kind) = (place.addresses()?, place.kind()?);
-    let end = clock::monotonic() + PATIENCE_NS;
+    let end = clock::monotonic() + peer_timeout_ns(setup).unwrap_or(PATIENCE_NS);
     loop {
         let mut last = None;
         for address in &addresses {
@@ -318,14 +326,23 @@ fn listen(place: &EndpointAddress, asked: &[(String, String)]) -> Result<Listene
     Err(Failure::io(&place.who(), &error).hint("choose another port, or end who has it"))
 }
 
-/// Waits for one connection.
-fn accept(setup: &Setup<'_>, listener: &Listener, place: &EndpointAddress) -> Result<Socket, Failure> {
+/// For how long a peer that is not there yet is awaited, where the job says so.
+fn peer_timeout_ns(setup: &Setup<'_>) -> Option<u64> {
+    whole_number(setup.job, "peer_timeout_ms").map(|ms| ms * 1_000_000)
+}
+
+/// Waits for one connection, until the worker is stopped or the job's patience ends.
+fn accept(setup: &Setup<'_>, listener: &Socket, place: &EndpointAddress) -> Result<Socket, Failure> {
+    let end = peer_timeout_ns(setup).map(|timeout_ns| clock::monotonic() + timeout_ns);
     loop {
-        match listener.socket.accept() {
+        match listener.accept() {
             Ok((socket, _)) => return Ok(socket),
             Err(error) if is_later(error.raw_os_error().unwrap_or(0)) => {
                 if setup.live.stop.load(std::sync::atomic::Ordering::Relaxed) != 0 {
                     return Err(Failure::new(format!("{}: the run ended before a peer came", place.who())));
+                }
+                if end.is_some_and(|end| clock::monotonic() >= end) {
+                    return Err(Failure::new(format!("{}: no peer came in time", place.who())));
                 }
             }
             Err(error) => return Err(Failure::io(&place.who(), &error)),
