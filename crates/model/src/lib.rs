@@ -99,8 +99,8 @@ pub use target::{
 };
 pub use verb::{Kind, Verb, VerbSet};
 pub use verify::{
-    Checksum, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyLayout, VerifyPolicy, VerifyState,
-    VerifyWhen, Wrong,
+    Checksum, GivenState, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyLayout, VerifyPolicy,
+    VerifyState, VerifyWhen, Wrong,
 };
 pub use workload::{
     Action, Actor, AtEnd, Conversion, Expect, Item, Offset, Operation, Per, RecordForm, Script, SharedKind,

@@ -271,6 +271,17 @@ pub struct VerifyState {
     pub save: bool,
     /// Whether a worker that reads stops where the state says that the writes ended (fio `verify_state_load`).
     pub load: bool,
+    /// What is loaded instead of files here: those of a client's directory (fio `--server`).
+    #[reflect(default)]
+    pub given: Vec<GivenState>,
+}
+
+/// The content of a worker's state file.
+#[derive(Clone, Debug, PartialEq, Eq, Reflect)]
+pub struct GivenState {
+    /// The worker's number within its job, from 0.
+    pub worker: u32,
+    pub bytes: Vec<u8>,
 }
 
 /// One interval that is not what was written, as facts.

@@ -141,10 +141,10 @@ fn ask_servers(cli: Cli, loader: &dyn Loader) -> Request {
     let when = cli.command.trigger;
     let is_asked = when.file.is_some() || when.after_ns.is_some();
     let command = cli.command.trigger_remote.unwrap_or_default();
-    let own = if is_asked { loader.detached() } else { None };
-    let trigger = own.map(|loader| RemoteTrigger { when, command, loader });
+    let trigger = is_asked.then_some(RemoteTrigger { when, command });
     let client = Client::new(style, cli.command.output.clone(), cli.command.forwarded, cli.servers)
-        .with_trigger(trigger);
+        .with_trigger(trigger)
+        .with_files(loader.detached());
     let run = Run { output: cli.command.output, ..Run::of_conversation(Plan::default()) };
     Converse::new(client, run).into()
 }

@@ -270,7 +270,13 @@ fn dumps(fio: Original) -> Outcome {
 fn states(fio: Original) -> Outcome {
     let bench = Bench::of(fio);
     let path = bench.folder.path().join("local-j-{worker}-verify.state");
-    let state = VerifyState { path: path.display().to_string(), name: "j".into(), save: true, load: false };
+    let state = VerifyState {
+        path: path.display().to_string(),
+        name: "j".into(),
+        save: true,
+        load: false,
+        given: Vec::new(),
+    };
     let verify = Verify { state: Some(state.clone()), first_worker: 2, ..header(Checksum::Crc32c) };
     let mut write =
         job(writing(Verb::Write, Pick::Sequential), Verify { when: VerifyWhen::Never, ..verify.clone() });
@@ -307,7 +313,7 @@ fn states(fio: Original) -> Outcome {
     let (right, said) = theirs.fio(&["--rw=write", "--verify=crc32c", "--number_ios=5", "--do_verify=0"]);
     expect(right, said)?;
     let path = theirs.folder.path().join("local-j-{worker}-verify.state").display().to_string();
-    let state = VerifyState { path, name: "j".into(), save: false, load: true };
+    let state = VerifyState { path, name: "j".into(), save: false, load: true, given: Vec::new() };
     let record = theirs.ours(job(
         writing(Verb::Read, Pick::Sequential),
         Verify { state: Some(state), ..header(Checksum::Crc32c) },

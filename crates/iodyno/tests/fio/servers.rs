@@ -32,6 +32,7 @@ pub fn cases() -> Vec<Case> {
         ("histograms", histograms),
         ("recording", recording),
         ("trigger", trigger),
+        ("states", states),
         ("mistake", mistake),
         ("failure", failure),
         ("interrupted", interrupted),
@@ -219,6 +220,43 @@ fn trigger(client: &Fio, stand: &Stand) -> Outcome {
         state.len() == 192 && state[0] == 3 && begun > 0,
         format!("a state of {} bytes: {state:?}", state.len()),
     )
+}
+
+/// What a trigger kept at the client is loaded by a later run on the server: of the file, which holds zeros behind the writes
+/// that were made, no more is verified than these. Without the state, and with a damaged one, nothing runs.
+fn states(client: &Fio, stand: &Stand) -> Outcome {
+    let head = "[t]\nbs=4k\nsize=4m\nfilename=data\nverify=crc32c\nrw=write\n";
+    let writes = format!("{head}do_verify=0\nruntime=600\ntime_based\nrate_iops=200\n");
+    let more = ["--eta=always", "--trigger-file=now", "--trigger-remote=true"];
+    let mut running = Program::new(stand.command(client, &writes, &more)).launch()?;
+    wait::until("a job on the server", || running.out().contains("Jobs: 1") || !running.is_there())?;
+    stand.sandbox.put("now", b"");
+    running.outcome()?;
+    let name = "127.0.0.1-t-0-verify.state";
+    let path = stand.sandbox.path().join(name);
+    let state = std::fs::read(&path)?;
+    let begun = u64::from_le_bytes(state[40..48].try_into()?);
+    let read = format!("{head}verify_only=1\nverify_state_load=1\n");
+    let said = stand.run(client, &read, &["--output-format=json", "--output=out.json"])?;
+    wanted(said.code() == 0, format!("status {}: {}", said.code(), said.all()))?;
+    let written = std::fs::read_to_string(stand.sandbox.path().join("out.json"))?;
+    let document = Output::read(&written).document()?;
+    let bytes = document["client_stats"][0]["read"]["io_bytes"].as_u64();
+    wanted(
+        bytes.is_some_and(|bytes| bytes > 0 && bytes <= begun * 4096),
+        format!("{bytes:?} of {begun} writes were read: {written}"),
+    )?;
+    std::fs::remove_file(&path)?;
+    let said = stand.run(client, &read, &[])?;
+    wanted(said.code() == 1 && !said.all().contains("READ: bw="), said.all())?;
+    if stand.is_ours {
+        let reason = format!("failure on receiving state file {name}: No such file or directory");
+        wanted(said.all().contains(&reason), said.all())?;
+        stand.sandbox.put(name, &[&state[..100], b"x", &state[101..]].concat());
+        let said = stand.run(client, &read, &[])?;
+        wanted(said.code() == 1 && said.all().contains("its checksum is wrong"), said.all())?;
+    }
+    Ok(())
 }
 
 /// A job file that is wrong: the client prints why, and nothing runs.

@@ -155,5 +155,6 @@ fn state(ask: &OptionReader<'_>) -> VerifyState {
         name: ask.job().into(),
         save: ask.flag("verify_state_save", true),
         load: ask.flag("verify_state_load", false),
+        given: Vec::new(),
     }
 }

@@ -52,6 +52,8 @@ pub struct Client {
     status: u8,
     width: usize,
     trigger: Option<RemoteTrigger>,
+    /// Reads the states that servers ask for, and looks for the file of the trigger.
+    loader: Option<Box<dyn Loader + Send>>,
     /// When the live line is due.
     progress_at_ns: u64,
 }
@@ -61,7 +63,6 @@ pub struct RemoteTrigger {
     pub when: Trigger,
     /// What the servers run then.
     pub command: String,
-    pub loader: Box<dyn Loader + Send>,
 }
 
 /// One server.
@@ -141,12 +142,17 @@ impl Client {
             status: 0,
             width: 0,
             trigger: None,
+            loader: None,
             progress_at_ns: 0,
         }
     }
 
     pub fn with_trigger(self, trigger: Option<RemoteTrigger>) -> Self {
         Client { trigger, ..self }
+    }
+
+    pub fn with_files(self, loader: Option<Box<dyn Loader + Send>>) -> Self {
+        Client { loader, ..self }
     }
 
     fn connect(&self) -> Vec<Action> {
@@ -226,8 +232,10 @@ impl Client {
 
     /// Sends the trigger to every server, if it fires.
     fn pull(&mut self, now_ns: u64) -> Vec<Action> {
+        let loader = self.loader.as_ref();
+        let look = |path: &String| loader.is_some_and(|loader| loader.look(path).is_some());
         let fires = |trigger: &mut RemoteTrigger| {
-            let is_there = trigger.when.file.as_ref().filter(|path| trigger.loader.look(path).is_some());
+            let is_there = trigger.when.file.as_ref().filter(|path| look(path));
             is_there.is_some() || trigger.when.after_ns.is_some_and(|after_ns| now_ns >= after_ns)
         };
         let Some(trigger) = self.trigger.take_if(|trigger| self.has_run && fires(trigger)) else {
@@ -318,6 +326,11 @@ impl Client {
             Opcode::Trigger => {
                 let files = states::files(content, &remote.jobs.host);
                 files.into_iter().map(|(path, bytes)| Action::Write { path, bytes }).collect()
+            }
+            Opcode::SendFile => {
+                let Some(loader) = &mut self.loader else { return Vec::new() };
+                let reply = states::answer(message, &remote.jobs.host, loader.as_mut());
+                vec![Action::Send(number, reply.frames())]
             }
             Opcode::Log => remote.log(content, &self.arguments).into_iter().collect(),
             Opcode::Stop => {

@@ -33,6 +33,8 @@ const INFO: u32 = 2;
 pub(super) const ERROR: u32 = 3;
 /// The unit "bytes per second" as fio numbers it.
 const BYTES_PER_SECOND: u32 = 4;
+/// How long a client may take to send the states that its jobs load, ns: as long as fio's.
+const STATES_NS: u64 = 10_000_000_000;
 
 /// Where a server is: the transport, and the address in the engine's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +97,8 @@ struct Moment {
 /// One client.
 struct Session {
     reader: MessageReader,
+    /// What it calls this server.
+    name: String,
     /// Its command line.
     arguments: Vec<String>,
     /// The job files it sent.
@@ -103,11 +107,21 @@ struct Session {
     ready: Option<(Plan, ReportContext)>,
     /// How many jobs and how many results the client knows of.
     announced: (usize, u32),
+    /// The states that it is to send before its jobs run.
+    awaited: Option<AwaitedStates>,
     run: Option<(RunNumber, ClientRun)>,
     /// What the client's trigger runs, once the jobs have ended.
     trigger: Option<String>,
     /// Everything was said.
     is_over: bool,
+}
+
+/// The states that jobs load, which lie where the client is.
+struct AwaitedStates {
+    /// When the client is given up, ns since the conversation began.
+    due_ns: u64,
+    /// None: it has come. The index is the tag of its request.
+    wanted: Vec<Option<states::WantedState>>,
 }
 
 /// A client's jobs under way.
@@ -140,10 +154,12 @@ impl Server {
         }
         let session = Session {
             reader: MessageReader::new(TEXT_MOST + (1 << 16)),
+            name: String::new(),
             arguments: Vec::new(),
             texts: Vec::new(),
             ready: None,
             announced: (0, 0),
+            awaited: None,
             run: None,
             trigger: None,
             is_over: false,
@@ -168,6 +184,25 @@ impl Server {
             let loader = self.loader.as_mut();
             actions.extend(session.message(message, moment, &mut self.next_run, loader));
         }
+        actions.extend(self.wake());
+        actions
+    }
+
+    /// When a client is given up that has not sent its states.
+    fn wake(&self) -> Option<Action> {
+        let due = self.sessions.values().filter_map(|session| session.awaited.as_ref());
+        due.map(|awaited| awaited.due_ns).min().map(Action::Wake)
+    }
+
+    fn ticked(&mut self, at_ns: u64, unix_ns: u64) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (connection, session) in &mut self.sessions {
+            if session.awaited.take_if(|awaited| awaited.due_ns <= at_ns).is_some() {
+                let moment = Moment { connection: *connection, unix_ns, at_ns };
+                actions.extend(session.refuse("fio: timed out waiting for reply\n", &moment));
+            }
+        }
+        actions.extend(self.wake());
         actions
     }
 
@@ -237,6 +272,7 @@ impl Conversation for Server {
                 connection_of(&input).map(|connection| self.left(connection)).unwrap_or_default()
             }
             Input::Interrupted(signal) => self.interrupted(signal),
+            Input::Tick => self.ticked(at_ns, unix_ns),
             _ => Vec::new(),
         }
     }
@@ -278,15 +314,21 @@ impl Session {
         loader: &mut dyn Loader,
     ) -> Vec<Action> {
         match message.opcode {
-            Opcode::Probe => vec![moment.send(&probe(&message, loader))],
+            Opcode::Probe => {
+                let mut unpacker = Unpacker::new(&message.content);
+                let _ = unpacker.u64();
+                self.name = unpacker.text(128);
+                vec![moment.send(&probe(&message, loader))]
+            }
             Opcode::JobLine => {
                 self.arguments = command_line(&message.content);
                 self.understand(moment, loader)
             }
             Opcode::Job => self.job_file(&message.content, moment, loader),
             Opcode::LoadFile => self.own_file(&message.content, moment, loader),
-            Opcode::Run if self.is_over || self.run.is_some() => Vec::new(),
-            Opcode::Run => self.start(moment, next_run),
+            Opcode::Run if self.is_over || self.run.is_some() || self.awaited.is_some() => Vec::new(),
+            Opcode::Run => self.ask_for_states(moment, next_run),
+            Opcode::SendFile => self.take_state(&message, moment, next_run),
             Opcode::SendEta => {
                 let content =
                     self.run.as_mut().map_or_else(nothing_yet, |(_, running)| running.eta(moment.at_ns));
@@ -295,7 +337,10 @@ impl Session {
             Opcode::Trigger => self.pull(&message.content),
             Opcode::Quit | Opcode::Exit => match &self.run {
                 Some((run, _)) => vec![Action::Stop(*run)],
-                None => vec![Action::Shut(moment.connection)],
+                None => {
+                    self.awaited = None;
+                    vec![Action::Shut(moment.connection)]
+                }
             },
             other => moment.text(ERROR, &format!("fio: the server does not do {other:?}\n")),
         }
@@ -369,6 +414,43 @@ impl Session {
         self.announced = (view.jobs.len(), reported);
         self.ready = Some((plan, view));
         actions
+    }
+
+    /// Asks for the states that the jobs load, and starts where there are none.
+    fn ask_for_states(&mut self, moment: &Moment, next_run: &mut RunNumber) -> Vec<Action> {
+        let wanted =
+            self.ready.as_ref().map(|(plan, _)| states::wanted(plan, &self.name)).unwrap_or_default();
+        if wanted.is_empty() {
+            return self.start(moment, next_run);
+        }
+        let ask = |(state, tag): (&states::WantedState, u64)| moment.send(&state.request(tag));
+        let actions = wanted.iter().zip(0..).map(ask).collect();
+        let wanted = wanted.into_iter().map(Some).collect();
+        self.awaited = Some(AwaitedStates { due_ns: moment.at_ns + STATES_NS, wanted });
+        actions
+    }
+
+    /// A state has come, or why it has not. The jobs start after the last of them.
+    fn take_state(&mut self, message: &Message, moment: &Moment, next_run: &mut RunNumber) -> Vec<Action> {
+        let Some(awaited) = &mut self.awaited else { return Vec::new() };
+        let of_tag = usize::try_from(message.tag).ok().and_then(|tag| awaited.wanted.get_mut(tag));
+        let Some(state) = of_tag.and_then(Option::take) else { return Vec::new() };
+        let is_last = awaited.wanted.iter().all(Option::is_none);
+        match (states::answered(&message.content), &mut self.ready) {
+            (Ok(bytes), Some((plan, _))) => state.give(plan, bytes),
+            (Err(errno), _) => {
+                self.awaited = None;
+                let reason = of_system(errno.try_into().unwrap_or_default());
+                let said = format!("fio: failure on receiving state file {}: {reason}\n", state.name);
+                return self.refuse(&said, moment);
+            }
+            (Ok(_), None) => {}
+        }
+        if !is_last {
+            return Vec::new();
+        }
+        self.awaited = None;
+        self.start(moment, next_run)
     }
 
     fn start(&mut self, moment: &Moment, next_run: &mut RunNumber) -> Vec<Action> {
