@@ -12,7 +12,7 @@ use iodyno_model::{
 
 use crate::facts::EngineFacts;
 use crate::failure::{Failure, strerror};
-use crate::file_system_client::{self, Existing, FileSystemClient};
+use crate::file_system_client::{self, Existing, FileCreation, FileSystemClient};
 use crate::io::{Files, Handle, ReopenedFile, c_path, length};
 use crate::memory::errno;
 use crate::names::templates::{Asker, names, resolve, set_root};
@@ -420,7 +420,8 @@ fn open_one(path: &str, target: &Target, needs: (bool, bool), size: Extent) -> R
             let existing =
                 if target.prepare == Prepare::Absent { Existing::Shared } else { Existing::Refused };
             let mode = target.open.permissions.unwrap_or(0o666);
-            client.create(libc::AT_FDCWD, &c_path(path)?, flags, mode, existing)
+            let path = &c_path(path)?;
+            client.create(&FileCreation { folder: libc::AT_FDCWD, path, flags, mode, existing })
         }
         _ => open_made(path, flags, target.open.permissions),
     };

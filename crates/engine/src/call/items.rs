@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use iodyno_model::Verb;
 
 use super::{UNSUPPORTED, close, lock_range, range, result, system};
-use crate::file_system_client::Existing;
+use crate::file_system_client::{Existing, FileCreation};
 use crate::io::{
     DIRECTORY, DURABLE, Files, Io, KEEP, Names, OPEN_CREATES, OPEN_TRUNCATES, PathBuffer, READ_BACK,
 };
@@ -99,7 +99,10 @@ fn by_client(io: &Io, files: &mut Files) -> i64 {
     let path = names.path_of(io.offset);
     let makes = flags & libc::O_CREAT != 0;
     let opened_by = match makes {
-        true => client.create(root, path, flags, mode as libc::c_uint, Existing::Refused),
+        true => {
+            let (mode, existing) = (mode as libc::c_uint, Existing::Refused);
+            client.create(&FileCreation { folder: root, path, flags, mode, existing })
+        }
         // SAFETY: the path is zero-terminated and lives in `names`, which nothing changes here.
         false => match unsafe { system::open_at(root, path.as_ptr(), flags, mode) } {
             -1 => Err(errno()),

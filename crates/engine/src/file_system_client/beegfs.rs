@@ -1,11 +1,11 @@
 //! BeeGFS: files that are made with a number of targets and a chunk size. From `beegfs_ioctl.h`.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 use std::os::fd::RawFd;
 
 use iodyno_model::BeegfsStripes;
 
-use super::{Existing, READS, WRITES, close, open_at, parts, request};
+use super::{Existing, FileCreation, READS, WRITES, close, open_at, parts, request};
 use crate::memory::errno;
 
 /// `struct BeegfsIoctl_MkFileWithStripeHints_Arg`.
@@ -32,27 +32,20 @@ const MAKE_FILE: u64 = request(WRITES, 27, size_of::<NewFile>());
 const STRIPE_INFO: u64 = request(READS, 25, size_of::<StripeInfo>());
 
 /// Makes a file with stripes, then opens it. One that is there will do if it is another worker's, or has these stripes.
-pub fn create(
-    stripes: &BeegfsStripes,
-    folder: RawFd,
-    path: &CStr,
-    flags: i32,
-    mode: u32,
-    existing: Existing,
-) -> Result<RawFd, i32> {
-    let (parent, name) = parts(path).ok_or(libc::EINVAL)?;
+pub fn create(stripes: &BeegfsStripes, file: &FileCreation<'_>) -> Result<RawFd, i32> {
+    let (parent, name) = parts(file.path).ok_or(libc::EINVAL)?;
     let chunk_bytes = u32::try_from(stripes.chunk_bytes).map_err(|_| libc::EINVAL)?;
-    let parent = open_at(folder, &parent, libc::O_RDONLY | libc::O_DIRECTORY, 0)?;
-    let file = NewFile { name: name.as_ptr(), mode, targets: stripes.targets, chunk_bytes };
+    let parent = open_at(file.folder, &parent, libc::O_RDONLY | libc::O_DIRECTORY, 0)?;
+    let new = NewFile { name: name.as_ptr(), mode: file.mode, targets: stripes.targets, chunk_bytes };
     // SAFETY: the kernel reads the structure and the zero-terminated name, which live until after the call.
-    let made = unsafe { libc::ioctl(parent, MAKE_FILE as _, &raw const file) };
+    let made = unsafe { libc::ioctl(parent, MAKE_FILE as _, &raw const new) };
     let refused = if made < 0 { errno() } else { 0 };
     close(parent);
     if !matches!(refused, 0 | libc::EEXIST) {
         return Err(refused);
     }
-    let fd = open_at(folder, path, flags & !(libc::O_CREAT | libc::O_EXCL), mode)?;
-    if refused == 0 || existing == Existing::Shared || has_stripes(fd, stripes) {
+    let fd = file.open(file.flags & !(libc::O_CREAT | libc::O_EXCL))?;
+    if refused == 0 || file.existing == Existing::Shared || has_stripes(fd, stripes) {
         return Ok(fd);
     }
     close(fd);

@@ -1,11 +1,10 @@
 //! Lustre: stripes of a file whose objects are not made yet, and I/O without locks. From `lustre_user.h`.
 
-use std::ffi::CStr;
 use std::os::fd::RawFd;
 
 use iodyno_model::LustreStripes;
 
-use super::{Existing, WRITES, close, open_at, request};
+use super::{Existing, FileCreation, WRITES, close, request};
 use crate::memory::errno;
 
 /// The file's objects are not made before its stripes are set. A flag of Lustre 1.8 with two that mean nothing for files.
@@ -59,20 +58,12 @@ impl Layout {
 ///
 /// Of workers that share a file, each may be the first: whoever comes later opens it in the same way, so that opening
 /// makes no objects, and finds the stripes set or sets them.
-pub fn create(
-    stripes: &LustreStripes,
-    folder: RawFd,
-    path: &CStr,
-    flags: i32,
-    mode: u32,
-    existing: Existing,
-) -> Result<RawFd, i32> {
-    let flags = flags | libc::O_CREAT | DELAY_CREATE;
-    let alone = if existing == Existing::Refused { libc::O_EXCL } else { 0 };
-    let fd = open_at(folder, path, flags | alone, mode)?;
+pub fn create(stripes: &LustreStripes, file: &FileCreation<'_>) -> Result<RawFd, i32> {
+    let alone = if file.existing == Existing::Refused { libc::O_EXCL } else { 0 };
+    let fd = file.open(file.flags | libc::O_CREAT | DELAY_CREATE | alone)?;
     match set_stripes(stripes, fd) {
         Ok(()) => Ok(fd),
-        Err(libc::EEXIST | libc::EALREADY) if existing == Existing::Shared => Ok(fd),
+        Err(libc::EEXIST | libc::EALREADY) if file.existing == Existing::Shared => Ok(fd),
         Err(errno) => {
             close(fd);
             Err(errno)

@@ -61,6 +61,25 @@ pub enum Existing {
     Shared,
 }
 
+/// A file that is to be made and opened.
+#[derive(Clone, Copy, Debug)]
+pub struct FileCreation<'a> {
+    /// What its path begins at.
+    pub folder: RawFd,
+    pub path: &'a CStr,
+    /// Of `open`.
+    pub flags: i32,
+    pub mode: u32,
+    pub existing: Existing,
+}
+
+impl FileCreation<'_> {
+    /// Opens it with other flags than its own.
+    fn open(&self, flags: i32) -> Result<RawFd, i32> {
+        open_at(self.folder, self.path, flags, self.mode)
+    }
+}
+
 impl FileSystemClient {
     /// The client of the file system that a path lies on.
     ///
@@ -94,18 +113,11 @@ impl FileSystemClient {
     ///
     /// # Errors
     /// The system's error number.
-    pub fn create(
-        &self,
-        folder: RawFd,
-        path: &CStr,
-        flags: i32,
-        mode: u32,
-        existing: Existing,
-    ) -> Result<RawFd, i32> {
+    pub fn create(&self, file: &FileCreation<'_>) -> Result<RawFd, i32> {
         match (&self.hints.lustre_stripes, &self.hints.beegfs_stripes) {
-            (Some(stripes), _) => lustre::create(stripes, folder, path, flags, mode, existing),
-            (_, Some(stripes)) => beegfs::create(stripes, folder, path, flags, mode, existing),
-            _ => open_at(folder, path, flags, mode),
+            (Some(stripes), _) => lustre::create(stripes, file),
+            (_, Some(stripes)) => beegfs::create(stripes, file),
+            _ => file.open(file.flags),
         }
     }
 
