@@ -6,6 +6,7 @@
 use iodyno_model::Histogram;
 use iodyno_model::Size;
 use iodyno_model::histogram::{bucket_of, middle};
+use statrs::function::erf::erf_inv;
 
 use super::header;
 use super::number;
@@ -106,25 +107,9 @@ fn bits(word: &str) -> Option<f64> {
     number::amount(word).map(|amount| if is_bytes { amount * 8.0 } else { amount })
 }
 
-/// The value below which a share of a normal distribution lies: its integral, bisected. Source of the integral: the series
-/// of the error function.
+/// The value below which a share of the standard normal distribution lies.
 fn normal(share: f64) -> f64 {
-    let (mut low, mut high) = (-6.0, 6.0);
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        if below(middle) < share { low = middle } else { high = middle }
-    }
-    (low + high) / 2.0
-}
-
-/// The share of a normal distribution below a value.
-fn below(value: f64) -> f64 {
-    let (mut term, mut sum) = (value, value);
-    for count in 1..120 {
-        term *= value * value / f64::from(2 * count + 1);
-        sum += term;
-    }
-    0.5 + sum * (-value * value / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
+    std::f64::consts::SQRT_2 * erf_inv(2.0 * share - 1.0)
 }
 
 /// How `--histograms` counts.
