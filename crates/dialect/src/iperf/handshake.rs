@@ -385,9 +385,10 @@ impl IperfConversation {
     /// A stream's first bytes as datagrams carry them; `number` negated: of the last one.
     pub(super) fn first_datagram(&self, index: usize, number: i64) -> Vec<u8> {
         let flow = &self.flows[index];
-        match flow.test.filter(|test| !self.is_server() && test.extended) {
-            Some(test) => header::udp(&test, number, self.unix_ns),
-            None => header::numbered(number, self.unix_ns),
+        match flow.test.filter(|test| test.extended) {
+            Some(test) if !self.is_server() => header::udp(&test, number, self.unix_ns),
+            Some(test) if test.trip_times => header::udp_back(&test, number, self.unix_ns),
+            _ => header::numbered(number, self.unix_ns),
         }
     }
 

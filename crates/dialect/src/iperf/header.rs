@@ -155,6 +155,15 @@ fn seconds_and_micros(unix_ns: u64) -> [u32; 2] {
 
 /// The header of a test over UDP, with the datagram's own in front: number 1 where it stands alone.
 pub fn udp(test: &TestHeader, number: i64, unix_ns: u64) -> Vec<u8> {
+    datagram(test, number, unix_ns, test.full_duplex)
+}
+
+/// The same as a server's datagrams carry it whose times are measured: the client reads in it when the test began.
+pub fn udp_back(test: &TestHeader, number: i64, unix_ns: u64) -> Vec<u8> {
+    datagram(&TestHeader { reverse: false, ..*test }, number, unix_ns, true)
+}
+
+fn datagram(test: &TestHeader, number: i64, unix_ns: u64, unreported: bool) -> Vec<u8> {
     let long = test.trip_times || test.period_us.is_some();
     let length = if long { LONG_DATAGRAM_BYTES } else { DATAGRAM_BYTES + TEST_BYTES } as u32;
     let mut flags = EXTENDED | NUMBERS_64 | HAS_LENGTH | length << 1;
@@ -166,7 +175,7 @@ pub fn udp(test: &TestHeader, number: i64, unix_ns: u64) -> Vec<u8> {
     }
     let mut bytes = numbered(number, unix_ns);
     let mut test_words = test_words(test, flags);
-    if test.full_duplex {
+    if unreported {
         test_words[8] |= NO_REPORT;
     }
     bytes.extend(words(&test_words));

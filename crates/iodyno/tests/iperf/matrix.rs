@@ -69,6 +69,7 @@ const TESTS: &[Test] = &[
     test("udp-reverse", "-u -t 0.5 -R -b 5m", "-u", 1, 1),
     test("udp-full-duplex", "-u -t 0.5 -b 2m --full-duplex", "-u", 2, 2),
     test("udp-full-duplex-enhanced", "-u -t 1 -b 2m --full-duplex -e -i 0.5", "-u -e", 2, 2),
+    test("udp-full-duplex-trip-times", "-u -t 0.5 -b 2m --full-duplex --trip-times", "-u", 2, 2),
     test("udp-full-duplex-two", "-u -t 0.5 -b 2m --full-duplex -P 2 -l 500", "-u", 4, 4),
     test("udp-dual", "-u -t 0.5 -b 2m -d -L BACK", "-u", 3, 3),
 ];
@@ -175,6 +176,11 @@ fn moved(at: Program, of: Program, test: &Test) -> Outcome {
     let rows = test.heard * if test.server.contains("-i") { 2 } else { 1 };
     let theirs = heard(&mut listener, "the server's totals", |text| from_the_start(text) >= rows)
         .map_err(|why| format!("{why}\nclient:\n{said}"))?;
+    let mut rows = said.lines().chain(theirs.lines()).filter_map(row);
+    // A wrong clock of the other end would make it years.
+    if let Some(row) = rows.find(|row| row.2.parse().is_ok_and(|end: f64| end > 600.0)) {
+        return Err(format!("a test of {} s\nclient:\n{said}\nserver:\n{theirs}", row.2).into());
+    }
     let (mine, all) = (totals(&said), totals(&theirs));
     let agreed = match mine.len() >= test.told && all.len() >= test.heard {
         true if test.line.contains("-u") => datagrams_agree(&said, &theirs, test.heard as u64),
