@@ -21,6 +21,6 @@ pub mod syscall;
 
 /// What runs cases and exercises; the door registers it with the engine.
 pub const ENGINES: &[EngineEntry] = &[
-    EngineEntry { facts: &facts::CASES, drive: cases::drive, drive_in_turns: None },
-    EngineEntry { facts: &facts::EXERCISE, drive: exercise::drive, drive_in_turns: None },
+    EngineEntry { facts: &facts::CASES, drive: cases::drive, drive_in_turns: None, carry_out: None },
+    EngineEntry { facts: &facts::EXERCISE, drive: exercise::drive, drive_in_turns: None, carry_out: None },
 ];

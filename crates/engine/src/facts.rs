@@ -88,6 +88,11 @@ pub struct EngineFacts {
     pub opens_files: bool,
     /// The engine connects the endpoints among its targets.
     pub connects: bool,
+    /// Schemes of the object stores that it reaches (`s3`), by [`objects`](crate::engines::Setup::objects); empty: it works on
+    /// no bucket. Such an engine carries out all its verbs itself, and works on buckets alone.
+    pub stores_objects: &'static [&'static str],
+    /// A part of an object can be written without the rest.
+    pub writes_parts: bool,
     /// Its workers on all ranks end with the same operation ([`agree`](crate::engines::Engine::agree)).
     pub is_collective: bool,
     /// Its workers can lock a file for each operation.
@@ -127,6 +132,8 @@ impl EngineFacts {
             writes_to_read: false,
             opens_files: false,
             connects: false,
+            stores_objects: &[],
+            writes_parts: false,
             is_collective: false,
             takes_turns: false,
             is_slow: false,

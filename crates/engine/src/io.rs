@@ -71,6 +71,9 @@ pub const OPEN_TRUNCATES: u64 = 1 << 61;
 /// | readdir | the directory that holds item `offset`, or the handle itself | result = entries; `other` = 1: each is looked at |
 /// | setxattr, getxattr, listxattr, removexattr | item `offset`, or the handle | attribute `user.iodyno`; value in `buffer` |
 ///
+/// Items of a bucket are [objects](crate::objects): create writes one of `bytes`, open reads `bytes` of one, readdir lists
+/// those below the prefix (at most `bytes` of them; 0: all), clone copies one within the store to item `other`.
+///
 /// A create with [`KEEP`] has the handle in the low half of `other`; the high one is its mode, where [`SAYS_MODE`] is in it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

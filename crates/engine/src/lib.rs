@@ -30,6 +30,7 @@ pub mod journal;
 pub mod memory;
 mod mismatch;
 pub mod names;
+pub mod objects;
 pub mod open;
 pub mod payload;
 pub mod peer;

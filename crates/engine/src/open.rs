@@ -16,6 +16,7 @@ use crate::file_system_client::{self, Existing, FileCreation, FileSystemClient};
 use crate::io::{Files, Handle, ReopenedFile, c_path, length};
 use crate::memory::errno;
 use crate::names::templates::{Asker, names, resolve, set_root};
+use crate::objects::{self, ObjectSet};
 use crate::source::{self, segments};
 
 /// Opens the root of a set; where a job makes or removes the whole tree, the directory above it.
@@ -101,6 +102,7 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, engine: &EngineFacts
         let needs = (reads || (writes && engine.reads_to_write), writes || (reads && engine.writes_to_read));
         let handle = match &target.kind {
             TargetKind::Nothing { bytes } => bare(-1, *bytes),
+            TargetKind::Bucket { .. } => bucket(job, target, asker)?,
             TargetKind::Endpoint { .. } if engine.connects => bare(-1, u64::MAX >> 1),
             TargetKind::File { size, .. } if !engine.uses_files => bare(-1, pretended(*size)),
             TargetKind::File { path, size } if engine.opens_files => {
@@ -118,7 +120,7 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, engine: &EngineFacts
             TargetKind::Device { path } => open_one(path, target, needs, Extent::Rest)?,
             TargetKind::Descriptor { number } => open_descriptor(*number, target)?,
             TargetKind::FileSet { .. } => open_set(plan, job, position, asker)?,
-            TargetKind::Bucket { .. } | TargetKind::Endpoint { .. } => {
+            TargetKind::Endpoint { .. } => {
                 return Err(Failure::new(format!("target {}: not served yet", target.name)));
             }
         };
@@ -144,6 +146,22 @@ pub fn open_files(plan: &Plan, job: &Job, asker: Asker<'_>, engine: &EngineFacts
         });
     }
     Ok(files)
+}
+
+/// A bucket's objects: as items, or as one range of bytes after the other.
+fn bucket(job: &Job, target: &Target, asker: Asker<'_>) -> Result<Handle, Failure> {
+    let Some(set) = ObjectSet::of(target, asker) else { return Ok(bare(-1, 0)) };
+    if !set.names.fit() {
+        return Err(Failure::new(format!("{}: its names are too long, or hold a zero byte", set.url))
+            .hint("shorten them, or make the tree less deep"));
+    }
+    Ok(match objects::by_items(&source::labels(job)) {
+        true => {
+            let count = set.names.count;
+            Handle { names: Some(Box::new(set.names)), ..bare(-1, count) }
+        }
+        false => bare(-1, set.bytes()),
+    })
 }
 
 /// Whether a job opens and closes its targets where its trace does.

@@ -23,6 +23,7 @@ use crate::witness::identity;
 use crate::world::World;
 use crate::world::rank_share::part;
 
+mod objects;
 mod recorded;
 pub mod sets;
 
@@ -36,6 +37,8 @@ pub struct MadeFiles {
     /// Directories that were made for files that are removed, those above first.
     folders: Vec<PathBuf>,
     trees: Vec<PathBuf>,
+    /// Objects that are removed.
+    objects: Vec<objects::MadeObjects>,
     /// Directories that were made, to be removed or not.
     made_trees: Vec<PathBuf>,
     /// Sets that the present phase laid out where nothing was, by their targets' index in the plan: what is in them is
@@ -109,7 +112,8 @@ impl MadeFiles {
             let error = result.err().filter(|error| error.kind() != std::io::ErrorKind::NotFound)?;
             Some(format!("{}: {error}", path.display()))
         };
-        files.into_iter().chain(trees).filter_map(failed).collect()
+        let left = self.objects.drain(..).rev().flat_map(|made| made.remove());
+        files.into_iter().chain(trees).filter_map(failed).chain(left).collect()
     }
 }
 
@@ -164,8 +168,11 @@ impl Whose {
 pub fn leaders(world: &World, plan: &Plan, phase: &Phase) -> Vec<u32> {
     let everybodys = |job: &&Job| {
         job.targets.iter().map(|index| &plan.targets[*index]).any(|target| {
-            matches!(target.kind, TargetKind::File { .. } | TargetKind::FileSet { .. })
-                && !is_per_worker(target)
+            let laid_out = matches!(
+                target.kind,
+                TargetKind::File { .. } | TargetKind::FileSet { .. } | TargetKind::Bucket { .. }
+            );
+            laid_out && !is_per_worker(target)
         })
     };
     let jobs: Vec<&Job> = phase.jobs.iter().filter(everybodys).collect();
@@ -234,7 +241,7 @@ pub fn prepare(
                         Some(trace) => checked.surveys.of(trace).and_then(|survey| {
                             recorded::prepare(plan.seed, (trace, &survey), target, asker, made, progress)
                         }),
-                        None => prepare_target(plan, *index, asker, made, progress),
+                        None => prepare_target(checked, job, *index, asker, made, progress),
                     },
                 };
                 let Err(failure) = ready else { continue };
@@ -293,18 +300,22 @@ fn short(target: &Target, asker: Asker<'_>) -> Option<(String, u64)> {
 fn is_per_worker(target: &Target) -> bool {
     match &target.kind {
         TargetKind::File { path, .. } => tells_apart(path),
-        TargetKind::FileSet { root, items } => items.own || tells_apart(root) || tells_apart(&items.name),
+        TargetKind::FileSet { root, items } | TargetKind::Bucket { url: root, items } => {
+            items.own || tells_apart(root) || tells_apart(&items.name)
+        }
         _ => false,
     }
 }
 
 fn prepare_target(
-    plan: &Plan,
+    checked: &CheckedPlan,
+    job: &Job,
     index: usize,
     asker: Asker<'_>,
     made: &mut MadeFiles,
     progress: Progress<'_>,
 ) -> Result<(), Failure> {
+    let plan = &checked.plan;
     let target = &plan.targets[index];
     match &target.kind {
         TargetKind::File { path, size } => {
@@ -330,7 +341,7 @@ fn prepare_target(
                 false => Ok(()),
             }
         }
-        TargetKind::Bucket { .. } => Err(Failure::new("object stores are not served yet")),
+        TargetKind::Bucket { .. } => objects::prepare(checked, job, index, asker, made, progress),
         TargetKind::Device { .. }
         | TargetKind::Descriptor { .. }
         | TargetKind::Endpoint { .. }

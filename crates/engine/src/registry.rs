@@ -9,7 +9,7 @@ use iodyno_model::{Job, Plan};
 use crate::engines::{
     Engine, EngineFacts, Failure, for_each_engine, offload::Offload, per_operation_lock::LockPerOperation,
 };
-use crate::worker::{Worker, drive, drive_instrumented};
+use crate::worker::{CarryOut, Worker, carry_out, drive, drive_instrumented};
 
 /// Drives one worker to its end.
 pub type Drive = fn(&mut Worker<'_>) -> Result<(), Failure>;
@@ -23,6 +23,8 @@ pub struct EngineEntry {
     pub drive: Drive,
     /// The same with workers that take turns on files, where the engine can.
     pub drive_in_turns: Option<Drive>,
+    /// Carries out operations outside a run, where the engine stores objects.
+    pub carry_out: Option<CarryOut>,
 }
 
 const fn entry<E: Engine>() -> EngineEntry {
@@ -35,6 +37,7 @@ const fn entry<E: Engine>() -> EngineEntry {
         } else {
             None
         },
+        carry_out: if facts.stores_objects.is_empty() { None } else { Some(carry_out::<E>) },
     }
 }
 

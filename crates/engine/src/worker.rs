@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use iodyno_model::{Job, Kind, Plan, Tolerance, WorkerState};
 
+pub use self::carry_out::{CarryOut, carry_out};
 use self::collective::collective_loop;
 use self::copying::copying_loop;
 use self::ready::begin;
@@ -24,12 +25,14 @@ use crate::engines::{Engine, Failure};
 use crate::io::{Files, Io, PACED, SILENT, Slot};
 use crate::journal::{JournalWriter, WorkerJournal};
 use crate::memory::Memory;
+use crate::objects::ObjectSet;
 use crate::preread::Preread;
 use crate::source::{Next, Source};
 use crate::start_barrier::StartBarrier;
 use crate::worker_counters::{SeriesWriter, WorkerCounters};
 use crate::worker_findings::WorkerFindings;
 
+mod carry_out;
 mod collective;
 mod copying;
 mod in_flight;
@@ -283,6 +286,8 @@ pub struct Worker<'a> {
     pub preread: Preread,
     /// The names of its files, where its engine opens them.
     pub paths: &'a [String],
+    /// The objects of its buckets, in the order of its handles.
+    pub objects: &'a [Option<ObjectSet>],
     /// The depth it keeps.
     pub depth: u32,
     /// Opens them, where that is part of what is measured; none: they are open.

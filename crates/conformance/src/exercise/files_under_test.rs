@@ -93,6 +93,7 @@ impl FilesUnderTest {
             files: &self.files,
             memory: &self.memory,
             paths: &[],
+            objects: &[],
             priorities: None,
             seed: worker.seed,
             worker: worker.number,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use iodyno_model::{Aging, Diagnostic, Job, Origin, Plan, Repeat, TargetKind, WorkerKind, sweep};
 
+mod buckets;
 mod combinations;
 mod unsupported;
 mod worker_limits;
@@ -178,6 +179,7 @@ fn check_job(plan: &Plan, job: &Job, engines: &PlanEngines, wrong: &mut Vec<Diag
     if let Err(failure) = (facts.available)() {
         wrong.push(failure.diagnostic(&job.origin, &format!("engine {}: ", facts.name)));
     }
+    buckets::check(plan, job, facts, wrong);
     wrong.extend((facts.check)(job));
     if let Err(failure) = source::check(job) {
         wrong.push(failure.diagnostic(&job.origin, &format!("job {}: ", job.name)));

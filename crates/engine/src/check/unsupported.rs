@@ -20,11 +20,6 @@ pub fn check(plan: &Plan, engines: &PlanEngines, wrong: &mut Vec<Diagnostic>) {
 }
 
 fn check_target(target: &Target, wrong: &mut Vec<Diagnostic>) {
-    let mut say =
-        |what: &str, hint: &str| refuse(wrong, &target.origin, &format!("{}: {what}", target.name), hint);
-    if let TargetKind::Bucket { .. } = &target.kind {
-        say("an object store", "measure files or devices");
-    }
     if let Some(Err(failure)) = target.open.hints.as_ref().map(|hints| FileSystemClient::load(hints)) {
         wrong.push(failure.diagnostic(&target.origin, ""));
     }

@@ -22,6 +22,7 @@ use crate::io::{Files, Handle};
 use crate::journal::Journals;
 use crate::memory::{Ballast, Memory};
 use crate::names::templates::{Asker, set_root, tells_apart};
+use crate::objects::ObjectSet;
 use crate::open;
 use crate::prepare::{self, Unready};
 use crate::preread::Preread;
@@ -345,6 +346,8 @@ impl PhaseContext {
         let asker = self.asker(index, place);
         let engine = entry.facts;
         let paths = if engine.opens_files { open::paths(&self.plan, job, asker) } else { Vec::new() };
+        let targets = job.targets.iter().map(|index| &self.plan.targets[*index]);
+        let objects: Vec<_> = targets.map(|target| ObjectSet::of(target, asker)).collect();
         let open = || self.open(index, asker, engine);
         let files = if job.start.open { Files::default() } else { open()? };
         let left = self.drop_cached(job, asker, &files, &|| self.barrier.is_stopped(number));
@@ -373,6 +376,7 @@ impl PhaseContext {
             memory: &memory,
             preread,
             paths: &paths,
+            objects: &objects,
             depth,
             open: job.start.open.then_some(&open as &dyn Fn() -> Result<Files, Failure>),
             number,

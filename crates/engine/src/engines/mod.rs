@@ -11,6 +11,7 @@ use crate::clock::{self, Tick};
 use crate::connections::Connections;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
+use crate::objects::ObjectSet;
 use crate::start_barrier::StartBarrier;
 use crate::worker_counters::Counts;
 
@@ -121,6 +122,8 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// The paths of its files, in the order of the handles; empty unless the engine [opens](EngineFacts::opens_files) them.
     pub paths: &'a [String],
+    /// The objects of its buckets, in the order of the handles.
+    pub objects: &'a [Option<ObjectSet>],
     /// The worker's number within the phase.
     pub worker: u32,
     /// The worker's number within its job, counted over all ranks.

@@ -589,7 +589,7 @@ impl Span {
             }
             (Verb::Rename, None) if pass % 2 == 1 => (item + self.items + self.next, item),
             (Verb::Rename, None) => (item, item + self.items + self.next),
-            (Verb::Link | Verb::Symlink, _) => (item, item + self.items),
+            (Verb::Link | Verb::Symlink | Verb::Clone, _) => (item, item + self.items),
             (Verb::Chmod, _) => (item, 0o600),
             (Verb::Chown, _) => (item, u64::MAX),
             _ => (item, 0),

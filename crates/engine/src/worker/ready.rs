@@ -63,6 +63,7 @@ impl Worker<'_> {
             files: &self.files,
             memory: self.memory,
             paths: self.paths,
+            objects: self.objects,
             seed: self.seed,
             worker: self.number,
             seat: self.seat,

@@ -110,6 +110,7 @@ impl Stand {
             memory: &memory,
             preread: Preread::default(),
             paths: &[],
+            objects: &[],
             depth,
             open: None,
             number: 0,

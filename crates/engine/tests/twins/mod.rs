@@ -81,6 +81,7 @@ impl<E: Engine> Bench<E> {
             depth,
             files: &files,
             paths: &[],
+            objects: &[],
             memory: &memory,
             seed: 1,
             worker: 0,

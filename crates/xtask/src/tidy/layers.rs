@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["facts", "futex", "hooks", "memory", "payload", "permutation", "priorities", "signal", "trace_file"],
     &["distribution", "file_system_client"],
     &["names"],
-    &["io", "placement", "start_barrier", "worker_counters"],
+    &["io", "objects", "placement", "start_barrier", "worker_counters"],
     &["call", "journal", "source", "witness"],
     &["aging", "cache", "idleness", "open", "world"],
     &["engines", "preread"],

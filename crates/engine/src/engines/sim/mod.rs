@@ -252,6 +252,7 @@ mod tests {
             depth,
             files: &files,
             paths: &[],
+            objects: &[],
             memory: &memory,
             seed: 1,
             worker: 0,

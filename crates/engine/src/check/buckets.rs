@@ -1,0 +1,215 @@
+//! Jobs on buckets of object stores: what an object cannot be asked for is refused by name before anything is touched.
+
+use iodyno_model::{
+    Advice, Diagnostic, Direct, FileLock, Job, Kind, Open, OpenSync, Plan, Prepare, Size, Submit, Target,
+    TargetKind, Verb, Workload,
+};
+
+use crate::facts::EngineFacts;
+use crate::objects::{by_items, one_length, serves, split_url};
+use crate::registry;
+use crate::source;
+
+/// Everything that is wrong with a job's buckets, or with an engine that works on nothing else.
+pub fn check(plan: &Plan, job: &Job, engine: &EngineFacts, wrong: &mut Vec<Diagnostic>) {
+    let stores = !engine.stores_objects.is_empty();
+    let targets = job.targets.iter().filter_map(|index| plan.targets.get(*index));
+    let mut any = false;
+    for target in targets {
+        let TargetKind::Bucket { url, items } = &target.kind else {
+            if stores {
+                let message =
+                    format!("target {}: engine {} works on buckets alone", target.name, engine.name);
+                let hint = format!("say bucket = \"{}://BUCKET/PREFIX\"", engine.stores_objects[0]);
+                wrong.push(Diagnostic::error(&target.origin, message).hint(hint));
+            }
+            continue;
+        };
+        any = true;
+        let mut say = |message: String, hint: String| {
+            let message = format!("target {}: {message}", target.name);
+            wrong.push(Diagnostic::error(&target.origin, message).hint(hint));
+        };
+        if !serves(engine, url) {
+            let (message, hint) = unserved(url, engine);
+            say(message, hint);
+            continue;
+        }
+        if items.directories {
+            say("an object is no directory".into(), "leave directories out".into());
+        }
+        if let Some((what, hint)) = unfit(target) {
+            say(what.into(), hint.into());
+        }
+        if let Some((what, hint)) = unfit_sizes(job, engine, one_length(items)) {
+            say(what, hint);
+        }
+    }
+    if any {
+        check_job(job, engine, stores, wrong);
+    }
+}
+
+/// Why an engine does not serve the store of an address.
+fn unserved(url: &str, engine: &EngineFacts) -> (String, String) {
+    let Some((scheme, ..)) = split_url(url) else {
+        return (format!("`{url}` is no bucket's address"), "e.g. s3://BUCKET/PREFIX".into());
+    };
+    let serving = registry::all_facts().filter(|facts| facts.stores_objects.contains(&scheme));
+    let names: Vec<_> = serving.map(|facts| facts.name).collect();
+    let message = format!("engine {} does not reach the store of `{url}`", engine.name);
+    let schemes = || registry::all_facts().flat_map(|facts| facts.stores_objects.iter().copied());
+    let hint = match names.is_empty() {
+        false => format!("engine = \"{}\"", names.join("\" or \"")),
+        true => format!("buckets are named {}://…", schemes().collect::<Vec<_>>().join("://… or ")),
+    };
+    (message, hint)
+}
+
+/// What a job does that objects know nothing of.
+fn check_job(job: &Job, engine: &EngineFacts, stores: bool, wrong: &mut Vec<Diagnostic>) {
+    let mut say = |message: &str, hint: &str| {
+        let message = format!("job {}: {message}", job.name);
+        wrong.push(Diagnostic::error(&job.origin, message).hint(hint));
+    };
+    if !matches!(job.workload, Workload::Pattern(_)) {
+        say("objects are worked on by drawn operations", "say do or mix: steps and traces are for files");
+    }
+    let labels = source::labels(job);
+    let unknown = labels.iter().find(|(_, verb)| stores && !engine.verbs.has(*verb));
+    if let Some((_, verb)) = unknown {
+        let known: Vec<_> =
+            Verb::ALL.iter().filter(|verb| engine.verbs.has(**verb)).map(|verb| verb.name()).collect();
+        say(
+            &format!("engine {} cannot {verb} objects", engine.name),
+            &format!("it does: {}", known.join(" ")),
+        );
+    }
+    if job.depth.submit == Submit::Offload {
+        say(
+            "helper threads for objects",
+            "leave offload out: the engine keeps its requests in flight itself",
+        );
+    }
+    if stores && (job.start.open || job.finish.close) {
+        say("objects are not opened and closed", "leave out what times opening and closing");
+    }
+}
+
+/// How a target is opened or prepared that an object is not; with what to do.
+fn unfit(target: &Target) -> Option<(&'static str, &'static str)> {
+    let Open { mode: _, create: _, parents: _, permissions, .. } = &target.open;
+    let open = &target.open;
+    let cached = open.direct != Direct::No || open.invalidate || open.pre_read || open.drop_behind;
+    let flags = open.nonblock || open.noatime || open.nofollow || open.directory || open.noctty;
+    Some(match () {
+        () if cached => {
+            ("no page cache lies before an object", "leave direct and what drops or fills the cache out")
+        }
+        () if open.sync != OpenSync::No => {
+            ("an object is durable when its write is answered", "leave sync out")
+        }
+        () if open.append || open.truncate => ("objects are written whole", "leave append and truncate out"),
+        () if open.lock != FileLock::No => ("objects have no locks", "leave lock out"),
+        () if open.advice != Advice::No || open.write_life.is_some() => {
+            ("nobody takes advice about objects", "leave advise and write_life out")
+        }
+        () if open.hints.is_some() => ("hints are for parallel file systems", "leave hints out"),
+        () if permissions.is_some() => ("objects have no permission bits", "leave permissions out"),
+        () if flags || open.exclusive => ("flags of open(2) mean nothing to a store", "leave them out"),
+        () if matches!(target.prepare, Prepare::Reserved | Prepare::ReservedBeyondEnd | Prepare::Sparse) => {
+            ("an object has no holes and no reserved space", "prepare = \"filled\"")
+        }
+        () => return None,
+    })
+}
+
+/// Which requests would not lie in one object, or write a part of one.
+fn unfit_sizes(job: &Job, engine: &EngineFacts, object_bytes: u64) -> Option<(String, String)> {
+    let Workload::Pattern(pattern) = &job.workload else { return None };
+    let labels = source::labels(job);
+    if by_items(&labels) {
+        return None;
+    }
+    for (_, verb) in labels.iter().filter(|(_, verb)| matches!(verb.kind(), Kind::Read | Kind::Write)) {
+        let size = if *verb == Verb::Read { &pattern.size.read } else { &pattern.size.write };
+        let (Size::Fixed(bytes), 1..) = (size, object_bytes) else {
+            let hint = "give the bucket a size and the job a block, e.g. size = \"1MiB\", block = \"64KiB\"";
+            return Some((format!("{verb} needs objects and requests of one length each"), hint.into()));
+        };
+        let whole = *verb == Verb::Write && !engine.writes_parts && !engine.stores_objects.is_empty();
+        if whole && *bytes != object_bytes {
+            let message =
+                format!("a store takes whole objects: writes of {bytes} bytes, objects of {object_bytes}");
+            return Some((message, format!("block = \"{object_bytes}\", or size = \"{bytes}\"")));
+        }
+        if *bytes == 0 || !object_bytes.is_multiple_of(*bytes) {
+            let message = format!("requests of {bytes} bytes cross the ends of objects of {object_bytes}");
+            return Some((message, "a block that divides the objects' size".into()));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iodyno_model::{Items, Pattern, Pick};
+
+    const STORE: EngineFacts = EngineFacts {
+        stores_objects: &["s3"],
+        verbs: iodyno_model::VerbSet::of(&[Verb::Read, Verb::Write, Verb::Stat]),
+        uses_files: false,
+        ..EngineFacts::named("store")
+    };
+
+    fn found(change: &dyn Fn(&mut Job, &mut Target)) -> Vec<String> {
+        let items = Items { count: 4, size: Size::Fixed(1 << 20), ..Items::default() };
+        let mut target = Target {
+            name: "t".into(),
+            kind: TargetKind::Bucket { url: "s3://b/p".into(), items },
+            open: Open::default(),
+            prepare: Prepare::Filled,
+            remove: true,
+            origin: Default::default(),
+        };
+        let pattern = Pattern::of(Verb::Read, Pick::Uniform, 65536);
+        let mut job = Job::new("j", "store", vec![0], Workload::Pattern(Box::new(pattern)));
+        change(&mut job, &mut target);
+        let mut wrong = Vec::new();
+        check(&Plan { targets: vec![target], ..Plan::default() }, &job, &STORE, &mut wrong);
+        assert!(wrong.iter().all(|wrong| wrong.hint.is_some()));
+        wrong.into_iter().map(|wrong| wrong.message).collect()
+    }
+
+    fn drawing(verb: Verb, bytes: u64) -> Workload {
+        Workload::Pattern(Box::new(Pattern::of(verb, Pick::Uniform, bytes)))
+    }
+
+    #[test]
+    fn what_an_object_is_not_is_refused_by_name() {
+        assert_eq!(found(&|_, _| ()), [""; 0]);
+        assert_eq!(found(&|job, _| job.workload = drawing(Verb::Write, 1 << 20)), [""; 0]);
+        let url = |url: &str| {
+            let url = url.to_string();
+            found(&move |_, target| {
+                let TargetKind::Bucket { url: place, .. } = &mut target.kind else { unreachable!() };
+                place.clone_from(&url);
+            })
+        };
+        assert_eq!(url("s4://b"), ["target t: engine store does not reach the store of `s4://b`"]);
+        assert_eq!(url("/tmp/x"), ["target t: `/tmp/x` is no bucket's address"]);
+        let direct = found(&|_, target| target.open.direct = Direct::Yes);
+        assert_eq!(direct, ["target t: no page cache lies before an object"]);
+        let sparse = found(&|_, target| target.prepare = Prepare::Sparse);
+        assert_eq!(sparse, ["target t: an object has no holes and no reserved space"]);
+        let part = found(&|job, _| job.workload = drawing(Verb::Write, 4096));
+        assert_eq!(part, ["target t: a store takes whole objects: writes of 4096 bytes, objects of 1048576"]);
+        let odd = found(&|job, _| job.workload = drawing(Verb::Read, 3000));
+        assert_eq!(odd, ["target t: requests of 3000 bytes cross the ends of objects of 1048576"]);
+        let verb = found(&|job, _| job.workload = drawing(Verb::Chmod, 0));
+        assert_eq!(verb, ["job j: engine store cannot chmod objects"]);
+        let file = found(&|_, target| target.kind = TargetKind::Nothing { bytes: 1 });
+        assert_eq!(file, ["target t: engine store works on buckets alone"]);
+    }
+}

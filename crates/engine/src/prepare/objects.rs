@@ -1,0 +1,241 @@
+//! Objects laid out and removed, by the engine that works on them: this file knows verbs, and no store.
+//!
+//! What is there already stays as it is. With `remove`, nothing may lie below the prefix before, so that nothing is ever
+//! removed that the run did not make; what is removed are the names of the plan, and nothing is listed.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use iodyno_model::{Job, Plan, Prepare, Target, TargetKind, Verb};
+
+use super::{MadeFiles, Progress, filler};
+use crate::check::CheckedPlan;
+use crate::engines::{Live, Setup};
+use crate::failure::{Failure, strerror};
+use crate::io::{Files, Io};
+use crate::memory::Memory;
+use crate::names::templates::Asker;
+use crate::objects::{ANSWER, ObjectSet};
+use crate::payload::BlockAddress;
+use crate::registry::EngineEntry;
+use crate::source;
+use crate::source::pools::present;
+use crate::source::sizes::ItemSizes;
+
+/// Requests at a time.
+const DEPTH: u32 = 16;
+/// Buffers of all of them, bytes, as long as one object fits.
+const BUFFERS_BYTES: u64 = 256 << 20;
+/// The longest object that is laid out: it goes through one buffer.
+const OBJECT_BYTES_MOST: u64 = 1 << 30;
+
+/// Objects that a run made and removes.
+#[derive(Debug)]
+pub struct MadeObjects {
+    store: Store,
+    count: u64,
+}
+
+impl MadeObjects {
+    /// Removes them; what could not be removed.
+    pub fn remove(&self) -> Vec<String> {
+        let all = &mut (0..self.count);
+        match self.store.carry_out(Verb::Unlink, all, 0, &mut |_, _| (), &mut |_, result| is_gone(result)) {
+            Ok(()) => Vec::new(),
+            Err(failure) => vec![failure.message],
+        }
+    }
+}
+
+fn is_gone(result: i64) -> bool {
+    result >= 0 || result == -i64::from(libc::ENOENT)
+}
+
+/// A bucket as one worker of a job reaches it.
+#[derive(Debug)]
+struct Store {
+    plan: Arc<Plan>,
+    /// The job with the bucket as its one target.
+    job: Job,
+    entry: &'static EngineEntry,
+    set: ObjectSet,
+}
+
+/// Makes a bucket ready for a worker.
+///
+/// # Errors
+/// What could not be made, or what is in the way.
+pub fn prepare(
+    checked: &CheckedPlan,
+    job: &Job,
+    index: usize,
+    asker: Asker<'_>,
+    made: &mut MadeFiles,
+    progress: Progress<'_>,
+) -> Result<(), Failure> {
+    let (entry, target) = (checked.engines.of(job), &checked.plan.targets[index]);
+    let (Some(set), Some(_)) = (ObjectSet::of(target, asker), entry.carry_out) else { return Ok(()) };
+    let seen = format!("{}\0{}\0{}\0{:?}", set.url, target.name, set.address(0), target.prepare);
+    let absent = target.prepare == Prepare::Absent;
+    if !made.seen.insert(seen) && !absent {
+        return Ok(());
+    }
+    let own = Job { targets: vec![index], ..job.clone() };
+    let store = Store { plan: Arc::clone(&checked.plan), job: own, entry, set };
+    let count = store.set.names.count;
+    if absent {
+        return store
+            .carry_out(Verb::Unlink, &mut (0..count), 0, &mut |_, _| (), &mut |_, result| is_gone(result));
+    }
+    if target.remove {
+        store.check_empty()?;
+        let (plan, job, set) = (Arc::clone(&store.plan), store.job.clone(), store.set.clone());
+        // Copies have the names that follow.
+        let copied = drawn(&plan, index).any(|verb| verb == Verb::Clone);
+        let count = if copied { count * 2 } else { count };
+        made.objects.push(MadeObjects { store: Store { plan, job, entry, set }, count });
+    }
+    match target.prepare {
+        Prepare::AsItIs | Prepare::Empty => Ok(()),
+        _ => fill(&store, target, progress),
+    }
+}
+
+/// What the jobs of a plan do to a target.
+fn drawn(plan: &Plan, target: usize) -> impl Iterator<Item = Verb> {
+    let jobs =
+        plan.phases.iter().flat_map(|phase| &phase.jobs).filter(move |job| job.targets.contains(&target));
+    jobs.flat_map(source::labels).map(|(_, verb)| verb)
+}
+
+/// Makes the objects that are missing.
+fn fill(store: &Store, target: &Target, progress: Progress<'_>) -> Result<(), Failure> {
+    let TargetKind::Bucket { items, .. } = &target.kind else { return Ok(()) };
+    let sizes = ItemSizes::new(&items.size, store.plan.seed, &target.name)
+        .map_err(|wrong| Failure::new(wrong.message))?;
+    let count = present(items);
+    let missing = match target.remove {
+        // Nothing lay below the prefix a moment ago.
+        true => (0..count).collect(),
+        false => store.missing(count)?,
+    };
+    let most = missing.iter().map(|item| sizes.of(*item)).max().unwrap_or(0);
+    if most > OBJECT_BYTES_MOST {
+        let message = format!("{}: objects of {most} bytes are too long to be laid out", store.set.url);
+        return Err(Failure::new(message).hint("at most 1 GiB; write larger ones by a job"));
+    }
+    let total: u64 = missing.iter().map(|item| sizes.of(*item)).sum();
+    let filler = filler(store.plan.seed)?;
+    let (mut done_bytes, mut stopped) = (0, false);
+    let mut write = |item: u64, io: &mut Io| {
+        io.bytes = sizes.of(item);
+        // SAFETY: the slot's buffer holds the longest object, and nothing is in flight on it.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.bytes as usize) };
+        filler.fill(buffer, BlockAddress { file: item, offset: 0, generation: 0 });
+    };
+    let outcome =
+        store.carry_out(Verb::Create, &mut missing.into_iter(), most, &mut write, &mut |io, result| {
+            done_bytes += io.bytes;
+            stopped |= !progress(&target.name, done_bytes, total);
+            result >= 0 && !stopped
+        });
+    match stopped {
+        true => Err(Failure::new("stopped while objects were laid out")),
+        false => outcome,
+    }
+}
+
+impl Store {
+    /// Whether nothing lies below the prefix.
+    fn check_empty(&self) -> Result<(), Failure> {
+        let mut found = 0;
+        let one = &mut |_: u64, io: &mut Io| io.bytes = 1;
+        self.carry_out(Verb::Readdir, &mut (0..1), 0, one, &mut |_, result| {
+            found = result.max(0);
+            is_gone(result)
+        })?;
+        if found == 0 {
+            return Ok(());
+        }
+        let what = format!(
+            "{}: objects are there already, and could not be told from what the run makes",
+            self.set.url
+        );
+        Err(Failure::new(what).hint("name a prefix that is not in use, or leave remove out"))
+    }
+
+    /// Those of the first so many objects that are not there.
+    fn missing(&self, count: u64) -> Result<Vec<u64>, Failure> {
+        let mut missing = Vec::new();
+        self.carry_out(Verb::Stat, &mut (0..count), 0, &mut |_, _| (), &mut |io, result| {
+            if result == -i64::from(libc::ENOENT) {
+                missing.push(io.offset);
+            }
+            is_gone(result)
+        })?;
+        missing.sort_unstable();
+        Ok(missing)
+    }
+
+    /// Does one verb to objects. `ready` completes an operation on an item, `is_fine` judges its result; the first that is
+    /// not fine ends it.
+    fn carry_out(
+        &self,
+        verb: Verb,
+        items: &mut dyn Iterator<Item = u64>,
+        most_bytes: u64,
+        ready: &mut dyn FnMut(u64, &mut Io),
+        is_fine: &mut dyn FnMut(&Io, i64) -> bool,
+    ) -> Result<(), Failure> {
+        let Some(carry_out) = self.entry.carry_out else { return Ok(()) };
+        let fit = (BUFFERS_BYTES / most_bytes.max(1)).clamp(1, u64::from(DEPTH)) as u32;
+        let depth = fit.min(self.entry.facts.most_depth);
+        let memory =
+            Memory::new(depth, most_bytes.max(1) as usize).map_err(|errno| Failure::call("mmap", errno))?;
+        let (files, objects) = (Files::default(), [Some(self.set.clone())]);
+        let setup = Setup {
+            plan: &self.plan,
+            job: &self.job,
+            depth,
+            files: &files,
+            memory: &memory,
+            seed: self.plan.seed,
+            paths: &[],
+            objects: &objects,
+            worker: 0,
+            seat: 0,
+            seats: 1,
+            priorities: None,
+            live: Live::alone(),
+        };
+        let wrong = RefCell::new(None);
+        let mut next = |_, io: &mut Io| match items.next() {
+            Some(item) => {
+                (io.verb, io.offset) = (verb, item);
+                ready(item, io);
+                true
+            }
+            None => false,
+        };
+        let counts = carry_out(&setup, &mut next, &mut |io, result| {
+            let fine = is_fine(io, result);
+            if !fine && result < 0 {
+                wrong.borrow_mut().get_or_insert((io.offset, -result as i32));
+            }
+            fine
+        })?;
+        let Some((item, errno)) = wrong.into_inner() else { return Ok(()) };
+        // The answer in the store's own words says more than a number of the system.
+        let words: Vec<_> = counts
+            .iter()
+            .filter(|(name, _)| name.starts_with(ANSWER))
+            .map(|(name, _)| &name[ANSWER.len()..])
+            .collect();
+        let words = if words.is_empty() {
+            strerror(errno)
+        } else {
+            format!("{} ({})", strerror(errno), words.join(", "))
+        };
+        Err(Failure::new(format!("{}: {verb}: {words}", self.set.address(item))).errno(errno))
+    }
+}
