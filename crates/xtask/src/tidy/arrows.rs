@@ -12,7 +12,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("model", &["reflect"]),
     ("truth", &["model"]),
     ("trace", &["model"]),
-    ("engine", &["model", "truth", "trace"]),
+    ("s3", &[]),
+    ("engine", &["model", "truth", "trace", "s3"]),
     ("conformance", &["model", "engine"]),
     ("report", &["model", "truth", "trace"]),
     ("history", &["model", "truth"]),
@@ -24,7 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["model", "truth", "trace", "engine", "conformance", "report", "history", "dialect", "recorder"],
     ),
     ("xtask", &[]),
-    (TEST_ASSETS, &["model", "truth", "engine", "trace", "recorder", "fuse"]),
+    (TEST_ASSETS, &["model", "truth", "engine", "trace", "recorder", "fuse", "s3"]),
 ];
 /// Fake devices and the like, which no shipped crate may carry.
 const TEST_ASSETS: &str = "testbed";

@@ -1,0 +1,136 @@
+//! Who asks: an access key, its secret and a session's token. Where they are found is the caller's business.
+
+use std::fmt;
+
+use zeroize::Zeroize;
+
+/// The longest secret or token, bytes: tokens of temporary credentials take about 1 KiB.
+const SECRET_BYTES: usize = 4096;
+
+/// A secret in place: it lies wherever its owner lies, is never printed, and is overwritten when it is dropped.
+pub struct Secret {
+    length: usize,
+    bytes: [u8; SECRET_BYTES],
+}
+
+impl Secret {
+    /// None yet.
+    pub const fn empty() -> Secret {
+        Secret { length: 0, bytes: [0; SECRET_BYTES] }
+    }
+
+    /// Takes a text.
+    ///
+    /// # Errors
+    /// It is longer than any secret.
+    pub fn set(&mut self, text: &str) -> Result<(), String> {
+        self.bytes.zeroize();
+        self.length = 0;
+        let room = self.bytes.get_mut(..text.len()).ok_or("a key or token of more than 4096 bytes")?;
+        room.copy_from_slice(text.as_bytes());
+        self.length = text.len();
+        Ok(())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// It as text; a token is sent.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(self.bytes()).unwrap_or("")
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.bytes.zeroize();
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Who asks; without an access key nobody does, and requests are not signed.
+#[derive(Debug)]
+pub struct Credentials {
+    pub access_key: String,
+    pub secret: Secret,
+    /// Of temporary credentials; empty otherwise.
+    pub token: Secret,
+}
+
+impl Credentials {
+    /// Nobody.
+    pub const fn anonymous() -> Credentials {
+        Credentials { access_key: String::new(), secret: Secret::empty(), token: Secret::empty() }
+    }
+
+    pub fn are_anonymous(&self) -> bool {
+        self.access_key.is_empty()
+    }
+
+    /// Takes what a profile of a credentials file says (`[default]`, `aws_access_key_id = …`).
+    ///
+    /// # Errors
+    /// The profile is not there, or incomplete.
+    pub fn read_profile(&mut self, file: &str, profile: &str) -> Result<(), String> {
+        let (mut inside, mut found) = (false, false);
+        for line in file.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
+            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                let name = name.trim();
+                inside = name.strip_prefix("profile ").unwrap_or(name).trim() == profile;
+                found |= inside;
+                continue;
+            }
+            let Some((name, value)) = line.split_once('=').filter(|_| inside) else { continue };
+            match (name.trim(), value.trim()) {
+                ("aws_access_key_id", value) => self.access_key = value.into(),
+                ("aws_secret_access_key", value) => self.secret.set(value)?,
+                ("aws_session_token", value) => self.token.set(value)?,
+                _ => {}
+            }
+        }
+        match (found, self.are_anonymous() || self.secret.is_empty()) {
+            (false, _) => Err(format!("it has no profile [{profile}]")),
+            (true, true) => {
+                Err(format!("its profile [{profile}] lacks aws_access_key_id or aws_secret_access_key"))
+            }
+            (true, false) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_is_found_and_its_secret_is_never_printed() {
+        let file = "[default]\naws_access_key_id = A\naws_secret_access_key = hush\n# x\n[profile other]\n\
+                    aws_access_key_id=B\naws_secret_access_key=quiet\naws_session_token=long\n";
+        let mut found = Credentials::anonymous();
+        found.read_profile(file, "other").unwrap();
+        assert_eq!(
+            (found.access_key.as_str(), found.secret.text(), found.token.text()),
+            ("B", "quiet", "long")
+        );
+        let printed = format!("{found:?}");
+        assert!(
+            !printed.contains("quiet") && !printed.contains("long") && printed.contains("***"),
+            "{printed}"
+        );
+        assert!(
+            Credentials::anonymous().read_profile(file, "third").unwrap_err().contains("no profile [third]")
+        );
+        let half = "[a]\naws_access_key_id = A\n";
+        assert!(Credentials::anonymous().read_profile(half, "a").unwrap_err().contains("lacks"));
+    }
+}

@@ -1,0 +1,193 @@
+//! The requests of the operations that a client makes.
+
+use crate::address::{BucketAddress, encoded};
+use crate::checksum::Checksum;
+use crate::request::RequestHead;
+
+/// Encryption by the server, as each request that writes an object says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Encryption {
+    /// `AES256`, `aws:kms` or `aws:kms:dsse`; empty: the bucket's own.
+    pub algorithm: String,
+    /// The key's id with KMS; empty: the account's own.
+    pub kms_key: String,
+}
+
+impl Encryption {
+    fn on(&self, mut request: RequestHead) -> RequestHead {
+        if !self.algorithm.is_empty() {
+            request = request.header("x-amz-server-side-encryption", self.algorithm.clone());
+        }
+        if !self.kms_key.is_empty() {
+            request = request.header("x-amz-server-side-encryption-aws-kms-key-id", self.kms_key.clone());
+        }
+        request
+    }
+}
+
+/// How objects are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    pub encryption: Encryption,
+    /// `STANDARD`, `REDUCED_REDUNDANCY`, …; empty: the bucket's own.
+    pub storage_class: String,
+    pub checksum: Option<Checksum>,
+}
+
+impl WriteOptions {
+    fn on(&self, request: RequestHead) -> RequestHead {
+        let request = self.encryption.on(request);
+        match self.storage_class.as_str() {
+            "" => request,
+            class => request.header("x-amz-storage-class", class),
+        }
+    }
+}
+
+/// Writes an object; the body's hash is [`RequestHead::payload_hash`], its checksum that of the options.
+pub fn put(at: &BucketAddress, key: &str, body: &[u8], hash: &str, options: &WriteOptions) -> RequestHead {
+    let request = RequestHead::new("PUT", at.path(key)).body(body.len() as u64, hash);
+    with_checksum(options.on(request), body, options.checksum)
+}
+
+fn with_checksum(request: RequestHead, body: &[u8], checksum: Option<Checksum>) -> RequestHead {
+    match checksum {
+        Some(checksum) => request.header(checksum.header(), checksum.of(body)),
+        None => request,
+    }
+}
+
+/// Reads a part of an object, or all of it where no part is said; `checks`: its checksum is wanted too.
+pub fn get(at: &BucketAddress, key: &str, range: Option<(u64, u64)>, checks: bool) -> RequestHead {
+    let mut request = RequestHead::new("GET", at.path(key));
+    if let Some((offset, bytes)) = range {
+        request = request.header("range", format!("bytes={offset}-{}", offset + bytes.max(1) - 1));
+    }
+    if checks { request.header("x-amz-checksum-mode", "ENABLED") } else { request }
+}
+
+pub fn head(at: &BucketAddress, key: &str) -> RequestHead {
+    RequestHead::new("HEAD", at.path(key))
+}
+
+pub fn delete(at: &BucketAddress, key: &str) -> RequestHead {
+    RequestHead::new("DELETE", at.path(key))
+}
+
+/// Removes many objects by one request, whose body is [`crate::body::delete_many`]'s; the API wants a checksum of it.
+pub fn delete_many(at: &BucketAddress, body: &[u8]) -> RequestHead {
+    let request = RequestHead::new("POST", root(at)).with("delete", "");
+    with_checksum(
+        request.body(body.len() as u64, crate::sign::sha256_hex(body)),
+        body,
+        Some(Checksum::Crc32c),
+    )
+}
+
+/// A page of the objects below a prefix, at most so many; `after` is what the page before named as next.
+pub fn list(at: &BucketAddress, prefix: &str, most: u64, after: Option<&str>) -> RequestHead {
+    let request = RequestHead::new("GET", root(at)).with("list-type", "2").with("max-keys", most.to_string());
+    let request = if prefix.is_empty() { request } else { request.with("prefix", prefix) };
+    match after {
+        Some(token) => request.with("continuation-token", token),
+        None => request,
+    }
+}
+
+/// Copies an object inside the store.
+pub fn copy(at: &BucketAddress, bucket: &str, from: &str, to: &str, options: &WriteOptions) -> RequestHead {
+    let source = format!("/{}/{}", encoded(bucket, false), encoded(from, true));
+    options.on(RequestHead::new("PUT", at.path(to))).header("x-amz-copy-source", source)
+}
+
+/// Begins a multipart upload.
+pub fn create_upload(at: &BucketAddress, key: &str, options: &WriteOptions) -> RequestHead {
+    let request = options.on(RequestHead::new("POST", at.path(key)).with("uploads", ""));
+    match options.checksum {
+        Some(checksum) => request.header("x-amz-checksum-algorithm", checksum.algorithm()),
+        None => request,
+    }
+}
+
+/// Uploads a part; the first has number 1.
+pub fn upload_part(
+    at: &BucketAddress,
+    key: &str,
+    (number, id): (u32, &str),
+    body: &[u8],
+    hash: &str,
+    checksum: Option<Checksum>,
+) -> RequestHead {
+    let request =
+        RequestHead::new("PUT", at.path(key)).with("partNumber", number.to_string()).with("uploadId", id);
+    with_checksum(request.body(body.len() as u64, hash), body, checksum)
+}
+
+/// Makes an object of the parts that the body names.
+pub fn complete_upload(at: &BucketAddress, key: &str, id: &str, body: &[u8]) -> RequestHead {
+    let request = RequestHead::new("POST", at.path(key)).with("uploadId", id);
+    request.body(body.len() as u64, crate::sign::sha256_hex(body))
+}
+
+/// Gives an upload up; its parts are removed.
+pub fn abort_upload(at: &BucketAddress, key: &str, id: &str) -> RequestHead {
+    RequestHead::new("DELETE", at.path(key)).with("uploadId", id)
+}
+
+/// The uploads below a prefix that were begun and not ended.
+pub fn list_uploads(at: &BucketAddress, prefix: &str) -> RequestHead {
+    RequestHead::new("GET", root(at)).with("uploads", "").with("prefix", prefix)
+}
+
+/// The bucket itself.
+fn root(at: &BucketAddress) -> String {
+    if at.root.is_empty() { "/".into() } else { at.root.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Addressing, Endpoint};
+
+    fn line(request: &RequestHead) -> String {
+        let mut query = String::new();
+        request.write_query(&mut query);
+        let headers: Vec<_> =
+            request.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        format!("{} {}?{query} {}", request.method, request.path, headers.join(", "))
+    }
+
+    #[test]
+    fn each_operation_is_one_request() {
+        let at = BucketAddress::new(&Endpoint::parse("http://h").unwrap(), Addressing::Path, "b");
+        let encryption = Encryption { algorithm: "aws:kms".into(), kms_key: "k1".into() };
+        let options = WriteOptions {
+            encryption,
+            storage_class: "STANDARD_IA".into(),
+            checksum: Some(Checksum::Crc32c),
+        };
+        for (request, text) in [
+            (
+                get(&at, "p/k", Some((5, 10)), true),
+                "GET /b/p/k? range: bytes=5-14, x-amz-checksum-mode: ENABLED",
+            ),
+            (
+                list(&at, "p/", 1000, Some("t=")),
+                "GET /b?continuation-token=t%3D&list-type=2&max-keys=1000&prefix=p%2F ",
+            ),
+            (copy(&at, "b", "a b", "c", &WriteOptions::default()), "PUT /b/c? x-amz-copy-source: /b/a%20b"),
+            (
+                put(&at, "k", b"123456789", "UNSIGNED-PAYLOAD", &options),
+                "PUT /b/k? x-amz-server-side-encryption: aws:kms, x-amz-server-side-encryption-aws-kms-key-id: k1, \
+                 x-amz-storage-class: STANDARD_IA, x-amz-checksum-crc32c: 4waSgw==",
+            ),
+            (upload_part(&at, "k", (2, "u"), b"x", "h", None), "PUT /b/k?partNumber=2&uploadId=u "),
+            (create_upload(&at, "k", &WriteOptions::default()), "POST /b/k?uploads= "),
+            (abort_upload(&at, "k", "u"), "DELETE /b/k?uploadId=u "),
+            (list_uploads(&at, "p"), "GET /b?prefix=p&uploads= "),
+        ] {
+            assert_eq!(line(&request), text);
+        }
+        assert_eq!(delete_many(&at, b"x").body_bytes, 1);
+    }
+}
