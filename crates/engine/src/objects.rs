@@ -29,7 +29,7 @@ pub struct ObjectSet {
 }
 
 /// What an operation is on: an object, and where in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ObjectPlace {
     pub item: u64,
     /// Bytes from the object's begin.

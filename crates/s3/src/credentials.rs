@@ -58,6 +58,11 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// Overwrites a text that held a secret.
+pub fn wipe(text: &mut String) {
+    text.zeroize();
+}
+
 /// Who asks; without an access key nobody does, and requests are not signed.
 #[derive(Debug)]
 pub struct Credentials {

@@ -56,6 +56,7 @@ pub mod python;
 pub mod rogue;
 #[cfg(target_os = "linux")]
 pub mod sandbox;
+pub mod store;
 pub mod wait;
 
 pub use case::{Case, Need, Outcome, run, run_waiting, trial, trials};

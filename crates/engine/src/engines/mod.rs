@@ -48,6 +48,8 @@ pub mod priority;
 pub mod psync;
 pub mod pvsync;
 #[cfg(target_os = "linux")]
+pub mod s3;
+#[cfg(target_os = "linux")]
 pub mod sg;
 pub mod sim;
 pub mod socket;
@@ -96,6 +98,8 @@ macro_rules! for_each_engine {
             #[cfg(target_os = "linux")]
             Synchronous<net::Netsplice>,
             socket::Sockets,
+            #[cfg(target_os = "linux")]
+            s3::S3,
             Synchronous<names::Filecreate>,
             Synchronous<names::Filestat>,
             Synchronous<names::Filedelete>,

@@ -60,10 +60,16 @@ pub enum TimeSpread {
     Transit,
     /// Of bursts, until their last byte has come.
     Burst,
+    /// Of connections, until they stood.
+    Connect,
+    /// Of requests, from their last byte sent to the first of the answer.
+    FirstByte,
+    /// Of answers, from their first byte to the last.
+    Body,
 }
 
 /// Their names, as the record has them.
-const SPREADS: [&str; 2] = ["transit", "burst"];
+const SPREADS: [&str; 5] = ["transit", "burst", "connect", "first_byte", "body"];
 
 /// The counters' names, as the record has them.
 const NAMES: [&str; COUNTS + BINS] = [

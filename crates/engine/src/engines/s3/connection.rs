@@ -1,0 +1,477 @@
+//! One connection to a store, and the one exchange on it: a request goes out, an answer comes back.
+//!
+//! The socket never blocks. Bytes of an object go between the socket and the operation's buffer without a copy where
+//! their length is known. It retries nothing: how an exchange ended is for its owner.
+
+use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, RawFd};
+
+use iodyno_s3::answer::{Chunks, HEAD_BYTES_MOST};
+use iodyno_s3::{AnswerHead, Framing};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::clock::Tick;
+
+/// The longest body that is no object's: a page of a list has at most 1000 keys.
+const TEXT_BYTES_MOST: usize = 16 << 20;
+/// Read at once where it does not go to a buffer, bytes.
+const PIECE_BYTES: usize = 16 << 10;
+
+/// A buffer of an operation: bytes that are sent, or that come.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffer {
+    pub start: *mut u8,
+    pub bytes: usize,
+}
+
+impl Buffer {
+    pub const NONE: Buffer = Buffer { start: std::ptr::null_mut(), bytes: 0 };
+
+    /// All of it.
+    ///
+    /// # Safety
+    /// As [`Buffer::rest`].
+    pub unsafe fn bytes(&self) -> &[u8] {
+        // SAFETY: as the caller promises.
+        unsafe { self.rest(0) }
+    }
+
+    /// The bytes from a place on.
+    ///
+    /// # Safety
+    /// The buffer is that of an operation in flight.
+    unsafe fn rest(&self, from: usize) -> &[u8] {
+        match self.bytes.saturating_sub(from) {
+            0 => &[],
+            // SAFETY: the buffer is as long as that, and as the caller promises.
+            left => unsafe { std::slice::from_raw_parts(self.start.add(from), left) },
+        }
+    }
+
+    /// The same to be written to.
+    ///
+    /// # Safety
+    /// As [`Buffer::rest`], and nobody else looks at it.
+    unsafe fn room(&mut self, from: usize) -> &mut [u8] {
+        match self.bytes.saturating_sub(from) {
+            0 => &mut [],
+            // SAFETY: as above.
+            left => unsafe { std::slice::from_raw_parts_mut(self.start.add(from), left) },
+        }
+    }
+}
+
+/// What is sent behind a request's head.
+#[derive(Debug)]
+pub enum Outgoing {
+    Nothing,
+    /// An object's bytes.
+    Object(Buffer),
+    Text(Vec<u8>),
+}
+
+/// How far an exchange is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// No exchange.
+    Idle,
+    Connecting,
+    Sending,
+    /// The head of the answer is awaited.
+    Head,
+    Body,
+}
+
+/// How an exchange ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// A whole answer came.
+    Answered,
+    /// A connection that had been used before was closed by the other side before anything of the answer came.
+    Stale,
+    /// The system's error number, and whether the connection stood.
+    Broken { errno: i32, connected: bool },
+    /// What came is no answer.
+    Garbled,
+}
+
+/// Times of an exchange; 0: not reached.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExchangeTimes {
+    /// The connection was opened for it.
+    pub opened: Tick,
+    pub connected: Tick,
+    pub sent: Tick,
+    pub first_byte: Tick,
+    pub ended: Tick,
+}
+
+/// A connection, with what is on its way on it.
+#[derive(Debug)]
+pub struct Connection {
+    socket: Option<Socket>,
+    stage: Stage,
+    /// It carried an exchange before.
+    used: bool,
+    keeps_alive: bool,
+    /// The socket has nothing, or takes nothing, for now.
+    is_blocked: bool,
+    head: Vec<u8>,
+    outgoing: Outgoing,
+    sent: usize,
+    input: Vec<u8>,
+    is_head_request: bool,
+    /// Where the bytes of an answer of success go; none: they are kept as text.
+    sink: Buffer,
+    chunks: Chunks,
+    /// Bytes of the body that came.
+    pub body_bytes: u64,
+    pub answer: Option<AnswerHead>,
+    pub text: Vec<u8>,
+    /// What is wrong with what came.
+    pub garbled: String,
+    pub times: ExchangeTimes,
+    /// When it fails unless something moves.
+    pub deadline: Tick,
+}
+
+impl Connection {
+    pub fn new() -> Connection {
+        Connection {
+            socket: None,
+            stage: Stage::Idle,
+            used: false,
+            keeps_alive: false,
+            is_blocked: false,
+            head: Vec::new(),
+            outgoing: Outgoing::Nothing,
+            sent: 0,
+            input: Vec::new(),
+            is_head_request: false,
+            sink: Buffer::NONE,
+            chunks: Chunks::default(),
+            body_bytes: 0,
+            answer: None,
+            text: Vec::new(),
+            garbled: String::new(),
+            times: ExchangeTimes::default(),
+            deadline: 0,
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.socket.is_some()
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.stage != Stage::Idle
+    }
+
+    pub fn fd(&self) -> Option<RawFd> {
+        self.socket.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    /// Begins to connect.
+    ///
+    /// # Errors
+    /// The system's error number.
+    pub fn open(&mut self, address: SocketAddr, now: Tick) -> Result<(), i32> {
+        let number = |error: std::io::Error| error.raw_os_error().unwrap_or(libc::EIO);
+        let domain = Domain::for_address(address);
+        let socket =
+            Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP)).map_err(number)?;
+        socket.set_tcp_nodelay(true).map_err(number)?;
+        match socket.connect(&address.into()) {
+            Ok(()) => {}
+            Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
+            Err(error) => return Err(number(error)),
+        }
+        (self.socket, self.used) = (Some(socket), false);
+        self.times = ExchangeTimes { opened: now, ..ExchangeTimes::default() };
+        self.stage = Stage::Connecting;
+        Ok(())
+    }
+
+    pub fn close(&mut self) {
+        (self.socket, self.stage, self.used) = (None, Stage::Idle, false);
+    }
+
+    /// The head of the next request, to be written to.
+    pub fn head(&mut self) -> &mut Vec<u8> {
+        self.head.clear();
+        &mut self.head
+    }
+
+    /// Begins an exchange whose head is written already. `sink`: where the bytes of an object go.
+    pub fn begin(&mut self, outgoing: Outgoing, sink: Buffer, is_head_request: bool, deadline: Tick) {
+        if self.stage == Stage::Idle {
+            (self.stage, self.times) = (Stage::Sending, ExchangeTimes::default());
+        }
+        (self.outgoing, self.sent, self.sink) = (outgoing, 0, sink);
+        (self.is_head_request, self.deadline) = (is_head_request, deadline);
+        self.input.clear();
+        self.text.clear();
+        self.garbled.clear();
+        (self.answer, self.body_bytes, self.chunks) = (None, 0, Chunks::default());
+    }
+
+    /// Goes on as far as the socket lets it. Some: the exchange ended.
+    pub fn go_on(&mut self, now: impl Fn() -> Tick, timeout_ns: u64) -> Option<Ending> {
+        loop {
+            self.is_blocked = false;
+            let ending = match self.stage {
+                Stage::Idle => return None,
+                Stage::Connecting => self.connected(&now),
+                Stage::Sending => self.send(&now),
+                Stage::Head => self.take_head(&now),
+                Stage::Body => self.take_body(),
+            };
+            if let Some(ending) = ending {
+                return Some(self.end(ending, now()));
+            }
+            if self.is_blocked {
+                return None;
+            }
+            self.deadline = now() + timeout_ns;
+        }
+    }
+
+    /// Nothing moved for too long.
+    pub fn give_up(&mut self, now: Tick) -> Ending {
+        let connected = self.stage != Stage::Connecting;
+        self.end(Ending::Broken { errno: libc::ETIMEDOUT, connected }, now)
+    }
+
+    fn end(&mut self, ending: Ending, now: Tick) -> Ending {
+        self.times.ended = now;
+        self.outgoing = Outgoing::Nothing;
+        self.stage = Stage::Idle;
+        if ending == Ending::Answered && self.keeps_alive {
+            self.used = true;
+        } else {
+            self.close();
+        }
+        ending
+    }
+
+    fn broken(&mut self, error: &std::io::Error) -> Option<Ending> {
+        match error.kind() {
+            ErrorKind::Interrupted => None,
+            ErrorKind::WouldBlock => {
+                self.is_blocked = true;
+                None
+            }
+            _ => Some(self.lost(error.raw_os_error().unwrap_or(libc::EIO))),
+        }
+    }
+
+    /// The connection is gone.
+    fn lost(&self, errno: i32) -> Ending {
+        let nothing_came = self.answer.is_none() && self.input.is_empty();
+        match self.used && nothing_came {
+            true => Ending::Stale,
+            false => Ending::Broken { errno, connected: self.stage != Stage::Connecting },
+        }
+    }
+
+    fn connected(&mut self, now: &impl Fn() -> Tick) -> Option<Ending> {
+        let socket = self.socket.as_ref()?;
+        match socket.take_error() {
+            Ok(None) => {}
+            Ok(Some(error)) | Err(error) => return self.broken(&error),
+        }
+        if socket.peer_addr().is_err() {
+            self.is_blocked = true;
+            return None;
+        }
+        (self.times.connected, self.stage) = (now(), Stage::Sending);
+        None
+    }
+
+    fn send(&mut self, now: &impl Fn() -> Tick) -> Option<Ending> {
+        let mut socket = self.socket.as_ref()?;
+        let body: &[u8] = match &self.outgoing {
+            Outgoing::Nothing => &[],
+            // SAFETY: the buffer belongs to the operation that this exchange is for, which is in flight.
+            Outgoing::Object(buffer) => unsafe { buffer.rest(0) },
+            Outgoing::Text(text) => text,
+        };
+        let total = self.head.len() + body.len();
+        let written = match self.head.get(self.sent..) {
+            Some(head) if !head.is_empty() => {
+                socket.write_vectored(&[IoSlice::new(head), IoSlice::new(body)])
+            }
+            _ => socket.write(&body[self.sent - self.head.len()..]),
+        };
+        match written {
+            Ok(bytes) => self.sent += bytes,
+            // An answer may have come before all was sent, and says why it was not wanted.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EPIPE | libc::ECONNRESET)) => {
+                self.times.sent = now();
+                self.stage = Stage::Head;
+                let ending = self.take_head(now);
+                return ending.or(self.answer.is_none().then(|| self.lost(libc::ECONNRESET)));
+            }
+            Err(error) => return self.broken(&error),
+        }
+        if self.sent == total {
+            (self.times.sent, self.stage) = (now(), Stage::Head);
+        }
+        None
+    }
+
+    /// Reads what is there behind what came. None: nothing more is there now.
+    fn read(&mut self) -> Result<Option<usize>, Ending> {
+        let Some(mut socket) = self.socket.as_ref() else { return Ok(None) };
+        let before = self.input.len();
+        self.input.resize(before + PIECE_BYTES, 0);
+        let read = socket.read(&mut self.input[before..]);
+        self.input.truncate(before + read.as_ref().map_or(0, |bytes| *bytes));
+        match read {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) => self.broken(&error).map_or(Ok(None), Err),
+        }
+    }
+
+    fn take_head(&mut self, now: &impl Fn() -> Tick) -> Option<Ending> {
+        match self.read() {
+            Ok(None) => return None,
+            Ok(Some(0)) => return Some(self.lost(libc::ECONNRESET)),
+            Ok(Some(_)) => {}
+            Err(ending) => return Some(ending),
+        }
+        if self.times.first_byte == 0 {
+            self.times.first_byte = now();
+        }
+        loop {
+            match AnswerHead::parse(&self.input, self.is_head_request) {
+                Ok(None) if self.input.len() < HEAD_BYTES_MOST => return None,
+                Ok(None) => return Some(self.garble("the head of the answer has no end")),
+                // What it is about comes behind it.
+                Ok(Some((head, length))) if (100..200).contains(&head.status) => {
+                    drop(self.input.drain(..length))
+                }
+                Ok(Some((head, length))) => {
+                    self.keeps_alive = head.keeps_alive;
+                    if !(200..300).contains(&head.status) {
+                        self.sink = Buffer::NONE;
+                    }
+                    self.answer = Some(head);
+                    self.stage = Stage::Body;
+                    let rest = self.input.split_off(length);
+                    self.input.clear();
+                    return self.take(&rest);
+                }
+                Err(what) => return Some(self.garble(&what)),
+            }
+        }
+    }
+
+    fn garble(&mut self, what: &str) -> Ending {
+        // The first byte of a TLS alert.
+        let tls = self.input.first() == Some(&0x15);
+        self.garbled = if tls { "the port speaks TLS (https)".into() } else { what.into() };
+        Ending::Garbled
+    }
+
+    fn framing(&self) -> Framing {
+        self.answer.as_ref().map_or(Framing::Length(0), |answer| answer.framing)
+    }
+
+    fn take_body(&mut self) -> Option<Ending> {
+        let length = match self.framing() {
+            Framing::Length(length) if self.sink.bytes > 0 => length,
+            _ => u64::MAX,
+        };
+        let at = self.body_bytes as usize;
+        let read = match self.socket.as_ref() {
+            // Straight into the operation's buffer.
+            Some(mut socket) if length != u64::MAX && at < self.sink.bytes => {
+                // SAFETY: the buffer belongs to the operation that this exchange is for, which is in flight.
+                let room = unsafe { self.sink.room(at) };
+                let most = room.len().min(usize::try_from(length - self.body_bytes).unwrap_or(usize::MAX));
+                match socket.read(&mut room[..most]) {
+                    Ok(bytes) => {
+                        self.body_bytes += bytes as u64;
+                        bytes
+                    }
+                    Err(error) => return self.broken(&error),
+                }
+            }
+            _ => {
+                self.input.clear();
+                match self.read() {
+                    Ok(None) => return None,
+                    Ok(Some(bytes)) => {
+                        let input = std::mem::take(&mut self.input);
+                        let ending = self.take(&input[..bytes]);
+                        self.input = input;
+                        self.input.clear();
+                        if ending.is_some() || bytes > 0 {
+                            return ending;
+                        }
+                        0
+                    }
+                    Err(ending) => return Some(ending),
+                }
+            }
+        };
+        match self.framing() {
+            _ if self.is_whole() => Some(Ending::Answered),
+            Framing::ToEnd if read == 0 => Some(Ending::Answered),
+            _ if read == 0 => Some(Ending::Broken { errno: libc::ECONNRESET, connected: true }),
+            _ => None,
+        }
+    }
+
+    /// Takes bytes of the body.
+    fn take(&mut self, bytes: &[u8]) -> Option<Ending> {
+        let before = self.body_bytes;
+        let framing = self.framing();
+        let Connection { sink, text, body_bytes, chunks, .. } = self;
+        let mut keep = |part: &[u8]| {
+            let at = usize::try_from(*body_bytes).unwrap_or(usize::MAX);
+            *body_bytes += part.len() as u64;
+            if sink.bytes == 0 {
+                let room = TEXT_BYTES_MOST.saturating_sub(text.len());
+                text.extend_from_slice(&part[..part.len().min(room)]);
+                return;
+            }
+            // SAFETY: the buffer belongs to the operation that this exchange is for, which is in flight.
+            let room = unsafe { sink.room(at) };
+            let fits = part.len().min(room.len());
+            room[..fits].copy_from_slice(&part[..fits]);
+        };
+        let taken = match framing {
+            Framing::Chunked => chunks.take(bytes, keep),
+            Framing::Length(length) => {
+                let left = usize::try_from(length.saturating_sub(before)).unwrap_or(usize::MAX);
+                let part = bytes.len().min(left);
+                keep(&bytes[..part]);
+                Ok(part)
+            }
+            Framing::ToEnd => {
+                keep(bytes);
+                Ok(bytes.len())
+            }
+        };
+        match taken {
+            Err(what) => Some(self.garble(&what)),
+            // Bytes that nobody asked for: the next answer would not be the next request's.
+            Ok(taken) if self.is_whole() => {
+                self.keeps_alive &= taken == bytes.len();
+                Some(Ending::Answered)
+            }
+            Ok(_) => None,
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        match self.framing() {
+            Framing::Length(length) => self.body_bytes >= length,
+            Framing::Chunked => self.chunks.have_ended(),
+            Framing::ToEnd => false,
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! `s3`: objects of a store that speaks the S3 API, over connections of our own.
+//!
+//! Each slot has connections of its own, so the depth is how many requests are in flight; one thread serves them all by
+//! epoll, and a connection is kept for the slot's next request. Connecting, the first byte and the body are told apart.
+//! Nothing is retried unless a setting says so, and each attempt is counted. It refuses what a client could hide: a proxy of
+//! its own, automatic redirects, a cache.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use iodyno_model::{Verb, VerbSet};
+use iodyno_s3::address::BucketAddress;
+use iodyno_s3::{Signer, UtcTime};
+
+use super::{Engine, EngineFacts, Failure, Setup};
+use crate::clock::{self, NEVER, Tick};
+use crate::io::{Files, Io, PathBuffer, Slot};
+use crate::memory::errno;
+use crate::objects::ObjectSet;
+use crate::worker_counters::Counts;
+use connection::{Buffer, Connection, Ending, Outgoing};
+use requests::{Purpose, Task};
+use settings::StoreSettings;
+use tally::RequestTally;
+use undumped::Undumped;
+
+mod connection;
+mod preflight;
+mod requests;
+pub mod settings;
+mod tally;
+mod undumped;
+
+/// The longest sleep without looking at deadlines, ns.
+const SLICE_NS: u64 = 200_000_000;
+/// Before the first further attempt, ns; each further one waits twice as long.
+const BACKOFF_NS: u64 = 10_000_000;
+/// Events taken at once.
+const EVENTS: usize = 256;
+
+/// A client of a store.
+pub struct S3 {
+    settings: StoreSettings,
+    signer: Undumped<Signer>,
+    /// Where each endpoint answers.
+    addresses: Vec<SocketAddr>,
+    /// By handle.
+    buckets: Vec<Option<Bucket>>,
+    /// Of each slot as many as its parts at once.
+    lanes: Vec<Lane>,
+    tasks: Vec<Task>,
+    epoll: OwnedFd,
+    /// What was done and not yet handed back.
+    done: Vec<(Slot, i64)>,
+    in_flight: u32,
+    /// Slots that wait before a further attempt.
+    waiting: u32,
+    checked: Tick,
+    tally: RequestTally,
+    counts: *const Counts,
+    path: PathBuffer,
+}
+
+/// A bucket's objects, and how they are addressed at each endpoint.
+struct Bucket {
+    set: ObjectSet,
+    name: String,
+    prefix: String,
+    at: Vec<BucketAddress>,
+}
+
+/// A connection, the endpoint it is to, and what its exchange is for.
+struct Lane {
+    connection: Connection,
+    endpoint: usize,
+    purpose: Purpose,
+    /// A retry is due then; 0: none waits.
+    retry_at: Tick,
+    attempts: u32,
+}
+
+impl Engine for S3 {
+    const FACTS: EngineFacts = EngineFacts {
+        about: "objects of a store that speaks the S3 API, over connections of our own",
+        verbs: VerbSet::of(&[
+            Verb::Read,
+            Verb::Write,
+            Verb::Create,
+            Verb::Open,
+            Verb::Stat,
+            Verb::Unlink,
+            Verb::Readdir,
+            Verb::Clone,
+        ]),
+        settings: settings::SETTINGS,
+        uses_files: false,
+        stores_objects: &["s3"],
+        is_slow: true,
+        check: settings::check,
+        ..EngineFacts::named("s3")
+    };
+
+    fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
+        let settings = StoreSettings::of(setup.job)?;
+        let mut signer = Undumped::new(Signer::new(settings.region.clone()))?;
+        settings::fetch_credentials(setup.job, &mut signer.credentials)?;
+        let addresses = settings.endpoints.iter().map(address_of).collect::<Result<Vec<_>, _>>()?;
+        let bucket = |set: &ObjectSet| {
+            let (_, name, prefix) = set.parts();
+            let at = settings.endpoints.iter();
+            let at = at.map(|endpoint| BucketAddress::new(endpoint, settings.addressing, name)).collect();
+            Bucket { set: set.clone(), name: name.into(), prefix, at }
+        };
+        let buckets = setup.objects.iter().map(|set| set.as_ref().map(bucket)).collect();
+        // SAFETY: the call takes no pointers.
+        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if epoll < 0 {
+            return Err(Failure::call("epoll_create1", errno()));
+        }
+        let lanes = setup.depth * settings.parts_at_once;
+        // Workers and their connections are dealt to the endpoints in turn.
+        let first = setup.seat as usize * lanes as usize;
+        let lane = |number: u32| Lane {
+            connection: Connection::new(),
+            endpoint: (first + number as usize) % addresses.len(),
+            purpose: Purpose::Object,
+            retry_at: 0,
+            attempts: 0,
+        };
+        let mut engine = S3 {
+            lanes: (0..lanes).map(lane).collect(),
+            tasks: (0..setup.depth).map(|_| Task::default()).collect(),
+            // SAFETY: the descriptor was just made and is ours.
+            epoll: unsafe { OwnedFd::from_raw_fd(epoll) },
+            settings,
+            signer,
+            addresses,
+            buckets,
+            done: Vec::with_capacity(setup.depth as usize),
+            in_flight: 0,
+            waiting: 0,
+            checked: 0,
+            tally: RequestTally::default(),
+            counts: setup.live.counts,
+            path: PathBuffer::default(),
+        };
+        if engine.settings.preflight && setup.seat == 0 {
+            engine.preflight()?;
+        }
+        Ok(engine)
+    }
+
+    fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
+        self.in_flight += 1;
+        self.begin(slot, io);
+    }
+
+    fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        let (mut count, mut looked) = (0, false);
+        loop {
+            let now = clock::now();
+            for (slot, result) in self.done.drain(..) {
+                count += 1;
+                self.in_flight -= 1;
+                done(slot, result, now);
+            }
+            let is_late = min == 0 || (until != NEVER && now >= until);
+            if self.in_flight == 0 || (count >= min && min > 0) || (is_late && looked) {
+                return Ok(());
+            }
+            self.wait(if is_late { 0 } else { until.saturating_sub(now).min(SLICE_NS) })?;
+            looked = true;
+        }
+    }
+
+    fn facts(&self) -> Vec<(&'static str, u64)> {
+        self.tally.by_name()
+    }
+}
+
+impl S3 {
+    /// Waits for sockets, at most so long, and goes on with what they allow.
+    fn wait(&mut self, most_ns: u64) -> Result<(), Failure> {
+        // SAFETY: the structure consists of numbers, for which zero is a value.
+        let mut events: [libc::epoll_event; EVENTS] = unsafe { std::mem::zeroed() };
+        let most_ns = if self.waiting > 0 { most_ns.min(BACKOFF_NS / 4) } else { most_ns };
+        let timeout = libc::timespec {
+            tv_sec: (most_ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (most_ns % 1_000_000_000) as libc::c_long,
+        };
+        // SAFETY: the events and the time are valid for the call, and no signal mask is given.
+        let count = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.epoll.as_raw_fd(),
+                events.as_mut_ptr(),
+                EVENTS as libc::c_int,
+                &raw const timeout,
+                std::ptr::null::<libc::sigset_t>(),
+                0usize,
+            )
+        };
+        let count = match count {
+            0.. => count as usize,
+            _ if errno() == libc::EINTR => 0,
+            // Kernels before 5.11 know milliseconds alone.
+            _ if errno() == libc::ENOSYS => self.wait_coarsely(&mut events, most_ns)?,
+            _ => return Err(Failure::call("epoll_pwait2", errno())),
+        };
+        for event in &events[..count] {
+            self.go_on(event.u64 as usize);
+        }
+        self.check_deadlines();
+        Ok(())
+    }
+
+    fn wait_coarsely(&self, events: &mut [libc::epoll_event], most_ns: u64) -> Result<usize, Failure> {
+        let (most, ms) = (events.len() as libc::c_int, most_ns.div_ceil(1_000_000) as libc::c_int);
+        // SAFETY: the events are valid for the call.
+        let count = unsafe { libc::epoll_wait(self.epoll.as_raw_fd(), events.as_mut_ptr(), most, ms) };
+        match count {
+            0.. => Ok(count as usize),
+            _ if errno() == libc::EINTR => Ok(0),
+            _ => Err(Failure::call("epoll_wait", errno())),
+        }
+    }
+
+    /// Fails what did not move for too long, and sends again what waited for that.
+    fn check_deadlines(&mut self) {
+        let now = clock::now();
+        if self.waiting == 0 && now < self.checked + SLICE_NS {
+            return;
+        }
+        self.checked = now;
+        for number in 0..self.lanes.len() {
+            let lane = &mut self.lanes[number];
+            if lane.connection.is_busy() && now >= lane.connection.deadline {
+                let ending = lane.connection.give_up(now);
+                self.ended(number, ending);
+            } else if lane.retry_at > 0 && now >= lane.retry_at {
+                lane.retry_at = 0;
+                self.waiting -= 1;
+                self.tally.retried += 1;
+                self.send(number);
+            }
+        }
+    }
+
+    /// Goes on with a connection whose socket is ready.
+    fn go_on(&mut self, number: usize) {
+        let Some(lane) = self.lanes.get_mut(number) else { return };
+        if let Some(ending) = lane.connection.go_on(clock::now, self.settings.timeout_ns) {
+            self.ended(number, ending);
+        }
+    }
+
+    /// Begins an exchange on a lane, on its kept connection or a new one.
+    fn exchange(&mut self, number: usize, outgoing: Outgoing, sink: Buffer, is_head: bool) {
+        let lane = &mut self.lanes[number];
+        let now = clock::now();
+        self.tally.requests += 1;
+        if lane.connection.is_open() {
+            self.tally.reused += 1;
+        } else {
+            self.tally.opened += 1;
+            let opened = lane.connection.open(self.addresses[lane.endpoint], now);
+            if let Err(errno) = opened.and_then(|()| watch(&self.epoll, &lane.connection, number)) {
+                lane.connection.close();
+                return self.ended(number, Ending::Broken { errno, connected: false });
+            }
+        }
+        lane.connection.begin(outgoing, sink, is_head, now + self.settings.timeout_ns);
+        self.go_on(number);
+    }
+
+    /// An exchange is over: what it was for goes on, or the operation ends.
+    fn ended(&mut self, number: usize, ending: Ending) {
+        match ending {
+            Ending::Answered => {
+                // SAFETY: the counters outlive the engine.
+                let counts = unsafe { &*self.counts };
+                let connection = &self.lanes[number].connection;
+                self.tally.times(&connection.times, counts);
+                self.tally.cached +=
+                    u64::from(connection.answer.as_ref().is_some_and(|answer| answer.from_cache));
+                self.answered(number);
+            }
+            Ending::Stale => {
+                self.tally.stale += 1;
+                self.send(number);
+            }
+            Ending::Broken { errno, connected } => {
+                self.tally.broken += 1;
+                self.tally.note(&broken_name(errno, connected));
+                self.failed(number, errno);
+            }
+            Ending::Garbled => {
+                self.tally.note("none.NotHttp");
+                self.failed(number, libc::EPROTO);
+            }
+        }
+    }
+
+    /// The time that requests are signed with.
+    fn time() -> UtcTime {
+        UtcTime { unix: clock::unix_ns() / 1_000_000_000 }
+    }
+}
+
+/// What an answer that never came is counted as.
+fn broken_name(errno: i32, connected: bool) -> String {
+    let what = match errno {
+        libc::ECONNREFUSED => "Refused",
+        libc::ECONNRESET | libc::EPIPE => "Cut",
+        libc::ETIMEDOUT => "Silent",
+        libc::EHOSTUNREACH | libc::ENETUNREACH => "Unreachable",
+        _ => "Broken",
+    };
+    format!("{}.{what}", if connected { "none" } else { "connect" })
+}
+
+/// The events of a connection's socket, at each change, belong to its lane.
+fn watch(epoll: &OwnedFd, connection: &Connection, number: usize) -> Result<(), i32> {
+    let Some(fd) = connection.fd() else { return Err(libc::EBADF) };
+    let wanted = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
+    let mut event = libc::epoll_event { events: wanted, u64: number as u64 };
+    // SAFETY: both descriptors are open, and the event is valid for the call. A socket that is closed leaves by itself.
+    match unsafe { libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) } {
+        0 => Ok(()),
+        _ => Err(errno()),
+    }
+}
+
+fn address_of(endpoint: &iodyno_s3::Endpoint) -> Result<SocketAddr, Failure> {
+    let wrong = |error: std::io::Error| {
+        Failure::io(&format!("endpoint {}", endpoint.authority()), &error).hint("check the host's name")
+    };
+    let mut found = (endpoint.host.as_str(), endpoint.port).to_socket_addrs().map_err(wrong)?;
+    found.next().ok_or_else(|| Failure::new(format!("endpoint {}: it has no address", endpoint.authority())))
+}

@@ -1,0 +1,136 @@
+//! One request before the start line: what no request could succeed with is found there and said in words.
+
+use iodyno_s3::UtcTime;
+use iodyno_s3::body::ErrorBody;
+use iodyno_s3::failure::remedy;
+use iodyno_s3::operation;
+
+use super::connection::{Buffer, Ending, Outgoing};
+use super::{S3, watch};
+use crate::clock;
+use crate::failure::{Failure, strerror};
+
+/// Clocks may differ so far, s.
+const SKEW_S: u64 = 15 * 60;
+
+impl S3 {
+    /// Asks each endpoint for a page without keys of the bucket's prefix.
+    ///
+    /// # Errors
+    /// Why no request would succeed.
+    pub(super) fn preflight(&mut self) -> Result<(), Failure> {
+        let Some(bucket) = self.buckets.iter().flatten().next() else { return Ok(()) };
+        let (prefix, url) = (bucket.prefix.clone(), bucket.set.url.clone());
+        for endpoint in 0..self.addresses.len() {
+            let at = bucket_at(self, endpoint);
+            let request = operation::list(&at, &prefix, 1, None);
+            let mut lane = super::Lane {
+                connection: super::Connection::new(),
+                endpoint,
+                purpose: super::Purpose::Object,
+                retry_at: 0,
+                attempts: 0,
+            };
+            self.signer.write_head(&request, &at.host, S3::time(), lane.connection.head());
+            let ending = self.once(&mut lane)?;
+            self.judge(&lane.connection, ending, endpoint, &url)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for one exchange.
+    fn once(&mut self, lane: &mut super::Lane) -> Result<Ending, Failure> {
+        self.tally.requests += 1;
+        self.tally.opened += 1;
+        let (now, timeout) = (clock::now(), self.settings.timeout_ns);
+        let number = self.lanes.len();
+        let opened = lane.connection.open(self.addresses[lane.endpoint], now);
+        if let Err(errno) = opened.and_then(|()| watch(&self.epoll, &lane.connection, number)) {
+            return Ok(Ending::Broken { errno, connected: false });
+        }
+        lane.connection.begin(Outgoing::Nothing, Buffer::NONE, false, now + timeout);
+        loop {
+            if let Some(ending) = lane.connection.go_on(clock::now, timeout) {
+                return Ok(ending);
+            }
+            let now = clock::now();
+            if now >= lane.connection.deadline {
+                return Ok(lane.connection.give_up(now));
+            }
+            if crate::signal::interruptions().0 > 0 {
+                return Err(Failure::new("stopped before the store answered"));
+            }
+            self.wait(super::SLICE_NS)?;
+        }
+    }
+
+    fn judge(
+        &self,
+        connection: &super::Connection,
+        ending: Ending,
+        endpoint: usize,
+        url: &str,
+    ) -> Result<(), Failure> {
+        let host = self.settings.endpoints[endpoint].authority();
+        let place = format!("{url} at http://{host}");
+        match ending {
+            Ending::Answered => {}
+            Ending::Broken { errno, connected: false } => {
+                let failure =
+                    Failure::new(format!("{place}: no connection: {}", strerror(errno))).errno(errno);
+                return Err(failure.hint("check the endpoint's host and port, and that the store runs"));
+            }
+            Ending::Broken { errno, .. } => {
+                let what = "the connection was cut before an answer was whole";
+                let failure = Failure::new(format!("{place}: {what}: {}", strerror(errno))).errno(errno);
+                return Err(
+                    failure.hint("a proxy or a port that speaks something else does this; https ports too")
+                );
+            }
+            Ending::Garbled | Ending::Stale => {
+                let failure = Failure::new(format!("{place}: {}", connection.garbled)).errno(libc::EPROTO);
+                return Err(failure.hint("name the http port of a store that speaks the S3 API"));
+            }
+        }
+        let Some(answer) = &connection.answer else { return Ok(()) };
+        let error = ErrorBody::parse(&connection.text);
+        let (now, date) = (S3::time(), answer.date.as_deref().and_then(UtcTime::parse_http));
+        let status = answer.status;
+        if (200..300).contains(&status) {
+            return Ok(());
+        }
+        let code = match (error.code.as_str(), status) {
+            ("", 301 | 307) => "PermanentRedirect",
+            ("", 404) => "NoSuchBucket",
+            (code, _) => code,
+        };
+        if let Some(remedy) = remedy(code) {
+            let region = error.region.as_ref().or(answer.region.as_ref());
+            let hint = match region {
+                Some(region) if *region != self.settings.region => {
+                    format!("{}: region = \"{region}\"", remedy.hint)
+                }
+                _ => remedy.hint.to_string(),
+            };
+            let skew = date.map(|date| now.unix.abs_diff(date.unix)).filter(|skew| *skew > SKEW_S / 2);
+            let skew = skew.map(|skew| format!("; they differ by {skew} s")).unwrap_or_default();
+            let message = format!("{place}: {} ({status} {code}{skew})", remedy.what);
+            return Err(Failure::new(message).errno(super::tally::errno_of(status, code)).hint(hint));
+        }
+        // Who may not list may still read and write; who is told to come later may do so.
+        match status {
+            403 | 429 | 500..=599 => Ok(()),
+            _ if error.code.is_empty() => {
+                let failure =
+                    Failure::new(format!("{place}: it answers {status}, and not as a store of the S3 API"));
+                Err(failure.errno(libc::EPROTO).hint("name the http port of a store that speaks the S3 API"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn bucket_at(engine: &S3, endpoint: usize) -> iodyno_s3::address::BucketAddress {
+    let bucket = engine.buckets.iter().flatten().next().expect("the caller found one");
+    bucket.at[endpoint].clone()
+}

@@ -1,0 +1,372 @@
+//! What becomes of an operation: one request, a page after the other, or an upload in parts; and what its answers mean.
+
+use iodyno_model::Verb;
+use iodyno_s3::body::{self, ErrorBody, ListPage, Part};
+use iodyno_s3::request::{RequestHead, UNSIGNED_PAYLOAD};
+use iodyno_s3::{operation, sign};
+
+use super::connection::{Buffer, Outgoing};
+use super::tally::errno_of;
+use super::{BACKOFF_NS, S3};
+use crate::clock;
+use crate::io::{Io, Slot};
+use crate::objects::ObjectPlace;
+
+/// Keys of a page of a list, at most.
+const PAGE_KEYS: u64 = 1000;
+
+/// What the exchange of a lane is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// The operation as one request.
+    #[default]
+    Object,
+    /// A page of a list.
+    Page,
+    /// An upload begins.
+    Create,
+    /// A part of it, by its index.
+    Part(u32),
+    /// It becomes an object.
+    Complete,
+    /// It is given up.
+    Abort,
+}
+
+/// The operation of a slot.
+#[derive(Debug, Default)]
+pub struct Task {
+    io: Io,
+    place: ObjectPlace,
+    /// Of a list: entries so far, and what asks for the next page.
+    listed: u64,
+    next_page: Option<String>,
+    upload: String,
+    parts: Vec<Part>,
+    /// Parts that were begun, and lanes that are at one.
+    begun: u32,
+    busy: u32,
+    /// The first failure, as a result; 0: none.
+    failed: i64,
+}
+
+// SAFETY: the pointer is that of an operation in flight; the engine stays with its worker.
+unsafe impl Send for Task {}
+
+impl S3 {
+    /// Begins an operation.
+    pub(super) fn begin(&mut self, slot: Slot, io: &Io) {
+        let Some(Some(bucket)) = self.buckets.get(io.file as usize) else {
+            return self.done.push((slot, -i64::from(libc::EBADF)));
+        };
+        let task = &mut self.tasks[slot as usize];
+        task.io = *io;
+        task.place = bucket.set.place(io.verb, io.offset);
+        (task.listed, task.next_page, task.failed) = (0, None, 0);
+        let object = bucket.set.object_bytes;
+        let is_data = matches!(io.verb, Verb::Read | Verb::Write);
+        if is_data && (object == 0 || task.place.offset + io.bytes > object) {
+            // It would cross the object's end.
+            return self.done.push((slot, -i64::from(libc::EINVAL)));
+        }
+        let writes = matches!(io.verb, Verb::Write | Verb::Create);
+        let purpose = match self.settings.parts(io.bytes) {
+            Some(parts) if writes => {
+                task.parts.clear();
+                task.parts.resize(parts as usize, Part::default());
+                (task.begun, task.busy) = (0, 0);
+                Purpose::Create
+            }
+            _ if io.verb == Verb::Readdir => Purpose::Page,
+            _ => Purpose::Object,
+        };
+        self.start(self.lane_of(slot, 0), purpose);
+    }
+
+    fn lane_of(&self, slot: Slot, part: u32) -> usize {
+        (slot * self.settings.parts_at_once + part) as usize
+    }
+
+    fn slot_of(&self, lane: usize) -> Slot {
+        (lane / self.settings.parts_at_once as usize) as Slot
+    }
+
+    /// Begins a request of an operation.
+    fn start(&mut self, lane: usize, purpose: Purpose) {
+        (self.lanes[lane].purpose, self.lanes[lane].attempts) = (purpose, 0);
+        self.send(lane);
+    }
+
+    /// Sends the request that a lane is for, for the first time or again.
+    pub(super) fn send(&mut self, lane: usize) {
+        let slot = self.slot_of(lane);
+        let (request, outgoing, sink) = self.request(lane, slot);
+        let (file, endpoint) = (self.tasks[slot as usize].io.file, self.lanes[lane].endpoint);
+        let Some(Some(bucket)) = self.buckets.get(file as usize) else { return };
+        let head = self.lanes[lane].connection.head();
+        self.signer.write_head(&request, &bucket.at[endpoint].host, S3::time(), head);
+        self.exchange(lane, outgoing, sink, request.method == "HEAD");
+    }
+
+    /// The request that a lane is for, what is sent behind it, and where an object's bytes go.
+    fn request(&mut self, lane: usize, slot: Slot) -> (RequestHead, Outgoing, Buffer) {
+        let (purpose, endpoint) = (self.lanes[lane].purpose, self.lanes[lane].endpoint);
+        let task = &self.tasks[slot as usize];
+        let io = &task.io;
+        let bucket = self.buckets[io.file as usize].as_ref().expect("the operation began on it");
+        let at = &bucket.at[endpoint];
+        let options = &self.settings.write;
+        let mut key_of = |item: u64| {
+            let name = bucket.set.names.path(item, &mut self.path).to_string_lossy();
+            format!("{}{name}", bucket.prefix)
+        };
+        let key = key_of(task.place.item);
+        let whole = Buffer { start: io.buffer, bytes: io.bytes as usize };
+        let (nothing, nowhere) = (Outgoing::Nothing, Buffer::NONE);
+        match purpose {
+            Purpose::Page => {
+                let most = if io.bytes == 0 { PAGE_KEYS } else { (io.bytes - task.listed).min(PAGE_KEYS) };
+                (operation::list(at, &bucket.prefix, most, task.next_page.as_deref()), nothing, nowhere)
+            }
+            Purpose::Create => (operation::create_upload(at, &key, options), nothing, nowhere),
+            Purpose::Part(index) => {
+                let part = self.settings.part(whole, index);
+                // SAFETY: the buffer belongs to the operation in flight.
+                let bytes = unsafe { part.bytes() };
+                let hash = self.settings.payload_hash(bytes);
+                let number = (index + 1, task.upload.as_str());
+                let request = operation::upload_part(at, &key, number, bytes, &hash, options.checksum);
+                (request, Outgoing::Object(part), nowhere)
+            }
+            Purpose::Complete => {
+                let text = body::complete_upload(&task.parts).into_bytes();
+                let request = operation::complete_upload(at, &key, &task.upload, &text);
+                (request, Outgoing::Text(text), nowhere)
+            }
+            Purpose::Abort => (operation::abort_upload(at, &key, &task.upload), nothing, nowhere),
+            Purpose::Object => match io.verb {
+                Verb::Write | Verb::Create => {
+                    // SAFETY: the buffer belongs to the operation in flight.
+                    let bytes = unsafe { whole.bytes() };
+                    let hash = self.settings.payload_hash(bytes);
+                    (operation::put(at, &key, bytes, &hash, options), Outgoing::Object(whole), nowhere)
+                }
+                Verb::Read => {
+                    let is_whole = io.bytes == bucket.set.object_bytes;
+                    let range = (!is_whole).then_some((task.place.offset, io.bytes));
+                    (operation::get(at, &key, range, options.checksum.is_some() && is_whole), nothing, whole)
+                }
+                Verb::Open if io.bytes > 0 => {
+                    (operation::get(at, &key, None, options.checksum.is_some()), nothing, whole)
+                }
+                Verb::Unlink => (operation::delete(at, &key), nothing, nowhere),
+                Verb::Clone => {
+                    let to = key_of(io.other);
+                    (operation::copy(at, &bucket.name, &key, &to, options), nothing, nowhere)
+                }
+                _ => (operation::head(at, &key), nothing, nowhere),
+            },
+        }
+    }
+
+    /// A whole answer came.
+    pub(super) fn answered(&mut self, lane: usize) {
+        let connection = &self.lanes[lane].connection;
+        let status = connection.answer.as_ref().map_or(0, |answer| answer.status);
+        // Copies and completions answer before they are done: what became of them is in the body.
+        let error = match status {
+            200..=299 => match self.lanes[lane].purpose {
+                Purpose::Object | Purpose::Complete => ErrorBody::within(&connection.text),
+                _ => None,
+            },
+            _ => Some(ErrorBody::parse(&connection.text)),
+        };
+        if let Some(error) = error {
+            let status = if (200..300).contains(&status) { 500 } else { status };
+            // Looking for an object that is not there is an answer, and no complaint.
+            let throttled = self.tally.answer(status, &error.code);
+            return match throttled && self.lanes[lane].attempts < self.settings.retries {
+                true => self.retry(lane),
+                false => self.failed(lane, errno_of(status, &error.code)),
+            };
+        }
+        let slot = self.slot_of(lane);
+        match self.lanes[lane].purpose {
+            Purpose::Object => {
+                let result = self.object_done(lane, slot);
+                self.finish(slot, result);
+            }
+            Purpose::Page => self.page_done(lane, slot),
+            Purpose::Create => match body::upload_id(&self.lanes[lane].connection.text) {
+                Ok(id) => {
+                    self.tasks[slot as usize].upload = id;
+                    for part in 0..self.settings.parts_at_once {
+                        self.next_part(self.lane_of(slot, part), slot);
+                    }
+                }
+                Err(_) => self.garbled(lane),
+            },
+            Purpose::Part(index) => self.part_done(lane, slot, index),
+            Purpose::Complete => {
+                let bytes = self.tasks[slot as usize].io.bytes;
+                self.finish(slot, bytes as i64);
+            }
+            Purpose::Abort => {
+                let failed = self.tasks[slot as usize].failed;
+                self.finish(slot, failed);
+            }
+        }
+    }
+
+    /// The result of an operation that is one request.
+    fn object_done(&mut self, lane: usize, slot: Slot) -> i64 {
+        let (io, connection) = (&self.tasks[slot as usize].io, &self.lanes[lane].connection);
+        let Some(answer) = &connection.answer else { return -i64::from(libc::EPROTO) };
+        let reads = io.verb == Verb::Read || (io.verb == Verb::Open && io.bytes > 0);
+        if !reads {
+            let writes = matches!(io.verb, Verb::Write | Verb::Create);
+            return if writes { io.bytes as i64 } else { 0 };
+        }
+        let object = self.buckets[io.file as usize].as_ref().map_or(0, |bucket| bucket.set.object_bytes);
+        let is_part = io.verb == Verb::Read && io.bytes != object;
+        if is_part != (answer.status == 206) {
+            self.tally.note("wrong.RangeIgnored");
+            return -i64::from(libc::EBADMSG);
+        }
+        if connection.body_bytes > io.bytes {
+            self.tally.note("wrong.TooLong");
+            return -i64::from(libc::EBADMSG);
+        }
+        let result = connection.body_bytes as i64;
+        let checksum = self.settings.write.checksum.filter(|_| !is_part);
+        let said = checksum.and_then(|checksum| {
+            let said = answer.checksums.iter().find(|(name, _)| name == checksum.header());
+            // Of an object in parts it may be one over the parts' checksums: `VALUE-PARTS`.
+            said.filter(|(_, value)| !value.contains('-')).map(|(_, value)| (checksum, value))
+        });
+        let got = Buffer { start: io.buffer, bytes: connection.body_bytes as usize };
+        // SAFETY: the buffer belongs to the operation, which is not handed back yet, and so many bytes of it came.
+        if said.is_some_and(|(checksum, value)| checksum.of(unsafe { got.bytes() }) != *value) {
+            self.tally.note("wrong.Checksum");
+            return -i64::from(libc::EBADMSG);
+        }
+        if result < io.bytes as i64 {
+            self.tally.note("wrong.TooShort");
+        }
+        result
+    }
+
+    /// A page of a list came: the next is asked for, or it ends.
+    fn page_done(&mut self, lane: usize, slot: Slot) {
+        let page = ListPage::parse(&self.lanes[lane].connection.text);
+        let Ok(page) = page else { return self.garbled(lane) };
+        let task = &mut self.tasks[slot as usize];
+        task.listed += page.keys.len() as u64;
+        task.next_page = page.next;
+        let enough = task.io.bytes > 0 && task.listed >= task.io.bytes;
+        if enough || task.next_page.is_none() {
+            let listed = task.listed as i64;
+            return self.finish(slot, listed);
+        }
+        self.start(lane, Purpose::Page);
+    }
+
+    /// Begins the next part of an upload on a lane, unless all are begun or one has failed.
+    fn next_part(&mut self, lane: usize, slot: Slot) {
+        let task = &mut self.tasks[slot as usize];
+        if task.begun as usize >= task.parts.len() || task.failed < 0 {
+            return;
+        }
+        let index = task.begun;
+        task.begun += 1;
+        task.busy += 1;
+        self.tally.parts += 1;
+        self.start(lane, Purpose::Part(index));
+    }
+
+    fn part_done(&mut self, lane: usize, slot: Slot, index: u32) {
+        let answer = self.lanes[lane].connection.answer.as_ref();
+        let etag = answer.and_then(|answer| answer.etag.clone());
+        let checksum = self.settings.write.checksum.map(|checksum| {
+            let task = &self.tasks[slot as usize];
+            let whole = Buffer { start: task.io.buffer, bytes: task.io.bytes as usize };
+            let part = self.settings.part(whole, index);
+            // SAFETY: the buffer belongs to the operation in flight.
+            (checksum.algorithm(), checksum.of(unsafe { part.bytes() }))
+        });
+        let task = &mut self.tasks[slot as usize];
+        task.busy -= 1;
+        match etag {
+            Some(etag) => task.parts[index as usize] = Part { etag, checksum },
+            None => task.failed = -i64::from(libc::EPROTO),
+        }
+        self.next_part(lane, slot);
+        self.parts_settled(slot);
+    }
+
+    /// Where no part is on its way any more, the upload is completed or given up.
+    fn parts_settled(&mut self, slot: Slot) {
+        let task = &self.tasks[slot as usize];
+        if task.busy > 0 {
+            return;
+        }
+        let purpose = if task.failed < 0 { Purpose::Abort } else { Purpose::Complete };
+        self.start(self.lane_of(slot, 0), purpose);
+    }
+
+    /// Tries again after a while.
+    fn retry(&mut self, lane: usize) {
+        let lane = &mut self.lanes[lane];
+        lane.retry_at = clock::now() + (BACKOFF_NS << lane.attempts.min(8));
+        lane.attempts += 1;
+        self.waiting += 1;
+    }
+
+    fn garbled(&mut self, lane: usize) {
+        self.tally.note("wrong.Body");
+        self.failed(lane, libc::EPROTO);
+    }
+
+    /// The request of a lane failed, and with it its operation.
+    pub(super) fn failed(&mut self, lane: usize, errno: i32) {
+        let (slot, result) = (self.slot_of(lane), -i64::from(errno));
+        let task = &mut self.tasks[slot as usize];
+        match self.lanes[lane].purpose {
+            Purpose::Part(_) => {
+                task.failed = if task.failed == 0 { result } else { task.failed };
+                task.busy -= 1;
+                self.parts_settled(slot);
+            }
+            Purpose::Complete => {
+                task.failed = result;
+                self.start(lane, Purpose::Abort);
+            }
+            Purpose::Abort => {
+                let failed = task.failed;
+                self.finish(slot, failed);
+            }
+            Purpose::Object | Purpose::Page | Purpose::Create => self.finish(slot, result),
+        }
+    }
+
+    fn finish(&mut self, slot: Slot, result: i64) {
+        self.done.push((slot, result));
+    }
+}
+
+impl super::StoreSettings {
+    /// The bytes of a part.
+    fn part(&self, whole: Buffer, index: u32) -> Buffer {
+        let first = (u64::from(index) * self.part_bytes) as usize;
+        let bytes = (whole.bytes - first).min(self.part_bytes as usize);
+        Buffer { start: whole.start.wrapping_add(first), bytes }
+    }
+
+    /// What is signed of a body.
+    fn payload_hash(&self, bytes: &[u8]) -> String {
+        match self.signs_payload {
+            true => sign::sha256_hex(bytes),
+            false => UNSIGNED_PAYLOAD.into(),
+        }
+    }
+}

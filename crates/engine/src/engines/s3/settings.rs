@@ -1,0 +1,237 @@
+//! The engine's settings, and where credentials come from. No setting holds a secret: plans are printed and stored.
+
+use std::env;
+
+use iodyno_model::{Diagnostic, Job};
+use iodyno_s3::operation::{Encryption, WriteOptions};
+use iodyno_s3::{Addressing, Checksum, Credentials, Endpoint};
+
+use crate::engines::{SettingSpec, check_switches, check_values, setting, spec, switch, whole_number};
+use crate::failure::Failure;
+
+/// What the engine can be told.
+pub const SETTINGS: &[SettingSpec] = &[
+    spec(
+        "endpoint",
+        "http://HOST:PORT, several with commas or as host{1...4}; connections are dealt to them in turn (default \
+         AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL)",
+    ),
+    spec(
+        "region",
+        "the region that requests are signed for (default AWS_REGION, AWS_DEFAULT_REGION, us-east-1)",
+    ),
+    spec("addressing", "path or virtual: where the bucket's name stands (default path)"),
+    spec(
+        "credentials",
+        "environment (AWS_ACCESS_KEY_ID …), profile or profile:NAME (~/.aws/credentials), file:PATH, or anonymous \
+         (default environment, then profile)",
+    ),
+    spec(
+        "checksum",
+        "none, crc32c, crc64nvme or sha256: sent with what is written, checked with what is read (default none)",
+    ),
+    spec("sign_payload", "on or off: the SHA-256 of what is written is part of the signature (default off)"),
+    spec("part_size", "bytes; longer objects are written in parts of this length (default 67108864)"),
+    spec(
+        "parts_at_once",
+        "parts of one object in flight, each on a connection of its own, 1 to 64 (default 1)",
+    ),
+    spec(
+        "encryption",
+        "AES256, aws:kms or aws:kms:dsse: the server encrypts what is written (default the bucket's)",
+    ),
+    spec("kms_key", "the key's id for encryption by KMS"),
+    spec("storage_class", "STANDARD, STANDARD_IA, … (default the bucket's)"),
+    spec("retries", "how often an answer that says too busy (503, 429) is tried again, 0 to 100 (default 0)"),
+    spec("timeout", "seconds without progress after which a request fails (default 60)"),
+    spec(
+        "preflight",
+        "on or off: one request before the start line finds what no request could succeed with (default on)",
+    ),
+];
+
+/// A job's settings.
+#[derive(Clone, Debug)]
+pub struct StoreSettings {
+    pub endpoints: Vec<Endpoint>,
+    pub region: String,
+    pub addressing: Addressing,
+    pub write: WriteOptions,
+    pub signs_payload: bool,
+    pub part_bytes: u64,
+    pub parts_at_once: u32,
+    pub retries: u32,
+    pub timeout_ns: u64,
+    pub preflight: bool,
+}
+
+/// The smallest part that S3 takes, but for the last: 5 MiB. Other servers take smaller ones.
+const PARTS_MOST: u64 = 10_000;
+
+impl StoreSettings {
+    /// Reads the settings of a job that was checked.
+    ///
+    /// # Errors
+    /// What the environment lacks or has wrong.
+    pub fn of(job: &Job) -> Result<StoreSettings, Failure> {
+        let region = setting(job, "region").map(String::from);
+        let region = region.or_else(|| first_variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]));
+        let text = |name: &str| setting(job, name).unwrap_or_default().to_string();
+        Ok(StoreSettings {
+            endpoints: endpoints(job)?,
+            region: region.unwrap_or_else(|| "us-east-1".into()),
+            addressing: match setting(job, "addressing") {
+                Some("virtual") => Addressing::VirtualHost,
+                _ => Addressing::Path,
+            },
+            write: WriteOptions {
+                encryption: Encryption { algorithm: text("encryption"), kms_key: text("kms_key") },
+                storage_class: text("storage_class"),
+                checksum: setting(job, "checksum").and_then(checksum),
+            },
+            signs_payload: switch(job, "sign_payload") == Some(true),
+            part_bytes: whole_number(job, "part_size").unwrap_or(64 << 20),
+            parts_at_once: whole_number(job, "parts_at_once").unwrap_or(1) as u32,
+            retries: whole_number(job, "retries").unwrap_or(0) as u32,
+            timeout_ns: whole_number(job, "timeout").unwrap_or(60) * 1_000_000_000,
+            preflight: switch(job, "preflight") != Some(false),
+        })
+    }
+
+    /// Whether an object is written in parts, and in how many.
+    pub fn parts(&self, bytes: u64) -> Option<u32> {
+        (bytes > self.part_bytes).then(|| bytes.div_ceil(self.part_bytes).min(u64::from(u32::MAX)) as u32)
+    }
+}
+
+fn checksum(name: &str) -> Option<Checksum> {
+    Checksum::ALL.into_iter().find(|checksum| checksum.name() == name)
+}
+
+fn first_variable(names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+}
+
+fn endpoints(job: &Job) -> Result<Vec<Endpoint>, Failure> {
+    let text = setting(job, "endpoint").map(String::from);
+    let text = text.or_else(|| first_variable(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]));
+    let Some(text) = text else {
+        return Err(Failure::new("no endpoint of the store is named")
+            .hint("settings.endpoint = \"http://HOST:PORT\", or AWS_ENDPOINT_URL in the environment"));
+    };
+    let wrong =
+        |message: String| Failure::new(format!("endpoint: {message}")).hint("e.g. http://127.0.0.1:9000");
+    let all = Endpoint::parse_list(&text).map_err(wrong)?;
+    match all.iter().find(|endpoint| endpoint.tls) {
+        Some(endpoint) => Err(Failure::new(format!(
+            "endpoint https://{}: this program speaks no TLS",
+            endpoint.authority()
+        ))
+        .hint("name the store's http port, or a proxy that ends TLS; its own cost would otherwise be in every figure")),
+        None => Ok(all),
+    }
+}
+
+/// Puts credentials where they are wanted.
+///
+/// # Errors
+/// There are none where they are said to be.
+pub fn fetch_credentials(job: &Job, into: &mut Credentials) -> Result<(), Failure> {
+    let from = setting(job, "credentials");
+    let has_key = || env::var("AWS_ACCESS_KEY_ID").is_ok_and(|key| !key.is_empty());
+    match from {
+        Some("anonymous") => Ok(()),
+        Some("environment") => from_environment(into),
+        None if has_key() => from_environment(into),
+        Some(path) if path.starts_with("file:") => from_file(&path[5..], "default", into),
+        _ => {
+            let named = from.and_then(|from| from.strip_prefix("profile:")).map(String::from);
+            let profile =
+                named.or_else(|| first_variable(&["AWS_PROFILE"])).unwrap_or_else(|| "default".into());
+            let home = || env::var("HOME").unwrap_or_default();
+            let path = first_variable(&["AWS_SHARED_CREDENTIALS_FILE"]);
+            from_file(&path.unwrap_or_else(|| format!("{}/.aws/credentials", home())), &profile, into)
+        }
+    }
+}
+
+fn from_environment(into: &mut Credentials) -> Result<(), Failure> {
+    let value = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let missing = |name: &str| {
+        Failure::new(format!("{name} is not in the environment"))
+            .hint("export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or credentials = \"profile\" or \"anonymous\"")
+    };
+    into.access_key = value("AWS_ACCESS_KEY_ID").ok_or_else(|| missing("AWS_ACCESS_KEY_ID"))?;
+    let mut secret = value("AWS_SECRET_ACCESS_KEY").ok_or_else(|| missing("AWS_SECRET_ACCESS_KEY"))?;
+    let taken = into
+        .secret
+        .set(&secret)
+        .and_then(|()| into.token.set(&value("AWS_SESSION_TOKEN").unwrap_or_default()));
+    iodyno_s3::credentials::wipe(&mut secret);
+    taken.map_err(Failure::new)
+}
+
+fn from_file(path: &str, profile: &str, into: &mut Credentials) -> Result<(), Failure> {
+    let hint = "export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or say credentials = \"anonymous\"";
+    let text = std::fs::read_to_string(path);
+    let mut text =
+        text.map_err(|error| Failure::io(&format!("no credentials: {path}"), &error).hint(hint))?;
+    let found = into.read_profile(&text, profile);
+    iodyno_s3::credentials::wipe(&mut text);
+    found.map_err(|message| Failure::new(format!("{path}: {message}")).hint(hint))
+}
+
+/// Everything that is wrong with a job's settings.
+pub fn check(job: &Job) -> Vec<Diagnostic> {
+    let mut wrong = check_switches(job, &["sign_payload", "preflight"]);
+    let mut values = |names: &[&str], accept: &dyn Fn(&str) -> bool, hint: &str| {
+        wrong.extend(check_values(job, names, accept, hint));
+    };
+    let number =
+        |value: &str, least: u64, most: u64| value.parse().is_ok_and(|value| (least..=most).contains(&value));
+    values(&["addressing"], &|value| matches!(value, "path" | "virtual"), "say path or virtual");
+    values(
+        &["checksum"],
+        &|value| value == "none" || checksum(value).is_some(),
+        "say none, crc32c, crc64nvme or sha256",
+    );
+    let encryptions = "say AES256, aws:kms or aws:kms:dsse";
+    values(&["encryption"], &|value| matches!(value, "AES256" | "aws:kms" | "aws:kms:dsse"), encryptions);
+    let plain = |value: &str| !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic());
+    values(&["region", "storage_class", "kms_key"], &plain, "say one word");
+    let sources =
+        "say environment, profile, profile:NAME, file:PATH or anonymous; a secret does not belong in a plan";
+    let source = |value: &str| {
+        let named = value.strip_prefix("profile:").or_else(|| value.strip_prefix("file:"));
+        matches!(value, "environment" | "profile" | "anonymous") || named.is_some_and(|name| !name.is_empty())
+    };
+    values(&["credentials"], &source, sources);
+    values(&["endpoint"], &|value| Endpoint::parse_list(value).is_ok(), "e.g. http://127.0.0.1:9000");
+    values(&["part_size"], &|value| number(value, 1, 5 << 30), "bytes, at most 5 GiB");
+    values(&["parts_at_once"], &|value| number(value, 1, 64), "say 1 to 64");
+    values(&["retries"], &|value| number(value, 0, 100), "say 0 to 100");
+    values(&["timeout"], &|value| number(value, 1, 86_400), "whole seconds, e.g. 60");
+    if wrong.is_empty() {
+        // What is not in the plan is in the environment, and is as good a reason not to begin.
+        let found = StoreSettings::of(job).and_then(|settings| {
+            fetch_credentials(job, &mut Credentials::anonymous())?;
+            longest(job, &settings)
+        });
+        wrong.extend(found.err().map(|failure| failure.diagnostic(&job.origin, "engine s3: ")));
+    }
+    wrong
+}
+
+/// Whether what is written fits in as many parts as an upload may have.
+fn longest(job: &Job, settings: &StoreSettings) -> Result<(), Failure> {
+    let iodyno_model::Workload::Pattern(pattern) = &job.workload else { return Ok(()) };
+    let most = pattern.size.write.most_bytes().unwrap_or(0);
+    match settings.parts(most) {
+        Some(parts) if u64::from(parts) > PARTS_MOST => {
+            let message =
+                format!("objects of {most} bytes in parts of {} are {parts} parts", settings.part_bytes);
+            Err(Failure::new(message).hint("an upload has at most 10000 parts: raise part_size"))
+        }
+        _ => Ok(()),
+    }
+}

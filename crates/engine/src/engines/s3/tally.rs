@@ -1,0 +1,136 @@
+//! What the engine counts of its own: every attempt, every connection, and each answer other than success by its name.
+
+use std::collections::BTreeMap;
+
+use iodyno_s3::failure::is_throttled;
+
+use super::connection::ExchangeTimes;
+use crate::objects::ANSWER;
+use crate::worker_counters::{Counts, TimeSpread};
+
+/// Counts of one worker.
+#[derive(Debug, Default)]
+pub struct RequestTally {
+    /// Requests that were sent, each attempt and what belongs to a multipart upload.
+    pub requests: u64,
+    /// Of them, on a connection that had carried one before.
+    pub reused: u64,
+    pub opened: u64,
+    /// Sent again because the store had closed the kept connection meanwhile.
+    pub stale: u64,
+    pub retried: u64,
+    pub throttled: u64,
+    /// Connections that were refused, cut or silent.
+    pub broken: u64,
+    /// Answers that a cache says are its own.
+    pub cached: u64,
+    pub parts: u64,
+    /// Sums, ns.
+    connect_ns: u64,
+    first_byte_ns: u64,
+    body_ns: u64,
+    answers: BTreeMap<String, u64>,
+}
+
+impl RequestTally {
+    /// An answer other than success; whether it says that the store is too busy.
+    pub fn answer(&mut self, status: u16, code: &str) -> bool {
+        let code: String = code.chars().filter(char::is_ascii_alphanumeric).take(48).collect();
+        let name = if code.is_empty() { status.to_string() } else { format!("{status}.{code}") };
+        let throttled = is_throttled(status, &code);
+        self.throttled += u64::from(throttled);
+        self.note(&name);
+        throttled
+    }
+
+    /// Counts something by its name; of more names than any store has, the rest together.
+    pub fn note(&mut self, name: &str) {
+        let known = self.answers.contains_key(name) || self.answers.len() < 40;
+        *self.answers.entry(if known { name.into() } else { "other".into() }).or_default() += 1;
+    }
+
+    /// The times of an exchange that was answered.
+    pub fn times(&mut self, times: &ExchangeTimes, counts: &Counts) {
+        if times.opened > 0 {
+            let ns = times.connected.saturating_sub(times.opened);
+            self.connect_ns += ns;
+            counts.spread(TimeSpread::Connect, ns);
+        }
+        let first = times.first_byte.saturating_sub(times.sent);
+        let body = times.ended.saturating_sub(times.first_byte);
+        (self.first_byte_ns, self.body_ns) = (self.first_byte_ns + first, self.body_ns + body);
+        counts.spread(TimeSpread::FirstByte, first);
+        counts.spread(TimeSpread::Body, body);
+    }
+
+    /// By name, for the record.
+    pub fn by_name(&self) -> Vec<(&'static str, u64)> {
+        let always = [
+            ("requests", self.requests),
+            ("connections.opened", self.opened),
+            ("connections.reused", self.reused),
+            ("connect_ns", self.connect_ns),
+            ("first_byte_ns", self.first_byte_ns),
+            ("body_ns", self.body_ns),
+        ];
+        let seldom = [
+            ("connections.stale", self.stale),
+            ("connections.broken", self.broken),
+            ("requests.retried", self.retried),
+            ("requests.throttled", self.throttled),
+            ("requests.parts", self.parts),
+            ("answers.cached", self.cached),
+        ];
+        let answers = self.answers.iter().map(|(name, count)| {
+            // A few dozen names at most, once for each worker: as good as static.
+            (&*format!("{ANSWER}{name}").leak(), *count)
+        });
+        always.into_iter().chain(seldom.into_iter().filter(|(_, count)| *count > 0)).chain(answers).collect()
+    }
+}
+
+/// The system's error number for an answer.
+pub fn errno_of(status: u16, code: &str) -> i32 {
+    match (status, code) {
+        (_, "NoSuchBucket" | "NoSuchKey" | "NoSuchUpload") | (404 | 410, _) => libc::ENOENT,
+        (_, "RequestTimeout") | (408 | 504, _) => libc::ETIMEDOUT,
+        (_, "SlowDown" | "RequestLimitExceeded") | (429 | 503, _) => libc::EAGAIN,
+        (_, "AccessDenied" | "SignatureDoesNotMatch" | "InvalidAccessKeyId" | "ExpiredToken")
+        | (401 | 403, _) => libc::EACCES,
+        (_, "BadDigest" | "XAmzContentSHA256Mismatch" | "IncompleteBody") => libc::EBADMSG,
+        (_, "EntityTooLarge") | (413, _) => libc::EFBIG,
+        (_, "QuotaExceeded" | "XMinioStorageFull") | (507, _) => libc::ENOSPC,
+        (409, _) => libc::EBUSY,
+        (412, _) => libc::EEXIST,
+        (300..=399, _) => libc::EREMOTE,
+        (405 | 501, _) => libc::EOPNOTSUPP,
+        (400..=499, _) => libc::EINVAL,
+        _ => libc::EIO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_counted_by_name_and_have_an_error_number() {
+        let mut tally = RequestTally::default();
+        assert!(tally.answer(503, "SlowDown"));
+        assert!(!tally.answer(403, "AccessDenied") && !tally.answer(403, "AccessDenied"));
+        assert!(!tally.answer(500, "a b\n"));
+        let named = tally.by_name();
+        let of = |name: &str| named.iter().find(|(known, _)| *known == name).map(|(_, count)| *count);
+        assert_eq!((of("answer.403.AccessDenied"), of("answer.503.SlowDown")), (Some(2), Some(1)));
+        assert_eq!(
+            (of("requests.throttled"), of("answer.500.ab"), of("requests")),
+            (Some(1), Some(1), Some(0))
+        );
+        assert_eq!((0..100).map(|number| tally.note(&number.to_string())).count(), 100);
+        assert!(tally.by_name().len() < 60);
+        assert_eq!(errno_of(404, ""), libc::ENOENT);
+        assert_eq!(errno_of(400, "ExpiredToken"), libc::EACCES);
+        assert_eq!(errno_of(503, "SlowDown"), libc::EAGAIN);
+        assert_eq!(errno_of(500, "InternalError"), libc::EIO);
+    }
+}
