@@ -33,7 +33,7 @@ const COMPLETE: usize = 2;
 /// Room for a worker's failure message, in words of four bytes.
 const FAILURE_WORDS: usize = 120;
 /// Room for what a worker's engine counted of its own.
-const FACT_WORDS: usize = 32;
+const FACT_WORDS: usize = 512;
 /// Room for a worker's complaints.
 const COMPLAINT_WORDS: usize = 1024;
 /// Room for the facts behind them.
@@ -675,7 +675,13 @@ impl WorkerCounters<'_> {
     /// Keeps what an engine counted of its own.
     pub fn tell_facts(&self, facts: &[(&str, u64)]) {
         if !facts.is_empty() {
-            let text: String = facts.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
+            let lines = facts.iter().map(|(name, value)| format!("{name} {value}\n"));
+            // A number that is cut off would be another one.
+            let fits = |text: &mut String, line: String| {
+                text.push_str(&line);
+                (text.len() <= FACT_WORDS * 4).then_some(line)
+            };
+            let text: String = lines.scan(String::new(), fits).collect();
             self.head.facts.write(&text);
         }
     }

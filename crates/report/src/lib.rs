@@ -27,6 +27,7 @@ pub mod plan;
 pub mod plan_diff;
 pub mod ranks;
 pub mod replay;
+mod requests;
 mod schema;
 pub mod screen;
 pub mod shape;

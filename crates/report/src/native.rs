@@ -20,6 +20,7 @@ use crate::number;
 use crate::paint::Paint;
 use crate::ranks;
 use crate::replay;
+use crate::requests;
 use crate::shape::{self, Context};
 use crate::stability;
 use crate::sweep;
@@ -106,7 +107,7 @@ impl Native {
             text.push_str(&certificate(record, self.paint));
         }
         text.push_str(&series(job, self.paint));
-        for line in stability::lines(job) {
+        for line in requests::lines(job).into_iter().chain(stability::lines(job)) {
             text.push_str(&format!("  {}\n", wrapped(&line, self.paint.columns - 4, 4)));
         }
         text

@@ -214,14 +214,15 @@ fn target_size(target: &Target, facts: Option<&TargetFacts>) -> (String, Option<
             Some(bytes) => sized(bytes),
             None => ("the whole device".into(), None),
         },
-        TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. } => (set(items), None),
+        TargetKind::FileSet { items, .. } if items.directories => (set(items, "directories"), None),
+        TargetKind::FileSet { items, .. } => (set(items, "files"), None),
+        TargetKind::Bucket { items, .. } => (set(items, "objects"), None),
         TargetKind::File { .. } => ("the whole file".into(), None),
         TargetKind::Descriptor { .. } | TargetKind::Endpoint { .. } => (String::new(), None),
     }
 }
 
-fn set(items: &Items) -> String {
-    let what = if items.directories { "directories" } else { "files" };
+fn set(items: &Items, what: &str) -> String {
     let size = if items.size == Size::Fixed(0) { "empty".into() } else { size(&items.size) };
     format!("{} {what} ({size})", crate::number::thousands(items.count))
 }

@@ -27,7 +27,7 @@ pub const EXPIRED_TOKEN: &str = "EXPIRED";
 
 /// What goes wrong with a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Fault {
+pub enum StoreFault {
     #[default]
     None,
     /// It is answered so, and not carried out.
@@ -77,7 +77,7 @@ pub struct LoggedRequest {
     pub status: u16,
 }
 
-type Program = Box<dyn Fn(&LoggedRequest) -> Fault + Send + Sync>;
+type Program = Box<dyn Fn(&LoggedRequest) -> StoreFault + Send + Sync>;
 
 /// How a store behaves.
 pub struct StoreOptions {
@@ -101,7 +101,7 @@ impl Default for StoreOptions {
             service: Duration::ZERO,
             is_public: false,
             ahead_s: 0,
-            program: Box::new(|_| Fault::None),
+            program: Box::new(|_| StoreFault::None),
         }
     }
 }
@@ -127,7 +127,7 @@ struct Contents {
     log: Vec<LoggedRequest>,
 }
 
-struct Shared {
+struct StoreState {
     options: StoreOptions,
     contents: Mutex<Contents>,
     stops: AtomicBool,
@@ -141,7 +141,7 @@ struct Shared {
 
 /// A store that runs until it is dropped.
 pub struct ObjectStore {
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
     address: SocketAddr,
     acceptor: Option<JoinHandle<()>>,
 }
@@ -151,7 +151,7 @@ impl ObjectStore {
     pub fn start(options: StoreOptions) -> ObjectStore {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("a bound port has an address");
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(StoreState {
             options,
             contents: Mutex::default(),
             stops: AtomicBool::new(false),
@@ -227,7 +227,7 @@ impl Drop for ObjectStore {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+fn accept(listener: &TcpListener, shared: &Arc<StoreState>) {
     for stream in listener.incoming() {
         if shared.stops.load(SeqCst) {
             return;
@@ -265,7 +265,7 @@ impl Answer {
     }
 }
 
-fn serve(stream: TcpStream, number: u32, shared: &Shared) -> std::io::Result<()> {
+fn serve(stream: TcpStream, number: u32, shared: &StoreState) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::with_capacity(16 << 10, stream.try_clone()?);
     let mut stream = stream;
@@ -279,31 +279,34 @@ fn serve(stream: TcpStream, number: u32, shared: &Shared) -> std::io::Result<()>
         let fault = (shared.options.program)(&request);
         let deep = shared.in_service.fetch_add(1, SeqCst) + 1;
         shared.deepest.fetch_max(deep, SeqCst);
-        let slow = if let Fault::SlowFirstByte(more) = &fault { *more } else { Duration::ZERO };
+        let slow = if let StoreFault::SlowFirstByte(more) = &fault { *more } else { Duration::ZERO };
         std::thread::sleep(shared.options.service + slow);
         let answer = match &fault {
-            Fault::Status(status, code) => Answer::error(*status, code, ""),
+            StoreFault::Status(status, code) => Answer::error(*status, code, ""),
             _ => match verify(&request, &raw, &body, shared) {
                 Some(refusal) => refusal,
                 None => act(&request, body, &fault, shared),
             },
         };
         shared.in_service.fetch_sub(1, SeqCst);
-        request.status =
-            if matches!(fault, Fault::Cut | Fault::Silent | Fault::Garbled(_)) { 0 } else { answer.status };
+        request.status = if matches!(fault, StoreFault::Cut | StoreFault::Silent | StoreFault::Garbled(_)) {
+            0
+        } else {
+            answer.status
+        };
         let is_head = request.method == "HEAD";
         shared.contents.lock().unwrap_or_else(PoisonError::into_inner).log.push(request);
         match fault {
-            Fault::Cut => return Ok(()),
-            Fault::Silent => {
+            StoreFault::Cut => return Ok(()),
+            StoreFault::Silent => {
                 // Until the client goes.
                 let _ = reader.read(&mut [0]);
                 return Ok(());
             }
-            Fault::Garbled(bytes) => return stream.write_all(bytes),
+            StoreFault::Garbled(bytes) => return stream.write_all(bytes),
             _ => send(&mut stream, answer, &fault, is_head, shared)?,
         }
-        if matches!(fault, Fault::ResetInBody | Fault::CloseAfter) {
+        if matches!(fault, StoreFault::ResetInBody | StoreFault::CloseAfter) {
             let _ = stream.shutdown(Shutdown::Both);
             return Ok(());
         }
@@ -313,32 +316,32 @@ fn serve(stream: TcpStream, number: u32, shared: &Shared) -> std::io::Result<()>
 fn send(
     stream: &mut TcpStream,
     mut answer: Answer,
-    fault: &Fault,
+    fault: &StoreFault,
     is_head: bool,
-    shared: &Shared,
+    shared: &StoreState,
 ) -> std::io::Result<()> {
     match fault {
-        Fault::WrongByte if !answer.body.is_empty() => {
+        StoreFault::WrongByte if !answer.body.is_empty() => {
             let middle = answer.body.len() / 2;
             answer.body[middle] ^= 1;
         }
-        Fault::Length(bytes) => answer.body.resize(*bytes, b'x'),
+        StoreFault::Length(bytes) => answer.body.resize(*bytes, b'x'),
         _ => {}
     }
     let now = unix_s(shared);
     let date = http_date(now);
     let length = match fault {
-        Fault::Chunked => "Transfer-Encoding: chunked".to_string(),
+        StoreFault::Chunked => "Transfer-Encoding: chunked".to_string(),
         _ => format!("Content-Length: {}", answer.body.len()),
     };
-    let more = if let Fault::Headers(lines) = fault { *lines } else { "" };
+    let more = if let StoreFault::Headers(lines) = fault { *lines } else { "" };
     let head =
         format!("HTTP/1.1 {} X\r\nDate: {date}\r\n{length}\r\n{}{more}\r\n", answer.status, answer.headers);
     let mut bytes = head.into_bytes();
     match fault {
         _ if is_head => {}
-        Fault::ResetInBody => bytes.extend_from_slice(&answer.body[..answer.body.len() / 2]),
-        Fault::Chunked => {
+        StoreFault::ResetInBody => bytes.extend_from_slice(&answer.body[..answer.body.len() / 2]),
+        StoreFault::Chunked => {
             for part in answer.body.chunks(1000) {
                 bytes.extend_from_slice(format!("{:x}\r\n", part.len()).as_bytes());
                 bytes.extend_from_slice(part);
@@ -351,7 +354,7 @@ fn send(
     stream.write_all(&bytes)
 }
 
-fn unix_s(shared: &Shared) -> u64 {
+fn unix_s(shared: &StoreState) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     now.saturating_add_signed(shared.options.ahead_s)
 }
@@ -431,7 +434,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// Whether who asks may: the answer if not.
-fn verify(request: &LoggedRequest, target: &str, body: &[u8], shared: &Shared) -> Option<Answer> {
+fn verify(request: &LoggedRequest, target: &str, body: &[u8], shared: &StoreState) -> Option<Answer> {
     let header = |name: &str| request.headers.get(name).map(String::as_str);
     let Some(authorization) = header("authorization") else {
         return (!shared.options.is_public).then(|| Answer::error(403, "AccessDenied", ""));
@@ -507,7 +510,7 @@ fn etag(bytes: &[u8]) -> String {
 }
 
 /// Does what a request asks for.
-fn act(request: &LoggedRequest, body: Vec<u8>, fault: &Fault, shared: &Shared) -> Answer {
+fn act(request: &LoggedRequest, body: Vec<u8>, fault: &StoreFault, shared: &StoreState) -> Answer {
     if request.key.starts_with('\0') {
         return Answer::error(404, "NoSuchBucket", "");
     }
@@ -540,7 +543,7 @@ fn act(request: &LoggedRequest, body: Vec<u8>, fault: &Fault, shared: &Shared) -
             if known { Answer::new(204, "") } else { Answer::error(404, "NoSuchUpload", "") }
         }
         ("DELETE", key) => {
-            if *fault != Fault::Lost {
+            if *fault != StoreFault::Lost {
                 contents.objects.remove(key);
             }
             Answer::new(204, "")
@@ -550,7 +553,13 @@ fn act(request: &LoggedRequest, body: Vec<u8>, fault: &Fault, shared: &Shared) -
     }
 }
 
-fn put(request: &LoggedRequest, key: &str, body: Vec<u8>, fault: &Fault, contents: &mut Contents) -> Answer {
+fn put(
+    request: &LoggedRequest,
+    key: &str,
+    body: Vec<u8>,
+    fault: &StoreFault,
+    contents: &mut Contents,
+) -> Answer {
     let source = request.headers.get("x-amz-copy-source").map(|source| decoded(source));
     let copied = source.as_ref().map(|source| {
         let from = source.trim_start_matches('/').split_once('/').map_or("", |(_, key)| key);
@@ -566,15 +575,15 @@ fn put(request: &LoggedRequest, key: &str, body: Vec<u8>, fault: &Fault, content
     let checksums = request.headers.iter().filter(|(name, _)| name.starts_with("x-amz-checksum-"));
     let checksums = checksums.map(|(name, value)| (name.clone(), value.clone())).collect();
     let bytes = match (fault, &before) {
-        (Fault::Torn, Some(old)) if old.len() == bytes.len() => {
+        (StoreFault::Torn, Some(old)) if old.len() == bytes.len() => {
             [&bytes[..bytes.len() / 2], &old[bytes.len() / 2..]].concat()
         }
         _ => bytes,
     };
     let object = StoredObject { bytes, etag: tag.clone(), checksums, before };
     match fault {
-        Fault::Lost => {}
-        Fault::Elsewhere(other) => drop(contents.objects.insert((*other).into(), object)),
+        StoreFault::Lost => {}
+        StoreFault::Elsewhere(other) => drop(contents.objects.insert((*other).into(), object)),
         _ => drop(contents.objects.insert(key.into(), object)),
     }
     let text = if source.is_some() {
@@ -624,19 +633,21 @@ fn complete(request: &LoggedRequest, body: &[u8], contents: &mut Contents) -> An
     )
 }
 
-fn get(request: &LoggedRequest, key: &str, fault: &Fault, contents: &Contents) -> Answer {
+fn get(request: &LoggedRequest, key: &str, fault: &StoreFault, contents: &Contents) -> Answer {
     let Some(object) = contents.objects.get(key) else { return Answer::error(404, "NoSuchKey", "") };
     let bytes = match fault {
         // What was there before the last write.
-        Fault::Lost => object.before.as_ref().unwrap_or(&object.bytes),
-        Fault::Elsewhere(other) => contents.objects.get(*other).map_or(&object.bytes, |other| &other.bytes),
+        StoreFault::Lost => object.before.as_ref().unwrap_or(&object.bytes),
+        StoreFault::Elsewhere(other) => {
+            contents.objects.get(*other).map_or(&object.bytes, |other| &other.bytes)
+        }
         _ => &object.bytes,
     };
     let mut headers = format!("ETag: {}\r\n", object.etag);
     let range = request.headers.get("range").and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
     let range =
         range.and_then(|(first, last)| Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?)));
-    match range.filter(|_| *fault != Fault::WholeInstead) {
+    match range.filter(|_| *fault != StoreFault::WholeInstead) {
         Some((first, _)) if first >= bytes.len() => Answer::error(416, "InvalidRange", ""),
         Some((first, last)) => {
             Answer { headers, ..Answer::new(206, &bytes[first..bytes.len().min(last + 1)]) }

@@ -53,11 +53,14 @@ fn file_set(root: &str, items: &Items) -> String {
 
 fn bucket(url: &str, items: &Items) -> String {
     let own = if items.own { ", each worker's own" } else { "" };
-    format!("bucket {url} with {}{own}", self::items(items))
+    format!("bucket {url} with {}{own}", listed(items, "objects"))
 }
 
 fn items(items: &Items) -> String {
-    let what = if items.directories { "directories" } else { "files" };
+    listed(items, if items.directories { "directories" } else { "files" })
+}
+
+fn listed(items: &Items, what: &str) -> String {
     if items.count == 0 {
         return format!("no {what}");
     }

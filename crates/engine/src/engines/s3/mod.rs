@@ -19,17 +19,17 @@ use crate::memory::errno;
 use crate::objects::ObjectSet;
 use crate::worker_counters::Counts;
 use connection::{Buffer, Connection, Ending, Outgoing};
-use requests::{Purpose, Task};
+use requests::{Purpose, SlotWork};
+use secret_pages::SecretPages;
 use settings::StoreSettings;
 use tally::RequestTally;
-use undumped::Undumped;
 
 mod connection;
 mod preflight;
 mod requests;
+mod secret_pages;
 pub mod settings;
 mod tally;
-mod undumped;
 
 /// The longest sleep without looking at deadlines, ns.
 const SLICE_NS: u64 = 200_000_000;
@@ -41,14 +41,14 @@ const EVENTS: usize = 256;
 /// A client of a store.
 pub struct S3 {
     settings: StoreSettings,
-    signer: Undumped<Signer>,
+    signer: SecretPages<Signer>,
     /// Where each endpoint answers.
     addresses: Vec<SocketAddr>,
     /// By handle.
     buckets: Vec<Option<Bucket>>,
     /// Of each slot as many as its parts at once.
     lanes: Vec<Lane>,
-    tasks: Vec<Task>,
+    tasks: Vec<SlotWork>,
     epoll: OwnedFd,
     /// What was done and not yet handed back.
     done: Vec<(Slot, i64)>,
@@ -102,7 +102,7 @@ impl Engine for S3 {
 
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let settings = StoreSettings::of(setup.job)?;
-        let mut signer = Undumped::new(Signer::new(settings.region.clone()))?;
+        let mut signer = SecretPages::new(Signer::new(settings.region.clone()))?;
         settings::fetch_credentials(setup.job, &mut signer.credentials)?;
         let addresses = settings.endpoints.iter().map(address_of).collect::<Result<Vec<_>, _>>()?;
         let bucket = |set: &ObjectSet| {
@@ -129,7 +129,7 @@ impl Engine for S3 {
         };
         let mut engine = S3 {
             lanes: (0..lanes).map(lane).collect(),
-            tasks: (0..setup.depth).map(|_| Task::default()).collect(),
+            tasks: (0..setup.depth).map(|_| SlotWork::default()).collect(),
             // SAFETY: the descriptor was just made and is ours.
             epoll: unsafe { OwnedFd::from_raw_fd(epoll) },
             settings,

@@ -35,7 +35,7 @@ pub enum Purpose {
 
 /// The operation of a slot.
 #[derive(Debug, Default)]
-pub struct Task {
+pub struct SlotWork {
     io: Io,
     place: ObjectPlace,
     /// Of a list: entries so far, and what asks for the next page.
@@ -51,7 +51,7 @@ pub struct Task {
 }
 
 // SAFETY: the pointer is that of an operation in flight; the engine stays with its worker.
-unsafe impl Send for Task {}
+unsafe impl Send for SlotWork {}
 
 impl S3 {
     /// Begins an operation.

@@ -7,17 +7,17 @@ use crate::failure::Failure;
 use crate::memory::{Mapping, errno};
 
 /// A value in pages of its own, which are in no core dump and in no swap where that is allowed.
-pub struct Undumped<T> {
+pub struct SecretPages<T> {
     pages: Mapping,
     of: std::marker::PhantomData<T>,
 }
 
-impl<T> Undumped<T> {
+impl<T> SecretPages<T> {
     /// Moves a value there, before it holds anything secret.
     ///
     /// # Errors
     /// The system has no such memory.
-    pub fn new(value: T) -> Result<Undumped<T>, Failure> {
+    pub fn new(value: T) -> Result<SecretPages<T>, Failure> {
         let bytes = size_of::<T>().max(1);
         let pages = Mapping::private(bytes).map_err(|errno| Failure::call("mmap", errno))?;
         let start = pages.start().cast::<libc::c_void>();
@@ -29,11 +29,11 @@ impl<T> Undumped<T> {
         unsafe { libc::mlock(start, bytes) };
         // SAFETY: pages are aligned for anything and long enough, and nobody else has them.
         unsafe { pages.start().cast::<MaybeUninit<T>>().as_mut().expect("pages of our own").write(value) };
-        Ok(Undumped { pages, of: std::marker::PhantomData })
+        Ok(SecretPages { pages, of: std::marker::PhantomData })
     }
 }
 
-impl<T> Deref for Undumped<T> {
+impl<T> Deref for SecretPages<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -42,14 +42,14 @@ impl<T> Deref for Undumped<T> {
     }
 }
 
-impl<T> DerefMut for Undumped<T> {
+impl<T> DerefMut for SecretPages<T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above, and it is ours alone.
         unsafe { &mut *self.pages.start().cast::<T>() }
     }
 }
 
-impl<T> Drop for Undumped<T> {
+impl<T> Drop for SecretPages<T> {
     fn drop(&mut self) {
         // SAFETY: `new` wrote a value there, and it is dropped once.
         unsafe { std::ptr::drop_in_place(self.pages.start().cast::<T>()) };
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn its_pages_are_left_out_of_core_dumps() {
-        let kept = Undumped::new([7u8; 64]).unwrap();
+        let kept = SecretPages::new([7u8; 64]).unwrap();
         let address = std::ptr::from_ref(&*kept) as usize;
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let mut inside = false;
