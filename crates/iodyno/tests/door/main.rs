@@ -31,6 +31,8 @@ mod record;
 #[cfg(target_os = "linux")]
 mod replay;
 #[cfg(target_os = "linux")]
+mod stores;
+#[cfg(target_os = "linux")]
 mod substitution;
 #[cfg(target_os = "linux")]
 mod traces;
@@ -53,6 +55,7 @@ fn main() -> std::process::ExitCode {
             iostat::cases(),
             record::cases(),
             replay::cases(),
+            stores::cases(),
             substitution::cases(),
             traces::cases(),
         ]

@@ -53,7 +53,10 @@ fn file_set(root: &str, items: &Items) -> String {
 
 fn bucket(url: &str, items: &Items) -> String {
     let own = if items.own { ", each worker's own" } else { "" };
-    format!("bucket {url} with {}{own}", listed(items, "objects"))
+    format!(
+        "bucket {url} with {}{own}",
+        listed(items, if items.directories { "directories" } else { "objects" })
+    )
 }
 
 fn items(items: &Items) -> String {

@@ -16,7 +16,7 @@ use crate::clock::Tick;
 /// The longest body that is no object's: a page of a list has at most 1000 keys.
 const TEXT_BYTES_MOST: usize = 16 << 20;
 /// Read at once where it does not go to a buffer, bytes.
-const PIECE_BYTES: usize = 16 << 10;
+pub const SCRATCH_BYTES: usize = 16 << 10;
 
 /// A buffer of an operation: bytes that are sent, or that come.
 #[derive(Clone, Copy, Debug)]
@@ -217,15 +217,17 @@ impl Connection {
     }
 
     /// Goes on as far as the socket lets it. Some: the exchange ended.
-    pub fn go_on(&mut self, now: impl Fn() -> Tick, timeout_ns: u64) -> Option<Ending> {
+    ///
+    /// `scratch` is room for what comes and does not go to a buffer; of a thousand connections none has its own.
+    pub fn go_on(&mut self, now: impl Fn() -> Tick, timeout_ns: u64, scratch: &mut [u8]) -> Option<Ending> {
         loop {
             self.is_blocked = false;
             let ending = match self.stage {
                 Stage::Idle => return None,
                 Stage::Connecting => self.connected(&now),
-                Stage::Sending => self.send(&now),
-                Stage::Head => self.take_head(&now),
-                Stage::Body => self.take_body(),
+                Stage::Sending => self.send(&now, scratch),
+                Stage::Head => self.take_head(&now, scratch),
+                Stage::Body => self.take_body(scratch),
             };
             if let Some(ending) = ending {
                 return Some(self.end(ending, now()));
@@ -289,7 +291,7 @@ impl Connection {
         None
     }
 
-    fn send(&mut self, now: &impl Fn() -> Tick) -> Option<Ending> {
+    fn send(&mut self, now: &impl Fn() -> Tick, scratch: &mut [u8]) -> Option<Ending> {
         let mut socket = self.socket.as_ref()?;
         let body: &[u8] = match &self.outgoing {
             Outgoing::Nothing => &[],
@@ -310,7 +312,7 @@ impl Connection {
             Err(error) if matches!(error.raw_os_error(), Some(libc::EPIPE | libc::ECONNRESET)) => {
                 self.times.sent = now();
                 self.stage = Stage::Head;
-                let ending = self.take_head(now);
+                let ending = self.take_head(now, scratch);
                 return ending.or(self.answer.is_none().then(|| self.lost(libc::ECONNRESET)));
             }
             Err(error) => return self.broken(&error),
@@ -322,23 +324,19 @@ impl Connection {
     }
 
     /// Reads what is there behind what came. None: nothing more is there now.
-    fn read(&mut self) -> Result<Option<usize>, Ending> {
+    fn read(&mut self, scratch: &mut [u8]) -> Result<Option<usize>, Ending> {
         let Some(mut socket) = self.socket.as_ref() else { return Ok(None) };
-        let before = self.input.len();
-        self.input.resize(before + PIECE_BYTES, 0);
-        let read = socket.read(&mut self.input[before..]);
-        self.input.truncate(before + read.as_ref().map_or(0, |bytes| *bytes));
-        match read {
+        match socket.read(scratch) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) => self.broken(&error).map_or(Ok(None), Err),
         }
     }
 
-    fn take_head(&mut self, now: &impl Fn() -> Tick) -> Option<Ending> {
-        match self.read() {
+    fn take_head(&mut self, now: &impl Fn() -> Tick, scratch: &mut [u8]) -> Option<Ending> {
+        match self.read(scratch) {
             Ok(None) => return None,
             Ok(Some(0)) => return Some(self.lost(libc::ECONNRESET)),
-            Ok(Some(_)) => {}
+            Ok(Some(bytes)) => self.input.extend_from_slice(&scratch[..bytes]),
             Err(ending) => return Some(ending),
         }
         if self.times.first_byte == 0 {
@@ -379,7 +377,7 @@ impl Connection {
         self.answer.as_ref().map_or(Framing::Length(0), |answer| answer.framing)
     }
 
-    fn take_body(&mut self) -> Option<Ending> {
+    fn take_body(&mut self, scratch: &mut [u8]) -> Option<Ending> {
         let length = match self.framing() {
             Framing::Length(length) if self.sink.bytes > 0 => length,
             _ => u64::MAX,
@@ -399,23 +397,12 @@ impl Connection {
                     Err(error) => return self.broken(&error),
                 }
             }
-            _ => {
-                self.input.clear();
-                match self.read() {
-                    Ok(None) => return None,
-                    Ok(Some(bytes)) => {
-                        let input = std::mem::take(&mut self.input);
-                        let ending = self.take(&input[..bytes]);
-                        self.input = input;
-                        self.input.clear();
-                        if ending.is_some() || bytes > 0 {
-                            return ending;
-                        }
-                        0
-                    }
-                    Err(ending) => return Some(ending),
-                }
-            }
+            _ => match self.read(scratch) {
+                Ok(None) => return None,
+                Ok(Some(0)) => 0,
+                Ok(Some(bytes)) => return self.take(&scratch[..bytes]),
+                Err(ending) => return Some(ending),
+            },
         };
         match self.framing() {
             _ if self.is_whole() => Some(Ending::Answered),

@@ -59,6 +59,7 @@ pub struct S3 {
     tally: RequestTally,
     counts: *const Counts,
     path: PathBuffer,
+    scratch: Box<[u8]>,
 }
 
 /// A bucket's objects, and how they are addressed at each endpoint.
@@ -143,6 +144,7 @@ impl Engine for S3 {
             tally: RequestTally::default(),
             counts: setup.live.counts,
             path: PathBuffer::default(),
+            scratch: vec![0; connection::SCRATCH_BYTES].into(),
         };
         if engine.settings.preflight && setup.seat == 0 {
             engine.preflight()?;
@@ -249,7 +251,7 @@ impl S3 {
     /// Goes on with a connection whose socket is ready.
     fn go_on(&mut self, number: usize) {
         let Some(lane) = self.lanes.get_mut(number) else { return };
-        if let Some(ending) = lane.connection.go_on(clock::now, self.settings.timeout_ns) {
+        if let Some(ending) = lane.connection.go_on(clock::now, self.settings.timeout_ns, &mut self.scratch) {
             self.ended(number, ending);
         }
     }

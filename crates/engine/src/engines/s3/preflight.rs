@@ -50,7 +50,7 @@ impl S3 {
         }
         lane.connection.begin(Outgoing::Nothing, Buffer::NONE, false, now + timeout);
         loop {
-            if let Some(ending) = lane.connection.go_on(clock::now, timeout) {
+            if let Some(ending) = lane.connection.go_on(clock::now, timeout, &mut self.scratch) {
                 return Ok(ending);
             }
             let now = clock::now();

@@ -1,0 +1,196 @@
+//! Object stores as a user meets them: a store in this process that checks signatures, and moto, a server of others.
+//! What must be nowhere is looked for everywhere: the secret key.
+
+use std::path::Path;
+use std::process::Command;
+
+use testbed::program::{Program, ProgramOutput};
+use testbed::store::{ACCESS_KEY, ObjectStore, SECRET_KEY, StoreFault, StoreOptions};
+use testbed::{Case, Need, Outcome, Skip, free_port, wait};
+
+use crate::program::{iodyno, plan, scratch, told};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("objects are read, counted and removed, and the secret is printed nowhere", &[], objects),
+        Case::new("a store's complaints are said with their names", &[], complaints),
+        Case::new("what keeps every request from succeeding is one message", &[], refusals),
+        Case::new("Ctrl-C leaves no object behind", &[], interrupted),
+        Case::new("moto takes every verb, parts and checksums", &[Need::Tool("python3")], moto),
+    ]
+}
+
+/// A plan of one phase on twelve objects, with more keys of its target and its job.
+fn text(endpoint: &str, target: &str, job: &str, settings: &str) -> String {
+    format!(
+        "[target.o]\nbucket = \"s3://bucket/pre\"\ncount = 12\nsize = \"8KiB\"\n{target}\n[[phase]]\nname = \"p\"\n\
+         [[phase.job]]\nname = \"j\"\non = \"o\"\nengine = \"s3\"\ndepth = 4\n{job}\n\
+         settings = {{ endpoint = \"{endpoint}\"{settings} }}\n"
+    )
+}
+
+const FILLED: &str = "prepare = \"filled\"\nremove = true";
+const READS: &str = "do = \"read\"\npick = \"random\"\nblock = \"4KiB\"";
+
+/// The program on a plan, with the store's keys in the environment.
+fn command(home: &Path, text: &str, arguments: &[&str]) -> Command {
+    let path = plan(home, text);
+    let mut command = iodyno(["run"]);
+    command.arg(path).args(arguments).current_dir(home).env("HOME", home).env("XDG_DATA_HOME", home);
+    for name in ["AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ENDPOINT_URL"] {
+        command.env_remove(name);
+    }
+    command.env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
+    command
+}
+
+fn run(home: &Path, text: &str, arguments: &[&str]) -> ProgramOutput {
+    told(command(home, text, arguments))
+}
+
+/// Whether any file below a directory holds these bytes.
+fn holds(directory: &Path, bytes: &[u8]) -> bool {
+    std::fs::read_dir(directory).expect("a directory").any(|entry| {
+        let path = entry.expect("a name").path();
+        match path.is_dir() {
+            true => holds(&path, bytes),
+            false => {
+                std::fs::read(&path).is_ok_and(|held| held.windows(bytes.len()).any(|part| part == bytes))
+            }
+        }
+    })
+}
+
+fn objects() -> Outcome {
+    let (store, home) = (ObjectStore::start(StoreOptions::default()), scratch());
+    let text = text(&store.endpoint(), FILLED, READS, ", sign_payload = \"on\"");
+    let arguments = ["--json", "r.json", "--html", "r.html"];
+    let said = run(home.path(), &text, &arguments);
+    said.expect(0, &["25 requests", "connections opened", "first byte mean"]);
+    assert!(said.stdout.contains("24"), "{}", said.stdout);
+    assert_eq!((store.keys(), store.count("PUT"), store.count("DELETE")), (Vec::new(), 12, 12));
+    assert!(!said.all().contains(SECRET_KEY));
+    assert!(holds(home.path(), b"\"engine\""), "a record was written");
+    assert!(!holds(home.path(), SECRET_KEY.as_bytes()), "the secret key is in a file");
+    Ok(())
+}
+
+fn complaints() -> Outcome {
+    let denied = |request: &testbed::store::LoggedRequest| match request.headers.contains_key("range") {
+        true => StoreFault::Status(403, "AccessDenied"),
+        false => StoreFault::None,
+    };
+    let (store, home) = (
+        ObjectStore::start(StoreOptions { program: Box::new(denied), ..StoreOptions::default() }),
+        scratch(),
+    );
+    let job = format!("{READS}\nerrors = \"continue\"");
+    let said = run(home.path(), &text(&store.endpoint(), FILLED, &job, ""), &[]);
+    assert!(
+        said.all().contains("answers: 403 AccessDenied ×24") && said.all().contains("EACCES"),
+        "{}",
+        said.all()
+    );
+    assert_ne!(said.code(), 0);
+    assert_eq!(store.keys(), [""; 0]);
+    Ok(())
+}
+
+fn refusals() -> Outcome {
+    let (store, home) = (ObjectStore::start(StoreOptions::default()), scratch());
+    let endpoint = store.endpoint();
+    let plain = text(&endpoint, FILLED, READS, "");
+    let mut wrong = command(home.path(), &plain, &[]);
+    wrong.env("AWS_SECRET_ACCESS_KEY", "another secret");
+    let said = told(wrong);
+    said.expect(1, &["SignatureDoesNotMatch", "check the secret key"]);
+    assert!(!said.all().contains("another secret"));
+    let mut nobody = command(home.path(), &plain, &[]);
+    nobody.env_remove("AWS_ACCESS_KEY_ID");
+    told(nobody).refused(&["no credentials", "AWS_SECRET_ACCESS_KEY"]);
+    let tls = endpoint.replace("http:", "https:");
+    run(home.path(), &text(&tls, FILLED, READS, ""), &[]).refused(&["speaks no TLS", "http port"]);
+    run(home.path(), &text(&endpoint, "direct = true", READS, ""), &[]).refused(&["no page cache", "direct"]);
+    run(home.path(), &text(&endpoint, FILLED, READS, ", endpont = \"x\""), &[])
+        .refused(&["did you mean `endpoint`?"]);
+    let part = "do = \"write\"\nblock = \"4KiB\"";
+    run(home.path(), &text(&endpoint, FILLED, part, ""), &[]).refused(&["whole objects", "block = \"8192\""]);
+    let files = plain.replace("engine = \"s3\"", "engine = \"psync\"");
+    run(home.path(), &files, &[]).refused(&["engine psync does not reach the store", "engine = \"s3\""]);
+    store.put("pre/somebody's", vec![1]);
+    run(home.path(), &plain, &[]).expect(1, &["objects are there already", "not in use"]);
+    assert_eq!(store.keys(), ["pre/somebody's"]);
+    Ok(())
+}
+
+fn interrupted() -> Outcome {
+    let (store, home) = (ObjectStore::start(StoreOptions::default()), scratch());
+    let job = format!("{READS}\nrepeats = true\nuntil = {{ time = \"600s\" }}");
+    let running = Program::new(command(home.path(), &text(&store.endpoint(), FILLED, &job, ""), &[])).start();
+    wait::until("reads", || {
+        store.log().iter().filter(|request| request.headers.contains_key("range")).count() > 50
+    })?;
+    running.signal(libc::SIGINT);
+    let said = running.end();
+    assert!(said.all().contains("stopped by signal"), "{}", said.all());
+    assert_eq!(store.keys(), [""; 0]);
+    Ok(())
+}
+
+/// Everything that the engine asks a store for.
+const VERBS: &str = r#"
+[target.small]
+bucket = "s3://bucket/small"
+count = 6
+size = "3000"
+[target.large]
+bucket = "s3://bucket/large"
+count = 2
+size = "11MiB"
+remove = true
+[[phase]]
+name = "write"
+[[phase.job]]
+name = "w"
+on = "large"
+engine = "s3"
+depth = 2
+do = "write"
+block = "11MiB"
+verify = { when = "after writes" }
+settings = { endpoint = "ENDPOINT", checksum = "crc32c", part_size = "5242880", parts_at_once = "2", sign_payload = "on" }
+"#;
+
+fn moto() -> Outcome {
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let python = testbed::python::environment(kept, "moto", &["moto[server,s3]"])?;
+    let (home, port) = (scratch(), free_port()?);
+    let mut server = Command::new(python.join("bin/moto_server"));
+    server.args(["-H", "127.0.0.1", "-p", &port.to_string()]).current_dir(home.path());
+    let server = Program::new(server).start();
+    let endpoint = format!("http://127.0.0.1:{port}");
+    wait::until("moto answers", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok())?;
+    let mut make = Command::new(python.join("bin/python"));
+    let request =
+        format!("import urllib.request as u; u.urlopen(u.Request('{endpoint}/bucket', method='PUT'))");
+    let made = make.args(["-c", &request]).output()?;
+    if !made.status.success() {
+        return Err(Box::new(Skip::new(format!(
+            "moto makes no bucket: {}",
+            String::from_utf8_lossy(&made.stderr)
+        ))));
+    }
+    let mut text = VERBS.to_string();
+    for verb in ["create", "open", "stat", "clone", "readdir", "unlink"] {
+        let data = if matches!(verb, "create" | "open") { "block = \"3000\"\nitem_data = {}\n" } else { "" };
+        text.push_str(&format!(
+            "[[phase]]\nname = \"{verb}\"\n[[phase.job]]\nname = \"{verb}\"\non = \"small\"\nengine = \"s3\"\ndepth = 3\n\
+             do = \"{verb}\"\n{data}until = {{ operations = 6 }}\nsettings = {{ endpoint = \"ENDPOINT\" }}\n"
+        ));
+    }
+    let said = run(home.path(), &text.replace("ENDPOINT", &endpoint), &[]);
+    drop(server);
+    said.expect(0, &["of them parts of objects", "verify", "create", "readdir", "unlink"]);
+    assert!(!said.all().contains("answers:"), "{}", said.all());
+    Ok(())
+}
