@@ -6,6 +6,8 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod daemons;
+#[cfg(target_os = "linux")]
 mod device;
 #[cfg(target_os = "linux")]
 mod faults;
@@ -22,10 +24,19 @@ fn main() -> std::process::ExitCode {
     #[cfg(target_os = "linux")]
     sandbox::probe_io_uring();
     #[cfg(target_os = "linux")]
-    let cases = [device::cases(), faults::cases(), rogue::cases(), sandbox::cases(), unhooked::cases()]
-        .into_iter()
-        .flatten()
-        .collect();
+    daemons::start_when_asked();
+    #[cfg(target_os = "linux")]
+    let cases = [
+        daemons::cases(),
+        device::cases(),
+        faults::cases(),
+        rogue::cases(),
+        sandbox::cases(),
+        unhooked::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     #[cfg(not(target_os = "linux"))]
     let cases = Vec::new();
     testbed::run_waiting(cases)
