@@ -4,7 +4,7 @@
 //! number. Reads and writes see all objects, which have one length, as one range of bytes after the other: what is at
 //! `offset` lies in object `offset / length`. The store itself is for engines to reach.
 
-use iodyno_model::{EngineTrait, Items, Kind, Size, Target, TargetKind, Verb, VerbSet};
+use iodyno_model::{EngineTrait, Items, Job, Kind, Size, Target, TargetKind, Verb, VerbSet, Workload};
 
 use crate::facts::EngineFacts;
 use crate::names::templates::{Asker, names, set_root};
@@ -88,6 +88,12 @@ pub fn split_url(url: &str) -> Option<(&str, &str, &str)> {
 /// Whether a job with these verbs works on objects as items.
 pub fn by_items(labels: &[(String, Verb)]) -> bool {
     labels.iter().any(|(_, verb)| verb.kind() == Kind::Metadata)
+}
+
+/// Whether a job draws operations of a verb.
+pub fn draws(job: &Job, verb: Verb) -> bool {
+    let Workload::Pattern(pattern) = &job.workload else { return false };
+    pattern.mix.shares.iter().any(|share| share.verb == verb && share.weight > 0.0)
 }
 
 /// Whether an engine serves the store of an address. One that pretends everything pretends stores too.

@@ -4,7 +4,7 @@
 //! A note, said once: whether the cache answered is reported by what the devices did. It accuses nobody who goes past the
 //! cache or has emptied it.
 
-use iodyno_model::{Figure, FindingKind, Intent, Job, Place, Remedy, Severity, Target, Verb};
+use iodyno_model::{Figure, FindingKind, Intent, Job, Place, Remedy, Severity, Target, TargetKind, Verb};
 
 use crate::case::{PhaseEvidence, bytes};
 use crate::merge::Suspicion;
@@ -39,6 +39,8 @@ pub fn check(case: &PhaseEvidence<'_>) -> Vec<Suspicion> {
 
 /// Whether a job reads another's data through the page cache as it was left.
 fn is_fooled(case: &PhaseEvidence<'_>, job: &Job) -> bool {
-    let through = |target: &Target| !case.is_direct(target) && !target.open.invalidate;
+    // No page cache of ours lies before an object.
+    let is_object = |target: &Target| matches!(target.kind, TargetKind::Bucket { .. });
+    let through = |target: &Target| !case.is_direct(target) && !target.open.invalidate && !is_object(target);
     job.place != Place::Own && !case.asked.drop_caches && case.used(job, Verb::Read).any(through)
 }

@@ -47,6 +47,7 @@ pub mod posixaio;
 pub mod priority;
 pub mod psync;
 pub mod pvsync;
+pub mod rados;
 #[cfg(target_os = "linux")]
 pub mod s3;
 #[cfg(target_os = "linux")]
@@ -88,6 +89,7 @@ macro_rules! for_each_engine {
             Synchronous<mpiio::Mpiio>,
             Synchronous<hdf5::Hdf5>,
             Synchronous<ncmpi::Ncmpi>,
+            rados::Rados,
             Synchronous<cpuio::Cpuio>,
             Synchronous<exec::Exec>,
             #[cfg(target_os = "linux")]

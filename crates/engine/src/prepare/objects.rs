@@ -77,15 +77,21 @@ pub fn prepare(
     let (Some(set), Some(_)) = (ObjectSet::of(target, asker), entry.carry_out) else { return Ok(()) };
     let seen = format!("{}\0{}\0{}\0{:?}", set.url, target.name, set.address(0), target.prepare);
     let absent = target.prepare == Prepare::Absent;
-    if !made.seen.insert(seen) && !absent {
+    let first = made.seen.insert(seen);
+    if !first && !absent {
         return Ok(());
     }
     let own = Job { targets: vec![index], ..job.clone() };
     let store = Store { plan: Arc::clone(&checked.plan), job: own, entry, set };
     let count = store.set.names.count;
     if absent {
-        return store
-            .carry_out(Verb::Unlink, &mut (0..count), 0, &mut |_, _| (), &mut |_, result| is_gone(result));
+        let is_fine = &mut |_: &Io, result| is_gone(result);
+        store.carry_out(Verb::Unlink, &mut (0..count), 0, &mut |_, _| (), is_fine)?;
+        // What has these names from now on is the run's own.
+        if target.remove && first {
+            made.objects.push(MadeObjects { store, count });
+        }
+        return Ok(());
     }
     if target.remove {
         store.check_empty()?;

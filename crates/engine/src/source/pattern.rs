@@ -852,8 +852,12 @@ fn picked(
 /// The items of a set that are this worker's: all of its own set, a part of one that all share.
 fn own_items(context: &SourceContext<'_>, target: usize, count: u64) -> (u64, u64) {
     let kind = context.plan.targets.get(target).map(|target| &target.kind);
-    let own = !matches!(kind, Some(TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. }) if !items.own);
-    let named = matches!(kind, Some(TargetKind::FileSet { items, .. }) if items.name.contains("{worker"));
+    let items = match kind {
+        Some(TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. }) => Some(items),
+        _ => None,
+    };
+    let own = items.is_none_or(|items| items.own);
+    let named = items.is_some_and(|items| items.name.contains("{worker"));
     let all = context.asker.all;
     if own || named || all <= 1 {
         return (0, count);
