@@ -217,7 +217,7 @@ impl TestChecker {
         let (check_write, check_read) = (on("checkWrite"), on("checkRead"));
         let signed = self.test.settings.number("setTimeStampSignature") != 0;
         let named = self.test.settings.text("stoneWallingStatusFile").is_some();
-        let there = loader.look(&first_name(&self.test)).is_some();
+        let there = file(&self.test).and_then(|name| loader.look(&name)).is_some();
         let existing = signed && there;
         let nothing = !write && !read;
         let checks = check_write || check_read;
@@ -236,9 +236,8 @@ impl TestChecker {
                 "the file that it is about is not kept", "add -k";
         }
         let test = &self.test;
-        let there = (test.write && !test.flag("useExistingTestFile"))
-            .then(|| loader.look(&first_name(test)))
-            .flatten();
+        let there =
+            (test.write && !test.flag("useExistingTestFile")).then(|| loader.look(&file(test)?)).flatten();
         if there.is_some_and(|facts| facts.kind == PathKind::File) {
             let name = first_name(&self.test);
             self.warn(format!("The file \"{name}\" exists already and will be deleted before writing"));
@@ -300,6 +299,7 @@ impl TestChecker {
 
     fn back_end(&mut self) {
         let api = self.test.api.clone();
+        self.store();
         let by_library = matches!(api.as_str(), "MPIIO" | "HDF5" | "NCMPI");
         self.test.collective = self.test.flag("collective") && by_library;
         if self.test.flag("collective") && !by_library {
@@ -322,6 +322,27 @@ impl TestChecker {
                 "NCMPI has one file for all tasks", "leave -F out";
             "aio.max-pending" if api == "AIO" && !(1..=65_536).contains(&pending) =>
                 "at least 1 and at most 65536 operations are in flight", "e.g. 128";
+        }
+    }
+
+    /// What a store's back end must be told, and what it does not do.
+    fn store(&mut self) {
+        let test = &self.test;
+        let is_rados = test.api == "RADOS";
+        let lacks = |name: &str| is_rados && test.settings.text(name).unwrap_or_default().is_empty();
+        let (user, conf, pool) = (lacks("rados.user"), lacks("rados.conf"), lacks("rados.pool"));
+        let named = test.settings.text("rados.pool").unwrap_or_default();
+        let odd = is_rados && named.contains(['/', ':', '{']);
+        refuse! { self
+            "rados.user" if user => "RADOS user must be specified", "e.g. --rados.user=admin";
+            "rados.conf" if conf => "RADOS conf must be specified", "e.g. --rados.conf=/etc/ceph/ceph.conf";
+            "rados.pool" if pool => "RADOS pool must be specified", "e.g. --rados.pool=bench; `ceph osd pool ls` says which there are";
+            "rados.pool" if odd => "a pool's name has no `/`, `:` or `{`", "`ceph osd pool ls` says which there are";
+        }
+        for (option, letter) in [("fsync", "-e"), ("fsyncPerWrite", "-Y")] {
+            if is_rados && self.test.flag(option) {
+                self.warn(format!("RADOS: a write is durable when it is answered: {letter} changes nothing"));
+            }
         }
     }
 
@@ -372,6 +393,11 @@ fn nodes(world: &WorldFacts, tasks: u32, threads: u32) -> (u32, u32) {
         _ => (0..tasks).filter(|task| node(*task) == world.node(0)).count() as u32,
     };
     (seen.len().max(1) as u32, first.max(1))
+}
+
+/// The first task's file in the first repetition; none: the test has objects.
+fn file(test: &IorTest) -> Option<String> {
+    super::lower::is_on_files(test).then(|| first_name(test))
 }
 
 /// The name of the first task's file in the first repetition.

@@ -48,7 +48,10 @@ pub const APIS: &[Word] = &[
     Word::new("LIBNFS", "").refused(NOT_NAMED, "mount the export and use -a POSIX"),
     Word::new("DFS", "").refused(NOT_NAMED, "mount the container with dfuse and use -a POSIX"),
     Word::new("CEPHFS", "").refused(NOT_NAMED, "mount the file system and use -a POSIX"),
-    Word::new("RADOS", "").refused(NOT_NAMED, FILES),
+    Word::new("RADOS", "").refused(
+        "objects have no directories: mdtest has no such back end",
+        "use ior -a RADOS, or mount CephFS and use -a POSIX",
+    ),
     Word::new("HDFS", "").refused(NOT_NAMED, FILES),
     Word::new("CHFS", "").refused(NOT_NAMED, FILES),
     Word::new("FINCHFS", "").refused(NOT_NAMED, FILES),

@@ -56,7 +56,7 @@ fn options_of_an_engine_reach_it() {
     let text = read_by_the_dialect();
     // These turn options into something else than a setting of their own.
     let lower = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fio/lower");
-    let apart = sources(&lower.join("peers.rs")) + &sources(&lower.join("priority.rs"));
+    let apart = ["peers.rs", "priority.rs", "objects.rs"].map(|name| sources(&lower.join(name))).concat();
     let mut silent = Vec::new();
     for row in OPTIONS.iter().filter(|row| row.entry.status == Status::Done) {
         for engine in row.rule.engines {

@@ -77,7 +77,7 @@ const WRONG: &[(&str, &str)] = &[
         "engines",
         "[a]\nioengine=libaoi\n[b]\nioengine=rbd\n[c]\nioengine=syslet-rw\n[d]\nhipri\nioengine=libaio\nsize=1m\n",
     ),
-    ("refused", "[a]\nzonemode=zbd\nfdp=1\nprofile=act\nrwmixcycle=5\nclustername=x\n"),
+    ("refused", "[a]\nzonemode=zbd\nfdp=1\nprofile=act\nrwmixcycle=5\nrbdname=x\n"),
     ("outside", "size=1m\n[a]\ninclude nowhere.fio\n"),
 ];
 

@@ -7,7 +7,7 @@ use iodyno_model::{Depth, Setting, Submit, Verb};
 use super::super::options::{self, ASYNC, ATOMIC, REAPS_PARTS, RING};
 use super::super::value::Amount;
 use super::option_reader::OptionReader;
-use super::{JobContext, names, priority};
+use super::{JobContext, names, objects, priority};
 use crate::option::refuse;
 
 /// An engine of a job.
@@ -29,6 +29,8 @@ pub struct Engine {
     pub peer: bool,
     /// The verb of engines that work on names rather than on data.
     pub names: Option<Verb>,
+    /// Where its files, which are objects, lie; none: its files are files.
+    pub store: Option<String>,
     /// Its options.
     pub settings: Vec<Setting>,
 }
@@ -48,10 +50,12 @@ enum EngineClass {
     Peer,
     /// Works on names.
     Names(Verb),
+    /// Works on objects, without waiting.
+    Objects,
 }
 
 /// fio's name, which is ours too, and what it is.
-const ENGINES: [(&str, EngineClass); 25] = [
+const ENGINES: [(&str, EngineClass); 26] = [
     ("psync", EngineClass::Waiting),
     ("sync", EngineClass::Waiting),
     ("vsync", EngineClass::Waiting),
@@ -69,6 +73,7 @@ const ENGINES: [(&str, EngineClass); 25] = [
     ("page_fault", EngineClass::Diskless),
     ("net", EngineClass::Peer),
     ("netsplice", EngineClass::Peer),
+    ("rados", EngineClass::Objects),
     ("cpuio", EngineClass::Sizeless),
     ("exec", EngineClass::Sizeless),
     ("filecreate", EngineClass::Names(Verb::Create)),
@@ -121,6 +126,9 @@ impl Engine {
         // Alone, an I/O of the null engine is done when it is handed over.
         engine.asynchronous |= *name == "null" && ask.whole("iodepth").unwrap_or(1) > 1;
         engine.settings = settings(ask, name);
+        if *class == EngineClass::Objects {
+            engine.store = Some(objects::store(ask, &mut engine.settings));
+        }
         check(ask, &engine);
         engine
     }
@@ -129,12 +137,16 @@ impl Engine {
         Engine {
             name,
             word: word.into(),
-            asynchronous: class == EngineClass::Asynchronous,
-            diskless: matches!(class, EngineClass::Diskless | EngineClass::Sizeless | EngineClass::Peer),
+            asynchronous: matches!(class, EngineClass::Asynchronous | EngineClass::Objects),
+            diskless: !matches!(
+                class,
+                EngineClass::Waiting | EngineClass::Asynchronous | EngineClass::Names(_)
+            ),
             sizeless: class == EngineClass::Sizeless,
             cannot_extend: name == "mmap",
             peer: class == EngineClass::Peer,
             names: if let EngineClass::Names(verb) = class { Some(verb) } else { None },
+            store: None,
             settings: Vec::new(),
         }
     }
@@ -147,7 +159,7 @@ impl Engine {
 
 /// Options of engines: fio's name, ours, and how the value is written for us. The option table says which engines have
 /// them.
-pub const SETTINGS: [(&str, &str, Form); 30] = [
+pub const SETTINGS: [(&str, &str, Form); 34] = [
     ("fixedbufs", "fixed_buffers", Form::Switch),
     ("registerfiles", "fixed_files", Form::Switch),
     ("sqthread_poll", "sqpoll", Form::Switch),
@@ -175,6 +187,10 @@ pub const SETTINGS: [(&str, &str, Form); 30] = [
     ("mss", "mss", Form::Given),
     ("interface", "interface", Form::Text),
     ("ttl", "ttl", Form::Number),
+    ("clustername", "cluster", Form::Text),
+    ("clientname", "client", Form::Text),
+    ("conf", "conf", Form::Text),
+    ("busy_poll", "busy_poll", Form::Switch),
     ("readfua", "read_fua", Form::Switch),
     ("writefua", "write_fua", Form::Switch),
     ("sg_write_mode", "write_mode", Form::Command),

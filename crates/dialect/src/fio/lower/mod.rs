@@ -18,6 +18,7 @@ pub mod figures;
 pub mod limit;
 pub mod names;
 pub mod number;
+pub mod objects;
 pub mod option_reader;
 pub mod pace;
 pub mod pattern;
@@ -212,8 +213,8 @@ impl<'a> Lowering<'a> {
         let phase = self.plan.phases.last_mut().expect("a phase was begun");
         Job {
             workers: clones / self.ranks,
-            // A process that MPI has joined to others must not be forked.
-            kind: match ask.flag("thread", false) || self.ranks > 1 {
+            // A process that MPI has joined to others must not be forked, and fio makes threads of jobs with objects.
+            kind: match ask.flag("thread", false) || self.ranks > 1 || found.engine.store.is_some() {
                 true => WorkerKind::Threads,
                 false => WorkerKind::Processes,
             },

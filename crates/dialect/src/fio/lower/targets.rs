@@ -9,6 +9,7 @@ use super::JobContext;
 use super::direction::Direction;
 use super::engine::Engine;
 use super::names::{self, TargetFile};
+use super::objects;
 use super::option_reader::OptionReader;
 use super::peers;
 use crate::PathKind;
@@ -21,6 +22,9 @@ pub fn targets(ask: &mut OptionReader<'_>, found: &JobContext) -> Vec<Target> {
     }
     if engine.peer {
         return vec![peers::target(ask, found)];
+    }
+    if let Some(url) = &engine.store {
+        return objects::targets(url, found);
     }
     let open = open(ask, direction, engine);
     let prepare = layout(ask, direction, engine);

@@ -39,7 +39,11 @@ pub fn view(ask: &mut OptionReader<'_>, known: &LoweredJob<'_>) -> JobView {
         blocks: known.found.blocks.ends.clone(),
         engine: known.found.engine.word.clone(),
         depth: ask.count("iodepth").unwrap_or(1).max(known.job.depth.most),
-        threads: known.job.kind == WorkerKind::Threads,
+        // fio has counted its processes before such an engine makes threads of them.
+        threads: match known.found.engine.store {
+            Some(_) => ask.flag("thread", false),
+            None => known.job.kind == WorkerKind::Threads,
+        },
         asynchronous: known.found.engine.asynchronous,
         runtime_ns: known.job.limit.time_ns.map(|ns| ns + known.job.limit.ramp_ns),
         bytes_planned: planned(known),

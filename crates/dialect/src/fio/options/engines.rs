@@ -16,6 +16,7 @@ const PV2: &[&str] = &["pvsync2"];
 const NET: &[&str] = &["net", "netsplice"];
 const EXEC: &[&str] = &["exec"];
 const SG: &[&str] = &["sg"];
+const RADOS: &[&str] = &["rbd", "rados"];
 
 /// Options of engines that are here.
 #[rustfmt::skip]
@@ -44,6 +45,12 @@ pub const OPTIONS: &[JobOption] = &[
     word("cpumode", words::BURNERS, "what it computes").or("noop").of(&["cpuio"]),
     flag("exit_on_io_done", "end when the other jobs do").of(&["cpuio"])
         .refused(NOT_DONE, "give the job a runtime, or say exitall in the job that does I/O"),
+    text("clustername", "NAME", "the cluster").of(RADOS),
+    text("pool", "NAME", "the pool that objects lie in").of(RADOS),
+    text("clientname", "NAME", "as whom, without `client.` unless the cluster is named").of(RADOS),
+    path("conf", "FILE", "the configuration of Ceph").or("/etc/ceph/ceph.conf").of(RADOS),
+    flag("busy_poll", "look for completions without sleeping").of(RADOS),
+    flag("touch_objects", "make missing objects, empty, before the start").or("1").of(RADOS),
     text("hostname", "HOST", "whom to connect to").of(&["net", "netsplice", "rdma", "nfs"]),
     whole("port", 1, 65535, "the port").of(&["net", "netsplice", "rdma"]),
     word("protocol", words::PROTOCOLS, "which protocol").also(&["proto"]).or("tcp").of(NET),
@@ -74,7 +81,6 @@ const fn absent(row: JobOption, engines: &'static [&'static str]) -> JobOption {
 }
 
 const GLUSTER: &[&str] = &["gfapi", "gfapi_async"];
-const CEPH: &[&str] = &["rbd", "rados"];
 const HTTP: &[&str] = &["http"];
 const XNVME: &[&str] = &["xnvme"];
 const BLKIO: &[&str] = &["libblkio"];
@@ -90,13 +96,7 @@ pub const ABSENT: &[JobOption] = &[
     absent(text("uri", "URI", "the export"), &["nbd"]),
     absent(text("bindname", "HOST", "own address"), &["rdma"]),
     absent(word("verb", words::VERBS, "which verb").or("write"), &["rdma"]),
-    absent(text("clustername", "NAME", "the cluster"), CEPH),
-    absent(text("rbdname", "NAME", "the image"), CEPH),
-    absent(text("pool", "NAME", "the pool"), CEPH),
-    absent(text("clientname", "NAME", "as whom"), CEPH),
-    absent(path("conf", "FILE", "the configuration").or("/etc/ceph/ceph.conf"), CEPH),
-    absent(flag("busy_poll", "poll for completions"), CEPH),
-    absent(flag("touch_objects", "create objects first").or("1"), CEPH),
+    absent(text("rbdname", "NAME", "the image"), &["rbd"]),
     absent(text("nfs_url", "URL", "the export"), &["nfs"]),
     absent(text("namenode", "HOST", "the name node"), &["libhdfs"]),
     absent(text("hdfsdirectory", "DIR", "where files lie"), &["libhdfs"]),

@@ -74,7 +74,7 @@ pub const ENGINES: &[Word] = &[
     w("rdma", "RDMA verbs").refused(NO_HARDWARE, "use ioengine=net"),
     w("mtd", "raw flash").refused(NO_HARDWARE, "use ioengine=psync on /dev/mtdblock"),
     w("rbd", "Ceph block devices").refused(NO_LIBRARY, "map the image (rbd map) and use io_uring on it"),
-    w("rados", "Ceph objects").refused(NO_LIBRARY, "mount CephFS, or map an image, and use io_uring"),
+    w("rados", "Ceph objects, by librados"),
     w("gfapi", "Gluster volumes").refused(NO_LIBRARY, "mount the volume and use psync"),
     w("gfapi_async", "Gluster volumes").refused(NO_LIBRARY, "mount the volume and use io_uring"),
     w("libhdfs", "Hadoop's file system").refused(NO_LIBRARY, "mount it with FUSE and use psync"),

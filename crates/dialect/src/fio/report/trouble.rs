@@ -114,8 +114,11 @@ fn may_not_create(fatal: &Fatal, plan: &Plan) -> bool {
 
 /// Where a worker's file lies: its number stands where the plan's template says so, or deals one of several names.
 fn path(plan: &Plan, target: u32, worker: u32) -> Option<String> {
-    let mut path =
-        plan.targets.get(target as usize).and_then(Target::path)?.replace("{worker}", &worker.to_string());
+    let target = plan.targets.get(target as usize)?;
+    // An object has its target's name.
+    let is_object = matches!(target.kind, TargetKind::Bucket { .. });
+    let path = if is_object { Some(target.name.as_str()) } else { target.path() };
+    let mut path = path?.replace("{worker}", &worker.to_string());
     while let Some((head, rest)) = path.split_once("{worker:")
         && let Some((names, tail)) = rest.split_once('}')
     {

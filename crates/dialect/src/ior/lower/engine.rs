@@ -12,6 +12,15 @@ pub fn has_files(test: &IorTest) -> bool {
     test.api != "DUMMY"
 }
 
+/// Where the objects of a back end lie; none: it has files.
+pub fn store(test: &IorTest) -> Option<String> {
+    let said = |name: &str| test.settings.text(name).unwrap_or_default();
+    match test.api.as_str() {
+        "RADOS" => Some(format!("rados://{}", said("rados.pool"))),
+        _ => None,
+    }
+}
+
 /// The engine's name.
 pub fn name(test: &IorTest) -> &'static str {
     if test.flag("dryRun") {
@@ -24,6 +33,7 @@ pub fn name(test: &IorTest) -> &'static str {
         "MPIIO" => "mpiio",
         "HDF5" => "hdf5",
         "NCMPI" => "ncmpi",
+        "RADOS" => "rados",
         _ => "psync",
     }
 }
@@ -50,6 +60,7 @@ pub fn settings(test: &IorTest) -> Vec<Setting> {
         "MPIIO" => settings.mpi_io(),
         "HDF5" => settings.hdf5(),
         "NCMPI" => settings.ncmpi(),
+        "RADOS" => settings.rados(),
         _ => {}
     }
     if test.collective {
@@ -110,6 +121,13 @@ impl Settings<'_> {
         self.on("show_hints", "mpiio.showHints");
         self.on("preallocate", "mpiio.preallocate");
         self.on("file_view", "mpiio.useFileView");
+    }
+
+    /// IOR writes parts of an object, also where the part is all of it.
+    fn rados(&mut self) {
+        self.text("conf", "rados.conf", "rados.conf");
+        self.text("client", "rados.user", "rados.user");
+        self.add("replace", "rados.pool", "off");
     }
 
     /// The variable is IOR's.

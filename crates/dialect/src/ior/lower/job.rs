@@ -18,6 +18,8 @@ pub fn job(test: &IorTest, repetition: u32, access: Access, target: usize, write
     }
     let workload = Workload::Pattern(Box::new(pattern(test, access)));
     let place = place(test, access);
+    // An object is neither opened nor closed, and its write is durable when it is answered.
+    let stores = engine::store(test).is_some() && !test.flag("dryRun");
     let drawn = test.flag("randomOffset") || matches!(place, Place::RandomAway(_) | Place::Permuted);
     Job {
         workers,
@@ -26,14 +28,14 @@ pub fn job(test: &IorTest, repetition: u32, access: Access, target: usize, write
         depth: engine::depth(test),
         pace: pace(test, access),
         limit: limit(test, access, write_name),
-        start: Start { open: true, barrier: test.flag("intraTestBarriers"), ..Start::default() },
+        start: Start { open: !stores, barrier: test.flag("intraTestBarriers"), ..Start::default() },
         payload: payload(test, access),
         buffers: Buffers { held_bytes: test.hog_bytes, ..Buffers::default() },
         place,
         errors: errors(test),
         finish: Finish {
-            sync: (access == Access::Write && test.flag("fsync")).then_some(Verb::Fsync),
-            close: true,
+            sync: (access == Access::Write && test.flag("fsync") && !stores).then_some(Verb::Fsync),
+            close: !stores,
             barrier: test.flag("intraTestBarriers"),
         },
         measure: measure(test, access),
@@ -58,10 +60,20 @@ const SAMPLE_NS: u64 = 100_000;
 
 /// Each task removes its own file; of a file that all share, the first does.
 fn removal(test: &IorTest, workers: u32, target: usize) -> Job {
-    let unlink = Operation { item: Item::Index(0), ..Operation::on(Verb::Unlink, 0) };
-    let script = Script { steps: vec![unlink.step("unlink")], ..Script::default() };
     let limit = Limit { passes: Some(1), ..Limit::default() };
     let workers = if test.is_file_per_task() || test.launched { workers } else { 1 };
+    if engine::store(test).is_some() {
+        let workload = Workload::Pattern(Box::new(Pattern::of(Verb::Unlink, Pick::Sequential, 0)));
+        let settings = engine::settings(test);
+        return Job {
+            workers,
+            limit,
+            settings,
+            ..Job::new("remove", engine::name(test), vec![target], workload)
+        };
+    }
+    let unlink = Operation { item: Item::Index(0), ..Operation::on(Verb::Unlink, 0) };
+    let script = Script { steps: vec![unlink.step("unlink")], ..Script::default() };
     Job { workers, limit, ..Job::new("remove", "psync", vec![target], Workload::Script(script)) }
 }
 
@@ -84,7 +96,8 @@ fn pattern(test: &IorTest, access: Access) -> Pattern {
             shuffled: random,
         },
     };
-    let every = (verb == Verb::Write && test.flag("fsyncPerWrite")).then(|| Every::new(Verb::Fsync, 1));
+    let syncs = verb == Verb::Write && test.flag("fsyncPerWrite") && engine::store(test).is_none();
+    let every = syncs.then(|| Every::new(Verb::Fsync, 1));
     let pattern = Pattern { every: every.into_iter().collect(), ..Pattern::of(verb, pick, transfer) };
     match anywhere {
         true => Pattern { coverage: iodyno_model::Coverage::Repeating, ..pattern },

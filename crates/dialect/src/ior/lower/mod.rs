@@ -35,6 +35,11 @@ pub fn plan(tests: &[IorTest]) -> (Plan, Vec<TestPhase>) {
     (plan, builder.parts)
 }
 
+/// Whether a test works on files of this machine.
+pub fn is_on_files(test: &IorTest) -> bool {
+    engine::store(test).is_none()
+}
+
 struct Builder {
     plan: Plan,
     parts: Vec<TestPhase>,

@@ -31,6 +31,14 @@ pub fn target(test: &IorTest, usage: Use) -> Target {
     if !super::engine::has_files(test) || test.flag("dryRun") {
         return target(TargetKind::Nothing { bytes: file_bytes(test) }, Open::default());
     }
+    if let Some(url) = super::engine::store(test) {
+        let items = Items { name: path.clone(), size: Size::Fixed(file_bytes(test)), ..Items::default() };
+        return Target {
+            prepare: if usage == Use::Made { Prepare::Absent } else { Prepare::AsItIs },
+            remove: usage == Use::Made && !kept,
+            ..target(TargetKind::Bucket { url, items }, Open::default())
+        };
+    }
     if usage == Use::Removed {
         let (root, name) = names::parts(&path);
         let items = Items { name, size: Size::Fixed(0), ..Items::default() };
@@ -64,7 +72,8 @@ pub fn target(test: &IorTest, usage: Use) -> Target {
 
 /// Whether it is a device rather than a file; devices are never removed.
 pub fn is_device(test: &IorTest) -> bool {
-    test.file.starts_with("/dev/")
+    super::engine::store(test).is_none()
+        && test.file.starts_with("/dev/")
         && !test.file.starts_with("/dev/shm/")
         && names::template(test) == test.file
 }

@@ -11,6 +11,7 @@ const MPIIO: &str = "Module MPIIO";
 const NCMPI: &str = "Module NCMPI";
 const MMAP: &str = "Module MMAP";
 const LIBNFS: &str = "Module LIBNFS";
+const RADOS: &str = "Module RADOS";
 
 const fn flag(
     module: &'static str,
@@ -70,7 +71,7 @@ pub const APIS: &[Word] = &[
     refused("S3_EMC", "objects by aws4c, byte ranges", OBJECTS, OBJECTS_HINT),
     refused("S3-curl", "objects by libcurl", OBJECTS, OBJECTS_HINT),
     refused("HDFS", "Hadoop", "it needs Hadoop's library and a Java machine", "mount it by NFS or FUSE and use POSIX"),
-    refused("RADOS", "objects of Ceph", OBJECTS, OBJECTS_HINT),
+    Word::new("RADOS", "objects of Ceph"),
     refused("CEPHFS", "Ceph without the kernel", LIBRARY, LIBRARY_HINT),
     refused("DFS", "DAOS", LIBRARY, "mount it with dfuse and use POSIX"),
     refused("Gfarm", "Gfarm", LIBRARY, LIBRARY_HINT),
@@ -131,5 +132,8 @@ pub const MODULES: &[Entry] = &[
     flag(MMAP, "mmap.madv_dont_need", &["--mmap.madv_dont_need"], "tell the kernel that mapped pages are not needed")
         .ignored("a mapping that was just made has no pages to let go"),
     flag(MMAP, "mmap.madv_pattern", &["--mmap.madv_pattern"], "tell the kernel whether access is random or sequential"),
+    text(RADOS, "rados.user", &["--rados.user"], "the client's name, e.g. admin"),
+    text(RADOS, "rados.conf", &["--rados.conf"], "the configuration file of Ceph"),
+    text(RADOS, "rados.pool", &["--rados.pool"], "the pool that objects lie in"),
     text(LIBNFS, "libnfs.url", &["--libnfs.url"], "server, path and options").refused(LIBRARY, LIBRARY_HINT),
 ];
