@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::suite::{CaseOutcome, Choice, Ran, Schedule, Suite, TestCase, Tier};
-use crate::{guest, shell};
+use crate::{guest, objects, shell};
 
 /// Asks fio's test for a line a job, in this file.
 const LINES: &str = "IODYNO_AGAINST_LINES";
@@ -36,6 +36,10 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
             Err(why) => println!("a guest with SCTP cannot be had: {why}"),
         }
     }
+    if tool == "objects" || tool == "all" {
+        let folder = objects::fetched(root)?;
+        environment.push((objects::FETCHED.to_string(), folder.display().to_string()));
+    }
     let cases = chosen(root, tool, part)?;
     let lines = root.join("target/against/fio.txt");
     shell::fresh(&lines)?;
@@ -54,10 +58,12 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
 
 /// The cases against a tool, of the tests as they are now.
 fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<TestCase>, String> {
-    // The guest's test is one program: no other is built for it.
-    let is_guest = tool == "sctp";
-    let mut build = Suite::build(root, if is_guest { &["iodyno"] } else { PACKAGES });
-    build.args(if is_guest { &["--test", "sctp"][..] } else { &[] });
+    // Their tests are one program each: no other is built for them.
+    let one = ["sctp", "objects"].contains(&tool);
+    let mut build = Suite::build(root, if one { &["iodyno"] } else { PACKAGES });
+    if one {
+        build.args(["--test", tool]);
+    }
     let outcome = shell::run(build, Some(&root.join("target/against/build.log")), BUILD_LIMIT)?;
     if !outcome.success {
         return Err(format!("the tests do not build: target/against/build.log: {}", outcome.last_words()));

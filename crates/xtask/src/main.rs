@@ -17,6 +17,7 @@ mod guest;
 mod lexer;
 mod lies;
 mod newer;
+mod objects;
 mod same;
 mod shell;
 mod suite;
@@ -31,7 +32,8 @@ usage: cargo xtask CHORE
   bless [TEST …]               run the golden tests and let them rewrite what they expect
   bench [CASE … | net]         instructions per I/O, and paired runs against Debian's fio; net: against iperf3
   bench build                  a cold release build by crate, and what a change of one dialect costs
-  against TOOL|all [PART]      the original and ours on the same input, all cases; fio --itself: the original twice
+  against TOOL|all [PART]      the original and ours on the same input, all cases; fio --itself: the original twice;
+                               objects: object stores, started for it
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
   same BEFORE [AFTER]          whether two builds say the same, over command lines of all dialects
   faults [N …]                 plants faults in a clone, one at a time: found, and by which test

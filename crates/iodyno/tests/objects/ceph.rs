@@ -1,0 +1,133 @@
+//! The engine `rados`, IOR and fio against a Ceph of this machine, whose own program counts the objects.
+
+use std::path::Path;
+use std::process::Command;
+
+use testbed::ceph::Ceph;
+use testbed::program::Program;
+use testbed::{Case, Need, Outcome};
+
+use super::program::{command, expect, is_fetched, scratch};
+
+pub fn cases() -> Vec<Case> {
+    let needs = [Need::That(is_fetched)];
+    let case = |name: &str, body: fn() -> Outcome| Case::new(name, &needs, body).against();
+    vec![
+        case("ceph_counts_what_was_written_and_verified_at_depth_16", engine),
+        case("ceph_holds_what_ior_and_fio_wrote", dialects),
+        case("ceph_is_cleared_after_ctrl_c", interrupted),
+    ]
+}
+
+/// How many objects a pool's namespace has, as Ceph's own program counts them.
+fn count(ceph: &Ceph, namespace: &str) -> Result<usize, String> {
+    ceph.rados("bench", &["-N", namespace, "ls"]).map(|text| text.lines().count())
+}
+
+/// The size of an object, as Ceph's own program says it.
+fn size(ceph: &Ceph, name: &str) -> Result<u64, String> {
+    let text = ceph.rados("bench", &["stat", name])?;
+    let size = text.trim().rsplit("size ").next().and_then(|size| size.parse().ok());
+    size.ok_or_else(|| format!("no size: {text}"))
+}
+
+fn started() -> Result<Ceph, Box<dyn std::error::Error>> {
+    let ceph = Ceph::start()?;
+    ceph.pool("bench")?;
+    Ok(ceph)
+}
+
+fn phase(ceph: &Ceph, verb: &str, more: &str) -> String {
+    let conf = ceph.configuration();
+    format!(
+        "[[phase]]\nname = \"{verb}\"\n[[phase.job]]\nname = \"{verb}\"\nengine = \"rados\"\non = \"t\"\ndo = \"{verb}\"\n\
+         settings = {{ conf = \"{}\" }}\nuntil = {{ passes = 1 }}\n{more}\n",
+        conf.display()
+    )
+}
+
+fn run(home: &Path, text: &str, words: &[&str]) -> Outcome {
+    std::fs::write(home.join("p.toml"), text)?;
+    expect(command(home, "run p.toml"), 0, words);
+    Ok(())
+}
+
+fn engine() -> Outcome {
+    let (ceph, home) = (started()?, scratch());
+    let target = "[target.t]\nbucket = \"rados://bench:space/run\"\ncount = 64\nsize = \"64KiB\"\n";
+    let data = "block = \"16KiB\"\ndepth = 16\nverify = true\n";
+    let text = format!(
+        "{target}{}{}",
+        phase(&ceph, "write", data),
+        phase(&ceph, "read", &format!("{data}pick = \"random\"\n"))
+    );
+    run(home.path(), &text, &["256", "4 MiB", "of 16 asked"])?;
+    assert_eq!((count(&ceph, "space")?, count(&ceph, "")?), (64, 0));
+    // Each verb on each object, and nothing is left.
+    let verbs = ["stat", "open", "setxattr", "getxattr", "removexattr", "truncate", "unlink"];
+    let phases: String = verbs.iter().map(|verb| phase(&ceph, verb, "depth = 16")).collect();
+    run(home.path(), &format!("{target}{phases}"), &verbs)?;
+    assert_eq!(count(&ceph, "space")?, 0);
+    // What was laid out for a run goes with it.
+    let laid = target.replace("size", "prepare = \"filled\"\nremove = true\nsize");
+    let plain = data.replace("verify = true\n", "");
+    run(home.path(), &format!("{laid}{}", phase(&ceph, "read", &plain)), &["256"])?;
+    assert_eq!(count(&ceph, "space")?, 0);
+    // What is not there is no success.
+    std::fs::write(home.path().join("p.toml"), format!("{target}{}", phase(&ceph, "read", data)))?;
+    expect(command(home.path(), "run p.toml"), 1, &["ENOENT"]);
+    Ok(())
+}
+
+fn dialects() -> Outcome {
+    let (ceph, home) = (started()?, scratch());
+    let conf = ceph.configuration().display().to_string();
+    let store = format!("--rados.user=admin --rados.conf={conf} --rados.pool=bench");
+    let line = format!("ior -a RADOS {store} -t 64k -b 256k -s 2 -N 2 -w -r -W -R -k -o file");
+    expect(command(home.path(), &line), 0, &["api                 : RADOS", "write  ", "read  "]);
+    assert_eq!((count(&ceph, "")?, size(&ceph, "file")?), (1, 1 << 20));
+    let line = format!("ior -a RADOS {store} -t 64k -b 256k -N 2 -F -C -w -r -R -o file");
+    expect(command(home.path(), &line), 0, &["write  ", "read  "]);
+    assert_eq!(count(&ceph, "")?, 1, "its own objects are removed, and no other");
+    ceph.rados("bench", &["rm", "file"])?;
+    // The same job by the original and by ours: the same objects, of the same size and bytes.
+    let job = format!(
+        "--name=j --ioengine=rados --conf={conf} --pool=bench --clientname=admin --bs=4k --size=256k --nrfiles=2 \
+         --iodepth=16 --rw=randwrite --verify=crc32c --verify_fatal=1 --buffer_pattern=0x5a --output-format=json"
+    );
+    let original = || {
+        let mut fio = Command::new("fio");
+        fio.args(job.split_whitespace()).current_dir(home.path());
+        fio
+    };
+    let mut seen = Vec::new();
+    for run in [original(), command(home.path(), &format!("fio {job}"))] {
+        let told = Program::new(run).run();
+        assert_eq!(told.code(), 0, "{}", told.all());
+        let number = |name: &str| {
+            let line = told.out.lines().find(|line| line.contains(&format!("\"{name}\" :")));
+            line.map(|line| line.trim().to_string())
+        };
+        let sizes = [size(&ceph, "j.0.0")?, size(&ceph, "j.0.1")?];
+        seen.push((number("error"), number("total_ios"), number("io_bytes"), sizes, count(&ceph, "")?));
+        ceph.rados("bench", &["rm", "j.0.0", "j.0.1"])?;
+    }
+    assert_eq!(seen[0], seen[1], "fio, and ours");
+    assert_eq!((seen[0].3, seen[0].4), ([131_072; 2], 2));
+    Ok(())
+}
+
+fn interrupted() -> Outcome {
+    let (ceph, home) = (started()?, scratch());
+    let conf = ceph.configuration().display().to_string();
+    let line = format!(
+        "ior -a RADOS --rados.user=admin --rados.conf={conf} --rados.pool=bench -t 4k -b 64m -w -o file"
+    );
+    let mut test = Program::new(command(home.path(), &line)).start();
+    test.until("an object of the run", || size(&ceph, "file").is_ok());
+    test.signal(libc::SIGINT);
+    let told = test.end();
+    assert_ne!(told.code(), 0, "{}", told.all());
+    assert_eq!(count(&ceph, "")?, 0, "{}", told.all());
+    Ok(())
+}
