@@ -22,6 +22,8 @@ pub fn cases() -> Vec<Case> {
             .waits(),
         Case::new("a directory that cannot be covered has one message", &fuse, directory_refused),
         Case::new("a device is recorded while a command runs", &[Need::Root, Need::Loop], device).alone(),
+        Case::new("events of a device that are lost are told", &[Need::Root, Need::Loop], lost_events)
+            .alone(),
         Case::new(
             "a device's recording that cannot begin has one message",
             &[Need::Root, Need::Loop],
@@ -269,6 +271,51 @@ fn device() -> Outcome {
     running.end().expect(9, &["requests of"]);
     assert!(dumped(home, "stopped.iot").starts_with("# iodyno trace 1\n"));
     assert_eq!(names(home), ["quiet.iot", "stopped.iot", "t.iot"]);
+    Ok(())
+}
+
+/// The recorder is held up while more requests are made than the tracer's buffer has room for.
+fn lost_events() -> Outcome {
+    let home = scratch();
+    let home = home.path();
+    let loop_device = LoopDevice::new(16 << 20)?;
+    let path = loop_device.path().display().to_string();
+    let name = loop_device.path().file_name().unwrap_or_default().display().to_string();
+    let enable = format!("/sys/block/{name}/trace/enable");
+    let is_traced = || fs::read_to_string(&enable).is_ok_and(|text| text.trim() != "0");
+    with_tracer(&record(home, &["device", &path, "-o", "quiet.iot", "--for", "1ms"]))?;
+    let mut command = iodyno(["record", "device", &path, "-o", "lost.iot"]);
+    command.current_dir(home);
+    let mut running = Program::new(command).start();
+    running.until("the tracer", is_traced);
+    running.signal(libc::SIGSTOP);
+    // The tracing file system is mounted for the recorder alone, or at its usual place.
+    let descriptors =
+        fs::read_dir(format!("/proc/{}/fd", running.pid()))?.flatten().map(|entry| entry.path());
+    let places = descriptors.chain([Path::new("/sys/kernel/tracing").to_path_buf()]);
+    let size = places.map(|place| place.join("buffer_size_kb")).find(|size| size.exists());
+    fs::write(size.expect("the tracing file system"), "4")?;
+    let of = format!("of={path}");
+    let words = ["if=/dev/zero", &of, "bs=4k", "count=2000", "oflag=direct", "status=none"];
+    assert!(Command::new("dd").args(words).status()?.success(), "dd on {path}");
+    running.signal(libc::SIGCONT);
+    running.signal(libc::SIGINT);
+    let said = running.end();
+    said.expect(0, &["recorded ", "requests of", "lost: ", "events came faster than they could be read"]);
+    let lost = |text: &str| -> u64 {
+        let line = text.lines().find(|line| line.contains("events came faster")).unwrap_or_default();
+        let number = line.split("lost: ").nth(1).and_then(|rest| rest.split(' ').next());
+        number.and_then(|number| number.parse().ok()).unwrap_or(0)
+    };
+    let dump = dumped(home, "lost.iot");
+    assert!(lost(&said.err) > 0, "{said}");
+    assert_eq!(lost(&dump), lost(&said.err), "{dump:.2000}");
+    assert!(!is_traced(), "it is put back");
+    // With room for all of them none are lost, and nothing is said of it.
+    let write = format!("dd if=/dev/zero {of} bs=64k count=16 oflag=direct status=none");
+    let said = record(home, &["device", &path, "-o", "all.iot", "--", "sh", "-c", &write]);
+    said.expect(0, &["recorded "]);
+    assert!(!said.err.contains("lost") && lost(&dumped(home, "all.iot")) == 0, "{said}");
     Ok(())
 }
 
