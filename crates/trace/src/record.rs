@@ -13,15 +13,16 @@ pub struct TraceRecord {
     pub flags: RecordFlags,
     /// Index into [`Tables::files`](crate::Tables::files).
     pub file: u32,
-    /// The second name of rename, link, symlink and copies: index into the same table. Of rename and link it is the new
-    /// name; of a symlink its text; of copies the source, while file and offset are those of what is written.
+    /// The second name of rename, link, symlink, copies and clones, and the name of an extended attribute: index into the same
+    /// table. Of rename and link it is the new name; of a symlink its text; of copies and clones the source, while file and
+    /// offset are those of what is written.
     pub other: Option<u32>,
     /// Index into [`Tables::threads`](crate::Tables::threads).
     pub thread: u32,
-    /// Bytes from the start of the file or device.
+    /// Bytes from the start of the file or device; of mknod the device's numbers, major × 2³² + minor.
     pub offset: u64,
     /// Bytes asked for: of reads, writes, trims and other ranges; of truncate the new length; of create and mkdir the mode
-    /// bits; of chown its [`Owners`].
+    /// bits, of mkfifo and mknod with the type; of chown its [`Owners`]; of a clone 0: the whole file.
     pub bytes: u64,
     /// What came back: ≥ 0 bytes or 0, < 0 the negative errno (Linux numbers); none: the source does not tell.
     pub result: Option<i64>,
@@ -84,6 +85,36 @@ impl RecordFlags {
     pub const TRUNCATED: RecordFlags = RecordFlags(1 << 9);
     /// Its time was not recorded but computed, for example spread over a second.
     pub const SPREAD: RecordFlags = RecordFlags(1 << 10);
+    /// Of fallocate, and of the trims and zeroes that are one: the file's length stays (`FALLOC_FL_KEEP_SIZE`).
+    pub const KEEPS_SIZE: RecordFlags = RecordFlags(1 << 11);
+    /// Of fallocate: the range is taken out, and what follows moves up (`FALLOC_FL_COLLAPSE_RANGE`).
+    pub const COLLAPSES: RecordFlags = RecordFlags(1 << 12);
+    /// Of fallocate: a hole is put in, and what follows moves down (`FALLOC_FL_INSERT_RANGE`).
+    pub const INSERTS: RecordFlags = RecordFlags(1 << 13);
+    /// Of fallocate: blocks shared with other files become the file's own (`FALLOC_FL_UNSHARE_RANGE`).
+    pub const UNSHARES: RecordFlags = RecordFlags(1 << 14);
+    /// Of a clone: its source is the same range of the other file.
+    pub const SAME_RANGE: RecordFlags = RecordFlags(1 << 15);
+
+    /// The mode bits of `fallocate` that a record has flags for, in Linux numbers.
+    const ALLOCATIONS: [(u32, RecordFlags); 4] = [
+        (0x01, RecordFlags::KEEPS_SIZE),
+        (0x08, RecordFlags::COLLAPSES),
+        (0x20, RecordFlags::INSERTS),
+        (0x40, RecordFlags::UNSHARES),
+    ];
+
+    /// The flags of a call of `fallocate` with this mode.
+    pub fn of_allocation(mode: u32) -> RecordFlags {
+        let said = RecordFlags::ALLOCATIONS.iter().filter(|(bit, _)| mode & bit != 0);
+        said.fold(RecordFlags::default(), |flags, (_, flag)| flags.with(*flag))
+    }
+
+    /// The mode of the call of `fallocate` that has these flags.
+    pub fn allocation(self) -> u32 {
+        let said = RecordFlags::ALLOCATIONS.iter().filter(|(_, flag)| self.has(*flag));
+        said.fold(0, |mode, (bit, _)| mode | bit)
+    }
 
     pub const fn has(self, flag: RecordFlags) -> bool {
         self.0 & flag.0 == flag.0

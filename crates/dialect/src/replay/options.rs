@@ -44,7 +44,7 @@ pub(super) struct Options {
     /// Replay this file or device of the trace on this target, e.g. 8,0=/dev/sdb; repeatable
     #[arg(long, value_name = "SRC=DST")]
     pub(super) map: Vec<String>,
-    /// Map offsets beyond the end of a target
+    /// Map offsets beyond the end of a target, or of a file that is there in a tree
     #[arg(long, value_enum)]
     pub(super) remap: Option<RemapWord>,
     /// Round offsets down and sizes up to a multiple of this, e.g. 4k
@@ -62,7 +62,7 @@ pub(super) struct Options {
     /// Maximum operations in flight of each worker [default: 1024 with recorded times, else the recorded depth]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(super) depth: Option<u32>,
-    /// Workers [default: 1; for the recorded times of a trace of files its threads, at most 64]
+    /// Workers [default: 1; for a trace of files its threads, at most 64, but with --mode fast or --verify 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(super) workers: Option<u32>,
     /// How records are divided among workers
@@ -80,7 +80,7 @@ pub(super) struct Options {
     /// Print what would be done, and what would be left out
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Make the tree of a trace of files, and replay nothing
+    /// Make the tree of a trace of files, tell what was made, and replay nothing
     #[arg(long, conflicts_with = "dry_run")]
     pub(super) prepare: bool,
     /// Remove what the replay made

@@ -51,7 +51,7 @@ pub(super) fn perform(io: &Io, files: &mut Files) -> i64 {
             Verb::Utimens => libc::utimensat(root, path, stamps(io.other).as_ptr(), 0),
             Verb::Rename | Verb::Link | Verb::Symlink => return on_pair(io, root, names, path),
             Verb::Readdir => return list(io, root, names),
-            _ => return by_name(io, root, names.path_of(io.offset)),
+            _ => return by_name(io, root, names),
         }
     };
     result(value.into())
@@ -73,14 +73,19 @@ fn reopen(io: &Io, files: &mut Files) -> i64 {
 }
 
 /// Verbs that the system module carries out.
-fn by_name(io: &Io, root: RawFd, name: &CStr) -> i64 {
+fn by_name(io: &Io, root: RawFd, names: &mut Names) -> i64 {
+    // Of a listed set the attribute's name is one of the list, counted from 1.
+    let is_named = matches!(io.verb, Verb::Setxattr | Verb::Getxattr | Verb::Removexattr);
+    let item = io.other.checked_sub(1).filter(|_| is_named);
+    let attribute = item.and_then(|item| names.listed(item)).map(|name| name.text.clone());
+    let name = names.path_of(io.offset);
     match io.verb {
         Verb::Mkfifo => system::make_fifo(root, name),
         Verb::Mknod => system::make_node(root, name, io.other),
         Verb::Readlink => read_link(io, root, name),
         Verb::Truncate => system::truncate_item(root, name, io.bytes),
         Verb::Setxattr | Verb::Getxattr | Verb::Listxattr | Verb::Removexattr => {
-            system::attribute_of_item(root, name, io)
+            system::attribute_of_item(root, name, attribute.as_deref(), io)
         }
         _ => UNSUPPORTED,
     }

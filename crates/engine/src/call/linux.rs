@@ -376,10 +376,13 @@ pub fn attribute_of_file(fd: RawFd, io: &Io) -> i64 {
 }
 
 /// Extended attributes of an item; the calls know no directory to start from, so the path goes by way of /proc.
-pub fn attribute_of_item(root: RawFd, path: &CStr, io: &Io) -> i64 {
+/// `name`: the attribute's, where it is not the usual one.
+pub fn attribute_of_item(root: RawFd, path: &CStr, name: Option<&str>, io: &Io) -> i64 {
     let mut buffer = PathBuffer::default();
     let path = buffer.below(root, path).as_ptr();
-    let (name, value, bytes) = (XATTR_NAME.as_ptr(), io.buffer.cast::<libc::c_void>(), io.bytes as usize);
+    let Ok(said) = name.map(std::ffi::CString::new).transpose() else { return -i64::from(libc::EINVAL) };
+    let name = said.as_deref().unwrap_or(XATTR_NAME).as_ptr();
+    let (value, bytes) = (io.buffer.cast::<libc::c_void>(), io.bytes as usize);
     // SAFETY: both names are zero-terminated, and the buffer is valid for `bytes`.
     result(unsafe {
         match io.verb {

@@ -182,6 +182,6 @@ pub fn attribute_of_file(_fd: RawFd, _io: &Io) -> i64 {
 }
 
 /// Not to be had.
-pub fn attribute_of_item(_root: RawFd, _path: &CStr, _io: &Io) -> i64 {
+pub fn attribute_of_item(_root: RawFd, _path: &CStr, _name: Option<&str>, _io: &Io) -> i64 {
     UNSUPPORTED
 }

@@ -139,7 +139,12 @@ pub fn buffer_bytes(job: &Job) -> usize {
             .sum(),
         Workload::Trace(trace) => {
             let moving = trace.entries.iter().filter(|entry| entry.verb.moves_data());
-            let recorded = trace.replay.facts.largest_bytes;
+            let facts = &trace.replay.facts;
+            let has_attributes = facts
+                .verbs
+                .iter()
+                .any(|verb| matches!(verb, Verb::Setxattr | Verb::Getxattr | Verb::Listxattr));
+            let recorded = facts.largest_bytes.max(if has_attributes { replay::ATTRIBUTE_MOST } else { 0 });
             let align = trace.replay.align_bytes.max(1);
             moving.map(|entry| entry.bytes).max().unwrap_or(0).max(recorded.next_multiple_of(align))
         }

@@ -2,7 +2,7 @@
 //! left alone, and what a user reads of it.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use iodyno_model::Verb;
@@ -21,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("replay_makes_the_tree_and_leaves_it_as_the_trace_did", &[], tree),
         Case::new("replay_of_a_tree_at_a_depth_leaves_what_one_at_a_time_does", &[Need::IoUring], deep_tree),
         Case::new("replay_of_a_tree_by_several_workers_that_wait_for_each_other", &[], waits_for_others),
+        Case::new("replay_of_a_tree_makes_special_calls_as_they_were_recorded", &[], special),
         Case::new("replay_writes_only_what_was_given_up", &[], refuses),
         Case::new("replay_maps_what_does_not_fit", &[], maps),
         Case::new("replay_verifies_what_it_wrote", &[], verifies),
@@ -325,6 +326,51 @@ fn waits_for_others() -> Outcome {
     }
     let words = ["new", "--mode", "dependencies", "--workers", "2", "--engine", "sim"];
     replay(home.path(), &words).refused(&["on sim each has its own", "one worker, with a depth"]);
+    Ok(())
+}
+
+/// The modes of fallocate, the names of attributes, pipes, device nodes and clones.
+fn special() -> Outcome {
+    let home = scratch();
+    let names = ["/a", "/b", "/pipe", "/moved", "/disk"].map(|name| (name, FileKind::File, None));
+    let attributes = ["user.colour", "security.capability"].map(|name| (name, FileKind::Other, None));
+    let mut trace = TreeTrace { names: names.into_iter().chain(attributes).collect(), records: Vec::new() };
+    trace.names[2].1 = FileKind::Other;
+    trace.names[3].1 = FileKind::Other;
+    trace.call(Verb::Create, 0, 0, 0o644);
+    trace.call(Verb::Create, 1, 0, 0o644);
+    trace.call(Verb::Write, 0, 0, 5000);
+    trace.call(Verb::Fallocate, 0, 0, 1 << 20).flags = RecordFlags::KEEPS_SIZE;
+    trace.call(Verb::Fallocate, 1, 0, 1 << 20);
+    trace.call(Verb::Setxattr, 0, 0, 3).other = Some(5);
+    trace.call(Verb::Getxattr, 0, 0, 100).other = Some(5);
+    trace.call(Verb::Setxattr, 0, 0, 3).other = Some(6);
+    trace.call(Verb::Mkfifo, 2, 0, 0o010_600);
+    trace.call(Verb::Open, 2, 0, 0);
+    trace.call(Verb::Rename, 2, 0, 0).other = Some(3);
+    trace.call(Verb::Stat, 3, 0, 0);
+    let clone = trace.call(Verb::Clone, 1, 4096, 8192);
+    (clone.other, clone.result) = (Some(0), Some(-95));
+    trace.write(home.path());
+    let output = replay(home.path(), &["tree", "--mode", "fast"]);
+    output.expect(0, &[]);
+    let text = certificate(&output).replace("\n           ", " ");
+    for part in [
+        "1: pipes, sockets and terminals are not replayed",
+        "1: attributes outside of `user.` are the system's: not replayed",
+        "1: clones of another range: where it lies in the source was not recorded",
+    ] {
+        assert!(text.contains(part), "{part}: {output}");
+    }
+    let tree = home.path().join("tree");
+    assert_eq!((fs::metadata(tree.join("a"))?.len(), fs::metadata(tree.join("b"))?.len()), (5000, 1 << 20));
+    assert!(fs::metadata(tree.join("a"))?.blocks() * 512 >= 1 << 20, "reserved beyond the end: {output}");
+    let kind = fs::symlink_metadata(tree.join("moved"))?.file_type();
+    assert!(kind.is_fifo(), "{output}");
+    let path = std::ffi::CString::new(tree.join("a").into_os_string().into_encoded_bytes()).unwrap();
+    // SAFETY: both names are zero-terminated, and no value is wanted.
+    let length = unsafe { libc::getxattr(path.as_ptr(), c"user.colour".as_ptr(), std::ptr::null_mut(), 0) };
+    assert_eq!(length, 3, "{output}");
     Ok(())
 }
 

@@ -159,9 +159,12 @@ fn ioctl(a: &Arguments, memory: &ProcessMemory) -> Option<FileCall> {
     match a[1] as u32 {
         FIOCLEX => Some(FileCall::SetCloseOnExec { fd: fd(a[0]), on: true }),
         FIONCLEX => Some(FileCall::SetCloseOnExec { fd: fd(a[0]), on: false }),
-        FICLONE => Some(FileCall::Reflink { from: fd(a[2]), to: fd(a[0]), to_offset: 0, bytes: 0 }),
+        FICLONE => {
+            Some(FileCall::Reflink { from: fd(a[2]), from_offset: 0, to: fd(a[0]), to_offset: 0, bytes: 0 })
+        }
         FICLONERANGE => Some(FileCall::Reflink {
             from: fd(memory.word(a[2])?),
+            from_offset: memory.word(a[2] + 8)?,
             to: fd(a[0]),
             to_offset: memory.word(a[2] + 24)?,
             bytes: memory.word(a[2] + 16)?,
@@ -180,13 +183,7 @@ fn owners(user: u64, group: u64) -> u64 {
 }
 
 fn fallocate(a: &Arguments, _: &ProcessMemory) -> Option<FileCall> {
-    let mode = a[1] as i32;
-    let verb = match mode {
-        mode if mode & libc::FALLOC_FL_PUNCH_HOLE != 0 => Verb::Trim,
-        mode if mode & libc::FALLOC_FL_ZERO_RANGE != 0 => Verb::WriteZeroes,
-        _ => Verb::Fallocate,
-    };
-    on_descriptor(verb, a[0], a[2], a[3])
+    Some(FileCall::Allocate { fd: fd(a[0]), mode: a[1] as u32, offset: a[2], bytes: a[3] })
 }
 
 fn copy(a: &Arguments, memory: &ProcessMemory, verb: Verb) -> Option<FileCall> {
@@ -244,8 +241,31 @@ fn unlinkat(a: &Arguments, memory: &ProcessMemory) -> Option<FileCall> {
     on_path(verb, fd(a[0]), memory.text(a[1]), false, 0)
 }
 
-fn node(mode: u64) -> Verb {
-    if mode as u32 & libc::S_IFMT == libc::S_IFIFO { Verb::Mkfifo } else { Verb::Mknod }
+fn node(at: i32, path: Option<String>, mode: u64, device: u64) -> Option<FileCall> {
+    let is_pipe = mode as u32 & libc::S_IFMT == libc::S_IFIFO;
+    Some(FileCall::MakeNode {
+        verb: if is_pipe { Verb::Mkfifo } else { Verb::Mknod },
+        at,
+        path: path?,
+        mode: mode & 0o177_777,
+        // The system call has 32 bits for it, as the kernel's `new_decode_dev` reads them.
+        device: (device >> 8 & 0xfff) << 32 | (device & 0xff) | (device >> 12 & 0xf_ff00),
+    })
+}
+
+/// An extended attribute; no path: of the descriptor.
+fn attribute(
+    verb: Verb,
+    at: i32,
+    path: Option<String>,
+    follows: bool,
+    (name, bytes): (Option<String>, u64),
+) -> Option<FileCall> {
+    Some(FileCall::OnAttribute { verb, at, path: path?, follows, name: name?, bytes })
+}
+
+fn no_path() -> Option<String> {
+    Some(String::new())
 }
 
 /// The calls that both architectures have.
@@ -300,7 +320,7 @@ const COMMON: &[TracedCall] = &[
         Some(FileCall::Symlink { text: m.text(a[0])?, at: fd(a[1]), path: m.text(a[2])? })
     }),
     call(libc::SYS_mkdirat, |a, m| on_path(Verb::Mkdir, fd(a[0]), m.text(a[1]), false, a[2])),
-    call(libc::SYS_mknodat, |a, m| on_path(node(a[2]), fd(a[0]), m.text(a[1]), false, a[2])),
+    call(libc::SYS_mknodat, |a, m| node(fd(a[0]), m.text(a[1]), a[2], a[3])),
     call(libc::SYS_newfstatat, |a, m| at_path(Verb::Stat, a, a[3], m, 0)),
     call(libc::SYS_statx, |a, m| at_path(Verb::Stat, a, a[2], m, 0)),
     call(libc::SYS_fstat, |a, _| on_descriptor(Verb::Fstat, a[0], 0, 0)),
@@ -314,18 +334,18 @@ const COMMON: &[TracedCall] = &[
     call(libc::SYS_fchown, |a, _| on_descriptor(Verb::Chown, a[0], 0, owners(a[1], a[2]))),
     call(libc::SYS_fchownat, |a, m| at_path(Verb::Chown, a, a[4], m, owners(a[2], a[3]))),
     call(libc::SYS_utimensat, |a, m| at_path(Verb::Utimens, a, a[3], m, 0)),
-    call(libc::SYS_setxattr, |a, m| on_path(Verb::Setxattr, AT_FDCWD, m.text(a[0]), true, a[3])),
-    call(libc::SYS_lsetxattr, |a, m| on_path(Verb::Setxattr, AT_FDCWD, m.text(a[0]), false, a[3])),
-    call(libc::SYS_fsetxattr, |a, _| on_descriptor(Verb::Setxattr, a[0], 0, a[3])),
-    call(libc::SYS_getxattr, |a, m| on_path(Verb::Getxattr, AT_FDCWD, m.text(a[0]), true, a[3])),
-    call(libc::SYS_lgetxattr, |a, m| on_path(Verb::Getxattr, AT_FDCWD, m.text(a[0]), false, a[3])),
-    call(libc::SYS_fgetxattr, |a, _| on_descriptor(Verb::Getxattr, a[0], 0, a[3])),
+    call(libc::SYS_setxattr, |a, m| attribute(Verb::Setxattr, AT_FDCWD, m.text(a[0]), true, (m.text(a[1]), a[3]))),
+    call(libc::SYS_lsetxattr, |a, m| attribute(Verb::Setxattr, AT_FDCWD, m.text(a[0]), false, (m.text(a[1]), a[3]))),
+    call(libc::SYS_fsetxattr, |a, m| attribute(Verb::Setxattr, fd(a[0]), no_path(), true, (m.text(a[1]), a[3]))),
+    call(libc::SYS_getxattr, |a, m| attribute(Verb::Getxattr, AT_FDCWD, m.text(a[0]), true, (m.text(a[1]), a[3]))),
+    call(libc::SYS_lgetxattr, |a, m| attribute(Verb::Getxattr, AT_FDCWD, m.text(a[0]), false, (m.text(a[1]), a[3]))),
+    call(libc::SYS_fgetxattr, |a, m| attribute(Verb::Getxattr, fd(a[0]), no_path(), true, (m.text(a[1]), a[3]))),
     call(libc::SYS_listxattr, |a, m| on_path(Verb::Listxattr, AT_FDCWD, m.text(a[0]), true, a[2])),
     call(libc::SYS_llistxattr, |a, m| on_path(Verb::Listxattr, AT_FDCWD, m.text(a[0]), false, a[2])),
     call(libc::SYS_flistxattr, |a, _| on_descriptor(Verb::Listxattr, a[0], 0, a[2])),
-    call(libc::SYS_removexattr, |a, m| on_path(Verb::Removexattr, AT_FDCWD, m.text(a[0]), true, 0)),
-    call(libc::SYS_lremovexattr, |a, m| on_path(Verb::Removexattr, AT_FDCWD, m.text(a[0]), false, 0)),
-    call(libc::SYS_fremovexattr, |a, _| on_descriptor(Verb::Removexattr, a[0], 0, 0)),
+    call(libc::SYS_removexattr, |a, m| attribute(Verb::Removexattr, AT_FDCWD, m.text(a[0]), true, (m.text(a[1]), 0))),
+    call(libc::SYS_lremovexattr, |a, m| attribute(Verb::Removexattr, AT_FDCWD, m.text(a[0]), false, (m.text(a[1]), 0))),
+    call(libc::SYS_fremovexattr, |a, m| attribute(Verb::Removexattr, fd(a[0]), no_path(), true, (m.text(a[1]), 0))),
     call(libc::SYS_chdir, |a, m| Some(FileCall::ChangeDirectory { path: m.text(a[0])? })),
     call(libc::SYS_fchdir, |a, _| Some(FileCall::ChangeDirectoryTo { fd: fd(a[0]) })),
     some(libc::SYS_unshare, Stops::If(0, (libc::CLONE_FILES | libc::CLONE_FS) as u32), |a, _| {
@@ -355,7 +375,7 @@ const LEGACY: &[TracedCall] = &[
         Some(FileCall::Symlink { text: m.text(a[0])?, at: AT_FDCWD, path: m.text(a[1])? })
     }),
     call(libc::SYS_mkdir, |a, m| on_path(Verb::Mkdir, AT_FDCWD, m.text(a[0]), false, a[1])),
-    call(libc::SYS_mknod, |a, m| on_path(node(a[1]), AT_FDCWD, m.text(a[0]), false, a[1])),
+    call(libc::SYS_mknod, |a, m| node(AT_FDCWD, m.text(a[0]), a[1], a[2])),
     call(libc::SYS_stat, |a, m| on_path(Verb::Stat, AT_FDCWD, m.text(a[0]), true, 0)),
     call(libc::SYS_lstat, |a, m| on_path(Verb::Lstat, AT_FDCWD, m.text(a[0]), false, 0)),
     call(libc::SYS_access, |a, m| on_path(Verb::Access, AT_FDCWD, m.text(a[0]), true, a[1])),
@@ -396,7 +416,6 @@ const PLAIN: &[libc::c_long] = &[
     libc::SYS_flock,
     libc::SYS_fchmod,
     libc::SYS_fchown,
-    libc::SYS_fgetxattr,
     libc::SYS_flistxattr,
     libc::SYS_mmap,
 ];

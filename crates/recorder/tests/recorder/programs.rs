@@ -37,6 +37,14 @@ pub fn cases() -> Vec<Case> {
         Case::new("descriptors_that_no_call_of_interest_made_are_known", &[Need::Tool("python3")], pipes),
         Case::new("a_static_program_is_recorded", &[Need::Tool("ldconfig")], static_program),
         Case::new("sizes_flags_and_errors_are_told", &[Need::Tool("python3")], || told("best")),
+        Case::new("allocations_attributes_nodes_and_clones_are_whole", &[Need::Tool("python3")], || {
+            special("best")
+        }),
+        Case::new(
+            "allocations_attributes_nodes_and_clones_are_the_same_by_ptrace_alone",
+            &[Need::Tool("python3")],
+            || special("ptrace"),
+        ),
         Case::new("copies_inside_the_kernel_have_both_sides", &[Need::Tool("python3")], copies),
         Case::new("mapped_memory_is_noted", &[Need::Tool("python3")], mapped),
         Case::new("the_end_of_the_program_is_passed_on", &[], ends),
@@ -407,6 +415,77 @@ fn told(source: &str) -> Outcome {
         "fdatasync old  0+0 0 500 = 0".into(),
     ];
     assert_eq!(lines, expected);
+    Ok(())
+}
+
+const SPECIAL: &str = r#"
+import ctypes, fcntl, os, stat, struct
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(what):
+    try: what()
+    except OSError: pass
+a = os.open("a", os.O_RDWR)
+b = os.open("b", os.O_RDWR | os.O_CREAT)
+for mode in [1, 3, 0x10, 0x08, 0x20]:
+    libc.fallocate(a, mode, ctypes.c_long(4096), ctypes.c_long(8192))
+tried(lambda: os.setxattr("a", "user.colour", b"red"))
+tried(lambda: os.getxattr(a, "user.colour"))
+tried(lambda: os.removexattr("a", "user.shape", follow_symlinks=False))
+os.mkfifo("p", 0o600)
+tried(lambda: os.mknod("n", stat.S_IFCHR | 0o640, os.makedev(0x1ff, 0x12345)))
+tried(lambda: fcntl.ioctl(b, 0x40049409, a))
+tried(lambda: fcntl.ioctl(b, 0x4020940d, struct.pack("qQQQ", a, 4096, 8192, 4096)))
+tried(lambda: fcntl.ioctl(b, 0x4020940d, struct.pack("qQQQ", a, 0, 8192, 4096)))
+"#;
+
+fn special(source: &str) -> Outcome {
+    let sandbox = sandbox();
+    let directory = whole(sandbox.path());
+    fs::write(directory.join("a"), vec![1; 65_536])?;
+    let recording = recorded_by(source, &directory, &["python3", "-c", SPECIAL]);
+    let prefix = format!("{}/", directory.display());
+    let verbs = [
+        "fallocate",
+        "trim",
+        "write_zeroes",
+        "setxattr",
+        "getxattr",
+        "removexattr",
+        "mkfifo",
+        "mknod",
+        "clone",
+    ];
+    let told = recording
+        .operations
+        .iter()
+        .filter(|operation| verbs.contains(&operation.verb.as_str()) && operation.file.starts_with(&prefix));
+    let told: Vec<String> = told
+        .map(|operation| {
+            let Operation { verb, file, other, offset, bytes, flags, .. } = operation;
+            let (file, other) = (file.replace(&prefix, ""), other.replace(&prefix, ""));
+            format!("{verb} {file} {other} {offset}+{bytes} {flags:x}")
+        })
+        .collect();
+    let flag = |flag: RecordFlags| flag.0;
+    let keeps = flag(RecordFlags::KEEPS_SIZE);
+    let mut expected = vec![
+        format!("fallocate a  4096+8192 {keeps:x}"),
+        format!("trim a  4096+8192 {keeps:x}"),
+        "write_zeroes a  4096+8192 0".to_string(),
+        format!("fallocate a  4096+8192 {:x}", flag(RecordFlags::COLLAPSES)),
+        format!("fallocate a  4096+8192 {:x}", flag(RecordFlags::INSERTS)),
+        "setxattr a user.colour 0+3 0".into(),
+        "getxattr a user.colour 0+128 0".into(),
+        "removexattr a user.shape 0+0 0".into(),
+        format!("mkfifo p  0+{} 0", 0o010_600),
+        format!("mknod n  {}+{} 0", 0x1ff_u64 << 32 | 0x12345, 0o020_640),
+        format!("clone b a 0+0 {:x}", flag(RecordFlags::SAME_RANGE)),
+        format!("clone b a 4096+8192 {:x}", flag(RecordFlags::SAME_RANGE)),
+        "clone b a 4096+8192 0".into(),
+    ];
+    // Python asks again with more room where a value does not fit, and where there are none.
+    expected.dedup();
+    assert_eq!(told, expected);
     Ok(())
 }
 

@@ -128,9 +128,36 @@ pub enum FileCall {
         at: i32,
         path: String,
     },
+    /// Mkfifo and mknod.
+    MakeNode {
+        verb: Verb,
+        at: i32,
+        path: String,
+        /// With the type.
+        mode: u64,
+        /// Major × 2³² + minor.
+        device: u64,
+    },
+    /// An extended attribute; an empty path means the descriptor itself.
+    OnAttribute {
+        verb: Verb,
+        at: i32,
+        path: String,
+        follows: bool,
+        name: String,
+        bytes: u64,
+    },
+    /// `fallocate`, with its mode in Linux numbers.
+    Allocate {
+        fd: i32,
+        mode: u32,
+        offset: u64,
+        bytes: u64,
+    },
     /// `FICLONE` and `FICLONERANGE`.
     Reflink {
         from: i32,
+        from_offset: u64,
         to: i32,
         to_offset: u64,
         bytes: u64,
@@ -162,6 +189,17 @@ pub enum FileCall {
 }
 
 impl FileCall {
+    /// The verb of a call of `fallocate` with this mode.
+    pub fn allocation(mode: u32) -> Verb {
+        const PUNCH_HOLE: u32 = 0x02;
+        const ZERO_RANGE: u32 = 0x10;
+        match mode {
+            mode if mode & PUNCH_HOLE != 0 => Verb::Trim,
+            mode if mode & ZERO_RANGE != 0 => Verb::WriteZeroes,
+            _ => Verb::Fallocate,
+        }
+    }
+
     /// Whether what comes back matters: some calls change nothing and do not fail on an open file.
     pub fn has_telling_result(&self) -> bool {
         match self {

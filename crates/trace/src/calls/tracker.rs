@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use iodyno_model::Verb;
 
-use super::facts::{FileFacts, Lookup};
+use super::facts::{FileFacts, FileState, Lookup};
 use super::order::{IssueOrder, IssueTicket};
 use super::{AT_FDCWD, FileCall, OpenOptions, SEEK_CUR, SEEK_SET};
 use crate::descriptors::{DescriptorTables, OpenFile, OpenFileId, SharedState};
@@ -234,6 +234,15 @@ impl CallTracker {
                 let name = self.locate(thread, *at, path, facts);
                 Some((*verb, self.path(thread, &name, *follows, facts), None, 0, *bytes))
             }
+            FileCall::MakeNode { verb, at, path, mode, device } => {
+                let name = self.locate(thread, *at, path, facts);
+                Some((*verb, self.path(thread, &name, false, facts), None, *device, *mode))
+            }
+            FileCall::OnAttribute { verb, at, path, follows, name, bytes } => {
+                let file = self.locate(thread, *at, path, facts);
+                let file = self.path(thread, &file, *follows, facts);
+                Some((*verb, file, Some(self.attribute(name)), 0, *bytes))
+            }
             FileCall::OnPaths { verb, at, path, other_at, other } => {
                 let name = self.locate(thread, *at, path, facts);
                 let second = self.locate(thread, *other_at, other, facts);
@@ -256,6 +265,16 @@ impl CallTracker {
             FileCall::OnPath { at, verb, bytes, ref path, .. } if path.is_empty() && at != AT_FDCWD => {
                 self.on_descriptor(pending, verb, at, 0, bytes, facts)
             }
+            FileCall::OnAttribute { at, verb, bytes, ref path, ref name, .. }
+                if path.is_empty() && at != AT_FDCWD =>
+            {
+                let name = name.clone();
+                let (verb, file, ..) = self.on_descriptor(pending, verb, at, 0, bytes, facts)?;
+                Some((verb, file, Some(self.attribute(&name)), 0, bytes))
+            }
+            FileCall::Allocate { fd, mode, offset, bytes } => {
+                self.on_descriptor(pending, FileCall::allocation(mode), fd, offset, bytes, facts)
+            }
             FileCall::Close { fd } => {
                 let described = self.on_descriptor(pending, Verb::Close, fd, 0, 0, facts);
                 // The kernel frees the number first: another thread may get it before this call ends.
@@ -275,7 +294,7 @@ impl CallTracker {
             FileCall::Copy { verb, from, to, bytes, .. } => {
                 self.on_two_descriptors(pending, verb, from, (to, 0, bytes), facts)
             }
-            FileCall::Reflink { from, to, to_offset, bytes } => {
+            FileCall::Reflink { from, to, to_offset, bytes, .. } => {
                 self.on_two_descriptors(pending, Verb::Clone, from, (to, to_offset, bytes), facts)
             }
             FileCall::Msync { address, bytes } => {
@@ -342,6 +361,10 @@ impl CallTracker {
                 (mode, writes) = (options.mode, true);
             }
             FileCall::Map { .. } => flags = flags.with(RecordFlags::MAPPED),
+            FileCall::Allocate { mode, .. } => return RecordFlags::of_allocation(*mode),
+            FileCall::Reflink { from_offset, to_offset, .. } if from_offset == to_offset => {
+                return RecordFlags::SAME_RANGE;
+            }
             FileCall::Msync { .. } => return flags.with(RecordFlags::MAPPED),
             _ => return flags,
         }
@@ -607,7 +630,7 @@ impl CallTracker {
             Verb::Mkdir => Some((record.file, FileKind::Directory)),
             Verb::Symlink => Some((record.file, FileKind::Link)),
             Verb::Mkfifo => Some((record.file, FileKind::Other)),
-            Verb::Mknod => Some((record.file, FileKind::File)),
+            Verb::Mknod => Some((record.file, node_kind(record.bytes))),
             Verb::Link | Verb::Rename => {
                 record.other.map(|other| (other, self.tables.files[record.file as usize].kind))
             }
@@ -699,6 +722,11 @@ impl CallTracker {
                 self.name_of(name, found)
             }
         }
+    }
+
+    /// The index of the name of an extended attribute.
+    fn attribute(&mut self, name: &str) -> u32 {
+        self.name_of(name, Lookup::Found(FileState { kind: FileKind::Other, ..FileState::default() }))
     }
 
     fn name_of(&mut self, name: &str, found: Lookup) -> u32 {
@@ -843,4 +871,11 @@ impl CallTracker {
         }
         notes
     }
+}
+
+/// What mknod makes, by the type in its mode: a plain file, or what is not read and written as one.
+fn node_kind(mode: u64) -> FileKind {
+    const TYPE: u64 = 0o170_000;
+    const REGULAR: u64 = 0o100_000;
+    if matches!(mode & TYPE, 0 | REGULAR) { FileKind::File } else { FileKind::Other }
 }

@@ -45,7 +45,7 @@ fn rich(count: u64) -> Vec<TraceRecord> {
                 at_ns: index * 100 + random % 100,
                 latency_ns: (index % 3 != 0).then_some(random >> 40),
                 verb: Verb::ALL[(random % Verb::COUNT as u64) as usize],
-                flags: RecordFlags((random >> 20) as u32 & 0x7ff),
+                flags: RecordFlags((random >> 20) as u32 & 0xffff),
                 file: (random % 3) as u32,
                 other: (index % 11 == 0).then_some((random % 2) as u32),
                 thread: (random >> 8 & 1) as u32,

@@ -132,6 +132,14 @@ impl Dependencies {
             Verb::Fsync | Verb::Fdatasync | Verb::Msync | Verb::Syncfs => {
                 self.range(file, touch(0, u64::MAX, false));
             }
+            Verb::CopyFileRange => {
+                self.range(file, touch(record.offset, record.end().max(record.offset + 1), true));
+            }
+            // A range of 0 bytes is the whole file.
+            Verb::Clone => {
+                self.range(file, touch(0, u64::MAX, true));
+                record.other.into_iter().for_each(|source| self.range(source, touch(0, u64::MAX, false)));
+            }
             Verb::Truncate => self.range(file, touch(0, u64::MAX, true)),
             _ => {}
         }

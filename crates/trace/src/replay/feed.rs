@@ -8,7 +8,7 @@ use iodyno_model::{Division, Kind, ReasonCount, Remap, Replay, ReplayRow, Timing
 
 use super::dependency::{Dependencies, Waits};
 use super::distance::Pair;
-use super::{EDGES_MOST, OperationFlags, Placement, ReplayOperation, UNKNOWN, WINDOW, replayed};
+use super::{EDGES_MOST, MadeNodes, OperationFlags, Placement, ReplayOperation, UNKNOWN, WINDOW, replayed};
 use crate::{Batch, FileKind, RecordFlags, RecordSource, TraceError, TraceRecord};
 
 /// Opens the trace anew, for each pass.
@@ -85,6 +85,7 @@ pub struct Feed {
     last_due_ns: u64,
     /// The next operation is the first of a pass that waits for the one before.
     fence: bool,
+    nodes: MadeNodes,
     is_serialised: bool,
     /// Whether what other workers issue is known as well, so that it can be waited for.
     knows_others: bool,
@@ -224,6 +225,7 @@ impl Feed {
             excess: Vec::new(),
             last_due_ns: 0,
             fence: false,
+            nodes: MadeNodes::default(),
             is_serialised: false,
             knows_others: share.workers > 1 && Feed::awaits_others(trace),
             is_plain: is_plain(trace, share),
@@ -390,6 +392,10 @@ impl Feed {
         if self.trace.replay.tree && self.trace.replay.remap != Remap::No {
             self.follow_names(record);
         }
+        if matches!(record.verb, Verb::Mkfifo | Verb::Mknod | Verb::Rename | Verb::Link) {
+            // Whoever makes it.
+            self.nodes.allow(record);
+        }
         let Share { worker, workers } = self.share;
         let dealt = match self.trace.replay.division {
             Division::Threads => u64::from(record.thread),
@@ -494,13 +500,13 @@ impl Feed {
     }
 
     /// The verb that is issued for a record, or why none is.
-    fn kept(&self, record: &TraceRecord) -> Result<Verb, String> {
+    fn kept(&mut self, record: &TraceRecord) -> Result<Verb, String> {
         let settings = &self.trace.replay;
         if settings.skip.contains(&record.verb) {
             return Err(format!("{}: left out as asked", record.verb));
         }
         let file = self.source.tables().files.get(record.file as usize);
-        if file.is_some_and(|file| file.kind == FileKind::Other) {
+        if file.is_some_and(|file| file.kind == FileKind::Other) && !self.nodes.allow(record) {
             return Err("pipes, sockets and terminals are not replayed".into());
         }
         if !settings.tree && position(&self.trace, self.own_positions, record.file as usize, 0).is_none() {
@@ -510,6 +516,24 @@ impl Feed {
         let opens = settings.opens && matches!(record.verb, Verb::Open | Verb::Close);
         if named && !settings.tree && !opens {
             return Err(format!("{}: names are not replayed on devices and files", record.verb));
+        }
+        if record.verb == Verb::Clone {
+            match record.other {
+                _ if !settings.tree => return Err("clones are replayed in a tree alone".into()),
+                Some(_) if record.flags.has(RecordFlags::SAME_RANGE) => {}
+                _ => {
+                    return Err(
+                        "clones of another range: where it lies in the source was not recorded".into()
+                    );
+                }
+            }
+        }
+        let is_attribute = matches!(record.verb, Verb::Setxattr | Verb::Getxattr | Verb::Removexattr);
+        if let Some(name) = record.other.filter(|_| is_attribute)
+            && let Some(name) = self.source.tables().files.get(name as usize)
+            && !name.name.starts_with("user.")
+        {
+            return Err("attributes outside of `user.` are the system's: not replayed".into());
         }
         let second = matches!(record.verb, Verb::Rename | Verb::Link | Verb::Symlink);
         if second && record.other.is_none() {
@@ -613,7 +637,10 @@ impl Feed {
             bytes,
             think_ns: 0,
             file,
-            other: record.other.map_or(u32::MAX, |other| self.own_file(copy, other)),
+            other: match verb {
+                Verb::Fallocate => record.flags.allocation(),
+                _ => record.other.map_or(u32::MAX, |other| self.own_file(copy, other)),
+            },
             stream,
             depth: 0,
             expected: expected(record),

@@ -12,6 +12,7 @@ mod survey;
 
 pub use feed::{Feed, FeedReport, Opener, Share};
 pub use place::{BLOCK_BYTES, Placement};
+use survey::MadeNodes;
 pub use survey::{KnownSurvey, Need, Survey, path_below, replayed, tree};
 
 /// Operations that may wait for each other: what lies further back has ended before an operation is looked at.
@@ -35,7 +36,7 @@ pub struct ReplayOperation {
     pub think_ns: u64,
     /// The position of its target in the job's list, or in a tree the item.
     pub file: u32,
-    /// The second name, an item; `u32::MAX`: none.
+    /// The second name, an item; `u32::MAX`: none. Of fallocate its mode.
     pub other: u32,
     /// The recorded thread.
     pub stream: u32,

@@ -24,9 +24,38 @@ pub fn replayed(verb: Verb) -> Option<Verb> {
         verb if matches!(verb.kind(), Kind::Network | Kind::Control) => None,
         // A copy inside the kernel is a write of what was read beside it.
         Verb::CopyFileRange => Some(Verb::Write),
-        // Which ranges and devices they meant is not recorded.
-        Verb::Clone | Verb::Mknod => None,
         verb => Some(verb),
+    }
+}
+
+/// The pipes and device nodes that a trace makes: of what is no file, these alone are replayed, by their names.
+#[derive(Debug, Default)]
+pub(super) struct MadeNodes(HashSet<u32>);
+
+impl MadeNodes {
+    /// Whether a record on what is no file is replayed. Each record is to be shown, in the order of the trace.
+    pub fn allow(&mut self, record: &TraceRecord) -> bool {
+        let went_well = record.result.is_none_or(|result| result >= 0);
+        match record.verb {
+            Verb::Mkfifo | Verb::Mknod => {
+                if went_well {
+                    self.0.insert(record.file);
+                }
+                true
+            }
+            Verb::Rename | Verb::Link if self.0.contains(&record.file) => {
+                self.0.extend(record.other.filter(|_| went_well));
+                true
+            }
+            Verb::Unlink
+            | Verb::Stat
+            | Verb::Lstat
+            | Verb::Access
+            | Verb::Chmod
+            | Verb::Chown
+            | Verb::Utimens => self.0.contains(&record.file),
+            _ => false,
+        }
     }
 }
 
@@ -104,6 +133,7 @@ struct Surveyor {
     flying: BinaryHeap<Reverse<u64>>,
     open: u32,
     is_files: bool,
+    nodes: MadeNodes,
 }
 
 impl Survey {
@@ -132,6 +162,7 @@ impl Survey {
             flying: BinaryHeap::new(),
             open: 0,
             is_files: source.header().level == TraceLevel::File,
+            nodes: MadeNodes::default(),
         };
         let mut batch = Batch::new();
         loop {
@@ -162,7 +193,8 @@ impl Surveyor {
         facts.results += u64::from(record.result.is_some());
         mark(&mut self.threads, record.thread);
         let kind = tables.files.get(record.file as usize).map_or(FileKind::File, |file| file.kind);
-        let verb = replayed(record.verb).filter(|_| kind != FileKind::Other);
+        let is_replayed = kind != FileKind::Other || self.nodes.allow(record);
+        let verb = replayed(record.verb).filter(|_| is_replayed);
         if let Some(verb) = verb.filter(|_| !skip.contains(&record.verb)) {
             self.verbs[verb.index()] = true;
             if verb.moves_data() {

@@ -82,7 +82,7 @@ fn what_is_wrong_has_its_line_and_a_hint() {
         (
             "0 read 0 0 1 flags=fua,quick",
             "line 3: `quick` is no flag; one of preflush, fua, sync, meta, readahead, direct, append, mapped, created, \
-                truncated, spread",
+                truncated, spread, keepsize, collapse, insert, unshare, samerange",
         ),
         ("0 read 0 0 1 after=1+0", "line 3: the record 1 before this one does not exist; "),
         ("0 read 0 0 1 digest=12", "line 3: `12` is no digest; 32 hexadecimal digits are expected"),

@@ -19,7 +19,7 @@ pub const KINDS: [(&str, FileKind); 5] = [
 ];
 
 /// The names of flags.
-pub const FLAGS: [(&str, RecordFlags); 11] = [
+pub const FLAGS: [(&str, RecordFlags); 16] = [
     ("preflush", RecordFlags::PREFLUSH),
     ("fua", RecordFlags::FUA),
     ("sync", RecordFlags::SYNC),
@@ -31,6 +31,11 @@ pub const FLAGS: [(&str, RecordFlags); 11] = [
     ("created", RecordFlags::CREATED),
     ("truncated", RecordFlags::TRUNCATED),
     ("spread", RecordFlags::SPREAD),
+    ("keepsize", RecordFlags::KEEPS_SIZE),
+    ("collapse", RecordFlags::COLLAPSES),
+    ("insert", RecordFlags::INSERTS),
+    ("unshare", RecordFlags::UNSHARES),
+    ("samerange", RecordFlags::SAME_RANGE),
 ];
 
 /// The word of a value.

@@ -41,6 +41,9 @@ const OPEN_MOST: u32 = 4096;
 /// Handles beyond those that the trace has open: files that it uses without opening them.
 const SPARE: u32 = 64;
 
+/// The longest value of an extended attribute on Linux (`XATTR_SIZE_MAX`), bytes.
+pub const ATTRIBUTE_MOST: u64 = 65_536;
+
 /// Whether a trace can be replayed, as far as the job alone decides.
 ///
 /// # Errors
@@ -387,7 +390,10 @@ impl ReplaySource {
     fn is_in_the_way(&self, operation: &ReplayOperation) -> bool {
         self.in_flight > 0
             && self.tree.is_some()
-            && (self.on_names || operation.verb.kind() == Kind::Metadata || self.meets(operation))
+            && (self.on_names
+                || operation.verb.kind() == Kind::Metadata
+                || operation.verb == Verb::Clone
+                || self.meets(operation))
     }
 
     /// Whether an operation of a tree that is verified touches the bytes of one in flight.
@@ -434,7 +440,7 @@ impl ReplaySource {
         };
         *io = Io { buffer: io.buffer, started: io.started, ..self.call(operation, &mut flying) };
         self.flying[slot as usize] = flying;
-        self.on_names = self.tree.is_some() && io.verb.kind() == Kind::Metadata;
+        self.on_names = self.tree.is_some() && (io.verb.kind() == Kind::Metadata || io.verb == Verb::Clone);
         if flying.opens || flying.reopens {
             self.in_flight += 1;
             return flying.reopens;
@@ -504,6 +510,21 @@ impl ReplaySource {
             }
             Verb::Chmod => Io { other: operation.bytes & 0o7777, ..on_item },
             Verb::Truncate => Io { bytes: operation.bytes, ..on_item },
+            Verb::Mknod => Io { other: operation.bytes, ..on_item },
+            Verb::Setxattr | Verb::Getxattr | Verb::Listxattr | Verb::Removexattr => {
+                // The attribute's name is an item too, counted from 1.
+                let other = if operation.other == u32::MAX { 0 } else { u64::from(operation.other) + 1 };
+                Io { other, bytes: operation.bytes.min(ATTRIBUTE_MOST), ..on_item }
+            }
+            Verb::Clone if tree.of(operation.other).is_none() => {
+                // Its source is opened first.
+                let Some(handle) = tree.lend(operation.other) else {
+                    return Io { file: tree.nothing(), ..on_item };
+                };
+                flying.opens = true;
+                let (offset, other) = (operation.other.into(), opened::kept(handle, 0o644));
+                Io { verb: Verb::Open, flags: KEEP | SILENT, offset, other, ..on_item }
+            }
             verb if is_by_name(verb) => on_item,
             _ => {
                 let handle = tree.of(operation.file).unwrap_or_else(|| match tree.lend(operation.file) {
@@ -519,7 +540,12 @@ impl ReplaySource {
                 }
                 let at_end = operation.flags.has(OperationFlags::APPENDS);
                 let offset = if at_end { AT_END } else { operation.offset };
-                Io { verb, label, file: handle, offset, bytes: operation.bytes, ..Io::default() }
+                let (file, other) = match verb {
+                    Verb::Clone => (tree.of(operation.other).unwrap_or(tree.nothing()), handle.into()),
+                    Verb::Fallocate => (handle, u64::from(operation.other)),
+                    _ => (handle, 0),
+                };
+                Io { verb, label, file, offset, bytes: operation.bytes, other, ..Io::default() }
             }
         }
     }
@@ -623,7 +649,10 @@ impl ReplaySource {
 /// Whether a call names its file rather than having it open.
 fn is_by_name(verb: Verb) -> bool {
     verb.kind() == Kind::Metadata
-        && !matches!(verb, Verb::Fallocate | Verb::Fadvise | Verb::Fstat | Verb::Lock | Verb::Unlock)
+        && !matches!(
+            verb,
+            Verb::Clone | Verb::Fallocate | Verb::Fadvise | Verb::Fstat | Verb::Lock | Verb::Unlock
+        )
 }
 
 /// What a worker's source is made of.

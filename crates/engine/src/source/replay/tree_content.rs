@@ -20,6 +20,10 @@ use crate::random::mix;
 /// A larger file without a single block is a hole: no file system keeps that much beside its blocks.
 const INLINE_MOST: u64 = 4096;
 
+/// Of `fallocate`, in Linux numbers.
+const COLLAPSES: i32 = 0x08;
+const INSERTS: i32 = 0x20;
+
 /// What is known of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
@@ -80,6 +84,23 @@ impl KnownFile {
     fn stretch(&self, offset: u64) -> (u64, Known) {
         let end = self.ranges.range(offset.saturating_add(1)..).next().map_or(u64::MAX, |(start, _)| *start);
         (end, self.at(offset))
+    }
+
+    /// After a `fallocate` with the mode in `other`.
+    fn allocated(&mut self, io: &Io) {
+        match io.other as i32 {
+            // Longer at most.
+            0 => self.bytes = self.bytes.max(io.offset.saturating_add(io.bytes)),
+            mode if mode & (COLLAPSES | INSERTS) == 0 => {}
+            // What lies behind has moved.
+            mode => {
+                self.set(io.offset, u64::MAX, Known::Nothing);
+                self.is_exact = false;
+                if mode & COLLAPSES != 0 {
+                    self.bytes = self.bytes.saturating_sub(io.bytes);
+                }
+            }
+        }
     }
 
     fn truncated(&mut self, bytes: u64) {
@@ -226,7 +247,15 @@ impl TreeContent {
             Verb::Fallocate if result >= 0 => {
                 let key = self.open.get(io.file as usize).copied().flatten();
                 if let Some(file) = key.and_then(|key| self.files.get_mut(&key)) {
-                    file.bytes = file.bytes.max(io.offset.saturating_add(io.bytes));
+                    file.allocated(io);
+                }
+            }
+            // What the source holds is the target's too, under another file's stamps: it is not judged.
+            Verb::Clone if result >= 0 => {
+                let key = self.open.get(io.other as usize).copied().flatten();
+                if let Some(file) = key.and_then(|key| self.files.get_mut(&key)) {
+                    file.set(0, u64::MAX, Known::Nothing);
+                    file.is_exact = false;
                 }
             }
             _ => {}

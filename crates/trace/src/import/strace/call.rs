@@ -171,21 +171,18 @@ fn descriptors(name: &str, a: &Places) -> Option<Option<FileCall>> {
         }
         "ftruncate" => a.bytes(1).and_then(|bytes| on_fd(Verb::Truncate, fd, 0, bytes)),
         "fallocate" => {
-            let verb = match () {
-                () if a.has(1, "FALLOC_FL_PUNCH_HOLE") => Verb::Trim,
-                () if a.has(1, "FALLOC_FL_ZERO_RANGE") => Verb::WriteZeroes,
-                () => Verb::Fallocate,
-            };
-            a.bytes(2).zip(a.bytes(3)).and_then(|(offset, bytes)| on_fd(verb, fd, offset, bytes))
+            let range = fd.zip(a.bytes(2)).zip(a.bytes(3));
+            let mode = allocation_mode(a.at(1));
+            range.map(|((fd, offset), bytes)| FileCall::Allocate { fd, mode, offset, bytes })
         }
         "fstat" | "fstat64" => on_fd(Verb::Fstat, fd, 0, 0),
         "getdents" | "getdents64" => on_fd(Verb::Readdir, fd, 0, a.bytes(2).unwrap_or(0)),
         "fchmod" => on_fd(Verb::Chmod, fd, 0, a.bytes(1).unwrap_or(0)),
         "fchown" => on_fd(Verb::Chown, fd, 0, owners(a.at(1), a.at(2))),
-        "fsetxattr" => on_fd(Verb::Setxattr, fd, 0, a.bytes(3).unwrap_or(0)),
-        "fgetxattr" => on_fd(Verb::Getxattr, fd, 0, a.bytes(3).unwrap_or(0)),
+        "fsetxattr" => fd.and_then(|fd| attribute(Verb::Setxattr, (fd, Some(String::new())), true, a)),
+        "fgetxattr" => fd.and_then(|fd| attribute(Verb::Getxattr, (fd, Some(String::new())), true, a)),
         "flistxattr" => on_fd(Verb::Listxattr, fd, 0, a.bytes(2).unwrap_or(0)),
-        "fremovexattr" => on_fd(Verb::Removexattr, fd, 0, 0),
+        "fremovexattr" => fd.and_then(|fd| attribute(Verb::Removexattr, (fd, Some(String::new())), true, a)),
         "fchdir" => fd.map(|fd| FileCall::ChangeDirectoryTo { fd }),
         "mmap" | "mmap2" => {
             let fd = a.fd(4).filter(|_| !a.has(3, "MAP_ANONYMOUS")).unwrap_or(-1);
@@ -237,13 +234,16 @@ fn ioctl(a: &Places) -> Option<Option<FileCall>> {
         () if is("FIOCLEX") => fd.map(|fd| FileCall::SetCloseOnExec { fd, on: true }),
         () if is("FIONCLEX") => fd.map(|fd| FileCall::SetCloseOnExec { fd, on: false }),
         () if is("FICLONE") || is("BTRFS_IOC_CLONE") => {
-            fd.zip(a.fd(2)).map(|(to, from)| FileCall::Reflink { from, to, to_offset: 0, bytes: 0 })
+            let ends = fd.zip(a.fd(2));
+            ends.map(|(to, from)| FileCall::Reflink { from, from_offset: 0, to, to_offset: 0, bytes: 0 })
         }
         () if is("FICLONERANGE") || is("BTRFS_IOC_CLONE_RANGE") => {
             let value = |name| field(a.at(2), name).and_then(number);
-            let range = value("src_fd").zip(value("src_length")).zip(value("dest_offset"));
-            fd.zip(range).map(|(to, ((from, bytes), to_offset))| FileCall::Reflink {
+            let source = value("src_fd").zip(value("src_offset")).zip(value("src_length"));
+            let range = source.zip(value("dest_offset"));
+            fd.zip(range).map(|(to, (((from, from_offset), bytes), to_offset))| FileCall::Reflink {
                 from: from as i32,
+                from_offset: from_offset as u64,
                 to,
                 to_offset: to_offset as u64,
                 bytes: bytes as u64,
@@ -290,8 +290,40 @@ fn owners(user: &str, group: &str) -> u64 {
     Owners::of_call(owner(user), owner(group)).bytes()
 }
 
-fn node(argument: &str) -> Verb {
-    if has_flag(argument, "S_IFIFO") { Verb::Mkfifo } else { Verb::Mknod }
+/// `makedev(0x8, 0x1)` where it is a device.
+fn node((at, path): (i32, Option<String>), mode: &str, device: &str) -> Option<FileCall> {
+    let numbers = device.strip_prefix("makedev(").and_then(|inner| inner.strip_suffix(')'));
+    let mut numbers = numbers.unwrap_or("").split(',').filter_map(|word| number(word.trim()));
+    let (major, minor) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let types =
+        [("S_IFIFO", 0o010_000), ("S_IFCHR", 0o020_000), ("S_IFBLK", 0o060_000), ("S_IFSOCK", 0o140_000)];
+    let of_type = types.iter().find(|(name, _)| has_flag(mode, name)).map_or(0o100_000, |(_, bits)| *bits);
+    Some(FileCall::MakeNode {
+        verb: if has_flag(mode, "S_IFIFO") { Verb::Mkfifo } else { Verb::Mknod },
+        at,
+        path: path?,
+        mode: of_type | mode_bits(mode),
+        device: (major as u64) << 32 | minor as u64 & 0xffff_ffff,
+    })
+}
+
+/// Of the calls whose second argument names an attribute.
+fn attribute(verb: Verb, (at, path): (i32, Option<String>), follows: bool, a: &Places) -> Option<FileCall> {
+    let bytes = if verb == Verb::Removexattr { 0 } else { a.bytes(3).unwrap_or(0) };
+    Some(FileCall::OnAttribute { verb, at, path: path?, follows, name: a.path(1)?, bytes })
+}
+
+/// The mode of fallocate, in Linux numbers.
+fn allocation_mode(argument: &str) -> u32 {
+    let names = [
+        ("FALLOC_FL_KEEP_SIZE", 0x01),
+        ("FALLOC_FL_PUNCH_HOLE", 0x02),
+        ("FALLOC_FL_COLLAPSE_RANGE", 0x08),
+        ("FALLOC_FL_ZERO_RANGE", 0x10),
+        ("FALLOC_FL_INSERT_RANGE", 0x20),
+        ("FALLOC_FL_UNSHARE_RANGE", 0x40),
+    ];
+    names.iter().filter(|(name, _)| has_flag(argument, name)).map(|(_, bit)| bit).sum()
 }
 
 /// Of the calls that take a path and `AT_*` flags.
@@ -327,7 +359,7 @@ fn names(name: &str, a: &Places) -> Option<Option<FileCall>> {
         "unlink" => on(Verb::Unlink, false, 0),
         "rmdir" => on(Verb::Rmdir, false, 0),
         "mkdir" => on(Verb::Mkdir, false, mode_bits(a.at(1))),
-        "mknod" => on(node(a.at(1)), false, mode_bits(a.at(1))),
+        "mknod" => node((HERE, a.path(0)), a.at(1), a.at(2)),
         "stat" | "stat64" => on(Verb::Stat, true, 0),
         "lstat" | "lstat64" => on(Verb::Lstat, false, 0),
         "access" => on(Verb::Access, true, access_bits(a.at(1))),
@@ -337,14 +369,14 @@ fn names(name: &str, a: &Places) -> Option<Option<FileCall>> {
         "chown" => on(Verb::Chown, true, owners(a.at(1), a.at(2))),
         "lchown" => on(Verb::Chown, false, owners(a.at(1), a.at(2))),
         "utime" | "utimes" => on(Verb::Utimens, true, 0),
-        "setxattr" => on(Verb::Setxattr, true, a.bytes(3).unwrap_or(0)),
-        "lsetxattr" => on(Verb::Setxattr, false, a.bytes(3).unwrap_or(0)),
-        "getxattr" => on(Verb::Getxattr, true, a.bytes(3).unwrap_or(0)),
-        "lgetxattr" => on(Verb::Getxattr, false, a.bytes(3).unwrap_or(0)),
+        "setxattr" => attribute(Verb::Setxattr, (HERE, a.path(0)), true, a),
+        "lsetxattr" => attribute(Verb::Setxattr, (HERE, a.path(0)), false, a),
+        "getxattr" => attribute(Verb::Getxattr, (HERE, a.path(0)), true, a),
+        "lgetxattr" => attribute(Verb::Getxattr, (HERE, a.path(0)), false, a),
         "listxattr" => on(Verb::Listxattr, true, a.bytes(2).unwrap_or(0)),
         "llistxattr" => on(Verb::Listxattr, false, a.bytes(2).unwrap_or(0)),
-        "removexattr" => on(Verb::Removexattr, true, 0),
-        "lremovexattr" => on(Verb::Removexattr, false, 0),
+        "removexattr" => attribute(Verb::Removexattr, (HERE, a.path(0)), true, a),
+        "lremovexattr" => attribute(Verb::Removexattr, (HERE, a.path(0)), false, a),
         "chdir" => a.path(0).map(|path| FileCall::ChangeDirectory { path }),
         "rename" => two_paths(Verb::Rename, (HERE, a.path(0)), (HERE, a.path(1))),
         "link" => two_paths(Verb::Link, (HERE, a.path(0)), (HERE, a.path(1))),
@@ -361,7 +393,7 @@ fn names(name: &str, a: &Places) -> Option<Option<FileCall>> {
             a.fd(0).and_then(|at| path(verb, at, a.path(1), false, 0))
         }
         "mkdirat" => a.fd(0).and_then(|at| path(Verb::Mkdir, at, a.path(1), false, mode_bits(a.at(2)))),
-        "mknodat" => a.fd(0).and_then(|at| path(node(a.at(2)), at, a.path(1), false, mode_bits(a.at(2)))),
+        "mknodat" => a.fd(0).and_then(|at| node((at, a.path(1)), a.at(2), a.at(3))),
         "newfstatat" | "fstatat64" => at_path(Verb::Stat, a, a.at(3), 0),
         "statx" => at_path(Verb::Stat, a, a.at(2), 0),
         "faccessat" => at_path(Verb::Access, a, "", access_bits(a.at(2))),

@@ -58,8 +58,10 @@ impl LineFacts {
                 (fd >= 0 && (options.exclusive || options.nameless)).then_some(Lookup::Absent)
             }
             (FileCall::Open { .. }, fd) if fd >= 0 => Some(Lookup::Found(state)),
+            (FileCall::MakeNode { .. }, 0..) => Some(Lookup::Absent),
+            (FileCall::OnAttribute { .. }, 0..) => Some(Lookup::Found(state)),
             (FileCall::OnPath { verb, .. }, result) if result >= 0 => match verb {
-                Verb::Mkdir | Verb::Mknod | Verb::Mkfifo => Some(Lookup::Absent),
+                Verb::Mkdir => Some(Lookup::Absent),
                 _ => Some(Lookup::Found(state)),
             },
             _ => None,

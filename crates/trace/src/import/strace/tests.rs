@@ -214,3 +214,52 @@ fn owners_are_kept_and_minus_one_stays() {
     assert_eq!(told, expected);
     assert_eq!(records[3].bytes, 0);
 }
+
+#[test]
+fn allocations_attributes_nodes_and_clones_are_whole() {
+    let text = r#"7  1.000100 openat(AT_FDCWD</t>, "a", O_RDWR) = 3</t/a> <0.000010>
+7  1.000110 openat(AT_FDCWD</t>, "b", O_RDWR) = 4</t/b> <0.000010>
+7  1.000200 fallocate(3</t/a>, FALLOC_FL_KEEP_SIZE, 100, 4096) = 0 <0.000010>
+7  1.000210 fallocate(3</t/a>, FALLOC_FL_KEEP_SIZE|FALLOC_FL_PUNCH_HOLE, 0, 50) = 0 <0.000010>
+7  1.000220 fallocate(3</t/a>, FALLOC_FL_COLLAPSE_RANGE, 0, 4096) = 0 <0.000010>
+7  1.000300 setxattr("a", "user.colour", "red", 3, 0) = 0 <0.000010>
+7  1.000310 fgetxattr(3</t/a>, "user.colour", 0x7ffd, 256) = 3 <0.000010>
+7  1.000320 lremovexattr("/t/a", "user.colour") = 0 <0.000010>
+7  1.000400 mknod("pipe", S_IFIFO|0600) = 0 <0.000010>
+7  1.000410 mknodat(AT_FDCWD</t>, "disk", S_IFBLK|0660, makedev(0x103, 0x2)) = 0 <0.000010>
+7  1.000500 ioctl(4</t/b>, BTRFS_IOC_CLONE or FICLONE, 3</t/a>) = 0 <0.000010>
+7  1.000510 ioctl(4</t/b>, FICLONERANGE, {src_fd=3</t/a>, src_offset=4096, src_length=8192, dest_offset=0}) = 0 <0.000010>
+"#;
+    let trace = read(text).unwrap();
+    let name = |file: u32| trace.tables.files[file as usize].name.as_str();
+    let told: Vec<_> = trace.records[2..]
+        .iter()
+        .map(|record| {
+            let crate::TraceRecord { verb, offset, bytes, flags, .. } = *record;
+            let words = crate::text::flag_words(flags);
+            format!(
+                "{verb} {} {} {offset}+{bytes} {words}",
+                name(record.file),
+                record.other.map_or("-", name)
+            )
+        })
+        .collect();
+    let device = 0x103_u64 << 32 | 2;
+    assert_eq!(
+        told,
+        [
+            "fallocate /t/a - 100+4096 keepsize".to_string(),
+            "trim /t/a - 0+50 keepsize".into(),
+            "fallocate /t/a - 0+4096 collapse".into(),
+            "setxattr /t/a user.colour 0+3 ".into(),
+            "getxattr /t/a user.colour 0+256 ".into(),
+            "removexattr /t/a user.colour 0+0 ".into(),
+            format!("mkfifo /t/pipe - 0+{} ", 0o010_600),
+            format!("mknod /t/disk - {device}+{} ", 0o060_660),
+            "clone /t/b /t/a 0+0 samerange".into(),
+            "clone /t/b /t/a 0+8192 ".into(),
+        ]
+    );
+    let kind = |name: &str| trace.tables.files.iter().find(|file| file.name == name).unwrap().kind;
+    assert_eq!((kind("/t/pipe"), kind("/t/disk")), (FileKind::Other, FileKind::Other));
+}
