@@ -157,6 +157,19 @@ fn every_verb_is_its_request() -> Outcome {
     Ok(())
 }
 
+fn deletions_go_together_where_asked() -> Outcome {
+    let (store, keys) = (starting(|_| StoreFault::None), Keys::right());
+    (0..10).for_each(|item| store.put(&format!("pre/{item}"), vec![0]));
+    let mut unlink = job(&store, &keys, Verb::Unlink, 0, &["delete_batch=4"]);
+    unlink.depth.most = 4;
+    let record = recorded(&plan(bucket(10, 1, Prepare::AsItIs, false), vec![unlink]))?;
+    let tally = &record.phases[0].jobs[0].tally;
+    assert_eq!((tally.operations(Kind::Metadata), tally.failed(), store.keys().len()), (10, 0, 0));
+    assert_eq!(store.count("DELETE"), 0);
+    assert!((3..10).contains(&store.count("POST")));
+    Ok(())
+}
+
 fn long_objects_are_written_in_parts() -> Outcome {
     let (store, keys) = (starting(|_| StoreFault::None), Keys::right());
     for at_once in ["parts_at_once=1", "parts_at_once=4"] {
@@ -503,6 +516,7 @@ fn main() -> std::process::ExitCode {
     testbed::run(vec![
         case("objects_are_laid_out_read_and_removed", objects_are_laid_out_read_and_removed),
         case("every_verb_is_its_request", every_verb_is_its_request),
+        case("deletions_go_together_where_asked", deletions_go_together_where_asked),
         case("long_objects_are_written_in_parts", long_objects_are_written_in_parts),
         case("depth_is_requests_in_flight", depth_is_requests_in_flight),
         case("a_thousand_connections_by_one_worker", a_thousand_connections_by_one_worker),

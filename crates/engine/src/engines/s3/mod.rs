@@ -48,11 +48,13 @@ pub struct S3 {
     buckets: Vec<Option<Bucket>>,
     /// Of each slot as many as its parts at once.
     lanes: Vec<Lane>,
-    tasks: Vec<SlotWork>,
+    slots: Vec<SlotWork>,
     epoll: OwnedFd,
     /// What was done and not yet handed back.
     done: Vec<(Slot, i64)>,
     in_flight: u32,
+    /// Slots whose objects are removed by one request, once there are enough or nothing more comes.
+    gathered: Vec<Slot>,
     /// Slots that wait before a further attempt.
     waiting: u32,
     checked: Tick,
@@ -119,6 +121,7 @@ impl Engine for S3 {
             return Err(Failure::call("epoll_create1", errno()));
         }
         let lanes = setup.depth * settings.parts_at_once;
+        check_descriptors(lanes)?;
         // Workers and their connections are dealt to the endpoints in turn.
         let first = setup.seat as usize * lanes as usize;
         let lane = |number: u32| Lane {
@@ -130,7 +133,7 @@ impl Engine for S3 {
         };
         let mut engine = S3 {
             lanes: (0..lanes).map(lane).collect(),
-            tasks: (0..setup.depth).map(|_| SlotWork::default()).collect(),
+            slots: (0..setup.depth).map(|_| SlotWork::default()).collect(),
             // SAFETY: the descriptor was just made and is ours.
             epoll: unsafe { OwnedFd::from_raw_fd(epoll) },
             settings,
@@ -139,6 +142,7 @@ impl Engine for S3 {
             buckets,
             done: Vec::with_capacity(setup.depth as usize),
             in_flight: 0,
+            gathered: Vec::new(),
             waiting: 0,
             checked: 0,
             tally: RequestTally::default(),
@@ -159,6 +163,7 @@ impl Engine for S3 {
 
     fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
         let (mut count, mut looked) = (0, false);
+        self.remove_gathered();
         loop {
             let now = clock::now();
             for (slot, result) in self.done.drain(..) {
@@ -331,6 +336,22 @@ fn watch(epoll: &OwnedFd, connection: &Connection, number: usize) -> Result<(), 
         0 => Ok(()),
         _ => Err(errno()),
     }
+}
+
+/// Whether this process may have so many connections.
+fn check_descriptors(lanes: u32) -> Result<(), Failure> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is valid for writing.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } < 0
+        || u64::from(lanes) < limit.rlim_cur
+    {
+        return Ok(());
+    }
+    let message =
+        format!("{lanes} connections of one worker, and a process has {} descriptors", limit.rlim_cur);
+    Err(Failure::new(message)
+        .errno(libc::EMFILE)
+        .hint("a smaller depth or parts_at_once, or raise `ulimit -n`"))
 }
 
 fn address_of(endpoint: &iodyno_s3::Endpoint) -> Result<SocketAddr, Failure> {

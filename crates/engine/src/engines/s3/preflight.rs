@@ -43,7 +43,7 @@ impl S3 {
         self.tally.requests += 1;
         self.tally.opened += 1;
         let (now, timeout) = (clock::now(), self.settings.timeout_ns);
-        let number = self.lanes.len();
+        let (number, interruptions) = (self.lanes.len(), crate::signal::interruptions().0);
         let opened = lane.connection.open(self.addresses[lane.endpoint], now);
         if let Err(errno) = opened.and_then(|()| watch(&self.epoll, &lane.connection, number)) {
             return Ok(Ending::Broken { errno, connected: false });
@@ -57,7 +57,8 @@ impl S3 {
             if now >= lane.connection.deadline {
                 return Ok(lane.connection.give_up(now));
             }
-            if crate::signal::interruptions().0 > 0 {
+            // What is removed at the end is removed after Ctrl-C too: a further one stops this.
+            if crate::signal::interruptions().0 > interruptions {
                 return Err(Failure::new("stopped before the store answered"));
             }
             self.wait(super::SLICE_NS)?;

@@ -31,6 +31,8 @@ pub enum Purpose {
     Complete,
     /// It is given up.
     Abort,
+    /// Several objects are removed.
+    DeleteMany,
 }
 
 /// The operation of a slot.
@@ -48,6 +50,8 @@ pub struct SlotWork {
     busy: u32,
     /// The first failure, as a result; 0: none.
     failed: i64,
+    /// Slots whose objects go with its own, itself among them.
+    together: Vec<Slot>,
 }
 
 // SAFETY: the pointer is that of an operation in flight; the engine stays with its worker.
@@ -59,28 +63,74 @@ impl S3 {
         let Some(Some(bucket)) = self.buckets.get(io.file as usize) else {
             return self.done.push((slot, -i64::from(libc::EBADF)));
         };
-        let task = &mut self.tasks[slot as usize];
-        task.io = *io;
-        task.place = bucket.set.place(io.verb, io.offset);
-        (task.listed, task.next_page, task.failed) = (0, None, 0);
+        let work = &mut self.slots[slot as usize];
+        work.io = *io;
+        work.place = bucket.set.place(io.verb, io.offset);
+        (work.listed, work.next_page, work.failed) = (0, None, 0);
         let object = bucket.set.object_bytes;
         let is_data = matches!(io.verb, Verb::Read | Verb::Write);
-        if is_data && (object == 0 || task.place.offset + io.bytes > object) {
+        if is_data && (object == 0 || work.place.offset + io.bytes > object) {
             // It would cross the object's end.
             return self.done.push((slot, -i64::from(libc::EINVAL)));
         }
         let writes = matches!(io.verb, Verb::Write | Verb::Create);
+        if io.verb == Verb::Unlink && self.settings.delete_batch > 1 {
+            return self.gather(slot);
+        }
         let purpose = match self.settings.parts(io.bytes) {
             Some(parts) if writes => {
-                task.parts.clear();
-                task.parts.resize(parts as usize, Part::default());
-                (task.begun, task.busy) = (0, 0);
+                work.parts.clear();
+                work.parts.resize(parts as usize, Part::default());
+                (work.begun, work.busy) = (0, 0);
                 Purpose::Create
             }
             _ if io.verb == Verb::Readdir => Purpose::Page,
             _ => Purpose::Object,
         };
         self.start(self.lane_of(slot, 0), purpose);
+    }
+
+    /// Keeps a deletion for a request that removes several.
+    fn gather(&mut self, slot: Slot) {
+        let file = |slot: Slot| self.slots[slot as usize].io.file;
+        if self.gathered.first().is_some_and(|first| file(*first) != file(slot)) {
+            self.remove_gathered();
+        }
+        self.gathered.push(slot);
+        if self.gathered.len() >= self.settings.delete_batch as usize {
+            self.remove_gathered();
+        }
+    }
+
+    /// Sends the request for the deletions that were gathered, if there are any.
+    pub(super) fn remove_gathered(&mut self) {
+        let Some(first) = self.gathered.first().copied() else { return };
+        self.slots[first as usize].together = std::mem::take(&mut self.gathered);
+        self.start(self.lane_of(first, 0), Purpose::DeleteMany);
+    }
+
+    /// The deletions of a request are over: with one result, but for the keys that could not be removed.
+    fn removed(&mut self, slot: Slot, result: i64, stayed: &[(String, String)]) {
+        for other in std::mem::take(&mut self.slots[slot as usize].together) {
+            let (file, item) = (self.slots[other as usize].io.file, self.slots[other as usize].place.item);
+            let key = self.key(file, item);
+            let code = stayed.iter().find(|(stays, _)| *stays == key).map(|(_, code)| code);
+            let result = match code {
+                Some(code) => {
+                    self.tally.answer(200, code);
+                    -i64::from(errno_of(200, code))
+                }
+                None => result,
+            };
+            self.finish(other, result);
+        }
+    }
+
+    /// The key of an item of a bucket.
+    fn key(&mut self, file: u32, item: u64) -> String {
+        let Some(Some(bucket)) = self.buckets.get(file as usize) else { return String::new() };
+        let name = bucket.set.names.path(item, &mut self.path).to_string_lossy();
+        format!("{}{name}", bucket.prefix)
     }
 
     fn lane_of(&self, slot: Slot, part: u32) -> usize {
@@ -101,7 +151,7 @@ impl S3 {
     pub(super) fn send(&mut self, lane: usize) {
         let slot = self.slot_of(lane);
         let (request, outgoing, sink) = self.request(lane, slot);
-        let (file, endpoint) = (self.tasks[slot as usize].io.file, self.lanes[lane].endpoint);
+        let (file, endpoint) = (self.slots[slot as usize].io.file, self.lanes[lane].endpoint);
         let Some(Some(bucket)) = self.buckets.get(file as usize) else { return };
         let head = self.lanes[lane].connection.head();
         self.signer.write_head(&request, &bucket.at[endpoint].host, S3::time(), head);
@@ -111,8 +161,8 @@ impl S3 {
     /// The request that a lane is for, what is sent behind it, and where an object's bytes go.
     fn request(&mut self, lane: usize, slot: Slot) -> (RequestHead, Outgoing, Buffer) {
         let (purpose, endpoint) = (self.lanes[lane].purpose, self.lanes[lane].endpoint);
-        let task = &self.tasks[slot as usize];
-        let io = &task.io;
+        let work = &self.slots[slot as usize];
+        let io = &work.io;
         let bucket = self.buckets[io.file as usize].as_ref().expect("the operation began on it");
         let at = &bucket.at[endpoint];
         let options = &self.settings.write;
@@ -120,13 +170,13 @@ impl S3 {
             let name = bucket.set.names.path(item, &mut self.path).to_string_lossy();
             format!("{}{name}", bucket.prefix)
         };
-        let key = key_of(task.place.item);
+        let key = key_of(work.place.item);
         let whole = Buffer { start: io.buffer, bytes: io.bytes as usize };
         let (nothing, nowhere) = (Outgoing::Nothing, Buffer::NONE);
         match purpose {
             Purpose::Page => {
-                let most = if io.bytes == 0 { PAGE_KEYS } else { (io.bytes - task.listed).min(PAGE_KEYS) };
-                (operation::list(at, &bucket.prefix, most, task.next_page.as_deref()), nothing, nowhere)
+                let most = if io.bytes == 0 { PAGE_KEYS } else { (io.bytes - work.listed).min(PAGE_KEYS) };
+                (operation::list(at, &bucket.prefix, most, work.next_page.as_deref()), nothing, nowhere)
             }
             Purpose::Create => (operation::create_upload(at, &key, options), nothing, nowhere),
             Purpose::Part(index) => {
@@ -134,16 +184,22 @@ impl S3 {
                 // SAFETY: the buffer belongs to the operation in flight.
                 let bytes = unsafe { part.bytes() };
                 let hash = self.settings.payload_hash(bytes);
-                let number = (index + 1, task.upload.as_str());
+                let number = (index + 1, work.upload.as_str());
                 let request = operation::upload_part(at, &key, number, bytes, &hash, options.checksum);
                 (request, Outgoing::Object(part), nowhere)
             }
             Purpose::Complete => {
-                let text = body::complete_upload(&task.parts).into_bytes();
-                let request = operation::complete_upload(at, &key, &task.upload, &text);
+                let text = body::complete_upload(&work.parts).into_bytes();
+                let request = operation::complete_upload(at, &key, &work.upload, &text);
                 (request, Outgoing::Text(text), nowhere)
             }
-            Purpose::Abort => (operation::abort_upload(at, &key, &task.upload), nothing, nowhere),
+            Purpose::DeleteMany => {
+                let item = |slot: &Slot| self.slots[*slot as usize].place.item;
+                let keys: Vec<_> = work.together.iter().map(|slot| key_of(item(slot))).collect();
+                let text = body::delete_many(keys.iter().map(String::as_str)).into_bytes();
+                (operation::delete_many(at, &text), Outgoing::Text(text), nowhere)
+            }
+            Purpose::Abort => (operation::abort_upload(at, &key, &work.upload), nothing, nowhere),
             Purpose::Object => match io.verb {
                 Verb::Write | Verb::Create => {
                     // SAFETY: the buffer belongs to the operation in flight.
@@ -153,7 +209,7 @@ impl S3 {
                 }
                 Verb::Read => {
                     let is_whole = io.bytes == bucket.set.object_bytes;
-                    let range = (!is_whole).then_some((task.place.offset, io.bytes));
+                    let range = (!is_whole).then_some((work.place.offset, io.bytes));
                     (operation::get(at, &key, range, options.checksum.is_some() && is_whole), nothing, whole)
                 }
                 Verb::Open if io.bytes > 0 => {
@@ -199,7 +255,7 @@ impl S3 {
             Purpose::Page => self.page_done(lane, slot),
             Purpose::Create => match body::upload_id(&self.lanes[lane].connection.text) {
                 Ok(id) => {
-                    self.tasks[slot as usize].upload = id;
+                    self.slots[slot as usize].upload = id;
                     for part in 0..self.settings.parts_at_once {
                         self.next_part(self.lane_of(slot, part), slot);
                     }
@@ -208,19 +264,23 @@ impl S3 {
             },
             Purpose::Part(index) => self.part_done(lane, slot, index),
             Purpose::Complete => {
-                let bytes = self.tasks[slot as usize].io.bytes;
+                let bytes = self.slots[slot as usize].io.bytes;
                 self.finish(slot, bytes as i64);
             }
             Purpose::Abort => {
-                let failed = self.tasks[slot as usize].failed;
+                let failed = self.slots[slot as usize].failed;
                 self.finish(slot, failed);
             }
+            Purpose::DeleteMany => match body::undeleted(&self.lanes[lane].connection.text) {
+                Ok(stayed) => self.removed(slot, 0, &stayed),
+                Err(_) => self.garbled(lane),
+            },
         }
     }
 
     /// The result of an operation that is one request.
     fn object_done(&mut self, lane: usize, slot: Slot) -> i64 {
-        let (io, connection) = (&self.tasks[slot as usize].io, &self.lanes[lane].connection);
+        let (io, connection) = (&self.slots[slot as usize].io, &self.lanes[lane].connection);
         let Some(answer) = &connection.answer else { return -i64::from(libc::EPROTO) };
         let reads = io.verb == Verb::Read || (io.verb == Verb::Open && io.bytes > 0);
         if !reads {
@@ -260,12 +320,12 @@ impl S3 {
     fn page_done(&mut self, lane: usize, slot: Slot) {
         let page = ListPage::parse(&self.lanes[lane].connection.text);
         let Ok(page) = page else { return self.garbled(lane) };
-        let task = &mut self.tasks[slot as usize];
-        task.listed += page.keys.len() as u64;
-        task.next_page = page.next;
-        let enough = task.io.bytes > 0 && task.listed >= task.io.bytes;
-        if enough || task.next_page.is_none() {
-            let listed = task.listed as i64;
+        let work = &mut self.slots[slot as usize];
+        work.listed += page.keys.len() as u64;
+        work.next_page = page.next;
+        let enough = work.io.bytes > 0 && work.listed >= work.io.bytes;
+        if enough || work.next_page.is_none() {
+            let listed = work.listed as i64;
             return self.finish(slot, listed);
         }
         self.start(lane, Purpose::Page);
@@ -273,13 +333,13 @@ impl S3 {
 
     /// Begins the next part of an upload on a lane, unless all are begun or one has failed.
     fn next_part(&mut self, lane: usize, slot: Slot) {
-        let task = &mut self.tasks[slot as usize];
-        if task.begun as usize >= task.parts.len() || task.failed < 0 {
+        let work = &mut self.slots[slot as usize];
+        if work.begun as usize >= work.parts.len() || work.failed < 0 {
             return;
         }
-        let index = task.begun;
-        task.begun += 1;
-        task.busy += 1;
+        let index = work.begun;
+        work.begun += 1;
+        work.busy += 1;
         self.tally.parts += 1;
         self.start(lane, Purpose::Part(index));
     }
@@ -288,17 +348,17 @@ impl S3 {
         let answer = self.lanes[lane].connection.answer.as_ref();
         let etag = answer.and_then(|answer| answer.etag.clone());
         let checksum = self.settings.write.checksum.map(|checksum| {
-            let task = &self.tasks[slot as usize];
-            let whole = Buffer { start: task.io.buffer, bytes: task.io.bytes as usize };
+            let work = &self.slots[slot as usize];
+            let whole = Buffer { start: work.io.buffer, bytes: work.io.bytes as usize };
             let part = self.settings.part(whole, index);
             // SAFETY: the buffer belongs to the operation in flight.
             (checksum.algorithm(), checksum.of(unsafe { part.bytes() }))
         });
-        let task = &mut self.tasks[slot as usize];
-        task.busy -= 1;
+        let work = &mut self.slots[slot as usize];
+        work.busy -= 1;
         match etag {
-            Some(etag) => task.parts[index as usize] = Part { etag, checksum },
-            None => task.failed = -i64::from(libc::EPROTO),
+            Some(etag) => work.parts[index as usize] = Part { etag, checksum },
+            None => work.failed = -i64::from(libc::EPROTO),
         }
         self.next_part(lane, slot);
         self.parts_settled(slot);
@@ -306,11 +366,11 @@ impl S3 {
 
     /// Where no part is on its way any more, the upload is completed or given up.
     fn parts_settled(&mut self, slot: Slot) {
-        let task = &self.tasks[slot as usize];
-        if task.busy > 0 {
+        let work = &self.slots[slot as usize];
+        if work.busy > 0 {
             return;
         }
-        let purpose = if task.failed < 0 { Purpose::Abort } else { Purpose::Complete };
+        let purpose = if work.failed < 0 { Purpose::Abort } else { Purpose::Complete };
         self.start(self.lane_of(slot, 0), purpose);
     }
 
@@ -330,21 +390,22 @@ impl S3 {
     /// The request of a lane failed, and with it its operation.
     pub(super) fn failed(&mut self, lane: usize, errno: i32) {
         let (slot, result) = (self.slot_of(lane), -i64::from(errno));
-        let task = &mut self.tasks[slot as usize];
+        let work = &mut self.slots[slot as usize];
         match self.lanes[lane].purpose {
             Purpose::Part(_) => {
-                task.failed = if task.failed == 0 { result } else { task.failed };
-                task.busy -= 1;
+                work.failed = if work.failed == 0 { result } else { work.failed };
+                work.busy -= 1;
                 self.parts_settled(slot);
             }
             Purpose::Complete => {
-                task.failed = result;
+                work.failed = result;
                 self.start(lane, Purpose::Abort);
             }
             Purpose::Abort => {
-                let failed = task.failed;
+                let failed = work.failed;
                 self.finish(slot, failed);
             }
+            Purpose::DeleteMany => self.removed(slot, result, &[]),
             Purpose::Object | Purpose::Page | Purpose::Create => self.finish(slot, result),
         }
     }

@@ -42,6 +42,10 @@ pub const SETTINGS: &[SettingSpec] = &[
     ),
     spec("kms_key", "the key's id for encryption by KMS"),
     spec("storage_class", "STANDARD, STANDARD_IA, … (default the bucket's)"),
+    spec(
+        "delete_batch",
+        "so many deletions in flight become one request, 1 to 1000 (default 1: each is its own)",
+    ),
     spec("retries", "how often an answer that says too busy (503, 429) is tried again, 0 to 100 (default 0)"),
     spec("timeout", "seconds without progress after which a request fails (default 60)"),
     spec(
@@ -60,6 +64,7 @@ pub struct StoreSettings {
     pub signs_payload: bool,
     pub part_bytes: u64,
     pub parts_at_once: u32,
+    pub delete_batch: u32,
     pub retries: u32,
     pub timeout_ns: u64,
     pub preflight: bool,
@@ -92,6 +97,7 @@ impl StoreSettings {
             signs_payload: switch(job, "sign_payload") == Some(true),
             part_bytes: whole_number(job, "part_size").unwrap_or(64 << 20),
             parts_at_once: whole_number(job, "parts_at_once").unwrap_or(1) as u32,
+            delete_batch: whole_number(job, "delete_batch").unwrap_or(1) as u32,
             retries: whole_number(job, "retries").unwrap_or(0) as u32,
             timeout_ns: whole_number(job, "timeout").unwrap_or(60) * 1_000_000_000,
             preflight: switch(job, "preflight") != Some(false),
@@ -209,6 +215,7 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
     values(&["endpoint"], &|value| Endpoint::parse_list(value).is_ok(), "e.g. http://127.0.0.1:9000");
     values(&["part_size"], &|value| number(value, 1, 5 << 30), "bytes, at most 5 GiB");
     values(&["parts_at_once"], &|value| number(value, 1, 64), "say 1 to 64");
+    values(&["delete_batch"], &|value| number(value, 1, 1000), "say 1 to 1000");
     values(&["retries"], &|value| number(value, 0, 100), "say 0 to 100");
     values(&["timeout"], &|value| number(value, 1, 86_400), "whole seconds, e.g. 60");
     if wrong.is_empty() {
