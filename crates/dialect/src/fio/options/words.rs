@@ -81,7 +81,7 @@ pub const ENGINES: &[Word] = &[
     w("nfs", "NFS without the kernel").refused(NO_LIBRARY, "mount the export and use io_uring"),
     w("nbd", "network block devices").refused(NO_LIBRARY, "connect it (nbd-client) and use io_uring on it"),
     w("libiscsi", "iSCSI without the kernel").refused(NO_LIBRARY, "log in with iscsiadm and use io_uring"),
-    w("http", "S3, Swift and WebDAV").refused("object stores are not done yet", "use the store's own tool"),
+    w("http", "S3, Swift and WebDAV").refused("its requests are not lowered to the engine s3 yet", "use a native plan with the engine s3"),
     w("dfs", "DAOS").refused(NO_LIBRARY, "mount it with dfuse and use psync"),
     w("ime_psync", "DDN IME").refused(NO_LIBRARY, "use psync on its mount"),
     w("ime_psyncv", "DDN IME").refused(NO_LIBRARY, "use pvsync on its mount"),

@@ -41,8 +41,8 @@ const fn text(
     Entry::new(name, Kind::Text, "STRING", help).also(aliases).under(module)
 }
 
-const OBJECTS: &str = "object stores are not served yet";
-const OBJECTS_HINT: &str = "mount it, or use an IOR built with its library";
+const OBJECTS: &str = "its files are not lowered to objects of the engine s3 yet";
+const OBJECTS_HINT: &str = "use a native plan with the engine s3, or an IOR built with its library";
 const LIBRARY: &str = "it needs a library that is not loaded";
 const LIBRARY_HINT: &str = "mount the file system and use POSIX";
 const NEVER_WORKED: &str = "no version of IOR did it";

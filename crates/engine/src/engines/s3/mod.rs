@@ -7,6 +7,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use iodyno_model::{Verb, VerbSet};
 use iodyno_s3::address::BucketAddress;
@@ -60,6 +61,7 @@ pub struct S3 {
     checked: Tick,
     tally: RequestTally,
     counts: *const Counts,
+    stop: *const AtomicU32,
     path: PathBuffer,
     scratch: Box<[u8]>,
 }
@@ -147,6 +149,7 @@ impl Engine for S3 {
             checked: 0,
             tally: RequestTally::default(),
             counts: setup.live.counts,
+            stop: setup.live.stop,
             path: PathBuffer::default(),
             scratch: vec![0; connection::SCRATCH_BYTES].into(),
         };
@@ -239,12 +242,13 @@ impl S3 {
             return;
         }
         self.checked = now;
+        let stops = self.stops();
         for number in 0..self.lanes.len() {
             let lane = &mut self.lanes[number];
             if lane.connection.is_busy() && now >= lane.connection.deadline {
                 let ending = lane.connection.give_up(now);
                 self.ended(number, ending);
-            } else if lane.retry_at > 0 && now >= lane.retry_at {
+            } else if lane.retry_at > 0 && (now >= lane.retry_at || stops) {
                 lane.retry_at = 0;
                 self.waiting -= 1;
                 self.tally.retried += 1;
@@ -306,6 +310,12 @@ impl S3 {
                 self.failed(number, libc::EPROTO);
             }
         }
+    }
+
+    /// Whether the worker is to stop, so that nothing is tried again.
+    fn stops(&self) -> bool {
+        // SAFETY: the flag outlives the engine.
+        unsafe { (*self.stop).load(Relaxed) != 0 }
     }
 
     /// The time that requests are signed with.

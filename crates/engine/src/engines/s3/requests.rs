@@ -241,7 +241,8 @@ impl S3 {
             let status = if (200..300).contains(&status) { 500 } else { status };
             // Looking for an object that is not there is an answer, and no complaint.
             let throttled = self.tally.answer(status, &error.code);
-            return match throttled && self.lanes[lane].attempts < self.settings.retries {
+            let retries = if self.stops() { 0 } else { self.settings.retries };
+            return match throttled && self.lanes[lane].attempts < retries {
                 true => self.retry(lane),
                 false => self.failed(lane, errno_of(status, &error.code)),
             };

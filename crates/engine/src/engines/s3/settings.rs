@@ -7,7 +7,7 @@ use iodyno_s3::operation::{Encryption, WriteOptions};
 use iodyno_s3::{Addressing, Checksum, Credentials, Endpoint};
 
 use crate::engines::{SettingSpec, check_switches, check_values, setting, spec, switch, whole_number};
-use crate::failure::Failure;
+use crate::failure::{Failure, strerror};
 
 /// What the engine can be told.
 pub const SETTINGS: &[SettingSpec] = &[
@@ -179,9 +179,11 @@ fn from_environment(into: &mut Credentials) -> Result<(), Failure> {
 
 fn from_file(path: &str, profile: &str, into: &mut Credentials) -> Result<(), Failure> {
     let hint = "export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or say credentials = \"anonymous\"";
-    let text = std::fs::read_to_string(path);
-    let mut text =
-        text.map_err(|error| Failure::io(&format!("no credentials: {path}"), &error).hint(hint))?;
+    let unread = |error: std::io::Error| {
+        let number = error.raw_os_error().unwrap_or(libc::EIO);
+        Failure::new(format!("no credentials: {path}: {}", strerror(number))).errno(number).hint(hint)
+    };
+    let mut text = std::fs::read_to_string(path).map_err(unread)?;
     let found = into.read_profile(&text, profile);
     iodyno_s3::credentials::wipe(&mut text);
     found.map_err(|message| Failure::new(format!("{path}: {message}")).hint(hint))
