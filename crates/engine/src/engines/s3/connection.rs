@@ -73,7 +73,7 @@ pub enum Outgoing {
 
 /// How far an exchange is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ExchangeStage {
     /// No exchange.
     Idle,
     Connecting,
@@ -111,7 +111,7 @@ pub struct ExchangeTimes {
 #[derive(Debug)]
 pub struct Connection {
     socket: Option<Socket>,
-    stage: Stage,
+    stage: ExchangeStage,
     /// It carried an exchange before.
     used: bool,
     keeps_alive: bool,
@@ -140,7 +140,7 @@ impl Connection {
     pub fn new() -> Connection {
         Connection {
             socket: None,
-            stage: Stage::Idle,
+            stage: ExchangeStage::Idle,
             used: false,
             keeps_alive: false,
             is_blocked: false,
@@ -165,7 +165,7 @@ impl Connection {
     }
 
     pub fn is_busy(&self) -> bool {
-        self.stage != Stage::Idle
+        self.stage != ExchangeStage::Idle
     }
 
     pub fn fd(&self) -> Option<RawFd> {
@@ -189,12 +189,12 @@ impl Connection {
         }
         (self.socket, self.used) = (Some(socket), false);
         self.times = ExchangeTimes { opened: now, ..ExchangeTimes::default() };
-        self.stage = Stage::Connecting;
+        self.stage = ExchangeStage::Connecting;
         Ok(())
     }
 
     pub fn close(&mut self) {
-        (self.socket, self.stage, self.used) = (None, Stage::Idle, false);
+        (self.socket, self.stage, self.used) = (None, ExchangeStage::Idle, false);
     }
 
     /// The head of the next request, to be written to.
@@ -205,8 +205,8 @@ impl Connection {
 
     /// Begins an exchange whose head is written already. `sink`: where the bytes of an object go.
     pub fn begin(&mut self, outgoing: Outgoing, sink: Buffer, is_head_request: bool, deadline: Tick) {
-        if self.stage == Stage::Idle {
-            (self.stage, self.times) = (Stage::Sending, ExchangeTimes::default());
+        if self.stage == ExchangeStage::Idle {
+            (self.stage, self.times) = (ExchangeStage::Sending, ExchangeTimes::default());
         }
         (self.outgoing, self.sent, self.sink) = (outgoing, 0, sink);
         (self.is_head_request, self.deadline) = (is_head_request, deadline);
@@ -223,11 +223,11 @@ impl Connection {
         loop {
             self.is_blocked = false;
             let ending = match self.stage {
-                Stage::Idle => return None,
-                Stage::Connecting => self.connected(&now),
-                Stage::Sending => self.send(&now, scratch),
-                Stage::Head => self.take_head(&now, scratch),
-                Stage::Body => self.take_body(scratch),
+                ExchangeStage::Idle => return None,
+                ExchangeStage::Connecting => self.connected(&now),
+                ExchangeStage::Sending => self.send(&now, scratch),
+                ExchangeStage::Head => self.take_head(&now, scratch),
+                ExchangeStage::Body => self.take_body(scratch),
             };
             if let Some(ending) = ending {
                 return Some(self.end(ending, now()));
@@ -241,14 +241,14 @@ impl Connection {
 
     /// Nothing moved for too long.
     pub fn give_up(&mut self, now: Tick) -> Ending {
-        let connected = self.stage != Stage::Connecting;
+        let connected = self.stage != ExchangeStage::Connecting;
         self.end(Ending::Broken { errno: libc::ETIMEDOUT, connected }, now)
     }
 
     fn end(&mut self, ending: Ending, now: Tick) -> Ending {
         self.times.ended = now;
         self.outgoing = Outgoing::Nothing;
-        self.stage = Stage::Idle;
+        self.stage = ExchangeStage::Idle;
         if ending == Ending::Answered && self.keeps_alive {
             self.used = true;
         } else {
@@ -273,7 +273,7 @@ impl Connection {
         let nothing_came = self.answer.is_none() && self.input.is_empty();
         match self.used && nothing_came {
             true => Ending::Stale,
-            false => Ending::Broken { errno, connected: self.stage != Stage::Connecting },
+            false => Ending::Broken { errno, connected: self.stage != ExchangeStage::Connecting },
         }
     }
 
@@ -287,7 +287,7 @@ impl Connection {
             self.is_blocked = true;
             return None;
         }
-        (self.times.connected, self.stage) = (now(), Stage::Sending);
+        (self.times.connected, self.stage) = (now(), ExchangeStage::Sending);
         None
     }
 
@@ -311,14 +311,14 @@ impl Connection {
             // An answer may have come before all was sent, and says why it was not wanted.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EPIPE | libc::ECONNRESET)) => {
                 self.times.sent = now();
-                self.stage = Stage::Head;
+                self.stage = ExchangeStage::Head;
                 let ending = self.take_head(now, scratch);
                 return ending.or(self.answer.is_none().then(|| self.lost(libc::ECONNRESET)));
             }
             Err(error) => return self.broken(&error),
         }
         if self.sent == total {
-            (self.times.sent, self.stage) = (now(), Stage::Head);
+            (self.times.sent, self.stage) = (now(), ExchangeStage::Head);
         }
         None
     }
@@ -356,7 +356,7 @@ impl Connection {
                         self.sink = Buffer::NONE;
                     }
                     self.answer = Some(head);
-                    self.stage = Stage::Body;
+                    self.stage = ExchangeStage::Body;
                     let rest = self.input.split_off(length);
                     self.input.clear();
                     return self.take(&rest);
