@@ -333,7 +333,19 @@ impl TestChecker {
         let (user, conf, pool) = (lacks("rados.user"), lacks("rados.conf"), lacks("rados.pool"));
         let named = test.settings.text("rados.pool").unwrap_or_default();
         let odd = is_rados && named.contains(['/', ':', '{']);
+        let hdfs = test.api == "HDFS";
+        let writes = hdfs && (test.write || test.check_write);
+        let shared = writes && test.tasks > 1 && !test.is_file_per_task();
+        let anywhere = writes && (test.flag("randomOffset") || test.is_anywhere());
+        let prefills = hdfs && test.count("randomPrefill") > 0;
+        let wide = hdfs && test.transfer > i32::MAX as u64;
+        let block = hdfs && test.count("hdfs.block_size") > i32::MAX as u64;
         refuse! { self
+            "filePerProc" if shared => "a file of HDFS has one writer", "add -F: a file for each task";
+            "randomOffset" if anywhere => "a file of HDFS is written from its begin to its end", "leave -z out where you write";
+            "randomPrefill" if prefills => "a file of HDFS is written once", "leave --randomPrefill out";
+            "transferSize" if wide => "a transfer of HDFS is below 2 GiB", "e.g. -t 1m";
+            "hdfs.block_size" if block => "a block is below 2 GiB for Hadoop's library", "e.g. --hdfs.block_size=128m";
             "rados.user" if user => "RADOS user must be specified", "e.g. --rados.user=admin";
             "rados.conf" if conf => "RADOS conf must be specified", "e.g. --rados.conf=/etc/ceph/ceph.conf";
             "rados.pool" if pool => "RADOS pool must be specified", "e.g. --rados.pool=bench; `ceph osd pool ls` says which there are";

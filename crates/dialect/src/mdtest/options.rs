@@ -52,7 +52,8 @@ pub const APIS: &[Word] = &[
         "objects have no directories: mdtest has no such back end",
         "use ior -a RADOS, or mount CephFS and use -a POSIX",
     ),
-    Word::new("HDFS", "").refused(NOT_NAMED, FILES),
+    Word::new("HDFS", "")
+        .refused("directories of HDFS are not served", "use ior -a HDFS, or mount it and use -a POSIX"),
     Word::new("CHFS", "").refused(NOT_NAMED, FILES),
     Word::new("FINCHFS", "").refused(NOT_NAMED, FILES),
     Word::new("GFARM", "").refused(NOT_NAMED, FILES),

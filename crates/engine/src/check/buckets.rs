@@ -93,7 +93,7 @@ fn check_job(job: &Job, engine: &EngineFacts, stores: bool, wrong: &mut Vec<Diag
             "leave offload out: the engine keeps its requests in flight itself",
         );
     }
-    if stores && (job.start.open || job.finish.close) {
+    if stores && !engine.opens_files && (job.start.open || job.finish.close) {
         say("objects are not opened and closed", "leave out what times opening and closing");
     }
 }

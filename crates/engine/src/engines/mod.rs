@@ -26,6 +26,7 @@ pub mod falloc;
 pub mod find;
 pub mod ftruncate;
 pub mod hdf5;
+pub mod hdfs;
 #[cfg(target_os = "linux")]
 pub mod io_uring;
 #[cfg(target_os = "linux")]
@@ -90,6 +91,7 @@ macro_rules! for_each_engine {
             Synchronous<hdf5::Hdf5>,
             Synchronous<ncmpi::Ncmpi>,
             rados::Rados,
+            Synchronous<hdfs::Hdfs>,
             Synchronous<cpuio::Cpuio>,
             Synchronous<exec::Exec>,
             #[cfg(target_os = "linux")]

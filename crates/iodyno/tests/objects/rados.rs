@@ -277,7 +277,7 @@ fn fio() -> Outcome {
     let calls = run("--rw=write --bsrange=4k-8k --bs_unaligned=1 --touch_objects=0 --clustername=other")?;
     assert!(calls.contains(&"cluster other client client.me".into()), "{calls:?}");
     for (more, words) in [
-        ("--rw=write --fsync=1", ["objects have nothing to sync", "leave it out"]),
+        ("--rw=write --fsync=1", ["has nothing to sync", "leave it out"]),
         ("--rw=write --pool=a/b", ["a pool's name has no", "`ceph osd pool ls`"]),
     ] {
         expect(beside(home.path(), &format!("{line} {more}")), 1, &words);

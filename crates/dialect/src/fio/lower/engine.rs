@@ -6,8 +6,9 @@ use iodyno_model::{Depth, Setting, Submit, Verb};
 
 use super::super::options::{self, ASYNC, ATOMIC, REAPS_PARTS, RING};
 use super::super::value::Amount;
+use super::objects::{self, Store};
 use super::option_reader::OptionReader;
-use super::{JobContext, names, objects, priority};
+use super::{JobContext, names, priority};
 use crate::option::refuse;
 
 /// An engine of a job.
@@ -30,7 +31,7 @@ pub struct Engine {
     /// The verb of engines that work on names rather than on data.
     pub names: Option<Verb>,
     /// Where its files, which are objects, lie; none: its files are files.
-    pub store: Option<String>,
+    pub store: Option<Store>,
     /// Its options.
     pub settings: Vec<Setting>,
 }
@@ -52,10 +53,12 @@ enum EngineClass {
     Names(Verb),
     /// Works on objects, without waiting.
     Objects,
+    /// Works on objects; each call waits.
+    WaitingObjects,
 }
 
 /// fio's name, which is ours too, and what it is.
-const ENGINES: [(&str, EngineClass); 26] = [
+const ENGINES: [(&str, EngineClass); 27] = [
     ("psync", EngineClass::Waiting),
     ("sync", EngineClass::Waiting),
     ("vsync", EngineClass::Waiting),
@@ -74,6 +77,7 @@ const ENGINES: [(&str, EngineClass); 26] = [
     ("net", EngineClass::Peer),
     ("netsplice", EngineClass::Peer),
     ("rados", EngineClass::Objects),
+    ("libhdfs", EngineClass::WaitingObjects),
     ("cpuio", EngineClass::Sizeless),
     ("exec", EngineClass::Sizeless),
     ("filecreate", EngineClass::Names(Verb::Create)),
@@ -126,8 +130,8 @@ impl Engine {
         // Alone, an I/O of the null engine is done when it is handed over.
         engine.asynchronous |= *name == "null" && ask.whole("iodepth").unwrap_or(1) > 1;
         engine.settings = settings(ask, name);
-        if *class == EngineClass::Objects {
-            engine.store = Some(objects::store(ask, &mut engine.settings));
+        if matches!(class, EngineClass::Objects | EngineClass::WaitingObjects) {
+            engine.store = Some(objects::store(ask, &mut engine));
         }
         check(ask, &engine);
         engine

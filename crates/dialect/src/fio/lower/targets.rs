@@ -23,8 +23,8 @@ pub fn targets(ask: &mut OptionReader<'_>, found: &JobContext) -> Vec<Target> {
     if engine.peer {
         return vec![peers::target(ask, found)];
     }
-    if let Some(url) = &engine.store {
-        return objects::targets(url, found);
+    if let Some(store) = &engine.store {
+        return objects::targets(store, found);
     }
     let open = open(ask, direction, engine);
     let prepare = layout(ask, direction, engine);

@@ -17,6 +17,7 @@ const NET: &[&str] = &["net", "netsplice"];
 const EXEC: &[&str] = &["exec"];
 const SG: &[&str] = &["sg"];
 const RADOS: &[&str] = &["rbd", "rados"];
+const HDFS: &[&str] = &["libhdfs"];
 
 /// Options of engines that are here.
 #[rustfmt::skip]
@@ -51,8 +52,14 @@ pub const OPTIONS: &[JobOption] = &[
     path("conf", "FILE", "the configuration of Ceph").or("/etc/ceph/ceph.conf").of(RADOS),
     flag("busy_poll", "look for completions without sleeping").of(RADOS),
     flag("touch_objects", "make missing objects, empty, before the start").or("1").of(RADOS),
-    text("hostname", "HOST", "whom to connect to").of(&["net", "netsplice", "rdma", "nfs"]),
-    whole("port", 1, 65535, "the port").of(&["net", "netsplice", "rdma"]),
+    text("namenode", "HOST", "the name node").or("localhost").of(HDFS),
+    text("hdfsdirectory", "DIR", "where chunks of files lie").or("/").of(HDFS),
+    whole("chunk_size", 1, MOST, "bytes of a chunk, which is a file").also(&["chunck_size"]).or("1048576").of(HDFS),
+    flag("single_instance", "one connection for all jobs").or("1").of(HDFS),
+    flag("hdfs_use_direct", "read by a call of its own").of(HDFS)
+        .refused("Hadoop's library reads directly by itself where it can", "leave it out"),
+    text("hostname", "HOST", "whom to connect to").of(&["net", "netsplice", "rdma", "nfs", "libhdfs"]),
+    whole("port", 1, 65535, "the port").of(&["net", "netsplice", "rdma", "libhdfs"]),
     word("protocol", words::PROTOCOLS, "which protocol").also(&["proto"]).or("tcp").of(NET),
     flag("nodelay", "TCP_NODELAY").or("").of(NET),
     switch("listen", "wait for connections").of(NET),
@@ -98,10 +105,6 @@ pub const ABSENT: &[JobOption] = &[
     absent(word("verb", words::VERBS, "which verb").or("write"), &["rdma"]),
     absent(text("rbdname", "NAME", "the image"), &["rbd"]),
     absent(text("nfs_url", "URL", "the export"), &["nfs"]),
-    absent(text("namenode", "HOST", "the name node"), &["libhdfs"]),
-    absent(text("hdfsdirectory", "DIR", "where files lie"), &["libhdfs"]),
-    absent(whole("chunk_size", 0, MOST, "size of a file"), &["libhdfs"]),
-    absent(flag("hdfs_use_direct", "read past the checksums"), &["libhdfs"]),
     absent(switch("https", "encrypted"), HTTP),
     absent(text("http_host", "HOST", "the store"), HTTP),
     absent(text("http_user", "NAME", "as whom"), HTTP),

@@ -77,7 +77,7 @@ pub const ENGINES: &[Word] = &[
     w("rados", "Ceph objects, by librados"),
     w("gfapi", "Gluster volumes").refused(NO_LIBRARY, "mount the volume and use psync"),
     w("gfapi_async", "Gluster volumes").refused(NO_LIBRARY, "mount the volume and use io_uring"),
-    w("libhdfs", "Hadoop's file system").refused(NO_LIBRARY, "mount it with FUSE and use psync"),
+    w("libhdfs", "Hadoop's file system, by libhdfs"),
     w("nfs", "NFS without the kernel").refused(NO_LIBRARY, "mount the export and use io_uring"),
     w("nbd", "network block devices").refused(NO_LIBRARY, "connect it (nbd-client) and use io_uring on it"),
     w("libiscsi", "iSCSI without the kernel").refused(NO_LIBRARY, "log in with iscsiadm and use io_uring"),

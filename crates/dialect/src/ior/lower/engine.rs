@@ -17,8 +17,14 @@ pub fn store(test: &IorTest) -> Option<String> {
     let said = |name: &str| test.settings.text(name).unwrap_or_default();
     match test.api.as_str() {
         "RADOS" => Some(format!("rados://{}", said("rados.pool"))),
+        "HDFS" => Some(format!("hdfs://{}", said("hdfs.name_node").trim_start_matches("hdfs://"))),
         _ => None,
     }
+}
+
+/// Whether the back end opens and closes what it works on, and can make it durable: an object of Ceph's is always so.
+pub fn is_opened(test: &IorTest) -> bool {
+    test.api != "RADOS" || test.flag("dryRun")
 }
 
 /// The engine's name.
@@ -34,6 +40,7 @@ pub fn name(test: &IorTest) -> &'static str {
         "HDF5" => "hdf5",
         "NCMPI" => "ncmpi",
         "RADOS" => "rados",
+        "HDFS" => "hdfs",
         _ => "psync",
     }
 }
@@ -61,6 +68,7 @@ pub fn settings(test: &IorTest) -> Vec<Setting> {
         "HDF5" => settings.hdf5(),
         "NCMPI" => settings.ncmpi(),
         "RADOS" => settings.rados(),
+        "HDFS" => settings.hdfs(),
         _ => {}
     }
     if test.collective {
@@ -128,6 +136,15 @@ impl Settings<'_> {
         self.text("conf", "rados.conf", "rados.conf");
         self.text("client", "rados.user", "rados.user");
         self.add("replace", "rados.pool", "off");
+    }
+
+    /// IOR gathers as much as a transfer has, and flushes after each.
+    fn hdfs(&mut self) {
+        self.text("user", "hdfs.user", "hdfs.user");
+        self.number("replication", "hdfs.replicas", 0);
+        self.number("block_bytes", "hdfs.block_size", 0);
+        self.add("buffer_bytes", "transferSize", self.test.transfer);
+        self.add("flush", "hdfs.name_node", "on");
     }
 
     /// The variable is IOR's.

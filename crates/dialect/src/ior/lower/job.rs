@@ -18,8 +18,7 @@ pub fn job(test: &IorTest, repetition: u32, access: Access, target: usize, write
     }
     let workload = Workload::Pattern(Box::new(pattern(test, access)));
     let place = place(test, access);
-    // An object is neither opened nor closed, and its write is durable when it is answered.
-    let stores = engine::store(test).is_some() && !test.flag("dryRun");
+    let is_opened = engine::is_opened(test);
     let drawn = test.flag("randomOffset") || matches!(place, Place::RandomAway(_) | Place::Permuted);
     Job {
         workers,
@@ -28,14 +27,14 @@ pub fn job(test: &IorTest, repetition: u32, access: Access, target: usize, write
         depth: engine::depth(test),
         pace: pace(test, access),
         limit: limit(test, access, write_name),
-        start: Start { open: !stores, barrier: test.flag("intraTestBarriers"), ..Start::default() },
+        start: Start { open: is_opened, barrier: test.flag("intraTestBarriers"), ..Start::default() },
         payload: payload(test, access),
         buffers: Buffers { held_bytes: test.hog_bytes, ..Buffers::default() },
         place,
         errors: errors(test),
         finish: Finish {
-            sync: (access == Access::Write && test.flag("fsync") && !stores).then_some(Verb::Fsync),
-            close: !stores,
+            sync: (access == Access::Write && test.flag("fsync") && is_opened).then_some(Verb::Fsync),
+            close: is_opened,
             barrier: test.flag("intraTestBarriers"),
         },
         measure: measure(test, access),
@@ -96,7 +95,7 @@ fn pattern(test: &IorTest, access: Access) -> Pattern {
             shuffled: random,
         },
     };
-    let syncs = verb == Verb::Write && test.flag("fsyncPerWrite") && engine::store(test).is_none();
+    let syncs = verb == Verb::Write && test.flag("fsyncPerWrite") && engine::is_opened(test);
     let every = syncs.then(|| Every::new(Verb::Fsync, 1));
     let pattern = Pattern { every: every.into_iter().collect(), ..Pattern::of(verb, pick, transfer) };
     match anywhere {

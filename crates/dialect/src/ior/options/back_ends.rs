@@ -12,6 +12,7 @@ const NCMPI: &str = "Module NCMPI";
 const MMAP: &str = "Module MMAP";
 const LIBNFS: &str = "Module LIBNFS";
 const RADOS: &str = "Module RADOS";
+const HDFS: &str = "Module HDFS";
 
 const fn flag(
     module: &'static str,
@@ -70,7 +71,7 @@ pub const APIS: &[Word] = &[
     refused("S3_plus", "objects by aws4c, multi-part", OBJECTS, OBJECTS_HINT),
     refused("S3_EMC", "objects by aws4c, byte ranges", OBJECTS, OBJECTS_HINT),
     refused("S3-curl", "objects by libcurl", OBJECTS, OBJECTS_HINT),
-    refused("HDFS", "Hadoop", "it needs Hadoop's library and a Java machine", "mount it by NFS or FUSE and use POSIX"),
+    Word::new("HDFS", "Hadoop's file system"),
     Word::new("RADOS", "objects of Ceph"),
     refused("CEPHFS", "Ceph without the kernel", LIBRARY, LIBRARY_HINT),
     refused("DFS", "DAOS", LIBRARY, "mount it with dfuse and use POSIX"),
@@ -132,6 +133,12 @@ pub const MODULES: &[Entry] = &[
     flag(MMAP, "mmap.madv_dont_need", &["--mmap.madv_dont_need"], "tell the kernel that mapped pages are not needed")
         .ignored("a mapping that was just made has no pages to let go"),
     flag(MMAP, "mmap.madv_pattern", &["--mmap.madv_pattern"], "tell the kernel whether access is random or sequential"),
+    flag(HDFS, "hdfs.odirect", &["--hdfs.odirect"], "direct I/O").ignored("Hadoop's library does not look at it"),
+    text(HDFS, "hdfs.user", &["--hdfs.user"], "as whom"),
+    text(HDFS, "hdfs.name_node", &["--hdfs.name_node"], "the name node, HOST:PORT; default: as Hadoop is configured")
+        .or("default"),
+    number(HDFS, "hdfs.replicas", &["--hdfs.replicas"], "0", "copies of each block; 0: as configured"),
+    number(HDFS, "hdfs.block_size", &["--hdfs.block_size"], "0", "bytes of a block; 0: as configured"),
     text(RADOS, "rados.user", &["--rados.user"], "the client's name, e.g. admin"),
     text(RADOS, "rados.conf", &["--rados.conf"], "the configuration file of Ceph"),
     text(RADOS, "rados.pool", &["--rados.pool"], "the pool that objects lie in"),

@@ -104,7 +104,8 @@ mod tests {
         useStridedDatatype useFileView hdf5.collectiveMetadata hdf5.individualDataSets hdf5.noFill \
         hdf5.setAlignment hdf5.chunkSize setAlignment individualDataSets dummy.delay-create dummy.delay-close \
         dummy.delay-sync dummy.delay-xfer dummy.delay-only-rank0 quitOnError useSharedFilePointer storeFileOffset \
-        showHelp nodes testnum libnfs.url rados.user rados.conf rados.pool";
+        showHelp nodes testnum libnfs.url rados.user rados.conf rados.pool hdfs.odirect \
+        hdfs.user hdfs.name_node hdfs.replicas hdfs.block_size";
 
     #[test]
     fn every_letter_and_key_of_the_facts_is_there_once() {
