@@ -28,6 +28,11 @@ mod completions;
 const KEY: &CStr = c"user.iodyno";
 /// How long the monitors are waited for where a job does not say, s.
 const CONNECT_TIMEOUT_S: u64 = 30;
+/// What the system calls an attribute that is not there.
+#[cfg(not(target_os = "freebsd"))]
+const NO_DATA: c_int = libc::ENODATA;
+#[cfg(target_os = "freebsd")]
+const NO_DATA: c_int = libc::ENOATTR;
 /// `LIBRADOS_CREATE_IDEMPOTENT`.
 const IDEMPOTENT: c_int = 0;
 
@@ -429,7 +434,7 @@ impl InFlight {
             match found {
                 0 if is_there && bytes as u64 > self.buffer.1 => -i64::from(libc::ERANGE),
                 0 if is_there => copied as i64,
-                0 => -i64::from(libc::ENODATA),
+                0 => -i64::from(NO_DATA),
                 _ => i64::from(found),
             }
         }
