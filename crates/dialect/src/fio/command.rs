@@ -88,8 +88,6 @@ const LOCAL: &[&str] = &[
     "eta-newline",
     "status-interval",
     "bandwidth-log",
-    "parse-only",
-    "showcmd",
     "trigger-file",
     "trigger-timeout",
     "trigger",

@@ -33,6 +33,7 @@ pub fn cases() -> Vec<Case> {
         ("recording", recording),
         ("trigger", trigger),
         ("states", states),
+        ("reads_only", reads_only),
         ("mistake", mistake),
         ("failure", failure),
         ("interrupted", interrupted),
@@ -257,6 +258,17 @@ fn states(client: &Fio, stand: &Stand) -> Outcome {
         wanted(said.code() == 1 && said.all().contains("its checksum is wrong"), said.all())?;
     }
     Ok(())
+}
+
+/// Nothing runs where the jobs are only to be read or shown.
+fn reads_only(client: &Fio, stand: &Stand) -> Outcome {
+    let job = "[w]\nrw=write\nbs=4k\nsize=64k\nfilename=untouched\n";
+    let said = stand.run(client, job, &["--parse-only"])?;
+    wanted(said.code() == 0 && !said.all().contains("Starting"), said.all())?;
+    let said = stand.run(client, job, &["--showcmd"])?;
+    let line = "> fio --name=w --rw=write --bs=4k --size=64k --filename=untouched \n";
+    wanted(said.code() == 0 && said.out.contains(line) && !said.all().contains("Starting"), said.all())?;
+    wanted(!stand.sandbox.path().join("untouched").exists(), "the job ran")
 }
 
 /// A job file that is wrong: the client prints why, and nothing runs.

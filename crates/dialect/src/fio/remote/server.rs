@@ -16,11 +16,12 @@ use super::{PORT, UNKNOWN_S, states, statistics};
 use crate::Loader;
 use crate::address::joined;
 use crate::conversation::{connection_of, end_by, run_of};
+use crate::fio::command::EarlyExit;
 use crate::fio::lower::{self, Context};
 use crate::fio::report::eta::{ProgressCounts, counted, files, left_s, states};
 use crate::fio::report::{Report, banner};
 use crate::fio::view::{Format, JobView, ReportContext, ReportStyle};
-use crate::fio::{cli, log, section};
+use crate::fio::{cli, log, section, show};
 use crate::strerror::of_system;
 
 const PLACE: Connection = 1;
@@ -105,6 +106,8 @@ struct Session {
     texts: Vec<String>,
     /// What of them was understood.
     ready: Option<(Plan, ReportContext)>,
+    /// Nothing is to run: `--parse-only`, `--showcmd`.
+    only_reads: bool,
     /// How many jobs and how many results the client knows of.
     announced: (usize, u32),
     /// The states that it is to send before its jobs run.
@@ -158,6 +161,7 @@ impl Server {
             arguments: Vec::new(),
             texts: Vec::new(),
             ready: None,
+            only_reads: false,
             announced: (0, 0),
             awaited: None,
             run: None,
@@ -327,6 +331,10 @@ impl Session {
             Opcode::Job => self.job_file(&message.content, moment, loader),
             Opcode::LoadFile => self.own_file(&message.content, moment, loader),
             Opcode::Run if self.is_over || self.run.is_some() || self.awaited.is_some() => Vec::new(),
+            Opcode::Run if self.only_reads => {
+                self.is_over = true;
+                moment.end(0, 0)
+            }
             Opcode::Run => self.ask_for_states(moment, next_run),
             Opcode::SendFile => self.take_state(&message, moment, next_run),
             Opcode::SendEta => {
@@ -400,7 +408,14 @@ impl Session {
             return Vec::new();
         }
         let (plan, view) = match lowered(&self.arguments, &self.texts, loader) {
-            Ok(lowered) => lowered,
+            Ok(Understood::Jobs(jobs)) => *jobs,
+            Ok(Understood::Text(text)) => {
+                self.only_reads = true;
+                let mut actions = moment.text(INFO, &text);
+                let none = Packer::default().u32(0).u32(0).done();
+                actions.push(moment.send(&Message::new(Opcode::Start, none)));
+                return actions;
+            }
             Err(text) => return self.refuse(&text, moment),
         };
         let (jobs, results) = self.announced;
@@ -659,15 +674,29 @@ fn command_line(content: &[u8]) -> Vec<String> {
     words.skip(1).collect()
 }
 
-fn lowered(
-    arguments: &[String],
-    texts: &[String],
-    loader: &mut dyn Loader,
-) -> Result<(Plan, ReportContext), String> {
+/// What a command line and job files ask for.
+enum Understood {
+    Jobs(Box<(Plan, ReportContext)>),
+    /// What is printed instead of a run.
+    Text(String),
+}
+
+fn lowered(arguments: &[String], texts: &[String], loader: &mut dyn Loader) -> Result<Understood, String> {
     let told = |problems: Vec<Diagnostic>| section::problem_text(&problems);
     let parsed = cli::parse_with(arguments, texts, loader).map_err(told)?;
+    match &parsed.command.instead {
+        Some(EarlyExit::ParseOnly(text)) => return Ok(Understood::Text(text.clone())),
+        // The file that came last; the command line's own jobs are not shown, as with fio.
+        Some(EarlyExit::Commands(files)) => {
+            let last = files.last().filter(|_| !texts.is_empty());
+            return Ok(Understood::Text(
+                last.map_or_else(String::new, |file| show::commands(&[file.clone()])),
+            ));
+        }
+        _ => {}
+    }
     if parsed.jobs.is_empty() {
-        return Ok(Default::default());
+        return Ok(Understood::Jobs(Box::default()));
     }
     let context = Context {
         name: parsed.name,
@@ -687,7 +716,7 @@ fn lowered(
     // A client of this protocol reads the states of its version.
     jobs.filter_map(|job| job.payload.verify.as_mut())
         .for_each(|verify| verify.layout = VerifyLayout::Unversioned);
-    Ok((lowered.plan, lowered.view))
+    Ok(Understood::Jobs(Box::new((lowered.plan, lowered.view))))
 }
 
 fn job_option((name, value): &(String, String), is_global: bool, job: u32) -> Message {
