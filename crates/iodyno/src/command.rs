@@ -184,7 +184,12 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], po
     if let Some(elsewhere) = &elsewhere {
         loader.world = elsewhere.world();
     }
-    let request = (dialect.lower)(&arguments, &mut loader);
+    let mut request = (dialect.lower)(&arguments, &mut loader);
+    if arguments == ["--help"]
+        && let Ok(Request::Print { out, status: 0 }) = &mut request
+    {
+        out.push_str(ALSO_HELP);
+    }
     if let Some(there) = destination(elsewhere.as_ref(), &request, loader.looked()) {
         let words = std::iter::once(dialect.name.to_string()).chain(arguments.iter().cloned());
         let (arguments, also, files) = (words.collect(), also.kept.clone(), loader.files);
@@ -318,11 +323,12 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// The help text: all commands in groups.
 fn help() -> String {
     let list = commands_list();
+    let columns = terminal::out_paint().columns.min(HELP_COLUMNS);
     let mut text = format!("{}\n\nUsage: iodyno [COMMAND]\n", "The dynamometer for I/O");
     for (group, names) in GROUPS {
         text.push_str(&format!("\n{group}:\n"));
         for (name, about) in names.iter().filter_map(|name| list.iter().find(|(known, _)| known == name)) {
-            text.push_str(&format!("  {name:12} {}\n", wrapped(about, HELP_WIDTH - 15, 15)));
+            text.push_str(&format!("  {name:12} {}\n", wrapped(about, columns - 15, 15)));
         }
     }
     text + "\nOptions:\n      --units U  MB/s, MiB/s or Gbit/s for all data rates that are printed\n  \
@@ -330,8 +336,10 @@ fn help() -> String {
             Begin with: iodyno measure .\nEvery command has its own --help.\n"
 }
 
-/// Columns of the help text.
-const HELP_WIDTH: usize = 80;
+/// Columns of the help text, unless the terminal has fewer.
+const HELP_COLUMNS: usize = 80;
+/// Behind the help of a tool.
+const ALSO_HELP: &str = "\nWith --also WORDS it takes options of iodyno; --also help lists them.\n";
 
 /// The command tree, for help, completions and the manual.
 fn commands() -> Command {

@@ -112,7 +112,10 @@ pub fn parse(text: &str) -> Result<Condition, (String, String)> {
         let word = left.rsplit('.').next().unwrap_or(left);
         return wrong(
             format!("`{word}` is no quantity"),
-            &format!("{}, findings, invalid", Measure::words()),
+            &format!(
+                "a quantity, or PLACE.QUANTITY as in `read.p99`: {}, findings, invalid",
+                Measure::words()
+            ),
         );
     };
     let unit = if let Subject::Job(measure) = subject { measure.unit() } else { "" };
@@ -475,6 +478,9 @@ mod tests {
             let [wrong] = wrong.as_slice() else { panic!("{text}: {wrong:?}") };
             assert!(wrong.message.contains(message) && wrong.hint.is_some(), "{wrong}");
         }
+        // Somebody who names a cell alone is told where the quantity goes.
+        let cell = &check(&plan(&["SEQ1M Q8T1 read < 5"]))[0];
+        assert!(cell.hint.as_ref().is_some_and(|hint| hint.contains("PLACE.QUANTITY as in")), "{cell}");
     }
 
     #[test]

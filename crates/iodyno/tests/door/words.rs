@@ -276,6 +276,9 @@ fn every_command() -> Outcome {
             said.expect(0, &[]);
             assert!(!said.out.trim().is_empty() && said.err.is_empty(), "{name} {word}: {said}");
         }
+        let is_tool = iodyno_dialect::DIALECTS.iter().any(|dialect| dialect.name == name && dialect.drop_in);
+        let help = told(iodyno([name.as_str(), "--help"]));
+        assert_eq!(help.out.contains("--also help"), is_tool, "{name}: {help}");
         let page = std::fs::read_to_string(home.path().join(format!("iodyno-{name}.1")))?;
         for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"]
         {
@@ -334,6 +337,8 @@ fn widths_and_units() -> Outcome {
         told(command)
     };
     for columns in [60, 80, 120] {
+        let help = printed(&columns.to_string(), &["--help"]).out;
+        assert!(help.lines().all(|line| line.chars().count() <= columns.min(80)), "{columns}: {help}");
         let said = printed(&columns.to_string(), &["run", "plan.toml"]);
         let wide: Vec<&str> = said.out.lines().filter(|line| line.chars().count() > columns).collect();
         assert!(said.code() == 0 && !said.out.contains('\r') && !said.err.contains('\r'), "{said}");
