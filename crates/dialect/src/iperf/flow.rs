@@ -11,6 +11,9 @@ use super::bounceback::Bounce;
 use super::header::{Amount, TestHeader};
 use crate::conversation::fact;
 
+/// In a group, before the number of a connection that is used both ways.
+pub const BOTH_WAYS: &str = " FD";
+
 /// What was moved, since the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamCounts {
@@ -205,7 +208,7 @@ pub struct TestStream {
     pub sends: bool,
     /// Whether it goes against the usual way: its number has a star.
     pub starred: bool,
-    /// Streams of one test have one: the peer's address.
+    /// Streams of one test have one: the peer's address. Both ways of one connection have one of their own, behind [`BOTH_WAYS`].
     pub group: String,
     /// How far it has come.
     pub state: StreamState,
@@ -286,6 +289,11 @@ impl TestStream {
     /// Whether its connection carries another stream the other way.
     pub fn is_duplex(&self) -> bool {
         self.test.is_some_and(|test| test.full_duplex)
+    }
+
+    /// Its test, whichever connection of it it is.
+    pub fn test_group(&self) -> &str {
+        self.group.split(BOTH_WAYS).next().unwrap_or_default()
     }
 
     /// Whether each of its bursts says when it was due: frames in datagrams, frames and blocks of a stream.

@@ -4,7 +4,7 @@ use iodyno_model::conversation::{Action, Connection, Ends};
 
 use super::bounceback::Bounce;
 use super::command::{LOAD_BYTES, Rate};
-use super::flow::{StreamState, TestStream};
+use super::flow::{BOTH_WAYS, StreamState, TestStream};
 use super::header::{self, Amount, Back, TestHeader};
 use super::lower::{self, Load};
 use super::number;
@@ -319,7 +319,7 @@ impl IperfConversation {
             return None;
         }
         // Both are the sum of their own, and of no others.
-        flow.group = format!("{} FD{}", flow.group, flow.id);
+        flow.group = format!("{}{BOTH_WAYS}{}", flow.group, flow.id);
         let mut other = TestStream::new(flow.id, flow.connection, !flow.sends, StreamState::Standing, now_ns);
         (other.starred, other.test, other.amount) = (true, flow.test, flow.amount);
         (other.group, other.ends) = (flow.group.clone(), flow.ends.clone());

@@ -378,8 +378,10 @@ impl IperfConversation {
         if self.is_server() {
             // Those that still run need the others' figures for their sum.
             let open = |flow: &&TestStream| flow.state != StreamState::Done;
-            let groups: Vec<String> = self.flows.iter().filter(open).map(|flow| flow.group.clone()).collect();
-            self.flows.retain(|flow| flow.state != StreamState::Done || groups.contains(&flow.group));
+            let tests = self.flows.iter().filter(open).map(|flow| flow.test_group().to_string());
+            let tests: Vec<String> = tests.collect();
+            let is_kept = |flow: &TestStream| tests.iter().any(|test| test == flow.test_group());
+            self.flows.retain(|flow| flow.state != StreamState::Done || is_kept(flow));
             let known: Vec<Connection> = self.flows.iter().map(|flow| flow.connection).collect();
             self.senders.retain(|_, connection| known.contains(connection));
             let served = self.next_id > 1;

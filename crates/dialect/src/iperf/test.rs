@@ -830,6 +830,9 @@ fn datagrams_go_both_ways_over_one_socket() {
 [  1] Sent 174 datagrams
 [ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams
 [ *1] 0.0000-2.0000 sec   248 KBytes  1.02 Mbits/sec   0.005 ms 0/173 (0%)
+[ ID] Interval       Transfer     Bandwidth    Datagrams   PPS
+[SUM] 0.0000-2.0000 sec   497 KBytes  2.03 Mbits/sec 347     173 pps
+[SUM-2] Sent 347 datagrams
 ";
     assert!(play.printed.ends_with(rows), "{}", play.printed);
 

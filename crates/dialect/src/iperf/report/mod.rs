@@ -46,7 +46,7 @@ impl IperfConversation {
             let (told, sum) = (*told, *sum);
             self.sums.remove(&(group, row));
             if told > 1 {
-                self.print_sum(index, span_ns, sum, false);
+                self.print_interval_sum(index, span_ns, sum);
             }
         }
     }
@@ -82,23 +82,54 @@ impl IperfConversation {
 
     fn group_total(&mut self, index: usize) {
         let group = self.flows[index].group.clone();
-        let sends = self.flows[index].sends && !self.flows[index].is_duplex();
-        let same = |flow: &&TestStream| flow.group == group;
-        if self.flows.iter().filter(same).any(|flow| !flow.totalled && flow.state != StreamState::Done) {
+        let same = |flow: &TestStream| flow.group == group;
+        if self.is_under_way(same) {
             return;
         }
         self.sums.retain(|(of, _), _| *of != group);
-        let all: Vec<_> = self.flows.iter().filter(same).filter(|flow| flow.lasted_ns > 0).collect();
+        if !self.flows[index].is_duplex() {
+            return self.print_group(index, same, "SUM");
+        }
+        if self.view.enhanced {
+            self.print_group(index, same, &format!("FD{}", self.flows[index].id));
+        }
+        let test = self.flows[index].test_group().to_string();
+        let all = |flow: &TestStream| flow.is_duplex() && flow.test_group() == test;
+        // As the original: with -e the sum of several connections, else that of any number, which a client leaves out beside
+        // intervals.
+        let is_wanted = match self.view.enhanced {
+            true => self.flows.iter().filter(|flow| all(flow)).count() > 2,
+            false => self.is_server() || self.command.interval_ns == 0,
+        };
+        if is_wanted && !self.is_under_way(all) {
+            self.print_group(index, all, "SUM");
+        }
+    }
+
+    fn is_under_way(&self, of: impl Fn(&TestStream) -> bool) -> bool {
+        let mut mine = self.flows.iter().filter(|flow| of(flow));
+        mine.any(|flow| !flow.totalled && flow.state != StreamState::Done)
+    }
+
+    /// The total of several streams.
+    fn print_group(&mut self, index: usize, of: impl Fn(&TestStream) -> bool, label: &str) {
+        let all: Vec<_> =
+            self.flows.iter().filter(|flow| of(flow)).filter(|flow| flow.lasted_ns > 0).collect();
         if all.len() < 2 {
             return;
         }
-        let sum = all.iter().fold(StreamCounts::default(), |sum, flow| sum_of(sum, flow.now));
+        let mut sum = all.iter().fold(StreamCounts::default(), |sum, flow| sum_of(sum, flow.now));
         let lasted_ns = all.iter().map(|flow| flow.lasted_ns).max().unwrap_or(0);
-        let count = all.len();
-        self.print_sum(index, (0, lasted_ns), sum, true);
-        if self.command.udp && sends && !self.view.csv {
-            let text = format!("[SUM-{count}] Sent {} datagrams\n", sum.datagrams + count as u64);
-            self.act(Action::Print(text));
+        let (count, last_ones) = (all.len(), all.iter().filter(|flow| flow.sends).count() as u64);
+        let duplex = self.flows[index].is_duplex();
+        if duplex {
+            sum.datagrams += last_ones;
+        }
+        self.print_sum(index, label, (0, lasted_ns), sum);
+        let tells_sent = if duplex { !self.is_server() && label == "SUM" } else { self.flows[index].sends };
+        if self.command.udp && tells_sent && !self.view.csv {
+            let sent = if duplex { sum.datagrams } else { sum.datagrams + last_ones };
+            self.act(Action::Print(format!("[SUM-{count}] Sent {sent} datagrams\n")));
         }
     }
 
@@ -216,17 +247,21 @@ impl IperfConversation {
         self.print_bins(index, span_ns, &counts, times, is_total);
     }
 
-    fn print_sum(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts, is_total: bool) {
+    /// The sum of an interval; without -e none of both ways of one connection, as the original.
+    fn print_interval_sum(&mut self, index: usize, span_ns: (u64, u64), counts: StreamCounts) {
+        match (self.flows[index].is_duplex(), self.view.enhanced) {
+            (true, true) => self.print_sum(index, &format!("FD{}", self.flows[index].id), span_ns, counts),
+            (true, false) => {}
+            (false, _) => self.print_sum(index, "SUM", span_ns, counts),
+        }
+    }
+
+    fn print_sum(&mut self, index: usize, label: &str, span_ns: (u64, u64), counts: StreamCounts) {
         if self.view.csv || self.command.excluded.contains('D') {
             return;
         }
         let flow = &self.flows[index];
         let (sends, duplex) = (flow.sends, flow.is_duplex());
-        // Both ways of one connection: as the original, which without -e prints the total of a server alone.
-        if duplex && !self.view.enhanced && !(self.is_server() && is_total) {
-            return;
-        }
-        let label = if duplex && self.view.enhanced { format!("FD{}", flow.id) } else { "SUM".into() };
         let kind = match (duplex, self.command.udp) {
             (true, true) => RowKind::Datagrams,
             (true, false) => RowKind::Plain,
@@ -235,7 +270,7 @@ impl IperfConversation {
         };
         // As the original: a sum of what was received has the columns of what was sent.
         let heading = self.head(self.view.columns(sends || self.command.udp, kind));
-        let row = self.view.row(&ReportRow { label: &label, span_ns, counts, sends, kind });
+        let row = self.view.row(&ReportRow { label, span_ns, counts, sends, kind });
         self.act(Action::Print(format!("{heading}{row}")));
     }
 
