@@ -198,7 +198,12 @@ pub(super) fn report(
         (peer, false) => format!(" ({peer}, netserver)"),
     };
     let when = date::stamp(outcome.began_unix_ns, 0);
-    let mut out = format!("{} · {when} UTC\n\n", paint.heading(&format!("net check: {host}{peer}")));
+    let title = format!("net check: {host}{peer}");
+    let when = format!("{when} UTC");
+    // Where both do not fit a line, the time has one of its own.
+    let fits = title.chars().count() + " · ".len() + when.len() <= paint.columns;
+    let joint = if fits { " · " } else { "\n  " };
+    let mut out = format!("{}{joint}{when}\n\n", paint.heading(&title));
     out += &card.text(paint);
     let unasked = unasked.map(|why| (ECHO.to_string(), why.to_string()));
     for (name, why) in unasked.iter().chain(&outcome.missing) {
