@@ -177,7 +177,8 @@ fn figures(passes: &Passes<'_>, kind: Kind, name: &str) -> Option<String> {
     };
     let mut text = format!("{name} {}/s", units::count(rate(Tally::operations)?));
     if let Some(bytes) = rate(Tally::bytes).filter(|bytes| *bytes > 0.0) {
-        text.push_str(&format!(" {}/s", units::binary(bytes as u64)));
+        // In decimal units, as the card of a measurement.
+        text.push_str(&format!(" {}/s", units::decimal(bytes)));
     }
     let mut latency = Histogram::default();
     jobs().for_each(|job| latency.merge(&job.tally.latency(kind)));

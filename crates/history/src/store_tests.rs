@@ -84,7 +84,7 @@ fn a_run_is_kept_and_found_again() {
     assert_eq!((entry.state, entry.host.as_str(), entry.findings), (State::Complete, "h1", 1));
     assert_eq!(entry.words, ["run", "one.toml"]);
     assert_eq!(entry.tags, ["a", "before"]);
-    assert_eq!(entry.headline, "read 40/s 160 KiB/s p99 100 µs");
+    assert_eq!(entry.headline, "read 40/s 164 kB/s p99 100 µs");
     assert_eq!(kept.record.phases[0].jobs[0].tally.operations(Kind::Read), 40);
     assert!(matches!(kept.events().as_slice(), [Event::Started(_), .., Event::Ended(_)]));
     assert!(std::fs::read_dir(history.journals()).unwrap().next().is_none(), "no journal is left");

@@ -19,7 +19,7 @@ use crate::trace::TraceArgs;
 use crate::why::WhyArgs;
 use crate::{lists, report, rerun};
 
-/// Print the manual page of the program or of one of its commands, or write them all
+/// Print the manual page of the program or of a command, or write them all
 #[derive(Parser)]
 #[command(name = "iodyno man", disable_version_flag = true)]
 #[command(
