@@ -331,9 +331,11 @@ fn help() -> String {
             text.push_str(&format!("  {name:12} {}\n", wrapped(about, columns - 15, 15)));
         }
     }
-    text + "\nOptions:\n      --units U  MB/s, MiB/s or Gbit/s for all data rates that are printed\n  \
-            -h, --help     Print help\n  -V, --version  Print version\n\n\
-            Begin with: iodyno measure .\nEvery command has its own --help.\n"
+    let units = wrapped("MB/s, MiB/s or Gbit/s for all data rates that are printed", columns - 17, 17);
+    text + &format!(
+        "\nOptions:\n      --units U  {units}\n  -h, --help     Print help\n  -V, --version  Print version\n\n\
+         Begin with: iodyno measure .\nEvery command has its own --help.\n"
+    )
 }
 
 /// Columns of the help text, unless the terminal has fewer.

@@ -690,7 +690,7 @@ fn lowered(arguments: &[String], texts: &[String], loader: &mut dyn Loader) -> R
         Some(EarlyExit::Commands(files)) => {
             let last = files.last().filter(|_| !texts.is_empty());
             return Ok(Understood::Text(
-                last.map_or_else(String::new, |file| show::commands(&[file.clone()])),
+                last.map_or_else(String::new, |file| show::commands(std::slice::from_ref(file))),
             ));
         }
         _ => {}

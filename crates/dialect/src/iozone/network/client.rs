@@ -16,7 +16,7 @@ const MASTER_NS: u64 = 10_000_000_000;
 
 /// What it does next, in this order.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Stage {
+enum ClientStage {
     /// The master is to come, and to send.
     Receives,
     TellsReceived(Speed),
@@ -27,7 +27,7 @@ enum Stage {
 pub(super) struct Client {
     master: String,
     transfer: Transfer,
-    stage: Stage,
+    stage: ClientStage,
     call: Connection,
     /// When the master is given up that is told something, ns since the conversation began; none: it is told nothing.
     due_ns: Option<u64>,
@@ -35,7 +35,7 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(master: String, transfer: Transfer) -> Client {
-        Client { master, transfer, stage: Stage::Receives, call: FIRST_CALL, due_ns: None }
+        Client { master, transfer, stage: ClientStage::Receives, call: FIRST_CALL, due_ns: None }
     }
 
     fn run(&self, name: &str, way: &TransferEnd, patience_ns: u64) -> Action {
@@ -43,7 +43,7 @@ impl Client {
     }
 
     /// Goes on to a stage that tells the master something.
-    fn tell(&mut self, stage: Stage, now_ns: u64) -> Action {
+    fn tell(&mut self, stage: ClientStage, now_ns: u64) -> Action {
         self.stage = stage;
         self.due_ns = Some(now_ns + PATIENCE_NS);
         self.connect()
@@ -65,19 +65,19 @@ impl Client {
         self.due_ns = None;
         let told = |speed: Speed| vec![Action::Send(self.call, speed.message()), Action::Close(self.call)];
         match self.stage {
-            Stage::TellsReceived(speed) => {
+            ClientStage::TellsReceived(speed) => {
                 let mut actions = told(speed);
-                self.stage = Stage::Sends;
+                self.stage = ClientStage::Sends;
                 let way = TransferEnd::To(joined(&self.master, DATA_PORT));
                 actions.push(self.run("to the master", &way, PATIENCE_NS));
                 actions
             }
-            Stage::TellsSent(speed) => {
+            ClientStage::TellsSent(speed) => {
                 let mut actions = told(speed);
                 actions.push(Action::End(0));
                 actions
             }
-            Stage::Receives | Stage::Sends => Vec::new(),
+            ClientStage::Receives | ClientStage::Sends => Vec::new(),
         }
     }
 
@@ -111,10 +111,10 @@ impl Conversation for Client {
             Input::Failed(call, _, what) if call == self.call => self.failed(now_ns, &what),
             Input::Tick if self.due_ns.is_some() => vec![self.connect()],
             Input::Ended(RUN, record) => match (self.transfer.speed(&record), self.stage) {
-                (Ok(speed), Stage::Receives) => {
-                    vec![Action::Close(PLACE), self.tell(Stage::TellsReceived(speed), now_ns)]
+                (Ok(speed), ClientStage::Receives) => {
+                    vec![Action::Close(PLACE), self.tell(ClientStage::TellsReceived(speed), now_ns)]
                 }
-                (Ok(speed), _) => vec![self.tell(Stage::TellsSent(speed), now_ns)],
+                (Ok(speed), _) => vec![self.tell(ClientStage::TellsSent(speed), now_ns)],
                 (Err(why), _) => fail(&format!("the master {}: {why}", self.master)),
             },
             Input::Interrupted(signal) => vec![end_by(signal)],
