@@ -10,7 +10,7 @@ use iodyno_model::{Diagnostic, Origin};
 use super::gather;
 use super::number::{self, Fault, TimeUnit, fault};
 use super::options::program::{PROGRAM, SETTERS};
-use super::options::{self, OPTIONS};
+use super::options::{self, JobOption, OPTIONS};
 use super::section::{Section, at};
 use super::view::{Eta, Format, IdleProfile, ReportStyle};
 use crate::Trigger;
@@ -141,11 +141,16 @@ fn find(_: &Table, name: &str) -> Option<&'static Entry> {
     program.or_else(|| options::find(name).map(|option| &option.entry))
 }
 
+/// Engines that are chosen so seldom that no beginning of an option is theirs.
+const STORES: [&str; 3] = ["rados", "rbd", "libhdfs"];
+
 /// What may be abbreviated. fio knows an engine's options only once the engine is chosen; those that are not here are
 /// never chosen.
 static ABBREVIATED: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let is_here = |entry: &Entry| !matches!(entry.status, Status::Refused(..));
-    let jobs = OPTIONS.iter().filter(|option| option.is_general() || is_here(&option.entry));
+    let is_usual = |option: &&JobOption| !option.rule.engines.iter().all(|engine| STORES.contains(engine));
+    let is_known = |option: &&JobOption| option.is_general() || (is_here(&option.entry) && is_usual(option));
+    let jobs = OPTIONS.iter().filter(is_known);
     PROGRAM.entries.iter().copied().chain(jobs.map(|option| option.entry)).collect()
 });
 
