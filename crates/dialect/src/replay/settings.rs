@@ -223,6 +223,7 @@ fn shape(options: &Options, settings: &mut Settings) -> Result<(), Wrong> {
         one_at_a_time(settings)?;
         let threads = match settings.timing {
             Timing::Dependencies if settings.engine == VIRTUAL => 1,
+            _ if settings.prepare_only => 1,
             Timing::AsFast => 1,
             _ => facts.threads.clamp(1, THREADS_MOST),
         };

@@ -314,11 +314,15 @@ fn waits_for_others() -> Outcome {
     for (tree, passes, words) in [
         ("threads", 2, &["--loops", "2"][..]),
         ("files", 1, &["--divide", "files", "--workers", "3"]),
+        ("turns", 1, &["--divide", "turns", "--workers", "3"]),
         ("deep", 1, &["--depth", "4", "--engine", "posixaio"]),
     ] {
         let output = replay(home.path(), &[&[tree, "--mode", "dependencies"], words].concat());
         output.expect(0, &[&format!("{} compared, 0 differ", thousands(count * passes))]);
-        assert!(output.out.contains(if tree == "files" { "3 workers" } else { "4 workers" }), "{output}");
+        assert!(
+            output.out.contains(if words.contains(&"3") { "3 workers" } else { "4 workers" }),
+            "{output}"
+        );
         let reads = output.out.lines().find(|line| line.trim_start().starts_with("read ")).unwrap();
         let figures: Vec<&str> = reads.split_whitespace().rev().take(2).collect();
         assert_eq!(figures, ["0", "0"], "a read found an older file: {output}");

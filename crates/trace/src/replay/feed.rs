@@ -2,7 +2,7 @@
 //! and what it waits for.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use iodyno_model::{Division, Kind, ReasonCount, Remap, Replay, ReplayRow, Timing, Trace, Verb, replay};
 
@@ -86,6 +86,8 @@ pub struct Feed {
     /// The next operation is the first of a pass that waits for the one before.
     fence: bool,
     nodes: MadeNodes,
+    /// By file of a tree, the workers that have it open, the last one last.
+    holders: HashMap<u32, Vec<u64>>,
     is_serialised: bool,
     /// Whether what other workers issue is known as well, so that it can be waited for.
     knows_others: bool,
@@ -226,6 +228,7 @@ impl Feed {
             last_due_ns: 0,
             fence: false,
             nodes: MadeNodes::default(),
+            holders: HashMap::new(),
             is_serialised: false,
             knows_others: share.workers > 1 && Feed::awaits_others(trace),
             is_plain: is_plain(trace, share),
@@ -403,7 +406,7 @@ impl Feed {
             Division::Turns => number,
             Division::Whole => u64::from(worker),
         };
-        let owner = dealt % u64::from(workers.max(1));
+        let owner = self.holder(record, dealt % u64::from(workers.max(1)));
         if workers > 1 && owner != u64::from(worker) {
             if self.knows_others {
                 self.elsewhere(record, number, owner as u32);
@@ -431,6 +434,23 @@ impl Feed {
             self.remember(record, number, Became { first, each });
         }
         Ok(())
+    }
+
+    /// Whose a record is that falls to a worker: a close in a tree is that of whoever has the file open.
+    fn holder(&mut self, record: &TraceRecord, owner: u64) -> u64 {
+        let is_shared = self.share.workers > 1 && self.trace.replay.division != Division::Whole;
+        if !is_shared || !self.trace.replay.tree || record.result.is_some_and(|result| result < 0) {
+            return owner;
+        }
+        match record.verb {
+            Verb::Open | Verb::Create => self.holders.entry(record.file).or_default().push(owner),
+            Verb::Close => {
+                let holders = self.holders.get_mut(&record.file);
+                return holders.and_then(Vec::pop).unwrap_or(owner);
+            }
+            _ => {}
+        }
+        owner
     }
 
     /// In a tree whose places are mapped, a length goes with its file and not with its name.

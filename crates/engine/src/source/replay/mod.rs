@@ -501,7 +501,10 @@ impl ReplaySource {
             Verb::Close => {
                 Io { file: tree.close(operation.file).unwrap_or(tree.nothing()), offset: 0, ..on_item }
             }
-            Verb::Rename | Verb::Link | Verb::Symlink => Io { other: operation.other.into(), ..on_item },
+            Verb::Rename | Verb::Link | Verb::Symlink => {
+                tree.forget(operation.other);
+                Io { other: operation.other.into(), ..on_item }
+            }
             Verb::Chown => {
                 let Owners { user, group } = Owners::from_bytes(operation.bytes);
                 // −1 leaves an owner as it is.

@@ -43,8 +43,9 @@ impl OpenFiles {
         self.first + self.below.len() as u32
     }
 
-    /// A handle for one more open of a file, if there is one.
+    /// A handle for one more open of a file, if there is one. What was lent for the file is given back: it may be another one.
     pub fn open(&mut self, item: u32) -> Option<u32> {
+        self.forget(item);
         let handle = self.free;
         let newest = self.newest.get_mut(item as usize)?;
         let below = self.below.get_mut(handle as usize)?;
