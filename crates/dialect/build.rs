@@ -1,4 +1,4 @@
-//! Lists the files of the conformance suite, so that a new one is embedded without being named anywhere.
+//! Lists the files of the conformance suites, so that a new one is embedded without being named anywhere.
 //!
 //! Reads nothing but names; what is in the files is read by `src/posix`.
 
@@ -7,11 +7,17 @@ use std::path::Path;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let suite = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../suites/posix");
-    let (rules, profiles) = (list(&suite)?, list(&suite.join("profiles"))?);
-    let text = format!(
-        "const RULES: &[(&str, &str)] = &[{rules}];\nconst PROFILES: &[(&str, &str)] = &[{profiles}];\n"
-    );
+    let suites = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../suites");
+    let mut text = String::new();
+    for (suite, name) in [("posix", "POSIX"), ("s3", "S3")] {
+        let folder = suites.join(suite);
+        let (rules, profiles) = (list(&folder)?, list(&folder.join("profiles"))?);
+        let _ = writeln!(
+            text,
+            "/// The suite of that name.\npub const {name}: BuiltInSuite = BuiltInSuite {{ name: {suite:?}, rules: &[{rules}], profiles: \
+             &[{profiles}] }};"
+        );
+    }
     fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("suite.rs"), text)
 }
 

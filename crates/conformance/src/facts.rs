@@ -17,6 +17,28 @@ pub const CASES: EngineFacts = EngineFacts {
     ..EngineFacts::named("cases")
 };
 
+/// Scripts of requests to an object store with expectations.
+pub const REQUESTS: EngineFacts = EngineFacts {
+    about: "scripts of requests to an S3 store, with expectations",
+    runs: WorkloadClass::Cases,
+    uses_files: false,
+    stores_objects: &["s3"],
+    settings: iodyno_engine::engines::s3::settings::SETTINGS,
+    check: check_requests,
+    ..EngineFacts::named("s3check")
+};
+
+fn check_requests(job: &Job) -> Vec<Diagnostic> {
+    let mut wrong = iodyno_engine::engines::s3::settings::check(job);
+    if job.targets.len() != 1 {
+        wrong.push(
+            Diagnostic::error(&job.origin, format!("job {}: requests want one bucket", job.name))
+                .hint("its only target is the bucket under test"),
+        );
+    }
+    wrong
+}
+
 /// Random operations held against a model.
 pub const EXERCISE: EngineFacts = EngineFacts {
     about: "random operations held against a model in memory",

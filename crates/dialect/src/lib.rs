@@ -36,6 +36,7 @@ pub mod posix;
 pub mod quantity;
 pub mod replay;
 pub mod run_options;
+pub mod s3check;
 mod spread;
 mod status;
 mod strerror;
@@ -540,6 +541,7 @@ pub const DIALECTS: &[Dialect] = &[
     iozone::DIALECT,
     iometer::DIALECT,
     posix::DIALECT,
+    s3check::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,
     posix::pjdfstest::FSTEST,

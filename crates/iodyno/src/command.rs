@@ -314,7 +314,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),
-    ("Verify", &["posix", "pjdfstest", "fstest"]),
+    ("Verify", &["posix", "s3check", "pjdfstest", "fstest"]),
     ("Traces", &["record", "replay", "trace", "why"]),
     ("History", &["runs", "report", "compare", "rerun", "import"]),
     ("This program", &["engines", "dialects", "witnesses", "links", "completions", "man"]),

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use iodyno_conformance::calls::RUNNERS;
 use iodyno_conformance::syscall;
-use iodyno_dialect::posix::{calls, expand, rules, step, suite};
+use iodyno_dialect::posix::vocabulary::FILES;
+use iodyno_dialect::posix::{expand, rules, step, suite};
 use iodyno_model::{Cases, Diagnostic, Job, Phase, Plan, Workload};
 
 fn told(wrong: &[Diagnostic]) -> String {
@@ -15,7 +16,7 @@ fn told(wrong: &[Diagnostic]) -> String {
 
 #[test]
 fn every_call_can_be_made() {
-    let read = rules::read(&suite::rules()).unwrap_or_else(|wrong| panic!("{}", told(&wrong)));
+    let read = rules::read(&suite::POSIX.rules()).unwrap_or_else(|wrong| panic!("{}", told(&wrong)));
     let (suite, wrong) = read;
     assert!(wrong.is_empty(), "{}", told(&wrong));
     let expanded = expand::expand(&suite).unwrap_or_else(|wrong| panic!("{}", told(&wrong)));
@@ -35,7 +36,7 @@ fn every_call_can_be_made() {
 /// A wall stands between the table that rules are read by and the one that carries them out: both must know the same.
 #[test]
 fn both_sides_of_the_wall_know_the_same_calls_and_errors() {
-    let read: BTreeSet<&str> = calls::calls().map(|(name, _)| name).collect();
+    let read: BTreeSet<&str> = FILES.calls().map(|(name, _)| name).collect();
     let runners = RUNNERS.iter().map(|(name, _)| *name);
     let made: BTreeSet<&str> = syscall::table::verbs().map(|verb| verb.name).chain(runners).collect();
     let one_sided: Vec<_> = read.symmetric_difference(&made).collect();

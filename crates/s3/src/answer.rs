@@ -36,6 +36,20 @@ const HEADERS_MOST: usize = 96;
 /// The longest head, bytes.
 pub const HEAD_BYTES_MOST: usize = 64 << 10;
 
+/// All headers of a whole head, in its order; values that are no UTF-8 are left out.
+pub fn headers(bytes: &[u8]) -> Vec<(String, String)> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MOST];
+    let mut answer = httparse::Response::new(&mut headers);
+    if !answer.parse(bytes).is_ok_and(|status| status.is_complete()) {
+        return Vec::new();
+    }
+    let text = |header: &httparse::Header<'_>| {
+        let value = std::str::from_utf8(header.value).ok()?;
+        Some((header.name.to_string(), value.trim().to_string()))
+    };
+    answer.headers.iter().filter_map(text).collect()
+}
+
 impl AnswerHead {
     /// Reads a head: it, and its length in bytes; `None`: more bytes are needed.
     ///

@@ -7,7 +7,10 @@ use quick_xml::escape::unescape;
 use quick_xml::events::Event;
 
 /// What a body says by name: each element that holds text, in order, with the element around it.
-fn texts(body: &[u8]) -> Result<Vec<(String, String, String)>, String> {
+///
+/// # Errors
+/// It is no XML.
+pub fn texts(body: &[u8]) -> Result<Vec<(String, String, String)>, String> {
     let mut reader = Reader::from_reader(body);
     let (mut open, mut found, mut buffer): (Vec<String>, Vec<(String, String, String)>, _) =
         (Vec::new(), Vec::new(), Vec::new());
@@ -41,6 +44,11 @@ fn texts(body: &[u8]) -> Result<Vec<(String, String, String)>, String> {
         }
         buffer.clear();
     }
+}
+
+/// A text as it stands in a body.
+pub fn escaped(text: &str) -> String {
+    quick_xml::escape::escape(text).into_owned()
 }
 
 /// An error in a store's words.
@@ -139,6 +147,22 @@ pub fn uploads(body: &[u8]) -> Result<Vec<(String, String)>, String> {
                 }
             }
             _ => drop(around),
+        }
+    }
+    Ok(found)
+}
+
+/// The key and the id of each version of a page, delete markers among them.
+///
+/// # Errors
+/// The body is no XML.
+pub fn versions(body: &[u8]) -> Result<Vec<(String, String)>, String> {
+    let (mut found, mut key) = (Vec::new(), String::new());
+    for (around, name, text) in texts(body)? {
+        match (around.as_str(), name.as_str()) {
+            ("Version" | "DeleteMarker", "Key") => key = text,
+            ("Version" | "DeleteMarker", "VersionId") => found.push((key.clone(), text)),
+            _ => {}
         }
     }
     Ok(found)

@@ -139,6 +139,16 @@ pub fn list_uploads(at: &BucketAddress, prefix: &str) -> RequestHead {
     RequestHead::new("GET", root(at)).with("uploads", "").with("prefix", prefix)
 }
 
+/// Whether a bucket keeps versions.
+pub fn versioning(at: &BucketAddress) -> RequestHead {
+    RequestHead::new("GET", root(at)).with("versioning", "")
+}
+
+/// A page of the versions below a prefix, delete markers among them.
+pub fn list_versions(at: &BucketAddress, prefix: &str) -> RequestHead {
+    RequestHead::new("GET", root(at)).with("versions", "").with("prefix", prefix)
+}
+
 /// The bucket itself.
 fn root(at: &BucketAddress) -> String {
     if at.root.is_empty() { "/".into() } else { at.root.clone() }

@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use iodyno_model::reflect::Reflect;
 use iodyno_model::{Actor, Expect};
 
-use super::judge::{Came, judge};
 use super::process::{
     End, become_actor, close_all_but, collect, collect_within, die_with_parent, done, kill, look_within,
     readable, signal_name, spawn,
 };
 use super::wire;
-use super::words::whole;
+use crate::judge::{Came, judge};
 use crate::syscall::{Answer, Hands};
+use crate::words::whole;
 use iodyno_engine::clock::moment;
 use iodyno_engine::failure::strerror;
 

@@ -7,9 +7,9 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use iodyno_model::{CaseRecord, Outcome, Script, Verdict};
+use iodyno_model::{CaseRecord, Outcome, Verdict};
 
-use super::case::{self, Brief, CaseMessage, checks, rounds, verdict, words};
+use super::case::{self, Brief, CaseMessage};
 use super::fixtures::Views;
 use super::order::RunMemory;
 use super::process::{
@@ -18,6 +18,7 @@ use super::process::{
 };
 use super::sandbox::{Health, look};
 use super::wire::Inbox;
+use crate::script::{rounds, unmade, unrun, words};
 use crate::syscall::errno_name;
 use iodyno_engine::clock::moment;
 use iodyno_engine::failure::strerror;
@@ -286,18 +287,6 @@ impl Running {
         };
         ScriptEnd { slot: self.slot, record, set_up: self.set_up.take() }
     }
-}
-
-/// Verdicts on the checks of a script that were not made, from one on.
-fn unmade(script: &Script, from: u32, outcome: &Outcome) -> Vec<Verdict> {
-    let numbered = checks(script).enumerate().skip(from as usize);
-    numbered.map(|(number, check)| verdict(script, number as u32, &check, outcome.clone())).collect()
-}
-
-/// The record of a case that was not run: the same outcome for each of its checks.
-pub fn unrun(script: &Script, slot: usize, outcome: &Outcome) -> CaseRecord {
-    let verdicts = unmade(script, 0, outcome);
-    CaseRecord { case: slot, checks: verdicts.len() as u32, verdicts, ..CaseRecord::default() }
 }
 
 /// What becomes of a script that cannot even be started.

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use iodyno_model::{CaseRecord, Cases, Outcome, TargetKind, WorkerState, Workload};
 
-use super::case_pool::unrun;
 use super::cleanup::{self, Task};
 use super::keeper::News;
 use super::order::RunMemory;
@@ -16,6 +15,7 @@ use super::process::{collect_within, is_privileged, readable, spawn};
 use super::sandbox;
 use super::watchdog::{self, Ending, Left};
 use super::wire::{self, Inbox};
+use crate::script::unrun;
 use iodyno_engine::Failure;
 use iodyno_engine::clock;
 use iodyno_engine::clock::moment;

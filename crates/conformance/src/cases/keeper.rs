@@ -9,13 +9,14 @@ use std::time::Duration;
 use iodyno_model::reflect::Reflect;
 use iodyno_model::{CaseRecord, Verdict};
 
-use super::case_pool::{Crowd, ScriptEnd, unrun};
+use super::case_pool::{Crowd, ScriptEnd};
 use super::features::{KnownFeatures, Lack, MOUNTS, ROOT, SMALL, is_own};
 use super::fixtures::{Views, make_small};
 use super::order::RunMemory;
 use super::process::{collect_within, die_with_parent, kill, set_umask, spawn};
 use super::sandbox::{Health, look};
 use super::{mounts, wire};
+use crate::script::unrun;
 
 /// What the keeper tells the worker.
 #[derive(Debug, Reflect)]

@@ -16,7 +16,6 @@ mod cleanup;
 mod drive;
 mod features;
 mod fixtures;
-mod judge;
 mod keeper;
 mod mounts;
 mod order;
@@ -28,7 +27,6 @@ mod set_up;
 mod tick;
 mod watchdog;
 mod wire;
-mod words;
 
 pub use drive::drive;
 pub use order::serve_when_asked;

@@ -15,10 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use iodyno_model::reflect::Reflect;
 use iodyno_model::{Cases, Script, pack};
 
-use super::case::{Board, checks};
+use super::case::Board;
 use super::features::implied;
 use super::keeper;
 use super::pid_table::Roster;
+use crate::script::checks;
 use iodyno_engine::memory::{Mapping, errno};
 
 /// What a script is beside what it does.

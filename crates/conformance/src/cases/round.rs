@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use iodyno_model::{Action, Call, Expect, Step};
 
 use super::actor::{self, Bench, CallRequest, Process, carry_out, meets};
-use super::case::{Brief, below, words};
+use super::case::{Brief, below};
 use super::cleanup::{self, Task};
-use super::judge::{Came, Miss, is_outcome, judge};
 use super::process::{identity, is_privileged, make_directory};
 use super::set_up;
 use super::tick;
-use super::words::{Labels, Surroundings, WordFailure, letters, resolve};
+use crate::judge::{Came, Miss, is_outcome, judge};
+use crate::script::words;
 use crate::syscall::Hands;
+use crate::words::{Labels, Surroundings, WordFailure, letters, resolve};
 use iodyno_engine::failure::strerror;
 
 /// What became of a step's checks.

@@ -3,8 +3,8 @@
 //! A file system that silently drops a mode bit or an owner breaks rules that need one only in appearance: what they check
 //! was never set up. It looks at calls that set modes and owners by name; others have nothing to compare.
 
-use super::words::whole;
 use crate::syscall::Answer;
+use crate::words::whole;
 
 /// The permission, set-user-ID, set-group-ID and sticky bits.
 const ALL: u32 = 0o7777;

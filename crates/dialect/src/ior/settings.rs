@@ -94,7 +94,10 @@ mod tests {
             said("blockSize, blokSize=1, segmentCount=x, api=S3-libs3, dualMount=1, dualMount=0");
         assert_eq!(wrong.len(), 5, "{wrong:?}");
         assert!(wrong[0].contains("expected KEY=VALUE") && wrong[1].contains("did you mean `blockSize`"));
-        assert!(wrong[3].contains("its files are not lowered to objects of the engine s3 yet") && wrong[4].contains("CPU socket"));
+        assert!(
+            wrong[3].contains("its files are not lowered to objects of the engine s3 yet")
+                && wrong[4].contains("CPU socket")
+        );
     }
 
     #[test]

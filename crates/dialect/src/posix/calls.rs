@@ -5,14 +5,10 @@
 
 use super::near_or;
 use super::step::{Problem, problem};
+use super::vocabulary::Vocabulary;
 
 /// Each call with its arguments: `FD` is something opened, brackets may be left out, `…` is one or more of the last.
-const CALLS: &str = include_str!("calls.txt");
-
-/// Every call, and its arguments.
-pub fn calls() -> impl Iterator<Item = (&'static str, &'static str)> {
-    CALLS.lines().map(|call| call.split_once(' ').unwrap_or((call, "")))
-}
+pub const CALLS: &str = include_str!("calls.txt");
 
 /// Whether a call changes what is mounted.
 pub fn mounts(name: &str) -> bool {
@@ -32,7 +28,7 @@ struct ArgumentShape {
 fn shape(arguments: &'static str) -> ArgumentShape {
     let words: Vec<&str> = arguments.split_whitespace().collect();
     let least = words.iter().filter(|word| !word.starts_with('[')).count();
-    let most = if arguments.ends_with('…') { usize::MAX } else { words.len() };
+    let most = if arguments.contains('…') { usize::MAX } else { words.len() };
     ArgumentShape { kinds: words, least, most }
 }
 
@@ -40,10 +36,15 @@ fn shape(arguments: &'static str) -> ArgumentShape {
 ///
 /// # Errors
 /// There is no such call, it takes other arguments, or it works on something that nothing opened.
-pub fn check(name: &str, arguments: &[String], opened: &[String]) -> Result<(), Problem> {
-    let Some((_, wanted)) = calls().find(|(known, _)| *known == name) else {
-        let names: Vec<&str> = calls().map(|(name, _)| name).collect();
-        let hint = near_or(name, &names, "docs/rules.md lists all calls");
+pub fn check(
+    vocabulary: &Vocabulary,
+    name: &str,
+    arguments: &[String],
+    opened: &[String],
+) -> Result<(), Problem> {
+    let Some((_, wanted)) = vocabulary.calls().find(|(known, _)| *known == name) else {
+        let names: Vec<&str> = vocabulary.calls().map(|(name, _)| name).collect();
+        let hint = near_or(name, &names, &format!("{} lists all calls", vocabulary.page));
         return problem(format!("`{name}`: there is no such call"), hint);
     };
     let shape = shape(wanted);
@@ -52,9 +53,9 @@ pub fn check(name: &str, arguments: &[String], opened: &[String]) -> Result<(), 
         return problem(message, format!("{name} {wanted}").trim_end());
     }
     match (name, arguments) {
-        ("try", [call, rest @ ..]) => return check(call, rest, opened),
+        ("try", [call, rest @ ..]) => return check(vocabulary, call, rest, opened),
         ("loop", [times, call, rest @ ..]) if times.starts_with('$') || times.parse::<u64>().is_ok() => {
-            return check(call, rest, opened);
+            return check(vocabulary, call, rest, opened);
         }
         ("loop", [times, ..]) => {
             return problem(format!("`{times}`: no number of times"), "loop N CALL ARGUMENT…");
@@ -84,12 +85,13 @@ fn descriptor(argument: &str, kind: &str, opened: &[String]) -> Result<(), Probl
 
 #[cfg(test)]
 mod tests {
+    use super::super::vocabulary::FILES;
     use super::*;
 
     #[test]
     fn the_page_names_every_call() {
         let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md"));
-        for (name, _) in calls() {
+        for (name, _) in FILES.calls() {
             let named = page.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
             assert!(named.clone().any(|word| word == name), "{name}");
         }
@@ -99,11 +101,11 @@ mod tests {
     fn slips_are_found() {
         let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
         let opened = vec!["h".to_string()];
-        assert!(check("pwrite", &words("h x 0"), &opened).is_ok());
-        assert!(check("try", &words("close h"), &opened).is_ok());
-        assert!(check("pwrite", &words("g x 0"), &opened).unwrap_err().0.contains("`g`"));
-        assert!(check("chmdo", &words("f 0644"), &opened).unwrap_err().1.contains("chmod"));
-        assert_eq!(check("chmod", &words("f"), &opened).unwrap_err().1, "chmod PATH MODE");
-        assert!(check("loop", &words("many close h"), &opened).is_err());
+        assert!(check(&FILES, "pwrite", &words("h x 0"), &opened).is_ok());
+        assert!(check(&FILES, "try", &words("close h"), &opened).is_ok());
+        assert!(check(&FILES, "pwrite", &words("g x 0"), &opened).unwrap_err().0.contains("`g`"));
+        assert!(check(&FILES, "chmdo", &words("f 0644"), &opened).unwrap_err().1.contains("chmod"));
+        assert_eq!(check(&FILES, "chmod", &words("f"), &opened).unwrap_err().1, "chmod PATH MODE");
+        assert!(check(&FILES, "loop", &words("many close h"), &opened).is_err());
     }
 }

@@ -326,7 +326,7 @@ impl<'a> Expansion<'a> {
         if filled.is_empty() {
             return Ok(());
         }
-        let parsed = step::parse(&filled)?;
+        let parsed = step::parse(&filled, self.suite.vocabulary)?;
         let step = self.call(parsed, origin, draft, round)?;
         round.steps.push(step);
         Ok(())
@@ -347,7 +347,7 @@ impl<'a> Expansion<'a> {
         if background && !expect.is_empty() {
             return problem("what is not waited for can be checked later only", format!("{who}: await -> …"));
         }
-        calls::check(&name, &arguments, &round.labels)?;
+        calls::check(self.suite.vocabulary, &name, &arguments, &round.labels)?;
         if matches!(name.as_str(), "kill" | "blocked") {
             self.actor(&arguments[0], draft)?;
         }

@@ -104,7 +104,7 @@ pub fn explain(suite: &ExpandedSuite, name: &str) -> Result<String, Vec<Diagnost
     if meant.is_empty() {
         let mut names: Vec<&str> = suite.cases.iter().map(|case| case.rule.as_str()).collect();
         names.dedup();
-        let hint = near_or(name, &names, "iodyno posix --list --verbose tells what there is");
+        let hint = near_or(name, &names, "--list --verbose tells what there is");
         let wrong =
             Diagnostic::error(&Origin::argument(&format!("--explain {name}")), "there is no such rule");
         return Err(vec![wrong.hint(hint)]);

@@ -33,6 +33,7 @@ pub mod show;
 pub mod step;
 pub mod suite;
 pub mod tap;
+pub mod vocabulary;
 
 use std::sync::Arc;
 
@@ -110,7 +111,7 @@ fn read(options: &Options, loader: &mut dyn Loader) -> Result<ExpandedSuite, Vec
         files.extend(suite::in_folder(folder, loader)?);
     }
     if options.rules.is_empty() {
-        files = suite::rules();
+        files = suite::POSIX.rules();
     }
     let (suite, mut wrong) = rules::read(&files)?;
     if let Some(part) = part(&suite, options) {
@@ -149,7 +150,7 @@ fn nowhere() -> Vec<Diagnostic> {
 fn check(suite: &ExpandedSuite, options: &Options) -> Result<Request, Vec<Diagnostic>> {
     let mut wrong = Vec::new();
     if options.rules.is_empty() {
-        for file in suite::profiles() {
+        for file in suite::POSIX.profiles() {
             let profile = kept(profile::read(&file), &mut wrong);
             wrong.extend(profile.iter().flat_map(|profile| profile::strays(profile, suite)));
         }

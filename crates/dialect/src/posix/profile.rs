@@ -5,7 +5,7 @@
 use iodyno_model::{Diagnostic, Origin, Verdict, glob};
 
 use super::select;
-use super::suite::{self, File};
+use super::suite::{self, BuiltInSuite, File};
 use crate::Loader;
 use crate::native::fields::{Fields, Wrong};
 use crate::native::suggestion;
@@ -63,11 +63,12 @@ impl ExpectedFailure {
 /// # Errors
 /// There is none of that name, or something is wrong with it.
 pub fn find(
+    carried: &BuiltInSuite,
     wish: Option<&str>,
     file_system: Option<&str>,
     loader: &mut dyn Loader,
 ) -> Result<Option<Profile>, Vec<Diagnostic>> {
-    let carried = suite::profiles();
+    let carried = carried.profiles();
     match wish {
         Some("none") => Ok(None),
         Some(path) if path.contains('/') || path.ends_with(".toml") => {
@@ -167,7 +168,7 @@ pub fn strays(profile: &Profile, suite: &super::expand::ExpandedSuite) -> Vec<Di
     let idle = |entry: &&ExpectedFailure| !cases.iter().any(|case| select::means(&entry.rule, case));
     let entries = profile.expected.iter().filter(idle).map(|entry| {
         let message = format!("`rule = \"{}\"`: no group, rule or case has such a name", entry.rule);
-        Diagnostic::error(&entry.origin, message).hint("iodyno posix --list --verbose tells what there is")
+        Diagnostic::error(&entry.origin, message).hint("--list --verbose tells what there is")
     });
     let known: Vec<&str> = suite.features.iter().map(|feature| feature.name.as_str()).collect();
     let named = profile.has.iter().chain(&profile.lacks);

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use iodyno_model::{Actor, Class, Diagnostic, Origin};
 
 use super::suite::File;
+use super::vocabulary::Vocabulary;
 use crate::native::fields::{Fields, Wrong};
 use crate::native::suggestion;
 use crate::native::tree::{self, Entry, Node, Value};
@@ -22,6 +23,8 @@ pub struct Suite {
     pub actors: Vec<Actor>,
     /// The rules, in the order of the files.
     pub rules: Vec<Rule>,
+    /// What their steps can say.
+    pub vocabulary: &'static Vocabulary,
 }
 
 /// Something that a file system may lack.

@@ -62,7 +62,7 @@ pub fn select(expanded: &mut ExpandedSuite, wanted: &Selection) -> Result<(), Ve
     });
     if expanded.cases.is_empty() {
         let wrong = Diagnostic::error(&Origin::argument("posix"), "no rule is left to be checked");
-        return Err(vec![wrong.hint("iodyno posix --list tells what there is")]);
+        return Err(vec![wrong.hint("--list tells what there is")]);
     }
     let needed = |name: &String| expanded.cases.iter().any(|case| case.needs.contains(name));
     let features = std::mem::take(&mut expanded.features);
@@ -86,7 +86,7 @@ fn nothing(option: &str, pattern: &str, cases: &[Case]) -> Diagnostic {
     names.dedup();
     let origin = Origin::argument(&format!("{option} {pattern}"));
     let wrong = Diagnostic::error(&origin, "no group, rule or case has such a name");
-    wrong.hint(near_or(pattern, &names, "iodyno posix --list tells what there is"))
+    wrong.hint(near_or(pattern, &names, "--list tells what there is"))
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_may_be_meant_is_never_left_out() {
-        let (suite, wrong) = rules::read(&suite::rules()).unwrap();
+        let (suite, wrong) = rules::read(&suite::POSIX.rules()).unwrap();
         assert_eq!(wrong, []);
         let all = expand::expand(&suite).unwrap().cases;
         let some = all.iter().step_by(all.len() / 4);

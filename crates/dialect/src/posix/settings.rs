@@ -9,6 +9,7 @@ use super::exercise::TimedExercise;
 use super::expand::ExpandedSuite;
 use super::options::Options;
 use super::profile::{self, Profile};
+use super::suite::POSIX;
 use super::{kept, load, nowhere};
 use crate::{Loader, PathKind};
 
@@ -20,6 +21,8 @@ pub struct CheckedDirectory {
     pub facts: TargetFacts,
     /// What is to be expected of it.
     pub profile: Option<Profile>,
+    /// The command that checks it, where that is another one than `iodyno posix`.
+    pub command: Option<String>,
 }
 
 impl CheckedDirectory {
@@ -85,8 +88,8 @@ fn side(
     loader: &mut dyn Loader,
 ) -> Result<CheckedDirectory, Vec<Diagnostic>> {
     let facts = directory(folder, option, loader).map_err(|wrong| vec![wrong])?;
-    let profile = profile::find(wish, facts.file_system.as_deref(), loader)?;
-    Ok(CheckedDirectory { folder: folder.into(), facts, profile })
+    let profile = profile::find(&POSIX, wish, facts.file_system.as_deref(), loader)?;
+    Ok(CheckedDirectory { folder: folder.into(), facts, profile, command: None })
 }
 
 /// What is known of a directory that files are made in.

@@ -111,7 +111,7 @@ mod tests {
             "put f \"\" -> ok|EPERM",
             "readlink l -> \"a\"|\"b\"",
         ] {
-            let parsed = step::parse(line.trim()).unwrap();
+            let parsed = step::parse(line.trim(), &super::super::vocabulary::FILES).unwrap();
             let call = iodyno_model::Call {
                 name: parsed.call,
                 arguments: parsed.arguments,

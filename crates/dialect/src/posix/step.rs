@@ -4,6 +4,8 @@
 
 use iodyno_model::{Expect, word as bytes_word};
 
+use super::vocabulary::Vocabulary;
+
 /// What is wrong with a step, and what to do about it.
 pub type Problem = (String, String);
 
@@ -170,7 +172,7 @@ fn escape(letters: &mut impl Iterator<Item = char>) -> Result<u8, Problem> {
 ///
 /// # Errors
 /// It is none.
-pub fn parse(text: &str) -> Result<ParsedStep, Problem> {
+pub fn parse(text: &str, vocabulary: &Vocabulary) -> Result<ParsedStep, Problem> {
     let mut words = words(text)?;
     let at = words.iter().position(|word| word.is("->"));
     let expect = match at {
@@ -179,7 +181,7 @@ pub fn parse(text: &str) -> Result<ParsedStep, Problem> {
             if expectations.len() < 2 {
                 return problem("nothing is expected after `->`", "e.g. -> ok, or -> EACCES|EPERM");
             }
-            expectations[1..].iter().map(expectation).collect::<Result<_, _>>()?
+            expectations[1..].iter().map(|word| expectation(word, vocabulary)).collect::<Result<_, _>>()?
         }
         None => Vec::new(),
     };
@@ -215,7 +217,7 @@ pub fn parse(text: &str) -> Result<ParsedStep, Problem> {
 const RELATIONS: &[(&str, &str)] =
     &[("!=", "≠"), ("<=", "≤"), (">=", "≥"), ("=", "="), ("<", "<"), (">", ">")];
 
-fn expectation(word: &StepWord) -> Result<Expect, Problem> {
+fn expectation(word: &StepWord, vocabulary: &Vocabulary) -> Result<Expect, Problem> {
     let end = word.name_end();
     let sign: String =
         word.letters[end..].iter().take_while(|(_, quoted)| !quoted).map(|(letter, _)| *letter).collect();
@@ -229,10 +231,11 @@ fn expectation(word: &StepWord) -> Result<Expect, Problem> {
         }
         return Ok(Expect::Attribute { name, relation: (*relation).into(), value });
     }
-    answers(&word.alternatives())
+    answers(&word.alternatives(), vocabulary)
 }
 
-fn answers(alternatives: &[(String, bool)]) -> Result<Expect, Problem> {
+fn answers(alternatives: &[(String, bool)], vocabulary: &Vocabulary) -> Result<Expect, Problem> {
+    let is_error = vocabulary.is_error;
     for (text, quoted) in alternatives {
         let means_more = text == "ok" || is_error(text);
         if *quoted && means_more {
@@ -243,7 +246,7 @@ fn answers(alternatives: &[(String, bool)]) -> Result<Expect, Problem> {
             );
         }
         if !quoted && !means_more && !text.starts_with('$') {
-            return Err(unexpected(text));
+            return Err(unexpected(text, vocabulary));
         }
     }
     let texts: Vec<String> = alternatives.iter().map(|(text, _)| text.clone()).collect();
@@ -254,14 +257,12 @@ fn answers(alternatives: &[(String, bool)]) -> Result<Expect, Problem> {
     })
 }
 
-fn unexpected(text: &str) -> Problem {
+fn unexpected(text: &str, vocabulary: &Vocabulary) -> Problem {
     let looks_like_error =
         text.len() > 2 && text.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit());
     let hint = match looks_like_error {
         true => crate::native::suggestion(text, &ERRORS.split(' ').collect::<Vec<_>>()),
-        false => {
-            "expected ok, an error like EACCES, an attribute like mode=0644, or \"text\" in quotes".into()
-        }
+        false => vocabulary.expected.into(),
     };
     (format!("`{text}`: nothing that can be expected"), hint)
 }

@@ -11,14 +11,28 @@ include!(concat!(env!("OUT_DIR"), "/suite.rs"));
 /// A file of rules: what messages call it, and its text.
 pub type File = (String, String);
 
-/// The rules that the program carries.
-pub fn rules() -> Vec<File> {
-    RULES.iter().map(|(name, text)| (format!("suites/posix/{name}"), (*text).into())).collect()
+/// A suite that the program carries.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltInSuite {
+    /// Its directory below `suites`.
+    pub name: &'static str,
+    rules: &'static [(&'static str, &'static str)],
+    profiles: &'static [(&'static str, &'static str)],
 }
 
-/// The profiles that the program carries.
-pub fn profiles() -> Vec<File> {
-    PROFILES.iter().map(|(name, text)| (format!("suites/posix/profiles/{name}"), (*text).into())).collect()
+impl BuiltInSuite {
+    /// Its files of rules.
+    pub fn rules(&self) -> Vec<File> {
+        let file = |(name, text): &(&str, &str)| (format!("suites/{}/{name}", self.name), (*text).into());
+        self.rules.iter().map(file).collect()
+    }
+
+    /// Its profiles.
+    pub fn profiles(&self) -> Vec<File> {
+        let file =
+            |(name, text): &(&str, &str)| (format!("suites/{}/profiles/{name}", self.name), (*text).into());
+        self.profiles.iter().map(file).collect()
+    }
 }
 
 /// All files of rules in a directory, in the order of their names.
@@ -60,8 +74,12 @@ mod tests {
 
     #[test]
     fn every_file_of_the_suite_is_carried() {
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/posix");
-        for (folder, carried) in [(root.to_string(), RULES), (format!("{root}/profiles"), PROFILES)] {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites");
+        let folders = [POSIX, S3].map(|suite| {
+            let folder = format!("{root}/{}", suite.name);
+            [(folder.clone(), suite.rules), (format!("{folder}/profiles"), suite.profiles)]
+        });
+        for (folder, carried) in folders.into_iter().flatten() {
             let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
             let mut names: Vec<_> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
             names.retain(|name| name.ends_with(".toml"));

@@ -57,7 +57,8 @@ fn unserved(url: &str, engine: &EngineFacts) -> (String, String) {
     let Some((scheme, ..)) = split_url(url) else {
         return (format!("`{url}` is no bucket's address"), "e.g. s3://BUCKET/PREFIX".into());
     };
-    let serving = registry::all_facts().filter(|facts| facts.stores_objects.contains(&scheme));
+    let streams = registry::all_facts().filter(|facts| facts.is_stream());
+    let serving = streams.filter(|facts| facts.stores_objects.contains(&scheme));
     let names: Vec<_> = serving.map(|facts| facts.name).collect();
     let message = format!("engine {} does not reach the store of `{url}`", engine.name);
     let schemes = || registry::all_facts().flat_map(|facts| facts.stores_objects.iter().copied());
@@ -74,7 +75,7 @@ fn check_job(job: &Job, engine: &EngineFacts, stores: bool, wrong: &mut Vec<Diag
         let message = format!("job {}: {message}", job.name);
         wrong.push(Diagnostic::error(&job.origin, message).hint(hint));
     };
-    if !matches!(job.workload, Workload::Pattern(_)) {
+    if !matches!(job.workload, Workload::Pattern(_) | Workload::Cases(_)) {
         say("objects are worked on by drawn operations", "say do or mix: steps and traces are for files");
     }
     let labels = source::labels(job);

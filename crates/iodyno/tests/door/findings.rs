@@ -51,6 +51,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("netserver", "serves others' runs"),
     ("net", "serves and relays; its own tests are of netperf's kind"),
     ("posix", "says what is right, not how fast"),
+    ("s3check", "says what is right, not how fast"),
     ("pjdfstest", "a program for scripts"),
     ("fstest", "the same by its other name"),
 ];

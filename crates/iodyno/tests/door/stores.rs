@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use testbed::program::{Program, ProgramOutput};
+use testbed::program::{Program, ProgramOutput, Running};
 use testbed::store::{ACCESS_KEY, ObjectStore, SECRET_KEY, StoreFault, StoreOptions};
 use testbed::{Case, Need, Outcome, Skip, free_port, wait};
 
@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("what keeps every request from succeeding is one message", &[], refusals),
         Case::new("Ctrl-C leaves no object behind", &[], interrupted),
         Case::new("moto takes every verb, parts and checksums", &[Need::Tool("python3")], moto),
+        Case::new("s3check finds of moto what its profile says", &[Need::Tool("python3")], moto_is_checked),
     ]
 }
 
@@ -161,12 +162,13 @@ verify = { when = "after writes" }
 settings = { endpoint = "ENDPOINT", checksum = "crc32c", part_size = "5242880", parts_at_once = "2", sign_payload = "on" }
 "#;
 
-fn moto() -> Outcome {
+/// moto with an empty bucket `bucket`, and its address.
+fn moto_server(home: &Path) -> Result<(Running, String), Box<dyn std::error::Error>> {
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let python = testbed::python::environment(kept, "moto", &["moto[server,s3]"])?;
-    let (home, port) = (scratch(), free_port()?);
+    let port = free_port()?;
     let mut server = Command::new(python.join("bin/moto_server"));
-    server.args(["-H", "127.0.0.1", "-p", &port.to_string()]).current_dir(home.path());
+    server.args(["-H", "127.0.0.1", "-p", &port.to_string()]).current_dir(home);
     let server = Program::new(server).start();
     let endpoint = format!("http://127.0.0.1:{port}");
     wait::until("moto answers", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok())?;
@@ -180,6 +182,28 @@ fn moto() -> Outcome {
             String::from_utf8_lossy(&made.stderr)
         ))));
     }
+    Ok((server, endpoint))
+}
+
+fn moto_is_checked() -> Outcome {
+    let home = scratch();
+    let (server, endpoint) = moto_server(home.path())?;
+    let mut command = iodyno(["s3check", "s3://bucket/a", "--endpoint", &endpoint, "--strict"]);
+    // Its lists fail while another request changes what they list.
+    command.args(["--at-once", "1", "--profile", "moto"]).current_dir(home.path());
+    command.env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
+    let said = told(command);
+    drop(server);
+    said.expect(
+        0,
+        &["s3://bucket/a: S3 on http://127.0.0.1:", "profile moto", ", 0 failed, 18 failed as expected"],
+    );
+    Ok(())
+}
+
+fn moto() -> Outcome {
+    let home = scratch();
+    let (server, endpoint) = moto_server(home.path())?;
     let mut text = VERBS.to_string();
     for verb in ["create", "open", "stat", "clone", "readdir", "unlink"] {
         let data = if matches!(verb, "create" | "open") { "block = \"3000\"\nitem_data = {}\n" } else { "" };

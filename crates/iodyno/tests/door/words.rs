@@ -90,7 +90,8 @@ fn listed() -> Outcome {
     for dialect in iodyno_dialect::DIALECTS {
         assert!(help.out.contains(&format!("\n  {:12} ", dialect.name)), "{}: {help}", dialect.name);
     }
-    for command in ["measure", "run", "plan", "runs", "compare", "report", "engines", "posix", "net", "io500"]
+    for command in
+        ["measure", "run", "plan", "runs", "compare", "report", "engines", "posix", "s3check", "net", "io500"]
     {
         assert!(help.out.contains(&format!("\n  {command:12} ")), "{command}: {help}");
         assert_eq!(told(iodyno([command, "--version"])).out, version, "{command}");

@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("trace", &["model"]),
     ("s3", &[]),
     ("engine", &["model", "truth", "trace", "s3"]),
-    ("conformance", &["model", "engine"]),
+    ("conformance", &["model", "engine", "s3"]),
     ("report", &["model", "truth", "trace"]),
     ("history", &["model", "truth"]),
     ("dialect", &["model", "report", "trace"]),

@@ -180,7 +180,10 @@ fn one_way(text: &mut String, way: &Way<'_>, side: &CheckedDirectory, in_full: b
 /// The command that shows a case again; none of one that another suite told of.
 pub fn again(case: &Case, side: &CheckedDirectory) -> Option<String> {
     let (folder, name) = (scripts::shell(&side.folder), scripts::shell(&case.name));
-    (case.source != IMPORTED).then(|| format!("iodyno posix {folder} --only {name} --keep"))
+    (case.source != IMPORTED).then(|| match &side.command {
+        Some(command) => format!("{command} --only {name}"),
+        None => format!("iodyno posix {folder} --only {name} --keep"),
+    })
 }
 
 fn places(places: &[String], verbose: bool) -> String {

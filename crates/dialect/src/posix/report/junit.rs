@@ -25,8 +25,9 @@ pub fn xml(results: &SuiteResults) -> io::Result<Vec<u8>> {
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let sides: Vec<_> = results.sides().collect();
     let time = seconds(sides.iter().map(|(_, answer)| answer.elapsed_ns).sum());
+    let is_store = sides.iter().any(|(side, _)| side.command.is_some());
     xml.create_element("testsuites")
-        .with_attribute(("name", "iodyno posix"))
+        .with_attribute(("name", if is_store { "iodyno s3check" } else { "iodyno posix" }))
         .with_attribute(("time", time.as_str()))
         .write_inner_content(|xml| {
             let cases = &results.setup.suite.cases;

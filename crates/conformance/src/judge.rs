@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use iodyno_model::Expect;
 
-use super::words::whole;
 use crate::syscall::{Answer, errno_name};
+use crate::words::whole;
 
 /// What a step came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,28 +14,36 @@ pub struct Came {
     pub answer: Answer,
     /// Where there is no answer that an expectation could meet: what happened instead.
     pub instead: Option<String>,
+    /// What a failure is called that has no error number: its code, its status. Empty where there is none.
+    pub errors: Vec<String>,
 }
 
 impl Came {
     pub fn answer(answer: Answer) -> Self {
-        Came { answer, instead: None }
+        Came { answer, ..Came::default() }
     }
 
     /// No answer.
     pub fn instead(what: impl Into<String>) -> Self {
-        Came { answer: Answer::failed(0), instead: Some(what.into()) }
+        Came { answer: Answer::failed(0), instead: Some(what.into()), errors: Vec::new() }
     }
 
-    fn succeeded(&self) -> bool {
-        self.instead.is_none() && self.answer.errno.is_none()
+    /// A failure by its names, the first of which is told.
+    pub fn failed(answer: Answer, errors: Vec<String>) -> Self {
+        Came { answer, instead: None, errors }
+    }
+
+    pub fn succeeded(&self) -> bool {
+        self.instead.is_none() && self.answer.errno.is_none() && self.errors.is_empty()
     }
 
     /// How it ended, in plain words.
     pub fn ended(&self) -> String {
-        match (&self.instead, self.answer.errno) {
-            (Some(what), _) => what.clone(),
-            (None, Some(errno)) => errno_name(errno),
-            (None, None) => "success".into(),
+        match (&self.instead, self.answer.errno, self.errors.first()) {
+            (Some(what), ..) => what.clone(),
+            (None, Some(errno), _) => errno_name(errno),
+            (None, None, Some(error)) => error.clone(),
+            (None, None, None) => "success".into(),
         }
     }
 }
@@ -60,7 +68,7 @@ pub fn judge(expect: &Expect, came: &Came) -> Option<Miss> {
         Expect::Succeeds => came.succeeded(),
         Expect::Fails(errors) => errors.iter().any(|error| has_failed(came, error)),
         Expect::Answers(answers) => {
-            came.instead.is_none() && answers.iter().any(|answer| answers_so(&came.answer, answer))
+            came.instead.is_none() && answers.iter().any(|answer| answers_so(came, answer))
         }
         Expect::Attribute { name, relation, value } => {
             return judge_attribute(name, relation, value, came);
@@ -70,7 +78,8 @@ pub fn judge(expect: &Expect, came: &Came) -> Option<Miss> {
 }
 
 fn has_failed(came: &Came, error: &str) -> bool {
-    came.instead.is_none() && came.answer.errno.is_some_and(|errno| is_named(errno, error))
+    let is_called = || came.errors.iter().any(|known| known == error);
+    came.instead.is_none() && (came.answer.errno.is_some_and(|errno| is_named(errno, error)) || is_called())
 }
 
 /// Whether an error number is the one of that name; some numbers have two.
@@ -79,10 +88,10 @@ fn is_named(errno: i32, name: &str) -> bool {
 }
 
 /// Whether an answer is the one that a word stands for: `ok`, an error by its name, or a text.
-fn answers_so(answer: &Answer, word: &str) -> bool {
-    match answer.errno {
-        None => word == "ok" || answer.text == word,
-        Some(errno) => is_named(errno, word),
+fn answers_so(came: &Came, word: &str) -> bool {
+    match came.succeeded() {
+        true => word == "ok" || came.answer.text == word,
+        false => has_failed(came, word),
     }
 }
 
