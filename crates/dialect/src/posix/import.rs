@@ -16,6 +16,7 @@ use super::profile::{ExpectedFailure, Profile};
 use super::report::{DirectoryResults, SuiteResults, json, junit, summary};
 use super::settings::{CheckedDirectory, Setup};
 use super::suite;
+use super::suite_arguments::SuiteArguments;
 use super::tap::{self, Directive, TapTest};
 use crate::native::parsed;
 use crate::{Loader, Request, Written};
@@ -127,7 +128,10 @@ fn results(scripts: &[tap::Script], words: &ImportArguments) -> SuiteResults {
     answer.judgement = judge::judge(&setup.suite.cases, &answer.records, &[], Some(&profile));
     let folder = words.files.join(" ");
     setup.sides = vec![CheckedDirectory { folder, profile: Some(profile), ..CheckedDirectory::default() }];
-    setup.options = Options { verbose: words.verbose, details: words.details, ..Options::default() };
+    setup.options = Options {
+        suite: SuiteArguments { verbose: words.verbose, details: words.details, ..SuiteArguments::default() },
+        ..Options::default()
+    };
     SuiteResults { setup: Arc::new(setup), answers: vec![answer], ..SuiteResults::default() }
 }
 

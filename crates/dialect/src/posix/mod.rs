@@ -32,6 +32,7 @@ pub mod settings;
 pub mod show;
 pub mod step;
 pub mod suite;
+pub mod suite_arguments;
 pub mod tap;
 pub mod vocabulary;
 
@@ -45,7 +46,6 @@ use earlier::EarlierFailures;
 use expand::ExpandedSuite;
 use options::Options;
 use report::Reports;
-use select::Selection;
 
 /// The command in the list of dialects.
 pub const DIALECT: Dialect = Dialect {
@@ -69,34 +69,27 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         Ok(options) => options,
         Err(help) => return Ok(help),
     };
-    let asks = options.check_rules || options.explain.is_some() || options.list || options.write_t.is_some();
+    let asks = options.suite.asks() || options.write_t.is_some();
     if options.folder.is_none() && !asks {
         return Err(nowhere());
     }
     let mut suite = read(&options, loader)?;
-    if options.check_rules {
-        return check(&suite, &options);
+    if let Some(answer) = options.suite.about(&suite, &suite::POSIX)? {
+        return Ok(answer);
     }
-    if let Some(name) = &options.explain {
-        return Ok(Request::Print { out: list::explain(&suite, name)?, status: 0 });
-    }
-    let wanted = Selection {
-        only: options.only.clone(),
-        except: options.except.clone(),
-        classes: options.class.clone(),
-    };
-    select::select(&mut suite, &wanted)?;
+    options.suite.select(&mut suite)?;
     let earlier =
         options.failed_in.as_deref().map(|path| earlier::select(path, &mut suite, loader)).transpose()?;
-    if options.list {
-        return Ok(Request::Print { out: list::list(&suite.cases, options.verbose), status: 0 });
+    if let Some(list) = options.suite.listed(&suite) {
+        return Ok(list);
     }
     if let Some(folder) = &options.write_t {
         settings::directory(folder, "--write-t", loader).map_err(|wrong| vec![wrong])?;
         let mut options = options.clone();
         let here = loader.variable("PWD").unwrap_or_default();
         // The scripts run in another directory.
-        let relative = options.rules.iter_mut().filter(|folder| !folder.starts_with('/') && !here.is_empty());
+        let relative =
+            options.suite.rules.iter_mut().filter(|folder| !folder.starts_with('/') && !here.is_empty());
         relative.for_each(|rules| *rules = format!("{here}/{rules}"));
         let (files, out) = scripts::scripts(&suite, &options, folder);
         return Ok(Request::Write { files, out, status: 0 });
@@ -106,13 +99,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 
 /// The rules, those carried along or those of the directories that were named.
 fn read(options: &Options, loader: &mut dyn Loader) -> Result<ExpandedSuite, Vec<Diagnostic>> {
-    let mut files = Vec::new();
-    for folder in &options.rules {
-        files.extend(suite::in_folder(folder, loader)?);
-    }
-    if options.rules.is_empty() {
-        files = suite::POSIX.rules();
-    }
+    let files = options.suite.files(&suite::POSIX, loader)?;
     let (suite, mut wrong) = rules::read(&files)?;
     if let Some(part) = part(&suite, options) {
         return Ok(part);
@@ -124,16 +111,17 @@ fn read(options: &Options, loader: &mut dyn Loader) -> Result<ExpandedSuite, Vec
 /// Only what `--only` may mean, where that is enough: rules of ours that are not wanted need not be read to their end. What
 /// is wrong with the patterns is told by who knows all names.
 fn part(suite: &rules::Suite, options: &Options) -> Option<ExpandedSuite> {
-    let whole = options.check_rules || options.explain.is_some() || !options.rules.is_empty();
-    if whole || options.only.is_empty() || !options.except.is_empty() {
+    let whole =
+        options.suite.check_rules || options.suite.explain.is_some() || !options.suite.rules.is_empty();
+    if whole || options.suite.only.is_empty() || !options.suite.except.is_empty() {
         return None;
     }
-    let wanted = |rule: &&rules::Rule| options.only.iter().any(|only| select::may_mean(only, rule));
+    let wanted = |rule: &&rules::Rule| options.suite.only.iter().any(|only| select::may_mean(only, rule));
     let rules = suite.rules.iter().filter(wanted).cloned().collect();
-    let named = |name: &str| options.only.iter().any(|only| select::may_begin(only, name));
+    let named = |name: &str| options.suite.only.iter().any(|only| select::may_begin(only, name));
     let part = expand::expand_where(&rules::Suite { rules, ..suite.clone() }, Some(&named)).ok()?;
     let means = |only: &String| part.cases.iter().any(|case| select::means(only, case));
-    options.only.iter().all(means).then_some(part)
+    options.suite.only.iter().all(means).then_some(part)
 }
 
 /// The nearest of the known names, or another hint where none is near.
@@ -146,22 +134,6 @@ fn nowhere() -> Vec<Diagnostic> {
     vec![wrong.hint("iodyno posix . checks the file system of the current directory")]
 }
 
-/// How many rules there are; the profiles that are carried along are held against them.
-fn check(suite: &ExpandedSuite, options: &Options) -> Result<Request, Vec<Diagnostic>> {
-    let mut wrong = Vec::new();
-    if options.rules.is_empty() {
-        for file in suite::POSIX.profiles() {
-            let profile = kept(profile::read(&file), &mut wrong);
-            wrong.extend(profile.iter().flat_map(|profile| profile::strays(profile, suite)));
-        }
-    }
-    if wrong.is_empty() {
-        Ok(Request::Print { out: list::totals(&suite.cases), status: 0 })
-    } else {
-        Err(wrong)
-    }
-}
-
 fn run(
     suite: ExpandedSuite,
     options: Options,
@@ -170,7 +142,7 @@ fn run(
 ) -> Result<Request, Vec<Diagnostic>> {
     let (setup, load) = settings::resolve(suite, options, earlier, loader)?;
     let options = &setup.options;
-    let files = options.junit.iter().chain(&options.json).map(|path| ReportFile::own(path));
+    let files = options.suite.report_files();
     let files = files.chain(options.live.then(ReportFile::screen)).collect();
     let plan = lower::plan(&setup, load);
     let judged = Arc::clone(&setup);

@@ -5,6 +5,7 @@
 use clap::Parser;
 use iodyno_model::units;
 
+use super::suite_arguments::SuiteArguments;
 use crate::native::{KeepArguments, WatchArguments};
 
 /// What is said about the command below its options.
@@ -26,27 +27,9 @@ pub struct Options {
     /// The directory to check: any one on the file system
     #[arg(value_name = "DIR")]
     pub folder: Option<String>,
-    /// Only groups, rules or cases of these names (with * and ?)
-    #[arg(long, value_name = "NAME", num_args = 1)]
-    pub only: Vec<String>,
-    /// All but groups, rules or cases of these names (with * and ?)
-    #[arg(long, value_name = "NAME", num_args = 1)]
-    pub except: Vec<String>,
-    /// Only rules of these classes: shall, may, linux, filesystem
-    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
-    pub class: Vec<String>,
-    /// List groups, rules, cases and checks; with --verbose every rule
-    #[arg(long)]
-    pub list: bool,
-    /// Print a rule and its steps
-    #[arg(long, value_name = "RULE")]
-    pub explain: Option<String>,
-    /// Parse the rules, and report their number or their errors
-    #[arg(long)]
-    pub check_rules: bool,
-    /// Use the rules in this directory instead of the built-in ones; repeatable
-    #[arg(long, value_name = "DIR")]
-    pub rules: Vec<String>,
+    #[allow(missing_docs, reason = "a comment would be a heading of the help")]
+    #[command(flatten)]
+    pub suite: SuiteArguments,
     /// Run only the cases that failed in this JSON report of an earlier run, one at a time, and report what changed
     #[arg(long, value_name = "FILE")]
     pub failed_in: Option<String>,
@@ -59,15 +42,6 @@ pub struct Options {
     /// Run this fio job file below DIR at the same time
     #[arg(long, value_name = "JOBFILE")]
     pub with: Option<String>,
-    /// Report as TAP, for prove
-    #[arg(long)]
-    pub tap: bool,
-    /// Write JUnit XML to this file
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<String>,
-    /// Write JSON to this file
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<String>,
     /// Show the run full-screen
     #[arg(long)]
     pub live: bool,
@@ -83,9 +57,6 @@ pub struct Options {
     /// Keep the files of failed cases
     #[arg(long)]
     pub keep: bool,
-    /// Also fail when an expected failure does not happen
-    #[arg(long)]
-    pub strict: bool,
     /// Seed of random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -100,19 +71,6 @@ pub struct Options {
     #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     #[command(flatten)]
     pub history: KeepArguments,
-    /// Print each broken rule with its steps instead of the causes
-    #[arg(long)]
-    pub details: bool,
-    /// A line for every case, and every round of a failure
-    #[arg(short, long)]
-    pub verbose: bool,
-}
-
-impl Options {
-    /// Whether each broken rule is told.
-    pub fn tells_all(&self) -> bool {
-        self.details || self.verbose
-    }
 }
 
 fn time(text: &str) -> Result<u64, String> {

@@ -38,9 +38,9 @@ fn script(group: &str, cases: usize, words: &str) -> String {
 fn words(options: &Options) -> String {
     let mut words = String::new();
     let mut add = |option: &str, value: &str| words.push_str(&format!(" {option} {}", shell(value)));
-    options.rules.iter().for_each(|folder| add("--rules", folder));
-    options.except.iter().for_each(|pattern| add("--except", pattern));
-    options.class.iter().for_each(|class| add("--class", class));
+    options.suite.rules.iter().for_each(|folder| add("--rules", folder));
+    options.suite.except.iter().for_each(|pattern| add("--except", pattern));
+    options.suite.class.iter().for_each(|class| add("--class", class));
     options.profile.iter().for_each(|profile| add("--profile", profile));
     if options.at_once > 0 {
         add("--at-once", &options.at_once.to_string());

@@ -15,11 +15,10 @@ use iodyno_model::{Diagnostic, Origin, TargetFacts};
 use crate::native;
 use crate::posix::expand::{self, ExpandedSuite};
 use crate::posix::report::{self, Reports};
-use crate::posix::select::{self, Selection};
 use crate::posix::settings::{CheckedDirectory, Setup};
-use crate::posix::suite::{self, S3};
-use crate::posix::{list, profile, rules, scripts};
-use crate::{Dialect, Loader, ReportFile, Request, Run};
+use crate::posix::suite::S3;
+use crate::posix::{profile, rules, scripts};
+use crate::{Dialect, Loader, Request, Run};
 use options::Options;
 
 /// The command in the list of dialects.
@@ -36,25 +35,16 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         Ok(options) => options,
         Err(help) => return Ok(help),
     };
-    let asks = options.check_rules || options.explain.is_some() || options.list;
-    if options.bucket.is_none() && !asks {
+    if options.bucket.is_none() && !options.suite.asks() {
         return Err(nowhere());
     }
     let mut suite = read(&options, loader)?;
-    if options.check_rules {
-        return check(&suite, &options);
+    if let Some(answer) = options.suite.about(&suite, &S3)? {
+        return Ok(answer);
     }
-    if let Some(name) = &options.explain {
-        return Ok(Request::Print { out: list::explain(&suite, name)?, status: 0 });
-    }
-    let wanted = Selection {
-        only: options.only.clone(),
-        except: options.except.clone(),
-        classes: options.class.clone(),
-    };
-    select::select(&mut suite, &wanted)?;
-    if options.list {
-        return Ok(Request::Print { out: list::list(&suite.cases, options.verbose), status: 0 });
+    options.suite.select(&mut suite)?;
+    if let Some(list) = options.suite.listed(&suite) {
+        return Ok(list);
     }
     run(suite, options, loader)
 }
@@ -66,33 +56,11 @@ fn nowhere() -> Vec<Diagnostic> {
 
 /// The rules, those carried along or those of the directories that were named.
 fn read(options: &Options, loader: &mut dyn Loader) -> Result<ExpandedSuite, Vec<Diagnostic>> {
-    let mut files = Vec::new();
-    for folder in &options.rules {
-        files.extend(suite::in_folder(folder, loader)?);
-    }
-    if options.rules.is_empty() {
-        files = S3.rules();
-    }
+    let files = options.suite.files(&S3, loader)?;
     let (mut suite, mut wrong) = rules::read(&files)?;
     suite.vocabulary = &vocabulary::STORES;
     let expanded = expand::expand(&suite).map_err(|problems| wrong.extend(problems)).ok();
     expanded.filter(|_| wrong.is_empty()).ok_or(wrong)
-}
-
-/// How many rules there are; the profiles that are carried along are held against them.
-fn check(suite: &ExpandedSuite, options: &Options) -> Result<Request, Vec<Diagnostic>> {
-    let mut wrong = Vec::new();
-    for file in S3.profiles().iter().filter(|_| options.rules.is_empty()) {
-        match profile::read(file) {
-            Ok(profile) => wrong.extend(profile::strays(&profile, suite)),
-            Err(problems) => wrong.extend(problems),
-        }
-    }
-    if wrong.is_empty() {
-        Ok(Request::Print { out: list::totals(&suite.cases), status: 0 })
-    } else {
-        Err(wrong)
-    }
 }
 
 fn run(suite: ExpandedSuite, options: Options, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
@@ -110,7 +78,7 @@ fn run(suite: ExpandedSuite, options: Options, loader: &mut dyn Loader) -> Resul
     let setup =
         Setup { suite, sides: vec![side], options: options.of_reports(), terminal, ..Setup::default() };
     let setup = Arc::new(setup);
-    let files = options.junit.iter().chain(&options.json).map(|path| ReportFile::own(path)).collect();
+    let files = options.suite.report_files().collect();
     let judged = Arc::clone(&setup);
     Ok(Request::Run(Box::new(Run {
         files,
@@ -131,7 +99,7 @@ fn again(options: &Options, bucket: &str) -> String {
     add("--region", options.region.as_ref());
     add("--credentials", options.credentials.as_ref());
     add("--addressing", Some(&options.addressing).filter(|how| *how != "path"));
-    options.rules.iter().for_each(|folder| add("--rules", Some(folder)));
+    options.suite.rules.iter().for_each(|folder| add("--rules", Some(folder)));
     words.join(" ")
 }
 
@@ -140,12 +108,7 @@ impl Options {
     fn of_reports(&self) -> crate::posix::options::Options {
         crate::posix::options::Options {
             folder: self.bucket.clone(),
-            tap: self.tap,
-            junit: self.junit.clone(),
-            json: self.json.clone(),
-            strict: self.strict,
-            details: self.details,
-            verbose: self.verbose,
+            suite: self.suite.clone(),
             ..crate::posix::options::Options::parse_from(["iodyno posix"])
         }
     }

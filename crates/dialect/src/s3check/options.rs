@@ -4,6 +4,7 @@ use clap::Parser;
 use iodyno_model::units;
 
 use crate::native::KeepArguments;
+use crate::posix::suite_arguments::SuiteArguments;
 
 /// What is said about the command below its options.
 const AFTER: &str = "Keys of objects begin with a prefix of the run's own below PREFIX, and everything below that is removed \
@@ -36,57 +37,21 @@ pub struct Options {
     /// environment, profile, profile:NAME, file:PATH or anonymous [default: environment, then profile]
     #[arg(long, value_name = "WHERE")]
     pub credentials: Option<String>,
-    /// Only groups, rules or cases of these names (with * and ?)
-    #[arg(long, value_name = "NAME", num_args = 1)]
-    pub only: Vec<String>,
-    /// All but groups, rules or cases of these names (with * and ?)
-    #[arg(long, value_name = "NAME", num_args = 1)]
-    pub except: Vec<String>,
-    /// Only rules of these classes: shall, may
-    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
-    pub class: Vec<String>,
-    /// List groups, rules, cases and checks; with --verbose every rule
-    #[arg(long)]
-    pub list: bool,
-    /// Print a rule and its steps
-    #[arg(long, value_name = "RULE")]
-    pub explain: Option<String>,
-    /// Parse the rules, and report their number or their errors
-    #[arg(long)]
-    pub check_rules: bool,
-    /// Use the rules in this directory instead of the built-in ones; repeatable
-    #[arg(long, value_name = "DIR")]
-    pub rules: Vec<String>,
+    #[allow(missing_docs, reason = "a comment would be a heading of the help")]
+    #[command(flatten)]
+    pub suite: SuiteArguments,
     /// What to expect of the store: a name, a file, or none
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<String>,
-    /// Report as TAP, for prove
-    #[arg(long)]
-    pub tap: bool,
-    /// Write JUnit XML to this file
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<String>,
-    /// Write JSON to this file
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<String>,
     /// Number of connections, each with a case at a time [default: 4]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub at_once: u32,
     /// How long a request may make no progress, e.g. 10s
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = seconds)]
     pub timeout: u64,
-    /// Also fail when an expected failure does not happen
-    #[arg(long)]
-    pub strict: bool,
     #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     #[command(flatten)]
     pub history: KeepArguments,
-    /// Print each broken rule with its steps instead of the causes
-    #[arg(long)]
-    pub details: bool,
-    /// A line for every case, and every round of a failure
-    #[arg(short, long)]
-    pub verbose: bool,
 }
 
 fn bucket(text: &str) -> Result<String, String> {

@@ -104,7 +104,7 @@ pub fn text(results: &SuiteResults) -> String {
         }
     }
     let _ = writeln!(text, "  they differ in {} checks of {} rules", found.len(), rules.len());
-    let most = if results.setup.options.verbose { usize::MAX } else { MOST_WAYS };
+    let most = if results.setup.options.suite.verbose { usize::MAX } else { MOST_WAYS };
     for (rule, ways) in &rules {
         let _ = writeln!(text, "\n  {rule}");
         for (difference, count) in ways.iter().take(most) {

@@ -28,7 +28,7 @@ pub fn text(results: &SuiteResults) -> String {
     let count = earlier.cases.len() + gone.len();
     let cases = if count == 1 { "case" } else { "cases" };
     let mut text = format!("\nof {count} {cases} that failed in {}\n", earlier.path);
-    let most = if results.setup.options.verbose { usize::MAX } else { MOST_NAMES };
+    let most = if results.setup.options.suite.verbose { usize::MAX } else { MOST_NAMES };
     for (names, what) in [
         (passed, "no longer fail"),
         (same, "fail as they did"),

@@ -127,7 +127,7 @@ fn round_of(case: &Case, verdict: &Verdict) -> String {
 /// What failed, in full.
 pub fn text(results: &SuiteResults, side: &CheckedDirectory, judgement: &Judgement) -> String {
     let cases = &results.setup.suite.cases;
-    let verbose = results.setup.options.verbose;
+    let verbose = results.setup.options.suite.verbose;
     let mut text = String::new();
     let broken = of_kind(cases, judgement, results.bad_kinds());
     for rule in &broken {

@@ -88,7 +88,7 @@ impl SuiteResults {
             return (128 + signal) as u8;
         }
         let Some((_, answer)) = self.first() else { return 1 };
-        let strict = self.setup.options.strict && !answer.judgement.unmet.is_empty();
+        let strict = self.setup.options.suite.strict && !answer.judgement.unmet.is_empty();
         let exercised = self.exercises.iter().all(ExerciseResult::is_good);
         u8::from(
             !exercised
@@ -190,11 +190,11 @@ impl Reports {
             let result = judge::case(case, Some(record), profile);
             self.progress.0 += 1;
             self.progress.1 += usize::from(result.is_bad());
-            if setup.options.verbose && !setup.options.tap {
+            if setup.options.suite.verbose && !setup.options.suite.tap {
                 self.clear(output)?;
                 writeln!(output.err, "{}", summary::case_line(case, &result))?;
             }
-            if setup.options.tap && self.phase == 0 {
+            if setup.options.suite.tap && self.phase == 0 {
                 self.tap.ended(&setup, record.case, result, output.out)?;
             }
         }
@@ -228,14 +228,14 @@ impl Reports {
         results.machine.clone_from(&self.machine);
         results.at_unix_ns = self.at_unix_ns;
         let options = &self.setup.options;
-        match options.tap {
+        match options.suite.tap {
             true => self.tap.end(&results, output.out)?,
             false => output.out.write_all(summary::text(&results).as_bytes())?,
         }
-        if let Some(path) = &options.junit {
+        if let Some(path) = &options.suite.junit {
             output.files.file(path)?.write_all(&junit::xml(&results)?)?;
         }
-        if let Some(path) = &options.json {
+        if let Some(path) = &options.suite.json {
             output.files.file(path)?.write_all(json::text(&results)?.as_bytes())?;
         }
         Ok(())
@@ -248,7 +248,7 @@ impl Reporter for Reports {
             Event::Started(started) => {
                 self.machine.clone_from(&started.machine);
                 self.at_unix_ns = started.at_unix_ns;
-                if self.setup.options.tap {
+                if self.setup.options.suite.tap {
                     self.tap.begin(&self.setup, output.out)?;
                 }
                 self.show(output)

@@ -22,7 +22,7 @@ pub fn text(results: &SuiteResults) -> String {
         tables(&mut text, &results.setup.suite.cases, &answer.judgement);
         // What is missing breaks much of what follows.
         features(&mut text, side, &answer.judgement);
-        text.push_str(&match results.setup.options.tells_all() {
+        text.push_str(&match results.setup.options.suite.tells_all() {
             true => failures::text(results, side, &answer.judgement),
             false => causes::text(results, side, &answer.judgement),
         });
