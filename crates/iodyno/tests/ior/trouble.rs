@@ -22,8 +22,8 @@ pub fn cases() -> Vec<Case> {
 
 fn wrong() -> Outcome {
     let home = scratch();
-    let told = ior(home.path(), "-b 1q --blokSize=4k -a HDFS -y");
-    told.expect(1, &["expected a whole number", "did you mean `blockSize`", "`api=HDFS` is not supported"]);
+    let told = ior(home.path(), "-b 1q --blokSize=4k -a DFS -y");
+    told.expect(1, &["expected a whole number", "did you mean `blockSize`", "`api=DFS` is not supported"]);
     assert!(told.out.is_empty() && told.err.matches("ERROR: ").count() == 4, "{}", told.err);
     ior(home.path(), "-b 1m -t 300k").expect(1, &["does not consist of transfers"]);
     ior(home.path(), "-f nothing").expect(1, &["nothing: No such file or directory"]);
