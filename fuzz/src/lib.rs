@@ -33,7 +33,7 @@ pub fn targets() -> impl Iterator<Item = Target> {
         name: dialect.name,
         feed: lower,
         // Rules are expanded to thousands of cases.
-        cost: if dialect.name == "posix" { 30 } else { 1 },
+        cost: if matches!(dialect.name, "posix" | "s3check") { 30 } else { 1 },
     });
     let importers = traces::TARGETS.iter().map(|(name, _)| Target { name, feed: traces::feed, cost: 1 });
     dialects.chain(importers).chain([

@@ -17,6 +17,11 @@ const FILES: &[(&str, &str, &[&str])] = &[
     ("ior", "-f script", &["examples/*.ior"]),
     ("posix", "--rules rules DIR", &["golden/posix/*.toml", "suites/posix/*/*.toml", "suites/posix/*.toml"]),
     (
+        "s3check",
+        "s3://b/p --endpoint http://h:1 --rules rules",
+        &["suites/s3/profiles/*.toml", "suites/s3/*.toml"],
+    ),
+    (
         "run",
         "",
         &["golden/native/*.toml", "golden/native/*/*.toml", "examples/*.toml", "golden/posix/*.toml"],
@@ -35,6 +40,7 @@ const LINES: &[(&str, &[&str])] = &[
             "t --engine null --dry-run\nfio version 3 iolog\n0 f add\n0 f open\n5 f write 0 4096\n9 f read 8192 512\n",
         ],
     ),
+    ("s3check", &["s3://b --only put --tap", "s3://b/p --explain put/empty", "--list --verbose --class may"]),
     ("measure", &["DIR --quick", "--size 1g FILE --json", "also:save /dev/sdz"]),
     ("age", &["DIR --to 70%", "DIR --to 70% --remove --seed 3", "DIR --to 40% --files 4k-1m"]),
     ("iperf3", &["-s", "-s -1 --json", "-c h -t 1 -P 4 -J\n\x09\x01\x00\x00\x00\x02{}", "-c h -u -b 10m -R"]),

@@ -79,7 +79,7 @@ mod tests {
             ("--verify-raed", "did you mean `--verify-read`"),
             ("dir", "-d"),
             ("-a MPIIO", "has no such back end"),
-            ("-a S3-libs3", "object stores"),
+            ("-a S3-libs3", "objects of the engine s3"),
             ("-g", "lfs setdirstripe"),
         ] {
             let wrong = said(line).unwrap_err();

@@ -51,6 +51,9 @@ pub mod pvsync;
 pub mod rados;
 #[cfg(target_os = "linux")]
 pub mod s3;
+#[cfg(not(target_os = "linux"))]
+#[path = "s3/elsewhere.rs"]
+pub mod s3;
 #[cfg(target_os = "linux")]
 pub mod sg;
 pub mod sim;
