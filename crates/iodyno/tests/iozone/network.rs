@@ -29,11 +29,16 @@ pub fn cases() -> Vec<Case> {
 /// Options of a transfer: 16 records.
 const LINE: &str = "-+t -+m nodes -r 4 -s 64";
 
+/// Ours by a name without blanks, as a node list wants it, wherever the tree lies.
+fn link(home: &Path) -> String {
+    home.join("iozone").display().to_string()
+}
+
 /// A node list; a remote shell that is none: it leaves the host out; and ours by a name that needs no word behind it.
 fn stage(home: &Path, hosts: &[&str], program: &str) -> std::io::Result<()> {
     let lines: String = hosts.iter().map(|host| format!("{host} /tmp {program}\n")).collect();
     std::fs::write(home.join("nodes"), lines)?;
-    std::os::unix::fs::symlink(IODYNO, home.join("iozone"))?;
+    std::os::unix::fs::symlink(IODYNO, link(home))?;
     let shell = home.join("shell");
     std::fs::write(&shell, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n")?;
     std::fs::set_permissions(&shell, std::fs::Permissions::from_mode(0o755))
@@ -73,7 +78,7 @@ fn is_told(told: &ProgramOutput, host: &str) {
 
 fn both_ways() -> Outcome {
     let home = tempfile::tempdir()?;
-    stage(home.path(), &["localhost", "127.0.0.1"], IODYNO)?;
+    stage(home.path(), &["localhost", "127.0.0.1"], &link(home.path()))?;
     let told = ours(home.path());
     told.expect(0, &["Checking 2 clients", "Transfer size 4096 bytes", "Count 16", "Total size 64 kbytes"]);
     is_told(&told, "localhost");
@@ -86,7 +91,7 @@ fn alike() -> Outcome {
     stage(home.path(), &["localhost"], "iozone")?;
     let theirs = originals(home.path())?;
     let own = tempfile::tempdir()?;
-    stage(own.path(), &["localhost"], IODYNO)?;
+    stage(own.path(), &["localhost"], &link(own.path()))?;
     let ours = ours(own.path());
     assert_eq!(skeleton(&ours.out, "Checking"), skeleton(&theirs.out, "Checking"));
     Ok(())
@@ -103,7 +108,7 @@ fn with_its_client() -> Outcome {
 
 fn with_its_master() -> Outcome {
     let home = tempfile::tempdir()?;
-    stage(home.path(), &["localhost"], &home.path().join("iozone").display().to_string())?;
+    stage(home.path(), &["localhost"], &link(home.path()))?;
     let told = originals(home.path())?;
     is_told(&told, "localhost");
     Ok(())
