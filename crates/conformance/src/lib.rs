@@ -21,6 +21,7 @@ mod facts;
 mod judge;
 pub mod requests;
 mod script;
+mod start;
 pub mod syscall;
 mod words;
 

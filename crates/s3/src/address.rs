@@ -128,6 +128,11 @@ impl BucketAddress {
         }
     }
 
+    /// The path of the bucket itself.
+    pub fn bucket_path(&self) -> &str {
+        if self.root.is_empty() { "/" } else { &self.root }
+    }
+
     /// The path of a key, as it is sent and signed.
     pub fn path(&self, key: &str) -> String {
         let mut path = String::with_capacity(self.root.len() + key.len() + 8);

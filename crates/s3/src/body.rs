@@ -176,7 +176,7 @@ pub fn complete_upload(parts: &[Part]) -> String {
         if let Some((algorithm, value)) = &part.checksum {
             body.push_str(&format!("<Checksum{algorithm}>{value}</Checksum{algorithm}>"));
         }
-        let etag = quick_xml::escape::escape(part.etag.as_str());
+        let etag = escaped(&part.etag);
         body.push_str(&format!("<ETag>{etag}</ETag><PartNumber>{}</PartNumber></Part>", index + 1));
     }
     body + "</CompleteMultipartUpload>"
@@ -190,11 +190,11 @@ pub struct Part {
     pub checksum: Option<(&'static str, String)>,
 }
 
-/// What removes many objects at once.
-pub fn delete_many<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
-    let mut body = String::from("<Delete><Quiet>true</Quiet>");
+/// What removes many objects at once; `is_quiet`: the answer names only those that stay.
+pub fn delete_many<'a>(keys: impl IntoIterator<Item = &'a str>, is_quiet: bool) -> String {
+    let mut body = String::from(if is_quiet { "<Delete><Quiet>true</Quiet>" } else { "<Delete>" });
     for key in keys {
-        body.push_str(&format!("<Object><Key>{}</Key></Object>", quick_xml::escape::escape(key)));
+        body.push_str(&format!("<Object><Key>{}</Key></Object>", escaped(key)));
     }
     body + "</Delete>"
 }
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn many_are_removed_and_those_that_stay_are_said() {
         assert_eq!(
-            delete_many(["a<"]),
+            delete_many(["a<"], true),
             "<Delete><Quiet>true</Quiet><Object><Key>a&lt;</Key></Object></Delete>"
         );
         let body = b"<DeleteResult><Error><Key>k</Key><Code>AccessDenied</Code></Error></DeleteResult>";

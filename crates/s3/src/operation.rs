@@ -76,7 +76,7 @@ pub fn delete(at: &BucketAddress, key: &str) -> RequestHead {
 
 /// Removes many objects by one request, whose body is [`crate::body::delete_many`]'s; the API wants a checksum of it.
 pub fn delete_many(at: &BucketAddress, body: &[u8]) -> RequestHead {
-    let request = RequestHead::new("POST", root(at)).with("delete", "");
+    let request = RequestHead::new("POST", at.bucket_path().into()).with("delete", "");
     with_checksum(
         request.body(body.len() as u64, crate::sign::sha256_hex(body)),
         body,
@@ -86,7 +86,9 @@ pub fn delete_many(at: &BucketAddress, body: &[u8]) -> RequestHead {
 
 /// A page of the objects below a prefix, at most so many; `after` is what the page before named as next.
 pub fn list(at: &BucketAddress, prefix: &str, most: u64, after: Option<&str>) -> RequestHead {
-    let request = RequestHead::new("GET", root(at)).with("list-type", "2").with("max-keys", most.to_string());
+    let request = RequestHead::new("GET", at.bucket_path().into())
+        .with("list-type", "2")
+        .with("max-keys", most.to_string());
     let request = if prefix.is_empty() { request } else { request.with("prefix", prefix) };
     match after {
         Some(token) => request.with("continuation-token", token),
@@ -136,22 +138,17 @@ pub fn abort_upload(at: &BucketAddress, key: &str, id: &str) -> RequestHead {
 
 /// The uploads below a prefix that were begun and not ended.
 pub fn list_uploads(at: &BucketAddress, prefix: &str) -> RequestHead {
-    RequestHead::new("GET", root(at)).with("uploads", "").with("prefix", prefix)
+    RequestHead::new("GET", at.bucket_path().into()).with("uploads", "").with("prefix", prefix)
 }
 
 /// Whether a bucket keeps versions.
 pub fn versioning(at: &BucketAddress) -> RequestHead {
-    RequestHead::new("GET", root(at)).with("versioning", "")
+    RequestHead::new("GET", at.bucket_path().into()).with("versioning", "")
 }
 
 /// A page of the versions below a prefix, delete markers among them.
 pub fn list_versions(at: &BucketAddress, prefix: &str) -> RequestHead {
-    RequestHead::new("GET", root(at)).with("versions", "").with("prefix", prefix)
-}
-
-/// The bucket itself.
-fn root(at: &BucketAddress) -> String {
-    if at.root.is_empty() { "/".into() } else { at.root.clone() }
+    RequestHead::new("GET", at.bucket_path().into()).with("versions", "").with("prefix", prefix)
 }
 
 #[cfg(test)]

@@ -3,10 +3,9 @@
 use std::io::{PipeReader, pipe};
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use iodyno_model::{CaseRecord, Cases, Outcome, TargetKind, WorkerState, Workload};
+use iodyno_model::{CaseRecord, Cases, Outcome, TargetKind, Workload};
 
 use super::cleanup::{self, Task};
 use super::keeper::News;
@@ -16,8 +15,8 @@ use super::sandbox;
 use super::watchdog::{self, Ending, Left};
 use super::wire::{self, Inbox};
 use crate::script::unrun;
+use crate::start::run_from_start;
 use iodyno_engine::Failure;
-use iodyno_engine::clock;
 use iodyno_engine::clock::moment;
 use iodyno_engine::worker::Worker;
 
@@ -38,16 +37,7 @@ pub fn drive(worker: &mut Worker<'_>) -> Result<(), Failure> {
     let Some(TargetKind::FileSet { root, .. }) = target else {
         return Err(Failure::new("cases want a directory"));
     };
-    let line = worker.barrier.wait_for_start(worker.number, worker.after);
-    let begin = line + worker.job.start.after_ns;
-    while clock::now() < begin && !worker.barrier.is_stopped(worker.number) {
-        clock::sleep_until(begin, 20_000_000);
-    }
-    worker.counters.head.began.store(begin, Relaxed);
-    worker.counters.enter(WorkerState::Running);
-    let outcome = run(worker, cases, Path::new(root));
-    worker.counters.head.ended.store(clock::now(), Relaxed);
-    outcome
+    run_from_start(worker, |worker| run(worker, cases, Path::new(root)))
 }
 
 fn run(worker: &Worker<'_>, cases: &Cases, directory: &Path) -> Result<(), Failure> {

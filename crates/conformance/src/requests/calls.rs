@@ -44,7 +44,7 @@ pub const CALLS: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// There is none of that name, or it takes other arguments.
-pub fn check_call(name: &str, arguments: &[String]) -> Result<(), String> {
+fn check_call(name: &str, arguments: &[String]) -> Result<(), String> {
     let Some((_, shape)) = CALLS.iter().find(|(known, _)| *known == name) else {
         return Err(format!("`{name}`: there is no such call"));
     };
@@ -139,8 +139,7 @@ impl CallPlace<'_> {
     }
 
     fn of_bucket(&self, name: &str) -> Result<CallRequest, String> {
-        let top = if self.at.root.is_empty() { "/".to_string() } else { self.at.root.clone() };
-        let root = |method: &'static str| RequestHead::new(method, top.clone());
+        let root = |method: &'static str| RequestHead::new(method, self.at.bucket_path().into());
         let list = match name {
             "head_bucket" => return Ok(CallRequest::bare(root("HEAD"), 0)),
             "location" | "versioning" => {
@@ -193,8 +192,8 @@ impl CallPlace<'_> {
                 2,
             ),
             "delete_many" => {
-                let one = |at: usize| format!("<Object><Key>{}</Key></Object>", body::escaped(&self.key(at)));
-                let body = format!("<Delete>{}</Delete>", (0..all).map(one).collect::<String>()).into_bytes();
+                let keys: Vec<String> = (0..all).map(|at| self.key(at)).collect();
+                let body = body::delete_many(keys.iter().map(String::as_str), false).into_bytes();
                 CallRequest::new(operation::delete_many(self.at, &body), body, all)
             }
             "tag" => {

@@ -10,6 +10,7 @@ use iodyno_engine::clock;
 use iodyno_engine::engines::s3::settings::{StoreSettings, fetch_credentials};
 use iodyno_engine::objects::split_url;
 use iodyno_model::Job;
+use iodyno_model::origin::plain;
 use iodyno_s3::address::BucketAddress;
 use iodyno_s3::answer::{Chunks, headers};
 use iodyno_s3::body::ErrorBody;
@@ -183,11 +184,6 @@ impl<'a> Client<'a> {
 enum Lost {
     BeforeAnswer(String),
     Within(String),
-}
-
-fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_string()
 }
 
 fn converse(stream: &mut TcpStream, bytes: &[u8], to_head: bool) -> Result<(StoreAnswer, bool), Lost> {

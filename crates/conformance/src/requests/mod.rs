@@ -15,13 +15,14 @@ use std::time::Duration;
 
 use iodyno_engine::worker::Worker;
 use iodyno_engine::{Failure, clock};
-use iodyno_model::{Case, CaseRecord, Cases, Outcome, TargetKind, Verdict, WorkerState, Workload};
+use iodyno_model::{Case, CaseRecord, Cases, Outcome, TargetKind, Verdict, Workload};
 
 use crate::script::{checks, rounds, unrun, verdict};
+use crate::start::run_from_start;
 use client::{Client, ClientSettings};
 use round::{RoundEnd, StoreRound};
 
-pub use calls::{CALLS, check_call};
+pub use calls::CALLS;
 
 /// How often it is looked whether the run is to stop.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -41,21 +42,11 @@ pub fn drive(worker: &mut Worker<'_>) -> Result<(), Failure> {
         return Err(Failure::new("requests want a bucket"));
     };
     let settings = ClientSettings::of(worker.job, url)?;
-    let line = worker.barrier.wait_for_start(worker.number, worker.after);
-    let begin = line + worker.job.start.after_ns;
-    while clock::now() < begin && !worker.barrier.is_stopped(worker.number) {
-        clock::sleep_until(begin, 20_000_000);
-    }
-    worker.counters.head.began.store(begin, Relaxed);
-    worker.counters.enter(WorkerState::Running);
-    let outcome = run(worker, cases, &settings);
-    worker.counters.head.ended.store(clock::now(), Relaxed);
-    outcome
+    run_from_start(worker, |worker| run(worker, cases, &settings))
 }
 
 /// What a thread tells.
 enum News {
-    Features(Vec<(String, Option<String>)>),
     Case(CaseRecord),
     /// Objects could not be removed: why.
     Left(String),
@@ -67,21 +58,18 @@ fn run(worker: &Worker<'_>, cases: &Cases, settings: &ClientSettings) -> Result<
     client.probe()?;
     let features: Vec<(String, Option<String>)> =
         cases.features.iter().map(|feature| (feature.name.clone(), missing(&mut client, feature))).collect();
+    worker.findings.write(worker.index, |entries| entries.features.clone_from(&features));
     let (sender, news) = mpsc::channel();
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let mut told = vec![false; cases.cases.len()];
     let mut left = None;
     let mut hear = |news: News| match news {
-        News::Features(features) => {
-            worker.findings.write(worker.index, |entries| entries.features = features);
-        }
         News::Case(record) => {
             told[record.case] = true;
             worker.findings.write(worker.index, |entries| entries.cases.push(record));
         }
         News::Left(why) => left = Some(why),
     };
-    hear(News::Features(features.clone()));
     std::thread::scope(|scope| {
         let threads = if cases.at_once == 0 { CONNECTIONS } else { cases.at_once };
         for _ in 0..threads {

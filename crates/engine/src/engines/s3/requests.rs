@@ -196,7 +196,7 @@ impl S3 {
             Purpose::DeleteMany => {
                 let item = |slot: &Slot| self.slots[*slot as usize].place.item;
                 let keys: Vec<_> = work.together.iter().map(|slot| key_of(item(slot))).collect();
-                let text = body::delete_many(keys.iter().map(String::as_str)).into_bytes();
+                let text = body::delete_many(keys.iter().map(String::as_str), true).into_bytes();
                 (operation::delete_many(at, &text), Outgoing::Text(text), nowhere)
             }
             Purpose::Abort => (operation::abort_upload(at, &key, &work.upload), nothing, nowhere),
