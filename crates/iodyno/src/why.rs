@@ -92,6 +92,8 @@ fn of_process(process: u32, words: &WhyArgs) -> u8 {
 }
 
 fn of_command(words: &WhyArgs) -> u8 {
+    // Ctrl-C is the command's; we report when it has ended.
+    signal::install();
     let mut recorder = match AnatomyRecorder::of_children() {
         Ok(recorder) => recorder,
         Err(error) => {
@@ -109,8 +111,6 @@ fn of_command(words: &WhyArgs) -> u8 {
             return 2;
         }
     };
-    // Ctrl-C is the command's; we report when it has ended.
-    signal::install();
     let watched = watched(&mut recorder, &mut child);
     let anatomy = watched.and_then(|status| Ok((status, recorder.finish()?)));
     match anatomy {

@@ -36,6 +36,8 @@ const CALLS: &[(i64, Verb)] = &[
 ];
 /// The size of each processor's part of a buffer, KiB.
 const BUFFER_KIB: u32 = 4096;
+/// How often the threads of a process are listed, which may start others all the time.
+const LISTS_MOST: usize = 16;
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 16;
 /// Bytes that one look reads of a pipe, at most: events may come faster than they are read.
@@ -70,7 +72,7 @@ impl AnatomyRecorder {
     /// # Errors
     /// The process is not there, or the kernel's tracing cannot be had: why.
     pub fn of_process(process: u32) -> Result<AnatomyRecorder, TraceError> {
-        let threads = threads_of(process);
+        let mut threads = threads_of(process);
         if threads.is_empty() {
             return Err(
                 TraceError::new(format!("there is no process {process}")).hint("ps -e lists processes")
@@ -78,7 +80,18 @@ impl AnatomyRecorder {
         }
         // Who watches his own process does not watch himself.
         let is_own = process == std::process::id();
-        AnatomyRecorder::start(&threads, is_own.then(own_thread), is_own)
+        let recorder = AnatomyRecorder::start(&threads, is_own.then(own_thread), is_own)?;
+        // What a watched thread starts is watched; what was started while they were listed is not yet.
+        for _ in 0..LISTS_MOST {
+            let mut new = threads_of(process);
+            new.retain(|thread| !threads.contains(thread));
+            if new.is_empty() {
+                break;
+            }
+            recorder.calls.buffer.append("set_event_pid", &listed(&new))?;
+            threads.extend(new);
+        }
+        Ok(recorder)
     }
 
     /// Of what this thread starts from now on, without itself.
@@ -100,8 +113,7 @@ impl AnatomyRecorder {
         };
         let (mut calls, mut block) = (buffer("calls")?, buffer("requests")?);
         calls.set_option("event-fork", true)?;
-        let list: Vec<String> = threads.iter().map(u32::to_string).collect();
-        calls.write("set_event_pid", &list.join(" "))?;
+        calls.write("set_event_pid", &listed(threads))?;
         // The kernel would leave out what an ignored thread starts, too: only where that is nothing may it be asked.
         if let Some(ignored) = ignored.filter(|_| is_own) {
             calls.write("set_event_notrace_pid", &ignored.to_string())?;
@@ -225,6 +237,10 @@ impl EventPipe {
 fn own_thread() -> u32 {
     // SAFETY: the call takes nothing.
     unsafe { libc::gettid() as u32 }
+}
+
+fn listed(threads: &[u32]) -> String {
+    threads.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
 }
 
 fn threads_of(process: u32) -> Vec<u32> {

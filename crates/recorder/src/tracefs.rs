@@ -127,6 +127,16 @@ impl TraceBuffer {
         put(&self.path(name), text).map_err(|error| refusal(&format!("{name} ({text})"), &error))
     }
 
+    /// Adds to the list that a file holds.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub fn append(&self, name: &str, text: &str) -> Result<(), TraceError> {
+        let opened = fs::OpenOptions::new().append(true).open(self.path(name));
+        let written = opened.and_then(|mut file| file.write_all(format!("{text}\n").as_bytes()));
+        written.map_err(|error| refusal(&format!("{name} ({text})"), &error))
+    }
+
     /// Changes a file until this buffer is dropped.
     ///
     /// # Errors

@@ -37,6 +37,8 @@ pub struct DeviceArgs {
 pub fn answer(words: &DeviceArgs) -> Answer {
     let mut output = open(&words.output)?;
     let wrong = |error: TraceError| wrong(&words.device, &error);
+    // Before the tracer is on: whoever is ended by a signal leaves it on.
+    signal::install();
     let trace = DeviceTrace::begin(Path::new(&words.device)).map_err(wrong)?;
     if trace.holds(Path::new(&words.output.output)) {
         say(Diagnostic {
@@ -47,7 +49,6 @@ pub fn answer(words: &DeviceArgs) -> Answer {
             )
         });
     }
-    signal::install();
     let child = command(words)?.map(|child| Arc::new(Mutex::new(child)));
     let recorded = record(words, trace, child.clone(), &mut output);
     let status = child.map_or(Ok(0), |child| {

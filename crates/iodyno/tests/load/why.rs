@@ -141,11 +141,15 @@ fn running() -> Outcome {
         &name,
     ]));
     let process = load.pid().to_string();
-    load.until("the load has opened its device", || {
-        let entries = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-        entries.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|path| path == device.path())
-    });
-    let seen = told(iodyno(["why", &process, "--for", "500ms"]));
+    let disk = device.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // The first field is how many reads have ended (Documentation/block/stat.rst).
+    let reads = || -> u64 {
+        let text = std::fs::read_to_string(format!("/sys/block/{disk}/stat")).unwrap_or_default();
+        text.split_whitespace().next().and_then(|reads| reads.parse().ok()).unwrap_or(0)
+    };
+    let before = reads();
+    load.until("the load reads its device", || reads() > before + 200);
+    let seen = told(iodyno(["why", &process, "--for", "1s"]));
     load.signal(libc::SIGINT);
     load.end();
     seen.expect(0, &["read", "device", "requests to devices", "of", "is"]);
