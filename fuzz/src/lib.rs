@@ -33,7 +33,14 @@ pub fn targets() -> impl Iterator<Item = Target> {
         name: dialect.name,
         feed: lower,
         // Rules are expanded to thousands of cases.
-        cost: if matches!(dialect.name, "posix" | "s3check") { 30 } else { 1 },
+        cost: match dialect.name {
+            // All their rules are read each time.
+            "posix" => 100,
+            "s3check" => 30,
+            // A short command line is hundreds of phases.
+            "iozone" | "filebench" => 8,
+            _ => 1,
+        },
     });
     let importers = traces::TARGETS.iter().map(|(name, _)| Target { name, feed: traces::feed, cost: 1 });
     dialects.chain(importers).chain([

@@ -12,26 +12,60 @@ use iodyno_report::Files;
 /// Open files by name.
 #[derive(Default)]
 pub struct OutputFiles {
-    open: BTreeMap<String, BufWriter<File>>,
+    open: BTreeMap<String, OutputFile>,
     /// Names that were written to and closed: asked for again, they go on.
     closed: Vec<String>,
+}
+
+/// A file that knows whether all that was written to it is in it.
+struct OutputFile {
+    file: BufWriter<File>,
+    failure: Option<io::Error>,
+}
+
+impl OutputFile {
+    fn noted<T>(&mut self, written: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &written {
+            // The writer has the error itself, which cannot be copied.
+            let same = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            self.failure.get_or_insert(same);
+        }
+        written
+    }
+}
+
+impl From<BufWriter<File>> for OutputFile {
+    fn from(file: BufWriter<File>) -> OutputFile {
+        OutputFile { file, failure: None }
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes);
+        self.noted(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.file.flush();
+        self.noted(flushed)
+    }
 }
 
 impl OutputFiles {
     /// Takes a file that is open already.
     pub fn put(&mut self, path: &str, file: BufWriter<File>) {
-        self.open.insert(path.into(), file);
+        self.open.insert(path.into(), file.into());
     }
 
-    /// Writes out what is left of all of them.
-    ///
-    /// # Errors
-    /// The first file that could not be written, by name.
-    pub fn flush(&mut self) -> Result<(), (String, io::Error)> {
-        for (path, file) in &mut self.open {
-            file.flush().map_err(|error| (path.clone(), error))?;
-        }
-        Ok(())
+    /// Writes out what is left of all of them; the files that are not whole, by name.
+    pub fn flush(&mut self) -> Vec<(String, io::Error)> {
+        let flushed = self.open.iter_mut().filter_map(|(path, file)| {
+            let flushed = file.flush();
+            let error = flushed.err().or_else(|| file.failure.take())?;
+            Some((path.clone(), error))
+        });
+        flushed.collect()
     }
 }
 
@@ -43,7 +77,8 @@ impl Files for OutputFiles {
                 false => File::create(path),
             };
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
-            self.open.insert(path.to_string(), BufWriter::with_capacity(1 << 16, file.map_err(named)?));
+            let file = BufWriter::with_capacity(1 << 16, file.map_err(named)?);
+            self.open.insert(path.to_string(), file.into());
         }
         Ok(self.open.get_mut(path).ok_or(io::ErrorKind::NotFound)?)
     }
@@ -75,7 +110,7 @@ mod tests {
         shelf.file(name).unwrap().write_all(b"one ").unwrap();
         shelf.close(name).unwrap();
         shelf.file(name).unwrap().write_all(b"two").unwrap();
-        shelf.flush().unwrap();
+        assert!(shelf.flush().is_empty());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one two");
         assert!(shelf.file("/nowhere/at/all").is_err());
         std::fs::remove_dir_all(&folder).unwrap();

@@ -165,11 +165,7 @@ impl OutputSet {
 
     /// Lets everybody who writes see an event; what goes wrong is kept until the end.
     pub fn tell(&mut self, event: &Event, reporter: &mut dyn Reporter) {
-        for sink in &mut self.sinks {
-            if let Err(error) = sink.tell(event) {
-                self.trouble.get_or_insert(error);
-            }
-        }
+        self.sinks.iter_mut().for_each(|sink| sink.tell(event));
         if let Err(error) = self.report(event, reporter) {
             self.trouble.get_or_insert(error);
         }
@@ -185,7 +181,7 @@ impl OutputSet {
                 None => line.insert(terminal::err()),
             };
             let mut output = Output { out: &mut out, err, files: &mut self.shelf };
-            // ConversationRun that nobody hears is no reason to stop.
+            // A line that nobody sees is no reason to stop.
             let _ = live.event(event, &mut output);
         }
         // Who did not ask how things are, or may not say it now, is not told.
@@ -223,15 +219,18 @@ impl OutputSet {
     /// # Errors
     /// The first thing that went wrong with any of it.
     pub fn close(mut self) -> Result<(), Diagnostic> {
-        let failed =
-            |path: &str, error: &io::Error| Err(Diagnostic::error(&Origin::argument(path), plain(error)));
-        for sink in &mut self.sinks {
-            if let Err(error) = sink.flush() {
-                return failed(&sink.path, &error);
+        let mut failed: Vec<(String, io::Error)> =
+            self.sinks.drain(..).filter_map(|sink| sink.end().err()).collect();
+        for (path, error) in self.shelf.flush() {
+            if self.made.contains(&path) {
+                let _ = std::fs::remove_file(&path);
             }
+            failed.push((path, error));
         }
-        if let Err((path, error)) = self.shelf.flush() {
-            return failed(&path, &error);
+        if let Some((path, error)) = failed.first() {
+            let wrong = Diagnostic::error(&Origin::argument(path), plain(error));
+            let is_gone = !std::path::Path::new(path).exists();
+            return Err(if is_gone { wrong.hint("what was written of it is removed") } else { wrong });
         }
         match self.trouble.filter(|error| error.kind() != io::ErrorKind::BrokenPipe) {
             Some(error) => {

@@ -39,6 +39,8 @@ pub struct Sink {
     reporter: Option<Box<dyn Reporter>>,
     /// Whether it was made here, and not a device like `/dev/null`.
     pub made: bool,
+    /// Why it could not be written.
+    failure: Option<io::Error>,
 }
 
 enum Destination {
@@ -88,11 +90,14 @@ impl Sink {
         if matches!(self.place, Destination::Whole(_) | Destination::Served(_)) { FRESH_NS } else { 0 }
     }
 
-    /// Lets its reporter see an event.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn tell(&mut self, event: &Event) -> io::Result<()> {
+    /// Lets its reporter see an event, until it cannot be written: [`end`](Sink::end) says so.
+    pub fn tell(&mut self, event: &Event) {
+        if self.failure.is_none() {
+            self.failure = self.written(event).err();
+        }
+    }
+
+    fn written(&mut self, event: &Event) -> io::Result<()> {
         let Some(reporter) = &mut self.reporter else { return Ok(()) };
         let err = &mut io::sink();
         match &mut self.place {
@@ -118,16 +123,27 @@ impl Sink {
         }
     }
 
-    /// Writes out what is left.
+    /// Writes out what is left. A file of ours that is not whole by then is removed: who finds it would take it for the
+    /// results.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn flush(&mut self) -> io::Result<()> {
-        match &mut self.place {
-            Destination::File(file) => file.flush(),
-            Destination::Folder(shelf) => shelf.flush().map_err(|(_, error)| error),
-            Destination::Whole(_) | Destination::Served(_) => Ok(()),
+    /// The first that could not be written, by name.
+    pub fn end(mut self) -> Result<(), (String, io::Error)> {
+        let mut failed = match &mut self.place {
+            Destination::File(file) => {
+                file.flush().err().map(|error| (self.path.clone(), error)).into_iter().collect()
+            }
+            Destination::Folder(files) => files.flush(),
+            Destination::Whole(_) | Destination::Served(_) => Vec::new(),
+        };
+        if let Some(error) = self.failure.take() {
+            failed.push((self.path.clone(), error));
         }
+        // Older metrics are whole, and stay.
+        if self.made && !matches!(self.place, Destination::Whole(_)) {
+            failed.iter().for_each(|(path, _)| drop(std::fs::remove_file(path)));
+        }
+        failed.into_iter().next().map_or(Ok(()), Err)
     }
 
     /// Whether the run's own reporter writes it.
@@ -162,7 +178,7 @@ fn plain_file(path: &str, reporter: Option<Box<dyn Reporter>>) -> Result<Sink, D
     match OpenOptions::new().write(true).create_new(made).open(path) {
         Ok(opened) => {
             let place = Destination::File(BufWriter::new(opened));
-            Ok(Sink { path: path.into(), place, reporter, made })
+            Ok(Sink { path: path.into(), place, reporter, made, failure: None })
         }
         Err(error) => Err(unwritable(path, &error)),
     }
@@ -171,21 +187,23 @@ fn plain_file(path: &str, reporter: Option<Box<dyn Reporter>>) -> Result<Sink, D
 fn folder(path: &str) -> Result<Sink, Diagnostic> {
     std::fs::create_dir(path).map_err(|error| unwritable(path, &error))?;
     let reporter: Option<Box<dyn Reporter>> = Some(Box::new(CsvFolder::new(path)));
-    Ok(Sink { path: path.into(), place: Destination::Folder(OutputFiles::default()), reporter, made: true })
+    let place = Destination::Folder(OutputFiles::default());
+    Ok(Sink { path: path.into(), place, reporter, made: true, failure: None })
 }
 
 fn metrics(path: &str) -> Result<Sink, Diagnostic> {
     let reporter: Option<Box<dyn Reporter>> = Some(Box::new(Metrics::new()));
     if let Ok(address) = path.parse::<SocketAddr>() {
         let place = Destination::Served(MetricsEndpoint::open(address)?);
-        return Ok(Sink { path: path.into(), place, reporter, made: false });
+        return Ok(Sink { path: path.into(), place, reporter, made: false, failure: None });
     }
     let made = !Path::new(path).exists();
     if !made && !is_replaceable(path) {
         return Err(unwritable(path, &io::ErrorKind::AlreadyExists.into()));
     }
     replace(Path::new(path), b"# EOF\n").map_err(|error| unwritable(path, &error))?;
-    Ok(Sink { path: path.into(), place: Destination::Whole(path.into()), reporter, made })
+    let place = Destination::Whole(path.into());
+    Ok(Sink { path: path.into(), place, reporter, made, failure: None })
 }
 
 /// Whether a file holds nothing but older metrics.

@@ -5,9 +5,10 @@ use std::io::Read;
 use std::os::fd::FromRawFd;
 use std::process::{Command, Stdio};
 
-use testbed::{Case, Outcome};
+use testbed::sandbox::FullDisk;
+use testbed::{Case, Need, Outcome};
 
-use crate::program::{IODYNO, Program, dressed, iodyno, scratch, told};
+use crate::program::{IODYNO, Program, dressed, iodyno, names, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -17,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("data in the place of a text is one message", &[], no_text),
         Case::new("text is as wide as it may be, in the unit that was chosen", &[], widths_and_units),
         Case::new("what cannot be printed is an error", &[], full),
+        Case::new("a file of results that finds no room is not left cut", &[Need::Mount], cut),
         Case::new("a hyphen is no file", &[], hyphen),
         Case::new("what fio says before the start is said once", &[], once),
         Case::new("a wrong word of our own is told with its hint", &[], own_words),
@@ -403,6 +405,30 @@ fn full() -> Outcome {
     Ok(())
 }
 
+/// There is room for one page of each file, and no more.
+fn cut() -> Outcome {
+    let fio = ["fio", "--name=a", "--ioengine=null", "--size=1m"];
+    let null = ["dd", "if=/dev/zero", "of=/dev/null", "count=1"];
+    for (words, file) in [
+        (&[&fio[..], &["--also=json=full/r.json"]].concat()[..], "full/r.json"),
+        (&[&fio[..], &["--also=html=full/r.html"]].concat(), "full/r.html"),
+        (&[&null[..], &["--also=json=full/d.json"]].concat(), "full/d.json"),
+        (&["posix", ".", "--only", "mkdir", "--json", "full/p.json"], "full/p.json"),
+        (&["posix", ".", "--only", "mkdir", "--junit", "full/p.xml"], "full/p.xml"),
+    ] {
+        let (home, disk) = (scratch(), FullDisk::tmpfs(4096)?);
+        std::os::unix::fs::symlink(disk.path(), home.path().join("full"))?;
+        let before = names(disk.path());
+        let mut command = iodyno(words);
+        command.current_dir(home.path());
+        let said = told(command);
+        let message = format!("error: {file}: No space left on device");
+        said.expect(1, &[&message, "what was written of it is removed"]).one_error();
+        assert_eq!(names(disk.path()), before, "{words:?}: {said}");
+    }
+    Ok(())
+}
+
 fn hyphen() -> Outcome {
     let home = scratch();
     for words in [
@@ -414,7 +440,7 @@ fn hyphen() -> Outcome {
         command.current_dir(home.path());
         let said = told(command);
         said.expect(if words[0] == "dd" { 1 } else { 2 }, &["standard output", "name a file"]);
-        assert_eq!(crate::program::names(home.path()), Vec::<String>::new(), "{words:?}");
+        assert_eq!(names(home.path()), Vec::<String>::new(), "{words:?}");
     }
     Ok(())
 }
