@@ -5,6 +5,7 @@
 
 use super::report::{beside, iodyno, judge, judged};
 use super::traces::Trace;
+use std::collections::BTreeSet;
 use std::path::Path;
 use testbed::rogue::{Fault, Rogue, Terms};
 use testbed::sandbox::keep_to_one_processor;
@@ -154,6 +155,13 @@ pub fn cases() -> Vec<Case> {
     let mut cases = vec![
         Case::new("without_a_fault_nothing_is_found", &needs, faultless),
         Case::new("without_a_fault_nothing_is_found_where_it_judges_itself", &needs, faultless_judge),
+        // Permissions decide nothing in the other groups, which the case above has.
+        Case::new(
+            "without_a_fault_nothing_at_all_is_found_where_it_judges_itself",
+            &needs,
+            faultless_judge_whole,
+        )
+        .against(),
         Case::new("every_fault_is_planted", &[], every_fault_is_planted),
     ];
     for (fault, marks) in PLANTED {
@@ -168,9 +176,10 @@ fn profile(name: &str) -> String {
     beside(name).display().to_string()
 }
 
-fn whole(directory: &Path, profile_name: &str, what: &str) -> Outcome {
+/// Runs the groups, all of them if none is named: nothing is found.
+fn sound(directory: &Path, profile_name: &str, groups: &[&str], what: &str) -> Outcome {
     let mut command = iodyno(["posix", "--profile", &profile(profile_name)]);
-    command.arg(directory);
+    command.args(groups.iter().flat_map(|group| ["--only", group])).arg(directory);
     let trace = Trace::of(&mut command, directory);
     judged(command).is_clean(what);
     trace.vanishes(what);
@@ -180,13 +189,26 @@ fn whole(directory: &Path, profile_name: &str, what: &str) -> Outcome {
 fn faultless() -> Outcome {
     keep_to_one_processor();
     let rogue = Rogue::mount(None)?;
-    whole(rogue.path(), "rogue.toml", "FUSE without a fault")
+    sound(rogue.path(), "rogue.toml", &[], "FUSE without a fault")
 }
 
+/// The groups in which faults of a file system that judges permissions itself are found.
 fn faultless_judge() -> Outcome {
+    let judging = PLANTED.iter().filter(|(fault, _)| fault.judges());
+    let groups: BTreeSet<&str> =
+        judging.flat_map(|(_, marks)| *marks).filter_map(|mark| mark.split('/').next()).collect();
+    assert!(groups.len() >= 6, "{groups:?}");
+    judges_soundly(&groups.into_iter().collect::<Vec<_>>())
+}
+
+fn faultless_judge_whole() -> Outcome {
+    judges_soundly(&[])
+}
+
+fn judges_soundly(groups: &[&str]) -> Outcome {
     keep_to_one_processor();
     let rogue = Rogue::with(Terms { judges: true, ..Terms::default() })?;
-    whole(rogue.path(), "rogue-judging.toml", "FUSE without a fault, judging")
+    sound(rogue.path(), "rogue-judging.toml", groups, "FUSE without a fault, judging")
 }
 
 fn every_fault_is_planted() -> Outcome {
