@@ -146,11 +146,18 @@ impl BucketAddress {
 /// Writes a text in the way that signatures want: everything but letters, digits and `-._~` as `%XX`. `slashes`: slashes
 /// stay, as in a path.
 pub fn encode(text: &str, slashes: bool, out: &mut String) {
+    let stays = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => true,
+        b'/' => slashes,
+        _ => false,
+    };
+    if text.bytes().all(stays) {
+        return out.push_str(text);
+    }
     for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(byte as char),
-            b'/' if slashes => out.push('/'),
-            _ => {
+        match stays(byte) {
+            true => out.push(byte as char),
+            false => {
                 let _ = write!(out, "%{byte:02X}");
             }
         }

@@ -1,5 +1,7 @@
 //! An answer's head, and how its body is framed.
 
+use std::mem::MaybeUninit;
+
 /// How the end of a body is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
@@ -56,9 +58,10 @@ impl AnswerHead {
     /// # Errors
     /// These bytes are no answer of HTTP/1.
     pub fn parse(bytes: &[u8], to_head: bool) -> Result<Option<(AnswerHead, usize)>, String> {
-        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MOST];
-        let mut answer = httparse::Response::new(&mut headers);
-        let length = match answer.parse(bytes) {
+        let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MOST];
+        let mut answer = httparse::Response::new(&mut []);
+        let parser = httparse::ParserConfig::default();
+        let length = match parser.parse_response_with_uninit_headers(&mut answer, bytes, &mut headers) {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) if bytes.len() >= HEAD_BYTES_MOST => {
                 return Err("the head of the answer has no end".into());

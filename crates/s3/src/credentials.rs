@@ -10,13 +10,15 @@ const SECRET_BYTES: usize = 4096;
 /// A secret in place: it lies wherever its owner lies, is never printed, and is overwritten when it is dropped.
 pub struct Secret {
     length: usize,
+    /// Counts changes: what was derived from an earlier one is not its own.
+    generation: u64,
     bytes: [u8; SECRET_BYTES],
 }
 
 impl Secret {
     /// None yet.
     pub const fn empty() -> Secret {
-        Secret { length: 0, bytes: [0; SECRET_BYTES] }
+        Secret { length: 0, generation: 0, bytes: [0; SECRET_BYTES] }
     }
 
     /// Takes a text.
@@ -26,6 +28,7 @@ impl Secret {
     pub fn set(&mut self, text: &str) -> Result<(), String> {
         self.bytes.zeroize();
         self.length = 0;
+        self.generation += 1;
         let room = self.bytes.get_mut(..text.len()).ok_or("a key or token of more than 4096 bytes")?;
         room.copy_from_slice(text.as_bytes());
         self.length = text.len();
@@ -34,6 +37,10 @@ impl Secret {
 
     pub fn is_empty(&self) -> bool {
         self.length == 0
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -76,6 +83,17 @@ impl Credentials {
     /// Nobody.
     pub const fn anonymous() -> Credentials {
         Credentials { access_key: String::new(), secret: Secret::empty(), token: Secret::empty() }
+    }
+
+    /// Takes others in their place.
+    ///
+    /// # Errors
+    /// One of them is longer than any secret.
+    pub fn renew(&mut self, access_key: &str, secret: &str, token: &str) -> Result<(), String> {
+        self.access_key.clear();
+        self.access_key.push_str(access_key);
+        self.secret.set(secret)?;
+        self.token.set(token)
     }
 
     pub fn are_anonymous(&self) -> bool {

@@ -1,5 +1,7 @@
 //! The requests of the operations that a client makes.
 
+use std::borrow::Cow;
+
 use crate::address::{BucketAddress, encoded};
 use crate::checksum::Checksum;
 use crate::request::RequestHead;
@@ -45,7 +47,13 @@ impl WriteOptions {
 }
 
 /// Writes an object; the body's hash is [`RequestHead::payload_hash`], its checksum that of the options.
-pub fn put(at: &BucketAddress, key: &str, body: &[u8], hash: &str, options: &WriteOptions) -> RequestHead {
+pub fn put(
+    at: &BucketAddress,
+    key: &str,
+    body: &[u8],
+    hash: impl Into<Cow<'static, str>>,
+    options: &WriteOptions,
+) -> RequestHead {
     let request = RequestHead::new("PUT", at.path(key)).body(body.len() as u64, hash);
     with_checksum(options.on(request), body, options.checksum)
 }
@@ -117,7 +125,7 @@ pub fn upload_part(
     key: &str,
     (number, id): (u32, &str),
     body: &[u8],
-    hash: &str,
+    hash: impl Into<Cow<'static, str>>,
     checksum: Option<Checksum>,
 ) -> RequestHead {
     let request =

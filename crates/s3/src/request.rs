@@ -1,5 +1,6 @@
 //! A request's head, before it is signed: method, path, query and headers.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::address::encode;
@@ -20,14 +21,14 @@ pub struct RequestHead {
     /// Lower-case names and values, without `host`, `content-length` and what signing adds.
     pub headers: Vec<(&'static str, String)>,
     /// The SHA-256 of the body in hexadecimal digits, or [`UNSIGNED_PAYLOAD`].
-    pub payload_hash: String,
+    pub payload_hash: Cow<'static, str>,
     pub body_bytes: u64,
 }
 
 impl RequestHead {
     /// A request without a body.
     pub fn new(method: &'static str, path: String) -> RequestHead {
-        let payload_hash = EMPTY_SHA256.to_string();
+        let payload_hash = EMPTY_SHA256.into();
         RequestHead { method, path, payload_hash, ..RequestHead::default() }
     }
 
@@ -44,13 +45,16 @@ impl RequestHead {
     }
 
     /// The same with a body of so many bytes, whose hash is signed unless it is [`UNSIGNED_PAYLOAD`].
-    pub fn body(mut self, bytes: u64, hash: impl Into<String>) -> RequestHead {
+    pub fn body(mut self, bytes: u64, hash: impl Into<Cow<'static, str>>) -> RequestHead {
         (self.body_bytes, self.payload_hash) = (bytes, hash.into());
         self
     }
 
     /// The query as it is sent and signed.
     pub fn write_query(&self, out: &mut String) {
+        if self.query.is_empty() {
+            return;
+        }
         let mut pairs: Vec<(String, String)> = Vec::with_capacity(self.query.len());
         for (name, value) in &self.query {
             let (mut left, mut right) = (String::new(), String::new());

@@ -1,9 +1,7 @@
 //! Signature Version 4 of the Amazon S3 API, in a header, and the request's head as it is sent.
 //!
-//! A key for a day, region and service is derived once and kept. Everything that is sent is signed but what a proxy may
+//! A key for a day, region and service is derived once and kept, as is what all requests of a second have in common. Everything that is sent is signed but what a proxy may
 //! change on the way.
-
-use std::fmt::Write as _;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -19,25 +17,58 @@ pub struct Signer {
     pub credentials: Credentials,
     pub region: String,
     key: DayKey,
+    second: SecondText,
     scratch: String,
+    query: String,
 }
 
 /// The key of a day.
 struct DayKey {
     day: u64,
     region: String,
-    bytes: [u8; 32],
-}
-
-impl Drop for DayKey {
-    fn drop(&mut self) {
-        self.bytes.zeroize();
-    }
+    /// Which secret it was derived from.
+    generation: u64,
+    /// The keyed hash before any message: its two blocks of the key are hashed once a day.
+    hash: Option<Hmac<Sha256>>,
 }
 
 impl std::fmt::Debug for DayKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("***")
+    }
+}
+
+/// What all requests of one second have in common.
+#[derive(Debug)]
+struct SecondText {
+    unix: u64,
+    region: String,
+    /// `20130524T000000Z`.
+    time: String,
+    /// `20130524/us-east-1/s3/aws4_request`.
+    scope: String,
+    /// What stands before the hash in the text that is signed.
+    before: String,
+}
+
+impl SecondText {
+    const fn none() -> SecondText {
+        SecondText {
+            unix: u64::MAX,
+            region: String::new(),
+            time: String::new(),
+            scope: String::new(),
+            before: String::new(),
+        }
+    }
+
+    fn turn(&mut self, time: UtcTime, region: &str) {
+        if self.unix == time.unix && self.region == region {
+            return;
+        }
+        (self.unix, self.region, self.time) = (time.unix, region.into(), time.to_string());
+        self.scope = format!("{}/{region}/s3/aws4_request", &self.time[..8]);
+        self.before = format!("AWS4-HMAC-SHA256\n{}\n{}\n", self.time, self.scope);
     }
 }
 
@@ -47,9 +78,10 @@ fn keyed(key: &[u8], message: &[u8]) -> [u8; 32] {
     hash.finalize().into_bytes().into()
 }
 
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 /// Bytes as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8], out: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for byte in bytes {
         out.push(DIGITS[usize::from(byte >> 4)] as char);
         out.push(DIGITS[usize::from(byte & 15)] as char);
@@ -66,105 +98,156 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 impl Signer {
     /// Without credentials yet: what it writes is not signed.
     pub const fn new(region: String) -> Signer {
-        let key = DayKey { day: u64::MAX, region: String::new(), bytes: [0; 32] };
-        Signer { credentials: Credentials::anonymous(), region, key, scratch: String::new() }
+        let key = DayKey { day: u64::MAX, region: String::new(), generation: 0, hash: None };
+        Signer {
+            credentials: Credentials::anonymous(),
+            region,
+            key,
+            second: SecondText::none(),
+            scratch: String::new(),
+            query: String::new(),
+        }
     }
 
     /// Appends a request's head, up to the empty line, as it is sent to `host` at that time.
     pub fn write_head(&mut self, request: &RequestHead, host: &str, time: UtcTime, out: &mut Vec<u8>) {
-        let mut head = String::with_capacity(1024);
-        let _ = write!(head, "{} {}", request.method, request.path);
-        if !request.query.is_empty() {
-            head.push('?');
-            request.write_query(&mut head);
-        }
-        head.push_str(" HTTP/1.1\r\n");
-        let (date, token) = (time.to_string(), self.credentials.token.text());
-        let mut headers: Vec<(&str, &str)> = Vec::with_capacity(request.headers.len() + 5);
-        headers.push(("host", host));
-        headers.extend(request.headers.iter().map(|(name, value)| (*name, value.as_str())));
         let anonymous = self.credentials.are_anonymous();
         if !anonymous {
+            self.second.turn(time, &self.region);
+        }
+        self.query.clear();
+        request.write_query(&mut self.query);
+        let mut push = |parts: &[&str]| parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        push(&[request.method, " ", &request.path]);
+        if !self.query.is_empty() {
+            push(&["?", &self.query]);
+        }
+        push(&[" HTTP/1.1\r\n"]);
+        let token = self.credentials.token.text();
+        let mut headers: Vec<(&str, &str)> = Vec::with_capacity(request.headers.len() + 4);
+        headers.push(("host", host));
+        headers.extend(request.headers.iter().map(|(name, value)| (*name, value.as_str())));
+        if !anonymous {
             headers.push(("x-amz-content-sha256", &request.payload_hash));
-            headers.push(("x-amz-date", &date));
+            headers.push(("x-amz-date", &self.second.time));
             if !token.is_empty() {
                 headers.push(("x-amz-security-token", token));
             }
         }
         headers.sort_unstable();
-        for (name, value) in &headers {
-            let _ = write!(head, "{name}: {value}\r\n");
-        }
+        headers.iter().for_each(|(name, value)| push(&[name, ": ", value, "\r\n"]));
         if request.body_bytes > 0 || matches!(request.method, "PUT" | "POST") {
-            let _ = write!(head, "content-length: {}\r\n", request.body_bytes);
+            let mut digits = [0; 20];
+            push(&["content-length: ", decimal(request.body_bytes, &mut digits), "\r\n"]);
         }
         if !anonymous {
             let mut canonical = std::mem::take(&mut self.scratch);
             canonical.clear();
-            canonical_request(request, &headers, &mut canonical);
-            let names = signed_names(&headers);
-            let signature = self.signature(&canonical, time);
+            write_canonical(request, &self.query, &headers, &mut canonical);
+            push(&["authorization: AWS4-HMAC-SHA256 Credential=", &self.credentials.access_key, "/"]);
+            push(&[&self.second.scope, ", SignedHeaders="]);
+            names_of(&headers).for_each(|name| push(&[name]));
+            derive_key(&mut self.key, &self.credentials, &self.region, time);
+            push(&[", Signature=", signature_of(&self.key, &self.second, &canonical).text(), "\r\n"]);
             self.scratch = canonical;
-            let (key, region, day) = (&self.credentials.access_key, &self.region, &date[..8]);
-            let _ = write!(
-                head,
-                "authorization: AWS4-HMAC-SHA256 Credential={key}/{day}/{region}/s3/aws4_request, \
-                 SignedHeaders={names}, Signature={signature}\r\n"
-            );
         }
-        head.push_str("\r\n");
-        out.extend_from_slice(head.as_bytes());
+        push(&["\r\n"]);
     }
 
     /// The signature of a canonical request.
     pub fn signature(&mut self, canonical: &str, time: UtcTime) -> String {
-        self.derive_key(time);
-        let mut text = format!("AWS4-HMAC-SHA256\n{time}\n{}/{}/s3/aws4_request\n", time.day(), self.region);
-        hex(&Sha256::digest(canonical.as_bytes()), &mut text);
-        let mut signature = String::with_capacity(64);
-        hex(&keyed(&self.key.bytes, text.as_bytes()), &mut signature);
-        signature
-    }
-
-    fn derive_key(&mut self, time: UtcTime) {
-        let day = time.unix / 86400;
-        if self.key.day == day && self.key.region == self.region {
-            return;
-        }
-        let mut first = b"AWS4".to_vec();
-        first.extend_from_slice(self.credentials.secret.bytes());
-        let mut key = keyed(&first, time.day().as_bytes());
-        first.zeroize();
-        for part in [self.region.as_str(), "s3", "aws4_request"] {
-            key = keyed(&key, part.as_bytes());
-        }
-        (self.key.day, self.key.bytes) = (day, key);
-        self.key.region.clone_from(&self.region);
-        key.zeroize();
+        self.second.turn(time, &self.region);
+        derive_key(&mut self.key, &self.credentials, &self.region, time);
+        signature_of(&self.key, &self.second, canonical).text().into()
     }
 }
 
-/// The names of sorted headers, as they are said to be signed.
-pub fn signed_names(headers: &[(&str, &str)]) -> String {
-    let names: Vec<_> = headers.iter().map(|(name, _)| *name).collect();
-    names.join(";")
+/// A hash in hexadecimal digits.
+struct HexHash([u8; 64]);
+
+impl HexHash {
+    fn of(hash: &[u8; 32]) -> HexHash {
+        let mut digits = [0; 64];
+        for (byte, pair) in hash.iter().zip(digits.chunks_exact_mut(2)) {
+            (pair[0], pair[1]) = (DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]);
+        }
+        HexHash(digits)
+    }
+
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+fn signature_of(key: &DayKey, second: &SecondText, canonical: &str) -> HexHash {
+    let Some(mut hash) = key.hash.clone() else { return HexHash([b'0'; 64]) };
+    hash.update(second.before.as_bytes());
+    hash.update(HexHash::of(&Sha256::digest(canonical.as_bytes()).into()).text().as_bytes());
+    HexHash::of(&hash.finalize().into_bytes().into())
+}
+
+fn derive_key(key: &mut DayKey, credentials: &Credentials, region: &str, time: UtcTime) {
+    let (day, generation) = (time.unix / 86400, credentials.secret.generation());
+    if key.hash.is_some() && (key.day, key.generation) == (day, generation) && key.region == region {
+        return;
+    }
+    let mut first = b"AWS4".to_vec();
+    first.extend_from_slice(credentials.secret.bytes());
+    let mut bytes = keyed(&first, time.day().as_bytes());
+    first.zeroize();
+    for part in [region, "s3", "aws4_request"] {
+        bytes = keyed(&bytes, part.as_bytes());
+    }
+    (key.day, key.generation) = (day, generation);
+    key.hash = Hmac::<Sha256>::new_from_slice(&bytes).ok();
+    region.clone_into(&mut key.region);
+    bytes.zeroize();
+}
+
+/// A number's digits.
+fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &str {
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return std::str::from_utf8(&digits[at..]).unwrap_or_default();
+        }
+    }
+}
+
+/// The names of sorted headers with what stands between them, as they are said to be signed.
+fn names_of<'a>(headers: &[(&'a str, &str)]) -> impl Iterator<Item = &'a str> {
+    headers.iter().enumerate().flat_map(|(index, (name, _))| [if index > 0 { ";" } else { "" }, *name])
 }
 
 /// What is signed of a request: headers are sorted, each value without blanks at its ends and with single ones inside.
 pub fn canonical_request(request: &RequestHead, headers: &[(&str, &str)], out: &mut String) {
-    let _ = write!(out, "{}\n{}\n", request.method, request.path);
-    request.write_query(out);
-    out.push('\n');
+    let mut query = String::new();
+    request.write_query(&mut query);
+    write_canonical(request, &query, headers, out);
+}
+
+fn write_canonical(request: &RequestHead, query: &str, headers: &[(&str, &str)], out: &mut String) {
+    [request.method, "\n", &request.path, "\n", query, "\n"].iter().for_each(|part| out.push_str(part));
     for (name, value) in headers {
         out.push_str(name);
         out.push(':');
-        for (index, word) in value.split_whitespace().enumerate() {
-            out.push_str(if index > 0 { " " } else { "" });
-            out.push_str(word);
+        if value.bytes().any(|byte| !byte.is_ascii_graphic()) {
+            for (index, word) in value.split_whitespace().enumerate() {
+                out.push_str(if index > 0 { " " } else { "" });
+                out.push_str(word);
+            }
+        } else {
+            out.push_str(value);
         }
         out.push('\n');
     }
-    let _ = write!(out, "\n{}\n{}", signed_names(headers), request.payload_hash);
+    out.push('\n');
+    names_of(headers).for_each(|name| out.push_str(name));
+    out.push('\n');
+    out.push_str(&request.payload_hash);
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use iodyno_s3::request::RequestHead;
 use iodyno_s3::sign::{canonical_request, sha256_hex};
@@ -75,6 +75,16 @@ pub struct LoggedRequest {
     pub body_bytes: u64,
     /// What it was answered; 0: nothing.
     pub status: u16,
+    /// When it was there with its head, ns since the store began.
+    pub arrival_ns: u64,
+    /// When its answer was handed to the system, or else when it was known that none would be.
+    pub end_ns: u64,
+}
+
+impl LoggedRequest {
+    pub fn latency_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.arrival_ns)
+    }
 }
 
 type Program = Box<dyn Fn(&LoggedRequest) -> StoreFault + Send + Sync>;
@@ -89,6 +99,8 @@ pub struct StoreOptions {
     pub is_public: bool,
     /// How far its clock is ahead, s.
     pub ahead_s: i64,
+    /// Every request is kept. A store that serves for long has no room for that.
+    pub keeps_log: bool,
     /// What goes wrong, by request.
     pub program: Program,
 }
@@ -101,6 +113,7 @@ impl Default for StoreOptions {
             service: Duration::ZERO,
             is_public: false,
             ahead_s: 0,
+            keeps_log: true,
             program: Box::new(|_| StoreFault::None),
         }
     }
@@ -137,6 +150,13 @@ struct StoreState {
     in_service: AtomicU32,
     deepest: AtomicU32,
     uploads: AtomicU64,
+    began: Instant,
+}
+
+impl StoreState {
+    fn now_ns(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
 }
 
 /// A store that runs until it is dropped.
@@ -161,6 +181,7 @@ impl ObjectStore {
             in_service: AtomicU32::new(0),
             deepest: AtomicU32::new(0),
             uploads: AtomicU64::new(0),
+            began: Instant::now(),
         });
         let theirs = Arc::clone(&shared);
         let acceptor = Builder::new().spawn(move || accept(&listener, &theirs)).expect("a thread");
@@ -179,6 +200,11 @@ impl ObjectStore {
     /// Every request so far.
     pub fn log(&self) -> Vec<LoggedRequest> {
         self.contents().log.clone()
+    }
+
+    /// Every request since it was last taken.
+    pub fn take_log(&self) -> Vec<LoggedRequest> {
+        std::mem::take(&mut self.contents().log)
     }
 
     /// How many requests of a method came.
@@ -273,6 +299,7 @@ fn serve(stream: TcpStream, number: u32, shared: &StoreState) -> std::io::Result
         let Some((mut request, raw)) = read_request(&mut reader, &shared.options.bucket)? else {
             return Ok(());
         };
+        request.arrival_ns = shared.now_ns();
         let mut body = vec![0; request.body_bytes as usize];
         reader.read_exact(&mut body)?;
         request.connection = number;
@@ -280,7 +307,7 @@ fn serve(stream: TcpStream, number: u32, shared: &StoreState) -> std::io::Result
         let deep = shared.in_service.fetch_add(1, SeqCst) + 1;
         shared.deepest.fetch_max(deep, SeqCst);
         let slow = if let StoreFault::SlowFirstByte(more) = &fault { *more } else { Duration::ZERO };
-        std::thread::sleep(shared.options.service + slow);
+        let due_ns = request.arrival_ns + (shared.options.service + slow).as_nanos() as u64;
         let answer = match &fault {
             StoreFault::Status(status, code) => Answer::error(*status, code, ""),
             _ => match verify(&request, &raw, &body, shared) {
@@ -288,14 +315,20 @@ fn serve(stream: TcpStream, number: u32, shared: &StoreState) -> std::io::Result
                 None => act(&request, body, &fault, shared),
             },
         };
+        // What the store does itself is part of the programmed time.
+        std::thread::sleep(Duration::from_nanos(due_ns.saturating_sub(shared.now_ns())));
         shared.in_service.fetch_sub(1, SeqCst);
         request.status = if matches!(fault, StoreFault::Cut | StoreFault::Silent | StoreFault::Garbled(_)) {
             0
         } else {
             answer.status
         };
-        let is_head = request.method == "HEAD";
-        shared.contents.lock().unwrap_or_else(PoisonError::into_inner).log.push(request);
+        let bytes = as_sent(answer, &fault, request.method == "HEAD", shared);
+        // Logged before it is sent: who has the answer finds its request in the log.
+        request.end_ns = shared.now_ns();
+        if shared.options.keeps_log {
+            shared.contents.lock().unwrap_or_else(PoisonError::into_inner).log.push(request);
+        }
         match fault {
             StoreFault::Cut => return Ok(()),
             StoreFault::Silent => {
@@ -304,7 +337,7 @@ fn serve(stream: TcpStream, number: u32, shared: &StoreState) -> std::io::Result
                 return Ok(());
             }
             StoreFault::Garbled(bytes) => return stream.write_all(bytes),
-            _ => send(&mut stream, answer, &fault, is_head, shared)?,
+            _ => stream.write_all(&bytes)?,
         }
         if matches!(fault, StoreFault::ResetInBody | StoreFault::CloseAfter) {
             let _ = stream.shutdown(Shutdown::Both);
@@ -313,13 +346,9 @@ fn serve(stream: TcpStream, number: u32, shared: &StoreState) -> std::io::Result
     }
 }
 
-fn send(
-    stream: &mut TcpStream,
-    mut answer: Answer,
-    fault: &StoreFault,
-    is_head: bool,
-    shared: &StoreState,
-) -> std::io::Result<()> {
+/// An answer's bytes, as the fault has them.
+fn as_sent(answer: Answer, fault: &StoreFault, is_head: bool, shared: &StoreState) -> Vec<u8> {
+    let mut answer = answer;
     match fault {
         StoreFault::WrongByte if !answer.body.is_empty() => {
             let middle = answer.body.len() / 2;
@@ -351,7 +380,7 @@ fn send(
         }
         _ => bytes.extend_from_slice(&answer.body),
     }
-    stream.write_all(&bytes)
+    bytes
 }
 
 fn unix_s(shared: &StoreState) -> u64 {
@@ -475,7 +504,10 @@ fn verify(request: &LoggedRequest, target: &str, body: &[u8], shared: &StoreStat
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     // The request is taken as it was written: a client that encodes or sorts wrongly signs something else.
-    let said = RequestHead { payload_hash: hash.into(), ..RequestHead::new(method_of(request), path.into()) };
+    let said = RequestHead {
+        payload_hash: hash.to_string().into(),
+        ..RequestHead::new(method_of(request), path.into())
+    };
     let headers: Vec<(&str, &str)> =
         names.split(';').map(|name| (name, header(name).unwrap_or_default())).collect();
     let mut canonical = String::new();

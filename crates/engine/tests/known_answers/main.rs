@@ -1,4 +1,4 @@
-//! Known answers: plans run against a device that takes programmed times and keeps a log of its own.
+//! Known answers: plans run against a device, or a store, that takes programmed times and keeps a log of its own.
 //!
 //! What the record says must be what the device logged for the very same requests, plus the floor: what a plain loop
 //! sees beyond the device's own latency, at the same depth and on the same device. Client and device run in the
@@ -13,12 +13,15 @@ mod compare;
 mod device;
 #[cfg(target_os = "linux")]
 mod plain;
+#[cfg(target_os = "linux")]
+mod store;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     let mut cases = device::services();
     cases.extend(device::stalls());
     cases.push(device::open_loop());
+    cases.push(store::case());
     testbed::run_waiting(cases)
 }
 

@@ -117,6 +117,10 @@ pub struct Connection {
     keeps_alive: bool,
     /// The socket has nothing, or takes nothing, for now.
     is_blocked: bool,
+    /// The system said that something is there, and it was not all read.
+    has_input: bool,
+    /// The other side sends nothing more, which is said once.
+    is_ending: bool,
     head: Vec<u8>,
     outgoing: Outgoing,
     sent: usize,
@@ -144,6 +148,8 @@ impl Connection {
             used: false,
             keeps_alive: false,
             is_blocked: false,
+            has_input: false,
+            is_ending: false,
             head: Vec::new(),
             outgoing: Outgoing::Nothing,
             sent: 0,
@@ -187,10 +193,17 @@ impl Connection {
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
             Err(error) => return Err(number(error)),
         }
-        (self.socket, self.used) = (Some(socket), false);
+        (self.socket, self.used, self.has_input, self.is_ending) = (Some(socket), false, false, false);
         self.times = ExchangeTimes { opened: now, ..ExchangeTimes::default() };
         self.stage = ExchangeStage::Connecting;
         Ok(())
+    }
+
+    /// Notes what epoll said of the socket. As it says each change once, a socket that gave less than was asked for is not
+    /// asked again before that.
+    pub fn note(&mut self, events: u32) {
+        self.has_input |= events & libc::EPOLLIN as u32 != 0;
+        self.is_ending |= events & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0;
     }
 
     pub fn close(&mut self) {
@@ -204,12 +217,13 @@ impl Connection {
     }
 
     /// Begins an exchange whose head is written already. `sink`: where the bytes of an object go.
-    pub fn begin(&mut self, outgoing: Outgoing, sink: Buffer, is_head_request: bool, deadline: Tick) {
+    pub fn begin(&mut self, outgoing: Outgoing, sink: Buffer, is_head_request: bool) {
         if self.stage == ExchangeStage::Idle {
             (self.stage, self.times) = (ExchangeStage::Sending, ExchangeTimes::default());
         }
         (self.outgoing, self.sent, self.sink) = (outgoing, 0, sink);
-        (self.is_head_request, self.deadline) = (is_head_request, deadline);
+        (self.is_head_request, self.deadline) = (is_head_request, Tick::MAX);
+        self.has_input = false;
         self.input.clear();
         self.text.clear();
         self.garbled.clear();
@@ -220,6 +234,7 @@ impl Connection {
     ///
     /// `scratch` is room for what comes and does not go to a buffer; of a thousand connections none has its own.
     pub fn go_on(&mut self, now: impl Fn() -> Tick, timeout_ns: u64, scratch: &mut [u8]) -> Option<Ending> {
+        let mut moves = self.deadline == Tick::MAX;
         loop {
             self.is_blocked = false;
             let ending = match self.stage {
@@ -233,9 +248,12 @@ impl Connection {
                 return Some(self.end(ending, now()));
             }
             if self.is_blocked {
+                if moves {
+                    self.deadline = now() + timeout_ns;
+                }
                 return None;
             }
-            self.deadline = now() + timeout_ns;
+            moves = true;
         }
     }
 
@@ -262,6 +280,8 @@ impl Connection {
             ErrorKind::Interrupted => None,
             ErrorKind::WouldBlock => {
                 self.is_blocked = true;
+                // Of a write it says nothing of what is there to be read.
+                self.has_input &= self.stage == ExchangeStage::Sending;
                 None
             }
             _ => Some(self.lost(error.raw_os_error().unwrap_or(libc::EIO))),
@@ -319,37 +339,61 @@ impl Connection {
         }
         if self.sent == total {
             (self.times.sent, self.stage) = (now(), ExchangeStage::Head);
+            // Nothing is there yet, or epoll has said so.
+            self.is_blocked = !self.has_input && !self.is_ending;
         }
         None
+    }
+
+    /// So many of the bytes that were asked for came: of a stream less than all is all there is.
+    fn is_drained(&mut self, came: usize, asked: usize) {
+        if came < asked {
+            self.has_input = false;
+            self.is_blocked = !self.is_ending;
+        }
     }
 
     /// Reads what is there behind what came. None: nothing more is there now.
     fn read(&mut self, scratch: &mut [u8]) -> Result<Option<usize>, Ending> {
         let Some(mut socket) = self.socket.as_ref() else { return Ok(None) };
         match socket.read(scratch) {
-            Ok(bytes) => Ok(Some(bytes)),
+            Ok(bytes) => {
+                self.is_drained(bytes, scratch.len());
+                Ok(Some(bytes))
+            }
             Err(error) => self.broken(&error).map_or(Ok(None), Err),
         }
     }
 
     fn take_head(&mut self, now: &impl Fn() -> Tick, scratch: &mut [u8]) -> Option<Ending> {
-        match self.read(scratch) {
+        let came = match self.read(scratch) {
             Ok(None) => return None,
             Ok(Some(0)) => return Some(self.lost(libc::ECONNRESET)),
-            Ok(Some(bytes)) => self.input.extend_from_slice(&scratch[..bytes]),
+            Ok(Some(bytes)) => &scratch[..bytes],
             Err(ending) => return Some(ending),
-        }
+        };
         if self.times.first_byte == 0 {
             self.times.first_byte = now();
         }
+        if self.input.is_empty() {
+            return self.parse(came);
+        }
+        let mut input = std::mem::take(&mut self.input);
+        input.extend_from_slice(came);
+        self.parse(&input)
+    }
+
+    /// Reads the head in what came; what is no whole one is kept.
+    fn parse(&mut self, mut bytes: &[u8]) -> Option<Ending> {
         loop {
-            match AnswerHead::parse(&self.input, self.is_head_request) {
-                Ok(None) if self.input.len() < HEAD_BYTES_MOST => return None,
-                Ok(None) => return Some(self.garble("the head of the answer has no end")),
-                // What it is about comes behind it.
-                Ok(Some((head, length))) if (100..200).contains(&head.status) => {
-                    drop(self.input.drain(..length))
+            match AnswerHead::parse(bytes, self.is_head_request) {
+                Ok(None) if bytes.len() < HEAD_BYTES_MOST => {
+                    self.input.extend_from_slice(bytes);
+                    return None;
                 }
+                Ok(None) => return Some(self.garble("the head of the answer has no end", bytes)),
+                // What it is about comes behind it.
+                Ok(Some((head, length))) if (100..200).contains(&head.status) => bytes = &bytes[length..],
                 Ok(Some((head, length))) => {
                     self.keeps_alive = head.keeps_alive;
                     if !(200..300).contains(&head.status) {
@@ -357,18 +401,16 @@ impl Connection {
                     }
                     self.answer = Some(head);
                     self.stage = ExchangeStage::Body;
-                    let rest = self.input.split_off(length);
-                    self.input.clear();
-                    return self.take(&rest);
+                    return self.take(&bytes[length..]);
                 }
-                Err(what) => return Some(self.garble(&what)),
+                Err(what) => return Some(self.garble(&what, bytes)),
             }
         }
     }
 
-    fn garble(&mut self, what: &str) -> Ending {
+    fn garble(&mut self, what: &str, bytes: &[u8]) -> Ending {
         // The first byte of a TLS alert.
-        let tls = self.input.first() == Some(&0x15);
+        let tls = bytes.first() == Some(&0x15);
         self.garbled = if tls { "the port speaks TLS (https)".into() } else { what.into() };
         Ending::Garbled
     }
@@ -392,6 +434,7 @@ impl Connection {
                 match socket.read(&mut room[..most]) {
                     Ok(bytes) => {
                         self.body_bytes += bytes as u64;
+                        self.is_drained(bytes, most);
                         bytes
                     }
                     Err(error) => return self.broken(&error),
@@ -444,7 +487,7 @@ impl Connection {
             }
         };
         match taken {
-            Err(what) => Some(self.garble(&what)),
+            Err(what) => Some(self.garble(&what, &[])),
             // Bytes that nobody asked for: the next answer would not be the next request's.
             Ok(taken) if self.is_whole() => {
                 self.keeps_alive &= taken == bytes.len();

@@ -218,7 +218,11 @@ impl S3 {
             _ => return Err(Failure::call("epoll_pwait2", errno())),
         };
         for event in &events[..count] {
-            self.go_on(event.u64 as usize);
+            let number = event.u64 as usize;
+            if let Some(lane) = self.lanes.get_mut(number) {
+                lane.connection.note(event.events);
+                self.go_on(number);
+            }
         }
         self.check_deadlines();
         Ok(())
@@ -268,19 +272,18 @@ impl S3 {
     /// Begins an exchange on a lane, on its kept connection or a new one.
     fn exchange(&mut self, number: usize, outgoing: Outgoing, sink: Buffer, is_head: bool) {
         let lane = &mut self.lanes[number];
-        let now = clock::now();
         self.tally.requests += 1;
         if lane.connection.is_open() {
             self.tally.reused += 1;
         } else {
             self.tally.opened += 1;
-            let opened = lane.connection.open(self.addresses[lane.endpoint], now);
+            let opened = lane.connection.open(self.addresses[lane.endpoint], clock::now());
             if let Err(errno) = opened.and_then(|()| watch(&self.epoll, &lane.connection, number)) {
                 lane.connection.close();
                 return self.ended(number, Ending::Broken { errno, connected: false });
             }
         }
-        lane.connection.begin(outgoing, sink, is_head, now + self.settings.timeout_ns);
+        lane.connection.begin(outgoing, sink, is_head);
         self.go_on(number);
     }
 

@@ -48,7 +48,9 @@ impl S3 {
         if let Err(errno) = opened.and_then(|()| watch(&self.epoll, &lane.connection, number)) {
             return Ok(Ending::Broken { errno, connected: false });
         }
-        lane.connection.begin(Outgoing::Nothing, Buffer::NONE, false, now + timeout);
+        // It belongs to no lane, so that what epoll says of it is not noted: it is asked as if it ended.
+        lane.connection.note(libc::EPOLLRDHUP as u32);
+        lane.connection.begin(Outgoing::Nothing, Buffer::NONE, false);
         loop {
             if let Some(ending) = lane.connection.go_on(clock::now, timeout, &mut self.scratch) {
                 return Ok(ending);

@@ -1,5 +1,7 @@
 //! What becomes of an operation: one request, a page after the other, or an upload in parts; and what its answers mean.
 
+use std::borrow::Cow;
+
 use iodyno_model::Verb;
 use iodyno_s3::body::{self, ErrorBody, ListPage, Part};
 use iodyno_s3::request::{RequestHead, UNSIGNED_PAYLOAD};
@@ -168,7 +170,7 @@ impl S3 {
         let options = &self.settings.write;
         let mut key_of = |item: u64| {
             let name = bucket.set.names.path(item, &mut self.path).to_string_lossy();
-            format!("{}{name}", bucket.prefix)
+            [bucket.prefix.as_str(), &name].concat()
         };
         let key = key_of(work.place.item);
         let whole = Buffer { start: io.buffer, bytes: io.bytes as usize };
@@ -185,7 +187,7 @@ impl S3 {
                 let bytes = unsafe { part.bytes() };
                 let hash = self.settings.payload_hash(bytes);
                 let number = (index + 1, work.upload.as_str());
-                let request = operation::upload_part(at, &key, number, bytes, &hash, options.checksum);
+                let request = operation::upload_part(at, &key, number, bytes, hash, options.checksum);
                 (request, Outgoing::Object(part), nowhere)
             }
             Purpose::Complete => {
@@ -205,7 +207,7 @@ impl S3 {
                     // SAFETY: the buffer belongs to the operation in flight.
                     let bytes = unsafe { whole.bytes() };
                     let hash = self.settings.payload_hash(bytes);
-                    (operation::put(at, &key, bytes, &hash, options), Outgoing::Object(whole), nowhere)
+                    (operation::put(at, &key, bytes, hash, options), Outgoing::Object(whole), nowhere)
                 }
                 Verb::Read => {
                     let is_whole = io.bytes == bucket.set.object_bytes;
@@ -425,9 +427,9 @@ impl super::StoreSettings {
     }
 
     /// What is signed of a body.
-    fn payload_hash(&self, bytes: &[u8]) -> String {
+    fn payload_hash(&self, bytes: &[u8]) -> Cow<'static, str> {
         match self.signs_payload {
-            true => sign::sha256_hex(bytes),
+            true => sign::sha256_hex(bytes).into(),
             false => UNSIGNED_PAYLOAD.into(),
         }
     }
