@@ -17,6 +17,10 @@ pub const DATA_VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write]);
 /// `answer.403.AccessDenied`. Results are error numbers of the system, and these say what the store said.
 pub const ANSWER: &str = "answer.";
 
+/// What the names of an engine's counts begin with that it keeps of each of a store's endpoints:
+/// `endpoint.http://HOST:PORT/requests`.
+pub const ENDPOINT: &str = "endpoint.";
+
 /// The objects of a bucket, for one worker.
 #[derive(Clone, Debug)]
 pub struct ObjectSet {

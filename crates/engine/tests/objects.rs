@@ -378,7 +378,7 @@ fn what_no_request_could_succeed_with_is_said_before() -> Outcome {
                 &[],
                 pre,
             ),
-            ["speaks TLS", "http port"],
+            ["speaks TLS", "https://"],
         ),
         (
             with(StoreOptions { program: Box::new(|_| StoreFault::Cut), ..plain() }, Keys::right(), &[], pre),
@@ -500,6 +500,72 @@ fn mixes_and_workers_share_endpoints() -> Outcome {
     Ok(())
 }
 
+/// One endpoint holds every request back until the other has had its share: whoever deals requests out in turn waits.
+fn the_least_busy_endpoint_gets_the_next_request() -> Outcome {
+    let others = std::sync::Arc::new((std::sync::Mutex::new(0), std::sync::Condvar::new()));
+    let theirs = std::sync::Arc::clone(&others);
+    let is_data = |request: &LoggedRequest| request.method == "GET" && !request.key.is_empty();
+    let slow = starting(move |request| {
+        if is_data(request) {
+            let guard = theirs.0.lock().unwrap();
+            drop(theirs.1.wait_while(guard, |count| *count < 60).unwrap());
+        }
+        StoreFault::None
+    });
+    let quick = starting(move |request| {
+        if is_data(request) {
+            *others.0.lock().unwrap() += 1;
+            others.1.notify_all();
+        }
+        StoreFault::None
+    });
+    let keys = Keys::right();
+    [&slow, &quick].iter().for_each(|store| store.put("pre/0", vec![7; 8000]));
+    let endpoints = format!("endpoint={},{}", slow.endpoint(), quick.endpoint());
+    let mut read = job(&slow, &keys, Verb::Read, 100, &["balance=least-busy"]);
+    read.settings[0] = Setting::new("endpoint", endpoints.trim_start_matches("endpoint="));
+    read.depth.most = 8;
+    let record = recorded(&plan(bucket(1, 8000, Prepare::AsItIs, false), vec![read]))?;
+    let of = |store: &ObjectStore, what: &str| {
+        counted(&record, 0, &format!("endpoint.{}/{what}", store.endpoint()))
+    };
+    assert_eq!(of(&slow, "requests") + of(&quick, "requests"), 80);
+    assert!(of(&quick, "requests") >= 60, "{} and {}", of(&slow, "requests"), of(&quick, "requests"));
+    assert_eq!((of(&slow, "failed"), of(&quick, "failed")), (0, 0));
+    // Connections are kept by endpoint: no more than were in flight.
+    assert!(slow.connections().0 + quick.connections().0 <= 2 + 16);
+    Ok(())
+}
+
+/// An endpoint that goes away while others stay is named, and is not the least busy one for that.
+fn an_endpoint_that_dies_is_named_and_left_alone() -> Outcome {
+    let (one, two) = (starting(|_| StoreFault::None), starting(|_| StoreFault::None));
+    let keys = Keys::right();
+    one.put("pre/0", vec![7; 8000]);
+    let endpoints = format!("{},{}", one.endpoint(), two.endpoint());
+    let gone = two.endpoint();
+    drop(two);
+    let run = |balance: &str| {
+        let mut read = job(&one, &keys, Verb::Read, 100, &[&format!("balance={balance}"), "preflight=off"]);
+        read.settings[0] = Setting::new("endpoint", endpoints.clone());
+        read.depth.most = 2;
+        recorded(&plan(bucket(1, 8000, Prepare::AsItIs, false), vec![read]))
+    };
+    let record = run("least-busy")?;
+    let failed = record.phases[0].jobs[0].tally.failed();
+    assert!((1..=8).contains(&failed), "{failed} failed of 80");
+    assert_eq!(counted(&record, 0, &format!("endpoint.{gone}/failed")), failed);
+    assert_eq!(counted(&record, 0, "answer.connect.Refused"), failed);
+    let record = run("round-robin")?;
+    assert!(record.phases[0].jobs[0].tally.failed() >= 40);
+    let mut read = job(&one, &keys, Verb::Read, 100, &[]);
+    read.settings[0] = Setting::new("endpoint", endpoints.clone());
+    let record = recorded(&plan(bucket(1, 8000, Prepare::AsItIs, false), vec![read]))?;
+    let refused = &record.errors[0].message;
+    assert!(refused.contains(&gone) && refused.contains("no connection"), "{refused}");
+    Ok(())
+}
+
 fn addressing_puts_the_bucket_before_the_host() -> Outcome {
     let (store, keys) = (starting(|_| StoreFault::None), Keys::right());
     store.put("pre/0", vec![1; 100]);
@@ -533,6 +599,8 @@ fn main() -> std::process::ExitCode {
         case("prefixes_in_use_are_not_touched", prefixes_in_use_are_not_touched),
         case("wrong_content_is_found", wrong_content_is_found),
         case("mixes_and_workers_share_endpoints", mixes_and_workers_share_endpoints),
+        case("the_least_busy_endpoint_gets_the_next_request", the_least_busy_endpoint_gets_the_next_request),
+        case("an_endpoint_that_dies_is_named_and_left_alone", an_endpoint_that_dies_is_named_and_left_alone),
         case("addressing_puts_the_bucket_before_the_host", addressing_puts_the_bucket_before_the_host),
     ])
 }

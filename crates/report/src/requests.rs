@@ -9,6 +9,8 @@ use crate::number;
 
 /// What the names of answers other than success begin with.
 const ANSWER: &str = "answer.";
+/// What those of an endpoint begin with.
+const ENDPOINT: &str = "endpoint.";
 
 /// Lines on a job's requests; none where its engine sends none.
 pub(crate) fn lines(job: &JobRecord) -> Vec<String> {
@@ -33,18 +35,40 @@ pub(crate) fn lines(job: &JobRecord) -> Vec<String> {
         ("connections.stale", "sent again because the store had closed the kept connection"),
         ("connections.broken", "connections refused, cut or silent"),
         ("answers.cached", "answered by a cache"),
+        ("handshakes.resumed", "TLS sessions with the keys of one before"),
     ] {
         if of(name) > 0 {
             words.push(format!("{} {what}", number::thousands(of(name))));
         }
     }
     let mut lines = vec![words.join(" · ")];
-    let parts: Vec<String> = [("connect", "connect"), ("first_byte", "first byte"), ("body", "body")]
+    let named = [
+        ("connect", "connect"),
+        ("handshake", "TLS handshake"),
+        ("first_byte", "first byte"),
+        ("body", "body"),
+    ];
+    let parts: Vec<String> = named
         .into_iter()
         .filter_map(|(name, label)| Some(format!("{label} {}", times(&spread(job, name)?))))
         .collect();
     if !parts.is_empty() {
         lines.push(format!("times: {}", parts.join(" · ")));
+    }
+    let endpoints: Vec<_> = counts
+        .iter()
+        .filter_map(|(name, count)| {
+            let endpoint = name.strip_prefix(ENDPOINT)?.strip_suffix("/requests")?;
+            let failed = of(&format!("{ENDPOINT}{endpoint}/failed"));
+            let failed = match failed {
+                0 => String::new(),
+                failed => format!(" ({} refused, cut or silent)", number::thousands(failed)),
+            };
+            Some(format!("{endpoint} ×{}{failed}", number::thousands(*count)))
+        })
+        .collect();
+    if !endpoints.is_empty() {
+        lines.push(format!("endpoints: {}", endpoints.join(", ")));
     }
     let answers = counts.iter().filter_map(|(name, count)| Some((name.strip_prefix(ANSWER)?, count)));
     let answers: Vec<_> = answers
@@ -91,6 +115,9 @@ mod tests {
                 fact("requests.throttled", 3),
                 fact("answer.503.SlowDown", 3),
                 fact("answer.none.Cut", 1),
+                fact("endpoint.http://a:9000/requests", 1100),
+                fact("endpoint.http://b:9000/requests", 100),
+                fact("endpoint.http://b:9000/failed", 1),
             ],
             spreads: vec![("first_byte".into(), times)],
             ..WorkerRecord::default()
@@ -101,6 +128,7 @@ mod tests {
             [
                 "1,200 requests · 4 connections opened, used again 1,196 times · 3 answered as too busy",
                 "times: first byte mean 2.00 ms",
+                "endpoints: http://a:9000 ×1,100, http://b:9000 ×100 (1 refused, cut or silent)",
                 "answers: 503 SlowDown ×3, none Cut ×1",
             ]
         );

@@ -1,6 +1,6 @@
 //! Where a store is, and how a bucket and a key are written in a request.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// A store's host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,13 @@ impl Endpoint {
             (false, 80) | (true, 443) => host,
             (_, port) => format!("{host}:{port}"),
         }
+    }
+}
+
+/// `http://HOST[:PORT]`, without the scheme's own port.
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", if self.tls { "https" } else { "http" }, self.authority())
     }
 }
 

@@ -70,6 +70,11 @@ pub fn wipe(text: &mut String) {
     text.zeroize();
 }
 
+/// Overwrites bytes that held a secret.
+pub fn wipe_bytes(bytes: &mut Vec<u8>) {
+    bytes.zeroize();
+}
+
 /// Who asks; without an access key nobody does, and requests are not signed.
 #[derive(Debug)]
 pub struct Credentials {

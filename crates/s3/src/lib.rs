@@ -11,6 +11,7 @@ pub mod body;
 pub mod checksum;
 pub mod credentials;
 pub mod failure;
+pub mod metadata;
 pub mod operation;
 pub mod request;
 pub mod sign;

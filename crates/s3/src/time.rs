@@ -41,7 +41,23 @@ impl UtcTime {
         let year: u64 = parts.next()?.parse().ok()?;
         let mut clock = parts.next()?.split(':').map(|part| part.parse::<u64>().ok());
         let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+        UtcTime::of((year, month, day), (hour, minute, second))
+    }
+
+    /// Reads `2013-05-24T00:00:00Z`; parts of a second are left out.
+    pub fn parse_iso(text: &str) -> Option<UtcTime> {
+        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+        let mut date = date.splitn(3, '-').map(|part| part.parse::<u64>().ok());
+        let time = time.split('.').next()?;
+        let mut time = time.splitn(3, ':').map(|part| part.parse::<u64>().ok());
+        let (date, time) =
+            ((date.next()??, date.next()??, date.next()??), (time.next()??, time.next()??, time.next()??));
+        UtcTime::of(date, time)
+    }
+
+    fn of((year, month, day): (u64, u64, u64), (hour, minute, second): (u64, u64, u64)) -> Option<UtcTime> {
         if !(1970..=9999).contains(&year)
+            || !(1..=12).contains(&month)
             || !(1..=31).contains(&day)
             || hour > 23
             || minute > 59
@@ -88,5 +104,11 @@ mod tests {
             Some(UtcTime { unix: 1_709_210_096 })
         );
         assert_eq!(UtcTime::parse_http("yesterday"), None);
+        for text in ["2024-02-29T12:34:56Z", "2024-02-29T12:34:56.789Z"] {
+            assert_eq!(UtcTime::parse_iso(text), Some(UtcTime { unix: 1_709_210_096 }));
+        }
+        for text in ["2024-13-29T12:34:56Z", "2024-02-29", "2024-02-29T12:34:56+01:00"] {
+            assert_eq!(UtcTime::parse_iso(text), None);
+        }
     }
 }

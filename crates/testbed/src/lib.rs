@@ -53,6 +53,7 @@ pub mod daemons;
 #[cfg(target_os = "linux")]
 pub mod fuse;
 pub mod hadoop;
+pub mod metadata;
 mod port;
 pub mod program;
 pub mod python;

@@ -16,6 +16,12 @@ use iodyno_s3::request::RequestHead;
 use iodyno_s3::sign::{canonical_request, sha256_hex};
 use iodyno_s3::{Checksum, Signer, UtcTime};
 
+#[cfg(feature = "tls")]
+pub use tls::Certificate;
+
+#[cfg(feature = "tls")]
+mod tls;
+
 /// Stack of a connection's thread.
 const STACK_BYTES: usize = 128 << 10;
 
@@ -99,6 +105,9 @@ pub struct StoreOptions {
     pub is_public: bool,
     /// How far its clock is ahead, s.
     pub ahead_s: i64,
+    /// It speaks TLS with this certificate.
+    #[cfg(feature = "tls")]
+    pub tls: Option<Certificate>,
     /// Every request is kept. A store that serves for long has no room for that.
     pub keeps_log: bool,
     /// What goes wrong, by request.
@@ -113,6 +122,8 @@ impl Default for StoreOptions {
             service: Duration::ZERO,
             is_public: false,
             ahead_s: 0,
+            #[cfg(feature = "tls")]
+            tls: None,
             keeps_log: true,
             program: Box::new(|_| StoreFault::None),
         }
@@ -188,8 +199,12 @@ impl ObjectStore {
         ObjectStore { shared, address, acceptor: Some(acceptor) }
     }
 
-    /// `http://127.0.0.1:PORT`.
+    /// `http://127.0.0.1:PORT`, or `https://…`.
     pub fn endpoint(&self) -> String {
+        #[cfg(feature = "tls")]
+        if self.shared.options.tls.is_some() {
+            return format!("https://{}", self.address);
+        }
         format!("http://{}", self.address)
     }
 
@@ -264,7 +279,7 @@ fn accept(listener: &TcpListener, shared: &Arc<StoreState>) {
         let serve = move || {
             let open = theirs.open.fetch_add(1, SeqCst) + 1;
             theirs.peak.fetch_max(open, SeqCst);
-            let _ = serve(stream, number, &theirs);
+            let _ = wired(stream, &theirs).and_then(|wire| serve(wire, number, &theirs));
             theirs.open.fetch_sub(1, SeqCst);
         };
         let _ = Builder::new().stack_size(STACK_BYTES).spawn(serve);
@@ -291,10 +306,29 @@ impl Answer {
     }
 }
 
-fn serve(stream: TcpStream, number: u32, shared: &StoreState) -> std::io::Result<()> {
+/// What a connection's bytes go through.
+trait Wire: Read + Write {
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Wire for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+fn wired(stream: TcpStream, shared: &StoreState) -> std::io::Result<Box<dyn Wire>> {
     stream.set_nodelay(true)?;
-    let mut reader = BufReader::with_capacity(16 << 10, stream.try_clone()?);
-    let mut stream = stream;
+    #[cfg(feature = "tls")]
+    if let Some(certificate) = &shared.options.tls {
+        return certificate.on(stream);
+    }
+    let _ = shared;
+    Ok(Box::new(stream))
+}
+
+fn serve(wire: Box<dyn Wire>, number: u32, shared: &StoreState) -> std::io::Result<()> {
+    let mut reader = BufReader::with_capacity(16 << 10, wire);
     loop {
         let Some((mut request, raw)) = read_request(&mut reader, &shared.options.bucket)? else {
             return Ok(());
@@ -336,14 +370,19 @@ fn serve(stream: TcpStream, number: u32, shared: &StoreState) -> std::io::Result
                 let _ = reader.read(&mut [0]);
                 return Ok(());
             }
-            StoreFault::Garbled(bytes) => return stream.write_all(bytes),
-            _ => stream.write_all(&bytes)?,
+            StoreFault::Garbled(bytes) => return write(&mut reader, bytes),
+            _ => write(&mut reader, &bytes)?,
         }
         if matches!(fault, StoreFault::ResetInBody | StoreFault::CloseAfter) {
-            let _ = stream.shutdown(Shutdown::Both);
+            let _ = reader.get_ref().tcp().shutdown(Shutdown::Both);
             return Ok(());
         }
     }
+}
+
+fn write(reader: &mut BufReader<Box<dyn Wire>>, bytes: &[u8]) -> std::io::Result<()> {
+    reader.get_mut().write_all(bytes)?;
+    reader.get_mut().flush()
 }
 
 /// An answer's bytes, as the fault has them.
@@ -405,7 +444,7 @@ fn http_date(unix: u64) -> String {
 
 /// A request's head, and its target as it was written; none: the client went.
 fn read_request(
-    reader: &mut BufReader<TcpStream>,
+    reader: &mut BufReader<Box<dyn Wire>>,
     bucket: &str,
 ) -> std::io::Result<Option<(LoggedRequest, String)>> {
     let mut line = String::new();

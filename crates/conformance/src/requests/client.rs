@@ -1,23 +1,17 @@
 //! A client that makes one request at a time and hides nothing: no retry, no redirect.
 
-use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use iodyno_engine::Failure;
 use iodyno_engine::clock;
+pub use iodyno_engine::engines::s3::blocking::StoreAnswer;
+use iodyno_engine::engines::s3::blocking::{self, Channel, Lost, converse};
 use iodyno_engine::engines::s3::settings::{StoreSettings, fetch_credentials};
 use iodyno_engine::objects::split_url;
 use iodyno_model::Job;
-use iodyno_model::origin::plain;
 use iodyno_s3::address::BucketAddress;
-use iodyno_s3::answer::{Chunks, headers};
-use iodyno_s3::body::ErrorBody;
-use iodyno_s3::{AnswerHead, Framing, RequestHead, Signer, UtcTime, operation};
-
-/// Bodies are read in pieces of so many bytes.
-const PIECE: usize = 64 << 10;
+use iodyno_s3::{RequestHead, Signer, UtcTime, operation};
 
 /// Whom all clients of a run ask.
 pub struct ClientSettings {
@@ -59,28 +53,7 @@ pub struct Client<'a> {
     pub at: BucketAddress,
     authority: String,
     signer: Signer,
-    stream: Option<TcpStream>,
-}
-
-/// A whole answer.
-#[derive(Clone, Debug, Default)]
-pub struct StoreAnswer {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
-}
-
-impl StoreAnswer {
-    pub fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    /// How a failure is called: by its code, and by its status.
-    pub fn errors(&self) -> Vec<String> {
-        let code = ErrorBody::parse(&self.body).code;
-        let status = self.status.to_string();
-        if code.is_empty() { vec![status] } else { vec![code, status] }
-    }
+    stream: Option<Box<dyn Channel>>,
 }
 
 impl<'a> Client<'a> {
@@ -88,7 +61,7 @@ impl<'a> Client<'a> {
     /// There are no credentials where they are said to be.
     pub fn new(settings: &'a ClientSettings) -> Result<Client<'a>, Failure> {
         let mut signer = Signer::new(settings.store.region.clone());
-        fetch_credentials(&settings.job, &mut signer.credentials)?;
+        let _ = fetch_credentials(&settings.job, &mut signer.credentials)?;
         let endpoint =
             settings.store.endpoints.first().ok_or_else(|| Failure::new("no endpoint is named"))?;
         let at = BucketAddress::new(endpoint, settings.store.addressing, &settings.bucket);
@@ -155,96 +128,15 @@ impl<'a> Client<'a> {
             Some(stream) => stream,
             None => self.connect().map_err(Lost::BeforeAnswer)?,
         };
-        let (answer, keeps_alive) = converse(&mut stream, bytes, to_head)?;
+        let (answer, keeps_alive) = converse(&mut *stream, bytes, to_head)?;
         if keeps_alive {
             self.stream = Some(stream);
         }
         Ok(answer)
     }
 
-    fn connect(&self) -> Result<TcpStream, String> {
+    fn connect(&self) -> Result<Box<dyn Channel>, String> {
         let limit = Duration::from_nanos(self.settings.store.timeout_ns);
-        let addresses = self.authority.to_socket_addrs().map_err(|error| plain(&error))?;
-        let mut last = String::from("it has no address");
-        for address in addresses {
-            match TcpStream::connect_timeout(&address, limit) {
-                Ok(stream) => {
-                    let set = stream.set_read_timeout(Some(limit)).and(stream.set_write_timeout(Some(limit)));
-                    set.and(stream.set_nodelay(true)).map_err(|error| plain(&error))?;
-                    return Ok(stream);
-                }
-                Err(error) => last = plain(&error),
-            }
-        }
-        Err(last)
+        blocking::connect(&self.settings.store, &self.settings.bucket, limit)
     }
-}
-
-/// Why no whole answer came.
-enum Lost {
-    BeforeAnswer(String),
-    Within(String),
-}
-
-fn converse(stream: &mut TcpStream, bytes: &[u8], to_head: bool) -> Result<(StoreAnswer, bool), Lost> {
-    stream.write_all(bytes).map_err(|error| Lost::BeforeAnswer(plain(&error)))?;
-    let mut read = Vec::new();
-    let (head, length) = loop {
-        let found = AnswerHead::parse(&read, to_head).map_err(Lost::Within)?;
-        match found {
-            // An interim answer is followed by the one that counts.
-            Some((head, length)) if (100..200).contains(&head.status) => drop(read.drain(..length)),
-            Some(found) => break found,
-            None if fill(stream, &mut read)? == 0 => {
-                let why = "the connection ended before an answer".to_string();
-                return Err(if read.is_empty() { Lost::BeforeAnswer(why) } else { Lost::Within(why) });
-            }
-            None => {}
-        }
-    };
-    let mut answer = StoreAnswer { status: head.status, headers: headers(&read), body: Vec::new() };
-    let mut rest = read.split_off(length);
-    let cut = || Lost::Within("the connection ended within the answer".into());
-    match head.framing {
-        Framing::Length(bytes) => {
-            let bytes = usize::try_from(bytes).map_err(|_| cut())?;
-            while rest.len() < bytes {
-                if fill(stream, &mut rest)? == 0 {
-                    return Err(cut());
-                }
-            }
-            rest.truncate(bytes);
-            answer.body = rest;
-        }
-        Framing::ToEnd => {
-            while fill(stream, &mut rest)? > 0 {}
-            answer.body = rest;
-        }
-        Framing::Chunked => {
-            let mut chunks = Chunks::default();
-            loop {
-                let taken =
-                    chunks.take(&rest, |bytes| answer.body.extend_from_slice(bytes)).map_err(Lost::Within)?;
-                rest.drain(..taken);
-                if chunks.have_ended() {
-                    break;
-                }
-                if fill(stream, &mut rest)? == 0 {
-                    return Err(cut());
-                }
-            }
-        }
-    }
-    Ok((answer, head.keeps_alive))
-}
-
-fn fill(stream: &mut TcpStream, into: &mut Vec<u8>) -> Result<usize, Lost> {
-    let before = into.len();
-    into.resize(before + PIECE, 0);
-    let read = stream.read(&mut into[before..]);
-    into.truncate(before + read.as_ref().map_or(0, |read| *read));
-    read.map_err(|error| match before {
-        0 => Lost::BeforeAnswer(plain(&error)),
-        _ => Lost::Within(plain(&error)),
-    })
 }

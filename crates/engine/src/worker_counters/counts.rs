@@ -62,6 +62,8 @@ pub enum TimeSpread {
     Burst,
     /// Of connections, until they stood.
     Connect,
+    /// Of TLS sessions, from the connection on until they stood.
+    Handshake,
     /// Of requests, from their last byte sent to the first of the answer.
     FirstByte,
     /// Of answers, from their first byte to the last.
@@ -69,7 +71,7 @@ pub enum TimeSpread {
 }
 
 /// Their names, as the record has them.
-const SPREADS: [&str; 5] = ["transit", "burst", "connect", "first_byte", "body"];
+const SPREADS: [&str; 6] = ["transit", "burst", "connect", "handshake", "first_byte", "body"];
 
 /// The counters' names, as the record has them.
 const NAMES: [&str; COUNTS + BINS] = [

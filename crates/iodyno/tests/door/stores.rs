@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use testbed::metadata::{CONTAINER_TOKEN, MetadataService};
 use testbed::program::{Program, ProgramOutput, Running};
 use testbed::store::{ACCESS_KEY, ObjectStore, SECRET_KEY, StoreFault, StoreOptions};
 use testbed::{Case, Need, Outcome, Skip, free_port, wait};
@@ -15,6 +16,10 @@ pub fn cases() -> Vec<Case> {
         Case::new("objects are read, counted and removed, and the secret is printed nowhere", &[], objects),
         Case::new("a store's complaints are said with their names", &[], complaints),
         Case::new("what keeps every request from succeeding is one message", &[], refusals),
+        Case::new("a store that stops serving is named, and what was measured is kept", &[], cut_short),
+        Case::new("an instance's credentials are fetched once and renewed", &[], of_an_instance),
+        Case::new("a container's credentials, and the order of sources", &[], of_a_container),
+        Case::new("a thousand connections of one worker fit in 64 MiB", &[], a_thousand_connections),
         Case::new("Ctrl-C leaves no object behind", &[], interrupted),
         Case::new("moto takes every verb, parts and checksums", &[Need::Tool("python3")], moto),
         // Its 373 checks take moto one to two minutes: `cargo xtask against door`.
@@ -35,14 +40,29 @@ fn text(endpoint: &str, target: &str, job: &str, settings: &str) -> String {
 const FILLED: &str = "prepare = \"filled\"\nremove = true";
 const READS: &str = "do = \"read\"\npick = \"random\"\nblock = \"4KiB\"";
 
+/// What other tests, or who runs them, may have set.
+const ENVIRONMENT: [&str; 9] = [
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_PROFILE",
+    "AWS_ENDPOINT_URL",
+    "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+];
+
 /// The program on a plan, with the store's keys in the environment.
 fn command(home: &Path, text: &str, arguments: &[&str]) -> Command {
     let path = plan(home, text);
     let mut command = iodyno(["run"]);
     command.arg(path).args(arguments).current_dir(home).env("HOME", home).env("XDG_DATA_HOME", home);
-    for name in ["AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ENDPOINT_URL"] {
+    for name in ENVIRONMENT {
         command.env_remove(name);
     }
+    // Nobody asks the machine that the tests run on.
+    command.env("AWS_EC2_METADATA_DISABLED", "true");
     command.env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
     command
 }
@@ -112,7 +132,10 @@ fn refusals() -> Outcome {
     nobody.env_remove("AWS_ACCESS_KEY_ID");
     told(nobody).refused(&["no credentials", "AWS_SECRET_ACCESS_KEY"]);
     let tls = endpoint.replace("http:", "https:");
-    run(home.path(), &text(&tls, FILLED, READS, ""), &[]).refused(&["speaks no TLS", "http port"]);
+    run(home.path(), &text(&tls, FILLED, READS, ""), &[]).refused(match cfg!(feature = "tls") {
+        true => &["the port speaks no TLS", "http://"],
+        false => &["this build speaks no TLS", "--features tls"],
+    });
     run(home.path(), &text(&endpoint, "direct = true", READS, ""), &[]).refused(&["no page cache", "direct"]);
     run(home.path(), &text(&endpoint, FILLED, READS, ", endpont = \"x\""), &[])
         .refused(&["did you mean `endpoint`?"]);
@@ -123,6 +146,129 @@ fn refusals() -> Outcome {
     store.put("pre/somebody's", vec![1]);
     run(home.path(), &plain, &[]).expect(1, &["objects are there already", "not in use"]);
     assert_eq!(store.keys(), ["pre/somebody's"]);
+    Ok(())
+}
+
+/// What goes wrong after the start line: one name for each, a status other than 0, and the figures of what went well.
+fn cut_short() -> Outcome {
+    let home = scratch();
+    for (fault, name) in [
+        (StoreFault::Cut, "none Cut"),
+        (StoreFault::ResetInBody, "none Cut"),
+        (StoreFault::Status(400, "ExpiredToken"), "400 ExpiredToken"),
+        (StoreFault::Status(403, "RequestTimeTooSkewed"), "403 RequestTimeTooSkewed"),
+        (StoreFault::Status(404, "NoSuchBucket"), "404 NoSuchBucket"),
+        (StoreFault::Garbled(b"\x15\x03\x01\x00\x02\x02\x0a"), "none NotHttp"),
+    ] {
+        let asked = std::sync::atomic::AtomicU32::new(0);
+        let program = move |request: &testbed::store::LoggedRequest| {
+            let is_read = request.headers.contains_key("range");
+            let goes_wrong = is_read && asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) >= 10;
+            if goes_wrong { fault.clone() } else { StoreFault::None }
+        };
+        let store =
+            ObjectStore::start(StoreOptions { program: Box::new(program), ..StoreOptions::default() });
+        let job = READS.to_string() + "\nrepeats = true\nuntil = { operations = 1000 }";
+        let said = run(home.path(), &text(&store.endpoint(), FILLED, &job, ""), &["--json", "r.json"]);
+        assert_ne!(said.code(), 0, "{name}: {}", said.all());
+        assert!(
+            said.all().contains("first byte mean") && said.all().contains(name),
+            "{name}: {}",
+            said.all()
+        );
+        let kept = std::fs::read_to_string(home.path().join("r.json"))?;
+        assert!(kept.contains("\"first_byte\""), "{name}: {kept}");
+        assert_eq!(store.keys(), [""; 0], "{name}");
+    }
+    Ok(())
+}
+
+/// The tokens that came with requests, in their order.
+fn tokens(store: &ObjectStore) -> Vec<String> {
+    let token = |request: testbed::store::LoggedRequest| request.headers.get("x-amz-security-token").cloned();
+    let mut all: Vec<_> = store.log().into_iter().filter_map(token).collect();
+    all.dedup();
+    all
+}
+
+fn of_an_instance() -> Outcome {
+    let (store, home, service) =
+        (ObjectStore::start(StoreOptions::default()), scratch(), MetadataService::start());
+    let job = format!("{READS}\nworkers = 3\nrepeats = true\nuntil = {{ time = \"600s\" }}");
+    let mut command = command(home.path(), &text(&store.endpoint(), FILLED, &job, ""), &[]);
+    command.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_EC2_METADATA_DISABLED");
+    command.env("AWS_EC2_METADATA_SERVICE_ENDPOINT", service.endpoint());
+    let running = Program::new(command).start();
+    wait::until("renewed credentials", || tokens(&store).contains(&"TOKEN-2".to_string()))?;
+    running.signal(libc::SIGINT);
+    let said = running.end();
+    assert!(said.all().contains("stopped by signal") && !said.all().contains("answers:"), "{}", said.all());
+    assert!(tokens(&store).starts_with(&["TOKEN-1".into()]), "{:?}", tokens(&store));
+    // Once for all workers, and once more.
+    let asked = |path: &str| service.log().iter().filter(|asked| asked.ends_with(path)).count();
+    assert_eq!((asked("/tester"), asked("/token")), (2, 2), "{:?}", service.log());
+    assert!(!said.all().contains(SECRET_KEY) && !holds(home.path(), SECRET_KEY.as_bytes()));
+    Ok(())
+}
+
+fn of_a_container() -> Outcome {
+    let (store, home, service) =
+        (ObjectStore::start(StoreOptions::default()), scratch(), MetadataService::start());
+    let plain = text(&store.endpoint(), FILLED, READS, "");
+    let contained = |url: String| {
+        let mut command = command(home.path(), &plain, &[]);
+        command.env_remove("AWS_ACCESS_KEY_ID").env("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
+        command.env("AWS_CONTAINER_AUTHORIZATION_TOKEN", CONTAINER_TOKEN);
+        command
+    };
+    let url = format!("{}/container", service.endpoint());
+    told(contained(url.clone())).expect(0, &["25 requests"]);
+    assert_eq!(tokens(&store), ["TOKEN-1"]);
+    // The environment comes before the container, and so does a profile.
+    let mut first = contained(url.clone());
+    first.env("AWS_ACCESS_KEY_ID", ACCESS_KEY);
+    told(first).expect(0, &["25 requests"]);
+    std::fs::create_dir(home.path().join(".aws"))?;
+    let profile = format!("[default]\naws_access_key_id={ACCESS_KEY}\naws_secret_access_key={SECRET_KEY}\n");
+    std::fs::write(home.path().join(".aws/credentials"), profile)?;
+    told(contained(url)).expect(0, &["25 requests"]);
+    std::fs::remove_dir_all(home.path().join(".aws"))?;
+    assert_eq!((tokens(&store), service.log().len()), (vec!["TOKEN-1".to_string()], 1));
+    // Secrets are not sent for without TLS from anywhere else.
+    told(contained("http://192.0.2.1/x".into())).refused(&["192.0.2.1", "without TLS"]);
+    let wrong = format!("{}/elsewhere", service.endpoint());
+    told(contained(wrong)).refused(&["the container's credential service", "it answers 404", "FULL_URI"]);
+    let nowhere = text(&store.endpoint(), FILLED, READS, ", credentials = \"container\"");
+    run(home.path(), &nowhere, &[]).refused(&["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "environment"]);
+    Ok(())
+}
+
+/// `VmHWM` is a count of pages, and no matter of time.
+fn a_thousand_connections() -> Outcome {
+    let (gate, home) = (std::sync::Arc::new(std::sync::Barrier::new(1001)), scratch());
+    let theirs = std::sync::Arc::clone(&gate);
+    let program = move |request: &testbed::store::LoggedRequest| {
+        if request.headers.contains_key("range") {
+            // Once when all are in flight, and once when the memory was looked at.
+            theirs.wait();
+            theirs.wait();
+        }
+        StoreFault::None
+    };
+    let store = ObjectStore::start(StoreOptions { program: Box::new(program), ..StoreOptions::default() });
+    store.put("pre/0", vec![7; 4 << 20]);
+    let plan = text(&store.endpoint(), "", &format!("{READS}\nuntil = {{ operations = 1000 }}"), "");
+    let plan = plan.replace("count = 12\nsize = \"8KiB\"", "count = 1\nsize = \"4MiB\"");
+    let plan = plan.replace("depth = 4", "depth = 1000");
+    let running = Program::new(command(home.path(), &plan, &[])).start();
+    gate.wait();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid()))?;
+    gate.wait();
+    running.end().expect(0, &["1,001 requests"]);
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    let most: u64 = most.and_then(|most| most.trim().parse().ok()).ok_or("no VmHWM")?;
+    eprintln!("{most} KiB at most");
+    assert!(most <= 64 << 10, "{most} KiB:\n{status}");
     Ok(())
 }
 

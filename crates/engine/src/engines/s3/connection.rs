@@ -3,14 +3,16 @@
 //! The socket never blocks. Bytes of an object go between the socket and the operation's buffer without a copy where
 //! their length is known. It retries nothing: how an exchange ended is for its owner.
 
-use std::io::{ErrorKind, IoSlice, Read, Write};
-use std::net::SocketAddr;
+use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, RawFd};
 
 use iodyno_s3::answer::{Chunks, HEAD_BYTES_MOST};
 use iodyno_s3::{AnswerHead, Framing};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::peer::Peer;
+use super::stream::Stream;
+use super::tls::{self, TlsClient, TlsStream};
 use crate::clock::Tick;
 
 /// The longest body that is no object's: a page of a list has at most 1000 keys.
@@ -77,6 +79,8 @@ enum ExchangeStage {
     /// No exchange.
     Idle,
     Connecting,
+    /// TLS: keys are agreed on.
+    Handshake,
     Sending,
     /// The head of the answer is awaited.
     Head,
@@ -92,7 +96,7 @@ pub enum Ending {
     Stale,
     /// The system's error number, and whether the connection stood.
     Broken { errno: i32, connected: bool },
-    /// What came is no answer.
+    /// What came is no answer, or there is no TLS session: [`Connection::garbled`].
     Garbled,
 }
 
@@ -102,6 +106,8 @@ pub struct ExchangeTimes {
     /// The connection was opened for it.
     pub opened: Tick,
     pub connected: Tick,
+    /// A TLS session stood on it.
+    pub secured: Tick,
     pub sent: Tick,
     pub first_byte: Tick,
     pub ended: Tick,
@@ -110,7 +116,9 @@ pub struct ExchangeTimes {
 /// A connection, with what is on its way on it.
 #[derive(Debug)]
 pub struct Connection {
-    socket: Option<Socket>,
+    stream: Option<Stream>,
+    /// TLS begins once the socket is connected.
+    tls: Option<TlsClient>,
     stage: ExchangeStage,
     /// It carried an exchange before.
     used: bool,
@@ -135,15 +143,20 @@ pub struct Connection {
     pub text: Vec<u8>,
     /// What is wrong with what came.
     pub garbled: String,
+    /// What to do about it, where that is known.
+    pub garbled_hint: &'static str,
     pub times: ExchangeTimes,
     /// When it fails unless something moves.
     pub deadline: Tick,
+    /// What epoll calls it.
+    pub number: u32,
 }
 
 impl Connection {
-    pub fn new() -> Connection {
+    pub fn new(number: u32) -> Connection {
         Connection {
-            socket: None,
+            stream: None,
+            tls: None,
             stage: ExchangeStage::Idle,
             used: false,
             keeps_alive: false,
@@ -161,13 +174,15 @@ impl Connection {
             answer: None,
             text: Vec::new(),
             garbled: String::new(),
+            garbled_hint: "",
             times: ExchangeTimes::default(),
             deadline: 0,
+            number,
         }
     }
 
     pub fn is_open(&self) -> bool {
-        self.socket.is_some()
+        self.stream.is_some()
     }
 
     pub fn is_busy(&self) -> bool {
@@ -175,25 +190,35 @@ impl Connection {
     }
 
     pub fn fd(&self) -> Option<RawFd> {
-        self.socket.as_ref().map(AsRawFd::as_raw_fd)
+        self.stream.as_ref().map(|stream| stream.socket().as_raw_fd())
+    }
+
+    /// Whether its TLS session went on with the keys of one before.
+    pub fn is_resumed(&self) -> bool {
+        match &self.stream {
+            Some(Stream::Tls(stream)) => TlsStream::is_resumed(stream),
+            _ => false,
+        }
     }
 
     /// Begins to connect.
     ///
     /// # Errors
     /// The system's error number.
-    pub fn open(&mut self, address: SocketAddr, now: Tick) -> Result<(), i32> {
+    pub fn open(&mut self, peer: &Peer, now: Tick) -> Result<(), i32> {
         let number = |error: std::io::Error| error.raw_os_error().unwrap_or(libc::EIO);
-        let domain = Domain::for_address(address);
+        let domain = Domain::for_address(peer.address);
         let socket =
             Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP)).map_err(number)?;
         socket.set_tcp_nodelay(true).map_err(number)?;
-        match socket.connect(&address.into()) {
+        match socket.connect(&peer.address.into()) {
             Ok(()) => {}
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
             Err(error) => return Err(number(error)),
         }
-        (self.socket, self.used, self.has_input, self.is_ending) = (Some(socket), false, false, false);
+        (self.used, self.has_input, self.is_ending) = (false, false, false);
+        self.stream = Some(Stream::Plain(socket));
+        self.tls.clone_from(&peer.tls);
         self.times = ExchangeTimes { opened: now, ..ExchangeTimes::default() };
         self.stage = ExchangeStage::Connecting;
         Ok(())
@@ -207,7 +232,7 @@ impl Connection {
     }
 
     pub fn close(&mut self) {
-        (self.socket, self.stage, self.used) = (None, ExchangeStage::Idle, false);
+        (self.stream, self.stage, self.used) = (None, ExchangeStage::Idle, false);
     }
 
     /// The head of the next request, to be written to.
@@ -240,6 +265,7 @@ impl Connection {
             let ending = match self.stage {
                 ExchangeStage::Idle => return None,
                 ExchangeStage::Connecting => self.connected(&now),
+                ExchangeStage::Handshake => self.shake_hands(&now),
                 ExchangeStage::Sending => self.send(&now, scratch),
                 ExchangeStage::Head => self.take_head(&now, scratch),
                 ExchangeStage::Body => self.take_body(scratch),
@@ -259,7 +285,7 @@ impl Connection {
 
     /// Nothing moved for too long.
     pub fn give_up(&mut self, now: Tick) -> Ending {
-        let connected = self.stage != ExchangeStage::Connecting;
+        let connected = self.is_connected();
         self.end(Ending::Broken { errno: libc::ETIMEDOUT, connected }, now)
     }
 
@@ -276,6 +302,10 @@ impl Connection {
     }
 
     fn broken(&mut self, error: &std::io::Error) -> Option<Ending> {
+        if let Some((what, hint)) = tls::explain(error) {
+            (self.garbled, self.garbled_hint) = (what, hint);
+            return Some(Ending::Garbled);
+        }
         match error.kind() {
             ErrorKind::Interrupted => None,
             ErrorKind::WouldBlock => {
@@ -284,8 +314,14 @@ impl Connection {
                 self.has_input &= self.stage == ExchangeStage::Sending;
                 None
             }
+            // A session that ends before it begins.
+            ErrorKind::UnexpectedEof => Some(self.lost(libc::ECONNRESET)),
             _ => Some(self.lost(error.raw_os_error().unwrap_or(libc::EIO))),
         }
+    }
+
+    fn is_connected(&self) -> bool {
+        !matches!(self.stage, ExchangeStage::Connecting | ExchangeStage::Handshake)
     }
 
     /// The connection is gone.
@@ -293,12 +329,12 @@ impl Connection {
         let nothing_came = self.answer.is_none() && self.input.is_empty();
         match self.used && nothing_came {
             true => Ending::Stale,
-            false => Ending::Broken { errno, connected: self.stage != ExchangeStage::Connecting },
+            false => Ending::Broken { errno, connected: self.is_connected() },
         }
     }
 
     fn connected(&mut self, now: &impl Fn() -> Tick) -> Option<Ending> {
-        let socket = self.socket.as_ref()?;
+        let socket = self.stream.as_ref()?.socket();
         match socket.take_error() {
             Ok(None) => {}
             Ok(Some(error)) | Err(error) => return self.broken(&error),
@@ -308,11 +344,30 @@ impl Connection {
             return None;
         }
         (self.times.connected, self.stage) = (now(), ExchangeStage::Sending);
+        if let Some(tls) = &self.tls
+            && let Some(Stream::Plain(socket)) = self.stream.take()
+        {
+            match tls.on(socket) {
+                Ok(stream) => self.stream = Some(Stream::Tls(Box::new(stream))),
+                Err(error) => return self.broken(&error),
+            }
+            self.stage = ExchangeStage::Handshake;
+        }
         None
     }
 
+    fn shake_hands(&mut self, now: &impl Fn() -> Tick) -> Option<Ending> {
+        match self.stream.as_mut()?.shake_hands() {
+            Ok(()) => {
+                (self.times.secured, self.stage) = (now(), ExchangeStage::Sending);
+                None
+            }
+            Err(error) => self.broken(&error),
+        }
+    }
+
     fn send(&mut self, now: &impl Fn() -> Tick, scratch: &mut [u8]) -> Option<Ending> {
-        let mut socket = self.socket.as_ref()?;
+        let stream = self.stream.as_mut()?;
         let body: &[u8] = match &self.outgoing {
             Outgoing::Nothing => &[],
             // SAFETY: the buffer belongs to the operation that this exchange is for, which is in flight.
@@ -320,11 +375,10 @@ impl Connection {
             Outgoing::Text(text) => text,
         };
         let total = self.head.len() + body.len();
-        let written = match self.head.get(self.sent..) {
-            Some(head) if !head.is_empty() => {
-                socket.write_vectored(&[IoSlice::new(head), IoSlice::new(body)])
-            }
-            _ => socket.write(&body[self.sent - self.head.len()..]),
+        let written = match self.sent {
+            sent if sent == total => stream.flush().map(|()| 0),
+            sent if sent < self.head.len() => stream.write(&self.head[sent..], body),
+            sent => stream.write(&[], &body[sent - self.head.len()..]),
         };
         match written {
             Ok(bytes) => self.sent += bytes,
@@ -338,6 +392,9 @@ impl Connection {
             Err(error) => return self.broken(&error),
         }
         if self.sent == total {
+            if let Err(error) = self.stream.as_mut()?.flush() {
+                return self.broken(&error);
+            }
             (self.times.sent, self.stage) = (now(), ExchangeStage::Head);
             // Nothing is there yet, or epoll has said so.
             self.is_blocked = !self.has_input && !self.is_ending;
@@ -346,8 +403,8 @@ impl Connection {
     }
 
     /// So many of the bytes that were asked for came: of a stream less than all is all there is.
-    fn is_drained(&mut self, came: usize, asked: usize) {
-        if came < asked {
+    fn note_read(&mut self, came: usize, asked: usize) {
+        if came < asked && self.stream.as_ref().is_some_and(Stream::is_drained_by_short_reads) {
             self.has_input = false;
             self.is_blocked = !self.is_ending;
         }
@@ -355,10 +412,10 @@ impl Connection {
 
     /// Reads what is there behind what came. None: nothing more is there now.
     fn read(&mut self, scratch: &mut [u8]) -> Result<Option<usize>, Ending> {
-        let Some(mut socket) = self.socket.as_ref() else { return Ok(None) };
-        match socket.read(scratch) {
+        let Some(stream) = self.stream.as_mut() else { return Ok(None) };
+        match stream.read(scratch) {
             Ok(bytes) => {
-                self.is_drained(bytes, scratch.len());
+                self.note_read(bytes, scratch.len());
                 Ok(Some(bytes))
             }
             Err(error) => self.broken(&error).map_or(Ok(None), Err),
@@ -411,6 +468,7 @@ impl Connection {
     fn garble(&mut self, what: &str, bytes: &[u8]) -> Ending {
         // The first byte of a TLS alert.
         let tls = bytes.first() == Some(&0x15);
+        self.garbled_hint = if tls { "say https:// for this port" } else { "" };
         self.garbled = if tls { "the port speaks TLS (https)".into() } else { what.into() };
         Ending::Garbled
     }
@@ -425,16 +483,16 @@ impl Connection {
             _ => u64::MAX,
         };
         let at = self.body_bytes as usize;
-        let read = match self.socket.as_ref() {
+        let read = match self.stream.as_mut() {
             // Straight into the operation's buffer.
-            Some(mut socket) if length != u64::MAX && at < self.sink.bytes => {
+            Some(stream) if length != u64::MAX && at < self.sink.bytes => {
                 // SAFETY: the buffer belongs to the operation that this exchange is for, which is in flight.
                 let room = unsafe { self.sink.room(at) };
                 let most = room.len().min(usize::try_from(length - self.body_bytes).unwrap_or(usize::MAX));
-                match socket.read(&mut room[..most]) {
+                match stream.read(&mut room[..most]) {
                     Ok(bytes) => {
                         self.body_bytes += bytes as u64;
-                        self.is_drained(bytes, most);
+                        self.note_read(bytes, most);
                         bytes
                     }
                     Err(error) => return self.broken(&error),

@@ -5,7 +5,6 @@
 //! Nothing is retried unless a setting says so, and each attempt is counted. It refuses what a client could hide: a proxy of
 //! its own, automatic redirects, a cache.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -20,17 +19,26 @@ use crate::memory::errno;
 use crate::objects::ObjectSet;
 use crate::worker_counters::Counts;
 use connection::{Buffer, Connection, Ending, Outgoing};
+use endpoints::EndpointSet;
+use instance::Renewal;
 use requests::{Purpose, SlotWork};
 use secret_pages::SecretPages;
 use settings::StoreSettings;
 use tally::RequestTally;
 
+pub mod blocking;
 mod connection;
+mod endpoints;
+mod instance;
+mod peer;
 mod preflight;
 mod requests;
 mod secret_pages;
 pub mod settings;
+mod stream;
 mod tally;
+#[cfg_attr(not(feature = "tls"), path = "tls_absent.rs")]
+mod tls;
 
 /// The longest sleep without looking at deadlines, ns.
 const SLICE_NS: u64 = 200_000_000;
@@ -43,8 +51,8 @@ const EVENTS: usize = 256;
 pub struct S3 {
     settings: StoreSettings,
     signer: SecretPages<Signer>,
-    /// Where each endpoint answers.
-    addresses: Vec<SocketAddr>,
+    endpoints: EndpointSet,
+    renewal: Renewal,
     /// By handle.
     buckets: Vec<Option<Bucket>>,
     /// Of each slot as many as its parts at once.
@@ -108,8 +116,7 @@ impl Engine for S3 {
     fn start(setup: &Setup<'_>) -> Result<Self, Failure> {
         let settings = StoreSettings::of(setup.job)?;
         let mut signer = SecretPages::new(Signer::new(settings.region.clone()))?;
-        settings::fetch_credentials(setup.job, &mut signer.credentials)?;
-        let addresses = settings.endpoints.iter().map(address_of).collect::<Result<Vec<_>, _>>()?;
+        let renewal = settings::fetch_credentials(setup.job, &mut signer.credentials)?;
         let bucket = |set: &ObjectSet| {
             let (_, name, prefix) = set.parts();
             let at = settings.endpoints.iter();
@@ -126,9 +133,11 @@ impl Engine for S3 {
         check_descriptors(lanes)?;
         // Workers and their connections are dealt to the endpoints in turn.
         let first = setup.seat as usize * lanes as usize;
+        let bucket = setup.objects.iter().flatten().next().map_or("", |set| set.parts().1);
+        let endpoints = EndpointSet::new(&settings, bucket, lanes)?;
         let lane = |number: u32| Lane {
-            connection: Connection::new(),
-            endpoint: (first + number as usize) % addresses.len(),
+            connection: Connection::new(number),
+            endpoint: (first + number as usize) % endpoints.count(),
             purpose: Purpose::Object,
             retry_at: 0,
             attempts: 0,
@@ -140,7 +149,8 @@ impl Engine for S3 {
             epoll: unsafe { OwnedFd::from_raw_fd(epoll) },
             settings,
             signer,
-            addresses,
+            endpoints,
+            renewal,
             buckets,
             done: Vec::with_capacity(setup.depth as usize),
             in_flight: 0,
@@ -184,7 +194,8 @@ impl Engine for S3 {
     }
 
     fn facts(&self) -> Vec<(&'static str, u64)> {
-        self.tally.by_name()
+        let by_endpoint = self.endpoints.by_name(&self.settings);
+        self.tally.by_name().into_iter().chain(by_endpoint).collect()
     }
 }
 
@@ -218,10 +229,13 @@ impl S3 {
             _ => return Err(Failure::call("epoll_pwait2", errno())),
         };
         for event in &events[..count] {
-            let number = event.u64 as usize;
-            if let Some(lane) = self.lanes.get_mut(number) {
-                lane.connection.note(event.events);
-                self.go_on(number);
+            let number = event.u64 as u32;
+            match self.endpoints.owner(number).map(|lane| (lane, &mut self.lanes[lane])) {
+                Some((lane, of)) if of.connection.number == number => {
+                    of.connection.note(event.events);
+                    self.go_on(lane);
+                }
+                _ => self.endpoints.note_idle(number, event.events),
             }
         }
         self.check_deadlines();
@@ -246,6 +260,7 @@ impl S3 {
             return;
         }
         self.checked = now;
+        self.renewal.take_newer(&mut self.signer.credentials);
         let stops = self.stops();
         for number in 0..self.lanes.len() {
             let lane = &mut self.lanes[number];
@@ -273,12 +288,13 @@ impl S3 {
     fn exchange(&mut self, number: usize, outgoing: Outgoing, sink: Buffer, is_head: bool) {
         let lane = &mut self.lanes[number];
         self.tally.requests += 1;
+        self.endpoints.begun(lane.endpoint);
         if lane.connection.is_open() {
             self.tally.reused += 1;
         } else {
             self.tally.opened += 1;
-            let opened = lane.connection.open(self.addresses[lane.endpoint], clock::now());
-            if let Err(errno) = opened.and_then(|()| watch(&self.epoll, &lane.connection, number)) {
+            let opened = lane.connection.open(self.endpoints.peer(lane.endpoint), clock::now());
+            if let Err(errno) = opened.and_then(|()| watch(&self.epoll, &lane.connection)) {
                 lane.connection.close();
                 return self.ended(number, Ending::Broken { errno, connected: false });
             }
@@ -289,12 +305,14 @@ impl S3 {
 
     /// An exchange is over: what it was for goes on, or the operation ends.
     fn ended(&mut self, number: usize, ending: Ending) {
+        self.endpoints.ended(self.lanes[number].endpoint, ending);
         match ending {
             Ending::Answered => {
                 // SAFETY: the counters outlive the engine.
                 let counts = unsafe { &*self.counts };
                 let connection = &self.lanes[number].connection;
                 self.tally.times(&connection.times, counts);
+                self.tally.resumed += u64::from(connection.times.secured > 0 && connection.is_resumed());
                 self.tally.cached +=
                     u64::from(connection.answer.as_ref().is_some_and(|answer| answer.from_cache));
                 self.answered(number);
@@ -309,7 +327,12 @@ impl S3 {
                 self.failed(number, errno);
             }
             Ending::Garbled => {
-                self.tally.note("none.NotHttp");
+                let secured = self.lanes[number].connection.times;
+                let name = match secured.connected > 0 && secured.sent == 0 {
+                    true => "connect.NoTls",
+                    false => "none.NotHttp",
+                };
+                self.tally.note(name);
                 self.failed(number, libc::EPROTO);
             }
         }
@@ -339,11 +362,11 @@ fn broken_name(errno: i32, connected: bool) -> String {
     format!("{}.{what}", if connected { "none" } else { "connect" })
 }
 
-/// The events of a connection's socket, at each change, belong to its lane.
-fn watch(epoll: &OwnedFd, connection: &Connection, number: usize) -> Result<(), i32> {
+/// The events of a connection's socket, at each change, have its number.
+fn watch(epoll: &OwnedFd, connection: &Connection) -> Result<(), i32> {
     let Some(fd) = connection.fd() else { return Err(libc::EBADF) };
     let wanted = (libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
-    let mut event = libc::epoll_event { events: wanted, u64: number as u64 };
+    let mut event = libc::epoll_event { events: wanted, u64: u64::from(connection.number) };
     // SAFETY: both descriptors are open, and the event is valid for the call. A socket that is closed leaves by itself.
     match unsafe { libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) } {
         0 => Ok(()),
@@ -365,12 +388,4 @@ fn check_descriptors(lanes: u32) -> Result<(), Failure> {
     Err(Failure::new(message)
         .errno(libc::EMFILE)
         .hint("a smaller depth or parts_at_once, or raise `ulimit -n`"))
-}
-
-fn address_of(endpoint: &iodyno_s3::Endpoint) -> Result<SocketAddr, Failure> {
-    let wrong = |error: std::io::Error| {
-        Failure::io(&format!("endpoint {}", endpoint.authority()), &error).hint("check the host's name")
-    };
-    let mut found = (endpoint.host.as_str(), endpoint.port).to_socket_addrs().map_err(wrong)?;
-    found.next().ok_or_else(|| Failure::new(format!("endpoint {}: it has no address", endpoint.authority())))
 }

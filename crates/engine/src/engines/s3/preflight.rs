@@ -21,11 +21,11 @@ impl S3 {
     pub(super) fn preflight(&mut self) -> Result<(), Failure> {
         let Some(bucket) = self.buckets.iter().flatten().next() else { return Ok(()) };
         let (prefix, url) = (bucket.prefix.clone(), bucket.set.url.clone());
-        for endpoint in 0..self.addresses.len() {
+        for endpoint in 0..self.endpoints.count() {
             let at = bucket_at(self, endpoint);
             let request = operation::list(&at, &prefix, 1, None);
             let mut lane = super::Lane {
-                connection: super::Connection::new(),
+                connection: super::Connection::new(u32::MAX),
                 endpoint,
                 purpose: super::Purpose::Object,
                 retry_at: 0,
@@ -43,9 +43,9 @@ impl S3 {
         self.tally.requests += 1;
         self.tally.opened += 1;
         let (now, timeout) = (clock::now(), self.settings.timeout_ns);
-        let (number, interruptions) = (self.lanes.len(), crate::signal::interruptions().0);
-        let opened = lane.connection.open(self.addresses[lane.endpoint], now);
-        if let Err(errno) = opened.and_then(|()| watch(&self.epoll, &lane.connection, number)) {
+        let interruptions = crate::signal::interruptions().0;
+        let opened = lane.connection.open(self.endpoints.peer(lane.endpoint), now);
+        if let Err(errno) = opened.and_then(|()| watch(&self.epoll, &lane.connection)) {
             return Ok(Ending::Broken { errno, connected: false });
         }
         // It belongs to no lane, so that what epoll says of it is not noted: it is asked as if it ended.
@@ -74,8 +74,7 @@ impl S3 {
         endpoint: usize,
         url: &str,
     ) -> Result<(), Failure> {
-        let host = self.settings.endpoints[endpoint].authority();
-        let place = format!("{url} at http://{host}");
+        let place = format!("{url} at {}", self.settings.endpoints[endpoint]);
         match ending {
             Ending::Answered => {}
             Ending::Broken { errno, connected: false } => {
@@ -92,7 +91,10 @@ impl S3 {
             }
             Ending::Garbled | Ending::Stale => {
                 let failure = Failure::new(format!("{place}: {}", connection.garbled)).errno(libc::EPROTO);
-                return Err(failure.hint("name the http port of a store that speaks the S3 API"));
+                return Err(failure.hint(match connection.garbled_hint {
+                    "" => "name the port of a store that speaks the S3 API",
+                    hint => hint,
+                }));
             }
         }
         let Some(answer) = &connection.answer else { return Ok(()) };
@@ -123,14 +125,25 @@ impl S3 {
         // Who may not list may still read and write; who is told to come later may do so.
         match status {
             403 | 429 | 500..=599 => Ok(()),
+            // Servers that speak TLS and see that a client does not say so in a sentence.
+            400 if says_https(&connection.text) => {
+                let failure = Failure::new(format!("{place}: the port speaks TLS (https)"));
+                Err(failure.errno(libc::EPROTO).hint("say https:// for this port"))
+            }
             _ if error.code.is_empty() => {
                 let failure =
                     Failure::new(format!("{place}: it answers {status}, and not as a store of the S3 API"));
-                Err(failure.errno(libc::EPROTO).hint("name the http port of a store that speaks the S3 API"))
+                Err(failure.errno(libc::EPROTO).hint("name the port of a store that speaks the S3 API"))
             }
             _ => Ok(()),
         }
     }
+}
+
+/// Go's and nginx's answers to a request without TLS: `… to an HTTPS server`, `… to HTTPS port`.
+fn says_https(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    text.contains("HTTPS server") || text.contains("HTTPS port")
 }
 
 fn bucket_at(engine: &S3, endpoint: usize) -> iodyno_s3::address::BucketAddress {

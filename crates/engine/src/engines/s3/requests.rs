@@ -152,6 +152,8 @@ impl S3 {
     /// Sends the request that a lane is for, for the first time or again.
     pub(super) fn send(&mut self, lane: usize) {
         let slot = self.slot_of(lane);
+        let of = &mut self.lanes[lane];
+        self.endpoints.choose(lane, &mut of.endpoint, &mut of.connection);
         let (request, outgoing, sink) = self.request(lane, slot);
         let (file, endpoint) = (self.slots[slot as usize].io.file, self.lanes[lane].endpoint);
         let Some(Some(bucket)) = self.buckets.get(file as usize) else { return };

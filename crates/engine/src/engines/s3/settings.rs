@@ -6,6 +6,7 @@ use iodyno_model::{Diagnostic, Job};
 use iodyno_s3::operation::{Encryption, WriteOptions};
 use iodyno_s3::{Addressing, Checksum, Credentials, Endpoint};
 
+use super::instance::{self, CredentialService, Renewal};
 use crate::engines::{SettingSpec, check_switches, check_values, setting, spec, switch, whole_number};
 use crate::failure::{Failure, strerror};
 
@@ -13,9 +14,15 @@ use crate::failure::{Failure, strerror};
 pub const SETTINGS: &[SettingSpec] = &[
     spec(
         "endpoint",
-        "http://HOST:PORT, several with commas or as host{1...4}; connections are dealt to them in turn (default \
-         AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL)",
+        "http://HOST:PORT or https://…, several with commas or as host{1...4} (default AWS_ENDPOINT_URL_S3 or \
+         AWS_ENDPOINT_URL)",
     ),
+    spec(
+        "balance",
+        "round-robin or least-busy: which of several endpoints requests go to; connections are dealt to them in turn, or \
+         each request goes where the fewest of its worker are in flight (default round-robin)",
+    ),
+    spec("ca", "a file of certificates (PEM) that https endpoints are trusted by (default the system's)"),
     spec(
         "region",
         "the region that requests are signed for (default AWS_REGION, AWS_DEFAULT_REGION, us-east-1)",
@@ -23,8 +30,8 @@ pub const SETTINGS: &[SettingSpec] = &[
     spec("addressing", "path or virtual: where the bucket's name stands (default path)"),
     spec(
         "credentials",
-        "environment (AWS_ACCESS_KEY_ID …), profile or profile:NAME (~/.aws/credentials), file:PATH, or anonymous \
-         (default environment, then profile)",
+        "environment (AWS_ACCESS_KEY_ID …), profile or profile:NAME (~/.aws/credentials), file:PATH, container, instance \
+         or anonymous (default: the first of environment, profile, container and instance that there is)",
     ),
     spec(
         "checksum",
@@ -54,10 +61,23 @@ pub const SETTINGS: &[SettingSpec] = &[
     ),
 ];
 
+/// Which endpoint a request goes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Balance {
+    /// That of its connection: they are dealt to the endpoints in turn.
+    #[default]
+    RoundRobin,
+    /// The one with the fewest requests of the worker in flight.
+    LeastBusy,
+}
+
 /// A job's settings.
 #[derive(Clone, Debug)]
 pub struct StoreSettings {
     pub endpoints: Vec<Endpoint>,
+    pub balance: Balance,
+    /// Certificates to trust; none: the system's.
+    pub ca: Option<String>,
     pub region: String,
     pub addressing: Addressing,
     pub write: WriteOptions,
@@ -84,6 +104,11 @@ impl StoreSettings {
         let text = |name: &str| setting(job, name).unwrap_or_default().to_string();
         Ok(StoreSettings {
             endpoints: endpoints(job)?,
+            balance: match setting(job, "balance") {
+                Some("least-busy") => Balance::LeastBusy,
+                _ => Balance::RoundRobin,
+            },
+            ca: setting(job, "ca").map(String::from),
             region: region.unwrap_or_else(|| "us-east-1".into()),
             addressing: match setting(job, "addressing") {
                 Some("virtual") => Addressing::VirtualHost,
@@ -129,20 +154,40 @@ fn endpoints(job: &Job) -> Result<Vec<Endpoint>, Failure> {
         |message: String| Failure::new(format!("endpoint: {message}")).hint("e.g. http://127.0.0.1:9000");
     let all = Endpoint::parse_list(&text).map_err(wrong)?;
     match all.iter().find(|endpoint| endpoint.tls) {
-        Some(endpoint) => Err(Failure::new(format!(
-            "endpoint https://{}: this program speaks no TLS",
-            endpoint.authority()
-        ))
-        .hint("name the store's http port, or a proxy that ends TLS; its own cost would otherwise be in every figure")),
-        None => Ok(all),
+        Some(endpoint) if !cfg!(feature = "tls") => {
+            Err(Failure::new(format!("endpoint {endpoint}: this build speaks no TLS"))
+                .hint("name the store's http port, or build with TLS: cargo build --release --features tls"))
+        }
+        _ => Ok(all),
     }
 }
 
-/// Puts credentials where they are wanted.
+/// Puts credentials where they are wanted. Unless a source is named it is the first that there is, in the order of the AWS
+/// SDKs: environment, profile, container, instance.
 ///
 /// # Errors
 /// There are none where they are said to be.
-pub fn fetch_credentials(job: &Job, into: &mut Credentials) -> Result<(), Failure> {
+pub fn fetch_credentials(job: &Job, into: &mut Credentials) -> Result<Renewal, Failure> {
+    let from = setting(job, "credentials");
+    match from {
+        Some("container") => return instance::fetch(CredentialService::Container, into),
+        Some("instance") => return instance::fetch(CredentialService::Instance, into),
+        _ => {}
+    }
+    let found = fetch_static(job, into);
+    match found {
+        Err(_) if from.is_none() && instance::has_container() => {
+            instance::fetch(CredentialService::Container, into)
+        }
+        Err(_) if from.is_none() && instance::may_be_instance() => {
+            instance::fetch(CredentialService::Instance, into)
+        }
+        found => found.map(|()| Renewal::default()),
+    }
+}
+
+/// From the environment or a file.
+fn fetch_static(job: &Job, into: &mut Credentials) -> Result<(), Failure> {
     let from = setting(job, "credentials");
     let has_key = || env::var("AWS_ACCESS_KEY_ID").is_ok_and(|key| !key.is_empty());
     match from {
@@ -197,6 +242,11 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
     };
     let number =
         |value: &str, least: u64, most: u64| value.parse().is_ok_and(|value| (least..=most).contains(&value));
+    values(
+        &["balance"],
+        &|value| matches!(value, "round-robin" | "least-busy"),
+        "say round-robin or least-busy",
+    );
     values(&["addressing"], &|value| matches!(value, "path" | "virtual"), "say path or virtual");
     values(
         &["checksum"],
@@ -207,11 +257,12 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
     values(&["encryption"], &|value| matches!(value, "AES256" | "aws:kms" | "aws:kms:dsse"), encryptions);
     let plain = |value: &str| !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic());
     values(&["region", "storage_class", "kms_key"], &plain, "say one word");
-    let sources =
-        "say environment, profile, profile:NAME, file:PATH or anonymous; a secret does not belong in a plan";
+    let sources = "say environment, profile, profile:NAME, file:PATH, container, instance or anonymous; a secret does not belong in a \
+         plan";
     let source = |value: &str| {
         let named = value.strip_prefix("profile:").or_else(|| value.strip_prefix("file:"));
-        matches!(value, "environment" | "profile" | "anonymous") || named.is_some_and(|name| !name.is_empty())
+        matches!(value, "environment" | "profile" | "container" | "instance" | "anonymous")
+            || named.is_some_and(|name| !name.is_empty())
     };
     values(&["credentials"], &source, sources);
     values(&["endpoint"], &|value| Endpoint::parse_list(value).is_ok(), "e.g. http://127.0.0.1:9000");
@@ -224,6 +275,9 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
         // What is not in the plan is in the environment, and is as good a reason not to begin.
         let found = StoreSettings::of(job).and_then(|settings| {
             fetch_credentials(job, &mut Credentials::anonymous())?;
+            if settings.endpoints.iter().any(|endpoint| endpoint.tls) {
+                super::tls::TlsTrust::new(settings.ca.as_deref())?;
+            }
             longest(job, &settings)
         });
         wrong.extend(found.err().map(|failure| failure.diagnostic(&job.origin, "engine s3: ")));

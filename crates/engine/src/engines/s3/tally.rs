@@ -25,8 +25,11 @@ pub struct RequestTally {
     /// Answers that a cache says are its own.
     pub cached: u64,
     pub parts: u64,
+    /// TLS sessions that went on with the keys of one before.
+    pub resumed: u64,
     /// Sums, ns.
     connect_ns: u64,
+    handshake_ns: u64,
     first_byte_ns: u64,
     body_ns: u64,
     answers: BTreeMap<String, u64>,
@@ -56,6 +59,11 @@ impl RequestTally {
             self.connect_ns += ns;
             counts.spread(TimeSpread::Connect, ns);
         }
+        if times.secured > 0 {
+            let ns = times.secured.saturating_sub(times.connected);
+            self.handshake_ns += ns;
+            counts.spread(TimeSpread::Handshake, ns);
+        }
         let first = times.first_byte.saturating_sub(times.sent);
         let body = times.ended.saturating_sub(times.first_byte);
         (self.first_byte_ns, self.body_ns) = (self.first_byte_ns + first, self.body_ns + body);
@@ -79,6 +87,8 @@ impl RequestTally {
             ("requests.retried", self.retried),
             ("requests.throttled", self.throttled),
             ("requests.parts", self.parts),
+            ("handshake_ns", self.handshake_ns),
+            ("handshakes.resumed", self.resumed),
             ("answers.cached", self.cached),
         ];
         let answers = self.answers.iter().map(|(name, count)| {
