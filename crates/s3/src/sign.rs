@@ -1,7 +1,7 @@
 //! Signature Version 4 of the Amazon S3 API, in a header, and the request's head as it is sent.
 //!
-//! A key for a day, region and service is derived once and kept, as is what all requests of a second have in common. Everything that is sent is signed but what a proxy may
-//! change on the way.
+//! A key for a day, region and service is derived once and kept, as is what all requests of a second have in common.
+//! Everything that is sent is signed but what a proxy may change on the way.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -290,6 +290,37 @@ mod tests {
         let list = RequestHead::new("GET", "/".into()).with("prefix", "J").with("max-keys", "2");
         assert_eq!(signature_of(&list), "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7");
         assert_eq!(sha256_hex(b""), EMPTY_SHA256);
+    }
+
+    /// What is kept from request to request belongs to a secret, a second, a day and a region.
+    #[test]
+    fn a_signer_that_signed_before_signs_as_a_new_one() {
+        let (mut kept, time) = signer();
+        let get = RequestHead::new("GET", "/test.txt".into());
+        let later = UtcTime { unix: time.unix + 86_400 };
+        type Change = fn(&mut Signer);
+        let changes: [(Change, UtcTime); 5] = [
+            (|_| (), time),
+            (|_| (), UtcTime { unix: time.unix + 1 }),
+            (|_| (), later),
+            (|signer| signer.region = "eu-west-1".into(), later),
+            (|signer| signer.credentials.renew("ANOTHER", "another secret", "token").unwrap(), later),
+        ];
+        let mut seen = Vec::new();
+        for (number, (change, time)) in changes.iter().enumerate() {
+            change(&mut kept);
+            let (mut fresh, _) = signer();
+            changes[..=number].iter().for_each(|(change, _)| change(&mut fresh));
+            let of = |signer: &mut Signer| {
+                let mut head = Vec::new();
+                signer.write_head(&get, "h", *time, &mut head);
+                String::from_utf8(head).unwrap()
+            };
+            assert_eq!(of(&mut kept), of(&mut fresh), "{number}");
+            seen.push(of(&mut kept));
+        }
+        seen.dedup();
+        assert_eq!(seen.len(), changes.len());
     }
 
     #[test]

@@ -452,6 +452,11 @@ fn read_request(
         Ok(0) => return Ok(None),
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
+        // What is no text is no HTTP.
+        Err(error) if error.kind() == ErrorKind::InvalidData => {
+            write(reader, b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")?;
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     }
     let mut words = line.split_whitespace();
@@ -718,6 +723,8 @@ fn get(request: &LoggedRequest, key: &str, fault: &StoreFault, contents: &Conten
     let range = request.headers.get("range").and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
     let range =
         range.and_then(|(first, last)| Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?)));
+    // One whose end lies before its begin is none.
+    let range = range.filter(|(first, last)| first <= last);
     match range.filter(|_| *fault != StoreFault::WholeInstead) {
         Some((first, _)) if first >= bytes.len() => Answer::error(416, "InvalidRange", ""),
         Some((first, last)) => {

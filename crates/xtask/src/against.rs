@@ -64,6 +64,10 @@ fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<TestCase>
     if one {
         build.args(["--test", tool]);
     }
+    if tool == "objects" {
+        // Its C is compiled for nothing else.
+        build.args(["--test", "objects_tls", "--features", "tls-tests"]);
+    }
     let outcome = shell::run(build, Some(&root.join("target/against/build.log")), BUILD_LIMIT)?;
     if !outcome.success {
         return Err(format!("the tests do not build: target/against/build.log: {}", outcome.last_words()));

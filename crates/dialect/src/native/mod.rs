@@ -22,7 +22,10 @@ pub(crate) mod tree;
 pub(crate) mod value;
 
 use iodyno_model::reflect::Reflect;
-use iodyno_model::{Action, Demand, Diagnostic, Job, Origin, Phase, Plan, Repeat, Rounds, Step, Workload};
+use iodyno_model::{
+    Action, Demand, Diagnostic, Job, Kind, Origin, Phase, Plan, Prepare, Repeat, Rounds, Stamp, Step, Verb,
+    VerifyWhen, Workload,
+};
 
 pub(crate) use command::WorldArguments;
 pub use command::{ReporterMaker, explanation, on_hosts, parsed, plan, refusal, request, run};
@@ -73,6 +76,7 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
     }
     fields.unknown();
     references(&plan, document, wrong);
+    unstamped_layouts(&plan, wrong);
     not_too_many(&plan, document, wrong);
     plan
 }
@@ -125,6 +129,39 @@ fn not_too_many(plan: &Plan, document: &Node, wrong: &Wrong) {
         let message = format!("sweeps and repetitions make {all} phases, more than {MOST_PHASES}");
         wrong.error(origin, message, "sweep over fewer values, or repeat less often");
     }
+}
+
+/// What is laid out has no stamps: reads that are checked would find none, unless a job writes them before or beside.
+fn unstamped_layouts(plan: &Plan, wrong: &Wrong) {
+    let mut written: Vec<usize> = Vec::new();
+    for phase in &plan.phases {
+        let writers = phase.jobs.iter().filter(|job| may_write(job));
+        written.extend(writers.flat_map(|job| job.targets.iter().copied()));
+        for job in &phase.jobs {
+            let Some(verify) = &job.payload.verify else { continue };
+            let checks = verify.when == VerifyWhen::OnRead && verify.stamp != Stamp::Nothing;
+            let laid_out = |target: &&usize| {
+                let target = plan.targets.get(**target);
+                target.is_some_and(|target| target.prepare == Prepare::Filled)
+            };
+            let unstamped = job.targets.iter().filter(laid_out).find(|target| !written.contains(target));
+            if let Some(target) = unstamped.filter(|_| checks) {
+                let message = format!(
+                    "job {}: what lies in target {} before the start line has no stamps, so that its reads cannot be checked",
+                    job.name, plan.targets[*target].name
+                );
+                let hint = "leave `prepare` out, and write it by a phase before with the same `verify`";
+                wrong.error(&job.origin, message, hint);
+            }
+        }
+    }
+}
+
+/// Whether a job puts data of its own somewhere.
+fn may_write(job: &Job) -> bool {
+    let Workload::Pattern(pattern) = &job.workload else { return true };
+    let writes = |verb: Verb| verb.kind() == Kind::Write || verb == Verb::Create;
+    pattern.mix.shares.iter().any(|share| writes(share.verb))
 }
 
 /// Names of jobs, phases and shared objects that are referred to must exist.

@@ -131,7 +131,7 @@ fn request(store: &ObjectStore) -> Any<Vec<u8>> {
     let mut signer = Signer::new("us-east-1".into());
     signer.credentials.access_key = ACCESS_KEY.into();
     signer.credentials.secret.set(SECRET_KEY)?;
-    let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs();
+    let unix = iodyno_engine::clock::unix_ns() / 1_000_000_000;
     let mut head = Vec::new();
     signer.write_head(&operation::get(&at, "pre/0", None, false), &at.host, UtcTime { unix }, &mut head);
     Ok(head)

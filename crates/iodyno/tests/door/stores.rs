@@ -132,10 +132,11 @@ fn refusals() -> Outcome {
     nobody.env_remove("AWS_ACCESS_KEY_ID");
     told(nobody).refused(&["no credentials", "AWS_SECRET_ACCESS_KEY"]);
     let tls = endpoint.replace("http:", "https:");
-    run(home.path(), &text(&tls, FILLED, READS, ""), &[]).refused(match cfg!(feature = "tls") {
-        true => &["the port speaks no TLS", "http://"],
-        false => &["this build speaks no TLS", "--features tls"],
-    });
+    let said = run(home.path(), &text(&tls, FILLED, READS, ""), &[]);
+    match cfg!(feature = "tls") {
+        true => said.expect(1, &["the port speaks no TLS", "say http://"]),
+        false => said.refused(&["this build speaks no TLS", "--features tls"]),
+    };
     run(home.path(), &text(&endpoint, "direct = true", READS, ""), &[]).refused(&["no page cache", "direct"]);
     run(home.path(), &text(&endpoint, FILLED, READS, ", endpont = \"x\""), &[])
         .refused(&["did you mean `endpoint`?"]);
@@ -151,7 +152,6 @@ fn refusals() -> Outcome {
 
 /// What goes wrong after the start line: one name for each, a status other than 0, and the figures of what went well.
 fn cut_short() -> Outcome {
-    let home = scratch();
     for (fault, name) in [
         (StoreFault::Cut, "none Cut"),
         (StoreFault::ResetInBody, "none Cut"),
@@ -160,7 +160,7 @@ fn cut_short() -> Outcome {
         (StoreFault::Status(404, "NoSuchBucket"), "404 NoSuchBucket"),
         (StoreFault::Garbled(b"\x15\x03\x01\x00\x02\x02\x0a"), "none NotHttp"),
     ] {
-        let asked = std::sync::atomic::AtomicU32::new(0);
+        let (home, asked) = (scratch(), std::sync::atomic::AtomicU32::new(0));
         let program = move |request: &testbed::store::LoggedRequest| {
             let is_read = request.headers.contains_key("range");
             let goes_wrong = is_read && asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) >= 10;

@@ -11,7 +11,7 @@ use iodyno_s3::{AnswerHead, Framing};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::peer::Peer;
-use super::stream::Stream;
+use super::stream::StoreStream;
 use super::tls::{self, TlsClient, TlsStream};
 use crate::clock::Tick;
 
@@ -116,7 +116,7 @@ pub struct ExchangeTimes {
 /// A connection, with what is on its way on it.
 #[derive(Debug)]
 pub struct Connection {
-    stream: Option<Stream>,
+    stream: Option<StoreStream>,
     /// TLS begins once the socket is connected.
     tls: Option<TlsClient>,
     stage: ExchangeStage,
@@ -196,7 +196,7 @@ impl Connection {
     /// Whether its TLS session went on with the keys of one before.
     pub fn is_resumed(&self) -> bool {
         match &self.stream {
-            Some(Stream::Tls(stream)) => TlsStream::is_resumed(stream),
+            Some(StoreStream::Tls(stream)) => TlsStream::is_resumed(stream),
             _ => false,
         }
     }
@@ -217,7 +217,7 @@ impl Connection {
             Err(error) => return Err(number(error)),
         }
         (self.used, self.has_input, self.is_ending) = (false, false, false);
-        self.stream = Some(Stream::Plain(socket));
+        self.stream = Some(StoreStream::Plain(socket));
         self.tls.clone_from(&peer.tls);
         self.times = ExchangeTimes { opened: now, ..ExchangeTimes::default() };
         self.stage = ExchangeStage::Connecting;
@@ -345,10 +345,10 @@ impl Connection {
         }
         (self.times.connected, self.stage) = (now(), ExchangeStage::Sending);
         if let Some(tls) = &self.tls
-            && let Some(Stream::Plain(socket)) = self.stream.take()
+            && let Some(StoreStream::Plain(socket)) = self.stream.take()
         {
             match tls.on(socket) {
-                Ok(stream) => self.stream = Some(Stream::Tls(Box::new(stream))),
+                Ok(stream) => self.stream = Some(StoreStream::Tls(Box::new(stream))),
                 Err(error) => return self.broken(&error),
             }
             self.stage = ExchangeStage::Handshake;
@@ -404,7 +404,7 @@ impl Connection {
 
     /// So many of the bytes that were asked for came: of a stream less than all is all there is.
     fn note_read(&mut self, came: usize, asked: usize) {
-        if came < asked && self.stream.as_ref().is_some_and(Stream::is_drained_by_short_reads) {
+        if came < asked && self.stream.as_ref().is_some_and(StoreStream::is_drained_by_short_reads) {
             self.has_input = false;
             self.is_blocked = !self.is_ending;
         }

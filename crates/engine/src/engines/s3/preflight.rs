@@ -75,27 +75,8 @@ impl S3 {
         url: &str,
     ) -> Result<(), Failure> {
         let place = format!("{url} at {}", self.settings.endpoints[endpoint]);
-        match ending {
-            Ending::Answered => {}
-            Ending::Broken { errno, connected: false } => {
-                let failure =
-                    Failure::new(format!("{place}: no connection: {}", strerror(errno))).errno(errno);
-                return Err(failure.hint("check the endpoint's host and port, and that the store runs"));
-            }
-            Ending::Broken { errno, .. } => {
-                let what = "the connection was cut before an answer was whole";
-                let failure = Failure::new(format!("{place}: {what}: {}", strerror(errno))).errno(errno);
-                return Err(
-                    failure.hint("a proxy or a port that speaks something else does this; https ports too")
-                );
-            }
-            Ending::Garbled | Ending::Stale => {
-                let failure = Failure::new(format!("{place}: {}", connection.garbled)).errno(libc::EPROTO);
-                return Err(failure.hint(match connection.garbled_hint {
-                    "" => "name the port of a store that speaks the S3 API",
-                    hint => hint,
-                }));
-            }
+        if let Some(failure) = unanswered(connection, ending, &place) {
+            return Err(failure);
         }
         let Some(answer) = &connection.answer else { return Ok(()) };
         let error = ErrorBody::parse(&connection.text);
@@ -138,6 +119,31 @@ impl S3 {
             _ => Ok(()),
         }
     }
+}
+
+/// Why no whole answer came.
+fn unanswered(connection: &super::Connection, ending: Ending, place: &str) -> Option<Failure> {
+    let broken =
+        |what: &str, errno: i32| Failure::new(format!("{place}: {what}: {}", strerror(errno))).errno(errno);
+    Some(match ending {
+        Ending::Answered => return None,
+        Ending::Broken { errno, connected: false } if connection.times.connected > 0 => {
+            broken("the connection was cut before TLS was agreed on", errno)
+                .hint("a port that speaks no TLS does this: say http:// for it")
+        }
+        Ending::Broken { errno, connected: false } => {
+            broken("no connection", errno).hint("check the endpoint's host and port, and that the store runs")
+        }
+        Ending::Broken { errno, .. } => broken("the connection was cut before an answer was whole", errno)
+            .hint("a proxy or a port that speaks something else does this; https ports too"),
+        Ending::Garbled | Ending::Stale => {
+            let failure = Failure::new(format!("{place}: {}", connection.garbled)).errno(libc::EPROTO);
+            failure.hint(match connection.garbled_hint {
+                "" => "name the port of a store that speaks the S3 API",
+                hint => hint,
+            })
+        }
+    })
 }
 
 /// Go's and nginx's answers to a request without TLS: `… to an HTTPS server`, `… to HTTPS port`.

@@ -8,16 +8,16 @@ use super::tls::TlsStream;
 
 /// A socket that never blocks, or TLS on one.
 #[derive(Debug)]
-pub enum Stream {
+pub enum StoreStream {
     Plain(Socket),
     Tls(Box<TlsStream>),
 }
 
-impl Stream {
+impl StoreStream {
     pub fn socket(&self) -> &Socket {
         match self {
-            Stream::Plain(socket) => socket,
-            Stream::Tls(stream) => stream.socket(),
+            StoreStream::Plain(socket) => socket,
+            StoreStream::Tls(stream) => stream.socket(),
         }
     }
 
@@ -27,30 +27,30 @@ impl Stream {
     /// It would block, or they will not agree.
     pub fn shake_hands(&mut self) -> io::Result<()> {
         match self {
-            Stream::Plain(_) => Ok(()),
-            Stream::Tls(stream) => stream.shake_hands(),
+            StoreStream::Plain(_) => Ok(()),
+            StoreStream::Tls(stream) => stream.shake_hands(),
         }
     }
 
     pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Stream::Plain(socket) => socket.read(into),
-            Stream::Tls(stream) => stream.read(into),
+            StoreStream::Plain(socket) => socket.read(into),
+            StoreStream::Tls(stream) => stream.read(into),
         }
     }
 
     /// Whether a read that brought less than was asked for took all there was.
     pub fn is_drained_by_short_reads(&self) -> bool {
-        matches!(self, Stream::Plain(_))
+        matches!(self, StoreStream::Plain(_))
     }
 
     /// Writes of the first, and then of the second.
     pub fn write(&mut self, head: &[u8], body: &[u8]) -> io::Result<usize> {
         match self {
-            Stream::Plain(socket) if head.is_empty() => socket.write(body),
-            Stream::Plain(socket) if body.is_empty() => socket.write(head),
-            Stream::Plain(socket) => socket.write_vectored(&[IoSlice::new(head), IoSlice::new(body)]),
-            Stream::Tls(stream) => stream.write(head, body),
+            StoreStream::Plain(socket) if head.is_empty() => socket.write(body),
+            StoreStream::Plain(socket) if body.is_empty() => socket.write(head),
+            StoreStream::Plain(socket) => socket.write_vectored(&[IoSlice::new(head), IoSlice::new(body)]),
+            StoreStream::Tls(stream) => stream.write(head, body),
         }
     }
 
@@ -60,8 +60,8 @@ impl Stream {
     /// It would block, or the connection is gone.
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
-            Stream::Plain(_) => Ok(()),
-            Stream::Tls(stream) => stream.flush(),
+            StoreStream::Plain(_) => Ok(()),
+            StoreStream::Tls(stream) => stream.flush(),
         }
     }
 }
