@@ -67,6 +67,7 @@ macro_rules! remedies {
         R::KeepClockUnset
             | R::ChangeClockSource
             | R::LengthenPhases
+            | R::SynchroniseClock
     };
     (errors) => {
         R::FixFailures
@@ -104,6 +105,17 @@ macro_rules! remedies {
     (peaks) => {
         R::SweepFurther
             | R::RaiseDepth
+    };
+    (stores) => {
+        R::LowerConcurrency
+            | R::SpreadPrefixes
+            | R::AskStoreDirectly
+            | R::BypassStoreCache
+            | R::KeepConnections
+            | R::CheckContent
+            | R::EnlargeParts
+            | R::AddConnections
+            | R::SpareCiphers
     };
     (storage) => {
         R::BypassPageCache
@@ -218,6 +230,13 @@ mod tests {
         R::ChooseStorage,
         R::FillVolume,
         R::SeparateFiles,
+        R::LowerConcurrency,
+        R::SpreadPrefixes,
+        R::AskStoreDirectly,
+        R::BypassStoreCache,
+        R::CheckContent,
+        R::EnlargeParts,
+        R::AddConnections,
     ];
 
     #[test]
@@ -239,8 +258,18 @@ mod tests {
             ("mdtest", mdtest),
             ("measure", measure),
         ];
-        let plan =
-            ["`direct = ", "`intent", "`prepare", "`passes", "`finish", "`invalidate", "`block`", "`{worker"];
+        let plan = [
+            "`direct = ",
+            "`intent",
+            "`prepare",
+            "`passes",
+            "`finish",
+            "`invalidate",
+            "`block`",
+            "`{worker",
+            "`settings",
+            "`depth`",
+        ];
         for (tool, translate) in tools {
             for remedy in WORDS {
                 let told = translated(*remedy, translate).unwrap_or_default();

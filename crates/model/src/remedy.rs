@@ -88,6 +88,10 @@ remedies! {
             or use more `workers`";
         AddWorkers "use more `workers`, a cheaper engine (`engine = \"io_uring\"`), or larger `block`s";
         MatchProcessors "use as many `workers` as there are processors, and a `depth` for more in flight";
+        SpareCiphers "run on a processor with instructions for AES, or name the store's http port: what TLS costs without them is no \
+            figure of the store";
+        AddConnections "read over several connections (`depth`, `workers`), or parts of an object by several (`block` less than its \
+            `size`)";
     }
     SharedMachine {
         UseDedicatedProcessors "measure on dedicated processors, or at another time: other guests have this machine too";
@@ -132,6 +136,7 @@ remedies! {
         TimeBatches "read the rate rather than the latencies, or time batches: one operation is too short for this clock";
         LengthenPhases "use a quicker network between the hosts, or longer phases: starts and ends of different hosts are \
             known no better";
+        SynchroniseClock "set the clock of this machine or of the store (NTP)";
     }
     WriteAmplification {
         AlignBlocks "use a `block` that is a multiple of the file system's and the device's block (4 KiB and more), \
@@ -225,6 +230,34 @@ remedies! {
             this replay count from the recorded times, and hold its waiting";
         QuickenReplay "leave the machine to the replay, make a trace of ours of the file first (`iodyno trace import`), or divide \
             it among more `workers`: the target was not what held it up";
+    }
+    StoreThrottled {
+        LowerConcurrency "ask for less at a time (`depth`, `workers`, a `rate`) until nothing is turned away, or let it be tried \
+            again (`settings.retries`), which counts as a request too: quote the rate together with the share turned away";
+    }
+    CrowdedShard {
+        SpreadPrefixes "spread the keys over more prefixes (several targets, or `{worker}` in the bucket's address): a store \
+            divides what one prefix gets only after a while";
+    }
+    HiddenRetries {
+        AskStoreDirectly "name the store's own endpoint (`settings.endpoint`), or switch off what the proxy tries again, and read \
+            its own counters beside these";
+    }
+    CachedAnswers {
+        BypassStoreCache "read more objects than the cache holds, each once (`passes = 1`), or name the store's own endpoint; if \
+            the cache is what you measure, say `intent = \"cache\"`";
+    }
+    FreshConnections {
+        KeepConnections "let the store and what is before it keep connections (keep-alive, its time and its number of requests): \
+            what is measured now is connecting";
+    }
+    UncheckedContent {
+        CheckContent "ask for checksums (`settings.checksum = \"crc64nvme\"`) or `verify = true`, and compare with clients that do \
+            the same";
+    }
+    SmallParts {
+        EnlargeParts "write longer parts (`settings.part_size`, 16 MiB or more), and more of them at once \
+            (`settings.parts_at_once`)";
     }
 }
 

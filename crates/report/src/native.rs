@@ -273,6 +273,7 @@ pub fn errno(number: i32) -> String {
         2 => "ENOENT, no such file",
         5 => "EIO, input/output error",
         9 => "EBADF, bad file descriptor",
+        11 => "EAGAIN, try again later",
         12 => "ENOMEM, out of memory",
         13 => "EACCES, permission denied",
         16 => "EBUSY, busy",

@@ -29,6 +29,12 @@ pub struct AnswerHead {
     pub region: Option<String>,
     /// How long ago a cache stored it, s, and whether it says that it did (`age`, `x-cache`).
     pub from_cache: bool,
+    /// An intermediary passed the answer on (`via`).
+    pub came_via: bool,
+    /// Attempts that an intermediary says it made beyond the first (`x-envoy-attempt-count`).
+    pub further_attempts: u64,
+    /// Tells one request's number from another's (`x-amz-request-id`); 0: there is none.
+    pub request_number: u64,
     /// Seconds to wait before another attempt.
     pub retry_after: Option<u64>,
 }
@@ -79,6 +85,9 @@ impl AnswerHead {
             checksums: Vec::new(),
             region: None,
             from_cache: false,
+            came_via: false,
+            further_attempts: 0,
+            request_number: 0,
             retry_after: None,
         };
         for header in answer.headers.iter() {
@@ -119,6 +128,12 @@ impl AnswerHead {
             self.from_cache |= value != "0";
         } else if is("x-cache") {
             self.from_cache |= value.to_ascii_lowercase().contains("hit");
+        } else if is("via") {
+            self.came_via = true;
+        } else if is("x-envoy-attempt-count") {
+            self.further_attempts = value.parse::<u64>().unwrap_or(1).saturating_sub(1);
+        } else if is("x-amz-request-id") {
+            self.request_number = hash(value);
         } else if is("retry-after") {
             self.retry_after = value.parse().ok();
         } else if name.len() > 15 && name[..15].eq_ignore_ascii_case("x-amz-checksum-") {
@@ -126,6 +141,12 @@ impl AnswerHead {
         }
         Ok(())
     }
+}
+
+/// FNV-1a, never 0: two numbers of requests are only held against each other.
+fn hash(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, step).max(1)
 }
 
 /// Takes a chunked body apart as its bytes come.

@@ -21,6 +21,6 @@ pub use address::{Addressing, Endpoint};
 pub use answer::{AnswerHead, Framing};
 pub use checksum::Checksum;
 pub use credentials::{Credentials, Secret};
-pub use request::RequestHead;
+pub use request::{RequestClass, RequestHead};
 pub use sign::Signer;
 pub use time::UtcTime;

@@ -204,5 +204,22 @@ mod tests {
             assert_eq!(line(&request), text);
         }
         assert_eq!(delete_many(&at, b"x").body_bytes, 1);
+        let none = WriteOptions::default();
+        for (request, class) in [
+            (put(&at, "k", b"", "h", &none), "requests.put"),
+            (copy(&at, "b", "a", "c", &none), "requests.copy"),
+            (create_upload(&at, "k", &none), "requests.multipart"),
+            (upload_part(&at, "k", (1, "u"), b"x", "h", None), "requests.multipart"),
+            (complete_upload(&at, "k", "u", b"x"), "requests.multipart"),
+            (list(&at, "", 1, None), "requests.list"),
+            (list_uploads(&at, "p"), "requests.list"),
+            (get(&at, "k", None, false), "requests.get"),
+            (head(&at, "k"), "requests.head"),
+            (delete(&at, "k"), "requests.delete"),
+            (delete_many(&at, b"x"), "requests.delete"),
+            (abort_upload(&at, "k", "u"), "requests.delete"),
+        ] {
+            assert_eq!(request.class().count_name(), class, "{}", line(&request));
+        }
     }
 }

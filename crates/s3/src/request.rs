@@ -10,6 +10,46 @@ pub const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
 /// The SHA-256 of no bytes.
 pub const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
+/// What requests are counted and billed as. Price lists of stores tell apart what changes or lists (class A), what reads
+/// (class B), and what removes, which costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestClass {
+    Put,
+    Copy,
+    /// The begin, the parts and the completion of an upload.
+    Multipart,
+    List,
+    Get,
+    Head,
+    /// Of objects, and of uploads that are given up.
+    Delete,
+}
+
+impl RequestClass {
+    pub const ALL: [RequestClass; 7] = [
+        RequestClass::Put,
+        RequestClass::Copy,
+        RequestClass::Multipart,
+        RequestClass::List,
+        RequestClass::Get,
+        RequestClass::Head,
+        RequestClass::Delete,
+    ];
+
+    /// What the counts of a record are called that hold them.
+    pub fn count_name(self) -> &'static str {
+        match self {
+            RequestClass::Put => "requests.put",
+            RequestClass::Copy => "requests.copy",
+            RequestClass::Multipart => "requests.multipart",
+            RequestClass::List => "requests.list",
+            RequestClass::Get => "requests.get",
+            RequestClass::Head => "requests.head",
+            RequestClass::Delete => "requests.delete",
+        }
+    }
+}
+
 /// A request without its body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestHead {
@@ -48,6 +88,21 @@ impl RequestHead {
     pub fn body(mut self, bytes: u64, hash: impl Into<Cow<'static, str>>) -> RequestHead {
         (self.body_bytes, self.payload_hash) = (bytes, hash.into());
         self
+    }
+
+    pub fn class(&self) -> RequestClass {
+        let asks = |name: &str| self.query.iter().any(|(known, _)| *known == name);
+        match self.method {
+            "HEAD" => RequestClass::Head,
+            "DELETE" => RequestClass::Delete,
+            "POST" if asks("delete") => RequestClass::Delete,
+            "POST" => RequestClass::Multipart,
+            "PUT" if asks("partNumber") => RequestClass::Multipart,
+            "PUT" if self.headers.iter().any(|(name, _)| *name == "x-amz-copy-source") => RequestClass::Copy,
+            "PUT" => RequestClass::Put,
+            _ if asks("list-type") || asks("uploads") || asks("versions") => RequestClass::List,
+            _ => RequestClass::Get,
+        }
     }
 
     /// The query as it is sent and signed.

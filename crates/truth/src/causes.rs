@@ -53,6 +53,9 @@ const EXPLAINS: &[(FindingKind, &[FindingKind])] = &[
     (UnevenWorkers, &[BelowPeak]),
     // Who waits for a file's lock hands nothing over.
     (SharedFile, &[DepthNotReached, BelowPeak]),
+    // A store that turns requests away, most of them of one prefix.
+    (StoreThrottled, &[UnsteadyRate, FallingRate]),
+    (CrowdedShard, &[StoreThrottled, UnsteadyRate, FallingRate]),
     // Memory is done as it is asked.
     (DisguisedTarget, &[DepthNotReached]),
 ];
@@ -78,9 +81,13 @@ fn figure_name(kind: FindingKind) -> &'static str {
         SharedFile => "share of them",
         ImplausibleRate => "carried at most",
         LateReplay => "p99 of lateness",
+        HiddenRetries => "attempts",
+        UncheckedContent => "unchecked",
+        SmallParts => "a part",
         CachedReads | UnflushedWrites | UnwrittenReads | ReducibleData | FewSamples | GeneratorBound
         | SharedMachine | UnevenWorkers | UnreliableClock | NetworkBound | CachedNames | DisguisedTarget
-        | BelowPeak | ProcessorBound | SmallWindow => "",
+        | BelowPeak | ProcessorBound | SmallWindow | StoreThrottled | CrowdedShard | CachedAnswers
+        | FreshConnections => "",
     }
 }
 

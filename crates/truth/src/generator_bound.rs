@@ -11,7 +11,7 @@ use iodyno_model::{
 use crate::case::{COUNTED_NS, PhaseEvidence};
 use crate::machine::capacity_ns;
 use crate::merge::Suspicion;
-use crate::target;
+use crate::{stores, target};
 
 /// Share of the workers' time outside of operations from which the rate is the generator's. Chosen: more than reaping
 /// and drawing take; `a_generator_that_is_the_bottleneck` stands on both sides.
@@ -105,7 +105,9 @@ fn judged(case: &PhaseEvidence<'_>, job: &Job, record: &JobRecord) -> Option<Sus
             outside * 100.0
         );
         Some((what, Remedy::CheapenData, outside))
-    } else if full >= FULL && (user >= LEAST_USER || has_idle_device(case, job)) {
+    } else if full >= FULL
+        && (user >= LEAST_USER || has_idle_device(case, job) || stores::sends_requests(record))
+    {
         let what = format!(
             "the workers' processors were {:.0} % busy: they were the limit, not the storage",
             full * 100.0

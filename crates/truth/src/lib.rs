@@ -51,6 +51,7 @@ pub mod spikes;
 pub mod stability;
 pub mod statistics;
 pub mod steady;
+pub mod stores;
 pub mod target;
 pub mod warmth;
 pub mod writes;
@@ -93,6 +94,7 @@ const PERFORMANCE: &[Check] = &[
     spikes::check,
     shared::check,
     ceiling::check,
+    stores::check,
 ];
 
 /// What the sightings of a record mean for its figures, worst first. The plan is the one that ran, expanded.

@@ -37,7 +37,14 @@ wording! {
             "repeat (-i) and read the least rate beside the largest; look for who else uses the storage at that \
              distance",
         R::SeparateFiles => "give each worker a file of its own",
+        R::LowerConcurrency => "run fewer tasks: quote the rate together with the share turned away",
+        R::SpreadPrefixes => "give each task a directory of its own (-u)",
+        R::AskStoreDirectly =>
+            "name the store's own host (--S3.host), or switch off what the proxy tries again, and read its own counters beside \
+             these",
+        R::BypassStoreCache => "look at what another node made (-N 1), or name the store's own host (--S3.host)",
     }
-    general { remedies!(everywhere clocks flows) | R::WriteRandomData | R::OutgrowDeviceCache }
-    unprinted { remedies!(errors depth percentiles schedules requests peaks) | R::TimeBatches | R::EnlargeTarget }
+    general { remedies!(everywhere clocks flows) | R::KeepConnections | R::SpareCiphers | R::WriteRandomData | R::OutgrowDeviceCache }
+    unprinted { remedies!(errors depth percentiles schedules requests peaks) | R::TimeBatches | R::EnlargeTarget
+        | R::CheckContent | R::EnlargeParts | R::AddConnections }
 }

@@ -18,12 +18,14 @@ mod honest;
 mod machines;
 mod stage;
 mod storage;
+mod stores;
 mod times;
 
 use stage::Lie;
 
 fn main() -> std::process::ExitCode {
-    let of = [cache::lies, storage::lies, times::lies, machines::lies, flows::lies, hidden::lies];
+    let of =
+        [cache::lies, storage::lies, times::lies, machines::lies, flows::lies, hidden::lies, stores::lies];
     let lies: Vec<Lie> = of.into_iter().flat_map(|lies| lies()).collect();
     let honest = stage::is_asked(0).then(honest::cases).unwrap_or_default();
     testbed::run(lies.into_iter().flat_map(Lie::cases).chain(honest).collect())

@@ -8,4 +8,5 @@ mod shared;
 mod stage;
 mod statistics;
 mod storage;
+mod stores;
 mod target;

@@ -83,8 +83,19 @@ wording! {
              garbage collection, snapshots, or who else uses the machine at that distance",
         R::SeparateFiles =>
             "give each job a file of its own: leave filename= out, or use filename_format=$jobname.$jobnum",
+        R::LowerConcurrency =>
+            "lower iodepth= or numjobs= until nothing is turned away, or set rate_iops=: quote the rate together with the share \
+             turned away",
+        R::SpreadPrefixes => "give each job a filename= with a prefix of its own",
+        R::AskStoreDirectly =>
+            "name the store's own http_host=, or switch off what the proxy tries again, and read its own counters beside these",
+        R::BypassStoreCache =>
+            "read more objects than the cache holds, each once (without time_based and loops), or name the store's own http_host=",
+        R::CheckContent => "add verify=crc32c, and compare with clients that check as much",
+        R::EnlargeParts => "use a bs= that goes in one request",
+        R::AddConnections => "add numjobs, or raise iodepth",
     }
-    general { remedies!(everywhere clocks errors flows) | R::PrepareData | R::TimeBatches }
+    general { remedies!(everywhere clocks errors flows) | R::KeepConnections | R::SpareCiphers | R::PrepareData | R::TimeBatches }
 }
 
 #[cfg(test)]

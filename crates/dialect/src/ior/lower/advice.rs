@@ -42,8 +42,19 @@ wording! {
              else uses the storage at that distance",
         R::SeparateFiles =>
             "give each task a file of its own (-F); one shared file measures the file system's locks",
+        R::LowerConcurrency => "run fewer tasks (-N): quote the rate together with the share turned away",
+        R::SpreadPrefixes => "give each task an object of its own (-F) below a directory of its own (-u)",
+        R::AskStoreDirectly =>
+            "name the store's own host (--S3.host), or switch off what the proxy tries again, and read its own counters beside \
+             these",
+        R::BypassStoreCache =>
+            "read what another task wrote (-C or -Z) and more than the cache holds (-b, -s), or name the store's own host \
+             (--S3.host)",
+        R::CheckContent => "add -W or -R, and compare with clients that check as much",
+        R::EnlargeParts => "make -t 16m or larger: each transfer is a part",
+        R::AddConnections => "run more tasks (-N)",
     }
-    general { remedies!(everywhere clocks errors flows) | R::PrepareData | R::DropCaches }
+    general { remedies!(everywhere clocks errors flows) | R::KeepConnections | R::SpareCiphers | R::PrepareData | R::DropCaches }
     unprinted { remedies!(depth percentiles schedules requests peaks) | R::TimeBatches }
 }
 

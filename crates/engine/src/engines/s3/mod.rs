@@ -44,6 +44,8 @@ mod tls;
 const SLICE_NS: u64 = 200_000_000;
 /// Before the first further attempt, ns; each further one waits twice as long.
 const BACKOFF_NS: u64 = 10_000_000;
+/// Objects of a bucket of which is remembered whether they were read, at most, in words of 64.
+const SEEN_WORDS: usize = 1 << 14;
 /// Events taken at once.
 const EVENTS: usize = 256;
 
@@ -80,6 +82,11 @@ struct Bucket {
     name: String,
     prefix: String,
     at: Vec<BucketAddress>,
+    /// Objects that were read whole, a bit each; empty: there are too many.
+    read: Vec<u64>,
+    /// Requests below its prefix, and those turned away.
+    sent: u64,
+    throttled: u64,
 }
 
 /// A connection, the endpoint it is to, and what its exchange is for.
@@ -90,6 +97,8 @@ struct Lane {
     /// A retry is due then; 0: none waits.
     retry_at: Tick,
     attempts: u32,
+    /// The number of the request that its last answer named.
+    last_number: u64,
 }
 
 impl Engine for S3 {
@@ -121,7 +130,9 @@ impl Engine for S3 {
             let (_, name, prefix) = set.parts();
             let at = settings.endpoints.iter();
             let at = at.map(|endpoint| BucketAddress::new(endpoint, settings.addressing, name)).collect();
-            Bucket { set: set.clone(), name: name.into(), prefix, at }
+            let words = set.names.count.div_ceil(64) as usize;
+            let read = vec![0; if words <= SEEN_WORDS { words } else { 0 }];
+            Bucket { set: set.clone(), name: name.into(), prefix, at, read, sent: 0, throttled: 0 }
         };
         let buckets = setup.objects.iter().map(|set| set.as_ref().map(bucket)).collect();
         // SAFETY: the call takes no pointers.
@@ -141,6 +152,7 @@ impl Engine for S3 {
             purpose: Purpose::Object,
             retry_at: 0,
             attempts: 0,
+            last_number: 0,
         };
         let mut engine = S3 {
             lanes: (0..lanes).map(lane).collect(),
@@ -194,8 +206,15 @@ impl Engine for S3 {
     }
 
     fn facts(&self) -> Vec<(&'static str, u64)> {
-        let by_endpoint = self.endpoints.by_name(&self.settings);
-        self.tally.by_name().into_iter().chain(by_endpoint).collect()
+        let mut facts = self.tally.by_name();
+        facts.extend(self.endpoints.by_name(&self.settings));
+        let buckets = self.buckets.iter().flatten();
+        for (index, bucket) in buckets.enumerate().filter(|_| self.tally.throttled > 0) {
+            // A few names, once for each worker: as good as static.
+            facts.push((&*format!("prefix.{index}.requests").leak(), bucket.sent));
+            facts.push((&*format!("prefix.{index}.throttled").leak(), bucket.throttled));
+        }
+        facts
     }
 }
 
@@ -310,11 +329,18 @@ impl S3 {
             Ending::Answered => {
                 // SAFETY: the counters outlive the engine.
                 let counts = unsafe { &*self.counts };
-                let connection = &self.lanes[number].connection;
+                let (connection, mut last_number) =
+                    (&self.lanes[number].connection, self.lanes[number].last_number);
                 self.tally.times(&connection.times, counts);
                 self.tally.resumed += u64::from(connection.times.secured > 0 && connection.is_resumed());
-                self.tally.cached +=
-                    u64::from(connection.answer.as_ref().is_some_and(|answer| answer.from_cache));
+                if let Some(answer) = &connection.answer {
+                    self.tally.head(answer, &mut last_number);
+                    let date = answer.date.as_deref().filter(|_| connection.times.opened > 0);
+                    if let Some(date) = date.and_then(UtcTime::parse_http) {
+                        self.tally.date(date.unix, S3::time().unix);
+                    }
+                }
+                self.lanes[number].last_number = last_number;
                 self.answered(number);
             }
             Ending::Stale => {

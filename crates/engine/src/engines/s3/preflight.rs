@@ -30,7 +30,9 @@ impl S3 {
                 purpose: super::Purpose::Object,
                 retry_at: 0,
                 attempts: 0,
+                last_number: 0,
             };
+            self.tally.classes[request.class() as usize] += 1;
             self.signer.write_head(&request, &at.host, S3::time(), lane.connection.head());
             let ending = self.once(&mut lane)?;
             self.judge(&lane.connection, ending, endpoint, &url)?;

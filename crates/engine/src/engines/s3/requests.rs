@@ -156,7 +156,9 @@ impl S3 {
         self.endpoints.choose(lane, &mut of.endpoint, &mut of.connection);
         let (request, outgoing, sink) = self.request(lane, slot);
         let (file, endpoint) = (self.slots[slot as usize].io.file, self.lanes[lane].endpoint);
-        let Some(Some(bucket)) = self.buckets.get(file as usize) else { return };
+        let Some(Some(bucket)) = self.buckets.get_mut(file as usize) else { return };
+        bucket.sent += 1;
+        self.tally.classes[request.class() as usize] += 1;
         let head = self.lanes[lane].connection.head();
         self.signer.write_head(&request, &bucket.at[endpoint].host, S3::time(), head);
         self.exchange(lane, outgoing, sink, request.method == "HEAD");
@@ -245,6 +247,10 @@ impl S3 {
             let status = if (200..300).contains(&status) { 500 } else { status };
             // Looking for an object that is not there is an answer, and no complaint.
             let throttled = self.tally.answer(status, &error.code);
+            let file = self.slots[self.slot_of(lane) as usize].io.file as usize;
+            if let Some(Some(bucket)) = self.buckets.get_mut(file).filter(|_| throttled) {
+                bucket.throttled += 1;
+            }
             let retries = if self.stops() { 0 } else { self.settings.retries };
             return match throttled && self.lanes[lane].attempts < retries {
                 true => self.retry(lane),
@@ -255,6 +261,7 @@ impl S3 {
         match self.lanes[lane].purpose {
             Purpose::Object => {
                 let result = self.object_done(lane, slot);
+                self.note_read(lane, slot, result);
                 self.finish(slot, result);
             }
             Purpose::Page => self.page_done(lane, slot),
@@ -281,6 +288,24 @@ impl S3 {
                 Err(_) => self.garbled(lane),
             },
         }
+    }
+
+    /// Counts whole reads of an object for the first time and again, with how long their first byte took.
+    fn note_read(&mut self, lane: usize, slot: Slot, result: i64) {
+        let (work, times) = (&self.slots[slot as usize], self.lanes[lane].connection.times);
+        let item = work.place.item;
+        let Some(Some(bucket)) = self.buckets.get_mut(work.io.file as usize) else { return };
+        let is_whole = match work.io.verb {
+            Verb::Read => work.io.bytes == bucket.set.object_bytes,
+            verb => verb == Verb::Open && work.io.bytes > 0,
+        };
+        let Some(word) = bucket.read.get_mut((item / 64) as usize).filter(|_| is_whole && result >= 0) else {
+            return;
+        };
+        let (bit, ns) = (1 << (item % 64), times.first_byte.saturating_sub(times.sent));
+        let counts = if *word & bit == 0 { &mut self.tally.first_gets } else { &mut self.tally.again_gets };
+        *counts = (counts.0 + 1, counts.1 + ns);
+        *word |= bit;
     }
 
     /// The result of an operation that is one request.

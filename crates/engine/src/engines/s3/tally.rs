@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use iodyno_s3::failure::is_throttled;
+use iodyno_s3::{AnswerHead, RequestClass};
 
 use super::connection::ExchangeTimes;
 use crate::objects::ANSWER;
@@ -27,6 +28,19 @@ pub struct RequestTally {
     pub parts: u64,
     /// TLS sessions that went on with the keys of one before.
     pub resumed: u64,
+    /// Answers that an intermediary passed on, attempts it says it made beyond the first, and answers with the number of the
+    /// one before them on their connection.
+    pub via: u64,
+    pub attempts: u64,
+    pub same_id: u64,
+    /// The most that the store's clock was ahead of ours, and behind, s.
+    pub ahead_s: u64,
+    pub behind_s: u64,
+    /// Whole objects read for the first time by this worker, and again: how many, and the sum to the first byte, ns.
+    pub first_gets: (u64, u64),
+    pub again_gets: (u64, u64),
+    /// Requests by class, in the order of [`RequestClass::ALL`].
+    pub classes: [u64; RequestClass::ALL.len()],
     /// Sums, ns.
     connect_ns: u64,
     handshake_ns: u64,
@@ -50,6 +64,21 @@ impl RequestTally {
     pub fn note(&mut self, name: &str) {
         let known = self.answers.contains_key(name) || self.answers.len() < 40;
         *self.answers.entry(if known { name.into() } else { "other".into() }).or_default() += 1;
+    }
+
+    /// What an answer's head says of who gave it; `last_number`: of the one before on its lane.
+    pub fn head(&mut self, answer: &AnswerHead, last_number: &mut u64) {
+        self.cached += u64::from(answer.from_cache);
+        self.via += u64::from(answer.came_via);
+        self.attempts += answer.further_attempts;
+        self.same_id += u64::from(answer.request_number > 0 && answer.request_number == *last_number);
+        *last_number = answer.request_number;
+    }
+
+    /// The store's clock, as a connection's first answer tells it.
+    pub fn date(&mut self, said_s: u64, now_s: u64) {
+        self.ahead_s = self.ahead_s.max(said_s.saturating_sub(now_s));
+        self.behind_s = self.behind_s.max(now_s.saturating_sub(said_s));
     }
 
     /// The times of an exchange that was answered.
@@ -89,14 +118,43 @@ impl RequestTally {
             ("requests.parts", self.parts),
             ("handshake_ns", self.handshake_ns),
             ("handshakes.resumed", self.resumed),
+            ("handshakes.unaided", u64::from(self.handshake_ns > 0 && !has_cipher_instructions())),
             ("answers.cached", self.cached),
+            ("answers.via", self.via),
+            ("answers.attempts", self.attempts),
+            ("answers.same_id", self.same_id),
+            // Dates are whole seconds, and an answer comes later than it was dated.
+            ("date.ahead_s", self.ahead_s.saturating_sub(1)),
+            ("date.behind_s", self.behind_s.saturating_sub(1)),
+            ("gets.first", self.first_gets.0),
+            ("gets.first_ns", self.first_gets.1),
+            ("gets.again", self.again_gets.0),
+            ("gets.again_ns", self.again_gets.1),
         ];
+        let classes = RequestClass::ALL.into_iter().zip(self.classes);
+        let classes =
+            classes.map(|(class, count)| (class.count_name(), count)).filter(|(_, count)| *count > 0);
         let answers = self.answers.iter().map(|(name, count)| {
             // A few dozen names at most, once for each worker: as good as static.
             (&*format!("{ANSWER}{name}").leak(), *count)
         });
-        always.into_iter().chain(seldom.into_iter().filter(|(_, count)| *count > 0)).chain(answers).collect()
+        always
+            .into_iter()
+            .chain(seldom.into_iter().filter(|(_, count)| *count > 0))
+            .chain(classes)
+            .chain(answers)
+            .collect()
     }
+}
+
+/// Whether the processor enciphers by instructions of its own.
+fn has_cipher_instructions() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("aes");
+    #[cfg(target_arch = "aarch64")]
+    return std::arch::is_aarch64_feature_detected!("aes");
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    true
 }
 
 /// The system's error number for an answer.
