@@ -109,6 +109,14 @@ pub trait Loader {
     fn machine(&self) -> Machine;
     /// What a path is and what it lies on; `None`: nothing is there.
     fn look(&self, path: &str) -> Option<PathFacts>;
+    /// Looks right below the address of a bucket for names that begin so, as the job's engine reaches it; nothing beyond that
+    /// is listed.
+    ///
+    /// # Errors
+    /// The store's reason, as a lower-case fragment.
+    fn look_into_store(&mut self, _job: &Job, _url: &str, _start: &str) -> Result<StoreLook, String> {
+        Err("stores cannot be asked here".into())
+    }
     /// Measures the work by which the idleness of processors is told.
     ///
     /// # Errors
@@ -212,6 +220,15 @@ pub struct PathFacts {
     pub target: TargetFacts,
 }
 
+/// What a look into a bucket told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreLook {
+    /// Names right below the address that begin as was asked.
+    pub names: Vec<String>,
+    /// What is deleted stays stored as a version.
+    pub keeps_versions: bool,
+}
+
 /// What kind of file a path is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathKind {
@@ -303,7 +320,8 @@ pub struct Run {
     pub keep: Keep,
     /// Things to say before the start.
     pub messages: Vec<Diagnostic>,
-    /// Files and directories that a run of this tool left when it was killed: removed before the start, and told.
+    /// Files, directories and prefixes of buckets that a run of this tool left when it was killed: removed before the start,
+    /// and told. Buckets are reached as the plan's first job does.
     pub abandoned: Vec<String>,
     /// How often a [`iodyno_model::Event::Live`] is wanted, ns; 0: never.
     pub live_ns: u64,

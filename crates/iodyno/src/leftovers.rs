@@ -8,7 +8,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use iodyno_model::{Diagnostic, Origin, units};
+use iodyno_conformance::requests;
+use iodyno_model::{Diagnostic, Origin, Plan, units};
 
 /// The name of this process.
 pub fn own_name() -> String {
@@ -74,18 +75,36 @@ fn life_of(process: &str) -> Option<String> {
     (!matches!(state, "Z" | "X")).then(|| format!("{number}-{}", words.nth(18).unwrap_or_default()))
 }
 
-/// Removes what was left, and tells of each.
-pub fn remove(paths: &[String]) -> Vec<Diagnostic> {
-    paths.iter().map(|path| removed(path)).collect()
+const LEFT: &str = "left by a run that was killed";
+
+/// Removes what was left, and tells of each; what lies in a bucket as the plan's first job reaches it.
+pub fn remove(paths: &[String], plan: &Plan) -> Vec<Diagnostic> {
+    let removed =
+        |path: &String| if path.contains("://") { removed_objects(path, plan) } else { removed(path) };
+    paths.iter().map(removed).collect()
+}
+
+fn removed_objects(url: &str, plan: &Plan) -> Diagnostic {
+    let job = plan.phases.iter().flat_map(|phase| &phase.jobs).next();
+    let outcome = job.map(|job| requests::leftovers::remove(job, url));
+    match outcome {
+        Some(Ok(count)) => {
+            Diagnostic::note(&Origin::Default, format!("{url}: {LEFT}, {count} objects, removed"))
+        }
+        Some(Err(failure)) => {
+            let wrong = format!("{url}: {LEFT}, and stays: {}", failure.message);
+            Diagnostic::warning(&Origin::Default, wrong).hint("remove it yourself")
+        }
+        None => Diagnostic::note(&Origin::Default, format!("{url}: {LEFT}, and stays: nothing runs")),
+    }
 }
 
 fn removed(path: &str) -> Diagnostic {
-    let left = "left by a run that was killed";
     let facts = fs::symlink_metadata(path);
     let size = facts.as_ref().map_or(0, |facts| if facts.is_dir() { 0 } else { facts.len() });
     let size = if size > 0 { format!(", {}", units::binary(size)) } else { String::new() };
     let stays = |why: String| {
-        Diagnostic::warning(&Origin::Default, format!("{path}: {left}{size}, and stays: {why}"))
+        Diagnostic::warning(&Origin::Default, format!("{path}: {LEFT}{size}, and stays: {why}"))
             .hint("remove it yourself")
     };
     let user = fs::metadata("/proc/self").map(|facts| facts.uid()).ok();
@@ -101,7 +120,7 @@ fn removed(path: &str) -> Diagnostic {
         false => fs::remove_file(path),
     };
     match done {
-        Ok(()) => Diagnostic::note(&Origin::Default, format!("{path}: {left}{size}, removed")),
+        Ok(()) => Diagnostic::note(&Origin::Default, format!("{path}: {LEFT}{size}, removed")),
         Err(error) => stays(crate::loader::plain(&error)),
     }
 }

@@ -8,7 +8,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use iodyno_dialect::{Loader, MergedTrace, PathFacts, PathKind};
+use iodyno_conformance::requests;
+use iodyno_dialect::{Loader, MergedTrace, PathFacts, PathKind, StoreLook};
 use iodyno_engine::idleness::IdlenessProfiler;
 use iodyno_engine::world::place::Owners;
 use iodyno_engine::world::{World, rank_share};
@@ -147,6 +148,12 @@ impl Loader for HostLoader {
         };
         let (readable, writable) = (witness::identity::readable(path), witness::identity::writable(path));
         Some(PathFacts { kind, bytes, readable, writable, target })
+    }
+
+    fn look_into_store(&mut self, job: &Job, url: &str, start: &str) -> Result<StoreLook, String> {
+        self.looked.set(true);
+        let look = requests::leftovers::look(job, url, start).map_err(|failure| failure.message)?;
+        Ok(StoreLook { names: look.names, keeps_versions: look.keeps_versions })
     }
 
     fn idle_work(&self) -> Result<Idleness, String> {

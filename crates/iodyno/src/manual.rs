@@ -170,10 +170,16 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 const FILES: &[(&str, &str)] = &[("$XDG_DATA_HOME/iodyno/history.sqlite", "The history of runs.")];
 
-const MEASURE_FILES: &[(&str, &str)] = &[(
-    ".iodyno-measure-*",
-    "Temporary files in the directory that is measured; removed at the end, or by the next run where this one was killed.",
-)];
+const MEASURE_FILES: &[(&str, &str)] = &[
+    (
+        ".iodyno-measure-*",
+        "Temporary files in the directory that is measured; removed at the end, or by the next run where this one was killed.",
+    ),
+    (
+        "PREFIX/iodyno-measure-*/",
+        "Objects in the store that is measured; removed likewise (after a kill: in buckets of S3).",
+    ),
+];
 
 /// A section of words with a paragraph each.
 fn section(title: &str, rows: &[(&str, &str)]) -> String {

@@ -179,7 +179,7 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
     if !policy.original {
         say_all(&run.messages);
     }
-    say_all(&leftovers::remove(&run.abandoned));
+    say_all(&leftovers::remove(&run.abandoned, &run.plan));
     let mut trigger = run.trigger.take().filter(|_| world.rank() == 0).map(TriggerWatch::start);
     let halt = trigger.as_ref().map(TriggerWatch::halt);
     let options = Options { interim_ns: run.interim_ns, halt, ..fanout.options(&run) };

@@ -1,6 +1,6 @@
 //! A client that makes one request at a time and hides nothing: no retry, no redirect.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use iodyno_engine::Failure;
@@ -11,39 +11,63 @@ use iodyno_engine::engines::s3::settings::{StoreSettings, fetch_credentials};
 use iodyno_engine::objects::split_url;
 use iodyno_model::Job;
 use iodyno_s3::address::BucketAddress;
-use iodyno_s3::{RequestHead, Signer, UtcTime, operation};
+use iodyno_s3::body::ErrorBody;
+use iodyno_s3::failure::is_throttled;
+use iodyno_s3::{RequestClass, RequestHead, Signer, UtcTime, operation};
+
+/// Further attempts where patience helps, and the pause before the first of them, ns; each further one is twice as long.
+const RETRIES: u32 = 8;
+const PAUSE_NS: u64 = 10_000_000;
 
 /// Whom all clients of a run ask.
 pub struct ClientSettings {
     store: StoreSettings,
     job: Job,
     pub bucket: String,
-    /// What stands before every key: it ends in a slash.
+    /// What stands before every key: it ends in a slash, or is empty.
     pub prefix: String,
     /// The bucket keeps versions: what is deleted is still there.
     keeps_versions: AtomicBool,
+    /// Requests so far, in the order of [`RequestClass::ALL`].
+    sent: [AtomicU64; RequestClass::ALL.len()],
 }
 
 impl ClientSettings {
     /// # Errors
     /// What the environment lacks; an address that names no bucket.
     pub fn of(job: &Job, url: &str) -> Result<ClientSettings, Failure> {
+        // Nobody else has a prefix of this name, so what is removed is ours.
+        let own = format!("iodyno-s3check-{}-{:x}/", std::process::id(), clock::unix_ns());
+        ClientSettings::below(job, url, &own)
+    }
+
+    /// Of keys below an address, with more before each that ends in a slash or is empty.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn below(job: &Job, url: &str, own: &str) -> Result<ClientSettings, Failure> {
         let Some((_, bucket, prefix)) = split_url(url) else {
             return Err(
                 Failure::new(format!("`{url}` is no bucket's address")).hint("e.g. s3://BUCKET/PREFIX")
             );
         };
         let store = StoreSettings::of(job)?;
-        // Nobody else has a prefix of this name, so what is removed is ours.
-        let own = format!("iodyno-s3check-{}-{:x}", std::process::id(), clock::unix_ns());
-        let prefix = if prefix.is_empty() { format!("{own}/") } else { format!("{prefix}/{own}/") };
+        let prefix = if prefix.is_empty() { own.to_string() } else { format!("{prefix}/{own}") };
         Ok(ClientSettings {
             store,
             job: job.clone(),
             bucket: bucket.into(),
             prefix,
             keeps_versions: AtomicBool::new(false),
+            sent: Default::default(),
         })
+    }
+
+    /// Requests so far by class, for the record.
+    pub fn counts(&self) -> Vec<(&'static str, u64)> {
+        let counts = RequestClass::ALL.iter().zip(&self.sent);
+        let counts = counts.map(|(class, sent)| (class.count_name(), sent.load(Relaxed)));
+        counts.filter(|(_, sent)| *sent > 0).collect()
     }
 }
 
@@ -113,6 +137,7 @@ impl<'a> Client<'a> {
         );
         bytes.extend_from_slice(body);
         let reused = self.stream.is_some();
+        self.settings.sent[request.class() as usize].fetch_add(1, Relaxed);
         match self.exchange(&bytes, request.method == "HEAD") {
             // The server may close what was idle; nothing of the request was answered.
             Err(Lost::BeforeAnswer(_)) if reused => self.exchange(&bytes, request.method == "HEAD"),
@@ -121,6 +146,23 @@ impl<'a> Client<'a> {
         .map_err(|lost| match lost {
             Lost::BeforeAnswer(why) | Lost::Within(why) => why,
         })
+    }
+
+    /// The same, again and again for a while where the store says that it is too busy: for what nobody judges, as removing.
+    ///
+    /// # Errors
+    /// No answer came, in words.
+    pub fn ask_patiently(&mut self, request: &RequestHead, body: &[u8]) -> Result<StoreAnswer, String> {
+        let mut pause_ns = PAUSE_NS;
+        for _ in 0..RETRIES {
+            let answer = self.ask(request, body)?;
+            if !is_throttled(answer.status, &ErrorBody::parse(&answer.body).code) {
+                return Ok(answer);
+            }
+            clock::sleep_ns(pause_ns);
+            pause_ns *= 2;
+        }
+        self.ask(request, body)
     }
 
     fn exchange(&mut self, bytes: &[u8], to_head: bool) -> Result<StoreAnswer, Lost> {

@@ -7,6 +7,7 @@
 
 mod calls;
 mod client;
+pub mod leftovers;
 mod round;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -94,6 +95,7 @@ fn run(worker: &Worker<'_>, cases: &Cases, settings: &ClientSettings) -> Result<
         let record = unrun(&cases.cases[index].script, index, &outcome);
         worker.findings.write(worker.index, |entries| entries.cases.push(record));
     }
+    worker.counters.tell_facts(&settings.counts());
     match left {
         None => Ok(()),
         Some(why) => Err(Failure::new(why).hint("remove what lies below the prefix yourself")),

@@ -100,7 +100,7 @@ impl<'a, 'b> StoreRound<'a, 'b> {
         // Whatever a store makes of a prefix: nobody else's uploads or objects are touched.
         let all = uploads(&page).unwrap_or_default();
         for (key, id) in all.into_iter().filter(|(key, _)| key.starts_with(&self.prefix)) {
-            let _ = self.client.ask(&operation::abort_upload(&at, &key, &id), &[]);
+            let _ = self.client.ask_patiently(&operation::abort_upload(&at, &key, &id), &[]);
         }
         // A store whose lists lag behind is asked again; one that removes nothing is not asked for ever.
         for _ in 0..REMOVALS {
@@ -138,7 +138,7 @@ impl<'a, 'b> StoreRound<'a, 'b> {
     }
 
     fn ask(&mut self, request: &iodyno_s3::RequestHead) -> Result<Vec<u8>, String> {
-        let answer = self.client.ask(request, &[])?;
+        let answer = self.client.ask_patiently(request, &[])?;
         if answer.is_success() { Ok(answer.body) } else { Err(answer.errors().join(", ")) }
     }
 }

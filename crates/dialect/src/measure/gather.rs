@@ -48,7 +48,8 @@ pub struct Appends {
     pub sync: Histogram,
 }
 
-fn jobs<'a>(
+/// The jobs of all phases of a name.
+pub fn jobs<'a>(
     phases: &'a [PhaseRecord],
     name: &'a str,
 ) -> impl Iterator<Item = (&'a PhaseRecord, &'a JobRecord)> {
@@ -133,9 +134,9 @@ fn busy(phase: &PhaseRecord) -> Option<f64> {
     Some((device.busy_ns as f64 / device.interval_ns as f64 * 100.0).min(100.0))
 }
 
-/// One metadata verb: operations, operations per second, and latencies.
-pub fn metadata(phases: &[PhaseRecord], verb: Verb) -> Option<(u64, f64, Histogram)> {
-    let (phase, job) = jobs(phases, verb.name()).next()?;
+/// One metadata verb in the phase of a name: operations, operations per second, and latencies.
+pub fn metadata(phases: &[PhaseRecord], name: &str, verb: Verb) -> Option<(u64, f64, Histogram)> {
+    let (phase, job) = jobs(phases, name).next()?;
     let line = job.tally.lines.iter().find(|line| line.verb == verb && line.operations > 0)?;
     Some((line.operations, shape::per_second(line.operations, phase, job), line.latency.clone()))
 }

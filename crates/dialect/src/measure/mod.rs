@@ -1,18 +1,20 @@
-//! `iodyno measure [PATH]`: the honest card of a directory, a file or a device, in about a minute.
+//! `iodyno measure [PATH]`: the honest card of a directory, a file, a device or a store, in about a minute.
 //!
 //! A directory gets a temporary file that is always removed; a file or a device that exists is only ever read: there is no
-//! option that would change that.
+//! option that would change that. What is made in a [`store`] lies below a prefix of the run's own.
 
 pub(crate) mod advice;
 mod cells;
 mod class;
 mod command;
+mod frame;
 mod gather;
 mod left;
 mod lower;
 mod options;
 mod report;
 mod settings;
+mod store;
 mod text;
 
 use iodyno_model::{Diagnostic, Origin};
@@ -26,7 +28,7 @@ use report::{Card, GrowingCard};
 /// The command in the list of dialects.
 pub const DIALECT: Dialect = Dialect {
     name: "measure",
-    about: "an honest profile of a directory, a file or a device, in about a minute",
+    about: "an honest profile of a directory, a file, a device or an object store, in about a minute",
     drop_in: false,
     also: &[],
     lower: request,
@@ -43,6 +45,10 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     if let Some(elsewhere) = options.world.elsewhere(loader)? {
         return Ok(Request::Hosts(elsewhere));
     }
+    if store::is_address(&options.path) {
+        return store::request(&options, loader);
+    }
+    store::refuse_elsewhere(&options).map_err(|wrong| vec![wrong])?;
     let settings = settings::resolve(&options, loader).map_err(|wrong| vec![wrong])?;
     let mut plan = match options.long {
         Some(ns) => lower::long(&settings, ns),

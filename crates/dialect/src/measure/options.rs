@@ -8,12 +8,14 @@ use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArgumen
 
 /// What is said about the command in its help.
 const AFTER: &str = "A directory gets a temporary file that is always removed. An existing file or a device is only \
-read, never written. The report goes to standard output; what its figures mean is in docs/numbers.md.";
+read, never written. A store (s3://BUCKET/PREFIX, rados://POOL/PREFIX, hdfs://NAMENODE/DIRECTORY) gets objects below a \
+prefix of the run's own that are always removed; its keys are read from the environment or from ~/.aws/credentials. The \
+report goes to standard output; what its figures mean is in docs/numbers.md.";
 
 #[derive(Debug, Parser)]
 #[command(name = "iodyno measure", about = DIALECT.about, after_help = AFTER, disable_version_flag = true)]
 pub(super) struct Options {
-    /// A directory, an existing file, or a block device
+    /// A directory, an existing file, a block device, or the address of a store
     #[arg(default_value = ".")]
     pub(super) path: String,
     /// About 15 s: three short passes, depths 1 4 16 64
@@ -51,6 +53,32 @@ pub(super) struct Options {
     pub(super) keep: KeepArguments,
     #[command(flatten)]
     pub(super) world: WorldArguments,
+    #[command(flatten)]
+    pub(super) store: StoreArguments,
+}
+
+/// What is said of a store.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Options of stores")]
+pub(super) struct StoreArguments {
+    /// Where the store listens, e.g. http://127.0.0.1:9000 [default: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL]
+    #[arg(long, value_name = "URL")]
+    pub(super) endpoint: Option<String>,
+    /// The region that requests are signed for [default: AWS_REGION, or us-east-1]
+    #[arg(long, value_name = "REGION")]
+    pub(super) region: Option<String>,
+    /// Where the bucket's name stands: path or virtual [default: path]
+    #[arg(long, value_name = "HOW", value_parser = ["path", "virtual"])]
+    pub(super) addressing: Option<String>,
+    /// environment, profile, profile:NAME, file:PATH or anonymous [default: environment, then profile]
+    #[arg(long, value_name = "WHERE")]
+    pub(super) credentials: Option<String>,
+    /// A setting of the engine, as `iodyno engines s3` lists them; repeatable
+    #[arg(long = "setting", value_name = "NAME=VALUE")]
+    pub(super) settings: Vec<String>,
+    /// A price list: what the run's requests cost
+    #[arg(long, value_name = "FILE")]
+    pub(super) prices: Option<String>,
 }
 
 fn time(text: &str) -> Result<u64, String> {

@@ -13,6 +13,7 @@ use iodyno_report::shape::Context;
 use iodyno_report::table::wrapped;
 use iodyno_report::{Output, Reporter, number};
 
+use super::frame::CardFrame;
 use super::settings::Settings;
 use super::text::{self, CardText};
 
@@ -54,8 +55,8 @@ impl Card {
 
     fn card(&self, record: &Record) -> String {
         let (context, details) = (&self.context, self.details);
-        let running = None;
-        CardText { setup: &self.settings, paint: self.paint, context, record, details, running }.card()
+        let frame = CardFrame { paint: self.paint, context, record, details, running: None };
+        CardText { setup: &self.settings, frame }.card()
     }
 }
 
@@ -104,6 +105,7 @@ impl GrowingReport for GrowingCard {
 
     fn text(&self, paint: Paint, rows: usize) -> String {
         let (context, record, running) = (&self.context, &self.record, self.running.as_deref());
-        CardText { setup: &self.settings, paint, context, record, details: false, running }.growing(rows)
+        let frame = CardFrame { paint, context, record, details: false, running };
+        CardText { setup: &self.settings, frame }.growing(rows)
     }
 }

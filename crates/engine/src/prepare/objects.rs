@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use iodyno_model::{Job, Plan, Prepare, Target, TargetKind, Verb};
+use iodyno_model::{Job, Plan, Prepare, Setting, Target, TargetKind, Verb};
 
 use super::{MadeFiles, Progress, filler};
 use crate::check::CheckedPlan;
@@ -28,6 +28,10 @@ const DEPTH: u32 = 16;
 const BUFFERS_BYTES: u64 = 256 << 20;
 /// The longest object that is laid out: it goes through one buffer.
 const OBJECT_BYTES_MOST: u64 = 1 << 30;
+
+/// The engine's setting for attempts after an answer that says too busy, and how many are made here at least: nothing is
+/// measured, and what is not laid out or not removed costs more than a wait.
+const RETRIES: (&str, u32) = ("retries", 8);
 
 /// Objects that a run made and removes.
 #[derive(Debug)]
@@ -81,7 +85,7 @@ pub fn prepare(
     if !first && !absent {
         return Ok(());
     }
-    let own = Job { targets: vec![index], ..job.clone() };
+    let own = Job { targets: vec![index], settings: patient(job, entry), ..job.clone() };
     let store = Store { plan: Arc::clone(&checked.plan), job: own, entry, set };
     let count = store.set.names.count;
     if absent {
@@ -105,6 +109,19 @@ pub fn prepare(
         Prepare::AsItIs | Prepare::Empty => Ok(()),
         _ => fill(&store, target, progress),
     }
+}
+
+/// A job's settings, with further attempts where its engine knows them.
+fn patient(job: &Job, entry: &EngineEntry) -> Vec<Setting> {
+    let mut settings = job.settings.clone();
+    let (name, least) = RETRIES;
+    if entry.facts.settings.iter().any(|setting| setting.name == name) {
+        let asked = settings.iter().find(|setting| setting.name == name);
+        let asked = asked.and_then(|setting| setting.value.parse().ok()).unwrap_or(0);
+        settings.retain(|setting| setting.name != name);
+        settings.push(Setting::new(name, &least.max(asked).to_string()));
+    }
+    settings
 }
 
 /// What the jobs of a plan do to a target.

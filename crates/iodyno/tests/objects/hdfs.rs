@@ -21,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("ior_opens_and_closes_files_of_hdfs", &needs, ior),
         Case::new("fio_has_chunks_of_files_in_hdfs", &needs, fio),
         Case::new("signals_stay_ours_beside_a_java_machine", &needs, signals),
+        Case::new("a_directory_of_hdfs_has_a_card", &needs, card),
         Case::new("without_hadoop_nothing_starts", &[], no_library),
     ]
 }
@@ -35,6 +36,23 @@ fn beside(home: &Path, line: &str) -> Command {
     let mut command = command(home, line);
     command.env("IODYNO_HDFS", home.join("libhdfs.so")).env("CALLS", home.join("calls"));
     command
+}
+
+fn card() -> Outcome {
+    let home = staged()?;
+    let line = "measure hdfs://node:9000/bench --quick --time 20ms";
+    let words = [
+        "GET 4K Q1T16",
+        "RANGE 1M Q1T8",
+        "PUT 64M Q1T1",
+        "workers",
+        "HEAD",
+        "which keeps one request in flight",
+        "the mix:",
+    ];
+    let said = expect(beside(home.path(), line), 0, &words);
+    assert!(!said.out.contains("its GETs") && !said.out.contains("first p50"), "{}", said.all());
+    Ok(())
 }
 
 /// What the stand-in was told, and forgets it.

@@ -1,8 +1,11 @@
-//! Stores whose client libraries are opened at run time: Ceph's objects, Hadoop's files.
+//! Stores whose client libraries are opened at run time: Ceph's objects, Hadoop's files; and the card of stores, beside one
+//! in this process.
 //!
 //! Against stand-ins of the libraries, which write down what they are told and fail where they are told to; and, by
 //! `cargo xtask against objects`, against the stores themselves, beside fio where it has the engine.
 
+#[cfg(target_os = "linux")]
+mod card;
 #[cfg(target_os = "linux")]
 mod ceph;
 #[cfg(target_os = "linux")]
@@ -17,7 +20,10 @@ mod rados;
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     testbed::run(
-        [rados::cases(), ceph::cases(), hdfs::cases(), hadoop::cases()].into_iter().flatten().collect(),
+        [card::cases(), rados::cases(), ceph::cases(), hdfs::cases(), hadoop::cases()]
+            .into_iter()
+            .flatten()
+            .collect(),
     )
 }
 

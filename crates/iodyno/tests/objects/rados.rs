@@ -1,5 +1,6 @@
 //! The engine `rados`, and what lowers to it, against a stand-in of librados that writes down what it is told.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -21,6 +22,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("what_cannot_start_says_why", &needs, refusals),
         Case::new("ior_has_an_object_for_each_file", &needs, ior),
         Case::new("fio_has_an_object_for_each_file", &needs, fio),
+        Case::new("a_pool_has_a_card_and_holds_nothing_afterwards", &needs, card),
         Case::new("without_the_library_nothing_starts", &[], no_library),
     ]
 }
@@ -50,6 +52,36 @@ fn beside(home: &Path, line: &str) -> Command {
     let mut command = command(home, line);
     command.env("IODYNO_RADOS", home.join("librados.so.2")).env("CALLS", home.join("calls"));
     command
+}
+
+fn card() -> Outcome {
+    let home = staged()?;
+    let line =
+        "measure rados://pool:space/bench --quick --time 20ms --setting client=admin --fail-if errors>0";
+    let cells = [
+        "GET 4K Q16T1",
+        "RANGE 1M Q8T1",
+        "PUT 64M Q1T1",
+        "its PUTs",
+        "LIST",
+        "read-after-write: requests of s3://",
+    ];
+    let said = expect(beside(home.path(), line), 0, &cells);
+    assert!(!said.out.contains("class A") && !said.out.contains("in parts of"), "{}", said.all());
+    let calls = told(home.path());
+    let names = |call: &str| {
+        let of = calls.iter().filter_map(|line| line.strip_prefix(call));
+        of.map(|rest| rest.split_whitespace().next().unwrap_or_default().to_string()).collect::<BTreeSet<_>>()
+    };
+    let (made, removed) = (names("write_full "), names("remove "));
+    let is_own = |name: &String| name.starts_with("bench/iodyno-measure-");
+    assert!(!made.is_empty() && removed.iter().chain(&made).all(is_own), "{made:?}");
+    // All that was laid out, whatever was written of it again.
+    assert!(removed.len() >= 256 + 16 + 2, "{}", removed.len());
+    assert!(made.is_subset(&removed), "{:?}", made.difference(&removed));
+    let line = "measure rados://pool/bench --setting colour=red";
+    expect(beside(home.path(), line), 2, &["--setting colour=red: engine rados: no setting `colour`"]);
+    Ok(())
 }
 
 /// What the stand-in was told, and forgets it.
