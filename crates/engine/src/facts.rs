@@ -93,6 +93,11 @@ pub struct EngineFacts {
     pub stores_objects: &'static [&'static str],
     /// A part of an object can be written without the rest.
     pub writes_parts: bool,
+    /// It removes everything that lies below a bucket's prefix by [`rmdir`](iodyno_model::Verb::Rmdir), which no plan asks for.
+    pub sweeps_prefixes: bool,
+    /// It says when the answer to an operation begins ([`marks`](crate::engines::Live::marks)): a journal has its latency in
+    /// two parts, until then and from then on.
+    pub marks_answers: bool,
     /// Its workers on all ranks end with the same operation ([`agree`](crate::engines::Engine::agree)).
     pub is_collective: bool,
     /// Its workers can lock a file for each operation.
@@ -134,6 +139,8 @@ impl EngineFacts {
             connects: false,
             stores_objects: &[],
             writes_parts: false,
+            sweeps_prefixes: false,
+            marks_answers: false,
             is_collective: false,
             takes_turns: false,
             is_slow: false,

@@ -10,7 +10,7 @@
 //! Two loops stand beside this one: `sampled`, whose operations are mostly counted only, and `collective`, whose workers
 //! end together.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::{Job, Kind, Plan, Tolerance, WorkerState};
 
@@ -308,6 +308,8 @@ pub struct Worker<'a> {
     pub after: Option<usize>,
     /// Where it writes down what its job wants written down.
     pub writer: Option<JournalWriter<'a>>,
+    /// By slot, when the answer to its operation began, where its engine tells and its journal wants to know.
+    pub marks: Box<[AtomicU64]>,
     /// Where it writes what is no number.
     pub findings: &'a WorkerFindings,
     /// Where its engine tells of connections.
@@ -397,6 +399,8 @@ enum Wear {
 struct Instruments<'a> {
     /// When the operation of each slot was handed over; empty where that is not asked for or cannot be reported.
     issued: Box<[Tick]>,
+    /// When the answer to the operation of each slot began; empty where nobody tells. The engine writes them.
+    marks: Box<[AtomicU64]>,
     /// Whether each batch is handed to the kernel before anything else is done.
     submits: bool,
     /// Whether latencies are measured.

@@ -46,6 +46,17 @@ pub fn texts(body: &[u8]) -> Result<Vec<(String, String, String)>, String> {
     }
 }
 
+/// Where a bucket is made: nothing is said where the region is the one that needs no word.
+pub fn bucket_in(region: &str) -> String {
+    match region {
+        "" | "us-east-1" => String::new(),
+        _ => format!(
+            "<CreateBucketConfiguration><LocationConstraint>{}</LocationConstraint></CreateBucketConfiguration>",
+            escaped(region)
+        ),
+    }
+}
+
 /// A text as it stands in a body.
 pub fn escaped(text: &str) -> String {
     quick_xml::escape::escape(text).into_owned()

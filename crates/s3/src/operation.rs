@@ -104,6 +104,12 @@ pub fn list(at: &BucketAddress, prefix: &str, most: u64, after: Option<&str>) ->
     }
 }
 
+/// Makes a bucket; the body is [`crate::body::bucket_in`]'s.
+pub fn make_bucket(at: &BucketAddress, body: &[u8]) -> RequestHead {
+    let hash = crate::sign::sha256_hex(body);
+    RequestHead::new("PUT", at.bucket_path().into()).body(body.len() as u64, hash)
+}
+
 /// Copies an object inside the store.
 pub fn copy(at: &BucketAddress, bucket: &str, from: &str, to: &str, options: &WriteOptions) -> RequestHead {
     let source = format!("/{}/{}", encoded(bucket, false), encoded(from, true));

@@ -101,6 +101,8 @@ pub struct StoreOptions {
     pub region: String,
     /// Between a request and its answer.
     pub service: Duration,
+    /// The bucket is to be made first.
+    pub lacks_bucket: bool,
     /// Requests need no signature.
     pub is_public: bool,
     /// How far its clock is ahead, s.
@@ -120,6 +122,7 @@ impl Default for StoreOptions {
             bucket: "bucket".into(),
             region: "us-east-1".into(),
             service: Duration::ZERO,
+            lacks_bucket: false,
             is_public: false,
             ahead_s: 0,
             #[cfg(feature = "tls")]
@@ -155,6 +158,7 @@ struct StoreState {
     options: StoreOptions,
     contents: Mutex<Contents>,
     stops: AtomicBool,
+    has_bucket: AtomicBool,
     connections: AtomicU32,
     open: AtomicU32,
     peak: AtomicU32,
@@ -183,6 +187,7 @@ impl ObjectStore {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("a bound port has an address");
         let shared = Arc::new(StoreState {
+            has_bucket: AtomicBool::new(!options.lacks_bucket),
             options,
             contents: Mutex::default(),
             stops: AtomicBool::new(false),
@@ -595,7 +600,11 @@ fn etag(bytes: &[u8]) -> String {
 
 /// Does what a request asks for.
 fn act(request: &LoggedRequest, body: Vec<u8>, fault: &StoreFault, shared: &StoreState) -> Answer {
-    if request.key.starts_with('\0') {
+    if request.key.is_empty() && request.method == "PUT" {
+        let is_new = !shared.has_bucket.swap(true, SeqCst);
+        return if is_new { Answer::new(200, "") } else { Answer::error(409, "BucketAlreadyOwnedByYou", "") };
+    }
+    if request.key.starts_with('\0') || !shared.has_bucket.load(SeqCst) {
         return Answer::error(404, "NoSuchBucket", "");
     }
     for checksum in Checksum::ALL {
@@ -727,7 +736,8 @@ fn get(request: &LoggedRequest, key: &str, fault: &StoreFault, contents: &Conten
         }
         _ => &object.bytes,
     };
-    let mut headers = format!("ETag: {}\r\n", object.etag);
+    // Clients of others want a time; nobody looks at which.
+    let mut headers = format!("ETag: {}\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n", object.etag);
     let range = request.headers.get("range").and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
     let range =
         range.and_then(|(first, last)| Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?)));

@@ -1,14 +1,15 @@
 //! Jobs on buckets of object stores: what an object cannot be asked for is refused by name before anything is touched.
 
 use iodyno_model::{
-    Advice, Diagnostic, Direct, FileLock, Job, Kind, Open, OpenSync, Plan, Prepare, Size, Submit, Target,
-    TargetKind, Verb, Workload,
+    Advice, Diagnostic, Direct, FileLock, Item, Job, Kind, Open, OpenSync, Operation, Plan, Prepare, Size,
+    Submit, Target, TargetKind, Verb, Workload,
 };
 
 use crate::facts::EngineFacts;
 use crate::objects::{by_items, one_length, serves, split_url};
 use crate::registry;
 use crate::source;
+use crate::source::script::compile::operations;
 
 /// Everything that is wrong with a job's buckets, or with an engine that works on nothing else.
 pub fn check(plan: &Plan, job: &Job, engine: &EngineFacts, wrong: &mut Vec<Diagnostic>) {
@@ -75,8 +76,18 @@ fn check_job(job: &Job, engine: &EngineFacts, stores: bool, wrong: &mut Vec<Diag
         let message = format!("job {}: {message}", job.name);
         wrong.push(Diagnostic::error(&job.origin, message).hint(hint));
     };
-    if !matches!(job.workload, Workload::Pattern(_) | Workload::Cases(_)) {
-        say("objects are worked on by drawn operations", "say do or mix: steps and traces are for files");
+    match &job.workload {
+        Workload::Pattern(_) | Workload::Cases(_) => {}
+        Workload::Script(script) => {
+            let operations = operations(&script.steps);
+            if operations.iter().any(|operation| !is_on_an_object(operation)) {
+                say(
+                    "steps on objects are whole operations on one of them by its number",
+                    "say create, open, stat or unlink of an item, with its bytes, and nothing that is held open",
+                );
+            }
+        }
+        _ => say("objects are worked on by drawn operations or steps", "traces are for files"),
     }
     let labels = source::labels(job);
     let unknown = labels.iter().find(|(_, verb)| stores && !engine.verbs.has(*verb));
@@ -97,6 +108,14 @@ fn check_job(job: &Job, engine: &EngineFacts, stores: bool, wrong: &mut Vec<Diag
     if stores && !engine.opens_files && (job.start.open || job.finish.close) {
         say("objects are not opened and closed", "leave out what times opening and closing");
     }
+}
+
+/// Whether a step is one operation on one object: nothing is opened that a later step would use.
+fn is_on_an_object(operation: &Operation) -> bool {
+    let is_item = operation.verb.kind() == Kind::Metadata
+        && !matches!(operation.item, Item::Whole | Item::Named(_) | Item::Held | Item::AllHeld);
+    let is_pause = operation.verb.kind() == Kind::Control;
+    (is_item || is_pause) && operation.handle.is_none() && operation.other.is_none()
 }
 
 /// How a target is opened or prepared that an object is not; with what to do.

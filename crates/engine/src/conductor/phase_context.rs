@@ -365,7 +365,9 @@ impl PhaseContext {
         let after = job.start.after_job.as_ref();
         let after = after.and_then(|name| self.phase().jobs.iter().position(|job| job.name == *name));
         let journals = self.journals.as_ref().filter(|_| job.measure.journal.is_some());
+        let marked = if engine.marks_answers && journals.is_some() { depth } else { 0 };
         let mut seat = Worker {
+            marks: (0..marked).map(|_| AtomicU64::new(0)).collect(),
             plan: &self.plan,
             job,
             barrier: &self.barrier,

@@ -3,7 +3,7 @@
 //! It does not choose operations, does not tally, and sees no more of a plan than its own job.
 
 use std::sync::LazyLock;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use iodyno_model::{Diagnostic, Job, Plan, Setting, Share, Target, Verb, Workload};
 
@@ -160,6 +160,8 @@ pub struct Live<'a> {
     pub connections: &'a Connections,
     /// Limits how far a virtual clock may advance; none: no limit.
     pub barrier: Option<&'a StartBarrier>,
+    /// By slot, when the answer to its operation began; 0: it has not. Empty where nobody wants to know.
+    pub marks: &'a [AtomicU64],
 }
 
 impl Live<'static> {
@@ -168,7 +170,7 @@ impl Live<'static> {
         static STOP: AtomicU32 = AtomicU32::new(0);
         static COUNTS: Counts = Counts::new();
         static CONNECTIONS: LazyLock<Connections> = LazyLock::new(Connections::default);
-        Live { job: 0, stop: &STOP, counts: &COUNTS, connections: &CONNECTIONS, barrier: None }
+        Live { job: 0, stop: &STOP, counts: &COUNTS, connections: &CONNECTIONS, barrier: None, marks: &[] }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Objects laid out and removed, by the engine that works on them: this file knows verbs, and no store.
 //!
 //! What is there already stays as it is. With `remove`, nothing may lie below the prefix before, so that nothing is ever
-//! removed that the run did not make; what is removed are the names of the plan, and nothing is listed.
+//! removed that the run did not make; what is removed are the names of the plan, and nothing is listed. Where a plan has
+//! more names than a run will use (objects that are made until time is up), all that lies below the prefix goes.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -32,6 +33,8 @@ const OBJECT_BYTES_MOST: u64 = 1 << 30;
 /// The engine's setting for attempts after an answer that says too busy, and how many are made here at least: nothing is
 /// measured, and what is not laid out or not removed costs more than a wait.
 const RETRIES: (&str, u32) = ("retries", 8);
+/// From so many names on, those that are there are listed and removed, where there is a prefix.
+const LISTED_FROM: u64 = 1 << 20;
 
 /// Objects that a run made and removes.
 #[derive(Debug)]
@@ -43,6 +46,9 @@ pub struct MadeObjects {
 impl MadeObjects {
     /// Removes them; what could not be removed.
     pub fn remove(&self) -> Vec<String> {
+        if self.count >= LISTED_FROM && self.store.can_sweep() {
+            return self.store.sweep().err().map(|failure| failure.message).into_iter().collect();
+        }
         let all = &mut (0..self.count);
         match self.store.carry_out(Verb::Unlink, all, 0, &mut |_, _| (), &mut |_, result| is_gone(result)) {
             Ok(()) => Vec::new(),
@@ -169,6 +175,15 @@ fn fill(store: &Store, target: &Target, progress: Progress<'_>) -> Result<(), Fa
 }
 
 impl Store {
+    fn can_sweep(&self) -> bool {
+        self.entry.facts.sweeps_prefixes && !self.set.parts().2.is_empty()
+    }
+
+    /// Removes everything below the prefix.
+    fn sweep(&self) -> Result<(), Failure> {
+        self.carry_out(Verb::Rmdir, &mut (0..1), 0, &mut |_, _| (), &mut |_, result| is_gone(result))
+    }
+
     /// Whether nothing lies below the prefix.
     fn check_empty(&self) -> Result<(), Failure> {
         let mut found = 0;

@@ -72,7 +72,7 @@ pub fn picked(plan: &Plan, phase: &Phase) -> Vec<usize> {
 
 fn items(plan: &Plan, target: usize) -> Option<&Items> {
     match plan.targets.get(target).map(|target| &target.kind) {
-        Some(TargetKind::FileSet { items, .. }) => Some(items),
+        Some(TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. }) => Some(items),
         _ => None,
     }
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::io::{AT_END, AT_POSITION, DIRECTORY, FORGIVEN, Io, KEEP, PACED, SILENT};
 
 mod buffer;
-pub(super) mod compile;
+pub(crate) mod compile;
 mod completion;
 mod convert;
 mod file;

@@ -1,5 +1,7 @@
 //! What is measured otherwise than plainly: latencies in parts, or none; batches; what is written down; buffers in turn.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use iodyno_model::Verb;
 
 use super::{InFlight, Instruments, Worker};
@@ -22,6 +24,7 @@ impl<'a> Instruments<'a> {
         let batch = job.depth.submit_batch;
         let turns = (job.buffers.turns > 1).then(|| (worker.memory, vec![0; worker.depth as usize].into()));
         Instruments {
+            marks: std::mem::take(&mut worker.marks),
             issued: vec![0; slots].into(),
             submits: parted || (batch > 0 && batch < worker.depth),
             timed: job.measure.latency,
@@ -102,6 +105,9 @@ impl InFlight<'_> {
         if let Some(at) = self.instruments.issued.get(slot as usize) {
             issued = *at;
             self.counters.parts(io.label, issued.saturating_sub(io.started), ended.saturating_sub(issued));
+        }
+        if let Some(mark) = self.instruments.marks.get(slot as usize).map(|mark| mark.load(Relaxed)) {
+            issued = if mark > 0 { mark } else { ended };
         }
         if let Some(journal) = self.instruments.journal.as_mut().filter(|_| self.ramp_end == 0) {
             journal.done(io, result as u64, issued, ended);

@@ -75,6 +75,7 @@ impl Worker<'_> {
                 counts: &self.counters.head.live,
                 connections: self.connections,
                 barrier: Some(self.barrier),
+                marks: &self.marks,
             },
         }
     }

@@ -6,7 +6,7 @@
 //! its own, automatic redirects, a cache.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::{Verb, VerbSet};
 use iodyno_s3::address::BucketAddress;
@@ -72,6 +72,8 @@ pub struct S3 {
     tally: RequestTally,
     counts: *const Counts,
     stop: *const AtomicU32,
+    /// By slot, when the answer to its operation began; the worker's.
+    marks: *const [AtomicU64],
     path: PathBuffer,
     scratch: Box<[u8]>,
 }
@@ -117,6 +119,8 @@ impl Engine for S3 {
         settings: settings::SETTINGS,
         uses_files: false,
         stores_objects: &["s3"],
+        sweeps_prefixes: true,
+        marks_answers: true,
         is_slow: true,
         check: settings::check,
         ..EngineFacts::named("s3")
@@ -172,6 +176,7 @@ impl Engine for S3 {
             tally: RequestTally::default(),
             counts: setup.live.counts,
             stop: setup.live.stop,
+            marks: std::ptr::from_ref(setup.live.marks),
             path: PathBuffer::default(),
             scratch: vec![0; connection::SCRATCH_BYTES].into(),
         };
@@ -341,6 +346,7 @@ impl S3 {
                     }
                 }
                 self.lanes[number].last_number = last_number;
+                self.mark(self.slot_of(number), self.lanes[number].connection.times.first_byte);
                 self.answered(number);
             }
             Ending::Stale => {
@@ -361,6 +367,17 @@ impl S3 {
                 self.tally.note(name);
                 self.failed(number, libc::EPROTO);
             }
+        }
+    }
+
+    /// Notes when the answer to a slot's operation began: of several requests the first one's; 0: a new one begins.
+    fn mark(&self, slot: Slot, at: Tick) {
+        // SAFETY: the marks are the worker's, and stay where they are as long as its engine is asked for anything.
+        let marks = unsafe { &*self.marks };
+        if let Some(mark) = marks.get(slot as usize)
+            && (at == 0 || mark.load(Relaxed) == 0)
+        {
+            mark.store(at, Relaxed);
         }
     }
 

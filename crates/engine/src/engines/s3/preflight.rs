@@ -1,9 +1,10 @@
 //! One request before the start line: what no request could succeed with is found there and said in words.
 
 use iodyno_s3::UtcTime;
-use iodyno_s3::body::ErrorBody;
+use iodyno_s3::body::{self, ErrorBody};
 use iodyno_s3::failure::remedy;
 use iodyno_s3::operation;
+use iodyno_s3::request::RequestHead;
 
 use super::connection::{Buffer, Ending, Outgoing};
 use super::{S3, watch};
@@ -32,17 +33,28 @@ impl S3 {
                 attempts: 0,
                 last_number: 0,
             };
-            self.tally.classes[request.class() as usize] += 1;
-            self.signer.write_head(&request, &at.host, S3::time(), lane.connection.head());
-            let ending = self.once(&mut lane)?;
+            let mut ending = self.once(&mut lane, &request, Vec::new())?;
+            if self.settings.makes_bucket && is_missing(&lane.connection) {
+                let body = body::bucket_in(&self.settings.region).into_bytes();
+                ending = self.once(&mut lane, &operation::make_bucket(&at, &body), body)?;
+            }
             self.judge(&lane.connection, ending, endpoint, &url)?;
         }
         Ok(())
     }
 
-    /// Waits for one exchange.
-    fn once(&mut self, lane: &mut super::Lane) -> Result<Ending, Failure> {
+    /// Waits for one exchange, on a connection of its own.
+    fn once(
+        &mut self,
+        lane: &mut super::Lane,
+        request: &RequestHead,
+        body: Vec<u8>,
+    ) -> Result<Ending, Failure> {
+        lane.connection = super::Connection::new(u32::MAX);
+        let host = bucket_at(self, lane.endpoint).host;
+        self.signer.write_head(request, &host, S3::time(), lane.connection.head());
         self.tally.requests += 1;
+        self.tally.classes[request.class() as usize] += 1;
         self.tally.opened += 1;
         let (now, timeout) = (clock::now(), self.settings.timeout_ns);
         let interruptions = crate::signal::interruptions().0;
@@ -50,9 +62,10 @@ impl S3 {
         if let Err(errno) = opened.and_then(|()| watch(&self.epoll, &lane.connection)) {
             return Ok(Ending::Broken { errno, connected: false });
         }
+        let outgoing = if body.is_empty() { Outgoing::Nothing } else { Outgoing::Text(body) };
         // It belongs to no lane, so that what epoll says of it is not noted: it is asked as if it ended.
         lane.connection.note(libc::EPOLLRDHUP as u32);
-        lane.connection.begin(Outgoing::Nothing, Buffer::NONE, false);
+        lane.connection.begin(outgoing, Buffer::NONE, false);
         loop {
             if let Some(ending) = lane.connection.go_on(clock::now, timeout, &mut self.scratch) {
                 return Ok(ending);
@@ -152,6 +165,13 @@ fn unanswered(connection: &super::Connection, ending: Ending, place: &str) -> Op
 fn says_https(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
     text.contains("HTTPS server") || text.contains("HTTPS port")
+}
+
+/// Whether the answer is that there is no such bucket.
+fn is_missing(connection: &super::Connection) -> bool {
+    let status = connection.answer.as_ref().map_or(0, |answer| answer.status);
+    let code = ErrorBody::parse(&connection.text).code;
+    status == 404 && matches!(code.as_str(), "" | "NoSuchBucket")
 }
 
 fn bucket_at(engine: &S3, endpoint: usize) -> iodyno_s3::address::BucketAddress {

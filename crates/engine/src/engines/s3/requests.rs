@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use iodyno_model::Verb;
+use iodyno_s3::address::BucketAddress;
 use iodyno_s3::body::{self, ErrorBody, ListPage, Part};
 use iodyno_s3::request::{RequestHead, UNSIGNED_PAYLOAD};
 use iodyno_s3::{operation, sign};
@@ -35,6 +36,10 @@ pub enum Purpose {
     Abort,
     /// Several objects are removed.
     DeleteMany,
+    /// A page of what lies below the prefix, to be removed.
+    SweepPage,
+    /// What the page named is removed.
+    Sweep,
 }
 
 /// The operation of a slot.
@@ -54,6 +59,8 @@ pub struct SlotWork {
     failed: i64,
     /// Slots whose objects go with its own, itself among them.
     together: Vec<Slot>,
+    /// Keys that are removed because they lie below the prefix.
+    swept: Vec<String>,
 }
 
 // SAFETY: the pointer is that of an operation in flight; the engine stays with its worker.
@@ -65,6 +72,7 @@ impl S3 {
         let Some(Some(bucket)) = self.buckets.get(io.file as usize) else {
             return self.done.push((slot, -i64::from(libc::EBADF)));
         };
+        self.mark(slot, 0);
         let work = &mut self.slots[slot as usize];
         work.io = *io;
         work.place = bucket.set.place(io.verb, io.offset);
@@ -87,6 +95,8 @@ impl S3 {
                 Purpose::Create
             }
             _ if io.verb == Verb::Readdir => Purpose::Page,
+            // Only whoever lays objects out asks for it: all that lies below the prefix goes.
+            _ if io.verb == Verb::Rmdir => Purpose::SweepPage,
             _ => Purpose::Object,
         };
         self.start(self.lane_of(slot, 0), purpose);
@@ -139,7 +149,7 @@ impl S3 {
         (slot * self.settings.parts_at_once + part) as usize
     }
 
-    fn slot_of(&self, lane: usize) -> Slot {
+    pub(super) fn slot_of(&self, lane: usize) -> Slot {
         (lane / self.settings.parts_at_once as usize) as Slot
     }
 
@@ -202,9 +212,10 @@ impl S3 {
             Purpose::DeleteMany => {
                 let item = |slot: &Slot| self.slots[*slot as usize].place.item;
                 let keys: Vec<_> = work.together.iter().map(|slot| key_of(item(slot))).collect();
-                let text = body::delete_many(keys.iter().map(String::as_str), true).into_bytes();
-                (operation::delete_many(at, &text), Outgoing::Text(text), nowhere)
+                delete_many(at, &keys)
             }
+            Purpose::SweepPage => (operation::list(at, &bucket.prefix, PAGE_KEYS, None), nothing, nowhere),
+            Purpose::Sweep => delete_many(at, &work.swept),
             Purpose::Abort => (operation::abort_upload(at, &key, &work.upload), nothing, nowhere),
             Purpose::Object => match io.verb {
                 Verb::Write | Verb::Create => {
@@ -285,6 +296,22 @@ impl S3 {
             }
             Purpose::DeleteMany => match body::undeleted(&self.lanes[lane].connection.text) {
                 Ok(stayed) => self.removed(slot, 0, &stayed),
+                Err(_) => self.garbled(lane),
+            },
+            Purpose::SweepPage => match ListPage::parse(&self.lanes[lane].connection.text) {
+                Ok(page) if page.keys.is_empty() => self.finish(slot, 0),
+                Ok(page) => {
+                    self.slots[slot as usize].swept = page.keys.into_iter().map(|(key, _)| key).collect();
+                    self.start(lane, Purpose::Sweep);
+                }
+                Err(_) => self.garbled(lane),
+            },
+            Purpose::Sweep => match body::undeleted(&self.lanes[lane].connection.text).as_deref() {
+                Ok([]) => self.start(lane, Purpose::SweepPage),
+                Ok([(_, code), ..]) => {
+                    self.tally.answer(200, code);
+                    self.failed(lane, errno_of(200, code));
+                }
                 Err(_) => self.garbled(lane),
             },
         }
@@ -436,13 +463,21 @@ impl S3 {
                 self.finish(slot, failed);
             }
             Purpose::DeleteMany => self.removed(slot, result, &[]),
-            Purpose::Object | Purpose::Page | Purpose::Create => self.finish(slot, result),
+            Purpose::Object | Purpose::Page | Purpose::Create | Purpose::SweepPage | Purpose::Sweep => {
+                self.finish(slot, result);
+            }
         }
     }
 
     fn finish(&mut self, slot: Slot, result: i64) {
         self.done.push((slot, result));
     }
+}
+
+/// The request that removes objects.
+fn delete_many(at: &BucketAddress, keys: &[String]) -> (RequestHead, Outgoing, Buffer) {
+    let text = body::delete_many(keys.iter().map(String::as_str), true).into_bytes();
+    (operation::delete_many(at, &text), Outgoing::Text(text), Buffer::NONE)
 }
 
 impl super::StoreSettings {

@@ -59,6 +59,7 @@ pub const SETTINGS: &[SettingSpec] = &[
         "preflight",
         "on or off: one request before the start line finds what no request could succeed with (default on)",
     ),
+    spec("make_bucket", "on or off: that request makes the bucket if it is not there (default off)"),
 ];
 
 /// Which endpoint a request goes to.
@@ -88,6 +89,7 @@ pub struct StoreSettings {
     pub retries: u32,
     pub timeout_ns: u64,
     pub preflight: bool,
+    pub makes_bucket: bool,
 }
 
 /// The smallest part that S3 takes, but for the last: 5 MiB. Other servers take smaller ones.
@@ -126,6 +128,7 @@ impl StoreSettings {
             retries: whole_number(job, "retries").unwrap_or(0) as u32,
             timeout_ns: whole_number(job, "timeout").unwrap_or(60) * 1_000_000_000,
             preflight: switch(job, "preflight") != Some(false),
+            makes_bucket: switch(job, "make_bucket") == Some(true),
         })
     }
 
@@ -236,7 +239,7 @@ fn from_file(path: &str, profile: &str, into: &mut Credentials) -> Result<(), Fa
 
 /// Everything that is wrong with a job's settings.
 pub fn check(job: &Job) -> Vec<Diagnostic> {
-    let mut wrong = check_switches(job, &["sign_payload", "preflight"]);
+    let mut wrong = check_switches(job, &["sign_payload", "preflight", "make_bucket"]);
     let mut values = |names: &[&str], accept: &dyn Fn(&str) -> bool, hint: &str| {
         wrong.extend(check_values(job, names, accept, hint));
     };
