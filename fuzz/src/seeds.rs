@@ -41,6 +41,18 @@ const LINES: &[(&str, &[&str])] = &[
         ],
     ),
     ("s3check", &["s3://b --only put --tap", "s3://b/p --explain put/empty", "--list --verbose --class may"]),
+    (
+        "warp",
+        &[
+            "get --host a{1...4}:9000,b --concurrent 8 --duration 1m30s --obj.size 1.5MiB --analyze.v",
+            "mixed --get-distrib 10 --put-distrib 5 --delete-distrib 5 --autoterm --rps-limit 7 --noclear",
+            "delete --objects 100 --batch 5 --concurrent 2 --full --benchdata x --sse-s3-encrypt --lookup host",
+            "analyze f --analyze.op get --analyze.skip 1s\nop\tthread\tn_objects\tbytes\tstart\tend\n\
+             GET\t1\t1\t5\t2026-11-22T00:15:03.9Z\t2026-11-22T00:15:04+01:00\n",
+            "cmp a b --json\n\
+             {\"by_op_type\":{\"GET\":{\"total_requests\":3,\"throughput\":{\"segmented\":{\"segments\":[{\"obj_per_sec\":1.5}]}}}}}",
+        ],
+    ),
     ("measure", &["DIR --quick", "--size 1g FILE --json", "also:save /dev/sdz"]),
     ("age", &["DIR --to 70%", "DIR --to 70% --remove --seed 3", "DIR --to 40% --files 4k-1m"]),
     ("iperf3", &["-s", "-s -1 --json", "-c h -t 1 -P 4 -J\n\x09\x01\x00\x00\x00\x02{}", "-c h -u -b 10m -R"]),

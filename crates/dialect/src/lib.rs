@@ -41,6 +41,7 @@ mod spread;
 mod status;
 mod strerror;
 mod text_file;
+pub mod warp;
 
 pub use dash::dashes;
 
@@ -560,6 +561,7 @@ pub const DIALECTS: &[Dialect] = &[
     iometer::DIALECT,
     posix::DIALECT,
     s3check::DIALECT,
+    warp::DIALECT,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,
     posix::pjdfstest::FSTEST,

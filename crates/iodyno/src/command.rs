@@ -311,6 +311,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "dd",
             "hdparm",
             "iostat",
+            "warp",
         ],
     ),
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),

@@ -84,4 +84,5 @@ fn golden_documents_are_generated() {
     golden("docs/iperf.md", &iodyno_dialect::iperf::options::document());
     golden("docs/filebench.md", &iodyno_dialect::filebench::options::document());
     golden("docs/netperf.md", &iodyno_dialect::netperf::options::document());
+    golden("docs/warp.md", &iodyno_dialect::warp::options::document());
 }

@@ -111,6 +111,7 @@ impl Stand {
             preread: Preread::default(),
             paths: &[],
             objects: &[],
+            marks: Box::default(),
             depth,
             open: None,
             number: 0,

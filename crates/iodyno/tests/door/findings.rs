@@ -52,6 +52,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("net", "serves and relays; its own tests are of netperf's kind"),
     ("posix", "says what is right, not how fast"),
     ("s3check", "says what is right, not how fast"),
+    ("warp", "works on stores: its own tests run it on one"),
     ("pjdfstest", "a program for scripts"),
     ("fstest", "the same by its other name"),
 ];

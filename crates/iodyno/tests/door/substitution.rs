@@ -23,7 +23,7 @@ const STORAGE: &[(&str, &str, Option<&str>)] = &[
     ("hdparm", "-t HERE/disk", None),
 ];
 /// Drop-ins that issue none.
-const OTHERS: &[&str] = &["iostat", "iperf3", "iperf", "netperf", "netserver", "pjdfstest", "fstest"];
+const OTHERS: &[&str] = &["iostat", "iperf3", "iperf", "netperf", "netserver", "pjdfstest", "fstest", "warp"];
 
 pub fn cases() -> Vec<Case> {
     let engine = |row: &'static (&str, &str, Option<&str>)| {

@@ -1,0 +1,255 @@
+//! From a test to a plan: a phase of jobs, one for each host, over objects below a prefix of the run's own.
+//!
+//! ```text
+//!   get, stat        objects are laid out; one worker for each host keeps its part of the operations in flight
+//!   put              new objects, one after the other, until the time is up
+//!   list             a worker and a prefix for each operation in flight
+//!   delete           a worker for each request in flight, which gathers as many objects as a request removes
+//!   mixed            a worker for each operation in flight; which objects there are is kept account of by all together
+//! ```
+//! What lies below the prefix is removed at the end; what else is in the bucket is never listed.
+
+use iodyno_model::{
+    Coverage, Criterion, ErrorPolicy, Item, ItemData, Items, Job, Journal, Limit, Measure, Open, Operation,
+    Origin, Pattern, Phase, Pick, Plan, Prepare, Rate, Script, Setting, Size, Steady, Step, Target,
+    TargetKind, Verb, Workload,
+};
+
+use super::command::WarpCommand;
+use super::test::WarpTest;
+
+/// Names of objects that are made until time is up: more than any run writes.
+const BOUNDLESS: u64 = 1 << 40;
+
+/// Names of mixed operations beyond the objects that are laid out, for those that are written meanwhile. Two bytes each.
+const ROOM: u64 = 8 << 20;
+
+/// Steps of a round of mixed operations.
+const ROUND: f64 = 1000.0;
+
+/// A test's plan.
+pub fn plan(test: &WarpTest) -> Plan {
+    let mut plan = Plan { name: format!("warp {}", test.command.name()), ..Plan::default() };
+    let mut jobs = Vec::new();
+    for (place, host) in test.hosts.iter().enumerate() {
+        let share = share(test, place);
+        let target = target(test, place, share, &mut plan);
+        jobs.push(job(test, host, share, target));
+    }
+    plan.phases.push(Phase {
+        name: test.command.name().into(),
+        jobs,
+        pause_ns: test.pause_ns,
+        ..Phase::default()
+    });
+    plan
+}
+
+/// Operations in flight to the host of that place: as many to each, the rest to the first ones.
+pub fn share(test: &WarpTest, place: usize) -> u32 {
+    let hosts = test.hosts.len().max(1) as u32;
+    test.concurrent / hosts + u32::from((place as u32) < test.concurrent % hosts)
+}
+
+/// The target of a host's job: its own, or the one that all share.
+fn target(test: &WarpTest, place: usize, share: u32, plan: &mut Plan) -> usize {
+    let shared = matches!(test.command, WarpCommand::Get | WarpCommand::Stat | WarpCommand::Mixed);
+    if shared && place > 0 {
+        return 0;
+    }
+    let own = matches!(test.command, WarpCommand::List | WarpCommand::Delete);
+    let count = match test.command {
+        WarpCommand::Put | WarpCommand::MultipartPut => BOUNDLESS,
+        WarpCommand::Mixed => test.objects + ROOM,
+        // As many for each worker.
+        WarpCommand::List | WarpCommand::Delete => (test.objects / u64::from(test.concurrent)).max(1),
+        _ => test.objects,
+    };
+    let spread = test.prefixes && !own;
+    let prefixes = if shared { test.concurrent } else { share };
+    let below = if shared { String::new() } else { format!("/{place}") };
+    let items = Items {
+        count,
+        name: "{item}.rnd".into(),
+        directory: "{child}".into(),
+        size: Size::Fixed(test.bytes),
+        depth: u32::from(spread),
+        branch: if spread { prefixes.max(1) } else { 1 },
+        leaves_only: spread,
+        own,
+        present_percent: match test.command {
+            WarpCommand::Mixed => test.objects as f64 / count as f64 * 100.0,
+            _ => 100.0,
+        },
+        ..Items::default()
+    };
+    let laid_out = !matches!(test.command, WarpCommand::Put | WarpCommand::MultipartPut);
+    plan.targets.push(Target {
+        name: format!("objects{below}"),
+        kind: TargetKind::Bucket { url: format!("s3://{}/{}{below}", test.bucket, test.prefix), items },
+        open: Open::default(),
+        prepare: if laid_out { Prepare::Filled } else { Prepare::AsItIs },
+        remove: test.removes,
+        origin: Origin::Default,
+    });
+    plan.targets.len() - 1
+}
+
+fn job(test: &WarpTest, host: &str, share: u32, target: usize) -> Job {
+    let (workers, depth) = match test.command {
+        WarpCommand::List | WarpCommand::Mixed => (share, 1),
+        WarpCommand::Delete => (share, test.batch),
+        _ => (1, share),
+    };
+    let mut job = Job::new(host, "s3", vec![target], workload(test));
+    job.workers = workers.max(1);
+    job.depth.most = depth.max(1);
+    job.errors = ErrorPolicy::Continue;
+    job.settings = settings(test, host);
+    job.limit = limit(test);
+    job.group = test.steady.map(|_| "all".to_string());
+    if test.per_second > 0.0 {
+        let hosts = test.hosts.len() as f64;
+        job.pace.rate_all = Rate::Operations(test.per_second / hosts / f64::from(job.workers));
+    }
+    let journal = Journal { completions: true, ..Journal::default() };
+    job.measure = Measure { journal: Some(journal), ..Measure::default() };
+    job
+}
+
+fn limit(test: &WarpTest) -> Limit {
+    let criterion = match test.command {
+        WarpCommand::Get | WarpCommand::Put | WarpCommand::MultipartPut => Criterion::Bytes,
+        _ => Criterion::Operations,
+    };
+    let steady = test.steady.map(|(window_ns, limit)| Steady {
+        criterion,
+        slope: false,
+        limit,
+        percent: true,
+        window_ns,
+        ramp_ns: 0,
+        interval_ns: 1_000_000_000,
+    });
+    Limit {
+        time_ns: Some(test.duration_ns),
+        passes: (test.command == WarpCommand::Delete).then_some(1),
+        steady,
+        ..Limit::default()
+    }
+}
+
+fn settings(test: &WarpTest, host: &str) -> Vec<Setting> {
+    let setting = |name: &str, value: String| Setting { name: name.into(), value, origin: Origin::Default };
+    let mut all = vec![setting("endpoint", host.into()), setting("make_bucket", "on".into())];
+    all.extend(test.store.iter().map(|(name, value)| setting(name, value.clone())));
+    all.push(setting("part_size", test.part_bytes.to_string()));
+    if test.parts_at_once > 1 {
+        all.push(setting("parts_at_once", test.parts_at_once.to_string()));
+    }
+    if test.command == WarpCommand::Delete {
+        all.push(setting("delete_batch", test.batch.to_string()));
+    }
+    all
+}
+
+fn workload(test: &WarpTest) -> Workload {
+    let of = |verb, pick, bytes| Pattern::of(verb, pick, bytes);
+    let pattern = match test.command {
+        WarpCommand::Mixed => return Workload::Script(mixed(test)),
+        WarpCommand::Put | WarpCommand::MultipartPut => {
+            Pattern { item_data: Some(ItemData::default()), ..of(Verb::Create, Pick::Sequential, test.bytes) }
+        }
+        WarpCommand::Stat => of(Verb::Stat, Pick::Uniform, 0),
+        WarpCommand::List => of(Verb::Readdir, Pick::Sequential, 0),
+        WarpCommand::Delete => of(Verb::Unlink, Pick::Sequential, 0),
+        _ => of(Verb::Read, Pick::Uniform, test.bytes),
+    };
+    let anew = pattern.pick.read == Pick::Uniform;
+    let coverage = if anew { Coverage::Repeating } else { pattern.coverage };
+    Workload::Pattern(Box::new(Pattern { coverage, ..pattern }))
+}
+
+/// A round of mixed operations: each as often as its share says, spread over the round as evenly as can be.
+fn mixed(test: &WarpTest) -> Script {
+    let total: f64 = test.shares.iter().sum();
+    let counts = test.shares.map(|share| (share / total * ROUND).round() as u64);
+    let whole = counts.iter().copied().fold(0, gcd).max(1);
+    let counts = counts.map(|count| count / whole);
+    let length: u64 = counts.iter().sum();
+    let mut done = [0_u64; 4];
+    let next = |place: u64, done: &mut [u64; 4]| {
+        let due = |kind: usize| counts[kind] as f64 * (place + 1) as f64 / length as f64 - done[kind] as f64;
+        let kind = (0..4).max_by(|a, b| due(*a).total_cmp(&due(*b)).then(b.cmp(a))).unwrap_or(0);
+        done[kind] += 1;
+        kind
+    };
+    Script {
+        steps: (0..length).map(|place| step(test, next(place, &mut done))).collect(),
+        ..Script::default()
+    }
+}
+
+fn step(test: &WarpTest, kind: usize) -> Step {
+    let on = |verb, item| Operation { item, ..Operation::on(verb, 0) };
+    let whole = |operation| Operation {
+        item_data: Some(ItemData::default()),
+        size: Size::Fixed(test.bytes),
+        ..operation
+    };
+    match kind {
+        0 => whole(on(Verb::Open, Item::Existing(Pick::Uniform))).step("GET"),
+        1 => on(Verb::Stat, Item::Existing(Pick::Uniform)).step("STAT"),
+        2 => whole(on(Verb::Create, Item::Missing(Pick::Sequential))).step("PUT"),
+        _ => on(Verb::Unlink, Item::Existing(Pick::Uniform)).step("DELETE"),
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(command: WarpCommand) -> WarpTest {
+        WarpTest {
+            command,
+            hosts: vec!["http://a".into(), "http://b".into()],
+            bucket: "b".into(),
+            prefix: "p".into(),
+            prefixes: true,
+            concurrent: 5,
+            duration_ns: 1,
+            objects: 100,
+            bytes: 1000,
+            batch: 10,
+            shares: [45.0, 30.0, 15.0, 10.0],
+            removes: true,
+            ..WarpTest::default()
+        }
+    }
+
+    #[test]
+    fn operations_in_flight_are_dealt_to_the_hosts() {
+        let deals = |command| {
+            let plan = plan(&test(command));
+            let jobs = &plan.phases[0].jobs;
+            (plan.targets.len(), jobs.iter().map(|job| (job.workers, job.depth.most)).collect::<Vec<_>>())
+        };
+        assert_eq!(deals(WarpCommand::Get), (1, vec![(1, 3), (1, 2)]));
+        assert_eq!(deals(WarpCommand::Put), (2, vec![(1, 3), (1, 2)]));
+        assert_eq!(deals(WarpCommand::Delete), (2, vec![(3, 10), (2, 10)]));
+        assert_eq!(deals(WarpCommand::Mixed), (1, vec![(3, 1), (2, 1)]));
+    }
+
+    #[test]
+    fn mixed_operations_are_spread_by_their_shares() {
+        let script = mixed(&test(WarpCommand::Mixed));
+        let labels: Vec<&str> = script.steps.iter().map(|step| step.label.as_str()).collect();
+        let of = |label: &str| labels.iter().filter(|other| **other == label).count();
+        assert_eq!((labels.len(), of("GET"), of("STAT"), of("PUT"), of("DELETE")), (20, 9, 6, 3, 2));
+        assert!(labels[..10].iter().filter(|label| **label == "GET").count().abs_diff(4) <= 1, "{labels:?}");
+    }
+}
