@@ -37,6 +37,7 @@ pub mod quantity;
 pub mod replay;
 pub mod run_options;
 pub mod s3check;
+pub mod secrets;
 mod spread;
 mod status;
 mod strerror;
@@ -155,6 +156,12 @@ pub trait Loader {
     fn east_s(&self) -> i64 {
         0
     }
+
+    /// What [`ior::test::s3_key_number`] says of the access key that a text stands for.
+    fn key_number(&self, _standing: &str) -> u64 {
+        0
+    }
+
     /// 32 bytes that nobody can foretell: names that must not meet, padding of what is encrypted.
     ///
     /// # Errors

@@ -41,6 +41,7 @@ pub mod preread;
 pub mod priorities;
 pub mod random;
 pub mod registry;
+pub mod secrets;
 mod shared_library;
 pub mod signal;
 pub mod source;

@@ -33,6 +33,10 @@ pub struct Names {
     pub suffix: String,
     /// The first item's number.
     pub first: u64,
+    /// Numbers go up by so many; 0 and 1: one by one.
+    pub times: u64,
+    /// The first item's name, where it is another; empty: it is not.
+    pub first_name: String,
     /// Whether there is one item, whose name has no number.
     pub unnumbered: bool,
     /// How directories below the root are called.
@@ -194,13 +198,14 @@ impl Names {
         let numbers = self.directory.iter().filter(|piece| !matches!(piece, Piece::Text(_))).count();
         let digits = self.directories().to_string().len();
         let directory = self.directory.iter().map(text).sum::<usize>() + numbers * digits + 1;
-        self.root.len() + 1 + directory * self.levels() as usize + self.prefix.len() + 20 + self.suffix.len()
+        let name = (self.prefix.len() + 20 + self.suffix.len()).max(self.first_name.len());
+        self.root.len() + 1 + directory * self.levels() as usize + name
     }
 
     /// Whether every path fits, and is one.
     pub fn fit(&self) -> bool {
         let text = |piece: &Piece| if let Piece::Text(text) = piece { text.contains('\0') } else { false };
-        let all = [&self.prefix, &self.suffix, &self.root];
+        let all = [&self.prefix, &self.suffix, &self.root, &self.first_name];
         let zero = all.iter().any(|text| text.contains('\0')) || self.directory.iter().any(text);
         !zero && self.longest() < PATH_BYTES
     }
@@ -223,10 +228,11 @@ impl Names {
         if !self.at.as_deref().is_some_and(follows) {
             return self.go_to(item);
         }
+        let (number, steps) = (self.number(item), self.times > 1);
         let at = self.at.get_or_insert_default();
         (at.item, at.left) = (item, at.left - 1);
-        if !at.buffer.count_up(at.number, at.end) {
-            at.rewrite(item + self.first, &self.suffix);
+        if steps || !at.buffer.count_up(at.number, at.end) {
+            at.rewrite(number, &self.suffix);
         }
         at.buffer.text()
     }
@@ -248,11 +254,18 @@ impl Names {
                 buffer.push(self.prefix.as_bytes());
             });
         }
-        if self.unnumbered {
+        let mut left = left;
+        if item == 0 && !self.first_name.is_empty() {
+            at.buffer.length = at.number - self.prefix.len();
+            at.buffer.push(self.first_name.as_bytes());
+            at.buffer.finish();
+            // No number that could be counted up.
+            left = 0;
+        } else if self.unnumbered {
             at.buffer.length = at.number;
             at.buffer.finish();
         } else {
-            at.rewrite(item.wrapping_add(self.first), &self.suffix);
+            at.rewrite(self.number(item), &self.suffix);
         }
         (at.item, at.left) = (item, left);
         self.at.insert(at).buffer.text()
@@ -274,11 +287,20 @@ impl Names {
         }
         self.push_root(buffer);
         self.push_directory(self.place(item), buffer);
+        if item == 0 && !self.first_name.is_empty() {
+            return buffer.push(self.first_name.as_bytes());
+        }
         buffer.push(self.prefix.as_bytes());
         if !self.unnumbered {
-            buffer.number(item.wrapping_add(self.first));
+            buffer.number(self.number(item));
         }
         buffer.push(self.suffix.as_bytes());
+    }
+
+    /// The number in an item's name.
+    #[inline(always)]
+    fn number(&self, item: u64) -> u64 {
+        item.wrapping_mul(self.times.max(1)).wrapping_add(self.first)
     }
 
     fn push_root(&self, buffer: &mut PathBuffer) {

@@ -10,8 +10,8 @@ use crate::facts::EngineFacts;
 use crate::names::templates::{Asker, names, set_root};
 use crate::names::{Names, PathBuffer};
 
-/// Verbs that move data of an object, by their place in the range of all objects.
-pub const DATA_VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write]);
+/// Verbs that name an object by their place in the range of all objects.
+pub const DATA_VERBS: VerbSet = VerbSet::of(&[Verb::Read, Verb::Write, Verb::Trim]);
 
 /// What the names of an engine's counts begin with that count a store's answers other than success, by status and code:
 /// `answer.403.AccessDenied`. Results are error numbers of the system, and these say what the store said.

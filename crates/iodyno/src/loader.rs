@@ -19,7 +19,7 @@ use iodyno_model::{EngineTrait, Idleness, Job, Machine, Phase, Plan, WorldFacts}
 use iodyno_report::paint::Paint;
 use iodyno_trace::{RecordSource, TraceError};
 
-use crate::{forwarded_files, leftovers, terminal};
+use crate::{forwarded_files, leftovers, secret_words, terminal};
 
 /// How long a server may take to be there.
 const ANSWERS: Duration = Duration::from_secs(1);
@@ -89,6 +89,7 @@ impl Loader for HostLoader {
             self.looked.set(true);
             plain(&error)
         })?;
+        let bytes = secret_words::out_of_file(bytes)?;
         self.keep(path, &bytes);
         Ok(bytes)
     }
@@ -116,8 +117,8 @@ impl Loader for HostLoader {
         if let Some(bytes) = self.in_luggage(forwarded_files::STANDARD_INPUT) {
             return Ok(bytes);
         }
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map_err(|error| plain(&error))?;
+        let bytes = secret_words::read_all(std::io::stdin().lock()).map_err(|error| plain(&error))?;
+        let bytes = secret_words::out_of_file(bytes)?;
         self.keep(forwarded_files::STANDARD_INPUT, &bytes);
         Ok(bytes)
     }
@@ -198,6 +199,10 @@ impl Loader for HostLoader {
 
     fn is_over(&self, process: &str) -> Option<bool> {
         leftovers::is_over(process)
+    }
+
+    fn key_number(&self, standing: &str) -> u64 {
+        secret_words::with_access_key(standing, iodyno_dialect::ior::test::s3_key_number)
     }
 
     fn entropy(&mut self) -> Result<[u8; 32], String> {

@@ -32,6 +32,7 @@ mod repeat;
 mod report;
 mod rerun;
 mod runs;
+mod secret_words;
 mod serve;
 mod session;
 mod sink;
@@ -43,14 +44,22 @@ mod trigger;
 mod why;
 
 fn main() -> ExitCode {
+    // Before anything copies the words.
+    let mut words = match secret_words::of_process() {
+        Ok(words) => words,
+        Err(failure) => {
+            session::say(
+                failure.diagnostic(&iodyno_model::Origin::Default, "a secret of the command line: "),
+            );
+            return ExitCode::from(2);
+        }
+    };
     // A test suite starts it for every call: nothing is set up before.
     if let Some(status) = syscall_helper::by_name() {
         return ExitCode::from(status);
     }
     iodyno_engine::register(iodyno_conformance::ENGINES);
     iodyno_conformance::cases::serve_when_asked();
-    let mut words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let name = words.first().map(|path| path.rsplit('/').next().unwrap_or(path).to_string());
     let arguments = dashes(&words.split_off(1.min(words.len())));
     ExitCode::from(command::answer(&name.unwrap_or_default(), &arguments))

@@ -13,6 +13,7 @@ use crate::archive::{self, TypedCommand};
 use crate::extension_options::ExtensionOptions;
 use crate::loader::HostLoader;
 use crate::runs::{ended, one, paint, parsed};
+use crate::secret_words;
 use crate::session::{self, OutputPolicy, say};
 
 #[derive(Parser)]
@@ -49,6 +50,8 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
 
 fn request(world: &World, manner: native::Manner, kept: StoredRun) -> Result<Request, Diagnostic> {
     settle(&kept)?;
+    let origin = Origin::argument(&format!("run {}", kept.entry.id));
+    secret_words::recall(&kept.entry.words).map_err(|failure| failure.diagnostic(&origin, ""))?;
     let own = in_own_hand(world, &kept);
     if own.is_none() && DIALECTS.iter().any(|dialect| dialect.drop_in && dialect.name == kept.entry.tool) {
         let told = format!("what {} was told means something else by now", kept.entry.tool);
@@ -60,6 +63,7 @@ fn request(world: &World, manner: native::Manner, kept: StoredRun) -> Result<Req
         native::request(Plan::default(), Box::new(native))
     });
     run.plan = kept.plan;
+    secret_words::note(&run.plan, &origin).into_iter().for_each(say);
     manner.apply(&mut run.plan)?;
     manner.join(&mut run);
     Ok(Request::Run(Box::new(run)))

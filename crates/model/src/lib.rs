@@ -42,6 +42,7 @@ pub mod record;
 pub mod reflect;
 pub mod remedy;
 pub mod replay;
+pub mod secret;
 pub mod setting;
 pub mod shared_storage;
 pub mod sighting;
@@ -85,6 +86,7 @@ pub use record::{
 };
 pub use remedy::Remedy;
 pub use replay::{Division, ReasonCount, Remap, Replay, ReplayRecord, ReplayRow, ResultCount, TraceFacts};
+pub use secret::SecretKind;
 pub use setting::Setting;
 pub use sighting::{
     ClockFacts, ConnectionActivity, ControlActivity, CpuShares, DeviceActivity, InterfaceActivity, IoLimit,

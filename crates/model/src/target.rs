@@ -117,9 +117,12 @@ pub struct Items {
     /// How many: in each worker's tree if `own`, for each worker or rank if the name tells them apart, else in all.
     #[reflect(absent = 1)]
     pub count: u64,
-    /// Name template; `{item}` is the index, `{item+100}` counts from there.
+    /// Name template; `{item}` is the index, `{item+100}` counts from there, `{item*4096}` counts in such steps.
     #[reflect(absent = "{item}".into())]
     pub name: String,
+    /// Name template of the first item, where it is another.
+    #[reflect(default, phrase = "the first {}")]
+    pub first_name: String,
     /// Name template of the directories below the root: `{child}` is the directory's index in the one above, `{item}` its
     /// index in the whole tree, level by level, of which the root is 0.
     #[reflect(absent = "d{child}".into())]

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use md5::{Digest as _, Md5};
 use zeroize::Zeroize;
 
 /// The longest secret or token, bytes: tokens of temporary credentials take about 1 KiB.
@@ -71,8 +74,72 @@ pub fn wipe(text: &mut String) {
 }
 
 /// Overwrites bytes that held a secret.
-pub fn wipe_bytes(bytes: &mut Vec<u8>) {
+pub fn wipe_bytes(bytes: &mut [u8]) {
     bytes.zeroize();
+}
+
+/// A key of the user's that the server encrypts objects with and does not keep (SSE-C), as its headers say it.
+#[derive(Debug)]
+pub struct CustomerKey {
+    /// In Base64; empty: there is none.
+    key: Secret,
+    /// Its MD5 in Base64.
+    digest: Secret,
+}
+
+/// Bytes of a key for AES256, the one algorithm there is.
+const CUSTOMER_KEY_BYTES: usize = 32;
+
+impl CustomerKey {
+    pub const fn none() -> CustomerKey {
+        CustomerKey { key: Secret::empty(), digest: Secret::empty() }
+    }
+
+    /// Takes the key's 32 bytes.
+    ///
+    /// # Errors
+    /// There are not so many.
+    pub fn set(&mut self, key: &[u8]) -> Result<(), String> {
+        if key.len() != CUSTOMER_KEY_BYTES {
+            return Err(format!("a key for AES256 has 32 characters, and this one {}", key.len()));
+        }
+        let mut text = STANDARD.encode(key);
+        let taken = self.key.set(&text);
+        text.zeroize();
+        let mut digest = STANDARD.encode(digest_of(key));
+        let taken = taken.and_then(|()| self.digest.set(&digest));
+        digest.zeroize();
+        scrub_stack();
+        taken
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.key.is_empty()
+    }
+
+    /// The headers that say it.
+    pub fn headers(&self) -> [(&'static str, &str); 3] {
+        [
+            ("x-amz-server-side-encryption-customer-algorithm", "AES256"),
+            ("x-amz-server-side-encryption-customer-key", self.key.text()),
+            ("x-amz-server-side-encryption-customer-key-md5", self.digest.text()),
+        ]
+    }
+}
+
+/// A frame of its own, which is overwritten afterwards.
+#[inline(never)]
+fn digest_of(key: &[u8]) -> [u8; 16] {
+    Md5::digest(key).into()
+}
+
+/// Overwrites what calls before this one left on the stack below: hashes have the key they were given in blocks of their
+/// own.
+#[inline(never)]
+pub(crate) fn scrub_stack() {
+    let mut room = [0u8; 16 << 10];
+    room.zeroize();
+    std::hint::black_box(&room);
 }
 
 /// Who asks; without an access key nobody does, and requests are not signed.

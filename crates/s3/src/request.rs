@@ -63,6 +63,8 @@ pub struct RequestHead {
     /// The SHA-256 of the body in hexadecimal digits, or [`UNSIGNED_PAYLOAD`].
     pub payload_hash: Cow<'static, str>,
     pub body_bytes: u64,
+    /// The object is encrypted by a key of the user's, which goes along.
+    pub has_customer_key: bool,
 }
 
 impl RequestHead {

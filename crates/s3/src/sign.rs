@@ -7,7 +7,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, CustomerKey};
 use crate::request::RequestHead;
 use crate::time::UtcTime;
 
@@ -16,10 +16,55 @@ use crate::time::UtcTime;
 pub struct Signer {
     pub credentials: Credentials,
     pub region: String,
+    /// Of requests that say so.
+    pub customer_key: CustomerKey,
     key: DayKey,
     second: SecondText,
-    scratch: String,
+    /// What is signed: tokens and keys stand in it, so that it lies where the signer lies.
+    canonical: TextRoom,
     query: String,
+}
+
+/// The longest text that is signed: a path, a copied object's path and a token, each as long as it may be, encoded.
+const CANONICAL_BYTES: usize = 48 << 10;
+
+/// A text in place.
+struct TextRoom {
+    length: usize,
+    bytes: [u8; CANONICAL_BYTES],
+}
+
+impl TextRoom {
+    const fn empty() -> TextRoom {
+        TextRoom { length: 0, bytes: [0; CANONICAL_BYTES] }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+impl std::fmt::Write for TextRoom {
+    #[inline]
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let end = self.length + text.len();
+        let room = self.bytes.get_mut(self.length..end).ok_or(std::fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for TextRoom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl Drop for TextRoom {
+    fn drop(&mut self) {
+        self.bytes[..self.length].zeroize();
+    }
 }
 
 /// The key of a day.
@@ -72,6 +117,8 @@ impl SecondText {
     }
 }
 
+/// A frame of its own, which is overwritten afterwards.
+#[inline(never)]
 fn keyed(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mut hash = Hmac::<Sha256>::new_from_slice(key).expect("keys of any length are taken");
     hash.update(message);
@@ -103,30 +150,41 @@ impl Signer {
             credentials: Credentials::anonymous(),
             region,
             key,
+            customer_key: CustomerKey::none(),
             second: SecondText::none(),
-            scratch: String::new(),
+            canonical: TextRoom::empty(),
             query: String::new(),
         }
     }
 
     /// Appends a request's head, up to the empty line, as it is sent to `host` at that time.
-    pub fn write_head(&mut self, request: &RequestHead, host: &str, time: UtcTime, out: &mut Vec<u8>) {
+    pub fn write_head(
+        &mut self,
+        request: &RequestHead,
+        host: &str,
+        time: UtcTime,
+        out: &mut impl std::io::Write,
+    ) {
         let anonymous = self.credentials.are_anonymous();
         if !anonymous {
             self.second.turn(time, &self.region);
         }
         self.query.clear();
         request.write_query(&mut self.query);
-        let mut push = |parts: &[&str]| parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        // Memory takes all of it.
+        let mut push = |parts: &[&str]| parts.iter().for_each(|part| drop(out.write_all(part.as_bytes())));
         push(&[request.method, " ", &request.path]);
         if !self.query.is_empty() {
             push(&["?", &self.query]);
         }
         push(&[" HTTP/1.1\r\n"]);
         let token = self.credentials.token.text();
-        let mut headers: Vec<(&str, &str)> = Vec::with_capacity(request.headers.len() + 4);
+        let mut headers: Vec<(&str, &str)> = Vec::with_capacity(request.headers.len() + 7);
         headers.push(("host", host));
         headers.extend(request.headers.iter().map(|(name, value)| (*name, value.as_str())));
+        if request.has_customer_key && !self.customer_key.is_none() {
+            headers.extend(self.customer_key.headers());
+        }
         if !anonymous {
             headers.push(("x-amz-content-sha256", &request.payload_hash));
             headers.push(("x-amz-date", &self.second.time));
@@ -141,15 +199,14 @@ impl Signer {
             push(&["content-length: ", decimal(request.body_bytes, &mut digits), "\r\n"]);
         }
         if !anonymous {
-            let mut canonical = std::mem::take(&mut self.scratch);
-            canonical.clear();
-            write_canonical(request, &self.query, &headers, &mut canonical);
+            self.canonical.length = 0;
+            write_canonical(request, &self.query, &headers, &mut self.canonical);
             push(&["authorization: AWS4-HMAC-SHA256 Credential=", &self.credentials.access_key, "/"]);
             push(&[&self.second.scope, ", SignedHeaders="]);
             names_of(&headers).for_each(|name| push(&[name]));
             derive_key(&mut self.key, &self.credentials, &self.region, time);
-            push(&[", Signature=", signature_of(&self.key, &self.second, &canonical).text(), "\r\n"]);
-            self.scratch = canonical;
+            let signature = signature_of(&self.key, &self.second, self.canonical.bytes());
+            push(&[", Signature=", signature.text(), "\r\n"]);
         }
         push(&["\r\n"]);
     }
@@ -158,7 +215,7 @@ impl Signer {
     pub fn signature(&mut self, canonical: &str, time: UtcTime) -> String {
         self.second.turn(time, &self.region);
         derive_key(&mut self.key, &self.credentials, &self.region, time);
-        signature_of(&self.key, &self.second, canonical).text().into()
+        signature_of(&self.key, &self.second, canonical.as_bytes()).text().into()
     }
 }
 
@@ -179,10 +236,10 @@ impl HexHash {
     }
 }
 
-fn signature_of(key: &DayKey, second: &SecondText, canonical: &str) -> HexHash {
+fn signature_of(key: &DayKey, second: &SecondText, canonical: &[u8]) -> HexHash {
     let Some(mut hash) = key.hash.clone() else { return HexHash([b'0'; 64]) };
     hash.update(second.before.as_bytes());
-    hash.update(HexHash::of(&Sha256::digest(canonical.as_bytes()).into()).text().as_bytes());
+    hash.update(HexHash::of(&Sha256::digest(canonical).into()).text().as_bytes());
     HexHash::of(&hash.finalize().into_bytes().into())
 }
 
@@ -202,6 +259,7 @@ fn derive_key(key: &mut DayKey, credentials: &Credentials, region: &str, time: U
     key.hash = Hmac::<Sha256>::new_from_slice(&bytes).ok();
     region.clone_into(&mut key.region);
     bytes.zeroize();
+    crate::credentials::scrub_stack();
 }
 
 /// A number's digits.
@@ -229,25 +287,34 @@ pub fn canonical_request(request: &RequestHead, headers: &[(&str, &str)], out: &
     write_canonical(request, &query, headers, out);
 }
 
-fn write_canonical(request: &RequestHead, query: &str, headers: &[(&str, &str)], out: &mut String) {
-    [request.method, "\n", &request.path, "\n", query, "\n"].iter().for_each(|part| out.push_str(part));
+fn write_canonical(
+    request: &RequestHead,
+    query: &str,
+    headers: &[(&str, &str)],
+    out: &mut impl std::fmt::Write,
+) {
+    // What does not fit was never sent so long.
+    let mut push = |part: &str| {
+        let _ = out.write_str(part);
+    };
+    [request.method, "\n", &request.path, "\n", query, "\n"].iter().for_each(|part| push(part));
     for (name, value) in headers {
-        out.push_str(name);
-        out.push(':');
+        push(name);
+        push(":");
         if value.bytes().any(|byte| !byte.is_ascii_graphic()) {
             for (index, word) in value.split_whitespace().enumerate() {
-                out.push_str(if index > 0 { " " } else { "" });
-                out.push_str(word);
+                push(if index > 0 { " " } else { "" });
+                push(word);
             }
         } else {
-            out.push_str(value);
+            push(value);
         }
-        out.push('\n');
+        push("\n");
     }
-    out.push('\n');
-    names_of(headers).for_each(|name| out.push_str(name));
-    out.push('\n');
-    out.push_str(&request.payload_hash);
+    push("\n");
+    names_of(headers).for_each(&mut push);
+    push("\n");
+    push(&request.payload_hash);
 }
 
 #[cfg(test)]

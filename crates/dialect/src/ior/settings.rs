@@ -90,13 +90,11 @@ mod tests {
 
     #[test]
     fn every_wrong_part_is_told() {
-        let (_, wrong) =
-            said("blockSize, blokSize=1, segmentCount=x, api=S3-libs3, dualMount=1, dualMount=0");
+        let (_, wrong) = said("blockSize, blokSize=1, segmentCount=x, api=CEPHFS, dualMount=1, dualMount=0");
         assert_eq!(wrong.len(), 5, "{wrong:?}");
         assert!(wrong[0].contains("expected KEY=VALUE") && wrong[1].contains("did you mean `blockSize`"));
         assert!(
-            wrong[3].contains("its files are not lowered to objects of the engine s3 yet")
-                && wrong[4].contains("CPU socket")
+            wrong[3].contains("it needs a library that is not loaded") && wrong[4].contains("CPU socket")
         );
     }
 

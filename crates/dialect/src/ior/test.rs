@@ -4,10 +4,11 @@
 
 use iodyno_model::{Diagnostic, FileSystemHints, WorldFacts};
 
+use super::lower::s3;
 use super::settings::Settings;
 use crate::file_system_hints;
 use crate::option::refuse;
-use crate::{Loader, PathKind};
+use crate::{Loader, PathKind, secrets};
 
 /// A test, judged.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +57,8 @@ pub struct IorTest {
     pub now_unix_ns: u64,
     /// What the client of a parallel file system is asked for.
     pub hints: FileSystemHints,
+    /// Where the objects of S3 lie.
+    pub bucket: String,
     /// Warnings, without the word.
     pub warnings: Vec<String>,
 }
@@ -128,6 +131,7 @@ pub fn judge(id: usize, settings: Settings, loader: &mut dyn Loader) -> Result<I
     judge.placement();
     judge.stonewall(loader);
     judge.back_end();
+    judge.s3(loader);
     judge.hints(loader);
     judge.memory(loader);
     let test = &mut judge.test;
@@ -358,6 +362,56 @@ impl TestChecker {
         }
     }
 
+    /// What a store that speaks the S3 API must be told, and what its objects cannot.
+    fn s3(&mut self, loader: &dyn Loader) {
+        let Some(shape) = s3::shape(&self.test) else { return };
+        let of_environment = || loader.variable("AWS_ACCESS_KEY_ID").unwrap_or_default();
+        let number = |key: Option<&str>| match key {
+            Some(standing) => loader.key_number(standing),
+            None => s3_key_number(&of_environment()),
+        };
+        self.test.bucket = s3::bucket(&self.test, number);
+        let test = &self.test;
+        let host = s3::said(test, &s3::HOSTS);
+        let has_host = host.is_some()
+            || ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"].iter().any(|name| loader.variable(name).is_some());
+        let odd = host.is_some_and(|(host, _)| host.contains(['/', ',', '{', ' ']));
+        let open_key = [s3::ACCESS_KEYS, s3::SECRET_KEYS]
+            .iter()
+            .any(|names| s3::said(test, names).is_some_and(|(value, _)| !secrets::is_taken_out(value)));
+        let bad_bucket = test.bucket.is_empty() || test.bucket.contains(['/', '{', ' ']);
+        let parts = shape == s3::ObjectShape::Parts;
+        let own = test.is_file_per_task();
+        let writes = test.write || test.check_write;
+        let bytes = if own { test.task_bytes() } else { test.aggregate() };
+        let count = bytes / test.transfer.max(1);
+        let cut_off = parts && !own && writes && test.count("deadlineForStonewalling") > 0;
+        let is_random = test.is_anywhere()
+            || (own && test.flag("randomOffset") && test.count("deadlineForStonewalling") > 0);
+        let prefills = test.count("randomPrefill") > 0;
+        refuse! { self
+            "api" if !has_host => "the store's host must be specified", "e.g. --S3-libs3.host=127.0.0.1:9000";
+            "api" if odd => "the host is more than HOST:PORT", "e.g. --S3-libs3.host=127.0.0.1:9000";
+            "api" if bad_bucket => "a bucket's name has no `/`, `{` or blank, and is not empty", "e.g. --S3-4c.bucket-name=bench";
+            "api" if open_key =>
+                "a key came by a way that is not secret", "leave it out and export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+            "transferSize" if parts && count > 10_000 =>
+                format!("an object of {count} transfers: an upload has at most 10000 parts"), "a larger -t, -F, or -a S3-libs3";
+            "deadlineForStonewalling" if cut_off => "an upload that lacks parts is no object", "add -F, or use -a S3-libs3";
+            "randomOffset" if parts && writes && is_random =>
+                "the parts of an object are written once each", "leave -z out, or use -a S3-libs3";
+            "randomPrefill" if prefills => "an object is written once", "leave --randomPrefill out";
+        }
+        for (option, letter) in [("fsync", "-e"), ("fsyncPerWrite", "-Y")] {
+            if self.test.flag(option) {
+                self.warn(format!("S3: a write is durable when it is answered: {letter} changes nothing"));
+            }
+        }
+        if parts && writes && count > 1 && self.test.transfer < SMALLEST_PART {
+            self.warn("S3: Amazon's own stores take no parts below 5 MiB but the last: a larger -t");
+        }
+    }
+
     /// What goes to the client of a parallel file system.
     fn hints(&mut self, loader: &dyn Loader) {
         let test = &self.test;
@@ -390,6 +444,18 @@ impl TestChecker {
             }
         }
     }
+}
+
+/// The least that Amazon's own stores take as a part, bytes.
+const SMALLEST_PART: u64 = 5 << 20;
+
+/// IOR's number of an access key, of which the name of its bucket is made: the sum of its letters, each ten times as much
+/// as the one before.
+pub fn s3_key_number(key: &str) -> u64 {
+    let step = |(sum, times): (u64, u64), byte: u8| {
+        (sum.wrapping_add(u64::from(byte).wrapping_mul(times)), times.wrapping_mul(10))
+    };
+    key.bytes().fold((0, 1), step).0
 }
 
 /// How many machines the tasks are on, and how many of them are on the first.

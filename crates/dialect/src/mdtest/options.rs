@@ -59,9 +59,9 @@ pub const APIS: &[Word] = &[
     Word::new("GFARM", "").refused(NOT_NAMED, FILES),
     Word::new("IME", "").refused(NOT_NAMED, FILES),
     Word::new("PMDK", "").refused(NOT_NAMED, FILES),
-    Word::new("S3-libs3", "").refused("its files are not lowered to objects of the engine s3 yet", FILES),
-    Word::new("S3-4c", "").refused("its files are not lowered to objects of the engine s3 yet", FILES),
-    Word::new("S3-curl", "").refused("its files are not lowered to objects of the engine s3 yet", FILES),
+    Word::new("S3-libs3", "").refused("directories of objects of the engine s3 are not served", FILES),
+    Word::new("S3-4c", "").refused("directories of objects of the engine s3 are not served", FILES),
+    Word::new("S3-curl", "").refused("directories of objects of the engine s3 are not served", FILES),
 ];
 
 /// What items hold.

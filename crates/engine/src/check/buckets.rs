@@ -2,14 +2,18 @@
 
 use iodyno_model::{
     Advice, Diagnostic, Direct, FileLock, Item, Job, Kind, Open, OpenSync, Operation, Plan, Prepare, Size,
-    Submit, Target, TargetKind, Verb, Workload,
+    Submit, Target, TargetKind, Verb, WorkerKind, Workload,
 };
 
+use crate::engines::switched_on;
 use crate::facts::EngineFacts;
 use crate::objects::{by_items, one_length, serves, split_url};
 use crate::registry;
 use crate::source;
 use crate::source::script::compile::operations;
+
+/// The setting by which writes are parts of one object.
+const SHARED_UPLOAD: &str = "shared_upload";
 
 /// Everything that is wrong with a job's buckets, or with an engine that works on nothing else.
 pub fn check(plan: &Plan, job: &Job, engine: &EngineFacts, wrong: &mut Vec<Diagnostic>) {
@@ -41,6 +45,10 @@ pub fn check(plan: &Plan, job: &Job, engine: &EngineFacts, wrong: &mut Vec<Diagn
         }
         if let Some((what, hint)) = unfit(target) {
             say(what.into(), hint.into());
+        }
+        if switched_on(job, SHARED_UPLOAD) && (items.count > 1 || one_length(items) == 0) {
+            let what = "a shared upload is of one object, whose size is known";
+            say(what.into(), "count = 1, and size = what all workers write together".into());
         }
         // Where the store takes parts, nothing can cross the ends of the one object there is.
         let is_one = items.count == 1 && engine.writes_parts && one_length(items) > 0;
@@ -99,6 +107,9 @@ fn check_job(job: &Job, engine: &EngineFacts, stores: bool, wrong: &mut Vec<Diag
             &format!("it does: {}", known.join(" ")),
         );
     }
+    if switched_on(job, SHARED_UPLOAD) && job.kind == WorkerKind::Processes {
+        say("forked workers share no upload", "processes = false: threads, or ranks");
+    }
     if job.depth.submit == Submit::Offload {
         say(
             "helper threads for objects",
@@ -153,16 +164,23 @@ fn unfit_sizes(job: &Job, engine: &EngineFacts, object_bytes: u64) -> Option<(St
     if by_items(&labels) {
         return None;
     }
-    for (_, verb) in labels.iter().filter(|(_, verb)| matches!(verb.kind(), Kind::Read | Kind::Write)) {
-        let size = if *verb == Verb::Read { &pattern.size.read } else { &pattern.size.write };
+    let is_placed = |verb: Verb| matches!(verb.kind(), Kind::Read | Kind::Write) || verb == Verb::Trim;
+    for (_, verb) in labels.iter().filter(|(_, verb)| is_placed(*verb)) {
+        let size = match verb {
+            Verb::Read => &pattern.size.read,
+            Verb::Trim => &pattern.size.trim,
+            _ => &pattern.size.write,
+        };
         let (Size::Fixed(bytes), 1..) = (size, object_bytes) else {
             let hint = "give the bucket a size and the job a block, e.g. size = \"1MiB\", block = \"64KiB\"";
             return Some((format!("{verb} needs objects and requests of one length each"), hint.into()));
         };
-        let whole = *verb == Verb::Write && !engine.writes_parts && !engine.stores_objects.is_empty();
+        let takes_parts = engine.writes_parts || switched_on(job, SHARED_UPLOAD);
+        let changes = matches!(verb, Verb::Write | Verb::Trim);
+        let whole = changes && !takes_parts && !engine.stores_objects.is_empty();
         if whole && *bytes != object_bytes {
             let message =
-                format!("a store takes whole objects: writes of {bytes} bytes, objects of {object_bytes}");
+                format!("a store takes whole objects: {verb}s of {bytes} bytes, objects of {object_bytes}");
             return Some((message, format!("block = \"{object_bytes}\", or size = \"{bytes}\"")));
         }
         if *bytes == 0 || !object_bytes.is_multiple_of(*bytes) {

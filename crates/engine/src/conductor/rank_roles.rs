@@ -8,13 +8,14 @@ use super::agree::{named, patience};
 use super::rank_mail::{pack, unpack};
 use super::{Emit, Options, run_in};
 use crate::clock;
+use crate::secrets::{self, SentSecret};
 use crate::signal;
 use crate::world::World;
 
 /// What the first rank says to all others.
 #[derive(Reflect)]
 enum RoleMessage {
-    Run(Box<Plan>, Options),
+    Run(Box<Plan>, Options, Vec<SentSecret>),
     /// It is over; this is the exit status.
     Over(u8),
 }
@@ -33,10 +34,13 @@ pub fn lead(
     emit: Emit<'_>,
 ) -> Result<Record, Vec<Diagnostic>> {
     if !world.is_alone() {
-        let call = RoleMessage::Run(Box::new(plan.clone()), options.clone());
-        if world.broadcast(pack(&call), &mut patience).is_err() {
-            world.lose(&[]);
-            return Err(vec![super::apart(world, "the plan was not taken by all of them")]);
+        let call = RoleMessage::Run(Box::new(plan.clone()), options.clone(), secrets::sent());
+        match world.broadcast(pack(&call), &mut patience) {
+            Ok(mut bytes) => secrets::wipe(&mut bytes),
+            Err(_) => {
+                world.lose(&[]);
+                return Err(vec![super::apart(world, "the plan was not taken by all of them")]);
+            }
         }
     }
     run_in(world, plan, options, emit)
@@ -62,14 +66,22 @@ pub fn part(mut world: World, status: u8, say: &mut dyn FnMut(Diagnostic)) -> u8
 /// by one of those who are left on its machine: nobody else would.
 pub fn follow(mut world: World, say: &mut dyn FnMut(Diagnostic)) -> u8 {
     loop {
-        let call = world.broadcast(Vec::new(), &mut patience).ok().and_then(|bytes| unpack(&bytes));
+        let call = world.broadcast(Vec::new(), &mut patience).ok().and_then(|mut bytes| {
+            let call = unpack(&bytes);
+            secrets::wipe(&mut bytes);
+            call
+        });
         match call {
             Some(RoleMessage::Over(status)) => {
                 world.leave();
                 return status;
             }
             // What goes wrong is reported by the first rank.
-            Some(RoleMessage::Run(plan, options)) => drop(run_in(&mut world, &plan, &options, &mut |_| {})),
+            Some(RoleMessage::Run(plan, options, sent)) => {
+                let kept = secrets::receive(sent);
+                kept.err().into_iter().for_each(|failure| say(failure.diagnostic(&Default::default(), "")));
+                drop(run_in(&mut world, &plan, &options, &mut |_| {}));
+            }
             None => world.lose(&[]),
         }
         if world.is_broken() {

@@ -100,11 +100,13 @@ pub fn set_root(root: &str, items: &Items, asker: Asker<'_>) -> String {
 /// How the items of a set are named, for one worker.
 pub fn names(items: &Items, asker: Asker<'_>) -> Names {
     let name = resolve(&items.name, asker);
-    let (prefix, first, suffix) = numbered(&name);
+    let NumberedName { prefix, times, first, suffix } = numbered(&name);
     Names {
         prefix: prefix.into(),
         suffix: suffix.into(),
         first,
+        times,
+        first_name: resolve(&items.first_name, asker),
         unnumbered: items.count == 1 && !name.contains("{item"),
         directory: Piece::parse(&resolve(&items.directory, asker)),
         depth: items.depth,
@@ -122,18 +124,30 @@ pub fn names(items: &Items, asker: Asker<'_>) -> Names {
     }
 }
 
-/// A name's text before its number, the first item's number, and the text behind: `{item}`, or `{item+100}`.
-fn numbered(name: &str) -> (&str, u64, &str) {
+/// A name's text around its number.
+struct NumberedName<'a> {
+    prefix: &'a str,
+    times: u64,
+    first: u64,
+    suffix: &'a str,
+}
+
+/// What a template says of the number: `{item}`, `{item+100}`, which counts from there, or `{item*4096}`, which counts in
+/// such steps.
+fn numbered(name: &str) -> NumberedName<'_> {
     let place = || {
         let start = name.find("{item")?;
         let length = name[start..].find('}')?;
-        let first = match &name[start + 5..start + length] {
-            "" => 0,
-            more => more.strip_prefix('+')?.parse().ok()?,
+        let (times, first) = match &name[start + 5..start + length] {
+            "" => (1, 0),
+            more => match more.strip_prefix('+') {
+                Some(first) => (1, first.parse().ok()?),
+                None => (more.strip_prefix('*')?.parse().ok().filter(|times| *times > 0)?, 0),
+            },
         };
-        Some((&name[..start], first, &name[start + length + 1..]))
+        Some(NumberedName { prefix: &name[..start], times, first, suffix: &name[start + length + 1..] })
     };
-    place().unwrap_or((name, 0, ""))
+    place().unwrap_or(NumberedName { prefix: name, times: 1, first: 0, suffix: "" })
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ mod record;
 #[cfg(target_os = "linux")]
 mod replay;
 #[cfg(target_os = "linux")]
+mod store_tools;
+#[cfg(target_os = "linux")]
 mod stores;
 #[cfg(target_os = "linux")]
 mod substitution;
@@ -55,6 +57,7 @@ fn main() -> std::process::ExitCode {
             iostat::cases(),
             record::cases(),
             replay::cases(),
+            store_tools::cases(),
             stores::cases(),
             substitution::cases(),
             traces::cases(),

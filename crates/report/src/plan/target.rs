@@ -68,6 +68,7 @@ fn listed(items: &Items, what: &str) -> String {
         return format!("no {what}");
     }
     let mut words = vec![format!("{} {what} {}", items.count, items.name)];
+    words.extend(phrases(items, "first_name"));
     if items.size != Size::Fixed(0) {
         words.push(format!("{} each", size(&items.size)));
     }

@@ -58,7 +58,7 @@ enum EngineClass {
 }
 
 /// fio's name, which is ours too, and what it is.
-const ENGINES: [(&str, EngineClass); 27] = [
+const ENGINES: [(&str, EngineClass); 28] = [
     ("psync", EngineClass::Waiting),
     ("sync", EngineClass::Waiting),
     ("vsync", EngineClass::Waiting),
@@ -78,6 +78,7 @@ const ENGINES: [(&str, EngineClass); 27] = [
     ("netsplice", EngineClass::Peer),
     ("rados", EngineClass::Objects),
     ("libhdfs", EngineClass::WaitingObjects),
+    ("http", EngineClass::WaitingObjects),
     ("cpuio", EngineClass::Sizeless),
     ("exec", EngineClass::Sizeless),
     ("filecreate", EngineClass::Names(Verb::Create)),

@@ -109,7 +109,7 @@ fn mix(ask: &OptionReader<'_>, found: &JobContext) -> Mix {
         return Mix::reads(reads_percent(ask));
     }
     // fio's engines discard ranges of devices, which a file refuses; `falloc` makes holes in files.
-    let trim = if engine.name == "falloc" { Verb::Trim } else { Verb::Discard };
+    let trim = if matches!(engine.name, "falloc" | "s3") { Verb::Trim } else { Verb::Discard };
     match (direction.reads, direction.writes, direction.trims) {
         (true, ..) => Mix::only(Verb::Read),
         (_, true, true) => {

@@ -24,7 +24,7 @@ pub fn targets(ask: &mut OptionReader<'_>, found: &JobContext) -> Vec<Target> {
         return vec![peers::target(ask, found)];
     }
     if let Some(store) = &engine.store {
-        return objects::targets(store, found);
+        return objects::targets(ask, store, found);
     }
     let open = open(ask, direction, engine);
     let prepare = layout(ask, direction, engine);

@@ -18,6 +18,7 @@ const EXEC: &[&str] = &["exec"];
 const SG: &[&str] = &["sg"];
 const RADOS: &[&str] = &["rbd", "rados"];
 const HDFS: &[&str] = &["libhdfs"];
+const HTTP: &[&str] = &["http"];
 
 /// Options of engines that are here.
 #[rustfmt::skip]
@@ -58,6 +59,23 @@ pub const OPTIONS: &[JobOption] = &[
     flag("single_instance", "one connection for all jobs").or("1").of(HDFS),
     flag("hdfs_use_direct", "read by a call of its own").of(HDFS)
         .refused("Hadoop's library reads directly by itself where it can", "leave it out"),
+    word("https", words::HTTPS, "encrypted").or("off").of(HTTP),
+    text("http_host", "HOST", "the store, HOST:PORT or BUCKET.HOST").or("localhost").of(HTTP),
+    text("http_user", "NAME", "as whom").of(HTTP).ignored("requests to S3 are signed with http_s3_key"),
+    text("http_pass", "TEXT", "with which password").of(HTTP).ignored("requests to S3 are signed with http_s3_key"),
+    word("http_mode", words::HTTP_MODES, "which protocol").or("webdav").of(HTTP),
+    text("http_s3_key", "TEXT", "the secret key; read as `***`, and default AWS_SECRET_ACCESS_KEY").of(HTTP),
+    text("http_s3_keyid", "TEXT", "the key's name; the same with AWS_ACCESS_KEY_ID").of(HTTP),
+    text("http_s3_region", "NAME", "the region").or("us-east-1").of(HTTP),
+    text("http_s3_sse_customer_key", "TEXT", "a key of 32 characters that the server encrypts with").of(HTTP),
+    word("http_s3_sse_customer_algorithm", words::CUSTOMER_CIPHERS, "how it encrypts").or("AES256").of(HTTP),
+    text("http_s3_storage_class", "NAME", "the storage class").or("STANDARD").of(HTTP),
+    text("http_s3_security_token", "TEXT", "a session's token").of(HTTP),
+    text("http_swift_auth_token", "TEXT", "the token").of(HTTP)
+        .refused("Swift is not served", "use http_mode=s3: Swift has an S3 gateway (s3api)"),
+    whole("http_verbose", 0, MOST, "verbosity").or("0").of(HTTP)
+        .ignored("no request is printed; `iodyno report` counts them, their connections and answers"),
+    word("http_object_mode", words::OBJECT_MODES, "objects for blocks or ranges").or("block").of(HTTP),
     text("hostname", "HOST", "whom to connect to").of(&["net", "netsplice", "rdma", "nfs", "libhdfs"]),
     whole("port", 1, 65535, "the port").of(&["net", "netsplice", "rdma", "libhdfs"]),
     word("protocol", words::PROTOCOLS, "which protocol").also(&["proto"]).or("tcp").of(NET),
@@ -88,7 +106,6 @@ const fn absent(row: JobOption, engines: &'static [&'static str]) -> JobOption {
 }
 
 const GLUSTER: &[&str] = &["gfapi", "gfapi_async"];
-const HTTP: &[&str] = &["http"];
 const XNVME: &[&str] = &["xnvme"];
 const BLKIO: &[&str] = &["libblkio"];
 
@@ -105,21 +122,6 @@ pub const ABSENT: &[JobOption] = &[
     absent(word("verb", words::VERBS, "which verb").or("write"), &["rdma"]),
     absent(text("rbdname", "NAME", "the image"), &["rbd"]),
     absent(text("nfs_url", "URL", "the export"), &["nfs"]),
-    absent(switch("https", "encrypted"), HTTP),
-    absent(text("http_host", "HOST", "the store"), HTTP),
-    absent(text("http_user", "NAME", "as whom"), HTTP),
-    absent(text("http_pass", "TEXT", "with which password"), HTTP),
-    absent(text("http_mode", "webdav|swift|s3", "which protocol").or("webdav"), HTTP),
-    absent(text("http_s3_key", "TEXT", "the secret key"), HTTP),
-    absent(text("http_s3_keyid", "TEXT", "the key's name"), HTTP),
-    absent(text("http_s3_region", "NAME", "the region").or("us-east-1"), HTTP),
-    absent(text("http_s3_sse_customer_key", "TEXT", "the encryption key"), HTTP),
-    absent(text("http_s3_sse_customer_algorithm", "NAME", "how it encrypts").or("AES256"), HTTP),
-    absent(text("http_s3_storage_class", "NAME", "the storage class").or("STANDARD"), HTTP),
-    absent(text("http_s3_security_token", "TEXT", "a session's token"), HTTP),
-    absent(text("http_swift_auth_token", "TEXT", "the token"), HTTP),
-    absent(whole("http_verbose", 0, MOST, "verbosity").or("0"), HTTP),
-    absent(text("http_object_mode", "block|range", "objects for blocks or ranges").or("block"), HTTP),
     absent(text("svcl", "NAME", "label of the service"), &["dfs"]),
     absent(text("cont", "NAME", "the container"), &["dfs"]),
     absent(text("object_class", "NAME", "class of objects"), &["dfs"]),

@@ -81,7 +81,7 @@ pub const ENGINES: &[Word] = &[
     w("nfs", "NFS without the kernel").refused(NO_LIBRARY, "mount the export and use io_uring"),
     w("nbd", "network block devices").refused(NO_LIBRARY, "connect it (nbd-client) and use io_uring on it"),
     w("libiscsi", "iSCSI without the kernel").refused(NO_LIBRARY, "log in with iscsiadm and use io_uring"),
-    w("http", "S3, Swift and WebDAV").refused("its requests are not lowered to the engine s3 yet", "use a native plan with the engine s3"),
+    w("http", "objects of a store that speaks the S3 API"),
     w("dfs", "DAOS").refused(NO_LIBRARY, "mount it with dfuse and use psync"),
     w("ime_psync", "DDN IME").refused(NO_LIBRARY, "use psync on its mount"),
     w("ime_psyncv", "DDN IME").refused(NO_LIBRARY, "use pvsync on its mount"),
@@ -329,6 +329,32 @@ pub const PLACEMENT_CHOICES: &[Word] =
 
 /// `cpumode=`.
 pub const BURNERS: &[Word] = &[w("noop", "empty loops"), w("qsort", "sorting")];
+
+/// `https=`.
+pub const HTTPS: &[Word] = &[
+    w("off", "plain HTTP"),
+    w("on", "by TLS"),
+    w("insecure", "by TLS, whoever answers")
+        .refused("a store whose certificate is not checked may be anybody", "https=on"),
+];
+
+/// `http_mode=`.
+pub const HTTP_MODES: &[Word] = &[
+    w("webdav", "WebDAV")
+        .refused("WebDAV is not served", "http_mode=s3, or mount the share (davfs2) and use psync"),
+    w("swift", "OpenStack Swift")
+        .refused("Swift is not served", "http_mode=s3: Swift has an S3 gateway (s3api)"),
+    w("s3", "the S3 API"),
+];
+
+/// `http_object_mode=`.
+pub const OBJECT_MODES: &[Word] = &[
+    w("block", "each block is an object, FILE_OFFSET_BYTES"),
+    w("range", "each file is an object, of which ranges are read"),
+];
+
+/// `http_s3_sse_customer_algorithm=`.
+pub const CUSTOMER_CIPHERS: &[Word] = &[w("AES256", "AES with a key of 256 bits")];
 
 /// `protocol=`.
 pub const PROTOCOLS: &[Word] = &[

@@ -2,6 +2,7 @@
 
 use iodyno_model::{Depth, Setting};
 
+use super::s3;
 use crate::ior::test::IorTest;
 
 /// Bytes of an element of IOR's data sets.
@@ -18,13 +19,18 @@ pub fn store(test: &IorTest) -> Option<String> {
     match test.api.as_str() {
         "RADOS" => Some(format!("rados://{}", said("rados.pool"))),
         "HDFS" => Some(format!("hdfs://{}", said("hdfs.name_node").trim_start_matches("hdfs://"))),
-        _ => None,
+        _ => s3::shape(test).map(|_| format!("s3://{}", test.bucket)),
     }
 }
 
-/// Whether the back end opens and closes what it works on, and can make it durable: an object of Ceph's is always so.
+/// Whether the back end opens and closes what it works on.
 pub fn is_opened(test: &IorTest) -> bool {
     test.api != "RADOS" || test.flag("dryRun")
+}
+
+/// Whether what was written can be made durable: objects of Ceph and of S3 always are.
+pub fn is_synced(test: &IorTest) -> bool {
+    is_opened(test) && (s3::shape(test).is_none() || test.flag("dryRun"))
 }
 
 /// The engine's name.
@@ -41,6 +47,7 @@ pub fn name(test: &IorTest) -> &'static str {
         "NCMPI" => "ncmpi",
         "RADOS" => "rados",
         "HDFS" => "hdfs",
+        _ if s3::shape(test).is_some() => "s3",
         _ => "psync",
     }
 }
@@ -69,6 +76,7 @@ pub fn settings(test: &IorTest) -> Vec<Setting> {
         "NCMPI" => settings.ncmpi(),
         "RADOS" => settings.rados(),
         "HDFS" => settings.hdfs(),
+        _ if s3::shape(test).is_some() => settings.s3(),
         _ => {}
     }
     if test.collective {
@@ -136,6 +144,34 @@ impl Settings<'_> {
         self.text("conf", "rados.conf", "rados.conf");
         self.text("client", "rados.user", "rados.user");
         self.add("replace", "rados.pool", "off");
+    }
+
+    /// IOR makes its bucket where it is missing. A transfer is a part of an upload, or an object.
+    fn s3(&mut self) {
+        let test = self.test;
+        let (host, option) = s3::said(test, &s3::HOSTS).unwrap_or(("", "api"));
+        let scheme = if s3::is_encrypted(test) { "https" } else { "http" };
+        if !host.is_empty() {
+            self.add("endpoint", option, format!("{scheme}://{host}"));
+        }
+        for (name, options) in
+            [("region", s3::REGIONS), ("access_key", s3::ACCESS_KEYS), ("secret_key", s3::SECRET_KEYS)]
+        {
+            if let Some((value, option)) = s3::said(test, &options) {
+                self.add(name, option, value);
+            }
+        }
+        if let Some((user, option)) = s3::said(test, &["S3-4c.user"]) {
+            self.add("credentials", option, format!("awsauth:{user}"));
+        }
+        if test.settings.is_given("S3-curl.timeout") {
+            self.number("timeout", "S3-curl.timeout", 0);
+        }
+        self.add("make_bucket", "api", "on");
+        if s3::shape(test) == Some(s3::ObjectShape::Parts) {
+            self.add("shared_upload", "api", "on");
+            self.add("part_size", "transferSize", test.transfer);
+        }
     }
 
     /// IOR gathers as much as a transfer has, and flushes after each.

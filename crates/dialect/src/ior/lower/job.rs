@@ -33,7 +33,8 @@ pub fn job(test: &IorTest, repetition: u32, access: Access, target: usize, write
         place,
         errors: errors(test),
         finish: Finish {
-            sync: (access == Access::Write && test.flag("fsync") && is_opened).then_some(Verb::Fsync),
+            sync: (access == Access::Write && test.flag("fsync") && engine::is_synced(test))
+                .then_some(Verb::Fsync),
             close: is_opened,
             barrier: test.flag("intraTestBarriers"),
         },
@@ -95,7 +96,7 @@ fn pattern(test: &IorTest, access: Access) -> Pattern {
             shuffled: random,
         },
     };
-    let syncs = verb == Verb::Write && test.flag("fsyncPerWrite") && engine::is_opened(test);
+    let syncs = verb == Verb::Write && test.flag("fsyncPerWrite") && engine::is_synced(test);
     let every = syncs.then(|| Every::new(Verb::Fsync, 1));
     let pattern = Pattern { every: every.into_iter().collect(), ..Pattern::of(verb, pick, transfer) };
     match anywhere {

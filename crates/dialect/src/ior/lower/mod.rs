@@ -9,6 +9,7 @@ pub mod advice;
 mod engine;
 mod job;
 pub(crate) mod names;
+pub(crate) mod s3;
 mod targets;
 
 use iodyno_model::{Intent, Phase, Plan, Ranks, Stop};

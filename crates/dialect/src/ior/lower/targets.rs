@@ -3,6 +3,7 @@
 use iodyno_model::{Direct, Extent, FileLock, Items, Open, OpenMode, Prepare, Size, Target, TargetKind};
 
 use super::names;
+use super::s3::{self, ObjectShape};
 use crate::ior::test::IorTest;
 
 /// How a phase uses its target.
@@ -32,7 +33,7 @@ pub fn target(test: &IorTest, usage: Use) -> Target {
         return target(TargetKind::Nothing { bytes: file_bytes(test) }, Open::default());
     }
     if let Some(url) = super::engine::store(test) {
-        let items = Items { name: path.clone(), size: Size::Fixed(file_bytes(test)), ..Items::default() };
+        let items = items(test, &path);
         return Target {
             prepare: if usage == Use::Made { Prepare::Absent } else { Prepare::AsItIs },
             remove: usage == Use::Made && !kept,
@@ -67,6 +68,27 @@ pub fn target(test: &IorTest, usage: Use) -> Target {
                 Open { mode: OpenMode::ReadWrite, create: true, parents: test.flag("uniqueDir"), ..open },
             )
         },
+    }
+}
+
+/// What a file is in a store: one object, or one for each transfer, named by its place and length but for the first.
+fn items(test: &IorTest, path: &str) -> Items {
+    let (bytes, transfer) = (file_bytes(test), test.transfer);
+    match s3::shape(test) {
+        Some(ObjectShape::Transfers) => {
+            let name = s3::key_template(path);
+            Items {
+                name: format!("{name}-{{item*{transfer}}}-{transfer}"),
+                first_name: name,
+                count: (bytes / transfer.max(1)).max(1),
+                size: Size::Fixed(transfer),
+                ..Items::default()
+            }
+        }
+        Some(ObjectShape::Parts) => {
+            Items { name: path.trim_start_matches('/').into(), size: Size::Fixed(bytes), ..Items::default() }
+        }
+        None => Items { name: path.into(), size: Size::Fixed(bytes), ..Items::default() },
     }
 }
 

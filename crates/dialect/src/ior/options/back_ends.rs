@@ -13,6 +13,11 @@ const MMAP: &str = "Module MMAP";
 const LIBNFS: &str = "Module LIBNFS";
 const RADOS: &str = "Module RADOS";
 const HDFS: &str = "Module HDFS";
+const LIBS3: &str = "Module S3-libs3";
+const AWS4C: &str = "Module S3-4c";
+const CURL: &str = "Module S3-curl";
+const KEY: &str = "the access key; read as `***`, and default AWS_ACCESS_KEY_ID";
+const SECRET: &str = "its secret key; read as `***`, and default AWS_SECRET_ACCESS_KEY";
 
 const fn flag(
     module: &'static str,
@@ -42,8 +47,6 @@ const fn text(
     Entry::new(name, Kind::Text, "STRING", help).also(aliases).under(module)
 }
 
-const OBJECTS: &str = "its files are not lowered to objects of the engine s3 yet";
-const OBJECTS_HINT: &str = "use a native plan with the engine s3, or an IOR built with its library";
 const LIBRARY: &str = "it needs a library that is not loaded";
 const LIBRARY_HINT: &str = "mount the file system and use POSIX";
 const NEVER_WORKED: &str = "no version of IOR did it";
@@ -64,13 +67,13 @@ pub const APIS: &[Word] = &[
     Word::new("NCMPI", "a variable in a file of PnetCDF"),
     refused("LIBNFS", "NFS without the kernel", LIBRARY, LIBRARY_HINT),
     refused("PMDK", "persistent memory", LIBRARY, "use MMAP on a DAX file system"),
-    refused("S3", "objects", OBJECTS, OBJECTS_HINT),
-    refused("S3-libs3", "objects by libs3", OBJECTS, OBJECTS_HINT),
-    refused("S3-4c", "objects by aws4c", OBJECTS, OBJECTS_HINT),
-    refused("S3_4c", "objects by aws4c", OBJECTS, OBJECTS_HINT),
-    refused("S3_plus", "objects by aws4c, multi-part", OBJECTS, OBJECTS_HINT),
-    refused("S3_EMC", "objects by aws4c, byte ranges", OBJECTS, OBJECTS_HINT),
-    refused("S3-curl", "objects by libcurl", OBJECTS, OBJECTS_HINT),
+    Word::new("S3", "objects of a store that speaks the S3 API, each an upload whose parts are transfers: as S3-4c"),
+    Word::new("S3-libs3", "the same store, each transfer an object of its own"),
+    Word::new("S3-4c", "objects, each an upload whose parts are transfers, also of several tasks"),
+    Word::new("S3_4c", "as S3-4c"),
+    Word::new("S3_plus", "as S3-4c: IOR uploads in parts here too"),
+    Word::new("S3_EMC", "as S3-4c: writes of byte ranges are of one vendor's stores"),
+    Word::new("S3-curl", "as S3-4c: in IOR each transfer overwrites the one before"),
     Word::new("HDFS", "Hadoop's file system"),
     Word::new("RADOS", "objects of Ceph"),
     refused("CEPHFS", "Ceph without the kernel", LIBRARY, LIBRARY_HINT),
@@ -139,6 +142,32 @@ pub const MODULES: &[Entry] = &[
         .or("default"),
     number(HDFS, "hdfs.replicas", &["--hdfs.replicas"], "0", "copies of each block; 0: as configured"),
     number(HDFS, "hdfs.block_size", &["--hdfs.block_size"], "0", "bytes of a block; 0: as configured"),
+    text(LIBS3, "S3-libs3.host", &["--S3-libs3.host", "S3.host", "--S3.host"], "the store, HOST:PORT"),
+    text(LIBS3, "S3-libs3.access-key", &["--S3-libs3.access-key", "S3.access-key", "--S3.access-key"], KEY),
+    text(LIBS3, "S3-libs3.secret-key", &["--S3-libs3.secret-key", "S3.secret-key", "--S3.secret-key"], SECRET),
+    text(LIBS3, "S3-libs3.region", &["--S3-libs3.region", "S3.region", "--S3.region"], "the region that requests are signed for"),
+    text(LIBS3, "S3-libs3.bucket-name-prefix", &["--S3-libs3.bucket-name-prefix"], "what the bucket's name begins with").or("ior"),
+    flag(LIBS3, "S3-libs3.dont-suffix-bucket", &["--S3-libs3.dont-suffix-bucket"],
+        "the bucket's name ends there, without a number of the access key"),
+    flag(LIBS3, "S3-libs3.use-ssl", &["--S3-libs3.use-ssl", "S3.use-ssl", "--S3.use-ssl"], "by TLS"),
+    flag(LIBS3, "S3-libs3.s3-compatible", &["--S3-libs3.s3-compatible"], "the store is not Amazon's")
+        .ignored("in IOR it hides what the store complains of"),
+    flag(LIBS3, "S3-libs3.bucket-per-file", &["--S3-libs3.bucket-per-file"], "a bucket for each file")
+        .refused("a bucket for each file is not served", "leave it out: one bucket has all files"),
+    text(LIBS3, "S3-libs3.location", &["--S3-libs3.location"], "where the bucket is made")
+        .refused("a bucket is made where the endpoint is", "leave it out, or make the bucket before"),
+    text(AWS4C, "S3-4c.host", &["--S3-4c.host"], "the store, HOST:PORT"),
+    text(AWS4C, "S3-4c.user", &["--S3-4c.user", "S3.user", "--S3.user"],
+        "whose line of ~/.awsAuth, USER:ACCESS_KEY:SECRET_KEY, has the keys"),
+    text(AWS4C, "S3-4c.bucket-name", &["--S3-4c.bucket-name", "S3.bucket-name", "--S3.bucket-name"], "the bucket").or("ior"),
+    text(CURL, "S3-curl.host", &["--S3-curl.host"], "the store, HOST:PORT"),
+    text(CURL, "S3-curl.access-key", &["--S3-curl.access-key"], KEY),
+    text(CURL, "S3-curl.secret-key", &["--S3-curl.secret-key"], SECRET),
+    text(CURL, "S3-curl.region", &["--S3-curl.region"], "the region that requests are signed for"),
+    text(CURL, "S3-curl.bucket", &["--S3-curl.bucket"], "the bucket").or("test-bucket"),
+    flag(CURL, "S3-curl.use-ssl", &["--S3-curl.use-ssl"], "by TLS"),
+    number(CURL, "S3-curl.timeout", &["--S3-curl.timeout"], "5", "seconds without progress after which a request fails"),
+    flag(CURL, "S3-curl.verify-ssl", &["--S3-curl.verify-ssl"], "check the certificate").ignored("it is always checked"),
     text(RADOS, "rados.user", &["--rados.user"], "the client's name, e.g. admin"),
     text(RADOS, "rados.conf", &["--rados.conf"], "the configuration file of Ceph"),
     text(RADOS, "rados.pool", &["--rados.pool"], "the pool that objects lie in"),

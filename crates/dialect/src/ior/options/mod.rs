@@ -105,7 +105,11 @@ mod tests {
         hdf5.setAlignment hdf5.chunkSize setAlignment individualDataSets dummy.delay-create dummy.delay-close \
         dummy.delay-sync dummy.delay-xfer dummy.delay-only-rank0 quitOnError useSharedFilePointer storeFileOffset \
         showHelp nodes testnum libnfs.url rados.user rados.conf rados.pool hdfs.odirect \
-        hdfs.user hdfs.name_node hdfs.replicas hdfs.block_size";
+        hdfs.user hdfs.name_node hdfs.replicas hdfs.block_size S3-libs3.bucket-per-file S3-libs3.bucket-name-prefix \
+        S3-libs3.dont-suffix-bucket S3-libs3.s3-compatible S3-libs3.use-ssl S3-libs3.host S3-libs3.secret-key \
+        S3-libs3.access-key S3-libs3.region S3-libs3.location S3-4c.user S3-4C.host S3-4c.bucket-name S3-curl.bucket \
+        S3-curl.access-key S3-curl.secret-key S3-curl.host S3-curl.region S3-curl.use-ssl S3-curl.timeout \
+        S3-curl.verify-ssl";
 
     #[test]
     fn every_letter_and_key_of_the_facts_is_there_once() {

@@ -14,6 +14,7 @@ use super::peer::Peer;
 use super::stream::StoreStream;
 use super::tls::{self, TlsClient, TlsStream};
 use crate::clock::Tick;
+use crate::secrets::SecretBytes;
 
 /// The longest body that is no object's: a page of a list has at most 1000 keys.
 const TEXT_BYTES_MOST: usize = 16 << 20;
@@ -129,7 +130,8 @@ pub struct Connection {
     has_input: bool,
     /// The other side sends nothing more, which is said once.
     is_ending: bool,
-    head: Vec<u8>,
+    /// A session's token stands in it.
+    head: SecretBytes,
     outgoing: Outgoing,
     sent: usize,
     input: Vec<u8>,
@@ -163,7 +165,7 @@ impl Connection {
             is_blocked: false,
             has_input: false,
             is_ending: false,
-            head: Vec::new(),
+            head: SecretBytes::default(),
             outgoing: Outgoing::Nothing,
             sent: 0,
             input: Vec::new(),
@@ -236,7 +238,7 @@ impl Connection {
     }
 
     /// The head of the next request, to be written to.
-    pub fn head(&mut self) -> &mut Vec<u8> {
+    pub fn head(&mut self) -> &mut SecretBytes {
         self.head.clear();
         &mut self.head
     }

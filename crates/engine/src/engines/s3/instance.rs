@@ -16,9 +16,9 @@ use iodyno_s3::metadata::temporary_credentials;
 use iodyno_s3::{Credentials, Endpoint};
 
 use super::blocking::{Lost, StoreAnswer, converse};
-use super::secret_pages::SecretPages;
 use crate::clock;
 use crate::failure::Failure;
+use crate::secrets::SecretPages;
 
 /// Where an instance asks unless `AWS_EC2_METADATA_SERVICE_ENDPOINT` says otherwise.
 const INSTANCE: &str = "http://169.254.169.254";

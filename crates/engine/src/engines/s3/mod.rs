@@ -16,14 +16,15 @@ use super::{Engine, EngineFacts, Failure, Setup};
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{Files, Io, PathBuffer, Slot};
 use crate::memory::errno;
-use crate::objects::ObjectSet;
+use crate::objects::{ObjectSet, draws};
+use crate::secrets::SecretPages;
 use crate::worker_counters::Counts;
 use connection::{Buffer, Connection, Ending, Outgoing};
 use endpoints::EndpointSet;
 use instance::Renewal;
 use requests::{Purpose, SlotWork};
-use secret_pages::SecretPages;
 use settings::StoreSettings;
+use shared_upload::UploadSeat;
 use tally::RequestTally;
 
 pub mod blocking;
@@ -33,8 +34,8 @@ mod instance;
 mod peer;
 mod preflight;
 mod requests;
-mod secret_pages;
 pub mod settings;
+mod shared_upload;
 mod stream;
 mod tally;
 #[cfg_attr(not(feature = "tls"), path = "tls_absent.rs")]
@@ -66,6 +67,8 @@ pub struct S3 {
     in_flight: u32,
     /// Slots whose objects are removed by one request, once there are enough or nothing more comes.
     gathered: Vec<Slot>,
+    /// Its places at uploads that several workers share.
+    uploads: Vec<UploadSeat>,
     /// Slots that wait before a further attempt.
     waiting: u32,
     checked: Tick,
@@ -109,6 +112,7 @@ impl Engine for S3 {
         verbs: VerbSet::of(&[
             Verb::Read,
             Verb::Write,
+            Verb::Trim,
             Verb::Create,
             Verb::Open,
             Verb::Stat,
@@ -118,6 +122,7 @@ impl Engine for S3 {
         ]),
         settings: settings::SETTINGS,
         uses_files: false,
+        opens_files: true,
         stores_objects: &["s3"],
         sweeps_prefixes: true,
         marks_answers: true,
@@ -130,6 +135,7 @@ impl Engine for S3 {
         let settings = StoreSettings::of(setup.job)?;
         let mut signer = SecretPages::new(Signer::new(settings.region.clone()))?;
         let renewal = settings::fetch_credentials(setup.job, &mut signer.credentials)?;
+        settings::fetch_customer_key(setup.job, &mut signer.customer_key)?;
         let bucket = |set: &ObjectSet| {
             let (_, name, prefix) = set.parts();
             let at = settings.endpoints.iter();
@@ -171,6 +177,7 @@ impl Engine for S3 {
             done: Vec::with_capacity(setup.depth as usize),
             in_flight: 0,
             gathered: Vec::new(),
+            uploads: Vec::new(),
             waiting: 0,
             checked: 0,
             tally: RequestTally::default(),
@@ -180,7 +187,11 @@ impl Engine for S3 {
             path: PathBuffer::default(),
             scratch: vec![0; connection::SCRATCH_BYTES].into(),
         };
-        if engine.settings.preflight && setup.seat == 0 {
+        // Outside a run, where objects are laid out and removed, it has no handles.
+        let shares = engine.settings.shares_upload && !setup.files.handles.is_empty();
+        if shares && draws(setup.job, Verb::Write) {
+            engine.join_uploads(setup)?;
+        } else if engine.settings.preflight && setup.seat == 0 {
             engine.preflight()?;
         }
         Ok(engine)
@@ -220,6 +231,17 @@ impl Engine for S3 {
             facts.push((&*format!("prefix.{index}.throttled").leak(), bucket.throttled));
         }
         facts
+    }
+
+    fn close(&mut self) -> Result<(), Failure> {
+        self.close_uploads()
+    }
+}
+
+impl Drop for S3 {
+    fn drop(&mut self) {
+        // What went wrong was told by `close`, unless the run broke off.
+        let _ = self.close_uploads();
     }
 }
 

@@ -44,7 +44,7 @@ impl S3 {
     }
 
     /// Waits for one exchange, on a connection of its own.
-    fn once(
+    pub(super) fn once(
         &mut self,
         lane: &mut super::Lane,
         request: &RequestHead,

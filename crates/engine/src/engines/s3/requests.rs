@@ -30,6 +30,8 @@ pub enum Purpose {
     Create,
     /// A part of it, by its index.
     Part(u32),
+    /// A part of an upload that several workers share, by its index.
+    SharedPart(u32),
     /// It becomes an object.
     Complete,
     /// It is given up.
@@ -66,6 +68,13 @@ pub struct SlotWork {
 // SAFETY: the pointer is that of an operation in flight; the engine stays with its worker.
 unsafe impl Send for SlotWork {}
 
+impl SlotWork {
+    /// The handle that it is on.
+    pub fn file(&self) -> u32 {
+        self.io.file
+    }
+}
+
 impl S3 {
     /// Begins an operation.
     pub(super) fn begin(&mut self, slot: Slot, io: &Io) {
@@ -78,10 +87,19 @@ impl S3 {
         work.place = bucket.set.place(io.verb, io.offset);
         (work.listed, work.next_page, work.failed) = (0, None, 0);
         let object = bucket.set.object_bytes;
-        let is_data = matches!(io.verb, Verb::Read | Verb::Write);
-        if is_data && (object == 0 || work.place.offset + io.bytes > object) {
-            // It would cross the object's end.
+        let is_data = matches!(io.verb, Verb::Read | Verb::Write | Verb::Trim);
+        let crosses = is_data && (object == 0 || work.place.offset + io.bytes > object);
+        // It would cross the object's end, or remove more than it is told to.
+        if crosses || (io.verb == Verb::Trim && io.bytes != object) {
             return self.done.push((slot, -i64::from(libc::EINVAL)));
+        }
+        if io.verb == Verb::Write && self.settings.shares_upload {
+            let (part, offset) = (self.settings.part_bytes, work.place.offset);
+            if !offset.is_multiple_of(part) || io.bytes > part {
+                return self.done.push((slot, -i64::from(libc::EINVAL)));
+            }
+            self.tally.parts += 1;
+            return self.start(self.lane_of(slot, 0), Purpose::SharedPart((offset / part) as u32));
         }
         let writes = matches!(io.verb, Verb::Write | Verb::Create);
         if io.verb == Verb::Unlink && self.settings.delete_batch > 1 {
@@ -139,7 +157,7 @@ impl S3 {
     }
 
     /// The key of an item of a bucket.
-    fn key(&mut self, file: u32, item: u64) -> String {
+    pub(super) fn key(&mut self, file: u32, item: u64) -> String {
         let Some(Some(bucket)) = self.buckets.get(file as usize) else { return String::new() };
         let name = bucket.set.names.path(item, &mut self.path).to_string_lossy();
         format!("{}{name}", bucket.prefix)
@@ -164,7 +182,8 @@ impl S3 {
         let slot = self.slot_of(lane);
         let of = &mut self.lanes[lane];
         self.endpoints.choose(lane, &mut of.endpoint, &mut of.connection);
-        let (request, outgoing, sink) = self.request(lane, slot);
+        let (mut request, outgoing, sink) = self.request(lane, slot);
+        request.has_customer_key = self.moves_object(lane, slot);
         let (file, endpoint) = (self.slots[slot as usize].io.file, self.lanes[lane].endpoint);
         let Some(Some(bucket)) = self.buckets.get_mut(file as usize) else { return };
         bucket.sent += 1;
@@ -172,6 +191,15 @@ impl S3 {
         let head = self.lanes[lane].connection.head();
         self.signer.write_head(&request, &bucket.at[endpoint].host, S3::time(), head);
         self.exchange(lane, outgoing, sink, request.method == "HEAD");
+    }
+
+    /// Whether a request is about what an object holds, so that a key that it is encrypted with goes along.
+    fn moves_object(&self, lane: usize, slot: Slot) -> bool {
+        match self.lanes[lane].purpose {
+            Purpose::Create | Purpose::Part(_) | Purpose::SharedPart(_) | Purpose::Complete => true,
+            Purpose::Object => !matches!(self.slots[slot as usize].io.verb, Verb::Unlink | Verb::Trim),
+            Purpose::Page | Purpose::Abort | Purpose::DeleteMany | Purpose::SweepPage | Purpose::Sweep => false,
+        }
     }
 
     /// The request that a lane is for, what is sent behind it, and where an object's bytes go.
@@ -195,13 +223,17 @@ impl S3 {
                 (operation::list(at, &bucket.prefix, most, work.next_page.as_deref()), nothing, nowhere)
             }
             Purpose::Create => (operation::create_upload(at, &key, options), nothing, nowhere),
-            Purpose::Part(index) => {
-                let part = self.settings.part(whole, index);
+            Purpose::Part(index) | Purpose::SharedPart(index) => {
+                let seat = self.uploads.iter().find(|seat| seat.file == io.file);
+                let (part, id) = match seat {
+                    Some(seat) => (whole, &seat.id),
+                    None => (self.settings.part(whole, index), &work.upload),
+                };
                 // SAFETY: the buffer belongs to the operation in flight.
                 let bytes = unsafe { part.bytes() };
                 let hash = self.settings.payload_hash(bytes);
-                let number = (index + 1, work.upload.as_str());
-                let request = operation::upload_part(at, &key, number, bytes, hash, options.checksum);
+                let request =
+                    operation::upload_part(at, &key, (index + 1, id), bytes, hash, options.checksum);
                 (request, Outgoing::Object(part), nowhere)
             }
             Purpose::Complete => {
@@ -232,7 +264,7 @@ impl S3 {
                 Verb::Open if io.bytes > 0 => {
                     (operation::get(at, &key, None, options.checksum.is_some()), nothing, whole)
                 }
-                Verb::Unlink => (operation::delete(at, &key), nothing, nowhere),
+                Verb::Unlink | Verb::Trim => (operation::delete(at, &key), nothing, nowhere),
                 Verb::Clone => {
                     let to = key_of(io.other);
                     (operation::copy(at, &bucket.name, &key, &to, options), nothing, nowhere)
@@ -256,6 +288,10 @@ impl S3 {
         };
         if let Some(error) = error {
             let status = if (200..300).contains(&status) { 500 } else { status };
+            if status == 404 && self.reads_zeros(lane) {
+                self.tally.answer(status, &error.code);
+                return self.finish_zeros(lane);
+            }
             // Looking for an object that is not there is an answer, and no complaint.
             let throttled = self.tally.answer(status, &error.code);
             let file = self.slots[self.slot_of(lane) as usize].io.file as usize;
@@ -286,6 +322,7 @@ impl S3 {
                 Err(_) => self.garbled(lane),
             },
             Purpose::Part(index) => self.part_done(lane, slot, index),
+            Purpose::SharedPart(index) => self.finish_shared_part(lane, slot, index),
             Purpose::Complete => {
                 let bytes = self.slots[slot as usize].io.bytes;
                 self.finish(slot, bytes as i64);
@@ -315,6 +352,20 @@ impl S3 {
                 Err(_) => self.garbled(lane),
             },
         }
+    }
+
+    /// Whether an object that is not there is read as zeros.
+    fn reads_zeros(&self, lane: usize) -> bool {
+        let reads = self.slots[self.slot_of(lane) as usize].io.verb == Verb::Read;
+        self.settings.missing_is_zeros && reads && self.lanes[lane].purpose == Purpose::Object
+    }
+
+    fn finish_zeros(&mut self, lane: usize) {
+        let slot = self.slot_of(lane);
+        let io = self.slots[slot as usize].io;
+        // SAFETY: the buffer belongs to the operation in flight, and is so long.
+        unsafe { std::ptr::write_bytes(io.buffer, 0, io.bytes as usize) };
+        self.finish(slot, io.bytes as i64);
     }
 
     /// Counts whole reads of an object for the first time and again, with how long their first byte took.
@@ -421,6 +472,22 @@ impl S3 {
         self.parts_settled(slot);
     }
 
+    /// A part of a shared upload is put, and with it the operation is done.
+    fn finish_shared_part(&mut self, lane: usize, slot: Slot, index: u32) {
+        let answer = self.lanes[lane].connection.answer.as_ref();
+        let Some(etag) = answer.and_then(|answer| answer.etag.clone()) else {
+            return self.garbled(lane);
+        };
+        let io = self.slots[slot as usize].io;
+        let whole = Buffer { start: io.buffer, bytes: io.bytes as usize };
+        // SAFETY: the buffer belongs to the operation in flight.
+        let sum =
+            |checksum: iodyno_s3::Checksum| (checksum.algorithm(), checksum.of(unsafe { whole.bytes() }));
+        let part = Part { etag, checksum: self.settings.write.checksum.map(sum) };
+        self.shared_part_done(slot, index, Some(part));
+        self.finish(slot, io.bytes as i64);
+    }
+
     /// Where no part is on its way any more, the upload is completed or given up.
     fn parts_settled(&mut self, slot: Slot) {
         let work = &self.slots[slot as usize];
@@ -461,6 +528,10 @@ impl S3 {
             Purpose::Abort => {
                 let failed = work.failed;
                 self.finish(slot, failed);
+            }
+            Purpose::SharedPart(index) => {
+                self.shared_part_done(slot, index, None);
+                self.finish(slot, result);
             }
             Purpose::DeleteMany => self.removed(slot, result, &[]),
             Purpose::Object | Purpose::Page | Purpose::Create | Purpose::SweepPage | Purpose::Sweep => {

@@ -2,13 +2,15 @@
 
 use std::env;
 
-use iodyno_model::{Diagnostic, Job};
+use iodyno_model::{Diagnostic, Job, SecretKind};
+use iodyno_s3::credentials::CustomerKey;
 use iodyno_s3::operation::{Encryption, WriteOptions};
-use iodyno_s3::{Addressing, Checksum, Credentials, Endpoint};
+use iodyno_s3::{Addressing, Checksum, Credentials, Endpoint, Secret};
 
 use super::instance::{self, CredentialService, Renewal};
 use crate::engines::{SettingSpec, check_switches, check_values, setting, spec, switch, whole_number};
 use crate::failure::{Failure, strerror};
+use crate::secrets;
 
 /// What the engine can be told.
 pub const SETTINGS: &[SettingSpec] = &[
@@ -30,9 +32,16 @@ pub const SETTINGS: &[SettingSpec] = &[
     spec("addressing", "path or virtual: where the bucket's name stands (default path)"),
     spec(
         "credentials",
-        "environment (AWS_ACCESS_KEY_ID …), profile or profile:NAME (~/.aws/credentials), file:PATH, container, instance \
-         or anonymous (default: the first of environment, profile, container and instance that there is)",
+        "environment (AWS_ACCESS_KEY_ID …), profile or profile:NAME (~/.aws/credentials), file:PATH, awsauth:USER \
+         (~/.awsAuth), container, instance or anonymous (default: the first of environment, profile, container and \
+         instance that there is)",
     ),
+    spec(
+        "access_key",
+        "env:VARIABLE, or what stands for the access key that a command line named, as `***` (default AWS_ACCESS_KEY_ID)",
+    ),
+    spec("secret_key", "the same for its secret key (default AWS_SECRET_ACCESS_KEY)"),
+    spec("session_token", "the same for a session's token (default AWS_SESSION_TOKEN)"),
     spec(
         "checksum",
         "none, crc32c, crc64nvme or sha256: sent with what is written, checked with what is read (default none)",
@@ -44,8 +53,19 @@ pub const SETTINGS: &[SettingSpec] = &[
         "parts of one object in flight, each on a connection of its own, 1 to 64 (default 1)",
     ),
     spec(
+        "shared_upload",
+        "on or off: writes are parts of one upload of the one object, by all workers and ranks, of part_size bytes; it is \
+         complete when the last of them has ended (default off)",
+    ),
+    spec("missing", "error or zeros: what a read of an object that is not there brings (default error)"),
+    spec(
         "encryption",
         "AES256, aws:kms or aws:kms:dsse: the server encrypts what is written (default the bucket's)",
+    ),
+    spec(
+        "customer_key",
+        "env:VARIABLE, or what stands for a key of 32 characters that a command line named: the server encrypts with it (default \
+         none)",
     ),
     spec("kms_key", "the key's id for encryption by KMS"),
     spec("storage_class", "STANDARD, STANDARD_IA, … (default the bucket's)"),
@@ -85,6 +105,10 @@ pub struct StoreSettings {
     pub signs_payload: bool,
     pub part_bytes: u64,
     pub parts_at_once: u32,
+    /// Writes are parts of an upload that all workers share.
+    pub shares_upload: bool,
+    /// An object that is not there is read as zeros.
+    pub missing_is_zeros: bool,
     pub delete_batch: u32,
     pub retries: u32,
     pub timeout_ns: u64,
@@ -124,6 +148,8 @@ impl StoreSettings {
             signs_payload: switch(job, "sign_payload") == Some(true),
             part_bytes: whole_number(job, "part_size").unwrap_or(64 << 20),
             parts_at_once: whole_number(job, "parts_at_once").unwrap_or(1) as u32,
+            shares_upload: switch(job, "shared_upload") == Some(true),
+            missing_is_zeros: setting(job, "missing") == Some("zeros"),
             delete_batch: whole_number(job, "delete_batch").unwrap_or(1) as u32,
             retries: whole_number(job, "retries").unwrap_or(0) as u32,
             timeout_ns: whole_number(job, "timeout").unwrap_or(60) * 1_000_000_000,
@@ -171,6 +197,9 @@ fn endpoints(job: &Job) -> Result<Vec<Endpoint>, Failure> {
 /// # Errors
 /// There are none where they are said to be.
 pub fn fetch_credentials(job: &Job, into: &mut Credentials) -> Result<Renewal, Failure> {
+    if is_given(job) {
+        return from_command(job, into).map(|()| Renewal::default());
+    }
     let from = setting(job, "credentials");
     match from {
         Some("container") => return instance::fetch(CredentialService::Container, into),
@@ -198,6 +227,7 @@ fn fetch_static(job: &Job, into: &mut Credentials) -> Result<(), Failure> {
         Some("environment") => from_environment(into),
         None if has_key() => from_environment(into),
         Some(path) if path.starts_with("file:") => from_file(&path[5..], "default", into),
+        Some(user) if user.starts_with("awsauth:") => from_aws_auth(&user[8..], into),
         _ => {
             let named = from.and_then(|from| from.strip_prefix("profile:")).map(String::from);
             let profile =
@@ -209,20 +239,85 @@ fn fetch_static(job: &Job, into: &mut Credentials) -> Result<(), Failure> {
     }
 }
 
+/// Whether a command line named keys.
+fn is_given(job: &Job) -> bool {
+    secrets::SETTINGS[..2].iter().any(|(name, _)| setting(job, name).is_some())
+}
+
+/// The keys that a command line named; those that are kept nowhere any more come from the environment.
+fn from_command(job: &Job, into: &mut Credentials) -> Result<(), Failure> {
+    let mut found = 0;
+    let mut fetch = |name: &str, variable: &str, room: &mut Secret| {
+        let kind = secrets::SETTINGS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+        match (setting(job, name), kind) {
+            (Some(named), _) if named.starts_with("env:") => {
+                let taken = from_variable(&named[4..], room)?;
+                found += u32::from(taken);
+                Ok(taken)
+            }
+            (Some(standing), Some(kind)) if secrets::fetch(kind, standing, room) => {
+                found += 1;
+                Ok(true)
+            }
+            (Some(_), _) => from_variable(variable, room),
+            (None, _) => Ok(false),
+        }
+    };
+    let mut access_key = Secret::empty();
+    let has_both = [
+        fetch("access_key", "AWS_ACCESS_KEY_ID", &mut access_key)?,
+        fetch("secret_key", "AWS_SECRET_ACCESS_KEY", &mut into.secret)?,
+    ];
+    fetch("session_token", "AWS_SESSION_TOKEN", &mut into.token)?;
+    into.access_key = access_key.text().to_string();
+    match has_both {
+        [true, true] => Ok(()),
+        _ if found > 0 => {
+            Err(Failure::new("only one half of the key was given")
+                .hint("name the access key and its secret key"))
+        }
+        _ => Err(Failure::new("the keys that were given with the command are not stored")
+            .hint("export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")),
+    }
+}
+
+/// Puts the key of the user's where it is wanted, where there is one.
+///
+/// # Errors
+/// It is not there, or is none.
+pub fn fetch_customer_key(job: &Job, into: &mut CustomerKey) -> Result<(), Failure> {
+    let Some(named) = setting(job, "customer_key") else { return Ok(()) };
+    let mut key = Secret::empty();
+    let is_there = match named.strip_prefix("env:") {
+        Some(variable) => from_variable(variable, &mut key)?,
+        None => secrets::fetch(SecretKind::CustomerKey, named, &mut key),
+    };
+    if !is_there {
+        return Err(Failure::new("the key that the server is to encrypt with is not stored")
+            .hint("name it with the command again, or customer_key = \"env:VARIABLE\""));
+    }
+    into.set(key.bytes()).map_err(Failure::new)
+}
+
+/// Takes a variable's value; whether there is one.
+fn from_variable(name: &str, into: &mut Secret) -> Result<bool, Failure> {
+    let mut value = env::var(name).unwrap_or_default();
+    let taken = into.set(&value).map_err(Failure::new);
+    iodyno_s3::credentials::wipe(&mut value);
+    taken.map(|()| !into.is_empty())
+}
+
 fn from_environment(into: &mut Credentials) -> Result<(), Failure> {
-    let value = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let missing = |name: &str| {
         Failure::new(format!("{name} is not in the environment"))
             .hint("export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or credentials = \"profile\" or \"anonymous\"")
     };
-    into.access_key = value("AWS_ACCESS_KEY_ID").ok_or_else(|| missing("AWS_ACCESS_KEY_ID"))?;
-    let mut secret = value("AWS_SECRET_ACCESS_KEY").ok_or_else(|| missing("AWS_SECRET_ACCESS_KEY"))?;
-    let taken = into
-        .secret
-        .set(&secret)
-        .and_then(|()| into.token.set(&value("AWS_SESSION_TOKEN").unwrap_or_default()));
-    iodyno_s3::credentials::wipe(&mut secret);
-    taken.map_err(Failure::new)
+    let access_key = first_variable(&["AWS_ACCESS_KEY_ID"]);
+    into.access_key = access_key.ok_or_else(|| missing("AWS_ACCESS_KEY_ID"))?;
+    if !from_variable("AWS_SECRET_ACCESS_KEY", &mut into.secret)? {
+        return Err(missing("AWS_SECRET_ACCESS_KEY"));
+    }
+    from_variable("AWS_SESSION_TOKEN", &mut into.token).map(drop)
 }
 
 fn from_file(path: &str, profile: &str, into: &mut Credentials) -> Result<(), Failure> {
@@ -237,9 +332,30 @@ fn from_file(path: &str, profile: &str, into: &mut Credentials) -> Result<(), Fa
     found.map_err(|message| Failure::new(format!("{path}: {message}")).hint(hint))
 }
 
+/// A user's line of the file that the library aws4c reads: `USER:ACCESS_KEY:SECRET_KEY`.
+fn from_aws_auth(user: &str, into: &mut Credentials) -> Result<(), Failure> {
+    let path = format!("{}/.awsAuth", env::var("HOME").unwrap_or_default());
+    let hint = "a line of it is USER:ACCESS_KEY:SECRET_KEY";
+    let unread = |error: std::io::Error| Failure::io(&path, &error).hint(hint);
+    let mut text = std::fs::read_to_string(&path).map_err(unread)?;
+    let line = text.lines().find_map(|line| {
+        let mut parts = line.trim().splitn(3, ':');
+        (parts.next() == Some(user)).then_some((parts.next()?, parts.next()?))
+    });
+    let found = match line {
+        Some((access_key, secret)) => {
+            into.access_key = access_key.into();
+            into.secret.set(secret).map_err(Failure::new)
+        }
+        None => Err(Failure::new(format!("{path}: it has no line of `{user}`")).hint(hint)),
+    };
+    iodyno_s3::credentials::wipe(&mut text);
+    found
+}
+
 /// Everything that is wrong with a job's settings.
 pub fn check(job: &Job) -> Vec<Diagnostic> {
-    let mut wrong = check_switches(job, &["sign_payload", "preflight", "make_bucket"]);
+    let mut wrong = check_switches(job, &["sign_payload", "preflight", "make_bucket", "shared_upload"]);
     let mut values = |names: &[&str], accept: &dyn Fn(&str) -> bool, hint: &str| {
         wrong.extend(check_values(job, names, accept, hint));
     };
@@ -263,21 +379,24 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
     let sources = "say environment, profile, profile:NAME, file:PATH, container, instance or anonymous; a secret does not belong in a \
          plan";
     let source = |value: &str| {
-        let named = value.strip_prefix("profile:").or_else(|| value.strip_prefix("file:"));
+        let named = ["profile:", "file:", "awsauth:"].iter().find_map(|word| value.strip_prefix(word));
         matches!(value, "environment" | "profile" | "container" | "instance" | "anonymous")
             || named.is_some_and(|name| !name.is_empty())
     };
     values(&["credentials"], &source, sources);
     values(&["endpoint"], &|value| Endpoint::parse_list(value).is_ok(), "e.g. http://127.0.0.1:9000");
+    values(&["missing"], &|value| matches!(value, "error" | "zeros"), "say error or zeros");
     values(&["part_size"], &|value| number(value, 1, 5 << 30), "bytes, at most 5 GiB");
     values(&["parts_at_once"], &|value| number(value, 1, 64), "say 1 to 64");
     values(&["delete_batch"], &|value| number(value, 1, 1000), "say 1 to 1000");
     values(&["retries"], &|value| number(value, 0, 100), "say 0 to 100");
     values(&["timeout"], &|value| number(value, 1, 86_400), "whole seconds, e.g. 60");
+    wrong.extend(spelt_out(job));
     if wrong.is_empty() {
         // What is not in the plan is in the environment, and is as good a reason not to begin.
         let found = StoreSettings::of(job).and_then(|settings| {
             fetch_credentials(job, &mut Credentials::anonymous())?;
+            fetch_customer_key(job, &mut CustomerKey::none())?;
             if settings.endpoints.iter().any(|endpoint| endpoint.tls) {
                 super::tls::TlsTrust::new(settings.ca.as_deref())?;
             }
@@ -286,6 +405,20 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
         wrong.extend(found.err().map(|failure| failure.diagnostic(&job.origin, "engine s3: ")));
     }
     wrong
+}
+
+/// A secret itself where what stands for it belongs. It is not repeated.
+fn spelt_out(job: &Job) -> Option<Diagnostic> {
+    let is_secret = |setting: &&iodyno_model::Setting| {
+        secrets::SETTINGS.iter().any(|(name, _)| *name == setting.name)
+            && iodyno_model::secret::stand_in_number(&setting.value).is_none()
+            && setting.value.strip_prefix("env:").is_none_or(str::is_empty)
+    };
+    let wrong = job.settings.iter().find(is_secret)?;
+    let message = format!("`{}` holds a secret, and plans are printed and stored", wrong.name);
+    let hint =
+        "leave it out and export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or credentials = \"profile\"";
+    Some(Diagnostic::error(&wrong.origin, message).hint(hint))
 }
 
 /// Whether what is written fits in as many parts as an upload may have.
