@@ -125,7 +125,7 @@ fn patient(job: &Job, entry: &EngineEntry) -> Vec<Setting> {
         let asked = settings.iter().find(|setting| setting.name == name);
         let asked = asked.and_then(|setting| setting.value.parse().ok()).unwrap_or(0);
         settings.retain(|setting| setting.name != name);
-        settings.push(Setting::new(name, &least.max(asked).to_string()));
+        settings.push(Setting::new(name, least.max(asked)));
     }
     settings
 }

@@ -79,10 +79,11 @@ fn reads(store: &ObjectStore) -> StagedFindings {
 /// One in so many reads is turned away, and tried again.
 fn throttled(one_in: u32) -> StagedFindings {
     let count = AtomicU32::new(0);
-    let store = wrong(move |request| match is_read(request) && count.fetch_add(1, SeqCst) % one_in == 0 {
-        true => Fault::Status(503, "SlowDown"),
-        false => Fault::None,
-    });
+    let store =
+        wrong(move |request| match is_read(request) && count.fetch_add(1, SeqCst).is_multiple_of(one_in) {
+            true => Fault::Status(503, "SlowDown"),
+            false => Fault::None,
+        });
     reads(&store)
 }
 
@@ -90,7 +91,7 @@ fn crowded(is_crowded: bool) -> StagedFindings {
     let count = AtomicU32::new(0);
     let store = wrong(move |request| {
         let is_there = is_crowded && is_read(request) && request.key.starts_with("a/");
-        if is_there && count.fetch_add(1, SeqCst) % 3 == 0 {
+        if is_there && count.fetch_add(1, SeqCst).is_multiple_of(3) {
             Fault::Status(503, "SlowDown")
         } else {
             Fault::None

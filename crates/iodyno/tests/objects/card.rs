@@ -272,7 +272,7 @@ fn throttled() -> Outcome {
     let store = store(move |request| {
         let number = numbers.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let is_object = !request.key.is_empty();
-        if is_object && number % 5 == 0 { Fault::Status(503, "SlowDown") } else { Fault::None }
+        if is_object && number.is_multiple_of(5) { Fault::Status(503, "SlowDown") } else { Fault::None }
     });
     let said = card(measure(home.path(), &store, &[]));
     said.expect(
