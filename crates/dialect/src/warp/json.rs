@@ -259,14 +259,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let request = |number: u64| WarpRequest {
-            kind: if number % 3 == 0 { "PUT" } else { "GET" }.into(),
+            kind: if number.is_multiple_of(3) { "PUT" } else { "GET" }.into(),
             thread: (number % 2) as u32,
             objects: 1,
             bytes: 1000 + number,
             host: "http://h:9000".into(),
             error: if number == 50 { "it is lost".into() } else { String::new() },
             began: 1_795_306_500_123_456_789 + number * 100_000_000,
-            first_byte: (number % 3 > 0).then_some(1_795_306_500_125_000_000 + number * 100_000_000),
+            first_byte: (!number.is_multiple_of(3))
+                .then_some(1_795_306_500_125_000_000 + number * 100_000_000),
             ended: 1_795_306_500_199_000_001 + number * 100_000_000,
             ..WarpRequest::default()
         };

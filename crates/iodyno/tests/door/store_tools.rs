@@ -278,7 +278,7 @@ fn outputs() -> Outcome {
     let digest = "x-amz-server-side-encryption-customer-key-md5";
     assert!(sent.iter().all(|request| request.headers.get(digest).is_some_and(|text| text.len() == 24)));
     assert!(!secrets.iter().any(|secret| said.all().contains(secret)), "{}", said.all());
-    assert_eq!(holders(home.path(), &secrets), [PathBuf::new(); 0]);
+    assert_eq!(holders(home.path(), &secrets), Vec::<PathBuf>::new());
     assert!(!holders(home.path(), &["\"http_s3_key\""]).is_empty(), "fio's own document names its options");
     assert!(!holders(home.path(), &["secret_key"]).is_empty(), "the record names its settings");
     // What is printed before, and what is said of a misspelt option.
@@ -320,7 +320,7 @@ fn job_files() -> Outcome {
     let said = run(&["--debug=parse"]);
     assert!(!said.all().contains(SECRET_KEY) && !shown.all().contains(SECRET_KEY), "{}", said.all());
     assert_eq!(store.count("PUT"), 16);
-    assert_eq!(holders(home.path(), &[SECRET_KEY]), [PathBuf::new(); 0]);
+    assert_eq!(holders(home.path(), &[SECRET_KEY]), Vec::<PathBuf>::new());
     Ok(())
 }
 
@@ -406,6 +406,6 @@ fn core_dumps() -> Outcome {
     if !pattern.starts_with('|') && !pattern.contains('/') {
         assert!(!cores.is_empty(), "no core dump in {}", home.path().display());
     }
-    assert_eq!(holders(home.path(), &secrets), [PathBuf::new(); 0]);
+    assert_eq!(holders(home.path(), &secrets), Vec::<PathBuf>::new());
     Ok(())
 }

@@ -198,7 +198,9 @@ impl S3 {
         match self.lanes[lane].purpose {
             Purpose::Create | Purpose::Part(_) | Purpose::SharedPart(_) | Purpose::Complete => true,
             Purpose::Object => !matches!(self.slots[slot as usize].io.verb, Verb::Unlink | Verb::Trim),
-            Purpose::Page | Purpose::Abort | Purpose::DeleteMany | Purpose::SweepPage | Purpose::Sweep => false,
+            Purpose::Page | Purpose::Abort | Purpose::DeleteMany | Purpose::SweepPage | Purpose::Sweep => {
+                false
+            }
         }
     }
 
@@ -286,24 +288,34 @@ impl S3 {
             },
             _ => Some(ErrorBody::parse(&connection.text)),
         };
-        if let Some(error) = error {
-            let status = if (200..300).contains(&status) { 500 } else { status };
-            if status == 404 && self.reads_zeros(lane) {
-                self.tally.answer(status, &error.code);
-                return self.finish_zeros(lane);
-            }
-            // Looking for an object that is not there is an answer, and no complaint.
-            let throttled = self.tally.answer(status, &error.code);
-            let file = self.slots[self.slot_of(lane) as usize].io.file as usize;
-            if let Some(Some(bucket)) = self.buckets.get_mut(file).filter(|_| throttled) {
-                bucket.throttled += 1;
-            }
-            let retries = if self.stops() { 0 } else { self.settings.retries };
-            return match throttled && self.lanes[lane].attempts < retries {
-                true => self.retry(lane),
-                false => self.failed(lane, errno_of(status, &error.code)),
-            };
+        match error {
+            Some(error) => self.refused(lane, status, &error),
+            None => self.fulfilled(lane),
         }
+    }
+
+    /// An answer that says what went wrong.
+    fn refused(&mut self, lane: usize, status: u16, error: &ErrorBody) {
+        let status = if (200..300).contains(&status) { 500 } else { status };
+        if status == 404 && self.reads_zeros(lane) {
+            self.tally.answer(status, &error.code);
+            return self.finish_zeros(lane);
+        }
+        // Looking for an object that is not there is an answer, and no complaint.
+        let throttled = self.tally.answer(status, &error.code);
+        let file = self.slots[self.slot_of(lane) as usize].io.file as usize;
+        if let Some(Some(bucket)) = self.buckets.get_mut(file).filter(|_| throttled) {
+            bucket.throttled += 1;
+        }
+        let retries = if self.stops() { 0 } else { self.settings.retries };
+        match throttled && self.lanes[lane].attempts < retries {
+            true => self.retry(lane),
+            false => self.failed(lane, errno_of(status, &error.code)),
+        }
+    }
+
+    /// An answer that did what was asked, as far as its head tells.
+    fn fulfilled(&mut self, lane: usize) {
         let slot = self.slot_of(lane);
         match self.lanes[lane].purpose {
             Purpose::Object => {
