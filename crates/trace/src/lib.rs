@@ -10,6 +10,7 @@ extern crate self as iodyno_trace;
 
 pub mod anatomy;
 pub mod calls;
+pub mod columns;
 pub mod descriptors;
 mod error;
 pub mod export;

@@ -1,5 +1,6 @@
 //! A stream of records.
 
+use crate::columns::ColumnSource;
 use crate::{Tables, TraceError, TraceHeader, TraceRecord};
 
 /// A batch of records, in the order of their issue.
@@ -18,6 +19,11 @@ pub trait RecordSource {
     /// # Errors
     /// What makes the rest unreadable. What could be repaired is counted and becomes a note.
     fn next_batch(&mut self, batch: &mut Batch) -> Result<(), TraceError>;
+
+    /// The same source, where it can tell its records as columns.
+    fn columns(&mut self) -> Option<&mut dyn ColumnSource> {
+        None
+    }
 }
 
 impl<S: RecordSource + ?Sized> RecordSource for Box<S> {
@@ -31,6 +37,10 @@ impl<S: RecordSource + ?Sized> RecordSource for Box<S> {
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
         (**self).next_batch(batch)
+    }
+
+    fn columns(&mut self) -> Option<&mut dyn ColumnSource> {
+        (**self).columns()
     }
 }
 

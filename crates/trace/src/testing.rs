@@ -4,6 +4,7 @@ use iodyno_model::Verb;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::format::Writer;
 use crate::{
     Dependency, FileKind, MemorySource, RecordFlags, RecordedContent, Tables, TraceClock, TraceFile,
     TraceHeader, TraceLevel, TraceRecord, TraceThread,
@@ -105,4 +106,15 @@ pub fn traces() -> impl Strategy<Value = MemorySource> {
             MemorySource::new(header, Tables { files, threads }, records)
         },
     )
+}
+
+/// The same in our format.
+pub fn written(source: &MemorySource) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, source.header.clone()).unwrap();
+    source.tables.files.iter().for_each(|file| _ = writer.define_file(file.clone()).unwrap());
+    source.tables.threads.iter().for_each(|thread| _ = writer.define_thread(thread.clone()).unwrap());
+    writer.push_all(&source.records).unwrap();
+    writer.finish().unwrap();
+    bytes
 }

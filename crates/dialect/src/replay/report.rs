@@ -3,7 +3,7 @@
 use iodyno_model::{Diagnostic, Origin, Plan, Workload, units};
 use iodyno_report::number;
 use iodyno_trace::TraceError;
-use iodyno_trace::replay::{Feed, ReplayOperation, Share};
+use iodyno_trace::replay::{Feed, OperationBatch, Share};
 
 use super::settings::{PlaceKind, Settings};
 use crate::Loader;
@@ -69,14 +69,13 @@ fn issued(settings: &Settings, plan: &Plan, loader: &mut dyn Loader) -> Result<S
     let lengths: Vec<u64> = settings.places.iter().map(|place| place.length).collect();
     let share = Share { worker: 0, workers: 1 };
     let mut feed = Feed::new(open, trace, 1, share, &lengths, 1_000_000_000)?;
-    let (mut operations, mut count): (Vec<ReplayOperation>, u64) = (Vec::new(), 0);
+    let (mut batch, mut count) = (OperationBatch::default(), 0);
     loop {
-        operations.clear();
-        feed.fill(BATCH, &mut operations)?;
-        if operations.is_empty() {
+        feed.fill(BATCH, &mut batch)?;
+        if batch.is_empty() {
             break;
         }
-        count += operations.len() as u64;
+        count += (batch.operations.len() + batch.ranges.len()) as u64;
     }
     let report = feed.report();
     let passes = if settings.loops > 1 { format!(", {} times", settings.loops) } else { String::new() };

@@ -313,6 +313,7 @@ impl Source {
         // Asked first, and the others apart: a jump through a table costs as much as half a draw.
         match &mut self.work {
             Work::Steady(steady) => steady.next(io),
+            Work::Replay(replay) => replay.next(now, slot, io),
             _ => self.next_of_others(now, slot, io),
         }
     }
@@ -353,10 +354,18 @@ impl Source {
     /// Hears of a completion, where the source [listens](Source::listens). The answer is the result that is tallied:
     /// a code of the payload's when the content is wrong, or [`UNTALLIED`]. It may set `bytes` to what would have been
     /// a whole record.
+    #[inline(always)]
     pub fn done(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
         match &mut self.work {
-            Work::Guided(guided) => guided.done(slot, io, result, now),
             Work::Replay(replay) => replay.done(slot, io, result, now),
+            _ => self.done_with_others(slot, io, result, now),
+        }
+    }
+
+    #[inline(never)]
+    fn done_with_others(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
+        match &mut self.work {
+            Work::Guided(guided) => guided.done(slot, io, result, now),
             _ => result,
         }
     }

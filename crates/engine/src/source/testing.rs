@@ -7,8 +7,9 @@ use iodyno_model::{
     Direct, Extent, Items, Job, Open, Phase, Plan, Prepare, ReplayRecord, SharedObject, Target, TargetKind,
     Verb, Workload,
 };
+use iodyno_trace::format::Reader;
 use iodyno_trace::replay::{Feed, Share};
-use iodyno_trace::{MemorySource, RecordSource};
+use iodyno_trace::{MemorySource, RecordSource, TraceError};
 
 use super::replay::{OperationRing, ReplaySupply, Supply, WorkerEnds};
 use super::{Next, SharedObjects, Source, SourceContext, UNTALLIED};
@@ -61,6 +62,8 @@ pub struct SourceBench {
     pub complaints: Vec<String>,
     /// The records of a trace that lies in no file.
     pub records: Option<MemorySource>,
+    /// The same in our format.
+    pub written: Option<Vec<u8>>,
     /// How faithful the last run was.
     pub replayed: Option<ReplayRecord>,
 }
@@ -102,6 +105,7 @@ impl SourceBench {
             waits: 0,
             complaints: Vec::new(),
             records: None,
+            written: None,
             replayed: None,
         }
     }
@@ -137,7 +141,13 @@ impl SourceBench {
         let supply = Supply::default();
         if let (Workload::Trace(trace), Some(records)) = (&job.workload, self.records.clone()) {
             let lengths: Vec<u64> = self.memos.iter().map(|memo| memo.bytes.len() as u64).collect();
-            let open = Box::new(move || Ok(Box::new(records.clone()) as Box<dyn RecordSource + Send>));
+            let written = self.written.clone();
+            let open = Box::new(move || -> Result<Box<dyn RecordSource + Send>, TraceError> {
+                Ok(match &written {
+                    Some(bytes) => Box::new(Reader::new(std::io::Cursor::new(bytes.clone()))?),
+                    None => Box::new(records.clone()),
+                })
+            });
             let passes = job.limit.passes.unwrap_or(1);
             let feed = Feed::new(open, trace, passes, share, &lengths, 1_000_000);
             let feed = feed.map_err(|error| Failure::new(error.to_string()))?;

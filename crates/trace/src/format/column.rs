@@ -210,22 +210,27 @@ impl<'a> StoredColumn<'a> {
         Ok((id, StoredColumn { encoding, divisor, payload: body.take(length)? }))
     }
 
-    /// Whether each value is 1.
-    pub fn is_all_ones(&self) -> bool {
-        self.encoding == CONSTANT && self.divisor == 1 && self.payload == [1]
+    /// The value of all, where the encoding says that there is one; unsigned.
+    pub fn constant(&self) -> Result<Option<u64>, TraceError> {
+        if self.encoding != CONSTANT {
+            return Ok(None);
+        }
+        let mut payload = Cursor::new(self.payload);
+        let value = payload.varint()?.checked_mul(self.divisor).ok_or_else(excess)?;
+        if payload.is_empty() { Ok(Some(value)) } else { Err(longer()) }
     }
 
     pub fn unsigned(&self, count: usize, values: &mut Vec<u64>) -> Result<(), TraceError> {
         self.decode(count, values)?;
         if self.divisor != 1 {
-            let mut excess = false;
+            let mut is_excess = false;
             for value in &mut *values {
                 let (product, exceeds) = value.overflowing_mul(self.divisor);
                 *value = product;
-                excess |= exceeds;
+                is_excess |= exceeds;
             }
-            if excess {
-                return Err(TraceError::new("a value is longer than 64 bits"));
+            if is_excess {
+                return Err(excess());
             }
         }
         Ok(())
@@ -281,14 +286,22 @@ impl<'a> StoredColumn<'a> {
         }
         match payload.is_empty() {
             true => Ok(()),
-            false => Err(TraceError::new("a column is longer than its values")),
+            false => Err(longer()),
         }
     }
 }
 
+fn excess() -> TraceError {
+    TraceError::new("a value is longer than 64 bits")
+}
+
+fn longer() -> TraceError {
+    TraceError::new("a column is longer than its values")
+}
+
 fn unpack(payload: &mut Cursor<'_>, count: usize, values: &mut Vec<u64>) -> Result<(), TraceError> {
-    // A group, and room for the last value's eight bytes.
-    let mut group = [0; GROUP * 8 + 8];
+    // A group, and room for the last value's nine bytes: where they begin is below 512, which the masks below show.
+    let mut group = [0; GROUP * 8 + 16];
     let mut left = count;
     while left > 0 {
         let length = left.min(GROUP);
@@ -307,13 +320,13 @@ fn unpack(payload: &mut Cursor<'_>, count: usize, values: &mut Vec<u64>) -> Resu
         if width <= 57 {
             values.extend((0..length).map(|index| {
                 let bit = index * width;
-                word(bit / 8) >> (bit % 8) & mask
+                word((bit / 8) & 511) >> (bit & 7) & mask
             }));
         } else {
             // What does not lie in the first eight bytes is in the ninth.
             values.extend((0..length).map(|index| {
                 let bit = index * width;
-                let (at, shift) = (bit / 8, bit % 8);
+                let (at, shift) = ((bit / 8) & 511, bit & 7);
                 let high = u128::from(group[at + 8]) << 64;
                 ((high | u128::from(word(at))) >> shift) as u64 & mask
             }));

@@ -8,6 +8,7 @@
 mod block;
 mod bytes;
 mod column;
+mod decoder;
 mod reader;
 mod section;
 mod tables;

@@ -2,8 +2,9 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use crate::format::block::{BlockDecoder, BlockHead};
+use crate::columns::{ColumnSource, Fields, RecordColumns};
 use crate::format::bytes::Cursor;
+use crate::format::decoder::{BlockDecoder, BlockHead};
 use crate::format::section::{SectionKind, SectionRead, SectionReader, TRAILER_BYTES, TRAILER_SIGNATURE};
 use crate::format::tables::{self, NamedVerb};
 use crate::format::totals::{self, BlockPlace, TraceTotals};
@@ -19,6 +20,7 @@ pub struct Reader<R: Read> {
     verbs: Vec<NamedVerb>,
     tables: Tables,
     decoder: BlockDecoder,
+    columns: RecordColumns,
     body: Vec<u8>,
     place: Place,
     end: EndSections,
@@ -64,6 +66,7 @@ impl<R: Read> Reader<R> {
             verbs: Vec::new(),
             tables: Tables::default(),
             decoder: BlockDecoder::default(),
+            columns: RecordColumns::default(),
             body: Vec::new(),
             place: Place::default(),
             end: EndSections::default(),
@@ -152,6 +155,22 @@ impl<R: Read> Reader<R> {
             }
         }
         Ok(None)
+    }
+
+    /// The columns of the next block, and its first record's number; none at the end.
+    fn block_columns(
+        &mut self,
+        wanted: Fields,
+        columns: &mut RecordColumns,
+    ) -> Result<Option<u64>, TraceError> {
+        let Some((head, rest)) = self.next_block()? else { return Ok(None) };
+        let (block, body) = (self.place.block - 1, Cursor::new(&self.body[rest..]));
+        let read = self.decoder.columns(body, &head, &self.tables, &self.verbs, wanted, columns);
+        read.map_err(|error| {
+            let column = if error.place.is_empty() { String::new() } else { format!(", {}", error.place) };
+            error.at(format!("block {block}{column}"))
+        })?;
+        Ok(Some(head.first_record))
     }
 
     fn note_cut(&mut self, place: u64) {
@@ -245,17 +264,34 @@ impl<R: Read> RecordSource for Reader<R> {
 
     fn next_batch(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
         batch.clear();
-        while batch.is_empty() {
-            let Some((head, rest)) = self.next_block()? else { return Ok(()) };
-            let block = self.place.block - 1;
-            let body = Cursor::new(&self.body[rest..]);
-            self.decoder.records(body, &head, &self.tables, &self.verbs, batch).map_err(|error| {
-                let column =
-                    if error.place.is_empty() { String::new() } else { format!(", {}", error.place) };
-                error.at(format!("block {block}{column}"))
-            })?;
-            self.skip(head.first_record, batch);
-        }
+        let mut columns = std::mem::take(&mut self.columns);
+        let read = loop {
+            match self.block_columns(Fields::ALL, &mut columns) {
+                Ok(Some(first)) => {
+                    batch.extend((0..columns.records).map(|index| columns.record(index)));
+                    self.skip(first, batch);
+                    if !batch.is_empty() {
+                        break Ok(());
+                    }
+                }
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.columns = columns;
+        read
+    }
+
+    fn columns(&mut self) -> Option<&mut dyn ColumnSource> {
+        // What a seek leads to begins within a block.
+        matches!(self.skip, Skip::None).then_some(self as &mut dyn ColumnSource)
+    }
+}
+
+impl<R: Read> ColumnSource for Reader<R> {
+    fn next_columns(&mut self, wanted: Fields, columns: &mut RecordColumns) -> Result<(), TraceError> {
+        columns.records = 0;
+        while columns.records == 0 && self.block_columns(wanted, columns)?.is_some() {}
         Ok(())
     }
 }

@@ -278,7 +278,7 @@ impl<W: Write> Writer<W> {
             return Err(TraceError::new(format!("record {index} is more than 100 % compressible")));
         }
         self.order.has_dependencies |= record.after.is_some();
-        check_dependency(index, record)
+        check_dependency(index, record.after)
     }
 
     fn limit_definitions(&mut self) -> Result<(), TraceError> {

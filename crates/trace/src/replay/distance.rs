@@ -27,8 +27,14 @@ impl Pair {
     }
 
     /// A value that was recorded and is what is issued.
+    #[inline]
     pub fn both(&mut self, value: u64) {
         self.both[bucket_of(value)] += 1;
+    }
+
+    /// The same for so many of one value.
+    pub fn all(&mut self, value: u64, count: u64) {
+        self.both[bucket_of(value)] += count;
     }
 
     /// 0: alike, 1: apart; 0 where one of them is empty.

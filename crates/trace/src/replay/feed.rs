@@ -8,7 +8,11 @@ use iodyno_model::{Division, Kind, ReasonCount, Remap, Replay, ReplayRow, Timing
 
 use super::dependency::{Dependencies, Waits};
 use super::distance::Pair;
-use super::{EDGES_MOST, MadeNodes, OperationFlags, Placement, ReplayOperation, UNKNOWN, WINDOW, replayed};
+use super::ranges::RangeReader;
+use super::{
+    EDGES_MOST, MadeNodes, OperationBatch, OperationFlags, Placement, ReplayOperation, UNKNOWN, WINDOW,
+    replayed,
+};
 use crate::{Batch, FileKind, RecordFlags, RecordSource, TraceError, TraceRecord};
 
 /// Opens the trace anew, for each pass.
@@ -52,33 +56,36 @@ const ORDER: OperationFlags = OperationFlags::BARRIER.with(OperationFlags::THINK
 /// Makes operations of records.
 pub struct Feed {
     open: Opener,
-    source: Box<dyn RecordSource + Send>,
+    pub(super) source: Box<dyn RecordSource + Send>,
     batch: Batch,
-    at: usize,
-    trace: Trace,
+    /// The next record, of the batch or of the columns.
+    pub(super) at: usize,
+    /// Where records are read as columns.
+    ranges: Option<Box<RangeReader>>,
+    pub(super) trace: Trace,
     passes_left: u64,
     share: Share,
     /// By position of a target, or by file of a tree.
-    places: Vec<Placement>,
-    clock: ReplayClock,
-    sequence: u64,
+    pub(super) places: Vec<Placement>,
+    pub(super) clock: ReplayClock,
+    pub(super) sequence: u64,
     /// Records of this worker met in this pass, for dependencies that count records.
-    numbers: RecordNumbers,
+    pub(super) numbers: RecordNumbers,
     dependencies: Vec<Dependencies>,
     threads: Vec<ThreadState>,
     /// By number of a recorded thread: its stream, which is its place in `threads`; [`UNMET`]: none yet.
     streams: Vec<u32>,
-    report: FeedReport,
+    pub(super) report: FeedReport,
     row_ns: u64,
     /// The row of the last operation, and when it ends.
-    row: (usize, u64),
+    pub(super) row: (usize, u64),
     /// Positions that each copy has for itself.
-    own_positions: usize,
-    sizes: Pair,
-    offsets: Pair,
+    pub(super) own_positions: usize,
+    pub(super) sizes: Pair,
+    pub(super) offsets: Pair,
     flying: BinaryHeap<Reverse<u64>>,
     /// What is handed out next.
-    ready: Vec<ReplayOperation>,
+    pub(super) ready: Vec<ReplayOperation>,
     /// What the last record has become beyond that.
     excess: Vec<ReplayOperation>,
     /// When the operation before was due, for gaps.
@@ -93,22 +100,22 @@ pub struct Feed {
     knows_others: bool,
     /// Whether a read or write becomes one operation that waits for nothing and is this worker's.
     is_plain: bool,
-    is_over: bool,
+    pub(super) is_over: bool,
 }
 
 /// From the trace's time to that of the replay.
-struct ReplayClock {
+pub(super) struct ReplayClock {
     factor: f64,
     idle_most_ns: u64,
     last_ns: u64,
     cut_ns: u64,
     /// When this pass begins.
-    base_ns: u64,
+    pub base_ns: u64,
     now_ns: u64,
 }
 
 impl ReplayClock {
-    fn to(&mut self, at_ns: u64) -> u64 {
+    pub fn to(&mut self, at_ns: u64) -> u64 {
         let idle = at_ns.saturating_sub(self.last_ns);
         if self.idle_most_ns > 0 && idle > self.idle_most_ns {
             self.cut_ns += idle - self.idle_most_ns;
@@ -134,8 +141,8 @@ impl ReplayClock {
 
 /// Which operation each of the last records became.
 #[derive(Default)]
-struct RecordNumbers {
-    met: u64,
+pub(super) struct RecordNumbers {
+    pub met: u64,
     last: VecDeque<(u64, Became)>,
 }
 
@@ -176,7 +183,7 @@ impl Feed {
         lengths: &[u64],
         row_ns: u64,
     ) -> Result<Feed, TraceError> {
-        let source = open()?;
+        let mut source = open()?;
         let settings = &trace.replay;
         let factor = match trace.timing {
             Timing::Scaled(factor) => factor,
@@ -195,8 +202,10 @@ impl Feed {
             }
         }
         let places = lengths.iter().zip(recorded).map(|(length, end)| Placement::new(settings, end, *length));
+        let ranges = source.columns().and_then(|_| RangeReader::of(trace, share));
         Ok(Feed {
             source,
+            ranges,
             open,
             batch: Batch::new(),
             at: 0,
@@ -239,7 +248,7 @@ impl Feed {
 
     /// The same for content that is verified: no two operations that touch the same range are in flight together.
     pub fn serialised(mut self) -> Feed {
-        (self.is_serialised, self.is_plain) = (true, false);
+        (self.is_serialised, self.is_plain, self.ranges) = (true, false, None);
         self.dependencies.iter_mut().for_each(|known| *known = Dependencies::of_ranges());
         self
     }
@@ -260,18 +269,30 @@ impl Feed {
         trace.timing == Timing::Dependencies && trace.replay.division != Division::Whole
     }
 
-    /// Appends the next operations, at most `most`; none: it is over.
+    /// Puts the next operations into a batch, at most `most`; none: it is over.
     ///
     /// # Errors
     /// What makes the rest of the trace unreadable, or does not fit its target.
-    pub fn fill(&mut self, most: usize, operations: &mut Vec<ReplayOperation>) -> Result<(), TraceError> {
-        std::mem::swap(&mut self.ready, operations);
+    pub fn fill(&mut self, most: usize, batch: &mut OperationBatch) -> Result<(), TraceError> {
+        batch.clear();
+        std::mem::swap(&mut self.ready, &mut batch.operations);
         self.ready.append(&mut self.excess);
-        let filled = self.fill_ready(most);
+        let filled = match self.ranges.take() {
+            Some(mut reader) => {
+                let filled = match self.is_over {
+                    true => Ok(()),
+                    false => self.fill_ranges(&mut reader, most, &mut batch.ranges),
+                };
+                batch.ranges_succeeded = reader.knows_results(self.at);
+                self.ranges = Some(reader);
+                filled
+            }
+            None => self.fill_ready(most),
+        };
         if self.ready.len() > most {
             self.excess.extend(self.ready.drain(most..));
         }
-        std::mem::swap(&mut self.ready, operations);
+        std::mem::swap(&mut self.ready, &mut batch.operations);
         filled
     }
 
@@ -311,18 +332,24 @@ impl Feed {
         self.at = 0;
         self.source.next_batch(&mut self.batch)?;
         while self.batch.is_empty() {
-            self.passes_left -= 1;
-            if self.passes_left == 0 {
+            if !self.begin_pass()? {
                 return Ok(false);
             }
-            self.source = (self.open)()?;
-            self.clock.again();
-            self.pass_begins();
             self.source.next_batch(&mut self.batch)?;
-            if self.batch.is_empty() {
-                return Ok(false);
-            }
         }
+        Ok(true)
+    }
+
+    /// Opens the trace once more, if there is another pass and this one had any record.
+    pub(super) fn begin_pass(&mut self) -> Result<bool, TraceError> {
+        self.passes_left -= 1;
+        if self.passes_left == 0 || self.numbers.met == 0 {
+            self.passes_left = 1;
+            return Ok(false);
+        }
+        self.source = (self.open)()?;
+        self.clock.again();
+        self.pass_begins();
         Ok(true)
     }
 
@@ -345,7 +372,7 @@ impl Feed {
     /// The same as [`record`](Feed::record) for a read or write that goes where it was recorded: nearly all of most
     /// traces. Answers no where it is another one.
     #[inline(always)]
-    fn plain(&mut self, record: &TraceRecord) -> bool {
+    pub(super) fn plain(&mut self, record: &TraceRecord) -> bool {
         let (verb, TraceRecord { offset, bytes, .. }) = (record.verb, *record);
         let is_write = verb == Verb::Write;
         let is_flushed =
@@ -388,7 +415,7 @@ impl Feed {
         true
     }
 
-    fn record(&mut self, record: &TraceRecord) -> Result<(), TraceError> {
+    pub(super) fn record(&mut self, record: &TraceRecord) -> Result<(), TraceError> {
         let due_ns = self.clock.to(record.at_ns);
         let number = self.numbers.met;
         self.numbers.met += 1;
@@ -608,8 +635,12 @@ impl Feed {
 
     /// How many were in flight in the trace once this one was issued, of all this worker's records; 0: unknown.
     fn depth(&mut self, record: &TraceRecord) -> u64 {
-        let Some(ended) = record.ended_ns() else { return 0 };
-        while self.flying.peek().is_some_and(|Reverse(end)| *end <= record.at_ns) {
+        self.depth_at(record.at_ns, record.ended_ns())
+    }
+
+    pub(super) fn depth_at(&mut self, at_ns: u64, ended_ns: Option<u64>) -> u64 {
+        let Some(ended) = ended_ns else { return 0 };
+        while self.flying.peek().is_some_and(|Reverse(end)| *end <= at_ns) {
             self.flying.pop();
         }
         if self.flying.len() < IN_FLIGHT_MOST {
@@ -619,7 +650,7 @@ impl Feed {
     }
 
     /// Counts what is due in its row.
-    fn due(&mut self, due_ns: u64, copies: u32, depth: u64) {
+    pub(super) fn due(&mut self, due_ns: u64, copies: u32, depth: u64) {
         self.report.length_ns = due_ns;
         if due_ns >= self.row.1 {
             let row = due_ns / self.row_ns;
@@ -923,7 +954,7 @@ impl Feed {
 }
 
 /// Whether a trace has a record become one operation of the one worker, at the position of its file.
-fn is_plain(trace: &Trace, share: Share) -> bool {
+pub(super) fn is_plain(trace: &Trace, share: Share) -> bool {
     let Replay { tree, copies, copy_shift_bytes, skip, .. } = &*trace.replay;
     let timed =
         matches!(trace.timing, Timing::AsRecorded | Timing::Scaled(_) | Timing::NoEarlier | Timing::AsFast);
@@ -940,7 +971,7 @@ fn own_positions(trace: &Trace) -> usize {
 }
 
 /// The position of a file's target in the job's list; `own`: how many each copy has.
-fn position(trace: &Trace, own: usize, file: usize, copy: usize) -> Option<usize> {
+pub(super) fn position(trace: &Trace, own: usize, file: usize, copy: usize) -> Option<usize> {
     let settings = &trace.replay;
     let position = match settings.map.is_empty() {
         true => file,
@@ -982,22 +1013,59 @@ mod tests {
 
     use super::*;
     use crate::MemorySource;
+    use crate::format::Reader;
 
     /// All operations of a trace and what is told of them, in batches of a few.
-    fn fed(source: &MemorySource, trace: &Trace, lengths: &[u64], is_plain: bool) -> String {
-        let source = source.clone();
-        let open = Box::new(move || Ok(Box::new(source.clone()) as Box<dyn RecordSource + Send>));
-        let mut feed = Feed::new(open, trace, 2, Share { worker: 0, workers: 1 }, lengths, 1 << 30).unwrap();
-        feed.is_plain &= is_plain;
-        let (mut all, mut batch) = (Vec::new(), Vec::new());
+    fn fed(mut feed: Feed) -> String {
+        let (mut all, mut batch) = (Vec::new(), OperationBatch::default());
         let outcome = loop {
-            match feed.fill(7, &mut batch) {
+            let filled = feed.fill(7, &mut batch);
+            let succeeded = if batch.ranges_succeeded { 0 } else { UNKNOWN };
+            all.extend(batch.operations.iter().copied());
+            all.extend(batch.ranges.iter().map(|range| ReplayOperation {
+                offset: range.offset,
+                bytes: range.bytes.into(),
+                file: range.position(),
+                expected: succeeded,
+                verb: if range.is_write() { Verb::Write } else { Verb::Read },
+                ..ReplayOperation::NOTHING
+            }));
+            match filled {
                 Ok(()) if batch.is_empty() => break Ok(()),
-                Ok(()) => all.append(&mut batch),
+                Ok(()) => assert!(batch.operations.is_empty() || batch.ranges.is_empty()),
                 Err(error) => break Err(error),
             }
         };
+        if feed.ranges.is_some() || feed.trace.timing == Timing::AsFast {
+            // They say nothing where each is issued after the one before it, and outside of a tree.
+            for operation in &mut all {
+                (operation.stream, operation.other) = (0, u32::MAX);
+                operation.flags = operation.flags.without(OperationFlags::APPENDS);
+            }
+        }
         format!("{all:?} {outcome:?} {:?}", feed.report())
+    }
+
+    fn feed(open: Opener, trace: &Trace, lengths: &[u64]) -> Feed {
+        Feed::new(open, trace, 2, Share { worker: 0, workers: 1 }, lengths, 1 << 30).unwrap()
+    }
+
+    /// A trace most of whose records are reads and writes, some of which fit a small target.
+    fn mostly_plain(source: &mut MemorySource, timing: Timing, align: u64) -> Trace {
+        for (index, record) in source.records.iter_mut().enumerate() {
+            // Of one in three anything may be.
+            if index % 3 > 0 {
+                record.verb = if index % 2 == 0 { Verb::Read } else { Verb::Write };
+                record.flags.0 &= !3;
+                (record.offset, record.bytes) = (record.offset >> 8, record.bytes >> 8);
+            }
+        }
+        let mut trace = Trace::of(Vec::new(), timing);
+        trace.replay.certified = true;
+        trace.replay.align_bytes = align;
+        trace.replay.facts.threads = source.tables.threads.len() as u32;
+        trace.replay.facts.ends = vec![u64::MAX; source.tables.files.len()];
+        trace
     }
 
     proptest! {
@@ -1009,22 +1077,58 @@ mod tests {
             align in prop_oneof![Just(0), Just(4096u64)],
         ) {
             let mut source = source;
-            for (index, record) in source.records.iter_mut().enumerate() {
-                // Of one in three anything may be.
-                if index % 3 > 0 {
-                    record.verb = if index % 2 == 0 { Verb::Read } else { Verb::Write };
-                    record.flags.0 &= !3;
-                    (record.offset, record.bytes) = (record.offset >> 8, record.bytes >> 8);
+            let timing = [Timing::AsRecorded, Timing::Scaled(1.5), Timing::AsFast][timing];
+            let trace = mostly_plain(&mut source, timing, align);
+            let lengths = vec![length; source.tables.files.len()];
+            let both = [true, false].map(|is_plain| {
+                let source = source.clone();
+                let open = move || Ok(Box::new(source.clone()) as Box<dyn RecordSource + Send>);
+                let mut feed = feed(Box::new(open), &trace, &lengths);
+                feed.is_plain &= is_plain;
+                fed(feed)
+            });
+            prop_assert_eq!(&both[0], &both[1]);
+        }
+
+        #[test]
+        fn columns_become_what_their_records_become(
+            source in crate::testing::traces(),
+            fewest in 1..9usize,
+            most_bytes in prop_oneof![Just(1u64), Just(1 << 20), Just(u64::MAX)],
+            row in any::<bool>(),
+            length in prop_oneof![Just(0), any::<u64>()],
+            align in prop_oneof![Just(0), Just(4096u64)],
+            certified in any::<bool>(),
+        ) {
+            let mut source = source;
+            let mut trace = mostly_plain(&mut source, Timing::AsFast, align);
+            trace.replay.certified = certified;
+            for record in &mut source.records {
+                record.bytes = 1 + record.bytes % most_bytes;
+                if row {
+                    (record.result, record.latency_ns) = (Some(0), None);
                 }
             }
-            let timing = [Timing::AsRecorded, Timing::Scaled(1.5), Timing::AsFast][timing];
-            let mut trace = Trace::of(Vec::new(), timing);
-            trace.replay.certified = true;
-            trace.replay.align_bytes = align;
-            trace.replay.facts.threads = source.tables.threads.len() as u32;
-            trace.replay.facts.ends = vec![u64::MAX; source.tables.files.len()];
             let lengths = vec![length; source.tables.files.len()];
-            prop_assert_eq!(fed(&source, &trace, &lengths, true), fed(&source, &trace, &lengths, false));
+            let bytes = crate::testing::written(&source);
+            let both = [true, false].map(|by_columns| {
+                let bytes = bytes.clone();
+                let open = move || {
+                    let reader = Reader::new(std::io::Cursor::new(bytes.clone()))?;
+                    Ok(Box::new(reader) as Box<dyn RecordSource + Send>)
+                };
+                let mut feed = feed(Box::new(open), &trace, &lengths);
+                feed.ranges = feed.ranges.filter(|_| by_columns);
+                assert_eq!(feed.ranges.is_some(), by_columns);
+                feed.ranges.iter_mut().for_each(|reader| reader.fewest = fewest);
+                fed(feed)
+            });
+            let told = |text: &str| match certified {
+                true => text.to_string(),
+                // Times are only told of: without a certificate they are not read.
+                false => text.split(" FeedReport").next().unwrap_or_default().to_string(),
+            };
+            prop_assert_eq!(told(&both[0]), told(&both[1]));
         }
     }
 }

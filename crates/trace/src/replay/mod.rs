@@ -8,10 +8,13 @@ mod dependency;
 mod distance;
 mod feed;
 mod place;
+mod ranges;
 mod survey;
 
 pub use feed::{Feed, FeedReport, Opener, Share};
+use feed::{is_plain, position};
 pub use place::{BLOCK_BYTES, Placement};
+pub use ranges::RangeOperation;
 use survey::MadeNodes;
 pub use survey::{KnownSurvey, Need, Survey, path_below, replayed, tree};
 
@@ -66,6 +69,36 @@ impl ReplayOperation {
         verb: iodyno_model::Verb::Read,
         flags: OperationFlags(0),
     };
+}
+
+/// Operations that follow each other: all of one kind.
+#[derive(Clone, Debug, Default)]
+pub struct OperationBatch {
+    /// In full.
+    pub operations: Vec<ReplayOperation>,
+    /// Those of which nothing else is known, where there are none in full.
+    pub ranges: Vec<RangeOperation>,
+    /// Whether the ranges were recorded to have succeeded.
+    pub ranges_succeeded: bool,
+}
+
+impl OperationBatch {
+    pub fn with_capacity(operations: usize) -> OperationBatch {
+        OperationBatch {
+            operations: Vec::with_capacity(operations),
+            ranges: Vec::with_capacity(operations),
+            ranges_succeeded: false,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty() && self.ranges.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.operations.clear();
+        self.ranges.clear();
+    }
 }
 
 /// Properties of an operation, a bit each.

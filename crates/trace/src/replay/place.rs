@@ -57,6 +57,17 @@ impl Placement {
         })
     }
 
+    /// Ranges that end here or before stay what they are; 0: it is not that simple.
+    pub fn unchanged(&self) -> u64 {
+        let stays = self.remap == Remap::No || self.recorded <= self.length;
+        match self.length {
+            _ if self.align > 0 || self.divisor > 1 => 0,
+            0 => u64::MAX,
+            length if stays => length,
+            _ => 0,
+        }
+    }
+
     /// The length that a file gets by a truncation.
     pub fn of_end(&self, end: u64) -> u64 {
         if self.length == 0 || self.remap == Remap::No || self.recorded <= self.length {

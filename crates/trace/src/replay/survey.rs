@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use iodyno_model::{Kind, TraceFacts, Verb};
 
+use crate::columns::{Fields, RecordColumns};
 use crate::{
     Batch, FileKind, RecordFlags, RecordSource, Tables, TraceError, TraceFile, TraceHeader, TraceLevel,
     TraceRecord,
@@ -109,6 +110,8 @@ pub struct KnownSurvey {
 #[derive(Clone, Copy, Debug, Default)]
 struct FileState {
     met: bool,
+    /// Whether it is no pipe or the like, and was met.
+    is_simple: bool,
     /// Whether the trace made it, or took it away: nothing of it must be there.
     made: bool,
     /// Whether nothing can have been there before: it was made where nothing may be.
@@ -142,7 +145,16 @@ impl Survey {
     /// # Errors
     /// What makes it unreadable.
     pub fn of(source: &mut dyn RecordSource, skip: &[Verb]) -> Result<Survey, TraceError> {
-        Survey::watched(source, skip, &mut |_| {})
+        let mut surveyor = Surveyor::of(source.header());
+        let mut columns = RecordColumns::default();
+        while let Some(by_column) = source.columns() {
+            by_column.next_columns(SURVEYED, &mut columns)?;
+            if columns.records == 0 {
+                break;
+            }
+            surveyor.columns(&columns, source.tables(), skip);
+        }
+        surveyor.rest(source, skip, &mut |_| {})
     }
 
     /// The same; each record is shown.
@@ -154,28 +166,7 @@ impl Survey {
         skip: &[Verb],
         watch: &mut dyn FnMut(&TraceRecord),
     ) -> Result<Survey, TraceError> {
-        let mut surveyor = Surveyor {
-            facts: TraceFacts::default(),
-            verbs: [false; Verb::COUNT],
-            threads: Vec::new(),
-            files: Vec::new(),
-            flying: BinaryHeap::new(),
-            open: 0,
-            is_files: source.header().level == TraceLevel::File,
-            nodes: MadeNodes::default(),
-        };
-        let mut batch = Batch::new();
-        loop {
-            source.next_batch(&mut batch)?;
-            if batch.is_empty() {
-                break;
-            }
-            for record in &batch {
-                watch(record);
-                surveyor.record(record, source.tables(), skip);
-            }
-        }
-        Ok(surveyor.finish(source.header(), source.tables()))
+        Surveyor::of(source.header()).rest(source, skip, watch)
     }
 
     /// The paths of a tree's files below its root, by file.
@@ -184,14 +175,116 @@ impl Survey {
     }
 }
 
+/// The fields that say anything of a trace as a whole: a second name does, and comes with content and dependencies.
+const SURVEYED: Fields =
+    Fields::TIMES.with(Fields::THREADS).with(Fields::LATENCIES).with(Fields::RESULTS).with(Fields::REST);
+
+/// Of reads and writes that have one of these, more is to be known than where they are.
+const SAYS_MORE: RecordFlags =
+    RecordFlags::PREFLUSH.with(RecordFlags::FUA).with(RecordFlags::APPEND).with(RecordFlags::MAPPED);
+
 impl Surveyor {
+    fn of(header: &TraceHeader) -> Surveyor {
+        Surveyor {
+            facts: TraceFacts::default(),
+            verbs: [false; Verb::COUNT],
+            threads: Vec::new(),
+            files: Vec::new(),
+            flying: BinaryHeap::new(),
+            open: 0,
+            is_files: header.level == TraceLevel::File,
+            nodes: MadeNodes::default(),
+        }
+    }
+
+    /// Reads to the end, record by record.
+    fn rest(
+        mut self,
+        source: &mut dyn RecordSource,
+        skip: &[Verb],
+        watch: &mut dyn FnMut(&TraceRecord),
+    ) -> Result<Survey, TraceError> {
+        let mut batch = Batch::new();
+        loop {
+            source.next_batch(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(self.finish(source.header(), source.tables()));
+            }
+            for record in &batch {
+                watch(record);
+                self.record(record, source.tables(), skip);
+            }
+        }
+    }
+
+    fn columns(&mut self, columns: &RecordColumns, tables: &Tables, skip: &[Verb]) {
+        let is_kept = [Verb::Read, Verb::Write].map(|verb| !skip.contains(&verb));
+        for index in 0..columns.records {
+            let (verb, bytes, latency_ns) =
+                (columns.verb.get(index), columns.bytes.get(index), columns.latency_ns.get(index));
+            let result = columns.result.get(index);
+            let moves = (verb == Verb::Read && is_kept[0]) || (verb == Verb::Write && is_kept[1]);
+            let is_whole = result.is_none_or(|result| u64::try_from(result) == Ok(bytes));
+            let is_range = moves
+                && is_whole
+                && columns.flags.get(index).0 & SAYS_MORE.0 == 0
+                && self.range(verb, columns.file.get(index), columns.offset.get(index), bytes);
+            if is_range {
+                self.told(columns.at_ns.get(index), columns.thread.get(index), latency_ns, result.is_some());
+            } else {
+                self.record(&columns.record(index), tables, skip);
+            }
+        }
+    }
+
+    /// What a read or write, all of which went well, says of a file that was met, in few steps; no: there is more to it.
+    #[inline(always)]
+    fn range(&mut self, verb: Verb, file: u32, offset: u64, bytes: u64) -> bool {
+        let Some(state) = self.files.get_mut(file as usize).filter(|state| state.is_simple) else {
+            return false;
+        };
+        let (is_read, end) = (verb == Verb::Read, offset.saturating_add(bytes));
+        if bytes == 0 {
+            return false;
+        }
+        match &mut state.need {
+            _ if !self.is_files => {}
+            _ if !is_read => state.written = state.written.max(end),
+            _ if end <= state.written => {}
+            Need::File(known) if !state.made => *known = (*known).max(end),
+            _ => return false,
+        }
+        state.end = state.end.max(end);
+        state.changes += u64::from(!is_read);
+        state.reads += u64::from(is_read);
+        self.verbs[verb.index()] = true;
+        self.facts.largest_bytes = self.facts.largest_bytes.max(bytes);
+        self.facts.odd |= !(bytes | offset).is_multiple_of(512);
+        self.facts.moved_bytes = self.facts.moved_bytes.saturating_add(bytes);
+        true
+    }
+
+    /// What any record says by its times, its thread and its result.
+    #[inline(always)]
+    fn told(&mut self, at_ns: u64, thread: u32, latency_ns: Option<u64>, has_result: bool) {
+        self.facts.records += 1;
+        self.facts.length_ns = self.facts.length_ns.max(at_ns);
+        self.facts.results += u64::from(has_result);
+        mark(&mut self.threads, thread);
+        let Some(latency_ns) = latency_ns else { return };
+        self.facts.timed += 1;
+        while self.flying.peek().is_some_and(|Reverse(end)| *end <= at_ns) {
+            self.flying.pop();
+        }
+        if self.flying.len() < IN_FLIGHT_MOST {
+            self.flying.push(Reverse(at_ns.saturating_add(latency_ns)));
+        }
+        self.facts.depth = self.facts.depth.max(self.flying.len() as u32);
+    }
+
     fn record(&mut self, record: &TraceRecord, tables: &Tables, skip: &[Verb]) {
+        self.told(record.at_ns, record.thread, record.latency_ns, record.result.is_some());
         let facts = &mut self.facts;
-        facts.records += 1;
-        facts.length_ns = facts.length_ns.max(record.at_ns);
-        facts.timed += u64::from(record.latency_ns.is_some());
-        facts.results += u64::from(record.result.is_some());
-        mark(&mut self.threads, record.thread);
         let kind = tables.files.get(record.file as usize).map_or(FileKind::File, |file| file.kind);
         let is_replayed = kind != FileKind::Other || self.nodes.allow(record);
         let verb = replayed(record.verb).filter(|_| is_replayed);
@@ -208,16 +301,9 @@ impl Surveyor {
                 facts.flushes = true;
             }
         }
-        if let Some(ended) = record.ended_ns() {
-            while self.flying.peek().is_some_and(|Reverse(end)| *end <= record.at_ns) {
-                self.flying.pop();
-            }
-            if self.flying.len() < IN_FLIGHT_MOST {
-                self.flying.push(Reverse(ended));
-            }
-            self.facts.depth = self.facts.depth.max(self.flying.len() as u32);
-        }
         self.file(record, tables, skip);
+        let state = &mut self.files[record.file as usize];
+        state.is_simple = kind != FileKind::Other && (state.met || !self.is_files);
     }
 
     fn file(&mut self, record: &TraceRecord, tables: &Tables, skip: &[Verb]) {
@@ -421,8 +507,36 @@ fn larger(a: Need, b: Need) -> Need {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::MemorySource;
+    use crate::format::Reader;
+
+    proptest! {
+        #[test]
+        fn columns_say_what_their_records_say(
+            source in crate::testing::traces(),
+            least_skipped in 0..4usize,
+            shift in 0..50u32,
+        ) {
+            let mut source = source;
+            for (index, record) in source.records.iter_mut().enumerate() {
+                // Most are reads and writes, some of which overlap.
+                if index % 4 > 0 {
+                    record.verb = if index % 3 == 0 { Verb::Write } else { Verb::Read };
+                    record.flags.0 &= 1 << (index % 8);
+                    (record.offset, record.bytes) = (record.offset >> shift, record.bytes >> shift);
+                    record.result = [None, Some(record.bytes as i64 & i64::MAX), Some(0)][index % 3];
+                }
+            }
+            let skip = &[Verb::Write, Verb::Open, Verb::Read][least_skipped.min(3)..];
+            let bytes = crate::testing::written(&source);
+            let by_columns = Survey::of(&mut Reader::new(&bytes[..]).unwrap(), skip).unwrap();
+            let one_by_one = Survey::watched(&mut Reader::new(&bytes[..]).unwrap(), skip, &mut |_| {}).unwrap();
+            prop_assert_eq!(format!("{by_columns:?}"), format!("{one_by_one:?}"));
+        }
+    }
 
     /// What must be there of one file for these calls on it.
     fn need(records: &[(Verb, u64, u64, RecordFlags)]) -> Need {

@@ -17,6 +17,9 @@ pub(super) struct Certificate {
     row: usize,
     row_end: Tick,
     rows: Box<[ReplayRow]>,
+    /// Issued in this row so far, and the sum of how many were in flight at each.
+    row_issued: u64,
+    row_depth: u64,
     lateness: Box<[u64]>,
     sum: u128,
     least: u64,
@@ -25,7 +28,7 @@ pub(super) struct Certificate {
     held: u64,
     issued: u64,
     last: Tick,
-    compared: u64,
+    pub compared: u64,
     results: Vec<ResultCount>,
     pub starved: u64,
     /// Files that were opened because a record used them without opening them.
@@ -45,6 +48,8 @@ impl Certificate {
             row: 0,
             row_end: start + row_ns,
             rows: vec![ReplayRow::default(); replay::ROWS_MOST].into(),
+            row_issued: 0,
+            row_depth: 0,
             lateness: vec![0; BUCKETS].into(),
             sum: 0,
             least: u64::MAX,
@@ -67,15 +72,39 @@ impl Certificate {
         if now >= self.row_end {
             self.turn(now);
         }
-        let row = &mut self.rows[self.row];
-        row.issued += 1;
-        row.depth_issued += u64::from(in_flight) + 1;
-        self.issued += 1;
+        self.row_issued += 1;
+        self.row_depth += u64::from(in_flight) + 1;
         self.last = now;
+    }
+
+    /// Operations that were issued in this row, the last of them then: how many, and the sum of how many were in flight with
+    /// each.
+    pub fn issued_before(&mut self, count: u64, depth: u64, last: Tick) {
+        self.row_issued += count;
+        self.row_depth += depth;
+        self.last = self.last.max(last);
+    }
+
+    /// When the row of a time ends.
+    pub fn row_end(&mut self, now: Tick) -> Tick {
+        if now >= self.row_end {
+            self.turn(now);
+        }
+        self.row_end
+    }
+
+    /// What was counted goes into its row.
+    fn settle(&mut self) {
+        let (issued, depth) = (std::mem::take(&mut self.row_issued), std::mem::take(&mut self.row_depth));
+        let row = &mut self.rows[self.row];
+        row.issued += issued;
+        row.depth_issued += depth;
+        self.issued += issued;
     }
 
     #[cold]
     fn turn(&mut self, now: Tick) {
+        self.settle();
         let row = (now.saturating_sub(self.start) / self.row_ns) as usize;
         self.row = row.min(self.rows.len() - 1);
         self.row_end = match row < self.rows.len() {
@@ -120,12 +149,13 @@ impl Certificate {
     }
 
     pub fn record(
-        &self,
+        &mut self,
         timing: Timing,
         resolution_ns: u64,
         ended_early: bool,
         feed: FeedReport,
     ) -> ReplayRecord {
+        self.settle();
         let count: u64 = self.lateness.iter().sum();
         let least = if count > 0 { self.least } else { 0 };
         let used = self.rows.iter().rposition(|row| row.issued > 0).map_or(0, |last| last + 1);

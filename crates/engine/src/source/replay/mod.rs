@@ -7,7 +7,7 @@
 use std::cell::Cell;
 
 use iodyno_model::{Extent, Job, Kind, Plan, ReplayRecord, TargetKind, Timing, Trace, Verb, Workload};
-use iodyno_trace::replay::{Feed, OperationFlags, ReplayOperation, Share};
+use iodyno_trace::replay::{Feed, OperationFlags, RangeOperation, ReplayOperation, Share, UNKNOWN};
 use iodyno_trace::{Owners, TraceError};
 
 use super::content::{Late, WorkerContent};
@@ -184,6 +184,18 @@ pub struct ReplaySource {
     slots: SlotUse,
     /// By slot: what came back from the trace, and whether it was due while all slots were taken.
     flying: Box<[Flying]>,
+    /// By slot: the marks of the range there, 0: it is none.
+    range_marks: Box<[u8]>,
+    /// The marks of the ranges at hand.
+    range_mark: u8,
+    /// By position of a target twice: what its reads, and then its writes, have in common.
+    range_calls: Box<[RangeCall]>,
+    /// Whether ranges that are written need content, and those that are read are checked.
+    fills_ranges: bool,
+    checks_ranges: bool,
+    ranges_issued: RangesIssued,
+    /// Of those that ended well how many were recorded to have.
+    ranges_compared: u64,
     operations: u64,
     /// When the last operation ended, and when the last one began, for closed loops.
     ended: Tick,
@@ -191,6 +203,50 @@ pub struct ReplaySource {
     waiting: bool,
     over: bool,
     failure: Option<Failure>,
+}
+
+/// A range is in the slot.
+const RANGE: u8 = 1;
+/// Nothing is to be done once it has succeeded.
+const UNCHECKED: u8 = 2;
+/// It was recorded to have succeeded.
+const SUCCEEDED: u8 = 4;
+
+/// What the reads or writes of one target have in common.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct RangeCall {
+    verb: Verb,
+    flags: u8,
+    label: u16,
+    file: u32,
+    /// Where the workload's part of the target begins.
+    base: u64,
+}
+
+/// Reads and writes of each target in turn.
+fn range_calls(handles: &[(u32, u64)], labels: &[u16; Verb::COUNT]) -> Box<[RangeCall]> {
+    let of = |(file, base): &(u32, u64)| {
+        [Verb::Read, Verb::Write].map(|verb| RangeCall {
+            verb,
+            flags: 0,
+            label: labels[verb.index()],
+            file: *file,
+            base: *base,
+        })
+    };
+    handles.iter().flat_map(of).collect()
+}
+
+/// Ranges that were issued and are not in the certificate yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct RangesIssued {
+    /// When the certificate's row ends.
+    row_end: Tick,
+    count: u64,
+    /// The sum of how many were in flight, with each.
+    depth: u64,
+    last: Tick,
 }
 
 /// How long all slots were taken: what is late while they are is late because of the target.
@@ -230,6 +286,18 @@ struct Flying {
     reopens: bool,
 }
 
+impl Flying {
+    const NOTHING: Flying = Flying {
+        verb: Verb::Read,
+        file: 0,
+        expected: 0,
+        held: false,
+        keeps: false,
+        opens: false,
+        reopens: false,
+    };
+}
+
 impl ReplaySource {
     /// A source for one worker, of what is read ahead.
     ///
@@ -264,23 +332,17 @@ impl ReplaySource {
         };
         let row_ns =
             certificate::row_ns(length_ns(trace).saturating_mul(context.job.limit.passes.unwrap_or(1)));
-        let nothing = Flying {
-            verb: Verb::Read,
-            file: 0,
-            expected: 0,
-            held: false,
-            keeps: false,
-            opens: false,
-            reopens: false,
-        };
         Ok(ReplaySource {
             ring,
             path: trace.path.clone().unwrap_or_default(),
             timing: trace.timing,
             start: context.start,
             window: waits.then(|| Box::new(Window::new(streams, context.depth, context.start, ends))),
+            fills_ranges: !content.is_idle(),
+            checks_ranges: content.listens(),
             content,
             labels: by_verb,
+            range_calls: range_calls(&handles, &by_verb),
             handles,
             tree: trace.replay.tree.then(|| {
                 Box::new(OpenFiles::new(facts.ends.len() * copies as usize, first, extra.saturating_sub(1)))
@@ -293,7 +355,11 @@ impl ReplaySource {
             in_flight: 0,
             on_names: false,
             slots: SlotUse { full_since: context.start, full_ns: 0, calm: (context.start, 0) },
-            flying: vec![nothing; context.depth.max(1) as usize].into(),
+            flying: vec![Flying::NOTHING; context.depth.max(1) as usize].into(),
+            range_marks: vec![0; context.depth.max(1) as usize].into(),
+            range_mark: RANGE,
+            ranges_issued: RangesIssued { row_end: Tick::MAX, ..RangesIssued::default() },
+            ranges_compared: 0,
             operations: context.job.limit.operations.unwrap_or(u64::MAX),
             ended: context.start,
             began: context.start,
@@ -309,20 +375,83 @@ impl ReplaySource {
     }
 
     /// Writes the next operation into `io`.
-    #[inline(never)]
+    #[inline(always)]
     pub fn next(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
+        match self.ring.take_range() {
+            Some(range) => self.issue_range(range, now, slot, io),
+            None => self.next_of_others(now, slot, io),
+        }
+    }
+
+    /// Issues a range: as fast as possible, beside whatever is in flight. A few instructions are all that a replay costs more
+    /// than a pattern.
+    #[inline(always)]
+    fn issue_range(&mut self, range: RangeOperation, now: Tick, slot: Slot, io: &mut Io) -> Next {
+        let call = &self.range_calls[range.index()];
+        (io.verb, io.flags, io.label, io.file) = (call.verb, call.flags, call.label, call.file);
+        (io.offset, io.bytes, io.other) = (range.offset + call.base, u64::from(range.bytes), 0);
+        self.range_marks[slot as usize] = self.range_mark;
+        if now >= self.ranges_issued.row_end {
+            self.certify_ranges(now);
+        }
+        self.in_flight += 1;
+        self.ranges_issued.count += 1;
+        self.ranges_issued.depth += u64::from(self.in_flight);
+        self.ranges_issued.last = now;
+        if self.fills_ranges && (self.checks_ranges || io.verb == Verb::Write) {
+            self.content.ready_at(io, now);
+        }
+        Next::Io
+    }
+
+    /// Puts the ranges that were issued so far into the certificate.
+    #[cold]
+    #[inline(never)]
+    fn certify_ranges(&mut self, now: Tick) {
+        let issued = std::mem::take(&mut self.ranges_issued);
+        self.ranges_issued.row_end = match &mut self.certificate {
+            Some(certificate) => {
+                certificate.issued_before(issued.count, issued.depth, issued.last);
+                certificate.row_end(now)
+            }
+            None => Tick::MAX,
+        };
+    }
+
+    #[inline(never)]
+    fn next_of_others(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
         if self.over || self.operations == 0 {
             return Next::Done;
         }
-        match self.window {
-            Some(_) => self.next_of_window(now, slot, io),
-            None => self.next_in_order(now, slot, io),
+        if self.window.is_some() {
+            return self.next_of_window(now, slot, io);
         }
+        if self.is_virtual {
+            // What the reader takes is no time of the replay.
+            self.ring.await_next();
+        }
+        if self.ring.ranges() > 0 {
+            self.begin_ranges();
+            return self.next(now, slot, io);
+        }
+        self.next_in_order(now, slot, io)
+    }
+
+    /// A batch of ranges comes next.
+    fn begin_ranges(&mut self) {
+        self.ring.limit_ranges(usize::try_from(self.operations).unwrap_or(usize::MAX));
+        let count = self.ring.ranges() as u64;
+        self.operations -= if self.operations == u64::MAX { 0 } else { count };
+        self.range_mark = RANGE
+            | if self.checks_ranges { 0 } else { UNCHECKED }
+            | if self.ring.ranges_succeeded { SUCCEEDED } else { 0 };
+        // The row may have changed with other operations.
+        self.ranges_issued.row_end = 0;
     }
 
     #[inline(always)]
     fn next_in_order(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
-        let Some(&operation) = self.ring.peek() else { return self.dry(now) };
+        let Some(&operation) = self.ring.peek() else { return self.dry() };
         let due = match self.timing {
             Timing::AsFast | Timing::ThinkTimes | Timing::Dependencies | Timing::Depths => now,
             Timing::AsRecorded | Timing::Scaled(_) | Timing::NoEarlier => self.start + operation.due_ns,
@@ -362,9 +491,9 @@ impl ReplaySource {
             WindowAnswer::Wait => return Next::Wait,
             WindowAnswer::Done => {
                 self.over = true;
-                return self.dry(now);
+                return self.dry();
             }
-            WindowAnswer::Starved => return self.dry(now),
+            WindowAnswer::Starved => return self.dry(),
         };
         let operation = *window.operation(number);
         if let Some(tree) = &mut self.tree {
@@ -408,7 +537,7 @@ impl ReplaySource {
 
     /// Nothing is there: the end, or the reader is behind.
     #[cold]
-    fn dry(&mut self, now: Tick) -> Next {
+    fn dry(&mut self) -> Next {
         if self.ring.is_over() {
             self.over = true;
             if let Some(Err(error)) = self.ring.outcome() {
@@ -418,10 +547,6 @@ impl ReplaySource {
         }
         if let Some(certificate) = &mut self.certificate {
             certificate.starved += 1;
-        }
-        if self.is_virtual {
-            self.ring.await_filled();
-            return Next::Later(now);
         }
         Next::Wait
     }
@@ -434,12 +559,10 @@ impl ReplaySource {
             file: operation.file,
             expected: operation.expected,
             held: self.slots.hold(due, now),
-            keeps: false,
-            opens: false,
-            reopens: false,
+            ..Flying::NOTHING
         };
         *io = Io { buffer: io.buffer, started: io.started, ..self.call(operation, &mut flying) };
-        self.flying[slot as usize] = flying;
+        (self.flying[slot as usize], self.range_marks[slot as usize]) = (flying, 0);
         self.on_names = self.tree.is_some() && (io.verb.kind() == Kind::Metadata || io.verb == Verb::Clone);
         if flying.opens || flying.reopens {
             self.in_flight += 1;
@@ -448,6 +571,9 @@ impl ReplaySource {
         if !matches!(self.timing, Timing::AsFast | Timing::Gaps | Timing::NoEarlier | Timing::Pauses) {
             io.flags |= PACED;
             io.intended = due;
+        }
+        if self.ranges_issued.count > 0 {
+            self.certify_ranges(now);
         }
         if let Some(certificate) = &mut self.certificate {
             certificate.issued(now, self.in_flight);
@@ -554,9 +680,28 @@ impl ReplaySource {
     }
 
     /// Hears of a completion.
-    #[inline(never)]
+    #[inline(always)]
     pub fn done(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
-        let flying = self.flying[slot as usize];
+        let marks = self.range_marks[slot as usize];
+        if marks & UNCHECKED == 0 || result < 0 {
+            return self.done_with_others(slot, io, result, now);
+        }
+        self.in_flight -= 1;
+        self.ranges_compared += u64::from(marks / SUCCEEDED);
+        result
+    }
+
+    #[inline(never)]
+    fn done_with_others(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
+        let marks = self.range_marks[slot as usize];
+        let flying = match marks {
+            0 => self.flying[slot as usize],
+            _ => Flying {
+                verb: io.verb,
+                expected: if marks & SUCCEEDED > 0 { 0 } else { UNKNOWN },
+                ..Flying::NOTHING
+            },
+        };
         if self.in_flight == self.depth {
             self.slots.full_ns += now.saturating_sub(self.slots.full_since);
         }
@@ -611,6 +756,7 @@ impl ReplaySource {
     /// The time is up: nothing more.
     pub fn wind_up(&mut self) {
         self.over = true;
+        self.ring.limit_ranges(0);
     }
 
     /// Whether an operation is held back until its time.
@@ -636,10 +782,11 @@ impl ReplaySource {
 
     /// How faithful it was, where that is measured.
     pub fn certificate(&mut self) -> Option<ReplayRecord> {
+        self.certify_ranges(self.ranges_issued.last);
         let certificate = self.certificate.as_mut()?;
         certificate.judged = self.tree_content.as_ref().map_or([0; 2], |tree| tree.judged);
-        let taken =
-            self.ring.peek().is_none() && self.window.as_ref().is_none_or(|window| !window.is_waiting());
+        certificate.compared += std::mem::take(&mut self.ranges_compared);
+        let taken = self.ring.is_empty() && self.window.as_ref().is_none_or(|window| !window.is_waiting());
         let feed = match self.ring.close() {
             Some(Ok(report)) => report,
             _ => return None,

@@ -11,21 +11,21 @@ use std::time::Duration;
 
 use iodyno_model::origin::plain;
 use iodyno_trace::TraceError;
-use iodyno_trace::replay::{Feed, FeedReport, ReplayOperation};
+use iodyno_trace::replay::{Feed, FeedReport, OperationBatch, RangeOperation, ReplayOperation};
 
 use crate::failure::Failure;
 use crate::signal;
 
-/// Operations of a batch, and batches: 32,768 operations ahead, 2.3 MiB.
+/// Operations of a batch, and batches: 32,768 operations ahead, 2.3 MiB, and 0.5 MiB where they are ranges.
 const BATCH: usize = 4096;
 const BATCHES: usize = 8;
-/// How long the reader sleeps when it is ahead: the loop needs longer for what it has.
-const AHEAD: Duration = Duration::from_micros(500);
+/// How long the reader sleeps when it is ahead: the loop needs 0.3 ms for what it has, where nothing is slower than it.
+const AHEAD: Duration = Duration::from_micros(100);
 /// How long the loop's side waits at a time, before the start line and in virtual time.
 const WAIT: Duration = Duration::from_micros(50);
 
 struct BatchExchange {
-    batches: [UnsafeCell<Vec<ReplayOperation>>; BATCHES],
+    batches: [UnsafeCell<OperationBatch>; BATCHES],
     /// Batches filled and batches given back so far.
     filled: AtomicUsize,
     drained: AtomicUsize,
@@ -44,14 +44,23 @@ unsafe impl Sync for BatchExchange {}
 pub struct OperationRing {
     shared: Arc<BatchExchange>,
     reader: Option<JoinHandle<()>>,
-    /// Where the batch that is being taken lies, and how far it is taken.
+    /// Where the batch that is being taken lies, and how far it is taken: operations or ranges, the other is empty.
     batch: *const ReplayOperation,
     at: usize,
     length: usize,
+    ranges: *const RangeOperation,
+    range: usize,
+    range_count: usize,
+    /// Whether the ranges of this batch were recorded to have succeeded.
+    pub ranges_succeeded: bool,
+    /// Whether ranges were left out.
+    is_cut: bool,
+    /// Whether it has a batch.
+    holds: bool,
     drained: usize,
 }
 
-// SAFETY: the pointer is into a batch that belongs to whoever has this end.
+// SAFETY: the pointers are into a batch that belongs to whoever has this end.
 unsafe impl Send for OperationRing {}
 
 impl OperationRing {
@@ -61,7 +70,7 @@ impl OperationRing {
     /// No thread can be started.
     pub fn start(feed: Feed) -> Result<OperationRing, Failure> {
         let shared = Arc::new(BatchExchange {
-            batches: std::array::from_fn(|_| UnsafeCell::new(Vec::with_capacity(BATCH))),
+            batches: std::array::from_fn(|_| UnsafeCell::new(OperationBatch::with_capacity(BATCH))),
             filled: AtomicUsize::new(0),
             drained: AtomicUsize::new(0),
             over: AtomicBool::new(false),
@@ -80,6 +89,12 @@ impl OperationRing {
             batch: std::ptr::null(),
             at: 0,
             length: 0,
+            ranges: std::ptr::null(),
+            range: 0,
+            range_count: 0,
+            ranges_succeeded: false,
+            is_cut: false,
+            holds: false,
             drained: 0,
         };
         ring.await_filled();
@@ -88,17 +103,51 @@ impl OperationRing {
 
     /// Waits until something is there, or nothing more comes: outside the loop, and where time stands still meanwhile.
     pub fn await_filled(&self) {
-        while self.shared.filled.load(Ordering::Acquire) == self.drained + usize::from(self.length > 0)
+        while self.shared.filled.load(Ordering::Acquire) == self.drained + usize::from(self.holds)
             && !self.shared.over.load(Ordering::Acquire)
         {
             std::thread::park_timeout(WAIT);
         }
     }
 
-    /// The next operation, which stays the next until it is [taken](Self::take).
+    /// Takes the next range, where it is at hand.
+    #[inline(always)]
+    pub fn take_range(&mut self) -> Option<RangeOperation> {
+        if self.range == self.range_count {
+            return None;
+        }
+        // SAFETY: `range` is below the number of ranges in the batch, which belongs to this end until it is given back.
+        let range = unsafe { *self.ranges.add(self.range) };
+        self.range += 1;
+        Some(range)
+    }
+
+    /// How many ranges come next; nothing else comes before them.
+    pub fn ranges(&mut self) -> usize {
+        if self.at == self.length && self.range == self.range_count {
+            self.turn();
+        }
+        self.range_count - self.range
+    }
+
+    /// Waits until the next operation is at hand, or nothing more comes.
+    pub fn await_next(&mut self) {
+        while self.ranges() == 0 && self.is_taken() && !self.is_over() {
+            self.await_filled();
+        }
+    }
+
+    /// No more than so many of the ranges at hand are wanted.
+    pub fn limit_ranges(&mut self, most: usize) {
+        let count = self.range_count.min(self.range.saturating_add(most));
+        self.is_cut |= count < self.range_count;
+        self.range_count = count;
+    }
+
+    /// The next operation, which stays the next until it is [taken](Self::take); none where ranges come next.
     #[inline(always)]
     pub fn peek(&mut self) -> Option<&ReplayOperation> {
-        if self.at == self.length && !self.turn() {
+        if self.at == self.length && (self.ranges() > 0 || self.length == 0) {
             return None;
         }
         // SAFETY: `at` is below the length of the batch, which belongs to this end until it is given back.
@@ -111,28 +160,39 @@ impl OperationRing {
         self.at += 1;
     }
 
-    /// Gives the batch back and goes on with the next. Whether there is one.
+    /// Gives the batch back and goes on with the next, where there is one.
     #[inline(never)]
-    fn turn(&mut self) -> bool {
-        if self.length > 0 {
+    fn turn(&mut self) {
+        if std::mem::take(&mut self.holds) {
             self.drained += 1;
             self.shared.drained.store(self.drained, Ordering::Release);
-            (self.at, self.length) = (0, 0);
+            (self.at, self.length, self.range, self.range_count) = (0, 0, 0, 0);
         }
         if self.shared.filled.load(Ordering::Acquire) == self.drained {
-            return false;
+            return;
         }
         // SAFETY: the batch is filled, so the reader does not touch it until it is given back.
         let batch = unsafe { &*self.shared.batches[self.drained % BATCHES].get() };
-        (self.batch, self.length, self.at) = (batch.as_ptr(), batch.len(), 0);
-        self.length > 0
+        (self.batch, self.length) = (batch.operations.as_ptr(), batch.operations.len());
+        (self.ranges, self.range_count) = (batch.ranges.as_ptr(), batch.ranges.len());
+        (self.ranges_succeeded, self.holds) = (batch.ranges_succeeded, true);
+    }
+
+    /// Whether nothing is left of what was filled so far.
+    fn is_taken(&self) -> bool {
+        self.at == self.length && self.range == self.range_count
+    }
+
+    /// Whether all was taken, also after another look.
+    pub fn is_empty(&mut self) -> bool {
+        self.ranges() == 0 && self.is_taken() && !self.is_cut
     }
 
     /// Whether nothing more comes, once [`peek`](Self::peek) finds nothing.
     pub fn is_over(&self) -> bool {
         self.shared.over.load(Ordering::Acquire)
-            && self.shared.filled.load(Ordering::Acquire) == self.drained + usize::from(self.length > 0)
-            && self.at == self.length
+            && self.shared.filled.load(Ordering::Acquire) == self.drained + usize::from(self.holds)
+            && self.is_taken()
     }
 
     /// What the reader has come to, once it is over.
@@ -169,7 +229,6 @@ fn read(mut feed: Feed, shared: &BatchExchange) {
         }
         // SAFETY: the batch was given back, or never filled: it belongs to this thread until `filled` says otherwise.
         let batch = unsafe { &mut *shared.batches[filled % BATCHES].get() };
-        batch.clear();
         outcome = feed.fill(BATCH, batch);
         if batch.is_empty() {
             break;

@@ -1,6 +1,7 @@
 //! Each timing of a replay, to the nanosecond: a device on which every operation takes 100 ns.
 
 use iodyno_model::{Payload, Replay, Timing, Trace, Verb, Verify, VerifyWhen, Workload};
+use iodyno_trace::format::Writer;
 use iodyno_trace::replay::{Share, Survey};
 use iodyno_trace::{
     Dependency, MemorySource, RecordFlags, Tables, TraceFile, TraceHeader, TraceRecord, TraceThread,
@@ -75,6 +76,62 @@ fn recorded_times_are_kept_to_the_nanosecond() {
         assert_eq!((replayed.lateness.max, replayed.size_distance, replayed.offset_distance), (0, 0.0, 0.0));
         let timed = matches!(timing, Timing::AsRecorded | Timing::Scaled(_));
         assert_eq!(replayed.within_100us, if timed { 4 } else { 0 });
+    }
+}
+
+/// Reads and writes with something else now and then, of which enough follow each other that they are read by columns.
+fn mixed(result: Option<i64>) -> Vec<TraceRecord> {
+    let one = |number: u64| {
+        let verb = match number {
+            150 | 400 => Verb::Fsync,
+            401 => Verb::Unlink,
+            _ if number % 3 == 1 => Verb::Write,
+            _ => Verb::Read,
+        };
+        let result = if number == 300 { Some(-5) } else { result };
+        let bytes = 512 * (1 + number % 2);
+        TraceRecord { result, bytes, ..record(0, number * 700, 1500, verb, number % 100 * 512) }
+    };
+    (0..500).map(one).collect()
+}
+
+/// All that a run did and measured.
+fn told(bench: &mut SourceBench) -> String {
+    let all = bench.run();
+    let mut replayed = bench.replayed.clone().unwrap();
+    if bench.job().limit.operations.is_some() {
+        // How far the reader was ahead when it was stopped is not the replay's.
+        (replayed.recorded, replayed.recorded_ns) = (0, 0);
+        replayed.rows.iter_mut().for_each(|row| (row.due, row.depth_recorded) = (0, 0));
+        (replayed.skipped, replayed.changed) = (Vec::new(), Vec::new());
+    }
+    format!("{all:?} {replayed:?}")
+}
+
+#[test]
+fn ranges_by_the_batch_are_what_each_is_by_itself() {
+    for (depth, passes, operations) in
+        [(1, 1, None), (4, 1, None), (8, 2, None), (4, 1, Some(333)), (4, 2, Some(120))]
+    {
+        for result in [None, Some(512)] {
+            let records = mixed(result);
+            let mut bytes = Vec::new();
+            let mut writer = Writer::new(&mut bytes, memory(Vec::new()).header).unwrap();
+            writer.define_file(TraceFile { name: "d".into(), ..TraceFile::default() }).unwrap();
+            writer.push_all(&records).unwrap();
+            writer.finish().unwrap();
+            let mut bench = bench(records, Timing::AsFast, depth, Replay::default());
+            (bench.job().limit.passes, bench.job().limit.operations) = (Some(passes), operations);
+            let one_by_one = told(&mut bench);
+            bench.written = Some(bytes);
+            let by_the_batch = told(&mut bench);
+            assert!(
+                one_by_one == by_the_batch,
+                "depth {depth}, {passes} passes, {operations:?}:\n{one_by_one}\n{by_the_batch}"
+            );
+            let compared = bench.replayed.as_ref().unwrap().compared;
+            assert_eq!(compared > 100, result.is_some(), "{compared}");
+        }
     }
 }
 
