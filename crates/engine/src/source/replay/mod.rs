@@ -190,7 +190,7 @@ pub struct ReplaySource {
     range_mark: u8,
     /// By position of a target twice: what its reads, and then its writes, have in common.
     range_calls: Box<[RangeCall]>,
-    /// Whether ranges that are written need content, and those that are read are checked.
+    /// Whether content is written or checked, and whether what came back is looked at.
     fills_ranges: bool,
     checks_ranges: bool,
     ranges_issued: RangesIssued,
@@ -398,7 +398,8 @@ impl ReplaySource {
         self.ranges_issued.count += 1;
         self.ranges_issued.depth += u64::from(self.in_flight);
         self.ranges_issued.last = now;
-        if self.fills_ranges && (self.checks_ranges || io.verb == Verb::Write) {
+        if self.fills_ranges {
+            // Reads too: what they leave in a buffer is not what was filled in.
             self.content.ready_at(io, now);
         }
         Next::Io

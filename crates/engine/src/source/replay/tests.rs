@@ -95,9 +95,11 @@ fn mixed(result: Option<i64>) -> Vec<TraceRecord> {
     (0..500).map(one).collect()
 }
 
-/// All that a run did and measured.
+/// All that a run did and measured, and a digest of what it wrote.
 fn told(bench: &mut SourceBench) -> String {
+    bench.memos.iter_mut().for_each(|memo| memo.bytes.fill(0));
     let all = bench.run();
+    let written = bench.memos.iter().map(|memo| crc32c::crc32c(&memo.bytes)).collect::<Vec<_>>();
     let mut replayed = bench.replayed.clone().unwrap();
     if bench.job().limit.operations.is_some() {
         // How far the reader was ahead when it was stopped is not the replay's.
@@ -105,7 +107,7 @@ fn told(bench: &mut SourceBench) -> String {
         replayed.rows.iter_mut().for_each(|row| (row.due, row.depth_recorded) = (0, 0));
         (replayed.skipped, replayed.changed) = (Vec::new(), Vec::new());
     }
-    format!("{all:?} {replayed:?}")
+    format!("{all:?} {replayed:?} {written:?}")
 }
 
 #[test]
