@@ -285,7 +285,10 @@ mod tests {
     fn every_default_is_a_value_of_its_option() {
         for row in OPTIONS.iter().filter(|row| !row.entry.default.is_empty()) {
             let read = super::super::value::read(row, Some(row.entry.default), Default::default());
-            assert!(read.is_ok(), "{}={}: {read:?}", row.entry.name, row.entry.default);
+            // fio's default protocol is known, and refused by its name.
+            let is_refused = row.entry.name == "http_mode"
+                && read.as_ref().is_err_and(|fault| fault.message.contains("WebDAV is not served"));
+            assert!(read.is_ok() || is_refused, "{}={}: {read:?}", row.entry.name, row.entry.default);
         }
     }
 }
