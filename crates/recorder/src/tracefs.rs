@@ -17,6 +17,9 @@ use iodyno_trace::TraceError;
 /// Instances of ours are named by their process, so that those of killed ones are known.
 const INSTANCE: &str = "iodyno-";
 
+/// Options by which events are lines of text with their times.
+const TEXT: [(&str, &str); 4] = [("bin", "0"), ("hex", "0"), ("raw", "0"), ("context-info", "1")];
+
 /// The tracing file system, readable and writable.
 pub struct Tracefs {
     root: PathBuf,
@@ -78,7 +81,12 @@ impl Tracefs {
         fs::create_dir(&directory).map_err(|error| {
             TraceError::new(format!("no trace buffer of our own: instances/{name}: {}", plain(&error)))
         })?;
-        Ok(TraceBuffer { directory, is_own: true, changed: Vec::new(), _mount: self.mount.clone() })
+        let buffer = TraceBuffer { directory, is_own: true, changed: Vec::new(), _mount: self.mount.clone() };
+        // It begins with the options of the machine's buffer, which a tracer of others may have set.
+        for (option, value) in TEXT {
+            buffer.write(&format!("options/{option}"), value)?;
+        }
+        Ok(buffer)
     }
 
     fn remove_stale(&self) {

@@ -9,6 +9,7 @@ pub use iodyno_engine::engines::s3::blocking::StoreAnswer;
 use iodyno_engine::engines::s3::blocking::{self, Channel, Lost, converse};
 use iodyno_engine::engines::s3::settings::{StoreSettings, fetch_credentials};
 use iodyno_engine::objects::split_url;
+use iodyno_engine::secrets::SecretPages;
 use iodyno_model::Job;
 use iodyno_s3::address::BucketAddress;
 use iodyno_s3::body::ErrorBody;
@@ -76,7 +77,8 @@ pub struct Client<'a> {
     pub settings: &'a ClientSettings,
     pub at: BucketAddress,
     authority: String,
-    signer: Signer,
+    /// It is long, and holds secrets.
+    signer: SecretPages<Signer>,
     stream: Option<Box<dyn Channel>>,
 }
 
@@ -84,7 +86,7 @@ impl<'a> Client<'a> {
     /// # Errors
     /// There are no credentials where they are said to be.
     pub fn new(settings: &'a ClientSettings) -> Result<Client<'a>, Failure> {
-        let mut signer = Signer::new(settings.store.region.clone());
+        let mut signer = SecretPages::new(Signer::new(settings.store.region.clone()))?;
         let _ = fetch_credentials(&settings.job, &mut signer.credentials)?;
         let endpoint =
             settings.store.endpoints.first().ok_or_else(|| Failure::new("no endpoint is named"))?;

@@ -105,7 +105,7 @@ fn fio_refusals() -> Outcome {
     let (store, home) = (store(), scratch());
     for (words, told_words) in [
         (&["--rw=write", "--http_mode=swift"][..], &["Swift is not served", "S3 gateway"][..]),
-        (&["--rw=write", "--http_mode=webdav"], &["WebDAV, which no engine speaks", "http_mode=s3"]),
+        (&["--rw=write", "--http_mode=webdav"], &["WebDAV is not served", "http_mode=s3"]),
         (&["--rw=write", "--http_object_mode=range"], &["changes the whole object", "block mode"]),
         (&["--rw=write", "--bsrange=4k-8k"], &["blocks of one length", "one bs="]),
         (&["--rw=write", "--filename=o"], &["begins with a slash", "filename=/BUCKET/NAME"]),

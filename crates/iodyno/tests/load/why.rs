@@ -24,6 +24,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("the device's part is at least its service time", &with(&[Need::Fuse]), service).waits(),
         Case::new("a running program is watched", &needs, running).waits(),
         Case::new("why beside a tool's run", &needs, beside).waits(),
+        Case::new("why beside a recording of a device", &needs, recorded).alone(),
         Case::new("what cannot be watched is told", &[], refused),
     ]
 }
@@ -175,6 +176,34 @@ fn beside() -> Outcome {
     let output = told(iodyno(arguments));
     output.expect(0, &["why fio", "requests to devices", "read (its own)"]);
     assert!(!output.out.contains("requests to devices"), "{output}");
+    Ok(())
+}
+
+/// A recording sets the machine's own trace buffer to binary records.
+fn recorded() -> Outcome {
+    let (device, home) = (LoopDevice::new(16 << 20)?, scratch());
+    let path = device.path().display().to_string();
+    let record = |time: &str| {
+        let mut command = iodyno(["record", "device", &path, "-o", "t.iot", "--force", "--for", time]);
+        command.current_dir(home.path());
+        command
+    };
+    let tried = told(record("1ms"));
+    if tried.code() != 0 {
+        return Err(Skip::new(format!("the tracer cannot be had: {}", tried.err.trim())).into());
+    }
+    let mut recording = Running::start(record("60s"));
+    let disk = device.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let enabled = || std::fs::read_to_string(format!("/sys/block/{disk}/trace/enable")).unwrap_or_default();
+    recording.until("the device is traced", || enabled().trim() == "1");
+    let name = format!("--filename={path}");
+    let load = ["--name=x", "--rw=randread", "--direct=1", "--ioengine=psync", "--bs=4k", "--number_ios=40"];
+    let json = why(&[&[IODYNO, "fio"], &load[..], &["--size=1m", &name]].concat(), home.path());
+    recording.signal(libc::SIGINT);
+    recording.end();
+    let json = json?;
+    let reads = requests(&json, "read", true).ok_or_else(|| format!("no reads: {json:#}"))?;
+    assert!(reads["count"].as_u64() >= Some(40), "{json:#}");
     Ok(())
 }
 
