@@ -1,8 +1,8 @@
-//! A store that takes 5 ms for each request: our client beside one that does nothing but send and receive.
+//! A store that takes 5 ms for each request: our client beside one that does nothing but sign, send and receive.
 //!
 //! With eight requests in flight that are 1,600 a second. What the record says must be what the store logged, plus what
-//! the plain client saw beyond its log in the same turn. Ours signs each request and takes it from a plan, the plain
-//! one sends the same bytes again and again: what that costs must fit in the tolerance, which is 50 µs.
+//! the plain client saw beyond its log in the same turn. Ours takes each request from a plan and reads what is answered, where
+//! the plain one signs the same request again and again: what that costs must fit in the tolerance, which is 50 µs.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -107,11 +107,12 @@ fn get(store: &ObjectStore) -> Any<Tally> {
     Ok(record.phases.remove(0).jobs.remove(0).tally)
 }
 
-/// What a client sees beyond the store's log that sends one request again and again on eight connections, from one thread.
+/// What a client sees beyond the store's log that signs and sends one request again and again on eight connections, from
+/// one thread.
 fn floor(store: &ObjectStore) -> Any<Floor> {
     store.take_log();
     let before = store.connections().0;
-    let (seen, began, ended) = by_poll(store, &request(store)?)?;
+    let (seen, began, ended) = by_poll(store, &mut signed(store)?)?;
     let log = store.take_log();
     let mut numbers: HashMap<u32, usize> = HashMap::new();
     let mut each_ns: Vec<(u64, u64)> = Vec::new();
@@ -125,20 +126,26 @@ fn floor(store: &ObjectStore) -> Any<Floor> {
     Ok(Floor { each_ns, whole_ns: (ended - began).saturating_sub(span_ns(&log)) })
 }
 
-fn request(store: &ObjectStore) -> Any<Vec<u8>> {
+/// Signs a GET anew with each call.
+fn signed(store: &ObjectStore) -> Any<impl FnMut() -> Vec<u8>> {
     let endpoint = Endpoint::parse(&store.endpoint())?;
     let at = BucketAddress::new(&endpoint, Addressing::Path, "bucket");
-    let mut signer = Signer::new("us-east-1".into());
+    let mut signer = Box::new(Signer::new("us-east-1".into()));
     signer.credentials.access_key = ACCESS_KEY.into();
     signer.credentials.secret.set(SECRET_KEY)?;
-    let unix = iodyno_engine::clock::unix_ns() / 1_000_000_000;
-    let mut head = Vec::new();
-    signer.write_head(&operation::get(&at, "pre/0", None, false), &at.host, UtcTime { unix }, &mut head);
-    Ok(head)
+    Ok(move || {
+        let unix = iodyno_engine::clock::unix_ns() / 1_000_000_000;
+        let mut head = Vec::new();
+        signer.write_head(&operation::get(&at, "pre/0", None, false), &at.host, UtcTime { unix }, &mut head);
+        head
+    })
 }
 
 /// The latencies of each connection's requests in their order, and when all began and ended, ns.
-fn by_poll(store: &ObjectStore, request: &[u8]) -> io::Result<(Vec<Vec<u64>>, u64, u64)> {
+fn by_poll(
+    store: &ObjectStore,
+    request: &mut dyn FnMut() -> Vec<u8>,
+) -> io::Result<(Vec<Vec<u64>>, u64, u64)> {
     let address = store.endpoint().trim_start_matches("http://").to_string();
     let now_ns = testbed::fuse::now_ns;
     let (mut seen, mut connections) = (vec![Vec::new(); DEPTH as usize], Vec::new());
@@ -147,7 +154,7 @@ fn by_poll(store: &ObjectStore, request: &[u8]) -> io::Result<(Vec<Vec<u64>>, u6
         let start_ns = now_ns();
         let mut stream = TcpStream::connect(&address)?;
         stream.set_nodelay(true)?;
-        stream.write_all(request)?;
+        stream.write_all(&request())?;
         sent += 1;
         connections.push((stream, start_ns, Vec::with_capacity(8 << 10)));
     }
@@ -178,7 +185,7 @@ fn by_poll(store: &ObjectStore, request: &[u8]) -> io::Result<(Vec<Vec<u64>>, u6
             done += 1;
             if sent < REQUESTS {
                 *start_ns = end_ns;
-                stream.write_all(request)?;
+                stream.write_all(&request())?;
                 sent += 1;
             }
         }
