@@ -29,8 +29,8 @@ impl InitialStack {
     }
 }
 
-/// Overwrites parts of this process's command line, so that `ps` and core dumps show `*` there. `end`: of a part that goes
-/// to the end of its word. Where the system does not say where the words are, nothing is done.
+/// Overwrites parts of this process's command line, so that `ps` and core dumps show `*` there. A part ends with its
+/// word at the latest. Where the system does not say where the words are, nothing is done.
 #[cfg(target_os = "linux")]
 pub fn overwrite_arguments(parts: &[(usize, Range<usize>)]) {
     if parts.is_empty() {
@@ -60,7 +60,13 @@ fn overwrite(words: &mut [u8], parts: &[(usize, Range<usize>)]) {
 }
 
 /// Variables whose values are secrets.
-const VARIABLES: [&str; 2] = ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+const VARIABLES: [&str; 5] = [
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+    "WARP_SECRET_KEY",
+    "WARP_SESSION_TOKEN",
+];
 
 /// Keeps the environment out of core dumps where a secret is in it. It stays as it is: programs that are started from here
 /// need it.

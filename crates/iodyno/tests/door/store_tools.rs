@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use testbed::program::{Program, ProgramOutput};
-use testbed::store::{ACCESS_KEY, LoggedRequest, ObjectStore, SECRET_KEY, StoreFault, StoreOptions};
+use testbed::store::{
+    ACCESS_KEY, LoggedRequest, ObjectStore, SECRET_KEY, StoreFault, StoreOptions, without_keys,
+};
 use testbed::{Case, Need, Outcome, wait};
 
 use crate::program::{IODYNO, iodyno, scratch, told};
@@ -23,6 +25,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("keys of a job file are in no output and no file", &[], job_files),
         Case::new("a run is done again with the keys of the environment", &[], rerun),
         Case::new("keys are in no process list and in no core dump", &[], core_dumps),
+        Case::new("keys of warp's variables are in no core dump", &[], warps_variables),
     ]
 }
 
@@ -41,9 +44,7 @@ fn host(store: &ObjectStore) -> String {
 fn bare(home: &Path, words: &[&str]) -> Command {
     let mut command = iodyno(words);
     command.current_dir(home).env("HOME", home).env("IODYNO_HISTORY", home.join("history"));
-    for name in ["ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN", "PROFILE", "ENDPOINT_URL", "REGION"] {
-        command.env_remove(format!("AWS_{name}"));
-    }
+    without_keys(&mut command);
     command
 }
 
@@ -407,5 +408,23 @@ fn core_dumps() -> Outcome {
         assert!(!cores.is_empty(), "no core dump in {}", home.path().display());
     }
     assert_eq!(holders(home.path(), &secrets), Vec::<PathBuf>::new());
+    Ok(())
+}
+
+/// The environment lies in pages of the process, where no option's value was taken out.
+fn warps_variables() -> Outcome {
+    let slow = StoreOptions { service: std::time::Duration::from_millis(5), ..StoreOptions::default() };
+    let (store, home) = (ObjectStore::start(slow), scratch());
+    let host = host(&store);
+    let words = ["warp", "put", "--host", &host, "--bucket", "bucket", "--obj.size=4KiB", "--concurrent=2"];
+    let mut command = bare(home.path(), &[&words[..], &["--duration=10m"]].concat());
+    command.env("WARP_ACCESS_KEY", ACCESS_KEY).env("WARP_SECRET_KEY", SECRET_KEY);
+    let running = Program::new(command).start();
+    wait::until("writes", || store.count("PUT") > 20)?;
+    let parts = dumpable(running.pid())?;
+    running.signal(libc::SIGINT);
+    let _ = running.outcome();
+    assert!(parts.iter().any(|part| has(part, &host)), "what is looked through is its memory");
+    assert!(!parts.iter().any(|part| has(part, SECRET_KEY)), "the key is in memory that is dumped");
     Ok(())
 }
