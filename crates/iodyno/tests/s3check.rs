@@ -8,25 +8,15 @@ use iodyno_dialect::posix::{expand, rules, suite};
 use iodyno_dialect::s3check::vocabulary::STORES;
 use tempfile::TempDir;
 use testbed::program::{Program, ProgramOutput};
-use testbed::store::{ACCESS_KEY, LoggedRequest, ObjectStore, SECRET_KEY, StoreFault as Fault, StoreOptions};
+use testbed::store::{LoggedRequest, ObjectStore, SECRET_KEY, StoreFault as Fault, StoreOptions, with_keys};
 
 /// Rules that the store of the testbed, which is no whole S3, keeps.
 const KEPT: [&str; 4] = ["consistency", "range/first-bytes", "range/middle", "range/one-byte"];
 
 fn iodyno(folder: &TempDir, arguments: &[&str]) -> ProgramOutput {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
-    command
-        .args(arguments)
-        .current_dir(folder.path())
-        .env("IODYNO_HISTORY", folder.path().join("h"))
-        .env("HOME", folder.path())
-        .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
-        .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
-    for variable in
-        ["AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_PROFILE", "AWS_REGION"]
-    {
-        command.env_remove(variable);
-    }
+    command.args(arguments).current_dir(folder.path()).env("IODYNO_HISTORY", folder.path().join("h"));
+    with_keys(&mut command).env("HOME", folder.path());
     Program::new(command).run()
 }
 

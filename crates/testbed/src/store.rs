@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -28,6 +29,36 @@ const STACK_BYTES: usize = 128 << 10;
 /// The keys that the store knows.
 pub const ACCESS_KEY: &str = "TESTKEY";
 pub const SECRET_KEY: &str = "a secret that is printed nowhere";
+
+/// What clients of stores read of their environment.
+const VARIABLES: [&str; 12] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_PROFILE",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+];
+
+/// Takes out of a command's environment what other tests, or who runs them, may have set for clients of stores. Nobody
+/// asks the machine that the tests run on for its credentials.
+pub fn without_keys(command: &mut Command) -> &mut Command {
+    for variable in VARIABLES {
+        command.env_remove(variable);
+    }
+    command.env("AWS_EC2_METADATA_DISABLED", "true")
+}
+
+/// The same, with the keys of an [`ObjectStore`].
+pub fn with_keys(command: &mut Command) -> &mut Command {
+    without_keys(command).env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+}
 /// A session token that has expired.
 pub const EXPIRED_TOKEN: &str = "EXPIRED";
 

@@ -63,6 +63,17 @@ impl CardFrame<'_> {
         format!("\n{}", table.text(0, self.paint))
     }
 
+    /// A text in so many rows, and below it those of the tables that fit, the last ones first.
+    pub(super) fn fitting(&self, first: String, tables: Vec<Table>, rows: usize) -> String {
+        let shown = tables.into_iter().filter(|table| !table.is_empty());
+        let mut blocks: Vec<String> = shown.map(|table| self.below(table)).collect();
+        blocks.insert(0, first);
+        while blocks.len() > 1 && blocks.iter().map(|block| block.lines().count()).sum::<usize>() > rows {
+            blocks.remove(1);
+        }
+        blocks.concat()
+    }
+
     /// A table above its legend; nothing where the table has no row.
     pub(super) fn with_legend(&self, table: Table, legend: &str) -> String {
         match table.is_empty() {

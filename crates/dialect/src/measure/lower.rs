@@ -138,12 +138,17 @@ fn append(settings: &Settings) -> Phase {
     phase(job)
 }
 
-/// The sweep, written out by the one mechanism there is for it.
 fn depths(settings: &Settings) -> Vec<Phase> {
     let pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
     let phase = phase(deep(settings, DEPTH, pattern, 1, settings.budget.depth_ns));
-    let parameter = if keeps_depth(settings.engine) { Parameter::Depth } else { Parameter::Workers };
-    let values = settings.budget.depths.iter().map(|depth| Value::Number(*depth)).collect();
+    swept(phase, keeps_depth(settings.engine), settings.budget.depths)
+}
+
+/// A phase for each depth, written out by the one mechanism there is for it; workers take the place of a depth that is not
+/// kept.
+pub(super) fn swept(phase: Phase, keeps_depth: bool, depths: &[u64]) -> Vec<Phase> {
+    let parameter = if keeps_depth { Parameter::Depth } else { Parameter::Workers };
+    let values = depths.iter().map(|depth| Value::Number(*depth)).collect();
     let swept = Plan {
         phases: vec![phase],
         sweep: vec![Sweep { parameter, values, origin: Origin::Default }],

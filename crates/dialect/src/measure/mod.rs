@@ -17,13 +17,14 @@ mod settings;
 mod store;
 mod text;
 
-use iodyno_model::{Diagnostic, Origin};
+use iodyno_model::{Diagnostic, Origin, Plan};
 use iodyno_report::Reporter;
 use iodyno_report::native::Native;
 
 use crate::run_options::RunOptions;
 use crate::{Dialect, Loader, Request, Run};
-use report::{Card, GrowingCard};
+use options::Options;
+use report::{Card, CardSetup, GrowingCard};
 
 /// The command in the list of dialects.
 pub const DIALECT: Dialect = Dialect {
@@ -50,30 +51,42 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     }
     store::refuse_elsewhere(&options).map_err(|wrong| vec![wrong])?;
     let settings = settings::resolve(&options, loader).map_err(|wrong| vec![wrong])?;
-    let mut plan = match options.long {
+    let plan = match options.long {
         Some(ns) => lower::long(&settings, ns),
         None => lower::plan(&settings),
     };
-    let asked = RunOptions { fail_if: options.fail_if.clone(), ..RunOptions::default() };
-    asked.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
     let left = left::find(&settings, loader);
     let engine = settings.engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str()));
     let messages = engine.chain(left.unknown).collect();
-    let growing = options.long.is_none().then(|| Box::new(GrowingCard::new(settings.clone())) as _);
-    let reporter: Box<dyn Reporter> = match options.long {
-        Some(_) => Box::new(Native::new(loader.paint()).details(options.details)),
-        None => Box::new(Card::new(settings, loader.paint(), options.details)),
-    };
     Ok(Request::Run(Box::new(Run {
-        files: options.export.clone().files(),
-        keep: options.keep.clone().keep(),
         messages,
         abandoned: left.abandoned,
+        translate: advice::translate,
+        ..run(&options, plan, settings, loader)?
+    })))
+}
+
+/// A run with its card, or with the native report where one cell is measured for long.
+fn run<S: CardSetup + 'static>(
+    options: &Options,
+    mut plan: Plan,
+    setup: S,
+    loader: &mut dyn Loader,
+) -> Result<Run, Vec<Diagnostic>> {
+    let asked = RunOptions { fail_if: options.fail_if.clone(), ..RunOptions::default() };
+    asked.apply(&mut plan, "").map_err(|wrong| vec![wrong])?;
+    let growing = options.long.is_none().then(|| Box::new(GrowingCard::new(setup.clone())) as _);
+    let reporter: Box<dyn Reporter> = match options.long {
+        Some(_) => Box::new(Native::new(loader.paint()).details(options.details)),
+        None => Box::new(Card::new(setup, loader.paint(), options.details)),
+    };
+    Ok(Run {
+        files: options.export.clone().files(),
+        keep: options.keep.clone().keep(),
         live_ns: LIVE_NS,
         unwatched: options.watch.unwatched(),
         tells_all: true,
         growing,
-        translate: advice::translate,
         ..Run::of(plan, reporter)
-    })))
+    })
 }

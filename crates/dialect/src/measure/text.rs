@@ -61,17 +61,8 @@ impl CardText<'_> {
 
     /// The figures alone, in so many rows: the four lines, and of the others those that fit, the newest first.
     pub(super) fn growing(&self, rows: usize) -> String {
-        let blocks = [self.others_table(), self.depths_table(), self.metadata_table()];
-        let mut blocks: Vec<String> = blocks
-            .into_iter()
-            .filter(|table| !table.is_empty())
-            .map(|table| self.frame.below(table))
-            .collect();
-        blocks.insert(0, self.lines_table());
-        while blocks.len() > 1 && blocks.iter().map(|block| block.lines().count()).sum::<usize>() > rows {
-            blocks.remove(1);
-        }
-        blocks.concat()
+        let tables = vec![self.others_table(), self.depths_table(), self.metadata_table()];
+        self.frame.fitting(self.lines_table(), tables, rows)
     }
 
     /// The four lines that KDiskMark users know.

@@ -28,6 +28,10 @@ use WarpCommand as C;
 /// Those that ask a store.
 pub const BENCHMARKS: [C; 7] = [C::Get, C::Put, C::Mixed, C::List, C::Stat, C::Delete, C::MultipartPut];
 
+/// Why commands on catalogs are not served, and what to do.
+const CATALOGS: (&str, &str) =
+    ("catalogs of tables are no object store", "warp get and warp put measure what lies below them");
+
 /// Commands of warp that are not served: their names, why, and what to do.
 const REFUSED: &[(&str, &str, &str)] = &[
     (
@@ -42,16 +46,8 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("fanout", "MinIO alone writes one object to many names", "warp put writes objects"),
     ("append", "S3 Express alone appends", "warp put writes objects"),
     ("select", "the engine asks for no S3 Select", "warp get reads objects"),
-    (
-        "iceberg",
-        "catalogs of tables are no object store",
-        "warp get and warp put measure what lies below them",
-    ),
-    (
-        "tables",
-        "catalogs of tables are no object store",
-        "warp get and warp put measure what lies below them",
-    ),
+    ("iceberg", CATALOGS.0, CATALOGS.1),
+    ("tables", CATALOGS.0, CATALOGS.1),
     (
         "client",
         "warp's clients speak to warp alone",

@@ -8,8 +8,9 @@
 
 use std::fmt;
 
-use iodyno_model::Histogram;
+use iodyno_engine::{Options, run};
 use iodyno_model::histogram::{bucket_of, lower_edge};
+use iodyno_model::{Histogram, Job, Phase, Plan, Tally, Target};
 use testbed::Skip;
 
 /// What a figure may be off by.
@@ -18,6 +19,18 @@ const TOLERANCE: f64 = 0.01;
 const BEYOND: usize = 10;
 /// Floors that are added to one latency: those of its rank.
 const FLOORS: usize = 101;
+
+/// One job on one target; its tally.
+pub fn tally_of(target: Target, job: Job) -> Result<Tally, Box<dyn std::error::Error>> {
+    let phase = Phase { name: "known".into(), jobs: vec![job], ..Phase::default() };
+    let plan =
+        Plan { name: "known".into(), seed: 1, targets: vec![target], phases: vec![phase], ..Plan::default() };
+    let mut record = run(&plan, &Options::default(), &mut |_| ()).map_err(|wrong| format!("{wrong:?}"))?;
+    if let Some(error) = record.errors.first() {
+        return Err(error.message.clone().into());
+    }
+    Ok(record.phases.remove(0).jobs.remove(0).tally)
+}
 
 /// One figure, as we say it and as it must be.
 pub struct Figure {

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use iodyno_engine::{Options, run};
 use iodyno_model::histogram::lower_edge;
 use iodyno_model::{
-    Depth, Direct, Extent, Histogram, Job, Open, Pattern, Phase, Pick, Plan, Rate, Tally, Target, TargetKind,
-    Verb, Workload,
+    Depth, Direct, Extent, Histogram, Job, Open, Pattern, Pick, Rate, Tally, Target, TargetKind, Verb,
+    Workload,
 };
 use testbed::fuse::{Config, Device, Fault, Pick as Met, RequestKind, Service};
 use testbed::{Case, Need, Outcome};
@@ -103,14 +102,7 @@ fn perform(path: &Path, job: Job) -> Any<Tally> {
         remove: false,
         origin: Default::default(),
     };
-    let phase = Phase { name: "read".into(), jobs: vec![job], ..Phase::default() };
-    let plan =
-        Plan { name: "known".into(), seed: 1, targets: vec![target], phases: vec![phase], ..Plan::default() };
-    let mut record = run(&plan, &Options::default(), &mut |_| ()).map_err(|wrong| format!("{wrong:?}"))?;
-    if let Some(error) = record.errors.first() {
-        return Err(error.message.clone().into());
-    }
-    Ok(record.phases.remove(0).jobs.remove(0).tally)
+    compare::tally_of(target, job)
 }
 
 /// Stalls at given requests show where they belong: in the largest latency and in the far percentiles.

@@ -10,10 +10,8 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use iodyno_engine::{Options, run};
 use iodyno_model::{
-    Depth, Items, Job, Kind, Pattern, Phase, Pick, Plan, Setting, Size, Tally, Target, TargetKind, Verb,
-    Workload,
+    Depth, Items, Job, Kind, Pattern, Pick, Setting, Size, Tally, Target, TargetKind, Verb, Workload,
 };
 use iodyno_s3::address::BucketAddress;
 use iodyno_s3::{Addressing, Endpoint, Signer, UtcTime, operation};
@@ -97,14 +95,7 @@ fn get(store: &ObjectStore) -> Any<Tally> {
         remove: false,
         origin: Default::default(),
     };
-    let phase = Phase { name: "get".into(), jobs: vec![job], ..Phase::default() };
-    let plan =
-        Plan { name: "known".into(), seed: 1, targets: vec![target], phases: vec![phase], ..Plan::default() };
-    let mut record = run(&plan, &Options::default(), &mut |_| ()).map_err(|wrong| format!("{wrong:?}"))?;
-    if let Some(error) = record.errors.first() {
-        return Err(error.message.clone().into());
-    }
-    Ok(record.phases.remove(0).jobs.remove(0).tally)
+    compare::tally_of(target, job)
 }
 
 /// What a client sees beyond the store's log that signs and sends one request again and again on eight connections, from

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use testbed::metadata::{CONTAINER_TOKEN, MetadataService};
 use testbed::program::{Program, ProgramOutput, Running};
-use testbed::store::{ACCESS_KEY, ObjectStore, SECRET_KEY, StoreFault, StoreOptions};
+use testbed::store::{ACCESS_KEY, ObjectStore, SECRET_KEY, StoreFault, StoreOptions, with_keys};
 use testbed::{Case, Need, Outcome, Skip, free_port, wait};
 
 use crate::program::{iodyno, plan, scratch, told};
@@ -40,30 +40,12 @@ fn text(endpoint: &str, target: &str, job: &str, settings: &str) -> String {
 const FILLED: &str = "prepare = \"filled\"\nremove = true";
 const READS: &str = "do = \"read\"\npick = \"random\"\nblock = \"4KiB\"";
 
-/// What other tests, or who runs them, may have set.
-const ENVIRONMENT: [&str; 9] = [
-    "AWS_SESSION_TOKEN",
-    "AWS_REGION",
-    "AWS_DEFAULT_REGION",
-    "AWS_PROFILE",
-    "AWS_ENDPOINT_URL",
-    "AWS_EC2_METADATA_SERVICE_ENDPOINT",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-];
-
 /// The program on a plan, with the store's keys in the environment.
 fn command(home: &Path, text: &str, arguments: &[&str]) -> Command {
     let path = plan(home, text);
     let mut command = iodyno(["run"]);
     command.arg(path).args(arguments).current_dir(home).env("HOME", home).env("XDG_DATA_HOME", home);
-    for name in ENVIRONMENT {
-        command.env_remove(name);
-    }
-    // Nobody asks the machine that the tests run on.
-    command.env("AWS_EC2_METADATA_DISABLED", "true");
-    command.env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
+    with_keys(&mut command);
     command
 }
 
@@ -339,7 +321,7 @@ fn moto_is_checked() -> Outcome {
     let mut command = iodyno(["s3check", "s3://bucket/a", "--endpoint", &endpoint, "--strict"]);
     // Its lists fail while another request changes what they list.
     command.args(["--at-once", "1", "--profile", "moto"]).current_dir(home.path());
-    command.env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
+    with_keys(&mut command);
     let said = told(command);
     drop(server);
     said.expect(

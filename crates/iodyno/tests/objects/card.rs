@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use testbed::program::{Program, ProgramOutput};
-use testbed::store::{ACCESS_KEY, LoggedRequest, ObjectStore, SECRET_KEY, StoreFault as Fault, StoreOptions};
+use testbed::store::{LoggedRequest, ObjectStore, SECRET_KEY, StoreFault as Fault, StoreOptions, with_keys};
 use testbed::{Case, Outcome};
 
 use super::program::{IODYNO, scratch};
@@ -28,20 +28,7 @@ const SHORT: [&str; 3] = ["--quick", "--time", "20ms"];
 fn iodyno(home: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(IODYNO);
     command.args(words).current_dir(home).env("HOME", home).env("IODYNO_HISTORY", home.join("history"));
-    command
-        .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
-        .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
-        .env("COLUMNS", "80");
-    for variable in [
-        "AWS_SESSION_TOKEN",
-        "AWS_ENDPOINT_URL",
-        "AWS_ENDPOINT_URL_S3",
-        "AWS_PROFILE",
-        "AWS_REGION",
-        "IODYNO_ALSO",
-    ] {
-        command.env_remove(variable);
-    }
+    with_keys(&mut command).env("COLUMNS", "80").env_remove("IODYNO_ALSO");
     command
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 use testbed::program::{Program, ProgramOutput};
-use testbed::store::{ACCESS_KEY, Certificate, ObjectStore, SECRET_KEY, StoreFault, StoreOptions};
+use testbed::store::{Certificate, ObjectStore, SECRET_KEY, StoreFault, StoreOptions, with_keys};
 use testbed::{Case, Outcome};
 
 fn main() -> std::process::ExitCode {
@@ -49,9 +49,7 @@ fn local() -> Certificate {
 fn command(home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
     command.args(arguments).current_dir(home).env("HOME", home).env("XDG_DATA_HOME", home);
-    command.env_remove("IODYNO_FINDINGS").env_remove("COLUMNS").env("AWS_EC2_METADATA_DISABLED", "true");
-    command.env("AWS_ACCESS_KEY_ID", ACCESS_KEY).env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
-    command.env_remove("AWS_SESSION_TOKEN").env_remove("AWS_REGION").env_remove("AWS_DEFAULT_REGION");
+    with_keys(&mut command).env_remove("IODYNO_FINDINGS").env_remove("COLUMNS");
     command
 }
 

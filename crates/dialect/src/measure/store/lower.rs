@@ -2,9 +2,8 @@
 //! data, and the promises of consistency.
 
 use iodyno_model::{
-    Depth, ErrorPolicy, Extent, Intent, ItemData, Items, Job, Limit, Mix, Open, Origin, Parameter, Pattern,
-    Phase, Pick, Plan, Prepare, Setting, Size, Span, Stop, Sweep, Target, TargetKind, Value, Verb, Workload,
-    sweep,
+    Depth, ErrorPolicy, Extent, Intent, ItemData, Items, Job, Limit, Mix, Open, Origin, Pattern, Phase, Pick,
+    Plan, Prepare, Setting, Size, Span, Stop, Target, TargetKind, Verb, Workload,
 };
 
 use super::budget::{
@@ -13,6 +12,7 @@ use super::budget::{
 use super::consistency;
 use super::settings::StoreSettings;
 use crate::measure::cells::{DEPTH, MIX_READS};
+use crate::measure::lower::swept;
 
 /// Targets by index, behind those of [`ObjectSize`]: the objects made for requests without data, and where promises are
 /// tried.
@@ -121,19 +121,11 @@ fn mix(settings: &StoreSettings) -> Job {
     deep(settings, &MIX, &MIX.name(settings.engine.keeps_depth), pattern, settings.budget.cell_ns)
 }
 
-/// The sweep, written out by the one mechanism there is for it.
 fn depths(settings: &StoreSettings) -> Vec<Phase> {
     let cell = StoreCell { depth: 1, ..CELLS[0] };
     let pattern = Pattern::of(Verb::Read, Pick::Uniform, cell.block_bytes);
     let phase = phase(deep(settings, &cell, DEPTH, pattern, settings.budget.depth_ns));
-    let parameter = if settings.engine.keeps_depth { Parameter::Depth } else { Parameter::Workers };
-    let values = settings.budget.depths.iter().map(|depth| Value::Number(*depth)).collect();
-    let swept = Plan {
-        phases: vec![phase],
-        sweep: vec![Sweep { parameter, values, origin: Origin::Default }],
-        ..Plan::default()
-    };
-    sweep::expand(&swept).map(|plan| plan.phases).unwrap_or_default()
+    swept(phase, settings.engine.keeps_depth, settings.budget.depths)
 }
 
 /// Objects are made as long as there is time; what follows takes as many, but for lists, which have all of them each.

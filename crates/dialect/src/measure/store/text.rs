@@ -60,14 +60,9 @@ impl StoreText<'_> {
 
     /// The figures alone, in so many rows: the cells, and of the others those that fit, the newest first.
     pub fn growing(&self, rows: usize) -> String {
-        let blocks = [self.mix_table(), self.depths_table(), self.requests_table(), self.promises_table()];
-        let shown = blocks.into_iter().filter(|table| !table.is_empty());
-        let mut blocks: Vec<String> = shown.map(|table| self.frame.below(table)).collect();
-        blocks.insert(0, self.frame.below(self.cells_table()));
-        while blocks.len() > 1 && blocks.iter().map(|block| block.lines().count()).sum::<usize>() > rows {
-            blocks.remove(1);
-        }
-        blocks.concat()
+        let tables =
+            vec![self.mix_table(), self.depths_table(), self.requests_table(), self.promises_table()];
+        self.frame.fitting(self.frame.below(self.cells_table()), tables, rows)
     }
 
     fn title(&self) -> String {
