@@ -60,6 +60,7 @@ fn overwrite(words: &mut [u8], parts: &[(usize, Range<usize>)]) {
 }
 
 /// Variables whose values are secrets.
+#[cfg(target_os = "linux")]
 const VARIABLES: [&str; 5] = [
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
