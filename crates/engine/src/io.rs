@@ -40,6 +40,12 @@ pub const READ_BACK: u8 = 64;
 /// `offset` numbers a directory of the set's tree rather than an item.
 pub const DIRECTORY: u8 = 128;
 
+/// Both with a read or write, to which neither means anything else: a range of a trace, of which nothing is to be checked once
+/// it has succeeded.
+pub const UNCHECKED_RANGE: u8 = READ_BACK | DIRECTORY;
+/// With such a range: it was recorded to have succeeded.
+pub const RECORDED_SUCCESS: u8 = DURABLE;
+
 /// In `other` of an open of a [listed](Names::listed) item that stays open: the file is made if it is missing.
 pub const OPEN_CREATES: u64 = 1 << 62;
 /// The same: the file is emptied.
@@ -80,7 +86,8 @@ pub const OPEN_TRUNCATES: u64 = 1 << 61;
 pub struct Io {
     /// What is done.
     pub verb: Verb,
-    /// Any of [`VERIFY`], [`KEEP`], [`SILENT`], [`PACED`], [`FORGIVEN`], [`DURABLE`], [`READ_BACK`], [`DIRECTORY`].
+    /// Any of [`VERIFY`], [`KEEP`], [`SILENT`], [`PACED`], [`FORGIVEN`], [`DURABLE`], [`READ_BACK`], [`DIRECTORY`], or
+    /// [`UNCHECKED_RANGE`] with or without [`RECORDED_SUCCESS`].
     pub flags: u8,
     /// The tally line it is counted in.
     pub label: u16,

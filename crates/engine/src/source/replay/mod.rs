@@ -15,7 +15,10 @@ use super::{Next, SourceContext, UNTALLIED, label_of, labels};
 use crate::clock::Tick;
 use crate::facts::EngineFacts;
 use crate::failure::Failure;
-use crate::io::{AT_END, Files, Io, KEEP, OPEN_CREATES, OPEN_TRUNCATES, PACED, SILENT, Slot};
+use crate::io::{
+    AT_END, Files, Io, KEEP, OPEN_CREATES, OPEN_TRUNCATES, PACED, RECORDED_SUCCESS, SILENT, Slot,
+    UNCHECKED_RANGE,
+};
 use crate::trace_file;
 
 mod certificate;
@@ -184,9 +187,7 @@ pub struct ReplaySource {
     slots: SlotUse,
     /// By slot: what came back from the trace, and whether it was due while all slots were taken.
     flying: Box<[Flying]>,
-    /// By slot: the marks of the range there, 0: it is none.
-    range_marks: Box<[u8]>,
-    /// The marks of the ranges at hand.
+    /// The marks of the ranges at hand, in the flags of their operations.
     range_mark: u8,
     /// By position of a target twice: what its reads, and then its writes, have in common.
     range_calls: Box<[RangeCall]>,
@@ -204,13 +205,6 @@ pub struct ReplaySource {
     over: bool,
     failure: Option<Failure>,
 }
-
-/// A range is in the slot.
-const RANGE: u8 = 1;
-/// Nothing is to be done once it has succeeded.
-const UNCHECKED: u8 = 2;
-/// It was recorded to have succeeded.
-const SUCCEEDED: u8 = 4;
 
 /// What the reads or writes of one target have in common.
 #[derive(Clone, Copy, Debug)]
@@ -238,15 +232,36 @@ fn range_calls(handles: &[(u32, u64)], labels: &[u16; Verb::COUNT]) -> Box<[Rang
     handles.iter().flat_map(of).collect()
 }
 
-/// Ranges that were issued and are not in the certificate yet.
+/// Ranges that were issued and are not in the certificate yet. What a range costs is kept low: how many were taken is known
+/// to the ring, and the rest is worked out seldom.
 #[derive(Clone, Copy, Debug, Default)]
 struct RangesIssued {
     /// When the certificate's row ends.
     row_end: Tick,
-    count: u64,
-    /// The sum of how many were in flight, with each.
-    depth: u64,
+    /// When the last one was issued.
     last: Tick,
+    /// How many were taken when the rest was worked out.
+    first: u64,
+    /// How many ended since, and the sum of how many had been taken then.
+    ended: u64,
+    ended_after: u64,
+    /// Worked out: how many were issued, and the sum of how many were in flight with each, itself included.
+    count: u64,
+    depth: u64,
+}
+
+impl RangesIssued {
+    /// Works out what was issued until so many were taken, `in_flight` operations before; answers how many are in flight then.
+    fn settle(&mut self, taken: u64, in_flight: u32) -> u32 {
+        let (issued, before) = (taken - self.first, u64::from(in_flight));
+        // What ends is missing from each range that is issued after it.
+        let missing = self.ended * taken - self.ended_after;
+        self.count += issued;
+        self.depth += issued * before + issued * (issued + 1) / 2 - missing;
+        let left = before + issued - self.ended;
+        (self.first, self.ended, self.ended_after) = (taken, 0, 0);
+        left as u32
+    }
 }
 
 /// How long all slots were taken: what is late while they are is late because of the target.
@@ -296,6 +311,12 @@ impl Flying {
         opens: false,
         reopens: false,
     };
+
+    /// A range with these marks.
+    fn of_range(verb: Verb, marks: u8) -> Flying {
+        let expected = if marks & RECORDED_SUCCESS != 0 { 0 } else { UNKNOWN };
+        Flying { verb, expected, ..Flying::NOTHING }
+    }
 }
 
 impl ReplaySource {
@@ -356,8 +377,7 @@ impl ReplaySource {
             on_names: false,
             slots: SlotUse { full_since: context.start, full_ns: 0, calm: (context.start, 0) },
             flying: vec![Flying::NOTHING; context.depth.max(1) as usize].into(),
-            range_marks: vec![0; context.depth.max(1) as usize].into(),
-            range_mark: RANGE,
+            range_mark: 0,
             ranges_issued: RangesIssued { row_end: Tick::MAX, ..RangesIssued::default() },
             ranges_compared: 0,
             operations: context.job.limit.operations.unwrap_or(u64::MAX),
@@ -390,29 +410,41 @@ impl ReplaySource {
         let call = &self.range_calls[range.index()];
         (io.verb, io.flags, io.label, io.file) = (call.verb, call.flags, call.label, call.file);
         (io.offset, io.bytes, io.other) = (range.offset + call.base, u64::from(range.bytes), 0);
-        self.range_marks[slot as usize] = self.range_mark;
         if now >= self.ranges_issued.row_end {
-            self.certify_ranges(now);
+            self.certify_ranges(self.ring.ranges_taken() - 1, now);
         }
-        self.in_flight += 1;
-        self.ranges_issued.count += 1;
-        self.ranges_issued.depth += u64::from(self.in_flight);
         self.ranges_issued.last = now;
         if self.fills_ranges {
-            // Reads too: what they leave in a buffer is not what was filled in.
-            self.content.ready_at(io, now);
+            self.fill_range(slot, io, now);
         }
         Next::Io
     }
 
-    /// Puts the ranges that were issued so far into the certificate.
+    /// Fills the buffer of a range. Of a read too: what it leaves there is not what was filled in.
+    fn fill_range(&mut self, slot: Slot, io: &mut Io, now: Tick) {
+        let marks = std::mem::take(&mut io.flags);
+        self.content.ready_at(io, now);
+        match self.checks_ranges {
+            true => self.flying[slot as usize] = Flying::of_range(io.verb, marks),
+            false => io.flags |= marks,
+        }
+    }
+
+    /// Works out how many operations are in flight, once so many ranges were taken.
+    fn settle_ranges(&mut self, taken: u64) {
+        self.in_flight = self.ranges_issued.settle(taken, self.in_flight);
+    }
+
+    /// Puts the ranges that were issued, until so many were taken, into the certificate.
     #[cold]
     #[inline(never)]
-    fn certify_ranges(&mut self, now: Tick) {
-        let issued = std::mem::take(&mut self.ranges_issued);
-        self.ranges_issued.row_end = match &mut self.certificate {
+    fn certify_ranges(&mut self, taken: u64, now: Tick) {
+        self.settle_ranges(taken);
+        let issued = &mut self.ranges_issued;
+        let (count, depth) = (std::mem::take(&mut issued.count), std::mem::take(&mut issued.depth));
+        issued.row_end = match &mut self.certificate {
             Some(certificate) => {
-                certificate.issued_before(issued.count, issued.depth, issued.last);
+                certificate.issued_before(count, depth, issued.last);
                 certificate.row_end(now)
             }
             None => Tick::MAX,
@@ -421,6 +453,7 @@ impl ReplaySource {
 
     #[inline(never)]
     fn next_of_others(&mut self, now: Tick, slot: Slot, io: &mut Io) -> Next {
+        self.settle_ranges(self.ring.ranges_taken());
         if self.over || self.operations == 0 {
             return Next::Done;
         }
@@ -443,9 +476,10 @@ impl ReplaySource {
         self.ring.limit_ranges(usize::try_from(self.operations).unwrap_or(usize::MAX));
         let count = self.ring.ranges() as u64;
         self.operations -= if self.operations == u64::MAX { 0 } else { count };
-        self.range_mark = RANGE
-            | if self.checks_ranges { 0 } else { UNCHECKED }
-            | if self.ring.ranges_succeeded { SUCCEEDED } else { 0 };
+        let mark = UNCHECKED_RANGE | if self.ring.ranges_succeeded { RECORDED_SUCCESS } else { 0 };
+        if mark != std::mem::replace(&mut self.range_mark, mark) {
+            self.range_calls.iter_mut().for_each(|call| call.flags = mark);
+        }
         // The row may have changed with other operations.
         self.ranges_issued.row_end = 0;
     }
@@ -563,7 +597,7 @@ impl ReplaySource {
             ..Flying::NOTHING
         };
         *io = Io { buffer: io.buffer, started: io.started, ..self.call(operation, &mut flying) };
-        (self.flying[slot as usize], self.range_marks[slot as usize]) = (flying, 0);
+        self.flying[slot as usize] = flying;
         self.on_names = self.tree.is_some() && (io.verb.kind() == Kind::Metadata || io.verb == Verb::Clone);
         if flying.opens || flying.reopens {
             self.in_flight += 1;
@@ -574,7 +608,7 @@ impl ReplaySource {
             io.intended = due;
         }
         if self.ranges_issued.count > 0 {
-            self.certify_ranges(now);
+            self.certify_ranges(self.ring.ranges_taken(), now);
         }
         if let Some(certificate) = &mut self.certificate {
             certificate.issued(now, self.in_flight);
@@ -683,25 +717,21 @@ impl ReplaySource {
     /// Hears of a completion.
     #[inline(always)]
     pub fn done(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
-        let marks = self.range_marks[slot as usize];
-        if marks & UNCHECKED == 0 || result < 0 {
+        if io.flags & UNCHECKED_RANGE != UNCHECKED_RANGE || result < 0 {
             return self.done_with_others(slot, io, result, now);
         }
-        self.in_flight -= 1;
-        self.ranges_compared += u64::from(marks / SUCCEEDED);
+        self.ranges_issued.ended += 1;
+        self.ranges_issued.ended_after += self.ring.ranges_taken();
+        self.ranges_compared += u64::from(io.flags & RECORDED_SUCCESS != 0);
         result
     }
 
     #[inline(never)]
     fn done_with_others(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
-        let marks = self.range_marks[slot as usize];
-        let flying = match marks {
-            0 => self.flying[slot as usize],
-            _ => Flying {
-                verb: io.verb,
-                expected: if marks & SUCCEEDED > 0 { 0 } else { UNKNOWN },
-                ..Flying::NOTHING
-            },
+        self.settle_ranges(self.ring.ranges_taken());
+        let flying = match io.flags & UNCHECKED_RANGE == UNCHECKED_RANGE {
+            true => Flying::of_range(io.verb, io.flags),
+            false => self.flying[slot as usize],
         };
         if self.in_flight == self.depth {
             self.slots.full_ns += now.saturating_sub(self.slots.full_since);
@@ -783,7 +813,7 @@ impl ReplaySource {
 
     /// How faithful it was, where that is measured.
     pub fn certificate(&mut self) -> Option<ReplayRecord> {
-        self.certify_ranges(self.ranges_issued.last);
+        self.certify_ranges(self.ring.ranges_taken(), self.ranges_issued.last);
         let certificate = self.certificate.as_mut()?;
         certificate.judged = self.tree_content.as_ref().map_or([0; 2], |tree| tree.judged);
         certificate.compared += std::mem::take(&mut self.ranges_compared);

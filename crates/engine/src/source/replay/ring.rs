@@ -48,6 +48,7 @@ pub struct OperationRing {
     batch: *const ReplayOperation,
     at: usize,
     length: usize,
+    /// Ranges are counted over all batches: where the first one of all would lie, how many were taken, and how many there are.
     ranges: *const RangeOperation,
     range: usize,
     range_count: usize,
@@ -116,10 +117,16 @@ impl OperationRing {
         if self.range == self.range_count {
             return None;
         }
-        // SAFETY: `range` is below the number of ranges in the batch, which belongs to this end until it is given back.
-        let range = unsafe { *self.ranges.add(self.range) };
+        // SAFETY: `range` numbers one of the ranges in the batch, which belongs to this end until it is given back.
+        let range = unsafe { *self.ranges.wrapping_add(self.range) };
         self.range += 1;
         Some(range)
+    }
+
+    /// How many ranges were taken so far.
+    #[inline(always)]
+    pub fn ranges_taken(&self) -> u64 {
+        self.range as u64
     }
 
     /// How many ranges come next; nothing else comes before them.
@@ -166,7 +173,7 @@ impl OperationRing {
         if std::mem::take(&mut self.holds) {
             self.drained += 1;
             self.shared.drained.store(self.drained, Ordering::Release);
-            (self.at, self.length, self.range, self.range_count) = (0, 0, 0, 0);
+            (self.at, self.length, self.range_count) = (0, 0, self.range);
         }
         if self.shared.filled.load(Ordering::Acquire) == self.drained {
             return;
@@ -174,7 +181,8 @@ impl OperationRing {
         // SAFETY: the batch is filled, so the reader does not touch it until it is given back.
         let batch = unsafe { &*self.shared.batches[self.drained % BATCHES].get() };
         (self.batch, self.length) = (batch.operations.as_ptr(), batch.operations.len());
-        (self.ranges, self.range_count) = (batch.ranges.as_ptr(), batch.ranges.len());
+        self.ranges = batch.ranges.as_ptr().wrapping_sub(self.range);
+        self.range_count = self.range + batch.ranges.len();
         (self.ranges_succeeded, self.holds) = (batch.ranges_succeeded, true);
     }
 
