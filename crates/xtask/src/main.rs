@@ -11,6 +11,7 @@ mod against;
 mod bench;
 mod bless;
 mod ci;
+mod emulated;
 mod faults;
 mod fuzz;
 mod guest;
