@@ -22,7 +22,8 @@ pub fn environment(kept: &Path, name: &str, packages: &[&str]) -> Result<PathBuf
     if home.join("complete").is_file() {
         return Ok(home);
     }
-    let pip = "-m pip install --quiet --disable-pip-version-check --timeout 20 --retries 1";
+    // Without compiling all modules ahead: a test imports few of them.
+    let pip = "-m pip install --quiet --no-compile --disable-pip-version-check --timeout 20 --retries 1";
     let mut install = Command::new(home.join("bin/python"));
     install.args(pip.split(' ')).args(packages);
     for step in [Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home), &mut install] {
