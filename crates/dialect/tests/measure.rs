@@ -406,7 +406,7 @@ fn refusals_name_the_place_and_the_way_out() {
         (refused(&mut directory(ssd()), &["/srv/data", "--engine", "null"]), "no engine of that name"),
         (refused(&mut directory(ssd()), &["/srv/data", "--quick", "--full"]), "cannot be used with"),
         (refused(&mut directory(ssd()), &["/srv/data", "--time", "1ms"]), "at least 10ms"),
-        (refused(&mut directory(ssd()), &["--destroy", "x"]), "unexpected argument"),
+        (refused(&mut directory(ssd()), &["--destroy", "x"]), "--long"),
     ];
     for (text, expected) in cases {
         assert!(text.starts_with("error: ") && text.contains(expected), "{text}");
@@ -423,4 +423,47 @@ fn help_is_printed() {
         panic!("no help")
     };
     assert!(out.contains("--quick") && out.contains("never written"));
+}
+
+/// A long run of a device that was given up writes to it; every other one reads what was there before.
+#[test]
+fn a_long_run_says_what_it_writes() {
+    let long = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        run(&mut device(), &words).plan
+    };
+    let plan = long("/dev/nvme0n1 --long 2h --depth 32 --mix 0 --destroy /dev/nvme0n1");
+    let text = iodyno_report::plan::print(&plan);
+    for said in ["depth 32", "write 100 %", "4 KiB", "health of the drives"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert_eq!(plan.destroy, ["/dev/nvme0n1"]);
+    assert_eq!(plan.targets[0].open.mode, OpenMode::default());
+    let read = long("/dev/nvme0n1 --long 2h");
+    assert_eq!((read.destroy.len(), read.targets[0].open.mode), (0, OpenMode::Read));
+    let mixed =
+        iodyno_report::plan::print(&long("/dev/nvme0n1 --long 1h --block 16KiB --destroy /dev/nvme0n1"));
+    assert!(mixed.contains("read 70 %") && mixed.contains("16 KiB"), "{mixed}");
+}
+
+#[test]
+fn a_long_run_that_would_lose_data_is_refused() {
+    let refused = |world: &mut World, words: &str| refused(world, &words.split(' ').collect::<Vec<_>>());
+    let writes = refused(&mut device(), "/dev/nvme0n1 --long 2h --mix 30");
+    assert!(
+        writes.contains("all that is on it be lost") && writes.contains("--destroy /dev/nvme0n1"),
+        "{writes}"
+    );
+    let other = refused(&mut device(), "/dev/nvme0n1 --long 2h --destroy /dev/sda");
+    assert!(other.contains("/dev/nvme0n1 is measured, not that"), "{other}");
+    let file = refused(&mut file(1 << 30), "big.iso --long 2h --mix 30");
+    assert!(file.contains("only read") && file.contains("name its directory"), "{file}");
+    let given = refused(&mut directory(ssd()), "/srv/data --long 2h --destroy /srv/data");
+    assert!(given.contains("only a block device"), "{given}");
+    let alone = refused(&mut device(), "/dev/nvme0n1 --depth 32");
+    assert!(alone.contains("--long"), "{alone}");
+    let odd = refused(&mut device(), "/dev/nvme0n1 --long 2h --block 1000");
+    assert!(odd.contains("no whole sectors"), "{odd}");
+    let large = refused(&mut directory(ssd()), "/srv/data --long 2h --size 16MiB --block 32MiB");
+    assert!(large.contains("more than the 16 MiB"), "{large}");
 }

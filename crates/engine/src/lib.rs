@@ -41,6 +41,8 @@ pub mod preread;
 pub mod priorities;
 pub mod random;
 pub mod registry;
+#[cfg(target_os = "linux")]
+mod scsi;
 pub mod secrets;
 mod shared_library;
 pub mod signal;

@@ -567,6 +567,9 @@ pub struct Measure {
     /// Length of a row of the series, ns; 0: one second.
     #[reflect(default, phrase = "rows of {}")]
     pub row_ns: u64,
+    /// The health of the drives beneath it is read before and after.
+    #[reflect(default, phrase = "health of the drives")]
+    pub health: bool,
     /// Single operations, or windows of them, are recorded.
     #[reflect(default, phrase = "an empty journal")]
     pub journal: Option<Journal>,

@@ -5,6 +5,7 @@
 
 use crate::reflect::Reflect;
 
+use crate::health::HealthActivity;
 use crate::target::TargetFacts;
 
 /// What a witness saw during a phase.
@@ -78,6 +79,8 @@ pub enum Sighting {
     Interface(InterfaceActivity),
     /// What the kernel says of a connection.
     Connection(Box<ConnectionActivity>),
+    /// What a drive says of its own health, where a job asks for it.
+    Health(Box<HealthActivity>),
     /// What the client of a network file system says that it moved.
     Mount(MountActivity),
     /// Where a target's bytes lie, and whether there are any.

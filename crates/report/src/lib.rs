@@ -13,6 +13,7 @@ pub mod curve;
 pub mod findings;
 pub mod grid;
 pub mod hdr;
+pub mod health;
 pub mod history;
 pub mod html;
 pub mod issued_trace;

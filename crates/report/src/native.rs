@@ -15,6 +15,7 @@ use crate::aging;
 use crate::cache;
 use crate::curve::sparkline;
 use crate::findings;
+use crate::health;
 use crate::json::depth_mean;
 use crate::number;
 use crate::paint::Paint;
@@ -63,6 +64,9 @@ impl Native {
             if let Sighting::Tree(tree) = sighting {
                 text.push_str(&labelled("tree", &replay::tree(tree), self.paint));
             }
+        }
+        for line in health::lines(&phase.sightings) {
+            text.push_str(&labelled("health", &line, self.paint));
         }
         if let Some(share) = &phase.cache {
             text.push_str(&format!("  {}\n", self.paint.aside(&cache::line(share))));

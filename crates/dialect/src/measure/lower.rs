@@ -9,6 +9,7 @@ use iodyno_model::{
 };
 
 use super::cells::{self, APPEND, CELLS, CardCell, DEPTH, METADATA, MIX_CELL, MIX_READS};
+use super::long::LongManner;
 use super::settings::{Settings, whole_blocks};
 use crate::PathKind;
 use crate::engine_choice::{POSITIONED_CALLS, keeps_depth};
@@ -23,10 +24,6 @@ const RENAMED: usize = 4;
 
 /// A pass of the appends ends here at the latest: a cheap fsync must not fill the file system. Bytes.
 const APPEND_MOST: u64 = 64 << 20;
-
-/// Part of the long run's operations that read, percent, and its depth: a usual mix, deep enough to keep a device busy.
-const LONG_READS: f64 = 70.0;
-const LONG_DEPTH: u32 = 4;
 
 /// What the names of all that is made begin with; the process that makes it follows.
 pub const PREFIX: &str = ".iodyno-measure-";
@@ -51,17 +48,25 @@ pub fn plan(settings: &Settings) -> Plan {
 }
 
 /// One job for hours: how stable it is, rather than how fast.
-pub fn long(settings: &Settings, time_ns: u64) -> Plan {
-    let mut pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
-    if !settings.reads_only() {
-        pattern.mix = Mix::reads(LONG_READS);
+pub fn long(settings: &Settings, time_ns: u64, manner: LongManner) -> Plan {
+    let LongManner { depth, block_bytes, reads_percent, is_destroyed } = manner;
+    let mut pattern = Pattern::of(Verb::Read, Pick::Uniform, block_bytes);
+    if reads_percent < 100.0 {
+        pattern.mix = Mix::reads(reads_percent);
     }
+    let mut target = targets(settings).swap_remove(DATA);
+    if is_destroyed {
+        target.open.mode = OpenMode::default();
+    }
+    let mut job = deep(settings, "long run", pattern, depth, time_ns);
+    job.measure.health = true;
     Plan {
         name: format!("measure {}, long", settings.path),
         seed: settings.seed,
         intent: Intent::Device,
-        targets: targets(settings).into_iter().take(1).collect(),
-        phases: vec![phase(deep(settings, "long run", pattern, LONG_DEPTH, time_ns))],
+        targets: vec![target],
+        phases: vec![phase(job)],
+        destroy: if is_destroyed { vec![settings.path.clone()] } else { Vec::new() },
         ..Plan::default()
     }
 }

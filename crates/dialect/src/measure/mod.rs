@@ -1,7 +1,7 @@
 //! `iodyno measure [PATH]`: the honest card of a directory, a file, a device or a store, in about a minute.
 //!
-//! A directory gets a temporary file that is always removed; a file or a device that exists is only ever read: there is no
-//! option that would change that. What is made in a [`store`] lies below a prefix of the run's own.
+//! A directory gets a temporary file that is always removed; a file or a device that exists is only ever read, unless a
+//! [`long`] run was given the device up. What is made in a [`store`] lies below a prefix of the run's own.
 
 pub(crate) mod advice;
 mod cells;
@@ -10,6 +10,7 @@ mod command;
 mod frame;
 mod gather;
 mod left;
+mod long;
 mod lower;
 mod options;
 mod report;
@@ -52,7 +53,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     store::refuse_elsewhere(&options).map_err(|wrong| vec![wrong])?;
     let settings = settings::resolve(&options, loader).map_err(|wrong| vec![wrong])?;
     let plan = match options.long {
-        Some(ns) => lower::long(&settings, ns),
+        Some(ns) => lower::long(&settings, ns, long::resolve(&options, &settings)?),
         None => lower::plan(&settings),
     };
     let left = left::find(&settings, loader);

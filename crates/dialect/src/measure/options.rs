@@ -7,10 +7,10 @@ use super::DIALECT;
 use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArguments};
 
 /// What is said about the command in its help.
-const AFTER: &str = "A directory gets a temporary file that is always removed. An existing file or a device is only \
-read, never written. A store (s3://BUCKET/PREFIX, rados://POOL/PREFIX, hdfs://NAMENODE/DIRECTORY) gets objects below a \
-prefix of the run's own that are always removed; its keys are read from the environment or from ~/.aws/credentials. The \
-report goes to standard output; what its figures mean is in docs/numbers.md.";
+const AFTER: &str = "A directory gets a temporary file that is always removed. An existing file or a device is only read, never written, \
+unless a --long run has --destroy. A store (s3://BUCKET/PREFIX, rados://POOL/PREFIX, hdfs://NAMENODE/DIRECTORY) gets \
+objects below a prefix of the run's own that are always removed; its keys are read from the environment or from \
+~/.aws/credentials. The report goes to standard output; what its figures mean is in docs/numbers.md.";
 
 #[derive(Debug, Parser)]
 #[command(name = "iodyno measure", about = DIALECT.about, after_help = AFTER, disable_version_flag = true)]
@@ -27,7 +27,8 @@ pub(super) struct Options {
     /// Time of each measurement, e.g. 2s or 500ms
     #[arg(long, value_name = "T", value_parser = time)]
     pub(super) time: Option<u64>,
-    /// Random 4 KiB I/O for this long, e.g. 2h, to see its stability (70 % reads; on a file or device 100 %)
+    /// Random 4 KiB I/O for this long, e.g. 2h, to see its stability and what became of the drive's health (70 % reads;
+    /// on a file or device 100 %)
     #[arg(long, value_name = "T", value_parser = time, conflicts_with_all = ["quick", "full", "time"])]
     pub(super) long: Option<u64>,
     /// Fail if this condition holds, e.g. 'read.p99 > 5ms'; a cell by its name, e.g. 'SEQ1M Q8T1 read.iops < 900'; repeatable
@@ -54,7 +55,27 @@ pub(super) struct Options {
     #[command(flatten)]
     pub(super) world: WorldArguments,
     #[command(flatten)]
+    pub(super) lasting: LongArguments,
+    #[command(flatten)]
     pub(super) store: StoreArguments,
+}
+
+/// What is done for long.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Options of --long")]
+pub(super) struct LongArguments {
+    /// Operations in flight [default: 4]
+    #[arg(long, value_name = "N", requires = "long", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(super) depth: Option<u32>,
+    /// Bytes of each operation [default: 4KiB]
+    #[arg(long, value_name = "S", requires = "long", value_parser = block)]
+    pub(super) block: Option<u64>,
+    /// Percentage of reads, the others write [default: 70; of a file or device 100]
+    #[arg(long, value_name = "READS", requires = "long", value_parser = percentage)]
+    pub(super) mix: Option<f64>,
+    /// Write to this device, which loses all that is on it; the same name as PATH
+    #[arg(long, value_name = "DEVICE", requires = "long")]
+    pub(super) destroy: Option<String>,
 }
 
 /// What is said of a store.
@@ -86,6 +107,20 @@ fn time(text: &str) -> Result<u64, String> {
         0..10_000_000 => Err("a measurement takes at least 10ms".into()),
         ns => Ok(ns),
     })
+}
+
+/// What storage can be asked for at once: whole sectors.
+fn block(text: &str) -> Result<u64, String> {
+    match units::parse_bytes(text)? {
+        bytes if bytes > 0 && bytes.is_multiple_of(512) => Ok(bytes),
+        bytes => Err(format!("{bytes} bytes are no whole sectors of 512")),
+    }
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let percent = number.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| "expected a percentage of reads from 0 to 100, e.g. 30".into())
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -86,6 +86,7 @@ pub fn scene(world: &World, plan: &Plan, phase: &Phase) -> Scene {
         watching: phase.watch.clone().or(watches_only),
         reads: does(&|verb| verb.kind() == Kind::Read),
         makes: does(&|verb| MAKERS.contains(&verb)),
+        health: phase.jobs.iter().any(|job| job.measure.health),
     }
 }
 

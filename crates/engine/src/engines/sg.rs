@@ -12,17 +12,10 @@ use super::{
 };
 use crate::call;
 use crate::io::{AT_END, Files, Io};
-use crate::memory::errno;
+use crate::scsi::{FROM_DEVICE, NO_DATA, TO_DEVICE, perform};
 
 /// scsi/sg.h.
-const SG_IO: libc::Ioctl = 0x2285;
 const GET_VERSION: libc::Ioctl = 0x2282;
-/// Where data goes: scsi/sg.h, `SG_DXFER_*`.
-const NO_DATA: i32 = -1;
-const TO_DEVICE: i32 = -2;
-const FROM_DEVICE: i32 = -3;
-/// A command's time, ms.
-const TIME_OUT_MS: u32 = 20_000;
 /// Operation codes of the 10-byte and 16-byte forms.
 const READ: [u8; 2] = [0x28, 0x88];
 const WRITE: [u8; 2] = [0x2a, 0x8a];
@@ -33,33 +26,6 @@ const SYNC: u8 = 0x35;
 const CAPACITY: [u8; 2] = [0x25, 0x9e];
 /// Force unit access.
 const FUA: u8 = 0x08;
-
-/// scsi/sg.h, `struct sg_io_hdr`.
-#[repr(C)]
-struct Header {
-    interface: i32,
-    direction: i32,
-    command_bytes: u8,
-    sense_room: u8,
-    vectors: u16,
-    data_bytes: u32,
-    data: *mut libc::c_void,
-    command: *const u8,
-    sense: *mut u8,
-    time_out_ms: u32,
-    flags: u32,
-    id: i32,
-    user: *mut libc::c_void,
-    status: u8,
-    masked_status: u8,
-    message_status: u8,
-    sense_bytes: u8,
-    host_status: u16,
-    driver_status: u16,
-    left_bytes: i32,
-    took_ms: u32,
-    info: u32,
-}
 
 /// SCSI commands.
 pub struct Sg {
@@ -187,25 +153,6 @@ fn command(codes: [u8; 2], flag: u8, first: u64, count: u32) -> ([u8; 16], usize
     }
 }
 
-/// One command; 0, or `-errno`.
-fn perform(fd: RawFd, command: &[u8], direction: i32, data: *mut libc::c_void, bytes: u32) -> i64 {
-    let mut sense = [0u8; 32];
-    // SAFETY: the structure consists of numbers and pointers, for which zero is a value.
-    let mut header: Header = unsafe { std::mem::zeroed() };
-    header.interface = i32::from(b'S');
-    header.direction = direction;
-    (header.command, header.command_bytes) = (command.as_ptr(), command.len() as u8);
-    (header.data, header.data_bytes) = (data, bytes);
-    (header.sense, header.sense_room) = (sense.as_mut_ptr(), sense.len() as u8);
-    header.time_out_ms = TIME_OUT_MS;
-    // SAFETY: command, data and sense are valid for the call, and as long as said.
-    if unsafe { libc::ioctl(fd, SG_IO, &raw mut header) } < 0 {
-        return -i64::from(errno());
-    }
-    let failed = header.status != 0 || header.host_status != 0 || header.driver_status & 0x0f != 0;
-    if failed { -i64::from(libc::EIO) } else { 0 }
-}
-
 /// The device's block in bytes; `None`: it takes no SCSI commands.
 fn device_block(fd: RawFd) -> Option<u64> {
     let mut version = 0i32;
@@ -233,12 +180,6 @@ mod tests {
         let (bytes, length) = command(WRITE, 0, 1 << 32, 1);
         assert_eq!(bytes[..length], [0x8a, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]);
         assert_eq!(command(READ, 0, 0, 65536).1, 16);
-    }
-
-    #[test]
-    fn the_header_is_the_kernels() {
-        let expected = if cfg!(target_pointer_width = "64") { 88 } else { 64 };
-        assert_eq!(size_of::<Header>(), expected);
     }
 
     #[test]

@@ -70,7 +70,8 @@ fn device_name(number: u64) -> Option<String> {
     Some(link.file_name()?.to_string_lossy().into_owned())
 }
 
-fn whole_disk(device: &str) -> String {
+/// The disk that a partition is of; of a disk itself.
+pub fn whole_disk(device: &str) -> String {
     let real = fs::canonicalize(format!("/sys/class/block/{device}")).unwrap_or_default();
     match real.join("partition").exists() {
         true => real

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use health::HealthReading;
 use iodyno_model::{Layout, Machine, Plan, Sighting, TargetFacts, Watching};
 use locks::Locks;
 use mounts::WatchedMount;
@@ -21,6 +22,11 @@ pub mod control;
 pub mod cpu;
 pub mod diskstats;
 pub mod environment;
+#[cfg(target_os = "linux")]
+mod health;
+#[cfg(not(target_os = "linux"))]
+#[path = "health_elsewhere.rs"]
+mod health;
 pub mod identity;
 pub mod interfaces;
 pub mod layout;
@@ -54,6 +60,10 @@ pub const WITNESSES: &[(&str, &str)] = &[
     ("layout", "FIEMAP, SEEK_HOLE, st_blocks: where files' bytes lie, and whether there are any"),
     ("names", "dentry-state, inode-nr, drop_slab: names and inodes that the kernel keeps in memory"),
     ("clock", "what a reading costs, and whether clocks were set or came apart"),
+    (
+        "health",
+        "NVMe logs 02h and C0h, ATA device statistics: wear, bytes written, temperature, throttling, where a job asks",
+    ),
     ("samples", "most of the above again each second"),
     ("identity", "mountinfo, statvfs, /sys/class/block: file system, mount, device and queue"),
     ("signature", "superblocks, mounts, swaps and claims: reasons not to write to a device"),
@@ -79,6 +89,8 @@ pub struct Watch {
     names: Option<(names::Levels, bool)>,
     clocks: clocks::ClockReading,
     connections: Connections,
+    /// Drives by kernel name, or why they tell nothing.
+    health: Vec<(String, Result<HealthReading, String>)>,
     scene: Scene,
 }
 
@@ -95,6 +107,8 @@ pub struct Scene {
     pub reads: bool,
     /// Whether objects are made.
     pub makes: bool,
+    /// Whether drives are asked for their health.
+    pub health: bool,
 }
 
 /// Whether a path is, or would be, on storage: no character device, pipe or socket.
@@ -148,8 +162,10 @@ impl Watch {
         let beneath = |(disk, _): &(String, diskstats::Counters)| {
             (disk.clone(), diskstats::beneath(disk).into_iter().filter_map(counted).collect())
         };
+        let beneath: Vec<(String, Vec<_>)> = devices.iter().map(beneath).collect();
         Watch {
-            beneath: devices.iter().map(beneath).collect(),
+            health: if scene.health { asked(&beneath) } else { Vec::new() },
+            beneath,
             residency: scene.watched.iter().filter_map(cached).collect(),
             devices,
             memory: memory::read(),
@@ -239,6 +255,7 @@ impl Watch {
             None => sightings.push(cannot_tell("storage", "the storage does not answer")),
         }
         sightings.extend(layouts.into_iter().map(Sighting::Layout));
+        sightings.extend(healths(self.health));
         if self.scene.makes {
             names::made();
         }
@@ -290,6 +307,41 @@ impl Watch {
         sightings.push(Sighting::Clock(clocks::read().since(&self.clocks)));
         sightings
     }
+}
+
+/// Asks the drives that disks consist of.
+fn asked(
+    disks: &[(String, Vec<(String, diskstats::Counters)>)],
+) -> Vec<(String, Result<HealthReading, String>)> {
+    let parts = disks.iter().flat_map(|(disk, beneath)| match beneath.is_empty() {
+        true => vec![disk.clone()],
+        false => beneath.iter().map(|(part, _)| part.clone()).collect(),
+    });
+    let mut drives: Vec<String> = parts.map(|part| identity::whole_disk(&part)).collect();
+    drives.sort();
+    drives.dedup();
+    let read = |drive: String| {
+        let name = drive.clone();
+        let answer = bounded_probe::ask(move || health::read(&name));
+        (drive, answer.unwrap_or_else(|| Err("the drive does not answer".into())))
+    };
+    drives.into_iter().map(read).collect()
+}
+
+/// What became of the health of drives that told of it before.
+fn healths(before: Vec<(String, Result<HealthReading, String>)>) -> Vec<Sighting> {
+    let since = |(drive, before): (String, Result<HealthReading, String>)| {
+        let name = drive.clone();
+        let both = before.and_then(|before| {
+            let after = bounded_probe::ask(move || health::read(&name));
+            Ok((before, after.unwrap_or_else(|| Err("the drive does not answer".into()))?))
+        });
+        match both {
+            Ok((before, after)) => Sighting::Health(Box::new(health::since(&drive, before, after))),
+            Err(reason) => cannot_tell("health", &reason),
+        }
+    };
+    before.into_iter().map(since).collect()
 }
 
 /// That a witness had nothing to read.

@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a cell is demanded by its name on the card", without, a_demand),
         Case::new("an existing file is only read", without, a_file),
         Case::new("a device is only read", &[Need::Loop], a_device),
+        Case::new("a device that was given up is written for long", &[Need::Loop], given_up),
         Case::new("tmpfs is named as memory", &[Need::Mount], tmpfs),
         Case::new("a read-only mount refuses a directory and reads a file", &[Need::Mount], read_only),
         Case::new("a missing path is one message", without, missing),
@@ -94,6 +95,29 @@ fn a_device() -> Outcome {
     assert_eq!(fingerprint(device.image()), before, "what lies behind it");
     let read_only = LoopDevice::with(&LoopOptions { read_only: true, ..options })?;
     card(&told(iodyno(quick(read_only.path()))), &["a device is only read"]);
+    Ok(())
+}
+
+/// A loop device is no drive that tells of its health, and that is said.
+fn given_up() -> Outcome {
+    let options = LoopOptions { bytes: 20 << 20, prefill: Some(0x5A), ..LoopOptions::default() };
+    let device = LoopDevice::with(&options)?;
+    let before = fingerprint(device.path());
+    let long = |more: &[&str]| {
+        let mut command =
+            iodyno(["measure", "--long", "50ms", "--no-save", "--mix", "0", "--block", "16KiB"]);
+        command.args(["--depth", "8"]).args(more).arg(device.path());
+        told(command)
+    };
+    long(&[]).refused(&["all that is on it be lost", "--destroy /dev/loop"]);
+    assert_eq!(fingerprint(device.path()), before);
+    let name = device.path().display().to_string();
+    let told = long(&["--destroy", &name]);
+    told.expect(
+        0,
+        &["16 KiB", "depth 8", "write", "health", "cannot tell: loop", "neither an NVMe nor a SATA drive"],
+    );
+    assert_ne!(fingerprint(device.path()), before);
     Ok(())
 }
 

@@ -105,6 +105,8 @@ fn is_same(one: &Sighting, new: &Sighting) -> bool {
         (Sighting::Mount(a), Sighting::Mount(b)) => a.mount_point == b.mount_point,
         (Sighting::Interface(a), Sighting::Interface(b)) => a.name == b.name,
         (Sighting::Layout(a), Sighting::Layout(b)) => a.target == b.target,
+        // Drives of two machines are two, whatever they are called.
+        (Sighting::Health(_), Sighting::Health(_)) => one == new,
         (Sighting::Tree(a), Sighting::Tree(b)) => a.target == b.target,
         (Sighting::Target(a), Sighting::Target(b)) => a.target == b.target,
         (Sighting::Control(a), Sighting::Control(b)) => a.group == b.group,

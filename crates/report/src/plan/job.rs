@@ -40,7 +40,7 @@ pub(crate) fn print(plan: &Plan, phase: &Phase, job: &Job, out: &mut String) {
 fn measured(measure: &Measure) -> Vec<String> {
     let mut words = Vec::new();
     words.extend((!measure.latency).then(|| "no latencies".into()));
-    words.extend(phrases(measure, "submission batches each sample_ns row_ns journal"));
+    words.extend(phrases(measure, "submission batches each health sample_ns row_ns journal"));
     words
 }
 

@@ -9,7 +9,7 @@ use super::{Tree, Violation};
 const LAYERS: &[&[&str]] = &[
     &["clock", "connections", "failure", "mismatch", "random", "shared_library", "worker_findings"],
     &["facts", "futex", "hooks", "memory", "payload", "permutation", "priorities", "signal", "trace_file"],
-    &["distribution", "file_system_client", "secrets"],
+    &["distribution", "file_system_client", "scsi", "secrets"],
     &["names"],
     &["io", "objects", "placement", "start_barrier", "worker_counters"],
     &["call", "journal", "source", "witness"],

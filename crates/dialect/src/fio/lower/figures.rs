@@ -111,6 +111,7 @@ pub fn measure(ask: &mut OptionReader<'_>, found: &JobContext, clones: u32) -> M
         latency: slat || clat || lat || logs.latency.is_some(),
         submission: found.engine.asynchronous && (slat || clat),
         batches: true,
+        health: false,
         sample_ns: 0,
         each: clones > 1 && (!ask.flag("group_reporting", false) || logs.per_job),
         row_ns: figures.average_ms.0.min(figures.average_ms.1) * MS,

@@ -46,7 +46,24 @@ pub(super) fn refuse_elsewhere(options: &Options) -> Result<(), Diagnostic> {
     }
 }
 
+/// A long run of a store has depth and objects of its own.
+fn refuse_lasting(options: &Options) -> Result<(), Diagnostic> {
+    let lasting = &options.lasting;
+    let given = [
+        ("--depth", lasting.depth.is_some()),
+        ("--block", lasting.block.is_some()),
+        ("--mix", lasting.mix.is_some()),
+        ("--destroy", lasting.destroy.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Diagnostic::error(&Origin::argument(option), "it is for files and devices")
+            .hint("leave it out; a plan for iodyno run chooses depth, objects and mix of a store")),
+    }
+}
+
 pub(super) fn request(options: &Options, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    refuse_lasting(options).map_err(|wrong| vec![wrong])?;
     let mut settings = settings::resolve(options, loader)?;
     let left = left::find(&mut settings, loader);
     let plan = match options.long {
