@@ -23,12 +23,18 @@ use crate::runs::{self, print};
 use crate::session::{self, OutputPolicy, say};
 use crate::terminal;
 use crate::trace;
+use crate::tune;
 use crate::why;
 
 /// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
 /// others do what it says and end as it does.
 pub fn answer(name: &str, arguments: &[String]) -> u8 {
     let is_drop_in = DIALECTS.iter().any(|dialect| dialect.drop_in && dialect.name == name);
+    // Whatever is started next, settings of a device that a killed program changed are not measured.
+    let left = tune::restore_left();
+    if !is_drop_in {
+        left.iter().for_each(say);
+    }
     let taken = if is_drop_in { Ok((None, arguments.to_vec())) } else { without_units(arguments) };
     let chosen = taken.and_then(|(units, rest)| terminal::choose_units(units.as_deref()).map(|()| rest));
     let arguments = match &chosen {
@@ -119,6 +125,7 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "import" => runs::import(rest),
         "record" => record::answer(rest),
         "trace" => trace::answer(rest),
+        "tune" => tune::answer(world, rest),
         "why" => why::answer(rest),
         "engines" => lists::engines(rest),
         "dialects" => lists::dialects(rest),
@@ -284,6 +291,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("record", "record what a program or a device does"),
         ("trace", "show, shape and convert recorded I/O"),
         ("why", "split the latency of a program's I/O: scheduler, device, journal, …"),
+        ("tune", "measure a disk under other settings of its queue, and restore them"),
         ("engines", "list the engines and whether they are available here"),
         ("dialects", "list the supported tools"),
         ("witnesses", "list the witnesses and what they read"),
@@ -296,7 +304,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
 
 /// The groups of the help text, with the names of their commands.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Measure", &["measure", "run", "plan", "age"]),
+    ("Measure", &["measure", "tune", "run", "plan", "age"]),
     (
         "Storage tools",
         &[

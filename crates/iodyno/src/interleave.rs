@@ -2,22 +2,17 @@
 //!
 //! Each turn has a seed of its own, the same for both; every run is kept like any other. It ends at the first that fails.
 
-use std::cell::RefCell;
-use std::io::{self, IsTerminal};
-use std::rc::Rc;
-
 use iodyno_dialect::{DIALECTS, Request, native};
 use iodyno_engine::world::World;
 use iodyno_history::History;
-use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, RunStart};
-use iodyno_report::{Output, Reporter};
+use iodyno_model::{Diagnostic, Origin, Plan, Record, RunStart};
 
-use crate::archive::{self, TypedCommand};
+use crate::archive;
 use crate::compare::{CompareArgs, ComparedRuns};
+use crate::experiment::{self, Experiment, no_reporter};
 use crate::loader::HostLoader;
 use crate::rerun;
 use crate::runs::{ended, one};
-use crate::session::{self, OutputPolicy, say};
 
 /// What is run in turns.
 struct Turn {
@@ -26,27 +21,6 @@ struct Turn {
     plan: Plan,
     /// Where its relative paths begin.
     folder: String,
-}
-
-/// The end of a run, taken from its events.
-#[derive(Default)]
-struct CapturedRecord {
-    started: Option<RunStart>,
-    record: Option<Record>,
-}
-
-/// Reports nothing, and keeps the record.
-struct RecordCapture(Rc<RefCell<CapturedRecord>>);
-
-impl Reporter for RecordCapture {
-    fn event(&mut self, event: &Event, _output: &mut Output<'_>) -> io::Result<()> {
-        match event {
-            Event::Started(started) => self.0.borrow_mut().started = Some((**started).clone()),
-            Event::Ended(record) => self.0.borrow_mut().record = Some((**record).clone()),
-            _ => {}
-        }
-        Ok(())
-    }
 }
 
 /// Runs both in turns; the two sides, or the exit status of the run that failed.
@@ -68,46 +42,25 @@ pub fn sides(world: &mut World, words: &CompareArgs, arguments: &[String]) -> Re
     if turns[0].name == turns[1].name {
         sides[1].name.push_str(" (B)");
     }
-    let asked = TypedCommand::new("compare", arguments, true);
+    let mut experiment =
+        Experiment { keep: words.keep.clone().keep(), ..Experiment::new(world, "compare", arguments) };
     for round in 0..words.times {
         for (turn, side) in turns.iter().zip(&mut sides) {
-            if io::stderr().is_terminal() {
-                say(format_args!("{} {} of {}", side.name, round + 1, words.times));
-            }
-            side.runs.push(run(world, turn, round, words, &asked)?);
+            experiment::progress(&format!("{} {} of {}", side.name, round + 1, words.times));
+            side.runs.push(run(&mut experiment, turn, round)?);
         }
     }
     Ok(sides)
 }
 
-fn run(
-    world: &mut World,
-    turn: &Turn,
-    round: u32,
-    words: &CompareArgs,
-    asked: &TypedCommand,
-) -> Result<(RunStart, Record), u8> {
+fn run(experiment: &mut Experiment<'_>, turn: &Turn, round: u32) -> Result<(RunStart, Record), u8> {
     if let Err(error) = std::env::set_current_dir(&turn.folder) {
         let wrong = Diagnostic::error(&Origin::argument(&turn.folder), crate::loader::plain(&error));
         return Err(ended(Err(one(wrong))));
     }
-    let taken = Rc::new(RefCell::new(CapturedRecord::default()));
     let mut plan = turn.plan.clone();
     plan.seed = plan.seed.wrapping_add(u64::from(round));
-    let mut run = native::request(plan, Box::new(RecordCapture(Rc::clone(&taken))));
-    run.live_ns = 0;
-    run.keep = words.keep.clone().keep();
-    let policy = OutputPolicy { asked: asked.clone(), quiet: true, ..OutputPolicy::from_environment() };
-    let status = session::answer(world, Ok(Request::Run(Box::new(run))), &policy);
-    let taken = taken.take();
-    match (status, taken.started, taken.record) {
-        (0, Some(started), Some(record)) => Ok((started, record)),
-        (status, _, record) => {
-            record.iter().flat_map(|record| &record.errors).for_each(say);
-            say(format_args!("error: {}: turn {} ended with status {status}", turn.name, round + 1));
-            Err(status.max(1))
-        }
-    }
+    experiment.run(plan, &format!("{}: turn {}", turn.name, round + 1))
 }
 
 /// What a word names: a plan file, a job file of fio, or a kept run.
@@ -120,7 +73,7 @@ fn turn(world: &World, word: &str) -> Result<Turn, Vec<Diagnostic>> {
     let fio = DIALECTS.iter().find(|dialect| dialect.name == "fio").filter(|_| word.ends_with(".fio"));
     let request = match fio {
         Some(fio) => (fio.lower)(&arguments, &mut loader)?,
-        None => native::run(&arguments, &mut loader, &|_| Box::new(RecordCapture(Rc::default())))?,
+        None => native::run(&arguments, &mut loader, &|_| no_reporter())?,
     };
     let Request::Run(run) = request else {
         return Err(one(Diagnostic::error(&Origin::argument(word), "there is nothing to run in it")));

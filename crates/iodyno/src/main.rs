@@ -12,6 +12,7 @@ mod command;
 mod compare;
 mod conversation;
 mod device_recovery;
+mod experiment;
 mod explain;
 mod extension_options;
 mod forwarded_files;
@@ -41,6 +42,7 @@ mod syscall_helper;
 mod terminal;
 mod trace;
 mod trigger;
+mod tune;
 mod why;
 
 fn main() -> ExitCode {

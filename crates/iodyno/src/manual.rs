@@ -16,6 +16,7 @@ use crate::record::RecordArgs;
 use crate::runs::{self, parsed, print};
 use crate::session::{self, OutputPolicy, say};
 use crate::trace::TraceArgs;
+use crate::tune::TuneArgs;
 use crate::why::WhyArgs;
 use crate::{lists, report, rerun};
 
@@ -128,6 +129,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "import" => runs::ImportArgs::command(),
         "record" => RecordArgs::command(),
         "trace" => TraceArgs::command(),
+        "tune" => TuneArgs::command(),
         "why" => WhyArgs::command(),
         "engines" => lists::EnginesArgs::command(),
         "dialects" => lists::DialectsArgs::command(),

@@ -38,6 +38,7 @@ pub mod table;
 pub mod tables;
 pub mod trace_fit;
 pub mod trace_statistics;
+pub mod tuning;
 pub mod xls;
 #[cfg(feature = "xlsx")]
 pub mod xlsx;

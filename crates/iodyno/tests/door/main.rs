@@ -39,6 +39,8 @@ mod substitution;
 #[cfg(target_os = "linux")]
 mod traces;
 #[cfg(target_os = "linux")]
+mod tune;
+#[cfg(target_os = "linux")]
 mod words;
 
 #[cfg(target_os = "linux")]
@@ -61,6 +63,7 @@ fn main() -> std::process::ExitCode {
             stores::cases(),
             substitution::cases(),
             traces::cases(),
+            tune::cases(),
         ]
         .into_iter()
         .flatten()

@@ -1,0 +1,116 @@
+//! Commands that run several plans one after the other and judge them together.
+//!
+//! Refuses to report the single runs: their records go to the command, their errors to standard error.
+
+use std::cell::RefCell;
+use std::io::{self, IsTerminal};
+use std::rc::Rc;
+
+use iodyno_dialect::{Keep, Loader, Request, engine_choice, native};
+use iodyno_engine::world::World;
+use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, RunStart};
+use iodyno_report::{Output, Reporter};
+
+use crate::archive::TypedCommand;
+use crate::session::{self, OutputPolicy, say};
+
+/// The end of a run, taken from its events.
+#[derive(Default)]
+struct CapturedRecord {
+    started: Option<RunStart>,
+    record: Option<Record>,
+}
+
+/// Reports nothing, and keeps the record.
+struct RecordCapture(Rc<RefCell<CapturedRecord>>);
+
+impl Reporter for RecordCapture {
+    fn event(&mut self, event: &Event, _output: &mut Output<'_>) -> io::Result<()> {
+        match event {
+            Event::Started(started) => self.0.borrow_mut().started = Some((**started).clone()),
+            Event::Ended(record) => self.0.borrow_mut().record = Some((**record).clone()),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A reporter for a plan that is only to be parsed.
+pub fn no_reporter() -> Box<dyn Reporter> {
+    Box::new(RecordCapture(Rc::default()))
+}
+
+/// Runs plans for a command.
+pub struct Experiment<'a> {
+    pub world: &'a mut World,
+    /// What was typed.
+    pub asked: TypedCommand,
+    /// Whether the history keeps the single runs.
+    pub keep: Keep,
+}
+
+impl<'a> Experiment<'a> {
+    /// The single runs are not kept.
+    pub fn new(world: &'a mut World, name: &str, arguments: &[String]) -> Self {
+        let keep = Keep { wanted: Some(false), tags: Vec::new() };
+        Experiment { world, asked: TypedCommand::new(name, arguments, true), keep }
+    }
+
+    /// Runs a plan, which an error message calls `what`; its start and its record.
+    ///
+    /// # Errors
+    /// The exit status; the reason was printed. Of an interrupted run 128 + its signal.
+    pub fn run(&mut self, plan: Plan, what: &str) -> Result<(RunStart, Record), u8> {
+        let taken = Rc::new(RefCell::new(CapturedRecord::default()));
+        let mut run = native::request(plan, Box::new(RecordCapture(Rc::clone(&taken))));
+        run.live_ns = 0;
+        run.keep = self.keep.clone();
+        let policy =
+            OutputPolicy { asked: self.asked.clone(), quiet: true, ..OutputPolicy::from_environment() };
+        let status = session::answer(self.world, Ok(Request::Run(Box::new(run))), &policy);
+        let taken = taken.take();
+        match (status, taken.started, taken.record) {
+            (0, Some(started), Some(record)) => Ok((started, record)),
+            (status, _, record) => {
+                record.iter().flat_map(|record| &record.errors).for_each(say);
+                say(format_args!("error: {what} ended with status {status}"));
+                Err(status.max(1))
+            }
+        }
+    }
+}
+
+/// Tells a person at a terminal how far it is.
+pub fn progress(what: &str) {
+    if io::stderr().is_terminal() {
+        say(what);
+    }
+}
+
+/// The best engine of this machine that keeps several operations in flight, or the one that was asked for.
+///
+/// # Errors
+/// There is none, or not that one.
+pub fn engine(asked: Option<&str>, loader: &dyn Loader) -> Result<String, Diagnostic> {
+    let known = engine_choice::ASYNCHRONOUS;
+    if let Some(asked) = asked {
+        let origin = Origin::argument(&format!("--engine {asked}"));
+        if !known.contains(&asked) {
+            return Err(Diagnostic::error(
+                &origin,
+                "no engine of that name keeps several operations in flight",
+            )
+            .hint(format!("one of {}", known.join(", "))));
+        }
+        return match loader.engine_available(asked) {
+            Ok(()) => Ok(asked.into()),
+            Err(why) => {
+                Err(Diagnostic::error(&origin, why).hint("leave --engine out to take the best that works"))
+            }
+        };
+    }
+    known.into_iter().find(|name| loader.engine_available(name).is_ok()).map(String::from).ok_or_else(|| {
+        Diagnostic::error(&Origin::Default, "no engine that keeps several operations in flight works here")
+            .hint("iodyno engines tells what is missing")
+    })
+}
