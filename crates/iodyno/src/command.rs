@@ -13,7 +13,9 @@ use crate::compare;
 use crate::explain;
 use crate::extension_options::{self, ExtensionOptions};
 use crate::hosts::{self, RemoteCommand};
+use crate::limits;
 use crate::lists;
+use crate::load_curve;
 use crate::loader::HostLoader;
 use crate::manual;
 use crate::record;
@@ -125,6 +127,8 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "import" => runs::import(rest),
         "record" => record::answer(rest),
         "trace" => trace::answer(rest),
+        "load-curve" => load_curve::answer(world, rest),
+        "limits" => limits::answer(world, rest),
         "tune" => tune::answer(world, rest),
         "why" => why::answer(rest),
         "engines" => lists::engines(rest),
@@ -291,6 +295,8 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("record", "record what a program or a device does"),
         ("trace", "show, shape and convert recorded I/O"),
         ("why", "split the latency of a program's I/O: scheduler, device, journal, …"),
+        ("load-curve", "find the maximum rate, and the response time below it"),
+        ("limits", "find the caps, bursts and accounting of a volume by experiment"),
         ("tune", "measure a disk under other settings of its queue, and restore them"),
         ("engines", "list the engines and whether they are available here"),
         ("dialects", "list the supported tools"),
@@ -304,7 +310,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
 
 /// The groups of the help text, with the names of their commands.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Measure", &["measure", "tune", "run", "plan", "age"]),
+    ("Measure", &["measure", "load-curve", "limits", "tune", "run", "plan", "age"]),
     (
         "Storage tools",
         &[

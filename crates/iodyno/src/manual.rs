@@ -11,6 +11,8 @@ use iodyno_report::paint::Paint;
 
 use crate::command::help_of;
 use crate::compare::CompareArgs;
+use crate::limits::LimitsArgs;
+use crate::load_curve::LoadCurveArgs;
 use crate::loader::HostLoader;
 use crate::record::RecordArgs;
 use crate::runs::{self, parsed, print};
@@ -129,6 +131,8 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "import" => runs::ImportArgs::command(),
         "record" => RecordArgs::command(),
         "trace" => TraceArgs::command(),
+        "load-curve" => LoadCurveArgs::command(),
+        "limits" => LimitsArgs::command(),
         "tune" => TuneArgs::command(),
         "why" => WhyArgs::command(),
         "engines" => lists::EnginesArgs::command(),

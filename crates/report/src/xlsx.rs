@@ -7,8 +7,9 @@ use std::io;
 use iodyno_model::{Event, Record};
 use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
 
+use crate::experiment_report::ExperimentReport;
 use crate::shape::Context;
-use crate::tables::{ExportTable, TableCell, tables};
+use crate::tables::{TableCell, tables};
 use crate::{Output, Reporter};
 
 /// Rows of a sheet below its headings, at most: what the format holds.
@@ -49,33 +50,59 @@ impl Reporter for Xlsx {
 fn workbook(record: &Record, context: &Context) -> Result<Vec<u8>, XlsxError> {
     let mut workbook = Workbook::new();
     for table in tables(record, context) {
-        sheet(workbook.add_worksheet(), &table)?;
+        sheet(workbook.add_worksheet(), table.name, &table.headings, &table.rows)?;
     }
     workbook.save_to_buffer()
 }
 
-fn sheet(sheet: &mut Worksheet, table: &ExportTable) -> Result<(), XlsxError> {
-    sheet.set_name(table.name)?;
+/// Characters of a sheet's name, at most: what the format holds.
+const NAME_MOST: usize = 31;
+
+/// The spreadsheet of a command that judges several runs.
+///
+/// # Errors
+/// What the format does not hold.
+pub fn of_experiment(result: &ExperimentReport) -> Result<Vec<u8>, String> {
+    let written = || {
+        let mut workbook = Workbook::new();
+        for (index, (name, headings, rows)) in result.tables().into_iter().enumerate() {
+            // Names differ, and have none of the characters that the format forbids.
+            let name: String = name.chars().filter(|each| !"[]:*?/\\'".contains(*each)).collect();
+            let name: String = format!("{} {name}", index + 1).chars().take(NAME_MOST).collect();
+            sheet(workbook.add_worksheet(), name.trim(), &headings, &rows)?;
+        }
+        workbook.save_to_buffer()
+    };
+    written().map_err(|error: XlsxError| error.to_string())
+}
+
+fn sheet(
+    sheet: &mut Worksheet,
+    name: &str,
+    headings: &[String],
+    rows: &[Vec<TableCell>],
+) -> Result<(), XlsxError> {
+    sheet.set_name(name)?;
     let bold = Format::new().set_bold();
-    for (column, heading) in table.headings.iter().enumerate() {
+    for (column, heading) in headings.iter().enumerate() {
         sheet.write_string_with_format(0, column as u16, heading, &bold)?;
-        let cells = table.rows.iter().take(1000).map(|row| row[column].field().chars().count());
+        let cells = rows.iter().take(1000).map(|row| row[column].field().chars().count());
         let widest = cells.chain([heading.len()]).max().unwrap_or(0);
         sheet.set_column_width(column as u16, widest.min(WIDTH_MOST) as f64 + 2.0)?;
     }
     sheet.set_freeze_panes(1, 0)?;
-    for (index, row) in table.rows.iter().take(ROWS_MOST).enumerate() {
+    for (index, row) in rows.iter().take(ROWS_MOST).enumerate() {
         for (column, cell) in row.iter().enumerate() {
             write(sheet, index as u32 + 1, column as u16, cell)?;
         }
     }
-    if table.rows.len() > ROWS_MOST {
-        let left = table.rows.len() - ROWS_MOST + 1;
+    if rows.len() > ROWS_MOST {
+        let left = rows.len() - ROWS_MOST + 1;
         let text = format!("{left} more rows do not fit in a sheet; csv=FOLDER/ has them all");
         sheet.write_string(ROWS_MOST as u32, 0, text)?;
     }
-    let last = table.rows.len().min(ROWS_MOST) as u32;
-    sheet.autofilter(0, 0, last, table.headings.len() as u16 - 1)?;
+    let last = rows.len().min(ROWS_MOST) as u32;
+    sheet.autofilter(0, 0, last, headings.len() as u16 - 1)?;
     Ok(())
 }
 

@@ -21,6 +21,10 @@ mod findings;
 #[cfg(target_os = "linux")]
 mod iostat;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
+mod load_curve;
+#[cfg(target_os = "linux")]
 mod measure;
 #[cfg(target_os = "linux")]
 mod plans;
@@ -57,6 +61,8 @@ fn main() -> std::process::ExitCode {
             exports::cases(),
             findings::cases(),
             iostat::cases(),
+            limits::cases(),
+            load_curve::cases(),
             record::cases(),
             replay::cases(),
             store_tools::cases(),

@@ -9,6 +9,7 @@
 
 mod curves;
 mod disclosure;
+mod experiment;
 mod growing;
 mod job;
 mod repetitions;

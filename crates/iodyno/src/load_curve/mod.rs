@@ -1,0 +1,131 @@
+//! `iodyno load-curve PLAN|TARGET`: the largest rate over queue depth, then response time over offered load.
+//!
+//! The load is offered at random times (Poisson), and latency counts from the time at which an operation was due. Exit
+//! status: 0; 1 a run failed; 2 the command is wrong; 128 + n stopped by signal n.
+
+mod lower;
+mod profile;
+mod report;
+
+use clap::Parser;
+use iodyno_engine::world::World;
+use iodyno_model::units;
+
+use self::lower::LoadPlan;
+use self::profile::Profile;
+use self::report::{CurveFigures, LoadPoint};
+use crate::experiment::{self, Experiment};
+use crate::report_output::{ReportArguments, ReportOutput};
+use crate::runs::{ended, one, parsed};
+
+#[derive(Parser)]
+#[command(name = "iodyno load-curve", about = "Find the maximum rate, and the response time below it",
+    disable_version_flag = true, after_help = AFTER)]
+pub struct LoadCurveArgs {
+    /// A plan file (.toml) or job file (.fio) of one phase; or a directory, a file or a device
+    #[arg(value_name = "PLAN|TARGET")]
+    pub target: String,
+    /// Mix of a TARGET: spc1-like, spc2-like-file, spc2-like-query, spc2-like-video
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["block", "reads", "sequential"])]
+    pub profile: Option<Profile>,
+    /// Block size of a TARGET [default: 4KiB]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
+    pub block: Option<u64>,
+    /// Reads of a TARGET, percent; the others are writes [default: 100]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub reads: Option<u8>,
+    /// Sequential instead of random offsets
+    #[arg(long)]
+    pub sequential: bool,
+    /// Size of the temporary file in a directory [default: 1GiB, at most half of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
+    pub size: Option<u64>,
+    /// Queue depths, rising
+    #[arg(long, value_name = "N,N…", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128",
+        value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub depths: Vec<u32>,
+    /// Loads, percent of the maximum
+    #[arg(long, value_name = "P,P…", value_delimiter = ',', default_value = "10,50,80,90,95,100", value_parser = load)]
+    pub loads: Vec<f64>,
+    /// Parts of the target, percent, each beside the whole: how far the addressing span matters
+    #[arg(long, value_name = "P,P…", value_delimiter = ',', value_parser = load)]
+    pub spans: Vec<f64>,
+    /// Time of each point, virtual time with engine sim
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_time)]
+    pub time: u64,
+    /// Engine of a TARGET: io_uring, libaio, posixaio [default: the first that works]
+    #[arg(long, value_name = "NAME")]
+    pub engine: Option<String>,
+    /// Seed of offsets and arrivals
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write to this device: what is on it is lost
+    #[arg(long, value_name = "DEVICE")]
+    pub destroy: Vec<String>,
+    #[command(flatten)]
+    pub output: ReportArguments,
+}
+
+const AFTER: &str = "In a directory it makes a temporary file and removes it. A file or a device that is there is only read, \
+unless --destroy names the device. docs/load-curve.md explains the tables and the profiles, which follow published mixes and are not \
+for submission.";
+
+fn load(text: &str) -> Result<f64, String> {
+    let percent = text.trim_end_matches('%').parse::<f64>().ok();
+    percent
+        .filter(|percent| *percent > 0.0 && *percent <= 200.0)
+        .ok_or_else(|| "expected more than 0, at most 200".into())
+}
+
+fn positive_time(text: &str) -> Result<u64, String> {
+    units::parse_ns(text).and_then(|ns| if ns > 0 { Ok(ns) } else { Err("expected more than 0".into()) })
+}
+
+/// Does `iodyno load-curve ARGUMENTS…`; the exit status.
+pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
+    let words = match parsed::<LoadCurveArgs>("iodyno load-curve", arguments) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let plan = match LoadPlan::of(world, &words) {
+        Ok(plan) => plan,
+        Err(wrong) => return ended(Err(wrong)),
+    };
+    let files = match ReportOutput::open(&words.output) {
+        Ok(files) => files,
+        Err(wrong) => return ended(Err(one(wrong))),
+    };
+    let mut experiment = Experiment::new(world, "load-curve", arguments);
+    match measured(&mut experiment, &words, &plan) {
+        Ok(figures) => files.write(&figures.report()),
+        Err(status) => status,
+    }
+}
+
+fn measured(
+    experiment: &mut Experiment<'_>,
+    words: &LoadCurveArgs,
+    plan: &LoadPlan,
+) -> Result<CurveFigures, u8> {
+    experiment::progress(&format!("{} queue depths", words.depths.len()));
+    let (started, record) = experiment.run(plan.depths(&words.depths), "the queue depths")?;
+    let depths: Vec<LoadPoint> = LoadPoint::all(&record);
+    let Some(best) = depths.iter().max_by(|a, b| a.iops.total_cmp(&b.iops)).filter(|best| best.iops > 0.0)
+    else {
+        crate::session::say("error: no operation succeeded, so there is no maximum");
+        return Err(1);
+    };
+    let (maximum, depth) = (best.iops, best.at);
+    let spans = match words.spans.is_empty() {
+        true => Vec::new(),
+        false => {
+            experiment::progress(&format!("{} spans", words.spans.len()));
+            let plan = plan.spans(&words.spans, depth as u32);
+            LoadPoint::all(&experiment.run(plan, "the spans")?.1)
+        }
+    };
+    experiment::progress(&format!("{} loads of at most {maximum:.0} operations a second", words.loads.len()));
+    let (_, record) = experiment.run(plan.loads(&words.loads, maximum), "the loads")?;
+    let loads = LoadPoint::all(&record);
+    Ok(CurveFigures { plan: plan.clone(), started, depths, loads, spans, maximum, time_ns: words.time })
+}

@@ -1,0 +1,136 @@
+//! `iodyno limits`: a loop device whose caps the kernel keeps, and what is refused.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use testbed::sandbox::LoopDevice;
+use testbed::{Case, Need, Outcome, Skip};
+
+use crate::program::{IODYNO, ProgramOutput, fingerprint, iodyno, names, scratch, told};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("limits finds the caps that a control group keeps", &[Need::Root, Need::Loop], caps)
+            .waits(),
+        Case::new("limits of a file ends with tables, and refuses what is wrong", &[], refused),
+        Case::new("limits of a simulated device says that it is simulated", &[], simulated),
+    ]
+}
+
+/// A control group that lets a device read so much, of whichever version the machine has.
+struct ThrottledGroup(PathBuf);
+
+impl ThrottledGroup {
+    fn new(device: &Path, iops: u64, bytes: u64) -> Result<ThrottledGroup, Skip> {
+        let number = device.metadata().expect("a device").rdev();
+        let number = format!("{}:{}", libc::major(number), libc::minor(number));
+        let name = format!("iodyno-limits-{}", std::process::id());
+        let skip = |why: std::io::Error| Skip::new(format!("no control group limits devices here: {why}"));
+        let first = Path::new("/sys/fs/cgroup/blkio");
+        if first.is_dir() {
+            let group = ThrottledGroup(first.join(name));
+            fs::create_dir(&group.0).map_err(skip)?;
+            for (file, value) in [("read_iops_device", iops), ("read_bps_device", bytes)] {
+                let file = group.0.join(format!("blkio.throttle.{file}"));
+                fs::write(file, format!("{number} {value}")).map_err(skip)?;
+            }
+            return Ok(group);
+        }
+        let group = ThrottledGroup(Path::new("/sys/fs/cgroup").join(name));
+        fs::create_dir(&group.0).map_err(skip)?;
+        fs::write(group.0.join("io.max"), format!("{number} riops={iops} rbps={bytes}")).map_err(skip)?;
+        Ok(group)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""])
+            .arg(&self.0)
+            .arg(IODYNO)
+            .args(arguments);
+        command
+    }
+}
+
+impl Drop for ThrottledGroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+fn caps() -> Outcome {
+    let device = LoopDevice::new(64 << 20)?;
+    let group = ThrottledGroup::new(device.path(), 400, 16 << 20)?;
+    let before = fingerprint(device.path());
+    let name = device.path().display().to_string();
+    let words =
+        ["limits", &name, "--burst", "2s", "--idle", "0s", "--time", "2s", "--cold", "16", "--depth", "16"];
+    let sizes = ["--blocks", "4KiB,8KiB,16KiB,128KiB,256KiB,512KiB"];
+    let promised = ["--promised", "iops=100000,bandwidth=8MB"];
+    let output = told(group.command(&[&words[..], &sizes, &promised].concat()));
+    // A loaded machine gets less through than the cap, never more.
+    output.expect(
+        1,
+        &[
+            "operations at most ",
+            "bytes at most ",
+            "100,000 IOPS promised",
+            ": NOT kept.",
+            "8.00 MB/s promised",
+            ": kept.",
+        ],
+    );
+    assert!(output.out.lines().all(|line| line.chars().count() <= 80), "{output}");
+    assert_eq!(fingerprint(device.path()), before);
+    Ok(())
+}
+
+fn limits(arguments: &[&str]) -> ProgramOutput {
+    let mut command = iodyno(["limits"]);
+    command.args(arguments);
+    told(command)
+}
+
+const SHORT: [&str; 8] = ["--burst", "100ms", "--idle", "0s", "--time", "20ms", "--cold", "8"];
+
+fn refused() -> Outcome {
+    let home = scratch();
+    let path = home.path().display().to_string();
+    let page = format!("{path}/page.html");
+    let output = limits(&[&[path.as_str(), "--size", "16MiB", "--html", &page], &SHORT[..]].concat());
+    output.expect(
+        0,
+        &["Rules that explain what was measured", "Rate over block size", "Rate over time", "first read"],
+    );
+    assert_eq!(names(home.path()), ["page.html"]);
+    limits(&[&path, "--blocks", "8k,4k"]).refused(&["block sizes rise", "--blocks 4KiB,64KiB,1MiB"]);
+    limits(&[&path, "--promised", "latency=1ms"]).refused(&["expected iops or bandwidth"]);
+    limits(&["/nowhere"]).refused(&["no such file or directory"]);
+    fs::write(home.path().join("data"), [1; 8192])?;
+    let data = format!("{path}/data");
+    limits(&[&data, "--writes"]).refused(&["only read"]);
+    assert_eq!(fs::read(&data)?, [1; 8192]);
+    Ok(())
+}
+
+fn simulated() -> Outcome {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/queueing-server.toml");
+    let words = ["--burst", "20s", "--idle", "0s", "--time", "10s", "--json"];
+    let output = limits(&[&[example], &words[..]].concat());
+    output.expect(0, &["iodyno.limits/1", "All figures are simulated"]);
+    let json: serde_json::Value = serde_json::from_str(&output.out)?;
+    // One server of 100 µs: 10,000 a second of any size, nothing lent.
+    let rows = json["sections"][0]["rows"].as_array().expect("rules");
+    let found =
+        |name: &str| rows.iter().find(|row| row[0] == name).map(|row| row[1].to_string()).unwrap_or_default();
+    assert!(
+        found("operations").contains("at most 9,9") || found("operations").contains("at most 10,0"),
+        "{json}"
+    );
+    assert!(found("bytes").contains("no cap was met"), "{json}");
+    assert!(found("burst").contains("none was seen"), "{json}");
+    Ok(())
+}

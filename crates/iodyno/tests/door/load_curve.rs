@@ -1,0 +1,119 @@
+//! `iodyno load-curve`: exact in virtual time, and on real files.
+
+use testbed::{Case, Outcome};
+
+use crate::program::{ProgramOutput, iodyno, names, noise, scratch, told};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("a load curve of a simulated server is what queueing theory says", &[], simulated),
+        Case::new("a load curve of a directory leaves nothing behind", &[], directory),
+        Case::new("a load curve only reads a file, and says what it refuses", &[], refused),
+        Case::new("a load curve of a profile has its mix", &[], profile),
+    ]
+}
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/queueing-server.toml");
+const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/load-curve/queueing-server.txt");
+
+fn curve(arguments: &[&str]) -> ProgramOutput {
+    let mut command = iodyno(["load-curve"]);
+    command.args(arguments);
+    told(command)
+}
+
+/// What is the same on every machine: without its name and the path of the example.
+fn portable(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.starts_with("  machine"));
+    lines.map(|line| format!("{}\n", line.trim_end().replace(EXAMPLE, "queueing-server.toml"))).collect()
+}
+
+fn simulated() -> Outcome {
+    let output = curve(&[EXAMPLE, "--depths", "1,2,4,8", "--spans", "50", "--time", "100s"]);
+    output.expect(0, &["The maximum is", "All figures are simulated"]);
+    let text = portable(&output.out);
+    if std::env::var_os("IODYNO_BLESS").is_some() {
+        std::fs::create_dir_all(std::path::Path::new(EXPECTED).parent().expect("a directory"))?;
+        std::fs::write(EXPECTED, &text)?;
+    }
+    assert_eq!(text, std::fs::read_to_string(EXPECTED)?);
+    // M/M/1: 1 / (μ - λ), μ 10,000 a second.
+    let json = curve(&[EXAMPLE, "--depths", "1,2,4", "--loads", "10,50,80,90", "--time", "100s", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.expect(0, &[]).out)?;
+    let maximum = json["sections"][0]["rows"][0][1].as_f64().expect("a rate");
+    for (row, load) in [0.1, 0.5, 0.8, 0.9].into_iter().enumerate() {
+        let theory_ns = 1e9 / (10_000.0 - load * maximum);
+        let found = json["sections"][1]["rows"][row][3].as_f64().expect("a mean");
+        assert!((found / theory_ns - 1.0).abs() < 0.05, "at {load}: {found} ns, theory {theory_ns}");
+    }
+    Ok(())
+}
+
+fn directory() -> Outcome {
+    let home = scratch();
+    let path = home.path().display().to_string();
+    let (page, sheet) = (format!("{path}/page.html"), format!("{path}/sheet.xlsx"));
+    let small = ["--size", "16MiB", "--time", "30ms", "--depths", "1,4", "--loads", "20,50"];
+    let output = curve(&[&[path.as_str()], &small[..], &["--html", &page, "--xlsx", &sheet]].concat());
+    output.expect(
+        0,
+        &["Rate over queue depth", "Response time over offered load", "4 KiB · uniform random over 16 MiB"],
+    );
+    assert!(output.out.lines().all(|line| line.chars().count() <= 80), "{output}");
+    assert_eq!(names(home.path()), ["page.html", "sheet.xlsx"]);
+    let html = std::fs::read_to_string(&page)?;
+    assert!(
+        html.contains("\"title\":\"response time\"") && html.contains("iodyno load-curve"),
+        "no curve on the page"
+    );
+    assert!(std::fs::read(&sheet)?.starts_with(b"PK\x03\x04"));
+    // What is there is not overwritten, and nothing is measured.
+    curve(&[&[path.as_str()], &small[..], &["--html", &page]].concat()).refused(&["not overwritten"]);
+    assert_eq!(std::fs::read_to_string(&page)?, html);
+    curve(
+        &[&[path.as_str()], &small[..], &["--xlsx", &format!("{path}/new.xlsx"), "--html", &page]].concat(),
+    )
+    .refused(&["not overwritten"]);
+    assert_eq!(names(home.path()), ["page.html", "sheet.xlsx"]);
+    Ok(())
+}
+
+fn refused() -> Outcome {
+    let home = scratch();
+    let file = home.path().join("data");
+    noise(&file, 4);
+    let before = std::fs::read(&file)?;
+    let path = file.display().to_string();
+    let small = ["--time", "20ms", "--depths", "1,2", "--loads", "50"];
+    curve(&[&[path.as_str()], &small[..]].concat()).expect(0, &["100 % read"]);
+    curve(&[&[path.as_str(), "--reads", "50"], &small[..]].concat())
+        .refused(&["only read", &format!("--destroy {path}")]);
+    curve(&[&[path.as_str(), "--profile", "spc1-like"], &small[..]].concat()).refused(&["only read"]);
+    assert_eq!(std::fs::read(&file)?, before);
+    curve(&["/nowhere/at/all"]).refused(&["no such file or directory", "name a plan file"]);
+    curve(&["/dev/zero"]).refused(&["neither a directory nor a file nor a block device"]);
+    curve(&[EXAMPLE, "--block", "8k"]).refused(&["belong to a TARGET", "say it in the plan file"]);
+    let sweep = EXAMPLE.replace("queueing-server", "sim-disk");
+    curve(&[&sweep]).refused(&["it has a sweep of its own"]);
+    curve(&[&EXAMPLE.replace("queueing-server", "engines-side-by-side")]).expect(2, &["sweep"]);
+    curve(&[&path, "--loads", "0"]).refused(&["expected more than 0"]);
+    curve(&[&path, "--profile", "spc3"]).refused(&["spc1-like"]);
+    curve(&[&path, "--engine", "psync"]).refused(&["io_uring, libaio, posixaio"]);
+    Ok(())
+}
+
+fn profile() -> Outcome {
+    let home = scratch();
+    let path = home.path().display().to_string();
+    let small = ["--size", "16MiB", "--time", "30ms", "--depths", "1,4", "--loads", "50"];
+    for (name, words) in [
+        ("spc1-like", ["39 % reads", "Not for submission"]),
+        ("spc2-like-file", ["half read, half written", "Not for submission"]),
+        ("spc2-like-query", ["reads of 1 MiB and 64 KiB", "Not for submission"]),
+        ("spc2-like-video", ["256 KiB", "Not for submission"]),
+    ] {
+        curve(&[&[path.as_str(), "--profile", name], &small[..]].concat()).expect(0, &words);
+        assert!(names(home.path()).is_empty(), "{name}");
+    }
+    Ok(())
+}
