@@ -29,6 +29,7 @@ mod metrics_endpoint;
 mod output_files;
 mod output_set;
 mod prior_runs;
+mod pts;
 mod record;
 mod remote_servers;
 mod repeat;

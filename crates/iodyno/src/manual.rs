@@ -14,6 +14,7 @@ use crate::compare::CompareArgs;
 use crate::limits::LimitsArgs;
 use crate::load_curve::LoadCurveArgs;
 use crate::loader::HostLoader;
+use crate::pts::PtsArgs;
 use crate::record::RecordArgs;
 use crate::runs::{self, parsed, print};
 use crate::session::{self, OutputPolicy, say};
@@ -133,6 +134,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "trace" => TraceArgs::command(),
         "load-curve" => LoadCurveArgs::command(),
         "limits" => LimitsArgs::command(),
+        "pts" => PtsArgs::command(),
         "tune" => TuneArgs::command(),
         "why" => WhyArgs::command(),
         "engines" => lists::EnginesArgs::command(),

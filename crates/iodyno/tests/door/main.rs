@@ -31,6 +31,8 @@ mod plans;
 #[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
+mod pts;
+#[cfg(target_os = "linux")]
 mod record;
 #[cfg(target_os = "linux")]
 mod replay;
@@ -63,6 +65,7 @@ fn main() -> std::process::ExitCode {
             iostat::cases(),
             limits::cases(),
             load_curve::cases(),
+            pts::cases(),
             record::cases(),
             replay::cases(),
             store_tools::cases(),

@@ -1,0 +1,147 @@
+//! `iodyno pts`: to its sheets in virtual time, on a loop device and on zram; after kill -9 it goes on.
+
+use std::path::Path;
+use std::process::Command;
+
+use testbed::sandbox::{LoopDevice, Zram};
+use testbed::{Case, Need, Outcome};
+
+use crate::program::{ProgramOutput, Running, fingerprint, iodyno, names, scratch, told};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new("pts of a simulated drive is steady after five rounds", &[], simulated),
+        Case::new("pts runs on a loop device to its sheets", &[Need::Root, Need::Loop], sheets),
+        Case::new("pts runs on zram to its sheets", &[Need::Zram], compressed),
+        Case::new("pts goes on after kill -9", &[Need::Root, Need::Loop], killed),
+        Case::new("pts refuses what is not given up", &[], refused),
+    ]
+}
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/queueing-server.toml");
+const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/pts/queueing-server.txt");
+
+fn pts(home: &Path, target: &str, arguments: &[&str]) -> Command {
+    let mut command = iodyno(["pts", target]);
+    command.args(arguments).current_dir(home);
+    command
+}
+
+fn simulated() -> Outcome {
+    let home = scratch();
+    let tests =
+        ["--tests", "iops,throughput,latency,wsat,dirth", "--quick", "--capacity", "16GiB", "--time", "10s"];
+    let output = told(pts(home.path(), EXAMPLE, &tests));
+    output.expect(
+        0,
+        &["RND 4K 0/100: steady in rounds 1 to 5", "All figures are simulated", "Not by the specification"],
+    );
+    let lines = output.out.lines().filter(|line| !line.starts_with("  machine"));
+    let text: String =
+        lines.map(|line| format!("{}\n", line.trim_end().replace(EXAMPLE, "queueing-server.toml"))).collect();
+    if std::env::var_os("IODYNO_BLESS").is_some() {
+        std::fs::create_dir_all(Path::new(EXPECTED).parent().expect("a directory"))?;
+        std::fs::write(EXPECTED, &text)?;
+    }
+    assert_eq!(text, std::fs::read_to_string(EXPECTED)?);
+    assert!(names(home.path()).is_empty(), "a finished test leaves no state");
+    Ok(())
+}
+
+/// At their shortest; whether they are steady is the machine's.
+const SHORT: [&str; 6] = ["--quick", "--time", "20ms", "--rounds", "5", "--json"];
+
+fn to_its_sheets(device: &Path) -> Outcome {
+    let home = scratch();
+    let name = device.display().to_string();
+    let before = fingerprint(device);
+    let all = ["--tests", "iops,throughput,latency,wsat,dirth,xsr,hir", "--destroy", &name];
+    let files = ["--html", "page.html", "--xlsx", "book.xlsx"];
+    let output = told(pts(home.path(), &name, &[&all[..], &SHORT, &files].concat()));
+    assert!([0, 1].contains(&output.code()), "{output}");
+    let json: serde_json::Value = serde_json::from_str(&output.out)?;
+    let titles: Vec<&str> = json["sections"]
+        .as_array()
+        .expect("sections")
+        .iter()
+        .filter_map(|one| one["title"].as_str())
+        .collect();
+    for title in [
+        "IOPS: steady state",
+        "IOPS: IOPS by block size and reads/writes",
+        "Throughput: figures of the steady rounds",
+        "Latency: figures of the steady rounds",
+        "Write saturation: RND 4K 0/100 over time",
+        "Demand intensity: figures of the steady rounds",
+        "Cross-stimulus recovery: course",
+        "Host idle recovery: course",
+    ] {
+        assert!(titles.contains(&title), "{title} in {titles:?}");
+    }
+    assert_eq!(json["facts"]["purge"], "all blocks discarded before each test");
+    assert_eq!(names(home.path()), ["book.xlsx", "page.html"]);
+    assert_ne!(fingerprint(device), before);
+    Ok(())
+}
+
+fn sheets() -> Outcome {
+    to_its_sheets(LoopDevice::new(32 << 20)?.path())
+}
+
+fn compressed() -> Outcome {
+    to_its_sheets(Zram::new(32 << 20)?.path())
+}
+
+fn killed() -> Outcome {
+    let home = scratch();
+    let device = LoopDevice::new(16 << 20)?;
+    let name = device.path().display().to_string();
+    let words =
+        ["--tests", "iops", "--quick", "--time", "100ms", "--destroy", &name, "--state", "state.json"];
+    let state = home.path().join("state.json");
+    let rounds = || {
+        let text = std::fs::read_to_string(&state).unwrap_or_default();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        json["tests"][0]["rounds"].as_array().map_or(0, Vec::len)
+    };
+    let mut running = Running::start(pts(home.path(), &name, &words));
+    running.until("two rounds", || rounds() >= 2 || !state.exists() && rounds() > 0);
+    running.signal(libc::SIGKILL);
+    running.end();
+    let before = rounds();
+    assert!(before >= 2, "{before}");
+    // Another command's figures are not mixed with these.
+    told(pts(
+        home.path(),
+        &name,
+        &["--tests", "latency", "--quick", "--destroy", &name, "--state", "state.json"],
+    ))
+    .refused(&["a test that was not finished lies here", "--state FILE"]);
+    let mut again = Running::start(pts(home.path(), &name, &words));
+    again.warns(&format!("goes on after {before} rounds"));
+    again.until("another round", || rounds() > before);
+    again.signal(libc::SIGINT);
+    let output = again.end();
+    assert!([0, 130].contains(&output.code()), "{output}");
+    Ok(())
+}
+
+fn refused() -> Outcome {
+    let home = scratch();
+    let path = home.path().display().to_string();
+    let file = home.path().join("drive");
+    std::fs::write(&file, vec![7; 1 << 20])?;
+    let drive = file.display().to_string();
+    let told = |target: &str, words: &[&str]| -> ProgramOutput { told(pts(home.path(), target, words)) };
+    told(&drive, &["--quick"]).refused(&["only read", &format!("--destroy {drive}")]);
+    told(&drive, &["--quick", "--destroy", "/dev/null"]).refused(&["only read"]);
+    told(&drive, &["--destroy", &drive, "--purge", "discard"])
+        .refused(&["a file is not discarded", "declared="]);
+    told(&drive, &["--destroy", &drive, "--purge", "format"]).refused(&["nvme format"]);
+    told(&path, &["--quick"]).refused(&["a directory is no drive", "truncate -s 8G"]);
+    told("/nowhere", &[]).refused(&["no such file"]);
+    told(&drive, &["--tests", "speed"]).refused(&["speed", "iops"]);
+    assert_eq!(std::fs::read(&file)?, vec![7; 1 << 20]);
+    assert_eq!(names(home.path()), ["drive"]);
+    Ok(())
+}
