@@ -18,6 +18,7 @@ use crate::lists;
 use crate::load_curve;
 use crate::loader::HostLoader;
 use crate::manual;
+use crate::neighbours;
 use crate::pts;
 use crate::record;
 use crate::report;
@@ -130,6 +131,7 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "trace" => trace::answer(rest),
         "load-curve" => load_curve::answer(world, rest),
         "limits" => limits::answer(world, rest),
+        "neighbours" => neighbours::answer(world, rest),
         "pts" => pts::answer(world, rest),
         "tune" => tune::answer(world, rest),
         "why" => why::answer(rest),
@@ -299,6 +301,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("why", "split the latency of a program's I/O: scheduler, device, journal, …"),
         ("load-curve", "find the maximum rate, and the response time below it"),
         ("limits", "find the caps, bursts and accounting of a volume by experiment"),
+        ("neighbours", "see how two workloads slow each other down, with and without a limit"),
         ("pts", "test a solid-state drive by SNIA's specification, until it is steady"),
         ("tune", "measure a disk under other settings of its queue, and restore them"),
         ("engines", "list the engines and whether they are available here"),
@@ -313,7 +316,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
 
 /// The groups of the help text, with the names of their commands.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Measure", &["measure", "load-curve", "limits", "pts", "tune", "run", "plan", "age"]),
+    ("Measure", &["measure", "load-curve", "limits", "neighbours", "pts", "tune", "run", "plan", "age"]),
     (
         "Storage tools",
         &[

@@ -14,6 +14,7 @@ use crate::compare::CompareArgs;
 use crate::limits::LimitsArgs;
 use crate::load_curve::LoadCurveArgs;
 use crate::loader::HostLoader;
+use crate::neighbours::NeighboursArgs;
 use crate::pts::PtsArgs;
 use crate::record::RecordArgs;
 use crate::runs::{self, parsed, print};
@@ -134,6 +135,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "trace" => TraceArgs::command(),
         "load-curve" => LoadCurveArgs::command(),
         "limits" => LimitsArgs::command(),
+        "neighbours" => NeighboursArgs::command(),
         "pts" => PtsArgs::command(),
         "tune" => TuneArgs::command(),
         "why" => WhyArgs::command(),

@@ -31,6 +31,8 @@ const RAMP_PART: u64 = 10;
 pub struct WorkloadRequest<'a> {
     /// A plan file, a job file, or what is measured.
     pub target: &'a str,
+    /// Tells the temporary files of one process apart.
+    pub label: &'a str,
     /// The workload on a directory, a file or a device.
     pub pattern: Pattern,
     /// Options that a plan file leaves no room for, where one was given.
@@ -72,6 +74,31 @@ impl SingleWorkload {
         };
         let block_bytes = facts.and_then(|facts| facts.target.logical_block_bytes).unwrap_or(SECTOR_BYTES);
         Ok(SingleWorkload { plan, target: request.target.into(), bytes, block_bytes })
+    }
+
+    /// Two workloads at once: the targets of both, and phases of both's jobs. [`SingleWorkload::second`] makes the jobs of
+    /// the other one.
+    pub fn beside(&self, other: &SingleWorkload, name: String, phases: Vec<Phase>) -> Plan {
+        let mut plan = Plan { name, phases, ..self.plan.clone() };
+        let called = |number: &str, target: &Target| Target {
+            name: format!("{number} {}", target.name),
+            ..target.clone()
+        };
+        let first = self.plan.targets.iter().map(|target| called("A", target));
+        plan.targets = first.chain(other.plan.targets.iter().map(|target| called("B", target))).collect();
+        plan.destroy.extend(other.plan.destroy.iter().cloned());
+        plan
+    }
+
+    /// A job of the other workload of [`SingleWorkload::beside`].
+    pub fn second(&self, mut job: Job) -> Job {
+        job.targets.iter_mut().for_each(|target| *target += self.plan.targets.len());
+        job
+    }
+
+    /// The path of its target, or nothing.
+    pub fn target_path(&self) -> String {
+        self.plan.targets[0].path().unwrap_or_default().into()
     }
 
     pub fn target_kind(&self) -> &TargetKind {
@@ -192,8 +219,8 @@ fn of_target(request: &WorkloadRequest<'_>, loader: &HostLoader) -> Result<Plan,
     let kind = match facts.kind {
         PathKind::Directory => {
             let bytes = file_bytes(request, &facts, &origin)?;
-            let name =
-                format!("{}/.iodyno-{}.tmp", request.target.trim_end_matches('/'), leftovers::own_name());
+            let directory = request.target.trim_end_matches('/');
+            let name = format!("{directory}/.iodyno-{}-{}.tmp", request.label, leftovers::own_name());
             TargetKind::File { path: name, size: Extent::Bytes(bytes) }
         }
         PathKind::BlockDevice if writes && !is_given_up => {

@@ -16,8 +16,9 @@ use iodyno_model::{
 use iodyno_report::shape;
 
 use self::fit::{Burst, LimitFigures, SizePoint};
-use self::report::{LimitsReport, Promise};
+use self::report::LimitsReport;
 use crate::experiment::{self, Experiment};
+use crate::rate_pair::RatePair;
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
 use crate::single_workload::{SingleWorkload, WorkloadRequest};
@@ -30,8 +31,8 @@ pub struct LimitsArgs {
     #[arg(value_name = "TARGET")]
     pub target: String,
     /// What was promised, which the result is held against: iops=6000,bandwidth=170MB
-    #[arg(long, value_name = "NAME=V,…", value_parser = Promise::parsed)]
-    pub promised: Option<Promise>,
+    #[arg(long, value_name = "NAME=V,…", value_parser = RatePair::parsed)]
+    pub promised: Option<RatePair>,
     /// Measure writes instead of reads; of a device what is on it is lost
     #[arg(long)]
     pub writes: bool,
@@ -124,6 +125,7 @@ fn workload(world: &World, words: &LimitsArgs) -> Result<SingleWorkload, Vec<Dia
     let verb = if words.writes { Verb::Write } else { Verb::Read };
     let request = WorkloadRequest {
         target: &words.target,
+        label: "limits",
         pattern: Pattern::of(verb, Pick::Uniform, words.blocks[0]),
         for_targets_only: (words.size.is_some() || words.engine.is_some()).then_some("--size and --engine"),
         size: words.size,

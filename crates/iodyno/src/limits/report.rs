@@ -7,41 +7,8 @@ use iodyno_report::experiment_report::{
 use iodyno_report::number;
 
 use super::fit::{Burst, LimitFigures, Rules};
+use crate::rate_pair::RatePair;
 use crate::single_workload::SingleWorkload;
-
-/// What was promised.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Promise {
-    /// Operations per second.
-    pub iops: Option<f64>,
-    /// Bytes per second.
-    pub bandwidth: Option<f64>,
-}
-
-impl Promise {
-    /// `iops=6000,bandwidth=170MB`.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn parsed(text: &str) -> Result<Promise, String> {
-        let mut promise = Promise::default();
-        for word in text.split(',') {
-            let (name, value) = word.split_once('=').ok_or("expected iops=6000,bandwidth=170MB")?;
-            match name.trim() {
-                "iops" => {
-                    let iops = value.trim().parse::<f64>().ok().filter(|iops| *iops > 0.0);
-                    promise.iops = Some(iops.ok_or("iops: expected a number above 0")?);
-                }
-                "bandwidth" => {
-                    let bytes = units::parse_bytes(value.trim().trim_end_matches("/s"))?;
-                    promise.bandwidth = Some(bytes as f64).filter(|bytes| *bytes > 0.0);
-                }
-                other => return Err(format!("`{other}`: expected iops or bandwidth")),
-            }
-        }
-        Ok(promise)
-    }
-}
 
 /// A promise is kept from this part of it on: a cap is a little above what gets through.
 const KEPT: f64 = 0.95;
@@ -51,7 +18,7 @@ pub struct LimitsReport {
     pub figures: LimitFigures,
     pub workload: SingleWorkload,
     pub started: RunStart,
-    pub promised: Option<Promise>,
+    pub promised: Option<RatePair>,
 }
 
 impl LimitsReport {
@@ -251,18 +218,3 @@ fn refill(rules: &Rules) -> Option<String> {
 
 /// Rows of a rate over time in text.
 const ROWS: usize = 12;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn promises_are_parsed() {
-        let promise = |iops, bandwidth| Ok(Promise { iops, bandwidth });
-        assert_eq!(Promise::parsed("iops=6000,bandwidth=170MB"), promise(Some(6000.0), Some(170e6)));
-        assert_eq!(Promise::parsed("bandwidth=1MiB/s"), promise(None, Some(1048576.0)));
-        for wrong in ["", "iops", "iops=0", "iops=many", "latency=1ms", "bandwidth=fast"] {
-            assert!(Promise::parsed(wrong).is_err(), "{wrong}");
-        }
-    }
-}

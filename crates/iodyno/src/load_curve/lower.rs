@@ -35,6 +35,7 @@ impl LoadPlan {
             || words.engine.is_some();
         let request = WorkloadRequest {
             target: &words.target,
+            label: "load",
             pattern: pattern(words),
             for_targets_only: for_targets
                 .then_some("--profile, --block, --reads, --sequential, --size and --engine"),

@@ -187,6 +187,7 @@ impl DriveTest {
         pattern.mix = Mix::reads(50.0);
         let request = WorkloadRequest {
             target: &words.target,
+            label: "pts",
             pattern,
             for_targets_only: words.engine.is_some().then_some("--engine"),
             size: None,
@@ -251,6 +252,10 @@ impl DriveTest {
         kept(state)?;
         let mut started = None;
         for (at, test) in self.words.tests.iter().enumerate() {
+            if self.workload.is_simulated() {
+                started = Some(self.run_simulated(experiment, *test, &mut state.tests[at])?);
+                continue;
+            }
             if !state.tests[at].is_prepared {
                 self.prepare(experiment, *test)?;
                 state.tests[at].is_prepared = true;
@@ -269,19 +274,47 @@ impl DriveTest {
                 let (start, record) = experiment.run(plan, test.title())?;
                 started = Some(start);
                 state.tests[at].rounds.push(record.phases.iter().map(figures).collect());
-                let tracked = tracked(*test, &cells, &state.tests[at].rounds);
-                let is_settled = verdict(&tracked, most) != RoundVerdict::GoesOn;
-                state.tests[at].is_over =
-                    !test.is_steady_test() || is_settled || self.is_saturated(*test, &state.tests[at].rounds);
+                state.tests[at].is_over = self.is_over(*test, &cells, &state.tests[at].rounds);
                 kept(state)?;
             }
         }
         Ok(started)
     }
 
+    /// Everything of a test as one run: a simulated drive is a new one in each run. Rounds beyond the last that counts are
+    /// left out.
+    fn run_simulated(
+        &self,
+        experiment: &mut Experiment<'_>,
+        test: PtsTest,
+        state: &mut TestState,
+    ) -> Result<RunStart, u8> {
+        let (cells, most) = (self.cells(test), self.most_rounds(test));
+        let mut phases = self.preparation(test);
+        let before = phases.len();
+        for _ in 0..most {
+            phases.extend(cells.iter().map(|cell| self.phase(cell)));
+        }
+        let (started, record) = experiment.run(self.workload.with("pts", phases), test.title())?;
+        for round in record.phases[before.min(record.phases.len())..].chunks_exact(cells.len()) {
+            state.rounds.push(round.iter().map(figures).collect());
+            if test.is_steady_test() && self.is_over(test, &cells, &state.rounds) {
+                break;
+            }
+        }
+        (state.is_prepared, state.is_over) = (true, true);
+        Ok(started)
+    }
+
+    fn is_over(&self, test: PtsTest, cells: &[PtsCell], rounds: &[Vec<CellFigures>]) -> bool {
+        let is_settled =
+            verdict(&tracked(test, cells, rounds), self.most_rounds(test)) != RoundVerdict::GoesOn;
+        !test.is_steady_test() || is_settled || self.is_saturated(test, rounds)
+    }
+
     fn most_rounds(&self, test: PtsTest) -> usize {
         match (test, self.words.rounds) {
-            (PtsTest::Wsat, None) => DAY_ROUNDS,
+            (PtsTest::Wsat, None) if !self.workload.is_simulated() => DAY_ROUNDS,
             (_, rounds) if test.is_steady_test() => rounds.map_or(MOST_ROUNDS, |rounds| rounds as usize),
             _ => 1,
         }
@@ -319,7 +352,7 @@ impl DriveTest {
     }
 
     /// Purge and preconditioning.
-    fn prepare(&self, experiment: &mut Experiment<'_>, test: PtsTest) -> Result<(), u8> {
+    fn preparation(&self, test: PtsTest) -> Vec<Phase> {
         let pass = |name: &str, verb: Verb, bytes: u64, passes: u64, engine: Option<&str>| {
             self.workload.phase(name, 1, |job| {
                 self.set(job, verb, 0.0, bytes, false);
@@ -344,6 +377,11 @@ impl DriveTest {
             let passes = if self.words.quick { 1 } else { 2 };
             phases.push(pass("preconditioning", Verb::Write, PRECONDITION_BYTES, passes, None));
         }
+        phases
+    }
+
+    fn prepare(&self, experiment: &mut Experiment<'_>, test: PtsTest) -> Result<(), u8> {
+        let phases = self.preparation(test);
         if phases.is_empty() {
             return Ok(());
         }

@@ -27,6 +27,8 @@ mod load_curve;
 #[cfg(target_os = "linux")]
 mod measure;
 #[cfg(target_os = "linux")]
+mod neighbours;
+#[cfg(target_os = "linux")]
 mod plans;
 #[cfg(target_os = "linux")]
 mod program;
@@ -55,6 +57,7 @@ fn main() -> std::process::ExitCode {
         [
             aging::cases(),
             measure::cases(),
+            neighbours::cases(),
             plans::cases(),
             devices::cases(),
             crowd::cases(),

@@ -29,8 +29,17 @@ fn pts(home: &Path, target: &str, arguments: &[&str]) -> Command {
 
 fn simulated() -> Outcome {
     let home = scratch();
-    let tests =
-        ["--tests", "iops,throughput,latency,wsat,dirth", "--quick", "--capacity", "16GiB", "--time", "10s"];
+    let tests = [
+        "--tests",
+        "iops,throughput,latency,wsat,dirth",
+        "--quick",
+        "--capacity",
+        "1GiB",
+        "--time",
+        "1s",
+        "--rounds",
+        "6",
+    ];
     let output = told(pts(home.path(), EXAMPLE, &tests));
     output.expect(
         0,
