@@ -3,18 +3,22 @@
 //! The load is offered at random times (Poisson), and latency counts from the time at which an operation was due. Exit
 //! status: 0; 1 a run failed; 2 the command is wrong; 128 + n stopped by signal n.
 
+mod cache;
 mod lower;
 mod profile;
 mod report;
 
 use clap::Parser;
+use iodyno_dialect::{Loader, PathKind};
 use iodyno_engine::world::World;
 use iodyno_model::units;
 
+use self::cache::CacheQuestions;
 use self::lower::LoadPlan;
 use self::profile::Profile;
 use self::report::{CurveFigures, LoadPoint};
 use crate::experiment::{self, Experiment};
+use crate::loader::HostLoader;
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
 
@@ -50,6 +54,18 @@ pub struct LoadCurveArgs {
     /// Parts of the target, percent, each beside the whole: how far the addressing span matters
     #[arg(long, value_name = "P,P…", value_delimiter = ',', value_parser = load)]
     pub spans: Vec<f64>,
+    /// Sizes of files in a directory, read through the page cache: where it overflows
+    #[arg(long, value_name = "S,S…", value_delimiter = ',', value_parser = units::parse_bytes)]
+    pub file_sizes: Vec<u64>,
+    /// Data read through the page cache, percent of the memory, with --held: a grid
+    #[arg(long, value_name = "P,P…", value_delimiter = ',', value_parser = load)]
+    pub data: Vec<f64>,
+    /// Memory held besides, percent of the memory [default: 0]
+    #[arg(long, value_name = "P,P…", value_delimiter = ',', value_parser = share)]
+    pub held: Vec<f64>,
+    /// What counts as the memory for --data and --held [default: the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
+    pub memory: Option<u64>,
     /// Time of each point, virtual time with engine sim
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_time)]
     pub time: u64,
@@ -77,6 +93,11 @@ fn load(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected more than 0, at most 200".into())
 }
 
+fn share(text: &str) -> Result<f64, String> {
+    let percent = text.trim_end_matches('%').parse::<f64>().ok();
+    percent.filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| "expected 0 to 100".into())
+}
+
 fn positive_time(text: &str) -> Result<u64, String> {
     units::parse_ns(text).and_then(|ns| if ns > 0 { Ok(ns) } else { Err("expected more than 0".into()) })
 }
@@ -91,13 +112,25 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(plan) => plan,
         Err(wrong) => return ended(Err(wrong)),
     };
-    let files = match ReportOutput::open(&words.output) {
-        Ok(files) => files,
+    let loader = HostLoader::new(world);
+    let directory =
+        loader.look(&words.target).filter(|facts| facts.kind == PathKind::Directory && facts.writable);
+    let free_bytes = directory.map(|facts| facts.target.free_bytes.unwrap_or(u64::MAX));
+    let opened = CacheQuestions::of(&words, loader.machine().memory_bytes, free_bytes)
+        .and_then(|questions| Ok((questions, ReportOutput::open(&words.output)?)));
+    let (mut questions, files) = match opened {
+        Ok(opened) => opened,
         Err(wrong) => return ended(Err(one(wrong))),
     };
     let mut experiment = Experiment::new(world, "load-curve", arguments);
-    match measured(&mut experiment, &words, &plan) {
-        Ok(figures) => files.write(&figures.report()),
+    let figures = measured(&mut experiment, &words, &plan)
+        .and_then(|figures| questions.measure(&mut experiment, &words).map(|()| figures));
+    match figures {
+        Ok(figures) => {
+            let mut report = figures.report();
+            report.sections.extend(questions.sections());
+            files.write(&report)
+        }
         Err(status) => status,
     }
 }

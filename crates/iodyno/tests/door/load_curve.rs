@@ -9,6 +9,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a load curve of a simulated server is what queueing theory says", &[], simulated),
         Case::new("a load curve of a directory leaves nothing behind", &[], directory),
         Case::new("a load curve only reads a file, and says what it refuses", &[], refused),
+        Case::new("a load curve tells of the page cache", &[], cached),
         Case::new("a load curve of a profile has its mix", &[], profile),
     ]
 }
@@ -115,5 +116,32 @@ fn profile() -> Outcome {
         curve(&[&[path.as_str(), "--profile", name], &small[..]].concat()).expect(0, &words);
         assert!(names(home.path()).is_empty(), "{name}");
     }
+    Ok(())
+}
+
+fn cached() -> Outcome {
+    let home = scratch();
+    let path = home.path().display().to_string();
+    let small = ["--size", "16MiB", "--time", "30ms", "--depths", "1,2", "--loads", "50"];
+    let asked = ["--file-sizes", "4MiB,8MiB", "--memory", "16MiB", "--data", "50,150", "--held", "0,50"];
+    let output = curve(&[&[path.as_str()], &small[..], &asked].concat());
+    output.expect(
+        0,
+        &[
+            "Rate over file size",
+            "from cache",
+            "Memory held beside data that is read",
+            "8 MiB of data",
+            "24 MiB of data",
+        ],
+    );
+    assert!(output.out.lines().all(|line| line.chars().count() <= 80 || line.contains(&path)), "{output}");
+    assert!(names(home.path()).is_empty());
+    curve(&[&[path.as_str()], &small[..], &["--held", "50"]].concat())
+        .refused(&["--held 0,50 --data 50,150"]);
+    curve(&[&[path.as_str()], &small[..], &["--data", "50", "--held", "90"]].concat())
+        .refused(&["starve", "80 %"]);
+    curve(&[EXAMPLE, "--file-sizes", "1MiB"]).refused(&["name a directory"]);
+    curve(&[&path, "--file-sizes", "1000TiB"]).refused(&["is too large", "are free"]);
     Ok(())
 }
