@@ -48,7 +48,7 @@ fn limits() -> Result<(), Skip> {
         let text = std::fs::read_to_string(group_parent().join(file));
         text.is_ok_and(|text| file.starts_with("blkio") || text.split_whitespace().any(|word| word == "io"))
     };
-    match files.iter().any(|file| is_there(file)) {
+    match files.iter().any(is_there) {
         true => Ok(()),
         false => Err(Skip::new("no control group limits I/O here")),
     }

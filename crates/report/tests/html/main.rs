@@ -9,6 +9,9 @@ mod stories;
 use std::path::{Path, PathBuf};
 
 use browser::{HUES_LEAST, Shown};
+use iodyno_report::experiment_report::{
+    ColumnUnit, ExperimentReport, ReportCell, ReportChart, ReportColumn, ReportSection,
+};
 use iodyno_report::html::{Page, Run, TracePage};
 use iodyno_trace::statistics::TraceStatistics;
 use testbed::{Case, Outcome};
@@ -27,6 +30,7 @@ fn main() -> std::process::ExitCode {
         with("bandwidth_is_told_by_repetition", repetitions),
         with("names_stay_names", hostile),
         with("a_trace_is_drawn", trace),
+        with("several_runs_that_are_judged_together_are_drawn", experiment),
         with("a_run_without_anything_is_a_page", empty),
         Case::new("a_long_run_is_small", &[], small),
         Case::new("the_file_needs_nothing_else", &[], offline),
@@ -104,6 +108,57 @@ fn trace(browser: &Path) -> Result<(), Failed> {
         "12 events were lost",
     ];
     match all.iter().find(|text_| !text.contains(**text_)) {
+        Some(missing) => Err(format!("`{missing}` is not on the page").into()),
+        None => Ok(()),
+    }
+}
+
+/// Lines over figures and bars over names, on both kinds of axes; what a user named stays text.
+fn experiment(browser: &Path) -> Result<(), Failed> {
+    let column = ReportColumn::new;
+    let row = |load: f64, mean: Option<f64>| {
+        vec![
+            ReportCell::text(format!("{load} %")),
+            ReportCell::Number(load * 100.0),
+            ReportCell::of(mean),
+            ReportCell::Number(load * 4096.0),
+        ]
+    };
+    let chart = |title: &str, across, line, bars, logarithmic| ReportChart {
+        title: title.into(),
+        across,
+        lines: vec![line],
+        bars,
+        logarithmic,
+    };
+    let section = ReportSection {
+        title: "Response time over offered load".into(),
+        about: "Poisson arrivals.".into(),
+        columns: vec![
+            column("load", ColumnUnit::Words),
+            column("offered", ColumnUnit::PerSecond),
+            column("mean", ColumnUnit::Nanoseconds),
+            column("", ColumnUnit::BytesPerSecond),
+        ],
+        rows: vec![row(10.0, Some(1e5)), row(50.0, Some(2e5)), row(90.0, Some(1e6)), row(100.0, None)],
+        charts: vec![chart("response time", 1, 2, false, true), chart("rate", 0, 3, true, false)],
+        sentences: vec!["The knee is at depth 8.".into()],
+        ..ReportSection::default()
+    };
+    let report = ExperimentReport {
+        format: "iodyno.load-curve/1",
+        title: "iodyno load-curve </script><img src=x>".into(),
+        facts: vec![("engine".into(), "<b>sim</b>".into())],
+        sections: vec![section],
+        remarks: vec!["All figures are simulated.".into()],
+    };
+    let (charts, text) = drawn(browser, "experiment", &report.html())?;
+    if charts != 2 {
+        return Err(format!("{charts} charts, expected 2").into());
+    }
+    let all =
+        ["<img src=x>", "<b>sim</b>", "The knee is at depth 8.", "1.00 ms", "All figures are simulated."];
+    match all.iter().find(|words| !text.contains(**words)) {
         Some(missing) => Err(format!("`{missing}` is not on the page").into()),
         None => Ok(()),
     }

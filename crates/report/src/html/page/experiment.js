@@ -1,6 +1,6 @@
 // The page of a command that judges several runs: its facts, and a section for each table with its charts.
 
-const HUES = ["run-0", "run-1", "run-2", "run-3", "run-4", "run-5"];
+const LINE_HUES = ["run-0", "run-1", "run-2", "run-3", "run-4", "run-5"];
 
 function build() {
   forgetCharts();
@@ -21,7 +21,7 @@ function experimentSection(one, at) {
 }
 
 function hue(at) {
-  return colour(HUES[at % HUES.length]);
+  return colour(LINE_HUES[at % LINE_HUES.length]);
 }
 
 function experimentOptions(each) {
