@@ -84,6 +84,9 @@ pub struct Rules {
 
 /// Rates this close are the same plateau, percent.
 const PLATEAU_PERCENT: f64 = 10.0;
+/// The last size of the plateau of operations is what they are counted by if both rates there are final ones within this,
+/// percent: where a cap on bytes alone cuts in, one of them is not, unless the size happens to be just there.
+const STEP_PERCENT: f64 = 3.0;
 /// A first read is slow from so many times a second one on.
 const COLD_TIMES: f64 = 1.5;
 
@@ -118,15 +121,16 @@ impl LimitFigures {
         let is_close = |a: f64, b: f64| (a - b).abs() <= a.max(b) * PLATEAU_PERCENT / 100.0;
         let flat = self.sizes.iter().take_while(|point| is_close(point.iops, first.iops)).count();
         // One size alone is no plateau: the path to the volume may be what is slow.
-        let iops =
-            (flat >= 2).then(|| self.sizes[..flat].iter().map(|point| point.iops).sum::<f64>() / flat as f64);
+        let iops = (flat >= 2)
+            .then(|| median(&self.sizes[..flat].iter().map(|point| point.iops).collect::<Vec<_>>()))
+            .flatten();
         let bandwidth = plateau(&self.sizes.iter().map(SizePoint::rate).collect::<Vec<_>>());
         let Some((cap, rate)) = iops.zip(bandwidth) else { return (iops, None, bandwidth) };
         // Where the two plateaus meet: below a bandwidth cap sizes just beyond it fall evenly; counted in steps of a, the
         // last size of the plateau is a itself, and the rate in bytes there is already the final one.
         let largest = self.sizes[flat - 1];
-        let meets = rate / cap;
-        let is_step = is_close(largest.rate(), rate) && is_close(meets, largest.bytes as f64);
+        let is_at = |a: f64, b: f64| (a - b).abs() <= a.max(b) * STEP_PERCENT / 100.0;
+        let is_step = is_at(largest.iops, cap) && is_at(largest.rate(), rate);
         match is_step {
             true => (iops, Some(largest.bytes), bandwidth),
             false => (iops, None, bandwidth),
@@ -198,6 +202,9 @@ mod tests {
         assert!((found.iops.unwrap() - 6000.0).abs() < 1.0, "{found:?}");
         assert!((found.bandwidth.unwrap() / 170e6 - 1.0).abs() < 1e-6, "{found:?}");
         assert_eq!(found.accounted_bytes, None);
+        // Where both caps meet close to a size that was measured, none is what operations are counted by.
+        let found = Volume { iops: 6000.0, bandwidth: 178.26e6, accounted: None }.rules();
+        assert_eq!((found.iops, found.accounted_bytes), (Some(6000.0), None));
         // Operations are counted by 256 KiB, and the bandwidth follows from that.
         let found = Volume { iops: 3000.0, bandwidth: 1e12, accounted: Some(256 << 10) }.rules();
         assert_eq!(found.accounted_bytes, Some(256 << 10), "{found:?}");

@@ -55,7 +55,7 @@ impl LimitsReport {
             ("bytes", Some(bytes(rules))),
             ("accounting", Some(accounting(rules))),
             ("burst", Some(burst(rules))),
-            ("refill", refill(rules)),
+            ("refill", refill(rules).filter(|_| self.figures.idle_ns > 0)),
             ("first read", self.first_read(rules)),
             ("depth 1", self.figures.single_ns.map(|ns| format!("{} each", number::latency(ns)))),
         ];
