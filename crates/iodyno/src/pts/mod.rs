@@ -444,7 +444,7 @@ impl DriveTest {
             ("preconditioning".into(), self.preconditioning()),
             ("demand".into(), demand),
             ("active range".into(), self.range_text()),
-            ("cell".into(), number::wait(self.time_ns)),
+            ("cell".into(), number::latency(self.time_ns as f64)),
         ];
         PtsReport {
             workload: self.workload.clone(),

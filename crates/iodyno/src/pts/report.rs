@@ -169,7 +169,7 @@ impl TestResult {
         };
         ReportSection {
             title: format!("{}: {what} by block size and reads/writes", self.test.title()),
-            about: "Mean of the steady rounds.".into(),
+            about: "Mean of the last five rounds.".into(),
             charts: vec![ReportChart {
                 title: what.into(),
                 across: 0,
@@ -209,7 +209,7 @@ impl TestResult {
             logarithmic: false,
         };
         ReportSection {
-            title: format!("{}: figures of the steady rounds", self.test.title()),
+            title: format!("{}: figures of the last five rounds", self.test.title()),
             about: "Means; of percentiles and of the longest operation the largest of the rounds.".into(),
             columns: vec![
                 ReportColumn::new(first, ColumnUnit::Words),

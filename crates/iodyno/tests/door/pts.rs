@@ -78,10 +78,10 @@ fn to_its_sheets(device: &Path) -> Outcome {
     for title in [
         "IOPS: steady state",
         "IOPS: IOPS by block size and reads/writes",
-        "Throughput: figures of the steady rounds",
-        "Latency: figures of the steady rounds",
+        "Throughput: figures of the last five rounds",
+        "Latency: figures of the last five rounds",
         "Write saturation: RND 4K 0/100 over time",
-        "Demand intensity: figures of the steady rounds",
+        "Demand intensity: figures of the last five rounds",
         "Cross-stimulus recovery: course",
         "Host idle recovery: course",
     ] {
