@@ -1,9 +1,65 @@
-//! Checksums that travel beside an object's bytes (`x-amz-checksum-*`), in base64 of their big-endian value.
+//! Checksums that travel beside an object's bytes (`x-amz-checksum-*`), in base64 of their big-endian value; and the hash
+//! that is signed.
+
+use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use crc_fast::CrcAlgorithm;
 use sha2::{Digest, Sha256};
+
+use crate::request::UNSIGNED_PAYLOAD;
+use crate::sign::hex_of;
+
+/// Bytes that are summed by one and then by the other: what the first has read is in the second-level cache.
+const SLICE_BYTES: usize = 64 << 10;
+
+/// What is said of a body beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodySums {
+    pub bytes: u64,
+    /// What is signed of it.
+    pub payload_hash: Cow<'static, str>,
+    pub checksum: Option<(Checksum, String)>,
+}
+
+impl BodySums {
+    /// Of a body whose hash is signed or not, by one pass over its bytes.
+    pub fn of(body: &[u8], is_signed: bool, checksum: Option<Checksum>) -> BodySums {
+        let crc = match checksum {
+            Some(Checksum::Crc32c) => Some(CrcAlgorithm::Crc32Iscsi),
+            Some(Checksum::Crc64Nvme) => Some(CrcAlgorithm::Crc64Nvme),
+            Some(Checksum::Sha256) | None => None,
+        };
+        let (mut hash, mut crc) = (Sha256::new(), crc.map(crc_fast::Digest::new));
+        let hashes = is_signed || checksum == Some(Checksum::Sha256);
+        for slice in body.chunks(SLICE_BYTES) {
+            if let Some(crc) = &mut crc {
+                crc.update(slice);
+            }
+            if hashes {
+                hash.update(slice);
+            }
+        }
+        let hash = hash.finalize();
+        let crc = crc.map_or(0, |crc| crc.finalize());
+        let said = |checksum| match checksum {
+            Checksum::Crc32c => STANDARD.encode((crc as u32).to_be_bytes()),
+            Checksum::Crc64Nvme => STANDARD.encode(crc.to_be_bytes()),
+            Checksum::Sha256 => STANDARD.encode(hash),
+        };
+        BodySums {
+            bytes: body.len() as u64,
+            payload_hash: if is_signed { hex_of(&hash).into() } else { UNSIGNED_PAYLOAD.into() },
+            checksum: checksum.map(|checksum| (checksum, said(checksum))),
+        }
+    }
+
+    /// The checksum as a part of an upload names it.
+    pub fn of_part(&self) -> Option<(&'static str, String)> {
+        self.checksum.as_ref().map(|(checksum, value)| (checksum.algorithm(), value.clone()))
+    }
+}
 
 /// A checksum of S3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,5 +127,21 @@ mod tests {
             STANDARD.encode(0xAE8B_1486_0A79_9888u64.to_be_bytes())
         );
         assert_eq!(Checksum::Sha256.of(b""), "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn one_pass_says_what_each_says_alone() {
+        let body: Vec<u8> = (0..SLICE_BYTES * 2 + 5).map(|byte| (byte * 7 % 251) as u8).collect();
+        for body in [&body[..], &body[..SLICE_BYTES], b""] {
+            for checksum in Checksum::ALL.map(Some).into_iter().chain([None]) {
+                for is_signed in [true, false] {
+                    let sums = BodySums::of(body, is_signed, checksum);
+                    let hash =
+                        if is_signed { crate::sign::sha256_hex(body) } else { "UNSIGNED-PAYLOAD".into() };
+                    assert_eq!((sums.bytes, sums.payload_hash.as_ref()), (body.len() as u64, &*hash));
+                    assert_eq!(sums.checksum, checksum.map(|checksum| (checksum, checksum.of(body))));
+                }
+            }
+        }
     }
 }

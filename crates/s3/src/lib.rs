@@ -19,7 +19,7 @@ pub mod time;
 
 pub use address::{Addressing, Endpoint};
 pub use answer::{AnswerHead, Framing};
-pub use checksum::Checksum;
+pub use checksum::{BodySums, Checksum};
 pub use credentials::{Credentials, Secret};
 pub use request::{RequestClass, RequestHead};
 pub use sign::Signer;

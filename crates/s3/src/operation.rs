@@ -1,9 +1,7 @@
 //! The requests of the operations that a client makes.
 
-use std::borrow::Cow;
-
 use crate::address::{BucketAddress, encoded};
-use crate::checksum::Checksum;
+use crate::checksum::{BodySums, Checksum};
 use crate::request::RequestHead;
 
 /// Encryption by the server, as each request that writes an object says it.
@@ -46,21 +44,15 @@ impl WriteOptions {
     }
 }
 
-/// Writes an object; the body's hash is [`RequestHead::payload_hash`], its checksum that of the options.
-pub fn put(
-    at: &BucketAddress,
-    key: &str,
-    body: &[u8],
-    hash: impl Into<Cow<'static, str>>,
-    options: &WriteOptions,
-) -> RequestHead {
-    let request = RequestHead::new("PUT", at.path(key)).body(body.len() as u64, hash);
-    with_checksum(options.on(request), body, options.checksum)
+/// Writes an object whose body has these sums.
+pub fn put(at: &BucketAddress, key: &str, body: &BodySums, options: &WriteOptions) -> RequestHead {
+    with_body(options.on(RequestHead::new("PUT", at.path(key))), body)
 }
 
-fn with_checksum(request: RequestHead, body: &[u8], checksum: Option<Checksum>) -> RequestHead {
-    match checksum {
-        Some(checksum) => request.header(checksum.header(), checksum.of(body)),
+fn with_body(request: RequestHead, body: &BodySums) -> RequestHead {
+    let request = request.body(body.bytes, body.payload_hash.clone());
+    match &body.checksum {
+        Some((checksum, value)) => request.header(checksum.header(), value.clone()),
         None => request,
     }
 }
@@ -85,11 +77,7 @@ pub fn delete(at: &BucketAddress, key: &str) -> RequestHead {
 /// Removes many objects by one request, whose body is [`crate::body::delete_many`]'s; the API wants a checksum of it.
 pub fn delete_many(at: &BucketAddress, body: &[u8]) -> RequestHead {
     let request = RequestHead::new("POST", at.bucket_path().into()).with("delete", "");
-    with_checksum(
-        request.body(body.len() as u64, crate::sign::sha256_hex(body)),
-        body,
-        Some(Checksum::Crc32c),
-    )
+    with_body(request, &BodySums::of(body, true, Some(Checksum::Crc32c)))
 }
 
 /// A page of the objects below a prefix, at most so many; `after` is what the page before named as next.
@@ -126,17 +114,10 @@ pub fn create_upload(at: &BucketAddress, key: &str, options: &WriteOptions) -> R
 }
 
 /// Uploads a part; the first has number 1.
-pub fn upload_part(
-    at: &BucketAddress,
-    key: &str,
-    (number, id): (u32, &str),
-    body: &[u8],
-    hash: impl Into<Cow<'static, str>>,
-    checksum: Option<Checksum>,
-) -> RequestHead {
+pub fn upload_part(at: &BucketAddress, key: &str, (number, id): (u32, &str), body: &BodySums) -> RequestHead {
     let request =
         RequestHead::new("PUT", at.path(key)).with("partNumber", number.to_string()).with("uploadId", id);
-    with_checksum(request.body(body.len() as u64, hash), body, checksum)
+    with_body(request, body)
 }
 
 /// Makes an object of the parts that the body names.
@@ -187,6 +168,7 @@ mod tests {
             storage_class: "STANDARD_IA".into(),
             checksum: Some(Checksum::Crc32c),
         };
+        let plain = BodySums::of(b"x", false, None);
         for (request, text) in [
             (
                 get(&at, "p/k", Some((5, 10)), true),
@@ -198,11 +180,11 @@ mod tests {
             ),
             (copy(&at, "b", "a b", "c", &WriteOptions::default()), "PUT /b/c? x-amz-copy-source: /b/a%20b"),
             (
-                put(&at, "k", b"123456789", "UNSIGNED-PAYLOAD", &options),
+                put(&at, "k", &BodySums::of(b"123456789", false, options.checksum), &options),
                 "PUT /b/k? x-amz-server-side-encryption: aws:kms, x-amz-server-side-encryption-aws-kms-key-id: k1, \
                  x-amz-storage-class: STANDARD_IA, x-amz-checksum-crc32c: 4waSgw==",
             ),
-            (upload_part(&at, "k", (2, "u"), b"x", "h", None), "PUT /b/k?partNumber=2&uploadId=u "),
+            (upload_part(&at, "k", (2, "u"), &plain), "PUT /b/k?partNumber=2&uploadId=u "),
             (create_upload(&at, "k", &WriteOptions::default()), "POST /b/k?uploads= "),
             (abort_upload(&at, "k", "u"), "DELETE /b/k?uploadId=u "),
             (list_uploads(&at, "p"), "GET /b?prefix=p&uploads= "),
@@ -212,10 +194,10 @@ mod tests {
         assert_eq!(delete_many(&at, b"x").body_bytes, 1);
         let none = WriteOptions::default();
         for (request, class) in [
-            (put(&at, "k", b"", "h", &none), "requests.put"),
+            (put(&at, "k", &plain, &none), "requests.put"),
             (copy(&at, "b", "a", "c", &none), "requests.copy"),
             (create_upload(&at, "k", &none), "requests.multipart"),
-            (upload_part(&at, "k", (1, "u"), b"x", "h", None), "requests.multipart"),
+            (upload_part(&at, "k", (1, "u"), &plain), "requests.multipart"),
             (complete_upload(&at, "k", "u", b"x"), "requests.multipart"),
             (list(&at, "", 1, None), "requests.list"),
             (list_uploads(&at, "p"), "requests.list"),

@@ -135,11 +135,16 @@ pub fn hex(bytes: &[u8], out: &mut String) {
     }
 }
 
+/// Bytes as lower-case hexadecimal digits, in a text of their own.
+pub fn hex_of(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() * 2);
+    hex(bytes, &mut out);
+    out
+}
+
 /// The SHA-256 of bytes as hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(64);
-    hex(&Sha256::digest(bytes), &mut out);
-    out
+    hex_of(&Sha256::digest(bytes))
 }
 
 impl Signer {

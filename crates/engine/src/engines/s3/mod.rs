@@ -104,6 +104,23 @@ struct Lane {
     attempts: u32,
     /// The number of the request that its last answer named.
     last_number: u64,
+    /// Of the part that it sent: the algorithm and the value.
+    part_checksum: Option<(&'static str, String)>,
+}
+
+impl Lane {
+    /// A lane whose connection epoll knows by that number.
+    fn new(number: u32, endpoint: usize) -> Lane {
+        Lane {
+            connection: Connection::new(number),
+            endpoint,
+            purpose: Purpose::Object,
+            retry_at: 0,
+            attempts: 0,
+            last_number: 0,
+            part_checksum: None,
+        }
+    }
 }
 
 impl Engine for S3 {
@@ -156,14 +173,7 @@ impl Engine for S3 {
         let first = setup.seat as usize * lanes as usize;
         let bucket = setup.objects.iter().flatten().next().map_or("", |set| set.parts().1);
         let endpoints = EndpointSet::new(&settings, bucket, lanes)?;
-        let lane = |number: u32| Lane {
-            connection: Connection::new(number),
-            endpoint: (first + number as usize) % endpoints.count(),
-            purpose: Purpose::Object,
-            retry_at: 0,
-            attempts: 0,
-            last_number: 0,
-        };
+        let lane = |number: u32| Lane::new(number, (first + number as usize) % endpoints.count());
         let mut engine = S3 {
             lanes: (0..lanes).map(lane).collect(),
             slots: (0..setup.depth).map(|_| SlotWork::default()).collect(),

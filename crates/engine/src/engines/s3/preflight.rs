@@ -25,14 +25,7 @@ impl S3 {
         for endpoint in 0..self.endpoints.count() {
             let at = bucket_at(self, endpoint);
             let request = operation::list(&at, &prefix, 1, None);
-            let mut lane = super::Lane {
-                connection: super::Connection::new(u32::MAX),
-                endpoint,
-                purpose: super::Purpose::Object,
-                retry_at: 0,
-                attempts: 0,
-                last_number: 0,
-            };
+            let mut lane = super::Lane::new(u32::MAX, endpoint);
             let mut ending = self.once(&mut lane, &request, Vec::new())?;
             if self.settings.makes_bucket && is_missing(&lane.connection) {
                 let body = body::bucket_in(&self.settings.region).into_bytes();

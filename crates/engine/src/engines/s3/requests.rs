@@ -1,12 +1,10 @@
 //! What becomes of an operation: one request, a page after the other, or an upload in parts; and what its answers mean.
 
-use std::borrow::Cow;
-
 use iodyno_model::Verb;
 use iodyno_s3::address::BucketAddress;
 use iodyno_s3::body::{self, ErrorBody, ListPage, Part};
-use iodyno_s3::request::{RequestHead, UNSIGNED_PAYLOAD};
-use iodyno_s3::{operation, sign};
+use iodyno_s3::request::RequestHead;
+use iodyno_s3::{BodySums, operation};
 
 use super::connection::{Buffer, Outgoing};
 use super::tally::errno_of;
@@ -231,12 +229,9 @@ impl S3 {
                     Some(seat) => (whole, &seat.id),
                     None => (self.settings.part(whole, index), &work.upload),
                 };
-                // SAFETY: the buffer belongs to the operation in flight.
-                let bytes = unsafe { part.bytes() };
-                let hash = self.settings.payload_hash(bytes);
-                let request =
-                    operation::upload_part(at, &key, (index + 1, id), bytes, hash, options.checksum);
-                (request, Outgoing::Object(part), nowhere)
+                let sums = self.settings.sums(part);
+                self.lanes[lane].part_checksum = sums.of_part();
+                (operation::upload_part(at, &key, (index + 1, id), &sums), Outgoing::Object(part), nowhere)
             }
             Purpose::Complete => {
                 let text = body::complete_upload(&work.parts).into_bytes();
@@ -253,10 +248,8 @@ impl S3 {
             Purpose::Abort => (operation::abort_upload(at, &key, &work.upload), nothing, nowhere),
             Purpose::Object => match io.verb {
                 Verb::Write | Verb::Create => {
-                    // SAFETY: the buffer belongs to the operation in flight.
-                    let bytes = unsafe { whole.bytes() };
-                    let hash = self.settings.payload_hash(bytes);
-                    (operation::put(at, &key, bytes, hash, options), Outgoing::Object(whole), nowhere)
+                    let sums = self.settings.sums(whole);
+                    (operation::put(at, &key, &sums, options), Outgoing::Object(whole), nowhere)
                 }
                 Verb::Read => {
                     let is_whole = io.bytes == bucket.set.object_bytes;
@@ -467,13 +460,7 @@ impl S3 {
     fn part_done(&mut self, lane: usize, slot: Slot, index: u32) {
         let answer = self.lanes[lane].connection.answer.as_ref();
         let etag = answer.and_then(|answer| answer.etag.clone());
-        let checksum = self.settings.write.checksum.map(|checksum| {
-            let work = &self.slots[slot as usize];
-            let whole = Buffer { start: work.io.buffer, bytes: work.io.bytes as usize };
-            let part = self.settings.part(whole, index);
-            // SAFETY: the buffer belongs to the operation in flight.
-            (checksum.algorithm(), checksum.of(unsafe { part.bytes() }))
-        });
+        let checksum = self.lanes[lane].part_checksum.take();
         let work = &mut self.slots[slot as usize];
         work.busy -= 1;
         match etag {
@@ -490,14 +477,10 @@ impl S3 {
         let Some(etag) = answer.and_then(|answer| answer.etag.clone()) else {
             return self.garbled(lane);
         };
-        let io = self.slots[slot as usize].io;
-        let whole = Buffer { start: io.buffer, bytes: io.bytes as usize };
-        // SAFETY: the buffer belongs to the operation in flight.
-        let sum =
-            |checksum: iodyno_s3::Checksum| (checksum.algorithm(), checksum.of(unsafe { whole.bytes() }));
-        let part = Part { etag, checksum: self.settings.write.checksum.map(sum) };
+        let bytes = self.slots[slot as usize].io.bytes;
+        let part = Part { etag, checksum: self.lanes[lane].part_checksum.take() };
         self.shared_part_done(slot, index, Some(part));
-        self.finish(slot, io.bytes as i64);
+        self.finish(slot, bytes as i64);
     }
 
     /// Where no part is on its way any more, the upload is completed or given up.
@@ -571,11 +554,9 @@ impl super::StoreSettings {
         Buffer { start: whole.start.wrapping_add(first), bytes }
     }
 
-    /// What is signed of a body.
-    fn payload_hash(&self, bytes: &[u8]) -> Cow<'static, str> {
-        match self.signs_payload {
-            true => sign::sha256_hex(bytes).into(),
-            false => UNSIGNED_PAYLOAD.into(),
-        }
+    /// What is said beside a body.
+    fn sums(&self, body: Buffer) -> BodySums {
+        // SAFETY: the buffer belongs to the operation in flight.
+        BodySums::of(unsafe { body.bytes() }, self.signs_payload, self.write.checksum)
     }
 }

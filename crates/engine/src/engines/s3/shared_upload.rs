@@ -13,8 +13,7 @@ use iodyno_model::TargetKind;
 use iodyno_s3::body::{self, ErrorBody, Part};
 use iodyno_s3::{RequestHead, operation};
 
-use super::connection::{Connection, Ending};
-use super::requests::Purpose;
+use super::connection::Ending;
 use super::{Lane, S3};
 use crate::engines::Setup;
 use crate::failure::{Failure, strerror};
@@ -353,14 +352,7 @@ impl S3 {
         text: Vec<u8>,
         request: impl FnOnce(&iodyno_s3::address::BucketAddress, &str) -> RequestHead,
     ) -> Result<Vec<u8>, Failure> {
-        let mut lane = Lane {
-            connection: Connection::new(u32::MAX),
-            endpoint: 0,
-            purpose: Purpose::Object,
-            retry_at: 0,
-            attempts: 0,
-            last_number: 0,
-        };
+        let mut lane = Lane::new(u32::MAX, 0);
         let Some(Some(bucket)) = self.buckets.get(seat.file as usize) else { return Ok(Vec::new()) };
         let at = bucket.at[0].clone();
         let request = RequestHead { has_customer_key: what != "give up", ..request(&at, &seat.id) };
