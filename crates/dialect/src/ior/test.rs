@@ -8,7 +8,7 @@ use super::lower::s3;
 use super::settings::Settings;
 use crate::file_system_hints;
 use crate::option::refuse;
-use crate::{Loader, PathKind, secrets};
+use crate::{Loader, PathKind};
 
 /// A test, judged.
 #[derive(Clone, Debug, Default)]
@@ -365,21 +365,11 @@ impl TestChecker {
     /// What a store that speaks the S3 API must be told, and what its objects cannot.
     fn s3(&mut self, loader: &dyn Loader) {
         let Some(shape) = s3::shape(&self.test) else { return };
-        let of_environment = || loader.variable("AWS_ACCESS_KEY_ID").unwrap_or_default();
-        let number = |key: Option<&str>| match key {
-            Some(standing) => loader.key_number(standing),
-            None => s3_key_number(&of_environment()),
-        };
-        self.test.bucket = s3::bucket(&self.test, number);
+        self.test.bucket = s3::bucket(&self.test.api, &self.test.settings, loader);
+        for (what, hint) in s3::defects(&self.test.settings, &self.test.bucket, loader) {
+            self.refuse("api", what, hint);
+        }
         let test = &self.test;
-        let host = s3::said(test, &s3::HOSTS);
-        let has_host = host.is_some()
-            || ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"].iter().any(|name| loader.variable(name).is_some());
-        let odd = host.is_some_and(|(host, _)| host.contains(['/', ',', '{', ' ']));
-        let open_key = [s3::ACCESS_KEYS, s3::SECRET_KEYS]
-            .iter()
-            .any(|names| s3::said(test, names).is_some_and(|(value, _)| !secrets::is_taken_out(value)));
-        let bad_bucket = test.bucket.is_empty() || test.bucket.contains(['/', '{', ' ']);
         let parts = shape == s3::ObjectShape::Parts;
         let own = test.is_file_per_task();
         let writes = test.write || test.check_write;
@@ -390,11 +380,6 @@ impl TestChecker {
             || (own && test.flag("randomOffset") && test.count("deadlineForStonewalling") > 0);
         let prefills = test.count("randomPrefill") > 0;
         refuse! { self
-            "api" if !has_host => "the store's host must be specified", "e.g. --S3-libs3.host=127.0.0.1:9000";
-            "api" if odd => "the host is more than HOST:PORT", "e.g. --S3-libs3.host=127.0.0.1:9000";
-            "api" if bad_bucket => "a bucket's name has no `/`, `{` or blank, and is not empty", "e.g. --S3-4c.bucket-name=bench";
-            "api" if open_key =>
-                "a key came by a way that is not secret", "leave it out and export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
             "transferSize" if parts && count > 10_000 =>
                 format!("an object of {count} transfers: an upload has at most 10000 parts"), "a larger -t, -F, or -a S3-libs3";
             "deadlineForStonewalling" if cut_off => "an upload that lacks parts is no object", "add -F, or use -a S3-libs3";

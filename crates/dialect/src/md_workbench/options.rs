@@ -3,7 +3,7 @@
 //! Names are written without dashes: one letter is `-x`, a word is `--word`. The same table makes `docs/md-workbench.md`.
 
 use crate::file_system_hints::help;
-use crate::mdtest::options::{AIO, APIS, ARGUMENTS, DUMMY, FLAGS, PACKETS, POSIX, help_of};
+use crate::mdtest::options::{AIO, APIS_WITHOUT_STORES, ARGUMENTS, DUMMY, FLAGS, PACKETS, POSIX, help_of};
 use crate::option::{Entry, Kind, Spelling, Table};
 
 pub const TABLE: Table = Table { tool: "md-workbench", spelling: Spelling::Dashed, entries: ENTRIES };
@@ -53,7 +53,7 @@ const ENTRIES: &[Entry] = &[
     flag("help", &["h"], "print this help"),
     flag("version", &[], "print the version"),
     number("O", &["offset"], "1", OFFSET),
-    Entry::new("a", Kind::Word(APIS), "STRING", "The API (plugin) to use for the benchmark [POSIX|AIO|DUMMY]")
+    Entry::new("a", Kind::Word(APIS_WITHOUT_STORES), "STRING", "The API (plugin) to use for the benchmark [POSIX|AIO|DUMMY]")
         .or("POSIX").also(&["api"]).under(ARGUMENTS),
     number("I", &["obj-per-proc"], "1000", "Number of I/O operations per data set."),
     text("L", &["latency"], "Measure the latency for individual operations, prefix the result files with the provided filename."),

@@ -79,7 +79,8 @@ mod tests {
             ("--verify-raed", "did you mean `--verify-read`"),
             ("dir", "-d"),
             ("-a MPIIO", "has no such back end"),
-            ("-a S3-libs3", "objects of the engine s3"),
+            ("-a HDFS", "directories of HDFS are not served"),
+            ("--S3-libs3.bucket-per-file", "a bucket for each file is not served"),
             ("-g", "lfs setdirstripe"),
         ] {
             let wrong = said(line).unwrap_err();

@@ -13,6 +13,7 @@ use super::settings::Settings;
 use super::test::{ExtraPhase, MdtestTest};
 use super::view::{PhaseRole, ResultRow, TestPhase};
 use crate::index_of;
+use crate::ior::lower::s3;
 
 /// Where no latencies are asked for, one operation in this time is timed, ns.
 const SAMPLE_NS: u64 = 100_000;
@@ -68,6 +69,15 @@ pub fn delays(settings: &Settings) -> Vec<Setting> {
         settings_of.push(Setting::new("only_rank0", "on"));
     }
     settings_of
+}
+
+/// What is done to an object where a directory has a verb of its own.
+fn in_place_of(verb: Verb) -> Verb {
+    match verb {
+        Verb::Mkdir => Verb::Create,
+        Verb::Rmdir => Verb::Unlink,
+        verb => verb,
+    }
 }
 
 /// One operation on each of so many targets as a whole.
@@ -156,8 +166,41 @@ impl Lowering<'_> {
         }
     }
 
+    /// Makes or removes the objects that stand for the directories of all tasks' trees: one for each, whose key ends in a
+    /// slash, so that keys below it go with it also where a store keeps objects as files.
+    fn object_tree(&mut self, row: ResultRow, verb: Verb) {
+        let mut targets = Vec::new();
+        for owner in self.collective_owners() {
+            for number in 0..self.test.loops {
+                let name = self.tree_name(owner.as_deref().unwrap_or("{worker}"));
+                let above = self.above(number);
+                let root = Items { count: 1, name: format!("{name}0/"), ..Items::default() };
+                targets.push(self.target(above.clone(), root, Open::default(), false));
+                if self.test.tree > 1 {
+                    // Directory k lies in the one whose children begin at (k - 1) / b, as an item that is k - 1.
+                    let below = Items {
+                        count: self.test.tree - 1,
+                        name: format!("{name}{{item+1}}/"),
+                        leaves_only: false,
+                        per_directory: u64::from(self.test.branch),
+                        ..self.tree_items(&name)
+                    };
+                    targets.push(self.target(format!("{above}/{name}0"), below, Open::default(), false));
+                }
+            }
+        }
+        let workload = Workload::Pattern(Box::new(Pattern::of(verb, Pick::Sequential, 8)));
+        let alone = !self.test.unique || self.test.collective;
+        let mut job = Job { ranks: self.ranks(alone), ..self.job(row.name(), targets, workload) };
+        job.limit.passes = Some(1);
+        self.phase(row, job);
+    }
+
     /// Makes or removes the trees of all tasks.
     fn tree(&mut self, row: ResultRow, verb: Verb) {
+        if self.has_objects() {
+            return self.object_tree(row, in_place_of(verb));
+        }
         let all = self.collective_owners();
         let mut targets = Vec::new();
         for owner in &all {
@@ -179,8 +222,16 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether files and directories are objects of a bucket.
+    fn has_objects(&self) -> bool {
+        !self.test.bucket.is_empty()
+    }
+
     /// Removes the directories around the trees.
     fn clear(&mut self) {
+        if self.has_objects() {
+            return;
+        }
         let mut targets = Vec::new();
         for directory in self.test.directories.clone() {
             for number in 0..self.test.loops {
@@ -203,6 +254,7 @@ impl Lowering<'_> {
             true => (0..self.tasks).map(|task| Some(task.to_string())).collect(),
             false => vec![None],
         };
+        let verb = if self.has_objects() { in_place_of(verb) } else { verb };
         let mut targets = Vec::new();
         for owner in &owners {
             for number in 0..self.test.loops {
@@ -213,25 +265,25 @@ impl Lowering<'_> {
             true => 0,
             false => (u64::from(self.test.shift) * u64::from(away) % u64::from(self.tasks.max(1))) as u32,
         };
-        let mut job = self.job(row.name(), targets, Workload::Pattern(Box::new(self.pattern(verb))));
+        let mut job = self.job(row.name(), targets, Workload::Pattern(Box::new(self.pattern(row, verb))));
         job.ranks = self.ranks(alone);
         job.place = if shift > 0 { Place::ShiftRanks(shift) } else { Place::Own };
-        job.payload = self.payload(verb);
+        job.payload = self.payload(row, verb);
         job.limit = self.limit(row, verb);
         job.seed = self.test.seed;
         job.start.open = self.test.flag("t") && self.test.unique;
         self.phase(row, job);
     }
 
-    fn pattern(&self, verb: Verb) -> Pattern {
+    fn pattern(&self, row: ResultRow, verb: Verb) -> Pattern {
         let test = self.test;
         let bytes = if verb == Verb::Open { test.bytes.1 } else { test.bytes.0 };
-        let moves = bytes > 0 && matches!(verb, Verb::Create | Verb::Open);
+        let moves = bytes > 0 && row.is_of_files() && matches!(verb, Verb::Create | Verb::Open);
         let size = if moves { bytes } else { 8 };
         let random = test.seed.is_some() && matches!(verb, Verb::Stat | Verb::Open);
         let pick = if random { Pick::Uniform } else { Pick::Sequential };
         let data = ItemData {
-            sync: test.flag("y") && verb == Verb::Create,
+            sync: test.flag("y") && verb == Verb::Create && !self.has_objects(),
             read_back: test.flag("verify-write") && verb == Verb::Create,
         };
         Pattern {
@@ -241,9 +293,10 @@ impl Lowering<'_> {
         }
     }
 
-    fn payload(&self, verb: Verb) -> Payload {
+    fn payload(&self, row: ResultRow, verb: Verb) -> Payload {
         let test = self.test;
         let (checks, writes) = match verb {
+            _ if !row.is_of_files() => (false, false),
             Verb::Open => (test.flag("X") && test.bytes.1 > 0, false),
             Verb::Create => (test.flag("verify-write") && test.bytes.0 > 0, test.bytes.0 > 0),
             _ => (false, false),
@@ -302,7 +355,12 @@ impl Lowering<'_> {
             job.engine = "dummy".into();
             job.settings = delays(&self.test.settings);
         }
-        job.finish = Finish { sync: test.flag("Y").then_some(Verb::Syncfs), ..Finish::default() };
+        if self.has_objects() {
+            job.engine = "s3".into();
+            job.settings = s3::client(&test.settings);
+        }
+        let syncs = test.flag("Y") && !self.has_objects();
+        job.finish = Finish { sync: syncs.then_some(Verb::Syncfs), ..Finish::default() };
         let journal = Journal { completions: true, ..Journal::default() };
         let each = test.settings.text("savePerOpDataCSV").is_some();
         // A look at the clock costs as much as an operation; who asks for latencies gets all of them.
@@ -361,7 +419,13 @@ impl Lowering<'_> {
 
     /// The directory above a tree.
     fn above(&self, number: u64) -> String {
-        let directories = &self.test.directories;
+        let key = |path: &String| {
+            path.split('/').filter(|part| !matches!(*part, "" | ".")).collect::<Vec<_>>().join("/")
+        };
+        let directories: Vec<String> = match self.has_objects() {
+            true => self.test.directories.iter().map(key).collect(),
+            false => self.test.directories.clone(),
+        };
         let directory = match directories.as_slice() {
             [one] => one.clone(),
             many => format!("{{worker:{}}}", many.join("|")),
@@ -423,7 +487,8 @@ impl Lowering<'_> {
             ItemKind::Listed => ("list", 0),
         };
         let number_of = if from == 0 { "{item}".into() } else { format!("{{item+{from}}}") };
-        items.name = format!("{word}.mdtest.{whose}.{number_of}");
+        let end = if self.has_objects() && kind == ItemKind::Directories { "/" } else { "" };
+        items.name = format!("{word}.mdtest.{whose}.{number_of}{end}");
         items.directories = kind == ItemKind::Directories;
         if kind == ItemKind::Listed {
             (items.count, items.leaves_only) = (test.tree, false);
@@ -440,12 +505,21 @@ impl Lowering<'_> {
 
     /// A set; `remove`: what is made above it is taken away at the end.
     fn target(&mut self, root: String, items: Items, open: Open, remove: bool) -> usize {
+        let name = root.rsplit('/').next().unwrap_or("tree").into();
+        let objects = self.has_objects();
+        let kind = match objects {
+            true => TargetKind::Bucket {
+                url: format!("s3://{}/{}", self.test.bucket, root.trim_start_matches('/')),
+                items: Items { directories: false, ..items },
+            },
+            false => TargetKind::FileSet { root, items },
+        };
         let target = Target {
-            name: root.rsplit('/').next().unwrap_or("tree").into(),
-            kind: TargetKind::FileSet { root, items },
-            open,
+            name,
+            kind,
+            open: if objects { Open::default() } else { open },
             prepare: Prepare::AsItIs,
-            remove,
+            remove: remove && !objects,
             origin: Origin::Default,
         };
         index_of(&mut self.plan.targets, target)

@@ -49,7 +49,10 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         }
     };
     let (plan, parts) = lower::plan(&test);
-    let facts = facts(&test.directories[0], loader);
+    let facts = match test.bucket.as_str() {
+        "" => facts(&test.directories[0], loader),
+        bucket => TargetFacts { path: format!("s3://{bucket}"), ..TargetFacts::default() },
+    };
     let command = [&["mdtest".to_string()][..], arguments].concat();
     let percentiles = loader.also("percentiles").is_some();
     let view = ReportContext { bugs: test.bugs, test, parts, command, layout, percentiles };

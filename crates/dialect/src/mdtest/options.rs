@@ -15,7 +15,12 @@ pub const ARGUMENTS: &str = "Optional arguments";
 pub const POSIX: &str = "Module POSIX";
 pub const AIO: &str = "Module AIO";
 pub const DUMMY: &str = "Module DUMMY";
+const LIBS3: &str = "Module S3-libs3";
+const AWS4C: &str = "Module S3-4c";
+const CURL: &str = "Module S3-curl";
 const OTHERS: &str = "Other modules";
+const KEY: &str = "the access key; read as `***`, and default AWS_ACCESS_KEY_ID";
+const SECRET: &str = "its secret key; read as `***`, and default AWS_SECRET_ACCESS_KEY";
 
 const NOT_NAMED: &str = "this back end is not served";
 const NO_DIRECTORIES: &str = "the program spreads no directories over metadata servers";
@@ -36,8 +41,8 @@ const fn number(name: &'static str, default: &'static str, help: &'static str) -
     Entry::new(name, Kind::Whole(i64::MIN, i64::MAX), "N", help).or(default).under(ARGUMENTS)
 }
 
-/// The back ends that work on names.
-pub const APIS: &[Word] = &[
+/// The back ends that work on names of files.
+const FILE_APIS: [Word; 17] = [
     Word::new("POSIX", "files, by system calls"),
     Word::new("AIO", "as POSIX: an item is one transfer, so there is nothing to queue"),
     Word::new("DUMMY", "no I/O: what the program itself costs"),
@@ -59,10 +64,43 @@ pub const APIS: &[Word] = &[
     Word::new("GFARM", "").refused(NOT_NAMED, FILES),
     Word::new("IME", "").refused(NOT_NAMED, FILES),
     Word::new("PMDK", "").refused(NOT_NAMED, FILES),
-    Word::new("S3-libs3", "").refused("directories of objects of the engine s3 are not served", FILES),
-    Word::new("S3-4c", "").refused("directories of objects of the engine s3 are not served", FILES),
-    Word::new("S3-curl", "").refused("directories of objects of the engine s3 are not served", FILES),
 ];
+
+/// Those that work on names of objects.
+const OBJECT_APIS: [Word; 7] = [
+    Word::new("S3", "objects of a store that speaks the S3 API: an item is one, and so is a directory"),
+    Word::new("S3-libs3", "as S3, in a bucket whose name ends in a number of the access key"),
+    Word::new("S3-4c", "as S3"),
+    Word::new("S3_4c", "as S3"),
+    Word::new("S3_plus", "as S3"),
+    Word::new("S3_EMC", "as S3"),
+    Word::new("S3-curl", "as S3"),
+];
+
+/// The back ends.
+pub const APIS: &[Word] = &joined(FILE_APIS, OBJECT_APIS);
+
+/// The back ends of a program of the package that has no stores.
+pub const APIS_WITHOUT_STORES: &[Word] = &joined(FILE_APIS, UNSERVED_APIS);
+const UNSERVED_APIS: [Word; 7] = {
+    let mut words = OBJECT_APIS;
+    let mut at = 0;
+    while at < words.len() {
+        words[at] = Word::new(words[at].name, "").refused("objects are not served", FILES);
+        at += 1;
+    }
+    words
+};
+
+const fn joined(files: [Word; 17], objects: [Word; 7]) -> [Word; 24] {
+    let mut all = [files[0]; 24];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < files.len() { files[at] } else { objects[at - files.len()] };
+        at += 1;
+    }
+    all
+}
 
 /// What items hold.
 pub const PACKETS: &[Word] = &[
@@ -102,7 +140,7 @@ const ENTRIES: &[Entry] = &[
     flag("gpuDirect", "buffers in the memory of a GPU").refused("there are no GPU buffers", "leave it out"),
     flag("help", "print this help").also(&["h"]),
     flag("version", "print the version"),
-    Entry::new("a", Kind::Word(APIS), "STRING", "API for I/O [POSIX|AIO|DUMMY]").or("POSIX").under(ARGUMENTS),
+    Entry::new("a", Kind::Word(APIS), "STRING", "API for I/O [POSIX|AIO|DUMMY|S3|S3-libs3|S3-4c|S3-curl]").or("POSIX").under(ARGUMENTS),
     number("b", "1", "branching factor of hierarchical directory structure"),
     text("d", "directory or multiple directories where the test will run [dir|dir1@dir2@dir3...]").or("./out"),
     number("B", "0", "no barriers between phases"),
@@ -151,6 +189,29 @@ const ENTRIES: &[Entry] = &[
     number("dummy.delay-close", "0", "Delay per close in usec").under(DUMMY),
     number("dummy.delay-sync", "0", "Delay for sync in usec").under(DUMMY),
     number("dummy.delay-xfer", "0", "Delay per xfer in usec").under(DUMMY),
+    text("S3-libs3.host", "the store, HOST:PORT").also(&["S3.host"]).under(LIBS3),
+    text("S3-libs3.access-key", KEY).also(&["S3.access-key"]).under(LIBS3),
+    text("S3-libs3.secret-key", SECRET).also(&["S3.secret-key"]).under(LIBS3),
+    text("S3-libs3.region", "the region that requests are signed for").also(&["S3.region"]).under(LIBS3),
+    text("S3-libs3.bucket-name-prefix", "what the bucket's name begins with").or("ior").under(LIBS3),
+    flag("S3-libs3.dont-suffix-bucket", "the bucket's name ends there, without a number of the access key").under(LIBS3),
+    flag("S3-libs3.use-ssl", "by TLS").also(&["S3.use-ssl"]).under(LIBS3),
+    flag("S3-libs3.s3-compatible", "the store is not Amazon's").ignored("in IOR it hides what the store complains of").under(LIBS3),
+    flag("S3-libs3.bucket-per-file", "a bucket for each file")
+        .refused("a bucket for each file is not served", "leave it out: one bucket has all files").under(LIBS3),
+    text("S3-libs3.location", "where the bucket is made")
+        .refused("a bucket is made where the endpoint is", "leave it out, or make the bucket before").under(LIBS3),
+    text("S3-4c.host", "the store, HOST:PORT").under(AWS4C),
+    text("S3-4c.user", "whose line of ~/.awsAuth, USER:ACCESS_KEY:SECRET_KEY, has the keys").also(&["S3.user"]).under(AWS4C),
+    text("S3-4c.bucket-name", "the bucket").also(&["S3.bucket-name"]).or("ior").under(AWS4C),
+    text("S3-curl.host", "the store, HOST:PORT").under(CURL),
+    text("S3-curl.access-key", KEY).under(CURL),
+    text("S3-curl.secret-key", SECRET).under(CURL),
+    text("S3-curl.region", "the region that requests are signed for").under(CURL),
+    text("S3-curl.bucket", "the bucket").or("test-bucket").under(CURL),
+    flag("S3-curl.use-ssl", "by TLS").under(CURL),
+    number("S3-curl.timeout", "5", "seconds without progress after which a request fails").under(CURL),
+    flag("S3-curl.verify-ssl", "check the certificate").ignored("it is always checked").under(CURL),
     text("libnfs.url", "The URL of the server, path and options").refused(NOT_NAMED, "mount the export and use -a POSIX").under(OTHERS),
 ];
 
@@ -181,6 +242,8 @@ pub fn help_of(table: &Table) -> String {
     let mut module = "";
     for (category, kind) in
         [(FLAGS, FLAGS), (ARGUMENTS, ARGUMENTS), (POSIX, FLAGS), (DUMMY, FLAGS), (DUMMY, ARGUMENTS)]
+            .into_iter()
+            .chain([LIBS3, AWS4C, CURL].into_iter().flat_map(|module| [(module, FLAGS), (module, ARGUMENTS)]))
     {
         let entries = || {
             table.entries.iter().filter(|entry| {
@@ -188,6 +251,10 @@ pub fn help_of(table: &Table) -> String {
                 entry.category == category && heading == kind && entry.status == Status::Done
             })
         };
+        // md-workbench has no stores.
+        if category.starts_with("Module S3") && entries().next().is_none() {
+            continue;
+        }
         if category.starts_with("Module") && module != category {
             let _ = write!(text, "\n\n{category}\n");
             module = category;

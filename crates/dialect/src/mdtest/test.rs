@@ -6,6 +6,7 @@ use iodyno_model::{Diagnostic, FileSystemHints, Marks, Origin, WorldFacts};
 
 use super::settings::Settings;
 use crate::file_system_hints;
+use crate::ior::lower::s3;
 use crate::option::refuse;
 use crate::{Loader, PathKind};
 
@@ -74,6 +75,8 @@ pub struct MdtestTest {
     pub bugs: bool,
     /// Whether every operation is timed.
     pub every_latency: bool,
+    /// The bucket of a store that has objects in place of files and directories; empty: they are files.
+    pub bucket: String,
     /// What the client of a parallel file system is asked for.
     pub hints: FileSystemHints,
     /// Warnings, without the word.
@@ -173,6 +176,7 @@ pub fn judge(settings: Settings, loader: &mut dyn Loader) -> Result<MdtestTest, 
     judge.stonewall(loader);
     judge.seeds(loader);
     judge.words(loader);
+    judge.objects(loader);
     judge.places(loader);
     judge.hints(loader);
     if judge.test.flag("warningAsErrors") {
@@ -381,8 +385,52 @@ impl TestChecker {
         judged.refused.into_iter().for_each(|(name, what, hint)| self.refuse(name, what, hint));
     }
 
+    /// What a store must be told, and what its objects cannot.
+    fn objects(&mut self, loader: &dyn Loader) {
+        let api = self.test.settings.text("a").unwrap_or_default().to_string();
+        if s3::shape_of(&api).is_none() {
+            return;
+        }
+        self.test.bucket = s3::bucket(&api, &self.test.settings, loader);
+        for (what, hint) in s3::defects(&self.test.settings, &self.test.bucket, loader) {
+            self.refuse("a", what, hint);
+        }
+        let test = &self.test;
+        let (write, read) = test.bytes;
+        let part = test.does.files && test.does.create && test.does.read && read > 0 && read != write;
+        let is_odd = test.directories.iter().any(|path| path.split('/').any(|part| part == ".."));
+        let renames = test.flag("U");
+        refuse! { self
+            "U" if renames => "an object has no other name", "leave -U out";
+            "k" if self.test.flag("k") => "an object is no node", "leave -k out";
+            "e" if part => "an object is read whole",
+                "-e as many bytes as -w, or none: -e 0 asks whether it is there";
+            "verify-write" if self.test.flag("verify-write") => "what is written is not read back at once",
+                "-X -E reads and verifies all afterwards";
+            "posix.odirect" if self.test.flag("posix.odirect") => "no page cache lies before an object", "leave it out";
+            "posix.rangelocks" if self.test.flag("posix.rangelocks") => "objects have no locks", "leave it out";
+            "d" if is_odd => "keys of objects have no `..`", "name the path itself";
+        }
+        if !self.test.extra_phases.is_empty() {
+            let wrong = Diagnostic::error(&Origin::argument("--also"), "phases: objects have none of them");
+            self.wrong.push(wrong.hint("leave phases= out, or use -a POSIX"));
+        }
+        if std::mem::take(&mut self.test.does.rename) && self.test.does.directories {
+            self.test.warnings.push("S3: an object has no other name: no directory is renamed".into());
+        }
+        for (option, letter) in [("y", "-y"), ("Y", "-Y")] {
+            if self.test.flag(option) {
+                let what = format!("S3: a write is durable when it is answered: {letter} changes nothing");
+                self.test.warnings.push(what);
+            }
+        }
+    }
+
     /// What a directory must be before the run begins.
     fn places(&mut self, loader: &dyn Loader) {
+        if !self.test.bucket.is_empty() {
+            return;
+        }
         for path in self.test.directories.clone() {
             let facts = loader.look(&path);
             if facts.is_some_and(|facts| facts.kind != PathKind::Directory) {

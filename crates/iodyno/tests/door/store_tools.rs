@@ -20,6 +20,8 @@ pub fn cases() -> Vec<Case> {
         Case::new("tasks of IOR put the parts of one object", &[], ior_parts),
         Case::new("IOR's other back end keeps an object for each transfer", &[], ior_transfers),
         Case::new("an upload of IOR that lacks a part is given up", &[], ior_faults),
+        Case::new("mdtest's files and directories are objects", &[], mdtest_objects),
+        Case::new("what of mdtest objects cannot do is said", &[], mdtest_refusals),
         Case::new("ranks of IOR put the parts of one object", &[Need::Tool("mpirun")], ior_ranks).computes(),
         Case::new("keys of a command line are in no output and no file", &[], outputs),
         Case::new("keys of a job file are in no output and no file", &[], job_files),
@@ -198,6 +200,83 @@ fn ior_transfers() -> Outcome {
     ));
     // 97 + 98 × 10 + 99 × 100, and of that the last three digits.
     said.expect(0, &["bucket s3://ior977 "]);
+    Ok(())
+}
+
+/// mdtest with the keys and the bucket of a store.
+fn mdtest(home: &Path, store: &ObjectStore, line: &str) -> ProgramOutput {
+    let (host, id) = (format!("--S3.host={}", host(store)), format!("--S3.access-key={ACCESS_KEY}"));
+    let key = format!("--S3.secret-key={SECRET_KEY}");
+    let own = ["mdtest", "-a", "S3", &host, &id, &key, "--S3.bucket-name=bucket", "--also", "threads=2"];
+    let words: Vec<&str> = own.into_iter().chain(line.split_whitespace()).collect();
+    told(bare(home, &words))
+}
+
+fn mdtest_objects() -> Outcome {
+    let (store, home) = (store(), scratch());
+    let line = "-d ./a/b -b 2 -z 1 -I 1 -w 3901 -e 3901 -G 7 -N 1";
+    let said = mdtest(home.path(), &store, &format!("{line} -C -T -E -X"));
+    said.expect(0, &["Path : s3://bucket", "2 tasks, 6 files/directories"]);
+    assert!(
+        !said.all().contains(SECRET_KEY) && said.all().contains("'--S3.secret-key=***'"),
+        "{}",
+        said.all()
+    );
+    let root = "a/b/test-dir.0-0/mdtest_tree.0/";
+    let folders = ["", "mdtest_tree.1/", "mdtest_tree.2/"].map(|below| format!("{root}{below}"));
+    let items = folders.iter().zip(0..).flat_map(|(above, item)| {
+        [0, 1]
+            .map(|task| format!("mdtest.{task}.{item}"))
+            .into_iter()
+            .flat_map(move |name| [format!("{above}dir.{name}/"), format!("{above}file.{name}")])
+    });
+    let mut expected: Vec<String> = folders.iter().cloned().chain(items).collect();
+    expected.sort();
+    assert_eq!(store.keys(), expected);
+    let lengths = |method: &str, ends: bool| -> Vec<u64> {
+        let is_it = |request: &LoggedRequest| request.method == method && request.key.ends_with('/') == ends;
+        let mut lengths: Vec<u64> =
+            store.log().into_iter().filter(is_it).map(|request| request.body_bytes).collect();
+        lengths.dedup();
+        lengths
+    };
+    assert_eq!((lengths("PUT", true), lengths("PUT", false)), (vec![0], vec![3901]));
+    let count = |method: &str| store.log().iter().filter(|request| request.method == method).count();
+    // Three directories of the tree, two tasks with three directories and three files each; each is looked at once.
+    assert_eq!((count("PUT"), count("HEAD")), (15, 12));
+    // Bytes of another run are no bytes of this one.
+    let other = mdtest(home.path(), &store, &format!("{} -F -E -X", line.replace("-G 7", "-G 8")));
+    assert!(other.code() != 0 && other.all().contains("item"), "{}", other.all());
+    mdtest(home.path(), &store, &format!("{line} -r")).expect(0, &["Tree removal", "File removal"]);
+    assert_eq!(store.keys(), [""; 0]);
+    // A file that is not there is no success.
+    let gone = mdtest(home.path(), &store, &format!("{line} -F -T"));
+    assert!(gone.code() != 0 && gone.all().contains("6 operations failed"), "{}", gone.all());
+    Ok(())
+}
+
+fn mdtest_refusals() -> Outcome {
+    let (store, home) = (store(), scratch());
+    for (line, words) in [
+        ("-n 2 -U", &["an object has no other name", "leave -U out"][..]),
+        ("-n 2 -k -F", &["an object is no node"]),
+        ("-n 2 -F -w 10 -e 5", &["an object is read whole", "-e 0"]),
+        ("-n 2 -F -w 10 --verify-write", &["not read back at once", "-X -E"]),
+        ("-n 2 --posix.odirect", &["no page cache"]),
+        ("-n 2 -d ../x", &["no `..`"]),
+        ("-n 2 --S3-libs3.bucket-per-file", &["a bucket for each file is not served"]),
+        ("-n 2 --also phases=link", &["objects have none of them"]),
+        ("-n 2 --S3.host=a/b", &["more than HOST:PORT"]),
+    ] {
+        let said = mdtest(home.path(), &store, line);
+        assert_ne!(said.code(), 0, "{line}");
+        for word in words {
+            assert!(said.all().contains(word), "{line}: `{word}`:\n{}", said.all());
+        }
+    }
+    assert_eq!(store.log().len(), 0);
+    told(bare(home.path(), &["mdtest", "-a", "S3", "-n", "1"]))
+        .expect(1, &["the store's host must be specified"]);
     Ok(())
 }
 

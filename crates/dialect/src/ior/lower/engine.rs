@@ -146,31 +146,12 @@ impl Settings<'_> {
         self.add("replace", "rados.pool", "off");
     }
 
-    /// IOR makes its bucket where it is missing. A transfer is a part of an upload, or an object.
+    /// A transfer is a part of an upload, or an object.
     fn s3(&mut self) {
-        let test = self.test;
-        let (host, option) = s3::said(test, &s3::HOSTS).unwrap_or(("", "api"));
-        let scheme = if s3::is_encrypted(test) { "https" } else { "http" };
-        if !host.is_empty() {
-            self.add("endpoint", option, format!("{scheme}://{host}"));
-        }
-        for (name, options) in
-            [("region", s3::REGIONS), ("access_key", s3::ACCESS_KEYS), ("secret_key", s3::SECRET_KEYS)]
-        {
-            if let Some((value, option)) = s3::said(test, &options) {
-                self.add(name, option, value);
-            }
-        }
-        if let Some((user, option)) = s3::said(test, &["S3-4c.user"]) {
-            self.add("credentials", option, format!("awsauth:{user}"));
-        }
-        if test.settings.is_given("S3-curl.timeout") {
-            self.number("timeout", "S3-curl.timeout", 0);
-        }
-        self.add("make_bucket", "api", "on");
-        if s3::shape(test) == Some(s3::ObjectShape::Parts) {
+        self.found.extend(s3::client(&self.test.settings));
+        if s3::shape(self.test) == Some(s3::ObjectShape::Parts) {
             self.add("shared_upload", "api", "on");
-            self.add("part_size", "transferSize", test.transfer);
+            self.add("part_size", "transferSize", self.test.transfer);
         }
     }
 

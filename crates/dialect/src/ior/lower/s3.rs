@@ -1,6 +1,11 @@
-//! IOR's back ends on stores that speak the S3 API: what becomes of a file, and what they are told.
+//! The package's back ends on stores that speak the S3 API: what becomes of a file, and what they are told.
 
-use crate::ior::test::IorTest;
+use iodyno_model::Setting;
+
+use crate::Loader;
+use crate::ior::test::{IorTest, s3_key_number};
+use crate::option::GivenOptions;
+use crate::secrets;
 
 /// What a file is in a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +23,12 @@ pub const SECRET_KEYS: [&str; 2] = ["S3-libs3.secret-key", "S3-curl.secret-key"]
 
 /// How a test's back end keeps files; none: it is another.
 pub fn shape(test: &IorTest) -> Option<ObjectShape> {
-    match test.api.as_str() {
+    shape_of(&test.api)
+}
+
+/// The same by the back end's name.
+pub fn shape_of(api: &str) -> Option<ObjectShape> {
+    match api {
         "S3-libs3" => Some(ObjectShape::Transfers),
         "S3" | "S3-4c" | "S3_4c" | "S3_plus" | "S3_EMC" | "S3-curl" => Some(ObjectShape::Parts),
         _ => None,
@@ -26,27 +36,86 @@ pub fn shape(test: &IorTest) -> Option<ObjectShape> {
 }
 
 /// What was said by the first of these options, and by which: each back end understands the others' names.
-pub fn said<'a>(test: &'a IorTest, options: &[&'static str]) -> Option<(&'a str, &'static str)> {
-    let said = |option: &&'static str| Some((test.settings.text(option)?, *option));
+pub fn said<'a>(settings: &'a GivenOptions, options: &[&'static str]) -> Option<(&'a str, &'static str)> {
+    let said = |option: &&'static str| Some((settings.text(option)?, *option));
     options.iter().filter_map(said).find(|(value, _)| !value.is_empty())
 }
 
-pub fn is_encrypted(test: &IorTest) -> bool {
-    test.flag("S3-libs3.use-ssl") || test.flag("S3-curl.use-ssl")
+fn is_encrypted(settings: &GivenOptions) -> bool {
+    settings.flag("S3-libs3.use-ssl") || settings.flag("S3-curl.use-ssl")
 }
 
 /// The bucket's name. That of S3-libs3 ends in a number of the access key unless it is told not to.
-pub fn bucket(test: &IorTest, key_number: impl FnOnce(Option<&str>) -> u64) -> String {
-    let text = |name: &str| test.settings.text(name).unwrap_or_default().to_string();
-    match test.api.as_str() {
-        "S3-libs3" if test.flag("S3-libs3.dont-suffix-bucket") => text("S3-libs3.bucket-name-prefix"),
+pub fn bucket(api: &str, settings: &GivenOptions, loader: &dyn Loader) -> String {
+    let text = |name: &str| settings.text(name).unwrap_or_default().to_string();
+    match api {
+        "S3-libs3" if settings.flag("S3-libs3.dont-suffix-bucket") => text("S3-libs3.bucket-name-prefix"),
         "S3-libs3" => {
-            let key = said(test, &ACCESS_KEYS).map(|(key, _)| key);
-            format!("{}{}", text("S3-libs3.bucket-name-prefix"), key_number(key) % 1000)
+            let number = match said(settings, &ACCESS_KEYS) {
+                Some((standing, _)) => loader.key_number(standing),
+                None => s3_key_number(&loader.variable("AWS_ACCESS_KEY_ID").unwrap_or_default()),
+            };
+            format!("{}{}", text("S3-libs3.bucket-name-prefix"), number % 1000)
         }
         "S3-curl" => text("S3-curl.bucket"),
         _ => text("S3-4c.bucket-name"),
     }
+}
+
+/// What is wrong with where the store is and who asks, each with what to do.
+pub fn defects(
+    settings: &GivenOptions,
+    bucket: &str,
+    loader: &dyn Loader,
+) -> Vec<(&'static str, &'static str)> {
+    let host = said(settings, &HOSTS);
+    let has_host = host.is_some()
+        || ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"].iter().any(|name| loader.variable(name).is_some());
+    let odd = host.is_some_and(|(host, _)| host.contains(['/', ',', '{', ' ']));
+    let open_key = [ACCESS_KEYS, SECRET_KEYS]
+        .iter()
+        .any(|names| said(settings, names).is_some_and(|(value, _)| !secrets::is_taken_out(value)));
+    let bad_bucket = bucket.is_empty() || bucket.contains(['/', '{', ' ']);
+    let all = [
+        (!has_host, "the store's host must be specified", "e.g. --S3-libs3.host=127.0.0.1:9000"),
+        (odd, "the host is more than HOST:PORT", "e.g. --S3-libs3.host=127.0.0.1:9000"),
+        (
+            bad_bucket,
+            "a bucket's name has no `/`, `{` or blank, and is not empty",
+            "e.g. --S3-4c.bucket-name=bench",
+        ),
+        (
+            open_key,
+            "a key came by a way that is not secret",
+            "leave it out and export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        ),
+    ];
+    all.into_iter().filter(|(is, ..)| *is).map(|(_, what, hint)| (what, hint)).collect()
+}
+
+/// Where the store is and who asks. The bucket is made where it is missing.
+pub fn client(settings: &GivenOptions) -> Vec<Setting> {
+    let mut found = Vec::new();
+    let mut add = |name: &str, option: &str, value: &str| {
+        found.push(Setting { origin: settings.origin(option), ..Setting::new(name, value) });
+    };
+    if let Some((host, option)) = said(settings, &HOSTS) {
+        let scheme = if is_encrypted(settings) { "https" } else { "http" };
+        add("endpoint", option, &format!("{scheme}://{host}"));
+    }
+    for (name, options) in [("region", REGIONS), ("access_key", ACCESS_KEYS), ("secret_key", SECRET_KEYS)] {
+        if let Some((value, option)) = said(settings, &options) {
+            add(name, option, value);
+        }
+    }
+    if let Some((user, option)) = said(settings, &["S3-4c.user"]) {
+        add("credentials", option, &format!("awsauth:{user}"));
+    }
+    if settings.is_given("S3-curl.timeout") && settings.count("S3-curl.timeout") > 0 {
+        add("timeout", "S3-curl.timeout", &settings.count("S3-curl.timeout").to_string());
+    }
+    add("make_bucket", "", "on");
+    found
 }
 
 /// A file's name as S3-libs3 writes it in a key: small letters and digits stay, a slash is `_`, anything else is two
