@@ -204,6 +204,15 @@ impl Signer {
             push(&["content-length: ", decimal(request.body_bytes, &mut digits), "\r\n"]);
         }
         if !anonymous {
+            // Names are signed in small letters, however they are sent.
+            let is_sent_otherwise =
+                |(name, _): &(&str, &str)| name.bytes().any(|byte| byte.is_ascii_uppercase());
+            let small: Vec<String> = match headers.iter().any(is_sent_otherwise) {
+                true => headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect(),
+                false => Vec::new(),
+            };
+            headers.iter_mut().zip(&small).for_each(|((name, _), small)| *name = small);
+            headers.sort_unstable();
             self.canonical.length = 0;
             write_canonical(request, &self.query, &headers, &mut self.canonical);
             push(&["authorization: AWS4-HMAC-SHA256 Credential=", &self.credentials.access_key, "/"]);
@@ -393,6 +402,24 @@ mod tests {
         }
         seen.dedup();
         assert_eq!(seen.len(), changes.len());
+    }
+
+    #[test]
+    fn names_are_signed_in_small_letters_and_sent_as_they_are() {
+        let head = |name: &'static str| {
+            let (mut signer, time) = signer();
+            let mut head = Vec::new();
+            signer.write_head(&RequestHead::new("GET", "/k".into()).header(name, "v"), "h", time, &mut head);
+            String::from_utf8(head).unwrap()
+        };
+        let (small, large) = (head("x-amz-meta-colour"), head("X-Amz-Meta-COLOUR"));
+        assert!(large.contains("\r\nX-Amz-Meta-COLOUR: v\r\n"), "{large}");
+        let signed = |text: &str| text.split_once("SignedHeaders=").unwrap().1.to_string();
+        assert_eq!(signed(&small), signed(&large));
+        assert!(
+            signed(&large).starts_with("host;x-amz-content-sha256;x-amz-date;x-amz-meta-colour,"),
+            "{large}"
+        );
     }
 
     #[test]
