@@ -5,7 +5,7 @@
 //! ([`fuse`]), devices that corrupt, stall, tear and fill up on command, and loop devices, mounts, full disks,
 //! unprivileged users and a kernel without io_uring ([`sandbox`]). Everything is undone when its value is dropped.
 //!
-//! Services of other projects that tests need are [`daemons`], of which [`ceph`] and [`hadoop`] are two.
+//! Services of other projects that tests need are [`daemons`], of which [`ceph`], [`hadoop`] and [`gateway`] are three.
 //! A test waits with [`wait`], starts programs with [`program`] and takes a port from [`free_port`]: there is one way
 //! of each, none of which looks at a clock.
 //!
@@ -52,6 +52,7 @@ pub mod ceph;
 pub mod daemons;
 #[cfg(target_os = "linux")]
 pub mod fuse;
+pub mod gateway;
 pub mod hadoop;
 pub mod metadata;
 mod port;

@@ -32,6 +32,7 @@ usage: cargo xtask CHORE
   ci --only pure|live|against  the tests of one tier and nothing else: pure is what one runs while working
   bless [TEST …]               run the golden tests and let them rewrite what they expect
   bench [CASE … | net]         instructions per I/O, and paired runs against Debian's fio; net: against iperf3
+  bench warp                   processor time of a client of object stores, and that of warp's client library
   bench build                  a cold release build by crate, and what a change of one dialect costs
   against TOOL|all [PART]      the original and ours on the same input, all cases; fio --itself: the original twice;
                                objects: object stores, started for it

@@ -1,4 +1,5 @@
-//! What object stores are started from: Debian's packages of Ceph, Maven's jars of Hadoop, and Hadoop's library.
+//! What object stores are started from: Debian's packages of Ceph, Maven's jars of Hadoop and Hadoop's library, a gateway that Go
+//! builds.
 //!
 //! Programs are installed by apt where we are root and they are missing. Nobody has a build of libhdfs in a registry, but the
 //! crate `hdfs-sys` has its source: the C compiler makes the library of it, for the tests alone. It refuses to fail the run:
@@ -30,6 +31,9 @@ const LANGUAGE: &str = "3.14.0";
 /// Has the source of Hadoop 3.3's library, which speaks to later ones.
 const SOURCE: &str = "0.3.1";
 const LIMIT: Duration = Duration::from_secs(10 * 60);
+const GATEWAY: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
+/// Compiling the gateway with all that it imports.
+const GO_LIMIT: Duration = Duration::from_secs(40 * 60);
 
 /// The folder for what is fetched, once everything is there that can be had; what cannot is told.
 ///
@@ -50,6 +54,9 @@ pub fn fetched(root: &Path) -> Result<PathBuf, String> {
     }
     if let Err(why) = library(&folder) {
         println!("Hadoop's library cannot be built: {why}");
+    }
+    if let Err(why) = gateway(&folder) {
+        println!("versitygw cannot be built: {why}");
     }
     Ok(folder)
 }
@@ -125,6 +132,35 @@ fn library(folder: &Path) -> Result<(), String> {
     ]);
     run("gcc", &arguments.iter().map(String::as_str).collect::<Vec<_>>(), folder)?;
     std::fs::rename(folder.join("libhdfs.so.new"), library).map_err(|error| error.to_string())
+}
+
+/// A gateway that speaks the S3 API and keeps objects as files, made by Go of its source; the first time takes minutes.
+///
+/// # Errors
+/// There is no Go, or its module proxy does not answer.
+pub fn gateway(folder: &Path) -> Result<PathBuf, String> {
+    let program = folder.join("bin/versitygw");
+    if !program.is_file() {
+        go(folder, &["install", GATEWAY])?;
+    }
+    Ok(program)
+}
+
+/// The Go command, whose programs go to the folder's `bin`.
+///
+/// # Errors
+/// What it said.
+pub fn go(folder: &Path, arguments: &[&str]) -> Result<(), String> {
+    let go = shell::find("go").ok_or("Go (go) is not installed")?;
+    let mut command = Command::new(go);
+    command.args(arguments).current_dir(folder).env("GOBIN", folder.join("bin"));
+    command.env("GOFLAGS", "-mod=mod -buildvcs=false -p=2").env("CGO_ENABLED", "0");
+    let outcome = shell::run(command, None, GO_LIMIT)?;
+    if outcome.success {
+        Ok(())
+    } else {
+        Err(format!("go {}: {}", arguments.join(" "), outcome.last_words()))
+    }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -9,6 +9,8 @@ mod card;
 #[cfg(target_os = "linux")]
 mod ceph;
 #[cfg(target_os = "linux")]
+mod gateway;
+#[cfg(target_os = "linux")]
 mod hadoop;
 #[cfg(target_os = "linux")]
 mod hdfs;
@@ -20,7 +22,7 @@ mod rados;
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     testbed::run(
-        [card::cases(), rados::cases(), ceph::cases(), hdfs::cases(), hadoop::cases()]
+        [card::cases(), rados::cases(), ceph::cases(), hdfs::cases(), hadoop::cases(), gateway::cases()]
             .into_iter()
             .flatten()
             .collect(),

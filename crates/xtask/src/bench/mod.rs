@@ -1,4 +1,5 @@
-//! `cargo xtask bench [CASE … | net | filebench | trace | build]`: what an I/O costs us, beside the aim and beside Debian's fio.
+//! `cargo xtask bench [CASE … | net | filebench | warp | replay | trace | build]`: what an I/O costs us, beside the aim and beside
+//! Debian's fio.
 //!
 //! Instructions come from callgrind, which the machine's mood does not touch; times come from rounds that alternate
 //! ours and theirs, so that the mood touches both. What is compared is the processor time of an I/O (user + system):
@@ -14,6 +15,7 @@ mod net;
 mod personalities;
 mod replay;
 mod trace;
+mod warp;
 
 use cases::{Aim, CASES, Case, Ground, Measure};
 use figure::BenchFigure;
@@ -55,6 +57,9 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     }
     if filters.len() == 1 && filters[0] == "net" {
         return net::chore(&root.join("target/release/iodyno"));
+    }
+    if filters.len() == 1 && filters[0] == "warp" {
+        return warp::chore(root, &root.join("target/release/iodyno"));
     }
     if filters.len() == 1 && filters[0] == "filebench" {
         return personalities::chore(&root.join("target/release/iodyno"));

@@ -132,7 +132,7 @@ fn named(program: &Path, words: &[&str]) -> Command {
     command
 }
 
-fn free_port() -> Result<u16, String> {
+pub fn free_port() -> Result<u16, String> {
     let place = std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     place.local_addr().map(|near| near.port()).map_err(|error| error.to_string())
 }
@@ -145,7 +145,7 @@ fn listens(port: u16) -> bool {
     })
 }
 
-fn await_port(port: u16) -> Result<(), String> {
+pub fn await_port(port: u16) -> Result<(), String> {
     let until = Instant::now() + PATIENCE;
     while !listens(port) {
         if Instant::now() > until {
@@ -191,7 +191,7 @@ fn received(document: &str, name: &str) -> f64 {
 }
 
 /// A server that ends with its owner.
-struct Serving(Child);
+pub struct Serving(Child);
 
 impl Drop for Serving {
     fn drop(&mut self) {
@@ -201,7 +201,7 @@ impl Drop for Serving {
     }
 }
 
-fn serve(mut command: Command, port: u16) -> Result<Serving, String> {
+pub fn serve(mut command: Command, port: u16) -> Result<Serving, String> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let serving = Serving(command.spawn().map_err(|error| error.to_string())?);
     await_port(port)?;

@@ -1,0 +1,77 @@
+//! versitygw, a gateway of others that keeps objects as files and checks every signature: what `s3check` finds of it, and that
+//! warp's commands and mdtest leave nothing behind.
+
+use std::path::Path;
+use std::process::Command;
+
+use testbed::gateway::Gateway;
+use testbed::store::with_keys;
+use testbed::{Case, Need, Outcome};
+
+use super::program::{command, expect, fetched, is_fetched, scratch};
+
+pub fn cases() -> Vec<Case> {
+    let needs = [Need::That(is_fetched)];
+    let case = |name: &str, body: fn() -> Outcome| Case::new(name, &needs, body).against();
+    vec![
+        case("gateway_of_files_fails_what_its_profile_says", checked),
+        case("gateway_of_files_takes_what_warp_sends", warp),
+        case("gateway_of_files_holds_mdtests_tree", mdtest),
+    ]
+}
+
+fn started() -> Result<Gateway, Box<dyn std::error::Error>> {
+    Gateway::of_files(&fetched()?.join("bin/versitygw"))
+}
+
+/// `iodyno LINE` with the gateway's keys.
+fn with(home: &Path, line: &str) -> Command {
+    let mut command = command(home, line);
+    with_keys(command.env("HOME", home));
+    command
+}
+
+fn checked() -> Outcome {
+    let (gateway, home) = (started()?, scratch());
+    gateway.make_bucket("bucket")?;
+    let line =
+        format!("s3check s3://bucket/a --endpoint {} --strict --profile versitygw", gateway.endpoint());
+    expect(with(home.path(), &line), 0, &["profile versitygw", ", 0 failed, 8 failed as expected"]);
+    assert_eq!(gateway.files("bucket"), 0);
+    Ok(())
+}
+
+fn warp() -> Outcome {
+    let (gateway, home) = (started()?, scratch());
+    for (name, options) in [
+        ("put", ""),
+        ("get", "--objects=20"),
+        ("stat", "--objects=20"),
+        ("list", "--objects=40"),
+        ("delete", "--objects=160 --batch=5"),
+        ("mixed", "--objects=40"),
+        ("multipart-put", "--parts=2 --part.concurrent=2 --part.size=5MiB"),
+    ] {
+        let line = format!(
+            "warp {name} --host={} --obj.size=64KiB --concurrent=4 --duration=2s --benchdata={name} {options}",
+            gateway.host()
+        );
+        expect(with(home.path(), &line), 0, &["Benchmark data written to", "Cleanup Done."]);
+        assert_eq!(gateway.files("warp-benchmark-bucket"), 0, "{name}");
+    }
+    Ok(())
+}
+
+fn mdtest() -> Outcome {
+    let (gateway, home) = (started()?, scratch());
+    let line = format!(
+        "mdtest -a S3 --S3.host={} -I 2 -b 2 -z 2 -w 3901 -e 3901 -N 1 -G 5 -d a/b --also threads=3",
+        gateway.host()
+    );
+    expect(with(home.path(), &format!("{line} -C -T -E -X")), 0, &["3 tasks, 42 files/directories"]);
+    // Three tasks with fourteen files each; directories are directories here.
+    assert_eq!(gateway.files("ior"), 42);
+    expect(with(home.path(), &format!("{line} -r")), 0, &["Tree removal"]);
+    assert_eq!(gateway.files("ior"), 0);
+    Ok(())
+}
