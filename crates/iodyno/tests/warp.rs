@@ -75,6 +75,44 @@ fn objects_are_read_told_written_down_and_removed() {
         .expect(0, &["Operation: GET", "* Average: +0.00% (+0.0 MiB/s) throughput"]);
 }
 
+/// Sizes up to one, as many in each of eight powers of two: what was laid out is read in its own length, and so written.
+#[test]
+fn objects_of_many_lengths_are_written_and_read_whole() {
+    let (store, folder) = (ObjectStore::start(StoreOptions::default()), TempDir::new().unwrap());
+    for (command, verb, laid) in [("put", "PUT", 0), ("get --objects 200", "GET", 200)] {
+        let more =
+            "--obj.size 64KiB --obj.randsize --concurrent 4 --duration 2s --rps-limit 200 --full --benchdata";
+        let name = format!("{verb}-varies");
+        let said = run(&folder, &store, &format!("{command} {more} {name}"));
+        assert_eq!(said.code(), 0, "{}", said.all());
+        let packed = std::fs::read(folder.path().join(format!("{name}.csv.zst"))).unwrap();
+        let text = iodyno_dialect::warp::pack::text(&packed).unwrap();
+        let requests = iodyno_dialect::warp::requests::parse(&text).unwrap();
+        let log = store.log();
+        let written: std::collections::BTreeMap<&str, u64> = log
+            .iter()
+            .filter(|request| request.method == "PUT")
+            .map(|request| (request.key.as_str(), request.body_bytes))
+            .collect();
+        assert!(
+            requests.len() > 100 && written.len() >= requests.len().min(laid.max(100)),
+            "{}",
+            requests.len()
+        );
+        assert!(requests.iter().all(|request| written[request.file.as_str()] == request.bytes), "{text}");
+        let lengths: std::collections::BTreeSet<u64> = requests.iter().map(|request| request.bytes).collect();
+        assert!(lengths.len() > 50 && *lengths.last().unwrap() <= 64 << 10, "{lengths:?}");
+        let below = |bytes: u64| requests.iter().filter(|request| request.bytes < bytes).count();
+        let (half, sixteenth) =
+            (below(32 << 10) * 100 / requests.len(), below(4 << 10) * 100 / requests.len());
+        // Seven and four eighths of them.
+        assert!((75..=97).contains(&half) && (35..=65).contains(&sixteenth), "{half} {sixteenth}");
+    }
+    assert_eq!(store.keys(), [""; 0]);
+    run(&folder, &store, "mixed --obj.randsize").expect(1, &["steps of mixed operations have one size"]);
+    run(&folder, &store, "put --obj.randsize --obj.size 100").expect(1, &["1/256 of the largest"]);
+}
+
 #[test]
 fn mixed_operations_keep_account_of_what_is_there() {
     let (store, folder) = (ObjectStore::start(StoreOptions::default()), TempDir::new().unwrap());

@@ -11,8 +11,8 @@
 
 use iodyno_model::{
     Coverage, Criterion, ErrorPolicy, Item, ItemData, Items, Job, Journal, Limit, Measure, Open, Operation,
-    Origin, Pattern, Phase, Pick, Plan, Prepare, Rate, Script, Setting, Size, Steady, Step, Target,
-    TargetKind, Verb, Workload,
+    Origin, Pattern, PerDirection, Phase, Pick, Plan, Prepare, Rate, Script, Setting, Size, Steady, Step,
+    Target, TargetKind, Verb, Workload,
 };
 
 use super::command::WarpCommand;
@@ -72,7 +72,7 @@ fn target(test: &WarpTest, place: usize, share: u32, plan: &mut Plan) -> usize {
         count,
         name: "{item}.rnd".into(),
         directory: "{child}".into(),
-        size: Size::Fixed(test.bytes),
+        size: size(test),
         depth: u32::from(spread),
         branch: if spread { prefixes.max(1) } else { 1 },
         leaves_only: spread,
@@ -117,6 +117,18 @@ fn job(test: &WarpTest, host: &str, share: u32, target: usize) -> Job {
     job
 }
 
+/// Of objects: one, or as many in each of the eight powers of two up to the largest.
+fn size(test: &WarpTest) -> Size {
+    if !test.varies {
+        return Size::Fixed(test.bytes);
+    }
+    let octave = |below: u32| {
+        let (least_bytes, most_bytes) = ((test.bytes >> (below + 1)).max(1), test.bytes >> below);
+        (Size::Uniform { least_bytes, most_bytes, step_bytes: 1 }, 12.5)
+    };
+    Size::Blend((0..8).map(octave).collect())
+}
+
 fn limit(test: &WarpTest) -> Limit {
     let criterion = match test.command {
         WarpCommand::Get | WarpCommand::Put | WarpCommand::MultipartPut => Criterion::Bytes,
@@ -155,14 +167,18 @@ fn settings(test: &WarpTest, host: &str) -> Vec<Setting> {
 
 fn workload(test: &WarpTest) -> Workload {
     let of = |verb, pick, bytes| Pattern::of(verb, pick, bytes);
+    let whole = |verb, pick| Pattern {
+        item_data: Some(ItemData::default()),
+        size: PerDirection::same(size(test)),
+        ..of(verb, pick, test.bytes)
+    };
     let pattern = match test.command {
         WarpCommand::Mixed => return Workload::Script(mixed(test)),
-        WarpCommand::Put | WarpCommand::MultipartPut => {
-            Pattern { item_data: Some(ItemData::default()), ..of(Verb::Create, Pick::Sequential, test.bytes) }
-        }
+        WarpCommand::Put | WarpCommand::MultipartPut => whole(Verb::Create, Pick::Sequential),
         WarpCommand::Stat => of(Verb::Stat, Pick::Uniform, 0),
         WarpCommand::List => of(Verb::Readdir, Pick::Sequential, 0),
         WarpCommand::Delete => of(Verb::Unlink, Pick::Sequential, 0),
+        _ if test.varies => whole(Verb::Open, Pick::Uniform),
         _ => of(Verb::Read, Pick::Uniform, test.bytes),
     };
     let anew = pattern.pick.read == Pick::Uniform;

@@ -101,8 +101,7 @@ const ENTRIES: &[Entry] = &[
         .refused("certificates are checked", "add the authority's certificate to the system's (update-ca-certificates)").under(STORE),
 
     text("obj.size", "SIZE", "size of an object (get, put and mixed 10MiB; others 1KiB)").under(OBJECTS),
-    flag("obj.randsize", "sizes up to that, as many in each power of two")
-        .refused("objects of one run have one size", "give --obj.size their mean: 0.179 of the largest").under(OBJECTS),
+    flag("obj.randsize", "sizes up to that, as many in each power of two (put, get, stat, list and delete)").under(OBJECTS),
     Entry::new("obj.generator", Kind::Word(GENERATORS), "NAME", "what is in objects").or("random").under(OBJECTS),
     text("prefix", "TEXT", "what the objects' names begin with").under(OBJECTS),
     flag("noprefix", "all objects lie in one prefix, rather than in one of each operation in flight").under(OBJECTS),

@@ -18,6 +18,9 @@ const LAID_OUT_MOST: u64 = 1 << 30;
 /// Hosts of one run at most.
 const HOSTS_MOST: usize = 4096;
 
+/// The least that the largest object may have where sizes vary, bytes: eight powers of two lie below it.
+const SMALLEST_VARYING: u64 = 1 << 8;
+
 /// A benchmark.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarpTest {
@@ -32,8 +35,10 @@ pub struct WarpTest {
     pub concurrent: u32,
     pub duration_ns: u64,
     pub objects: u64,
-    /// Of an object.
+    /// Of an object, at most.
     pub bytes: u64,
+    /// Objects have sizes up to that, as many in each power of two.
+    pub varies: bool,
     pub batch: u32,
     /// Weights of GET, STAT, PUT and DELETE.
     pub shares: [f64; 4],
@@ -161,6 +166,7 @@ pub fn judge(
         duration_ns: judge.time("duration"),
         objects,
         bytes,
+        varies: settings.flag("obj.randsize"),
         batch: settings.count("batch").min(1000) as u32,
         shares: ["get-distrib", "stat-distrib", "put-distrib", "delete-distrib"]
             .map(|name| settings.decimal(name)),
@@ -348,6 +354,10 @@ impl Judge<'_> {
             "duration" if test.duration_ns == 0 => "duration: expected more than nothing", "e.g. --duration=1m";
             "obj.size" if test.bytes == 0 => "objects of nothing", "e.g. --obj.size=1KiB";
             "obj.size" if laid_out && test.bytes > LAID_OUT_MOST => "objects above 1 GiB are not laid out", "a smaller --obj.size";
+            "obj.randsize" if test.varies && mixed => "the steps of mixed operations have one size", "leave it out, or warp get and put";
+            "obj.randsize" if test.varies && multipart => "an object of parts has one size", "leave it out";
+            "obj.randsize" if test.varies && test.bytes < SMALLEST_VARYING =>
+                "sizes are 1/256 of the largest and more", "--obj.size=256 or more";
             "batch" if test.batch == 0 => "batch: at least one object is removed by a request", "e.g. --batch=100";
             "objects" if few =>
                 format!("too few objects: requests of {} objects by {} at once want at least {wanted}", test.batch, test.concurrent),

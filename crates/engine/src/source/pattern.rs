@@ -12,6 +12,7 @@ use iodyno_model::{
 };
 
 use super::random::{GOLDEN, Random, mix};
+use super::sizes::ItemSizes;
 use super::walk::{AT_POSITION, Deal, END, PickRange, Walk, failure, shares};
 use super::{Next, SourceContext, segments};
 use crate::distribution::{Distribution, Sizes};
@@ -85,7 +86,7 @@ struct VerbShare {
     whole: bool,
     /// What a buffer holds, bytes; for verbs that need none, everything.
     most: u64,
-    /// Bytes that an operation on an item moves, and how.
+    /// Bytes that an operation on an item moves at most, and how.
     item_bytes: u64,
     item_flags: u8,
 }
@@ -118,6 +119,8 @@ struct Span {
     left: u64,
     /// Bytes from the span's start that an operation may reach.
     reach: u64,
+    /// How long each item is that is moved whole, where they differ.
+    item_sizes: Option<Box<ItemSizes>>,
     /// One for each share.
     walks: Vec<Walk>,
     /// What all shares pick from together, if they do.
@@ -503,6 +506,9 @@ impl PatternSource {
                 let place = file.walks[self.share].next(&mut self.random, 1);
                 (io.bytes, io.flags) = (share.item_bytes, share.item_flags);
                 (io.offset, io.other) = file.item(share.verb, place, self.pass);
+                if let Some(sizes) = file.item_sizes.as_ref().filter(|_| share.item_bytes > 0) {
+                    io.bytes = sizes.of(io.offset);
+                }
                 1
             }
             ObjectClass::File => {
@@ -730,10 +736,32 @@ fn item_data(pattern: &Pattern, verb: Verb) -> Result<(u64, u8), Failure> {
     let Some(data) = pattern.item_data.filter(|_| matches!(verb, Verb::Create | Verb::Open)) else {
         return Ok((0, 0));
     };
-    let Size::Fixed(bytes) = *directed(&pattern.size, verb) else {
-        return Err(Failure::new("items of different sizes are not served yet").hint("give one size"));
+    let Some(bytes) = directed(&pattern.size, verb).most_bytes() else {
+        let what = "items that are moved whole have a longest one";
+        return Err(Failure::new(what).hint("give a size, a range, or a table of sizes"));
     };
     Ok((bytes, item_flags(data, verb, bytes)))
+}
+
+/// The lengths of a target's items that are moved whole; none: they have one.
+fn item_sizes(
+    context: &SourceContext<'_>,
+    pattern: &Pattern,
+    shares: &[VerbShare],
+    target: u32,
+) -> Result<Option<Box<ItemSizes>>, Failure> {
+    let moving = shares.iter().find(|share| share.class == ObjectClass::Item && share.item_bytes > 0);
+    let size = moving.map(|share| directed(&pattern.size, share.verb));
+    let Some(size) = size.filter(|size| !matches!(size, Size::Fixed(_))) else { return Ok(None) };
+    let Some(target) = context.plan.targets.get(target as usize) else { return Ok(None) };
+    if let TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. } = &target.kind
+        && items.size != *size
+    {
+        let what = format!("target {}: its items are moved whole, and have other lengths", target.name);
+        return Err(Failure::new(what).hint("give the target's size and the job's block the same value"));
+    }
+    let sizes = ItemSizes::new(size, context.plan.seed, &target.name);
+    sizes.map(|sizes| Some(Box::new(sizes))).map_err(|wrong| Failure::new(wrong.message))
 }
 
 /// What an operation carries that moves an item's data.
@@ -791,6 +819,7 @@ fn span(
         pass_units: 0,
         left: 0,
         reach: length,
+        item_sizes: item_sizes(context, pattern, shares, handle.target)?,
         walks: Vec::new(),
         joint: None,
         written: (0, 0),
