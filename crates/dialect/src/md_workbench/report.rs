@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Event, Histogram, JobRecord, JournalPart, PhaseRecord};
+use iodyno_model::{Event, Histogram, JobRecord, JournalPart, PhaseRecord, Record};
 use iodyno_report::{Output, Reporter};
 
 use super::latencies;
 use super::results::PhaseTotals;
 use super::view::{PhaseRole, ReportContext, TestPhase};
 use crate::date::stamp;
-use crate::mdtest::report::message_text;
+use crate::mdtest::report::{message_text, refuse};
 use crate::quantity::scientific;
 use crate::strerror;
 
@@ -265,7 +265,10 @@ impl Report {
         Ok(())
     }
 
-    fn end(&mut self, output: &mut Output<'_>) -> io::Result<()> {
+    fn end(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+        if self.began_unix_ns == 0 {
+            return refuse(record, output);
+        }
         if !self.has_begun {
             // Nothing was run, and the reason is printed already.
             return Ok(());
@@ -306,7 +309,7 @@ impl Reporter for Report {
                 let _ = output.err.write_all(message_text(wrong).as_bytes());
                 Ok(())
             }
-            Event::Ended(_) => self.end(output),
+            Event::Ended(record) => self.end(record, output),
             _ => Ok(()),
         }
     }

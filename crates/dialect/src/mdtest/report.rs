@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, RunStart, TargetFacts};
+use iodyno_model::{Diagnostic, Event, JournalPart, PhaseRecord, Record, RunStart, TargetFacts};
 use iodyno_report::{Output, Reporter};
 
 use crate::date::american;
@@ -325,7 +325,10 @@ impl Report {
         Ok(())
     }
 
-    fn end(&mut self, output: &mut Output<'_>) -> io::Result<()> {
+    fn end(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+        if self.began_unix_ns == 0 {
+            return refuse(record, output);
+        }
         if self.printed_sets == 0 {
             // Nothing was run, and the reason is printed already.
             return Ok(());
@@ -385,7 +388,7 @@ impl Reporter for Report {
                 let _ = output.err.write_all(message_text(wrong).as_bytes());
                 Ok(())
             }
-            Event::Ended(_) => self.end(output),
+            Event::Ended(record) => self.end(record, output),
             _ => Ok(()),
         }
     }
@@ -409,6 +412,21 @@ fn heading(each: bool, layout: u8) -> &'static str {
             "   ---------                     ---            ---           ----        -------\n",
         ),
     }
+}
+
+/// Says why nothing was begun, each reason once: many phases may have it.
+///
+/// # Errors
+/// None: nobody may be listening on standard error.
+pub fn refuse(record: &Record, output: &mut Output<'_>) -> io::Result<()> {
+    let mut said: Vec<String> = Vec::new();
+    for text in record.errors.iter().map(message_text) {
+        if !said.contains(&text) {
+            let _ = output.err.write_all(text.as_bytes());
+            said.push(text);
+        }
+    }
+    Ok(())
 }
 
 /// A message as mdtest begins its own.

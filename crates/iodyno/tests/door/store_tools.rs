@@ -277,6 +277,11 @@ fn mdtest_refusals() -> Outcome {
     assert_eq!(store.log().len(), 0);
     told(bare(home.path(), &["mdtest", "-a", "S3", "-n", "1"]))
         .expect(1, &["the store's host must be specified"]);
+    // What the engine finds before anything begins.
+    let user = ["mdtest", "-a", "S3-4c", "--S3-4c.host=127.0.0.1:1", "--S3.user=nobody", "-n", "1"];
+    let said = told(bare(home.path(), &user));
+    said.expect(1, &["ERROR: ", ".awsAuth"]);
+    assert!(said.out.is_empty(), "{}", said.out);
     Ok(())
 }
 

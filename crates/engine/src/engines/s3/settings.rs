@@ -336,7 +336,10 @@ fn from_file(path: &str, profile: &str, into: &mut Credentials) -> Result<(), Fa
 fn from_aws_auth(user: &str, into: &mut Credentials) -> Result<(), Failure> {
     let path = format!("{}/.awsAuth", env::var("HOME").unwrap_or_default());
     let hint = "a line of it is USER:ACCESS_KEY:SECRET_KEY";
-    let unread = |error: std::io::Error| Failure::io(&path, &error).hint(hint);
+    let unread = |error: std::io::Error| {
+        let number = error.raw_os_error().unwrap_or(libc::EIO);
+        Failure::new(format!("no credentials: {path}: {}", strerror(number))).errno(number).hint(hint)
+    };
     let mut text = std::fs::read_to_string(&path).map_err(unread)?;
     let line = text.lines().find_map(|line| {
         let mut parts = line.trim().splitn(3, ':');
