@@ -22,6 +22,7 @@ pub mod aging;
 pub mod case;
 pub mod conversation;
 pub mod demand;
+pub mod device;
 pub mod document;
 pub mod engine_trait;
 pub mod event;
@@ -63,6 +64,7 @@ pub use case::{
 };
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use demand::{Demand, DemandRecord};
+pub use device::{Device, DevicePart, PartKind};
 pub use engine_trait::EngineTrait;
 pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, RunStart, Said, WorkerState};
 pub use file_system_hints::{BeegfsStripes, FileSystemHints, LustreStripes};

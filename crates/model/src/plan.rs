@@ -6,6 +6,7 @@ use crate::reflect::{Reflect, blank_by_default};
 
 use crate::aging::Aging;
 use crate::demand::Demand;
+use crate::device::Device;
 use crate::origin::Origin;
 use crate::pace::{Limit, Pace};
 use crate::payload::Payload;
@@ -59,6 +60,9 @@ pub struct Plan {
     /// reported as untrue.
     #[reflect(omit_empty, key = "ceiling", form = "bits")]
     pub ceiling_bits: Option<u64>,
+    /// The simulated device that jobs of the engine `sim` share, with one virtual clock; none: each worker has one of its own.
+    #[reflect(omit_empty, key = "")]
+    pub device: Option<Device>,
     /// Whether threads of the lowest priority measure how idle the processors are; they take what nobody else wants.
     #[reflect(default)]
     pub idleness: bool,

@@ -10,6 +10,7 @@ pub mod cfb;
 pub mod comparison;
 pub mod csv;
 pub mod curve;
+pub mod device;
 pub mod experiment_report;
 pub mod findings;
 pub mod grid;

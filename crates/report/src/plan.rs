@@ -21,6 +21,7 @@ use iodyno_model::{
 
 pub use explain::{Explainer, explain};
 
+use crate::device;
 use exact::{bytes, number, time};
 use phrase::{phrases, word};
 
@@ -36,6 +37,10 @@ pub fn print(plan: &Plan) -> String {
     }
     for aging in &plan.aging {
         line(&mut out, 1, &aged(aging));
+    }
+    if let Some(device) = &plan.device {
+        line(&mut out, 1, &format!("on the simulated device \"{}\"", device.name));
+        device.parts.iter().for_each(|part| line(&mut out, 2, &device::line(part)));
     }
     for sweep in &plan.sweep {
         line(&mut out, 1, &varied(sweep));

@@ -187,6 +187,7 @@ macro_rules! form {
 const FORMS: &[Form] = &[
     form!("bits", u64, value::bits),
     form!("bytes", u64, value::bytes),
+    form!("bytes per second", u64, value::byte_rate),
     form!("cpus", Vec<u32>, job::cpus),
     form!("every", Vec<Every>, pattern::every),
     form!("gates", Vec<SharedUse>, value::list(pace::gate)),

@@ -5,6 +5,7 @@
 
 mod age;
 mod command;
+pub mod device;
 mod export;
 pub(crate) mod fields;
 mod inline;
@@ -66,6 +67,7 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
         phases: phases.map(|(index, node)| phase::read(node, index + 1, &names, wrong)).collect(),
         sweep: fields.each("sweep").into_iter().flat_map(|node| sweep::read(node, wrong)).collect(),
         demands: fields.or("fail_if", demands, Vec::new()),
+        device: fields.node("device").and_then(|node| device::of_plan(node, wrong)),
         ..Plan::default()
     };
     fields.fill(&mut plan);

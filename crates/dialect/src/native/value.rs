@@ -66,6 +66,14 @@ pub(crate) fn bytes(node: &Node) -> Read<u64> {
     word(node).and_then(|word| units::parse_bytes(word).map_err(|error| tail(&error)))
 }
 
+/// A rate, bytes per second: `180MB/s`.
+pub(crate) fn byte_rate(node: &Node) -> Read<u64> {
+    let expected = || "expected bytes per second such as \"180MB/s\"".to_string();
+    let word = word(node).map_err(|_| expected())?;
+    let amount = word.strip_suffix("/s").unwrap_or(word);
+    units::parse_bytes(amount).map_err(|_| expected())
+}
+
 /// A rate of a link, bit/s.
 pub(crate) fn bits(node: &Node) -> Read<u64> {
     word(node).and_then(|word| units::parse_bits(word).map_err(|error| tail(&error)))

@@ -4,6 +4,7 @@
 
 mod commands;
 mod complete;
+mod devices;
 mod explained;
 mod mangled;
 mod reference;

@@ -1,0 +1,274 @@
+//! A device that is simulated: parts by name, each with its figures, one in front of another.
+//!
+//! It is data, as a plan is: a file says it, a plan carries it, the record shows it. What its figures mean is computed by the
+//! crate `simulation`; here is only what can be wrong with them.
+
+use crate::reflect::Reflect;
+
+use crate::origin::{Diagnostic, Origin};
+
+mod arrays;
+mod flash;
+mod rotating;
+mod shared;
+
+pub use arrays::{Raid, RaidLevel};
+pub use flash::{Nvme, Ssd, SsdState};
+pub use rotating::{Disk, Rotation, SeekCurve};
+pub use shared::{Cloud, Cluster, Network, Placing, Server, Station};
+
+/// A simulated device.
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
+pub struct Device {
+    /// What reports call it.
+    pub name: String,
+    /// What it is, in one line.
+    #[reflect(default)]
+    pub about: String,
+    /// Where its figures are published; empty: it is generic, its figures are those of no product.
+    #[reflect(default)]
+    pub source: String,
+    /// The part that requests come to; none: the one that stands behind no other.
+    #[reflect(omit_empty)]
+    pub entry: Option<String>,
+    /// What it is made of.
+    #[reflect(key = "")]
+    pub parts: Vec<DevicePart>,
+    /// Where it was written.
+    #[reflect(default)]
+    pub origin: Origin,
+}
+
+/// A part of a device.
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
+pub struct DevicePart {
+    /// What other parts and the report call it.
+    #[reflect(key = "")]
+    pub name: String,
+    /// What it does with a request.
+    pub kind: PartKind,
+    /// Where it was written.
+    #[reflect(default)]
+    pub origin: Origin,
+}
+
+/// What a part is, with its figures.
+#[derive(Clone, Debug, PartialEq, Reflect)]
+pub enum PartKind {
+    /// A queue with servers.
+    Station(Station),
+    /// A rotating disk.
+    Disk(Disk),
+    /// A solid-state disk.
+    Ssd(Ssd),
+    /// An NVMe controller with its link.
+    Nvme(Nvme),
+    /// A RAID controller with its disks.
+    Raid(Raid),
+    /// A volume of a cloud.
+    Cloud(Cloud),
+    /// A network between the client and what lies behind.
+    Network(Network),
+    /// A storage server.
+    Server(Server),
+    /// Servers that share the data.
+    Cluster(Cluster),
+}
+
+impl Default for PartKind {
+    fn default() -> Self {
+        PartKind::Station(Station::blank())
+    }
+}
+
+/// More instances of parts than this are a slip of the pen, and would fill the memory.
+pub const MOST_INSTANCES: u64 = 100_000;
+
+impl PartKind {
+    /// The words of all kinds.
+    pub const WORDS: [&str; 9] =
+        ["station", "disk", "ssd", "nvme", "raid", "cloud", "network", "server", "cluster"];
+
+    /// The word of its kind.
+    pub fn word(&self) -> &'static str {
+        let place = match self {
+            PartKind::Station(_) => 0,
+            PartKind::Disk(_) => 1,
+            PartKind::Ssd(_) => 2,
+            PartKind::Nvme(_) => 3,
+            PartKind::Raid(_) => 4,
+            PartKind::Cloud(_) => 5,
+            PartKind::Network(_) => 6,
+            PartKind::Server(_) => 7,
+            PartKind::Cluster(_) => 8,
+        };
+        Self::WORDS[place]
+    }
+
+    /// The part behind it, and how many of that.
+    pub fn over(&self) -> Option<(&str, u32)> {
+        match self {
+            PartKind::Nvme(nvme) => Some((&nvme.over, 1)),
+            PartKind::Raid(raid) => Some((&raid.over, raid.disks)),
+            PartKind::Network(network) => Some((&network.over, 1)),
+            PartKind::Server(server) => Some((&server.over, 1)),
+            PartKind::Cluster(cluster) => Some((&cluster.over, cluster.servers)),
+            PartKind::Station(_) | PartKind::Disk(_) | PartKind::Ssd(_) | PartKind::Cloud(_) => None,
+        }
+    }
+
+    /// What is wrong with its figures, each with a hint.
+    fn problems(&self) -> Vec<(String, &'static str)> {
+        match self {
+            PartKind::Station(station) => station.problems(),
+            PartKind::Disk(disk) => disk.problems(),
+            PartKind::Ssd(ssd) => ssd.problems(),
+            PartKind::Nvme(nvme) => nvme.problems(),
+            PartKind::Raid(raid) => raid.problems(),
+            PartKind::Cloud(cloud) => cloud.problems(),
+            PartKind::Network(network) => network.problems(),
+            PartKind::Server(server) => server.problems(),
+            PartKind::Cluster(cluster) => cluster.problems(),
+        }
+    }
+}
+
+impl Device {
+    /// A part by its name.
+    pub fn part(&self, name: &str) -> Option<&DevicePart> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+
+    /// The part that requests come to.
+    pub fn entry(&self) -> Option<&DevicePart> {
+        match &self.entry {
+            Some(name) => self.part(name),
+            None => self.parts.iter().find(|part| !self.is_behind(&part.name)),
+        }
+    }
+
+    /// Whether its figures are those of no published device.
+    pub fn is_generic(&self) -> bool {
+        self.source.is_empty()
+    }
+
+    /// Whether a part stands behind another one.
+    fn is_behind(&self, name: &str) -> bool {
+        self.parts.iter().any(|part| part.kind.over().is_some_and(|(over, _)| over == name))
+    }
+
+    /// What it holds for its users, bytes; 0: no part says it.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.entry().map_or(0, |part| self.capacity_of(part, self.parts.len()))
+    }
+
+    /// The same of a part; `depth`: how many parts may stand behind each other.
+    fn capacity_of(&self, part: &DevicePart, depth: usize) -> u64 {
+        let behind = || {
+            let (over, _) = part.kind.over()?;
+            (depth > 0).then(|| self.part(over).map(|over| self.capacity_of(over, depth - 1)))?
+        };
+        match &part.kind {
+            PartKind::Station(station) => station.capacity_bytes,
+            PartKind::Disk(disk) => disk.capacity_bytes,
+            PartKind::Ssd(ssd) => ssd.capacity_bytes,
+            PartKind::Cloud(cloud) => cloud.capacity_bytes,
+            PartKind::Raid(raid) => behind().unwrap_or(0).saturating_mul(u64::from(raid.data_disks())),
+            PartKind::Cluster(cluster) => {
+                let all = u128::from(behind().unwrap_or(0)) * u128::from(cluster.servers);
+                let (data, stored) = cluster.shares();
+                u64::try_from(all * u128::from(data) / u128::from(stored.max(1))).unwrap_or(u64::MAX)
+            }
+            PartKind::Nvme(_) | PartKind::Network(_) | PartKind::Server(_) => behind().unwrap_or(0),
+        }
+    }
+
+    /// Everything that is wrong with it.
+    pub fn problems(&self) -> Vec<Diagnostic> {
+        let mut wrong = Vec::new();
+        if self.parts.is_empty() {
+            let message = format!("device {}: it has no part", self.name);
+            let hint = "write [part.NAME.disk], [part.NAME.ssd] or another kind of part";
+            return vec![Diagnostic::error(&self.origin, message).hint(hint)];
+        }
+        for (index, part) in self.parts.iter().enumerate() {
+            let mut refuse = |message: String, hint: String| {
+                let message = format!("part {}: {message}", part.name);
+                wrong.push(Diagnostic::error(&part.origin, message).hint(hint));
+            };
+            if self.parts[..index].iter().any(|earlier| earlier.name == part.name) {
+                refuse("another part has the same name".into(), "give each part a name of its own".into());
+            }
+            part.kind.problems().into_iter().for_each(|(message, hint)| refuse(message, hint.into()));
+            if let Some((over, _)) = part.kind.over()
+                && self.part(over).is_none()
+            {
+                let names: Vec<_> = self.parts.iter().map(|part| part.name.as_str()).collect();
+                let message = match over.is_empty() {
+                    true => "it stands in front of nothing".to_string(),
+                    false => format!("there is no part `{over}`"),
+                };
+                refuse(message, format!("say over = \"NAME\" of a part: {}", names.join(", ")));
+            }
+        }
+        if wrong.is_empty() {
+            wrong.extend(self.graph_problem());
+        }
+        wrong
+    }
+
+    /// What is wrong with how its parts stand behind each other.
+    fn graph_problem(&self) -> Option<Diagnostic> {
+        let refuse = |origin: &Origin, message: String, hint: &str| {
+            Some(Diagnostic::error(origin, format!("device {}: {message}", self.name)).hint(hint))
+        };
+        let Some(entry) = self.entry() else {
+            return match &self.entry {
+                Some(name) => refuse(
+                    &self.origin,
+                    format!("there is no part `{name}` for requests to come to"),
+                    "say entry = \"NAME\" of a part",
+                ),
+                None => refuse(
+                    &self.origin,
+                    "each part stands behind another one".into(),
+                    "one part must be first: let no other part stand in front of it",
+                ),
+            };
+        };
+        let (mut at, mut reached, mut instances) = (entry, vec![entry.name.as_str()], 1_u64);
+        let (mut all, mut behind) = (1_u64, entry.kind.over());
+        while let Some((over, count)) = behind {
+            if reached.contains(&over) {
+                let message = format!("part {over} stands behind itself");
+                return refuse(&at.origin, message, "let the parts stand behind each other in one line");
+            }
+            instances = instances.saturating_mul(u64::from(count));
+            all = all.saturating_add(instances);
+            at = self.part(over)?;
+            reached.push(over);
+            behind = at.kind.over();
+        }
+        if all > MOST_INSTANCES {
+            let message = format!("it is made of {all} parts, more than {MOST_INSTANCES}");
+            return refuse(&self.origin, message, "fewer servers or disks");
+        }
+        let unused = self.parts.iter().find(|part| !reached.contains(&part.name.as_str()))?;
+        let message = format!("no request comes to part {}", unused.name);
+        refuse(
+            &unused.origin,
+            message,
+            "let another part stand in front of it (over = \"NAME\"), or leave it out",
+        )
+    }
+}
+
+/// A problem where a figure that must be there is 0.
+fn positive(name: &'static str, value: u64, hint: &'static str) -> Option<(String, &'static str)> {
+    (value == 0).then(|| (format!("`{name}` is 0"), hint))
+}
+
+/// A problem where something is the case that must not be.
+fn when(is_wrong: bool, message: impl Into<String>, hint: &'static str) -> Option<(String, &'static str)> {
+    is_wrong.then(|| (message.into(), hint))
+}
