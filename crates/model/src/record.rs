@@ -11,6 +11,7 @@ use crate::histogram::Histogram;
 use crate::origin::Diagnostic;
 use crate::replay::ReplayRecord;
 use crate::sighting::{Sample, Sighting};
+use crate::device::PartRecord;
 use crate::sweep::Coordinate;
 use crate::tally::Tally;
 use crate::verb::Verb;
@@ -133,6 +134,9 @@ pub struct PhaseRecord {
     /// How much of what it read came from the page cache; none: it read nothing.
     #[reflect(omit_empty)]
     pub cache: Option<CacheShare>,
+    /// The parts of the simulated device that its jobs shared.
+    #[reflect(omit_empty)]
+    pub parts: Vec<PartRecord>,
 }
 
 /// How much of what a phase read came from the page cache of the machines that read, as far as it can be reported.

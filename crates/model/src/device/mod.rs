@@ -9,11 +9,13 @@ use crate::origin::{Diagnostic, Origin};
 
 mod arrays;
 mod flash;
+mod record;
 mod rotating;
 mod shared;
 
 pub use arrays::{Raid, RaidLevel};
 pub use flash::{Nvme, Ssd, SsdState};
+pub use record::{PartCount, PartRecord};
 pub use rotating::{Disk, Rotation, SeekCurve};
 pub use shared::{Cloud, Cluster, Network, Placing, Server, Station};
 
@@ -113,7 +115,8 @@ impl PartKind {
             PartKind::Network(network) => Some((&network.over, 1)),
             PartKind::Server(server) => Some((&server.over, 1)),
             PartKind::Cluster(cluster) => Some((&cluster.over, cluster.servers)),
-            PartKind::Station(_) | PartKind::Disk(_) | PartKind::Ssd(_) | PartKind::Cloud(_) => None,
+            PartKind::Station(station) => station.over.as_deref().map(|over| (over, 1)),
+            PartKind::Disk(_) | PartKind::Ssd(_) | PartKind::Cloud(_) => None,
         }
     }
 
@@ -169,7 +172,7 @@ impl Device {
             (depth > 0).then(|| self.part(over).map(|over| self.capacity_of(over, depth - 1)))?
         };
         match &part.kind {
-            PartKind::Station(station) => station.capacity_bytes,
+            PartKind::Station(station) => behind().unwrap_or(station.capacity_bytes),
             PartKind::Disk(disk) => disk.capacity_bytes,
             PartKind::Ssd(ssd) => ssd.capacity_bytes,
             PartKind::Cloud(cloud) => cloud.capacity_bytes,

@@ -6,6 +6,9 @@ use crate::reflect::Reflect;
 /// A queue with servers: M/M/c and M/G/1 of queueing theory.
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Station {
+    /// The part that a request goes to afterwards; none: it is answered.
+    #[reflect(omit_empty)]
+    pub over: Option<String>,
     /// What it holds; 0: there is no end.
     #[reflect(default)]
     pub capacity_bytes: u64,

@@ -1,0 +1,439 @@
+//! The kernel: requests on their way through the parts of a device, and the events that move them on.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use iodyno_model::Device;
+use iodyno_model::device::{PartCount, PartRecord};
+
+use crate::Tick;
+use crate::build;
+use crate::parts::Part;
+use crate::random::Random;
+
+/// What is asked of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    pub kind: RequestKind,
+    /// Where on the device, bytes.
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// Kinds of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RequestKind {
+    #[default]
+    Read,
+    Write,
+    /// What was answered becomes durable.
+    Flush,
+    /// The bytes are given up.
+    Trim,
+    /// Of names and attributes: a server answers it from memory, a device takes it as a command.
+    Metadata,
+}
+
+/// A request that was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// As it was given with the request.
+    pub token: u64,
+    pub at: Tick,
+}
+
+/// A request within a part; a number that is used again.
+pub(crate) type TaskId = u32;
+
+/// Nobody.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A request that is in a part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task {
+    pub(crate) request: Request,
+    /// The part that it is in.
+    pub(crate) part: u32,
+    /// The task of the part in front, which is told of its answer.
+    parent: TaskId,
+    token: u64,
+    arrived: Tick,
+    /// Tasks of the part behind that it waits for.
+    pub(crate) waits: u32,
+    /// The part's own: how far it is.
+    pub(crate) stage: u32,
+    answered: bool,
+    /// Whether it is work of the part's own, which nobody asked for and no figure counts.
+    inner: bool,
+}
+
+/// What happens at a time: an event of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    at: Tick,
+    /// Of equal times the one that was made first.
+    order: u64,
+    part: u32,
+    what: u32,
+}
+
+/// What is to be done at once.
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Arrive(TaskId),
+    /// A task of a part behind was answered.
+    Return(TaskId, Request),
+}
+
+/// What is known of a part in time.
+#[derive(Clone, Copy, Debug, Default)]
+struct PartStatistics {
+    requests: u64,
+    bytes: u64,
+    /// Servers, for its utilisation.
+    servers: u32,
+    working: u32,
+    inside: u32,
+    changed: Tick,
+    /// Requests inside × ns.
+    inside_area: u128,
+    /// Working servers × ns.
+    working_area: u128,
+    /// From arrival to answer, of those that were answered.
+    response: u128,
+    answered: u64,
+}
+
+impl PartStatistics {
+    /// Adds the time since the last change.
+    fn pass(&mut self, now: Tick) {
+        let passed = u128::from(now - self.changed);
+        self.inside_area += passed * u128::from(self.inside);
+        self.working_area += passed * u128::from(self.working);
+        self.changed = now;
+    }
+}
+
+/// What the parts share: time, tasks, events, chance and figures.
+pub(crate) struct Core {
+    pub(crate) now: Tick,
+    pub(crate) random: Random,
+    tasks: Vec<Task>,
+    free: Vec<TaskId>,
+    events: BinaryHeap<Reverse<Event>>,
+    order: u64,
+    actions: VecDeque<Action>,
+    statistics: Vec<PartStatistics>,
+    done: Vec<Completion>,
+}
+
+impl Core {
+    pub(crate) fn task(&self, task: TaskId) -> &Task {
+        &self.tasks[task as usize]
+    }
+
+    pub(crate) fn task_mut(&mut self, task: TaskId) -> &mut Task {
+        &mut self.tasks[task as usize]
+    }
+
+    pub(crate) fn request(&self, task: TaskId) -> Request {
+        self.tasks[task as usize].request
+    }
+
+    /// Has a part told at that time.
+    #[inline]
+    pub(crate) fn at(&mut self, at: Tick, part: u32, what: u32) {
+        self.order += 1;
+        self.events.push(Reverse(Event { at: at.max(self.now), order: self.order, part, what }));
+    }
+
+    /// Sends a request to the part behind; `parent` is told when it is answered, `NONE`: nobody is.
+    pub(crate) fn send(&mut self, parent: TaskId, part: u32, request: Request) {
+        if parent != NONE {
+            self.tasks[parent as usize].waits += 1;
+        }
+        let task = self.task_of(part, parent, 0, request);
+        self.actions.push_back(Action::Arrive(task));
+    }
+
+    fn task_of(&mut self, part: u32, parent: TaskId, token: u64, request: Request) -> TaskId {
+        let (arrived, now) = (self.now, self.now);
+        let task =
+            Task { request, part, parent, token, arrived, waits: 0, stage: 0, answered: false, inner: false };
+        let statistics = &mut self.statistics[part as usize];
+        statistics.pass(now);
+        statistics.inside += 1;
+        statistics.requests += 1;
+        statistics.bytes += request.bytes;
+        self.keep(task)
+    }
+
+    /// Work of a part's own: a request that nobody waits for.
+    pub(crate) fn inner(&mut self, part: u32, request: Request) -> TaskId {
+        let (parent, token, arrived) = (NONE, 0, self.now);
+        self.keep(Task {
+            request,
+            part,
+            parent,
+            token,
+            arrived,
+            waits: 0,
+            stage: 0,
+            answered: false,
+            inner: true,
+        })
+    }
+
+    fn keep(&mut self, task: Task) -> TaskId {
+        match self.free.pop() {
+            Some(free) => {
+                self.tasks[free as usize] = task;
+                free
+            }
+            None => {
+                self.tasks.push(task);
+                (self.tasks.len() - 1) as TaskId
+            }
+        }
+    }
+
+    /// The task is answered; its place is free once nothing behind it is outstanding.
+    pub(crate) fn finish(&mut self, task: TaskId) {
+        let found = &mut self.tasks[task as usize];
+        if !found.answered {
+            found.answered = true;
+            if found.inner {
+                self.release(task);
+                return;
+            }
+            let Task { part, parent, token, arrived, request, .. } = *found;
+            let statistics = &mut self.statistics[part as usize];
+            statistics.pass(self.now);
+            statistics.inside -= 1;
+            statistics.answered += 1;
+            statistics.response += u128::from(self.now - arrived);
+            match parent {
+                NONE => self.done.push(Completion { token: token - 1, at: self.now }),
+                parent => self.actions.push_back(Action::Return(parent, request)),
+            }
+        }
+        self.release(task);
+    }
+
+    fn release(&mut self, task: TaskId) {
+        if self.tasks[task as usize].waits == 0 {
+            self.free.push(task);
+        }
+    }
+
+    /// So many servers of a part begin to work.
+    pub(crate) fn works(&mut self, part: u32, servers: u32) {
+        let statistics = &mut self.statistics[part as usize];
+        statistics.pass(self.now);
+        statistics.working += servers;
+    }
+
+    /// So many servers of a part have nothing to do.
+    pub(crate) fn rests(&mut self, part: u32, servers: u32) {
+        let statistics = &mut self.statistics[part as usize];
+        statistics.pass(self.now);
+        statistics.working -= servers;
+    }
+
+    /// A server of a part works for so long, now or later.
+    pub(crate) fn works_for(&mut self, part: u32, ns: u64) {
+        self.statistics[part as usize].working_area += u128::from(ns);
+    }
+}
+
+/// A device in virtual time.
+pub struct Simulation {
+    parts: Vec<Box<dyn Part + Send>>,
+    /// The name and kind of each part's instances: they lie side by side.
+    groups: Vec<PartGroup>,
+    core: Core,
+    capacity_bytes: u64,
+}
+
+/// The instances of one part.
+pub(crate) struct PartGroup {
+    pub(crate) name: String,
+    pub(crate) kind: &'static str,
+    pub(crate) members: Vec<u32>,
+}
+
+impl Simulation {
+    /// The device at time 0, with nothing in flight.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it; `Device::problems` tells all.
+    pub fn new(device: &Device, seed: u64) -> Result<Simulation, String> {
+        if let Some(problem) = device.problems().into_iter().next() {
+            return Err(problem.message);
+        }
+        let mut core = Core {
+            now: 0,
+            random: Random::from_seed(seed, STREAM),
+            tasks: Vec::new(),
+            free: Vec::new(),
+            events: BinaryHeap::new(),
+            order: 0,
+            actions: VecDeque::new(),
+            statistics: Vec::new(),
+            done: Vec::new(),
+        };
+        let (parts, groups) = build::parts(device, &mut core.random)?;
+        core.statistics = parts
+            .iter()
+            .map(|part| PartStatistics { servers: part.servers(), ..Default::default() })
+            .collect();
+        let mut simulation = Simulation { parts, groups, core, capacity_bytes: device.capacity_bytes() };
+        for part in &mut simulation.parts {
+            part.start(&mut simulation.core);
+        }
+        simulation.act();
+        Ok(simulation)
+    }
+
+    /// What it holds, bytes; 0: there is no end.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    /// What time it is: that of the last arrival or event.
+    pub fn now(&self) -> Tick {
+        self.core.now
+    }
+
+    /// A request arrives. Events before that time must have been handled: `advance` to it first.
+    pub fn arrive(&mut self, now: Tick, token: u64, request: Request) {
+        debug_assert!(now >= self.core.now, "time does not run backwards");
+        self.core.now = self.core.now.max(now);
+        let task = self.core.task_of(0, NONE, token + 1, request);
+        self.core.actions.push_back(Action::Arrive(task));
+        self.act();
+    }
+
+    /// When something happens next; none: nothing does until a request arrives.
+    #[inline]
+    pub fn next_event(&self) -> Option<Tick> {
+        match self.core.done.first() {
+            Some(_) => Some(self.core.now),
+            None => self.core.events.peek().map(|Reverse(event)| event.at),
+        }
+    }
+
+    /// Handles everything up to a time, that time included, and hands over what was answered, in order.
+    pub fn advance(&mut self, to: Tick, done: &mut Vec<Completion>) {
+        while self.core.events.peek().is_some_and(|Reverse(event)| event.at <= to) {
+            self.step();
+        }
+        self.core.now = self.core.now.max(to);
+        done.append(&mut self.core.done);
+    }
+
+    /// Handles events until something is answered, none is left, or the next one lies beyond `to`; hands over what was
+    /// answered.
+    pub fn advance_to_answer(&mut self, to: Tick, done: &mut Vec<Completion>) {
+        while self.core.done.is_empty()
+            && self.core.events.peek().is_some_and(|Reverse(event)| event.at <= to)
+        {
+            self.step();
+        }
+        done.append(&mut self.core.done);
+    }
+
+    fn step(&mut self) {
+        let Some(Reverse(event)) = self.core.events.pop() else { return };
+        self.core.now = event.at;
+        self.parts[event.part as usize].event(event.what, &mut self.core);
+        self.act();
+    }
+
+    /// Does what is to be done at once.
+    fn act(&mut self) {
+        while let Some(action) = self.core.actions.pop_front() {
+            match action {
+                Action::Arrive(task) => {
+                    let part = self.core.task(task).part;
+                    self.parts[part as usize].arrive(task, &mut self.core);
+                }
+                Action::Return(parent, request) => {
+                    let task = self.core.task_mut(parent);
+                    task.waits -= 1;
+                    let Task { part, answered, .. } = *task;
+                    if answered {
+                        self.core.release(parent);
+                        self.parts[part as usize].late(request, &mut self.core);
+                    } else {
+                        self.parts[part as usize].returned(parent, request, &mut self.core);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Room for requests in its parts: as many as ever were there at a time.
+    pub fn tasks(&self) -> usize {
+        self.core.tasks.len()
+    }
+
+    /// What each part has done since the start; of several instances, all together.
+    pub fn records(&self) -> Vec<PartRecord> {
+        self.groups.iter().map(|group| self.record(group)).collect()
+    }
+
+    fn record(&self, group: &PartGroup) -> PartRecord {
+        let now = self.core.now;
+        let each: Vec<PartStatistics> = group
+            .members
+            .iter()
+            .map(|member| {
+                let mut statistics = self.core.statistics[*member as usize];
+                statistics.pass(now);
+                statistics
+            })
+            .collect();
+        let share = |statistics: &PartStatistics| {
+            let whole = u128::from(now) * u128::from(statistics.servers.max(1));
+            if whole == 0 { 0.0 } else { (statistics.working_area as f64 / whole as f64).min(1.0) }
+        };
+        let (instances, sum) = (each.len() as f64, |of: &dyn Fn(&PartStatistics) -> u128| {
+            each.iter().map(of).sum::<u128>() as f64
+        });
+        let answered = sum(&|one| u128::from(one.answered));
+        PartRecord {
+            name: group.name.clone(),
+            kind: group.kind.into(),
+            instances: each.len() as u64,
+            requests: each.iter().map(|one| one.requests).sum(),
+            bytes: each.iter().map(|one| one.bytes).sum(),
+            utilisation: each.iter().map(share).sum::<f64>() / instances,
+            busiest: each.iter().map(share).fold(0.0, f64::max),
+            queue: sum(&|one| one.inside_area) / (now.max(1) as f64) / instances,
+            response_ns: if answered > 0.0 { sum(&|one| one.response) / answered } else { 0.0 },
+            counts: self.counts(group),
+        }
+    }
+
+    /// What the instances counted of their own: amounts are added; figures that are quotients come from the sums.
+    fn counts(&self, group: &PartGroup) -> Vec<PartCount> {
+        let mut counts: Vec<(&'static str, u64, u64)> = Vec::new();
+        for member in &group.members {
+            for (name, amount, of) in self.parts[*member as usize].counts() {
+                match counts.iter_mut().find(|(known, ..)| *known == name) {
+                    Some((_, amounts, ofs)) => (*amounts, *ofs) = (*amounts + amount, *ofs + of),
+                    None => counts.push((name, amount, of)),
+                }
+            }
+        }
+        let count = |(name, amount, of): (&'static str, u64, u64)| PartCount {
+            name: name.into(),
+            value: if of > 0 { amount as f64 / of as f64 } else { amount as f64 },
+        };
+        counts.into_iter().map(count).collect()
+    }
+}
+
+/// The stream of random numbers that belongs to a device.
+const STREAM: u64 = 0x5349_4d44_0000_0000;
