@@ -2,11 +2,13 @@
 //!
 //! Nothing here is on the data plane: the conductor sleeps while the workers work.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
 
 use iodyno_model::merge::Seen;
+use iodyno_model::sweep::Coordinate;
 use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, RunStart, Stop, Watching, WorkerKind};
+use iodyno_simulation::Simulation;
 
 use crate::aging;
 use crate::check::{CheckedPlan, check};
@@ -53,6 +55,7 @@ use ticks::Ticks;
 
 pub use options::{Halt, Options};
 pub(crate) use phase_context::PhaseContext;
+use phase_context::PlanDevice;
 pub use rank_mail::StopScope;
 pub use rank_roles::{follow, lead, part};
 
@@ -130,6 +133,7 @@ pub fn run_in(
         record,
         began,
         threads: ThreadPool::of(placement::processors()),
+        device: Default::default(),
     };
     let walked = match compared {
         Ok(()) if run.aged(emit) => run.walk(world, emit),
@@ -158,6 +162,8 @@ struct Run<'a> {
     began: clock::Tick,
     /// Those of the phase before.
     threads: ThreadPool,
+    /// The plan's simulated device, and the point of a sweep that it was made for.
+    device: (PlanDevice, Vec<Coordinate>),
 }
 
 /// What becomes of the next phase.
@@ -185,6 +191,22 @@ impl Run<'_> {
             }
         }
         true
+    }
+
+    /// The plan's simulated device lasts from phase to phase, as a real one would; at each point of a sweep it is new.
+    fn renew_device(&mut self, index: usize) -> Result<(), Vec<Diagnostic>> {
+        let plan = &self.checked.plan;
+        let (device, made_for) = &mut self.device;
+        let coordinates = &plan.phases[index].coordinates;
+        let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(wanted) = &plan.device
+            && (device.is_none() || made_for != coordinates)
+        {
+            let made = Simulation::new(wanted, plan.seed);
+            *device = Some(made.map_err(|wrong| vec![Diagnostic::error(&wanted.origin, wrong)])?);
+            made_for.clone_from(coordinates);
+        }
+        Ok(())
     }
 
     /// Phase after phase, and pass after pass, on every rank the same.
@@ -455,13 +477,22 @@ fn start_crew(context: &Arc<PhaseContext>, pool: &mut ThreadPool) -> Result<Work
     let phase = context.phase();
     let task: Task = Arc::new({
         let context = Arc::clone(context);
-        move |number| context.sit(number)
+        move |number| match context.is_on_device(number) {
+            true => context.sit_on_device(),
+            false => context.sit(number),
+        }
     });
+    let numbers = || 0..context.seats.len() as u32;
     let kind = |kind| {
-        let of = move |(_, (job, _)): &(usize, &(usize, u32))| phase.jobs[*job].kind == kind;
-        context.seats.iter().enumerate().filter(of).map(|(number, _)| number as u32).collect::<Vec<_>>()
+        let of = |number: &u32| {
+            phase.jobs[context.seats[*number as usize].0].kind == kind && !context.is_on_device(*number)
+        };
+        numbers().filter(of).collect::<Vec<_>>()
     };
-    let started = WorkerGroup::start(&task, &kind(WorkerKind::Processes), &kind(WorkerKind::Threads), pool);
+    // One thread is all of those who share a simulated device.
+    let threads = numbers().find(|number| context.is_on_device(*number)).into_iter();
+    let threads: Vec<u32> = threads.chain(kind(WorkerKind::Threads)).collect();
+    let started = WorkerGroup::start(&task, &kind(WorkerKind::Processes), &threads, pool);
     match started {
         Ok(group) => Ok(group),
         // Whoever stops it is not told who has not begun.
@@ -485,12 +516,14 @@ fn start_crew(context: &Arc<PhaseContext>, pool: &mut ThreadPool) -> Result<Work
 
 /// Runs one phase. On other ranks than the first, what is to be told is told there.
 fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> Result<PhaseEnd, Trouble> {
-    let Run { checked, options, post, made, record: earlier, threads, .. } = run;
+    run.renew_device(index)?;
+    let Run { checked, options, post, made, record: earlier, threads, device, .. } = run;
     let mut forward = |event: &Event| post.forward(world, event);
     let emit: Emit<'_> = if world.is_first() { emit } else { &mut forward };
     let (plan, phase) = (&checked.plan, &checked.plan.phases[index]);
     let mut ready = ready::make_ready(world, checked, phase, options, made, emit)?;
-    let set = set_up(world, checked, index, earlier, std::mem::take(&mut ready.laid), threads);
+    let laid = std::mem::take(&mut ready.laid);
+    let set = set_up(world, checked, index, earlier, (laid, &device.0), threads);
     if let (Err(trouble), Ok((context, _))) = (agree::agree(world, &set), &set) {
         // Somebody elsewhere has none: ours go home.
         context.barrier.stop();
@@ -541,6 +574,7 @@ fn run_phase(world: &World, run: &mut Run<'_>, index: usize, emit: Emit<'_>) -> 
     }
     let errors = progress.rest(emit).err().map(unplaced).into_iter().collect();
     let mut record = context.gather(end);
+    record.parts = context.part_records();
     for (seat, steady) in watchers.steadiness.records(&context) {
         let (job, worker) = context.seats[seat];
         record.jobs[job].workers[worker as usize].steady = Some(steady);
@@ -558,12 +592,11 @@ fn set_up(
     checked: &CheckedPlan,
     index: usize,
     earlier: &Record,
-    laid: phase_context::PhaseLayout,
+    (laid, device): (phase_context::PhaseLayout, &PlanDevice),
     pool: &mut ThreadPool,
 ) -> Result<(Arc<PhaseContext>, WorkerGroup), Vec<Diagnostic>> {
-    let context =
-        PhaseContext::new(world, checked, index, earlier, laid).map_err(|failure| vec![unplaced(failure)])?;
-    let context = Arc::new(context);
+    let context = PhaseContext::new(world, checked, index, earlier, laid, device);
+    let context = Arc::new(context.map_err(|failure| vec![unplaced(failure)])?);
     let group = start_crew(&context, pool)?;
     Ok((context, group))
 }

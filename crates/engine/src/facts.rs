@@ -67,6 +67,8 @@ pub struct EngineFacts {
     pub most_depth: u32,
     /// Time is virtual: its clock is not the machine's.
     pub is_virtual: bool,
+    /// Its workers can share the plan's simulated device, with these of its settings.
+    pub on_device: Option<&'static [&'static str]>,
     /// [`submit`](crate::engines::Engine::submit) passes operations to the kernel without waiting, so submission and completion
     /// have separate latencies.
     pub submits: bool,
@@ -127,6 +129,7 @@ impl EngineFacts {
             settings: &[],
             most_depth: 4096,
             is_virtual: false,
+            on_device: None,
             submits: false,
             has_ring: false,
             reaps_parts: false,

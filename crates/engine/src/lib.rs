@@ -17,6 +17,7 @@ pub mod check;
 pub mod clock;
 pub mod conductor;
 pub mod connections;
+mod coroutine;
 pub mod distribution;
 pub mod engines;
 pub mod facts;
@@ -44,6 +45,7 @@ pub mod registry;
 #[cfg(target_os = "linux")]
 mod scsi;
 pub mod secrets;
+pub mod shared_device;
 mod shared_library;
 pub mod signal;
 pub mod source;

@@ -7,8 +7,8 @@
 use crate::reflect::Reflect;
 use crate::{
     AgingRecord, CacheShare, Coordinate, DemandRecord, Diagnostic, EngineTrait, ErrorCount, Finding,
-    Idleness, Machine, Plan, ReplayRecord, RoundsRecord, Sample, Series, Sighting, TargetFacts, WearOut,
-    WorkerRecord,
+    Idleness, Machine, PartRecord, Plan, ReplayRecord, RoundsRecord, Sample, Series, Sighting, TargetFacts,
+    WearOut, WorkerRecord,
 };
 
 /// The format's name and version.
@@ -110,6 +110,9 @@ pub struct PhaseDocument {
     /// How much of what was read came from the page cache.
     #[reflect(omit_empty)]
     pub cache: Option<CacheShare>,
+    /// The parts of the simulated device that its jobs shared.
+    #[reflect(omit_empty)]
+    pub parts: Vec<PartRecord>,
 }
 
 /// The answer to a job.

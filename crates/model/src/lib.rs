@@ -64,7 +64,7 @@ pub use case::{
 };
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
 pub use demand::{Demand, DemandRecord};
-pub use device::{Device, DevicePart, PartKind};
+pub use device::{Device, DevicePart, PartKind, PartRecord};
 pub use engine_trait::EngineTrait;
 pub use event::{Event, JournalEntry, JournalPart, Live, LiveJob, RunStart, Said, WorkerState};
 pub use file_system_hints::{BeegfsStripes, FileSystemHints, LustreStripes};

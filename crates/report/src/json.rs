@@ -72,6 +72,7 @@ impl Json {
             sightings: phase.sightings.clone(),
             samples: phase.samples.clone(),
             cache: phase.cache.clone(),
+            parts: phase.parts.clone(),
         }
     }
 

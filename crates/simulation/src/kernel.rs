@@ -112,6 +112,19 @@ impl PartStatistics {
         self.working_area += passed * u128::from(self.working);
         self.changed = now;
     }
+
+    /// What was added since another time.
+    fn since(self, before: &PartStatistics) -> PartStatistics {
+        PartStatistics {
+            requests: self.requests - before.requests,
+            bytes: self.bytes - before.bytes,
+            inside_area: self.inside_area - before.inside_area,
+            working_area: self.working_area - before.working_area,
+            response: self.response - before.response,
+            answered: self.answered - before.answered,
+            ..self
+        }
+    }
 }
 
 /// What the parts share: time, tasks, events, chance and figures.
@@ -253,7 +266,19 @@ pub struct Simulation {
     groups: Vec<PartGroup>,
     core: Core,
     capacity_bytes: u64,
+    mark: Mark,
 }
+
+/// From where records count.
+#[derive(Default)]
+struct Mark {
+    at: Tick,
+    statistics: Vec<PartStatistics>,
+    counts: Vec<Vec<Count>>,
+}
+
+/// What a part counted: name, amount, and what the amount is divided by, 0: nothing.
+pub(crate) type Count = (&'static str, u64, u64);
 
 /// The instances of one part.
 pub(crate) struct PartGroup {
@@ -287,11 +312,13 @@ impl Simulation {
             .iter()
             .map(|part| PartStatistics { servers: part.servers(), ..Default::default() })
             .collect();
-        let mut simulation = Simulation { parts, groups, core, capacity_bytes: device.capacity_bytes() };
+        let capacity_bytes = device.capacity_bytes();
+        let mut simulation = Simulation { parts, groups, core, capacity_bytes, mark: Mark::default() };
         for part in &mut simulation.parts {
             part.start(&mut simulation.core);
         }
         simulation.act();
+        simulation.mark();
         Ok(simulation)
     }
 
@@ -378,24 +405,33 @@ impl Simulation {
         self.core.tasks.len()
     }
 
-    /// What each part has done since the start; of several instances, all together.
+    /// Records count from now on.
+    pub fn mark(&mut self) {
+        let at = self.core.now;
+        self.core.statistics.iter_mut().for_each(|statistics| statistics.pass(at));
+        let counts = self.parts.iter().map(|part| part.counts()).collect();
+        self.mark = Mark { at, statistics: self.core.statistics.clone(), counts };
+    }
+
+    /// What each part has done since the mark, or the start; of several instances, all together.
     pub fn records(&self) -> Vec<PartRecord> {
         self.groups.iter().map(|group| self.record(group)).collect()
     }
 
     fn record(&self, group: &PartGroup) -> PartRecord {
         let now = self.core.now;
+        let passed = now - self.mark.at;
         let each: Vec<PartStatistics> = group
             .members
             .iter()
             .map(|member| {
                 let mut statistics = self.core.statistics[*member as usize];
                 statistics.pass(now);
-                statistics
+                statistics.since(&self.mark.statistics[*member as usize])
             })
             .collect();
         let share = |statistics: &PartStatistics| {
-            let whole = u128::from(now) * u128::from(statistics.servers.max(1));
+            let whole = u128::from(passed) * u128::from(statistics.servers.max(1));
             if whole == 0 { 0.0 } else { (statistics.working_area as f64 / whole as f64).min(1.0) }
         };
         let (instances, sum) = (each.len() as f64, |of: &dyn Fn(&PartStatistics) -> u128| {
@@ -410,7 +446,7 @@ impl Simulation {
             bytes: each.iter().map(|one| one.bytes).sum(),
             utilisation: each.iter().map(share).sum::<f64>() / instances,
             busiest: each.iter().map(share).fold(0.0, f64::max),
-            queue: sum(&|one| one.inside_area) / (now.max(1) as f64) / instances,
+            queue: sum(&|one| one.inside_area) / (passed.max(1) as f64) / instances,
             response_ns: if answered > 0.0 { sum(&|one| one.response) / answered } else { 0.0 },
             counts: self.counts(group),
         }
@@ -418,16 +454,19 @@ impl Simulation {
 
     /// What the instances counted of their own: amounts are added; figures that are quotients come from the sums.
     fn counts(&self, group: &PartGroup) -> Vec<PartCount> {
-        let mut counts: Vec<(&'static str, u64, u64)> = Vec::new();
+        let mut counts: Vec<Count> = Vec::new();
         for member in &group.members {
+            let before = &self.mark.counts[*member as usize];
             for (name, amount, of) in self.parts[*member as usize].counts() {
+                let known = before.iter().find(|(known, ..)| *known == name);
+                let (amount, of) = known.map_or((amount, of), |known| (amount - known.1, of - known.2));
                 match counts.iter_mut().find(|(known, ..)| *known == name) {
                     Some((_, amounts, ofs)) => (*amounts, *ofs) = (*amounts + amount, *ofs + of),
                     None => counts.push((name, amount, of)),
                 }
             }
         }
-        let count = |(name, amount, of): (&'static str, u64, u64)| PartCount {
+        let count = |(name, amount, of): Count| PartCount {
             name: name.into(),
             value: if of > 0 { amount as f64 / of as f64 } else { amount as f64 },
         };

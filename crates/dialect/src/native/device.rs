@@ -16,7 +16,25 @@ macro_rules! shipped {
 }
 
 /// The devices that come with the program: names and files, in order of their names.
-pub const SHIPPED: &[(&str, &str)] = shipped!["hdd-7200"];
+pub const SHIPPED: &[(&str, &str)] = shipped![
+    "cloud-6000",
+    "cloud-6000-512k",
+    "cloud-burst",
+    "cluster-100",
+    "cluster-6-erasure-slow",
+    "hdd-7200",
+    "hdd-7200-span",
+    "hdd-7200x12-raid0",
+    "hdd-8-raid5",
+    "hdd-8-raid6-rebuilding",
+    "nfs-server",
+    "nvme-ssd",
+    "nvme-ssd-worn",
+    "pcie-ssd-compared",
+    "sas-15k-compared",
+    "sata-7200-compared",
+    "textbook-7200",
+];
 
 /// The device that a file's text says; `path` is what messages call it.
 ///

@@ -7,6 +7,7 @@ mod complete;
 mod devices;
 mod explained;
 mod mangled;
+mod published;
 mod reference;
 
 use std::path::{Path, PathBuf};

@@ -7,6 +7,7 @@ use iodyno_model::{Aging, Diagnostic, Job, Origin, Plan, Repeat, TargetKind, Wor
 
 mod buckets;
 mod combinations;
+mod simulated;
 mod unsupported;
 mod worker_limits;
 
@@ -40,6 +41,7 @@ pub fn check(plan: &Plan) -> Result<CheckedPlan, Vec<Diagnostic>> {
     let engines = PlanEngines::resolve(&plan);
     wrong.extend(iodyno_truth::demand::check(&plan));
     unsupported::check(&plan, &engines, &mut wrong);
+    simulated::check(&plan, &engines, &mut wrong);
     for phase in &plan.phases {
         combinations::check(&plan, phase, &mut wrong);
         worker_limits::check(phase, &engines, &mut wrong);

@@ -94,6 +94,13 @@ pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
             "age it before, on one rank",
         );
     }
+    if let Some(device) = &plan.device {
+        refuse(
+            &device.origin,
+            format!("device {}: its one clock cannot be kept", device.name),
+            "give the jobs more workers, on one rank",
+        );
+    }
     for phase in &plan.phases {
         let shared = phase.shared.iter().find(|shared| !shared.each_rank);
         if let (Some(shared), Some(job)) = (shared, spread(world, phase)) {

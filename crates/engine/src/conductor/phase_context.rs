@@ -1,14 +1,15 @@
 //! The data that the workers of a phase share, and the life of one worker.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use iodyno_model::{
-    EngineTrait, Fatal, Job, Kind, Phase, PhaseRecord, Placement, Plan, Record, Sighting, Submit, TargetKind,
-    Verb, WorkerKind, WorkerState, Workload, record,
+    EngineTrait, Fatal, Job, Kind, PartRecord, Phase, PhaseRecord, Placement, Plan, Record, Sighting, Submit,
+    TargetKind, Verb, WorkerKind, WorkerState, Workload, record,
 };
 
+use iodyno_simulation::Simulation;
 use iodyno_trace::replay::Share;
 
 use super::journal_limit;
@@ -28,6 +29,7 @@ use crate::prepare::{self, Unready};
 use crate::preread::Preread;
 use crate::priorities;
 use crate::registry::{self, EngineEntry};
+use crate::shared_device::SharedDevice;
 use crate::source::pools::Found;
 use crate::source::replay::tree::{self, TreeNames};
 use crate::source::replay::{self, SharedEnds, Supply};
@@ -80,7 +82,12 @@ pub(crate) struct PhaseContext {
     /// The connections of its workers.
     pub(super) connections: Connections,
     processors: usize,
+    /// The plan's simulated device; none: it has none, or it is at work.
+    device: PlanDevice,
 }
+
+/// A plan's simulated device, which lasts from phase to phase.
+pub(super) type PlanDevice = Arc<Mutex<Option<Simulation>>>;
 
 impl PhaseContext {
     pub(super) fn new(
@@ -89,6 +96,7 @@ impl PhaseContext {
         index: usize,
         earlier: &Record,
         PhaseLayout { unready, fresh }: PhaseLayout,
+        device: &PlanDevice,
     ) -> Result<PhaseContext, Failure> {
         let CheckedPlan { plan, engines, .. } = checked;
         let phase = &plan.phases[index];
@@ -131,6 +139,7 @@ impl PhaseContext {
             ticked: AtomicU64::new(0),
             connections: Connections::default(),
             processors: placement::processors(),
+            device: Arc::clone(device),
             seats,
             parts,
             owners: phase.jobs.iter().map(|job| world.owners(plan, phase, job)).collect(),
@@ -182,27 +191,74 @@ impl PhaseContext {
         Asker { job: name, owner, all: self.parts[job].all, repetition }
     }
 
+    /// Whether a worker shares the plan's simulated device.
+    pub(super) fn is_on_device(&self, number: u32) -> bool {
+        self.plan.device.is_some() && self.entries[self.seats[number as usize].0].facts.on_device.is_some()
+    }
+
+    /// What all workers of the plan's simulated device do, on one thread.
+    pub(super) fn sit_on_device(self: &Arc<Self>) {
+        let numbers: Vec<u32> =
+            (0..self.seats.len() as u32).filter(|number| self.is_on_device(*number)).collect();
+        let device = || self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut simulation) = device().take() else { return };
+        simulation.mark();
+        let task = |number: u32| -> Box<dyn FnOnce()> {
+            let context = Arc::clone(self);
+            Box::new(move || {
+                context.carry_out(number);
+                context.leave(number);
+            })
+        };
+        let simulation = match SharedDevice::run(simulation, &self.barrier, &numbers, task) {
+            Ok(simulation) => simulation,
+            Err((simulation, failure)) => {
+                numbers.iter().for_each(|number| self.never_came(*number, &failure));
+                simulation
+            }
+        };
+        *device() = Some(simulation);
+    }
+
     /// What a worker does on its seat, whatever happens to it.
     pub(super) fn sit(&self, number: u32) {
-        let (job, worker) = self.seats[number as usize];
+        let (job, _) = self.seats[number as usize];
         let counters = self.counters.of(number as usize);
         let before = witness::usage();
         let account = self.account(job);
-        counters.head.pid.store(placement::pid(), Relaxed);
-        match catch_unwind(AssertUnwindSafe(|| self.work(number, job, worker))) {
-            Ok(Ok(())) => {}
-            Ok(Err(failure)) => self.break_off(number, &failure),
-            Err(_) => counters.fail("internal error: the worker panicked\nplease report it with the plan"),
-        }
+        self.carry_out(number);
         let after = witness::usage();
         counters.spend(&std::array::from_fn(|field| after[field].saturating_sub(before[field])));
         let since = |(after, before): (u64, u64)| after.saturating_sub(before);
         let (waited, moved) = self.account(job);
         let moved = moved.zip(account.1).map(|(a, b)| [since((a[0], b[0])), since((a[1], b[1]))]);
         counters.account(waited.zip(account.0).map(since), moved);
+        self.leave(number);
+    }
+
+    /// A worker's work, and how it ended.
+    fn carry_out(&self, number: u32) {
+        let (job, worker) = self.seats[number as usize];
+        let counters = self.counters.of(number as usize);
+        counters.head.pid.store(placement::pid(), Relaxed);
+        match catch_unwind(AssertUnwindSafe(|| self.work(number, job, worker))) {
+            Ok(Ok(())) => {}
+            Ok(Err(failure)) => self.break_off(number, &failure),
+            Err(_) => counters.fail("internal error: the worker panicked\nplease report it with the plan"),
+        }
+    }
+
+    fn leave(&self, number: u32) {
+        let counters = self.counters.of(number as usize);
         counters.enter(WorkerState::Ended);
         counters.head.over.store(1, Relaxed);
-        self.barrier.leave(job, number);
+        self.barrier.leave(self.seats[number as usize].0, number);
+    }
+
+    /// What the parts of the plan's simulated device have done since the phase began.
+    pub(super) fn part_records(&self) -> Vec<PartRecord> {
+        let device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        device.as_ref().map_or_else(Vec::new, Simulation::records)
     }
 
     /// How long this worker has waited for a processor, and what it has moved where it is a process of its own.
@@ -341,7 +397,10 @@ impl PhaseContext {
             return Err(unready.failure.clone());
         }
         let (job, entry) = (&self.phase().jobs[index], self.entries[index]);
-        placement::apply(&job.placement, job.kind, place)?;
+        // Who shares a thread and does nothing on the machine is placed nowhere.
+        if !self.is_on_device(number) {
+            placement::apply(&job.placement, job.kind, place)?;
+        }
         let _ballast = Ballast::new(&job.buffers)?;
         let asker = self.asker(index, place);
         let engine = entry.facts;

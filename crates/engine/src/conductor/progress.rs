@@ -399,6 +399,7 @@ impl PhaseContext {
             sightings: Vec::<Sighting>::new(),
             samples: Vec::new(),
             cache: None,
+            parts: Vec::new(),
         }
     }
 }

@@ -76,6 +76,27 @@ impl StartBarrier {
         }
     }
 
+    /// The same for workers that share a clock: all of them wait. One that is stopped lets the others go on as well.
+    pub fn wait_for_horizon_together(&self, numbers: &[u32], to: Tick) -> Tick {
+        loop {
+            let raised = self.words().raised.load(Ordering::Acquire);
+            let horizon = self.horizon();
+            let is_stopped = numbers.iter().any(|number| self.is_stopped(*number));
+            let wants = |to: Tick| {
+                let of = |number: &u32| self.wants()[*number as usize].swap(to, Ordering::AcqRel) != to;
+                numbers.iter().filter(|number| of(number)).count() > 0
+            };
+            if to <= horizon || is_stopped {
+                wants(0);
+                return if to <= horizon { horizon } else { to };
+            }
+            if wants(to) {
+                self.ring();
+            }
+            wait(&self.words().raised, raised, 100_000_000);
+        }
+    }
+
     /// A worker begins to wait in a meeting.
     pub(super) fn sits_down(&self, number: u32, meeting: usize) {
         self.waits_for(number, IN_MEETING + meeting as u32);

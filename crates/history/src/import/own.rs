@@ -77,6 +77,7 @@ fn phase(told: PhaseDocument) -> Result<PhaseRecord, String> {
         sightings: told.sightings,
         samples: told.samples,
         cache: told.cache,
+        parts: told.parts,
     })
 }
 

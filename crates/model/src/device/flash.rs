@@ -117,6 +117,9 @@ pub struct Nvme {
     /// What a processor takes for a write.
     #[reflect(default = 2_000)]
     pub write_ns: u64,
+    /// What it takes besides where a command does not go on where the one before ended: its map entry is not at hand.
+    #[reflect(default)]
+    pub random_ns: u64,
     /// Commands that are worked on at once.
     #[reflect(default = 4, positive)]
     pub processors: u32,

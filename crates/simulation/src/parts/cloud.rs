@@ -4,7 +4,7 @@ use iodyno_model::device::Cloud;
 
 use super::{Part, Place, drawn};
 use crate::Tick;
-use crate::kernel::{Core, Request, RequestKind, TaskId};
+use crate::kernel::{Core, Count, Request, RequestKind, TaskId};
 
 const SECOND: u128 = 1_000_000_000;
 
@@ -127,7 +127,7 @@ impl Part for CloudVolume {
         }
     }
 
-    fn counts(&self) -> Vec<(&'static str, u64, u64)> {
+    fn counts(&self) -> Vec<Count> {
         vec![("accounted operations", self.accounted, 0), ("split requests", self.split, 0)]
     }
 }

@@ -10,7 +10,7 @@ use iodyno_model::device::{Disk, Rotation, SeekCurve};
 
 use super::{Part, Place, transfer_ns};
 use crate::Tick;
-use crate::kernel::{Core, NONE, Request, RequestKind, TaskId};
+use crate::kernel::{Core, Count, NONE, Request, RequestKind, TaskId};
 use crate::random::Random;
 
 /// Seeks between two places drawn at random over the whole disk: the mean root of their distance is 8/15.
@@ -145,6 +145,7 @@ impl RotatingDisk {
         if self.work.is_some() {
             return;
         }
+        self.follow(core);
         let start = core.now + self.figures.command_ns;
         let reads = self.waiting.len().min(self.figures.ncq as usize);
         let writes = self.dirty.len().min(self.figures.sorted as usize);
@@ -180,6 +181,29 @@ impl RotatingDisk {
         self.work = Some(work);
         core.works(self.place.number, 1);
         core.at(end, self.place.number, NONE);
+    }
+
+    /// Waiting reads that go on where the arm reads ahead are answered as it passes them.
+    fn follow(&mut self, core: &mut Core) {
+        let mut index = 0;
+        while self.ahead.is_some() && index < self.waiting.len().min(self.figures.ncq as usize) {
+            let task = self.waiting[index];
+            let request = core.request(task);
+            match self.ready_at(request, core.now).filter(|_| request.kind == RequestKind::Read) {
+                Some(at) => {
+                    self.waiting.remove(index);
+                    self.hit(task, at, core);
+                }
+                None => index += 1,
+            }
+        }
+    }
+
+    /// A read is answered from the memory, once the arm has passed it.
+    fn hit(&mut self, task: TaskId, at: Tick, core: &mut Core) {
+        self.hits += 1;
+        core.works_for(self.place.number, at - core.now);
+        core.at(at + self.figures.cached_ns.max(1), self.place.number, task);
     }
 
     /// The arm is called away.
@@ -271,11 +295,7 @@ impl Part for RotatingDisk {
             RequestKind::Read => {
                 self.reads += 1;
                 match self.ready_at(request, core.now) {
-                    Some(at) => {
-                        self.hits += 1;
-                        core.works_for(self.place.number, at - core.now);
-                        core.at(at + self.figures.cached_ns.max(1), self.place.number, task);
-                    }
+                    Some(at) => self.hit(task, at, core),
                     None => self.waiting.push_back(task),
                 }
             }
@@ -305,7 +325,7 @@ impl Part for RotatingDisk {
         self.go_on(core);
     }
 
-    fn counts(&self) -> Vec<(&'static str, u64, u64)> {
+    fn counts(&self) -> Vec<Count> {
         if self.figures.read_ahead_bytes > 0 {
             vec![("read hits", self.hits, self.reads)]
         } else {

@@ -1,7 +1,7 @@
 //! The kinds of parts. Each decides what becomes of a request that comes to it; time and figures are the kernel's.
 
 use crate::Tick;
-use crate::kernel::{Core, Request, TaskId};
+use crate::kernel::{Core, Count, Request, TaskId};
 use crate::random::Random;
 
 pub(crate) mod cloud;
@@ -48,7 +48,7 @@ pub(crate) trait Part {
     fn late(&mut self, _request: Request, _core: &mut Core) {}
 
     /// What it counted: name, amount, and what the amount is divided by, 0: nothing.
-    fn counts(&self) -> Vec<(&'static str, u64, u64)> {
+    fn counts(&self) -> Vec<Count> {
         Vec::new()
     }
 }

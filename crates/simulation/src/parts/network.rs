@@ -3,7 +3,7 @@
 use iodyno_model::device::Network;
 
 use super::{Lane, Part, Place, transfer_ns};
-use crate::kernel::{Core, Request, RequestKind, TaskId};
+use crate::kernel::{Core, Count, Request, RequestKind, TaskId};
 
 /// What a task's message does.
 const ASKS: u32 = 0;
@@ -121,7 +121,7 @@ impl Part for NetworkPath {
         self.answer(task, core);
     }
 
-    fn counts(&self) -> Vec<(&'static str, u64, u64)> {
+    fn counts(&self) -> Vec<Count> {
         vec![
             ("messages", self.messages, 0),
             ("losses", self.lost, 0),

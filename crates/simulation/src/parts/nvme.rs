@@ -22,6 +22,8 @@ pub(crate) struct NvmeController {
     processors: Servers,
     inward: Lane,
     outward: Lane,
+    /// Where the command before ended.
+    ended: u64,
 }
 
 impl NvmeController {
@@ -34,6 +36,7 @@ impl NvmeController {
             host: VecDeque::new(),
             inward: Lane::default(),
             outward: Lane::default(),
+            ended: u64::MAX,
         }
     }
 
@@ -45,10 +48,15 @@ impl NvmeController {
     }
 
     fn process(&mut self, task: TaskId, core: &mut Core) {
-        let ns = match core.request(task).kind {
+        let Request { kind, offset, bytes } = core.request(task);
+        let mut ns = match kind {
             RequestKind::Write | RequestKind::Trim => self.figures.write_ns,
             RequestKind::Read | RequestKind::Flush | RequestKind::Metadata => self.figures.read_ns,
         };
+        if matches!(kind, RequestKind::Read | RequestKind::Write) {
+            ns += if offset == self.ended { 0 } else { self.figures.random_ns };
+            self.ended = offset.saturating_add(bytes);
+        }
         core.at(core.now + ns.max(1), self.place.number, task);
     }
 

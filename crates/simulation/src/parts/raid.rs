@@ -10,7 +10,7 @@ use iodyno_model::device::{Raid, RaidLevel};
 use super::station::Servers;
 use super::{Part, Place, transfer_ns};
 use crate::Tick;
-use crate::kernel::{Core, NONE, Request, RequestKind, TaskId};
+use crate::kernel::{Core, Count, NONE, Request, RequestKind, TaskId};
 
 /// What a task waits for.
 const PROCESSOR: u32 = 0;
@@ -472,7 +472,7 @@ impl Part for RaidController {
         }
     }
 
-    fn counts(&self) -> Vec<(&'static str, u64, u64)> {
+    fn counts(&self) -> Vec<Count> {
         let mut counts = Vec::new();
         if self.figures.cache_bytes > 0 && self.figures.battery {
             counts.push(("writes answered from memory", self.early, 0));

@@ -10,7 +10,7 @@ use iodyno_model::device::Server;
 
 use super::station::Servers;
 use super::{Part, Place, drawn};
-use crate::kernel::{Core, NONE, Request, RequestKind, TaskId};
+use crate::kernel::{Core, Count, NONE, Request, RequestKind, TaskId};
 use crate::random::mix;
 
 /// Lines of a set.
@@ -185,7 +185,7 @@ impl Part for StorageServer {
         }
     }
 
-    fn counts(&self) -> Vec<(&'static str, u64, u64)> {
+    fn counts(&self) -> Vec<Count> {
         if self.figures.cache_bytes > 0 { vec![("read hits", self.hits, self.reads)] } else { Vec::new() }
     }
 }

@@ -11,7 +11,7 @@ use iodyno_model::device::{Ssd, SsdState};
 use super::flash_map::{BLOCK_UNITS, FlashMap};
 use super::{Lane, Part, Place, transfer_ns};
 use crate::Tick;
-use crate::kernel::{Core, Request, RequestKind, TaskId};
+use crate::kernel::{Core, Count, Request, RequestKind, TaskId};
 use crate::random::Random;
 
 /// What is mapped on its own.
@@ -303,7 +303,7 @@ impl Part for SolidStateDisk {
         core.finish(task);
     }
 
-    fn counts(&self) -> Vec<(&'static str, u64, u64)> {
+    fn counts(&self) -> Vec<Count> {
         if self.written == 0 {
             return Vec::new();
         }

@@ -7,12 +7,21 @@ use super::{Tree, Violation};
 
 /// All modules of the engine room from the floor up. Each imports modules of lower layers only, so there is no circle.
 const LAYERS: &[&[&str]] = &[
-    &["clock", "connections", "failure", "mismatch", "random", "shared_library", "worker_findings"],
+    &[
+        "clock",
+        "connections",
+        "coroutine",
+        "failure",
+        "mismatch",
+        "random",
+        "shared_library",
+        "worker_findings",
+    ],
     &["facts", "futex", "hooks", "memory", "payload", "permutation", "priorities", "signal", "trace_file"],
     &["distribution", "file_system_client", "scsi", "secrets"],
     &["names"],
     &["io", "objects", "placement", "start_barrier", "worker_counters"],
-    &["call", "journal", "source", "witness"],
+    &["call", "journal", "shared_device", "source", "witness"],
     &["aging", "cache", "idleness", "open", "world"],
     &["engines", "preread"],
     &["worker"],

@@ -1,22 +1,27 @@
 //! `sim`: a seeded device in virtual time, whose every figure can be worked out on paper.
 //!
 //! It exists so that iodyno itself can be tested against known answers, and so that a plan can be tried in no time.
-//! Operations queue in order for the earliest free of n servers. Each worker has a device of its own and a clock of its
-//! own, which begins at 0 and moves only in `poll` and `idle`, no further than to the next time at which somebody wants to
-//! hear how it stands (`start_barrier::Horizon`). It moves no data, opens nothing and never sleeps otherwise.
+//! Where the plan has a device, all workers share it and its clock (`shared_device`). Else each worker has a device and a
+//! clock of its own: operations queue in order for the earliest free of n servers; the clock begins at 0 and moves only in
+//! `poll` and `idle`, no further than to the next time at which somebody wants to hear how it stands
+//! (`start_barrier::Horizon`). It moves no data, opens nothing and never sleeps otherwise.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use iodyno_model::{Diagnostic, EngineTrait, Job, Kind};
+use iodyno_model::{Diagnostic, EngineTrait, Job, Kind, Verb};
+use iodyno_simulation::{Request, RequestKind};
 
+use self::address::AddressMap;
 use self::settings::Settings;
 use super::{Engine, EngineFacts, Failure, Setup};
 use crate::clock::{NEVER, Tick};
 use crate::io::{AT_END, Files, Io, Slot};
 use crate::random::Random;
+use crate::shared_device::DeviceSeat;
 use crate::start_barrier::Horizon;
 
+pub mod address;
 pub mod disk;
 pub mod service;
 pub mod settings;
@@ -39,6 +44,16 @@ pub struct Sim {
     reaped: Vec<(Slot, i64)>,
     /// Operations taken so far.
     taken: u64,
+    shared: Option<Shared>,
+}
+
+/// What a worker has of a device that it shares.
+struct Shared {
+    seat: DeviceSeat,
+    addresses: AddressMap,
+    /// By slot, what each operation will answer.
+    results: Vec<i64>,
+    answered: Vec<Slot>,
 }
 
 /// One that serves: an actuator, a channel.
@@ -56,6 +71,7 @@ impl Engine for Sim {
         is_virtual: true,
         submits: true,
         uses_files: false,
+        on_device: Some(&["error_at", "error_rate", "short_at"]),
         check: Self::check,
         traits: &[EngineTrait::Pretends, EngineTrait::HasVirtualTime, EngineTrait::KeepsProcessorBusy],
         ..EngineFacts::named("sim")
@@ -80,14 +96,24 @@ impl Engine for Sim {
             reaped: Vec::with_capacity(depth),
             taken: 0,
             settings,
+            shared: DeviceSeat::current().map(|seat| Shared {
+                addresses: AddressMap::new(setup.plan, seat.capacity_bytes(), setup.seat, setup.seats),
+                results: vec![0; depth],
+                answered: Vec::with_capacity(depth),
+                seat,
+            }),
         })
     }
 
     #[inline]
-    fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
+    fn push(&mut self, slot: Slot, io: &Io, files: &mut Files) {
         self.taken += 1;
         let offset = self.offset(io);
         let result = self.result(io, offset);
+        if let Some(shared) = &mut self.shared {
+            shared.push(slot, io, (offset, result), files);
+            return;
+        }
         let at = match io.verb.kind() {
             Kind::Control => self.now,
             _ => self.serve(io, offset),
@@ -96,6 +122,12 @@ impl Engine for Sim {
     }
 
     fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {
+        if let Some(shared) = &mut self.shared {
+            shared.seat.poll(min, until, &mut shared.answered);
+            let now = shared.seat.now();
+            shared.answered.drain(..).for_each(|slot| done(slot, shared.results[slot as usize], now));
+            return Ok(());
+        }
         while let Some(Reverse((at, ..))) = self.pending.peek() {
             let at = (*at).max(self.now);
             if at > until.max(self.now) || (self.reaped.len() >= min as usize && at > self.now) {
@@ -116,7 +148,33 @@ impl Engine for Sim {
     }
 
     fn now(&self) -> Tick {
-        self.now
+        match &self.shared {
+            Some(shared) => shared.seat.now(),
+            None => self.now,
+        }
+    }
+}
+
+impl Shared {
+    fn push(&mut self, slot: Slot, io: &Io, (offset, result): (u64, i64), files: &Files) {
+        self.results[slot as usize] = result;
+        let bytes = if result < 0 { 0 } else { io.bytes };
+        let on_item = || self.addresses.item(io, files);
+        let (kind, offset, bytes) = match io.verb.kind() {
+            Kind::Control => return self.seat.answer(slot),
+            Kind::Read | Kind::Network => (RequestKind::Read, self.addresses.place(io, offset, files), bytes),
+            Kind::Write => (RequestKind::Write, self.addresses.place(io, offset, files), bytes),
+            Kind::Trim => (RequestKind::Trim, self.addresses.place(io, offset, files), bytes),
+            Kind::Sync => (RequestKind::Flush, self.addresses.place(io, 0, files), 0),
+            // What is read or written between opening and closing.
+            Kind::Metadata if io.verb == Verb::Create && bytes > 0 => (RequestKind::Write, on_item(), bytes),
+            Kind::Metadata if io.verb == Verb::Open && bytes > 0 => (RequestKind::Read, on_item(), bytes),
+            Kind::Metadata => (RequestKind::Metadata, on_item(), 0),
+        };
+        if matches!(io.verb, Verb::Create | Verb::Open) {
+            self.addresses.opened(io, offset);
+        }
+        self.seat.push(slot, Request { kind, offset, bytes });
     }
 }
 

@@ -1,0 +1,158 @@
+//! Workers that take turns on one thread, each on a stack of its own: a switch takes some ten nanoseconds where one between
+//! threads takes microseconds.
+//!
+//! Workers of a simulated device share one virtual clock, so only one of them can ever do something. What would let a thread
+//! sleep lets such a worker pause instead: for a time of the virtual clock, or until a word in memory changes (`futex`).
+
+use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering::Acquire};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use crate::clock::Tick;
+
+/// What a worker pauses for.
+#[derive(Clone, Copy, Debug)]
+pub enum Pause {
+    /// A time of the virtual clock; what else ends the pause, whoever resumes it knows.
+    Until(Tick),
+    /// Another value of the word.
+    Word(WaitedWord),
+}
+
+/// A word in memory and the value that it has.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitedWord {
+    word: *const AtomicU32,
+    value: u32,
+}
+
+impl WaitedWord {
+    /// Whether the word has another value by now.
+    pub fn has_changed(&self) -> bool {
+        self.word().load(Acquire) != self.value
+    }
+
+    /// The word, and the value that is waited to change.
+    pub fn word(&self) -> &AtomicU32 {
+        // SAFETY: whoever waits borrows the word until its pause ends, and pauses as long as this value is used.
+        unsafe { &*self.word }
+    }
+
+    pub fn value(&self) -> u32 {
+        self.value
+    }
+}
+
+thread_local! {
+    /// That of the worker which runs on this thread; null: none runs on a coroutine.
+    static RUNNING: Cell<*const Yielder<(), Pause>> = const { Cell::new(std::ptr::null()) };
+    /// Whether somebody woke those who wait for a word since this was last asked.
+    static WOKEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Lets the others have their turn; `false`: this thread has no coroutines, it may sleep.
+#[inline]
+pub fn pause(reason: Pause) -> bool {
+    let yielder = RUNNING.get();
+    if yielder.is_null() {
+        return false;
+    }
+    // SAFETY: `resume` has put it there for the coroutine that runs now, whose stack it lies on.
+    unsafe { &*yielder }.suspend(reason);
+    true
+}
+
+/// Pauses until a word has another value; `false` as above.
+pub fn pause_for(word: &AtomicU32, value: u32) -> bool {
+    if RUNNING.get().is_null() {
+        return false;
+    }
+    word.load(Acquire) != value || pause(Pause::Word(WaitedWord { word, value }))
+}
+
+/// A word was changed that somebody may wait for.
+pub fn wake() {
+    WOKEN.set(true);
+}
+
+/// Whether a word was changed on this thread since this was last asked.
+pub fn was_woken() -> bool {
+    WOKEN.replace(false)
+}
+
+/// A worker with a stack of its own.
+pub struct WorkerCoroutine {
+    coroutine: Coroutine<(), Pause, ()>,
+    yielder: Rc<Cell<*const Yielder<(), Pause>>>,
+}
+
+impl WorkerCoroutine {
+    /// One that has yet to begin.
+    ///
+    /// # Errors
+    /// There is no memory for its stack.
+    pub fn new(stack_bytes: usize, task: impl FnOnce() + 'static) -> io::Result<Self> {
+        let yielder = Rc::new(Cell::new(std::ptr::null()));
+        let own = Rc::clone(&yielder);
+        let coroutine = Coroutine::with_stack(DefaultStack::new(stack_bytes)?, move |yielder, ()| {
+            own.set(std::ptr::from_ref(yielder));
+            RUNNING.set(own.get());
+            task();
+        });
+        Ok(WorkerCoroutine { coroutine, yielder })
+    }
+
+    /// Runs it until it pauses; none: it is over.
+    pub fn resume(&mut self) -> Option<Pause> {
+        RUNNING.set(self.yielder.get());
+        let result = self.coroutine.resume(());
+        RUNNING.set(std::ptr::null());
+        match result {
+            CoroutineResult::Yield(pause) => Some(pause),
+            CoroutineResult::Return(()) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Release;
+
+    use super::*;
+
+    #[test]
+    fn workers_take_turns_where_threads_would_sleep() {
+        let (word, told) = (Rc::new(AtomicU32::new(0)), Rc::new(Cell::new(Vec::new())));
+        let tell = |told: &Cell<Vec<u32>>, what| {
+            let mut all = told.take();
+            all.push(what);
+            told.set(all);
+        };
+        let (waits, hears) = (Rc::clone(&word), Rc::clone(&told));
+        let mut first = WorkerCoroutine::new(64 << 10, move || {
+            crate::futex::wait(&waits, 0, 1_000_000_000);
+            tell(&hears, 1);
+        })
+        .unwrap();
+        let (wakes, hears) = (Rc::clone(&word), Rc::clone(&told));
+        let mut second = WorkerCoroutine::new(64 << 10, move || {
+            assert!(pause(Pause::Until(7)));
+            wakes.store(1, Release);
+            crate::futex::wake(&wakes);
+            tell(&hears, 2);
+        })
+        .unwrap();
+        let Some(Pause::Word(waited)) = first.resume() else { panic!("it waits for the word") };
+        assert!(!waited.has_changed());
+        assert!(matches!(second.resume(), Some(Pause::Until(7))));
+        assert!(second.resume().is_none());
+        assert!(was_woken() && !was_woken() && waited.has_changed());
+        assert!(first.resume().is_none());
+        assert_eq!(told.take(), [2, 1]);
+        assert!(!pause(Pause::Until(0)), "a thread without coroutines may sleep");
+    }
+}
