@@ -1,9 +1,13 @@
-//! A simulated device as text: the file that says it, and the lines of a printed plan.
+//! A simulated device as text: the file that says it, the lines of a printed plan, and what its parts did.
 //!
 //! What is at its default says nothing, so two devices that read alike behave alike.
 
 use iodyno_model::reflect::{Composite, Member, Reflect, ReflectMut, ReflectRef};
-use iodyno_model::{Device, DevicePart, PartKind};
+use iodyno_model::{Device, DevicePart, PartKind, PartRecord};
+
+use crate::number;
+use crate::paint::Paint;
+use crate::table::Table;
 
 /// The device as its file: TOML that reads back as the same device.
 pub fn toml(device: &Device) -> String {
@@ -31,6 +35,37 @@ pub fn line(part: &DevicePart) -> String {
         text.push_str(&format!(", {} {}", key.replace('_', " "), value.trim_matches('"')));
     }
     text
+}
+
+/// What the parts of a device did in a phase, as a table with a line for what they counted besides.
+pub fn table(parts: &[PartRecord], paint: Paint) -> String {
+    let headings = ["part", "kind", "requests", "utilised", "busiest", "queue", "response"];
+    let mut table = Table::new(2, &headings);
+    let mut counted = String::new();
+    for part in parts {
+        let many = if part.instances > 1 {
+            format!("{} × {}", part.instances, part.kind)
+        } else {
+            part.kind.clone()
+        };
+        let percent = |share: f64| format!("{} %", number::significant(share * 100.0));
+        table.row(&[
+            part.name.clone(),
+            many,
+            number::thousands(part.requests),
+            percent(part.utilisation),
+            percent(part.busiest),
+            number::significant(part.queue),
+            number::latency(part.response_ns),
+        ]);
+        let counts = part.counts.iter().filter(|count| count.value != 0.0);
+        let counts: Vec<_> =
+            counts.map(|count| format!("{} {}", count.name, number::significant(count.value))).collect();
+        if !counts.is_empty() {
+            counted.push_str(&format!("  {}: {}\n", part.name, counts.join(", ")));
+        }
+    }
+    if table.is_empty() { String::new() } else { format!("{}{counted}", table.text(2, paint)) }
 }
 
 /// The keys of a part that are not at their defaults, with their values as they are written.
@@ -114,4 +149,42 @@ fn quoted(text: &str) -> String {
 fn key(name: &str) -> String {
     let is_bare = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if !name.is_empty() && name.chars().all(is_bare) { name.into() } else { quoted(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use iodyno_model::device::PartCount;
+
+    use super::*;
+
+    #[test]
+    fn what_parts_did_is_a_table() {
+        let array = PartRecord {
+            name: "array".into(),
+            kind: "raid".into(),
+            instances: 1,
+            requests: 81_234,
+            utilisation: 0.8125,
+            busiest: 0.8125,
+            queue: 4.0,
+            response_ns: 732_000.0,
+            counts: vec![PartCount { name: "writes answered from memory".into(), value: 81_230.0 }],
+            ..PartRecord::default()
+        };
+        let disks = PartRecord {
+            name: "disk".into(),
+            kind: "disk".into(),
+            instances: 12,
+            counts: vec![],
+            ..array.clone()
+        };
+        assert_eq!(
+            table(&[array, disks], Paint::default()),
+            "  part   kind       requests  utilised  busiest  queue  response\n  \
+             array  raid         81,234    81.3 %   81.3 %   4.00    732 µs\n  \
+             disk   12 × disk    81,234    81.3 %   81.3 %   4.00    732 µs\n  \
+             array: writes answered from memory 81,230\n"
+        );
+        assert_eq!(table(&[], Paint::default()), "");
+    }
 }

@@ -14,6 +14,7 @@ use iodyno_truth::quantity::whole_rows;
 use crate::aging;
 use crate::cache;
 use crate::curve::sparkline;
+use crate::device;
 use crate::findings;
 use crate::health;
 use crate::json::depth_mean;
@@ -60,6 +61,7 @@ impl Native {
         self.grouped(phase)
             .iter()
             .for_each(|(group, job)| text.push_str(&self.job(phase, group.as_deref(), job)));
+        text.push_str(&device::table(&phase.parts, self.paint));
         for sighting in &phase.sightings {
             if let Sighting::Tree(tree) = sighting {
                 text.push_str(&labelled("tree", &replay::tree(tree), self.paint));

@@ -39,13 +39,13 @@ impl Load {
     }
 
     fn sequential(kind: RequestKind, depth: u64, bytes: u64) -> Load {
-        Load { depth, kind, bytes, span: 400 * GB, is_sequential: true, ramp: 10_000, count: 40_000 }
+        Load { depth, kind, bytes, span: u64::MAX, is_sequential: true, ramp: 10_000, count: 40_000 }
     }
 
     fn on(&self, device: &str) -> Found {
         let mut simulation = Simulation::new(&named(device).unwrap(), 5).unwrap();
         let (mut random, mut place) = (Random::from_seed(9, 9), 0);
-        let blocks = self.span / self.bytes;
+        let blocks = self.span.min(simulation.capacity_bytes()) / self.bytes;
         let mut request = || {
             place += 1;
             let block = if self.is_sequential { (place - 1) % blocks } else { random.below(blocks) };
@@ -219,9 +219,9 @@ fn a_cloud_disk_gives_dd_less_when_its_requests_are_long() {
 fn compared(device: &str, rows: [(f64, f64); 4], percents: [f64; 2], operations_of: [bool; 4]) {
     let loads = [
         Load { ramp: 5_000, ..Load::sequential(RequestKind::Read, 32, 4096) },
-        Load::random(RequestKind::Read, 32, 400 * GB),
+        Load::random(RequestKind::Read, 32, u64::MAX),
         Load { ramp: 5_000, ..Load::sequential(RequestKind::Write, 32, 4096) },
-        Load::random(RequestKind::Write, 32, 400 * GB),
+        Load::random(RequestKind::Write, 32, u64::MAX),
     ];
     for (index, (load, (bytes, operations))) in loads.iter().zip(rows).enumerate() {
         let found = load.on(device);

@@ -2,11 +2,12 @@
 //!
 //! `IODYNO_BLESS=1` rewrites it. Keys that are read by hand stand in the page's text, which is searched for them.
 
-use iodyno_model::reflect::{Composite, Member, Reflect, ReflectRef, TypeShape};
+use iodyno_dialect::native::device::{SHIPPED, parse};
+use iodyno_model::reflect::{Composite, Member, Reflect, ReflectMut, ReflectRef, TypeShape};
 use iodyno_model::{
-    Aging, Buffers, ControlGroup, Depth, Every, Exit, Finish, Hooks, ItemData, Items, Job, Journal,
-    LatencyTarget, Limit, Measure, NumaMemory, Operation, Pattern, Payload, PayloadMarks, Phase, Pick,
-    Placement, Plan, Repeat, Rounds, SharedUse, Span, Start, Steady, Target, Think, Tolerance, Trace,
+    Aging, Buffers, ControlGroup, Depth, Device, Every, Exit, Finish, Hooks, ItemData, Items, Job, Journal,
+    LatencyTarget, Limit, Measure, NumaMemory, Operation, PartKind, Pattern, Payload, PayloadMarks, Phase,
+    Pick, Placement, Plan, Repeat, Rounds, SharedUse, Span, Start, Steady, Target, Think, Tolerance, Trace,
     TraceEntry, Verb, Verify, Window, Workload,
 };
 
@@ -19,6 +20,7 @@ const END: &str = "\n<!-- end of what is made -->\n";
 const FORMS: &[(&str, &str)] = &[
     ("bits", "`\"400Gbit\"`, `\"50GB/s\"`"),
     ("bytes", "size"),
+    ("bytes per second", "`\"180MB/s\"`"),
     ("cpus", "`\"0-3,8\"` or a list"),
     ("every", "`{ fsync = 32 }`, or of a verb `{ operations, flags, between }`"),
     ("flag", "`true`, `false`"),
@@ -158,7 +160,20 @@ fn default(field: &ReflectRef<'_>, member: &Member) -> String {
     match field {
         ReflectRef::Bool(flag) => format!("`{flag}`"),
         ReflectRef::Unsigned(0) => String::new(),
-        ReflectRef::Unsigned(ns) if member.name.ends_with("_ns") => format!("`\"{} s\"`", ns / 1_000_000_000),
+        ReflectRef::Unsigned(ns) if member.name.ends_with("_ns") => {
+            in_unit(*ns, "", &[(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")])
+        }
+        ReflectRef::Unsigned(rate) if member.form == "bytes per second" => {
+            in_unit(*rate, "/s", &[(1_000_000_000, "GB"), (1_000_000, "MB"), (1, "B")])
+        }
+        ReflectRef::Unsigned(bytes) if member.name.ends_with("_bytes") && *bytes >= 4096 => {
+            let units =
+                [(1_000_000_000_000, "TB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")];
+            in_unit(*bytes, "", &units)
+        }
+        ReflectRef::Float(share) if member.name.ends_with("percent") && *share != 0.0 => {
+            format!("`\"{share}%\"`")
+        }
         ReflectRef::Unsigned(number) => format!("`{number}`"),
         ReflectRef::Signed(number) => format!("`{number}`"),
         ReflectRef::Float(number) if *number != 0.0 => format!("`{number}`"),
@@ -181,6 +196,12 @@ fn default(field: &ReflectRef<'_>, member: &Member) -> String {
     }
 }
 
+/// In the first unit that divides it.
+fn in_unit(value: u64, per: &str, units: &[(u64, &str)]) -> String {
+    let found = units.iter().find(|(unit, _)| value.is_multiple_of(*unit)).unwrap_or(&(1, ""));
+    format!("`\"{} {}{per}\"`", value / found.0, found.1)
+}
+
 /// Documentation for who writes plans: without links into the program and without units that the value carries itself.
 fn plain(doc: &str) -> String {
     let mut text = doc.replace("[`", "`").replace("`]", "`").replace('|', "\\|");
@@ -195,14 +216,38 @@ fn plain(doc: &str) -> String {
     text
 }
 
-#[test]
-fn the_page_lists_every_key_of_a_plan() {
-    let path = root().join("docs/native.md");
+/// The tables of a page stand between its marks.
+fn page(name: &str, tables: &str) {
+    let path = root().join(name);
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).expect("the page has a mark where its tables begin");
     let (_, after) = rest.split_once(END).expect("the page has a mark where its tables end");
-    let tables: String = parts().iter().map(|(title, value)| part(title, &**value)).collect();
     golden(&path, &format!("{before}{BEGIN}{tables}{END}{after}"));
+}
+
+#[test]
+fn the_page_lists_every_key_of_a_plan() {
+    page("docs/native.md", &parts().iter().map(|(title, value)| part(title, &**value)).collect::<String>());
+}
+
+#[test]
+fn the_page_lists_every_key_of_a_device_and_the_devices() {
+    let mut kind = PartKind::default();
+    let mut tables = part("A device", &Device::default());
+    for (index, word) in PartKind::WORDS.iter().enumerate() {
+        let ReflectMut::Composite(slot) = kind.slot() else { panic!("it is an enum") };
+        slot.set_variant(index);
+        tables.push_str(&part(&format!("`[part.NAME.{word}]`"), slot.field(0)));
+    }
+    tables.push_str(
+        "\n### The devices that come with the program\n\n| device | is | figures from |\n|---|---|---|\n",
+    );
+    for (name, text) in SHIPPED {
+        let device = parse(text, name).unwrap();
+        let source = if device.is_generic() { "*generic*" } else { device.source.as_str() };
+        tables.push_str(&format!("| `{name}` | {} | {source} |\n", device.about));
+    }
+    page("docs/sim.md", &tables);
 }
 
 /// Whatever a message offers as possible is on the page.

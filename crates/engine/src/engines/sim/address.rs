@@ -14,6 +14,8 @@ const ITEM_BYTES: u64 = 4096;
 pub struct AddressMap {
     /// Where each of the plan's targets begins for this worker.
     targets: Vec<u64>,
+    /// Whether each of them is something else than storage: a stream that the program was started with, a peer.
+    elsewhere: Vec<bool>,
     /// By handle, the place of the item that it has open; none: its target's.
     items: Vec<Option<u64>>,
     capacity: u64,
@@ -33,7 +35,17 @@ impl AddressMap {
             begin + if has_own(target) { bytes / u64::from(seats.max(1)) * u64::from(seat) } else { 0 }
         };
         let targets = plan.targets.iter().zip(&known).map(begin).collect();
-        AddressMap { targets, items: Vec::new(), capacity }
+        let is_elsewhere = |target: &Target| {
+            matches!(target.kind, TargetKind::Descriptor { .. } | TargetKind::Endpoint { .. })
+        };
+        let elsewhere = plan.targets.iter().map(is_elsewhere).collect();
+        AddressMap { targets, elsewhere, items: Vec::new(), capacity }
+    }
+
+    /// Whether an operation has nothing to do with the device.
+    pub fn is_elsewhere(&self, io: &Io, files: &Files) -> bool {
+        let target = files.handles.get(io.file as usize).map_or(0, |handle| handle.target as usize);
+        self.elsewhere.get(target).copied().unwrap_or(false)
     }
 
     /// The place of an operation that moves bytes, on the device.

@@ -162,6 +162,7 @@ impl Shared {
         let on_item = || self.addresses.item(io, files);
         let (kind, offset, bytes) = match io.verb.kind() {
             Kind::Control => return self.seat.answer(slot),
+            _ if self.addresses.is_elsewhere(io, files) => return self.seat.answer(slot),
             Kind::Read | Kind::Network => (RequestKind::Read, self.addresses.place(io, offset, files), bytes),
             Kind::Write => (RequestKind::Write, self.addresses.place(io, offset, files), bytes),
             Kind::Trim => (RequestKind::Trim, self.addresses.place(io, offset, files), bytes),
