@@ -42,6 +42,9 @@ struct ReadAhead {
     stopped: Option<u64>,
 }
 
+/// So many times its window may the oldest that waits be passed over by nearer ones; then it is next.
+const MOST_PASSED: u32 = 16;
+
 /// Neighbouring writes in the memory are written back together up to this.
 const MOST_JOINED_BYTES: u64 = 1 << 20;
 
@@ -62,6 +65,10 @@ pub(crate) struct RotatingDisk {
     no_room: VecDeque<TaskId>,
     /// Flushes that wait until nothing is dirty.
     flushes: Vec<TaskId>,
+    /// Those that the next is chosen from.
+    places: Vec<u64>,
+    /// How often the oldest write in the memory, and the oldest request that waits, was passed over.
+    passed: [u32; 2],
     /// Whether a write was put back last, so that reads and writes take turns while writes wait for room.
     wrote_last: bool,
     hits: u64,
@@ -83,6 +90,8 @@ impl RotatingDisk {
             dirty_bytes: 0,
             no_room: VecDeque::new(),
             flushes: Vec::new(),
+            places: Vec::new(),
+            passed: [0; 2],
             wrote_last: false,
             hits: 0,
             reads: 0,
@@ -132,12 +141,14 @@ impl RotatingDisk {
         }
     }
 
-    /// The nearest of the first few places.
-    fn nearest(&self, places: impl Iterator<Item = u64>, now: Tick) -> Option<usize> {
-        places
-            .enumerate()
-            .min_by_key(|(index, offset)| (self.positioning_ns(*offset, now), *index))
-            .map(|(index, _)| index)
+    /// The nearest of the first few places; none of them waits for ever.
+    fn next(&mut self, now: Tick, queue: usize) -> Option<usize> {
+        let reach = |(index, offset): &(usize, &u64)| (self.positioning_ns(**offset, now), *index);
+        let (found, _) = self.places.iter().enumerate().min_by_key(reach)?;
+        let most = MOST_PASSED * self.places.len() as u32;
+        let passed = &mut self.passed[queue];
+        *passed = if found == 0 || *passed >= most { 0 } else { *passed + 1 };
+        Some(if *passed == 0 { 0 } else { found })
     }
 
     /// Gives the arm something to do.
@@ -152,7 +163,9 @@ impl RotatingDisk {
         let back = writes > 0 && (reads == 0 || (!self.no_room.is_empty() && !self.wrote_last));
         let (work, request) = if back {
             let offsets = self.dirty.iter().take(writes).map(|extent| extent.offset);
-            let Some(index) = self.nearest(offsets, start) else { return };
+            self.places.clear();
+            self.places.extend(offsets);
+            let Some(index) = self.next(start, 0) else { return };
             let Some(extent) = self.dirty.remove(index) else { return };
             (
                 Work::WriteBack(extent),
@@ -160,7 +173,9 @@ impl RotatingDisk {
             )
         } else if reads > 0 {
             let offsets = self.waiting.iter().take(reads).map(|task| core.request(*task).offset);
-            let Some(index) = self.nearest(offsets, start) else { return };
+            self.places.clear();
+            self.places.extend(offsets);
+            let Some(index) = self.next(start, 1) else { return };
             let Some(task) = self.waiting.remove(index) else { return };
             (Work::Task(task), core.request(task))
         } else {
