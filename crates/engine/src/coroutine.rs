@@ -21,6 +21,8 @@ pub enum Pause {
     Until(Tick),
     /// Another value of the word.
     Word(WaitedWord),
+    /// That all who pass the start line with it have come to it: they go on in their order.
+    Line,
 }
 
 /// A word in memory and the value that it has.
@@ -64,6 +66,11 @@ pub fn pause(reason: Pause) -> bool {
     // SAFETY: `resume` has put it there for the coroutine that runs now, whose stack it lies on.
     unsafe { &*yielder }.suspend(reason);
     true
+}
+
+/// Who came first to the start line depends on the threads that opened it; who goes on first must not.
+pub fn line_up() {
+    pause(Pause::Line);
 }
 
 /// Pauses until a word has another value; `false` as above.

@@ -122,6 +122,8 @@ struct Turns<'a> {
     order: u64,
     /// Those who wait for words, in the order in which they began to.
     waiting: Vec<(u32, WaitedWord)>,
+    /// Those who passed the start line and wait for the others.
+    line: Vec<u32>,
     /// How far the clock may go, as far as is known.
     horizon: Tick,
 }
@@ -162,6 +164,7 @@ impl SharedDevice {
             due: BinaryHeap::new(),
             order: 0,
             waiting: Vec::new(),
+            line: Vec::new(),
             horizon: 0,
         };
         turns.take();
@@ -188,6 +191,10 @@ impl Turns<'_> {
             }
             if self.left == 0 {
                 return;
+            }
+            if !self.line.is_empty() {
+                self.pass_line();
+                continue;
             }
             self.forget_past_pauses();
             let device_at = self.device.simulation.borrow().next_event().map(|at| at - self.device.base);
@@ -220,6 +227,7 @@ impl Turns<'_> {
                 self.workers[member as usize] = None;
                 self.left -= 1;
             }
+            Some(Pause::Line) => self.line.push(member),
             Some(Pause::Word(word)) => self.waiting.push((member, word)),
             Some(Pause::Until(until)) => {
                 let mut members = self.device.members.borrow_mut();
@@ -286,6 +294,15 @@ impl Turns<'_> {
             }
             stays
         });
+    }
+
+    /// Once the line is open, nobody is left before it: then all of them go on.
+    fn pass_line(&mut self) {
+        self.look();
+        if self.ready.is_empty() {
+            self.line.sort_unstable();
+            self.ready.extend(self.line.drain(..));
+        }
     }
 
     /// Everybody waits for words that another thread changes.

@@ -5,6 +5,7 @@ use iodyno_model::{TargetKind, Verb, WorkerState};
 use super::{Worker, idle};
 use crate::call;
 use crate::clock::{self, Tick};
+use crate::coroutine;
 use crate::engines::null::Null;
 use crate::engines::{Engine, Failure, Live, Setup, switched_on};
 use crate::io::Io;
@@ -98,6 +99,7 @@ impl Worker<'_> {
             self.counters.enter(WorkerState::Waiting);
         }
         let line = self.barrier.wait_for_start(self.number, self.after);
+        coroutine::line_up();
         let mut now = if E::FACTS.is_virtual { engine.now() } else { line };
         let start = &self.job.start;
         let begin = now + start.after_ns + drawn(start.spread_ns, self.seed, self.number);
