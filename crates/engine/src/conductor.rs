@@ -118,7 +118,6 @@ pub fn run_in(
     let started =
         RunStart { plan: plan.clone(), targets, machine, at_unix_ns: clock::unix_ns(), world: facts };
     emit(&Event::Started(Box::new(started)));
-    let passes = Passes::new(plan, repeat);
     let profiler = plan.idleness.then(IdlenessProfiler::calibrate).transpose();
     let mut profiler = profiler.map_err(|failure| vec![failure.diagnostic(&Default::default(), "")])?;
     if let Some(profiler) = &mut profiler {
@@ -126,7 +125,7 @@ pub fn run_in(
     }
     let mut run = Run {
         checked,
-        passes,
+        passes: Passes::new(plan, repeat),
         options,
         post,
         made: MadeFiles::default(),

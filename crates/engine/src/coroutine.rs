@@ -12,13 +12,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Acquire};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-use crate::clock::Tick;
-
 /// What a worker pauses for.
 #[derive(Clone, Copy, Debug)]
 pub enum Pause {
-    /// A time of the virtual clock; what else ends the pause, whoever resumes it knows.
-    Until(Tick),
+    /// A time of the virtual clock, ns; what else ends the pause, whoever resumes it knows.
+    Until(u64),
     /// Another value of the word.
     Word(WaitedWord),
     /// That all who pass the start line with it have come to it: they go on in their order.

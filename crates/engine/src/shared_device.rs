@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
 
-use iodyno_simulation::{Completion, Request, Simulation};
+use iodyno_simulation::{Completion, DeviceRequest, Simulation};
 
 use crate::clock::{NEVER, Tick};
 use crate::coroutine::{self, Pause, WaitedWord, WorkerCoroutine};
@@ -76,7 +76,7 @@ impl DeviceSeat {
 
     /// Hands over an operation.
     #[inline]
-    pub fn push(&self, slot: Slot, request: Request) {
+    pub fn push(&self, slot: Slot, request: DeviceRequest) {
         let token = u64::from(self.member) << 32 | u64::from(slot);
         let now = self.device.base + self.device.now.get();
         self.device.simulation.borrow_mut().arrive(now, token, request);

@@ -13,7 +13,7 @@ use crate::parts::raid::RaidController;
 use crate::parts::server::StorageServer;
 use crate::parts::ssd::SolidStateDisk;
 use crate::parts::station::QueueStation;
-use crate::parts::{Part, Place};
+use crate::parts::{Part, PartPlace};
 use crate::random::Random;
 
 /// Parts of all instances, the entry first.
@@ -45,7 +45,7 @@ pub(crate) fn parts(device: &Device, random: &mut Random) -> Result<(Parts, Vec<
         let each = part.kind.over().map_or(0, |(_, behind)| u64::from(behind));
         let mut behind_factors = Vec::new();
         for instance in 0..*count {
-            let place = Place {
+            let place = PartPlace {
                 number: (first + instance) as u32,
                 behind: (first + count + instance * each) as u32,
                 behind_bytes: part.kind.over().and_then(|(over, _)| capacity(device, over)).unwrap_or(0),
@@ -71,7 +71,7 @@ fn capacity(device: &Device, part: &str) -> Option<u64> {
     Some(Device { entry, ..device.clone() }.capacity_bytes()).filter(|bytes| *bytes > 0)
 }
 
-fn instance_of(kind: &PartKind, place: Place, units: u64, random: &mut Random) -> Box<dyn Part + Send> {
+fn instance_of(kind: &PartKind, place: PartPlace, units: u64, random: &mut Random) -> Box<dyn Part + Send> {
     match kind {
         PartKind::Station(station) => Box::new(QueueStation::new(station, place)),
         PartKind::Disk(disk) => Box::new(RotatingDisk::new(disk, place, random)),

@@ -13,7 +13,7 @@ use crate::random::Random;
 
 /// What is asked of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct DeviceRequest {
     pub kind: RequestKind,
     /// Where on the device, bytes.
     pub offset: u64,
@@ -50,8 +50,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// A request that is in a part.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Task {
-    pub(crate) request: Request,
+pub(crate) struct PartTask {
+    pub(crate) request: DeviceRequest,
     /// The part that it is in.
     pub(crate) part: u32,
     /// The task of the part in front, which is told of its answer.
@@ -69,7 +69,7 @@ pub(crate) struct Task {
 
 /// What happens at a time: an event of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
+struct PartEvent {
     at: Tick,
     /// Of equal times the one that was made first.
     order: u64,
@@ -82,7 +82,7 @@ struct Event {
 enum Action {
     Arrive(TaskId),
     /// A task of a part behind was answered.
-    Return(TaskId, Request),
+    Return(TaskId, DeviceRequest),
 }
 
 /// What is known of a part in time.
@@ -131,9 +131,9 @@ impl PartStatistics {
 pub(crate) struct Core {
     pub(crate) now: Tick,
     pub(crate) random: Random,
-    tasks: Vec<Task>,
+    tasks: Vec<PartTask>,
     free: Vec<TaskId>,
-    events: BinaryHeap<Reverse<Event>>,
+    events: BinaryHeap<Reverse<PartEvent>>,
     order: u64,
     actions: VecDeque<Action>,
     statistics: Vec<PartStatistics>,
@@ -141,15 +141,15 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn task(&self, task: TaskId) -> &Task {
+    pub(crate) fn task(&self, task: TaskId) -> &PartTask {
         &self.tasks[task as usize]
     }
 
-    pub(crate) fn task_mut(&mut self, task: TaskId) -> &mut Task {
+    pub(crate) fn task_mut(&mut self, task: TaskId) -> &mut PartTask {
         &mut self.tasks[task as usize]
     }
 
-    pub(crate) fn request(&self, task: TaskId) -> Request {
+    pub(crate) fn request(&self, task: TaskId) -> DeviceRequest {
         self.tasks[task as usize].request
     }
 
@@ -157,11 +157,11 @@ impl Core {
     #[inline]
     pub(crate) fn at(&mut self, at: Tick, part: u32, what: u32) {
         self.order += 1;
-        self.events.push(Reverse(Event { at: at.max(self.now), order: self.order, part, what }));
+        self.events.push(Reverse(PartEvent { at: at.max(self.now), order: self.order, part, what }));
     }
 
     /// Sends a request to the part behind; `parent` is told when it is answered, `NONE`: nobody is.
-    pub(crate) fn send(&mut self, parent: TaskId, part: u32, request: Request) {
+    pub(crate) fn send(&mut self, parent: TaskId, part: u32, request: DeviceRequest) {
         if parent != NONE {
             self.tasks[parent as usize].waits += 1;
         }
@@ -169,10 +169,19 @@ impl Core {
         self.actions.push_back(Action::Arrive(task));
     }
 
-    fn task_of(&mut self, part: u32, parent: TaskId, token: u64, request: Request) -> TaskId {
+    fn task_of(&mut self, part: u32, parent: TaskId, token: u64, request: DeviceRequest) -> TaskId {
         let (arrived, now) = (self.now, self.now);
-        let task =
-            Task { request, part, parent, token, arrived, waits: 0, stage: 0, answered: false, inner: false };
+        let task = PartTask {
+            request,
+            part,
+            parent,
+            token,
+            arrived,
+            waits: 0,
+            stage: 0,
+            answered: false,
+            inner: false,
+        };
         let statistics = &mut self.statistics[part as usize];
         statistics.pass(now);
         statistics.inside += 1;
@@ -182,9 +191,9 @@ impl Core {
     }
 
     /// Work of a part's own: a request that nobody waits for.
-    pub(crate) fn inner(&mut self, part: u32, request: Request) -> TaskId {
+    pub(crate) fn inner(&mut self, part: u32, request: DeviceRequest) -> TaskId {
         let (parent, token, arrived) = (NONE, 0, self.now);
-        self.keep(Task {
+        self.keep(PartTask {
             request,
             part,
             parent,
@@ -197,7 +206,7 @@ impl Core {
         })
     }
 
-    fn keep(&mut self, task: Task) -> TaskId {
+    fn keep(&mut self, task: PartTask) -> TaskId {
         match self.free.pop() {
             Some(free) => {
                 self.tasks[free as usize] = task;
@@ -219,7 +228,7 @@ impl Core {
                 self.release(task);
                 return;
             }
-            let Task { part, parent, token, arrived, request, .. } = *found;
+            let PartTask { part, parent, token, arrived, request, .. } = *found;
             let statistics = &mut self.statistics[part as usize];
             statistics.pass(self.now);
             statistics.inside -= 1;
@@ -333,7 +342,7 @@ impl Simulation {
     }
 
     /// A request arrives. Events before that time must have been handled: `advance` to it first.
-    pub fn arrive(&mut self, now: Tick, token: u64, request: Request) {
+    pub fn arrive(&mut self, now: Tick, token: u64, request: DeviceRequest) {
         debug_assert!(now >= self.core.now, "time does not run backwards");
         self.core.now = self.core.now.max(now);
         let task = self.core.task_of(0, NONE, token + 1, request);
@@ -388,7 +397,7 @@ impl Simulation {
                 Action::Return(parent, request) => {
                     let task = self.core.task_mut(parent);
                     task.waits -= 1;
-                    let Task { part, answered, .. } = *task;
+                    let PartTask { part, answered, .. } = *task;
                     if answered {
                         self.core.release(parent);
                         self.parts[part as usize].late(request, &mut self.core);

@@ -17,7 +17,7 @@ mod parts;
 pub mod random;
 
 pub use build::scaled;
-pub use kernel::{Completion, Request, RequestKind, Simulation};
+pub use kernel::{Completion, DeviceRequest, RequestKind, Simulation};
 
 /// A point in virtual time, ns.
 pub type Tick = u64;

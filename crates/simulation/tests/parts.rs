@@ -1,12 +1,12 @@
 //! What each kind of part does with a request, worked out on paper.
 
 use iodyno_model::device::{
-    Cloud, Cluster, Device, DevicePart, Disk, Network, Nvme, PartKind, PartRecord, Placing, Raid, RaidLevel,
-    Server, Ssd, SsdState, Station,
+    Cloud, Cluster, Device, DevicePart, HardDisk, Network, Nvme, PartKind, PartRecord, Placing, Raid,
+    RaidLevel, Server, Ssd, SsdState, Station,
 };
 use iodyno_model::reflect::Reflect;
 use iodyno_simulation::random::Random;
-use iodyno_simulation::{Completion, Request, RequestKind, Simulation, scaled};
+use iodyno_simulation::{Completion, DeviceRequest, RequestKind, Simulation, scaled};
 
 use RequestKind::{Flush, Metadata, Read, Trim, Write};
 
@@ -26,12 +26,12 @@ fn simulation(device: &Device) -> Simulation {
     Simulation::new(device, 1).unwrap()
 }
 
-fn at(kind: RequestKind, offset: u64, bytes: u64) -> Request {
-    Request { kind, offset, bytes }
+fn at(kind: RequestKind, offset: u64, bytes: u64) -> DeviceRequest {
+    DeviceRequest { kind, offset, bytes }
 }
 
 /// One request after the other: how long each takes, ns.
-fn alone(simulation: &mut Simulation, requests: &[Request]) -> Vec<u64> {
+fn alone(simulation: &mut Simulation, requests: &[DeviceRequest]) -> Vec<u64> {
     let mut done = Vec::new();
     requests
         .iter()
@@ -47,7 +47,7 @@ fn alone(simulation: &mut Simulation, requests: &[Request]) -> Vec<u64> {
 }
 
 /// All at once: when each is answered, in the order of the requests.
-fn together(simulation: &mut Simulation, requests: &[Request]) -> Vec<u64> {
+fn together(simulation: &mut Simulation, requests: &[DeviceRequest]) -> Vec<u64> {
     let (begin, mut done) = (simulation.now(), Vec::new());
     for (token, request) in requests.iter().enumerate() {
         simulation.arrive(begin, token as u64, *request);
@@ -124,7 +124,7 @@ fn a_whole_stripe_reads_nothing_first() {
 fn a_lost_disk_is_read_from_the_others() {
     // Of five chunks in a row of RAID 5 one lies on the failed disk, and costs four reads.
     let mut simulation = array(RaidLevel::Parity, 5, |raid| raid.failed = 1);
-    let reads: Vec<Request> = (0..4 * 5).map(|chunk| at(Read, chunk * CHUNK, 4096)).collect();
+    let reads: Vec<DeviceRequest> = (0..4 * 5).map(|chunk| at(Read, chunk * CHUNK, 4096)).collect();
     alone(&mut simulation, &reads);
     assert_eq!(record(&simulation, "disk").requests, 16 + 4 * 4);
     let mut simulation = array(RaidLevel::StripedMirror, 4, |raid| raid.failed = 1);
@@ -162,13 +162,13 @@ fn memory_with_a_battery_answers_early_and_without_does_not() {
 
 #[test]
 fn a_disk_takes_what_the_formula_says() {
-    let textbook = Disk {
+    let textbook = HardDisk {
         seek_curve: iodyno_model::device::SeekCurve::Flat,
         rotation: iodyno_model::device::Rotation::Half,
         seek_ns: 9 * MS,
         command_ns: 0,
         outer_rate: 0,
-        ..Disk::blank()
+        ..HardDisk::blank()
     };
     let mut simulation = simulation(&device(vec![("disk", PartKind::Disk(textbook))]));
     let took = alone(
@@ -182,10 +182,11 @@ fn a_disk_takes_what_the_formula_says() {
 #[test]
 fn a_disk_chooses_the_nearest_of_those_that_wait() {
     let rate = |ncq| {
-        let disk = PartKind::Disk(Disk { ncq, ..Disk::blank() });
+        let disk = PartKind::Disk(HardDisk { ncq, ..HardDisk::blank() });
         let mut simulation = simulation(&device(vec![("disk", disk)]));
         let mut random = Random::from_seed(1, 1);
-        let reads: Vec<Request> = (0..400).map(|_| at(Read, random.below(1_000_000_000_000), 4096)).collect();
+        let reads: Vec<DeviceRequest> =
+            (0..400).map(|_| at(Read, random.below(1_000_000_000_000), 4096)).collect();
         400.0 * 1e9 / *together(&mut simulation, &reads).iter().max().unwrap() as f64
     };
     let (in_order, nearest) = (rate(1), rate(32));
@@ -197,11 +198,11 @@ fn a_disk_chooses_the_nearest_of_those_that_wait() {
 #[test]
 fn the_mean_seek_of_a_disk_is_its_own() {
     // Seeks alone: turns take no time to speak of.
-    let disk = Disk { rpm: 4_000_000, command_ns: 0, outer_rate: 0, ..Disk::blank() };
+    let disk = HardDisk { rpm: 4_000_000, command_ns: 0, outer_rate: 0, ..HardDisk::blank() };
     let (capacity, mean_ns) = (disk.capacity_bytes, disk.seek_ns as f64);
     let mut simulation = simulation(&device(vec![("disk", PartKind::Disk(disk))]));
     let mut random = Random::from_seed(1, 1);
-    let reads: Vec<Request> = (0..20_000).map(|_| at(Read, random.below(capacity), 512)).collect();
+    let reads: Vec<DeviceRequest> = (0..20_000).map(|_| at(Read, random.below(capacity), 512)).collect();
     let took = alone(&mut simulation, &reads);
     let mean = took.iter().sum::<u64>() as f64 / took.len() as f64;
     assert!((mean / mean_ns - 1.0).abs() < 0.01, "{mean}");
@@ -209,17 +210,18 @@ fn the_mean_seek_of_a_disk_is_its_own() {
 
 #[test]
 fn outer_tracks_are_faster_and_what_lies_ahead_is_there() {
-    let disk = Disk {
+    let disk = HardDisk {
         outer_rate: 200_000_000,
         inner_rate: 100_000_000,
         cache_bytes: 8 << 20,
         read_ahead_bytes: 1 << 20,
-        ..Disk::blank()
+        ..HardDisk::blank()
     };
     let capacity = disk.capacity_bytes;
     let mut simulation = simulation(&device(vec![("disk", PartKind::Disk(disk))]));
     let rate = |simulation: &mut Simulation, begin: u64| {
-        let reads: Vec<Request> = (0..2_000).map(|block| at(Read, begin + block * CHUNK, CHUNK)).collect();
+        let reads: Vec<DeviceRequest> =
+            (0..2_000).map(|block| at(Read, begin + block * CHUNK, CHUNK)).collect();
         let took: u64 = alone(simulation, &reads)[100..].iter().sum();
         1_900.0 * CHUNK as f64 / (took as f64 / 1e9)
     };
@@ -230,9 +232,9 @@ fn outer_tracks_are_faster_and_what_lies_ahead_is_there() {
 
 #[test]
 fn a_full_memory_makes_writes_wait_for_the_arm() {
-    let disk = Disk { cache_bytes: 1 << 20, write_back: true, cached_ns: 1_000, ..Disk::blank() };
+    let disk = HardDisk { cache_bytes: 1 << 20, write_back: true, cached_ns: 1_000, ..HardDisk::blank() };
     let mut simulation = simulation(&device(vec![("disk", PartKind::Disk(disk))]));
-    let writes: Vec<Request> = (0..300).map(|block| at(Write, block * 3_000_000_000, 4096)).collect();
+    let writes: Vec<DeviceRequest> = (0..300).map(|block| at(Write, block * 3_000_000_000, 4096)).collect();
     let took = alone(&mut simulation, &writes);
     assert!(took[..200].iter().all(|ns| *ns == 1_000));
     assert!(took[290..].iter().sum::<u64>() > 10 * MS, "{:?}", &took[290..]);
@@ -264,7 +266,7 @@ fn flash_is_read_by_page_and_die() {
 fn a_buffer_answers_until_it_is_full() {
     let one_die = |ssd: &mut Ssd| (ssd.channels, ssd.dies, ssd.buffer_bytes) = (1, 1, 4 * 16_384);
     let mut simulation = ssd(one_die);
-    let writes: Vec<Request> = (0..64).map(|page| at(Write, page * 16_384, 16_384)).collect();
+    let writes: Vec<DeviceRequest> = (0..64).map(|page| at(Write, page * 16_384, 16_384)).collect();
     let took = alone(&mut simulation, &writes);
     assert_eq!(took[..4], [1; 4]);
     // Then each waits until a page was programmed: 600 µs.
@@ -284,7 +286,7 @@ fn a_worn_drive_writes_more_than_it_is_asked_and_a_trimmed_one_less() {
     };
     let amplification = |simulation: &mut Simulation| {
         let mut random = Random::from_seed(1, 1);
-        let writes: Vec<Request> =
+        let writes: Vec<DeviceRequest> =
             (0..400_000).map(|_| at(Write, random.below(1 << 18) * 4096, 4096)).collect();
         simulation.mark();
         alone(simulation, &writes);
@@ -296,7 +298,8 @@ fn a_worn_drive_writes_more_than_it_is_asked_and_a_trimmed_one_less() {
     let mut trimmed = ssd(small(SsdState::Worn));
     alone(&mut trimmed, &[at(Trim, 0, 1 << 30)]);
     let mut random = Random::from_seed(1, 1);
-    let writes: Vec<Request> = (0..100_000).map(|_| at(Write, random.below(1 << 18) * 4096, 4096)).collect();
+    let writes: Vec<DeviceRequest> =
+        (0..100_000).map(|_| at(Write, random.below(1 << 18) * 4096, 4096)).collect();
     trimmed.mark();
     alone(&mut trimmed, &writes);
     let fresh = count(&trimmed, "ssd", "write amplification");
@@ -402,7 +405,7 @@ fn a_quorum_does_not_wait_for_the_slow_server() {
         slow_factor: 10.0,
         ..Cluster::blank()
     };
-    let run = |cluster: Cluster, request: Request| {
+    let run = |cluster: Cluster, request: DeviceRequest| {
         let mut simulation =
             simulation(&device(vec![("c", PartKind::Cluster(cluster)), ("s", constant(MS, 1 << 30))]));
         (alone(&mut simulation, &[request])[0], record(&simulation, "s").requests)
@@ -448,7 +451,7 @@ fn a_cloud_counts_long_requests_more_than_once() {
 
 #[test]
 fn what_is_slow_takes_longer_in_every_figure() {
-    let PartKind::Disk(disk) = scaled(&PartKind::Disk(Disk::blank()), 2.0) else {
+    let PartKind::Disk(disk) = scaled(&PartKind::Disk(HardDisk::blank()), 2.0) else {
         panic!("a disk stays one")
     };
     assert_eq!((disk.seek_ns, disk.rpm, disk.outer_rate), (17 * MS, 3_600, 90_000_000));

@@ -4,7 +4,7 @@
 
 use iodyno_dialect::native::device::named;
 use iodyno_simulation::random::Random;
-use iodyno_simulation::{Completion, Request, RequestKind, Simulation};
+use iodyno_simulation::{Completion, DeviceRequest, RequestKind, Simulation};
 
 const GB: u64 = 1_000_000_000;
 const MIB: f64 = 1_048_576.0;
@@ -49,7 +49,7 @@ impl Load {
         let mut request = || {
             place += 1;
             let block = if self.is_sequential { (place - 1) % blocks } else { random.below(blocks) };
-            Request { kind: self.kind, offset: block * self.bytes, bytes: self.bytes }
+            DeviceRequest { kind: self.kind, offset: block * self.bytes, bytes: self.bytes }
         };
         let (mut started, mut done) = (vec![0; self.depth as usize], Vec::new());
         (0..self.depth).for_each(|token| simulation.arrive(0, token, request()));
@@ -154,8 +154,11 @@ fn four_disks_are_as_fast_as_the_formula_says() {
         }
         let mut simulation = Simulation::new(&device, 1).unwrap();
         let (mut random, mut done) = (Random::from_seed(1, 1), Vec::new());
-        let mut place =
-            || Request { offset: random.below(1 << 20) * 4096, bytes: 4096, ..Request::default() };
+        let mut place = || DeviceRequest {
+            offset: random.below(1 << 20) * 4096,
+            bytes: 4096,
+            ..DeviceRequest::default()
+        };
         for token in 0..1_000 {
             simulation.arrive(simulation.now(), token, place());
             simulation.advance_to_answer(u64::MAX, &mut done);
@@ -195,7 +198,7 @@ fn dd(device: &str) -> f64 {
     let mut simulation = Simulation::new(&named(device).unwrap(), 5).unwrap();
     let mut done = Vec::new();
     for token in 0..200 {
-        let request = Request { kind: RequestKind::Write, offset: token << 25, bytes: 1 << 25 };
+        let request = DeviceRequest { kind: RequestKind::Write, offset: token << 25, bytes: 1 << 25 };
         simulation.arrive(simulation.now(), token, request);
         simulation.advance_to_answer(u64::MAX, &mut done);
     }

@@ -127,6 +127,7 @@ impl PhaseContext {
             .zip(&parts)
             .map(|(job, part)| replay::shared_ends(job, engines.of(job).facts, (part.here, part.all)));
         let ends = ends.collect::<Result<_, _>>()?;
+        let lengths = phase.jobs.iter().map(|job| made_lengths(checked, job)).collect::<Result<_, _>>()?;
         let barrier = StartBarrier::new(&workers).map_err(|errno| Failure::call("mmap", errno))?;
         Ok(PhaseContext {
             plan: Arc::clone(plan),
@@ -152,11 +153,7 @@ impl PhaseContext {
             traits: phase.jobs.iter().map(|job| engines.of(job).facts.traits).collect(),
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
             trees: phase.jobs.iter().map(|job| names(checked, job)).collect::<Result<_, _>>()?,
-            made_lengths: phase
-                .jobs
-                .iter()
-                .map(|job| made_lengths(checked, job))
-                .collect::<Result<_, _>>()?,
+            made_lengths: lengths,
             ends,
             passed: phase.jobs.iter().map(|job| passed(plan, phase, job, earlier)).collect(),
             shared: shared(world, checked, phase, &fresh)?,

@@ -16,7 +16,7 @@ mod shared;
 pub use arrays::{Raid, RaidLevel};
 pub use flash::{Nvme, Ssd, SsdState};
 pub use record::{PartCount, PartRecord};
-pub use rotating::{Disk, Rotation, SeekCurve};
+pub use rotating::{HardDisk, Rotation, SeekCurve};
 pub use shared::{Cloud, Cluster, Network, Placing, Server, Station};
 
 /// A simulated device.
@@ -60,7 +60,7 @@ pub enum PartKind {
     /// A queue with servers.
     Station(Station),
     /// A rotating disk.
-    Disk(Disk),
+    Disk(HardDisk),
     /// A solid-state disk.
     Ssd(Ssd),
     /// An NVMe controller with its link.

@@ -5,7 +5,7 @@ use crate::reflect::Reflect;
 
 /// A rotating disk: a request takes the command, a seek, the rotation and the transfer.
 #[derive(Clone, Debug, PartialEq, Reflect)]
-pub struct Disk {
+pub struct HardDisk {
     /// What it holds.
     #[reflect(default = 1_000_000_000_000)]
     pub capacity_bytes: u64,
@@ -73,7 +73,7 @@ pub enum Rotation {
     Half,
 }
 
-impl Disk {
+impl HardDisk {
     pub(super) fn problems(&self) -> Vec<(String, &'static str)> {
         [
             positive("capacity", self.capacity_bytes, "e.g. capacity = \"1TB\""),

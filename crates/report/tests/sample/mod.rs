@@ -187,6 +187,7 @@ fn phase_record(
         sightings,
         samples: Vec::new(),
         cache: None,
+        parts: Vec::new(),
     }
 }
 

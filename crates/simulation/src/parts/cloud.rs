@@ -2,9 +2,9 @@
 
 use iodyno_model::device::Cloud;
 
-use super::{Part, Place, drawn};
+use super::{Part, PartPlace, drawn};
 use crate::Tick;
-use crate::kernel::{Core, Count, Request, RequestKind, TaskId};
+use crate::kernel::{Core, Count, DeviceRequest, RequestKind, TaskId};
 
 const SECOND: u128 = 1_000_000_000;
 
@@ -51,7 +51,7 @@ impl Limit {
 
 pub(crate) struct CloudVolume {
     figures: Cloud,
-    place: Place,
+    place: PartPlace,
     iops: Limit,
     bandwidth: Limit,
     accounted: u64,
@@ -59,7 +59,7 @@ pub(crate) struct CloudVolume {
 }
 
 impl CloudVolume {
-    pub(crate) fn new(figures: &Cloud, place: Place) -> Self {
+    pub(crate) fn new(figures: &Cloud, place: PartPlace) -> Self {
         CloudVolume {
             iops: Limit::new(figures.iops, figures.burst_iops, figures.iops_credits),
             bandwidth: Limit::new(
@@ -95,7 +95,7 @@ impl Part for CloudVolume {
     }
 
     fn arrive(&mut self, task: TaskId, core: &mut Core) {
-        let Request { kind, bytes, .. } = core.request(task);
+        let DeviceRequest { kind, bytes, .. } = core.request(task);
         let moves = matches!(kind, RequestKind::Read | RequestKind::Write);
         let most = if moves && self.figures.split_bytes > 0 { self.figures.split_bytes } else { u64::MAX };
         let (mut left, mut pieces, before) =

@@ -2,19 +2,19 @@
 
 use iodyno_model::device::{Cluster, Placing};
 
-use super::{Part, Place};
-use crate::kernel::{Core, Request, RequestKind, TaskId};
+use super::{Part, PartPlace};
+use crate::kernel::{Core, DeviceRequest, RequestKind, TaskId};
 use crate::random::mix;
 
 pub(crate) struct ServerCluster {
     figures: Cluster,
-    place: Place,
+    place: PartPlace,
     /// Pieces that each server has room for.
     slots: u64,
 }
 
 impl ServerCluster {
-    pub(crate) fn new(figures: &Cluster, place: Place) -> Self {
+    pub(crate) fn new(figures: &Cluster, place: PartPlace) -> Self {
         let stored = figures.piece_bytes / u64::from(figures.data.max(1));
         ServerCluster { slots: (place.behind_bytes / stored.max(1)).max(1), figures: figures.clone(), place }
     }
@@ -26,7 +26,7 @@ impl ServerCluster {
     }
 
     /// The request that one of the servers of a piece gets.
-    fn share(&self, request: Request) -> Request {
+    fn share(&self, request: DeviceRequest) -> DeviceRequest {
         let Cluster { piece_bytes, servers, data, .. } = self.figures;
         let parts = u64::from(data.max(1));
         let (piece, within) = (request.offset / piece_bytes, request.offset % piece_bytes);
@@ -34,7 +34,7 @@ impl ServerCluster {
         let slot = (slot % u128::from(self.slots)) as u64;
         let stored = piece_bytes / parts;
         let bytes = request.bytes.div_ceil(parts);
-        Request { offset: slot * stored + within / parts, bytes, ..request }
+        DeviceRequest { offset: slot * stored + within / parts, bytes, ..request }
     }
 
     /// How many servers are asked, and how many must answer.
@@ -67,7 +67,7 @@ impl Part for ServerCluster {
             let (mut offset, end) = (request.offset, request.offset.saturating_add(request.bytes));
             while offset < end {
                 let bytes = (piece_bytes - offset % piece_bytes).min(end - offset);
-                core.send(task, self.place.number, Request { offset, bytes, ..request });
+                core.send(task, self.place.number, DeviceRequest { offset, bytes, ..request });
                 offset += bytes;
             }
             core.task_mut(task).stage = core.task(task).waits;
@@ -85,7 +85,7 @@ impl Part for ServerCluster {
 
     fn event(&mut self, _what: u32, _core: &mut Core) {}
 
-    fn returned(&mut self, task: TaskId, _request: Request, core: &mut Core) {
+    fn returned(&mut self, task: TaskId, _request: DeviceRequest, core: &mut Core) {
         let needed = &mut core.task_mut(task).stage;
         *needed -= 1;
         if *needed == 0 {

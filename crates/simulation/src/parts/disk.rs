@@ -6,11 +6,11 @@
 
 use std::collections::VecDeque;
 
-use iodyno_model::device::{Disk, Rotation, SeekCurve};
+use iodyno_model::device::{HardDisk, Rotation, SeekCurve};
 
-use super::{Part, Place, transfer_ns};
+use super::{Part, PartPlace, transfer_ns};
 use crate::Tick;
-use crate::kernel::{Core, Count, NONE, Request, RequestKind, TaskId};
+use crate::kernel::{Core, Count, DeviceRequest, NONE, RequestKind, TaskId};
 use crate::random::Random;
 
 /// Seeks between two places drawn at random over the whole disk: the mean root of their distance is 8/15.
@@ -49,8 +49,8 @@ const MOST_PASSED: u32 = 16;
 const MOST_JOINED_BYTES: u64 = 1 << 20;
 
 pub(crate) struct RotatingDisk {
-    figures: Disk,
-    place: Place,
+    figures: HardDisk,
+    place: PartPlace,
     turn_ns: u64,
     track_bytes: u64,
     waiting: VecDeque<TaskId>,
@@ -76,7 +76,7 @@ pub(crate) struct RotatingDisk {
 }
 
 impl RotatingDisk {
-    pub(crate) fn new(figures: &Disk, place: Place, random: &mut Random) -> Self {
+    pub(crate) fn new(figures: &HardDisk, place: PartPlace, random: &mut Random) -> Self {
         let turn_ns = 60_000_000_000 / u64::from(figures.rpm.max(1));
         let track = u128::from(figures.outer_rate) * u128::from(turn_ns) / 1_000_000_000;
         RotatingDisk {
@@ -102,7 +102,7 @@ impl RotatingDisk {
 
     /// Bytes per second at a place.
     fn rate(&self, offset: u64) -> u64 {
-        let Disk { outer_rate, inner_rate, capacity_bytes, .. } = self.figures;
+        let HardDisk { outer_rate, inner_rate, capacity_bytes, .. } = self.figures;
         if inner_rate == 0 || inner_rate == outer_rate {
             return outer_rate;
         }
@@ -130,7 +130,7 @@ impl RotatingDisk {
     }
 
     fn seek_ns(&self, distance: u64) -> u64 {
-        let Disk { seek_ns, track_to_track_ns, capacity_bytes, .. } = self.figures;
+        let HardDisk { seek_ns, track_to_track_ns, capacity_bytes, .. } = self.figures;
         match self.figures.seek_curve {
             SeekCurve::Flat => seek_ns,
             SeekCurve::Root if distance < self.track_bytes => 0,
@@ -169,7 +169,7 @@ impl RotatingDisk {
             let Some(extent) = self.dirty.remove(index) else { return };
             (
                 Work::WriteBack(extent),
-                Request { kind: RequestKind::Write, offset: extent.offset, bytes: extent.bytes },
+                DeviceRequest { kind: RequestKind::Write, offset: extent.offset, bytes: extent.bytes },
             )
         } else if reads > 0 {
             let offsets = self.waiting.iter().take(reads).map(|task| core.request(*task).offset);
@@ -233,7 +233,7 @@ impl RotatingDisk {
     }
 
     /// When a read is in the memory; none: it is not, and the arm must go there.
-    fn ready_at(&mut self, request: Request, now: Tick) -> Option<Tick> {
+    fn ready_at(&mut self, request: DeviceRequest, now: Tick) -> Option<Tick> {
         let rate = self.rate(request.offset);
         let window = self.figures.read_ahead_bytes;
         let ahead = self.ahead.as_mut()?;
@@ -257,7 +257,7 @@ impl RotatingDisk {
 
     /// A write goes into the memory, if there is room.
     fn take_in(&mut self, task: TaskId, core: &mut Core) -> bool {
-        let Request { offset, bytes, .. } = core.request(task);
+        let DeviceRequest { offset, bytes, .. } = core.request(task);
         if self.dirty_bytes > 0 && self.dirty_bytes.saturating_add(bytes) > self.figures.cache_bytes {
             return false;
         }
@@ -327,7 +327,7 @@ impl Part for RotatingDisk {
         core.rests(self.place.number, 1);
         match self.work.take() {
             Some(Work::Task(task)) => {
-                let Request { kind, offset, bytes } = core.request(task);
+                let DeviceRequest { kind, offset, bytes } = core.request(task);
                 if kind == RequestKind::Read && self.figures.read_ahead_bytes > 0 {
                     let (begin, base, since) = (offset, offset + bytes, core.now);
                     self.ahead = Some(ReadAhead { begin, base, since, stopped: None });

@@ -1,7 +1,7 @@
 //! The kinds of parts. Each decides what becomes of a request that comes to it; time and figures are the kernel's.
 
 use crate::Tick;
-use crate::kernel::{Core, Count, Request, TaskId};
+use crate::kernel::{Core, Count, DeviceRequest, TaskId};
 use crate::random::Random;
 
 pub(crate) mod cloud;
@@ -17,7 +17,7 @@ pub(crate) mod station;
 
 /// Where an instance stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PartPlace {
     pub(crate) number: u32,
     /// The first of the instances behind it; those of one part lie side by side.
     pub(crate) behind: u32,
@@ -40,12 +40,12 @@ pub(crate) trait Part {
     fn event(&mut self, what: u32, core: &mut Core);
 
     /// A request that it sent for a task to the part behind was answered.
-    fn returned(&mut self, task: TaskId, _request: Request, core: &mut Core) {
+    fn returned(&mut self, task: TaskId, _request: DeviceRequest, core: &mut Core) {
         core.finish(task);
     }
 
     /// The same for a task that it has answered before.
-    fn late(&mut self, _request: Request, _core: &mut Core) {}
+    fn late(&mut self, _request: DeviceRequest, _core: &mut Core) {}
 
     /// What it counted: name, amount, and what the amount is divided by, 0: nothing.
     fn counts(&self) -> Vec<Count> {

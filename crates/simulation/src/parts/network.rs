@@ -2,8 +2,8 @@
 
 use iodyno_model::device::Network;
 
-use super::{Lane, Part, Place, transfer_ns};
-use crate::kernel::{Core, Count, Request, RequestKind, TaskId};
+use super::{Lane, Part, PartPlace, transfer_ns};
+use crate::kernel::{Core, Count, DeviceRequest, RequestKind, TaskId};
 
 /// What a task's message does.
 const ASKS: u32 = 0;
@@ -17,7 +17,7 @@ const TELLING_PACKETS: u64 = 3;
 
 pub(crate) struct NetworkPath {
     figures: Network,
-    place: Place,
+    place: PartPlace,
     out: Lane,
     back: Lane,
     messages: u64,
@@ -26,7 +26,7 @@ pub(crate) struct NetworkPath {
 }
 
 impl NetworkPath {
-    pub(crate) fn new(figures: &Network, place: Place) -> Self {
+    pub(crate) fn new(figures: &Network, place: PartPlace) -> Self {
         NetworkPath {
             figures: figures.clone(),
             place,
@@ -81,7 +81,7 @@ impl NetworkPath {
     }
 
     fn answer(&mut self, task: TaskId, core: &mut Core) {
-        let Request { kind, bytes, .. } = core.request(task);
+        let DeviceRequest { kind, bytes, .. } = core.request(task);
         let bytes = if kind == RequestKind::Read { bytes } else { 0 };
         if self.overflows(bytes + self.figures.header_bytes, core) {
             self.overflowed += 1;
@@ -100,7 +100,7 @@ impl Part for NetworkPath {
     }
 
     fn arrive(&mut self, task: TaskId, core: &mut Core) {
-        let Request { kind, bytes, .. } = core.request(task);
+        let DeviceRequest { kind, bytes, .. } = core.request(task);
         let bytes = if kind == RequestKind::Write { bytes } else { 0 };
         let there = self.carry(bytes, false, core);
         core.at(there, self.place.number, task);
@@ -117,7 +117,7 @@ impl Part for NetworkPath {
         }
     }
 
-    fn returned(&mut self, task: TaskId, _request: Request, core: &mut Core) {
+    fn returned(&mut self, task: TaskId, _request: DeviceRequest, core: &mut Core) {
         self.answer(task, core);
     }
 

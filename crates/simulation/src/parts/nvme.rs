@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use iodyno_model::device::Nvme;
 
 use super::station::Servers;
-use super::{Lane, Part, Place, transfer_ns};
-use crate::kernel::{Core, Request, RequestKind, TaskId};
+use super::{Lane, Part, PartPlace, transfer_ns};
+use crate::kernel::{Core, DeviceRequest, RequestKind, TaskId};
 
 /// What a task waits for, in this order.
 const PROCESSOR: u32 = 0;
@@ -16,7 +16,7 @@ const DATA_OUT: u32 = 3;
 
 pub(crate) struct NvmeController {
     figures: Nvme,
-    place: Place,
+    place: PartPlace,
     inside: u32,
     host: VecDeque<TaskId>,
     processors: Servers,
@@ -27,7 +27,7 @@ pub(crate) struct NvmeController {
 }
 
 impl NvmeController {
-    pub(crate) fn new(figures: &Nvme, place: Place) -> Self {
+    pub(crate) fn new(figures: &Nvme, place: PartPlace) -> Self {
         NvmeController {
             processors: Servers::new(figures.processors),
             figures: figures.clone(),
@@ -48,7 +48,7 @@ impl NvmeController {
     }
 
     fn process(&mut self, task: TaskId, core: &mut Core) {
-        let Request { kind, offset, bytes } = core.request(task);
+        let DeviceRequest { kind, offset, bytes } = core.request(task);
         let mut ns = match kind {
             RequestKind::Write | RequestKind::Trim => self.figures.write_ns,
             RequestKind::Read | RequestKind::Flush | RequestKind::Metadata => self.figures.read_ns,
@@ -82,7 +82,7 @@ impl Part for NvmeController {
     }
 
     fn event(&mut self, task: u32, core: &mut Core) {
-        let Request { kind, bytes, .. } = core.request(task);
+        let DeviceRequest { kind, bytes, .. } = core.request(task);
         match core.task(task).stage {
             PROCESSOR => {
                 if let Some(next) = self.processors.release(self.place.number, core) {
@@ -104,7 +104,7 @@ impl Part for NvmeController {
         }
     }
 
-    fn returned(&mut self, task: TaskId, request: Request, core: &mut Core) {
+    fn returned(&mut self, task: TaskId, request: DeviceRequest, core: &mut Core) {
         core.task_mut(task).stage = DATA_OUT;
         let data = match request.kind {
             RequestKind::Read => transfer_ns(request.bytes, self.figures.link_rate),

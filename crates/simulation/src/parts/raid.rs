@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use iodyno_model::device::{Raid, RaidLevel};
 
 use super::station::Servers;
-use super::{Part, Place, transfer_ns};
+use super::{Part, PartPlace, transfer_ns};
 use crate::Tick;
-use crate::kernel::{Core, Count, NONE, Request, RequestKind, TaskId};
+use crate::kernel::{Core, Count, DeviceRequest, NONE, RequestKind, TaskId};
 
 /// What a task waits for.
 const PROCESSOR: u32 = 0;
@@ -39,11 +39,11 @@ struct Segment {
 }
 
 /// Requests to disks.
-type DiskRequests = Vec<(u32, Request)>;
+type DiskRequests = Vec<(u32, DeviceRequest)>;
 
 pub(crate) struct RaidController {
     figures: Raid,
-    place: Place,
+    place: PartPlace,
     processor: Servers,
     /// Written data that was answered, by the disk or row that it belongs to.
     dirty: Vec<VecDeque<(u64, u64)>>,
@@ -67,7 +67,7 @@ pub(crate) struct RaidController {
 }
 
 impl RaidController {
-    pub(crate) fn new(figures: &Raid, place: Place) -> Self {
+    pub(crate) fn new(figures: &Raid, place: PartPlace) -> Self {
         let lists = figures.disks as usize;
         RaidController {
             processor: Servers::new(1),
@@ -132,7 +132,7 @@ impl RaidController {
     }
 
     /// The segments of a request.
-    fn segments(&self, Request { offset, bytes, .. }: Request) -> Vec<Segment> {
+    fn segments(&self, DeviceRequest { offset, bytes, .. }: DeviceRequest) -> Vec<Segment> {
         let chunk_bytes = self.figures.chunk_bytes;
         let (mut at, end, mut all) = (offset, offset.saturating_add(bytes), Vec::new());
         while at < end {
@@ -143,8 +143,8 @@ impl RaidController {
         all
     }
 
-    fn on(&self, disk: u32, kind: RequestKind, offset: u64, bytes: u64) -> (u32, Request) {
-        (self.place.behind + disk, Request { kind, offset, bytes })
+    fn on(&self, disk: u32, kind: RequestKind, offset: u64, bytes: u64) -> (u32, DeviceRequest) {
+        (self.place.behind + disk, DeviceRequest { kind, offset, bytes })
     }
 
     /// The next mirror of those that are whole.
@@ -155,7 +155,7 @@ impl RaidController {
     }
 
     /// What a read asks of the disks.
-    fn reads(&mut self, request: Request) -> DiskRequests {
+    fn reads(&mut self, request: DeviceRequest) -> DiskRequests {
         let mut all = DiskRequests::new();
         for segment in self.segments(request) {
             let Segment { disk, offset, bytes, .. } = segment;
@@ -183,7 +183,7 @@ impl RaidController {
     }
 
     /// What a write reads first, and what it writes then.
-    fn writes(&self, request: Request) -> (DiskRequests, DiskRequests, [u64; 2]) {
+    fn writes(&self, request: DeviceRequest) -> (DiskRequests, DiskRequests, [u64; 2]) {
         let (mut first, mut then, mut stripes) = (DiskRequests::new(), DiskRequests::new(), [0; 2]);
         let segments = self.segments(request);
         let write = |disk: u32, offset: u64, bytes: u64| self.on(disk, request.kind, offset, bytes);
@@ -344,7 +344,8 @@ impl RaidController {
                 && let Some((offset, bytes)) = self.dirty[list].pop_front()
             {
                 self.destaging[list] += 1;
-                let task = core.inner(self.place.number, Request { kind: RequestKind::Write, offset, bytes });
+                let task =
+                    core.inner(self.place.number, DeviceRequest { kind: RequestKind::Write, offset, bytes });
                 self.write_through(task, DESTAGE_READS, core);
                 if core.task(task).waits == 0 {
                     self.destaged(task, core);
@@ -354,7 +355,7 @@ impl RaidController {
     }
 
     fn destaged(&mut self, task: TaskId, core: &mut Core) {
-        let Request { offset, bytes, .. } = core.request(task);
+        let DeviceRequest { offset, bytes, .. } = core.request(task);
         core.finish(task);
         let segment = self.segment(offset, bytes);
         let list = if self.has_parity() { segment.row as u32 % self.figures.disks } else { segment.disk };
@@ -399,7 +400,7 @@ impl RaidController {
         }
         let offset = self.rebuilt;
         self.rebuilt += bytes;
-        let task = core.inner(self.place.number, Request { kind: RequestKind::Write, offset, bytes });
+        let task = core.inner(self.place.number, DeviceRequest { kind: RequestKind::Write, offset, bytes });
         core.task_mut(task).stage = REBUILD_READS;
         let reads = match self.figures.level {
             RaidLevel::Mirror => vec![self.on(self.figures.failed, RequestKind::Read, offset, bytes)],
@@ -450,7 +451,7 @@ impl Part for RaidController {
         self.process(what, core);
     }
 
-    fn returned(&mut self, task: TaskId, _request: Request, core: &mut Core) {
+    fn returned(&mut self, task: TaskId, _request: DeviceRequest, core: &mut Core) {
         if core.task(task).waits > 0 {
             return;
         }
@@ -463,7 +464,7 @@ impl Part for RaidController {
             DESTAGE_WRITES => self.destaged(task, core),
             REBUILD_READS => {
                 core.task_mut(task).stage = REBUILD_WRITES;
-                let Request { offset, bytes, .. } = core.request(task);
+                let DeviceRequest { offset, bytes, .. } = core.request(task);
                 let (disk, write) = self.on(0, RequestKind::Write, offset, bytes);
                 core.send(task, disk, write);
             }

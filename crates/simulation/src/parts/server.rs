@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use iodyno_model::device::Server;
 
 use super::station::Servers;
-use super::{Part, Place, drawn};
-use crate::kernel::{Core, Count, NONE, Request, RequestKind, TaskId};
+use super::{Part, PartPlace, drawn};
+use crate::kernel::{Core, Count, DeviceRequest, NONE, RequestKind, TaskId};
 use crate::random::mix;
 
 /// Lines of a set.
@@ -55,7 +55,7 @@ impl LineCache {
 
 pub(crate) struct StorageServer {
     figures: Server,
-    place: Place,
+    place: PartPlace,
     threads: Servers,
     cache: LineCache,
     /// Answered writes that are on their way to the part behind, bytes.
@@ -68,7 +68,7 @@ pub(crate) struct StorageServer {
 }
 
 impl StorageServer {
-    pub(crate) fn new(figures: &Server, place: Place) -> Self {
+    pub(crate) fn new(figures: &Server, place: PartPlace) -> Self {
         StorageServer {
             threads: Servers::new(figures.threads),
             cache: LineCache::new(figures.cache_bytes, figures.line_bytes),
@@ -138,7 +138,7 @@ impl Part for StorageServer {
             return;
         }
         debug_assert_eq!(core.task(task).stage, THREAD);
-        let Request { kind, offset, bytes } = core.request(task);
+        let DeviceRequest { kind, offset, bytes } = core.request(task);
         match kind {
             RequestKind::Metadata => self.leave(task, core),
             RequestKind::Read => {
@@ -165,11 +165,11 @@ impl Part for StorageServer {
         }
     }
 
-    fn returned(&mut self, task: TaskId, _request: Request, core: &mut Core) {
+    fn returned(&mut self, task: TaskId, _request: DeviceRequest, core: &mut Core) {
         self.leave(task, core);
     }
 
-    fn late(&mut self, request: Request, core: &mut Core) {
+    fn late(&mut self, request: DeviceRequest, core: &mut Core) {
         self.dirty_bytes -= request.bytes;
         while let Some(task) = self.no_room.front().copied() {
             if !self.take_in(task, core) {

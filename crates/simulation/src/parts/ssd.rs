@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use iodyno_model::device::{Ssd, SsdState};
 
 use super::flash_map::{BLOCK_UNITS, FlashMap};
-use super::{Lane, Part, Place, transfer_ns};
+use super::{Lane, Part, PartPlace, transfer_ns};
 use crate::Tick;
-use crate::kernel::{Core, Count, Request, RequestKind, TaskId};
+use crate::kernel::{Core, Count, DeviceRequest, RequestKind, TaskId};
 use crate::random::Random;
 
 /// What is mapped on its own.
@@ -26,7 +26,7 @@ struct Die {
 
 pub(crate) struct SolidStateDisk {
     figures: Ssd,
-    place: Place,
+    place: PartPlace,
     dies: Vec<Die>,
     channels: Vec<Lane>,
     map: FlashMap,
@@ -53,7 +53,7 @@ pub(crate) struct SolidStateDisk {
 }
 
 impl SolidStateDisk {
-    pub(crate) fn new(figures: &Ssd, place: Place, most_units: u64, random: &mut Random) -> Self {
+    pub(crate) fn new(figures: &Ssd, place: PartPlace, most_units: u64, random: &mut Random) -> Self {
         let sectors = (figures.capacity_bytes / SECTOR).max(1);
         let unit_sectors = sectors.div_ceil(most_units.clamp(1 << 10, 1 << 18));
         let units = sectors.div_ceil(unit_sectors).max(1);
@@ -113,7 +113,7 @@ impl SolidStateDisk {
         self.channels[channel].take(at, transfer_ns(bytes, self.figures.channel_rate))
     }
 
-    fn read(&mut self, Request { offset, bytes, .. }: Request, core: &mut Core) -> Tick {
+    fn read(&mut self, DeviceRequest { offset, bytes, .. }: DeviceRequest, core: &mut Core) -> Tick {
         let (begin, page_bytes) = (core.now + self.figures.command_ns, self.figures.page_bytes);
         let (mut at, end, mut done) = (offset, offset.saturating_add(bytes), begin);
         while at < end {
@@ -196,7 +196,7 @@ impl SolidStateDisk {
         }
     }
 
-    fn write(&mut self, Request { offset, bytes, .. }: Request, core: &mut Core) -> Tick {
+    fn write(&mut self, DeviceRequest { offset, bytes, .. }: DeviceRequest, core: &mut Core) -> Tick {
         let begin = core.now + self.figures.command_ns;
         let sectors = bytes.div_ceil(SECTOR).max(1);
         let mut done = begin;
@@ -257,7 +257,7 @@ impl SolidStateDisk {
         }
     }
 
-    fn trim(&mut self, Request { offset, bytes, .. }: Request) {
+    fn trim(&mut self, DeviceRequest { offset, bytes, .. }: DeviceRequest) {
         let unit_bytes = self.unit_sectors * SECTOR;
         let (first, last) = (offset.div_ceil(unit_bytes), offset.saturating_add(bytes) / unit_bytes);
         (first..last.min(self.map.units())).for_each(|unit| self.map.forget(unit));

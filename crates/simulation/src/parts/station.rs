@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use iodyno_model::device::Station;
 
-use super::{Part, Place, drawn, transfer_ns};
+use super::{Part, PartPlace, drawn, transfer_ns};
 use crate::kernel::{Core, TaskId};
 
 /// The waiting room and the servers that other parts are made of as well.
@@ -44,12 +44,12 @@ impl Servers {
 
 pub(crate) struct QueueStation {
     figures: Station,
-    place: Place,
+    place: PartPlace,
     servers: Servers,
 }
 
 impl QueueStation {
-    pub(crate) fn new(figures: &Station, place: Place) -> Self {
+    pub(crate) fn new(figures: &Station, place: PartPlace) -> Self {
         QueueStation { figures: figures.clone(), place, servers: Servers::new(figures.servers) }
     }
 

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use iodyno_model::{Diagnostic, EngineTrait, Job, Kind, Verb};
-use iodyno_simulation::{Request, RequestKind};
+use iodyno_simulation::{DeviceRequest, RequestKind};
 
 use self::address::AddressMap;
 use self::settings::Settings;
@@ -44,11 +44,11 @@ pub struct Sim {
     reaped: Vec<(Slot, i64)>,
     /// Operations taken so far.
     taken: u64,
-    shared: Option<Shared>,
+    shared: Option<DeviceClient>,
 }
 
 /// What a worker has of a device that it shares.
-struct Shared {
+struct DeviceClient {
     seat: DeviceSeat,
     addresses: AddressMap,
     /// By slot, what each operation will answer.
@@ -96,7 +96,7 @@ impl Engine for Sim {
             reaped: Vec::with_capacity(depth),
             taken: 0,
             settings,
-            shared: DeviceSeat::current().map(|seat| Shared {
+            shared: DeviceSeat::current().map(|seat| DeviceClient {
                 addresses: AddressMap::new(setup.plan, seat.capacity_bytes(), setup.seat, setup.seats),
                 results: vec![0; depth],
                 answered: Vec::with_capacity(depth),
@@ -155,7 +155,7 @@ impl Engine for Sim {
     }
 }
 
-impl Shared {
+impl DeviceClient {
     fn push(&mut self, slot: Slot, io: &Io, (offset, result): (u64, i64), files: &Files) {
         self.results[slot as usize] = result;
         let bytes = if result < 0 { 0 } else { io.bytes };
@@ -175,7 +175,7 @@ impl Shared {
         if matches!(io.verb, Verb::Create | Verb::Open) {
             self.addresses.opened(io, offset);
         }
-        self.seat.push(slot, Request { kind, offset, bytes });
+        self.seat.push(slot, DeviceRequest { kind, offset, bytes });
     }
 }
 
