@@ -3,7 +3,7 @@
 //! It is data, as a plan is: a file says it, a plan carries it, the record shows it. What its figures mean is computed by the
 //! crate `simulation`; here is only what can be wrong with them.
 
-use crate::reflect::Reflect;
+use crate::reflect::{Reflect, ReflectRef};
 
 use crate::origin::{Diagnostic, Origin};
 
@@ -86,6 +86,11 @@ impl Default for PartKind {
 /// More instances of parts than this are a slip of the pen, and would fill the memory.
 pub const MOST_INSTANCES: u64 = 100_000;
 
+/// The longest time of a part, ns; its slowest rate, bytes per second; the smallest piece that it cuts requests into.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+const SLOWEST_RATE: u64 = 1_000;
+const SMALLEST_PIECE: u64 = 512;
+
 impl PartKind {
     /// The words of all kinds.
     pub const WORDS: [&str; 9] =
@@ -118,6 +123,28 @@ impl PartKind {
             PartKind::Station(station) => station.over.as_deref().map(|over| (over, 1)),
             PartKind::Disk(_) | PartKind::Ssd(_) | PartKind::Cloud(_) => None,
         }
+    }
+
+    /// Figures that no device has, and that would make times overflow or a request fall into millions of pieces.
+    fn unreasonable(&self) -> Vec<(String, &'static str)> {
+        let ReflectRef::Composite(kind) = self.view() else { return Vec::new() };
+        let ReflectRef::Composite(figures) = kind.field(0).view() else { return Vec::new() };
+        let members = figures.table().variants[0].members.iter().enumerate();
+        let problem = |(index, member): (usize, &'static crate::reflect::Member)| {
+            let ReflectRef::Unsigned(value) = figures.field(index).view() else { return None };
+            let is_rate = member.form == "bytes per second";
+            let is_piece = ["chunk_bytes", "piece_bytes", "line_bytes", "split_bytes", "accounted_bytes"];
+            if member.name.ends_with("_ns") && value > LONGEST_NS {
+                Some((format!("`{}` is longer than an hour", member.key), "times are e.g. 100us, 8ms, 2s"))
+            } else if is_rate && value > 0 && value < SLOWEST_RATE {
+                Some((format!("`{}` is less than 1 kB/s", member.key), "rates are e.g. 180MB/s; 0: no time"))
+            } else if is_piece.contains(&member.name) && value > 0 && value < SMALLEST_PIECE {
+                Some((format!("`{}` is less than 512 bytes", member.key), "sizes are e.g. 64KiB"))
+            } else {
+                None
+            }
+        };
+        members.filter_map(problem).collect()
     }
 
     /// What is wrong with its figures, each with a hint.
@@ -202,6 +229,7 @@ impl Device {
             if self.parts[..index].iter().any(|earlier| earlier.name == part.name) {
                 refuse("another part has the same name".into(), "give each part a name of its own".into());
             }
+            part.kind.unreasonable().into_iter().for_each(|(message, hint)| refuse(message, hint.into()));
             part.kind.problems().into_iter().for_each(|(message, hint)| refuse(message, hint.into()));
             if let Some((over, _)) = part.kind.over()
                 && self.part(over).is_none()
@@ -274,4 +302,48 @@ fn positive(name: &'static str, value: u64, hint: &'static str) -> Option<(Strin
 /// A problem where something is the case that must not be.
 fn when(is_wrong: bool, message: impl Into<String>, hint: &'static str) -> Option<(String, &'static str)> {
     is_wrong.then(|| (message.into(), hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(kind: PartKind) -> Vec<String> {
+        let part = DevicePart { name: "a".into(), kind, ..DevicePart::default() };
+        let device = Device { name: "d".into(), parts: vec![part], ..Device::default() };
+        device.problems().into_iter().map(|problem| problem.message).collect()
+    }
+
+    #[test]
+    fn figures_that_no_device_has_are_refused() {
+        let disk = HardDisk { seek_ns: u64::MAX, outer_rate: 10, ..HardDisk::blank() };
+        let expected = ["part a: `seek` is longer than an hour", "part a: `outer_rate` is less than 1 kB/s"];
+        assert_eq!(problems(PartKind::Disk(disk)), expected);
+        let cloud = Cloud { split_bytes: 1, accounted_bytes: 511, ..Cloud::blank() };
+        let expected =
+            ["part a: `accounted` is less than 512 bytes", "part a: `split` is less than 512 bytes"];
+        assert_eq!(problems(PartKind::Cloud(cloud)), expected);
+        let ssd = Ssd { over_provisioning_percent: 0.0, ..Ssd::blank() };
+        assert_eq!(problems(PartKind::Ssd(ssd)), ["part a: an over-provisioning of 0 %"]);
+        assert_eq!(problems(PartKind::Cloud(Cloud::blank())), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_capacity_is_what_its_user_has() {
+        let part = |name: &str, kind| DevicePart { name: name.into(), kind, ..DevicePart::default() };
+        let disk = HardDisk { capacity_bytes: 100, ..HardDisk::blank() };
+        let capacity = |kind: PartKind| {
+            let parts = vec![part("a", kind), part("disk", PartKind::Disk(disk.clone()))];
+            Device { parts, ..Device::default() }.capacity_bytes()
+        };
+        let raid = |level, disks| PartKind::Raid(Raid { over: "disk".into(), level, disks, ..Raid::blank() });
+        assert_eq!(capacity(raid(RaidLevel::Stripe, 4)), 400);
+        assert_eq!(capacity(raid(RaidLevel::Mirror, 4)), 100);
+        assert_eq!(capacity(raid(RaidLevel::StripedMirror, 4)), 200);
+        assert_eq!(capacity(raid(RaidLevel::Parity, 4)), 300);
+        assert_eq!(capacity(raid(RaidLevel::DoubleParity, 4)), 200);
+        let cluster = Cluster { over: "disk".into(), servers: 6, ..Cluster::blank() };
+        assert_eq!(capacity(PartKind::Cluster(cluster.clone())), 200);
+        assert_eq!(capacity(PartKind::Cluster(Cluster { data: 4, parity: 2, ..cluster })), 400);
+    }
 }
