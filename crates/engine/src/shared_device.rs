@@ -129,16 +129,14 @@ struct Turns<'a> {
 }
 
 impl SharedDevice {
-    /// Runs the workers with these numbers to their ends, each with its task; the device as it is then.
-    ///
-    /// # Errors
-    /// There is no memory for their stacks; the device as it was.
+    /// Runs the workers with these numbers to their ends, each with its task; the device as it is then, and why they could
+    /// not be started: there is no memory for their stacks.
     pub fn run(
         simulation: Simulation,
         barrier: &StartBarrier,
         numbers: &[u32],
         mut task: impl FnMut(u32) -> Box<dyn FnOnce()>,
-    ) -> Result<Simulation, (Simulation, Failure)> {
+    ) -> (Simulation, Option<Failure>) {
         let members = numbers.iter().map(|_| Member::default()).collect();
         let workers = numbers.iter().map(|number| WorkerCoroutine::new(STACK_BYTES, task(*number)));
         let workers = match workers.collect::<Result<Vec<_>, _>>() {
@@ -146,7 +144,7 @@ impl SharedDevice {
             Err(error) => {
                 let failure =
                     Failure::new(format!("no memory for so many workers: {error}")).hint("fewer workers");
-                return Err((simulation, failure));
+                return (simulation, Some(failure));
             }
         };
         let base = simulation.now();
@@ -171,7 +169,7 @@ impl SharedDevice {
         drop(turns);
         DEVICE.set(None);
         match Rc::try_unwrap(device) {
-            Ok(device) => Ok(device.simulation.into_inner()),
+            Ok(device) => (device.simulation.into_inner(), None),
             Err(_) => unreachable!("all workers are over, and their seats are gone with them"),
         }
     }

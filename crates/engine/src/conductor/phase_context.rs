@@ -207,13 +207,10 @@ impl PhaseContext {
                 context.leave(number);
             })
         };
-        let simulation = match SharedDevice::run(simulation, &self.barrier, &numbers, task) {
-            Ok(simulation) => simulation,
-            Err((simulation, failure)) => {
-                numbers.iter().for_each(|number| self.never_came(*number, &failure));
-                simulation
-            }
-        };
+        let (simulation, failure) = SharedDevice::run(simulation, &self.barrier, &numbers, task);
+        if let Some(failure) = failure {
+            numbers.iter().for_each(|number| self.never_came(*number, &failure));
+        }
         *device() = Some(simulation);
     }
 

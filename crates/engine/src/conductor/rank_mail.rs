@@ -69,7 +69,7 @@ pub enum LeaderMessage {
     /// So many of your events were heard since the run began.
     Heard(u64),
     /// The phase is over everywhere.
-    Done(PhaseOutcome),
+    Done(Box<PhaseOutcome>),
 }
 
 /// What everybody must know of a phase that is over.

@@ -325,7 +325,7 @@ impl<'a> Ranks<'a> {
         let (mut pause_ns, mut told) = (WAIT_NS.0, signal::interruptions().0 > 0);
         loop {
             match self.post.order(self.world, self.phase) {
-                Some(LeaderMessage::Done(done)) => return Ok(done),
+                Some(LeaderMessage::Done(done)) => return Ok(*done),
                 Some(LeaderMessage::Stop(StopScope::Signal(signal))) => signal::interrupted_elsewhere(signal),
                 Some(_) => continue,
                 None if signal::is_hurried() || self.is_first_gone() => {
@@ -348,7 +348,7 @@ impl<'a> Ranks<'a> {
 pub fn dismiss(world: &World, record: &PhaseRecord, is_referred_to: bool, ends: bool) {
     let phase = record.index;
     let record = if is_referred_to { skeleton(record) } else { PhaseRecord::default() };
-    let bytes = pack(&(phase, LeaderMessage::Done(PhaseOutcome { ends, record })));
+    let bytes = pack(&(phase, LeaderMessage::Done(Box::new(PhaseOutcome { ends, record }))));
     (1..world.size()).for_each(|rank| world.send(rank, Topic::Stop, bytes.clone()));
 }
 
