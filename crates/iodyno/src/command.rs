@@ -28,6 +28,7 @@ use crate::session::{self, OutputPolicy, say};
 use crate::terminal;
 use crate::trace;
 use crate::tune;
+use crate::whatif;
 use crate::why;
 
 /// Runs a command and returns the exit status. Under a launcher, what runs a plan is answered by the first rank; all
@@ -135,6 +136,7 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "pts" => pts::answer(world, rest),
         "tune" => tune::answer(world, rest),
         "why" => why::answer(rest),
+        "whatif" => whatif::answer(rest),
         "engines" => lists::engines(rest),
         "dialects" => lists::dialects(rest),
         "witnesses" => lists::witnesses(rest),
@@ -304,6 +306,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("neighbours", "see how two workloads slow each other down, with and without a limit"),
         ("pts", "test a solid-state drive by SNIA's specification, until it is steady"),
         ("tune", "measure a disk under other settings of its queue, and restore them"),
+        ("whatif", "compute what a store can promise: nines of durability and availability"),
         ("engines", "list the engines and whether they are available here"),
         ("dialects", "list the supported tools"),
         ("witnesses", "list the witnesses and what they read"),
@@ -336,6 +339,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),
     ("Verify", &["posix", "s3check", "pjdfstest", "fstest"]),
+    ("Compute", &["whatif"]),
     ("Traces", &["record", "replay", "trace", "why"]),
     ("History", &["runs", "report", "compare", "rerun", "import"]),
     ("This program", &["engines", "dialects", "witnesses", "links", "completions", "man"]),

@@ -50,6 +50,7 @@ mod terminal;
 mod trace;
 mod trigger;
 mod tune;
+mod whatif;
 mod why;
 
 fn main() -> ExitCode {

@@ -21,6 +21,7 @@ use crate::runs::{self, parsed, print};
 use crate::session::{self, OutputPolicy, say};
 use crate::trace::TraceArgs;
 use crate::tune::TuneArgs;
+use crate::whatif::WhatifArgs;
 use crate::why::WhyArgs;
 use crate::{lists, report, rerun};
 
@@ -139,6 +140,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "pts" => PtsArgs::command(),
         "tune" => TuneArgs::command(),
         "why" => WhyArgs::command(),
+        "whatif" => WhatifArgs::command(),
         "engines" => lists::EnginesArgs::command(),
         "dialects" => lists::DialectsArgs::command(),
         "witnesses" => lists::WitnessesArgs::command(),

@@ -28,6 +28,7 @@ pub mod number;
 pub mod paint;
 pub mod plan;
 pub mod plan_diff;
+pub mod promises;
 pub mod ranks;
 pub mod replay;
 mod requests;

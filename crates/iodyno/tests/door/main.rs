@@ -48,6 +48,7 @@ mod substitution;
 mod traces;
 #[cfg(target_os = "linux")]
 mod tune;
+mod whatif;
 #[cfg(target_os = "linux")]
 mod words;
 
@@ -62,6 +63,7 @@ fn main() -> std::process::ExitCode {
             devices::cases(),
             crowd::cases(),
             words::cases(),
+            whatif::cases(),
             drop_in::cases(),
             exports::cases(),
             findings::cases(),
