@@ -219,7 +219,9 @@ pub fn prepare(
     progress: Progress<'_>,
 ) -> Vec<Unready> {
     let (plan, mut wrong) = (&checked.plan, Vec::new());
-    for (number, job) in phase.jobs.iter().enumerate() {
+    // Nothing of the machine is touched by what runs on a simulated device.
+    let real = |job: &&Job| plan.device.is_none() || checked.engines.of(job).facts.uses_files;
+    for (number, job) in phase.jobs.iter().enumerate().filter(|(_, job)| real(job)) {
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for index in &job.targets {
             let target = &plan.targets[*index];

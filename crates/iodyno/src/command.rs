@@ -25,6 +25,7 @@ use crate::report;
 use crate::rerun;
 use crate::runs::{self, print};
 use crate::session::{self, OutputPolicy, say};
+use crate::simulated_device;
 use crate::terminal;
 use crate::trace;
 use crate::tune;
@@ -116,12 +117,10 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
     match word.as_str() {
         "plan" => explain::answer(world, rest),
         "run" => {
-            let loader = &mut HostLoader::new(world);
-            let paint = loader.paint;
+            let paint = terminal::out_paint();
             let reporter =
                 |manner: &native::Manner| Box::new(Native::new(paint).details(manner.details)) as _;
-            let request = native::run(rest, loader, &reporter);
-            native_answer(world, "run", rest, request, loader)
+            native_run(world, "run", rest, &|rest, loader| native::run(rest, loader, &reporter))
         }
         "report" => report::answer(rest),
         "runs" => runs::answer(rest),
@@ -138,6 +137,7 @@ fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "why" => why::answer(rest),
         "whatif" => whatif::answer(rest),
         "engines" => lists::engines(rest),
+        "devices" => lists::devices(rest),
         "dialects" => lists::dialects(rest),
         "witnesses" => lists::witnesses(rest),
         "completions" => lists::completions(rest, &mut commands()),
@@ -164,15 +164,13 @@ pub fn help_of(world: &World, dialect: &Dialect) -> Option<String> {
 
 fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], policy: OutputPolicy) -> u8 {
     if !dialect.drop_in {
-        let mut loader = HostLoader::new(world);
-        let request = (dialect.lower)(arguments, &mut loader);
-        return native_answer(world, dialect.name, arguments, request, &mut loader);
+        return native_run(world, dialect.name, arguments, &|rest, loader| (dialect.lower)(rest, loader));
     }
     let environment = std::env::var("IODYNO_ALSO").ok();
-    let (also, arguments) = match ExtensionOptions::take(arguments, environment.as_deref()) {
+    let (also, arguments) = match ExtensionOptions::load(arguments, environment.as_deref(), world) {
         Ok(taken) => taken,
         Err(wrong) => {
-            say(&wrong);
+            wrong.iter().for_each(say);
             return 2;
         }
     };
@@ -190,6 +188,7 @@ fn dialect_answer(world: &mut World, dialect: &Dialect, arguments: &[String], po
     let policy = OutputPolicy { asked, ..policy };
     let mut loader = HostLoader::new(world);
     loader.also = also.loader_words();
+    loader.device_bytes = also.device.as_ref().map(simulated_device::capacity_bytes);
     loader.talks = !policy.original;
     let elsewhere = match also.elsewhere(&mut loader) {
         Ok(elsewhere) => elsewhere,
@@ -258,6 +257,46 @@ fn destination<'a>(
     }
 }
 
+/// Native commands that run a plan on a storage, which may be simulated.
+const ON_DEVICE: &[&str] = &["run", "measure", "replay", "io500"];
+
+/// Lowers a native command, puts it on the simulated device that it names, and does it.
+fn native_run(
+    world: &mut World,
+    name: &str,
+    arguments: &[String],
+    lower: &dyn Fn(&[String], &mut HostLoader) -> Result<Request, Vec<Diagnostic>>,
+) -> u8 {
+    let mut loader = HostLoader::new(world);
+    if !ON_DEVICE.contains(&name) {
+        let request = lower(arguments, &mut loader);
+        return native_answer(world, name, arguments, request, &mut loader);
+    }
+    let (device, rest) = match simulated_device::take(arguments, world) {
+        Ok(taken) => taken,
+        Err(wrong) => {
+            wrong.iter().for_each(say);
+            return 2;
+        }
+    };
+    loader.device_bytes = device.as_ref().map(simulated_device::capacity_bytes);
+    let mut request = lower(&rest, &mut loader);
+    match (&mut request, &device) {
+        (Ok(Request::Print { out, status: 0 }), _) if rest == ["--help"] => out.push_str(ON_HELP),
+        (Ok(Request::Run(run)), Some(device)) => {
+            if let Err(wrong) = simulated_device::put_on(run, device, "--on") {
+                request = Err(vec![wrong]);
+            }
+        }
+        (Ok(Request::Hosts(_)), Some(_)) => {
+            let wrong = Diagnostic::error(&Origin::argument("--on"), "a simulated device is on one machine");
+            request = Err(vec![wrong.hint("leave the hosts out")]);
+        }
+        _ => {}
+    }
+    native_answer(world, name, arguments, request, &mut loader)
+}
+
 /// Does what a native command asks for, here or on the hosts that it names.
 fn native_answer(
     world: &mut World,
@@ -308,6 +347,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("tune", "measure a disk under other settings of its queue, and restore them"),
         ("whatif", "compute what a store can promise: nines of durability and availability"),
         ("engines", "list the engines and whether they are available here"),
+        ("devices", "list the simulated devices that tools can run on"),
         ("dialects", "list the supported tools"),
         ("witnesses", "list the witnesses and what they read"),
         ("links", "make a link for each tool's name in a directory"),
@@ -342,7 +382,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Compute", &["whatif"]),
     ("Traces", &["record", "replay", "trace", "why"]),
     ("History", &["runs", "report", "compare", "rerun", "import"]),
-    ("This program", &["engines", "dialects", "witnesses", "links", "completions", "man"]),
+    ("This program", &["engines", "devices", "dialects", "witnesses", "links", "completions", "man"]),
 ];
 
 /// The help text: all commands in groups.
@@ -367,6 +407,10 @@ fn help() -> String {
 const HELP_COLUMNS: usize = 80;
 /// Behind the help of a tool.
 const ALSO_HELP: &str = "\nWith --also WORDS it takes options of iodyno; --also help lists them.\n";
+
+/// Behind the help of a native command that runs a plan.
+const ON_HELP: &str =
+    "\nWith --on DEVICE it runs in virtual time on a simulated device; iodyno devices lists them.\n";
 
 /// The command tree, for help, completions and the manual.
 fn commands() -> Command {

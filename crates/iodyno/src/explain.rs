@@ -9,6 +9,7 @@ use crate::extension_options::ExtensionOptions;
 use crate::loader::HostLoader;
 use crate::runs::print;
 use crate::session::{self, OutputPolicy, say};
+use crate::simulated_device;
 
 /// Does `iodyno plan ARGUMENTS…`; the exit status. A first word that is a tool's name is that tool.
 pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
@@ -37,9 +38,9 @@ fn command_line(
     let (mut also, mut words) = (ExtensionOptions::default(), arguments.to_vec());
     if dialect.drop_in {
         let environment = std::env::var("IODYNO_ALSO").ok();
-        (also, words) =
-            ExtensionOptions::take(arguments, environment.as_deref()).map_err(|wrong| vec![wrong])?;
+        (also, words) = ExtensionOptions::load(arguments, environment.as_deref(), world)?;
         loader.also = also.loader_words();
+        loader.device_bytes = also.device.as_ref().map(simulated_device::capacity_bytes);
         loader.talks = true;
         if let Some(there) = also.elsewhere(&mut loader).map_err(|wrong| vec![wrong])? {
             loader.world = there.world();

@@ -8,10 +8,12 @@ use iodyno_dialect::hosts::{self, Elsewhere, is_host};
 use iodyno_dialect::option::nearest;
 use iodyno_dialect::run_options::RunOptions;
 use iodyno_dialect::{DIALECTS, Dialect, Keep, Loader, ReportFile, Run};
-use iodyno_model::{Diagnostic, Origin};
+use iodyno_engine::world::World;
+use iodyno_model::{Device, Diagnostic, Origin};
 use iodyno_report::native::Native;
 use iodyno_report::paint::Paint;
 
+use crate::simulated_device;
 use crate::substitution::{Substitution, SweepReport};
 use crate::terminal;
 
@@ -33,6 +35,7 @@ const WORDS: &[(&str, &str)] = &[
     ("witness=off", "run without witnesses"),
     ("why", "say where latency goes: scheduler, device, journal, …"),
     ("engine=NAME", "run on another engine; iodyno engines lists them"),
+    ("on=DEVICE", "run in virtual time on a simulated device; iodyno devices lists them"),
     ("depth=N", "keep N operations in flight in each worker"),
     ("sweep=KEY:LIST", "run once for each value of depth, engine, block, workers, cached or span"),
     ("repeat=N", "number of passes"),
@@ -110,6 +113,10 @@ pub struct ExtensionOptions {
     pub asked: RunOptions,
     /// Another engine, another depth, lists of values.
     pub substitution: Substitution,
+    /// `on=`, as typed.
+    pub on: Option<String>,
+    /// The simulated device that it runs on.
+    pub device: Option<Device>,
     /// Whether the words are to be listed.
     pub lists_words: bool,
     /// All other words, as they are said on the hosts that the command goes to.
@@ -144,6 +151,41 @@ impl ExtensionOptions {
         Ok((also, others))
     }
 
+    /// Takes our words as [`take`](Self::take) does, and loads the simulated device that they name.
+    ///
+    /// # Errors
+    /// The first word that is none of ours; everything that is wrong with the device, or does not go with one.
+    pub fn load(
+        arguments: &[String],
+        environment: Option<&str>,
+        world: &World,
+    ) -> Result<(ExtensionOptions, Vec<String>), Vec<Diagnostic>> {
+        let (mut also, others) =
+            ExtensionOptions::take(arguments, environment).map_err(|wrong| vec![wrong])?;
+        if let Some(word) = &also.on {
+            also.device = Some(simulated_device::named(word, "--also")?);
+            also.fits_device(word).map_err(|wrong| vec![wrong])?;
+            simulated_device::check_world(world, "--also").map_err(|wrong| vec![wrong])?;
+        }
+        Ok((also, others))
+    }
+
+    /// Whether a run on a simulated device takes the other words.
+    fn fits_device(&self, on: &str) -> Result<(), Diagnostic> {
+        let obstacles = [
+            (self.substitution.has_engine(), "engine", "a simulated device has its own engine"),
+            (self.hosts.is_some() || self.hostfile.is_some(), "hosts", "one virtual clock is on one machine"),
+            (self.why, "why", "the kernel sees nothing of a simulated run"),
+        ];
+        match obstacles.into_iter().find(|(is_asked, ..)| *is_asked) {
+            Some((_, word, why)) => {
+                let message = format!("`{word}` does not go with `on={on}`: {why}");
+                Err(Diagnostic::error(&Origin::argument("--also"), message).hint("leave one of them out"))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn words(&mut self, place: &str, words: &str) -> Result<(), Diagnostic> {
         let mut words = words.split(',').filter(|word| !word.is_empty()).peekable();
         while let Some(word) = words.next() {
@@ -174,6 +216,7 @@ impl ExtensionOptions {
                 self.keep.wanted = Some(true);
                 self.keep.tags.push(name.into());
             }
+            Some(("on", device)) => self.on = Some(device.into()),
             Some(("witness", "off")) => self.unwatched = true,
             Some((name @ ("text" | "bugs" | "phases" | "layout" | "rewrite" | "peers"), value)) => {
                 self.dialect_words.push((name.into(), value.into()));
@@ -261,6 +304,9 @@ impl ExtensionOptions {
         }
         self.asked.apply(&mut run.plan, "--also")?;
         run.unwatched = self.unwatched;
+        if let Some(device) = &self.device {
+            simulated_device::put_on(run, device, "--also")?;
+        }
         run.why = self.why;
         run.keep = self.keep;
         run.details = self.details;

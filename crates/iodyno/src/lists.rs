@@ -11,12 +11,25 @@ use iodyno_model::{Diagnostic, Origin, VerbSet};
 use crate::loader::plain;
 use crate::runs::{parsed, print};
 use crate::session::say;
+use crate::simulated_device;
 
 /// List the engines, whether they are available here, and their settings
 #[derive(Parser)]
 #[command(name = "iodyno engines", disable_version_flag = true)]
 pub struct EnginesArgs {
     /// Only this one
+    name: Option<String>,
+}
+
+/// List the simulated devices, or print the file of one
+#[derive(Parser)]
+#[command(name = "iodyno devices", disable_version_flag = true)]
+#[command(
+    after_help = "A tool runs on one with --also on=DEVICE, measure, run, replay and io500 with --on DEVICE. \
+DEVICE may also be the path of a file like those that iodyno devices NAME prints: docs/sim.md."
+)]
+pub struct DevicesArgs {
+    /// The file of this one
     name: Option<String>,
 }
 
@@ -83,6 +96,22 @@ fn engine(facts: &EngineFacts) -> String {
     let settings: String =
         settings.map(|setting| format!("{:<11} {:<18} {}\n", "", setting.name, setting.help)).collect();
     format!("{:<9} {}{state}\n{:<9} depth {depth} · {verbs}\n{settings}", facts.name, facts.about, "")
+}
+
+/// `iodyno devices`.
+pub fn devices(arguments: &[String]) -> u8 {
+    let words = match parsed::<DevicesArgs>("iodyno devices", arguments) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let Some(name) = words.name else { return print(&simulated_device::list()) };
+    match simulated_device::named(&name, &name) {
+        Ok(device) => print(&iodyno_report::device::toml(&device)),
+        Err(wrong) => {
+            wrong.iter().for_each(say);
+            2
+        }
+    }
 }
 
 /// `iodyno dialects`.

@@ -15,7 +15,7 @@ use iodyno_engine::world::place::Owners;
 use iodyno_engine::world::{World, rank_share};
 use iodyno_engine::{clock, file_system_client, registry, trace_file, witness};
 pub use iodyno_model::origin::plain;
-use iodyno_model::{EngineTrait, Idleness, Job, Machine, Phase, Plan, WorldFacts};
+use iodyno_model::{EngineTrait, Idleness, Job, Machine, Phase, Plan, TargetFacts, WorldFacts};
 use iodyno_report::paint::Paint;
 use iodyno_trace::{RecordSource, TraceError};
 
@@ -32,6 +32,8 @@ pub struct HostLoader {
     pub also: Vec<(String, String)>,
     /// The ranks that will run what is asked for.
     pub world: WorldFacts,
+    /// What the simulated device holds that the run is put on, in place of this machine's storage.
+    pub device_bytes: Option<u64>,
     /// Whether more may be said than an original says.
     pub talks: bool,
     /// What was read, by path: it goes along where the command goes to other hosts.
@@ -73,11 +75,32 @@ impl HostLoader {
             also: Vec::new(),
             world: world.facts().clone(),
             talks: false,
+            device_bytes: None,
             files: Vec::new(),
             brought,
             looked: Cell::new(false),
         }
     }
+}
+
+/// What a path is on a simulated device: files and directories are as they are here, devices are the simulated one.
+fn simulated(path: &str, capacity_bytes: u64) -> Option<PathFacts> {
+    let facts = fs::metadata(path).ok();
+    let kind = match facts.as_ref().map(fs::Metadata::file_type) {
+        Some(kind) if kind.is_dir() => PathKind::Directory,
+        Some(kind) if kind.is_char_device() => PathKind::CharacterDevice,
+        Some(kind) if kind.is_fifo() => PathKind::Pipe,
+        Some(kind) if kind.is_file() => PathKind::File,
+        None if !path.starts_with("/dev/") => return None,
+        _ => PathKind::BlockDevice,
+    };
+    let bytes = match (kind, &facts) {
+        (PathKind::BlockDevice, _) | (_, None) => capacity_bytes,
+        (_, Some(facts)) => facts.len(),
+    };
+    let size = Some(capacity_bytes);
+    let target = TargetFacts { size_bytes: size, free_bytes: size, ..TargetFacts::default() };
+    Some(PathFacts { kind, bytes, readable: true, writable: true, target })
 }
 
 impl Loader for HostLoader {
@@ -133,6 +156,9 @@ impl Loader for HostLoader {
 
     fn look(&self, path: &str) -> Option<PathFacts> {
         self.looked.set(true);
+        if let Some(bytes) = self.device_bytes {
+            return simulated(path, bytes);
+        }
         let facts = fs::metadata(path).ok()?;
         let kind = match facts.file_type() {
             kind if kind.is_file() => PathKind::File,
@@ -187,6 +213,7 @@ impl Loader for HostLoader {
             also: self.also.clone(),
             world: self.world.clone(),
             talks: self.talks,
+            device_bytes: self.device_bytes,
             files: Vec::new(),
             brought: self.brought.clone(),
             looked: Cell::new(false),

@@ -42,6 +42,7 @@ mod runs;
 mod secret_words;
 mod serve;
 mod session;
+mod simulated_device;
 mod single_workload;
 mod sink;
 mod substitution;

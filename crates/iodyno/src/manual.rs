@@ -142,6 +142,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "why" => WhyArgs::command(),
         "whatif" => WhatifArgs::command(),
         "engines" => lists::EnginesArgs::command(),
+        "devices" => lists::DevicesArgs::command(),
         "dialects" => lists::DialectsArgs::command(),
         "witnesses" => lists::WitnessesArgs::command(),
         "links" => lists::LinksArgs::command(),

@@ -30,6 +30,7 @@ use crate::loader::plain;
 use crate::output_set::{self, OutputSet};
 use crate::remote_servers;
 use crate::repeat;
+use crate::simulated_device;
 use crate::sink;
 use crate::syscall_helper;
 use crate::terminal;
@@ -169,6 +170,7 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
         let silent: Box<dyn Reporter> = Box::new(Silent);
         run.reporter = Box::new(OnePass::new(&run.plan, std::mem::replace(&mut run.reporter, silent)));
     }
+    simulated_device::mark(&mut run);
     let mut fanout = match EventFanout::open(&mut run, policy) {
         Ok(fanout) => fanout,
         Err(wrong) => {

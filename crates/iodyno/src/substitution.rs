@@ -68,6 +68,11 @@ impl Substitution {
         !self.sweeps.is_empty()
     }
 
+    /// Whether engines are named.
+    pub fn has_engine(&self) -> bool {
+        self.engine.is_some() || self.sweeps.iter().any(|sweep| sweep.parameter == Parameter::Engine)
+    }
+
     fn greatest_depth(&self) -> Option<u32> {
         let swept = self.sweeps.iter().filter(|sweep| sweep.parameter == Parameter::Depth);
         let values = swept.flat_map(|sweep| &sweep.values).filter_map(|value| match value {

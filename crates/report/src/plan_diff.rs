@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use iodyno_model::{Job, JobRecord, Machine, PhaseRecord, Plan, Record, RunStart, TargetFacts, units};
+use iodyno_model::{
+    EngineTrait, Job, JobRecord, Machine, PhaseRecord, Plan, Record, RunStart, TargetFacts, units,
+};
 use serde_json::Value;
 
 use crate::shape::{Context, Shape};
@@ -38,6 +40,7 @@ pub type Run<'a> = (&'a RunStart, &'a Record);
 /// Everything in which two runs differ, what was asked first; each thing once, however many jobs it concerns.
 pub fn contrasts(before: Run<'_>, after: Run<'_>) -> Vec<Contrast> {
     let mut found = asked(before, after);
+    found.extend(differing("origin of the figures", origin(before), origin(after), Weight::Asked));
     found.extend(machines(&before.0.machine, &after.0.machine));
     let world = |run: Run<'_>| (run.0.world.ranks().to_string(), run.0.world.machines().to_string());
     let (first, other) = (world(before), world(after));
@@ -49,6 +52,16 @@ pub fn contrasts(before: Run<'_>, after: Run<'_>) -> Vec<Contrast> {
     }
     found.sort_by_key(|contrast| contrast.weight);
     found
+}
+
+/// Whether figures were measured or simulated.
+fn origin((started, record): Run<'_>) -> String {
+    let mut jobs = record.phases.iter().flat_map(|phase| &phase.jobs);
+    match &started.plan.device {
+        Some(device) => format!("simulated on {}", device.name),
+        None if jobs.any(|job| job.engine_is(EngineTrait::HasVirtualTime)) => "simulated".into(),
+        None => "measured".into(),
+    }
 }
 
 /// Whether a word that a user said (`kernel`, `depth`) declares a difference.
@@ -73,6 +86,7 @@ pub fn is_known(word: &str, before: Run<'_>, after: Run<'_>) -> bool {
 
 /// What any run may differ in, besides the fields of its plan.
 pub const KNOWN: &[&str] = &[
+    "origin of the figures",
     "I/O size",
     "mix",
     "pattern",

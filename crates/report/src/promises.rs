@@ -1,6 +1,6 @@
 //! What a store can promise (`iodyno whatif --promises`), as text and as JSON (`iodyno.promises/1`).
 
-use iodyno_truth::promises::{Consistency, Promise, Promises, StoreDesign};
+use iodyno_simulation::promises::{Consistency, Promise, Promises, StoreDesign};
 use serde_json::{Value, json};
 
 use crate::number::{NONE, latency, percent, significant, thousands};

@@ -9,11 +9,14 @@
 //!   arrive ─► part ─► part behind ─► …        each part: queue, servers, figures of its own
 //!   done   ◄─ part ◄─ part behind ◄─ …        kernel: events in order of time, then of their making
 //! ```
+//!
+//! [`promises`] stands beside it: what a store of many such devices can promise.
 #![forbid(unsafe_code)]
 
 mod build;
 mod kernel;
 mod parts;
+pub mod promises;
 pub mod random;
 
 pub use build::scaled;

@@ -36,7 +36,6 @@ pub mod network;
 pub mod other_io;
 pub mod passes;
 pub mod peak;
-pub mod promises;
 pub mod quantity;
 pub mod reads;
 pub mod replay;

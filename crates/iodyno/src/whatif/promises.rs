@@ -3,8 +3,8 @@
 use clap::Args;
 use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_report::promises::{YEAR_NS, json, text};
-use iodyno_truth::promises::chain::MOST_STATES;
-use iodyno_truth::promises::{MOST_PIECES, StoreDesign, promises, rate_of_share};
+use iodyno_simulation::promises::chain::MOST_STATES;
+use iodyno_simulation::promises::{MOST_PIECES, StoreDesign, promises, rate_of_share};
 
 use super::WhatifArgs;
 use crate::runs::{one, paint, print};
@@ -36,10 +36,10 @@ pub struct StoreArguments {
     /// Mean length of an outage
     #[arg(long, value_name = "TIME", requires = "outages", value_parser = duration)]
     outage: Option<u64>,
-    /// Pieces that a read waits for; default: as few as meet each write (replicas), or K
+    /// Pieces that a read waits for; default: as few as find each write
     #[arg(long, value_name = "R", requires = "promises")]
     read_quorum: Option<u32>,
-    /// Pieces that a write waits for; default: the majority of the replicas, or K+1
+    /// Pieces that a write waits for; default: K and half of the others
     #[arg(long, value_name = "W", requires = "promises")]
     write_quorum: Option<u32>,
     /// Groups of pieces that hold all the data together
@@ -107,10 +107,9 @@ impl StoreArguments {
                 format!("name at most {pieces}: each group uses only so many"),
             ));
         }
-        let majority = pieces / 2 + 1;
-        let by_default = if needed == 1 { majority } else { (needed + 1).min(pieces) };
+        let by_default = needed + (pieces - needed).div_ceil(2);
         let write_quorum = quorum("--write-quorum", self.write_quorum.unwrap_or(by_default), needed, pieces)?;
-        let by_default = if needed == 1 { pieces + 1 - write_quorum } else { needed };
+        let by_default = pieces + needed - write_quorum;
         let read_quorum = quorum("--read-quorum", self.read_quorum.unwrap_or(by_default), needed, pieces)?;
         let design = StoreDesign {
             pieces,
@@ -145,17 +144,26 @@ impl StoreArguments {
         let mut about = format!(
             "{} of the devices are lost in a year; a lost piece is rebuilt in {}",
             percent(self.afr.unwrap_or_default()),
-            units::duration(self.repair.unwrap_or_default() as f64)
+            duration_text(self.repair.unwrap_or_default())
         );
         if self.domain_afr > 0.0 {
             about += &format!("; {} of the domains are lost in a year", percent(self.domain_afr));
         }
         if let Some(outage) = self.outage.filter(|_| self.outages > 0.0) {
-            let length = units::duration(outage as f64);
+            let length = duration_text(outage);
             about += &format!("; each domain is out {} times a year for {length}", self.outages);
         }
         about += &format!("; reads wait for {}, writes for {}.", design.read_quorum, design.write_quorum);
         (name, about)
+    }
+}
+
+fn duration_text(ns: u64) -> String {
+    const HOUR_NS: u64 = 3_600_000_000_000;
+    if ns >= HOUR_NS && ns.is_multiple_of(HOUR_NS) {
+        format!("{} h", ns / HOUR_NS)
+    } else {
+        units::duration(ns as f64)
     }
 }
 

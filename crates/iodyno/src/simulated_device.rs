@@ -1,0 +1,273 @@
+//! `on=DEVICE`: the plan of any dialect on a simulated device, in virtual time; and the word *simulated* in all that is told.
+//!
+//! The plan is changed after the dialect has lowered it. Nothing of the machine is touched: no file is made, no witness
+//! watches. What cannot be simulated is refused with its reason; what is of the machine alone and changes no figure of a
+//! simulated device (processors, priorities, memory of buffers) is left out.
+
+use std::io;
+
+use iodyno_dialect::Run;
+use iodyno_dialect::native::device::{self, SHIPPED};
+use iodyno_engine::registry;
+use iodyno_engine::world::World;
+use iodyno_model::{
+    Device, Diagnostic, EngineTrait, Event, Job, Origin, Phase, Plan, Prepare, Submit, TargetKind, WorkerKind,
+};
+use iodyno_report::{Output, Reporter};
+
+use crate::loader::plain;
+
+/// The engine of simulated devices.
+const ENGINE: &str = "sim";
+
+/// Character devices that data is copied from and to.
+const UNSTORED: &[&str] = &["/dev/zero", "/dev/null", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// What a device holds; of one whose file does not say it, more than any plan asks for.
+pub fn capacity_bytes(device: &Device) -> u64 {
+    match device.capacity_bytes() {
+        0 => 1 << 50,
+        bytes => bytes,
+    }
+}
+
+/// A device by its name, or by the path of its file. `place` is where it was said.
+///
+/// # Errors
+/// There is none, or everything that is wrong with its file.
+pub fn named(word: &str, place: &str) -> Result<Device, Vec<Diagnostic>> {
+    if word.contains('/') || word.ends_with(".toml") {
+        let text = std::fs::read_to_string(word).map_err(|error| {
+            let wrong = Diagnostic::error(&Origin::argument(place), format!("{word}: {}", plain(&error)));
+            vec![wrong.hint("name a file of a device, or one of those that iodyno devices lists")]
+        })?;
+        return device::parse(&text, word);
+    }
+    device::named(word).map_err(|message| {
+        let (what, hint) = message.split_once("; ").unwrap_or((&message, "iodyno devices lists them"));
+        let hint = match hint.starts_with("did you mean") {
+            true => format!("{hint} iodyno devices lists all"),
+            false => hint.to_string(),
+        };
+        vec![Diagnostic::error(&Origin::argument(place), format!("`{word}`: {what}")).hint(hint)]
+    })
+}
+
+/// A line for each device that comes with the program.
+pub fn list() -> String {
+    let line = |(name, _): &(&str, &str)| {
+        let device = device::named(name).ok()?;
+        let generic = if device.is_generic() { " (generic)" } else { "" };
+        Some(format!("{name:<20} {}{generic}\n", device.about))
+    };
+    SHIPPED.iter().filter_map(line).collect()
+}
+
+/// Refuses ranks: each would have a device of its own.
+///
+/// # Errors
+/// There are several.
+pub fn check_world(world: &World, place: &str) -> Result<(), Diagnostic> {
+    match world.is_alone() {
+        true => Ok(()),
+        false => Err(Diagnostic::error(&Origin::argument(place), "a simulated device is in one process")
+            .hint("run it without a launcher; workers may be as many as you like")),
+    }
+}
+
+/// Takes `--on DEVICE`, or `on=DEVICE` of `--also`, out of the arguments of a native command.
+///
+/// # Errors
+/// None is named, or everything that is wrong with it.
+pub fn take(arguments: &[String], world: &World) -> Result<(Option<Device>, Vec<String>), Vec<Diagnostic>> {
+    let (mut word, mut others) = (None, Vec::new());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let named = match argument.as_str() {
+            "--" => {
+                others.push(argument.clone());
+                others.extend(rest.by_ref().cloned());
+                continue;
+            }
+            "--on" => rest.next().cloned().unwrap_or_default(),
+            "--also" => match rest.clone().next().and_then(|words| words.strip_prefix("on=")) {
+                Some(device) => {
+                    rest.next();
+                    device.to_string()
+                }
+                None => {
+                    others.push(argument.clone());
+                    continue;
+                }
+            },
+            argument => match argument.strip_prefix("--on=").or(argument.strip_prefix("--also=on=")) {
+                Some(device) => device.to_string(),
+                None => {
+                    others.push(argument.to_string());
+                    continue;
+                }
+            },
+        };
+        word = Some(named);
+    }
+    let Some(word) = word else { return Ok((None, others)) };
+    if word.is_empty() {
+        let wrong = Diagnostic::error(&Origin::argument("--on"), "a device must follow");
+        return Err(vec![wrong.hint("e.g. --on hdd-7200; iodyno devices lists them")]);
+    }
+    check_world(world, "--on").map_err(|wrong| vec![wrong])?;
+    Ok((Some(named(&word, "--on")?), others))
+}
+
+/// Puts a run on a device. `place` is where that was said.
+///
+/// # Errors
+/// What of it cannot be simulated.
+pub fn put_on(run: &mut Run, device: &Device, place: &str) -> Result<(), Diagnostic> {
+    let plan = &mut run.plan;
+    if let Some((what, why)) = obstacle(plan) {
+        let message = format!("on={}: {what} cannot be simulated: {why}", device.name);
+        return Err(Diagnostic::error(&Origin::argument(place), message).hint("leave it out"));
+    }
+    for target in &mut plan.targets {
+        target.prepare = Prepare::AsItIs;
+        target.remove = false;
+        (target.open.hints, target.open.write_life) = (None, None);
+        match &target.kind {
+            TargetKind::Device { .. } => target.kind = TargetKind::Nothing { bytes: capacity_bytes(device) },
+            // What these give or take is on no device.
+            TargetKind::File { path, .. } if UNSTORED.contains(&path.as_str()) => {
+                target.kind = TargetKind::Descriptor { number: 0 };
+            }
+            _ => {}
+        }
+    }
+    for phase in &mut plan.phases {
+        (phase.drop_caches, phase.remount, phase.pause_ns) = (false, None, 0);
+        for job in &mut phase.jobs {
+            job.engine = ENGINE.into();
+            job.settings.clear();
+            job.kind = WorkerKind::Threads;
+            (job.placement, job.buffers) = (Default::default(), Default::default());
+            job.depth.submit = Submit::Inline;
+            job.depth.reap_most = 0;
+        }
+    }
+    plan.idleness = false;
+    plan.destroy.clear();
+    plan.device = Some(device.clone());
+    run.abandoned.clear();
+    run.unwatched = true;
+    Ok(())
+}
+
+/// What of a plan cannot be simulated, and why.
+fn obstacle(plan: &Plan) -> Option<(String, &'static str)> {
+    if !plan.aging.is_empty() {
+        return Some(("age".into(), "a simulated device has no file system that could grow old"));
+    }
+    if plan.phases.iter().all(|phase| phase.jobs.is_empty()) {
+        return Some(("a plan without jobs".into(), "there is nothing to watch"));
+    }
+    plan.phases.iter().find_map(|phase| {
+        if !phase.errands.is_empty() {
+            return Some((format!("phase {}", phase.name), "it runs shell commands"));
+        }
+        phase.jobs.iter().find_map(|job| Some((format!("job {}", job.name), job_obstacle(plan, phase, job)?)))
+    })
+}
+
+fn job_obstacle(plan: &Plan, phase: &Phase, job: &Job) -> Option<&'static str> {
+    let facts = registry::facts(&job.engine)?;
+    let is_on = |is: &dyn Fn(&TargetKind) -> bool| {
+        job.targets.iter().filter_map(|index| plan.targets.get(*index)).any(|target| is(&target.kind))
+    };
+    let burns = facts.traits.contains(&EngineTrait::KeepsProcessorBusy)
+        && !facts.traits.contains(&EngineTrait::Pretends);
+    if facts.connects || is_on(&|kind| matches!(kind, TargetKind::Endpoint { .. })) {
+        Some("it goes over a network to a peer")
+    } else if is_on(&|kind| matches!(kind, TargetKind::Bucket { .. })) {
+        Some("it sends requests to an object store")
+    } else if !facts.is_stream() {
+        Some("it checks the results of a real file system")
+    } else if burns {
+        Some("its engine burns processor time or runs a program")
+    } else if job.hooks != Default::default() {
+        Some("it runs shell commands")
+    } else if job.payload.verify.is_some() {
+        Some("it verifies data, and a simulated device keeps none")
+    } else if phase.watch.is_some() {
+        Some("it watches the machine")
+    } else {
+        None
+    }
+}
+
+/// Marks a run whose plan has a simulated device: its name and the report of its tool say so.
+pub fn mark(run: &mut Run) {
+    let Some(device) = &run.plan.device else { return };
+    let word = format!("simulated on {}", device.name);
+    if !run.plan.name.contains(&word) {
+        let name = std::mem::take(&mut run.plan.name);
+        run.plan.name = if name.is_empty() { word.clone() } else { format!("{name}, {word}") };
+    }
+    let unmarked = std::mem::replace(&mut run.reporter, Box::new(crate::session::Silent));
+    run.reporter =
+        Box::new(MarkedReport { reporter: unmarked, device: device.name.clone(), is_marked: false });
+}
+
+/// A report that says before anything else that it is of a simulated run: a line of text, or the first field of JSON. Of a
+/// tool that reports on standard error, there.
+struct MarkedReport {
+    reporter: Box<dyn Reporter>,
+    device: String,
+    is_marked: bool,
+}
+
+impl Reporter for MarkedReport {
+    fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
+        let Output { out, err, files } = output;
+        if self.is_marked {
+            let output = &mut Output { out: &mut **out, err: &mut **err, files: &mut **files };
+            return self.reporter.event(event, output);
+        }
+        let (mut told, mut talk) = (Vec::new(), Vec::new());
+        self.reporter.event(event, &mut Output { out: &mut told, err: &mut talk, files: &mut **files })?;
+        let ends = matches!(event, Event::PhaseEnded(_) | Event::Ended(_));
+        if !told.is_empty() {
+            self.is_marked = true;
+            told = marked(&told, &self.device);
+        } else if ends && !talk.is_empty() {
+            self.is_marked = true;
+            talk = marked(&talk, &self.device);
+        }
+        out.write_all(&told)?;
+        err.write_all(&talk)
+    }
+}
+
+fn marked(report: &[u8], device: &str) -> Vec<u8> {
+    let Some(rest) = report.strip_prefix(b"{") else {
+        return [format!("simulated on {device}\n").as_bytes(), report].concat();
+    };
+    let is_empty = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'}');
+    let field = format!(
+        "{{\n  \"simulated\": {}{}",
+        serde_json::Value::from(device),
+        if is_empty { "" } else { "," }
+    );
+    [field.as_bytes(), rest].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_json_say_that_they_are_simulated() {
+        let text = |report: &str| String::from_utf8(marked(report.as_bytes(), "hdd")).unwrap();
+        assert_eq!(text("fio-3.42\n"), "simulated on hdd\nfio-3.42\n");
+        assert_eq!(text("{\n  \"a\": 1\n}\n"), "{\n  \"simulated\": \"hdd\",\n  \"a\": 1\n}\n");
+        assert_eq!(text("{}"), "{\n  \"simulated\": \"hdd\"}");
+    }
+}
