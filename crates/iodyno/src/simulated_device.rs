@@ -124,7 +124,16 @@ pub fn take(arguments: &[String], world: &World) -> Result<(Option<Device>, Vec<
 /// # Errors
 /// What of it cannot be simulated.
 pub fn put_on(run: &mut Run, device: &Device, place: &str) -> Result<(), Diagnostic> {
-    let plan = &mut run.plan;
+    put_plan_on(&mut run.plan, device, place)?;
+    run.abandoned.clear();
+    Ok(())
+}
+
+/// Puts a plan on a device.
+///
+/// # Errors
+/// What of it cannot be simulated.
+pub fn put_plan_on(plan: &mut Plan, device: &Device, place: &str) -> Result<(), Diagnostic> {
     if let Some((what, why)) = obstacle(plan) {
         let message = format!("on={}: {what} cannot be simulated: {why}", device.name);
         return Err(Diagnostic::error(&Origin::argument(place), message).hint("leave it out"));
@@ -156,8 +165,6 @@ pub fn put_on(run: &mut Run, device: &Device, place: &str) -> Result<(), Diagnos
     plan.idleness = false;
     plan.destroy.clear();
     plan.device = Some(device.clone());
-    run.abandoned.clear();
-    run.unwatched = true;
     Ok(())
 }
 
@@ -203,10 +210,11 @@ fn job_obstacle(plan: &Plan, phase: &Phase, job: &Job) -> Option<&'static str> {
     }
 }
 
-/// Marks a run whose plan has a simulated device: its name and the report of its tool say so.
+/// Marks a run whose plan has a simulated device: its name and the report of its tool say so, and no witness watches.
 pub fn mark(run: &mut Run) {
     let Some(device) = &run.plan.device else { return };
     let word = format!("simulated on {}", device.name);
+    run.unwatched = true;
     if !run.plan.name.contains(&word) {
         let name = std::mem::take(&mut run.plan.name);
         run.plan.name = if name.is_empty() { word.clone() } else { format!("{name}, {word}") };

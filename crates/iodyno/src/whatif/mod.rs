@@ -1,38 +1,55 @@
-//! `iodyno whatif`: what would be, by computation: `--promises` says what a store can promise.
+//! `iodyno whatif`: what would be, by computation: a workload on simulated devices, and what a store can promise.
 //!
-//! Exit status: 0; 2 the command is wrong.
+//! Exit status: 0; 1 a simulated run failed; 2 the command is wrong.
 
+mod on;
 mod promises;
+mod until;
 
 use clap::Parser;
+use iodyno_engine::world::World;
 
+use crate::report_output::ReportArguments;
 use crate::runs::{ended, parsed};
 
 #[derive(Parser)]
-#[command(name = "iodyno whatif", about = "Compute what would be: what a store can promise", disable_version_flag = true,
-    after_help = AFTER)]
+#[command(name = "iodyno whatif", about = "Compute what would be: a workload on other devices, what a store can promise",
+    disable_version_flag = true, after_help = AFTER)]
 pub struct WhatifArgs {
+    /// A plan (.toml), a job file (.fio), a script (.ior, .f), a trace, or a kept run: its number, a tag, last
+    #[arg(value_name = "PLAN|TRACE|RUN", required_unless_present = "promises", conflicts_with = "promises")]
+    workload: Option<String>,
+    /// Simulated devices, by comma: names that iodyno devices lists, or files
+    #[arg(long, value_name = "DEVICES", value_delimiter = ',', conflicts_with = "promises")]
+    on: Vec<String>,
+    /// Find the limit at which this still holds, e.g. 'read.p99 < 5ms' or 'write.iops > 6000'
+    #[arg(long, value_name = "CONDITION", conflicts_with = "promises")]
+    until: Option<String>,
+    /// What --until varies
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "load", requires = "until")]
+    vary: until::Variable,
     /// What a store can promise: nines of durability and availability, and its consistency
-    #[arg(long, required = true)]
+    #[arg(long)]
     promises: bool,
     #[command(flatten)]
     store: promises::StoreArguments,
-    /// Seed of the Monte Carlo
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
+    /// Seed of what is drawn
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
-const AFTER: &str = "Examples:\n  iodyno whatif --promises --afr 1.5% --replicas 3 --repair 12h\n  \
-iodyno whatif --promises --afr 1.5% --code 8+3 --domains 11 --repair 12h --outages 4 --outage 30min\n\
+const AFTER: &str = "Examples:\n  iodyno whatif examples/depth.toml --on hdd-7200,cloud-6000\n  \
+iodyno whatif last --on cloud-6000 --until 'read.p99 < 5ms' --vary cap\n  \
+iodyno whatif --promises --afr 1.5% --replicas 3 --repair 12h\n\
 docs/whatif.md explains the figures.";
 
 /// Does `iodyno whatif ARGUMENTS…`; the exit status.
-pub fn answer(arguments: &[String]) -> u8 {
+pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
     match parsed::<WhatifArgs>("iodyno whatif", arguments) {
-        Ok(words) => ended(promises::told(&words)),
+        Ok(words) if words.promises => ended(promises::told(&words)),
+        Ok(words) => ended(on::told(world, &words, arguments)),
         Err(status) => status,
     }
 }

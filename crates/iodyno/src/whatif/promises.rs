@@ -9,6 +9,9 @@ use iodyno_simulation::promises::{MOST_PIECES, StoreDesign, promises, rate_of_sh
 use super::WhatifArgs;
 use crate::runs::{one, paint, print};
 
+/// Of the Monte Carlo, where none is named.
+const SEED: u64 = 1;
+
 #[derive(Args)]
 pub struct StoreArguments {
     /// Devices whose data is lost within a year, percent
@@ -187,13 +190,21 @@ fn quorum(option: &str, quorum: u32, needed: u32, pieces: u32) -> Result<u32, Di
 
 /// Prints what a store promises.
 pub fn told(words: &WhatifArgs) -> Result<u8, Vec<Diagnostic>> {
+    if words.report.html.is_some() || words.report.xlsx.is_some() {
+        return Err(one(wrong(
+            "--promises",
+            "they are told as text and as JSON alone",
+            "leave --html and --xlsx out",
+        )));
+    }
     let design = words.store.design().map_err(one)?;
-    let promises = promises(&design, words.seed).map_err(|states| {
+    let seed = words.seed.unwrap_or(SEED);
+    let promises = promises(&design, seed).map_err(|states| {
         let what = format!("the pieces can be lost in {states} ways or more, over {MOST_STATES}");
         one(wrong("--domains", what, "name as many domains as pieces, or fewer spare pieces"))
     })?;
-    if words.json {
-        return Ok(print(&format!("{:#}\n", json(&design, &promises, words.seed))));
+    if words.report.json {
+        return Ok(print(&format!("{:#}\n", json(&design, &promises, seed))));
     }
     let (name, about) = words.store.words(&design);
     Ok(print(&text(&name, &about, &design, &promises, paint())))

@@ -1,15 +1,25 @@
 //! `iodyno whatif`: what is computed, and what is said to words that describe no store.
 
+use std::path::Path;
+
 use serde_json::Value;
+use testbed::program::ProgramOutput;
 use testbed::{Case, Outcome};
 
-use crate::program::{iodyno, told};
+use crate::program::{iodyno, names, plan, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("promises of replicas are told by formula and by Monte Carlo", &[], promises),
         Case::new("promises of an erasure code are JSON", &[], promises_json),
         Case::new("a store that cannot be is refused with a hint", &[], no_store),
+        Case::new("simulated devices are listed, and their files are read back", &[], devices),
+        Case::new("a tool on a simulated device says so and makes no file", &[], tools),
+        Case::new("JSON, pages and metrics of a simulated run say so", &[], exports),
+        Case::new("what does not go with a simulated device is refused with a hint", &[], refusals),
+        Case::new("a comparison says that one run was simulated", &[], comparison),
+        Case::new("a workload is simulated on several devices, side by side", &[], side_by_side),
+        Case::new("the limit at which a condition holds is found", &[], limits),
     ]
 }
 
@@ -94,5 +104,200 @@ fn no_store() -> Outcome {
         said.expect(2, &[wrong]);
         assert!(said.out.is_empty(), "{said}");
     }
+    Ok(())
+}
+
+/// Random reads at depth 4 without a device of their own.
+const PLAN: &str = r#"
+name = "reads"
+[target.data]
+file = "data"
+size = "1GiB"
+[[phase]]
+name = "random read"
+[[phase.job]]
+name = "reader"
+on = "data"
+engine = "psync"
+do = "read"
+pick = "random"
+block = "4KiB"
+until = { operations = 2000 }
+"#;
+
+fn within(home: &Path, line: &str) -> ProgramOutput {
+    let mut command = iodyno(words(line));
+    command.current_dir(home).env_remove("IODYNO_ALSO").env("IODYNO_HISTORY", home.join("history"));
+    told(command)
+}
+
+fn devices() -> Outcome {
+    let home = scratch();
+    let listed = within(home.path(), "devices");
+    listed.expect(0, &["hdd-7200 one SATA disk of 7,200 rpm", "cluster-100 ", "(generic)"]);
+    for line in listed.out.lines() {
+        let name = line.split_whitespace().next().unwrap_or_default();
+        let printed = within(home.path(), &format!("devices {name}"));
+        printed.expect(0, &[&format!("name = \"{name}\"")]);
+        std::fs::write(home.path().join("again.toml"), &printed.out)?;
+        let run = "fio --name=j --rw=randread --size=1m --number_ios=4 --also on=./again.toml";
+        within(home.path(), run).expect(0, &[&format!("simulated on {name}")]);
+    }
+    within(home.path(), "devices hdd-720").expect(2, &["no device of that name", "did you mean `hdd-7200`?"]);
+    Ok(())
+}
+
+fn tools() -> Outcome {
+    for line in [
+        "fio --name=j --rw=randwrite --size=4m --filename=data --also on=hdd-7200",
+        "ior -w -r -t 64k -b 1m -o data --also on=nvme-ssd",
+        "mdtest -n 20 -d data -w 4k --also on=nfs-server",
+        "md-workbench -I 5 -P 10 -o data --also on=nfs-server",
+        "iozone -s 1m -r 64k -i 0 -i 1 -f data --also on=cloud-6000",
+        "dd if=/dev/zero of=data bs=1M count=4 --also on=nvme-ssd",
+        "hdparm -t /dev/none --also on=nvme-ssd",
+        "measure . --quick --time 20ms --on nvme-ssd",
+        "measure . --quick --time 20ms --also on=nvme-ssd",
+    ] {
+        let home = scratch();
+        within(home.path(), line).expect(0, &["simulated on "]);
+        let made: Vec<String> =
+            names(home.path()).into_iter().filter(|name| !name.starts_with("history")).collect();
+        assert!(made.is_empty(), "{line}: {made:?}");
+    }
+    let home = scratch();
+    plan(home.path(), PLAN);
+    within(home.path(), "run plan.toml --on hdd-7200").expect(0, &["reads, simulated on hdd-7200"]);
+    assert!(!home.path().join("data").exists());
+    Ok(())
+}
+
+fn exports() -> Outcome {
+    let home = scratch();
+    let run = "fio --name=j --rw=randread --size=4m --output-format=json --also on=hdd-7200,json=r.json,html=r.html,metrics=r.txt";
+    let said = within(home.path(), run);
+    let own: Value = serde_json::from_str(&said.out)?;
+    assert_eq!(own["simulated"], "hdd-7200", "{said}");
+    assert_eq!(own["jobs"][0]["jobname"], "j");
+    for name in ["r.json", "r.html", "r.txt"] {
+        let text = std::fs::read_to_string(home.path().join(name))?;
+        assert!(text.contains("simulated on hdd-7200"), "{name}");
+    }
+    Ok(())
+}
+
+fn refusals() -> Outcome {
+    let fio = "fio --name=j --rw=read --size=1m --also";
+    for (line, wrong, hint) in [
+        (
+            format!("{fio} on=hdd-720"),
+            "`hdd-720`: there is no device of that name",
+            "did you mean `hdd-7200`?",
+        ),
+        (format!("{fio} on=./none.toml"), "./none.toml: No such file", "iodyno devices lists"),
+        (
+            format!("{fio} on=hdd-7200,engine=psync"),
+            "`engine` does not go with `on=hdd-7200`",
+            "leave one of them",
+        ),
+        (format!("{fio} on=hdd-7200,hosts=h1"), "`hosts` does not go with", "leave one of them"),
+        (format!("{fio} on=hdd-7200,why"), "`why` does not go with", "leave one of them"),
+        (format!("{fio} on=hdd-7200,age=50%"), "age cannot be simulated", "leave it out"),
+        (
+            "fio --name=j --rw=write --verify=crc32c --size=1m --also on=hdd-7200".into(),
+            "job j cannot be simulated: it verifies data, and a simulated device keeps none",
+            "leave it out",
+        ),
+        (
+            "fio --name=j --ioengine=cpuio --cpuload=9 --also on=hdd-7200".into(),
+            "job j cannot be simulated: its engine burns processor time or runs a program",
+            "leave it out",
+        ),
+        (
+            "iperf3 -c 127.0.0.1 --also on=hdd-7200".into(),
+            "cannot be simulated: it goes over a network to a peer",
+            "leave it out",
+        ),
+        ("iostat --also on=hdd-7200".into(), "there is nothing to watch", "leave it out"),
+        ("measure . --on".into(), "--on: a device must follow", "e.g. --on hdd-7200"),
+        (
+            "measure . --on hdd-7200 --hosts h1".into(),
+            "a simulated device is on one machine",
+            "leave the hosts out",
+        ),
+        ("whatif plan.toml".into(), "--on: no device is named", "e.g. --on hdd-7200"),
+        ("whatif".into(), "required", ""),
+        ("whatif plan.toml --on hdd-7200 --until read.p99".into(), "no `<` or `>` in it", "read.p99 > 5ms"),
+        ("whatif nothing --on hdd-7200".into(), "nothing", ""),
+    ] {
+        let home = scratch();
+        plan(home.path(), PLAN);
+        let said = within(home.path(), &line);
+        said.expect(2, &[wrong, hint]);
+        assert!(said.out.is_empty(), "{said}");
+    }
+    Ok(())
+}
+
+fn comparison() -> Outcome {
+    let home = scratch();
+    let text = PLAN.replace("1GiB\"", "1MiB\"\nprepare = \"filled\"").replace("2000", "200");
+    plan(home.path(), &text);
+    within(home.path(), "run plan.toml").expect(0, &["reads"]);
+    within(home.path(), "run plan.toml --on hdd-7200").expect(0, &["reads, simulated on hdd-7200"]);
+    let said = within(home.path(), "compare last~1 last");
+    said.expect(0, &["not comparable", "origin of the figures: measured → simulated on hdd-7200"]);
+    Ok(())
+}
+
+fn side_by_side() -> Outcome {
+    let home = scratch();
+    plan(home.path(), PLAN);
+    let said = within(home.path(), "whatif plan.toml --on hdd-7200,nvme-ssd --html page.html");
+    said.expect(
+        0,
+        &[
+            "plan.toml, simulated on 2 devices",
+            "device IOPS MB/s p50 p99 p99.9 bottleneck",
+            "hdd-7200: disk is the bottleneck, ",
+            "no headroom",
+            "nvme-ssd: no bottleneck; ",
+            " times this load would fill it",
+            "All figures are simulated: no storage was touched.",
+            "Generic, with the figures of no product: nvme-ssd.",
+        ],
+    );
+    assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{said}");
+    assert!(std::fs::read_to_string(home.path().join("page.html"))?.contains("simulated on 2 devices"));
+    let json = within(home.path(), "whatif plan.toml --on hdd-7200 --json");
+    let value: Value = serde_json::from_str(&json.out)?;
+    assert_eq!(value["format"], "iodyno.whatif/1");
+    assert_eq!(value["title"], "plan.toml, simulated on 1 device");
+    // A kept run is a workload, too.
+    within(home.path(), "run plan.toml --on hdd-7200").expect(0, &[]);
+    within(home.path(), "whatif last --on cloud-6000")
+        .expect(0, &["last, simulated on 1 device", "cloud-6000: "]);
+    Ok(())
+}
+
+fn limits() -> Outcome {
+    let home = scratch();
+    plan(home.path(), PLAN);
+    let line = |condition: &str, rest: &str| {
+        let mut command = iodyno(["whatif", "plan.toml", "--until", condition]);
+        command.args(words(rest)).current_dir(home.path());
+        told(command)
+    };
+    let load = line("read.p95 < 10ms", "--on cloud-6000");
+    load.expect(0, &["until read.p95 < 10ms", "cloud-6000: read.p95 < 10ms holds up to depth "]);
+    // 6,000 operations a second and 10 ms: Little's law.
+    let depth = load.out.split("holds up to depth ").nth(1).and_then(|rest| rest.lines().next());
+    let depth: u32 = depth.unwrap_or_default().trim_end_matches('.').parse()?;
+    assert!((55..=62).contains(&depth), "{load}");
+    plan(home.path(), &PLAN.replace("\"psync\"", "\"io_uring\"\ndepth = 16"));
+    let cap = line("read.iops > 1000", "--on cloud-6000 --vary cap");
+    cap.expect(0, &["cloud-6000: read.iops > 1000 needs cap 1,0"]);
+    let none = line("read.iops > 1000", "--on hdd-7200 --vary disks");
+    none.expect(0, &["hdd-7200: it has no array and no cluster"]);
     Ok(())
 }
