@@ -129,6 +129,16 @@ pub fn put_on(run: &mut Run, device: &Device, place: &str) -> Result<(), Diagnos
     Ok(())
 }
 
+/// Leaves out that data which was read is checked, and says so: for runs whose figures matter, and which check besides.
+pub fn leave_out_checks(run: &mut Run) {
+    let jobs = run.plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs);
+    let checked = jobs.filter_map(|job| job.payload.verify.take()).count();
+    if checked > 0 {
+        let message = "what is read is not checked: a simulated device keeps no data";
+        run.messages.push(Diagnostic::note(&Origin::argument("--on"), message));
+    }
+}
+
 /// Puts a plan on a device.
 ///
 /// # Errors

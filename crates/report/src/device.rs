@@ -101,6 +101,7 @@ fn written(value: &dyn Reflect, member: &Member) -> String {
         ReflectRef::Bool(flag) => flag.to_string(),
         ReflectRef::Text(text) => quoted(text),
         ReflectRef::Composite(value) => word(value),
+        ReflectRef::Optional(value) => value.get().map_or_else(String::new, |value| written(value, member)),
         _ => String::new(),
     }
 }

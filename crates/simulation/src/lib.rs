@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+pub mod calibration;
 mod kernel;
 mod parts;
 pub mod promises;

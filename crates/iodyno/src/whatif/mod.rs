@@ -2,6 +2,7 @@
 //!
 //! Exit status: 0; 1 a simulated run failed; 2 the command is wrong.
 
+mod calibrate;
 mod on;
 mod promises;
 mod until;
@@ -17,7 +18,8 @@ use crate::runs::{ended, parsed};
     disable_version_flag = true, after_help = AFTER)]
 pub struct WhatifArgs {
     /// A plan (.toml), a job file (.fio), a script (.ior, .f), a trace, or a kept run: its number, a tag, last
-    #[arg(value_name = "PLAN|TRACE|RUN", required_unless_present = "promises", conflicts_with = "promises")]
+    #[arg(value_name = "PLAN|TRACE|RUN", required_unless_present_any = ["promises", "calibrate"],
+        conflicts_with_all = ["promises", "calibrate"])]
     workload: Option<String>,
     /// Simulated devices, by comma: names that iodyno devices lists, or files
     #[arg(long, value_name = "DEVICES", value_delimiter = ',', conflicts_with = "promises")]
@@ -33,6 +35,12 @@ pub struct WhatifArgs {
     promises: bool,
     #[command(flatten)]
     store: promises::StoreArguments,
+    /// Fit a simulated device to a run of measure: its number, a tag, last, or a JSON file of it
+    #[arg(long, value_name = "RUN", requires = "to", conflicts_with_all = ["promises", "on", "until"])]
+    calibrate: Option<String>,
+    /// The device file that --calibrate writes; it must not exist
+    #[arg(long, value_name = "FILE", requires = "calibrate")]
+    to: Option<String>,
     /// Seed of what is drawn
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -42,6 +50,7 @@ pub struct WhatifArgs {
 
 const AFTER: &str = "Examples:\n  iodyno whatif examples/depth.toml --on hdd-7200,cloud-6000\n  \
 iodyno whatif last --on cloud-6000 --until 'read.p99 < 5ms' --vary cap\n  \
+iodyno whatif --calibrate last --to my-device.toml\n  \
 iodyno whatif --promises --afr 1.5% --replicas 3 --repair 12h\n\
 docs/whatif.md explains the figures.";
 
@@ -49,7 +58,10 @@ docs/whatif.md explains the figures.";
 pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
     match parsed::<WhatifArgs>("iodyno whatif", arguments) {
         Ok(words) if words.promises => ended(promises::told(&words)),
-        Ok(words) => ended(on::told(world, &words, arguments)),
+        Ok(words) => match &words.calibrate {
+            Some(run) => ended(calibrate::told(&words, run)),
+            None => ended(on::told(world, &words, arguments)),
+        },
         Err(status) => status,
     }
 }

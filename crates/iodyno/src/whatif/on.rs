@@ -9,7 +9,7 @@ use iodyno_dialect::{DIALECTS, Request, native};
 use iodyno_engine::world::World;
 use iodyno_model::{Device, Diagnostic, Histogram, Origin, PhaseRecord, Plan, Record};
 use iodyno_report::experiment_report::{
-    ColumnUnit, ExperimentReport, ReportCell, ReportColumn, ReportSection,
+    ColumnUnit, ExperimentReport, ReportCell, ReportChart, ReportColumn, ReportSection,
 };
 use iodyno_truth::quantity::{Measure, OperationSet, Quantity};
 
@@ -168,8 +168,14 @@ fn figures(rows: &[(&Device, &PhaseRecord)]) -> ReportSection {
         columns: columns.iter().map(|(name, unit)| ReportColumn::new(name, *unit)).collect(),
         rows: rows.iter().map(row).collect(),
         sentences: rows.iter().map(|(device, phase)| headroom(device, phase)).collect(),
+        charts: [("IOPS", 1), ("p99", 4)].map(|(title, line)| bars(title, line)).into(),
         ..ReportSection::default()
     }
+}
+
+/// A bar for each device.
+fn bars(title: &str, line: usize) -> ReportChart {
+    ReportChart { title: title.into(), across: 0, lines: vec![line], bars: true, logarithmic: false }
 }
 
 fn busiest(phase: &PhaseRecord) -> Option<&iodyno_model::PartRecord> {

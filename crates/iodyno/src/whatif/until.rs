@@ -33,6 +33,8 @@ const MOST_DISKS: f64 = 1024.0;
 const MOST_CAP: f64 = 10_000_000.0;
 /// Rates and caps are found to this share.
 const CLOSE: f64 = 0.01;
+/// What is said where a figure has too few samples.
+const UNTOLD: &str = "cannot tell: too few operations of the kind; run longer";
 /// The least and the greatest part of the plan's rate that is tried.
 const RATES: (f64, f64) = (1.0 / 1024.0, 1024.0);
 
@@ -103,15 +105,27 @@ impl Search {
             *place = Some((value, found));
             Ok(Some(holds))
         };
-        // A larger load is worse, a larger device better: `good` is the end of the range where it should hold.
+        // A larger load is worse, a larger device better: `good` is the end of the range where it should hold. A rate is
+        // doubled or halved from the plan's own on, since the least of all makes too few operations to judge by.
         let (good, bad) = if self.variable == Variable::Load { (least, most) } else { (most, least) };
         let (mut held, mut failed) = (None, None);
-        for (value, wanted) in [(good, true), (bad, false)] {
+        let mut factor = 1.0;
+        while !is_whole && (held.is_none() || failed.is_none()) && (least..=most).contains(&factor) {
+            match try_value(factor, &mut limit)? {
+                Some(true) => (held, factor) = (Some(factor), factor * 2.0),
+                Some(false) => (failed, factor) = (Some(factor), factor / 2.0),
+                None => {
+                    limit.why = Some(UNTOLD.into());
+                    return Ok(limit);
+                }
+            }
+        }
+        for (value, wanted) in [(good, true), (bad, false)].into_iter().filter(|_| is_whole) {
             match try_value(value, &mut limit)? {
                 Some(holds) if holds == wanted => {}
                 Some(_) => return Ok(limit),
                 None => {
-                    limit.why = Some("cannot tell: too few operations of the kind; run longer".into());
+                    limit.why = Some(UNTOLD.into());
                     return Ok(limit);
                 }
             }
@@ -129,7 +143,7 @@ impl Search {
                 Some(true) => held = middle,
                 Some(false) => failed = middle,
                 None => {
-                    limit.why = Some("cannot tell: too few operations of the kind; run longer".into());
+                    limit.why = Some(UNTOLD.into());
                     return Ok(limit);
                 }
             }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use testbed::program::ProgramOutput;
-use testbed::{Case, Outcome};
+use testbed::sandbox::LoopDevice;
+use testbed::{Case, Need, Outcome};
 
 use crate::program::{iodyno, names, plan, scratch, told};
 
@@ -20,6 +21,13 @@ pub fn cases() -> Vec<Case> {
         Case::new("a comparison says that one run was simulated", &[], comparison),
         Case::new("a workload is simulated on several devices, side by side", &[], side_by_side),
         Case::new("the limit at which a condition holds is found", &[], limits),
+        Case::new("a device is fitted to a run of measure and predicts what was held out", &[], calibration),
+        Case::new(
+            "a loop device is measured and a device is fitted to it",
+            &[Need::Loop],
+            calibration_of_loop,
+        ),
+        Case::new("what is no run to calibrate by is refused, and no file is replaced", &[], no_calibration),
     ]
 }
 
@@ -297,7 +305,77 @@ fn limits() -> Outcome {
     plan(home.path(), &PLAN.replace("\"psync\"", "\"io_uring\"\ndepth = 16"));
     let cap = line("read.iops > 1000", "--on cloud-6000 --vary cap");
     cap.expect(0, &["cloud-6000: read.iops > 1000 needs cap 1,0"]);
+    plan(home.path(), &PLAN.replace("\"psync\"", "\"io_uring\"\ndepth = 64\nrate = \"500/s\""));
+    let rate = line("read.p95 < 20ms", "--on cloud-6000");
+    rate.expect(0, &["The rate is varied.", "cloud-6000: read.p95 < 20ms holds up to rate 1"]);
     let none = line("read.iops > 1000", "--on hdd-7200 --vary disks");
     none.expect(0, &["hdd-7200: it has no array and no cluster"]);
+    Ok(())
+}
+
+/// A device with known figures.
+const KNOWN: &str = r#"
+name = "known"
+[part.link.station]
+over = "flash"
+service = "4us"
+variation = 0
+rate = "1GB/s"
+[part.flash.station]
+servers = 8
+service = "90us"
+variation = 0.25
+"#;
+
+fn calibration() -> Outcome {
+    let home = scratch();
+    std::fs::write(home.path().join("known.toml"), KNOWN)?;
+    within(home.path(), "measure . --quick --time 200ms --on ./known.toml")
+        .expect(0, &["simulated on known"]);
+    let said = within(home.path(), "whatif --calibrate last --to fitted.toml");
+    said.expect(
+        0,
+        &[
+            "fitted fitted to run 1",
+            "block depth measured IOPS simulated IOPS off, %",
+            "held out",
+            "Held-out cells are within 10 %: at most ",
+            "Writes are simulated as reads are: nothing was fitted to them.",
+        ],
+    );
+    assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{said}");
+    within(home.path(), "devices ./fitted.toml").expect(0, &["name = \"fitted\"", "[part.link.station]"]);
+    plan(home.path(), PLAN);
+    within(home.path(), "whatif plan.toml --on ./known.toml,./fitted.toml").expect(0, &["fitted", "known"]);
+    Ok(())
+}
+
+/// How near it is depends on how busy this machine is: it is said, and not judged here.
+fn calibration_of_loop() -> Outcome {
+    let device = LoopDevice::new(64 << 20)?;
+    let home = scratch();
+    let path = device.path().display().to_string();
+    within(home.path(), &format!("measure {path} --quick --time 50ms")).expect(0, &["RND4K"]);
+    let said = within(home.path(), "whatif --calibrate last --to loop.toml");
+    assert!([0, 1].contains(&said.code()), "{said}");
+    assert!(said.out.contains("Held-out cells are "), "{said}");
+    within(home.path(), "devices ./loop.toml").expect(0, &["name = \"loop\""]);
+    Ok(())
+}
+
+fn no_calibration() -> Outcome {
+    let home = scratch();
+    plan(home.path(), PLAN);
+    within(home.path(), "run plan.toml --on hdd-7200").expect(0, &[]);
+    let said = within(home.path(), "whatif --calibrate last --to new.toml");
+    said.expect(2, &["error: last: its reads are too few", "name a run of iodyno measure"]);
+    assert!(!home.path().join("new.toml").exists());
+    within(home.path(), "whatif --calibrate last").expect(2, &["--to"]);
+    within(home.path(), "whatif --calibrate none --to new.toml").expect(2, &["none"]);
+    std::fs::write(home.path().join("known.toml"), KNOWN)?;
+    within(home.path(), "measure . --quick --time 50ms --on ./known.toml").expect(0, &[]);
+    std::fs::write(home.path().join("mine.toml"), "mine")?;
+    within(home.path(), "whatif --calibrate last --to mine.toml").expect(2, &["mine.toml"]);
+    assert_eq!(std::fs::read_to_string(home.path().join("mine.toml"))?, "mine");
     Ok(())
 }
