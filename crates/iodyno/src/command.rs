@@ -285,7 +285,7 @@ fn native_run(
         (Ok(Request::Print { out, status: 0 }), _) if rest == ["--help"] => out.push_str(ON_HELP),
         (Ok(Request::Run(run)), Some(device)) => {
             if name == "io500" {
-                simulated_device::leave_out_checks(run);
+                simulated_device::leave_out_of_io500(run);
             }
             if let Err(wrong) = simulated_device::put_on(run, device, "--on") {
                 request = Err(vec![wrong]);

@@ -140,11 +140,11 @@ fn lost_in_domain(design: &StoreDesign, pieces: u32) -> Vec<f64> {
     for last in (1..count).rev() {
         let row: Vec<f64> = matrix[last][..last].to_vec();
         let leaves: f64 = row.iter().sum();
-        for from in 0..last {
-            matrix[from][last] /= leaves;
-            let share = matrix[from][last];
+        for (from, rates) in matrix.iter_mut().enumerate().take(last) {
+            rates[last] /= leaves;
+            let share = rates[last];
             for (to, rate) in row.iter().enumerate().filter(|(to, _)| *to != from) {
-                matrix[from][to] += share * rate;
+                rates[to] += share * rate;
             }
         }
     }
