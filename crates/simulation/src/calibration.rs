@@ -8,7 +8,7 @@ use iodyno_model::Device;
 use iodyno_model::device::{DevicePart, PartKind, Station};
 use iodyno_model::reflect::Reflect;
 
-use crate::kernel::{Request, RequestKind, Simulation};
+use crate::kernel::{DeviceRequest, RequestKind, Simulation};
 
 /// Requests that are simulated of a cell.
 const REQUESTS: u64 = 4000;
@@ -94,7 +94,7 @@ fn distance(device: &Device, cell: &MeasuredCell, seed: u64) -> f64 {
 pub fn predicted(device: &Device, cell: &MeasuredCell, seed: u64) -> Option<f64> {
     let mut simulation = Simulation::new(device, seed).ok()?;
     let request =
-        |token: u64| Request { kind: RequestKind::Read, offset: token * cell.bytes, bytes: cell.bytes };
+        |token: u64| DeviceRequest { kind: RequestKind::Read, offset: token * cell.bytes, bytes: cell.bytes };
     for token in 0..u64::from(cell.depth) {
         simulation.arrive(0, token, request(token));
     }
