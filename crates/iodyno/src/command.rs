@@ -260,13 +260,11 @@ fn destination<'a>(
 /// Native commands that run a plan on a storage, which may be simulated.
 const ON_DEVICE: &[&str] = &["run", "measure", "replay", "io500"];
 
+/// From a command's arguments to what it asks for.
+type Lowering = dyn Fn(&[String], &mut HostLoader) -> Result<Request, Vec<Diagnostic>>;
+
 /// Lowers a native command, puts it on the simulated device that it names, and does it.
-fn native_run(
-    world: &mut World,
-    name: &str,
-    arguments: &[String],
-    lower: &dyn Fn(&[String], &mut HostLoader) -> Result<Request, Vec<Diagnostic>>,
-) -> u8 {
+fn native_run(world: &mut World, name: &str, arguments: &[String], lower: &Lowering) -> u8 {
     let mut loader = HostLoader::new(world);
     if !ON_DEVICE.contains(&name) {
         let request = lower(arguments, &mut loader);

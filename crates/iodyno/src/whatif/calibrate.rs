@@ -112,7 +112,7 @@ fn held_out(cells: &[MeasuredCell]) -> Vec<bool> {
         let same = |cell: &&MeasuredCell| cell.bytes == cells[index].bytes;
         (cells[..index].iter().filter(same).count(), cells[index..].iter().filter(same).count())
     };
-    (0..cells.len()).map(|index| place(index)).map(|(before, left)| before % 2 == 1 && left > 1).collect()
+    (0..cells.len()).map(place).map(|(before, left)| before % 2 == 1 && left > 1).collect()
 }
 
 /// The name of a device from that of its file.

@@ -301,7 +301,7 @@ mod tests {
     }
 
     fn device(depth: u32, said: &[(&str, &str)]) -> Sim {
-        let pattern = iodyno_model::Pattern::of(iodyno_model::Verb::Read, iodyno_model::Pick::Uniform, 4096);
+        let pattern = iodyno_model::Pattern::of(Verb::Read, iodyno_model::Pick::Uniform, 4096);
         let mut job = Job::new("j", "sim", vec![], iodyno_model::Workload::Pattern(Box::new(pattern)));
         job.settings = said.iter().map(|(name, value)| iodyno_model::Setting::new(name, value)).collect();
         let (files, memory) = (Files::default(), crate::memory::Memory::new(1, 1).unwrap());
