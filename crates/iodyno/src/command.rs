@@ -261,7 +261,7 @@ fn destination<'a>(
 const ON_DEVICE: &[&str] = &["run", "measure", "replay", "io500"];
 
 /// From a command's arguments to what it asks for.
-type Lowering = dyn Fn(&[String], &mut HostLoader) -> Result<Request, Vec<Diagnostic>>;
+type Lowering<'a> = dyn Fn(&[String], &mut HostLoader) -> Result<Request, Vec<Diagnostic>> + 'a;
 
 /// Lowers a native command, puts it on the simulated device that it names, and does it.
 fn native_run(world: &mut World, name: &str, arguments: &[String], lower: &Lowering) -> u8 {
