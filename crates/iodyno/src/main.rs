@@ -11,6 +11,7 @@ mod archive;
 mod command;
 mod compare;
 mod conversation;
+mod device_file;
 mod device_recovery;
 mod experiment;
 mod explain;

@@ -17,6 +17,7 @@ use iodyno_report::shape;
 
 use self::fit::{Burst, LimitFigures, SizePoint};
 use self::report::LimitsReport;
+use crate::device_file::DeviceFile;
 use crate::experiment::{self, Experiment};
 use crate::rate_pair::RatePair;
 use crate::report_output::{ReportArguments, ReportOutput};
@@ -67,6 +68,9 @@ pub struct LimitsArgs {
     /// Write to this device: what is on it is lost
     #[arg(long, value_name = "DEVICE")]
     pub destroy: Vec<String>,
+    /// Write what was found to this new file, as a simulated device
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<String>,
     #[command(flatten)]
     pub output: ReportArguments,
 }
@@ -100,6 +104,10 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(files) => files,
         Err(wrong) => return ended(Err(one(wrong))),
     };
+    let file = match words.to.as_deref().map(DeviceFile::open).transpose() {
+        Ok(file) => file,
+        Err(wrong) => return ended(Err(one(wrong))),
+    };
     let mut experiment = Experiment::new(world, "limits", arguments);
     experiment::progress(&format!(
         "{} for the burst, {} pause",
@@ -114,6 +122,12 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
     let report =
         LimitsReport { figures: figures(&words, &record), workload, started, promised: words.promised };
     let is_kept = report.is_kept();
+    if let Some(file) = file {
+        let device = report.device(file.name());
+        if let Err(wrong) = file.write(&device) {
+            return ended(Err(one(wrong)));
+        }
+    }
     files.write(&report.report()).max(u8::from(!is_kept))
 }
 

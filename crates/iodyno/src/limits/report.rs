@@ -1,6 +1,7 @@
 //! The rules as text, and whether what was promised is kept.
 
-use iodyno_model::{RunStart, units};
+use iodyno_model::device::{Cloud, DevicePart, PartKind};
+use iodyno_model::{Device, RunStart, units};
 use iodyno_report::experiment_report::{
     ColumnUnit, ExperimentReport, ReportCell, ReportChart, ReportColumn, ReportSection,
 };
@@ -12,6 +13,9 @@ use crate::single_workload::SingleWorkload;
 
 /// A promise is kept from this part of it on: a cap is a little above what gets through.
 const KEPT: f64 = 0.95;
+
+/// Of what tells no size.
+const UNKNOWN_CAPACITY_BYTES: u64 = 1_000_000_000_000;
 
 /// All there is to tell.
 pub struct LimitsReport {
@@ -46,6 +50,45 @@ impl LimitsReport {
             facts: self.workload.facts(&self.started),
             sections: sections.into_iter().flatten().collect(),
             remarks: self.workload.remarks(),
+        }
+    }
+
+    /// The rules as a simulated device. Of what has no cap the best that was measured stands for one: more was never shown.
+    pub fn device(&self, name: String) -> Device {
+        let rules = self.figures.rules();
+        let (most, _) = self.best();
+        let whole = |figure: f64| figure.round().max(1.0) as u64;
+        let iops = rules.lent.map(|lent| lent.slow).or(rules.iops).map_or(whole(most), whole);
+        let target = &self.workload.target;
+        let size = self.started.targets.iter().find_map(|facts| facts.size_bytes);
+        let mut cloud = Cloud {
+            capacity_bytes: size.filter(|bytes| *bytes > 0).unwrap_or(UNKNOWN_CAPACITY_BYTES),
+            iops,
+            burst_iops: 0,
+            iops_credits: 0,
+            bandwidth: rules.bandwidth.map_or(0, whole),
+            burst_bandwidth: 0,
+            bandwidth_credits_bytes: 0,
+            latency_ns: self.figures.single_ns.map_or(0, whole),
+            variation: 0.0,
+            accounted_bytes: rules.accounted_bytes.unwrap_or(0),
+            split_bytes: 0,
+            large_bytes: 0,
+            large_charge: 1.0,
+        };
+        if let Some(lent) = rules.lent.filter(|lent| whole(lent.fast) > iops) {
+            (cloud.burst_iops, cloud.iops_credits) = (whole(lent.fast), whole(lent.operations));
+        }
+        Device {
+            name,
+            about: format!("the rules of {target} as they were found"),
+            source: format!("iodyno limits {target}"),
+            parts: vec![DevicePart {
+                name: "volume".into(),
+                kind: PartKind::Cloud(cloud),
+                ..DevicePart::default()
+            }],
+            ..Device::default()
         }
     }
 

@@ -3,12 +3,9 @@
 //! Every second depth of the sweep is held out of the fit and predicted afterwards. The report says how far each cell is off.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 
 use iodyno_model::{Device, Diagnostic, Origin, Plan, Record, Verb};
-use iodyno_report::device::toml;
 use iodyno_report::experiment_report::{
     ColumnUnit, ExperimentReport, ReportCell, ReportColumn, ReportSection,
 };
@@ -18,9 +15,9 @@ use iodyno_truth::statistics::median;
 
 use super::WhatifArgs;
 use crate::archive;
+use crate::device_file::DeviceFile;
 use crate::report_output::ReportOutput;
 use crate::runs::{foreign, one};
-use crate::sink::unwritable;
 
 /// Cells of a fit, at least: a device has five figures.
 const LEAST_CELLS: usize = 4;
@@ -45,19 +42,15 @@ pub fn told(words: &WhatifArgs, reference: &str) -> Result<u8, Vec<Diagnostic>> 
         return Err(one(wrong.hint("name a run of iodyno measure; iodyno runs --tool measure lists them")));
     };
     let path = words.to.as_deref().unwrap_or_default();
+    let file = DeviceFile::open(path).map_err(one)?;
     let device = Device {
-        name: device_name(path),
+        name: file.name(),
         about: format!("fitted to the reads of {name}"),
         source: format!("iodyno whatif --calibrate, {name}"),
         ..found
     };
     let output = ReportOutput::open(&words.report).map_err(one)?;
-    let made = File::options().write(true).create_new(true).open(path);
-    let mut file = made.map_err(|error| one(unwritable(path, &error)))?;
-    if let Err(error) = file.write_all(toml(&device).as_bytes()) {
-        let _ = std::fs::remove_file(path);
-        return Err(one(unwritable(path, &error)));
-    }
+    file.write(&device).map_err(one)?;
     let rows: Vec<(MeasuredCell, f64, bool)> = cells
         .iter()
         .zip(held_out)
@@ -113,12 +106,6 @@ fn held_out(cells: &[MeasuredCell]) -> Vec<bool> {
         (cells[..index].iter().filter(same).count(), cells[index..].iter().filter(same).count())
     };
     (0..cells.len()).map(place).map(|(before, left)| before % 2 == 1 && left > 1).collect()
-}
-
-/// The name of a device from that of its file.
-fn device_name(path: &str) -> String {
-    let stem = Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "calibrated".into())
 }
 
 fn off_percent((cell, predicted, _): &(MeasuredCell, f64, bool)) -> f64 {

@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
             .waits(),
         Case::new("limits of a file ends with tables, and refuses what is wrong", &[], refused),
         Case::new("limits of a simulated device says that it is simulated", &[], simulated),
+        Case::new("what limits finds of a cloud disk is the file of one", &[], written),
     ]
 }
 
@@ -132,5 +133,43 @@ fn simulated() -> Outcome {
     );
     assert!(found("bytes").contains("no cap was met"), "{json}");
     assert!(found("burst").contains("none was seen"), "{json}");
+    Ok(())
+}
+
+/// In virtual time, of a device whose rules are known: 6,000 operations and 170 MiB a second.
+fn written() -> Outcome {
+    let home = scratch();
+    let plan = home.path().join("plan.toml");
+    fs::write(
+        &plan,
+        "device = \"cloud-6000\"\n[target.data]\nnothing = \"100GB\"\n[[phase]]\n[[phase.job]]\non = \"data\"\n\
+         engine = \"sim\"\ndepth = 64\ndo = \"read\"\npick = \"random\"\nblock = \"4KiB\"\nuntil = { time = \"5s\" }\n",
+    )?;
+    let (plan, found) = (plan.display().to_string(), home.path().join("found.toml"));
+    let to = found.display().to_string();
+    let words = [plan.as_str(), "--burst", "20s", "--idle", "0s", "--time", "10s", "--to", &to];
+    limits(&words).expect(0, &["operations at most ", "bytes at most ", "All figures are simulated"]);
+    let text = fs::read_to_string(&found)?;
+    let figure = |key: &str| -> f64 {
+        let line =
+            text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = ")).unwrap_or_default();
+        let digits: String = line.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect();
+        let unit = if line.contains("MB") {
+            1e6
+        } else if line.contains("kB") {
+            1e3
+        } else {
+            1.0
+        };
+        digits.parse::<f64>().unwrap_or(0.0) * unit
+    };
+    let is_near = |found: f64, known: f64| (found / known - 1.0).abs() < 0.02;
+    assert!(is_near(figure("iops"), 6_000.0) && is_near(figure("bandwidth"), 178.3e6), "{text}");
+    assert!(text.contains("name = \"found\"") && text.contains("iodyno limits"), "{text}");
+    let mut again = iodyno(["run", &plan, "--no-save", "--on", &to]);
+    again.current_dir(home.path());
+    told(again).expect(0, &["simulated on found"]);
+    limits(&words).refused(&["found.toml", "exists"]);
+    assert_eq!(fs::read_to_string(&found)?, text);
     Ok(())
 }
