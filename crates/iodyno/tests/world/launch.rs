@@ -26,6 +26,8 @@ pub fn ranks(count: u32, home: &Path, arguments: &[&str]) -> Command {
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", &count.to_string(), IODYNO]);
     let mut command = dressed(command, arguments);
     command.current_dir(home).env("OMPI_MCA_mpi_yield_when_idle", "1").env_remove("IODYNO_MPI");
+    // Open MPI gives the first rank a terminal, on which it would paint.
+    command.env("NO_COLOR", "1");
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
     testbed::sandbox::keep_sessions(&mut command, kept).expect("a place for sessions");
     command
