@@ -2,18 +2,11 @@
 #![allow(unsafe_code)]
 
 use iodyno_engine::{Options, run};
-use iodyno_model::{Job, Pattern, Phase, Pick, Plan, Target, TargetKind, Verb, Workload};
+use iodyno_model::{Job, Pattern, Phase, Pick, Plan, Verb, Workload};
 
 #[test]
 fn a_signal_ends_a_meeting() {
-    let target = Target {
-        name: "nothing".into(),
-        kind: TargetKind::Nothing { bytes: 1 << 20 },
-        open: Default::default(),
-        prepare: Default::default(),
-        remove: false,
-        origin: Default::default(),
-    };
+    let target = testbed::pretended::target(1 << 20);
     let pattern = Pattern::of(Verb::Read, Pick::Sequential, 4096);
     let mut short = Job::new("short", "null", vec![0], Workload::Pattern(Box::new(pattern)));
     (short.finish.barrier, short.workers) = (true, 3);

@@ -200,14 +200,7 @@ fn a_worker_that_cannot_open_its_file_fails_the_phase() {
 
 #[test]
 fn a_thousand_workers_reach_the_line() {
-    let target = Target {
-        name: "nothing".into(),
-        kind: TargetKind::Nothing { bytes: 1 << 30 },
-        open: Open::default(),
-        prepare: Prepare::AsItIs,
-        remove: false,
-        origin: Default::default(),
-    };
+    let target = testbed::pretended::target(1 << 30);
     let mut job = Job::new("n", "null", vec![0], pattern(Verb::Read, Pick::Uniform));
     job.workers = 1000;
     job.limit.operations = Some(10);

@@ -4,8 +4,8 @@ use iodyno_engine::{Options, run as run_plan};
 use iodyno_model::device::{Cluster, Device, DevicePart, PartKind, Server, Station};
 use iodyno_model::reflect::Reflect;
 use iodyno_model::{
-    Coverage, Event, Job, Limit, Open, Origin, Pattern, Phase, Pick, Plan, Prepare, Rate, Record, Setting,
-    Stop, Target, TargetKind, Verb, Workload,
+    Coverage, Event, Job, Limit, Pattern, Phase, Pick, Plan, Rate, Record, Setting, Stop, TargetKind, Verb,
+    Workload,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -36,14 +36,7 @@ fn operations(operations: u64) -> Limit {
 }
 
 fn plan(device: Device, jobs: Vec<Job>) -> Plan {
-    let target = Target {
-        name: "nothing".into(),
-        kind: TargetKind::Nothing { bytes: 1 << 40 },
-        open: Open::default(),
-        prepare: Prepare::default(),
-        remove: false,
-        origin: Origin::Default,
-    };
+    let target = testbed::pretended::target(1 << 40);
     let phase = Phase { name: "p".into(), jobs, ..Phase::default() };
     Plan { seed: 42, targets: vec![target], phases: vec![phase], device: Some(device), ..Plan::default() }
 }

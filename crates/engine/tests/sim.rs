@@ -5,8 +5,8 @@
 use iodyno_engine::{Options, run as run_plan};
 use iodyno_model::histogram::lower_edge;
 use iodyno_model::{
-    Arrivals, Coverage, ErrorPolicy, Histogram, Job, Limit, Open, Origin, Pattern, Phase, Pick, Plan,
-    Prepare, Rate, Setting, Tally, Target, TargetKind, Verb, Workload,
+    Arrivals, Coverage, ErrorPolicy, Histogram, Job, Limit, Pattern, Phase, Pick, Plan, Rate, Setting, Tally,
+    Verb, Workload,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -36,14 +36,7 @@ fn operations(operations: u64) -> Limit {
 }
 
 fn plan(job: &Job) -> Plan {
-    let target = Target {
-        name: "nothing".into(),
-        kind: TargetKind::Nothing { bytes: SPAN },
-        open: Open::default(),
-        prepare: Prepare::default(),
-        remove: false,
-        origin: Origin::Default,
-    };
+    let target = testbed::pretended::target(SPAN);
     let phase = Phase { name: "p".into(), jobs: vec![job.clone()], ..Phase::default() };
     Plan { seed: 42, targets: vec![target], phases: vec![phase], ..Plan::default() }
 }

@@ -4,8 +4,8 @@
 
 use iodyno_engine::{Options, run as run_plan};
 use iodyno_model::{
-    Coverage, Criterion, ErrorPolicy, Event, Job, Limit, Live, Open, Origin, Pattern, Phase, PhaseRecord,
-    Pick, Plan, Prepare, Rate, Record, Setting, Steady, Target, TargetKind, Verb, WorkerState, Workload,
+    Coverage, Criterion, ErrorPolicy, Event, Job, Limit, Live, Pattern, Phase, PhaseRecord, Pick, Plan, Rate,
+    Record, Setting, Steady, Verb, WorkerState, Workload,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -20,14 +20,7 @@ fn job(name: &str, time_ns: u64) -> Job {
 }
 
 fn plan(jobs: Vec<Job>) -> Plan {
-    let target = Target {
-        name: "nothing".into(),
-        kind: TargetKind::Nothing { bytes: 1 << 40 },
-        open: Open::default(),
-        prepare: Prepare::default(),
-        remove: false,
-        origin: Origin::Default,
-    };
+    let target = testbed::pretended::target(1 << 40);
     let phase = Phase { name: "p".into(), jobs, ..Phase::default() };
     Plan { seed: 42, targets: vec![target], phases: vec![phase], ..Plan::default() }
 }

@@ -28,6 +28,7 @@ mod loader;
 mod manual;
 mod metrics_endpoint;
 mod neighbours;
+mod option_values;
 mod output_files;
 mod output_set;
 mod prior_runs;

@@ -115,6 +115,28 @@ pub struct ReportChart {
     pub logarithmic: bool,
 }
 
+impl ReportChart {
+    /// A column as bars over the first one.
+    pub fn bars(title: &str, line: usize) -> Self {
+        Self::bars_of(title, vec![line])
+    }
+
+    /// The same of several columns.
+    pub fn bars_of(title: &str, lines: Vec<usize>) -> Self {
+        ReportChart { title: title.into(), across: 0, lines, bars: true, logarithmic: false }
+    }
+
+    /// Columns as lines over another one.
+    pub fn lines(title: &str, across: usize, lines: Vec<usize>) -> Self {
+        ReportChart { title: title.into(), across, lines, bars: false, logarithmic: false }
+    }
+
+    /// On a logarithmic axis.
+    pub fn logarithmic(self) -> Self {
+        ReportChart { logarithmic: true, ..self }
+    }
+}
+
 /// A table with its charts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportSection {

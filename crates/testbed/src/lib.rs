@@ -56,6 +56,7 @@ pub mod gateway;
 pub mod hadoop;
 pub mod metadata;
 mod port;
+pub mod pretended;
 pub mod program;
 pub mod python;
 #[cfg(target_os = "linux")]

@@ -19,6 +19,7 @@ use self::fit::{Burst, LimitFigures, SizePoint};
 use self::report::LimitsReport;
 use crate::device_file::DeviceFile;
 use crate::experiment::{self, Experiment};
+use crate::option_values::positive_time;
 use crate::rate_pair::RatePair;
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
@@ -77,10 +78,6 @@ pub struct LimitsArgs {
 
 const AFTER: &str = "A device is only read, unless --writes and --destroy name it. A volume that was used before has spent a part \
 of its burst: let it rest. docs/limits.md says how each rule is found.";
-
-fn positive_time(text: &str) -> Result<u64, String> {
-    units::parse_ns(text).and_then(|ns| if ns > 0 { Ok(ns) } else { Err("expected more than 0".into()) })
-}
 
 /// Names of the phases, in order.
 const COLD: &str = "first read";

@@ -143,13 +143,6 @@ impl LimitsReport {
                 ReportCell::Number(point.rate()),
             ]
         };
-        let chart = |title: &str, line| ReportChart {
-            title: title.into(),
-            across: 0,
-            lines: vec![line],
-            bars: true,
-            logarithmic: false,
-        };
         ReportSection {
             title: "Rate over block size".into(),
             about: format!("Random operations, {} in flight, after the burst.", self.figures.depth),
@@ -160,7 +153,10 @@ impl LimitsReport {
             ],
             rows: self.figures.sizes.iter().map(row).collect(),
             bars: Some(2),
-            charts: vec![chart("operations per second", 1), chart("bytes per second", 2)],
+            charts: vec![
+                ReportChart::bars("operations per second", 1),
+                ReportChart::bars("bytes per second", 2),
+            ],
             ..ReportSection::default()
         }
     }
@@ -195,13 +191,7 @@ impl LimitsReport {
             ],
             rows: (0..first.rates.len()).step_by(step).map(row).collect(),
             bars: Some(1),
-            charts: vec![ReportChart {
-                title: "operations per second over time".into(),
-                across: 0,
-                lines: vec![1, 2],
-                bars: false,
-                logarithmic: false,
-            }],
+            charts: vec![ReportChart::lines("operations per second over time", 0, vec![1, 2])],
             ..ReportSection::default()
         })
     }

@@ -191,13 +191,7 @@ fn by_size(points: &[CachePoint]) -> ReportSection {
         rows: points.iter().map(row).collect(),
         mark: overflow.map(|at| (at, "overflows")),
         bars: Some(1),
-        charts: vec![ReportChart {
-            title: "rate over file size".into(),
-            across: 0,
-            lines: vec![1],
-            bars: true,
-            logarithmic: false,
-        }],
+        charts: vec![ReportChart::bars("rate over file size", 1)],
         sentences: vec![sentence],
     }
 }
@@ -217,13 +211,7 @@ fn by_memory(grid: &[Vec<CachePoint>]) -> ReportSection {
     ReportSection {
         title: "Memory held beside data that is read".into(),
         about: "The same, while the program holds so much memory besides.".into(),
-        charts: vec![ReportChart {
-            title: "rate over memory held".into(),
-            across: 0,
-            lines: (1..columns.len()).collect(),
-            bars: true,
-            logarithmic: false,
-        }],
+        charts: vec![ReportChart::bars_of("rate over memory held", (1..columns.len()).collect())],
         columns,
         rows: grid.iter().map(row).collect(),
         ..ReportSection::default()

@@ -19,6 +19,7 @@ use self::profile::Profile;
 use self::report::{CurveFigures, LoadPoint};
 use crate::experiment::{self, Experiment};
 use crate::loader::HostLoader;
+use crate::option_values::{load, positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
 
@@ -85,22 +86,6 @@ pub struct LoadCurveArgs {
 const AFTER: &str = "In a directory it makes a temporary file and removes it. A file or a device that is there is only read, \
 unless --destroy names the device. docs/load-curve.md explains the tables and the profiles, which follow published mixes and are not \
 for submission.";
-
-fn load(text: &str) -> Result<f64, String> {
-    let percent = text.trim_end_matches('%').parse::<f64>().ok();
-    percent
-        .filter(|percent| *percent > 0.0 && *percent <= 200.0)
-        .ok_or_else(|| "expected more than 0, at most 200".into())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let percent = text.trim_end_matches('%').parse::<f64>().ok();
-    percent.filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| "expected 0 to 100".into())
-}
-
-fn positive_time(text: &str) -> Result<u64, String> {
-    units::parse_ns(text).and_then(|ns| if ns > 0 { Ok(ns) } else { Err("expected more than 0".into()) })
-}
 
 /// Does `iodyno load-curve ARGUMENTS…`; the exit status.
 pub fn answer(world: &mut World, arguments: &[String]) -> u8 {

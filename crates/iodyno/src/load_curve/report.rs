@@ -92,13 +92,6 @@ impl CurveFigures {
                 point.percentile(99.0),
             ]
         };
-        let chart = |title: &str, line: usize| ReportChart {
-            title: title.into(),
-            across: 0,
-            lines: vec![line],
-            bars: true,
-            logarithmic: false,
-        };
         ReportSection {
             title: "Rate over queue depth".into(),
             about: "As fast as it goes with so many operations in flight.".into(),
@@ -115,7 +108,7 @@ impl CurveFigures {
                 _ => None,
             },
             bars: Some(1),
-            charts: vec![chart("rate", 1), chart("mean response time", 3)],
+            charts: vec![ReportChart::bars("rate", 1), ReportChart::bars("mean response time", 3)],
             sentences: self.knee_sentence(knee, by),
         }
     }
@@ -169,13 +162,7 @@ impl CurveFigures {
             rows: self.loads.iter().map(row).collect(),
             mark: overloaded.map(|index| (index, "not carried")),
             bars: Some(3),
-            charts: vec![ReportChart {
-                title: "response time".into(),
-                across: 1,
-                lines: vec![3, 5],
-                bars: false,
-                logarithmic: true,
-            }],
+            charts: vec![ReportChart::lines("response time", 1, vec![3, 5]).logarithmic()],
             sentences: self.load_sentences(overloaded),
         }
     }
@@ -222,13 +209,7 @@ impl CurveFigures {
             ],
             rows: self.spans.iter().map(row).collect(),
             bars: Some(1),
-            charts: vec![ReportChart {
-                title: "rate over span".into(),
-                across: 0,
-                lines: vec![1],
-                bars: true,
-                logarithmic: false,
-            }],
+            charts: vec![ReportChart::bars("rate over span", 1)],
             ..ReportSection::default()
         })
     }

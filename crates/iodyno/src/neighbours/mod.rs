@@ -17,6 +17,7 @@ use iodyno_report::shape;
 use self::report::{NeighbourPoint, NeighboursReport, RampResult};
 use self::throttle::ThrottledGroup;
 use crate::experiment::{self, Experiment};
+use crate::option_values::{load, positive_time};
 use crate::rate_pair::RatePair;
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
@@ -55,17 +56,6 @@ pub struct NeighboursArgs {
 const AFTER: &str = "A directory, a file or a device stands for 4 KiB random reads, one in flight; anything else is said in a \
 plan. Both should lie on the same device. --io-max needs root and a control group that limits I/O. docs/neighbours.md explains \
 the tables.";
-
-fn load(text: &str) -> Result<f64, String> {
-    let percent = text.trim_end_matches('%').parse::<f64>().ok();
-    percent
-        .filter(|percent| *percent > 0.0 && *percent <= 200.0)
-        .ok_or_else(|| "expected more than 0, at most 200".into())
-}
-
-fn positive_time(text: &str) -> Result<u64, String> {
-    units::parse_ns(text).and_then(|ns| if ns > 0 { Ok(ns) } else { Err("expected more than 0".into()) })
-}
 
 /// Does `iodyno neighbours ARGUMENTS…`; the exit status.
 pub fn answer(world: &mut World, arguments: &[String]) -> u8 {

@@ -96,13 +96,9 @@ impl NeighboursReport {
             ],
             rows: ramp.points.iter().map(row).collect(),
             bars: Some(4),
-            charts: vec![ReportChart {
-                title: format!("response time of {victim}"),
-                across: 0,
-                lines: vec![3, 4],
-                bars: false,
-                logarithmic: true,
-            }],
+            charts: vec![
+                ReportChart::lines(&format!("response time of {victim}"), 0, vec![3, 4]).logarithmic(),
+            ],
             sentences: sentence(ramp, victim, other).into_iter().collect(),
             ..ReportSection::default()
         }

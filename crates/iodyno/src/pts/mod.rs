@@ -24,6 +24,7 @@ use self::report::{PtsReport, TestResult};
 use self::state::{CellFigures, PtsState, TestState};
 use self::steady::{MOST_ROUNDS, RoundVerdict, verdict};
 use crate::experiment::{self, Experiment};
+use crate::option_values::positive_time;
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
 use crate::session::say;
@@ -84,10 +85,6 @@ pub struct PtsArgs {
 const AFTER: &str = "TESTs: iops, throughput, latency, wsat, dirth (demand intensity), xsr (cross-stimulus recovery), hir (host \
 idle recovery). It takes hours and wears the drive. Ctrl-C or kill -9 end it at any time; the same command goes on. \
 docs/pts.md says what is done and where it departs from the specification.";
-
-fn positive_time(text: &str) -> Result<u64, String> {
-    units::parse_ns(text).and_then(|ns| if ns > 0 { Ok(ns) } else { Err("expected more than 0".into()) })
-}
 
 /// How the target was made like new.
 #[derive(Clone, Debug, PartialEq, Eq)]

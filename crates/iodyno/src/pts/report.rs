@@ -112,13 +112,7 @@ impl TestResult {
             columns,
             rows: (0..self.rounds.len()).map(row).collect(),
             bars: (names.len() == 1).then_some(1),
-            charts: vec![ReportChart {
-                title: "tracked figure over rounds".into(),
-                across: 0,
-                lines: (1..=names.len()).collect(),
-                bars: false,
-                logarithmic: false,
-            }],
+            charts: vec![ReportChart::lines("tracked figure over rounds", 0, (1..=names.len()).collect())],
             sentences: names.iter().zip(&tracked).map(|(name, rounds)| sentence(name, rounds)).collect(),
             ..ReportSection::default()
         }
@@ -170,13 +164,7 @@ impl TestResult {
         ReportSection {
             title: format!("{}: {what} by block size and reads/writes", self.test.title()),
             about: "Mean of the last five rounds.".into(),
-            charts: vec![ReportChart {
-                title: what.into(),
-                across: 0,
-                lines: (1..columns.len()).collect(),
-                bars: true,
-                logarithmic: false,
-            }],
+            charts: vec![ReportChart::bars_of(what, (1..columns.len()).collect())],
             columns,
             rows: sizes.iter().map(row).collect(),
             ..ReportSection::default()
@@ -201,13 +189,6 @@ impl TestResult {
                 ReportCell::Number(figures.longest_ns),
             ]
         };
-        let chart = |title: &str, line: usize| ReportChart {
-            title: title.into(),
-            across: 0,
-            lines: vec![line],
-            bars: true,
-            logarithmic: false,
-        };
         ReportSection {
             title: format!("{}: figures of the last five rounds", self.test.title()),
             about: "Means; of percentiles and of the longest operation the largest of the rounds.".into(),
@@ -222,9 +203,13 @@ impl TestResult {
             ],
             rows: (0..self.cells.len()).map(row).collect(),
             charts: match self.what {
-                TrackedFigure::MeanLatency => vec![chart("mean latency", 3), chart("longest operation", 6)],
-                _ if by_depth => vec![chart("operations per second", 1), chart("mean latency", 3)],
-                _ => vec![chart("bytes per second", 2)],
+                TrackedFigure::MeanLatency => {
+                    vec![ReportChart::bars("mean latency", 3), ReportChart::bars("longest operation", 6)]
+                }
+                _ if by_depth => {
+                    vec![ReportChart::bars("operations per second", 1), ReportChart::bars("mean latency", 3)]
+                }
+                _ => vec![ReportChart::bars("bytes per second", 2)],
             },
             ..ReportSection::default()
         }
@@ -279,20 +264,8 @@ impl TestResult {
             rows,
             bars: Some(2),
             charts: vec![
-                ReportChart {
-                    title: "IOPS over bytes written".into(),
-                    across: 1,
-                    lines: vec![2],
-                    bars: false,
-                    logarithmic: false,
-                },
-                ReportChart {
-                    title: "latency over bytes written".into(),
-                    across: 1,
-                    lines: vec![4, 5],
-                    bars: false,
-                    logarithmic: true,
-                },
+                ReportChart::lines("IOPS over bytes written", 1, vec![2]),
+                ReportChart::lines("latency over bytes written", 1, vec![4, 5]).logarithmic(),
             ],
             sentences,
             ..ReportSection::default()
@@ -319,20 +292,8 @@ impl TestResult {
             columns: Self::course_columns("sample"),
             rows,
             charts: vec![
-                ReportChart {
-                    title: "bytes per second".into(),
-                    across: 0,
-                    lines: vec![3],
-                    bars: true,
-                    logarithmic: false,
-                },
-                ReportChart {
-                    title: "latency".into(),
-                    across: 0,
-                    lines: vec![4, 5],
-                    bars: true,
-                    logarithmic: true,
-                },
+                ReportChart::bars("bytes per second", 3),
+                ReportChart::bars_of("latency", vec![4, 5]).logarithmic(),
             ],
             ..ReportSection::default()
         }

@@ -12,7 +12,7 @@ use clap::Parser;
 use iodyno_engine::signal;
 use iodyno_engine::witness::users;
 use iodyno_engine::world::World;
-use iodyno_model::{Diagnostic, Kind, Origin, Record, units};
+use iodyno_model::{Diagnostic, Kind, Origin, Record};
 use iodyno_report::shape;
 use iodyno_report::tuning::{TunedCell, TunedWorkload, Tuning};
 
@@ -22,6 +22,7 @@ use self::lower::QueueWorkload;
 use self::queue::{DiskQueue, QueueParameter, QueueSettings};
 use crate::experiment::{self, Experiment};
 use crate::loader::{HostLoader, plain};
+use crate::option_values::positive_time;
 use crate::runs::{ended, one, paint, parsed, print};
 
 #[derive(Parser)]
@@ -62,10 +63,6 @@ pub struct TuneArgs {
 const AFTER: &str = "It needs root. DEVICE is only read, unless --destroy names it. The settings belong to the whole disk, and \
 are restored after Ctrl-C, an error or kill -9 (then by the next start of iodyno). read_ahead_kb is measured through the \
 page cache. docs/tune.md explains the tables.";
-
-fn positive_time(text: &str) -> Result<u64, String> {
-    units::parse_ns(text).and_then(|ns| if ns > 0 { Ok(ns) } else { Err("expected more than 0".into()) })
-}
 
 /// Does `iodyno tune ARGUMENTS…`; the exit status.
 pub fn answer(world: &mut World, arguments: &[String]) -> u8 {

@@ -168,16 +168,12 @@ fn figures(rows: &[(&Device, &PhaseRecord)]) -> ReportSection {
         columns: columns.iter().map(|(name, unit)| ReportColumn::new(name, *unit)).collect(),
         rows: rows.iter().map(row).collect(),
         sentences: rows.iter().map(|(device, phase)| headroom(device, phase)).collect(),
-        charts: [("IOPS", 1), ("p99", 4)].map(|(title, line)| bars(title, line)).into(),
+        charts: [("IOPS", 1), ("p99", 4)].map(|(title, line)| ReportChart::bars(title, line)).into(),
         ..ReportSection::default()
     }
 }
 
 /// A bar for each device.
-fn bars(title: &str, line: usize) -> ReportChart {
-    ReportChart { title: title.into(), across: 0, lines: vec![line], bars: true, logarithmic: false }
-}
-
 fn busiest(phase: &PhaseRecord) -> Option<&iodyno_model::PartRecord> {
     phase.parts.iter().max_by(|a, b| a.busiest.total_cmp(&b.busiest))
 }

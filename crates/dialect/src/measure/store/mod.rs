@@ -36,14 +36,8 @@ pub(super) fn refuse_elsewhere(options: &Options) -> Result<(), Diagnostic> {
         ("--setting", !store.settings.is_empty()),
         ("--prices", store.prices.is_some()),
     ];
-    match given.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Diagnostic::error(
-            &Origin::argument(option),
-            format!("{} is no store, and has nothing of that", options.path),
-        )
-        .hint("name a store, e.g. iodyno measure s3://BUCKET/PREFIX --endpoint http://HOST:PORT")),
-    }
+    let what = format!("{} is no store, and has nothing of that", options.path);
+    refuse(&given, &what, "name a store, e.g. iodyno measure s3://BUCKET/PREFIX --endpoint http://HOST:PORT")
 }
 
 /// A long run of a store has depth and objects of its own.
@@ -55,10 +49,15 @@ fn refuse_lasting(options: &Options) -> Result<(), Diagnostic> {
         ("--mix", lasting.mix.is_some()),
         ("--destroy", lasting.destroy.is_some()),
     ];
-    match given.iter().find(|(_, given)| *given) {
+    let hint = "leave it out; a plan for iodyno run chooses depth, objects and mix of a store";
+    refuse(&given, "it is for files and devices", hint)
+}
+
+/// Refuses the first option that was given.
+fn refuse(options: &[(&str, bool)], what: &str, hint: &str) -> Result<(), Diagnostic> {
+    match options.iter().find(|(_, given)| *given) {
         None => Ok(()),
-        Some((option, _)) => Err(Diagnostic::error(&Origin::argument(option), "it is for files and devices")
-            .hint("leave it out; a plan for iodyno run chooses depth, objects and mix of a store")),
+        Some((option, _)) => Err(Diagnostic::error(&Origin::argument(option), what).hint(hint)),
     }
 }
 
