@@ -12,6 +12,7 @@ mod bench;
 mod bless;
 mod ci;
 mod emulated;
+mod examples;
 mod faults;
 mod fuzz;
 mod guest;
@@ -35,7 +36,8 @@ usage: cargo xtask CHORE
   bench warp                   processor time of a client of object stores, and that of warp's client library
   bench build                  a cold release build by crate, and what a change of one dialect costs
   against TOOL|all [PART]      the original and ours on the same input, all cases; fio --itself: the original twice;
-                               objects: object stores, started for it
+                               objects: object stores, started for it; release: the README's build, and the examples by it;
+                               aarch64: built for that processor, run under an emulator
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
   same BEFORE [AFTER]          whether two builds say the same, over command lines of all dialects
   faults [N …]                 plants faults in a clone, one at a time: found, and by which test

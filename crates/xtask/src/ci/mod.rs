@@ -16,14 +16,12 @@ use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::newer;
 use crate::shell::{self, ProcessResult};
 use crate::suite::{Choice, Tier};
+use crate::{examples, newer};
 
 /// All of it must fit: a hosted run is ended after 90 minutes without a word.
 const WHOLE_LIMIT: Duration = Duration::from_secs(80 * 60);
-/// Explaining or running an example takes moments.
-const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
 /// How many lines of a failed step are shown; the log file has them all.
 const SHOWN_LINES: usize = 150;
 
@@ -110,7 +108,7 @@ impl CiRun {
         if let Some(suite) = suite {
             tests::perform(self, &suite, &Choice::default());
         }
-        self.release();
+        self.examples();
         portability::check(self);
     }
 
@@ -137,23 +135,16 @@ impl CiRun {
         tests::perform(self, &suite, &Choice { tier: only, ..Choice::default() });
     }
 
-    /// The README's build; what was built explains every example, and runs those that touch no storage.
-    fn release(&mut self) {
-        if !self.cargo("release build", &["build", "--release"]) {
-            return self.skip("examples", "there is no release build to explain them");
-        }
-        for example in examples(&self.root) {
-            self.example("plan", &example);
-            if is_synthetic(&self.root.join(&example)) {
-                self.example("run", &example);
+    /// The program under test explains every example, and runs those that touch no storage. The README's optimised build is
+    /// the same source, and takes a sixth of the time that a run has: `cargo xtask against release` makes it.
+    fn examples(&mut self) {
+        for example in examples::all(&self.root) {
+            for verb in examples::verbs(&self.root, &example) {
+                let command = examples::command(&self.root, "debug", verb, &example);
+                self.step(&format!("{verb} {}", example.display()), command, examples::LIMIT);
             }
         }
-    }
-
-    fn example(&mut self, verb: &str, example: &Path) {
-        let mut command = Command::new(self.root.join("target/release/iodyno"));
-        command.current_dir(&self.root).arg(verb).arg(example).env("IODYNO_HISTORY", "off");
-        self.step(&format!("{verb} {}", example.display()), command, EXAMPLE_LIMIT);
+        self.skip("the release build", "only `cargo xtask against release` makes it, and its examples");
     }
 
     fn cargo(&mut self, name: &str, arguments: &[&str]) -> bool {
@@ -211,31 +202,6 @@ impl CiRun {
     }
 }
 
-/// The native plans in `examples/`, in order of their names, relative to the root.
-fn examples(root: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(root.join("examples")) else { return Vec::new() };
-    let names = entries.flatten().map(|entry| Path::new("examples").join(entry.file_name()));
-    let mut found: Vec<PathBuf> =
-        names.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
-    found.sort();
-    found
-}
-
-/// Whether a plan names an engine that touches no storage, so that it may run anywhere.
-fn is_synthetic(plan: &Path) -> bool {
-    std::fs::read_to_string(plan).is_ok_and(|text| names_synthetic_engine(&text))
-}
-
-fn names_synthetic_engine(text: &str) -> bool {
-    let engine = |line: &str| {
-        let (key, value) = line.split_once('=')?;
-        let value = value.split('#').next()?.trim();
-        (key.trim() == "engine").then(|| value.trim_matches('"').to_string())
-    };
-    let engines: Vec<String> = text.lines().filter_map(engine).collect();
-    !engines.is_empty() && engines.iter().all(|engine| engine == "null" || engine == "sim")
-}
-
 fn announce(word: &str, duration: Duration, name: &str, detail: &str) {
     let separator = if detail.is_empty() { "" } else { ": " };
     println!("{word:<8}{:>9}  {name}{separator}{detail}", seconds(duration));
@@ -281,13 +247,6 @@ mod unit {
         assert!(parse(&["--fast"]).unwrap_err().contains("--fast"));
         assert!(parse(&["--only", "quick"]).unwrap_err().contains("pure, live or against"));
         assert!(parse(&["--only"]).is_err());
-    }
-
-    #[test]
-    fn only_plans_wholly_on_null_or_sim_are_run() {
-        assert!(names_synthetic_engine("[job]\nengine = \"sim\" # virtual\n[[job]]\nengine = \"null\""));
-        assert!(!names_synthetic_engine("engine = \"null\"\nengine = \"psync\""));
-        assert!(!names_synthetic_engine("depth = 4"));
     }
 
     #[test]

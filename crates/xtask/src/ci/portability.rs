@@ -1,12 +1,13 @@
-//! The other systems and processors are type-checked, in one step, which compiles the macros and build scripts once.
+//! The other systems are type-checked, in one step, which compiles the macros and build scripts once.
 //!
-//! Claims no more than was tried: nothing is linked or run. `cargo xtask against aarch64` builds for that processor and runs
-//! what it built under an emulator. A target that cannot be had is skipped, never passed.
+//! Claims no more than was tried: nothing is linked or run. A target that cannot be had is skipped, never passed. Linux on
+//! aarch64 is this system on another processor, so little of the source differs: `cargo xtask against aarch64` builds for it
+//! and runs what it built under an emulator.
 
 use super::CiRun;
 use crate::emulated;
 
-const TARGETS: [&str; 3] = ["x86_64-unknown-freebsd", "aarch64-apple-darwin", emulated::TARGET];
+const TARGETS: [&str; 2] = ["x86_64-unknown-freebsd", "aarch64-apple-darwin"];
 
 /// Type-checks the program for every target that can be had.
 pub fn check(run: &mut CiRun) {
@@ -18,7 +19,7 @@ pub fn check(run: &mut CiRun) {
         }
     }
     let emulator = "only `cargo xtask against aarch64` builds and runs it";
-    run.skip(&format!("{} under an emulator", emulated::TARGET), emulator);
+    run.skip(emulated::TARGET, emulator);
     if !arguments.contains(&"--target") {
         return;
     }
