@@ -3,11 +3,13 @@
 //! The engine room knows what they do; here are only their names and the shapes of their arguments, as docs/rules.md
 //! has them. It refuses nothing that could run: a word that begins with `$` fits everywhere.
 
+use std::collections::BTreeMap;
+
 use super::near_or;
 use super::step::{Problem, problem};
 use super::vocabulary::Vocabulary;
 
-/// Each call with its arguments: `FD` is something opened, brackets may be left out, `…` is one or more of the last.
+/// Each call with its arguments.
 pub const CALLS: &str = include_str!("calls.txt");
 
 /// Whether a call changes what is mounted.
@@ -18,7 +20,25 @@ pub fn mounts(name: &str) -> bool {
 /// Words for descriptors that nothing opened.
 const NOT_OPENED: &[&str] = &["AT_FDCWD", "BADFD"];
 
+/// The calls of a vocabulary, by their names.
+#[derive(Debug)]
+pub struct CallTable(BTreeMap<&'static str, ArgumentShape>);
+
+impl CallTable {
+    /// Reads a line for each call, its name and its arguments: `FD` is something opened, brackets may be left out, `…` is any
+    /// number of the last.
+    pub fn read(lines: &'static str) -> CallTable {
+        let calls = lines.lines().map(|call| call.split_once(' ').unwrap_or((call, "")));
+        CallTable(calls.map(|(name, arguments)| (name, shape(arguments))).collect())
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.keys().copied()
+    }
+}
+
 /// What a call takes, word by word.
+#[derive(Debug)]
 struct ArgumentShape {
     kinds: Vec<&'static str>,
     least: usize,
@@ -42,15 +62,14 @@ pub fn check(
     arguments: &[String],
     opened: &[String],
 ) -> Result<(), Problem> {
-    let Some((_, wanted)) = vocabulary.calls().find(|(known, _)| *known == name) else {
-        let names: Vec<&str> = vocabulary.calls().map(|(name, _)| name).collect();
+    let Some(shape) = vocabulary.calls.0.get(name) else {
+        let names: Vec<&str> = vocabulary.calls.names().collect();
         let hint = near_or(name, &names, &format!("{} lists all calls", vocabulary.page));
         return problem(format!("`{name}`: there is no such call"), hint);
     };
-    let shape = shape(wanted);
     if arguments.len() < shape.least || arguments.len() > shape.most {
         let message = format!("`{name}` takes other arguments than these {}", arguments.len());
-        return problem(message, format!("{name} {wanted}").trim_end());
+        return problem(message, format!("{name} {}", shape.kinds.join(" ")).trim_end());
     }
     match (name, arguments) {
         ("try", [call, rest @ ..]) => return check(vocabulary, call, rest, opened),
@@ -91,7 +110,7 @@ mod tests {
     #[test]
     fn the_page_names_every_call() {
         let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md"));
-        for (name, _) in FILES.calls() {
+        for name in FILES.calls.names() {
             let named = page.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
             assert!(named.clone().any(|word| word == name), "{name}");
         }

@@ -16,7 +16,7 @@ pub struct Scope<'a> {
     /// Names and values; later ones hide earlier ones.
     known: Vec<(&'a str, &'a str)>,
     /// Which of them were asked for.
-    used: RefCell<BTreeSet<String>>,
+    used: RefCell<BTreeSet<&'a str>>,
 }
 
 impl<'a> Scope<'a> {
@@ -28,13 +28,13 @@ impl<'a> Scope<'a> {
     /// The value of a variable as it is written.
     pub fn value(&self, name: &str) -> Option<&'a str> {
         let found = self.known.iter().rev().find(|(known, _)| *known == name)?;
-        self.used.borrow_mut().insert(name.into());
+        self.used.borrow_mut().insert(found.0);
         Some(found.1)
     }
 
     /// The names that were asked for.
     pub fn used(&self) -> BTreeSet<String> {
-        self.used.borrow().clone()
+        self.used.borrow().iter().map(|name| name.to_string()).collect()
     }
 
     /// A text with everything put in.

@@ -2,6 +2,9 @@
 //!
 //! Knows the language's signs and no call: whether there is such a call is looked up in [`calls`](super::calls).
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use iodyno_model::{Expect, word as bytes_word};
 
 use super::vocabulary::Vocabulary;
@@ -269,7 +272,8 @@ fn unexpected(text: &str, vocabulary: &Vocabulary) -> Problem {
 
 /// Whether a text is the name of an error or a signal.
 pub fn is_error(text: &str) -> bool {
-    ERRORS.split(' ').any(|name| name == text)
+    static NAMES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| ERRORS.split(' ').collect());
+    NAMES.contains(text)
 }
 
 /// Errors and signals that an answer can be.

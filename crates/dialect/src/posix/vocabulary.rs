@@ -2,15 +2,16 @@
 //!
 //! The language of rules is one; what it is about is a file system or an object store.
 
-use super::calls::CALLS;
+use std::sync::LazyLock;
+
+use super::calls::{CALLS, CallTable};
 use super::step;
 
 /// The words of a kind of suite.
 #[derive(Debug)]
 pub struct Vocabulary {
-    /// A line for each call: its name and its arguments. `FD` is something opened, brackets may be left out, `…` is any
-    /// number of the last.
-    pub calls: &'static str,
+    /// Read at the first use: some hundred thousand steps are looked up in it.
+    pub calls: LazyLock<CallTable>,
     /// Whether a bare word after `->` is the name of an error.
     pub is_error: fn(&str) -> bool,
     /// What can be expected, for a hint.
@@ -21,7 +22,7 @@ pub struct Vocabulary {
 
 /// Of rules about file systems.
 pub static FILES: Vocabulary = Vocabulary {
-    calls: CALLS,
+    calls: LazyLock::new(|| CallTable::read(CALLS)),
     is_error: step::is_error,
     expected: "expected ok, an error like EACCES, an attribute like mode=0644, or \"text\" in quotes",
     page: "docs/rules.md",
@@ -30,12 +31,5 @@ pub static FILES: Vocabulary = Vocabulary {
 impl Default for &'static Vocabulary {
     fn default() -> Self {
         &FILES
-    }
-}
-
-impl Vocabulary {
-    /// Every call, and its arguments.
-    pub fn calls(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.calls.lines().map(|call| call.split_once(' ').unwrap_or((call, "")))
     }
 }

@@ -1,10 +1,13 @@
 //! What rules about object stores can say: requests, and the codes of the S3 API.
 
+use std::sync::LazyLock;
+
+use crate::posix::calls::CallTable;
 use crate::posix::vocabulary::Vocabulary;
 
 /// Of rules about object stores.
 pub static STORES: Vocabulary = Vocabulary {
-    calls: include_str!("calls.txt"),
+    calls: LazyLock::new(|| CallTable::read(include_str!("calls.txt"))),
     is_error,
     expected: "expected ok, an error like NoSuchKey or 404, an attribute like size=5, or \"text\" in quotes",
     page: "docs/s3check.md",

@@ -4,7 +4,7 @@
 //! aarch64 is this system on another processor, so little of the source differs: `cargo xtask against aarch64` builds for it
 //! and runs what it built under an emulator.
 
-use super::CiRun;
+use super::{CiRun, tests};
 use crate::emulated;
 
 const TARGETS: [&str; 2] = ["x86_64-unknown-freebsd", "aarch64-apple-darwin"];
@@ -24,7 +24,7 @@ pub fn check(run: &mut CiRun) {
         return;
     }
     let mut check = run.cargo_command(&arguments);
-    check.env("CARGO_PROFILE_DEV_DEBUG", "false");
+    check.envs(tests::BUILT_ONCE);
     // What is not linked needs no SQLite, which a C compiler for that system would have to build.
     check.env("LIBSQLITE3_SYS_USE_PKG_CONFIG", "1").env("SQLITE3_LIB_DIR", "/nowhere");
     let checked = arguments.iter().skip(3).filter(|word| !word.starts_with('-'));

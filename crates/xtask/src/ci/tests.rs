@@ -15,6 +15,14 @@ const SLOWEST: usize = 10;
 const SHOWN_LINES: usize = 40;
 /// Lines of warnings that are shown.
 const SHOWN_WARNINGS: usize = 80;
+/// What is built once is built faster if it need not be built incrementally, in small units, nor for a debugger: a panic
+/// names its line all the same.
+pub const BUILT_ONCE: [(&str, &str); 4] = [
+    ("CARGO_INCREMENTAL", "0"),
+    ("CARGO_PROFILE_DEV_DEBUG", "false"),
+    ("CARGO_PROFILE_DEV_LTO", "off"),
+    ("CARGO_PROFILE_DEV_CODEGEN_UNITS", "16"),
+];
 /// A compiler says at once where it lies.
 const ASK_LIMIT: Duration = Duration::from_secs(60);
 
@@ -41,9 +49,7 @@ pub fn build(run: &mut CiRun) -> Option<Suite> {
 /// there is no clippy, that is skipped and the programs are built all the same.
 pub fn build_under_clippy(run: &mut CiRun) -> Option<Suite> {
     let mut command = Suite::build(&run.root, &[]);
-    // What is built once is built faster if it need not be built incrementally, nor for a debugger: a panic names its
-    // line all the same.
-    command.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "false");
+    command.envs(BUILT_ONCE);
     let driver = clippy_driver();
     if let Ok(driver) = &driver {
         // Warnings do not end the build, so that one run tells them and runs the tests.
