@@ -9,7 +9,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire};
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 /// What a worker pauses for.
@@ -52,15 +52,20 @@ thread_local! {
     static RUNNING: Cell<*const Yielder<(), Pause>> = const { Cell::new(std::ptr::null()) };
     /// Whether somebody woke those who wait for a word since this was last asked.
     static WOKEN: Cell<bool> = const { Cell::new(false) };
+    /// Where the stack of the worker that paused last ends, nearly.
+    static STACK_END: Cell<usize> = const { Cell::new(0) };
+    /// What the worker that runs has said it needs in each turn, and how much of that is said.
+    static NEEDED: Cell<([usize; NEEDED_MOST], usize)> = const { Cell::new(([0; NEEDED_MOST], 0)) };
 }
 
 /// Lets the others have their turn; `false`: this thread has no coroutines, it may sleep.
-#[inline]
+#[inline(never)]
 pub fn pause(reason: Pause) -> bool {
     let yielder = RUNNING.get();
     if yielder.is_null() {
         return false;
     }
+    STACK_END.set((&raw const reason).addr());
     // SAFETY: `resume` has put it there for the coroutine that runs now, whose stack it lies on.
     unsafe { &*yielder }.suspend(reason);
     true
@@ -84,6 +89,67 @@ pub fn wake() {
     WOKEN.set(true);
 }
 
+/// Bytes of a stack that a worker needs between two pauses, above and below where it paused.
+const STACK_NEEDED: (usize, usize) = (1792, 128);
+
+/// Places besides that it can name.
+pub const NEEDED_MOST: usize = 7;
+
+/// A page of any machine fits, bytes.
+const PAGE_BYTES: usize = 16 << 10;
+
+/// Bytes of a line of the processor's caches.
+const LINE_BYTES: usize = 64;
+
+/// The worker that runs needs what lies there in each of its turns. A thread without coroutines has its caches for itself.
+pub fn will_need<T: ?Sized>(what: &T) {
+    if RUNNING.get().is_null() {
+        return;
+    }
+    let (mut all, count) = NEEDED.get();
+    if let Some(place) = all.get_mut(count) {
+        *place = std::ptr::from_ref(what).addr();
+        NEEDED.set((all, count + 1));
+    }
+}
+
+/// Adds what the worker that ran last has said since this was last asked.
+pub fn add_needed(known: &mut [usize; NEEDED_MOST]) {
+    let (all, count) = NEEDED.get();
+    if count > 0 {
+        NEEDED.set(([0; NEEDED_MOST], 0));
+        let free = known.iter_mut().filter(|place| **place == 0);
+        free.zip(&all[..count]).for_each(|(place, added)| *place = *added);
+    }
+}
+
+/// Where the stack of the worker that paused last ends, nearly.
+pub fn stack_end() -> usize {
+    STACK_END.get()
+}
+
+/// Has what a worker needs fetched into the processor's caches. Ten thousand workers have no room there; when their turns
+/// are known a little before they come, nobody waits.
+#[inline]
+pub fn fetch(stack_end: usize, needed: &[usize; NEEDED_MOST]) {
+    let (above, below) = STACK_NEEDED;
+    needed.iter().for_each(|place| fetch_line(*place));
+    let begin = stack_end.wrapping_sub(below);
+    (0..above + below).step_by(LINE_BYTES).for_each(|line| fetch_line(begin.wrapping_add(line)));
+}
+
+#[inline(always)]
+fn fetch_line(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: to fetch reads nothing and faults nowhere, whatever the address is.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// Whether a word was changed on this thread since this was last asked.
 pub fn was_woken() -> bool {
     WOKEN.replace(false)
@@ -93,6 +159,8 @@ pub fn was_woken() -> bool {
 pub struct WorkerCoroutine {
     coroutine: Coroutine<(), Pause, ()>,
     yielder: Rc<Cell<*const Yielder<(), Pause>>>,
+    /// Where its stack may be used from on.
+    stack_begin: usize,
 }
 
 impl WorkerCoroutine {
@@ -103,12 +171,23 @@ impl WorkerCoroutine {
     pub fn new(stack_bytes: usize, task: impl FnOnce() + 'static) -> io::Result<Self> {
         let yielder = Rc::new(Cell::new(std::ptr::null()));
         let own = Rc::clone(&yielder);
-        let coroutine = Coroutine::with_stack(DefaultStack::new(stack_bytes)?, move |yielder, ()| {
+        let stack = DefaultStack::new(stack_bytes)?;
+        // Behind the page that guards it.
+        let stack_begin = stack.limit().get() + PAGE_BYTES;
+        let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
             own.set(std::ptr::from_ref(yielder));
             RUNNING.set(own.get());
             task();
         });
-        Ok(WorkerCoroutine { coroutine, yielder })
+        Ok(WorkerCoroutine { coroutine, yielder, stack_begin })
+    }
+
+    /// Gives back the memory of its stack beyond where it paused: getting ready went deeper than working does.
+    pub fn trim_stack(&self, end: usize) {
+        let free = (end & !(PAGE_BYTES - 1)).saturating_sub(PAGE_BYTES).saturating_sub(self.stack_begin);
+        let begin = std::ptr::without_provenance_mut::<libc::c_void>(self.stack_begin);
+        // SAFETY: the pages are within the stack of a coroutine that is paused, and a page and more below all that is on it.
+        unsafe { libc::madvise(begin, free, libc::MADV_DONTNEED) };
     }
 
     /// Runs it until it pauses; none: it is over.
@@ -152,6 +231,7 @@ mod tests {
         })
         .unwrap();
         let Some(Pause::Word(waited)) = first.resume() else { panic!("it waits for the word") };
+        first.trim_stack(stack_end());
         assert!(!waited.has_changed());
         assert!(matches!(second.resume(), Some(Pause::Until(7))));
         assert!(second.resume().is_none());

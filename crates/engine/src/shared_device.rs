@@ -12,7 +12,7 @@ use std::rc::Rc;
 use iodyno_simulation::{Completion, DeviceRequest, Simulation};
 
 use crate::clock::{NEVER, Tick};
-use crate::coroutine::{self, Pause, WaitedWord, WorkerCoroutine};
+use crate::coroutine::{self, NEEDED_MOST, Pause, WaitedWord, WorkerCoroutine};
 use crate::failure::Failure;
 use crate::futex;
 use crate::io::Slot;
@@ -34,14 +34,34 @@ pub struct SharedDevice {
 }
 
 /// A worker, as its device knows it.
-#[derive(Default)]
 struct Member {
     /// Operations that were answered and not yet reaped.
     answered: Vec<Slot>,
     /// How many of them it waits for; 0: it waits for none.
     least: usize,
-    /// Counts its pauses: what was noted for an earlier one no longer holds.
-    pauses: u32,
+    /// Until when it pauses at most; `NEVER`: until it is answered.
+    until: Tick,
+    /// The earliest time that is noted for it; `NEVER`: none is.
+    noted: Tick,
+    /// Where its stack ended when it paused last, and what else it needs in its next turn.
+    stack_end: usize,
+    needed: [usize; NEEDED_MOST],
+    /// Whether it has paused before.
+    has_paused: bool,
+}
+
+impl Member {
+    fn new() -> Self {
+        Member {
+            answered: Vec::new(),
+            least: 0,
+            until: NEVER,
+            noted: NEVER,
+            stack_end: 0,
+            needed: [0; NEEDED_MOST],
+            has_paused: false,
+        }
+    }
 }
 
 thread_local! {
@@ -106,8 +126,8 @@ impl DeviceSeat {
     }
 }
 
-/// Something that a worker waits for: when, of equals the first that was noted, who, in which of its pauses.
-type Due = Reverse<(Tick, u64, u32, u32)>;
+/// A time at which a worker may have waited long enough: when, of equals the first that was noted, who.
+type Due = Reverse<(Tick, u64, u32)>;
 
 /// Who runs next.
 struct Turns<'a> {
@@ -137,7 +157,7 @@ impl SharedDevice {
         numbers: &[u32],
         mut task: impl FnMut(u32) -> Box<dyn FnOnce()>,
     ) -> (Simulation, Option<Failure>) {
-        let members = numbers.iter().map(|_| Member::default()).collect();
+        let members = numbers.iter().map(|_| Member::new()).collect();
         let workers = numbers.iter().map(|number| WorkerCoroutine::new(STACK_BYTES, task(*number)));
         let workers = match workers.collect::<Result<Vec<_>, _>>() {
             Ok(workers) => workers,
@@ -194,7 +214,7 @@ impl Turns<'_> {
                 self.pass_line();
                 continue;
             }
-            self.forget_past_pauses();
+            self.forget_past_times();
             let device_at = self.device.simulation.borrow().next_event().map(|at| at - self.device.base);
             match (device_at, self.due.peek().map(|Reverse(due)| due.0)) {
                 // Only rebuilding and the like goes on while everybody waits for a word.
@@ -202,13 +222,21 @@ impl Turns<'_> {
                 (None, None) => self.sleep(),
                 (Some(device), worker) if worker.is_none_or(|worker| device <= worker) => {
                     let until = worker.map_or(NEVER, |worker| worker.saturating_add(self.device.base));
-                    self.device.simulation.borrow_mut().advance_to_answer(until, &mut done);
+                    let members = self.device.members.borrow();
+                    let fetch = |token: u64| {
+                        if let Some(member) = members.get((token >> 32) as usize) {
+                            coroutine::fetch(member.stack_end, &member.needed);
+                        }
+                    };
+                    self.device.simulation.borrow_mut().advance_and_tell(until, &mut done, fetch);
+                    drop(members);
                     self.deliver(&mut done);
                 }
                 (_, Some(at)) => {
                     self.pass(at);
-                    if let Some(Reverse((.., member, _))) = self.due.pop() {
-                        self.device.members.borrow_mut()[member as usize].least = 0;
+                    if let Some(Reverse((.., member))) = self.due.pop() {
+                        let waits = &mut self.device.members.borrow_mut()[member as usize];
+                        (waits.least, waits.until, waits.noted) = (0, NEVER, NEVER);
                         self.ready.push_back(member);
                     }
                 }
@@ -220,7 +248,16 @@ impl Turns<'_> {
     fn resume(&mut self, member: u32) {
         MEMBER.set(member);
         let Some(worker) = &mut self.workers[member as usize] else { return };
-        match worker.resume() {
+        let paused = worker.resume();
+        if paused.is_some() {
+            let member = &mut self.device.members.borrow_mut()[member as usize];
+            member.stack_end = coroutine::stack_end();
+            coroutine::add_needed(&mut member.needed);
+            if !std::mem::replace(&mut member.has_paused, true) {
+                worker.trim_stack(member.stack_end);
+            }
+        }
+        match paused {
             None => {
                 self.workers[member as usize] = None;
                 self.left -= 1;
@@ -228,24 +265,34 @@ impl Turns<'_> {
             Some(Pause::Line) => self.line.push(member),
             Some(Pause::Word(word)) => self.waiting.push((member, word)),
             Some(Pause::Until(until)) => {
-                let mut members = self.device.members.borrow_mut();
-                let pauses = &mut members[member as usize].pauses;
-                *pauses = pauses.wrapping_add(1);
-                if until < NEVER {
+                let waits = &mut self.device.members.borrow_mut()[member as usize];
+                waits.until = until;
+                if until < waits.noted {
+                    waits.noted = until;
                     self.order += 1;
-                    self.due.push(Reverse((until, self.order, member, *pauses)));
+                    self.due.push(Reverse((until, self.order, member)));
                 }
             }
         }
     }
 
-    /// Who waited until a time and was answered before no longer does.
-    fn forget_past_pauses(&mut self) {
-        let members = self.device.members.borrow();
-        while let Some(Reverse((.., member, pauses))) = self.due.peek()
-            && (members[*member as usize].pauses != *pauses || members[*member as usize].least == 0)
-        {
+    /// A worker that was answered in time pauses anew before what was noted for it: one time for each is enough. So the
+    /// times take no more memory however long it runs.
+    fn forget_past_times(&mut self) {
+        let mut members = self.device.members.borrow_mut();
+        while let Some(Reverse((at, _, member))) = self.due.peek().copied() {
+            let waits = &mut members[member as usize];
+            if waits.noted == at && waits.until == at {
+                return;
+            }
             self.due.pop();
+            if waits.noted == at {
+                waits.noted = waits.until;
+                if waits.until < NEVER {
+                    self.order += 1;
+                    self.due.push(Reverse((waits.until, self.order, member)));
+                }
+            }
         }
     }
 
@@ -259,7 +306,7 @@ impl Turns<'_> {
             let member = &mut members[number as usize];
             member.answered.push(slot);
             if member.least > 0 && member.answered.len() >= member.least {
-                member.least = 0;
+                (member.least, member.until) = (0, NEVER);
                 self.ready.push_back(number);
             }
         }

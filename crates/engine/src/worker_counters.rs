@@ -12,6 +12,7 @@ use iodyno_model::{
 };
 
 use crate::clock::Tick;
+use crate::coroutine;
 use crate::memory::{Mapping, PAGE_BYTES};
 use crate::mismatch;
 
@@ -323,6 +324,16 @@ impl WorkerCounters<'_> {
         depths.flatten().for_each(|count| add(count, 0));
     }
 
+    /// Says where an ordinary operation is counted.
+    pub fn will_need(&self) {
+        if let Some(line) = self.lines.first() {
+            coroutine::will_need(line);
+            // Where the first milliseconds are counted, in the page that most latencies of devices share.
+            coroutine::will_need(&line.latency.counts[histogram::bucket_of(POPULATED_NS / 4)]);
+        }
+        coroutine::will_need(&self.head.counts[1]);
+    }
+
     /// Counts a success.
     #[inline(always)]
     pub fn success(&self, label: u16, bytes: u64, latency_ns: u64) {
@@ -569,6 +580,10 @@ impl WorkerCounters<'_> {
 
     /// Why the worker ended before its time.
     pub fn failed_because(&self) -> Option<String> {
+        // Asked of all workers now and then: nothing is made of nothing.
+        if self.head.failure.bytes.load(Relaxed) == 0 {
+            return None;
+        }
         Some(self.head.failure.read()).filter(|text| !text.is_empty())
     }
 

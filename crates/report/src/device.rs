@@ -101,6 +101,10 @@ fn written(value: &dyn Reflect, member: &Member) -> String {
         ReflectRef::Bool(flag) => flag.to_string(),
         ReflectRef::Text(text) => quoted(text),
         ReflectRef::Composite(value) => word(value),
+        ReflectRef::List(list) => {
+            let items: Vec<_> = (0..list.len()).map(|index| written(list.item(index), member)).collect();
+            format!("[{}]", items.join(", "))
+        }
         ReflectRef::Optional(value) => value.get().map_or_else(String::new, |value| written(value, member)),
         _ => String::new(),
     }

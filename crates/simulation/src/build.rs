@@ -1,7 +1,7 @@
 //! From the description of a device to its parts: each instance with its figures, those behind it by their numbers.
 
 use iodyno_model::reflect::{Reflect, ReflectMut};
-use iodyno_model::{Device, PartKind};
+use iodyno_model::{Device, DevicePart, PartKind};
 
 use crate::kernel::PartGroup;
 use crate::parts::cloud::CloudVolume;
@@ -9,11 +9,13 @@ use crate::parts::cluster::ServerCluster;
 use crate::parts::disk::RotatingDisk;
 use crate::parts::network::NetworkPath;
 use crate::parts::nvme::NvmeController;
+use crate::parts::page_cache::ClientMemory;
 use crate::parts::raid::RaidController;
 use crate::parts::server::StorageServer;
 use crate::parts::ssd::SolidStateDisk;
 use crate::parts::station::QueueStation;
-use crate::parts::{Part, PartPlace};
+use crate::parts::volume::UnlikeVolume;
+use crate::parts::{Part, PartPlace, PartsBehind};
 use crate::random::Random;
 
 /// Parts of all instances, the entry first.
@@ -24,54 +26,83 @@ const MOST_UNITS: u64 = 1 << 20;
 
 /// The parts of a device, and which instances are of one part.
 pub(crate) fn parts(device: &Device, random: &mut Random) -> Result<(Parts, Vec<PartGroup>), String> {
-    let mut line = Vec::new();
-    let mut at = device.entry();
-    while let Some(part) = at {
-        line.push(part);
-        at = part.kind.over().and_then(|(over, _)| device.part(over));
-    }
-    // Instances are numbered along the line of parts: those of one part lie side by side.
-    let mut counts = vec![1_u64];
-    for part in &line {
-        let behind = part.kind.over().map_or(0, |(_, count)| u64::from(count));
-        counts.push(counts[counts.len() - 1] * behind);
-    }
-    let ssds = line.iter().zip(&counts).find(|(part, _)| matches!(part.kind, PartKind::Ssd(_)));
-    let units = MOST_UNITS / ssds.map_or(1, |(_, count)| *count).max(1);
-    let (mut parts, mut groups, mut first) = (Parts::new(), Vec::new(), 0_u64);
-    // What all of an instance's parts take longer, where its server is slow.
-    let mut factors = vec![1.0_f64];
-    for (part, count) in line.iter().zip(&counts) {
-        let each = part.kind.over().map_or(0, |(_, behind)| u64::from(behind));
-        let mut behind_factors = Vec::new();
+    let line = levels(device);
+    // A map of flash for each SSD, whichever part it stands for.
+    let ssds: u64 = line
+        .iter()
+        .filter(|level| matches!(level.part.kind, PartKind::Ssd(_)))
+        .map(|level| level.count)
+        .sum();
+    let units = MOST_UNITS / ssds.max(1);
+    let (mut parts, mut groups) = (Parts::new(), Vec::new());
+    // By level, what each instance takes longer, where its server is slow.
+    let mut factors: Vec<Vec<f64>> = line.iter().map(|_| Vec::new()).collect();
+    factors[..1].fill(vec![1.0]);
+    for (index, level) in line.iter().enumerate() {
+        let Level { part, count, first, .. } = level;
+        let own = std::mem::take(&mut factors[index]);
         for instance in 0..*count {
+            let behind = |&(place, each): &(usize, u64)| PartsBehind {
+                first: (line[place].first + instance * each) as u32,
+                bytes: device.part_bytes(&line[place].part.name),
+            };
             let place = PartPlace {
                 number: (first + instance) as u32,
-                behind: (first + count + instance * each) as u32,
-                behind_bytes: part.kind.over().and_then(|(over, _)| capacity(device, over)).unwrap_or(0),
+                behind: level.behind.first().map_or(0, |level| behind(level).first),
+                behind_bytes: level.behind.first().map_or(0, |level| behind(level).bytes),
             };
-            let factor = factors[instance as usize];
-            let kind = scaled(&part.kind, factor);
+            let all: Vec<PartsBehind> = level.behind.iter().map(behind).collect();
+            let factor = own[instance as usize];
             let slow = |server: u64| match &part.kind {
                 PartKind::Cluster(cluster) if server < u64::from(cluster.slow) => cluster.slow_factor,
                 _ => 1.0,
             };
-            behind_factors.extend((0..each).map(|server| factor * slow(server)));
-            parts.push(instance_of(&kind, place, units, random));
+            for (place, each) in &level.behind {
+                factors[*place].extend((0..*each).map(|server| factor * slow(server)));
+            }
+            parts.push(instance_of(&scaled(&part.kind, factor), (place, &all), units, random));
         }
-        let members = (first..first + count).map(|number| number as u32).collect();
+        let members = (*first..first + count).map(|number| number as u32).collect();
         groups.push(PartGroup { name: part.name.clone(), kind: part.kind.word(), members });
-        (first, factors) = (first + count, behind_factors);
     }
     Ok((parts, groups))
 }
 
-fn capacity(device: &Device, part: &str) -> Option<u64> {
-    let entry = Some(part.to_string());
-    Some(Device { entry, ..device.clone() }.capacity_bytes()).filter(|bytes| *bytes > 0)
+/// All instances of a part.
+struct Level<'a> {
+    part: &'a DevicePart,
+    count: u64,
+    /// The number of the first; the others follow it.
+    first: u64,
+    /// The parts behind, by their places among the levels, and how many each instance has of them.
+    behind: Vec<(usize, u64)>,
 }
 
-fn instance_of(kind: &PartKind, place: PartPlace, units: u64, random: &mut Random) -> Box<dyn Part + Send> {
+/// The parts from the front to the back, each before those behind it.
+fn levels(device: &Device) -> Vec<Level<'_>> {
+    let (mut levels, mut at, mut first) = (Vec::<Level<'_>>::new(), 0, 0);
+    levels.extend(device.entry().map(|part| Level { part, count: 1, first: 0, behind: Vec::new() }));
+    while at < levels.len() {
+        let Level { part, count, .. } = levels[at];
+        levels[at].first = first;
+        first += count;
+        for (over, each) in part.kind.behind() {
+            let Some(part) = device.part(over) else { continue };
+            let place = levels.len();
+            levels[at].behind.push((place, u64::from(each)));
+            levels.push(Level { part, count: count * u64::from(each), first: 0, behind: Vec::new() });
+        }
+        at += 1;
+    }
+    levels
+}
+
+fn instance_of(
+    kind: &PartKind,
+    (place, behind): (PartPlace, &[PartsBehind]),
+    units: u64,
+    random: &mut Random,
+) -> Box<dyn Part + Send> {
     match kind {
         PartKind::Station(station) => Box::new(QueueStation::new(station, place)),
         PartKind::Disk(disk) => Box::new(RotatingDisk::new(disk, place, random)),
@@ -82,6 +113,8 @@ fn instance_of(kind: &PartKind, place: PartPlace, units: u64, random: &mut Rando
         PartKind::Network(network) => Box::new(NetworkPath::new(network, place)),
         PartKind::Server(server) => Box::new(StorageServer::new(server, place)),
         PartKind::Cluster(cluster) => Box::new(ServerCluster::new(cluster, place)),
+        PartKind::Volume(volume) => Box::new(UnlikeVolume::new(volume, place, behind)),
+        PartKind::PageCache(cache) => Box::new(ClientMemory::new(cache, place)),
     }
 }
 

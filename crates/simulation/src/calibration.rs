@@ -93,8 +93,12 @@ fn distance(device: &Device, cell: &MeasuredCell, seed: u64) -> f64 {
 /// Answers per second that a device gives to a cell; none: the device is wrong.
 pub fn predicted(device: &Device, cell: &MeasuredCell, seed: u64) -> Option<f64> {
     let mut simulation = Simulation::new(device, seed).ok()?;
-    let request =
-        |token: u64| DeviceRequest { kind: RequestKind::Read, offset: token * cell.bytes, bytes: cell.bytes };
+    let request = |token: u64| DeviceRequest {
+        kind: RequestKind::Read,
+        offset: token * cell.bytes,
+        bytes: cell.bytes,
+        ..DeviceRequest::default()
+    };
     for token in 0..u64::from(cell.depth) {
         simulation.arrive(0, token, request(token));
     }

@@ -1,13 +1,13 @@
 //! The kernel: requests on their way through the parts of a device, and the events that move them on.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use iodyno_model::Device;
 use iodyno_model::device::{PartCount, PartRecord};
 
 use crate::Tick;
 use crate::build;
+use crate::event_queue::{EventQueue, PartEvent};
 use crate::parts::Part;
 use crate::random::Random;
 
@@ -18,6 +18,10 @@ pub struct DeviceRequest {
     /// Where on the device, bytes.
     pub offset: u64,
     pub bytes: u64,
+    /// Past the memory of the client.
+    pub direct: bool,
+    /// A write that must be on the device before it is answered.
+    pub durable: bool,
 }
 
 /// Kinds of requests.
@@ -63,18 +67,10 @@ pub(crate) struct PartTask {
     /// The part's own: how far it is.
     pub(crate) stage: u32,
     answered: bool,
+    /// Whether something was asked of a part behind for it.
+    has_sent: bool,
     /// Whether it is work of the part's own, which nobody asked for and no figure counts.
     inner: bool,
-}
-
-/// What happens at a time: an event of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct PartEvent {
-    at: Tick,
-    /// Of equal times the one that was made first.
-    order: u64,
-    part: u32,
-    what: u32,
 }
 
 /// What is to be done at once.
@@ -133,11 +129,12 @@ pub(crate) struct Core {
     pub(crate) random: Random,
     tasks: Vec<PartTask>,
     free: Vec<TaskId>,
-    events: BinaryHeap<Reverse<PartEvent>>,
-    order: u64,
+    events: EventQueue,
     actions: VecDeque<Action>,
     statistics: Vec<PartStatistics>,
     done: Vec<Completion>,
+    /// Whether the first part has others behind it.
+    has_behind: bool,
 }
 
 impl Core {
@@ -156,14 +153,14 @@ impl Core {
     /// Has a part told at that time.
     #[inline]
     pub(crate) fn at(&mut self, at: Tick, part: u32, what: u32) {
-        self.order += 1;
-        self.events.push(Reverse(PartEvent { at: at.max(self.now), order: self.order, part, what }));
+        self.events.push(PartEvent { at: at.max(self.now), part, what });
     }
 
     /// Sends a request to the part behind; `parent` is told when it is answered, `NONE`: nobody is.
     pub(crate) fn send(&mut self, parent: TaskId, part: u32, request: DeviceRequest) {
         if parent != NONE {
-            self.tasks[parent as usize].waits += 1;
+            let parent = &mut self.tasks[parent as usize];
+            (parent.waits, parent.has_sent) = (parent.waits + 1, true);
         }
         let task = self.task_of(part, parent, 0, request);
         self.actions.push_back(Action::Arrive(task));
@@ -180,6 +177,7 @@ impl Core {
             waits: 0,
             stage: 0,
             answered: false,
+            has_sent: false,
             inner: false,
         };
         let statistics = &mut self.statistics[part as usize];
@@ -202,8 +200,20 @@ impl Core {
             waits: 0,
             stage: 0,
             answered: false,
+            has_sent: false,
             inner: true,
         })
+    }
+
+    /// The request from outside that something happens to a few events later, if it is one.
+    #[inline]
+    fn token_ahead(&self) -> Option<u64> {
+        let event = self.events.ahead()?;
+        // What is no task of the part's is some number of its own.
+        let task = self.tasks.get(event.what as usize)?;
+        // What has yet to go to the part behind is not answered by this event.
+        let is_last = task.has_sent || !self.has_behind;
+        if task.part == event.part && is_last { task.token.checked_sub(1) } else { None }
     }
 
     fn keep(&mut self, task: PartTask) -> TaskId {
@@ -310,11 +320,11 @@ impl Simulation {
             random: Random::from_seed(seed, STREAM),
             tasks: Vec::new(),
             free: Vec::new(),
-            events: BinaryHeap::new(),
-            order: 0,
+            events: EventQueue::new(),
             actions: VecDeque::new(),
             statistics: Vec::new(),
             done: Vec::new(),
+            has_behind: device.entry().is_some_and(|part| !part.kind.behind().is_empty()),
         };
         let (parts, groups) = build::parts(device, &mut core.random)?;
         core.statistics = parts
@@ -355,13 +365,13 @@ impl Simulation {
     pub fn next_event(&self) -> Option<Tick> {
         match self.core.done.first() {
             Some(_) => Some(self.core.now),
-            None => self.core.events.peek().map(|Reverse(event)| event.at),
+            None => self.core.events.next_at(),
         }
     }
 
     /// Handles everything up to a time, that time included, and hands over what was answered, in order.
     pub fn advance(&mut self, to: Tick, done: &mut Vec<Completion>) {
-        while self.core.events.peek().is_some_and(|Reverse(event)| event.at <= to) {
+        while self.core.events.next_at().is_some_and(|at| at <= to) {
             self.step();
         }
         self.core.now = self.core.now.max(to);
@@ -371,16 +381,23 @@ impl Simulation {
     /// Handles events until something is answered, none is left, or the next one lies beyond `to`; hands over what was
     /// answered.
     pub fn advance_to_answer(&mut self, to: Tick, done: &mut Vec<Completion>) {
-        while self.core.done.is_empty()
-            && self.core.events.peek().is_some_and(|Reverse(event)| event.at <= to)
-        {
+        self.advance_and_tell(to, done, |_| ());
+    }
+
+    /// The same, and tells the tokens of requests that something happens to a few events later: what will be needed for their
+    /// answers can be fetched meanwhile.
+    pub fn advance_and_tell(&mut self, to: Tick, done: &mut Vec<Completion>, mut soon: impl FnMut(u64)) {
+        while self.core.done.is_empty() && self.core.events.next_at().is_some_and(|at| at <= to) {
             self.step();
+            if let Some(token) = self.core.token_ahead() {
+                soon(token);
+            }
         }
         done.append(&mut self.core.done);
     }
 
     fn step(&mut self) {
-        let Some(Reverse(event)) = self.core.events.pop() else { return };
+        let Some(event) = self.core.events.pop() else { return };
         self.core.now = event.at;
         self.parts[event.part as usize].event(event.what, &mut self.core);
         self.act();

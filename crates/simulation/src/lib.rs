@@ -15,6 +15,7 @@
 
 mod build;
 pub mod calibration;
+mod event_queue;
 mod kernel;
 mod parts;
 pub mod promises;

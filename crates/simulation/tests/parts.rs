@@ -27,7 +27,7 @@ fn simulation(device: &Device) -> Simulation {
 }
 
 fn at(kind: RequestKind, offset: u64, bytes: u64) -> DeviceRequest {
-    DeviceRequest { kind, offset, bytes }
+    DeviceRequest { kind, offset, bytes, ..DeviceRequest::default() }
 }
 
 /// One request after the other: how long each takes, ns.

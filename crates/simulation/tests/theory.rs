@@ -32,7 +32,11 @@ fn open_loop(device: &Device, per_second: f64, count: u64) -> f64 {
         take(&mut done, &arrivals, &mut total);
         arrivals.push(at as u64);
         let offset = random.below(1 << 30) * 4096;
-        simulation.arrive(at as u64, token, DeviceRequest { kind: RequestKind::Read, offset, bytes: 4096 });
+        simulation.arrive(
+            at as u64,
+            token,
+            DeviceRequest { kind: RequestKind::Read, offset, bytes: 4096, ..DeviceRequest::default() },
+        );
     }
     simulation.advance(u64::MAX / 2, &mut done);
     take(&mut done, &arrivals, &mut total);
@@ -44,7 +48,8 @@ fn closed_loop(device: &Device, depth: u64, count: u64, kind: RequestKind) -> (f
     let mut simulation = Simulation::new(device, 5).unwrap();
     let mut random = Random::from_seed(9, 9);
     let span = if simulation.capacity_bytes() > 0 { simulation.capacity_bytes() / 4096 } else { 1 << 30 };
-    let mut request = || DeviceRequest { kind, offset: random.below(span) * 4096, bytes: 4096 };
+    let mut request =
+        || DeviceRequest { kind, offset: random.below(span) * 4096, bytes: 4096, ..DeviceRequest::default() };
     (0..depth).for_each(|token| simulation.arrive(0, token, request()));
     let (mut answered, mut done) = (0, Vec::new());
     while answered < count {
@@ -205,7 +210,11 @@ fn the_same_seed_does_the_same() {
                 let kind = [RequestKind::Write, RequestKind::Read, RequestKind::Flush][token as usize % 3];
                 simulation.advance(token * 10_000, &mut done);
                 let offset = token * 7_919 * 4096 % (1 << 36);
-                simulation.arrive(token * 10_000, token, DeviceRequest { kind, offset, bytes: 8192 });
+                simulation.arrive(
+                    token * 10_000,
+                    token,
+                    DeviceRequest { kind, offset, bytes: 8192, ..DeviceRequest::default() },
+                );
             }
             simulation.advance(u64::MAX / 2, &mut done);
             assert_eq!(done.len(), 2_000);

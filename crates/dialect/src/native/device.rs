@@ -23,6 +23,7 @@ pub const SHIPPED: &[(&str, &str)] = shipped![
     "cluster-100",
     "cluster-6-erasure-slow",
     "hdd-7200",
+    "hdd-7200-cached",
     "hdd-7200-span",
     "hdd-7200x12-raid0",
     "hdd-8-raid5",
@@ -34,6 +35,7 @@ pub const SHIPPED: &[(&str, &str)] = shipped![
     "sas-15k-compared",
     "sata-7200-compared",
     "textbook-7200",
+    "tiered-ssd-hdd",
 ];
 
 /// The device that a file's text says; `path` is what messages call it.

@@ -45,14 +45,35 @@ fn all_that_is_wrong_is_told_with_its_line() {
          error: mine.toml:6: `seek = 9 cows`: expected a time such as 10s, 500ms or 2min\n\
          error: mine.toml:7: `ncq = 0`: expected a whole number from 1 to 4294967295\n\
          error: mine.toml:9: `tape`: there is no such kind of part\n \
-         hint: possible are cloud, cluster, disk, network, nvme, raid, server, ssd, station\n\
+         hint: possible are cloud, cluster, disk, network, nvme, page_cache, raid, server, ssd, station, volume\n\
          error: mine.toml:11: part `c` is of no kind\n \
-         hint: write [part.c.KIND] with one of station, disk, ssd, nvme, raid, cloud, network, server, cluster"
+         hint: write [part.c.KIND] with one of station, disk, ssd, nvme, raid, cloud, network, server, cluster, \
+         volume, page_cache"
     );
 }
 
 #[test]
-fn parts_must_stand_behind_each_other_in_one_line() {
+fn a_volume_stands_in_front_of_several_parts() {
+    let disks = "[part.fast.disk]\n[part.slow.disk]\n";
+    let told = |figures: &str| told(&format!("name = \"x\"\n[part.v.volume]\n{figures}\n{disks}"));
+    assert_eq!(
+        told("over = [\"fast\", \"slow\"]\nlayout = \"share\"\nshares = [0.5]"),
+        "error: mine.toml:2: part v: 1 shares of 2 parts\n hint: a share for each part: shares = [0.9, 0.1]"
+    );
+    assert_eq!(
+        told("over = [\"fast\", \"slow\", \"fast\"]"),
+        "error: mine.toml:2: device x: part fast stands behind itself, or behind two parts\n \
+         hint: let each part stand behind one other: write a second one with the same figures"
+    );
+    assert_eq!(
+        told("over = [\"fast\"]"),
+        "error: mine.toml:5: device x: no request comes to part slow\n \
+         hint: let another part stand in front of it (over = \"NAME\"), or leave it out"
+    );
+}
+
+#[test]
+fn parts_must_stand_behind_each_other_in_a_tree() {
     assert_eq!(
         told("name = \"x\"\n[part.a.raid]\nover = \"b\"\n[part.b.raid]\nover = \"a\"\n"),
         "error: mine.toml:1: device x: each part stands behind another one\n \

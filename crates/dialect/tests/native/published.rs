@@ -49,7 +49,12 @@ impl Load {
         let mut request = || {
             place += 1;
             let block = if self.is_sequential { (place - 1) % blocks } else { random.below(blocks) };
-            DeviceRequest { kind: self.kind, offset: block * self.bytes, bytes: self.bytes }
+            DeviceRequest {
+                kind: self.kind,
+                offset: block * self.bytes,
+                bytes: self.bytes,
+                ..DeviceRequest::default()
+            }
         };
         let (mut started, mut done) = (vec![0; self.depth as usize], Vec::new());
         (0..self.depth).for_each(|token| simulation.arrive(0, token, request()));
@@ -198,7 +203,12 @@ fn dd(device: &str) -> f64 {
     let mut simulation = Simulation::new(&named(device).unwrap(), 5).unwrap();
     let mut done = Vec::new();
     for token in 0..200 {
-        let request = DeviceRequest { kind: RequestKind::Write, offset: token << 25, bytes: 1 << 25 };
+        let request = DeviceRequest {
+            kind: RequestKind::Write,
+            offset: token << 25,
+            bytes: 1 << 25,
+            ..DeviceRequest::default()
+        };
         simulation.arrive(simulation.now(), token, request);
         simulation.advance_to_answer(u64::MAX, &mut done);
     }

@@ -6,6 +6,7 @@ use iodyno_model::{ErrorPolicy, Fatal, Kind, Limit, Stage, Tolerance, Verb, Work
 
 use super::{FreeSlots, InFlight, Instruments, Wear, Worker};
 use crate::clock::{NEVER, Tick};
+use crate::coroutine;
 use crate::engines::{Engine, Failure};
 use crate::io::{FORGIVEN, Io, PACED, SILENT, Slot};
 use crate::source::{Source, UNTALLIED};
@@ -70,6 +71,10 @@ impl<'a> InFlight<'a> {
         self.deadline = limit.time_ns.map_or(NEVER, |time_ns| ramp_end.saturating_add(time_ns));
         self.ended = begin;
         self.turn_next();
+        // One of many on a thread says where the loop will look.
+        coroutine::will_need(&*self.slots);
+        coroutine::will_need(&*self.free.slots);
+        self.counters.will_need();
     }
 
     /// When something is due next.

@@ -9,15 +9,19 @@ use crate::origin::{Diagnostic, Origin};
 
 mod arrays;
 mod flash;
+mod page_cache;
 mod record;
 mod rotating;
 mod shared;
+mod volume;
 
 pub use arrays::{Raid, RaidLevel};
 pub use flash::{Nvme, Ssd, SsdState};
+pub use page_cache::{CachePolicy, PageCache};
 pub use record::{PartCount, PartRecord};
 pub use rotating::{HardDisk, Rotation, SeekCurve};
 pub use shared::{Cloud, Cluster, Network, Placing, Server, Station};
+pub use volume::{Layout, Volume};
 
 /// A simulated device.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
@@ -75,6 +79,10 @@ pub enum PartKind {
     Server(Server),
     /// Servers that share the data.
     Cluster(Cluster),
+    /// Several different parts as one.
+    Volume(Volume),
+    /// The memory of a client.
+    PageCache(PageCache),
 }
 
 impl Default for PartKind {
@@ -93,8 +101,19 @@ const SMALLEST_PIECE: u64 = 512;
 
 impl PartKind {
     /// The words of all kinds.
-    pub const WORDS: [&str; 9] =
-        ["station", "disk", "ssd", "nvme", "raid", "cloud", "network", "server", "cluster"];
+    pub const WORDS: [&str; 11] = [
+        "station",
+        "disk",
+        "ssd",
+        "nvme",
+        "raid",
+        "cloud",
+        "network",
+        "server",
+        "cluster",
+        "volume",
+        "page_cache",
+    ];
 
     /// The word of its kind.
     pub fn word(&self) -> &'static str {
@@ -108,20 +127,24 @@ impl PartKind {
             PartKind::Network(_) => 6,
             PartKind::Server(_) => 7,
             PartKind::Cluster(_) => 8,
+            PartKind::Volume(_) => 9,
+            PartKind::PageCache(_) => 10,
         };
         Self::WORDS[place]
     }
 
-    /// The part behind it, and how many of that.
-    pub fn over(&self) -> Option<(&str, u32)> {
+    /// The parts behind it, and how many it has of each.
+    pub fn behind(&self) -> Vec<(&str, u32)> {
         match self {
-            PartKind::Nvme(nvme) => Some((&nvme.over, 1)),
-            PartKind::Raid(raid) => Some((&raid.over, raid.disks)),
-            PartKind::Network(network) => Some((&network.over, 1)),
-            PartKind::Server(server) => Some((&server.over, 1)),
-            PartKind::Cluster(cluster) => Some((&cluster.over, cluster.servers)),
-            PartKind::Station(station) => station.over.as_deref().map(|over| (over, 1)),
-            PartKind::Disk(_) | PartKind::Ssd(_) | PartKind::Cloud(_) => None,
+            PartKind::Nvme(nvme) => vec![(&nvme.over, 1)],
+            PartKind::Raid(raid) => vec![(&raid.over, raid.disks)],
+            PartKind::Network(network) => vec![(&network.over, 1)],
+            PartKind::Server(server) => vec![(&server.over, 1)],
+            PartKind::Cluster(cluster) => vec![(&cluster.over, cluster.servers)],
+            PartKind::Volume(volume) => volume.over.iter().map(|over| (over.as_str(), 1)).collect(),
+            PartKind::PageCache(cache) => vec![(&cache.over, 1)],
+            PartKind::Station(station) => station.over.iter().map(|over| (over.as_str(), 1)).collect(),
+            PartKind::Disk(_) | PartKind::Ssd(_) | PartKind::Cloud(_) => Vec::new(),
         }
     }
 
@@ -133,7 +156,15 @@ impl PartKind {
         let problem = |(index, member): (usize, &'static crate::reflect::Member)| {
             let ReflectRef::Unsigned(value) = figures.field(index).view() else { return None };
             let is_rate = member.form == "bytes per second";
-            let is_piece = ["chunk_bytes", "piece_bytes", "line_bytes", "split_bytes", "accounted_bytes"];
+            let is_piece = [
+                "chunk_bytes",
+                "piece_bytes",
+                "line_bytes",
+                "split_bytes",
+                "accounted_bytes",
+                "page_bytes",
+                "write_most_bytes",
+            ];
             if member.name.ends_with("_ns") && value > LONGEST_NS {
                 Some((format!("`{}` is longer than an hour", member.key), "times are e.g. 100us, 8ms, 2s"))
             } else if is_rate && value > 0 && value < SLOWEST_RATE {
@@ -159,6 +190,8 @@ impl PartKind {
             PartKind::Network(network) => network.problems(),
             PartKind::Server(server) => server.problems(),
             PartKind::Cluster(cluster) => cluster.problems(),
+            PartKind::Volume(volume) => volume.problems(),
+            PartKind::PageCache(cache) => cache.problems(),
         }
     }
 }
@@ -184,7 +217,7 @@ impl Device {
 
     /// Whether a part stands behind another one.
     fn is_behind(&self, name: &str) -> bool {
-        self.parts.iter().any(|part| part.kind.over().is_some_and(|(over, _)| over == name))
+        self.parts.iter().any(|part| part.kind.behind().iter().any(|(over, _)| *over == name))
     }
 
     /// What it holds for its users, bytes; 0: no part says it.
@@ -192,24 +225,34 @@ impl Device {
         self.entry().map_or(0, |part| self.capacity_of(part, self.parts.len()))
     }
 
+    /// What one of its parts holds, bytes; 0: it does not say.
+    pub fn part_bytes(&self, name: &str) -> u64 {
+        self.part(name).map_or(0, |part| self.capacity_of(part, self.parts.len()))
+    }
+
     /// The same of a part; `depth`: how many parts may stand behind each other.
     fn capacity_of(&self, part: &DevicePart, depth: usize) -> u64 {
-        let behind = || {
-            let (over, _) = part.kind.over()?;
-            (depth > 0).then(|| self.part(over).map(|over| self.capacity_of(over, depth - 1)))?
-        };
+        let each = part.kind.behind().into_iter().map(|(over, _)| {
+            let over = self.part(over).filter(|_| depth > 0);
+            over.map_or(0, |over| self.capacity_of(over, depth - 1))
+        });
+        let all: Vec<u64> = each.collect();
+        let behind = all.first().copied();
         match &part.kind {
-            PartKind::Station(station) => behind().unwrap_or(station.capacity_bytes),
+            PartKind::Station(station) => behind.unwrap_or(station.capacity_bytes),
             PartKind::Disk(disk) => disk.capacity_bytes,
             PartKind::Ssd(ssd) => ssd.capacity_bytes,
             PartKind::Cloud(cloud) => cloud.capacity_bytes,
-            PartKind::Raid(raid) => behind().unwrap_or(0).saturating_mul(u64::from(raid.data_disks())),
+            PartKind::Raid(raid) => behind.unwrap_or(0).saturating_mul(u64::from(raid.data_disks())),
             PartKind::Cluster(cluster) => {
-                let all = u128::from(behind().unwrap_or(0)) * u128::from(cluster.servers);
+                let all = u128::from(behind.unwrap_or(0)) * u128::from(cluster.servers);
                 let (data, stored) = cluster.shares();
                 u64::try_from(all * u128::from(data) / u128::from(stored.max(1))).unwrap_or(u64::MAX)
             }
-            PartKind::Nvme(_) | PartKind::Network(_) | PartKind::Server(_) => behind().unwrap_or(0),
+            PartKind::Volume(volume) => volume.capacity_bytes(&all),
+            PartKind::Nvme(_) | PartKind::Network(_) | PartKind::Server(_) | PartKind::PageCache(_) => {
+                behind.unwrap_or(0)
+            }
         }
     }
 
@@ -231,9 +274,7 @@ impl Device {
             }
             part.kind.unreasonable().into_iter().for_each(|(message, hint)| refuse(message, hint.into()));
             part.kind.problems().into_iter().for_each(|(message, hint)| refuse(message, hint.into()));
-            if let Some((over, _)) = part.kind.over()
-                && self.part(over).is_none()
-            {
+            for (over, _) in part.kind.behind().into_iter().filter(|(over, _)| self.part(over).is_none()) {
                 let names: Vec<_> = self.parts.iter().map(|part| part.name.as_str()).collect();
                 let message = match over.is_empty() {
                     true => "it stands in front of nothing".to_string(),
@@ -267,22 +308,40 @@ impl Device {
                 ),
             };
         };
-        let (mut at, mut reached, mut instances) = (entry, vec![entry.name.as_str()], 1_u64);
-        let (mut all, mut behind) = (1_u64, entry.kind.over());
-        while let Some((over, count)) = behind {
-            if reached.contains(&over) {
-                let message = format!("part {over} stands behind itself");
-                return refuse(&at.origin, message, "let the parts stand behind each other in one line");
-            }
-            instances = instances.saturating_mul(u64::from(count));
+        let (mut reached, mut all, mut left) = (vec![], 0_u64, vec![(entry, 1_u64)]);
+        while let Some((part, instances)) = left.pop() {
+            reached.push(part.name.as_str());
             all = all.saturating_add(instances);
-            at = self.part(over)?;
-            reached.push(over);
-            behind = at.kind.over();
+            for (over, count) in part.kind.behind() {
+                let mut known =
+                    reached.iter().copied().chain(left.iter().map(|(part, _)| part.name.as_str()));
+                if known.any(|name| name == over) {
+                    let message = format!("part {over} stands behind itself, or behind two parts");
+                    let hint =
+                        "let each part stand behind one other: write a second one with the same figures";
+                    return refuse(&part.origin, message, hint);
+                }
+                left.push((self.part(over)?, instances.saturating_mul(u64::from(count))));
+            }
         }
         if all > MOST_INSTANCES {
             let message = format!("it is made of {all} parts, more than {MOST_INSTANCES}");
             return refuse(&self.origin, message, "fewer servers or disks");
+        }
+        let unsaid = self.parts.iter().find_map(|part| match &part.kind {
+            PartKind::Volume(volume) if volume.layout == Layout::Linear => {
+                let ends = &volume.over[..volume.over.len().saturating_sub(1)];
+                ends.iter().find(|over| self.part_bytes(over) == 0).map(|over| (part, over))
+            }
+            _ => None,
+        });
+        if let Some((part, over)) = unsaid {
+            let message = format!("part {}: part {over} does not say what it holds", part.name);
+            return refuse(
+                &part.origin,
+                message,
+                "say its capacity, so that it is known where the next begins",
+            );
         }
         let unused = self.parts.iter().find(|part| !reached.contains(&part.name.as_str()))?;
         let message = format!("no request comes to part {}", unused.name);
@@ -329,6 +388,36 @@ mod tests {
     }
 
     #[test]
+    fn parts_stand_behind_each_other_in_a_tree() {
+        let part = |name: &str, kind| DevicePart { name: name.into(), kind, ..DevicePart::default() };
+        let over = |parts: &[&str]| {
+            let over = parts.iter().map(ToString::to_string).collect();
+            PartKind::Volume(Volume { over, ..Volume::blank() })
+        };
+        let wrong = |parts: Vec<DevicePart>| {
+            let device = Device { name: "d".into(), parts, ..Device::default() };
+            device.problems().into_iter().map(|problem| problem.message).collect::<Vec<_>>()
+        };
+        let disk = |name| part(name, PartKind::Disk(HardDisk::blank()));
+        assert_eq!(wrong(vec![part("v", over(&["a", "b"])), disk("a"), disk("b")]), Vec::<String>::new());
+        assert_eq!(
+            wrong(vec![part("v", over(&["a", "a"])), disk("a")]),
+            ["device d: part a stands behind itself, or behind two parts"]
+        );
+        assert_eq!(
+            wrong(vec![part("v", over(&["w", "a"])), part("w", over(&["a"])), disk("a")]),
+            ["device d: part a stands behind itself, or behind two parts"]
+        );
+        assert_eq!(wrong(vec![part("v", over(&["a", "c"])), disk("a")]), ["part v: there is no part `c`"]);
+        assert_eq!(wrong(vec![part("v", over(&[])), disk("a")])[0], "part v: it stands in front of nothing");
+        let station = part("s", PartKind::Station(Station::blank()));
+        assert_eq!(
+            wrong(vec![part("v", over(&["s", "a"])), station, disk("a")]),
+            ["device d: part v: part s does not say what it holds"]
+        );
+    }
+
+    #[test]
     fn the_capacity_is_what_its_user_has() {
         let part = |name: &str, kind| DevicePart { name: name.into(), kind, ..DevicePart::default() };
         let disk = HardDisk { capacity_bytes: 100, ..HardDisk::blank() };
@@ -342,6 +431,22 @@ mod tests {
         assert_eq!(capacity(raid(RaidLevel::StripedMirror, 4)), 200);
         assert_eq!(capacity(raid(RaidLevel::Parity, 4)), 300);
         assert_eq!(capacity(raid(RaidLevel::DoubleParity, 4)), 200);
+        let volume = |layout, shares: &[f64]| {
+            let over = ["disk", "big"].map(String::from).to_vec();
+            let volume = Volume { over, layout, piece_bytes: 1, shares: shares.to_vec(), ..Volume::blank() };
+            let big = HardDisk { capacity_bytes: 900, ..HardDisk::blank() };
+            let parts = vec![
+                part("a", PartKind::Volume(volume)),
+                part("disk", PartKind::Disk(disk.clone())),
+                part("big", PartKind::Disk(big)),
+            ];
+            Device { parts, ..Device::default() }.capacity_bytes()
+        };
+        assert_eq!(volume(Layout::Linear, &[]), 1000);
+        assert_eq!(volume(Layout::Striped, &[]), 200);
+        assert_eq!(volume(Layout::Mirrored, &[]), 100);
+        // A quarter on the small one, which is then full.
+        assert_eq!(volume(Layout::Share, &[1.0, 3.0]), 400);
         let cluster = Cluster { over: "disk".into(), servers: 6, ..Cluster::blank() };
         assert_eq!(capacity(PartKind::Cluster(cluster.clone())), 200);
         assert_eq!(capacity(PartKind::Cluster(Cluster { data: 4, parity: 2, ..cluster })), 400);

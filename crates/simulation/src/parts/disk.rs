@@ -169,7 +169,12 @@ impl RotatingDisk {
             let Some(extent) = self.dirty.remove(index) else { return };
             (
                 Work::WriteBack(extent),
-                DeviceRequest { kind: RequestKind::Write, offset: extent.offset, bytes: extent.bytes },
+                DeviceRequest {
+                    kind: RequestKind::Write,
+                    offset: extent.offset,
+                    bytes: extent.bytes,
+                    ..DeviceRequest::default()
+                },
             )
         } else if reads > 0 {
             let offsets = self.waiting.iter().take(reads).map(|task| core.request(*task).offset);
@@ -327,7 +332,7 @@ impl Part for RotatingDisk {
         core.rests(self.place.number, 1);
         match self.work.take() {
             Some(Work::Task(task)) => {
-                let DeviceRequest { kind, offset, bytes } = core.request(task);
+                let DeviceRequest { kind, offset, bytes, .. } = core.request(task);
                 if kind == RequestKind::Read && self.figures.read_ahead_bytes > 0 {
                     let (begin, base, since) = (offset, offset + bytes, core.now);
                     self.ahead = Some(ReadAhead { begin, base, since, stopped: None });

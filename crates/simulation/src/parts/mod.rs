@@ -10,10 +10,13 @@ pub(crate) mod disk;
 mod flash_map;
 pub(crate) mod network;
 pub(crate) mod nvme;
+pub(crate) mod page_cache;
+mod page_table;
 pub(crate) mod raid;
 pub(crate) mod server;
 pub(crate) mod ssd;
 pub(crate) mod station;
+pub(crate) mod volume;
 
 /// Where an instance stands.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +26,14 @@ pub(crate) struct PartPlace {
     pub(crate) behind: u32,
     /// What each of them holds; 0: it is unknown.
     pub(crate) behind_bytes: u64,
+}
+
+/// One of several different parts behind an instance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartsBehind {
+    pub(crate) first: u32,
+    /// What it holds; 0: it is unknown.
+    pub(crate) bytes: u64,
 }
 
 /// A part of a device.

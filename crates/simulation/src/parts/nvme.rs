@@ -48,7 +48,7 @@ impl NvmeController {
     }
 
     fn process(&mut self, task: TaskId, core: &mut Core) {
-        let DeviceRequest { kind, offset, bytes } = core.request(task);
+        let DeviceRequest { kind, offset, bytes, .. } = core.request(task);
         let mut ns = match kind {
             RequestKind::Write | RequestKind::Trim => self.figures.write_ns,
             RequestKind::Read | RequestKind::Flush | RequestKind::Metadata => self.figures.read_ns,

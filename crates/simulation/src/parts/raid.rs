@@ -144,7 +144,7 @@ impl RaidController {
     }
 
     fn on(&self, disk: u32, kind: RequestKind, offset: u64, bytes: u64) -> (u32, DeviceRequest) {
-        (self.place.behind + disk, DeviceRequest { kind, offset, bytes })
+        (self.place.behind + disk, DeviceRequest { kind, offset, bytes, ..DeviceRequest::default() })
     }
 
     /// The next mirror of those that are whole.
@@ -344,8 +344,10 @@ impl RaidController {
                 && let Some((offset, bytes)) = self.dirty[list].pop_front()
             {
                 self.destaging[list] += 1;
-                let task =
-                    core.inner(self.place.number, DeviceRequest { kind: RequestKind::Write, offset, bytes });
+                let task = core.inner(
+                    self.place.number,
+                    DeviceRequest { kind: RequestKind::Write, offset, bytes, ..DeviceRequest::default() },
+                );
                 self.write_through(task, DESTAGE_READS, core);
                 if core.task(task).waits == 0 {
                     self.destaged(task, core);
@@ -400,7 +402,10 @@ impl RaidController {
         }
         let offset = self.rebuilt;
         self.rebuilt += bytes;
-        let task = core.inner(self.place.number, DeviceRequest { kind: RequestKind::Write, offset, bytes });
+        let task = core.inner(
+            self.place.number,
+            DeviceRequest { kind: RequestKind::Write, offset, bytes, ..DeviceRequest::default() },
+        );
         core.task_mut(task).stage = REBUILD_READS;
         let reads = match self.figures.level {
             RaidLevel::Mirror => vec![self.on(self.figures.failed, RequestKind::Read, offset, bytes)],

@@ -138,7 +138,7 @@ impl Part for StorageServer {
             return;
         }
         debug_assert_eq!(core.task(task).stage, THREAD);
-        let DeviceRequest { kind, offset, bytes } = core.request(task);
+        let DeviceRequest { kind, offset, bytes, .. } = core.request(task);
         match kind {
             RequestKind::Metadata => self.leave(task, core),
             RequestKind::Read => {

@@ -1,9 +1,9 @@
 //! Where on a shared device the bytes of targets lie: one target behind the other, files of a set at places of their own.
 
-use iodyno_model::{Extent, Plan, Target, TargetKind};
+use iodyno_model::{Direct, Extent, OpenSync, Plan, Target, TargetKind};
 
 use crate::clock::Tick;
-use crate::io::{Files, Io, KEEP};
+use crate::io::{DURABLE, Files, Io, KEEP};
 use crate::names::templates::is_own;
 use crate::random::mix;
 
@@ -16,6 +16,8 @@ pub struct AddressMap {
     targets: Vec<u64>,
     /// Whether each of them is something else than storage: a stream that the program was started with, a peer.
     elsewhere: Vec<bool>,
+    /// Whether each is opened past the memory of the client, and whether what is written to it is durable at once.
+    past_memory: Vec<(bool, bool)>,
     /// By handle, the place of the item that it has open; none: its target's.
     items: Vec<Option<u64>>,
     capacity: u64,
@@ -39,13 +41,23 @@ impl AddressMap {
             matches!(target.kind, TargetKind::Descriptor { .. } | TargetKind::Endpoint { .. })
         };
         let elsewhere = plan.targets.iter().map(is_elsewhere).collect();
-        AddressMap { targets, elsewhere, items: Vec::new(), capacity }
+        let past_memory =
+            |target: &Target| (target.open.direct != Direct::No, target.open.sync != OpenSync::No);
+        let past_memory = plan.targets.iter().map(past_memory).collect();
+        AddressMap { targets, elsewhere, past_memory, items: Vec::new(), capacity }
     }
 
     /// Whether an operation has nothing to do with the device.
     pub fn is_elsewhere(&self, io: &Io, files: &Files) -> bool {
         let target = files.handles.get(io.file as usize).map_or(0, |handle| handle.target as usize);
         self.elsewhere.get(target).copied().unwrap_or(false)
+    }
+
+    /// Whether an operation goes past the memory of the client, and whether it is durable once it is answered.
+    pub fn past_memory(&self, io: &Io, files: &Files) -> (bool, bool) {
+        let target = files.handles.get(io.file as usize).map_or(0, |handle| handle.target as usize);
+        let (direct, durable) = self.past_memory.get(target).copied().unwrap_or_default();
+        (direct, durable || io.flags & DURABLE != 0)
     }
 
     /// The place of an operation that moves bytes, on the device.

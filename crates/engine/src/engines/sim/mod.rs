@@ -16,6 +16,7 @@ use self::address::AddressMap;
 use self::settings::Settings;
 use super::{Engine, EngineFacts, Failure, Setup};
 use crate::clock::{NEVER, Tick};
+use crate::coroutine;
 use crate::io::{AT_END, Files, Io, Slot};
 use crate::random::Random;
 use crate::shared_device::DeviceSeat;
@@ -83,6 +84,8 @@ impl Engine for Sim {
             Failure::new(messages.join("; "))
         })?;
         let depth = setup.depth as usize;
+        let results = vec![0; depth];
+        coroutine::will_need(&*results);
         Ok(Sim {
             random: Random::from_seed(settings.seed.unwrap_or(setup.seed), STREAM + u64::from(setup.worker)),
             now: 0,
@@ -98,7 +101,7 @@ impl Engine for Sim {
             settings,
             shared: DeviceSeat::current().map(|seat| DeviceClient {
                 addresses: AddressMap::new(setup.plan, seat.capacity_bytes(), setup.seat, setup.seats),
-                results: vec![0; depth],
+                results,
                 answered: Vec::with_capacity(depth),
                 seat,
             }),
@@ -175,7 +178,8 @@ impl DeviceClient {
         if matches!(io.verb, Verb::Create | Verb::Open) {
             self.addresses.opened(io, offset);
         }
-        self.seat.push(slot, DeviceRequest { kind, offset, bytes });
+        let (direct, durable) = self.addresses.past_memory(io, files);
+        self.seat.push(slot, DeviceRequest { kind, offset, bytes, direct, durable });
     }
 }
 
