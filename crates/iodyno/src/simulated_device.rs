@@ -70,8 +70,17 @@ pub fn list() -> String {
 pub fn check_world(world: &World, place: &str) -> Result<(), Diagnostic> {
     match world.is_alone() {
         true => Ok(()),
-        false => Err(Diagnostic::error(&Origin::argument(place), "a simulated device is in one process")
-            .hint("run it without a launcher; workers may be as many as you like")),
+        false => {
+            let count = world.size();
+            let hint = match place {
+                "--also" => format!(
+                    "leave the launcher out: IOR and mdtest take --also on=DEVICE,threads={count}, others {count} times the workers"
+                ),
+                _ => format!("leave the launcher out, and give the plan {count} times the workers"),
+            };
+            let message = "a simulated device has one clock, and each rank would have its own";
+            Err(Diagnostic::error(&Origin::argument(place), message).hint(hint))
+        }
     }
 }
 

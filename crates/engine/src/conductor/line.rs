@@ -98,7 +98,10 @@ pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
         refuse(
             &device.origin,
             format!("device {}: its one clock cannot be kept", device.name),
-            "give the jobs more workers, on one rank",
+            &format!(
+                "leave the launcher out and give the jobs {} times the workers: as many on one clock",
+                world.size()
+            ),
         );
     }
     for phase in &plan.phases {
