@@ -219,9 +219,7 @@ pub fn prepare(
     progress: Progress<'_>,
 ) -> Vec<Unready> {
     let (plan, mut wrong) = (&checked.plan, Vec::new());
-    // Nothing of the machine is touched by what runs on a simulated device.
-    let real = |job: &&Job| plan.device.is_none() || checked.engines.of(job).facts.uses_files;
-    for (number, job) in phase.jobs.iter().enumerate().filter(|(_, job)| real(job)) {
+    for (number, job) in phase.jobs.iter().enumerate().filter(|(_, job)| is_real(checked, job)) {
         let (owners, all) = (world.owners(plan, phase, job), world.part(job).all);
         for index in &job.targets {
             let target = &plan.targets[*index];
@@ -257,12 +255,17 @@ pub fn prepare(
     wrong
 }
 
+/// Whether a job works on the machine: what runs in virtual time touches nothing of it, and needs nothing made ready.
+fn is_real(checked: &CheckedPlan, job: &Job) -> bool {
+    !checked.engines.of(job).facts.is_virtual
+}
+
 /// What is to be made or extended before a phase begins: a job's index, how many files, and what they will hold in all;
 /// of each worker, where its files are its own.
-pub fn outstanding(world: &World, plan: &Plan, phase: &Phase) -> Vec<(usize, u64, u64)> {
-    let mut seen = BTreeSet::new();
+pub fn outstanding(world: &World, checked: &CheckedPlan, phase: &Phase) -> Vec<(usize, u64, u64)> {
+    let (plan, mut seen) = (&checked.plan, BTreeSet::new());
     let mut found = Vec::new();
-    for (number, job) in phase.jobs.iter().enumerate() {
+    for (number, job) in phase.jobs.iter().enumerate().filter(|(_, job)| is_real(checked, job)) {
         let own = job.targets.iter().any(|index| is_per_worker(&plan.targets[*index]));
         if !own && !leads(world, job, world.rank()) {
             continue;

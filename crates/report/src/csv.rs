@@ -10,7 +10,7 @@ use iodyno_truth::passes::{Passes, Spread, Together, passes};
 
 use crate::number;
 use crate::shape::{self, Context, Shape};
-use crate::tables::tables;
+use crate::tables::{ExportTable, TableCell, tables};
 use crate::{Output, Reporter};
 
 /// The columns, in order, with blanks between them.
@@ -18,7 +18,7 @@ pub const COLUMNS: &str = "phase repetition coordinates job label verb engine wo
     pattern direct seconds operations bytes operations_per_second bytes_per_second short failed latency_ns_mean \
     latency_ns_p50 latency_ns_p90 latency_ns_p99 latency_ns_p99_9 latency_ns_min latency_ns_max passes \
     operations_per_second_median operations_per_second_least operations_per_second_most bytes_per_second_median \
-    bytes_per_second_least bytes_per_second_most latency_ns_mean_median";
+    bytes_per_second_least bytes_per_second_most latency_ns_mean_median simulated";
 
 /// Writes the CSV report.
 #[derive(Default)]
@@ -67,7 +67,8 @@ impl Reporter for CsvFolder {
         self.context.event(event);
         let Event::Ended(record) = event else { return Ok(()) };
         output.files.folder(&self.folder)?;
-        for table in tables(record, &self.context) {
+        for mut table in tables(record, &self.context) {
+            mark(&mut table, &self.context);
             let path = format!("{}/{}.csv", self.folder, table.name);
             let mut writer = csv::Writer::from_writer(output.files.file(&path)?);
             writer.write_record(&table.headings).map_err(io::Error::other)?;
@@ -90,6 +91,13 @@ impl Reporter for Csv {
             _ => Ok(()),
         }
     }
+}
+
+/// Each file of a folder may be read without the others: of a simulated run each says so in a column of its own.
+fn mark(table: &mut ExportTable, context: &Context) {
+    let Some(device) = context.simulated().filter(|_| table.name != "results") else { return };
+    table.headings.push("simulated".into());
+    table.rows.iter_mut().for_each(|row| row.push(TableCell::Text(device.into())));
 }
 
 /// What passes came to together, of jobs that were done more than once.
@@ -173,5 +181,6 @@ pub fn row(
         known(latency.max),
     ];
     cells.extend(medians.cells(job, line));
+    cells.push(shape.simulated.clone());
     cells
 }

@@ -38,6 +38,9 @@ impl HdrLog {
         let mut serializer = V2DeflateSerializer::new();
         let mut builder = IntervalLogWriterBuilder::new();
         builder.add_comment(&format!("iodyno {}: latencies in ns", record.machine.version));
+        if let Some(device) = self.context.simulated() {
+            builder.add_comment(&format!("simulated on {device}"));
+        }
         builder.with_start_time(began).with_base_time(began).with_max_value_divisor(NS_OF_MS);
         let mut out = &mut *output.out;
         let mut writer = builder.begin_log_with(&mut out, &mut serializer)?;

@@ -23,6 +23,12 @@ impl Context {
         }
     }
 
+    /// The device that the run was simulated on; none: it was measured.
+    pub fn simulated(&self) -> Option<&str> {
+        let device = self.started.as_ref()?.plan.device.as_ref()?;
+        Some(&device.name)
+    }
+
     /// The plan's job that a record answers.
     pub fn job(&self, phase: &PhaseRecord, job: &JobRecord) -> Option<&Job> {
         let plan = &self.started.as_ref()?.plan;
@@ -44,6 +50,7 @@ impl Context {
         shape.depth = job.depth.max(1);
         shape.workers = job.workers.len().max(1) as u32;
         shape.engine.clone_from(&job.engine);
+        shape.simulated = self.simulated().unwrap_or_default().into();
         if let Some((_, value)) = job.engine_facts.iter().find(|(name, _)| name == "direct") {
             // Tools whose files are taken in write numbers.
             shape.direct = Some(
@@ -78,6 +85,8 @@ fn of_anybody(template: &str) -> String {
 /// What makes a rate comparable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shape {
+    /// The device that it was simulated on; empty: it was measured.
+    pub simulated: String,
     /// Bytes of one I/O, as text; several sizes where they differ.
     pub io: String,
     /// Bytes of one I/O where it is always the same.

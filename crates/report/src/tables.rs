@@ -68,8 +68,19 @@ impl TableCell {
 }
 
 /// Columns of the results that hold words.
-const WORDS: &[&str] =
-    &["phase", "coordinates", "job", "label", "verb", "engine", "io", "mix", "pattern", "direct"];
+const WORDS: &[&str] = &[
+    "phase",
+    "coordinates",
+    "job",
+    "label",
+    "verb",
+    "engine",
+    "io",
+    "mix",
+    "pattern",
+    "direct",
+    "simulated",
+];
 
 /// Percentiles that are worked out.
 const PERCENTS: [f64; 11] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
@@ -130,6 +141,9 @@ fn about(record: &Record, context: &Context) -> ExportTable {
     let mut add = |name: &str, value: TableCell| about.rows.push(vec![TableCell::text(name), value]);
     let machine = &record.machine;
     add("plan", TableCell::text(&record.name));
+    if let Some(device) = context.simulated() {
+        add("simulated", TableCell::Text(format!("simulated on {device}: no storage was touched")));
+    }
     add("seed", TableCell::Text(record.seed.to_string()));
     if let Some(started) = &context.started {
         add("started at, ns since 1970", TableCell::Text(started.at_unix_ns.to_string()));

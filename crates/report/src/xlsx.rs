@@ -50,7 +50,11 @@ impl Reporter for Xlsx {
 fn workbook(record: &Record, context: &Context) -> Result<Vec<u8>, XlsxError> {
     let mut workbook = Workbook::new();
     for table in tables(record, context) {
-        sheet(workbook.add_worksheet(), table.name, &table.headings, &table.rows)?;
+        let page = workbook.add_worksheet();
+        if let Some(device) = context.simulated() {
+            page.set_header(&format!("&Csimulated on {}", device.replace('&', "&&")));
+        }
+        sheet(page, table.name, &table.headings, &table.rows)?;
     }
     workbook.save_to_buffer()
 }
@@ -137,5 +141,19 @@ mod tests {
         assert!(bytes.starts_with(b"PK\x03\x04"));
         let names = String::from_utf8_lossy(&bytes).into_owned();
         assert!(names.contains("xl/worksheets/sheet1.xml"), "{names}");
+    }
+
+    #[test]
+    fn a_spreadsheet_of_a_simulated_run_says_so_on_every_page() {
+        let device = iodyno_model::Device { name: "disk & co".into(), ..Default::default() };
+        let plan = iodyno_model::Plan { device: Some(device), ..Default::default() };
+        let started = iodyno_model::RunStart { plan, ..Default::default() };
+        let bytes = workbook(&Record::default(), &Context { started: Some(Box::new(started)) }).unwrap();
+        let mut book = zip::ZipArchive::new(io::Cursor::new(bytes)).unwrap();
+        let mut part = |name: &str| io::read_to_string(book.by_name(name).unwrap()).unwrap();
+        let sheet = part("xl/worksheets/sheet1.xml");
+        assert!(sheet.contains("simulated on disk &amp;&amp; co"), "{sheet}");
+        let words = part("xl/sharedStrings.xml");
+        assert!(words.contains("simulated on disk &amp; co: no storage was touched"), "{words}");
     }
 }

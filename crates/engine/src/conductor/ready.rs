@@ -28,7 +28,7 @@ pub fn make_ready(
 ) -> Result<Ready, Trouble> {
     let (plan, is_alone) = (&checked.plan, world.is_alone());
     errands(world, phase, When::BeforeLayout, emit)?;
-    for (job, files, total_bytes) in prepare::outstanding(world, plan, phase) {
+    for (job, files, total_bytes) in prepare::outstanding(world, checked, phase) {
         emit(&Event::LayingOut { job: phase.jobs[job].name.clone(), files, total_bytes });
     }
     let mut told_at = 0;

@@ -16,7 +16,11 @@ pub fn cases() -> Vec<Case> {
         Case::new("a store that cannot be is refused with a hint", &[], no_store),
         Case::new("simulated devices are listed, and their files are read back", &[], devices),
         Case::new("a tool on a simulated device says so and makes no file", &[], tools),
-        Case::new("JSON, pages and metrics of a simulated run say so", &[], exports),
+        Case::new("every file of a simulated run says so", &[], exports),
+        Case::new("the disks and the cap to buy are those of the formula", &[], limits_by_formula),
+        Case::new("the engine of virtual time lays out no file", &[], bare_engine),
+        Case::new("a seed gives the same record on each device", &[], repeatable),
+        Case::new("without direct=1 a simulated device shows what memory does", &[], page_cache),
         Case::new("what does not go with a simulated device is refused with a hint", &[], refusals),
         Case::new("a comparison says that one run was simulated", &[], comparison),
         Case::new("a workload is simulated on several devices, side by side", &[], side_by_side),
@@ -182,15 +186,115 @@ fn tools() -> Outcome {
 
 fn exports() -> Outcome {
     let home = scratch();
-    let run = "fio --name=j --rw=randread --size=4m --output-format=json --also on=hdd-7200,json=r.json,html=r.html,metrics=r.txt";
+    let run = "fio --name=j --rw=randread --size=4m --output-format=json --also on=hdd-7200,json=r.json,html=r.html,metrics=r.txt,csv=r.csv,csv=tables/,hdr=r.hdr";
     let said = within(home.path(), run);
     let own: Value = serde_json::from_str(&said.out)?;
     assert_eq!(own["simulated"], "hdd-7200", "{said}");
     assert_eq!(own["jobs"][0]["jobname"], "j");
-    for name in ["r.json", "r.html", "r.txt"] {
-        let text = std::fs::read_to_string(home.path().join(name))?;
-        assert!(text.contains("simulated on hdd-7200"), "{name}");
+    let text = |name: &str| std::fs::read_to_string(home.path().join(name));
+    for name in ["r.json", "r.html", "r.txt", "r.hdr", "tables/about.csv"] {
+        assert!(text(name)?.contains("simulated on hdd-7200"), "{name}");
     }
+    for name in ["r.csv", "tables/results.csv", "tables/percentiles.csv"] {
+        let text = text(name)?;
+        let (first, rest) = text.split_once('\n').ok_or("no row")?;
+        assert!(first.ends_with(",simulated"), "{name}: {first}");
+        assert!(rest.lines().all(|row| row.ends_with(",hdd-7200")) && !rest.is_empty(), "{name}: {rest}");
+    }
+    Ok(())
+}
+
+/// Disks of exactly a millisecond in turn: n of them answer n × 1,000 a second. 2,000 operations at a cap of c take
+/// 2,000 / c + 0.001 s: more than 500 a second needs 501.
+fn limits_by_formula() -> Outcome {
+    let home = scratch();
+    let array = "name = \"array\"\n[part.raid.raid]\nover = \"disk\"\ncommand = \"0s\"\nanswer = \"0s\"\n\
+        [part.disk.station]\nservice = \"1ms\"\nvariation = 0\ncapacity = \"1TB\"\n";
+    let cloud = "name = \"cloud\"\n[part.volume.cloud]\nlatency = \"1ms\"\n";
+    std::fs::write(home.path().join("array.toml"), array)?;
+    std::fs::write(home.path().join("cloud.toml"), cloud)?;
+    plan(
+        home.path(),
+        &PLAN
+            .replace("\"psync\"", "\"io_uring\"\ndepth = 64")
+            .replace("\"random\"\nblock = \"4KiB\"", "\"sequential\"\nblock = \"64KiB\""),
+    );
+    let line = |condition: &str, rest: &str| {
+        let mut command = iodyno(["whatif", "plan.toml", "--until", condition]);
+        command.args(words(rest)).current_dir(home.path());
+        told(command)
+    };
+    let needed = |said: &ProgramOutput, what: &str| -> String {
+        let words: Vec<&str> = said.out.split_whitespace().collect();
+        let place = words.windows(2).position(|pair| pair == ["needs", what]);
+        place.map_or_else(|| said.to_string(), |place| words[place + 2].trim_end_matches('.').into())
+    };
+    for (more_than, disks) in [(7_500, "8"), (4_999, "5"), (15_100, "16")] {
+        let said = line(&format!("read.iops > {more_than}"), "--on ./array.toml --vary disks");
+        assert_eq!(needed(&said, "disks"), disks);
+    }
+    assert_eq!(needed(&line("read.iops > 500", "--on ./cloud.toml --vary cap"), "cap"), "501");
+    Ok(())
+}
+
+fn bare_engine() -> Outcome {
+    let home = scratch();
+    let text = PLAN.replace("engine = \"psync\"", "engine = \"sim\"");
+    let text = text.replace("size = \"1GiB\"", "size = \"1GiB\"\nprepare = \"filled\"");
+    plan(home.path(), &text);
+    within(home.path(), "run plan.toml").expect(0, &["reads"]);
+    assert!(!home.path().join("data").exists(), "virtual time has no use for a file");
+    Ok(())
+}
+
+fn repeatable() -> Outcome {
+    let home = scratch();
+    let listed = within(home.path(), "devices").out;
+    let job = "fio --name=j --rw=randrw --rwmixread=60 --bsrange=4k-64k --size=512m --io_size=24m --numjobs=3 --iodepth=4 --randseed=7";
+    for name in listed.lines().filter_map(|line| line.split_whitespace().next()) {
+        let mut records = [Value::Null, Value::Null];
+        for (pass, record) in records.iter_mut().enumerate() {
+            let file = format!("{name}-{pass}.json");
+            within(home.path(), &format!("{job} --also on={name},json={file}")).expect(0, &[]);
+            let whole: Value = serde_json::from_str(&std::fs::read_to_string(home.path().join(&file))?)?;
+            *record = whole["record"]["phases"].clone();
+            forget_the_machine(record);
+        }
+        assert!(records[0].is_array(), "{name}: {}", records[0]);
+        assert_eq!(records[0], records[1], "{name}");
+    }
+    Ok(())
+}
+
+/// What of a record is of this machine and this moment: processor time, switches and faults of the program, and when it was.
+fn forget_the_machine(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| {
+                !["user_ns", "system_ns", "switches", "faults", "pid", "witness", "waited_ns"]
+                    .contains(&name.as_str())
+                    && !name.contains("unix_ns")
+                    && !name.contains("clock_ns")
+            });
+            fields.values_mut().for_each(forget_the_machine);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_the_machine),
+        _ => {}
+    }
+}
+
+fn page_cache() -> Outcome {
+    let home = scratch();
+    let iops = |direct: &str| -> Result<f64, Box<dyn std::error::Error>> {
+        let job = format!(
+            "fio --name=j --rw=randread --bs=4k --size=64m --io_size=512m --randrepeat=1 {direct} --output-format=json --also on=hdd-7200-cached"
+        );
+        let said: Value = serde_json::from_str(&within(home.path(), &job).out)?;
+        said["jobs"][0]["read"]["iops"].as_f64().ok_or_else(|| said.to_string().into())
+    };
+    let (cached, direct) = (iops("")?, iops("--direct=1 --io_size=8m")?);
+    assert!(direct < 200.0, "each read waits for the arm: {direct}");
+    assert!(cached > 10.0 * direct, "the second time it is in memory: {cached}, direct {direct}");
     Ok(())
 }
 
