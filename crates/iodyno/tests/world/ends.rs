@@ -10,6 +10,11 @@ use crate::program::{Program, ProgramOutput, Running, names, plan, scratch, told
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("what is wrong is said once, and all end with it", LAUNCHER, refused),
+        Case::new(
+            "a simulated device on several ranks leads to one rank with as many workers",
+            LAUNCHER,
+            one_clock,
+        ),
         Case::new("what is only printed is printed once", LAUNCHER, printed),
         Case::new("a target that one rank cannot make ready ends all, by name", LAUNCHER, unready),
         Case::new("a worker that fails on one rank ends all", LAUNCHER, failing),
@@ -39,6 +44,25 @@ fn refused() -> Outcome {
     plan(home.path(), "name = 'x'\n[[phase]]\n[[phase.job]]\non = 'nowhere'\ndo = 'read'\n");
     let run = told(ranks(4, home.path(), &["run", "plan.toml"]));
     assert_eq!((run.code(), run.err.matches("error: ").count()), (2, 1), "{run}");
+    Ok(())
+}
+
+fn one_clock() -> Outcome {
+    let home = scratch();
+    plan(
+        home.path(),
+        "device = 'hdd-7200'\n[target.t]\nnothing = '1GB'\n[[phase]]\n[[phase.job]]\non = 't'\nengine = 'sim'\n\
+         do = 'read'\nuntil = { operations = 10 }\n",
+    );
+    let run = told(ranks(2, home.path(), &["run", "plan.toml"]));
+    run.expect(2, &["its one clock cannot be kept in a world of several ranks", "2 times the workers"]);
+    let ior = ["ior", "-w", "-b", "64k", "-t", "4k", "-o", "data", "--also"];
+    let run = told(ranks(2, home.path(), &[&ior[..], &["on=hdd-7200"]].concat()));
+    run.expect(2, &["each rank would have its own", "--also on=DEVICE,threads=2"]);
+    let mut same = crate::program::iodyno([&ior[..], &["on=hdd-7200,threads=2"]].concat());
+    told(same.current_dir(home.path()).env("IODYNO_HISTORY", home.path().join("history")))
+        .expect(0, &["simulated on hdd-7200"]);
+    assert!(!home.path().join("data").exists());
     Ok(())
 }
 
