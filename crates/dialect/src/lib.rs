@@ -308,7 +308,7 @@ pub(crate) fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
 pub struct Written {
     /// Its path; it must not exist.
     pub path: String,
-    pub text: String,
+    pub bytes: Vec<u8>,
     /// Whether it may be executed.
     pub program: bool,
 }

@@ -21,6 +21,11 @@ pub const ANSWER: &str = "answer.";
 /// `endpoint.http://HOST:PORT/requests`.
 pub const ENDPOINT: &str = "endpoint.";
 
+/// The items that a removal of a directory is on, which only laying out asks for: everything below the prefix, or the bucket
+/// itself, if it is empty.
+pub const SWEPT: u64 = 0;
+pub const BUCKET: u64 = 1;
+
 /// The objects of a bucket, for one worker.
 #[derive(Clone, Debug)]
 pub struct ObjectSet {

@@ -53,7 +53,7 @@ pub fn answer(
     };
     if let Some(folder) = words.all {
         let place = |name: &str| format!("{}/iodyno{name}.1", folder.trim_end_matches('/'));
-        let file = |path: String, text: String| Written { path, text, program: false };
+        let file = |path: String, text: String| Written { path, bytes: text.into_bytes(), program: false };
         let mut files = vec![file(place(""), program(commands, list))];
         files.extend(
             list.iter().map(|(name, about)| file(place(&format!("-{name}")), page(world, name, about))),

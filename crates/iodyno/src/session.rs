@@ -118,7 +118,7 @@ fn write(files: &[Written], out: &str, status: u8) -> u8 {
         let opened = File::options().write(true).create_new(true).mode(mode).open(&file.path);
         let written = opened.and_then(|mut opened| {
             made.push(&file.path);
-            opened.write_all(file.text.as_bytes())
+            opened.write_all(&file.bytes)
         });
         if let Err(error) = written {
             made.iter().for_each(|path| drop(std::fs::remove_file(path)));

@@ -57,6 +57,24 @@ pub fn bucket_in(region: &str) -> String {
     }
 }
 
+/// Lets a bucket keep versions.
+pub const VERSIONING_ON: &str = "<VersioningConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+    <Status>Enabled</Status></VersioningConfiguration>";
+
+/// Whether the answer to a question for a bucket's versioning says that it keeps versions.
+pub fn keeps_versions(body: &[u8]) -> bool {
+    texts(body).is_ok_and(|texts| texts.iter().any(|(_, name, text)| name == "Status" && text == "Enabled"))
+}
+
+/// What retains a version until a time: it can be removed before by who may bypass governance.
+pub fn retention(until: crate::UtcTime) -> String {
+    format!(
+        "<Retention xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Mode>GOVERNANCE</Mode>\
+         <RetainUntilDate>{}</RetainUntilDate></Retention>",
+        until.iso()
+    )
+}
+
 /// A text as it stands in a body.
 pub fn escaped(text: &str) -> String {
     quick_xml::escape::escape(text).into_owned()
@@ -163,20 +181,49 @@ pub fn uploads(body: &[u8]) -> Result<Vec<(String, String)>, String> {
     Ok(found)
 }
 
-/// The key and the id of each version of a page, delete markers among them.
-///
-/// # Errors
-/// The body is no XML.
-pub fn versions(body: &[u8]) -> Result<Vec<(String, String)>, String> {
-    let (mut found, mut key) = (Vec::new(), String::new());
-    for (around, name, text) in texts(body)? {
-        match (around.as_str(), name.as_str()) {
-            ("Version" | "DeleteMarker", "Key") => key = text,
-            ("Version" | "DeleteMarker", "VersionId") => found.push((key.clone(), text)),
-            _ => {}
+/// A page of versions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VersionPage {
+    pub versions: Vec<ObjectVersion>,
+    /// The key and the version that the next page begins behind; none: this is the last.
+    pub next: Option<(String, String)>,
+}
+
+/// A version of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectVersion {
+    pub key: String,
+    pub id: String,
+    /// It says that the object was removed, and holds nothing.
+    pub is_marker: bool,
+}
+
+impl VersionPage {
+    /// Reads a page.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn parse(body: &[u8]) -> Result<VersionPage, String> {
+        let (mut page, mut truncated, mut is_list) = (VersionPage::default(), false, false);
+        let (mut version, mut next) = (ObjectVersion::default(), (String::new(), String::new()));
+        for (around, name, text) in texts(body)? {
+            match (around.as_str(), name.as_str()) {
+                ("Version" | "DeleteMarker", "Key") => version.key = text,
+                ("Version" | "DeleteMarker", "VersionId") => version.id = text,
+                (_, "Version" | "DeleteMarker") => {
+                    let is_marker = name == "DeleteMarker";
+                    page.versions.push(ObjectVersion { is_marker, ..std::mem::take(&mut version) });
+                }
+                ("ListVersionsResult", "IsTruncated") => truncated = text == "true",
+                ("ListVersionsResult", "NextKeyMarker") => next.0 = text,
+                ("ListVersionsResult", "NextVersionIdMarker") => next.1 = text,
+                (_, "ListVersionsResult") => is_list = true,
+                _ => {}
+            }
         }
+        page.next = Some(next).filter(|(key, _)| truncated && !key.is_empty());
+        if is_list { Ok(page) } else { Err("a body that is no list of versions".into()) }
     }
-    Ok(found)
 }
 
 /// What completes a multipart upload: the parts' ETags, and their checksums if they have one.
@@ -203,29 +250,41 @@ pub struct Part {
 
 /// What removes many objects at once; `is_quiet`: the answer names only those that stay.
 pub fn delete_many<'a>(keys: impl IntoIterator<Item = &'a str>, is_quiet: bool) -> String {
+    delete_versions(keys.into_iter().map(|key| (key, "")), is_quiet)
+}
+
+/// The same for versions: keys with their ids; empty: the object, whichever versions it has.
+pub fn delete_versions<'a>(versions: impl IntoIterator<Item = (&'a str, &'a str)>, is_quiet: bool) -> String {
     let mut body = String::from(if is_quiet { "<Delete><Quiet>true</Quiet>" } else { "<Delete>" });
-    for key in keys {
-        body.push_str(&format!("<Object><Key>{}</Key></Object>", escaped(key)));
+    for (key, id) in versions {
+        let id = if id.is_empty() { id.into() } else { format!("<VersionId>{}</VersionId>", escaped(id)) };
+        body.push_str(&format!("<Object><Key>{}</Key>{id}</Object>", escaped(key)));
     }
     body + "</Delete>"
 }
 
-/// The keys that could not be removed, each with the code that says why.
+/// An object that could not be removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undeleted {
+    pub key: String,
+    /// Empty: no version was named.
+    pub version: String,
+    /// Why.
+    pub code: String,
+}
+
+/// What could not be removed.
 ///
 /// # Errors
 /// The body is no XML.
-pub fn undeleted(body: &[u8]) -> Result<Vec<(String, String)>, String> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    let mut key = String::new();
+pub fn undeleted(body: &[u8]) -> Result<Vec<Undeleted>, String> {
+    let (mut found, mut one) = (Vec::new(), Undeleted::default());
     for (around, name, text) in texts(body)? {
         match (around.as_str(), name.as_str()) {
-            ("Error", "Key") => key = text,
-            ("Error", "Code") => found.push((String::new(), text)),
-            (_, "Error") => {
-                if let Some(last) = found.last_mut() {
-                    last.0 = std::mem::take(&mut key);
-                }
-            }
+            ("Error", "Key") => one.key = text,
+            ("Error", "VersionId") => one.version = text,
+            ("Error", "Code") => one.code = text,
+            (_, "Error") => found.push(std::mem::take(&mut one)),
             _ => {}
         }
     }
@@ -284,6 +343,28 @@ mod tests {
             "<Delete><Quiet>true</Quiet><Object><Key>a&lt;</Key></Object></Delete>"
         );
         let body = b"<DeleteResult><Error><Key>k</Key><Code>AccessDenied</Code></Error></DeleteResult>";
-        assert_eq!(undeleted(body), Ok(vec![("k".into(), "AccessDenied".into())]));
+        let stays = Undeleted { key: "k".into(), version: String::new(), code: "AccessDenied".into() };
+        assert_eq!(undeleted(body), Ok(vec![stays]));
+    }
+
+    #[test]
+    fn versions_are_read_and_removed_by_their_ids() {
+        let body = b"<ListVersionsResult><IsTruncated>true</IsTruncated><NextKeyMarker>k</NextKeyMarker>\
+                     <NextVersionIdMarker>2</NextVersionIdMarker><Version><Key>k</Key><VersionId>1</VersionId></Version>\
+                     <DeleteMarker><Key>k</Key><VersionId>2</VersionId></DeleteMarker></ListVersionsResult>";
+        let page = VersionPage::parse(body).unwrap();
+        let told: Vec<_> =
+            page.versions.iter().map(|one| (one.key.as_str(), one.id.as_str(), one.is_marker)).collect();
+        assert_eq!(told, [("k", "1", false), ("k", "2", true)]);
+        assert_eq!(page.next, Some(("k".into(), "2".into())));
+        assert!(VersionPage::parse(b"<ListBucketResult/>").is_err());
+        let text = delete_versions([("a", "1"), ("b", "")], false);
+        assert_eq!(
+            text,
+            "<Delete><Object><Key>a</Key><VersionId>1</VersionId></Object><Object><Key>b</Key></Object></Delete>"
+        );
+        assert!(keeps_versions(VERSIONING_ON.as_bytes()) && !keeps_versions(b"<VersioningConfiguration/>"));
+        let until = crate::UtcTime { unix: 1_369_353_600 };
+        assert!(retention(until).contains("<RetainUntilDate>2013-05-24T00:00:00Z</RetainUntilDate>"));
     }
 }

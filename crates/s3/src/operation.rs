@@ -44,6 +44,9 @@ impl WriteOptions {
     }
 }
 
+/// The header that asks to remove or change what is retained in the mode GOVERNANCE.
+pub const BYPASS_GOVERNANCE: &str = "x-amz-bypass-governance-retention";
+
 /// Writes an object whose body has these sums.
 pub fn put(at: &BucketAddress, key: &str, body: &BodySums, options: &WriteOptions) -> RequestHead {
     with_body(options.on(RequestHead::new("PUT", at.path(key))), body)
@@ -64,6 +67,11 @@ pub fn get(at: &BucketAddress, key: &str, range: Option<(u64, u64)>, checks: boo
         request = request.header("range", format!("bytes={offset}-{}", offset + bytes.max(1) - 1));
     }
     if checks { request.header("x-amz-checksum-mode", "ENABLED") } else { request }
+}
+
+/// Reads a part of an object that was written in parts, by its number; the first is 1.
+pub fn get_part(at: &BucketAddress, key: &str, number: u64) -> RequestHead {
+    RequestHead::new("GET", at.path(key)).with("partNumber", number.to_string())
 }
 
 pub fn head(at: &BucketAddress, key: &str) -> RequestHead {
@@ -92,10 +100,35 @@ pub fn list(at: &BucketAddress, prefix: &str, most: u64, after: Option<&str>) ->
     }
 }
 
-/// Makes a bucket; the body is [`crate::body::bucket_in`]'s.
-pub fn make_bucket(at: &BucketAddress, body: &[u8]) -> RequestHead {
+/// Makes a bucket; the body is [`crate::body::bucket_in`]'s. `locks`: its objects can be retained, so it keeps versions.
+pub fn make_bucket(at: &BucketAddress, body: &[u8], locks: bool) -> RequestHead {
     let hash = crate::sign::sha256_hex(body);
-    RequestHead::new("PUT", at.bucket_path().into()).body(body.len() as u64, hash)
+    let request = RequestHead::new("PUT", at.bucket_path().into()).body(body.len() as u64, hash);
+    if locks { request.header("x-amz-bucket-object-lock-enabled", "true") } else { request }
+}
+
+/// Removes a bucket, which has to be empty.
+pub fn remove_bucket(at: &BucketAddress) -> RequestHead {
+    RequestHead::new("DELETE", at.bucket_path().into())
+}
+
+/// Lets a bucket keep versions; the body is [`crate::body::VERSIONING_ON`].
+pub fn put_versioning(at: &BucketAddress, body: &[u8]) -> RequestHead {
+    let request = RequestHead::new("PUT", at.bucket_path().into()).with("versioning", "");
+    with_body(request, &BodySums::of(body, true, Some(Checksum::Crc32c)))
+}
+
+/// Whether a bucket's objects can be retained.
+pub fn object_lock(at: &BucketAddress) -> RequestHead {
+    RequestHead::new("GET", at.bucket_path().into()).with("object-lock", "")
+}
+
+/// Retains an object's version until a time; the body is [`crate::body::retention`]'s. Shortening one needs the right to
+/// bypass governance, which is asked for.
+pub fn put_retention(at: &BucketAddress, key: &str, body: &[u8]) -> RequestHead {
+    let request = RequestHead::new("PUT", at.path(key)).with("retention", "");
+    let request = request.header(BYPASS_GOVERNANCE, "true");
+    with_body(request, &BodySums::of(body, true, Some(Checksum::Crc32c)))
 }
 
 /// Copies an object inside the store.
@@ -141,9 +174,16 @@ pub fn versioning(at: &BucketAddress) -> RequestHead {
     RequestHead::new("GET", at.bucket_path().into()).with("versioning", "")
 }
 
-/// A page of the versions below a prefix, delete markers among them.
-pub fn list_versions(at: &BucketAddress, prefix: &str) -> RequestHead {
-    RequestHead::new("GET", at.bucket_path().into()).with("versions", "").with("prefix", prefix)
+/// A page of the versions below a prefix, delete markers among them; `after`: the key and the version that the page before
+/// named as next.
+pub fn list_versions(at: &BucketAddress, prefix: &str, after: Option<(&str, &str)>) -> RequestHead {
+    let request =
+        RequestHead::new("GET", at.bucket_path().into()).with("versions", "").with("prefix", prefix);
+    match after {
+        Some((key, "")) => request.with("key-marker", key),
+        Some((key, version)) => request.with("key-marker", key).with("version-id-marker", version),
+        None => request,
+    }
 }
 
 #[cfg(test)]

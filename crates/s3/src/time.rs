@@ -32,6 +32,13 @@ impl UtcTime {
         format!("{year:04}{month:02}{day:02}")
     }
 
+    /// `2013-05-24T00:00:00Z`.
+    pub fn iso(self) -> String {
+        let ((year, month, day), of_day) = (self.date(), self.unix % 86400);
+        let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    }
+
     /// Reads the date of an answer: `Fri, 24 May 2013 00:00:00 GMT`.
     pub fn parse_http(text: &str) -> Option<UtcTime> {
         let mut parts = text.split_whitespace().skip(1);

@@ -22,6 +22,9 @@ pub use tls::Certificate;
 
 #[cfg(feature = "tls")]
 mod tls;
+mod versions;
+
+use versions::Versions;
 
 /// Stack of a connection's thread.
 const STACK_BYTES: usize = 128 << 10;
@@ -171,6 +174,8 @@ struct StoredObject {
     checksums: Vec<(String, String)>,
     /// What was there before.
     before: Option<Vec<u8>>,
+    /// Lengths of the parts that it was written in, bytes.
+    parts: Vec<usize>,
 }
 
 struct Upload {
@@ -182,6 +187,7 @@ struct Upload {
 struct Contents {
     objects: BTreeMap<String, StoredObject>,
     uploads: HashMap<String, Upload>,
+    versions: Versions,
     log: Vec<LoggedRequest>,
 }
 
@@ -275,6 +281,17 @@ impl ObjectStore {
     pub fn put(&self, key: &str, bytes: Vec<u8>) {
         let object = StoredObject { etag: etag(&bytes), bytes, ..StoredObject::default() };
         self.contents().objects.insert(key.into(), object);
+    }
+
+    /// Whether there is the bucket.
+    pub fn has_bucket(&self) -> bool {
+        self.shared.has_bucket.load(SeqCst)
+    }
+
+    /// Versions that are kept, and those of them that are retained.
+    pub fn versions(&self) -> (usize, usize) {
+        let contents = self.contents();
+        (contents.versions.count(), contents.versions.retained())
     }
 
     /// Uploads that were begun and neither completed nor given up.
@@ -631,7 +648,11 @@ fn etag(bytes: &[u8]) -> String {
 
 /// Does what a request asks for.
 fn act(request: &LoggedRequest, body: Vec<u8>, fault: &StoreFault, shared: &StoreState) -> Answer {
-    if request.key.is_empty() && request.method == "PUT" {
+    if request.key.is_empty() && request.method == "PUT" && request.query.is_empty() {
+        if request.headers.contains_key("x-amz-bucket-object-lock-enabled") {
+            let mut contents = shared.contents.lock().unwrap_or_else(PoisonError::into_inner);
+            (contents.versions.is_on, contents.versions.locks) = (true, true);
+        }
         let is_new = !shared.has_bucket.swap(true, SeqCst);
         return if is_new { Answer::new(200, "") } else { Answer::error(409, "BucketAlreadyOwnedByYou", "") };
     }
@@ -645,10 +666,16 @@ fn act(request: &LoggedRequest, body: Vec<u8>, fault: &StoreFault, shared: &Stor
     }
     let mut contents = shared.contents.lock().unwrap_or_else(PoisonError::into_inner);
     let asks = |name: &str| request.query.get(name);
+    if let Some(answer) = contents.versions.answer(request) {
+        if !contents.versions.has(&request.key) && request.method == "DELETE" {
+            contents.objects.remove(&request.key);
+        }
+        return answer;
+    }
     match (request.method.as_str(), request.key.as_str()) {
         ("GET", "") if asks("uploads").is_some() => list_uploads(&contents),
         ("GET", "") => list(request, &contents),
-        ("POST", "") => delete_many(&body, &mut contents),
+        ("POST", "") => delete_many(request, &body, &mut contents),
         ("POST", key) if asks("uploads").is_some() => {
             let id = format!("upload-{}", shared.uploads.fetch_add(1, SeqCst));
             contents.uploads.insert(id.clone(), Upload { key: key.into(), parts: BTreeMap::new() });
@@ -665,6 +692,11 @@ fn act(request: &LoggedRequest, body: Vec<u8>, fault: &StoreFault, shared: &Stor
         ("DELETE", _) if asks("uploadId").is_some() => {
             let known = contents.uploads.remove(&request.query["uploadId"]).is_some();
             if known { Answer::new(204, "") } else { Answer::error(404, "NoSuchUpload", "") }
+        }
+        ("DELETE", "") if !contents.objects.is_empty() => Answer::error(409, "BucketNotEmpty", ""),
+        ("DELETE", "") => {
+            shared.has_bucket.store(false, SeqCst);
+            Answer::new(204, "")
         }
         ("DELETE", key) => {
             if *fault != StoreFault::Lost {
@@ -704,7 +736,8 @@ fn put(
         }
         _ => bytes,
     };
-    let object = StoredObject { bytes, etag: tag.clone(), checksums, before };
+    let object = StoredObject { bytes, etag: tag.clone(), checksums, before, parts: Vec::new() };
+    contents.versions.add(key, &object);
     match fault {
         StoreFault::Lost => {}
         StoreFault::Elsewhere(other) => drop(contents.objects.insert((*other).into(), object)),
@@ -750,7 +783,9 @@ fn complete(request: &LoggedRequest, body: &[u8], contents: &mut Contents) -> An
         return Answer::error(400, "InvalidPart", "");
     }
     let tag = etag(&bytes);
-    contents.objects.insert(upload.key, StoredObject { bytes, etag: tag.clone(), ..StoredObject::default() });
+    let parts = upload.parts.values().map(|(_, part)| part.len()).collect();
+    let object = StoredObject { bytes, etag: tag.clone(), parts, ..StoredObject::default() };
+    contents.objects.insert(upload.key, object);
     Answer::new(
         200,
         format!("<CompleteMultipartUploadResult><ETag>{tag}</ETag></CompleteMultipartUploadResult>"),
@@ -758,7 +793,10 @@ fn complete(request: &LoggedRequest, body: &[u8], contents: &mut Contents) -> An
 }
 
 fn get(request: &LoggedRequest, key: &str, fault: &StoreFault, contents: &Contents) -> Answer {
-    let Some(object) = contents.objects.get(key) else { return Answer::error(404, "NoSuchKey", "") };
+    let version = request.query.get("versionId").map(|id| contents.versions.find(key, id));
+    let Some(object) = version.unwrap_or_else(|| contents.objects.get(key)) else {
+        return Answer::error(404, "NoSuchKey", "");
+    };
     let bytes = match fault {
         // What was there before the last write.
         StoreFault::Lost => object.before.as_ref().unwrap_or(&object.bytes),
@@ -772,8 +810,14 @@ fn get(request: &LoggedRequest, key: &str, fault: &StoreFault, contents: &Conten
     let range = request.headers.get("range").and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
     let range =
         range.and_then(|(first, last)| Some((first.parse::<usize>().ok()?, last.parse::<usize>().ok()?)));
+    let part =
+        request.query.get("partNumber").and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
+    let part = part.and_then(|index| {
+        let first = object.parts.get(..index)?.iter().sum::<usize>();
+        Some((first, first + object.parts.get(index)? - 1))
+    });
     // One whose end lies before its begin is none.
-    let range = range.filter(|(first, last)| first <= last);
+    let range = part.or(range).filter(|(first, last)| first <= last);
     match range.filter(|_| *fault != StoreFault::WholeInstead) {
         Some((first, _)) if first >= bytes.len() => Answer::error(416, "InvalidRange", ""),
         Some((first, last)) => {
@@ -825,9 +869,16 @@ fn list_uploads(contents: &Contents) -> Answer {
     Answer::new(200, format!("<ListMultipartUploadsResult>{all}</ListMultipartUploadsResult>"))
 }
 
-fn delete_many(body: &[u8], contents: &mut Contents) -> Answer {
+fn delete_many(request: &LoggedRequest, body: &[u8], contents: &mut Contents) -> Answer {
     for part in String::from_utf8_lossy(body).split("<Key>").skip(1) {
-        contents.objects.remove(part.split("</Key>").next().unwrap_or_default());
+        let key = part.split("</Key>").next().unwrap_or_default();
+        if let Some((_, rest)) = part.split_once("<VersionId>") {
+            let id = rest.split("</VersionId>").next().unwrap_or_default();
+            contents.versions.remove(request, key, id);
+        }
+        if !contents.versions.has(key) {
+            contents.objects.remove(key);
+        }
     }
     Answer::new(200, "<DeleteResult></DeleteResult>")
 }

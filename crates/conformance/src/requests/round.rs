@@ -2,7 +2,7 @@
 
 use iodyno_model::{Action, Expect, Step};
 use iodyno_s3::address::BucketAddress;
-use iodyno_s3::body::{ListPage, uploads, versions};
+use iodyno_s3::body::{ListPage, VersionPage, uploads};
 use iodyno_s3::operation;
 
 use super::calls::carry_out;
@@ -128,9 +128,9 @@ impl<'a, 'b> StoreRound<'a, 'b> {
     /// Keys below the prefix, with their versions where the bucket keeps any: a page of them.
     fn what_is_left(&mut self, at: &BucketAddress) -> Result<Vec<(String, Option<String>)>, String> {
         if self.client.keeps_versions() {
-            let page = versions(&self.ask(&operation::list_versions(at, &self.prefix))?)?;
-            let ours = page.into_iter().filter(|(key, _)| key.starts_with(&self.prefix));
-            return Ok(ours.map(|(key, id)| (key, Some(id))).collect());
+            let page = VersionPage::parse(&self.ask(&operation::list_versions(at, &self.prefix, None))?)?;
+            let ours = page.versions.into_iter().filter(|version| version.key.starts_with(&self.prefix));
+            return Ok(ours.map(|version| (version.key, Some(version.id))).collect());
         }
         let page = ListPage::parse(&self.ask(&operation::list(at, &self.prefix, 1000, None))?)?;
         let ours = page.keys.into_iter().filter(|(key, _)| key.starts_with(&self.prefix));

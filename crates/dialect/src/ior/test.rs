@@ -379,6 +379,7 @@ impl TestChecker {
         let is_random = test.is_anywhere()
             || (own && test.flag("randomOffset") && test.count("deadlineForStonewalling") > 0);
         let prefills = test.count("randomPrefill") > 0;
+        let odd_buckets = parts && test.flag("S3-libs3.bucket-per-file");
         refuse! { self
             "transferSize" if parts && count > 10_000 =>
                 format!("an object of {count} transfers: an upload has at most 10000 parts"), "a larger -t, -F, or -a S3-libs3";
@@ -386,6 +387,8 @@ impl TestChecker {
             "randomOffset" if parts && writes && is_random =>
                 "the parts of an object are written once each", "leave -z out, or use -a S3-libs3";
             "randomPrefill" if prefills => "an object is written once", "leave --randomPrefill out";
+            "S3-libs3.bucket-per-file" if odd_buckets =>
+                "only S3-libs3 has a bucket for each file", "leave it out, or -a S3-libs3";
         }
         for (option, letter) in [("fsync", "-e"), ("fsyncPerWrite", "-Y")] {
             if self.test.flag(option) {

@@ -80,7 +80,7 @@ mod tests {
             ("dir", "-d"),
             ("-a MPIIO", "has no such back end"),
             ("-a HDFS", "directories of HDFS are not served"),
-            ("--S3-libs3.bucket-per-file", "a bucket for each file is not served"),
+            ("--S3-libs3.bucket-per-file", "stores a few hundred buckets"),
             ("-g", "lfs setdirstripe"),
         ] {
             let wrong = said(line).unwrap_err();

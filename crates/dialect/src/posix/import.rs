@@ -77,8 +77,9 @@ pub fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request,
     let results = results(&scripts, &words);
     let failed = |error: std::io::Error| vec![Diagnostic::error(&Origin::Default, error.to_string())];
     let mut files = Vec::new();
-    let mut write =
-        |path: &String, text: String| files.push(Written { path: path.clone(), text, program: false });
+    let mut write = |path: &String, text: String| {
+        files.push(Written { path: path.clone(), bytes: text.into_bytes(), program: false })
+    };
     if let Some(path) = &words.json {
         write(path, json::text(&results).map_err(failed)?);
     }

@@ -18,7 +18,7 @@ pub fn scripts(suite: &ExpandedSuite, options: &Options, folder: &str) -> (Vec<W
         .iter()
         .map(|(group, cases)| Written {
             path: format!("{}/{group}.t", folder.trim_end_matches('/')),
-            text: script(group, *cases, &words),
+            bytes: script(group, *cases, &words).into_bytes(),
             program: true,
         })
         .collect();

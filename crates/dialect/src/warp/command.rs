@@ -17,16 +17,24 @@ pub enum WarpCommand {
     Stat,
     Delete,
     MultipartPut,
+    Multipart,
+    Retention,
     /// A file of results is told again.
     Analyze,
     /// Two of them are held against each other.
     Compare,
+    /// Several of them become one.
+    Merge,
 }
 
 use WarpCommand as C;
 
 /// Those that ask a store.
-pub const BENCHMARKS: [C; 7] = [C::Get, C::Put, C::Mixed, C::List, C::Stat, C::Delete, C::MultipartPut];
+pub const BENCHMARKS: [C; 9] =
+    [C::Get, C::Put, C::Mixed, C::List, C::Stat, C::Delete, C::MultipartPut, C::Multipart, C::Retention];
+
+/// Those that read files of results.
+pub const ON_RESULTS: [C; 3] = [C::Analyze, C::Compare, C::Merge];
 
 /// Why commands on catalogs are not served, and what to do.
 const CATALOGS: (&str, &str) =
@@ -35,12 +43,10 @@ const CATALOGS: (&str, &str) =
 /// Commands of warp that are not served: their names, why, and what to do.
 const REFUSED: &[(&str, &str, &str)] = &[
     (
-        "multipart",
-        "parts of one object are not read by their numbers",
-        "warp multipart-put writes objects in parts",
+        "versioned",
+        "mixed operations keep account of objects, and not of their versions",
+        "warp mixed does the same without versions, and warp get, stat, list and delete have --versions",
     ),
-    ("versioned", "the engine makes one version of each object", "warp mixed does the same without versions"),
-    ("retention", "the engine sets no retention", "warp stat measures requests as short"),
     ("zip", "MinIO alone serves files inside of archives", "warp get reads objects"),
     ("snowball", "MinIO alone takes archives as objects", "warp put writes objects"),
     ("fanout", "MinIO alone writes one object to many names", "warp put writes objects"),
@@ -55,7 +61,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
     ("run", "runs of a file are not read", "give the options on the command line"),
     ("replay", "requests are not sent again", "iodyno replay sends recorded I/O again"),
-    ("merge", "files of several clients are not put together", "hold them against each other: warp cmp"),
     ("update", "iodyno comes as it was installed", "install a newer one"),
 ];
 
@@ -69,8 +74,11 @@ impl C {
             C::Stat => "stat",
             C::Delete => "delete",
             C::MultipartPut => "multipart-put",
+            C::Multipart => "multipart",
+            C::Retention => "retention",
             C::Analyze => "analyze",
             C::Compare => "cmp",
+            C::Merge => "merge",
         }
     }
 
@@ -83,8 +91,11 @@ impl C {
             C::Stat => "look at objects at random",
             C::Delete => "remove objects, many by one request",
             C::MultipartPut => "write objects in parts",
+            C::Multipart => "write one object in parts, and read its parts at random",
+            C::Retention => "retain objects at random",
             C::Analyze => "tell a file of results again",
             C::Compare => "hold two files of results against each other",
+            C::Merge => "make one file of requests of several",
         }
     }
 
@@ -93,21 +104,23 @@ impl C {
         match self {
             C::Analyze => "[FLAGS] FILE",
             C::Compare => "[FLAGS] BEFORE AFTER",
+            C::Merge => "[FLAGS] FILE FILE…",
             _ => "[FLAGS]",
         }
     }
 
     fn named(name: &str) -> Option<C> {
-        let all = BENCHMARKS.into_iter().chain([C::Analyze, C::Compare]);
+        let all = BENCHMARKS.into_iter().chain(ON_RESULTS);
         all.into_iter().find(|command| command.name() == name)
     }
 
-    /// Files that it takes.
-    fn operands(self) -> usize {
+    /// Files that it takes, at least and at most.
+    fn operands(self) -> (usize, usize) {
         match self {
-            C::Analyze => 1,
-            C::Compare => 2,
-            _ => 0,
+            C::Analyze => (1, 1),
+            C::Compare => (2, 2),
+            C::Merge => (2, usize::MAX),
+            _ => (0, 0),
         }
     }
 }
@@ -167,13 +180,15 @@ pub fn parse(arguments: &[String]) -> Result<CommandLine, Vec<Diagnostic>> {
 }
 
 fn wrong_operands(command: C, files: &[String]) -> Option<Diagnostic> {
-    if files.len() == command.operands() {
+    let (least, most) = command.operands();
+    if (least..=most).contains(&files.len()) {
         return None;
     }
-    let message = match command.operands() {
-        0 => format!("warp {} takes no arguments besides options", command.name()),
-        1 => "one file of results is needed".into(),
-        _ => "two files of results are needed".into(),
+    let message = match (least, most) {
+        (0, _) => format!("warp {} takes no arguments besides options", command.name()),
+        (1, _) => "one file of results is needed".into(),
+        (_, 2) => "two files of results are needed".into(),
+        _ => "two files of requests or more are needed".to_string(),
     };
     let origin = Origin::argument(files.last().map_or(command.name(), String::as_str));
     Some(Diagnostic::error(&origin, message).hint(format!("warp {} {}", command.name(), command.usage())))
@@ -185,7 +200,7 @@ fn command(word: &str) -> Result<C, Diagnostic> {
         return Err(Diagnostic::error(&origin, format!("warp {name} is not supported: {why}")).hint(*hint));
     }
     C::named(word).ok_or_else(|| {
-        let names = BENCHMARKS.into_iter().chain([C::Analyze, C::Compare]).map(C::name);
+        let names = BENCHMARKS.into_iter().chain(ON_RESULTS).map(C::name);
         let near = nearest(word, names.clone());
         let list = || names.collect::<Vec<_>>().join(", ");
         let hint =
@@ -228,7 +243,8 @@ mod tests {
             ("get --concurrent x", "expected a whole number"),
             ("get --concurrent", "no value follows"),
             ("get --md5", "--checksum=CRC32C"),
-            ("get --versions 2", "one version"),
+            ("merge a", "two files of requests or more"),
+            ("put --post", "leave it out"),
             ("put --checksum md4", "one of: CRC32C"),
             ("get --warp-client h", "--syncstart"),
         ] {

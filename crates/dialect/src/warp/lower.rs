@@ -5,6 +5,8 @@
 //!   put              new objects, one after the other, until the time is up
 //!   list             a worker and a prefix for each operation in flight
 //!   delete           a worker for each request in flight, which gathers as many objects as a request removes
+//!   multipart        a phase that writes one object by all hosts, then one that reads its parts by their numbers
+//!   retention        as get, with a setting of the object in place of a read
 //!   mixed            a worker for each operation in flight; which objects there are is kept account of by all together
 //! ```
 //! What lies below the prefix is removed at the end; what else is in the bucket is never listed.
@@ -27,10 +29,16 @@ const ROOM: u64 = 8 << 20;
 /// Steps of a round of mixed operations.
 const ROUND: f64 = 1000.0;
 
+/// For how long retention retains objects, days. They are removed at the end of the run all the same.
+const RETAINED_DAYS: &str = "1";
+
 /// A test's plan.
 pub fn plan(test: &WarpTest) -> Plan {
     let mut plan = Plan { name: format!("warp {}", test.command.name()), ..Plan::default() };
     let mut jobs = Vec::new();
+    if test.command == WarpCommand::Multipart {
+        plan.phases.push(upload(test));
+    }
     for (place, host) in test.hosts.iter().enumerate() {
         let share = share(test, place);
         let target = target(test, place, share, &mut plan);
@@ -45,6 +53,27 @@ pub fn plan(test: &WarpTest) -> Plan {
     plan
 }
 
+/// The phase that writes multipart's object. Its connections are dealt to the hosts in turn.
+fn upload(test: &WarpTest) -> Phase {
+    let pattern = Pattern::of(Verb::Write, Pick::Sequential, test.part_bytes);
+    let mut job = Job::new(&test.hosts.join(","), "s3", vec![0], Workload::Pattern(Box::new(pattern)));
+    let parts = test.bytes.div_ceil(test.part_bytes.max(1));
+    job.depth.most = test.concurrent.min(u32::try_from(parts).unwrap_or(u32::MAX)).max(1);
+    job.settings = settings(test, &test.hosts.join(","));
+    job.settings.push(setting("shared_upload", "on".into()));
+    job.limit = Limit { passes: Some(1), ..Limit::default() };
+    if test.per_second > 0.0 {
+        job.pace.rate_all = Rate::Operations(test.per_second);
+    }
+    job.measure = measured();
+    Phase { name: "upload".into(), jobs: vec![job], ..Phase::default() }
+}
+
+/// Each request is written down.
+fn measured() -> Measure {
+    Measure { journal: Some(Journal { completions: true, ..Journal::default() }), ..Measure::default() }
+}
+
 /// Operations in flight to the host of that place: as many to each, the rest to the first ones.
 pub fn share(test: &WarpTest, place: usize) -> u32 {
     let hosts = test.hosts.len().max(1) as u32;
@@ -53,8 +82,12 @@ pub fn share(test: &WarpTest, place: usize) -> u32 {
 
 /// The target of a host's job: its own, or the one that all share.
 fn target(test: &WarpTest, place: usize, share: u32, plan: &mut Plan) -> usize {
-    let shared = matches!(test.command, WarpCommand::Get | WarpCommand::Stat | WarpCommand::Mixed);
+    let shared = shares_objects(test.command);
     if shared && place > 0 {
+        return 0;
+    }
+    if test.command == WarpCommand::Multipart {
+        plan.targets.push(one_object(test));
         return 0;
     }
     let own = matches!(test.command, WarpCommand::List | WarpCommand::Delete);
@@ -62,8 +95,10 @@ fn target(test: &WarpTest, place: usize, share: u32, plan: &mut Plan) -> usize {
         WarpCommand::Put | WarpCommand::MultipartPut => BOUNDLESS,
         WarpCommand::Mixed => test.objects + ROOM,
         // As many for each worker.
-        WarpCommand::List | WarpCommand::Delete => (test.objects / u64::from(test.concurrent)).max(1),
-        _ => test.objects,
+        WarpCommand::List | WarpCommand::Delete => {
+            (test.objects / u64::from(test.concurrent)).max(1) * test.versions.max(1)
+        }
+        _ => test.objects * test.versions.max(1),
     };
     let spread = test.prefixes && !own;
     let prefixes = if shared { test.concurrent } else { share };
@@ -95,6 +130,30 @@ fn target(test: &WarpTest, place: usize, share: u32, plan: &mut Plan) -> usize {
     plan.targets.len() - 1
 }
 
+/// Whether the jobs of all hosts are on the same objects.
+pub fn shares_objects(command: WarpCommand) -> bool {
+    use WarpCommand as C;
+    matches!(command, C::Get | C::Stat | C::Mixed | C::Multipart | C::Retention)
+}
+
+/// Multipart's object.
+fn one_object(test: &WarpTest) -> Target {
+    let items = Items {
+        count: 1,
+        name: test.object_name.trim_matches('/').into(),
+        size: Size::Fixed(test.bytes),
+        ..Items::default()
+    };
+    Target {
+        name: "object".into(),
+        kind: TargetKind::Bucket { url: format!("s3://{}/{}", test.bucket, test.prefix), items },
+        open: Open::default(),
+        prepare: Prepare::AsItIs,
+        remove: test.removes,
+        origin: Origin::Default,
+    }
+}
+
 fn job(test: &WarpTest, host: &str, share: u32, target: usize) -> Job {
     let (workers, depth) = match test.command {
         WarpCommand::List | WarpCommand::Mixed => (share, 1),
@@ -112,8 +171,7 @@ fn job(test: &WarpTest, host: &str, share: u32, target: usize) -> Job {
         let hosts = test.hosts.len() as f64;
         job.pace.rate_all = Rate::Operations(test.per_second / hosts / f64::from(job.workers));
     }
-    let journal = Journal { completions: true, ..Journal::default() };
-    job.measure = Measure { journal: Some(journal), ..Measure::default() };
+    job.measure = measured();
     job
 }
 
@@ -131,7 +189,9 @@ fn size(test: &WarpTest) -> Size {
 
 fn limit(test: &WarpTest) -> Limit {
     let criterion = match test.command {
-        WarpCommand::Get | WarpCommand::Put | WarpCommand::MultipartPut => Criterion::Bytes,
+        WarpCommand::Get | WarpCommand::Put | WarpCommand::MultipartPut | WarpCommand::Multipart => {
+            Criterion::Bytes
+        }
         _ => Criterion::Operations,
     };
     let steady = test.steady.map(|(window_ns, limit)| Steady {
@@ -151,16 +211,26 @@ fn limit(test: &WarpTest) -> Limit {
     }
 }
 
+fn setting(name: &str, value: String) -> Setting {
+    Setting { name: name.into(), value, origin: Origin::Default }
+}
+
 fn settings(test: &WarpTest, host: &str) -> Vec<Setting> {
-    let setting = |name: &str, value: String| Setting { name: name.into(), value, origin: Origin::Default };
     let mut all = vec![setting("endpoint", host.into()), setting("make_bucket", "on".into())];
     all.extend(test.store.iter().map(|(name, value)| setting(name, value.clone())));
     all.push(setting("part_size", test.part_bytes.to_string()));
     if test.parts_at_once > 1 {
         all.push(setting("parts_at_once", test.parts_at_once.to_string()));
     }
-    if test.command == WarpCommand::Delete {
-        all.push(setting("delete_batch", test.batch.to_string()));
+    if test.versions > 1 {
+        all.push(setting("versions", test.versions.to_string()));
+    }
+    all.extend(test.range.iter().map(|range| setting("range", range.clone())));
+    match test.command {
+        WarpCommand::Delete => all.push(setting("delete_batch", test.batch.to_string())),
+        WarpCommand::Multipart => all.push(setting("read_by", "part".into())),
+        WarpCommand::Retention => all.push(setting("retention", RETAINED_DAYS.into())),
+        _ => {}
     }
     all
 }
@@ -178,7 +248,9 @@ fn workload(test: &WarpTest) -> Workload {
         WarpCommand::Stat => of(Verb::Stat, Pick::Uniform, 0),
         WarpCommand::List => of(Verb::Readdir, Pick::Sequential, 0),
         WarpCommand::Delete => of(Verb::Unlink, Pick::Sequential, 0),
-        _ if test.varies => whole(Verb::Open, Pick::Uniform),
+        WarpCommand::Retention => of(Verb::Setxattr, Pick::Uniform, 0),
+        WarpCommand::Multipart => of(Verb::Read, Pick::Uniform, test.part_bytes),
+        _ if test.varies || test.range.is_some() || test.versions > 1 => whole(Verb::Open, Pick::Uniform),
         _ => of(Verb::Read, Pick::Uniform, test.bytes),
     };
     let anew = pattern.pick.read == Pick::Uniform;

@@ -61,6 +61,11 @@ fn answer(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<
     match command {
         WarpCommand::Analyze => analyze::analyze(&files[0], &telling, loader),
         WarpCommand::Compare => analyze::compare(&files, &telling, loader),
+        WarpCommand::Merge => {
+            let name =
+                settings.text("benchdata").map_or_else(|| results_name(command, "", loader), String::from);
+            analyze::merge(&files, &name, loader)
+        }
         _ => run(command, &settings, telling, loader),
     }
 }
@@ -80,7 +85,8 @@ fn run(
     let plan = lower::plan(&test);
     let is_full = settings.flag("full");
     let client = client(loader);
-    let file = settings.text("benchdata").map_or_else(|| file(command, &client, loader), String::from);
+    let file =
+        settings.text("benchdata").map_or_else(|| results_name(command, &client, loader), String::from);
     let ending = if is_full { "csv.zst" } else { "json.zst" };
     let mut own = vec![ReportFile::own(&format!("{file}.{ending}"))];
     own.extend(telling.segments.as_deref().map(ReportFile::own));
@@ -102,9 +108,11 @@ fn run(
     })))
 }
 
-/// What each job's requests are told by.
-fn logs(test: &WarpTest) -> Vec<RequestLog> {
-    let shared = matches!(test.command, WarpCommand::Get | WarpCommand::Stat | WarpCommand::Mixed);
+/// What each job's requests are told by, phase by phase.
+fn logs(test: &WarpTest) -> Vec<Vec<RequestLog>> {
+    let shared = lower::shares_objects(test.command);
+    let object = (test.command == WarpCommand::Multipart)
+        .then(|| format!("{}/{}", test.prefix, test.object_name.trim_matches('/')));
     let own = matches!(test.command, WarpCommand::List | WarpCommand::Delete);
     let log = |(place, host): (usize, &String)| {
         let prefixes = if shared { test.concurrent } else { lower::share(test, place) };
@@ -115,11 +123,17 @@ fn logs(test: &WarpTest) -> Vec<RequestLog> {
             prefixes: if test.prefixes && !own { u64::from(prefixes) } else { 0 },
             is_own: own,
             batch: u64::from(test.batch),
+            versions: test.versions.max(1),
+            object: object.clone(),
             threads: lower::share(test, place),
             ..RequestLog::default()
         }
     };
-    test.hosts.iter().enumerate().map(log).collect()
+    let upload = object.iter().map(|_| {
+        let all = test.hosts.join(",");
+        vec![RequestLog { threads: test.concurrent, ..log((0, &all)) }]
+    });
+    upload.chain([test.hosts.iter().enumerate().map(log).collect()]).collect()
 }
 
 /// Four letters that tell this run from others.
@@ -135,10 +149,11 @@ fn client(loader: &dyn Loader) -> String {
 }
 
 /// The file of results that no option names: `warp-get-2026-11-26[071533]-aBcD`.
-fn file(command: WarpCommand, client: &str, loader: &dyn Loader) -> String {
+fn results_name(command: WarpCommand, client: &str, loader: &dyn Loader) -> String {
     let stamp = crate::date::stamp(loader.now_unix_ns(), loader.east_s());
     let (day, clock) = stamp.split_once(' ').unwrap_or((&stamp, ""));
-    format!("warp-{}-{day}[{}]-{client}", command.name(), clock.replace(':', ""))
+    let client = if client.is_empty() { String::new() } else { format!("-{client}") };
+    format!("warp-{}-{day}[{}]{client}", command.name(), clock.replace(':', ""))
 }
 
 /// The command with the options that were given; secrets are not among them.

@@ -1,6 +1,6 @@
 //! warp's options, each exactly once, with what is done about it. The same table makes `docs/warp.md`.
 
-use super::command::{BENCHMARKS, WarpCommand};
+use super::command::{BENCHMARKS, ON_RESULTS, WarpCommand};
 use crate::option::{Entry, Kind, Spelling, Table, Word};
 
 pub const TABLE: Table = Table { tool: "warp", spelling: Spelling::Dashed, entries: ENTRIES };
@@ -12,11 +12,13 @@ const RUN: &str = "The run";
 const ANALYSIS: &str = "Analysis";
 const GENERAL: &str = "General";
 
-const NO_VERSIONS: &str = "the engine makes one version of each object";
 const NO_ADMIN: &str = "it needs the administrator's interface of MinIO servers";
 const NOT_OWN: &str = "only objects of the run itself are read";
 const FROM_NATIVE: &str = "a plan (`iodyno run`) reads objects that are there: prepare = \"as it is\"";
 const NO_SERVER: &str = "no web server is opened";
+const ONE_LAW: &str = "sizes vary by one law: as many objects in each power of two";
+const NO_METADATA: &str = "objects are written without metadata and tags";
+const NO_PROFILE: &str = "it profiles warp's own program";
 
 /// How a host is chosen for a request.
 const SELECTIONS: &[Word] = &[
@@ -36,6 +38,8 @@ const LOOKUPS: &[Word] = &[
     Word::new("path", "the bucket's name stands in the path"),
 ];
 
+/// Go's client writes the whole object's checksum so; here it is always of the whole.
+const WHOLE_CHECKSUM: &str = "the checksum of an object in parts is one over its parts'";
 const NO_CHECKSUM: &str = "the engine reckons CRC32C, CRC64NVME and SHA256";
 
 /// Checksums of what is written.
@@ -44,6 +48,8 @@ const CHECKSUMS: &[Word] = &[
     Word::new("CRC64NVME", "CRC-64/NVME"),
     Word::new("SHA256", "SHA-256"),
     Word::new("CRC32", "CRC-32").refused(NO_CHECKSUM, "say CRC32C"),
+    Word::new("CRC32-FO", "CRC-32 of the whole").refused(NO_CHECKSUM, "say CRC64NVME"),
+    Word::new("CRC32C-FO", "CRC-32C of the whole").refused(WHOLE_CHECKSUM, "say CRC64NVME"),
     Word::new("SHA1", "SHA-1").refused(NO_CHECKSUM, "say SHA256"),
 ];
 
@@ -102,6 +108,8 @@ const ENTRIES: &[Entry] = &[
 
     text("obj.size", "SIZE", "size of an object (get, put and mixed 10MiB; others 1KiB)").under(OBJECTS),
     flag("obj.randsize", "sizes up to that, as many in each power of two (put, get, stat, list and delete)").under(OBJECTS),
+    flag("obj.rand-log2", "the same, with obj.size as the mean").refused(ONE_LAW, "say --obj.randsize, and 5.6 times the mean").under(OBJECTS),
+    flag("obj.rand-logn", "sizes as a lognormal law has them").refused(ONE_LAW, "say --obj.randsize").under(OBJECTS),
     Entry::new("obj.generator", Kind::Word(GENERATORS), "NAME", "what is in objects").or("random").under(OBJECTS),
     text("prefix", "TEXT", "what the objects' names begin with").under(OBJECTS),
     flag("noprefix", "all objects lie in one prefix, rather than in one of each operation in flight").under(OBJECTS),
@@ -121,12 +129,26 @@ const ENTRIES: &[Entry] = &[
     share("stat-distrib", "30", "part that are STAT"),
     share("put-distrib", "15", "part that are PUT"),
     share("delete-distrib", "10", "part that are DELETE; at most as many as PUT"),
-    number("parts", "100", "parts of an object of multipart-put").under(KIND),
-    text("part.size", "SIZE", "size of a part of multipart-put").or("5MiB").under(KIND),
-    number("part.concurrent", "20", "parts of one object in flight").under(KIND),
-    number("versions", "1", "versions of each object").refused(NO_VERSIONS, "leave it out").under(KIND),
-    flag("range", "read a part of each object, at random")
-        .refused("parts of one run have one size", "a plan (`iodyno run`) reads parts: block below size").under(KIND),
+    text("obj.name", "NAME", "the name of multipart's one object").or("warp-multipart.bin").under(KIND),
+    Entry::new("parts", Kind::Whole(1, 10_000), "N", "parts of an object (multipart 200, multipart-put 100)").under(KIND),
+    text("part.size", "SIZE", "size of a part; get and put: 16MiB (multipart and multipart-put 5MiB)").under(KIND),
+    number("part.concurrent", "20", "parts of one object of multipart-put in flight").under(KIND),
+    Entry::new("versions", Kind::Whole(1, 1000), "N", "versions of each object, in a bucket that keeps them (get, stat, list and delete 1, retention 5)")
+        .under(KIND),
+    flag("range", "get reads a part of each object, at random, as often from each power of two").under(KIND),
+    text("range-size", "SIZE", "get reads so much of each object, from a random place").under(KIND),
+    flag("extra-head", "a HEAD before each GET")
+        .refused("a GET is one request", "warp mixed has GET and STAT by their shares").under(KIND),
+    flag("post", "upload by forms")
+        .refused("objects are written by PUT", "leave it out").under(KIND),
+    text("mtime-age", "DAYS", "write objects that say they are so old")
+        .refused("MinIO alone takes the time of an object from who writes it", "leave it out").under(KIND),
+    number("ilm-expiry", "0", "let the bucket's objects expire after so many days")
+        .refused("no rule of a bucket is changed", "set it there: aws s3api put-bucket-lifecycle-configuration").under(KIND),
+    flag("nested", "list a tree").refused("each operation in flight lists a prefix of its own", "leave it out").under(KIND),
+    text("branchingFactors", "N/N", "the tree's branches on each level").refused("no tree is listed", "leave it out").under(KIND),
+    text("add-metadata", "KEY=VALUE", "metadata of each object").refused(NO_METADATA, "leave it out").under(KIND),
+    text("tag", "KEY=VALUE", "a tag of each object").refused(NO_METADATA, "leave it out").under(KIND),
     flag("list-existing", "use objects that are there").refused(NOT_OWN, FROM_NATIVE).under(KIND),
     flag("list-flat", "look for them in one prefix").refused(NOT_OWN, FROM_NATIVE).under(KIND),
     flag("metadata", "list with metadata").refused("MinIO alone lists so", "leave it out").under(KIND),
@@ -134,7 +156,7 @@ const ENTRIES: &[Entry] = &[
     number("concurrent", "20", "operations in flight").under(RUN),
     Entry::new("duration", Kind::Time, "TIME", "how long: 30s, 5m, 1h30m").or("5m").under(RUN),
     flag("autoterm", "end when the rate is steady").under(RUN),
-    Entry::new("autoterm.dur", Kind::Time, "TIME", "for how long it must have been steady").or("10s").under(RUN),
+    Entry::new("autoterm.dur", Kind::Time, "TIME", "for how long it must have been steady").or("15s").under(RUN),
     Entry::new("autoterm.pct", Kind::Decimal, "PERCENT", "how far seconds may be from the mean").or("7.5").under(RUN),
     Entry::new("rps-limit", Kind::Decimal, "RATE", "requests per second at most; 0: no limit").or("0").under(RUN),
     text("benchdata", "NAME", "the file of results, without its ending").under(RUN),
@@ -165,6 +187,13 @@ const ENTRIES: &[Entry] = &[
     flag("json", "print the sums as JSON").under(GENERAL),
     flag("no-color", "without colour").ignored("nothing is coloured").under(GENERAL),
     flag("debug", "tell more").ignored("every answer other than success is counted by its name").under(GENERAL),
+    text("pprofdir", "FOLDER", "where profiles of warp go").refused(NO_PROFILE, "perf record iodyno warp …").under(GENERAL),
+    flag("cpu", "profile its processor time").refused(NO_PROFILE, "perf record iodyno warp …").under(GENERAL),
+    flag("mem", "profile its memory").refused(NO_PROFILE, "perf record iodyno warp …").under(GENERAL),
+    flag("block", "profile its waits").refused(NO_PROFILE, "perf record iodyno warp …").under(GENERAL),
+    flag("mutex", "profile its locks").refused(NO_PROFILE, "perf record iodyno warp …").under(GENERAL),
+    flag("threads", "profile its threads").refused(NO_PROFILE, "perf record iodyno warp …").under(GENERAL),
+    flag("trace", "trace its program").refused(NO_PROFILE, "perf trace iodyno warp …").under(GENERAL),
     flag("autocompletion", "complete words in the shell")
         .refused("iodyno completes all its tools", "iodyno completions SHELL").under(GENERAL),
     flag("help", "print this").also(&["h"]).under(GENERAL),
@@ -188,8 +217,7 @@ pub fn help(command: Option<WarpCommand>) -> String {
         ),
         None => {
             let line = |command: &WarpCommand| format!("  {:<14} {}\n", command.name(), command.about());
-            let all: String =
-                BENCHMARKS.iter().chain(&[WarpCommand::Analyze, WarpCommand::Compare]).map(line).collect();
+            let all: String = BENCHMARKS.iter().chain(&ON_RESULTS).map(line).collect();
             return format!(
                 "NAME:\n  warp - benchmarks of object stores\n\nUSAGE:\n  warp COMMAND [FLAGS]\n\n\
                  COMMANDS:\n{all}\nwarp COMMAND --help tells the options.\n"
@@ -211,7 +239,10 @@ mod tests {
     #[test]
     fn help_names_every_command_and_option() {
         let (all, get) = (help(None), help(Some(WarpCommand::Get)));
-        assert!(all.contains("  multipart-put  ") && all.contains("  cmp "), "{all}");
+        assert!(
+            all.contains("  multipart-put  ") && all.contains("  cmp ") && all.contains("  merge "),
+            "{all}"
+        );
         assert!(get.starts_with("NAME:\n  warp get - ") && get.contains("  --obj.size=SIZE "), "{get}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use iodyno_model::{Event, PhaseRecord};
+use iodyno_model::{Event, PhaseRecord, Verb};
 use iodyno_report::{Output, Reporter};
 
 use super::aggregate::{FirstByteTimes, HostSums, KindSums, RequestTimes, SecondRate, Seconds, Sums, sums};
@@ -31,8 +31,10 @@ pub struct Report {
     /// The file of results, and whether every request stands in it.
     file: String,
     is_full: bool,
-    /// By job.
-    logs: Vec<RequestLog>,
+    /// By phase and job.
+    logs: Vec<Vec<RequestLog>>,
+    /// Failures of the phases before, by verb.
+    failed: Vec<(Verb, i32, u64)>,
     removes: bool,
     line_unix_ns: u64,
 }
@@ -45,14 +47,14 @@ pub struct ReportContext {
     pub client: String,
     pub file: String,
     pub is_full: bool,
-    pub logs: Vec<RequestLog>,
+    pub logs: Vec<Vec<RequestLog>>,
     pub removes: bool,
 }
 
 impl Report {
     pub fn new(context: ReportContext) -> Report {
         let ReportContext { telling, command, client, file, is_full, logs, removes } = context;
-        Report { telling, command, client, file, is_full, logs, removes, line_unix_ns: 0 }
+        Report { telling, command, client, file, is_full, logs, removes, failed: Vec::new(), line_unix_ns: 0 }
     }
 
     fn say(&self, text: &str, output: &mut Output<'_>) -> io::Result<()> {
@@ -63,15 +65,20 @@ impl Report {
     }
 
     fn phase(&mut self, phase: &PhaseRecord, output: &mut Output<'_>) -> io::Result<()> {
-        let requests = all(&std::mem::take(&mut self.logs), &self.client);
+        let errors = phase.jobs.iter().flat_map(|job| &job.tally.errors);
+        self.failed.extend(errors.map(|error| (error.verb, error.errno, error.count)));
+        if phase.index + 1 < self.logs.len() {
+            return Ok(());
+        }
+        let mut requests: Vec<_> =
+            std::mem::take(&mut self.logs).iter().flat_map(|logs| all(logs, &self.client)).collect();
+        requests.sort_by_key(|request| request.began);
         let mut sums = sums(&requests, &self.command);
-        for job in &phase.jobs {
-            for error in &job.tally.errors {
-                let words = format!("{}: {}", error.verb.name(), strerror::of(error.errno));
-                let kind = super::requests::kind(error.verb).unwrap_or("GET");
-                sums.by_kind.entry(kind.into()).or_default().add_failures(error.count, words.clone());
-                sums.total.add_failures(error.count, words);
-            }
+        for (verb, errno, count) in std::mem::take(&mut self.failed) {
+            let words = format!("{}: {}", verb.name(), strerror::of(errno));
+            let kind = super::requests::kind(verb).unwrap_or("GET");
+            sums.by_kind.entry(kind.into()).or_default().add_failures(count, words.clone());
+            sums.total.add_failures(count, words);
         }
         let (ending, bytes) = match self.is_full {
             true => ("csv.zst", packed(table(&requests, &self.command).as_bytes())),
@@ -98,6 +105,9 @@ impl Reporter for Report {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         match event {
             Event::Started(_) => self.say("Preparing server.", output),
+            Event::PhaseStarted { index, count, .. } if index + 1 < *count => {
+                self.say("Uploading the object's parts.", output)
+            }
             Event::PhaseStarted { .. } => {
                 self.say("Benchmark starting...", output)?;
                 output.out.flush()
@@ -107,7 +117,11 @@ impl Reporter for Report {
                 let wall = part.clocks.iter().find(|(clock, _)| *clock == 0).map(|(_, ns)| *ns);
                 self.line_unix_ns = wall.unwrap_or(self.line_unix_ns);
                 let line = self.line_unix_ns;
-                self.logs.get_mut(part.job).into_iter().for_each(|log| log.add(part, line));
+                self.logs
+                    .get_mut(part.phase)
+                    .and_then(|logs| logs.get_mut(part.job))
+                    .into_iter()
+                    .for_each(|log| log.add(part, line));
                 Ok(())
             }
             Event::PhaseEnded(phase) => self.phase(phase, output),

@@ -7,7 +7,7 @@ use iodyno_model::{JournalEntry, JournalPart, Verb};
 use crate::date::{parse_rfc3339, rfc3339};
 
 /// What is done by a request, in warp's words.
-pub const KINDS: [&str; 5] = ["DELETE", "GET", "LIST", "PUT", "STAT"];
+pub const KINDS: [&str; 6] = ["DELETE", "GET", "LIST", "PUT", "RETENTION", "STAT"];
 
 /// One request.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,6 +44,7 @@ pub fn kind(verb: Verb) -> Option<&'static str> {
         Verb::Stat => "STAT",
         Verb::Unlink => "DELETE",
         Verb::Readdir => "LIST",
+        Verb::Setxattr => "RETENTION",
         _ => return None,
     })
 }
@@ -61,6 +62,10 @@ pub struct RequestLog {
     pub is_own: bool,
     /// Objects that a request removes.
     pub batch: u64,
+    /// Of each object; items are versions.
+    pub versions: u64,
+    /// The name of the one object that all requests are on.
+    pub object: Option<String>,
     /// Operations in flight.
     pub threads: u32,
     /// What was written down so far.
@@ -94,7 +99,10 @@ impl RequestLog {
             let request = LoggedRequest {
                 kind,
                 worker: part.worker,
-                item: if *verb == Verb::Read { offset / self.object_bytes.max(1) } else { *offset },
+                item: match verb {
+                    Verb::Read => offset / self.object_bytes.max(1),
+                    _ => offset / self.versions.max(1),
+                },
                 objects: if kind == "LIST" { *bytes } else { 1 },
                 bytes: if matches!(kind, "GET" | "PUT") { *bytes } else { 0 },
                 began,
@@ -119,6 +127,7 @@ impl RequestLog {
     fn name(&self, request: &LoggedRequest) -> String {
         let item = request.item;
         match () {
+            () if self.object.is_some() => self.object.clone().unwrap_or_default(),
             () if request.kind == "LIST" => format!("{}/w{}/", self.prefix, request.worker),
             () if self.is_own => format!("{}/w{}/{item}.rnd", self.prefix, request.worker),
             () if self.prefixes > 0 => format!("{}/{}/{item}.rnd", self.prefix, item % self.prefixes),

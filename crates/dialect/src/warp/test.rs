@@ -15,6 +15,9 @@ const PARTS_MOST: u64 = 10_000;
 /// The largest object that is laid out before a benchmark.
 const LAID_OUT_MOST: u64 = 1 << 30;
 
+/// Versions of one run at most: their names are kept to remove them.
+const VERSIONS_MOST: u64 = 1_000_000;
+
 /// Hosts of one run at most.
 const HOSTS_MOST: usize = 4096;
 
@@ -40,6 +43,12 @@ pub struct WarpTest {
     /// Objects have sizes up to that, as many in each power of two.
     pub varies: bool,
     pub batch: u32,
+    /// Of each object.
+    pub versions: u64,
+    /// What the engine reads of an object: `random` or bytes; none: all of it.
+    pub range: Option<String>,
+    /// Of multipart's object.
+    pub object_name: String,
     /// Weights of GET, STAT, PUT and DELETE.
     pub shares: [f64; 4],
     /// Longer objects are written in parts of as many bytes.
@@ -150,9 +159,12 @@ pub fn judge(
     let store = judge.store(&hosts, loader);
     let objects = judge.objects(command);
     let bytes = judge.bytes(command);
-    let multipart = command == WarpCommand::MultipartPut;
+    let multipart = matches!(command, WarpCommand::MultipartPut | WarpCommand::Multipart);
     let part_bytes = match () {
         () if multipart => judge.size("part.size", 5 << 20),
+        () if settings.text("part.size").is_some_and(|size| !size.is_empty()) => {
+            judge.size("part.size", PART_BYTES)
+        }
         () if settings.flag("disable-multipart") => 5 << 30,
         () => PART_BYTES.max(bytes.div_ceil(PARTS_MOST).next_multiple_of(PART_BYTES)),
     };
@@ -168,10 +180,20 @@ pub fn judge(
         bytes,
         varies: settings.flag("obj.randsize"),
         batch: settings.count("batch").min(1000) as u32,
+        versions: match command {
+            _ if settings.is_given("versions") => settings.count("versions"),
+            WarpCommand::Retention => 5,
+            _ => 1,
+        },
+        range: judge.range(bytes),
+        object_name: settings.text("obj.name").unwrap_or_default().into(),
         shares: ["get-distrib", "stat-distrib", "put-distrib", "delete-distrib"]
             .map(|name| settings.decimal(name)),
         part_bytes,
-        parts_at_once: if multipart { settings.count("part.concurrent") as u32 } else { 1 },
+        parts_at_once: match command {
+            WarpCommand::MultipartPut => settings.count("part.concurrent") as u32,
+            _ => 1,
+        },
         store,
         removes: !settings.flag("noclear") && !settings.flag("keep-data"),
         steady: judge.steady(),
@@ -201,7 +223,7 @@ impl Judge<'_> {
     fn objects(&mut self, command: WarpCommand) -> u64 {
         let default = match command {
             WarpCommand::Get | WarpCommand::Mixed => 2500,
-            WarpCommand::Delete => 25_000,
+            WarpCommand::Delete | WarpCommand::Retention => 25_000,
             _ => 10_000,
         };
         match self.settings.text("objects").map(str::parse::<u64>) {
@@ -222,11 +244,32 @@ impl Judge<'_> {
     fn bytes(&mut self, command: WarpCommand) -> u64 {
         match command {
             WarpCommand::Get | WarpCommand::Put | WarpCommand::Mixed => self.size("obj.size", 10 << 20),
-            WarpCommand::MultipartPut => {
-                self.size("part.size", 5 << 20).saturating_mul(self.settings.count("parts"))
+            WarpCommand::MultipartPut | WarpCommand::Multipart => {
+                self.size("part.size", 5 << 20).saturating_mul(self.parts(command))
             }
             _ => self.size("obj.size", 1 << 10),
         }
+    }
+
+    /// Parts of an object.
+    fn parts(&self, command: WarpCommand) -> u64 {
+        match command {
+            _ if self.settings.is_given("parts") => self.settings.count("parts"),
+            WarpCommand::Multipart => 200,
+            _ => 100,
+        }
+    }
+
+    /// How much of an object a request reads, as the engine has it.
+    fn range(&mut self, object: u64) -> Option<String> {
+        if self.settings.text("range-size").is_none_or(str::is_empty) {
+            return self.settings.flag("range").then(|| "random".into());
+        }
+        let bytes = self.size("range-size", object);
+        if bytes == 0 || bytes > object {
+            self.refuse("range-size", format!("range-size: objects have {object} bytes"), "1 to --obj.size");
+        }
+        Some(bytes.to_string())
     }
 
     /// The user's own, and a name that no other run has.
@@ -337,13 +380,17 @@ impl Judge<'_> {
     /// Rules between options.
     fn rules(&mut self, test: &WarpTest) {
         let hosts = test.hosts.len();
-        let laid_out = !matches!(test.command, WarpCommand::Put | WarpCommand::MultipartPut);
+        let in_parts = matches!(test.command, WarpCommand::MultipartPut | WarpCommand::Multipart);
+        let laid_out = !in_parts && test.command != WarpCommand::Put;
+        let has_versions = laid_out && test.command != WarpCommand::Mixed;
+        let named = test.objects.saturating_mul(test.versions);
+        let retains = test.command == WarpCommand::Retention;
         let wanted = u64::from(test.batch) * u64::from(test.concurrent) * 4;
         let few = test.command == WarpCommand::Delete && test.objects < wanted;
         let few_lists = test.command == WarpCommand::List && test.objects < u64::from(test.concurrent);
         let [get, stat, put, delete] = test.shares;
         let mixed = test.command == WarpCommand::Mixed;
-        let parts = self.settings.count("parts");
+        let parts = self.parts(test.command);
         let multipart = test.command == WarpCommand::MultipartPut;
         crate::option::refuse! { self
             "concurrent" if test.concurrent == 0 => "concurrent: at least one operation is in flight", "e.g. --concurrent=20";
@@ -355,7 +402,14 @@ impl Judge<'_> {
             "obj.size" if test.bytes == 0 => "objects of nothing", "e.g. --obj.size=1KiB";
             "obj.size" if laid_out && test.bytes > LAID_OUT_MOST => "objects above 1 GiB are not laid out", "a smaller --obj.size";
             "obj.randsize" if test.varies && mixed => "the steps of mixed operations have one size", "leave it out, or warp get and put";
-            "obj.randsize" if test.varies && multipart => "an object of parts has one size", "leave it out";
+            "obj.randsize" if test.varies && in_parts => "an object of parts has one size", "leave it out";
+            "obj.randsize" if test.varies && test.versions > 1 => "the versions of an object have one size", "leave it out, or --versions";
+            "versions" if test.versions > 1 && !has_versions =>
+                format!("warp {} has no versions", test.command.name()), "warp get, stat, list, delete and retention have them";
+            "versions" if named > VERSIONS_MOST && (test.versions > 1 || retains) =>
+                format!("{named} versions, and one run removes at most {VERSIONS_MOST}"), "lower --objects or --versions";
+            "range" if test.range.is_some() && test.command != WarpCommand::Get => "get alone reads parts of objects", "warp get --range";
+            "obj.name" if test.object_name.trim_matches('/').is_empty() => "obj.name: the object has no name", "leave it out";
             "obj.randsize" if test.varies && test.bytes < SMALLEST_VARYING =>
                 "sizes are 1/256 of the largest and more", "--obj.size=256 or more";
             "batch" if test.batch == 0 => "batch: at least one object is removed by a request", "e.g. --batch=100";
@@ -366,12 +420,12 @@ impl Judge<'_> {
             "get-distrib" if mixed && get + stat + put + delete <= 0.0 => "no operation has a share", "e.g. --get-distrib=45";
             "delete-distrib" if mixed && delete > put => "more objects would be removed than written",
                 "raise --put-distrib, or lower --delete-distrib";
-            "parts" if multipart && !(1..=PARTS_MOST).contains(&parts) => "parts: expected 1 to 10000", "e.g. --parts=100";
             "part.concurrent" if multipart && (test.parts_at_once == 0 || u64::from(test.parts_at_once) > parts) =>
                 "part.concurrent: expected 1 to the number of parts", "lower --part.concurrent";
             "part.concurrent" if multipart && test.parts_at_once > 64 => "part.concurrent: at most 64 parts of an object are in flight",
                 "lower --part.concurrent";
-            "disable-multipart" if multipart && self.settings.flag("disable-multipart") => "multipart-put writes in parts",
+            "part.size" if in_parts && test.part_bytes == 0 => "parts of nothing", "e.g. --part.size=5MiB";
+            "disable-multipart" if in_parts && self.settings.flag("disable-multipart") => format!("{} writes in parts", test.command.name()),
                 "warp put --disable-multipart";
         }
     }

@@ -41,7 +41,7 @@ fn answer(line: &str) -> String {
                     "written {}{}:\n{}",
                     file.path,
                     if file.program { " (a program)" } else { "" },
-                    file.text
+                    String::from_utf8_lossy(&file.bytes)
                 )
             };
             format!("{}status {status}, printed:\n{out}", files.iter().map(file).collect::<String>())

@@ -248,7 +248,7 @@ fn golden_imports() {
     let Ok(Request::Write { files, out, status }) = try_request(line, &mut world) else {
         panic!("nothing came of it")
     };
-    let json: serde_json::Value = serde_json::from_str(&files[0].text).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&files[0].bytes).unwrap();
     let totals = &json["file_systems"][0]["totals"];
     assert_eq!((status, totals["pass"].as_u64(), totals["skip"].as_u64()), (1, Some(5), Some(3)), "{totals}");
     let mut text = format!("$ {line}   # ends with {status}\n{out}");

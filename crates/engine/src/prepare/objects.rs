@@ -16,7 +16,7 @@ use crate::failure::{Failure, strerror};
 use crate::io::{Files, Io};
 use crate::memory::Memory;
 use crate::names::templates::Asker;
-use crate::objects::{ANSWER, ObjectSet};
+use crate::objects::{ANSWER, BUCKET, ObjectSet, SWEPT};
 use crate::payload::BlockAddress;
 use crate::registry::EngineEntry;
 use crate::source;
@@ -33,6 +33,8 @@ const OBJECT_BYTES_MOST: u64 = 1 << 30;
 /// The engine's setting for attempts after an answer that says too busy, and how many are made here at least: nothing is
 /// measured, and what is not laid out or not removed costs more than a wait.
 const RETRIES: (&str, u32) = ("retries", 8);
+/// The engine's setting for the bucket itself.
+const REMOVE_BUCKET: &str = "remove_bucket";
 /// From so many names on, those that are there are listed and removed, where there is a prefix.
 const LISTED_FROM: u64 = 1 << 20;
 
@@ -46,6 +48,14 @@ pub struct MadeObjects {
 impl MadeObjects {
     /// Removes them; what could not be removed.
     pub fn remove(&self) -> Vec<String> {
+        let mut left = self.remove_objects();
+        if left.is_empty() && self.store.removes_bucket() {
+            left.extend(self.store.remove_bucket().err().map(|failure| failure.message));
+        }
+        left
+    }
+
+    fn remove_objects(&self) -> Vec<String> {
         if self.count >= LISTED_FROM && self.store.can_sweep() {
             return self.store.sweep().err().map(|failure| failure.message).into_iter().collect();
         }
@@ -179,9 +189,21 @@ impl Store {
         self.entry.facts.sweeps_prefixes && !self.set.parts().2.is_empty()
     }
 
+    fn removes_bucket(&self) -> bool {
+        self.job.settings.iter().any(|setting| setting.name == REMOVE_BUCKET && setting.value == "on")
+    }
+
+    /// Removes the bucket, unless somebody else has something in it.
+    fn remove_bucket(&self) -> Result<(), Failure> {
+        let is_fine = &mut |_: &Io, result| is_gone(result) || result == -i64::from(libc::ENOTEMPTY);
+        self.carry_out(Verb::Rmdir, &mut (BUCKET..BUCKET + 1), 0, &mut |_, _| (), is_fine)
+    }
+
     /// Removes everything below the prefix.
     fn sweep(&self) -> Result<(), Failure> {
-        self.carry_out(Verb::Rmdir, &mut (0..1), 0, &mut |_, _| (), &mut |_, result| is_gone(result))
+        self.carry_out(Verb::Rmdir, &mut (SWEPT..SWEPT + 1), 0, &mut |_, _| (), &mut |_, result| {
+            is_gone(result)
+        })
     }
 
     /// Whether nothing lies below the prefix.

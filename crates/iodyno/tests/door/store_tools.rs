@@ -19,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("what of fio's engine is not served is said", &[], fio_refusals),
         Case::new("tasks of IOR put the parts of one object", &[], ior_parts),
         Case::new("IOR's other back end keeps an object for each transfer", &[], ior_transfers),
+        Case::new("IOR's other back end keeps a bucket for each file", &[], ior_buckets),
         Case::new("an upload of IOR that lacks a part is given up", &[], ior_faults),
         Case::new("mdtest's files and directories are objects", &[], mdtest_objects),
         Case::new("what of mdtest objects cannot do is said", &[], mdtest_refusals),
@@ -171,13 +172,26 @@ fn ior_parts() -> Outcome {
     for (line, words) in [
         ("-a S3 -N 2 -t 64k -b 1g -w -o f", &["at most 10000 parts", "S3-libs3"][..]),
         ("-a S3 -N 2 -D 5 -t 64k -b 128k -w -o f", &["lacks parts", "-F"]),
-        ("-a S3-libs3 --S3-libs3.bucket-per-file -w -o f", &["a bucket for each file is not served"]),
+        ("-a S3 --S3-libs3.bucket-per-file -w -o f", &["only S3-libs3 has a bucket for each file"]),
         ("-a S3 --S3-libs3.hots=x -w -o f", &["no option"]),
     ] {
         let said = ior(home.path(), &store, line);
         assert_ne!(said.code(), 0, "{line}");
         words.iter().for_each(|word| assert!(said.all().contains(word), "{line}: {word}:\n{}", said.all()));
     }
+    Ok(())
+}
+
+fn ior_buckets() -> Outcome {
+    let options = StoreOptions { bucket: "x-fb".into(), lacks_bucket: true, ..StoreOptions::default() };
+    let (store, home) = (ObjectStore::start(options), scratch());
+    let line = "-a S3-libs3 --S3-libs3.bucket-per-file --S3-libs3.bucket-name-prefix=x --S3-libs3.dont-suffix-bucket -N 2 \
+                -t 64k -b 128k -C -w -r -R -k -o f";
+    ior(home.path(), &store, line).expect(0, &["api : S3-libs3"]);
+    assert_eq!(store.keys(), ["0", "131072-65536", "196608-65536", "65536-65536"]);
+    assert!(store.has_bucket());
+    ior(home.path(), &store, &line.replace("-k -o", "-o")).expect(0, &[]);
+    assert_eq!((store.keys(), store.has_bucket()), (Vec::new(), false));
     Ok(())
 }
 
@@ -191,8 +205,10 @@ fn ior_transfers() -> Outcome {
     let mut expected: Vec<String> = std::iter::once(name.to_string()).chain(names).collect();
     expected.sort();
     assert_eq!(store.keys(), expected);
+    store.put("theirs", b"stays".to_vec());
     ior(home.path(), &store, &line.replace("-k -o", "-o")).expect(0, &[]);
-    assert_eq!(store.keys(), [""; 0]);
+    // A bucket in which somebody else has something stays, too.
+    assert_eq!((store.keys(), store.has_bucket()), (vec!["theirs".to_string()], true));
     // Its own bucket is named after the access key, as IOR does it.
     let said = told(bare(
         home.path(),
@@ -264,7 +280,7 @@ fn mdtest_refusals() -> Outcome {
         ("-n 2 -F -w 10 --verify-write", &["not read back at once", "-X -E"]),
         ("-n 2 --posix.odirect", &["no page cache"]),
         ("-n 2 -d ../x", &["no `..`"]),
-        ("-n 2 --S3-libs3.bucket-per-file", &["a bucket for each file is not served"]),
+        ("-n 2 --S3-libs3.bucket-per-file", &["stores a few hundred buckets"]),
         ("-n 2 --also phases=link", &["objects have none of them"]),
         ("-n 2 --S3.host=a/b", &["more than HOST:PORT"]),
     ] {

@@ -19,6 +19,9 @@ pub fn store(test: &IorTest) -> Option<String> {
     match test.api.as_str() {
         "RADOS" => Some(format!("rados://{}", said("rados.pool"))),
         "HDFS" => Some(format!("hdfs://{}", said("hdfs.name_node").trim_start_matches("hdfs://"))),
+        _ if s3::has_buckets(test) => {
+            Some(format!("s3://{}-{}", test.bucket, s3::key_template(&super::names::template(test))))
+        }
         _ => s3::shape(test).map(|_| format!("s3://{}", test.bucket)),
     }
 }
@@ -149,6 +152,9 @@ impl Settings<'_> {
     /// A transfer is a part of an upload, or an object.
     fn s3(&mut self) {
         self.found.extend(s3::client(&self.test.settings));
+        if s3::shape(self.test) == Some(s3::ObjectShape::Transfers) {
+            self.found.push(Setting::new("remove_bucket", "on"));
+        }
         if s3::shape(self.test) == Some(s3::ObjectShape::Parts) {
             self.add("shared_upload", "api", "on");
             self.add("part_size", "transferSize", self.test.transfer);

@@ -35,6 +35,11 @@ pub fn shape_of(api: &str) -> Option<ObjectShape> {
     }
 }
 
+/// Whether each file is a bucket.
+pub fn has_buckets(test: &IorTest) -> bool {
+    shape(test) == Some(ObjectShape::Transfers) && test.settings.flag("S3-libs3.bucket-per-file")
+}
+
 /// What was said by the first of these options, and by which: each back end understands the others' names.
 pub fn said<'a>(settings: &'a GivenOptions, options: &[&'static str]) -> Option<(&'a str, &'static str)> {
     let said = |option: &&'static str| Some((settings.text(option)?, *option));

@@ -75,6 +75,14 @@ pub fn target(test: &IorTest, usage: Use) -> Target {
 fn items(test: &IorTest, path: &str) -> Items {
     let (bytes, transfer) = (file_bytes(test), test.transfer);
     match s3::shape(test) {
+        // The file is the bucket.
+        Some(ObjectShape::Transfers) if s3::has_buckets(test) => Items {
+            name: format!("{{item*{transfer}}}-{transfer}"),
+            first_name: "0".into(),
+            count: (bytes / transfer.max(1)).max(1),
+            size: Size::Fixed(transfer),
+            ..Items::default()
+        },
         Some(ObjectShape::Transfers) => {
             let name = s3::key_template(path);
             Items {

@@ -152,8 +152,7 @@ pub const MODULES: &[Entry] = &[
     flag(LIBS3, "S3-libs3.use-ssl", &["--S3-libs3.use-ssl", "S3.use-ssl", "--S3.use-ssl"], "by TLS"),
     flag(LIBS3, "S3-libs3.s3-compatible", &["--S3-libs3.s3-compatible"], "the store is not Amazon's")
         .ignored("in IOR it hides what the store complains of"),
-    flag(LIBS3, "S3-libs3.bucket-per-file", &["--S3-libs3.bucket-per-file"], "a bucket for each file")
-        .refused("a bucket for each file is not served", "leave it out: one bucket has all files"),
+    flag(LIBS3, "S3-libs3.bucket-per-file", &["--S3-libs3.bucket-per-file"], "a bucket for each file"),
     text(LIBS3, "S3-libs3.location", &["--S3-libs3.location"], "where the bucket is made")
         .refused("a bucket is made where the endpoint is", "leave it out, or make the bucket before"),
     text(AWS4C, "S3-4c.host", &["--S3-4c.host"], "the store, HOST:PORT"),

@@ -8,7 +8,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use iodyno_model::{Verb, VerbSet};
+use iodyno_model::{TargetKind, Verb, VerbSet};
 use iodyno_s3::address::BucketAddress;
 use iodyno_s3::{Signer, UtcTime};
 
@@ -16,7 +16,9 @@ use super::{Engine, EngineFacts, Failure, Setup};
 use crate::clock::{self, NEVER, Tick};
 use crate::io::{Files, Io, PathBuffer, Slot};
 use crate::memory::errno;
+use crate::names::templates::tells_apart;
 use crate::objects::{ObjectSet, draws};
+use crate::random::Random;
 use crate::secrets::SecretPages;
 use crate::worker_counters::Counts;
 use connection::{Buffer, Connection, Ending, Outgoing};
@@ -26,6 +28,7 @@ use requests::{Purpose, SlotWork};
 use settings::StoreSettings;
 use shared_upload::UploadSeat;
 use tally::RequestTally;
+use versions::VersionIds;
 
 pub mod blocking;
 mod connection;
@@ -40,6 +43,7 @@ mod stream;
 mod tally;
 #[cfg_attr(not(feature = "tls"), path = "tls_absent.rs")]
 mod tls;
+mod versions;
 
 /// The longest sleep without looking at deadlines, ns.
 const SLICE_NS: u64 = 200_000_000;
@@ -79,6 +83,8 @@ pub struct S3 {
     marks: *const [AtomicU64],
     path: PathBuffer,
     scratch: Box<[u8]>,
+    /// Draws which part of an object is read.
+    random: Random,
 }
 
 /// A bucket's objects, and how they are addressed at each endpoint.
@@ -89,6 +95,8 @@ struct Bucket {
     at: Vec<BucketAddress>,
     /// Objects that were read whole, a bit each; empty: there are too many.
     read: Vec<u64>,
+    /// By key, where requests name them.
+    versions: VersionIds,
     /// Requests below its prefix, and those turned away.
     sent: u64,
     throttled: u64,
@@ -134,6 +142,7 @@ impl Engine for S3 {
             Verb::Open,
             Verb::Stat,
             Verb::Unlink,
+            Verb::Setxattr,
             Verb::Readdir,
             Verb::Clone,
         ]),
@@ -159,7 +168,16 @@ impl Engine for S3 {
             let at = at.map(|endpoint| BucketAddress::new(endpoint, settings.addressing, name)).collect();
             let words = set.names.count.div_ceil(64) as usize;
             let read = vec![0; if words <= SEEN_WORDS { words } else { 0 }];
-            Bucket { set: set.clone(), name: name.into(), prefix, at, read, sent: 0, throttled: 0 }
+            Bucket {
+                set: set.clone(),
+                name: name.into(),
+                prefix,
+                at,
+                read,
+                versions: VersionIds::new(),
+                sent: 0,
+                throttled: 0,
+            }
         };
         let buckets = setup.objects.iter().map(|set| set.as_ref().map(bucket)).collect();
         // SAFETY: the call takes no pointers.
@@ -196,14 +214,22 @@ impl Engine for S3 {
             marks: std::ptr::from_ref(setup.live.marks),
             path: PathBuffer::default(),
             scratch: vec![0; connection::SCRATCH_BYTES].into(),
+            random: Random::from_seed(setup.seed, u64::from(setup.seat)),
         };
         // Outside a run, where objects are laid out and removed, it has no handles.
+        // A bucket of this worker's own is made by nobody else.
+        let targets = setup.files.handles.iter().map(|handle| &setup.plan.targets[handle.target as usize]);
+        let is_first = setup.seat == 0
+            || targets
+                .into_iter()
+                .any(|target| matches!(&target.kind, TargetKind::Bucket { url, .. } if tells_apart(url)));
         let shares = engine.settings.shares_upload && !setup.files.handles.is_empty();
         if shares && draws(setup.job, Verb::Write) {
             engine.join_uploads(setup)?;
-        } else if engine.settings.preflight && setup.seat == 0 {
+        } else if engine.settings.preflight && is_first {
             engine.preflight()?;
         }
+        engine.learn_versions()?;
         Ok(engine)
     }
 

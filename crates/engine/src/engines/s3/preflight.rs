@@ -27,11 +27,16 @@ impl S3 {
             let request = operation::list(&at, &prefix, 1, None);
             let mut lane = super::Lane::new(u32::MAX, endpoint);
             let mut ending = self.once(&mut lane, &request, Vec::new())?;
-            if self.settings.makes_bucket && is_missing(&lane.connection) {
+            let is_new = self.settings.makes_bucket && is_missing(&lane.connection);
+            if is_new {
                 let body = body::bucket_in(&self.settings.region).into_bytes();
-                ending = self.once(&mut lane, &operation::make_bucket(&at, &body), body)?;
+                let locks = self.settings.retention_days > 0;
+                ending = self.once(&mut lane, &operation::make_bucket(&at, &body, locks), body)?;
             }
             self.judge(&lane.connection, ending, endpoint, &url)?;
+            if endpoint == 0 && self.settings.names_versions() {
+                self.ready_bucket(&at, &url, is_new)?;
+            }
         }
         Ok(())
     }

@@ -2,16 +2,18 @@
 
 use iodyno_model::Verb;
 use iodyno_s3::address::BucketAddress;
-use iodyno_s3::body::{self, ErrorBody, ListPage, Part};
-use iodyno_s3::request::RequestHead;
+use iodyno_s3::body::{self, ErrorBody, ListPage, Part, Undeleted, VersionPage};
+use iodyno_s3::request::{RequestClass, RequestHead};
 use iodyno_s3::{BodySums, operation};
 
 use super::connection::{Buffer, Outgoing};
+use super::settings::RangeLength;
 use super::tally::errno_of;
 use super::{BACKOFF_NS, S3};
 use crate::clock;
 use crate::io::{Io, Slot};
-use crate::objects::ObjectPlace;
+use crate::objects::{BUCKET, ObjectPlace};
+use crate::random::Random;
 
 /// Keys of a page of a list, at most.
 const PAGE_KEYS: u64 = 1000;
@@ -40,6 +42,8 @@ pub enum Purpose {
     SweepPage,
     /// What the page named is removed.
     Sweep,
+    /// The bucket is removed, which is empty.
+    RemoveBucket,
 }
 
 /// The operation of a slot.
@@ -47,9 +51,13 @@ pub enum Purpose {
 pub struct SlotWork {
     io: Io,
     place: ObjectPlace,
+    /// The bytes of the object that are read, where it is a part of them: from where, how many.
+    range: Option<(u64, u64)>,
     /// Of a list: entries so far, and what asks for the next page.
     listed: u64,
     next_page: Option<String>,
+    /// The same of a list of versions: a key and a version.
+    next_version: Option<(String, String)>,
     upload: String,
     parts: Vec<Part>,
     /// Parts that were begun, and lanes that are at one.
@@ -79,16 +87,36 @@ impl S3 {
         let Some(Some(bucket)) = self.buckets.get(io.file as usize) else {
             return self.done.push((slot, -i64::from(libc::EBADF)));
         };
+        let item = bucket.set.place(io.verb, io.offset).item;
+        let is_absent = self.names_version(io.verb) && {
+            let key = self.key(io.file, item);
+            self.version(io.file, &key, item).is_none()
+        };
+        if is_absent {
+            return self.done.push((slot, -i64::from(libc::ENOENT)));
+        }
         self.mark(slot, 0);
+        let Some(Some(bucket)) = self.buckets.get(io.file as usize) else { return };
         let work = &mut self.slots[slot as usize];
         work.io = *io;
         work.place = bucket.set.place(io.verb, io.offset);
-        (work.listed, work.next_page, work.failed) = (0, None, 0);
+        (work.listed, work.next_page, work.next_version, work.failed) = (0, None, None, 0);
         let object = bucket.set.object_bytes;
+        work.range = match io.verb {
+            Verb::Read if io.bytes != object => Some((work.place.offset, io.bytes)),
+            Verb::Open if io.bytes > 1 => drawn(self.settings.range, io.bytes, &mut self.random),
+            _ => None,
+        };
+        let part = self.settings.part_bytes;
+        let is_part = |(offset, bytes): (u64, u64)| {
+            offset.is_multiple_of(part) && bytes == part.min(object.saturating_sub(offset))
+        };
+        let cuts =
+            io.verb == Verb::Read && self.settings.reads_parts && !is_part((work.place.offset, io.bytes));
         let is_data = matches!(io.verb, Verb::Read | Verb::Write | Verb::Trim);
         let crosses = is_data && (object == 0 || work.place.offset + io.bytes > object);
         // It would cross the object's end, or remove more than it is told to.
-        if crosses || (io.verb == Verb::Trim && io.bytes != object) {
+        if crosses || cuts || (io.verb == Verb::Trim && io.bytes != object) {
             return self.done.push((slot, -i64::from(libc::EINVAL)));
         }
         if io.verb == Verb::Write && self.settings.shares_upload {
@@ -112,6 +140,7 @@ impl S3 {
             }
             _ if io.verb == Verb::Readdir => Purpose::Page,
             // Only whoever lays objects out asks for it: all that lies below the prefix goes.
+            _ if io.verb == Verb::Rmdir && io.offset == BUCKET => Purpose::RemoveBucket,
             _ if io.verb == Verb::Rmdir => Purpose::SweepPage,
             _ => Purpose::Object,
         };
@@ -138,11 +167,13 @@ impl S3 {
     }
 
     /// The deletions of a request are over: with one result, but for the keys that could not be removed.
-    fn removed(&mut self, slot: Slot, result: i64, stayed: &[(String, String)]) {
+    fn removed(&mut self, slot: Slot, result: i64, stayed: &[Undeleted]) {
         for other in std::mem::take(&mut self.slots[slot as usize].together) {
             let (file, item) = (self.slots[other as usize].io.file, self.slots[other as usize].place.item);
             let key = self.key(file, item);
-            let code = stayed.iter().find(|(stays, _)| *stays == key).map(|(_, code)| code);
+            let version = self.version(file, &key, item).unwrap_or_default();
+            let stays = |one: &&Undeleted| one.key == key && (version.is_empty() || one.version == version);
+            let code = stayed.iter().find(stays).map(|one| &one.code);
             let result = match code {
                 Some(code) => {
                     self.tally.answer(200, code);
@@ -157,8 +188,20 @@ impl S3 {
     /// The key of an item of a bucket.
     pub(super) fn key(&mut self, file: u32, item: u64) -> String {
         let Some(Some(bucket)) = self.buckets.get(file as usize) else { return String::new() };
-        let name = bucket.set.names.path(item, &mut self.path).to_string_lossy();
+        let name = bucket.set.names.path(item / self.settings.versions, &mut self.path).to_string_lossy();
         format!("{}{name}", bucket.prefix)
+    }
+
+    /// The version that an item is, where it is one that is there.
+    fn version(&self, file: u32, key: &str, item: u64) -> Option<String> {
+        let bucket = self.buckets.get(file as usize)?.as_ref()?;
+        bucket.versions.get(key)?.get((item % self.settings.versions) as usize).cloned()
+    }
+
+    /// Whether an operation is on a version, which its requests name.
+    fn names_version(&self, verb: Verb) -> bool {
+        let is_read = matches!(verb, Verb::Read | Verb::Open | Verb::Stat);
+        self.settings.names_versions() && (is_read || matches!(verb, Verb::Unlink | Verb::Setxattr))
     }
 
     fn lane_of(&self, slot: Slot, part: u32) -> usize {
@@ -183,6 +226,14 @@ impl S3 {
         let (mut request, outgoing, sink) = self.request(lane, slot);
         request.has_customer_key = self.moves_object(lane, slot);
         let (file, endpoint) = (self.slots[slot as usize].io.file, self.lanes[lane].endpoint);
+        let (verb, item) = (self.slots[slot as usize].io.verb, self.slots[slot as usize].place.item);
+        if self.lanes[lane].purpose == Purpose::Object && self.names_version(verb) {
+            let key = self.key(file, item);
+            request = request.with("versionId", self.version(file, &key, item).unwrap_or_default());
+        }
+        if self.settings.retention_days > 0 && request.class() == RequestClass::Delete {
+            request = request.header(operation::BYPASS_GOVERNANCE, "true");
+        }
         let Some(Some(bucket)) = self.buckets.get_mut(file as usize) else { return };
         bucket.sent += 1;
         self.tally.classes[request.class() as usize] += 1;
@@ -196,9 +247,7 @@ impl S3 {
         match self.lanes[lane].purpose {
             Purpose::Create | Purpose::Part(_) | Purpose::SharedPart(_) | Purpose::Complete => true,
             Purpose::Object => !matches!(self.slots[slot as usize].io.verb, Verb::Unlink | Verb::Trim),
-            Purpose::Page | Purpose::Abort | Purpose::DeleteMany | Purpose::SweepPage | Purpose::Sweep => {
-                false
-            }
+            _ => false,
         }
     }
 
@@ -211,13 +260,18 @@ impl S3 {
         let at = &bucket.at[endpoint];
         let options = &self.settings.write;
         let mut key_of = |item: u64| {
-            let name = bucket.set.names.path(item, &mut self.path).to_string_lossy();
+            let name = bucket.set.names.path(item / self.settings.versions, &mut self.path).to_string_lossy();
             [bucket.prefix.as_str(), &name].concat()
         };
         let key = key_of(work.place.item);
         let whole = Buffer { start: io.buffer, bytes: io.bytes as usize };
         let (nothing, nowhere) = (Outgoing::Nothing, Buffer::NONE);
         match purpose {
+            Purpose::Page if self.settings.names_versions() => {
+                let next = work.next_version.as_ref();
+                let after = next.map(|(key, version)| (key.as_str(), version.as_str()));
+                (operation::list_versions(at, &bucket.prefix, after), nothing, nowhere)
+            }
             Purpose::Page => {
                 let most = if io.bytes == 0 { PAGE_KEYS } else { (io.bytes - work.listed).min(PAGE_KEYS) };
                 (operation::list(at, &bucket.prefix, most, work.next_page.as_deref()), nothing, nowhere)
@@ -241,23 +295,33 @@ impl S3 {
             Purpose::DeleteMany => {
                 let item = |slot: &Slot| self.slots[*slot as usize].place.item;
                 let keys: Vec<_> = work.together.iter().map(|slot| key_of(item(slot))).collect();
-                delete_many(at, &keys)
+                let ids = work.together.iter().zip(&keys).map(|(slot, key)| {
+                    let ids = bucket.versions.get(key);
+                    let id = ids.and_then(|ids| ids.get((item(slot) % self.settings.versions) as usize));
+                    id.map_or("", String::as_str)
+                });
+                delete_many(at, keys.iter().map(String::as_str).zip(ids))
             }
             Purpose::SweepPage => (operation::list(at, &bucket.prefix, PAGE_KEYS, None), nothing, nowhere),
-            Purpose::Sweep => delete_many(at, &work.swept),
+            Purpose::Sweep => delete_many(at, work.swept.iter().map(|key| (key.as_str(), ""))),
+            Purpose::RemoveBucket => (operation::remove_bucket(at), nothing, nowhere),
             Purpose::Abort => (operation::abort_upload(at, &key, &work.upload), nothing, nowhere),
             Purpose::Object => match io.verb {
                 Verb::Write | Verb::Create => {
                     let sums = self.settings.sums(whole);
                     (operation::put(at, &key, &sums, options), Outgoing::Object(whole), nowhere)
                 }
-                Verb::Read => {
-                    let is_whole = io.bytes == bucket.set.object_bytes;
-                    let range = (!is_whole).then_some((work.place.offset, io.bytes));
-                    (operation::get(at, &key, range, options.checksum.is_some() && is_whole), nothing, whole)
+                Verb::Read if self.settings.reads_parts => {
+                    let number = work.place.offset / self.settings.part_bytes.max(1) + 1;
+                    (operation::get_part(at, &key, number), nothing, whole)
                 }
-                Verb::Open if io.bytes > 0 => {
-                    (operation::get(at, &key, None, options.checksum.is_some()), nothing, whole)
+                Verb::Read | Verb::Open if io.verb == Verb::Read || io.bytes > 0 => {
+                    let checks = options.checksum.is_some() && work.range.is_none();
+                    (operation::get(at, &key, work.range, checks), nothing, whole)
+                }
+                Verb::Setxattr => {
+                    let text = body::retention(self.retained_until()).into_bytes();
+                    (operation::put_retention(at, &key, &text), Outgoing::Text(text), nowhere)
                 }
                 Verb::Unlink | Verb::Trim => (operation::delete(at, &key), nothing, nowhere),
                 Verb::Clone => {
@@ -340,6 +404,7 @@ impl S3 {
                 Ok(stayed) => self.removed(slot, 0, &stayed),
                 Err(_) => self.garbled(lane),
             },
+            Purpose::RemoveBucket => self.finish(slot, 0),
             Purpose::SweepPage => match ListPage::parse(&self.lanes[lane].connection.text) {
                 Ok(page) if page.keys.is_empty() => self.finish(slot, 0),
                 Ok(page) => {
@@ -350,7 +415,7 @@ impl S3 {
             },
             Purpose::Sweep => match body::undeleted(&self.lanes[lane].connection.text).as_deref() {
                 Ok([]) => self.start(lane, Purpose::SweepPage),
-                Ok([(_, code), ..]) => {
+                Ok([Undeleted { code, .. }, ..]) => {
                     self.tally.answer(200, code);
                     self.failed(lane, errno_of(200, code));
                 }
@@ -379,8 +444,8 @@ impl S3 {
         let item = work.place.item;
         let Some(Some(bucket)) = self.buckets.get_mut(work.io.file as usize) else { return };
         let is_whole = match work.io.verb {
-            Verb::Read => work.io.bytes == bucket.set.object_bytes,
-            verb => verb == Verb::Open && work.io.bytes > 0,
+            Verb::Read | Verb::Open => work.io.bytes > 0 && work.range.is_none(),
+            _ => false,
         };
         let Some(word) = bucket.read.get_mut((item / 64) as usize).filter(|_| is_whole && result >= 0) else {
             return;
@@ -400,13 +465,15 @@ impl S3 {
             let writes = matches!(io.verb, Verb::Write | Verb::Create);
             return if writes { io.bytes as i64 } else { 0 };
         }
-        let object = self.buckets[io.file as usize].as_ref().map_or(0, |bucket| bucket.set.object_bytes);
-        let is_part = io.verb == Verb::Read && io.bytes != object;
+        // A part by its number is answered as one, also where it is the only one.
+        let by_number = self.settings.reads_parts && io.verb == Verb::Read;
+        let range = self.slots[slot as usize].range;
+        let (is_part, wanted) = (range.is_some() || by_number, range.map_or(io.bytes, |(_, bytes)| bytes));
         if is_part != (answer.status == 206) {
             self.tally.note("wrong.RangeIgnored");
             return -i64::from(libc::EBADMSG);
         }
-        if connection.body_bytes > io.bytes {
+        if connection.body_bytes > wanted {
             self.tally.note("wrong.TooLong");
             return -i64::from(libc::EBADMSG);
         }
@@ -423,7 +490,7 @@ impl S3 {
             self.tally.note("wrong.Checksum");
             return -i64::from(libc::EBADMSG);
         }
-        if result < io.bytes as i64 {
+        if result < wanted as i64 {
             self.tally.note("wrong.TooShort");
         }
         result
@@ -431,6 +498,9 @@ impl S3 {
 
     /// A page of a list came: the next is asked for, or it ends.
     fn page_done(&mut self, lane: usize, slot: Slot) {
+        if self.settings.names_versions() {
+            return self.version_page_done(lane, slot);
+        }
         let page = ListPage::parse(&self.lanes[lane].connection.text);
         let Ok(page) = page else { return self.garbled(lane) };
         let work = &mut self.slots[slot as usize];
@@ -438,6 +508,20 @@ impl S3 {
         work.next_page = page.next;
         let enough = work.io.bytes > 0 && work.listed >= work.io.bytes;
         if enough || work.next_page.is_none() {
+            let listed = work.listed as i64;
+            return self.finish(slot, listed);
+        }
+        self.start(lane, Purpose::Page);
+    }
+
+    fn version_page_done(&mut self, lane: usize, slot: Slot) {
+        let page = VersionPage::parse(&self.lanes[lane].connection.text);
+        let Ok(page) = page else { return self.garbled(lane) };
+        let work = &mut self.slots[slot as usize];
+        work.listed += page.versions.len() as u64;
+        work.next_version = page.next;
+        let enough = work.io.bytes > 0 && work.listed >= work.io.bytes;
+        if enough || work.next_version.is_none() {
             let listed = work.listed as i64;
             return self.finish(slot, listed);
         }
@@ -529,9 +613,7 @@ impl S3 {
                 self.finish(slot, result);
             }
             Purpose::DeleteMany => self.removed(slot, result, &[]),
-            Purpose::Object | Purpose::Page | Purpose::Create | Purpose::SweepPage | Purpose::Sweep => {
-                self.finish(slot, result);
-            }
+            _ => self.finish(slot, result),
         }
     }
 
@@ -540,9 +622,23 @@ impl S3 {
     }
 }
 
-/// The request that removes objects.
-fn delete_many(at: &BucketAddress, keys: &[String]) -> (RequestHead, Outgoing, Buffer) {
-    let text = body::delete_many(keys.iter().map(String::as_str), true).into_bytes();
+/// The part of an object of so many bytes that is read; none: all of it.
+fn drawn(range: RangeLength, object: u64, random: &mut Random) -> Option<(u64, u64)> {
+    let length = match range {
+        RangeLength::Whole => return None,
+        RangeLength::Bytes(bytes) => bytes.min(object),
+        RangeLength::Random => (object as f64).powf(random.unit()) as u64,
+    };
+    let length = length.clamp(1, object);
+    Some((random.below(object - length + 1), length))
+}
+
+/// The request that removes objects, or versions of them.
+fn delete_many<'a>(
+    at: &BucketAddress,
+    versions: impl Iterator<Item = (&'a str, &'a str)>,
+) -> (RequestHead, Outgoing, Buffer) {
+    let text = body::delete_versions(versions, true).into_bytes();
     (operation::delete_many(at, &text), Outgoing::Text(text), Buffer::NONE)
 }
 

@@ -57,6 +57,26 @@ pub const SETTINGS: &[SettingSpec] = &[
         "on or off: writes are parts of one upload of the one object, by all workers and ranks, of part_size bytes; it is \
          complete when the last of them has ended (default off)",
     ),
+    spec(
+        "versions",
+        "versions of each object, 1 to 1000: an item is one of them, of a bucket that keeps versions (default 1: an item is an \
+         object)",
+    ),
+    spec(
+        "retention",
+        "days from now until which `setxattr` retains an object, in the mode GOVERNANCE; the bucket has object lock (default \
+         0: none)",
+    ),
+    spec(
+        "range",
+        "whole, random or bytes: how much `open` with item_data reads of an object, from a random place; random: as often from \
+         each power of two (default whole)",
+    ),
+    spec(
+        "read_by",
+        "range or part: whether a read of a part of an object names bytes, or the number of a part of part_size (default \
+         range)",
+    ),
     spec("missing", "error or zeros: what a read of an object that is not there brings (default error)"),
     spec(
         "encryption",
@@ -80,6 +100,10 @@ pub const SETTINGS: &[SettingSpec] = &[
         "on or off: one request before the start line finds what no request could succeed with (default on)",
     ),
     spec("make_bucket", "on or off: that request makes the bucket if it is not there (default off)"),
+    spec(
+        "remove_bucket",
+        "on or off: where the run removes what it made, the bucket goes too, if nothing else is in it (default off)",
+    ),
 ];
 
 /// Which endpoint a request goes to.
@@ -90,6 +114,26 @@ pub enum Balance {
     RoundRobin,
     /// The one with the fewest requests of the worker in flight.
     LeastBusy,
+}
+
+/// How much of an object is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RangeLength {
+    #[default]
+    Whole,
+    /// As often from each power of two.
+    Random,
+    Bytes(u64),
+}
+
+impl RangeLength {
+    fn parse(text: &str) -> Option<RangeLength> {
+        match text {
+            "whole" => Some(RangeLength::Whole),
+            "random" => Some(RangeLength::Random),
+            _ => text.parse().ok().filter(|bytes| *bytes > 0).map(RangeLength::Bytes),
+        }
+    }
 }
 
 /// A job's settings.
@@ -107,6 +151,13 @@ pub struct StoreSettings {
     pub parts_at_once: u32,
     /// Writes are parts of an upload that all workers share.
     pub shares_upload: bool,
+    /// Of each object.
+    pub versions: u64,
+    /// 0: no object is retained.
+    pub retention_days: u64,
+    pub range: RangeLength,
+    /// Reads name the numbers of parts.
+    pub reads_parts: bool,
     /// An object that is not there is read as zeros.
     pub missing_is_zeros: bool,
     pub delete_batch: u32,
@@ -149,6 +200,10 @@ impl StoreSettings {
             part_bytes: whole_number(job, "part_size").unwrap_or(64 << 20),
             parts_at_once: whole_number(job, "parts_at_once").unwrap_or(1) as u32,
             shares_upload: switch(job, "shared_upload") == Some(true),
+            versions: whole_number(job, "versions").unwrap_or(1).max(1),
+            retention_days: whole_number(job, "retention").unwrap_or(0),
+            range: setting(job, "range").and_then(RangeLength::parse).unwrap_or_default(),
+            reads_parts: setting(job, "read_by") == Some("part"),
             missing_is_zeros: setting(job, "missing") == Some("zeros"),
             delete_batch: whole_number(job, "delete_batch").unwrap_or(1) as u32,
             retries: whole_number(job, "retries").unwrap_or(0) as u32,
@@ -156,6 +211,11 @@ impl StoreSettings {
             preflight: switch(job, "preflight") != Some(false),
             makes_bucket: switch(job, "make_bucket") == Some(true),
         })
+    }
+
+    /// Whether requests name versions. What is retained can only be removed by them.
+    pub fn names_versions(&self) -> bool {
+        self.versions > 1 || self.retention_days > 0
     }
 
     /// Whether an object is written in parts, and in how many.
@@ -358,7 +418,8 @@ fn from_aws_auth(user: &str, into: &mut Credentials) -> Result<(), Failure> {
 
 /// Everything that is wrong with a job's settings.
 pub fn check(job: &Job) -> Vec<Diagnostic> {
-    let mut wrong = check_switches(job, &["sign_payload", "preflight", "make_bucket", "shared_upload"]);
+    let mut wrong =
+        check_switches(job, &["sign_payload", "preflight", "make_bucket", "remove_bucket", "shared_upload"]);
     let mut values = |names: &[&str], accept: &dyn Fn(&str) -> bool, hint: &str| {
         wrong.extend(check_values(job, names, accept, hint));
     };
@@ -389,6 +450,14 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
     values(&["credentials"], &source, sources);
     values(&["endpoint"], &|value| Endpoint::parse_list(value).is_ok(), "e.g. http://127.0.0.1:9000");
     values(&["missing"], &|value| matches!(value, "error" | "zeros"), "say error or zeros");
+    values(&["versions"], &|value| number(value, 1, 1000), "say 1 to 1000");
+    values(&["retention"], &|value| number(value, 0, 36_500), "days, at most 36500");
+    values(
+        &["range"],
+        &|value| RangeLength::parse(value).is_some(),
+        "say whole, random or a number of bytes",
+    );
+    values(&["read_by"], &|value| matches!(value, "range" | "part"), "say range or part");
     values(&["part_size"], &|value| number(value, 1, 5 << 30), "bytes, at most 5 GiB");
     values(&["parts_at_once"], &|value| number(value, 1, 64), "say 1 to 64");
     values(&["delete_batch"], &|value| number(value, 1, 1000), "say 1 to 1000");

@@ -168,6 +168,7 @@ pub fn errno_of(status: u16, code: &str) -> i32 {
         (_, "BadDigest" | "XAmzContentSHA256Mismatch" | "IncompleteBody") => libc::EBADMSG,
         (_, "EntityTooLarge") | (413, _) => libc::EFBIG,
         (_, "QuotaExceeded" | "XMinioStorageFull") | (507, _) => libc::ENOSPC,
+        (_, "BucketNotEmpty") => libc::ENOTEMPTY,
         (409, _) => libc::EBUSY,
         (412, _) => libc::EEXIST,
         (300..=399, _) => libc::EREMOTE,
