@@ -11,7 +11,22 @@ use testbed::program::{Program, ProgramOutput};
 use testbed::store::{LoggedRequest, ObjectStore, SECRET_KEY, StoreFault as Fault, StoreOptions, with_keys};
 
 /// Rules that the store of the testbed, which is no whole S3, keeps.
-const KEPT: [&str; 4] = ["consistency", "range/first-bytes", "range/middle", "range/one-byte"];
+const KEPT: [&str; 14] = [
+    "consistency",
+    "range/first-bytes",
+    "range/middle",
+    "range/one-byte",
+    "signature/wrong",
+    "signature/wrong-on-a-read",
+    "signature/wrong-on-a-delete",
+    "signature/unknown-key",
+    "signature/unsigned-request",
+    "signature/other-region",
+    "signature/clock-behind",
+    "signature/clock-ahead",
+    "signature/clock-within-limits",
+    "signature/other-digest",
+];
 
 fn iodyno(folder: &TempDir, arguments: &[&str]) -> ProgramOutput {
     let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));

@@ -9,6 +9,7 @@ use iodyno_s3::sign::sha256_hex;
 use iodyno_s3::{Checksum, RequestHead, operation};
 
 use super::client::{Client, StoreAnswer};
+use super::signing::Signing;
 use crate::judge::Came;
 use crate::syscall::Answer;
 
@@ -38,6 +39,7 @@ pub const CALLS: &[(&str, &str)] = &[
     ("tags", "KEY"),
     ("untag", "KEY"),
     ("try", "CALL…"),
+    ("signed", "HOW CALL…"),
 ];
 
 /// Whether a call can be made as it is written.
@@ -67,7 +69,20 @@ pub fn carry_out(
     name: &str,
     words: &[String],
 ) -> Result<Came, String> {
+    carry_out_signed(client, prefix, (name, words), None)
+}
+
+fn carry_out_signed(
+    client: &mut Client<'_>,
+    prefix: &str,
+    (name, words): (&str, &[String]),
+    signing: Option<Signing>,
+) -> Result<Came, String> {
     check_call(name, words)?;
+    if name == "signed" {
+        let how = Signing::parse(&words[0])?;
+        return carry_out_signed(client, prefix, (&words[1], &words[2..]), Some(how));
+    }
     if name == "try" {
         carry_out(client, prefix, &words[0], &words[1..])?;
         return Ok(Came::default());
@@ -88,7 +103,11 @@ pub fn carry_out(
             None => asked.head.headers.push(header(word)?),
         }
     }
-    Ok(match client.ask(&asked.head, &asked.body) {
+    let answered = match signing {
+        Some(how) => client.ask_signed(&asked.head, &asked.body, how),
+        None => client.ask(&asked.head, &asked.body),
+    };
+    Ok(match answered {
         Ok(answer) => came(name, prefix, &answer),
         Err(why) => Came::instead(why),
     })
@@ -380,7 +399,14 @@ mod tests {
             let name = words.remove(0);
             check_call(&name, &words)
         };
-        for right in ["put a x", "get a range=bytes=0-1", "complete k u 1:e", "try delete a", "head_bucket"] {
+        for right in [
+            "signed wrong get a",
+            "put a x",
+            "get a range=bytes=0-1",
+            "complete k u 1:e",
+            "try delete a",
+            "head_bucket",
+        ] {
             let right = words(right);
             assert_eq!(right, Ok(()));
         }

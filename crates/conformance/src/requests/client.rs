@@ -16,6 +16,8 @@ use iodyno_s3::body::ErrorBody;
 use iodyno_s3::failure::is_throttled;
 use iodyno_s3::{RequestClass, RequestHead, Signer, UtcTime, operation};
 
+use super::signing::{self, Signing};
+
 /// Further attempts where patience helps, and the pause before the first of them, ns; each further one is twice as long.
 const RETRIES: u32 = 8;
 const PAUSE_NS: u64 = 10_000_000;
@@ -138,11 +140,31 @@ impl<'a> Client<'a> {
             &mut bytes,
         );
         bytes.extend_from_slice(body);
+        self.send(request, &bytes)
+    }
+
+    /// The same, signed otherwise than a client would.
+    ///
+    /// # Errors
+    /// No answer came, or there are no keys, in words.
+    pub fn ask_signed(
+        &mut self,
+        request: &RequestHead,
+        body: &[u8],
+        signing: Signing,
+    ) -> Result<StoreAnswer, String> {
+        let host = self.at.host.clone();
+        let bytes = signing::written(&mut self.signer, &host, request, body, signing)?;
+        self.send(request, &bytes)
+    }
+
+    /// Sends a request as it was written.
+    fn send(&mut self, request: &RequestHead, bytes: &[u8]) -> Result<StoreAnswer, String> {
         let reused = self.stream.is_some();
         self.settings.sent[request.class() as usize].fetch_add(1, Relaxed);
-        match self.exchange(&bytes, request.method == "HEAD") {
+        match self.exchange(bytes, request.method == "HEAD") {
             // The server may close what was idle; nothing of the request was answered.
-            Err(Lost::BeforeAnswer(_)) if reused => self.exchange(&bytes, request.method == "HEAD"),
+            Err(Lost::BeforeAnswer(_)) if reused => self.exchange(bytes, request.method == "HEAD"),
             other => other,
         }
         .map_err(|lost| match lost {

@@ -9,6 +9,7 @@ mod calls;
 mod client;
 pub mod leftovers;
 mod round;
+mod signing;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc;

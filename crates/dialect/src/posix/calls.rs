@@ -72,7 +72,9 @@ pub fn check(
         return problem(message, format!("{name} {}", shape.kinds.join(" ")).trim_end());
     }
     match (name, arguments) {
-        ("try", [call, rest @ ..]) => return check(vocabulary, call, rest, opened),
+        ("try", [call, rest @ ..]) | ("signed", [_, call, rest @ ..]) => {
+            return check(vocabulary, call, rest, opened);
+        }
         ("loop", [times, call, rest @ ..]) if times.starts_with('$') || times.parse::<u64>().is_ok() => {
             return check(vocabulary, call, rest, opened);
         }
