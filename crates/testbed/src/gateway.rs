@@ -22,16 +22,32 @@ impl Gateway {
     /// # Errors
     /// No program is a [`Skip`]; else what it said.
     pub fn of_files(program: &Path) -> Result<Gateway, Box<dyn std::error::Error>> {
+        Gateway::start(program, false)
+    }
+
+    /// The same, whose buckets can keep versions.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn of_versions(program: &Path) -> Result<Gateway, Box<dyn std::error::Error>> {
+        Gateway::start(program, true)
+    }
+
+    fn start(program: &Path, keeps_versions: bool) -> Result<Gateway, Box<dyn std::error::Error>> {
         if !program.is_file() {
             return Err(Skip::new("versitygw was not built").into());
         }
         let (mut daemons, port) = (DaemonGroup::new()?, free_port()?);
-        std::fs::create_dir(daemons.home().join("objects"))?;
+        for folder in ["objects", "old"] {
+            std::fs::create_dir(daemons.home().join(folder))?;
+        }
         let keys = [format!("ROOT_ACCESS_KEY={ACCESS_KEY}"), format!("ROOT_SECRET_KEY={SECRET_KEY}")];
         let (program, address) = (program.display().to_string(), format!("127.0.0.1:{port}"));
-        let words =
-            ["env", &keys[0], &keys[1], &program, "--port", &address, "--keep-alive", "posix", "objects"];
-        daemons.start("gateway", &words)?;
+        let words = ["env", &keys[0], &keys[1], &program, "--port", &address, "--keep-alive", "posix"];
+        // A relative one would be taken for a directory of objects.
+        let old = daemons.home().join("old").display().to_string();
+        let more: &[&str] = if keeps_versions { &["--versioning-dir", &old] } else { &[] };
+        daemons.start("gateway", &[&words[..], more, &["objects"]].concat())?;
         let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
         wait::until("a gateway that answers", answers)
             .map_err(|error| format!("{error}\n{}", daemons.last_words("gateway")))?;

@@ -14,7 +14,8 @@ use crate::shell;
 /// Names the folder to the tests.
 pub const FETCHED: &str = "IODYNO_OBJECTS";
 /// A program of each package, and the package. fio has the engine `rados`.
-const INSTALLED: [(&str, &str); 8] = [
+const INSTALLED: [(&str, &str); 9] = [
+    ("radosgw", "radosgw"),
     ("ceph-mon", "ceph-mon"),
     ("ceph-osd", "ceph-osd"),
     ("rados", "ceph-common"),

@@ -16,6 +16,8 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("gateway_of_files_fails_what_its_profile_says", checked),
         case("gateway_of_files_takes_what_warp_sends", warp),
+        case("gateway_with_versions_fails_what_its_profile_says", checked_with_versions),
+        case("gateway_with_versions_takes_what_warp_sends", warp_with_versions),
         case("gateway_of_files_holds_mdtests_tree", mdtest),
     ]
 }
@@ -36,8 +38,47 @@ fn checked() -> Outcome {
     gateway.make_bucket("bucket")?;
     let line =
         format!("s3check s3://bucket/a --endpoint {} --strict --profile versitygw", gateway.endpoint());
-    expect(with(home.path(), &line), 0, &["profile versitygw", ", 0 failed, 8 failed as expected"]);
+    expect(with(home.path(), &line), 0, &["profile versitygw", ", 0 failed, 10 failed as expected"]);
     assert_eq!(gateway.files("bucket"), 0);
+    Ok(())
+}
+
+fn with_versions() -> Result<Gateway, Box<dyn std::error::Error>> {
+    Gateway::of_versions(&fetched()?.join("bin/versitygw"))
+}
+
+fn checked_with_versions() -> Outcome {
+    let (gateway, home) = (with_versions()?, scratch());
+    // warp makes a bucket that keeps versions.
+    let line = format!(
+        "warp stat --host={} --bucket=bucket --objects=2 --versions=2 --concurrent=1 --duration=1s --benchdata=v",
+        gateway.host()
+    );
+    expect(with(home.path(), &line), 0, &["Cleanup Done."]);
+    let line = format!(
+        "s3check s3://bucket/a --endpoint {} --strict --profile versitygw-versions",
+        gateway.endpoint()
+    );
+    expect(with(home.path(), &line), 0, &["profile versitygw-versions", ", 0 failed, "]);
+    Ok(())
+}
+
+fn warp_with_versions() -> Outcome {
+    let (gateway, home) = (with_versions()?, scratch());
+    for (name, options) in [
+        ("get", "--objects=20 --versions=3 --bucket=versions"),
+        ("stat", "--objects=20 --versions=3 --bucket=versions"),
+        ("list", "--objects=40 --versions=2 --bucket=versions"),
+        ("delete", "--objects=160 --versions=2 --batch=5 --bucket=versions"),
+        ("retention", "--objects=20 --versions=2 --bucket=locks"),
+    ] {
+        let line = format!(
+            "warp {name} --host={} --obj.size=4KiB --concurrent=4 --duration=2s --benchdata={name} {options}",
+            gateway.host()
+        );
+        expect(with(home.path(), &line), 0, &["Benchmark data written to", "Cleanup Done."]);
+        assert_eq!(gateway.files("versions"), 0, "{name}");
+    }
     Ok(())
 }
 
@@ -51,9 +92,11 @@ fn warp() -> Outcome {
         ("delete", "--objects=160 --batch=5"),
         ("mixed", "--objects=40"),
         ("multipart-put", "--parts=2 --part.concurrent=2 --part.size=5MiB"),
+        ("get", "--objects=20 --range"),
+        ("multipart", "--parts=4"),
     ] {
         let line = format!(
-            "warp {name} --host={} --obj.size=64KiB --concurrent=4 --duration=2s --benchdata={name} {options}",
+            "warp {name} --host={} --obj.size=64KiB --concurrent=4 --duration=2s {options}",
             gateway.host()
         );
         expect(with(home.path(), &line), 0, &["Benchmark data written to", "Cleanup Done."]);
