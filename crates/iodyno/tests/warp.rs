@@ -109,7 +109,17 @@ fn objects_of_many_lengths_are_written_and_read_whole() {
         assert!((75..=97).contains(&half) && (35..=65).contains(&sixteenth), "{half} {sixteenth}");
     }
     assert_eq!(store.keys(), [""; 0]);
-    run(&folder, &store, "mixed --obj.randsize").expect(1, &["steps of mixed operations have one size"]);
+    // Of mixed operations too, whose steps create and open each object at its own length.
+    let line = "mixed --objects 200 --obj.size 64KiB --obj.randsize --concurrent 4 --duration 2s --rps-limit 200 --benchdata m";
+    let before = store.log().len();
+    run(&folder, &store, line).expect(0, &["Report: GET", "Report: PUT"]);
+    let log = store.log().split_off(before);
+    assert!(log.iter().all(|request| request.status < 300), "something was asked that is not there");
+    let lengths = |method: &str| -> std::collections::BTreeSet<u64> {
+        let of = log.iter().filter(|request| request.method == method);
+        of.map(|request| request.body_bytes).collect()
+    };
+    assert!(lengths("PUT").len() > 50, "{:?}", lengths("PUT"));
     run(&folder, &store, "put --obj.randsize --obj.size 100").expect(1, &["1/256 of the largest"]);
 }
 

@@ -280,11 +280,7 @@ fn mixed(test: &WarpTest) -> Script {
 
 fn step(test: &WarpTest, kind: usize) -> Step {
     let on = |verb, item| Operation { item, ..Operation::on(verb, 0) };
-    let whole = |operation| Operation {
-        item_data: Some(ItemData::default()),
-        size: Size::Fixed(test.bytes),
-        ..operation
-    };
+    let whole = |operation| Operation { item_data: Some(ItemData::default()), size: size(test), ..operation };
     match kind {
         0 => whole(on(Verb::Open, Item::Existing(Pick::Uniform))).step("GET"),
         1 => on(Verb::Stat, Item::Existing(Pick::Uniform)).step("STAT"),

@@ -110,6 +110,7 @@ const ENTRIES: &[Entry] = &[
     flag("obj.randsize", "sizes up to that, as many in each power of two (put, get, stat, list and delete)").under(OBJECTS),
     flag("obj.rand-log2", "the same, with obj.size as the mean").refused(ONE_LAW, "say --obj.randsize, and 5.6 times the mean").under(OBJECTS),
     flag("obj.rand-logn", "sizes as a lognormal law has them").refused(ONE_LAW, "say --obj.randsize").under(OBJECTS),
+    flag("obj.randsize", "sizes up to that, as many in each power of two (all but multipart-put)").under(OBJECTS),
     Entry::new("obj.generator", Kind::Word(GENERATORS), "NAME", "what is in objects").or("random").under(OBJECTS),
     text("prefix", "TEXT", "what the objects' names begin with").under(OBJECTS),
     flag("noprefix", "all objects lie in one prefix, rather than in one of each operation in flight").under(OBJECTS),

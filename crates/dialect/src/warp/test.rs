@@ -410,6 +410,9 @@ impl Judge<'_> {
                 format!("{named} versions, and one run removes at most {VERSIONS_MOST}"), "lower --objects or --versions";
             "range" if test.range.is_some() && test.command != WarpCommand::Get => "get alone reads parts of objects", "warp get --range";
             "obj.name" if test.object_name.trim_matches('/').is_empty() => "obj.name: the object has no name", "leave it out";
+            "obj.size" if laid_out && test.bytes > LAID_OUT_MOST =>
+                "each object in flight has memory of its length, at most 1 GiB", "a smaller --obj.size";
+            "obj.randsize" if test.varies && multipart => "an object of parts has one size", "leave it out";
             "obj.randsize" if test.varies && test.bytes < SMALLEST_VARYING =>
                 "sizes are 1/256 of the largest and more", "--obj.size=256 or more";
             "batch" if test.batch == 0 => "batch: at least one object is removed by a request", "e.g. --batch=100";

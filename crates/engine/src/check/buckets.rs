@@ -172,7 +172,8 @@ fn unfit_sizes(job: &Job, engine: &EngineFacts, object_bytes: u64) -> Option<(St
             _ => &pattern.size.write,
         };
         let (Size::Fixed(bytes), 1..) = (size, object_bytes) else {
-            let hint = "give the bucket a size and the job a block, e.g. size = \"1MiB\", block = \"64KiB\"";
+            let hint = "give the bucket a size and the job a block, e.g. size = \"1MiB\", block = \"64KiB\"; objects of many \
+                        lengths are created and opened whole, with item_data";
             return Some((format!("{verb} needs objects and requests of one length each"), hint.into()));
         };
         let takes_parts = engine.writes_parts || switched_on(job, SHARED_UPLOAD);

@@ -817,6 +817,8 @@ impl ScriptSource {
             (io.bytes, io.buffer) = (step.value, self.buffers[step.buffer].start);
         }
         if let (bytes @ 1.., with) = step.data {
+            let own = self.files[step.file as usize].sizes.as_ref().filter(|_| step.has_own_length);
+            let bytes = own.map_or(bytes, |sizes| sizes.of(first));
             (io.bytes, io.buffer) = (bytes, self.buffers[step.buffer].start);
             io.flags |= with;
         }

@@ -5,7 +5,7 @@
 
 use iodyno_model::{
     Action, AtEnd, Content, Conversion, Coverage, Item, Kind, Offset, Operation, Per, Pick, Script,
-    SharedUse, Size, Step, Transfer, Verb,
+    SharedUse, Size, Step, TargetKind, Transfer, Verb,
 };
 
 use super::super::pattern::{item_flags, worker_seed};
@@ -62,6 +62,8 @@ pub struct CompiledOperation {
     pub background: bool,
     /// Of an item, what is written or read between its opening and its closing, bytes, and how.
     pub data: (u64, u8),
+    /// Each item has the length that its number is drawn, and `data` is the longest.
+    pub has_own_length: bool,
     /// Operations that are left out when it fails.
     pub skips: u32,
     /// The handle that is copied to, or what the verb takes as its further argument.
@@ -360,6 +362,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             total: number(operation, "total")?,
             background: operation.background,
             data: data(operation)?,
+            has_own_length: self.has_own_length(operation, file)?,
             skips: operation.skips,
             further: self.further(operation, keep)?,
             value: self.value(operation)?,
@@ -368,6 +371,24 @@ impl<'a, 'b> Compiler<'a, 'b> {
             total_left: operation.transfer.total_bytes.unwrap_or(u64::MAX),
             carried: verb == Verb::Write && self.context.job.payload.content == Content::Carried,
         })
+    }
+
+    /// Whether each item is moved at the length that it was drawn: the set's and the operation's sizes are the same.
+    fn has_own_length(&self, operation: &Operation, file: u32) -> Result<bool, Failure> {
+        if operation.item_data.is_none() || matches!(operation.size, Size::Fixed(_)) {
+            return Ok(false);
+        }
+        let handle = self.context.files.handles.get(file as usize);
+        let target = handle.and_then(|handle| self.context.plan.targets.get(handle.target as usize));
+        match target.map(|target| &target.kind) {
+            Some(TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. })
+                if items.size == operation.size =>
+            {
+                Ok(true)
+            }
+            _ => Err(Failure::new("items are moved whole, and have other lengths")
+                .hint("give the target's size and the step's size the same value")),
+        }
     }
 
     fn further(&self, operation: &Operation, keep: Option<u32>) -> Result<u64, Failure> {
@@ -579,8 +600,9 @@ fn data(operation: &Operation) -> Result<(u64, u8), Failure> {
             operation.verb
         )));
     }
-    let Size::Fixed(bytes) = operation.size else {
-        return Err(Failure::new("items of different sizes as one operation").hint("give one size"));
+    let Some(bytes) = operation.size.most_bytes() else {
+        return Err(Failure::new("items that are moved whole have a longest one")
+            .hint("give a size, a range, or a table of sizes"));
     };
     Ok((bytes, item_flags(data, operation.verb, bytes)))
 }

@@ -71,8 +71,13 @@ pub fn file(context: &SourceContext<'_>, index: usize, own: bool) -> FileState {
     let handle = &context.files.handles[index];
     // SAFETY: the call takes no pointers.
     let seekable = handle.fd >= 0 && unsafe { libc::lseek(handle.fd, 0, libc::SEEK_CUR) } >= 0;
-    let items = match context.plan.targets.get(handle.target as usize).map(|target| &target.kind) {
+    let kind = context.plan.targets.get(handle.target as usize).map(|target| &target.kind);
+    let items = match kind {
         Some(TargetKind::FileSet { items, .. }) => Some(items),
+        _ => None,
+    };
+    let objects = match kind {
+        Some(TargetKind::Bucket { items, .. }) => Some(items),
         _ => None,
     };
     let pools = context.shared.and_then(|shared| shared.pools.as_ref());
@@ -82,7 +87,7 @@ pub fn file(context: &SourceContext<'_>, index: usize, own: bool) -> FileState {
         Some(_) => Pool::rotor(names.count),
         None => Pool::new(names.count, items.map_or(names.count, present)),
     });
-    let sizes = items.filter(|_| is_set).and_then(|items| {
+    let sizes = items.or(objects).filter(|_| is_set).and_then(|items| {
         let name = &context.plan.targets[handle.target as usize].name;
         ItemSizes::new(&items.size, context.plan.seed, name).ok()
     });
