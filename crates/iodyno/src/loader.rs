@@ -178,6 +178,9 @@ impl Loader for HostLoader {
     }
 
     fn look_into_store(&mut self, job: &Job, url: &str, start: &str) -> Result<StoreLook, String> {
+        if self.device_bytes.is_some() {
+            return Err("a simulated device in place of a store is asked nothing".into());
+        }
         self.looked.set(true);
         let look = requests::leftovers::look(job, url, start).map_err(|failure| failure.message)?;
         Ok(StoreLook { names: look.names, keeps_versions: look.keeps_versions })

@@ -11,7 +11,8 @@ use iodyno_dialect::native::device::{self, SHIPPED};
 use iodyno_engine::registry;
 use iodyno_engine::world::World;
 use iodyno_model::{
-    Device, Diagnostic, EngineTrait, Event, Job, Origin, Phase, Plan, Prepare, Submit, TargetKind, WorkerKind,
+    Device, Diagnostic, EngineTrait, Event, Job, Origin, Phase, Plan, Prepare, Submit, Target, TargetKind,
+    WorkerKind, Workload,
 };
 use iodyno_report::{Output, Reporter};
 
@@ -155,6 +156,7 @@ pub fn leave_out_of_io500(run: &mut Run) {
 /// # Errors
 /// What of it cannot be simulated.
 pub fn put_plan_on(plan: &mut Plan, device: &Device, place: &str) -> Result<(), Diagnostic> {
+    plan.phases.retain(|phase| !asks_a_store(plan_targets(&plan.targets), phase));
     if let Some((what, why)) = obstacle(plan) {
         let message = format!("on={}: {what} cannot be simulated: {why}", device.name);
         return Err(Diagnostic::error(&Origin::argument(place), message).hint("leave it out"));
@@ -189,6 +191,19 @@ pub fn put_plan_on(plan: &mut Plan, device: &Device, place: &str) -> Result<(), 
     Ok(())
 }
 
+/// Whether a phase only tries what a store promises: a card is whole without it.
+fn asks_a_store(is_bucket: impl Fn(usize) -> bool, phase: &Phase) -> bool {
+    let asks = |job: &Job| {
+        matches!(job.workload, Workload::Cases(_)) && job.targets.iter().all(|target| is_bucket(*target))
+    };
+    !phase.jobs.is_empty() && phase.jobs.iter().all(asks)
+}
+
+/// Whether a target of that number is a bucket.
+fn plan_targets(targets: &[Target]) -> impl Fn(usize) -> bool + '_ {
+    |index| targets.get(index).is_some_and(|target| matches!(target.kind, TargetKind::Bucket { .. }))
+}
+
 /// What of a plan cannot be simulated, and why.
 fn obstacle(plan: &Plan) -> Option<(String, &'static str)> {
     if !plan.aging.is_empty() {
@@ -214,8 +229,6 @@ fn job_obstacle(plan: &Plan, phase: &Phase, job: &Job) -> Option<&'static str> {
         && !facts.traits.contains(&EngineTrait::Pretends);
     if facts.connects || is_on(&|kind| matches!(kind, TargetKind::Endpoint { .. })) {
         Some("it goes over a network to a peer")
-    } else if is_on(&|kind| matches!(kind, TargetKind::Bucket { .. })) {
-        Some("it sends requests to an object store")
     } else if !facts.is_stream() {
         Some("it checks the results of a real file system")
     } else if burns {

@@ -21,6 +21,8 @@ pub fn cases() -> Vec<Case> {
         Case::new("the engine of virtual time lays out no file", &[], bare_engine),
         Case::new("a seed gives the same record on each device", &[], repeatable),
         Case::new("without direct=1 a simulated device shows what memory does", &[], page_cache),
+        Case::new("a plan on a bucket takes the service times that a device file programs", &[], bucket),
+        Case::new("JSON, pages and metrics of a simulated run say so", &[], exports),
         Case::new("what does not go with a simulated device is refused with a hint", &[], refusals),
         Case::new("a comparison says that one run was simulated", &[], comparison),
         Case::new("a workload is simulated on several devices, side by side", &[], side_by_side),
@@ -181,6 +183,47 @@ fn tools() -> Outcome {
     plan(home.path(), PLAN);
     within(home.path(), "run plan.toml --on hdd-7200").expect(0, &["reads, simulated on hdd-7200"]);
     assert!(!home.path().join("data").exists());
+    Ok(())
+}
+
+/// Eight servers of 5 ms each: 1,600 operations a second, each of 5 ms, without a store.
+fn bucket() -> Outcome {
+    let home = scratch();
+    let device = "name = \"store\"\nabout = \"a store of 5 ms\"\n[part.front.station]\nservers = 8\nservice = \"5 ms\"\nvariation = 0\n";
+    std::fs::write(home.path().join("store.toml"), device)?;
+    let job = |verb: &str, more: &str| {
+        format!(
+            "[[phase]]\nname = \"{verb}\"\n[[phase.job]]\nname = \"{verb}\"\non = \"t\"\nengine = \"s3\"\ndepth = 8\n\
+             do = \"{verb}\"\nuntil = {{ time = \"10s\" }}\nsettings = {{ endpoint = \"http://127.0.0.1:1\" }}\n{more}\n"
+        )
+    };
+    let text = format!(
+        "[target.t]\nbucket = \"s3://bucket/a\"\ncount = 1000\nsize = \"4KiB\"\nprepare = \"filled\"\nremove = true\n{}{}{}{}",
+        job("read", "block = \"4KiB\"\npick = \"random\""),
+        job("write", "block = \"4KiB\""),
+        job("create", "block = \"4KiB\"\nitem_data = {}"),
+        job("stat", "")
+    );
+    plan(home.path(), &text);
+    let said = within(home.path(), "run plan.toml --on ./store.toml --json r.json");
+    said.expect(0, &["simulated on store"]);
+    let record: Value = serde_json::from_slice(&std::fs::read(home.path().join("r.json"))?)?;
+    for phase in record["phases"].as_array().ok_or("no phases")? {
+        let line = &phase["jobs"][0]["tally"]["lines"][0];
+        assert_eq!(line["operations"], 16_000, "{}: {line}", phase["name"]);
+    }
+    // The card of a store, and each tool's back end, ask nobody.
+    let card = within(home.path(), "measure s3://bucket/a --quick --time 200ms --on ./store.toml");
+    card.expect(0, &["simulated on store", "GET 4K Q16T1", "5.00 ms"]);
+    assert!(!card.out.contains("stale"), "{card}");
+    for line in [
+        "ior -a S3 --S3.host=127.0.0.1:1 -w -r -t 64k -b 1m -o f --also on=./store.toml",
+        "mdtest -a S3 --S3.host=127.0.0.1:1 -n 20 -w 4k -e 4k --also on=./store.toml",
+        "fio --name=j --ioengine=http --http_mode=s3 --http_host=127.0.0.1:1 --http_s3_keyid=a --http_s3_key=b --filename=/bucket/f \
+         --rw=randread --size=1m --bs=64k --also on=./store.toml",
+    ] {
+        within(home.path(), line).expect(0, &["simulated on store"]);
+    }
     Ok(())
 }
 
