@@ -3,7 +3,7 @@
 
 use iodyno_model::{Diagnostic, Job};
 
-use iodyno_engine::facts::WorkloadClass;
+use iodyno_engine::facts::{WorkloadClass, spec};
 use iodyno_engine::{EngineFacts, Failure};
 
 use crate::calls;
@@ -28,8 +28,32 @@ pub const REQUESTS: EngineFacts = EngineFacts {
     ..EngineFacts::named("s3check")
 };
 
+/// The same rules, as far as every store has what they ask for, on stores that do not speak HTTP.
+pub const PLAIN_REQUESTS: EngineFacts = EngineFacts {
+    about: "scripts of requests to Ceph or Hadoop, by their libraries, with expectations",
+    runs: WorkloadClass::Cases,
+    uses_files: false,
+    stores_objects: &["rados", "hdfs"],
+    settings: &[
+        spec("conf", "as of the engine rados"),
+        spec("client", "as of the engine rados"),
+        spec("cluster", "as of the engine rados"),
+        spec("connect_timeout_s", "as of the engine rados"),
+        spec("user", "as of the engine hdfs"),
+        spec("own_connection", "as of the engine hdfs"),
+    ],
+    check: check_one_bucket,
+    ..EngineFacts::named("storecheck")
+};
+
 fn check_requests(job: &Job) -> Vec<Diagnostic> {
     let mut wrong = iodyno_engine::engines::s3::settings::check(job);
+    wrong.extend(check_one_bucket(job));
+    wrong
+}
+
+fn check_one_bucket(job: &Job) -> Vec<Diagnostic> {
+    let mut wrong = Vec::new();
     if job.targets.len() != 1 {
         wrong.push(
             Diagnostic::error(&job.origin, format!("job {}: requests want one bucket", job.name))

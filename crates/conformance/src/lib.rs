@@ -29,5 +29,11 @@ mod words;
 pub const ENGINES: &[EngineEntry] = &[
     EngineEntry { facts: &facts::CASES, drive: cases::drive, drive_in_turns: None, carry_out: None },
     EngineEntry { facts: &facts::REQUESTS, drive: requests::drive, drive_in_turns: None, carry_out: None },
+    EngineEntry {
+        facts: &facts::PLAIN_REQUESTS,
+        drive: requests::drive,
+        drive_in_turns: None,
+        carry_out: None,
+    },
     EngineEntry { facts: &facts::EXERCISE, drive: exercise::drive, drive_in_turns: None, carry_out: None },
 ];

@@ -20,10 +20,22 @@ pub struct StoreEngine {
     pub keeps_depth: bool,
     /// It writes long objects in parts.
     pub has_parts: bool,
-    /// Each operation is requests by HTTP, which stores bill and whose consistency can be tried.
+    /// Each operation is requests by HTTP, which stores bill.
     pub is_http: bool,
     /// An object is written by one alone, and not read meanwhile.
     pub has_one_writer: bool,
+}
+
+impl StoreEngine {
+    /// The engine that tries rules on such a store, and what it is told of this one's settings.
+    pub fn request_checker(&self) -> (&'static str, &'static [&'static str]) {
+        match self.is_http {
+            true => ("s3check", &["endpoint", "region", "credentials", "addressing", "timeout"]),
+            false => {
+                ("storecheck", &["conf", "client", "cluster", "connect_timeout_s", "user", "own_connection"])
+            }
+        }
+    }
 }
 
 /// The engine that serves addresses of a scheme.

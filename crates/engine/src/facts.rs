@@ -5,6 +5,7 @@
 use iodyno_model::{Diagnostic, EngineTrait, Job, VerbSet, Workload};
 
 use crate::failure::Failure;
+use crate::store_client::StoreClient;
 
 /// A setting of an engine.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +53,9 @@ impl WorkloadClass {
     }
 }
 
+/// Connects to the store of an address, as a job would.
+pub type ConnectStore = fn(&Job, &str) -> Result<Box<dyn StoreClient>, Failure>;
+
 /// What is known of an engine without running it.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineFacts {
@@ -97,6 +101,8 @@ pub struct EngineFacts {
     pub writes_parts: bool,
     /// It removes everything that lies below a bucket's prefix by [`rmdir`](iodyno_model::Verb::Rmdir), which no plan asks for.
     pub sweeps_prefixes: bool,
+    /// Asks its store outside the loop: for leftovers, promises and directories. None: it is asked by another way, or not at all.
+    pub client: Option<ConnectStore>,
     /// It says when the answer to an operation begins ([`marks`](crate::engines::Live::marks)): a journal has its latency in
     /// two parts, until then and from then on.
     pub marks_answers: bool,
@@ -143,6 +149,7 @@ impl EngineFacts {
             stores_objects: &[],
             writes_parts: false,
             sweeps_prefixes: false,
+            client: None,
             marks_answers: false,
             is_collective: false,
             takes_turns: false,

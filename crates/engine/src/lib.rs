@@ -50,6 +50,7 @@ mod shared_library;
 pub mod signal;
 pub mod source;
 pub mod start_barrier;
+pub mod store_client;
 pub mod trace_file;
 pub mod witness;
 pub mod worker;

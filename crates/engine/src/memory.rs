@@ -8,6 +8,7 @@ use iodyno_model::Buffers;
 use crate::failure::Failure;
 
 mod kinds;
+mod repeating;
 
 pub use kinds::{Ballast, PAGE_BYTES};
 

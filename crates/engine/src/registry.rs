@@ -9,6 +9,8 @@ use iodyno_model::{Job, Plan};
 use crate::engines::{
     Engine, EngineFacts, Failure, for_each_engine, offload::Offload, per_operation_lock::LockPerOperation,
 };
+use crate::objects::split_url;
+use crate::store_client::StoreClient;
 use crate::worker::{CarryOut, Worker, carry_out, drive, drive_instrumented};
 
 /// Drives one worker to its end.
@@ -79,6 +81,14 @@ pub fn all_facts() -> impl Iterator<Item = &'static EngineFacts> {
 /// What is known of the engine of that name.
 pub fn facts(name: &str) -> Option<&'static EngineFacts> {
     engine(name).map(|entry| entry.facts)
+}
+
+/// Connects to the store of an address as a job would, to ask it outside the loop; none: no engine has such a client.
+pub fn connect_store(job: &Job, url: &str) -> Option<Result<Box<dyn StoreClient>, Failure>> {
+    let (scheme, ..) = split_url(url)?;
+    let connect =
+        all_facts().filter(|facts| facts.stores_objects.contains(&scheme)).find_map(|facts| facts.client)?;
+    Some(connect(job, url))
 }
 
 /// The engines of a plan's jobs, looked up once, when the plan is checked.

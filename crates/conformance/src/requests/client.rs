@@ -4,28 +4,35 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use iodyno_engine::Failure;
-use iodyno_engine::clock;
 pub use iodyno_engine::engines::s3::blocking::StoreAnswer;
 use iodyno_engine::engines::s3::blocking::{self, Channel, Lost, converse};
 use iodyno_engine::engines::s3::settings::{StoreSettings, fetch_credentials};
 use iodyno_engine::objects::split_url;
 use iodyno_engine::secrets::SecretPages;
+use iodyno_engine::store_client::{self, StoreClient};
+use iodyno_engine::{clock, registry};
 use iodyno_model::Job;
-use iodyno_s3::address::BucketAddress;
+use iodyno_s3::address::{Addressing, BucketAddress, Endpoint};
 use iodyno_s3::body::ErrorBody;
 use iodyno_s3::failure::is_throttled;
 use iodyno_s3::{RequestClass, RequestHead, Signer, UtcTime, operation};
 
 use super::signing::{self, Signing};
 
+use super::plain;
+
+/// Of stores that speak HTTP.
+const SCHEME: &str = "s3";
 /// Further attempts where patience helps, and the pause before the first of them, ns; each further one is twice as long.
 const RETRIES: u32 = 8;
 const PAUSE_NS: u64 = 10_000_000;
 
 /// Whom all clients of a run ask.
 pub struct ClientSettings {
-    store: StoreSettings,
+    /// None: the store does not speak HTTP.
+    store: Option<StoreSettings>,
     job: Job,
+    url: String,
     pub bucket: String,
     /// What stands before every key: it ends in a slash, or is empty.
     pub prefix: String,
@@ -49,21 +56,52 @@ impl ClientSettings {
     /// # Errors
     /// As above.
     pub fn below(job: &Job, url: &str, own: &str) -> Result<ClientSettings, Failure> {
-        let Some((_, bucket, prefix)) = split_url(url) else {
+        let Some((scheme, bucket, prefix)) = split_url(url) else {
             return Err(
                 Failure::new(format!("`{url}` is no bucket's address")).hint("e.g. s3://BUCKET/PREFIX")
             );
         };
-        let store = StoreSettings::of(job)?;
+        let store = (scheme == SCHEME).then(|| StoreSettings::of(job)).transpose()?;
         let prefix = if prefix.is_empty() { own.to_string() } else { format!("{prefix}/{own}") };
         Ok(ClientSettings {
             store,
             job: job.clone(),
+            url: url.into(),
             bucket: bucket.into(),
             prefix,
             keeps_versions: AtomicBool::new(false),
             sent: Default::default(),
         })
+    }
+
+    /// Connects to a store that does not speak HTTP.
+    fn connect_plain(&self) -> Result<Box<dyn StoreClient>, Failure> {
+        let connected = registry::connect_store(&self.job, &self.url);
+        connected.unwrap_or_else(|| Err(Failure::new(format!("{}: no store is reached so", self.url))))
+    }
+
+    /// The store's own client, where it does not speak HTTP.
+    pub fn plain_store(&self) -> Option<Result<Box<dyn StoreClient>, Failure>> {
+        self.store.is_none().then(|| self.connect_plain())
+    }
+
+    /// Directories of the prefix that are not there yet, the lowest first, where the store has directories.
+    ///
+    /// # Errors
+    /// The store cannot be asked.
+    pub fn missing_directories(&self) -> Result<Vec<String>, Failure> {
+        if self.store.is_some() {
+            return Ok(Vec::new());
+        }
+        store_client::missing_directories(&mut *self.connect_plain()?, &self.prefix)
+            .map_err(|errno| Failure::call(&self.url, errno))
+    }
+
+    /// Removes those directories that nobody else uses by now.
+    pub fn remove_directories(&self, made: &[String]) {
+        if let (None, Ok(mut store)) = (&self.store, self.connect_plain()) {
+            store_client::remove_made(&mut *store, made);
+        }
     }
 
     /// Requests so far by class, for the record.
@@ -78,6 +116,17 @@ impl ClientSettings {
 pub struct Client<'a> {
     pub settings: &'a ClientSettings,
     pub at: BucketAddress,
+    connection: Connection,
+}
+
+/// What a client asks by.
+enum Connection {
+    Http(Box<HttpConnection>),
+    /// The store's own library.
+    Plain(Box<dyn StoreClient>),
+}
+
+struct HttpConnection {
     authority: String,
     /// It is long, and holds secrets.
     signer: SecretPages<Signer>,
@@ -88,12 +137,17 @@ impl<'a> Client<'a> {
     /// # Errors
     /// There are no credentials where they are said to be.
     pub fn new(settings: &'a ClientSettings) -> Result<Client<'a>, Failure> {
-        let mut signer = SecretPages::new(Signer::new(settings.store.region.clone()))?;
+        let Some(store) = &settings.store else {
+            let nowhere = Endpoint { tls: false, host: "library".into(), port: 0 };
+            let at = BucketAddress::new(&nowhere, Addressing::Path, &settings.bucket);
+            return Ok(Client { settings, at, connection: Connection::Plain(settings.connect_plain()?) });
+        };
+        let mut signer = SecretPages::new(Signer::new(store.region.clone()))?;
         let _ = fetch_credentials(&settings.job, &mut signer.credentials)?;
-        let endpoint =
-            settings.store.endpoints.first().ok_or_else(|| Failure::new("no endpoint is named"))?;
-        let at = BucketAddress::new(endpoint, settings.store.addressing, &settings.bucket);
-        Ok(Client { settings, at, authority: endpoint.authority(), signer, stream: None })
+        let endpoint = store.endpoints.first().ok_or_else(|| Failure::new("no endpoint is named"))?;
+        let at = BucketAddress::new(endpoint, store.addressing, &settings.bucket);
+        let http = HttpConnection { authority: endpoint.authority(), signer, stream: None };
+        Ok(Client { settings, at, connection: Connection::Http(Box::new(http)) })
     }
 
     /// Whether the bucket can be listed.
@@ -103,8 +157,11 @@ impl<'a> Client<'a> {
     pub fn probe(&mut self) -> Result<(), Failure> {
         let request = operation::list(&self.at, &self.settings.prefix, 1, None);
         let answer = self.ask(&request, &[]).map_err(|why| {
-            Failure::new(format!("{}: {why}", self.authority))
-                .hint("is a store listening there? see --endpoint")
+            let authority = match &self.connection {
+                Connection::Http(http) => http.authority.as_str(),
+                Connection::Plain(_) => &self.settings.url,
+            };
+            Failure::new(format!("{authority}: {why}")).hint("is a store listening there? see --endpoint")
         })?;
         if answer.is_success() {
             let versioning = self.ask(&operation::versioning(&self.at), &[]);
@@ -115,7 +172,8 @@ impl<'a> Client<'a> {
         }
         let errors = answer.errors();
         let remedy = iodyno_s3::failure::remedy(&errors[0]);
-        let text = format!("s3://{}: the store answers {}", self.settings.bucket, errors.join(", "));
+        let scheme = self.settings.url.split("://").next().unwrap_or_default();
+        let text = format!("{scheme}://{}: the store answers {}", self.settings.bucket, errors.join(", "));
         Err(match remedy {
             Some(remedy) => Failure::new(text).hint(remedy.hint),
             None => Failure::new(text),
@@ -166,10 +224,15 @@ impl<'a> Client<'a> {
             // The server may close what was idle; nothing of the request was answered.
             Err(Lost::BeforeAnswer(_)) if reused => self.exchange(bytes, request.method == "HEAD"),
             other => other,
+        self.settings.sent[request.class() as usize].fetch_add(1, Relaxed);
+        match (&mut self.connection, &self.settings.store) {
+            (Connection::Plain(store), _) => Ok(plain::answer(&mut **store, request, body)),
+            (Connection::Http(http), Some(store)) => {
+                let asked = HttpRequest { host: &self.at.host, bucket: &self.settings.bucket, store };
+                http.ask(&asked, request, body)
+            }
+            (Connection::Http(_), None) => Err("a store that does not speak HTTP".into()),
         }
-        .map_err(|lost| match lost {
-            Lost::BeforeAnswer(why) | Lost::Within(why) => why,
-        })
     }
 
     /// The same, again and again for a while where the store says that it is too busy: for what nobody judges, as removing.
@@ -188,11 +251,46 @@ impl<'a> Client<'a> {
         }
         self.ask(request, body)
     }
+}
 
-    fn exchange(&mut self, bytes: &[u8], to_head: bool) -> Result<StoreAnswer, Lost> {
+/// Where a request goes.
+struct HttpRequest<'a> {
+    host: &'a str,
+    bucket: &'a str,
+    store: &'a StoreSettings,
+}
+
+impl HttpConnection {
+    fn ask(
+        &mut self,
+        asked: &HttpRequest<'_>,
+        request: &RequestHead,
+        body: &[u8],
+    ) -> Result<StoreAnswer, String> {
+        let mut bytes = Vec::with_capacity(1024 + body.len());
+        let now = UtcTime { unix: clock::unix_ns() / 1_000_000_000 };
+        self.signer.write_head(request, asked.host, now, &mut bytes);
+        bytes.extend_from_slice(body);
+        let (reused, to_head) = (self.stream.is_some(), request.method == "HEAD");
+        match self.exchange(asked, &bytes, to_head) {
+            // The server may close what was idle; nothing of the request was answered.
+            Err(Lost::BeforeAnswer(_)) if reused => self.exchange(asked, &bytes, to_head),
+            other => other,
+        }
+        .map_err(|lost| match lost {
+            Lost::BeforeAnswer(why) | Lost::Within(why) => why,
+        })
+    }
+
+    fn exchange(
+        &mut self,
+        asked: &HttpRequest<'_>,
+        bytes: &[u8],
+        to_head: bool,
+    ) -> Result<StoreAnswer, Lost> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => self.connect().map_err(Lost::BeforeAnswer)?,
+            None => connect(asked).map_err(Lost::BeforeAnswer)?,
         };
         let (answer, keeps_alive) = converse(&mut *stream, bytes, to_head)?;
         if keeps_alive {
@@ -200,9 +298,8 @@ impl<'a> Client<'a> {
         }
         Ok(answer)
     }
+}
 
-    fn connect(&self) -> Result<Box<dyn Channel>, String> {
-        let limit = Duration::from_nanos(self.settings.store.timeout_ns);
-        blocking::connect(&self.settings.store, &self.settings.bucket, limit)
-    }
+fn connect(asked: &HttpRequest<'_>) -> Result<Box<dyn Channel>, String> {
+    blocking::connect(asked.store, asked.bucket, Duration::from_nanos(asked.store.timeout_ns))
 }

@@ -3,6 +3,7 @@
 //! Nothing beyond that prefix is listed, and nothing that does not begin as it was asked for is named or removed.
 
 use iodyno_engine::Failure;
+use iodyno_engine::store_client::StoreClient;
 use iodyno_model::Job;
 use iodyno_s3::body::{ListPage, delete_many, uploads};
 use iodyno_s3::{RequestHead, operation};
@@ -27,6 +28,10 @@ pub struct BucketLook {
 /// The store cannot be asked, or does not want to answer.
 pub fn look(job: &Job, url: &str, start: &str) -> Result<BucketLook, Failure> {
     let settings = ClientSettings::below(job, url, "")?;
+    if let Some(store) = settings.plain_store() {
+        let names = store?.children(&settings.prefix, start).map_err(|errno| Failure::call(url, errno))?;
+        return Ok(BucketLook { names, keeps_versions: false });
+    }
     let mut client = Client::new(&settings)?;
     let from = format!("{}{start}", settings.prefix);
     let mut look = BucketLook::default();
@@ -65,6 +70,9 @@ pub fn remove(job: &Job, url: &str) -> Result<u64, Failure> {
     if settings.prefix.is_empty() {
         return Err(Failure::new(format!("{url}: a whole bucket is not removed")));
     }
+    if let Some(store) = settings.plain_store() {
+        return remove_plain(&mut *store?, &settings.prefix).map_err(|errno| Failure::call(url, errno));
+    }
     let mut client = Client::new(&settings)?;
     let at = client.at.clone();
     let is_ours = |key: &str| key.starts_with(&settings.prefix);
@@ -87,6 +95,20 @@ pub fn remove(job: &Job, url: &str) -> Result<u64, Failure> {
             return Ok(removed);
         }
     }
+}
+
+/// Objects first, then the directories that they lay in, where the store has any.
+fn remove_plain(store: &mut dyn StoreClient, prefix: &str) -> Result<u64, i32> {
+    let mut removed = 0;
+    for name in store.objects(prefix)? {
+        match store.remove(&name) {
+            Ok(()) => removed += 1,
+            Err(libc::ENOENT) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    store.remove_directories(prefix)?;
+    Ok(removed)
 }
 
 /// By one request, or one for each key where the store does not know that.

@@ -8,6 +8,7 @@
 mod calls;
 mod client;
 pub mod leftovers;
+mod plain;
 mod round;
 mod signing;
 
@@ -44,7 +45,10 @@ pub fn drive(worker: &mut Worker<'_>) -> Result<(), Failure> {
         return Err(Failure::new("requests want a bucket"));
     };
     let settings = ClientSettings::of(worker.job, url)?;
-    run_from_start(worker, |worker| run(worker, cases, &settings))
+    let made = settings.missing_directories()?;
+    let outcome = run_from_start(worker, |worker| run(worker, cases, &settings));
+    settings.remove_directories(&made);
+    outcome
 }
 
 /// What a thread tells.

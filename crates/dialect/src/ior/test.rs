@@ -4,7 +4,7 @@
 
 use iodyno_model::{Diagnostic, FileSystemHints, WorldFacts};
 
-use super::lower::s3;
+use super::lower::{s3, stores};
 use super::settings::Settings;
 use crate::file_system_hints;
 use crate::option::refuse;
@@ -333,28 +333,24 @@ impl TestChecker {
     fn store(&mut self) {
         let test = &self.test;
         let is_rados = test.api == "RADOS";
-        let lacks = |name: &str| is_rados && test.settings.text(name).unwrap_or_default().is_empty();
-        let (user, conf, pool) = (lacks("rados.user"), lacks("rados.conf"), lacks("rados.pool"));
-        let named = test.settings.text("rados.pool").unwrap_or_default();
-        let odd = is_rados && named.contains(['/', ':', '{']);
         let hdfs = test.api == "HDFS";
         let writes = hdfs && (test.write || test.check_write);
         let shared = writes && test.tasks > 1 && !test.is_file_per_task();
         let anywhere = writes && (test.flag("randomOffset") || test.is_anywhere());
         let prefills = hdfs && test.count("randomPrefill") > 0;
         let wide = hdfs && test.transfer > i32::MAX as u64;
-        let block = hdfs && test.count("hdfs.block_size") > i32::MAX as u64;
+        let defects = match test.api.as_str() {
+            "RADOS" => stores::rados_defects(&test.settings),
+            "HDFS" => stores::hdfs_defects(&test.settings),
+            _ => Vec::new(),
+        };
         refuse! { self
             "filePerProc" if shared => "a file of HDFS has one writer", "add -F: a file for each task";
             "randomOffset" if anywhere => "a file of HDFS is written from its begin to its end", "leave -z out where you write";
             "randomPrefill" if prefills => "a file of HDFS is written once", "leave --randomPrefill out";
             "transferSize" if wide => "a transfer of HDFS is below 2 GiB", "e.g. -t 1m";
-            "hdfs.block_size" if block => "a block is below 2 GiB for Hadoop's library", "e.g. --hdfs.block_size=128m";
-            "rados.user" if user => "RADOS user must be specified", "e.g. --rados.user=admin";
-            "rados.conf" if conf => "RADOS conf must be specified", "e.g. --rados.conf=/etc/ceph/ceph.conf";
-            "rados.pool" if pool => "RADOS pool must be specified", "e.g. --rados.pool=bench; `ceph osd pool ls` says which there are";
-            "rados.pool" if odd => "a pool's name has no `/`, `:` or `{`", "`ceph osd pool ls` says which there are";
         }
+        defects.into_iter().for_each(|(option, what, hint)| self.refuse(option, what, hint));
         for (option, letter) in [("fsync", "-e"), ("fsyncPerWrite", "-Y")] {
             if is_rados && self.test.flag(option) {
                 self.warn(format!("RADOS: a write is durable when it is answered: {letter} changes nothing"));

@@ -10,10 +10,10 @@ use iodyno_model::{
 };
 
 use super::settings::Settings;
-use super::test::{ExtraPhase, MdtestTest};
+use super::test::{ExtraPhase, MdtestTest, StoreKind, TestStore};
 use super::view::{PhaseRole, ResultRow, TestPhase};
 use crate::index_of;
-use crate::ior::lower::s3;
+use crate::ior::lower::{s3, stores};
 
 /// Where no latencies are asked for, one operation in this time is timed, ns.
 const SAMPLE_NS: u64 = 100_000;
@@ -77,6 +77,26 @@ fn in_place_of(verb: Verb) -> Verb {
         Verb::Mkdir => Verb::Create,
         Verb::Rmdir => Verb::Unlink,
         verb => verb,
+    }
+}
+
+/// Where a directory is in a store. A path from no root is below the user's home in Hadoop, and objects have no root.
+fn key(path: &str, kind: StoreKind) -> String {
+    let is_below_home = kind == StoreKind::Hdfs && !path.starts_with('/');
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    if is_below_home { format!("./{}", parts.join("/")) } else { parts.join("/") }
+}
+
+/// What a store's engine is told. What is written of HDFS goes to its data nodes at once, as IOR has it.
+fn client(test: &MdtestTest, kind: StoreKind) -> Vec<Setting> {
+    match kind {
+        StoreKind::S3 => s3::client(&test.settings),
+        StoreKind::Rados => stores::rados_client(&test.settings),
+        StoreKind::Hdfs => {
+            let mut settings = stores::hdfs_client(&test.settings);
+            settings.push(Setting::new("flush", "on"));
+            settings
+        }
     }
 }
 
@@ -166,21 +186,22 @@ impl Lowering<'_> {
         }
     }
 
-    /// Makes or removes the objects that stand for the directories of all tasks' trees: one for each, whose key ends in a
-    /// slash, so that keys below it go with it also where a store keeps objects as files.
-    fn object_tree(&mut self, row: ResultRow, verb: Verb) {
+    /// Makes or removes the directories of all tasks' trees in a store, or the objects that stand for them: one for each,
+    /// whose key ends in a slash, so that keys below it go with it also where a store keeps objects as files.
+    fn store_tree(&mut self, row: ResultRow, verb: Verb) {
         let mut targets = Vec::new();
+        let end = self.directory_end();
         for owner in self.collective_owners() {
             for number in 0..self.test.loops {
                 let name = self.tree_name(owner.as_deref().unwrap_or("{worker}"));
                 let above = self.above(number);
-                let root = Items { count: 1, name: format!("{name}0/"), ..Items::default() };
+                let root = Items { count: 1, name: format!("{name}0{end}"), ..Items::default() };
                 targets.push(self.target(above.clone(), root, Open::default(), false));
                 if self.test.tree > 1 {
                     // Directory k lies in the one whose children begin at (k - 1) / b, as an item that is k - 1.
                     let below = Items {
                         count: self.test.tree - 1,
-                        name: format!("{name}{{item+1}}/"),
+                        name: format!("{name}{{item+1}}{end}"),
                         leaves_only: false,
                         per_directory: u64::from(self.test.branch),
                         ..self.tree_items(&name)
@@ -189,7 +210,12 @@ impl Lowering<'_> {
                 }
             }
         }
-        let workload = Workload::Pattern(Box::new(Pattern::of(verb, Pick::Sequential, 8)));
+        // A directory goes when nothing is in it any more.
+        let pick = if verb == Verb::Rmdir { Pick::Backward } else { Pick::Sequential };
+        if verb == Verb::Rmdir {
+            targets.reverse();
+        }
+        let workload = Workload::Pattern(Box::new(Pattern::of(verb, pick, 8)));
         let alone = !self.test.unique || self.test.collective;
         let mut job = Job { ranks: self.ranks(alone), ..self.job(row.name(), targets, workload) };
         job.limit.passes = Some(1);
@@ -198,8 +224,8 @@ impl Lowering<'_> {
 
     /// Makes or removes the trees of all tasks.
     fn tree(&mut self, row: ResultRow, verb: Verb) {
-        if self.has_objects() {
-            return self.object_tree(row, in_place_of(verb));
+        if self.store().is_some() {
+            return self.store_tree(row, self.verb(verb));
         }
         let all = self.collective_owners();
         let mut targets = Vec::new();
@@ -222,15 +248,50 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether files and directories are objects of a bucket.
+    /// The store that has files and directories; none: the file system has them.
+    fn store(&self) -> Option<&TestStore> {
+        self.test.store.as_ref()
+    }
+
+    /// Whether files and directories are objects.
     fn has_objects(&self) -> bool {
-        !self.test.bucket.is_empty()
+        self.store().is_some_and(|store| !store.kind.has_directories())
+    }
+
+    /// What a directory's name ends in.
+    fn directory_end(&self) -> &'static str {
+        if self.has_objects() { "/" } else { "" }
+    }
+
+    /// What is done, where a directory may be an object.
+    fn verb(&self, verb: Verb) -> Verb {
+        if self.has_objects() { in_place_of(verb) } else { verb }
+    }
+
+    /// Removes the directories around the trees, in a store that has some.
+    fn clear_store(&mut self) {
+        if self.has_objects() {
+            return;
+        }
+        let mut targets = Vec::new();
+        for directory in self.places() {
+            for number in 0..self.test.loops {
+                let name = format!("test-dir.{{repetition}}-{number}");
+                let items = Items { count: 1, name, ..Items::default() };
+                targets.push(self.target(directory.clone(), items, Open::default(), false));
+            }
+        }
+        let workload = Workload::Pattern(Box::new(Pattern::of(Verb::Rmdir, Pick::Sequential, 8)));
+        let mut job =
+            Job { ranks: self.ranks(true), ..self.job("test directory removal", targets, workload) };
+        job.limit.passes = Some(1);
+        self.add("test directory removal", job, PhaseRole::Hidden);
     }
 
     /// Removes the directories around the trees.
     fn clear(&mut self) {
-        if self.has_objects() {
-            return;
+        if self.store().is_some() {
+            return self.clear_store();
         }
         let mut targets = Vec::new();
         for directory in self.test.directories.clone() {
@@ -254,7 +315,7 @@ impl Lowering<'_> {
             true => (0..self.tasks).map(|task| Some(task.to_string())).collect(),
             false => vec![None],
         };
-        let verb = if self.has_objects() { in_place_of(verb) } else { verb };
+        let verb = self.verb(verb);
         let mut targets = Vec::new();
         for owner in &owners {
             for number in 0..self.test.loops {
@@ -355,11 +416,11 @@ impl Lowering<'_> {
             job.engine = "dummy".into();
             job.settings = delays(&self.test.settings);
         }
-        if self.has_objects() {
-            job.engine = "s3".into();
-            job.settings = s3::client(&test.settings);
+        if let Some(store) = self.store() {
+            job.engine = store.kind.names().1.into();
+            job.settings = client(test, store.kind);
         }
-        let syncs = test.flag("Y") && !self.has_objects();
+        let syncs = test.flag("Y") && self.store().is_none();
         job.finish = Finish { sync: syncs.then_some(Verb::Syncfs), ..Finish::default() };
         let journal = Journal { completions: true, ..Journal::default() };
         let each = test.settings.text("savePerOpDataCSV").is_some();
@@ -417,15 +478,17 @@ impl Lowering<'_> {
         self.parts.push(TestPhase { set: self.set, iteration: self.iteration as usize, role });
     }
 
+    /// The directories of the test, as the store has them.
+    fn places(&self) -> Vec<String> {
+        match self.store() {
+            Some(store) => self.test.directories.iter().map(|path| key(path, store.kind)).collect(),
+            None => self.test.directories.clone(),
+        }
+    }
+
     /// The directory above a tree.
     fn above(&self, number: u64) -> String {
-        let key = |path: &String| {
-            path.split('/').filter(|part| !matches!(*part, "" | ".")).collect::<Vec<_>>().join("/")
-        };
-        let directories: Vec<String> = match self.has_objects() {
-            true => self.test.directories.iter().map(key).collect(),
-            false => self.test.directories.clone(),
-        };
+        let directories = self.places();
         let directory = match directories.as_slice() {
             [one] => one.clone(),
             many => format!("{{worker:{}}}", many.join("|")),
@@ -487,7 +550,7 @@ impl Lowering<'_> {
             ItemKind::Listed => ("list", 0),
         };
         let number_of = if from == 0 { "{item}".into() } else { format!("{{item+{from}}}") };
-        let end = if self.has_objects() && kind == ItemKind::Directories { "/" } else { "" };
+        let end = if kind == ItemKind::Directories { self.directory_end() } else { "" };
         items.name = format!("{word}.mdtest.{whose}.{number_of}{end}");
         items.directories = kind == ItemKind::Directories;
         if kind == ItemKind::Listed {
@@ -506,13 +569,13 @@ impl Lowering<'_> {
     /// A set; `remove`: what is made above it is taken away at the end.
     fn target(&mut self, root: String, items: Items, open: Open, remove: bool) -> usize {
         let name = root.rsplit('/').next().unwrap_or("tree").into();
-        let objects = self.has_objects();
-        let kind = match objects {
-            true => TargetKind::Bucket {
-                url: format!("s3://{}/{}", self.test.bucket, root.trim_start_matches('/')),
+        let objects = self.store().is_some();
+        let kind = match self.store() {
+            Some(store) => TargetKind::Bucket {
+                url: format!("{}/{}", store.address, root.trim_start_matches('/')),
                 items: Items { directories: false, ..items },
             },
-            false => TargetKind::FileSet { root, items },
+            None => TargetKind::FileSet { root, items },
         };
         let target = Target {
             name,

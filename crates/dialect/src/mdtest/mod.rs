@@ -49,9 +49,9 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         }
     };
     let (plan, parts) = lower::plan(&test);
-    let facts = match test.bucket.as_str() {
-        "" => facts(&test.directories[0], loader),
-        bucket => TargetFacts { path: format!("s3://{bucket}"), ..TargetFacts::default() },
+    let facts = match &test.store {
+        None => facts(&test.directories[0], loader),
+        Some(store) => TargetFacts { path: store.address.clone(), ..TargetFacts::default() },
     };
     let command = [&["mdtest".to_string()][..], arguments].concat();
     let percentiles = loader.also("percentiles").is_some();

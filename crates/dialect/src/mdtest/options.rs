@@ -15,9 +15,13 @@ pub const ARGUMENTS: &str = "Optional arguments";
 pub const POSIX: &str = "Module POSIX";
 pub const AIO: &str = "Module AIO";
 pub const DUMMY: &str = "Module DUMMY";
+const HDFS: &str = "Module HDFS";
+const RADOS: &str = "Module RADOS";
 const LIBS3: &str = "Module S3-libs3";
 const AWS4C: &str = "Module S3-4c";
 const CURL: &str = "Module S3-curl";
+/// Modules that not every program of the package has.
+const STORES: [&str; 5] = [HDFS, RADOS, LIBS3, AWS4C, CURL];
 const OTHERS: &str = "Other modules";
 const KEY: &str = "the access key; read as `***`, and default AWS_ACCESS_KEY_ID";
 const SECRET: &str = "its secret key; read as `***`, and default AWS_SECRET_ACCESS_KEY";
@@ -42,7 +46,7 @@ const fn number(name: &'static str, default: &'static str, help: &'static str) -
 }
 
 /// The back ends that work on names of files.
-const FILE_APIS: [Word; 17] = [
+const FILE_APIS: [Word; 15] = [
     Word::new("POSIX", "files, by system calls"),
     Word::new("AIO", "as POSIX: an item is one transfer, so there is nothing to queue"),
     Word::new("DUMMY", "no I/O: what the program itself costs"),
@@ -53,12 +57,6 @@ const FILE_APIS: [Word; 17] = [
     Word::new("LIBNFS", "").refused(NOT_NAMED, "mount the export and use -a POSIX"),
     Word::new("DFS", "").refused(NOT_NAMED, "mount the container with dfuse and use -a POSIX"),
     Word::new("CEPHFS", "").refused(NOT_NAMED, "mount the file system and use -a POSIX"),
-    Word::new("RADOS", "").refused(
-        "objects have no directories: mdtest has no such back end",
-        "use ior -a RADOS, or mount CephFS and use -a POSIX",
-    ),
-    Word::new("HDFS", "")
-        .refused("directories of HDFS are not served", "use ior -a HDFS, or mount it and use -a POSIX"),
     Word::new("CHFS", "").refused(NOT_NAMED, FILES),
     Word::new("FINCHFS", "").refused(NOT_NAMED, FILES),
     Word::new("GFARM", "").refused(NOT_NAMED, FILES),
@@ -66,8 +64,13 @@ const FILE_APIS: [Word; 17] = [
     Word::new("PMDK", "").refused(NOT_NAMED, FILES),
 ];
 
-/// Those that work on names of objects.
-const OBJECT_APIS: [Word; 7] = [
+/// Those that work on stores.
+const STORE_APIS: [Word; 9] = [
+    Word::new("HDFS", "files and directories of Hadoop's file system"),
+    Word::new(
+        "RADOS",
+        "objects of Ceph: an item is one, and so is a directory; mdtest itself has no such back end",
+    ),
     Word::new("S3", "objects of a store that speaks the S3 API: an item is one, and so is a directory"),
     Word::new("S3-libs3", "as S3, in a bucket whose name ends in a number of the access key"),
     Word::new("S3-4c", "as S3"),
@@ -78,25 +81,25 @@ const OBJECT_APIS: [Word; 7] = [
 ];
 
 /// The back ends.
-pub const APIS: &[Word] = &joined(FILE_APIS, OBJECT_APIS);
+pub const APIS: &[Word] = &joined(FILE_APIS, STORE_APIS);
 
 /// The back ends of a program of the package that has no stores.
 pub const APIS_WITHOUT_STORES: &[Word] = &joined(FILE_APIS, UNSERVED_APIS);
-const UNSERVED_APIS: [Word; 7] = {
-    let mut words = OBJECT_APIS;
+const UNSERVED_APIS: [Word; 9] = {
+    let mut words = STORE_APIS;
     let mut at = 0;
     while at < words.len() {
-        words[at] = Word::new(words[at].name, "").refused("objects are not served", FILES);
+        words[at] = Word::new(words[at].name, "").refused("stores are not served", FILES);
         at += 1;
     }
     words
 };
 
-const fn joined(files: [Word; 17], objects: [Word; 7]) -> [Word; 24] {
+const fn joined(files: [Word; 15], stores: [Word; 9]) -> [Word; 24] {
     let mut all = [files[0]; 24];
     let mut at = 0;
     while at < all.len() {
-        all[at] = if at < files.len() { files[at] } else { objects[at - files.len()] };
+        all[at] = if at < files.len() { files[at] } else { stores[at - files.len()] };
         at += 1;
     }
     all
@@ -140,7 +143,8 @@ const ENTRIES: &[Entry] = &[
     flag("gpuDirect", "buffers in the memory of a GPU").refused("there are no GPU buffers", "leave it out"),
     flag("help", "print this help").also(&["h"]),
     flag("version", "print the version"),
-    Entry::new("a", Kind::Word(APIS), "STRING", "API for I/O [POSIX|AIO|DUMMY|S3|S3-libs3|S3-4c|S3-curl]").or("POSIX").under(ARGUMENTS),
+    Entry::new("a", Kind::Word(APIS), "STRING", "API for I/O [POSIX|AIO|DUMMY|HDFS|RADOS|S3|S3-libs3|S3-4c|S3-curl]")
+        .or("POSIX").under(ARGUMENTS),
     number("b", "1", "branching factor of hierarchical directory structure"),
     text("d", "directory or multiple directories where the test will run [dir|dir1@dir2@dir3...]").or("./out"),
     number("B", "0", "no barriers between phases"),
@@ -189,6 +193,14 @@ const ENTRIES: &[Entry] = &[
     number("dummy.delay-close", "0", "Delay per close in usec").under(DUMMY),
     number("dummy.delay-sync", "0", "Delay for sync in usec").under(DUMMY),
     number("dummy.delay-xfer", "0", "Delay per xfer in usec").under(DUMMY),
+    text("hdfs.user", "as whom").under(HDFS),
+    text("hdfs.name_node", "the name node, HOST:PORT; default: as Hadoop is configured").or("default").under(HDFS),
+    number("hdfs.replicas", "0", "copies of each block; 0: as configured").under(HDFS),
+    number("hdfs.block_size", "0", "bytes of a block; 0: as configured").under(HDFS),
+    flag("hdfs.odirect", "direct I/O").ignored("Hadoop's library does not look at it").under(HDFS),
+    text("rados.user", "the client's name, e.g. admin").under(RADOS),
+    text("rados.conf", "the configuration file of Ceph").under(RADOS),
+    text("rados.pool", "the pool that objects lie in").under(RADOS),
     text("S3-libs3.host", "the store, HOST:PORT").also(&["S3.host"]).under(LIBS3),
     text("S3-libs3.access-key", KEY).also(&["S3.access-key"]).under(LIBS3),
     text("S3-libs3.secret-key", SECRET).also(&["S3.secret-key"]).under(LIBS3),
@@ -243,7 +255,7 @@ pub fn help_of(table: &Table) -> String {
     for (category, kind) in
         [(FLAGS, FLAGS), (ARGUMENTS, ARGUMENTS), (POSIX, FLAGS), (DUMMY, FLAGS), (DUMMY, ARGUMENTS)]
             .into_iter()
-            .chain([LIBS3, AWS4C, CURL].into_iter().flat_map(|module| [(module, FLAGS), (module, ARGUMENTS)]))
+            .chain(STORES.into_iter().flat_map(|module| [(module, FLAGS), (module, ARGUMENTS)]))
     {
         let entries = || {
             table.entries.iter().filter(|entry| {
@@ -252,7 +264,7 @@ pub fn help_of(table: &Table) -> String {
             })
         };
         // md-workbench has no stores.
-        if category.starts_with("Module S3") && entries().next().is_none() {
+        if STORES.contains(&category) && entries().next().is_none() {
             continue;
         }
         if category.starts_with("Module") && module != category {

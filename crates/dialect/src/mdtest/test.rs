@@ -6,7 +6,7 @@ use iodyno_model::{Diagnostic, FileSystemHints, Marks, Origin, WorldFacts};
 
 use super::settings::Settings;
 use crate::file_system_hints;
-use crate::ior::lower::s3;
+use crate::ior::lower::{s3, stores};
 use crate::option::refuse;
 use crate::{Loader, PathKind};
 
@@ -75,8 +75,8 @@ pub struct MdtestTest {
     pub bugs: bool,
     /// Whether every operation is timed.
     pub every_latency: bool,
-    /// The bucket of a store that has objects in place of files and directories; empty: they are files.
-    pub bucket: String,
+    /// Where files and directories are, if in no file system of this machine.
+    pub store: Option<TestStore>,
     /// What the client of a parallel file system is asked for.
     pub hints: FileSystemHints,
     /// Warnings, without the word.
@@ -95,6 +95,47 @@ pub struct Does {
     pub read: bool,
     pub rename: bool,
     pub remove: bool,
+}
+
+/// A store in place of a file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestStore {
+    pub kind: StoreKind,
+    /// What stands before a path: `s3://BUCKET`.
+    pub address: String,
+}
+
+/// What kind of store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreKind {
+    S3,
+    Rados,
+    Hdfs,
+}
+
+impl StoreKind {
+    /// The kind of a back end; none: it works on files.
+    fn of(api: &str) -> Option<StoreKind> {
+        match api {
+            "RADOS" => Some(StoreKind::Rados),
+            "HDFS" => Some(StoreKind::Hdfs),
+            _ => s3::shape_of(api).map(|_| StoreKind::S3),
+        }
+    }
+
+    /// Name of the back end and of its engine.
+    pub fn names(self) -> (&'static str, &'static str) {
+        match self {
+            StoreKind::S3 => ("S3", "s3"),
+            StoreKind::Rados => ("RADOS", "rados"),
+            StoreKind::Hdfs => ("HDFS", "hdfs"),
+        }
+    }
+
+    /// Whether it has directories; else an empty object whose name ends in a slash stands for one.
+    pub fn has_directories(self) -> bool {
+        self == StoreKind::Hdfs
+    }
 }
 
 /// A phase that mdtest does not have.
@@ -176,7 +217,7 @@ pub fn judge(settings: Settings, loader: &mut dyn Loader) -> Result<MdtestTest, 
     judge.stonewall(loader);
     judge.seeds(loader);
     judge.words(loader);
-    judge.objects(loader);
+    judge.store(loader);
     judge.places(loader);
     judge.hints(loader);
     if judge.test.flag("warningAsErrors") {
@@ -385,23 +426,38 @@ impl TestChecker {
         judged.refused.into_iter().for_each(|(name, what, hint)| self.refuse(name, what, hint));
     }
 
-    /// What a store must be told, and what its objects cannot.
-    fn objects(&mut self, loader: &dyn Loader) {
+    /// The address of the store, and what is wrong with it or with who asks.
+    fn store_address(&mut self, kind: StoreKind, api: &str, loader: &dyn Loader) -> String {
+        let settings = &self.test.settings;
+        let (address, defects) = match kind {
+            StoreKind::S3 => {
+                let bucket = s3::bucket(api, settings, loader);
+                let defects = s3::defects(settings, &bucket, loader).into_iter();
+                (format!("s3://{bucket}"), defects.map(|(what, hint)| ("a", what, hint)).collect())
+            }
+            StoreKind::Rados => (stores::rados_address(settings), stores::rados_defects(settings)),
+            StoreKind::Hdfs => (stores::hdfs_address(settings), stores::hdfs_defects(settings)),
+        };
+        defects.into_iter().for_each(|(option, what, hint)| self.refuse(option, what, hint));
+        address
+    }
+
+    /// What a store must be told, and what it cannot.
+    fn store(&mut self, loader: &dyn Loader) {
         let api = self.test.settings.text("a").unwrap_or_default().to_string();
-        if s3::shape_of(&api).is_none() {
-            return;
-        }
-        self.test.bucket = s3::bucket(&api, &self.test.settings, loader);
-        for (what, hint) in s3::defects(&self.test.settings, &self.test.bucket, loader) {
-            self.refuse("a", what, hint);
-        }
+        let Some(kind) = StoreKind::of(&api) else { return };
+        let address = self.store_address(kind, &api, loader);
+        self.test.store = Some(TestStore { kind, address });
         let test = &self.test;
+        let (title, _) = kind.names();
         let (write, read) = test.bytes;
         let part = test.does.files && test.does.create && test.does.read && read > 0 && read != write;
+        let part = part && kind == StoreKind::S3;
         let is_odd = test.directories.iter().any(|path| path.split('/').any(|part| part == ".."));
         let renames = test.flag("U");
         refuse! { self
-            "U" if renames => "an object has no other name", "leave -U out";
+            "U" if renames && kind == StoreKind::Hdfs => "the back end HDFS has no rename", "leave -U out";
+            "U" if renames && kind != StoreKind::Hdfs => "an object has no other name", "leave -U out";
             "k" if self.test.flag("k") => "an object is no node", "leave -k out";
             "e" if part => "an object is read whole",
                 "-e as many bytes as -w, or none: -e 0 asks whether it is there";
@@ -416,19 +472,27 @@ impl TestChecker {
             self.wrong.push(wrong.hint("leave phases= out, or use -a POSIX"));
         }
         if std::mem::take(&mut self.test.does.rename) && self.test.does.directories {
-            self.test.warnings.push("S3: an object has no other name: no directory is renamed".into());
+            let why = match kind {
+                StoreKind::Hdfs => "the back end has no rename",
+                StoreKind::S3 | StoreKind::Rados => "an object has no other name",
+            };
+            self.test.warnings.push(format!("{title}: {why}: no directory is renamed"));
         }
         for (option, letter) in [("y", "-y"), ("Y", "-Y")] {
+            let why = match (kind, option) {
+                (StoreKind::Hdfs, "y") => continue,
+                (StoreKind::Hdfs, _) => "nothing makes all of it durable at once",
+                _ => "a write is durable when it is answered",
+            };
             if self.test.flag(option) {
-                let what = format!("S3: a write is durable when it is answered: {letter} changes nothing");
-                self.test.warnings.push(what);
+                self.test.warnings.push(format!("{title}: {why}: {letter} changes nothing"));
             }
         }
     }
 
     /// What a directory must be before the run begins.
     fn places(&mut self, loader: &dyn Loader) {
-        if !self.test.bucket.is_empty() {
+        if self.test.store.is_some() {
             return;
         }
         for path in self.test.directories.clone() {

@@ -1,21 +1,23 @@
 //! `hdfs`: files of Hadoop's file system by libhdfs, one call at a time.
 //!
-//! A bucket is a directory: `hdfs://NAMENODE[:PORT]/DIRECTORY`; without a directory, names are below the user's home. The
-//! library is opened at run time and starts a Java machine in this process, which all workers share. A file is written once,
-//! from its begin to its end, by one writer; reads go anywhere. It refuses writes elsewhere: HDFS has none.
+//! A bucket is a directory: `hdfs://NAMENODE[:PORT]/DIRECTORY`; without a directory, names are below the user's home, and
+//! `hdfs://NAMENODE/./DIRECTORY` is below it too. The library is opened at run time and starts a Java machine in this
+//! process, which all workers share. A file is written once, from its begin to its end, by one writer; reads go anywhere.
+//! It refuses writes elsewhere: HDFS has none.
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet, WorkerKind};
 
-use self::calls::{Account, Calls, Connection, Creation, Handle, done};
+use self::calls::{Calls, Connection, Creation, Handle};
 use super::{
     EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, setting, spec, switched_on,
     whole_number,
 };
-use crate::io::{Files, Io};
+use crate::io::{DURABLE, Files, Io};
 use crate::names::{Names, PathBuffer};
 use crate::objects::{ObjectSet, draws};
 
 mod calls;
+mod client;
 
 /// Files below a directory for each target.
 pub struct Hdfs {
@@ -49,6 +51,8 @@ impl SyncEngine for Hdfs {
             Verb::Stat,
             Verb::Access,
             Verb::Unlink,
+            Verb::Mkdir,
+            Verb::Rmdir,
             Verb::Readdir,
         ]),
         settings: &[
@@ -62,6 +66,7 @@ impl SyncEngine for Hdfs {
         performs: true,
         stores_objects: &["hdfs"],
         writes_parts: true,
+        client: Some(client::connect),
         is_slow: true,
         uses_files: false,
         opens_files: true,
@@ -101,7 +106,7 @@ impl SyncEngine for Hdfs {
             Verb::Read => directory.read(place.item, place.offset, io),
             Verb::Write => directory.write(place.item, place.offset, io, creation, flushes),
             Verb::Fsync | Verb::Fdatasync => directory.sync(),
-            Verb::Create => directory.create(place.item, io, creation),
+            Verb::Create => directory.create(place.item, io, creation, flushes),
             Verb::Open => directory.open_one(place.item, io),
             Verb::Stat | Verb::Access => {
                 let length = directory.connection.length(directory.names.path_of(place.item));
@@ -112,6 +117,8 @@ impl SyncEngine for Hdfs {
                 let removed = directory.connection.remove(directory.names.path_of(place.item));
                 if closed < 0 { closed } else { removed }
             }
+            Verb::Mkdir => directory.connection.make_directory(directory.names.path_of(place.item)),
+            Verb::Rmdir => directory.connection.remove(directory.names.path_of(place.item)),
             Verb::Readdir => directory.count(io.bytes),
             _ => -i64::from(libc::EOPNOTSUPP),
         }
@@ -171,21 +178,12 @@ impl Hdfs {
 
 impl Directory {
     fn open(job: &Job, set: &ObjectSet) -> Result<Directory, Failure> {
-        let (_, place, prefix) = set.parts();
-        let (name_node, port) = match place.rsplit_once(':') {
-            Some((host, port)) => (host, port.parse::<u16>().ok()),
-            None => (place, Some(0)),
-        };
-        let port = port.ok_or_else(|| {
-            Failure::new(format!("{}: no port of a name node", set.url))
-                .hint("e.g. hdfs://localhost:9000/bench")
-        })?;
-        let user = setting(job, "user").filter(|user| !user.is_empty()).map(String::from);
-        let account = Account { name_node: name_node.into(), port, user };
+        let (.., prefix) = set.parts();
+        let account = client::account(job, &set.url)?;
         let connection = Connection::open(&account, switched_on(job, "own_connection"))?;
         let mut names = set.names.clone();
         if !prefix.is_empty() {
-            names.root = format!("/{}", prefix.trim_end_matches('/'));
+            names.root = client::path(prefix.trim_end_matches('/'));
         }
         Ok(Directory { connection, set: set.clone(), names, writer: None, reader: None })
     }
@@ -207,12 +205,7 @@ impl Directory {
             return written;
         }
         self.writer = Some((item, file, offset + written as u64));
-        // SAFETY: the file is open.
-        let flushed = if flushes {
-            done(unsafe { (self.connection.calls.flush)(self.connection.handle, file) })
-        } else {
-            0
-        };
+        let flushed = if flushes { self.connection.flush(file) } else { 0 };
         if flushed < 0 { flushed } else { written }
     }
 
@@ -255,19 +248,19 @@ impl Directory {
     }
 
     fn sync(&mut self) -> i64 {
-        let Some((_, file, _)) = self.writer else { return 0 };
-        // SAFETY: the file is open.
-        done(unsafe { (self.connection.calls.sync)(self.connection.handle, file) })
+        self.writer.map_or(0, |(_, file, _)| self.connection.sync(file))
     }
 
-    fn create(&mut self, item: u64, io: &Io, creation: Creation) -> i64 {
+    fn create(&mut self, item: u64, io: &Io, creation: Creation, flushes: bool) -> i64 {
         let file = match self.connection.file(self.names.path_of(item), Some(creation)) {
             Ok(file) => file,
             Err(result) => return result,
         };
         let written = self.connection.write(file, io.buffer, io.bytes);
+        let flushed = if flushes && written > 0 { self.connection.flush(file) } else { 0 };
+        let synced = if io.flags & DURABLE != 0 { self.connection.sync(file) } else { 0 };
         let closed = self.connection.close(file);
-        if written >= 0 && closed < 0 { closed } else { written }
+        [written, flushed, synced, closed].into_iter().find(|result| *result < 0).unwrap_or(written)
     }
 
     fn open_one(&mut self, item: u64, io: &Io) -> i64 {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use iodyno_model::{Diagnostic, Job, Verb, VerbSet, WorkerKind};
 
-use self::calls::{Account, Calls, Cluster, Handle, Pool};
+use self::calls::{Calls, Handle, Pool};
 use self::completions::Completions;
 use super::{
     Engine, EngineFacts, Failure, Setup, check_switches, check_values, setting, spec, switch, switched_on,
@@ -22,6 +22,7 @@ use crate::names::Names;
 use crate::objects::{ObjectSet, draws};
 
 mod calls;
+mod client;
 mod completions;
 
 /// The key of an object's map that the attribute verbs work on.
@@ -119,6 +120,7 @@ impl Engine for Rados {
         submits: true,
         stores_objects: &["rados"],
         writes_parts: true,
+        client: Some(client::connect),
         is_slow: true,
         uses_files: false,
         available: || Calls::get().map(drop),
@@ -336,16 +338,8 @@ impl Drop for Rados {
 
 impl Bucket {
     fn open(calls: &'static Calls, job: &Job, set: &ObjectSet) -> Result<Bucket, Failure> {
-        let text = |name: &str| setting(job, name).filter(|value| !value.is_empty()).map(String::from);
-        let account = Account {
-            configuration: text("conf"),
-            client: text("client"),
-            cluster: text("cluster"),
-            connect_timeout_s: whole_number(job, "connect_timeout_s").unwrap_or(CONNECT_TIMEOUT_S),
-        };
         let (_, place, prefix) = set.parts();
-        let (pool, namespace) = place.split_once(':').unwrap_or((place, ""));
-        let pool = Cluster::connect(calls, &account)?.pool(pool, namespace)?;
+        let pool = client::open_pool(calls, job, place)?;
         let mut names = set.names.clone();
         names.root = prefix.trim_end_matches('/').into();
         Ok(Bucket { pool, set: set.clone(), names, prefix })

@@ -18,17 +18,20 @@ use crate::memory::Memory;
 use crate::names::templates::Asker;
 use crate::objects::{ANSWER, BUCKET, ObjectSet, SWEPT};
 use crate::payload::BlockAddress;
-use crate::registry::EngineEntry;
+use crate::registry::{EngineEntry, connect_store};
 use crate::source;
 use crate::source::pools::present;
 use crate::source::sizes::ItemSizes;
+use crate::store_client::{missing_directories, remove_made};
 
 /// Requests at a time.
 const DEPTH: u32 = 16;
 /// Buffers of all of them, bytes, as long as one object fits.
 const BUFFERS_BYTES: u64 = 256 << 20;
-/// The longest object that is laid out: it goes through one buffer.
+/// The longest object whose bytes all differ: it lies in memory.
 const OBJECT_BYTES_MOST: u64 = 1 << 30;
+/// Of a longer one these are repeated. An odd number of pages, so that parts of a store's own length are not alike.
+const PERIOD_BYTES: usize = (64 << 20) + 4096;
 
 /// The engine's setting for attempts after an answer that says too busy, and how many are made here at least: nothing is
 /// measured, and what is not laid out or not removed costs more than a wait.
@@ -43,6 +46,8 @@ const LISTED_FROM: u64 = 1 << 20;
 pub struct MadeObjects {
     store: Store,
     count: u64,
+    /// Directories that were not there before, the lowest first.
+    directories: Vec<String>,
 }
 
 impl MadeObjects {
@@ -59,6 +64,16 @@ impl MadeObjects {
         if self.count >= LISTED_FROM && self.store.can_sweep() {
             return self.store.sweep().err().map(|failure| failure.message).into_iter().collect();
         }
+        let left = self.remove_objects();
+        if !self.directories.is_empty()
+            && let Some(Ok(mut client)) = connect_store(&self.store.job, &self.store.set.url)
+        {
+            remove_made(&mut *client, &self.directories);
+        }
+        left
+    }
+
+    fn remove_objects(&self) -> Vec<String> {
         let all = &mut (0..self.count);
         match self.store.carry_out(Verb::Unlink, all, 0, &mut |_, _| (), &mut |_, result| is_gone(result)) {
             Ok(()) => Vec::new(),
@@ -109,17 +124,18 @@ pub fn prepare(
         store.carry_out(Verb::Unlink, &mut (0..count), 0, &mut |_, _| (), is_fine)?;
         // What has these names from now on is the run's own.
         if target.remove && first {
-            made.objects.push(MadeObjects { store, count });
+            made.objects.push(MadeObjects { store, count, directories: Vec::new() });
         }
         return Ok(());
     }
     if target.remove {
         store.check_empty()?;
+        let directories = store.missing_directories()?;
         let (plan, job, set) = (Arc::clone(&store.plan), store.job.clone(), store.set.clone());
         // Copies have the names that follow.
         let copied = drawn(&plan, index).any(|verb| verb == Verb::Clone);
         let count = if copied { count * 2 } else { count };
-        made.objects.push(MadeObjects { store: Store { plan, job, entry, set }, count });
+        made.objects.push(MadeObjects { store: Store { plan, job, entry, set }, count, directories });
     }
     match target.prepare {
         Prepare::AsItIs | Prepare::Empty => Ok(()),
@@ -159,17 +175,14 @@ fn fill(store: &Store, target: &Target, progress: Progress<'_>) -> Result<(), Fa
         false => store.missing(count)?,
     };
     let most = missing.iter().map(|item| sizes.of(*item)).max().unwrap_or(0);
-    if most > OBJECT_BYTES_MOST {
-        let message = format!("{}: objects of {most} bytes are too long to be laid out", store.set.url);
-        return Err(Failure::new(message).hint("at most 1 GiB; write larger ones by a job"));
-    }
     let total: u64 = missing.iter().map(|item| sizes.of(*item)).sum();
     let filler = filler(store.plan.seed)?;
     let (mut done_bytes, mut stopped) = (0, false);
     let mut write = |item: u64, io: &mut Io| {
         io.bytes = sizes.of(item);
+        let own = if most > OBJECT_BYTES_MOST { io.bytes.min(PERIOD_BYTES as u64) } else { io.bytes };
         // SAFETY: the slot's buffer holds the longest object, and nothing is in flight on it.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.bytes as usize) };
+        let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, own as usize) };
         filler.fill(buffer, BlockAddress { file: item, offset: 0, generation: 0 });
     };
     let outcome =
@@ -204,6 +217,16 @@ impl Store {
         self.carry_out(Verb::Rmdir, &mut (SWEPT..SWEPT + 1), 0, &mut |_, _| (), &mut |_, result| {
             is_gone(result)
         })
+    }
+
+    /// The directory of the objects and those above it that are not there, where the store has any.
+    fn missing_directories(&self) -> Result<Vec<String>, Failure> {
+        if !self.entry.facts.verbs.has(Verb::Mkdir) {
+            return Ok(Vec::new());
+        }
+        let Some(client) = connect_store(&self.job, &self.set.url) else { return Ok(Vec::new()) };
+        missing_directories(&mut *client?, &self.set.parts().2)
+            .map_err(|errno| Failure::call(&self.set.url, errno))
     }
 
     /// Whether nothing lies below the prefix.
@@ -250,8 +273,14 @@ impl Store {
         let Some(carry_out) = self.entry.carry_out else { return Ok(()) };
         let fit = (BUFFERS_BYTES / most_bytes.max(1)).clamp(1, u64::from(DEPTH)) as u32;
         let depth = fit.min(self.entry.facts.most_depth);
-        let memory =
-            Memory::new(depth, most_bytes.max(1) as usize).map_err(|errno| Failure::call("mmap", errno))?;
+        let memory = if most_bytes > OBJECT_BYTES_MOST {
+            Memory::repeating(most_bytes, PERIOD_BYTES).map_err(|errno| {
+                Failure::call(&format!("{}: objects of {most_bytes} bytes", self.set.url), errno)
+                    .hint("the system has too few mappings for them: write them by a job")
+            })?
+        } else {
+            Memory::new(depth, most_bytes.max(1) as usize).map_err(|errno| Failure::call("mmap", errno))?
+        };
         let (files, objects) = (Files::default(), [Some(self.set.clone())]);
         let setup = Setup {
             plan: &self.plan,

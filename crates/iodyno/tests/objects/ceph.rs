@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("ceph_holds_what_ior_and_fio_wrote", dialects),
         case("ceph_is_cleared_after_ctrl_c", interrupted),
         case("ceph_gateway_fails_what_its_profile_says_and_takes_warp_and_ior", gateway),
+        case("ceph_is_cleared_of_what_a_killed_card_left", killed),
     ]
 }
 
@@ -132,6 +133,16 @@ fn dialects() -> Outcome {
     expect(command(home.path(), &line), 0, &["write  ", "read  "]);
     assert_eq!(count(&ceph, "")?, 1, "its own objects are removed, and no other");
     ceph.rados("bench", &["rm", "file"])?;
+    let line =
+        format!("mdtest -a RADOS {store} -I 4 -b 2 -z 1 -w 3901 -e 3901 -N 1 -G 5 -d dir --also threads=2");
+    expect(command(home.path(), &format!("{line} -C -T -E -X")), 0, &["File creation", "File read"]);
+    // Three directories of the tree, and of each task twelve directories and twelve files.
+    assert_eq!(
+        (count(&ceph, "")?, size(&ceph, "dir/test-dir.0-0/mdtest_tree.0/file.mdtest.1.3")?),
+        (51, 3901)
+    );
+    expect(command(home.path(), &format!("{line} -r")), 0, &["File removal", "Tree removal"]);
+    assert_eq!(count(&ceph, "")?, 0);
     // The same job by the original and by ours: the same objects, of the same size and bytes.
     let job = format!(
         "--name=j --ioengine=rados --conf={conf} --pool=bench --clientname=admin --bs=4k --size=256k --nrfiles=2 \
@@ -171,5 +182,21 @@ fn interrupted() -> Outcome {
     let told = test.end();
     assert_ne!(told.code(), 0, "{}", told.all());
     assert_eq!(count(&ceph, "")?, 0, "{}", told.all());
+    Ok(())
+}
+
+fn killed() -> Outcome {
+    let (ceph, home) = (started()?, scratch());
+    let conf = ceph.configuration().display().to_string();
+    let line = format!("measure rados://bench/a --quick --time 100ms --setting conf={conf}");
+    let mut run = Program::new(command(home.path(), &line.replace("100ms", "5s"))).start();
+    run.until("an object of the run", || count(&ceph, "").is_ok_and(|count| count > 0));
+    run.signal(libc::SIGKILL);
+    run.end();
+    assert_ne!(count(&ceph, "")?, 0);
+    let words =
+        ["left by a run that was killed", "removed", "LIST after DELETE", "Strong as far as this was tried"];
+    expect(command(home.path(), &line), 0, &words);
+    assert_eq!(count(&ceph, "")?, 0);
     Ok(())
 }

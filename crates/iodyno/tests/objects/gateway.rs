@@ -19,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         case("gateway_with_versions_fails_what_its_profile_says", checked_with_versions),
         case("gateway_with_versions_takes_what_warp_sends", warp_with_versions),
         case("gateway_of_files_holds_mdtests_tree", mdtest),
+        case("gateway_of_files_has_objects_above_a_gibibyte_laid_out", long),
     ]
 }
 
@@ -116,5 +117,20 @@ fn mdtest() -> Outcome {
     assert_eq!(gateway.files("ior"), 42);
     expect(with(home.path(), &format!("{line} -r")), 0, &["Tree removal"]);
     assert_eq!(gateway.files("ior"), 0);
+    Ok(())
+}
+
+fn long() -> Outcome {
+    let (gateway, home) = (started()?, scratch());
+    gateway.make_bucket("bucket")?;
+    let plan = format!(
+        "[target.t]\nbucket = \"s3://bucket/a\"\ncount = 1\nsize = \"1088MiB\"\nprepare = \"filled\"\nremove = true\n\
+         [[phase]]\nname = \"get\"\n[[phase.job]]\nname = \"get\"\non = \"t\"\nengine = \"s3\"\ndo = \"read\"\n\
+         block = \"64MiB\"\nuntil = {{ passes = 1 }}\nsettings = {{ endpoint = \"{}\" }}\n",
+        gateway.endpoint()
+    );
+    std::fs::write(home.path().join("p.toml"), plan)?;
+    expect(with(home.path(), "run p.toml"), 0, &["1.06 GiB"]);
+    assert_eq!(gateway.files("bucket"), 0);
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use testbed::hadoop::Hadoop;
+use testbed::program::Program;
 use testbed::{Case, Need, Outcome, Skip};
 
 use super::program::{command, expect, fetched, is_fetched, scratch};
@@ -77,6 +78,25 @@ fn all() -> Outcome {
         format!("ior -a HDFS --hdfs.name_node={address} -t 64k -b 256k -N 2 -F -w -r -R -e -k -o /ior");
     expect(beside.command(&line), 0, &["api                 : HDFS", "write  ", "read  "]);
     assert_eq!(count(&hadoop, "/ior.00000000")?, (1, 256 << 10));
+    let line = format!(
+        "mdtest -a HDFS --hdfs.name_node={address} -I 4 -b 2 -z 1 -w 3901 -e 3901 -N 1 -G 5 -d /mdtest --also threads=2"
+    );
+    expect(beside.command(&format!("{line} -C -T -E -X -y")), 0, &["File creation", "File read"]);
+    assert_eq!(count(&hadoop, "/mdtest")?, (24, 24 * 3901));
+    expect(beside.command(&format!("{line} -r")), 0, &["File removal", "Tree removal"]);
+    let left = hadoop.shell(&["-count", "/mdtest"])?;
+    let left: Vec<&str> = left.split_whitespace().take(3).collect();
+    assert_eq!(left, ["1", "0", "0"], "the directory of -d stays, and nothing in it");
+    // The next card removes what a killed one left, and leaves no directory itself.
+    let line = format!("measure hdfs://{address}/card --quick --time 100ms");
+    let mut run = Program::new(beside.command(&line.replace("100ms", "5s"))).start();
+    run.until("a file of the run", || count(&hadoop, "/card").is_ok_and(|(files, _)| files > 0));
+    run.signal(libc::SIGKILL);
+    run.end();
+    let words = ["left by a run that was killed", "removed", "Strong as far as this was tried"];
+    expect(beside.command(&line), 0, &words);
+    let left = hadoop.shell(&["-count", "/card"])?;
+    assert_eq!(left.split_whitespace().take(3).collect::<Vec<_>>(), ["1", "0", "0"]);
     let port = address.rsplit(':').next().unwrap_or_default();
     let line = format!(
         "fio --name=j --ioengine=libhdfs --namenode=127.0.0.1 --port={port} --hdfsdirectory=/fio --bs=16k --size=512k \

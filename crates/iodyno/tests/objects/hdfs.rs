@@ -1,5 +1,6 @@
 //! The engine `hdfs`, and what lowers to it, against a stand-in of libhdfs that writes down what it is told.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -19,9 +20,11 @@ pub fn cases() -> Vec<Case> {
         Case::new("hdfs_that_cannot_start_says_why", &needs, refusals),
         Case::new("errors_of_hdfs_are_told_as_what_they_are", &needs, faults),
         Case::new("ior_opens_and_closes_files_of_hdfs", &needs, ior),
+        Case::new("mdtest_has_files_and_directories_of_hdfs", &needs, mdtest),
         Case::new("fio_has_chunks_of_files_in_hdfs", &needs, fio),
         Case::new("signals_stay_ours_beside_a_java_machine", &needs, signals),
         Case::new("a_directory_of_hdfs_has_a_card", &needs, card),
+        Case::new("what_a_killed_card_left_in_hdfs_is_removed_by_the_next", &needs, killed),
         Case::new("without_hadoop_nothing_starts", &[], no_library),
     ]
 }
@@ -52,6 +55,42 @@ fn card() -> Outcome {
     ];
     let said = expect(beside(home.path(), line), 0, &words);
     assert!(!said.out.contains("its GETs") && !said.out.contains("first p50"), "{}", said.all());
+    let calls = told(home.path());
+    let last: Vec<&String> = calls.iter().rev().filter(|call| call.starts_with("delete")).take(2).collect();
+    // The directory that was given was not there before either.
+    assert!(
+        last[1].starts_with("delete /bench/iodyno-measure-") && last[1].matches('/').count() == 2,
+        "{last:?}"
+    );
+    assert_eq!(last[0], "delete /bench");
+    Ok(())
+}
+
+fn killed() -> Outcome {
+    let home = staged()?;
+    let line = "measure hdfs://node:9000/bench --quick --time 20ms";
+    let mut run = Program::new(beside(home.path(), line)).start();
+    let calls = home.path().join("calls");
+    let is_made = |text: String| text.contains("open /bench/iodyno-measure-");
+    run.until("a file of the run", || std::fs::read_to_string(&calls).is_ok_and(is_made));
+    run.signal(libc::SIGKILL);
+    run.end();
+    let first = told(home.path())
+        .into_iter()
+        .find_map(|call| call.strip_prefix("open /bench/")?.split('/').next().map(String::from));
+    let own = first.expect("the run's own prefix");
+    let left = [format!("/bench/{own}/4K/0"), format!("/bench/{own}/4K/1")];
+    let others = ["/bench/mine".to_string(), format!("/other/{own}/4K/0")];
+    let mut run = beside(home.path(), line);
+    run.env("LEFT", [&left[..], &others[..]].concat().join(","));
+    let said = format!("hdfs://node:9000/bench/{own}: left by a run that was killed, 2 objects, removed");
+    expect(run, 0, &[&said, "GET after PUT", "Strong as far as this was tried"]);
+    let calls = told(home.path());
+    let is_removed = |name: &String| calls.contains(&format!("delete {name}"));
+    assert!(left.iter().all(is_removed) && !others.iter().any(is_removed), "{calls:?}");
+    // Its directories go with it, and those that others have files in stay.
+    assert!(is_removed(&format!("/bench/{own}/4K")) && is_removed(&format!("/bench/{own}")), "{calls:?}");
+    assert!(!is_removed(&"/bench".into()), "{calls:?}");
     Ok(())
 }
 
@@ -218,7 +257,71 @@ fn ior() -> Outcome {
     ] {
         expect(beside(home.path(), &format!("ior -a HDFS -t 2k -b 4k {line} -o f")), 1, &words);
     }
-    expect(beside(home.path(), "mdtest -a HDFS -n 1"), 1, &["directories of HDFS are not served"]);
+    Ok(())
+}
+
+fn mdtest() -> Outcome {
+    let home = staged()?;
+    let line = "mdtest -a HDFS --hdfs.name_node=node:9000 --hdfs.user=me --hdfs.replicas=2 --hdfs.block_size=1m -I 1 -b 2 -z 1 \
+                -w 3901 -e 3901 -X -G 7 -y -d";
+    let words = [
+        ": hdfs://node:9000",
+        "Tree creation",
+        "Directory stat",
+        "File creation",
+        "File read",
+        "File removal",
+        "Tree removal",
+        "HDFS: the back end has no rename: no directory is renamed",
+    ];
+    expect(beside(home.path(), &format!("{line} /a")), 0, &words);
+    let calls = told(home.path());
+    assert_eq!(calls[..4], ["name node node", "port 9000", "user me", "connect"]);
+    let (top, root) = ("/a/test-dir.0-0", "/a/test-dir.0-0/mdtest_tree.0");
+    let of =
+        |begin: &str| -> Vec<&str> { calls.iter().filter_map(|call| call.strip_prefix(begin)).collect() };
+    let folders = [root.into(), format!("{root}/mdtest_tree.1"), format!("{root}/mdtest_tree.2")];
+    let dirs: Vec<String> = (0..3).map(|item| format!("{}/dir.mdtest.0.{item}", folders[item])).collect();
+    let files: Vec<String> = (0..3).map(|item| format!("{}/file.mdtest.0.{item}", folders[item])).collect();
+    assert_eq!(of("mkdir "), [&folders[..], &dirs[..]].concat());
+    let looked: Vec<String> = [&dirs[..], &files[..]].concat();
+    assert_eq!(of("info ")[..6], looked);
+    let first = calls.iter().position(|call| call.starts_with("open")).expect("a file is made");
+    let made = [
+        format!("open {} w 0 2 1048576", files[0]),
+        format!("write {} 3901@0", files[0]),
+        "flush".into(),
+        "sync".into(),
+        format!("close {}", files[0]),
+    ];
+    assert_eq!(calls[first..first + 5], made);
+    // What is in a directory goes before it.
+    let mut gone: Vec<String> = [&dirs[..], &files[..]].concat();
+    gone.extend([folders[2].clone(), folders[1].clone(), root.into(), top.into()]);
+    assert_eq!(of("delete "), gone);
+    // Without a root a path is below the user's home, and several tasks have several directories.
+    let line = "mdtest -a HDFS -F -n 2 -u -d ./x@y --also threads=2";
+    expect(beside(home.path(), line), 0, &[": hdfs://default", "2 tasks, 4 files"]);
+    let calls = told(home.path());
+    let made = calls.iter().filter_map(|call| call.strip_prefix("mkdir ")).collect::<BTreeSet<_>>();
+    assert_eq!(
+        made.into_iter().collect::<Vec<_>>(),
+        ["x/test-dir.0-0/mdtest_tree.0.0", "y/test-dir.0-0/mdtest_tree.1.0"]
+    );
+    for gone in ["delete x/test-dir.0-0", "delete y/test-dir.0-0"] {
+        assert!(calls.contains(&gone.into()), "{calls:?}");
+    }
+    for (more, words) in [
+        ("-D -U", ["the back end HDFS has no rename", "leave -U out"]),
+        ("-F -k", ["an object is no node", "leave -k out"]),
+        ("-F -w 1 --verify-write", ["not read back at once", "-X -E"]),
+        ("--also phases=readdir", ["objects have none of them", "leave phases= out"]),
+        ("--hdfs.name_node=a/b", ["more than HOST:PORT", "--hdfs.name_node=localhost:9000"]),
+        ("--hdfs.block_size=2g", ["below 2 GiB", "--hdfs.block_size=128m"]),
+    ] {
+        expect(beside(home.path(), &format!("mdtest -a HDFS -n 1 {more}")), 1, &words);
+    }
+    expect(beside(home.path(), "mdtest -a HDFS -n 1 -d /EACCES"), 1, &["Permission denied"]);
     Ok(())
 }
 

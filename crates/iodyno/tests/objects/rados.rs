@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+use testbed::program::Program;
 use testbed::{Case, Need, Outcome};
 
 use super::program::{command, expect, library, scratch};
@@ -21,8 +22,11 @@ pub fn cases() -> Vec<Case> {
         Case::new("who_connects_to_what_is_said_to_the_library", &needs, accounts),
         Case::new("what_cannot_start_says_why", &needs, refusals),
         Case::new("ior_has_an_object_for_each_file", &needs, ior),
+        Case::new("mdtest_has_an_object_for_each_file_and_directory", &needs, mdtest),
         Case::new("fio_has_an_object_for_each_file", &needs, fio),
         Case::new("a_pool_has_a_card_and_holds_nothing_afterwards", &needs, card),
+        Case::new("a_pool_that_answers_with_old_content_is_eventual", &needs, eventual),
+        Case::new("what_a_killed_card_left_in_a_pool_is_removed_by_the_next", &needs, killed),
         Case::new("without_the_library_nothing_starts", &[], no_library),
     ]
 }
@@ -64,10 +68,14 @@ fn card() -> Outcome {
         "PUT 64M Q1T1",
         "its PUTs",
         "LIST",
-        "read-after-write: requests of s3://",
+        "GET after overwrite",
+        "Strong as far as this was tried",
+        "operations    ",
+        "objects were laid out and removed",
     ];
     let said = expect(beside(home.path(), line), 0, &cells);
-    assert!(!said.out.contains("class A") && !said.out.contains("in parts of"), "{}", said.all());
+    let others = ["class A", "in parts of", "s3check", "stale SEEN", "cannot tell"];
+    assert!(!others.iter().any(|other| said.out.contains(other)), "{}", said.all());
     let calls = told(home.path());
     let names = |call: &str| {
         let of = calls.iter().filter_map(|line| line.strip_prefix(call));
@@ -81,6 +89,43 @@ fn card() -> Outcome {
     assert!(made.is_subset(&removed), "{:?}", made.difference(&removed));
     let line = "measure rados://pool/bench --setting colour=red";
     expect(beside(home.path(), line), 2, &["--setting colour=red: engine rados: no setting `colour`"]);
+    Ok(())
+}
+
+const CARD: &str = "measure rados://pool/bench --quick --time 20ms";
+
+fn eventual() -> Outcome {
+    let home = staged()?;
+    let mut run = beside(home.path(), CARD);
+    run.env("STALE", "1");
+    expect(run, 0, &["stale SEEN", "the store is eventually consistent"]);
+    Ok(())
+}
+
+fn killed() -> Outcome {
+    let home = staged()?;
+    let mut run = Program::new(beside(home.path(), CARD)).start();
+    let calls = home.path().join("calls");
+    let is_made = |text: String| text.contains("create bench/iodyno-measure-");
+    run.until("an object of the run", || std::fs::read_to_string(&calls).is_ok_and(is_made));
+    run.signal(libc::SIGKILL);
+    run.end();
+    let first = told(home.path())
+        .into_iter()
+        .find_map(|call| call.strip_prefix("create bench/")?.split('/').next().map(String::from));
+    let own = first.expect("the run's own prefix");
+    // What it left lies there, beside what others have.
+    let left = [format!("bench/{own}/4K/0"), format!("bench/{own}/promises/x/0-0/a")];
+    let others =
+        ["bench/mine".to_string(), "bench/iodyno-measure-else/4K/0".into(), format!("other/{own}/4K/0")];
+    let mut run = beside(home.path(), CARD);
+    run.env("LEFT", [&left[..], &others[..]].concat().join(","));
+    let said = format!("rados://pool/bench/{own}: left by a run that was killed, 2 objects, removed");
+    let elsewhere = "rados://pool/bench/iodyno-measure-else: made by another `iodyno measure`";
+    expect(run, 0, &[&said, elsewhere, "`rados ls` has the names"]);
+    let calls = told(home.path());
+    let is_removed = |name: &String| calls.contains(&format!("remove {name}"));
+    assert!(left.iter().all(is_removed) && !others.iter().any(is_removed), "{calls:?}");
     Ok(())
 }
 
@@ -284,7 +329,6 @@ fn ior() -> Outcome {
     }
     let line = format!("ior -a RADOS {RADOS} -t 8k -b 8k -w -e -o f");
     expect(beside(home.path(), &line), 0, &["a write is durable when it is answered: -e changes nothing"]);
-    expect(beside(home.path(), "mdtest -a RADOS -n 1"), 1, &["objects have no directories"]);
     Ok(())
 }
 
@@ -319,6 +363,52 @@ fn fio() -> Outcome {
     // The original reads what is not there at full speed, and says err= 0.
     let missing = format!("{line} --rw=read --touch_objects=0 --filename=missing");
     expect(beside(home.path(), &missing), 1, &["No such file or directory"]);
+    Ok(())
+}
+
+fn mdtest() -> Outcome {
+    let home = staged()?;
+    let store = "mdtest -a RADOS --rados.user=me --rados.conf=c --rados.pool=pool";
+    let line = format!("{store} -I 1 -b 2 -z 1 -w 3901 -e 96 -X -G 7 -d ./a --also threads=2");
+    let words = [
+        ": rados://pool",
+        "2 tasks, 6 files/directories",
+        "Directory creation",
+        "File read",
+        "Tree removal",
+        "RADOS: an object has no other name: no directory is renamed",
+    ];
+    expect(beside(home.path(), &line), 0, &words);
+    let calls = told(home.path());
+    assert!(["client me", "conf c", "pool pool"].iter().all(|call| calls.contains(&(*call).into())));
+    let of = |begin: &str| -> BTreeSet<String> {
+        calls.iter().filter_map(|call| call.strip_prefix(begin)).map(String::from).collect()
+    };
+    let root = "a/test-dir.0-0/mdtest_tree.0/";
+    let folders = ["", "mdtest_tree.1/", "mdtest_tree.2/"].map(|below| format!("{root}{below}"));
+    let items = |word: &str, end: &str| -> Vec<String> {
+        let of =
+            |item: usize| [0, 1].map(|task| format!("{}{word}.mdtest.{task}.{item}{end}", folders[item]));
+        (0..3).flat_map(of).collect()
+    };
+    let (dirs, files) = (items("dir", "/"), items("file", ""));
+    let all: BTreeSet<String> = folders.iter().chain(&dirs).chain(&files).cloned().collect();
+    let made: BTreeSet<String> =
+        of("create ").into_iter().map(|made| made.trim_end_matches(" 3901").into()).collect();
+    assert_eq!((&made, &of("remove ")), (&all, &all));
+    assert_eq!(of("stat "), dirs.iter().chain(&files).cloned().collect());
+    // The first bytes are enough to be verified.
+    assert_eq!(of("read "), files.iter().map(|name| format!("{name} 96@0")).collect());
+    for (line, words) in [
+        (format!("{store} -n 1 -U"), ["an object has no other name", "leave -U out"]),
+        (format!("{store}/x -n 1"), ["a pool's name has no", "`ceph osd pool ls`"]),
+        ("mdtest -a RADOS -n 1".into(), ["RADOS pool must be specified", "--rados.user=admin"]),
+    ] {
+        expect(beside(home.path(), &line), 1, &words);
+    }
+    // What is not there is no success, and is in no rate.
+    expect(beside(home.path(), &format!("{store} -n 3 -F -T -d ./none")), 1, &["3 operations failed"]);
+    expect(beside(home.path(), &format!("{store} -n 1 -F -w 8 -d ./EIO")), 1, &["Input/output error"]);
     Ok(())
 }
 

@@ -15,6 +15,7 @@ const LAYERS: &[&[&str]] = &[
         "mismatch",
         "random",
         "shared_library",
+        "store_client",
         "worker_findings",
     ],
     &["facts", "futex", "hooks", "memory", "payload", "permutation", "priorities", "signal", "trace_file"],

@@ -2,7 +2,7 @@
 
 use iodyno_model::{Depth, Setting};
 
-use super::s3;
+use super::{s3, stores};
 use crate::ior::test::IorTest;
 
 /// Bytes of an element of IOR's data sets.
@@ -15,13 +15,14 @@ pub fn has_files(test: &IorTest) -> bool {
 
 /// Where the objects of a back end lie; none: it has files.
 pub fn store(test: &IorTest) -> Option<String> {
-    let said = |name: &str| test.settings.text(name).unwrap_or_default();
     match test.api.as_str() {
         "RADOS" => Some(format!("rados://{}", said("rados.pool"))),
         "HDFS" => Some(format!("hdfs://{}", said("hdfs.name_node").trim_start_matches("hdfs://"))),
         _ if s3::has_buckets(test) => {
             Some(format!("s3://{}-{}", test.bucket, s3::key_template(&super::names::template(test))))
         }
+        "RADOS" => Some(stores::rados_address(&test.settings)),
+        "HDFS" => Some(stores::hdfs_address(&test.settings)),
         _ => s3::shape(test).map(|_| format!("s3://{}", test.bucket)),
     }
 }
@@ -144,8 +145,7 @@ impl Settings<'_> {
 
     /// IOR writes parts of an object, also where the part is all of it.
     fn rados(&mut self) {
-        self.text("conf", "rados.conf", "rados.conf");
-        self.text("client", "rados.user", "rados.user");
+        self.found.extend(stores::rados_client(&self.test.settings));
         self.add("replace", "rados.pool", "off");
     }
 
@@ -163,9 +163,7 @@ impl Settings<'_> {
 
     /// IOR gathers as much as a transfer has, and flushes after each.
     fn hdfs(&mut self) {
-        self.text("user", "hdfs.user", "hdfs.user");
-        self.number("replication", "hdfs.replicas", 0);
-        self.number("block_bytes", "hdfs.block_size", 0);
+        self.found.extend(stores::hdfs_client(&self.test.settings));
         self.add("buffer_bytes", "transferSize", self.test.transfer);
         self.add("flush", "hdfs.name_node", "on");
     }

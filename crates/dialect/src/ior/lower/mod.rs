@@ -10,6 +10,7 @@ mod engine;
 mod job;
 pub(crate) mod names;
 pub(crate) mod s3;
+pub(crate) mod stores;
 mod targets;
 
 use iodyno_model::{Intent, Phase, Plan, Ranks, Stop};

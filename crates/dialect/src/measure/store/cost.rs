@@ -2,6 +2,8 @@
 //!
 //! Laying out and removing is no part of any phase's record, but of the bill.
 
+use std::collections::BTreeMap;
+
 use iodyno_model::{JobRecord, Kind, PhaseRecord};
 use iodyno_report::number;
 
@@ -143,6 +145,36 @@ impl RequestBill {
         let of = if parts.is_empty() { "nothing has a price".into() } else { parts.join(", ") };
         format!("{:.4} {}: {of}", self.price(prices), prices.currency).replace(" :", ":")
     }
+}
+
+/// What was asked of a store that bills nothing, by kind, without laying out and removing.
+pub fn operations(settings: &StoreSettings, phases: &[PhaseRecord]) -> String {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut bytes = RequestBill::default();
+    for job in phases.iter().flat_map(|phase| &phase.jobs) {
+        bytes.add_measured(job);
+        for line in &job.tally.lines {
+            *counts.entry(line.verb.name()).or_default() += line.operations;
+        }
+    }
+    let tried =
+        [("create", bytes.put), ("open", bytes.get), ("unlink", bytes.delete), ("readdir", bytes.list)];
+    tried.into_iter().for_each(|(name, count)| *counts.entry(name).or_default() += count);
+    let words = counts.iter().filter(|(_, count)| **count > 0);
+    let words: Vec<String> =
+        words.map(|(name, count)| format!("{name} {}", number::thousands(*count))).collect();
+    let laid: u64 = ObjectSize::ALL
+        .into_iter()
+        .filter(|size| uses(phases, size.title()))
+        .map(|size| settings.budget.objects[size as usize])
+        .sum();
+    format!(
+        "{} · {} read, {} written; beside them {} objects were laid out and removed",
+        words.join(", "),
+        gigabytes(bytes.read_bytes),
+        gigabytes(bytes.written_bytes),
+        number::thousands(laid),
+    )
 }
 
 fn gigabytes(bytes: u64) -> String {

@@ -19,9 +19,6 @@ use crate::measure::lower::swept;
 const MADE: usize = 3;
 const TRIED: usize = 4;
 
-/// The engine that tries promises.
-const REQUEST_CHECKER: &str = "s3check";
-
 /// The depth of the long run.
 const LONG_DEPTH: u32 = 4;
 
@@ -35,9 +32,7 @@ pub fn plan(settings: &StoreSettings) -> Plan {
     }
     phases.extend(depths(settings));
     phases.extend(REQUESTS.iter().map(|(name, verb)| phase(requests(settings, name, *verb))));
-    if settings.engine.is_http {
-        phases.push(promises(settings));
-    }
+    phases.push(promises(settings));
     whole(settings, String::new(), targets(settings), phases)
 }
 
@@ -149,8 +144,8 @@ fn requests(settings: &StoreSettings, name: &str, verb: Verb) -> Job {
 /// What is right or wrong is no figure of speed: nothing about speed is judged here.
 fn promises(settings: &StoreSettings) -> Phase {
     let tries = consistency::workload(settings.budget.tries);
-    let mut job = Job::new(CONSISTENCY, REQUEST_CHECKER, vec![TRIED], tries);
-    let known = ["endpoint", "region", "credentials", "addressing", "timeout"];
+    let (checker, known) = settings.engine.request_checker();
+    let mut job = Job::new(CONSISTENCY, checker, vec![TRIED], tries);
     job.settings =
         settings.settings.iter().filter(|setting| known.contains(&setting.name.as_str())).cloned().collect();
     Phase { intent: Some(Intent::Correctness), stop: Stop::Alone, ..phase(job) }
@@ -175,9 +170,7 @@ fn targets(settings: &StoreSettings) -> Vec<Target> {
     let size = Size::Fixed(ObjectSize::Small.bytes());
     let items = Items { count: settings.budget.made, size, ..Items::default() };
     targets.push(target("objects, made", "new", items, Prepare::Empty));
-    if settings.engine.is_http {
-        let none = Items { count: 0, ..Items::default() };
-        targets.push(Target { remove: false, ..target("promises", "promises", none, Prepare::AsItIs) });
-    }
+    let none = Items { count: 0, ..Items::default() };
+    targets.push(Target { remove: false, ..target("promises", "promises", none, Prepare::AsItIs) });
     targets
 }

@@ -15,12 +15,11 @@ impl CardSetup for StoreSettings {
     fn announcement(&self, started: &RunStart, paint: Paint) -> String {
         let budget = &self.budget;
         let passes = format!(
-            "{} passes of {} a cell, 1 to {} in flight, requests without data{}: about {} once the objects are \
-             laid out",
+            "{} passes of {} a cell, 1 to {} in flight, requests without data, consistency: about {} once the \
+             objects are laid out",
             budget.passes,
             number::latency(budget.cell_ns as f64),
             budget.depths.last().copied().unwrap_or(1),
-            if self.engine.is_http { ", consistency" } else { "" },
             number::wait(planned_ns(&started.plan)),
         );
         let at = self.endpoint.as_ref().map(|at| format!(", at {at}")).unwrap_or_default();

@@ -72,10 +72,6 @@ pub fn resolve(options: &Options, loader: &mut dyn Loader) -> Result<StoreSettin
         (budget.cell_ns, budget.depth_ns, budget.made_ns) = (ns, ns, ns);
     }
     let mut skipped = Vec::new();
-    if !engine.is_http {
-        skipped
-            .push(format!("read-after-write: requests of s3:// alone are tried, not those of {scheme}://"));
-    }
     if engine.has_one_writer {
         skipped.push("the mix: a file has one writer there, and nobody reads it meanwhile".into());
     }

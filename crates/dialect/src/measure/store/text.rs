@@ -9,7 +9,7 @@ use iodyno_report::table::{BARS, Table};
 
 use super::budget::{CELLS, MIX, ObjectSize, PART_BYTES, PARTS_AT_ONCE, REQUESTS, REQUESTS_DEPTH};
 use super::consistency::{PROMISES, promises};
-use super::cost::RequestBill;
+use super::cost::{self, RequestBill};
 use super::gather::{answers as gather_answers, first_byte};
 use super::settings::StoreSettings;
 use crate::measure::cells::{DEPTH, MIX_READS};
@@ -269,9 +269,9 @@ impl StoreText<'_> {
             }
             (false, false) => "It cannot be told.",
         };
+        let more = if self.setup.engine.is_http { " `iodyno s3check` has more rules." } else { "" };
         let legend = format!(
-            "The answer right behind a write of the same client, on the same connection. {verdict} `iodyno s3check` has more \
-             rules."
+            "The answer right behind a write of the same client, on the same connection. {verdict}{more}"
         );
         self.frame.with_legend(self.promises_table(), &legend)
     }
@@ -296,11 +296,17 @@ impl StoreText<'_> {
             ("engine", self.engine()),
             ("machine", self.frame.machine()),
             ("requests", if is_billed { bill.words() } else { String::new() }),
+            ("operations", if is_billed { String::new() } else { self.operations() }),
             ("cost", if is_billed { cost } else { String::new() }),
             ("answers", self.answers()),
             ("not measured", self.frame.skipped(&self.setup.skipped).join("; ")),
         ];
         self.frame.rows(rows)
+    }
+
+    /// What was asked of a store that bills nothing, by kind.
+    fn operations(&self) -> String {
+        cost::operations(self.setup, &self.frame.record.phases)
     }
 
     /// Answers other than success, by their names.

@@ -23,14 +23,22 @@ const JAVA: c_int = 255;
 pub type Handle = *mut c_void;
 type Text = *const c_char;
 
-/// `hdfsFileInfo`, as far as it is looked at.
+/// `hdfsFileInfo`: lists are arrays of it.
 #[repr(C)]
 pub struct FileInfo {
+    /// `F` or `D`.
     kind: c_int,
+    /// As an address.
     name: *mut c_char,
     modified: libc::time_t,
     /// The file's length.
-    pub bytes: i64,
+    bytes: i64,
+    replication: i16,
+    block_bytes: i64,
+    owner: *mut c_char,
+    group: *mut c_char,
+    permissions: i16,
+    read: libc::time_t,
 }
 
 library_calls! {
@@ -51,6 +59,7 @@ library_calls! {
     info: c"hdfsGetPathInfo"(Handle, Text) -> *mut FileInfo;
     list: c"hdfsListDirectory"(Handle, Text, *mut c_int) -> *mut FileInfo;
     free_info: c"hdfsFreeFileInfo"(*mut FileInfo, c_int) -> ();
+    make_directory: c"hdfsCreateDirectory"(Handle, Text) -> c_int;
     delete: c"hdfsDelete"(Handle, Text, c_int) -> c_int;
 }
 
@@ -240,6 +249,18 @@ impl Connection {
         at as i64
     }
 
+    /// Sends what was written to the data nodes.
+    pub fn flush(&self, file: Handle) -> i64 {
+        // SAFETY: the file is open to be written.
+        done(unsafe { (self.calls.flush)(self.handle, file) })
+    }
+
+    /// Has the data nodes put it on their storage.
+    pub fn sync(&self, file: Handle) -> i64 {
+        // SAFETY: the file is open to be written.
+        done(unsafe { (self.calls.sync)(self.handle, file) })
+    }
+
     /// Ends a file.
     pub fn close(&self, file: Handle) -> i64 {
         // SAFETY: the file is open, and is closed once.
@@ -260,7 +281,7 @@ impl Connection {
         }
     }
 
-    /// Removes a file. Of one that is not there the library knows only that it was not removed.
+    /// Removes a file, or a directory that is empty. Of one that is not there the library knows only that it was not removed.
     pub fn remove(&self, path: &CStr) -> i64 {
         // SAFETY: the connection is open, and the path is zero-terminated.
         let result = done(unsafe { (self.calls.delete)(self.handle, path.as_ptr(), 0) });
@@ -268,6 +289,12 @@ impl Connection {
             (_, true) => -i64::from(libc::ENOENT),
             (result, false) => result,
         }
+    }
+
+    /// Makes a directory and those above it; one that is there is fine, as the library has it.
+    pub fn make_directory(&self, path: &CStr) -> i64 {
+        // SAFETY: the connection is open, and the path is zero-terminated.
+        done(unsafe { (self.calls.make_directory)(self.handle, path.as_ptr()) })
     }
 
     /// How many names a directory has.
@@ -286,6 +313,28 @@ impl Connection {
             }
         }
         i64::from(count)
+    }
+
+    /// What lies right below a directory that is there: names, and whether each is a directory.
+    pub fn entries(&self, path: &CStr) -> Vec<(String, bool)> {
+        let mut count = 0;
+        // SAFETY: the connection is open, the path is zero-terminated; the list has so many entries, whose names are
+        // zero-terminated, and is freed after it was read.
+        unsafe {
+            let list = (self.calls.list)(self.handle, path.as_ptr(), &raw mut count);
+            if list.is_null() {
+                return Vec::new();
+            }
+            let entries = (0..usize::try_from(count).unwrap_or(0)).map(|at| {
+                let info = &*list.add(at);
+                let name = CStr::from_ptr(info.name).to_string_lossy();
+                let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_string();
+                (name, info.kind == c_int::from(b'D'))
+            });
+            let entries = entries.collect();
+            (self.calls.free_info)(list, count);
+            entries
+        }
     }
 }
 

@@ -197,26 +197,37 @@ pub struct Pool {
 impl Pool {
     /// How many objects there are whose names begin so, at most so many; 0: all. The library lists the whole pool.
     pub fn count(&self, prefix: &[u8], most: u64) -> i64 {
-        let (calls, mut list, mut count) = (self.calls, std::ptr::null_mut(), 0);
+        let mut count = 0u64;
+        let listed = self.each(|name| {
+            count += u64::from(name.starts_with(prefix));
+            most == 0 || count < most
+        });
+        listed.map_or_else(|errno| -i64::from(errno), |()| count as i64)
+    }
+
+    /// Shows the names of all objects, until it is enough (false).
+    ///
+    /// # Errors
+    /// The library's.
+    pub fn each(&self, mut wants_more: impl FnMut(&[u8]) -> bool) -> Result<(), i32> {
+        let (calls, mut list) = (self.calls, std::ptr::null_mut());
         // SAFETY: the pool is open, there is room for the handle and the texts, which are the library's until the next.
         unsafe {
             let opened = (calls.list)(self.handle, &raw mut list);
             if opened < 0 {
-                return i64::from(opened);
+                return Err(-opened);
             }
             let mut name = std::ptr::null();
-            let found = loop {
-                if most > 0 && count as u64 >= most {
-                    break -libc::ENOENT;
-                }
+            let end = loop {
                 let (none, more) = (std::ptr::null_mut(), &raw mut name);
                 match (calls.next_object)(list, more, none, none) {
-                    0 => count += i64::from(CStr::from_ptr(name).to_bytes().starts_with(prefix)),
+                    0 if wants_more(CStr::from_ptr(name).to_bytes()) => {}
+                    0 => break -libc::ENOENT,
                     end => break end,
                 }
             };
             (calls.end_list)(list);
-            if found == -libc::ENOENT { count } else { i64::from(found) }
+            if end == -libc::ENOENT { Ok(()) } else { Err(-end) }
         }
     }
 }
