@@ -105,6 +105,7 @@ fn other(io: &Io, files: &mut Files) -> i64 {
         Verb::WriteZeroes => system::write_zeroes(fd, io),
         Verb::Fallocate => system::allocate(fd, io.other as i32, io.offset, io.bytes),
         Verb::Fadvise => system::advise(fd, io),
+        Verb::Statfs => file_system_attributes(fd),
         Verb::Fstat => attributes(fd).map_or_else(|number| -i64::from(number), |_| 0),
         Verb::Lock => {
             lock(fd, io, if io.other == 1 { libc::F_RDLCK } else { libc::F_WRLCK } as libc::c_short)
@@ -140,6 +141,12 @@ fn close_handle(io: &Io, files: &mut Files) -> i64 {
 pub fn close(fd: RawFd) -> i64 {
     // SAFETY: the caller gives the descriptor away.
     result(unsafe { system::close(fd) }.into())
+}
+
+fn file_system_attributes(fd: RawFd) -> i64 {
+    let mut found = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: `found` is valid for writing.
+    result(unsafe { libc::fstatvfs(fd, found.as_mut_ptr()) }.into())
 }
 
 fn attributes(fd: RawFd) -> Result<libc::stat, i32> {

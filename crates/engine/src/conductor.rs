@@ -7,7 +7,9 @@ use std::sync::{Arc, PoisonError};
 
 use iodyno_model::merge::Seen;
 use iodyno_model::sweep::Coordinate;
-use iodyno_model::{Diagnostic, Event, PhaseRecord, Plan, Record, RunStart, Stop, Watching, WorkerKind};
+use iodyno_model::{
+    Diagnostic, Event, Phase, PhaseRecord, Plan, Record, RunStart, Stop, Watching, WorkerKind,
+};
 use iodyno_simulation::Simulation;
 
 use crate::aging;
@@ -594,6 +596,10 @@ fn set_up(
     (laid, device): (phase_context::PhaseLayout, &PlanDevice),
     pool: &mut ThreadPool,
 ) -> Result<(Arc<PhaseContext>, WorkerGroup), Vec<Diagnostic>> {
+    let phase = &checked.plan.phases[index];
+    if is_virtual(checked, phase) {
+        rest(device, phase.pause_ns);
+    }
     let context = PhaseContext::new(world, checked, index, earlier, laid, device);
     let context = Arc::new(context.map_err(|failure| vec![unplaced(failure)])?);
     let group = start_crew(&context, pool)?;
@@ -605,8 +611,26 @@ fn unplaced(failure: Failure) -> Diagnostic {
     failure.diagnostic(&Default::default(), "")
 }
 
-fn pause(ns: u64) {
-    let until = clock::now() + ns;
+/// Whether time passes only as its simulated devices say.
+fn is_virtual(checked: &CheckedPlan, phase: &Phase) -> bool {
+    !phase.jobs.is_empty() && phase.jobs.iter().all(|job| checked.engines.of(job).facts.is_virtual)
+}
+
+/// The plan's simulated device goes on for so long with nothing to do: buckets refill, caches are emptied. A worker's own
+/// device begins anew in each phase.
+fn rest(device: &PlanDevice, ns: u64) {
+    let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(simulation) = device.as_mut() {
+        simulation.advance(simulation.now().saturating_add(ns), &mut Vec::new());
+    }
+}
+
+/// The pause before a phase; what is simulated has it in its own time.
+fn pause(checked: &CheckedPlan, phase: &Phase) {
+    if is_virtual(checked, phase) {
+        return;
+    }
+    let until = clock::now() + phase.pause_ns;
     while clock::now() < until && signal::interruptions().0 == 0 {
         clock::sleep_until(until, 100_000_000);
     }

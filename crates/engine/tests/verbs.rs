@@ -58,6 +58,11 @@ fn ranges_are_copied_cloned_zeroed_and_trimmed() {
     if done_or_unsupported(perform(&mut files, io(Verb::Trim, 8192, 4096)), "trim") {
         assert_eq!(std::fs::read(&from).unwrap()[8191..8193], [7, 0]);
     }
+    assert_eq!(perform(&mut files, io(Verb::Statfs, 0, 0)), 0);
+    assert_eq!(
+        perform(&mut files, Io { verb: Verb::Statfs, file: 7, ..Io::default() }),
+        -i64::from(libc::EBADF)
+    );
     // A file is no device.
     assert_eq!(perform(&mut files, io(Verb::Discard, 0, 4096)), -i64::from(libc::ENOTTY));
     assert!(

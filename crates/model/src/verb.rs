@@ -86,6 +86,7 @@ verbs! {
     Wait "wait" Control "Wait for a shared object.";
     Post "post" Control "Post to a shared object.";
     Finish "finish" Control "End this worker once a count is reached.";
+    Statfs "statfs" Metadata "Attributes of the file system that something open lies on.";
 }
 
 /// The class of work that a verb belongs to.
@@ -143,6 +144,7 @@ impl Verb {
                     | Verb::Lstat
                     | Verb::Access
                     | Verb::Readlink
+                    | Verb::Statfs
                     | Verb::Fadvise
                     | Verb::Readdir
                     | Verb::Getxattr

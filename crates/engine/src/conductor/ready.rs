@@ -65,7 +65,7 @@ pub fn make_ready(
     let wrong = || unready.iter().map(|unready| unready.diagnostic(plan)).collect::<Vec<Diagnostic>>();
     agree(world, &if ends(phase, &unready) { Err(wrong()) } else { Ok(()) })?;
     let surroundings = agreed(world, Surroundings::new(plan, phase))?;
-    pause(phase.pause_ns);
+    pause(checked, phase);
     let remounted = match &phase.remount {
         Some(mount) if world.place_on_node() == 0 => remount::remount(mount),
         _ => Ok(()),

@@ -179,7 +179,9 @@ fn class_of(verb: Verb) -> Result<ObjectClass, Failure> {
         Verb::Read | Verb::Write | Verb::Trim | Verb::Discard | Verb::WriteZeroes => ObjectClass::Range,
         Verb::SyncFileRange | Verb::Fallocate | Verb::Fadvise => ObjectClass::Range,
         Verb::Send | Verb::Recv | Verb::Exchange => ObjectClass::Range,
-        Verb::Fsync | Verb::Fdatasync | Verb::Syncfs | Verb::Msync | Verb::Fstat => ObjectClass::File,
+        Verb::Fsync | Verb::Fdatasync | Verb::Syncfs | Verb::Msync | Verb::Fstat | Verb::Statfs => {
+            ObjectClass::File
+        }
         _ if verb.kind() == Kind::Metadata => ObjectClass::Item,
         _ => {
             return Err(

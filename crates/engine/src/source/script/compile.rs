@@ -440,6 +440,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             operation.verb,
             Verb::Close
                 | Verb::Fstat
+                | Verb::Statfs
                 | Verb::Truncate
                 | Verb::Fallocate
                 | Verb::Fadvise
