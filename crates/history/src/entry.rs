@@ -54,6 +54,8 @@ pub struct Opening {
     pub plan: Plan,
     /// Names it is to be found by.
     pub tags: Vec<String>,
+    /// The first run of the command that it is a part of; none: it stands alone, or is the first.
+    pub part_of: Option<i64>,
 }
 
 /// One run, as lists tell it.
@@ -84,6 +86,27 @@ pub struct Entry {
     pub errors: u32,
     /// Names it is found by, sorted.
     pub tags: Vec<String>,
+    /// The first run of the command that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<i64>,
+    /// Further runs of the same command.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub parts: u32,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
+/// Which runs of commands that made several are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartFilter {
+    /// The first of each command stands for all.
+    #[default]
+    First,
+    /// The further ones of that first run.
+    Of(i64),
+    All,
 }
 
 /// Which runs are wanted; an empty field takes them all.
@@ -101,6 +124,7 @@ pub struct Filter {
     pub text: Option<String>,
     /// Not begun before, ns since 1970; 0: ever.
     pub since_unix_ns: u64,
+    pub parts: PartFilter,
 }
 
 /// All that is kept of a run.

@@ -21,6 +21,6 @@ mod store;
 #[cfg(test)]
 mod store_tests;
 
-pub use entry::{Entry, Filter, Opening, State, StoredRun};
+pub use entry::{Entry, Filter, Opening, PartFilter, State, StoredRun};
 pub use keep::Keeping;
 pub use store::{History, check_tag};

@@ -10,7 +10,7 @@ use iodyno_model::origin::plain;
 use iodyno_model::{Diagnostic, Origin, PhaseRecord, Plan, Record, RunStart, Severity};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use crate::entry::{Entry, Filter, Opening, State, StoredRun, headline};
+use crate::entry::{Entry, Filter, Opening, PartFilter, State, StoredRun, headline};
 use crate::journal::{self, Journal};
 use crate::pack;
 use crate::reference::{Reference, is_tag};
@@ -49,8 +49,19 @@ CREATE TABLE tags (
 CREATE INDEX tags_by_name ON tags (tag, run);
 ";
 
+/// Runs that a command made beside its first one. Not in [`TABLES`]: stores of the same version may lack it, and who does not
+/// know it sees each run for itself.
+const PARTS: &str = "
+CREATE TABLE IF NOT EXISTS parts (
+    run   INTEGER PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+    first INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE
+);
+CREATE INDEX IF NOT EXISTS parts_by_first ON parts (first, run);
+";
+
 const COLUMNS: &str = "id, state, name, tool, words, folder, host, began_unix_ns, elapsed_ns, headline, findings, \
-                       errors, (SELECT group_concat(tag, ' ') FROM (SELECT tag FROM tags WHERE run = id ORDER BY tag))";
+                       errors, (SELECT group_concat(tag, ' ') FROM (SELECT tag FROM tags WHERE run = id ORDER BY tag)), \
+                       (SELECT first FROM parts WHERE run = id), (SELECT count(*) FROM parts WHERE first = id)";
 
 /// The store of runs.
 pub struct History {
@@ -111,6 +122,7 @@ impl History {
                 let newer = "it was written by a newer iodyno, which this one does not understand";
                 return Ok(Err(self.wrong(newer)));
             }
+            self.connection.execute_batch(PARTS)?;
             transaction.commit()?;
             Ok(Ok(()))
         };
@@ -159,6 +171,11 @@ impl History {
         self.connection.execute(insert, row).map_err(|error| self.failed(&error))?;
         let id = self.connection.last_insert_rowid();
         opening.tags.iter().try_for_each(|tag| self.put_tag(id, tag))?;
+        if let Some(first) = opening.part_of {
+            let put =
+                self.connection.execute("INSERT INTO parts (run, first) VALUES (?1, ?2)", params![id, first]);
+            put.map_err(|error| self.failed(&error))?;
+        }
         Ok(id)
     }
 
@@ -207,6 +224,8 @@ impl History {
             "SELECT {COLUMNS} FROM runs WHERE (?1 IS NULL OR id IN (SELECT run FROM tags WHERE tag = ?1))
              AND (?2 IS NULL OR tool = ?2) AND (?3 IS NULL OR host = ?3) AND (?4 IS NULL OR state = ?4)
              AND (?5 IS NULL OR instr(name || ' ' || words, ?5)) AND began_unix_ns >= ?6
+             AND CASE ?8 WHEN -1 THEN 1 WHEN 0 THEN id NOT IN (SELECT run FROM parts)
+                 ELSE id IN (SELECT run FROM parts WHERE first = ?8) END
              ORDER BY id DESC LIMIT ?7"
         );
         let most = if filter.most == 0 { -1 } else { i64::from(filter.most) };
@@ -217,7 +236,12 @@ impl History {
             filter.state.map(State::name),
             filter.text,
             i64::try_from(filter.since_unix_ns).unwrap_or(i64::MAX),
-            most
+            most,
+            match filter.parts {
+                PartFilter::All => -1,
+                PartFilter::First => 0,
+                PartFilter::Of(first) => first,
+            }
         ];
         let list = || {
             let mut statement = self.connection.prepare(&sql)?;
@@ -238,7 +262,10 @@ impl History {
         };
         let found = match Reference::read(reference) {
             Reference::Number(number) => one("SELECT id FROM runs WHERE id = ?1", &[&number]),
-            Reference::Last(back) => one("SELECT id FROM runs ORDER BY id DESC LIMIT 1 OFFSET ?1", &[&back]),
+            Reference::Last(back) => {
+                let whole = "SELECT id FROM runs WHERE id NOT IN (SELECT run FROM parts) ORDER BY id DESC LIMIT 1 OFFSET ?1";
+                one(whole, &[&back])
+            }
             Reference::Tag(tag, back) => {
                 one("SELECT run FROM tags WHERE tag = ?1 ORDER BY run DESC LIMIT 1 OFFSET ?2", &[&tag, &back])
             }
@@ -308,18 +335,22 @@ impl History {
         gone.map(|count| count > 0).map_err(|error| self.failed(&error))
     }
 
-    /// Deletes a run with all that is kept of it.
+    /// Deletes a run with all that is kept of it, and its parts.
     ///
     /// # Errors
     /// When it cannot be deleted.
     pub fn delete(&self, id: i64) -> Result<(), Diagnostic> {
-        let gone = self.connection.execute("DELETE FROM runs WHERE id = ?1", [id]);
+        let gone = {
+            let sql = "DELETE FROM runs WHERE id = ?1 OR id IN (SELECT run FROM parts WHERE first = ?1)";
+            self.connection.execute(sql, [id])
+        };
         gone.map(|_| ()).map_err(|error| self.failed(&error))
     }
 
     /// Runs whose program died are given what their journals hold.
     fn take_in_remains(&self) -> Result<(), Diagnostic> {
-        let running = self.list(&Filter { state: Some(State::Running), ..Filter::default() })?;
+        let running =
+            self.list(&Filter { state: Some(State::Running), parts: PartFilter::All, ..Filter::default() })?;
         for entry in running {
             // Who may not read another user's journal leaves it alone.
             let Ok(Some(remains)) = journal::remains(&self.journals(), entry.id) else { continue };
@@ -397,6 +428,8 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         findings: row.get(10)?,
         errors: row.get(11)?,
         tags: tags.iter().flat_map(|tags| tags.split(' ')).map(String::from).collect(),
+        part_of: row.get(13)?,
+        parts: row.get(14)?,
     })
 }
 

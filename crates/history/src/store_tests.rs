@@ -8,7 +8,7 @@ use iodyno_model::{
 };
 use rusqlite::Connection;
 
-use crate::{Filter, History, Keeping, Opening, State};
+use crate::{Filter, History, Keeping, Opening, PartFilter, State};
 
 fn opening(name: &str, tags: &[&str]) -> Opening {
     Opening {
@@ -17,6 +17,7 @@ fn opening(name: &str, tags: &[&str]) -> Opening {
         folder: "/plans".into(),
         plan: Plan { name: name.into(), seed: 9, destroy: vec!["/dev/x".into()], ..Plan::default() },
         tags: tags.iter().map(|tag| tag.to_string()).collect(),
+        part_of: None,
     }
 }
 
@@ -148,4 +149,30 @@ fn what_is_not_ours_is_refused_and_left_alone() {
     Connection::open(&newer).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
     assert!(History::open(&newer).err().unwrap().message.contains("newer"));
     assert!(History::open(folder.path()).is_err());
+}
+
+#[test]
+fn the_runs_of_one_command_are_listed_as_one_and_deleted_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history");
+    let history = History::open(&path).unwrap();
+    let put = |name: &str, part_of| {
+        let opening = Opening { part_of, ..opening(name, &[]) };
+        history.put(&opening, &started(name), &record(name), State::Complete).unwrap()
+    };
+    let alone = put("alone", None);
+    let first = put("first", None);
+    let parts = [put("second", Some(first)), put("third", Some(first))];
+    let ids = |parts| {
+        let filter = Filter { parts, ..Filter::default() };
+        history.list(&filter).unwrap().iter().map(|entry| entry.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(PartFilter::First), [alone, first]);
+    assert_eq!(ids(PartFilter::Of(first)), parts);
+    assert_eq!(ids(PartFilter::All), [alone, first, parts[0], parts[1]]);
+    assert_eq!((history.find("last").unwrap(), history.find("last~1").unwrap()), (first, alone));
+    let entry = history.entry(&parts[1].to_string()).unwrap();
+    assert_eq!((entry.part_of, history.entry("last").unwrap().parts), (Some(first), 2));
+    history.delete(first).unwrap();
+    assert_eq!(ids(PartFilter::All), [alone]);
 }

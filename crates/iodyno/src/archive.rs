@@ -4,8 +4,10 @@
 //! that nobody asked to keep goes on without it when the history cannot be had, and says so; one that was to be kept is
 //! not begun. What a debug build measures is worth nothing later: it keeps a run only where it is told to.
 
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use iodyno_dialect::Run;
 use iodyno_history::{History, Keeping, Opening, check_tag};
@@ -27,13 +29,15 @@ pub struct TypedCommand {
     pub words: Vec<String>,
     /// Whether runs of this command are kept without being asked for.
     pub native: bool,
+    /// Where the command makes several runs: the first one that is kept, once there is one. The others are its parts.
+    pub first: Option<Rc<Cell<Option<i64>>>>,
 }
 
 impl TypedCommand {
     /// A command with its arguments.
     pub fn new(tool: &str, arguments: &[String], native: bool) -> Self {
         let words = std::iter::once(tool).chain(arguments.iter().map(String::as_str)).map(String::from);
-        TypedCommand { tool: tool.into(), words: words.collect(), native }
+        TypedCommand { tool: tool.into(), words: words.collect(), native, first: None }
     }
 }
 
@@ -113,12 +117,16 @@ fn opening(run: &Run, asked: &TypedCommand) -> Opening {
         folder: folder(),
         plan: run.plan.clone(),
         tags: run.keep.tags.clone(),
+        part_of: asked.first.as_ref().and_then(|first| first.get()),
     }
 }
 
 /// Says where a run was kept, or why not; whether all is well: nobody may have asked for it.
-pub fn kept(keeping: Keeping, run: &Run, original: bool) -> bool {
+pub fn kept(keeping: Keeping, run: &Run, asked: &TypedCommand, original: bool) -> bool {
     let (id, must) = (keeping.id(), run.keep.wanted == Some(true));
+    if let Some(first) = asked.first.as_ref().filter(|first| first.get().is_none()) {
+        first.set(id);
+    }
     match (keeping.close(), id) {
         (Ok(()), Some(id)) => {
             if !original && std::io::stderr().is_terminal() {

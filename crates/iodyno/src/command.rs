@@ -101,7 +101,8 @@ fn runs(name: &str, arguments: &[String]) -> bool {
             .is_some_and(|word| ["run", "rerun"].contains(&word.as_str()) || is_dialect(word, false))
 }
 
-fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
+/// The same in a world that is known.
+pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
     if let Some(dialect) = DIALECTS.iter().find(|dialect| dialect.drop_in && dialect.name == name) {
         let policy = OutputPolicy { original: true, ..OutputPolicy::from_environment() };
         return dialect_answer(world, dialect, arguments, policy);

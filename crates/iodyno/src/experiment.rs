@@ -43,17 +43,17 @@ pub fn no_reporter() -> Box<dyn Reporter> {
 /// Runs plans for a command.
 pub struct Experiment<'a> {
     pub world: &'a mut World,
-    /// What was typed.
+    /// What was typed, with the first of its runs that is kept.
     pub asked: TypedCommand,
     /// Whether the history keeps the single runs.
     pub keep: Keep,
 }
 
 impl<'a> Experiment<'a> {
-    /// The single runs are not kept.
+    /// The history keeps the runs as parts of the first one.
     pub fn new(world: &'a mut World, name: &str, arguments: &[String]) -> Self {
-        let keep = Keep { wanted: Some(false), tags: Vec::new() };
-        Experiment { world, asked: TypedCommand::new(name, arguments, true), keep }
+        let asked = TypedCommand { first: Some(Rc::default()), ..TypedCommand::new(name, arguments, true) };
+        Experiment { world, asked, keep: Keep::default() }
     }
 
     /// Runs a plan, which an error message calls `what`; its start and its record.
@@ -76,6 +76,14 @@ impl<'a> Experiment<'a> {
                 say(format_args!("error: {what} ended with status {status}"));
                 Err(status.max(1))
             }
+        }
+    }
+}
+
+impl Drop for Experiment<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.asked.first.as_ref().and_then(|first| first.get()) {
+            progress(&format!("kept as run {id}: iodyno runs show {id}"));
         }
     }
 }

@@ -42,8 +42,9 @@ pub fn sides(world: &mut World, words: &CompareArgs, arguments: &[String]) -> Re
     if turns[0].name == turns[1].name {
         sides[1].name.push_str(" (B)");
     }
-    let mut experiment =
-        Experiment { keep: words.keep.clone().keep(), ..Experiment::new(world, "compare", arguments) };
+    let mut experiment = Experiment::new(world, "compare", arguments);
+    // Each turn is a run that can be compared again by itself.
+    (experiment.keep, experiment.asked.first) = (words.keep.clone().keep(), None);
     for round in 0..words.times {
         for (turn, side) in turns.iter().zip(&mut sides) {
             experiment::progress(&format!("{} {} of {}", side.name, round + 1, words.times));

@@ -10,6 +10,7 @@ use iodyno_model::{Diagnostic, Origin, Plan};
 use iodyno_report::native::Native;
 
 use crate::archive::{self, TypedCommand};
+use crate::command;
 use crate::extension_options::ExtensionOptions;
 use crate::loader::HostLoader;
 use crate::runs::{ended, one, paint, parsed};
@@ -39,6 +40,10 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(kept) => kept,
         Err(wrong) => return ended(Err(one(wrong))),
     };
+    if kept.entry.part_of.is_none() && SEVERAL.contains(&kept.entry.tool.as_str()) {
+        let own = arguments.iter().filter(|word| **word != words.run).cloned().collect();
+        return anew(world, &kept, own).unwrap_or_else(|wrong| ended(Err(one(wrong))));
+    }
     match request(world, words.manner, kept) {
         Ok(request) => {
             let asked = TypedCommand::new("rerun", arguments, true);
@@ -46,6 +51,32 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         }
         Err(wrong) => ended(Err(one(wrong))),
     }
+}
+
+/// Commands whose runs depend on what the ones before found: all of it is done anew.
+const SEVERAL: [&str; 5] = ["load-curve", "limits", "neighbours", "pts", "tune"];
+/// Options with a value that are not inherited: what may be destroyed, and files that are there by now.
+const ANEW: [&str; 4] = ["--destroy", "--html", "--xlsx", "--to"];
+
+/// Does a command anew, with the options of the rerun in place of its own.
+fn anew(world: &mut World, kept: &StoredRun, own: Vec<String>) -> Result<u8, Diagnostic> {
+    settle(kept)?;
+    let origin = Origin::argument(&format!("run {}", kept.entry.id));
+    secret_words::recall(&kept.entry.words).map_err(|failure| failure.diagnostic(&origin, ""))?;
+    let is_seeded = own.iter().any(|word| word.starts_with("--seed"));
+    let is_replaced = |name: &str| ANEW.contains(&name) || (is_seeded && name == "--seed");
+    let (mut words, mut typed) = (Vec::new(), kept.entry.words.iter());
+    while let Some(word) = typed.next() {
+        match word.split_once('=') {
+            Some((name, _)) if is_replaced(name) => {}
+            None if is_replaced(word) => {
+                typed.next();
+            }
+            _ => words.push(word.clone()),
+        }
+    }
+    words.extend(own);
+    Ok(command::answer_in(world, "iodyno", &words))
 }
 
 fn request(world: &World, manner: native::Manner, kept: StoredRun) -> Result<Request, Diagnostic> {

@@ -7,7 +7,7 @@ use std::io;
 use clap::{Args, Parser, Subcommand};
 use iodyno_dialect::{dashes, date, native};
 use iodyno_engine::clock;
-use iodyno_history::{Entry, Filter, History, State, StoredRun, import};
+use iodyno_history::{Entry, Filter, History, PartFilter, State, StoredRun, import};
 use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_report::csv::Csv;
 use iodyno_report::history::{RunSummary, disclosure, list};
@@ -180,6 +180,7 @@ fn told(history: &History, wanted: &RunFilter) -> Result<u8, Refusal> {
         state: wanted.state,
         text: wanted.text.clone(),
         since_unix_ns: wanted.since.map_or(0, |age| clock::unix_ns().saturating_sub(age)),
+        parts: PartFilter::First,
     };
     let entries = history.list(&filter).map_err(one)?;
     if wanted.json {
@@ -201,12 +202,17 @@ fn row(entry: &Entry) -> RunSummary {
     };
     let doubts = if entry.findings > 0 { format!(" ({} doubtful)", entry.findings) } else { String::new() };
     let errors = if entry.errors > 0 { " (errors)" } else { "" };
+    let parts = match entry.parts {
+        0 => String::new(),
+        1 => " (+1 run)".into(),
+        parts => format!(" (+{parts} runs)"),
+    };
     RunSummary {
         id: entry.id,
         when: date::stamp(entry.began_unix_ns, 0),
         command: entry.words.join(" "),
         host: entry.host.clone(),
-        result: format!("{result}{doubts}{errors}"),
+        result: format!("{result}{doubts}{errors}{parts}"),
         tags: entry.tags.clone(),
     }
 }
@@ -224,7 +230,18 @@ fn shown(history: &History, show: &Show) -> Result<u8, Refusal> {
     }
     print(&heading(&kept.entry, paint()));
     print(&disclosure(&kept.started, paint()));
-    Ok(replay(&kept, &mut Native::new(paint()).details(show.details)))
+    let status = replay(&kept, &mut Native::new(paint()).details(show.details));
+    if kept.entry.parts > 0 {
+        let parts = PartFilter::Of(kept.entry.id);
+        let parts = history.list(&Filter { parts, ..Filter::default() }).map_err(one)?;
+        let rows: Vec<RunSummary> = parts.iter().map(row).collect();
+        print(&format!(
+            "\n{}\n{}",
+            paint().heading("further runs of the same command"),
+            list(&rows, paint())
+        ));
+    }
+    Ok(status)
 }
 
 fn heading(entry: &Entry, paint: Paint) -> String {
@@ -232,6 +249,9 @@ fn heading(entry: &Entry, paint: Paint) -> String {
     text.push_str(&format!("\n  {} UTC · {}", date::stamp(entry.began_unix_ns, 0), entry.state.name()));
     if !entry.tags.is_empty() {
         text.push_str(&format!(" · {}", entry.tags.join(" ")));
+    }
+    if let Some(first) = entry.part_of {
+        text.push_str(&format!(" · part of run {first}"));
     }
     text.push_str(&format!("\n  iodyno {}\n", entry.words.join(" ")));
     if !entry.folder.is_empty() {

@@ -293,7 +293,9 @@ impl EventFanout {
         if let Some(watched) = &self.watched {
             watched.close();
         }
-        Ok(self.keeping.is_none_or(|keeping| archive::kept(keeping, run, policy.original || policy.quiet)))
+        Ok(self.keeping.is_none_or(|keeping| {
+            archive::kept(keeping, run, &policy.asked, policy.original || policy.quiet)
+        }))
     }
 
     /// Leaves nothing behind of what was opened.

@@ -45,6 +45,7 @@ pub fn told(world: &mut World, words: &WhatifArgs, arguments: &[String]) -> Resu
     let search = until::Search::of(words, &plan)?;
     let output = ReportOutput::open(&words.report).map_err(one)?;
     let mut experiment = Experiment::new(world, "whatif", arguments);
+    experiment.keep.wanted = Some(false);
     let mut runs = Vec::new();
     let mut found = Vec::new();
     for device in &devices {

@@ -22,6 +22,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("the original fio's JSON is taken in", &[Need::Tool("fio")], original).against(),
         Case::new("a history that cannot be had stops only who asked for it", &[], unavailable),
         Case::new("two programs keep their runs at once", &[], at_once),
+        Case::new("a command of several runs is one line, shown whole and done anew", &[], several),
     ]
 }
 
@@ -69,6 +70,45 @@ fn kept() -> Outcome {
     assert_eq!(says(home, ["runs"]).out.lines().count(), 2);
     let path = says(home, ["runs", "path"]);
     assert_eq!(path.out.trim(), home.join("history.sqlite").to_str().unwrap());
+    Ok(())
+}
+
+/// On `sim`: the maximum, then the loads.
+fn several() -> Outcome {
+    let home = scratch();
+    let home = home.path();
+    plan(home, &NULL.replace("\"null\"", "\"sim\""));
+    let words = [
+        "load-curve",
+        "plan.toml",
+        "--depths",
+        "1,2",
+        "--loads",
+        "50",
+        "--time",
+        "100ms",
+        "--html",
+        "page.html",
+    ];
+    let first = says(home, words);
+    first.expect(0, &["The maximum is"]);
+    let list = says(home, ["runs"]);
+    list.expect(0, &["load-curve plan.toml", "(+1 run)"]);
+    assert_eq!(list.out.lines().count(), 2, "{list}");
+    says(home, ["runs", "show"]).expect(0, &["run 1", "further runs of the same command", " 2 "]);
+    says(home, ["runs", "show", "2"]).expect(0, &["part of run 1"]);
+    // The page that is there stays; all else is as it was.
+    let page = std::fs::read(home.join("page.html"))?;
+    let again = says(home, ["rerun", "1"]);
+    assert_eq!((again.code(), &again.out), (0, &first.out), "{again}");
+    assert_eq!(std::fs::read(home.join("page.html"))?, page);
+    let other = says(home, ["rerun", "last", "--seed", "9"]);
+    other.expect(0, &["The maximum is"]);
+    says(home, ["rerun", "last", "--tag", "x"]).refused(&["--tag"]);
+    says(home, ["runs", "--json"]).expect(0, &["\"parts\": 1", "--seed"]);
+    assert_eq!(says(home, ["runs"]).out.lines().count(), 4);
+    says(home, ["runs", "delete", "1"]).expect(0, &[]);
+    says(home, ["runs", "show", "2"]).refused(&["no such run"]);
     Ok(())
 }
 
