@@ -166,14 +166,18 @@ fn attach(image: &File, options: &LoopOptions) -> io::Result<(File, PathBuf)> {
     let mut lost = io::Error::other("never tried");
     for attempt in 0..ATTEMPTS {
         match attach_to_a_free_one(&control, image, options) {
-            Err(error) if [Some(libc::EBUSY), Some(libc::ENOENT)].contains(&error.raw_os_error()) => {
-                lost = error
-            }
+            Err(error) if is_lost(&error) => lost = error,
             done => return done,
         }
         std::thread::sleep(Duration::from_millis(u64::from(attempt.min(20))));
     }
     Err(lost)
+}
+
+/// Whether another one took the device, or it was removed, between asking for it and configuring it: on a loaded machine
+/// that lies far apart.
+fn is_lost(error: &io::Error) -> bool {
+    [libc::EBUSY, libc::ENOENT, libc::ENXIO, libc::ENODEV].map(Some).contains(&error.raw_os_error())
 }
 
 fn attach_to_a_free_one(control: &File, image: &File, options: &LoopOptions) -> io::Result<(File, PathBuf)> {
@@ -209,6 +213,13 @@ fn attach_to_a_free_one(control: &File, image: &File, options: &LoopOptions) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_was_lost_is_tried_again_and_a_refusal_is_not() {
+        let is_tried_again = |number| is_lost(&io::Error::from_raw_os_error(number));
+        assert!([libc::EBUSY, libc::ENXIO, libc::ENOENT].into_iter().all(is_tried_again));
+        assert!(!is_tried_again(libc::EPERM) && !is_tried_again(libc::EINVAL));
+    }
 
     #[test]
     fn the_structs_have_the_kernels_size() {
