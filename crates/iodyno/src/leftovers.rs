@@ -75,6 +75,34 @@ fn life_of(process: &str) -> Option<String> {
     (!matches!(state, "Z" | "X")).then(|| format!("{number}-{}", words.nth(18).unwrap_or_default()))
 }
 
+/// What the name of a command's temporary file or directory begins and ends with.
+const TEMPORARY: (&str, &str) = (".iodyno-", ".tmp");
+
+/// The name of something temporary of this process, in a directory that a command was told.
+pub fn temporary(directory: &str, label: &str) -> String {
+    let (begin, end) = TEMPORARY;
+    format!("{}/{begin}{label}-{}{end}", directory.trim_end_matches('/'), own_name())
+}
+
+/// Removes what [`temporary`] named in a directory for processes that are over, and tells of each.
+pub fn remove_temporaries(directory: &str) -> Vec<Diagnostic> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut left: Vec<String> = entries
+        .filter(|entry| is_abandoned(&entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path().display().to_string())
+        .collect();
+    left.sort();
+    left.iter().map(|path| removed(path)).collect()
+}
+
+fn is_abandoned(name: &str) -> bool {
+    let (begin, end) = TEMPORARY;
+    let inner = name.strip_prefix(begin).and_then(|rest| rest.strip_suffix(end));
+    // A label has no fixed length; a process is the last five words.
+    let process = inner.and_then(|inner| inner.rmatch_indices('-').nth(4).map(|(at, _)| &inner[at + 1..]));
+    process.is_some_and(|process| is_over(process) == Some(true))
+}
+
 const LEFT: &str = "left by a run that was killed";
 
 /// Removes what was left, and tells of each; what lies in a bucket as the plan's first job reaches it.
@@ -138,6 +166,27 @@ fn is_open(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn only_what_a_process_that_is_over_made_is_abandoned() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = home.path().display().to_string();
+        let own = temporary(&directory, "load-cache");
+        let over = format!("{}1.tmp", own.strip_suffix(".tmp").unwrap());
+        for path in [
+            &own,
+            &over,
+            &format!("{directory}/.iodyno-notes.tmp"),
+            &format!("{directory}/.iodyno-a-b-c-d-e-f.tmp"),
+        ] {
+            fs::write(path, "x").unwrap();
+        }
+        let told = remove_temporaries(&directory);
+        assert!(told.len() == 1 && told[0].message.contains("removed"), "{told:?}");
+        assert!(Path::new(&own).exists() && !Path::new(&over).exists());
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 3);
+    }
 
     #[test]
     #[cfg(target_os = "linux")]

@@ -49,6 +49,7 @@ mod single_workload;
 mod sink;
 mod substitution;
 mod syscall_helper;
+mod target_options;
 mod terminal;
 mod trace;
 mod trigger;

@@ -17,6 +17,7 @@ use iodyno_report::shape::Shape;
 use crate::experiment::{self, no_reporter};
 use crate::leftovers;
 use crate::loader::HostLoader;
+use crate::session::say;
 
 /// The temporary file of a directory, unless said otherwise.
 const FILE_BYTES: u64 = 1 << 30;
@@ -25,7 +26,7 @@ const BLOCK_BYTES: u64 = 1 << 20;
 /// What devices take that do not say.
 const SECTOR_BYTES: u64 = 512;
 /// This part of each time is run and not counted.
-const RAMP_PART: u64 = 10;
+pub const RAMP_PART: u64 = 10;
 
 /// What a command line says of its workload.
 pub struct WorkloadRequest<'a> {
@@ -74,6 +75,11 @@ impl SingleWorkload {
         };
         let block_bytes = facts.and_then(|facts| facts.target.logical_block_bytes).unwrap_or(SECTOR_BYTES);
         Ok(SingleWorkload { plan, target: request.target.into(), bytes, block_bytes })
+    }
+
+    /// A workload that a command made itself, over files that do not exist before.
+    pub fn made(plan: Plan, target: &str) -> SingleWorkload {
+        SingleWorkload { plan, target: target.into(), bytes: None, block_bytes: SECTOR_BYTES }
     }
 
     /// Two workloads at once: the targets of both, and phases of both's jobs. [`SingleWorkload::second`] makes the jobs of
@@ -210,6 +216,8 @@ fn of_file(request: &WorkloadRequest<'_>, loader: &mut HostLoader) -> Result<Pla
 /// A plan for a directory, a file or a device.
 fn of_target(request: &WorkloadRequest<'_>, loader: &HostLoader) -> Result<Plan, Diagnostic> {
     let origin = Origin::argument(request.target);
+    // First of all: it may be what fills the file system.
+    leftovers::remove_temporaries(request.target).iter().for_each(say);
     let facts = loader.look(request.target).ok_or_else(|| {
         Diagnostic::error(&origin, "no such file or directory")
             .hint("name a plan file, a directory to measure in, or a file or device that exists")
@@ -219,8 +227,7 @@ fn of_target(request: &WorkloadRequest<'_>, loader: &HostLoader) -> Result<Plan,
     let kind = match facts.kind {
         PathKind::Directory => {
             let bytes = file_bytes(request, &facts, &origin)?;
-            let directory = request.target.trim_end_matches('/');
-            let name = format!("{directory}/.iodyno-{}-{}.tmp", request.label, leftovers::own_name());
+            let name = leftovers::temporary(request.target, request.label);
             TargetKind::File { path: name, size: Extent::Bytes(bytes) }
         }
         PathKind::BlockDevice if writes && !is_given_up => {

@@ -43,11 +43,14 @@ impl Burst {
     pub fn lent(&self) -> Option<Lent> {
         let Credit { rows, fast, slow, credit, .. } = credit(&self.rates)?;
         let seconds = self.row_ns as f64 / 1e9;
+        // It may end within a row, of which the rest is as slow as all that follow.
+        let within = self.rates.get(rows).map_or(0.0, |rate| (rate - slow).clamp(0.0, fast - slow));
+        let part = if fast > slow { within / (fast - slow) } else { 0.0 };
         Some(Lent {
             fast,
             slow,
-            lasted_ns: rows as f64 * self.row_ns as f64,
-            operations: credit * slow * seconds,
+            lasted_ns: (rows as f64 + part) * self.row_ns as f64,
+            operations: credit * slow * seconds + within * seconds,
         })
     }
 }
@@ -253,6 +256,15 @@ mod tests {
         // A steady volume lends nothing.
         let steady = Burst { row_ns: 1, rates: vec![1000.0; 60] };
         assert_eq!(steady.lent(), None);
+    }
+
+    #[test]
+    fn a_bucket_that_ends_within_a_row_is_counted_to_its_end() {
+        // 2,700 above 300 for 66.7 s, in rows of 20 s.
+        let rates = [3000.0, 3000.0, 3000.0, 1200.0, 300.0, 300.0, 300.0, 300.0, 300.0, 300.0].to_vec();
+        let lent = Burst { row_ns: 20_000_000_000, rates }.lent().unwrap();
+        assert!((lent.operations - 180_000.0).abs() < 1e-6, "{lent:?}");
+        assert!((lent.lasted_ns / 1e9 - 200.0 / 3.0).abs() < 1e-6, "{lent:?}");
     }
 
     #[test]

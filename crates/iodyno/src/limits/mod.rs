@@ -10,8 +10,8 @@ use clap::Parser;
 use iodyno_engine::world::World;
 use iodyno_model::PerDirection;
 use iodyno_model::{
-    Coordinate, Diagnostic, Job, Kind, Limit, Mix, Origin, Pace, Parameter, Pattern, Phase, PhaseRecord,
-    Pick, Record, Size, Value, Verb, Workload, units,
+    Diagnostic, Job, Kind, Limit, Mix, Origin, Pace, Pattern, Phase, PhaseRecord, Pick, Record, Size, Verb,
+    Workload, units,
 };
 use iodyno_report::shape;
 
@@ -24,6 +24,7 @@ use crate::rate_pair::RatePair;
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
 use crate::single_workload::{SingleWorkload, WorkloadRequest};
+use crate::target_options::{TargetOptions, TemporaryFileOptions};
 
 #[derive(Parser)]
 #[command(name = "iodyno limits", about = "Find the caps, bursts and accounting of a volume by experiment",
@@ -57,21 +58,13 @@ pub struct LimitsArgs {
     /// Blocks that are read once and then again: what a first read costs; 0: not measured
     #[arg(long, value_name = "N", default_value_t = 256)]
     pub cold: u64,
-    /// Size of the temporary file in a directory [default: 1GiB, at most half of what is free]
-    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
-    pub size: Option<u64>,
-    /// Engine: io_uring, libaio, posixaio [default: the first that works]
-    #[arg(long, value_name = "NAME")]
-    pub engine: Option<String>,
-    /// Seed of the random offsets
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Write to this device: what is on it is lost
-    #[arg(long, value_name = "DEVICE")]
-    pub destroy: Vec<String>,
     /// Write what was found to this new file, as a simulated device
     #[arg(long, value_name = "FILE")]
     pub to: Option<String>,
+    #[command(flatten)]
+    pub on: TargetOptions,
+    #[command(flatten)]
+    pub temporary: TemporaryFileOptions,
     #[command(flatten)]
     pub output: ReportArguments,
 }
@@ -134,15 +127,11 @@ fn workload(world: &World, words: &LimitsArgs) -> Result<SingleWorkload, Vec<Dia
         return Err(one(wrong.hint("e.g. --blocks 4KiB,64KiB,1MiB")));
     }
     let verb = if words.writes { Verb::Write } else { Verb::Read };
+    let size = words.temporary.size;
+    let pattern = Pattern::of(verb, Pick::Uniform, words.blocks[0]);
     let request = WorkloadRequest {
-        target: &words.target,
-        label: "limits",
-        pattern: Pattern::of(verb, Pick::Uniform, words.blocks[0]),
-        for_targets_only: (words.size.is_some() || words.engine.is_some()).then_some("--size and --engine"),
-        size: words.size,
-        engine: words.engine.as_deref(),
-        seed: words.seed,
-        destroy: &words.destroy,
+        for_targets_only: (size.is_some() || words.on.engine.is_some()).then_some("--size and --engine"),
+        ..words.on.request(&words.target, "limits", pattern, size)
     };
     SingleWorkload::of(world, &request)
 }
@@ -176,6 +165,11 @@ fn phases(words: &LimitsArgs, workload: &SingleWorkload) -> Vec<Phase> {
             phases.push(phase);
         }
     }
+    // Before the burst, and so few that they spend none of it: afterwards one alone would meet the cap.
+    let mut single = phase(SINGLE, words.time, small, 1);
+    single.jobs[0].limit.operations = Some(SINGLE_OPERATIONS);
+    single.jobs[0].limit.ramp_ns = 0;
+    phases.push(single);
     for (name, pause_ns) in [(DRAIN, 0), (AGAIN, words.idle)] {
         let mut phase = phase(name, words.burst, small, words.depth);
         phase.pause_ns = pause_ns;
@@ -184,16 +178,13 @@ fn phases(words: &LimitsArgs, workload: &SingleWorkload) -> Vec<Phase> {
         phase.jobs[0].measure.row_ns = (words.burst / BURST_ROWS).max(1);
         phases.push(phase);
     }
-    phases.push(phase(SINGLE, words.time, small, 1));
-    for bytes in &words.blocks {
-        let mut phase = phase(SIZES, words.time, *bytes, words.depth);
-        phase.coordinates =
-            vec![Coordinate { parameter: Parameter::BlockBytes, value: Value::Number(*bytes) }];
-        phases.push(phase);
-    }
+    // No points of a sweep: a simulated volume would be a new one at each, with all that it lends.
+    phases.extend(words.blocks.iter().map(|bytes| phase(SIZES, words.time, *bytes, words.depth)));
     phases
 }
 
+/// Operations of which the latency at depth 1 is the mean, at most.
+const SINGLE_OPERATIONS: u64 = 256;
 /// Rows of a burst over time.
 const BURST_ROWS: u64 = 120;
 
@@ -214,10 +205,9 @@ fn figures(words: &LimitsArgs, record: &Record) -> LimitFigures {
             series.rows[..whole].iter().map(|row| row.operations() as f64 / seconds).collect();
         Some(Burst { row_ns: series.interval_ns, rates })
     };
-    let point = |phase: &PhaseRecord| {
+    let point = |(phase, bytes): (&PhaseRecord, &u64)| {
         let job = phase.jobs.first()?;
-        let Value::Number(bytes) = phase.coordinates.first()?.value else { return None };
-        Some(SizePoint { bytes, iops: shape::per_second(job.tally.all_operations(), phase, job) })
+        Some(SizePoint { bytes: *bytes, iops: shape::per_second(job.tally.all_operations(), phase, job) })
     };
     LimitFigures {
         cold_ns: mean(COLD),
@@ -226,7 +216,10 @@ fn figures(words: &LimitsArgs, record: &Record) -> LimitFigures {
         again: burst(AGAIN),
         idle_ns: words.idle,
         single_ns: mean(SINGLE),
-        sizes: record.phases.iter().filter(|phase| phase.name == SIZES).filter_map(point).collect(),
+        sizes: {
+            let phases = record.phases.iter().filter(|phase| phase.name == SIZES);
+            phases.zip(&words.blocks).filter_map(point).collect()
+        },
         depth: words.depth,
     }
 }

@@ -129,11 +129,10 @@ impl CachePoint {
 }
 
 fn plan(words: &LoadCurveArgs, point: &CachePoint) -> Plan {
-    let directory = words.target.trim_end_matches('/');
     let target = Target {
         name: "file".into(),
         kind: TargetKind::File {
-            path: format!("{directory}/.iodyno-load-cache-{}.tmp", leftovers::own_name()),
+            path: leftovers::temporary(&words.target, "load-cache"),
             size: Extent::Bytes(point.file_bytes),
         },
         open: Open { create: true, direct: Direct::No, ..Open::default() },
@@ -150,7 +149,7 @@ fn plan(words: &LoadCurveArgs, point: &CachePoint) -> Plan {
     };
     Plan {
         name: format!("load-curve {}", words.target),
-        seed: words.seed.unwrap_or(1),
+        seed: words.on.seed.unwrap_or(1),
         intent: Intent::Cache,
         targets: vec![target],
         phases: vec![

@@ -2,11 +2,13 @@
 
 use iodyno_engine::world::World;
 use iodyno_model::{
-    Arrivals, Coordinate, Diagnostic, Extent, Job, Mix, Pace, Parameter, Pattern, Phase, Pick, Plan, Rate,
-    Span, Value, Verb, Workload,
+    Arrivals, Coordinate, Diagnostic, Extent, Job, Mix, Origin, Pace, Parameter, Pattern, Phase, Pick, Plan,
+    Rate, Span, Value, Verb, Workload,
 };
 
 use super::LoadCurveArgs;
+use super::file_service::FileService;
+use super::profile::Profile;
 use crate::single_workload::{SingleWorkload, WorkloadRequest};
 
 /// Operations in flight while a load is offered, at most: later ones wait, and their wait counts.
@@ -20,6 +22,8 @@ pub struct LoadPlan {
     pub workload: SingleWorkload,
     /// What there is to say about a profile.
     pub about: String,
+    /// In place of a pattern: operations on a file set that grows with the load.
+    pub service: Option<FileService>,
     time_ns: u64,
 }
 
@@ -27,25 +31,34 @@ impl LoadPlan {
     /// # Errors
     /// What is wrong with the plan file, or with the target.
     pub fn of(world: &World, words: &LoadCurveArgs) -> Result<LoadPlan, Vec<Diagnostic>> {
+        let about = words.profile.map_or_else(String::new, |profile| profile.about().into());
+        if let Some(mix) = words.profile.and_then(Profile::service) {
+            let service = FileService::of(world, words, mix).map_err(|wrong| vec![wrong])?;
+            let workload = SingleWorkload::made(service.depth(1), &words.target);
+            return Ok(LoadPlan { workload, about, service: Some(service), time_ns: words.time });
+        }
+        let for_service = [
+            (words.clients.is_some(), "--clients"),
+            (words.data_per_operation.is_some(), "--data-per-operation"),
+        ];
+        if let Some((_, option)) = for_service.into_iter().find(|(is_said, _)| *is_said) {
+            let wrong =
+                Diagnostic::error(&Origin::argument(option), "it belongs to a profile of file services");
+            return Err(vec![wrong.hint("add --profile sfs-like or sfs97-like, or leave it out")]);
+        }
         let for_targets = words.block.is_some()
             || words.reads.is_some()
             || words.sequential
-            || words.size.is_some()
+            || words.temporary.size.is_some()
             || words.profile.is_some()
-            || words.engine.is_some();
+            || words.on.engine.is_some();
         let request = WorkloadRequest {
-            target: &words.target,
-            label: "load",
-            pattern: pattern(words),
             for_targets_only: for_targets
                 .then_some("--profile, --block, --reads, --sequential, --size and --engine"),
-            size: words.size,
-            engine: words.engine.as_deref(),
-            seed: words.seed,
-            destroy: &words.destroy,
+            ..words.on.request(&words.target, "load", pattern(words), words.temporary.size)
         };
-        let about = words.profile.map_or_else(String::new, |profile| profile.about().into());
-        Ok(LoadPlan { workload: SingleWorkload::of(world, &request)?, about, time_ns: words.time })
+        let workload = SingleWorkload::of(world, &request)?;
+        Ok(LoadPlan { workload, about, service: None, time_ns: words.time })
     }
 
     fn phase(&self, name: &str, parameter: Parameter, at: f64, change: impl FnOnce(&mut Job)) -> Phase {
@@ -54,19 +67,26 @@ impl LoadPlan {
         phase
     }
 
-    /// As fast as it goes at each depth.
-    pub fn depths(&self, depths: &[u32]) -> Plan {
+    /// As fast as it goes at each depth; as many runs as there must be.
+    pub fn depths(&self, depths: &[u32]) -> Vec<Plan> {
+        if let Some(service) = &self.service {
+            return depths.iter().map(|depth| service.depth(*depth)).collect();
+        }
         let phase = |depth: &u32| {
             self.phase("depth", Parameter::Depth, f64::from(*depth), |job| {
                 job.pace = Pace::default();
                 self.workload.set_depth(job, *depth);
             })
         };
-        self.workload.with(NAME, depths.iter().map(phase).collect())
+        vec![self.workload.with(NAME, depths.iter().map(phase).collect())]
     }
 
-    /// So many percent of the maximum, at random times.
-    pub fn loads(&self, loads: &[f64], maximum: f64) -> Plan {
+    /// So many percent of the maximum, at random times; as many runs as there must be.
+    pub fn loads(&self, loads: &[f64], maximum: f64) -> Vec<Plan> {
+        if let Some(service) = &self.service {
+            let plan = |percent: &f64| service.load(maximum * percent / 100.0);
+            return loads.iter().map(plan).collect();
+        }
         let phase = |percent: &f64| {
             self.phase("load", Parameter::Rate, maximum * percent / 100.0, |job| {
                 self.workload.set_depth(job, OPEN_DEPTH);
@@ -79,7 +99,7 @@ impl LoadPlan {
                 };
             })
         };
-        self.workload.with(NAME, loads.iter().map(phase).collect())
+        vec![self.workload.with(NAME, loads.iter().map(phase).collect())]
     }
 
     /// A part of the target at a depth, the whole of it last.

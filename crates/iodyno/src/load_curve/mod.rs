@@ -4,6 +4,7 @@
 //! status: 0; 1 a run failed; 2 the command is wrong; 128 + n stopped by signal n.
 
 mod cache;
+mod file_service;
 mod lower;
 mod profile;
 mod report;
@@ -11,7 +12,7 @@ mod report;
 use clap::Parser;
 use iodyno_dialect::{Loader, PathKind};
 use iodyno_engine::world::World;
-use iodyno_model::units;
+use iodyno_model::{Plan, RunStart, units};
 
 use self::cache::CacheQuestions;
 use self::lower::LoadPlan;
@@ -22,6 +23,7 @@ use crate::loader::HostLoader;
 use crate::option_values::{load, positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
+use crate::target_options::{TargetOptions, TemporaryFileOptions};
 
 #[derive(Parser)]
 #[command(name = "iodyno load-curve", about = "Find the maximum rate, and the response time below it",
@@ -30,7 +32,7 @@ pub struct LoadCurveArgs {
     /// A plan file (.toml) or job file (.fio) of one phase; or a directory, a file or a device
     #[arg(value_name = "PLAN|TARGET")]
     pub target: String,
-    /// Mix of a TARGET: spc1-like, spc2-like-file, spc2-like-query, spc2-like-video
+    /// Mix of a TARGET: spc1-like, spc2-like-file, spc2-like-query, spc2-like-video, sfs-like, sfs97-like
     #[arg(long, value_name = "NAME", conflicts_with_all = ["block", "reads", "sequential"])]
     pub profile: Option<Profile>,
     /// Block size of a TARGET [default: 4KiB]
@@ -42,9 +44,12 @@ pub struct LoadCurveArgs {
     /// Sequential instead of random offsets
     #[arg(long)]
     pub sequential: bool,
-    /// Size of the temporary file in a directory [default: 1GiB, at most half of what is free]
+    /// Clients of a file service, each with files of its own [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub clients: Option<u32>,
+    /// Files of a file service for each operation per second [default: 120MB, sfs97-like 10MB; together at most --size]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
-    pub size: Option<u64>,
+    pub data_per_operation: Option<u64>,
     /// Queue depths, rising
     #[arg(long, value_name = "N,N…", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128",
         value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -70,15 +75,10 @@ pub struct LoadCurveArgs {
     /// Time of each point, virtual time with engine sim
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_time)]
     pub time: u64,
-    /// Engine of a TARGET: io_uring, libaio, posixaio [default: the first that works]
-    #[arg(long, value_name = "NAME")]
-    pub engine: Option<String>,
-    /// Seed of offsets and arrivals
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Write to this device: what is on it is lost
-    #[arg(long, value_name = "DEVICE")]
-    pub destroy: Vec<String>,
+    #[command(flatten)]
+    pub on: TargetOptions,
+    #[command(flatten)]
+    pub temporary: TemporaryFileOptions,
     #[command(flatten)]
     pub output: ReportArguments,
 }
@@ -126,8 +126,7 @@ fn measured(
     plan: &LoadPlan,
 ) -> Result<CurveFigures, u8> {
     experiment::progress(&format!("{} queue depths", words.depths.len()));
-    let (started, record) = experiment.run(plan.depths(&words.depths), "the queue depths")?;
-    let depths: Vec<LoadPoint> = LoadPoint::all(&record);
+    let (depths, started) = points(experiment, plan.depths(&words.depths), "the queue depths")?;
     let Some(best) = depths.iter().max_by(|a, b| a.iops.total_cmp(&b.iops)).filter(|best| best.iops > 0.0)
     else {
         crate::session::say("error: no operation succeeded, so there is no maximum");
@@ -143,7 +142,25 @@ fn measured(
         }
     };
     experiment::progress(&format!("{} loads of at most {maximum:.0} operations a second", words.loads.len()));
-    let (_, record) = experiment.run(plan.loads(&words.loads, maximum), "the loads")?;
-    let loads = LoadPoint::all(&record);
+    let (loads, _) = points(experiment, plan.loads(&words.loads, maximum), "the loads")?;
     Ok(CurveFigures { plan: plan.clone(), started, depths, loads, spans, maximum, time_ns: words.time })
+}
+
+/// What all runs measured, and the start of the first.
+fn points(
+    experiment: &mut Experiment<'_>,
+    runs: Vec<Plan>,
+    what: &str,
+) -> Result<(Vec<LoadPoint>, RunStart), u8> {
+    let (mut points, mut first) = (Vec::new(), None);
+    let count = runs.len();
+    for (at, run) in runs.into_iter().enumerate() {
+        if count > 1 {
+            experiment::progress(&format!("{what}: {} of {count}", at + 1));
+        }
+        let (started, record) = experiment.run(run, what)?;
+        points.extend(LoadPoint::all(&record));
+        first.get_or_insert(started);
+    }
+    first.map(|started| (points, started)).ok_or(2)
 }

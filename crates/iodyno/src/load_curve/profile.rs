@@ -2,10 +2,12 @@
 //! rules beyond the mix.
 //!
 //! Sources: SPC-1 specification, its table of streams (shares, reads, transfer sizes); SPC-2 specification, its three
-//! workloads (transfer sizes, reads and writes).
+//! workloads (transfer sizes, reads and writes); SPEC SFS 3.0 and SFS 2008 user's guides (mix, file set).
 
 use iodyno_model::pattern::OperationKind;
 use iodyno_model::{Extent, Mix, Pattern, PerDirection, Pick, Size, Verb, Zone};
+
+use super::file_service::{SFS_97, SFS_2008, ServiceMix};
 
 /// A published mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -18,6 +20,10 @@ pub enum Profile {
     Spc2LikeQuery,
     /// Video on demand: sequential reads of 256 KiB.
     Spc2LikeVideo,
+    /// File service: operations of NFS on a file set that grows with the load, by the mix of 2008.
+    SfsLike,
+    /// The same by the mix of 1997.
+    Sfs97Like,
 }
 
 /// A stream: its share, where it goes, its reads, and whether its sizes vary.
@@ -58,6 +64,23 @@ impl Profile {
                 "spc2-like-video: SPC-2's video on demand: sequential reads of 256 KiB; a stream of it takes 0.786 MB/s. \
                  Not for submission"
             }
+            Profile::SfsLike => {
+                "sfs-like: the NFS version 3 mix of SPEC SFS 2008 as system calls, 120 MB of files for each operation per \
+                 second, 30 % of them used; sizes of files and transfers are those of SFS 3.0. Not for submission"
+            }
+            Profile::Sfs97Like => {
+                "sfs97-like: the NFS version 3 mix of SPEC SFS 3.0 as system calls, 10 MB of files for each operation per \
+                 second, 10 % of them used. Not for submission"
+            }
+        }
+    }
+
+    /// Its mix where that is one of operations on files.
+    pub fn service(self) -> Option<&'static ServiceMix> {
+        match self {
+            Profile::SfsLike => Some(&SFS_2008),
+            Profile::Sfs97Like => Some(&SFS_97),
+            _ => None,
         }
     }
 
@@ -87,6 +110,7 @@ impl Profile {
                 vec![stream(100.0, Pick::Sequential, 1.0, &[(1024 * KIB, 0.5), (64 * KIB, 0.5)])]
             }
             Profile::Spc2LikeVideo => vec![stream(100.0, Pick::Sequential, 1.0, &[(256 * KIB, 1.0)])],
+            Profile::SfsLike | Profile::Sfs97Like => Vec::new(),
         }
     }
 

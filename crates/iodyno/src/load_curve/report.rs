@@ -1,6 +1,6 @@
 //! The tables of a load curve.
 
-use iodyno_model::{Histogram, Kind, Record, RunStart, Value};
+use iodyno_model::{Histogram, Line, PhaseRecord, Record, RunStart, Tally, Value, units};
 use iodyno_report::curve::{self, Knee};
 use iodyno_report::experiment_report::{
     ColumnUnit, ExperimentReport, ReportCell, ReportChart, ReportColumn, ReportSection,
@@ -21,24 +21,35 @@ pub struct LoadPoint {
     pub iops: f64,
     pub bytes: f64,
     pub latency: Histogram,
+    /// By label, of all jobs.
+    pub lines: Vec<Line>,
 }
 
 impl LoadPoint {
     /// Those of all phases.
     pub fn all(record: &Record) -> Vec<LoadPoint> {
-        let point = |phase: &iodyno_model::PhaseRecord| {
-            let job = phase.jobs.first()?;
+        let point = |phase: &PhaseRecord| {
             let Value::Number(at) = phase.coordinates.first()?.value else { return None };
-            let mut latency = job.tally.latency(Kind::Read);
-            latency.merge(&job.tally.latency(Kind::Write));
+            let mut all = Tally::default();
+            phase.jobs.iter().for_each(|job| all.merge(&job.tally));
+            let mut latency = Histogram::default();
+            all.lines.iter().for_each(|line| latency.merge(&line.latency));
+            let rate = |count: fn(&Tally) -> u64| {
+                phase.jobs.iter().map(|job| shape::per_second(count(&job.tally), phase, job)).sum()
+            };
             Some(LoadPoint {
                 at: at as f64,
-                iops: shape::per_second(job.tally.all_operations(), phase, job),
-                bytes: shape::per_second(job.tally.all_bytes(), phase, job),
+                iops: rate(Tally::all_operations),
+                bytes: rate(Tally::all_bytes),
                 latency,
+                lines: all.lines,
             })
         };
         record.phases.iter().filter_map(point).collect()
+    }
+
+    fn is_carried(&self) -> bool {
+        self.iops >= self.at * CARRIED
     }
 
     fn percentile(&self, percent: f64) -> ReportCell {
@@ -60,7 +71,7 @@ pub struct CurveFigures {
 
 impl CurveFigures {
     pub fn report(&self) -> ExperimentReport {
-        let sections = [Some(self.by_depth()), self.by_span(), Some(self.by_load())];
+        let sections = [Some(self.by_depth()), self.by_span(), Some(self.by_load()), self.by_operation()];
         ExperimentReport {
             format: "iodyno.load-curve/1",
             title: format!("iodyno load-curve {}", self.plan.workload.target),
@@ -76,6 +87,15 @@ impl CurveFigures {
             facts[0].1 = self.plan.about.clone();
         }
         facts.insert(1, ("each point".into(), number::latency(self.time_ns as f64)));
+        if let Some(service) = &self.plan.service {
+            let set = format!(
+                "{}, together {} of files for each operation per second, at most {}",
+                clients(service.clients),
+                units::decimal(service.bytes_each as f64),
+                units::binary(service.most_bytes)
+            );
+            facts.insert(2, ("clients".into(), set));
+        }
         facts
     }
 
@@ -132,9 +152,10 @@ impl CurveFigures {
     }
 
     fn by_load(&self) -> ReportSection {
+        let service = self.plan.service.as_ref();
         let row = |point: &LoadPoint| {
             let percent = point.at / self.maximum * 100.0;
-            vec![
+            let mut cells = vec![
                 ReportCell::Number((percent * 10.0).round() / 10.0),
                 ReportCell::Number(point.at),
                 ReportCell::Number(point.iops),
@@ -142,15 +163,17 @@ impl CurveFigures {
                 point.percentile(50.0),
                 point.percentile(99.0),
                 point.percentile(99.9),
-            ]
+            ];
+            cells.extend(service.map(|service| ReportCell::Number(service.set_bytes(point.at) as f64)));
+            cells
         };
-        let overloaded = self.loads.iter().position(|point| point.iops < point.at * CARRIED);
+        let overloaded = self.loads.iter().position(|point| !point.is_carried());
         ReportSection {
             title: "Response time over offered load".into(),
             about: "Operations are due at random times (Poisson); the wait of those that are late counts. The load is percent of the \
                     maximum."
                 .into(),
-            columns: vec![
+            columns: [
                 ReportColumn::new("load", ColumnUnit::Percent),
                 ReportColumn::new("offered", ColumnUnit::PerSecond),
                 ReportColumn::new("done IOPS", ColumnUnit::PerSecond),
@@ -158,7 +181,10 @@ impl CurveFigures {
                 ReportColumn::new("p50", ColumnUnit::Nanoseconds),
                 ReportColumn::new("p99", ColumnUnit::Nanoseconds),
                 ReportColumn::new("p99.9", ColumnUnit::Nanoseconds),
-            ],
+            ]
+            .into_iter()
+            .chain(service.map(|_| ReportColumn::new("files", ColumnUnit::Bytes)))
+            .collect(),
             rows: self.loads.iter().map(row).collect(),
             mark: overloaded.map(|index| (index, "not carried")),
             bars: Some(3),
@@ -175,6 +201,15 @@ impl CurveFigures {
                 number::latency(overall)
             ));
         }
+        if let Some(service) = &self.plan.service
+            && let Some(capped) = self.loads.iter().find(|point| service.is_capped(point.at))
+        {
+            sentences.push(format!(
+                "From {} IOPS on the file set is {}, smaller than the profile has it: more of it lies in caches. --size allows more.",
+                number::iops(capped.at),
+                units::binary(service.most_bytes)
+            ));
+        }
         if let Some(index) = overloaded {
             sentences.push(format!(
                 "Of {} IOPS offered {} were done: this load is not carried, and its response time grows as long as it lasts.",
@@ -183,6 +218,44 @@ impl CurveFigures {
             ));
         }
         sentences
+    }
+
+    /// Of a file service: what the largest load that was carried consisted of.
+    fn by_operation(&self) -> Option<ReportSection> {
+        let mix = self.plan.service.as_ref()?.mix;
+        let carried = self.loads.iter().filter(|point| point.is_carried());
+        let point = carried.max_by(|a, b| a.at.total_cmp(&b.at)).or(self.loads.first())?;
+        let all: u64 = point.lines.iter().map(|line| line.operations).sum();
+        let row = |label: &str| {
+            let line = point.lines.iter().find(|line| line.label == label);
+            let part = line.map(|line| line.operations as f64 / all.max(1) as f64);
+            vec![
+                ReportCell::text(label),
+                ReportCell::of(mix.share(label)),
+                ReportCell::of(part.map(|part| part * 100.0)),
+                ReportCell::of(part.map(|part| part * point.iops)),
+                ReportCell::of(line.filter(|line| line.operations > 0).map(|line| line.latency.mean())),
+                ReportCell::of(
+                    line.and_then(|line| number::percentile(&line.latency, 99.0)).map(|ns| ns as f64),
+                ),
+            ]
+        };
+        Some(ReportSection {
+            title: "Operations".into(),
+            about: format!("At {} IOPS offered.", number::iops(point.at)),
+            columns: vec![
+                ReportColumn::new("operation", ColumnUnit::Words),
+                ReportColumn::new("share", ColumnUnit::Percent),
+                ReportColumn::new("done", ColumnUnit::Percent),
+                ReportColumn::new("IOPS", ColumnUnit::PerSecond),
+                ReportColumn::new("mean", ColumnUnit::Nanoseconds),
+                ReportColumn::new("p99", ColumnUnit::Nanoseconds),
+            ],
+            rows: mix.labels().map(row).collect(),
+            bars: Some(4),
+            charts: vec![ReportChart::bars("mean response time", 4).logarithmic()],
+            ..ReportSection::default()
+        })
     }
 
     fn by_span(&self) -> Option<ReportSection> {
@@ -215,12 +288,16 @@ impl CurveFigures {
     }
 }
 
+fn clients(count: u32) -> String {
+    if count == 1 { "1 client".into() } else { format!("{count} clients") }
+}
+
 /// The area under the curve of mean response time from no load to the largest that was carried, divided by that load.
 /// Source: overall response time of SPEC SFS. `None` where none was carried.
 fn overall_ns(loads: &[LoadPoint]) -> Option<f64> {
     let mut carried: Vec<(f64, f64)> = loads
         .iter()
-        .filter(|point| point.iops >= point.at * CARRIED)
+        .filter(|point| point.is_carried())
         .map(|point| (point.iops, point.latency.mean()))
         .collect();
     carried.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -240,7 +317,7 @@ mod tests {
     fn point(at: f64, iops: f64, ns: u64) -> LoadPoint {
         let mut latency = Histogram::default();
         latency.add(ns);
-        LoadPoint { at, iops, bytes: iops * 4096.0, latency }
+        LoadPoint { at, iops, bytes: iops * 4096.0, latency, lines: Vec::new() }
     }
 
     #[test]

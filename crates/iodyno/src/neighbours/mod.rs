@@ -10,7 +10,7 @@ use clap::Parser;
 use iodyno_engine::world::World;
 use iodyno_model::{
     Arrivals, ControlGroup, Diagnostic, Job, Kind, Pace, Pattern, Phase, PhaseRecord, Pick, Plan, Rate,
-    Record, Verb, WorkerKind, units,
+    Record, Verb, WorkerKind,
 };
 use iodyno_report::shape;
 
@@ -22,6 +22,7 @@ use crate::rate_pair::RatePair;
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
 use crate::single_workload::{SingleWorkload, WorkloadRequest};
+use crate::target_options::{TargetOptions, TemporaryFileOptions};
 
 #[derive(Parser)]
 #[command(name = "iodyno neighbours", about = "See how two workloads slow each other down, with and without a limit",
@@ -40,15 +41,10 @@ pub struct NeighboursArgs {
     /// Time of each point
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_time)]
     pub time: u64,
-    /// Size of a temporary file in a directory [default: 1GiB, at most half of what is free]
-    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
-    pub size: Option<u64>,
-    /// Seed of offsets and arrivals
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Write to this device: what is on it is lost
-    #[arg(long, value_name = "DEVICE")]
-    pub destroy: Vec<String>,
+    #[command(flatten)]
+    pub on: TargetOptions,
+    #[command(flatten)]
+    pub temporary: TemporaryFileOptions,
     #[command(flatten)]
     pub output: ReportArguments,
 }
@@ -87,15 +83,10 @@ fn workload(
     target: &str,
     label: &str,
 ) -> Result<SingleWorkload, Vec<Diagnostic>> {
+    let pattern = Pattern::of(Verb::Read, Pick::Uniform, 4096);
     let request = WorkloadRequest {
-        target,
-        label,
-        pattern: Pattern::of(Verb::Read, Pick::Uniform, 4096),
-        for_targets_only: None,
-        size: words.size,
-        engine: None,
-        seed: words.seed,
-        destroy: &words.destroy,
+        for_targets_only: words.on.engine.is_some().then_some("--engine"),
+        ..words.on.request(target, label, pattern, words.temporary.size)
     };
     SingleWorkload::of(world, &request)
 }

@@ -14,8 +14,8 @@ use clap::Parser;
 use iodyno_dialect::engine_choice::POSITIONED_CALLS;
 use iodyno_engine::world::World;
 use iodyno_model::{
-    Diagnostic, Extent, Job, Kind, Limit, Mix, Origin, Pace, Pattern, PerDirection, Phase, PhaseRecord, Pick,
-    RunStart, Size, Span, TargetKind, Verb, Workload, units,
+    Coverage, Diagnostic, Extent, Job, Kind, Limit, Mix, Origin, Pace, Pattern, PerDirection, Phase,
+    PhaseRecord, Pick, RunStart, Size, Span, TargetKind, Verb, Workload, units,
 };
 use iodyno_report::{number, shape};
 
@@ -29,6 +29,7 @@ use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
 use crate::session::say;
 use crate::single_workload::{SingleWorkload, WorkloadRequest};
+use crate::target_options::TargetOptions;
 
 #[derive(Parser)]
 #[command(name = "iodyno pts", about = "Test a solid-state drive by SNIA's specification, until it is steady",
@@ -66,18 +67,11 @@ pub struct PtsArgs {
     /// Rounds at most [default: 25; of wsat 1440]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=1440))]
     pub rounds: Option<u32>,
-    /// Give up what is on TARGET: it is overwritten several times
-    #[arg(long, value_name = "TARGET")]
-    pub destroy: Vec<String>,
     /// Where it is kept how far it is [default: iodyno-pts-NAME.json]
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
-    /// Engine: io_uring, libaio, posixaio [default: the first that works]
-    #[arg(long, value_name = "NAME")]
-    pub engine: Option<String>,
-    /// Seed of the random offsets
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub on: TargetOptions,
     #[command(flatten)]
     pub output: ReportArguments,
 }
@@ -183,14 +177,8 @@ impl DriveTest {
         let mut pattern = Pattern::of(Verb::Write, Pick::Uniform, 4096);
         pattern.mix = Mix::reads(50.0);
         let request = WorkloadRequest {
-            target: &words.target,
-            label: "pts",
-            pattern,
-            for_targets_only: words.engine.is_some().then_some("--engine"),
-            size: None,
-            engine: words.engine.as_deref(),
-            seed: words.seed,
-            destroy: &words.destroy,
+            for_targets_only: words.on.engine.is_some().then_some("--engine"),
+            ..words.on.request(&words.target, "pts", pattern, None)
         };
         if Path::new(&words.target).is_dir() {
             let wrong = Diagnostic::error(&Origin::argument(&words.target), "a directory is no drive");
@@ -292,7 +280,13 @@ impl DriveTest {
         for _ in 0..most {
             phases.extend(cells.iter().map(|cell| self.phase(cell)));
         }
-        let (started, record) = experiment.run(self.workload.with("pts", phases), test.title())?;
+        let mut plan = self.workload.with("pts", phases);
+        // Each its own places, as in runs of their own: a drive that is overwritten in the order in which it was written has
+        // no garbage to collect.
+        for (number, phase) in (0..).zip(&mut plan.phases) {
+            phase.jobs.iter_mut().for_each(|job| job.seed = Some(plan.seed.wrapping_add(number)));
+        }
+        let (started, record) = experiment.run(plan, test.title())?;
         for round in record.phases[before.min(record.phases.len())..].chunks_exact(cells.len()) {
             state.rounds.push(round.iter().map(figures).collect());
             if test.is_steady_test() && self.is_over(test, &cells, &state.rounds) {
@@ -391,6 +385,9 @@ impl DriveTest {
         let mut pattern = Pattern::of(verb, pick, bytes);
         if reads > 0.0 {
             pattern.mix = Mix::reads(reads);
+        }
+        if random {
+            pattern.coverage = Coverage::Repeating;
         }
         pattern.size = PerDirection::same(Size::Fixed(bytes));
         pattern.span = self.span(self.words.client);

@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("limits of a file ends with tables, and refuses what is wrong", &[], refused),
         Case::new("limits of a simulated device says that it is simulated", &[], simulated),
         Case::new("what limits finds of a cloud disk is the file of one", &[], written),
+        Case::new("limits finds what a cloud disk lends, in virtual time", &[], lent),
     ]
 }
 
@@ -133,6 +134,33 @@ fn simulated() -> Outcome {
     );
     assert!(found("bytes").contains("no cap was met"), "{json}");
     assert!(found("burst").contains("none was seen"), "{json}");
+    Ok(())
+}
+
+/// 300 operations a second, 3,000 while 5.4 million credits last, counted by 256 KiB: 50 minutes that take none.
+fn lent() -> Outcome {
+    let home = scratch();
+    let plan = home.path().join("plan.toml");
+    fs::write(
+        &plan,
+        "device = \"cloud-burst\"\n[target.data]\nnothing = \"100GB\"\n[[phase]]\n[[phase.job]]\non = \"data\"\n\
+         engine = \"sim\"\ndepth = 64\ndo = \"read\"\npick = \"random\"\nblock = \"4KiB\"\nuntil = { time = \"5s\" }\n",
+    )?;
+    let plan = plan.display().to_string();
+    let words = [plan.as_str(), "--burst", "40min", "--idle", "10min", "--time", "60s", "--cold", "8"];
+    let output = limits(&words);
+    output.expect(
+        0,
+        &[
+            "operations at most 300 IOPS",
+            "bytes at most 78.6 MB/s",
+            "accounting an operation counts once for each 256 KiB",
+            "3,000 IOPS for 2000 s, then 300: 5,399,8",
+            "refill 300 operations per second of rest",
+            "All figures are simulated",
+        ],
+    );
+    assert_eq!(limits(&words).out, output.out, "not the same a second time");
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use testbed::{Case, Outcome};
 
-use crate::program::{ProgramOutput, iodyno, names, noise, scratch, told};
+use crate::program::{ProgramOutput, Running, iodyno, names, noise, scratch, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -11,6 +11,8 @@ pub fn cases() -> Vec<Case> {
         Case::new("a load curve only reads a file, and says what it refuses", &[], refused),
         Case::new("a load curve tells of the page cache", &[], cached),
         Case::new("a load curve of a profile has its mix", &[], profile),
+        Case::new("a load curve of a file service has its operations and its files", &[], service),
+        Case::new("what a killed load curve left goes with the next start", &[], killed),
     ]
 }
 
@@ -115,6 +117,103 @@ fn profile() -> Outcome {
     ] {
         curve(&[&[path.as_str(), "--profile", name], &small[..]].concat()).expect(0, &words);
         assert!(names(home.path()).is_empty(), "{name}");
+    }
+    Ok(())
+}
+
+fn service() -> Outcome {
+    let home = scratch();
+    let path = home.path().display().to_string();
+    let small = ["--size", "16MiB", "--time", "300ms", "--depths", "1,3", "--loads", "1,2", "--clients", "2"];
+    let page = format!("{path}/page.html");
+    // So little data for each operation that the larger load has the larger file set.
+    let output = curve(
+        &[
+            &[path.as_str(), "--profile", "sfs-like", "--data-per-operation", "16kB", "--html", &page],
+            &small[..],
+        ]
+        .concat(),
+    );
+    output.expect(
+        0,
+        &[
+            "SPEC SFS 2008",
+            "Not for submission",
+            "2 clients, together 16 kB of files for each operation per second",
+            "Rate over queue depth",
+            "Response time over offered load",
+            "readdirplus",
+        ],
+    );
+    assert!(output.out.lines().all(|line| line.chars().count() <= 80), "{output}");
+    assert_eq!(names(home.path()), ["page.html"]);
+    assert!(std::fs::read_to_string(&page)?.contains("\"title\":\"mean response time\""));
+    let json = curve(&[&[path.as_str(), "--profile", "sfs97-like", "--json"], &small[..]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json.expect(0, &["SPEC SFS 3.0"]).out)?;
+    let titles: Vec<&str> = json["sections"]
+        .as_array()
+        .expect("sections")
+        .iter()
+        .filter_map(|one| one["title"].as_str())
+        .collect();
+    assert_eq!(titles, ["Rate over queue depth", "Response time over offered load", "Operations"]);
+    let operations = json["sections"][2]["rows"].as_array().expect("rows");
+    let labels: Vec<&str> = operations.iter().filter_map(|row| row[0].as_str()).collect();
+    let published = [
+        "lookup",
+        "read",
+        "write",
+        "getattr",
+        "readlink",
+        "readdir",
+        "create",
+        "remove",
+        "fsstat",
+        "setattr",
+        "readdirplus",
+        "access",
+        "commit",
+    ];
+    assert_eq!(labels, published);
+    assert!((operations[0][1].as_f64().expect("a share") - 27.0 / 0.99).abs() < 1e-6, "{operations:?}");
+    // The file set is smaller than ten megabytes for each operation per second.
+    assert_eq!(json["sections"][1]["rows"][0][7].as_f64(), Some(16_777_216.0));
+    assert!(json["sections"][1]["sentences"].to_string().contains("--size allows more"), "{json}");
+    assert_eq!(names(home.path()), ["page.html"]);
+    let sfs = |words: &[&str]| curve(&[&[path.as_str(), "--profile", "sfs-like"], words].concat());
+    sfs(&["--spans", "10"]).refused(&["a file set has no addressing span"]);
+    sfs(&["--engine", "io_uring"]).refused(&["calls of one worker each"]);
+    sfs(&["--size", "1MiB"]).refused(&["--size says how large it may be: at least"]);
+    curve(&[&path, "--clients", "3"]).refused(&["file services", "sfs-like"]);
+    curve(&[&page, "--profile", "sfs-like"]).refused(&["no directory", "name a directory"]);
+    Ok(())
+}
+
+/// With a real kill: of a file and of a file set.
+fn killed() -> Outcome {
+    let home = scratch();
+    let path = home.path().display().to_string();
+    for words in [&["--time", "60s"][..], &["--time", "60s", "--profile", "sfs-like"]] {
+        let mut command = iodyno(["load-curve", &path, "--size", "16MiB", "--depths", "1"]);
+        command.args(words);
+        let mut running = Running::start(command);
+        running.until("something temporary", || !names(home.path()).is_empty());
+        running.signal(libc::SIGKILL);
+        running.end();
+        let left = names(home.path());
+        assert!(left.len() == 1 && left[0].starts_with(".iodyno-load-"), "{left:?}");
+        // Another command finds it, and what is none of ours stays.
+        std::fs::write(home.path().join(".iodyno-notes.tmp"), "mine")?;
+        let mut next = iodyno(["limits", &path, "--size", "1MiB", "--blocks", "4KiB,8KiB", "--cold", "0"]);
+        next.args(["--burst", "20ms", "--idle", "0s", "--time", "20ms"]);
+        let output = told(next);
+        output.expect(0, &[]);
+        assert!(
+            output.err.contains(&left[0]) && output.err.contains("left by a run that was killed"),
+            "{output}"
+        );
+        assert_eq!(names(home.path()), [".iodyno-notes.tmp"]);
+        std::fs::remove_file(home.path().join(".iodyno-notes.tmp"))?;
     }
     Ok(())
 }

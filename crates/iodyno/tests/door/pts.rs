@@ -11,6 +11,8 @@ use crate::program::{ProgramOutput, Running, fingerprint, iodyno, names, scratch
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("pts of a simulated drive is steady after five rounds", &[], simulated),
+        Case::new("pts of a drive with garbage is steady where the simulation says it is", &[], collected),
+        Case::new("pts idles in virtual time", &[], idle),
         Case::new("pts runs on a loop device to its sheets", &[Need::Root, Need::Loop], sheets),
         Case::new("pts runs on zram to its sheets", &[Need::Zram], compressed),
         Case::new("pts goes on after kill -9", &[Need::Root, Need::Loop], killed),
@@ -54,6 +56,70 @@ fn simulated() -> Outcome {
     }
     assert_eq!(text, std::fs::read_to_string(EXPECTED)?);
     assert!(names(home.path()).is_empty(), "a finished test leaves no state");
+    Ok(())
+}
+
+/// A plan of a small drive of flash, in that state.
+fn drive(home: &Path, state: &str) -> String {
+    let path = home.join(format!("{state}.toml"));
+    let text = format!(
+        "device = {{ name = \"small\", part = {{ flash = {{ ssd = {{ capacity = \"256MiB\", channels = 2, dies = 2, \
+         block_pages = 64, buffer = \"1MiB\", over_provisioning = \"15%\", state = \"{state}\" }} }} }} }}\n\
+         [target.data]\nnothing = \"256MiB\"\n[[phase]]\n[[phase.job]]\non = \"data\"\nengine = \"sim\"\ndepth = 32\n\
+         do = \"write\"\npick = \"random\"\nblock = \"4KiB\"\nuntil = {{ time = \"5s\" }}\n"
+    );
+    std::fs::write(&path, text).expect("a plan");
+    path.display().to_string()
+}
+
+fn sections(
+    home: &Path,
+    target: &str,
+    words: &[&str],
+    status: u8,
+) -> Result<serde_json::Value, serde_json::Error> {
+    let all = [&["--quick", "--seed", "3", "--json"], words].concat();
+    serde_json::from_str(&told(pts(home, target, &all)).expect(status.into(), &[]).out)
+}
+
+/// The rate of garbage collection is that of a drive which the simulation makes worn, whatever it held at first.
+fn collected() -> Outcome {
+    let home = scratch();
+    let (erased, worn) = (drive(home.path(), "erased"), drive(home.path(), "worn"));
+    let rate = |json: &serde_json::Value, section: usize, row: usize, column: usize| {
+        json["sections"][section]["rows"][row][column].as_f64().expect("a rate")
+    };
+    let saturation = ["--tests", "wsat", "--time", "2s"];
+    let steady = sections(home.path(), &worn, &saturation, 0)?;
+    let worn_rate = rate(&steady, 0, 4, 2);
+    // New, each die programs a page of 16 KiB in 600 µs: 26,667 sectors a second. It falls until it is worn.
+    let falls = sections(home.path(), &erased, &saturation, 0)?;
+    let rows = falls["sections"][0]["rows"].as_array().expect("samples").len();
+    assert!((rate(&falls, 0, 0, 2) / 26_667.0 - 1.0).abs() < 0.02, "{falls}");
+    assert!((rate(&falls, 0, rows - 1, 2) / worn_rate - 1.0).abs() < 0.12, "{falls}, worn {worn_rate}");
+    // Preconditioned, it is steady there.
+    let words = ["--tests", "iops", "--time", "1s"];
+    let found = sections(home.path(), &erased, &words, 0)?;
+    let steady_rate = rate(&found, 1, 0, 3);
+    assert!((steady_rate / worn_rate - 1.0).abs() < 0.05, "{steady_rate}, worn {worn_rate}");
+    assert!(
+        found["sections"][0]["sentences"].to_string().contains("RND 4K 0/100: steady in rounds"),
+        "{found}"
+    );
+    assert_eq!(sections(home.path(), &erased, &words, 0)?, found, "not the same a second time");
+    Ok(())
+}
+
+/// What a drive collects in a pause it is faster by afterwards; the pauses are as virtual as all other time.
+fn idle() -> Outcome {
+    let home = scratch();
+    let worn = drive(home.path(), "worn");
+    let found = sections(home.path(), &worn, &["--tests", "hir", "--time", "200ms"], 0)?;
+    let rows = found["sections"][0]["rows"].as_array().expect("samples");
+    let rate = |row: usize| rows[row][2].as_f64().expect("a rate");
+    assert_eq!((rows.len(), rows[20][0].as_str()), (30, Some("RND 4K 0/100 after 10 × pause")));
+    assert!(rate(5) > rate(4) * 2.0 && rate(20) > rate(4) * 4.0, "{found}");
+    assert!((rate(29) / rate(4) - 1.0).abs() < 0.2, "{found}");
     Ok(())
 }
 
