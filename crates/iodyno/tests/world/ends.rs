@@ -60,8 +60,8 @@ fn one_clock() -> Outcome {
     let run = told(ranks(2, home.path(), &[&ior[..], &["on=hdd-7200"]].concat()));
     run.expect(2, &["each rank would have its own", "--also on=DEVICE,threads=2"]);
     let mut same = crate::program::iodyno([&ior[..], &["on=hdd-7200,threads=2"]].concat());
-    told(same.current_dir(home.path()).env("IODYNO_HISTORY", home.path().join("history")))
-        .expect(0, &["simulated on hdd-7200"]);
+    same.current_dir(home.path()).env("IODYNO_HISTORY", home.path().join("history"));
+    told(same).expect(0, &["simulated on hdd-7200"]);
     assert!(!home.path().join("data").exists());
     Ok(())
 }
