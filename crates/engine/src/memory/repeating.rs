@@ -1,6 +1,6 @@
 //! A long buffer in little memory: one part of it, mapped again and again, for content that nobody looks at twice.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 use super::{Mapping, Memory, PAGE_BYTES, Release, errno};
@@ -56,7 +56,7 @@ fn part_in_memory(bytes: usize) -> Result<OwnedFd, i32> {
     let part = unsafe {
         match libc::memfd_create(c"iodyno-layout".as_ptr(), libc::MFD_CLOEXEC) {
             -1 => return Err(errno()),
-            fd => OwnedFd::from_raw_fd(fd),
+            fd => <OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(fd),
         }
     };
     // SAFETY: the descriptor is open.

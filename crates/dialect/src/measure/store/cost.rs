@@ -147,6 +147,12 @@ impl RequestBill {
     }
 }
 
+/// Whether the engine counted requests by class: one that pretends the store has none.
+pub fn has_counts(phases: &[PhaseRecord]) -> bool {
+    let workers = phases.iter().flat_map(|phase| &phase.jobs).flat_map(|job| &job.workers);
+    workers.flat_map(|worker| &worker.facts).any(|(name, _)| name.starts_with("requests."))
+}
+
 /// What was asked of a store that bills nothing, by kind, without laying out and removing.
 pub fn operations(settings: &StoreSettings, phases: &[PhaseRecord]) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();

@@ -278,7 +278,7 @@ impl StoreText<'_> {
 
     fn target(&self) -> String {
         let bill = RequestBill::of(self.setup, &self.frame.record.phases);
-        let is_billed = self.setup.engine.is_http;
+        let is_billed = self.setup.engine.is_http && cost::has_counts(&self.frame.record.phases);
         let cost = match &self.setup.prices {
             Some(prices) => bill.price_words(prices),
             None => "--prices FILE tells what a store asks for it".into(),
