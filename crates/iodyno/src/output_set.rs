@@ -241,6 +241,11 @@ impl OutputSet {
         }
     }
 
+    /// Files beside the report that were not there before.
+    pub fn made(&self) -> &[String] {
+        &self.made
+    }
+
     /// Nothing was run: what was made here is taken away again.
     pub fn take_back(self) {
         self.sinks.into_iter().for_each(Sink::take_back);

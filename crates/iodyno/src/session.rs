@@ -215,7 +215,13 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
             return refused(run, wrong.into_iter().map(|wrong| policy.worded(wrong)).collect());
         }
     };
+    let made = fanout.desk.made().to_vec();
     let Ok(kept) = fanout.close(&run, policy) else { return 1 };
+    if record.phases.is_empty() {
+        // It failed before anything was measured: a file without a byte is no result.
+        let is_empty = |path: &&String| std::fs::metadata(path).is_ok_and(|found| found.len() == 0);
+        made.iter().filter(is_empty).for_each(|path| drop(std::fs::remove_file(path)));
+    }
     if let Some(why) = why {
         why.tell(&record.name);
     }
