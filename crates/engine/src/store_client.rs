@@ -106,7 +106,10 @@ mod tests {
         }
         fn remove(&mut self, name: &str) -> Result<(), i32> {
             let is_full = self.0.iter().any(|other| other.starts_with(&format!("{name}/")));
-            if is_full { Err(libc::ENOTEMPTY) } else { Ok(drop(self.0.remove(name))) }
+            match is_full || !self.0.remove(name) {
+                true => Err(libc::ENOTEMPTY),
+                false => Ok(()),
+            }
         }
         fn objects(&mut self, _: &str) -> Result<Vec<String>, i32> {
             Ok(Vec::new())
