@@ -38,6 +38,9 @@ const PERIOD_BYTES: usize = (64 << 20) + 4096;
 const RETRIES: (&str, u32) = ("retries", 8);
 /// The engine's setting for the bucket itself.
 const REMOVE_BUCKET: &str = "remove_bucket";
+/// The engine's setting for how many items are versions of one object, and how often it is tried to remove all of them.
+const VERSIONS: &str = "versions";
+const PASSES: u32 = 4;
 /// From so many names on, those that are there are listed and removed, where there is a prefix.
 const LISTED_FROM: u64 = 1 << 20;
 
@@ -78,6 +81,23 @@ impl MadeObjects {
         match self.store.carry_out(Verb::Unlink, all, 0, &mut |_, _| (), &mut |_, result| is_gone(result)) {
             Ok(()) => Vec::new(),
             Err(failure) => vec![failure.message],
+        let versions = self.store.versions();
+        let mut passes = if versions > 1 { PASSES } else { 1 };
+        loop {
+            passes -= 1;
+            // Of one object one version at a time, as far as can be: stores move the one before to its place.
+            let all = &mut (0..versions).flat_map(|version| (version..self.count).step_by(versions as usize));
+            let removed =
+                self.store.carry_out(Verb::Unlink, all, 0, &mut |_, _| (), &mut |_, result| is_gone(result));
+            let left = removed.and_then(|()| match versions > 1 && self.store.check_empty().is_err() {
+                true => Err(Failure::new(format!("{}: versions are left", self.store.set.url))),
+                false => Ok(()),
+            });
+            match left {
+                Ok(()) => return Vec::new(),
+                Err(failure) if passes == 0 => return vec![failure.message],
+                Err(_) => {}
+            }
         }
     }
 }
@@ -200,6 +220,12 @@ fn fill(store: &Store, target: &Target, progress: Progress<'_>) -> Result<(), Fa
 impl Store {
     fn can_sweep(&self) -> bool {
         self.entry.facts.sweeps_prefixes && !self.set.parts().2.is_empty()
+    }
+
+    /// Of each object; 1: items are objects.
+    fn versions(&self) -> u64 {
+        let setting = self.job.settings.iter().find(|setting| setting.name == VERSIONS);
+        setting.and_then(|setting| setting.value.parse().ok()).unwrap_or(1).max(1)
     }
 
     fn removes_bucket(&self) -> bool {
