@@ -39,6 +39,8 @@ pub struct MadeFiles {
     trees: Vec<PathBuf>,
     /// Objects that are removed.
     objects: Vec<objects::MadeObjects>,
+    /// Buckets that were not there before.
+    buckets: BTreeSet<String>,
     /// Directories that were made, to be removed or not.
     made_trees: Vec<PathBuf>,
     /// Sets that the present phase laid out where nothing was, by their targets' index in the plan: what is in them is

@@ -283,6 +283,11 @@ impl ObjectStore {
         self.contents().objects.insert(key.into(), object);
     }
 
+    /// Takes an object away, past the protocol.
+    pub fn remove(&self, key: &str) {
+        self.contents().objects.remove(key);
+    }
+
     /// Whether there is the bucket.
     pub fn has_bucket(&self) -> bool {
         self.shared.has_bucket.load(SeqCst)

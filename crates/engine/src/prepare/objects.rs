@@ -5,6 +5,7 @@
 //! more names than a run will use (objects that are made until time is up), all that lies below the prefix goes.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use iodyno_model::{Job, Plan, Prepare, Setting, Target, TargetKind, Verb};
@@ -38,6 +39,9 @@ const PERIOD_BYTES: usize = (64 << 20) + 4096;
 const RETRIES: (&str, u32) = ("retries", 8);
 /// The engine's setting for the bucket itself.
 const REMOVE_BUCKET: &str = "remove_bucket";
+const PREFLIGHT: &str = "preflight";
+/// Those by which it would be made.
+const MAKING: [&str; 2] = ["make_bucket", PREFLIGHT];
 /// The engine's setting for how many items are versions of one object, and how often it is tried to remove all of them.
 const VERSIONS: &str = "versions";
 const PASSES: u32 = 4;
@@ -51,6 +55,8 @@ pub struct MadeObjects {
     count: u64,
     /// Directories that were not there before, the lowest first.
     directories: Vec<String>,
+    /// Whether the bucket itself goes, if nobody else has something in it.
+    with_bucket: bool,
 }
 
 impl MadeObjects {
@@ -58,6 +64,12 @@ impl MadeObjects {
     pub fn remove(&self) -> Vec<String> {
         let mut left = self.remove_objects();
         if left.is_empty() && self.store.removes_bucket() {
+        if !self.directories.is_empty()
+            && let Some(Ok(mut client)) = connect_store(&self.store.job, &self.store.set.url)
+        {
+            remove_made(&mut *client, &self.directories);
+        }
+        if left.is_empty() && self.with_bucket {
             left.extend(self.store.remove_bucket().err().map(|failure| failure.message));
         }
         left
@@ -139,12 +151,13 @@ pub fn prepare(
     let own = Job { targets: vec![index], settings: patient(job, entry), ..job.clone() };
     let store = Store { plan: Arc::clone(&checked.plan), job: own, entry, set };
     let count = store.set.names.count;
+    let with_bucket = target.remove && first && store.removes_bucket(&mut made.buckets);
     if absent {
         let is_fine = &mut |_: &Io, result| is_gone(result);
         store.carry_out(Verb::Unlink, &mut (0..count), 0, &mut |_, _| (), is_fine)?;
         // What has these names from now on is the run's own.
         if target.remove && first {
-            made.objects.push(MadeObjects { store, count, directories: Vec::new() });
+            made.objects.push(MadeObjects { store, count, directories: Vec::new(), with_bucket });
         }
         return Ok(());
     }
@@ -155,7 +168,8 @@ pub fn prepare(
         // Copies have the names that follow.
         let copied = drawn(&plan, index).any(|verb| verb == Verb::Clone);
         let count = if copied { count * 2 } else { count };
-        made.objects.push(MadeObjects { store: Store { plan, job, entry, set }, count, directories });
+        let store = Store { plan, job, entry, set };
+        made.objects.push(MadeObjects { store, count, directories, with_bucket });
     }
     match target.prepare {
         Prepare::AsItIs | Prepare::Empty => Ok(()),
@@ -228,8 +242,36 @@ impl Store {
         setting.and_then(|setting| setting.value.parse().ok()).unwrap_or(1).max(1)
     }
 
-    fn removes_bucket(&self) -> bool {
-        self.job.settings.iter().any(|setting| setting.name == REMOVE_BUCKET && setting.value == "on")
+    /// Whether the bucket goes at the end. `made` has the buckets that were not there before.
+    fn removes_bucket(&self, made: &mut BTreeSet<String>) -> bool {
+        let asked = self.job.settings.iter().find(|setting| setting.name == REMOVE_BUCKET);
+        match asked.map(|setting| setting.value.as_str()) {
+            Some("on") => true,
+            Some("made") => {
+                let name = self.set.parts().1.to_string();
+                if self.is_bucket_missing() {
+                    made.insert(name.clone());
+                }
+                made.contains(&name)
+            }
+            _ => false,
+        }
+    }
+
+    /// Asked by a client that makes none.
+    fn is_bucket_missing(&self) -> bool {
+        let mut job = self.job.clone();
+        job.settings.retain(|setting| !MAKING.contains(&setting.name.as_str()));
+        job.settings.push(Setting::new(PREFLIGHT, "off"));
+        let (plan, set) = (Arc::clone(&self.plan), self.set.clone());
+        let mut is_missing = false;
+        let one = &mut |_: u64, io: &mut Io| io.bytes = 1;
+        let asked = Store { plan, job, entry: self.entry, set };
+        let _ = asked.carry_out(Verb::Readdir, &mut (0..1), 0, one, &mut |_, result| {
+            is_missing = is_gone(result) && result < 0;
+            true
+        });
+        is_missing
     }
 
     /// Removes the bucket, unless somebody else has something in it.

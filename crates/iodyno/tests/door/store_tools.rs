@@ -209,6 +209,10 @@ fn ior_transfers() -> Outcome {
     ior(home.path(), &store, &line.replace("-k -o", "-o")).expect(0, &[]);
     // A bucket in which somebody else has something stays, too.
     assert_eq!((store.keys(), store.has_bucket()), (vec!["theirs".to_string()], true));
+    // One that was there before stays, if it is empty.
+    store.remove("theirs");
+    ior(home.path(), &store, &line.replace("-k -o", "-o")).expect(0, &[]);
+    assert_eq!((store.keys(), store.has_bucket()), (Vec::new(), true));
     // Its own bucket is named after the access key, as IOR does it.
     let said = told(bare(
         home.path(),

@@ -102,7 +102,8 @@ pub const SETTINGS: &[SettingSpec] = &[
     spec("make_bucket", "on or off: that request makes the bucket if it is not there (default off)"),
     spec(
         "remove_bucket",
-        "on or off: where the run removes what it made, the bucket goes too, if nothing else is in it (default off)",
+        "on, made or off: where the run removes what it made, the bucket goes too, if nothing else is in it; made: if the run \
+         made it (default off)",
     ),
 ];
 
@@ -418,8 +419,7 @@ fn from_aws_auth(user: &str, into: &mut Credentials) -> Result<(), Failure> {
 
 /// Everything that is wrong with a job's settings.
 pub fn check(job: &Job) -> Vec<Diagnostic> {
-    let mut wrong =
-        check_switches(job, &["sign_payload", "preflight", "make_bucket", "remove_bucket", "shared_upload"]);
+    let mut wrong = check_switches(job, &["sign_payload", "preflight", "make_bucket", "shared_upload"]);
     let mut values = |names: &[&str], accept: &dyn Fn(&str) -> bool, hint: &str| {
         wrong.extend(check_values(job, names, accept, hint));
     };
@@ -430,6 +430,7 @@ pub fn check(job: &Job) -> Vec<Diagnostic> {
         &|value| matches!(value, "round-robin" | "least-busy"),
         "say round-robin or least-busy",
     );
+    values(&["remove_bucket"], &|value| matches!(value, "on" | "made" | "off"), "say on, made or off");
     values(&["addressing"], &|value| matches!(value, "path" | "virtual"), "say path or virtual");
     values(
         &["checksum"],
