@@ -106,10 +106,11 @@ mod tests {
         }
         fn remove(&mut self, name: &str) -> Result<(), i32> {
             let is_full = self.0.iter().any(|other| other.starts_with(&format!("{name}/")));
-            match is_full || !self.0.remove(name) {
-                true => Err(libc::ENOTEMPTY),
-                false => Ok(()),
+            if is_full {
+                return Err(libc::ENOTEMPTY);
             }
+            self.0.remove(name);
+            Ok(())
         }
         fn objects(&mut self, _: &str) -> Result<Vec<String>, i32> {
             Ok(Vec::new())

@@ -387,7 +387,7 @@ fn what_is_wrong_with_a_store_is_told_in_words() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_iodyno"));
         command.args(words).args(["--concurrent", "2", "--duration", "1s", "--benchdata", "x"]).args(more);
         with_keys(command.current_dir(folder.path())).env("HOME", folder.path()).env("IODYNO_HISTORY", "off");
-        variables.iter().for_each(|(name, value)| drop(command.env(name, value)));
+        command.envs(variables.iter().copied());
         Program::new(command).run()
     };
     let garbled: Box<dyn Fn(&testbed::store::LoggedRequest) -> Fault + Send + Sync> =

@@ -52,7 +52,7 @@ fn workbook(record: &Record, context: &Context) -> Result<Vec<u8>, XlsxError> {
     for table in tables(record, context) {
         let page = workbook.add_worksheet();
         if let Some(device) = context.simulated() {
-            page.set_header(&format!("&Csimulated on {}", device.replace('&', "&&")));
+            page.set_header(format!("&Csimulated on {}", device.replace('&', "&&")));
         }
         sheet(page, table.name, &table.headings, &table.rows)?;
     }

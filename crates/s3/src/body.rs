@@ -265,7 +265,7 @@ pub fn delete_versions<'a>(versions: impl IntoIterator<Item = (&'a str, &'a str)
 
 /// An object that could not be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Undeleted {
+pub struct RemovalError {
     pub key: String,
     /// Empty: no version was named.
     pub version: String,
@@ -277,8 +277,8 @@ pub struct Undeleted {
 ///
 /// # Errors
 /// The body is no XML.
-pub fn undeleted(body: &[u8]) -> Result<Vec<Undeleted>, String> {
-    let (mut found, mut one) = (Vec::new(), Undeleted::default());
+pub fn removal_errors(body: &[u8]) -> Result<Vec<RemovalError>, String> {
+    let (mut found, mut one) = (Vec::new(), RemovalError::default());
     for (around, name, text) in texts(body)? {
         match (around.as_str(), name.as_str()) {
             ("Error", "Key") => one.key = text,
@@ -343,8 +343,8 @@ mod tests {
             "<Delete><Quiet>true</Quiet><Object><Key>a&lt;</Key></Object></Delete>"
         );
         let body = b"<DeleteResult><Error><Key>k</Key><Code>AccessDenied</Code></Error></DeleteResult>";
-        let stays = Undeleted { key: "k".into(), version: String::new(), code: "AccessDenied".into() };
-        assert_eq!(undeleted(body), Ok(vec![stays]));
+        let stays = RemovalError { key: "k".into(), version: String::new(), code: "AccessDenied".into() };
+        assert_eq!(removal_errors(body), Ok(vec![stays]));
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(crate) fn parts(device: &Device, random: &mut Random) -> Result<(Parts, Vec<
     let mut factors: Vec<Vec<f64>> = line.iter().map(|_| Vec::new()).collect();
     factors[..1].fill(vec![1.0]);
     for (index, level) in line.iter().enumerate() {
-        let Level { part, count, first, .. } = level;
+        let TreeLevel { part, count, first, .. } = level;
         let own = std::mem::take(&mut factors[index]);
         for instance in 0..*count {
             let behind = |&(place, each): &(usize, u64)| PartsBehind {
@@ -69,7 +69,7 @@ pub(crate) fn parts(device: &Device, random: &mut Random) -> Result<(Parts, Vec<
 }
 
 /// All instances of a part.
-struct Level<'a> {
+struct TreeLevel<'a> {
     part: &'a DevicePart,
     count: u64,
     /// The number of the first; the others follow it.
@@ -79,18 +79,18 @@ struct Level<'a> {
 }
 
 /// The parts from the front to the back, each before those behind it.
-fn levels(device: &Device) -> Vec<Level<'_>> {
-    let (mut levels, mut at, mut first) = (Vec::<Level<'_>>::new(), 0, 0);
-    levels.extend(device.entry().map(|part| Level { part, count: 1, first: 0, behind: Vec::new() }));
+fn levels(device: &Device) -> Vec<TreeLevel<'_>> {
+    let (mut levels, mut at, mut first) = (Vec::<TreeLevel<'_>>::new(), 0, 0);
+    levels.extend(device.entry().map(|part| TreeLevel { part, count: 1, first: 0, behind: Vec::new() }));
     while at < levels.len() {
-        let Level { part, count, .. } = levels[at];
+        let TreeLevel { part, count, .. } = levels[at];
         levels[at].first = first;
         first += count;
         for (over, each) in part.kind.behind() {
             let Some(part) = device.part(over) else { continue };
             let place = levels.len();
             levels[at].behind.push((place, u64::from(each)));
-            levels.push(Level { part, count: count * u64::from(each), first: 0, behind: Vec::new() });
+            levels.push(TreeLevel { part, count: count * u64::from(each), first: 0, behind: Vec::new() });
         }
         at += 1;
     }

@@ -1,7 +1,7 @@
 //! The memory of a client, and volumes over unlike parts: against theory, and worked out on paper.
 
 use iodyno_model::device::{
-    CachePolicy, Device, DevicePart, Layout, PageCache, PartKind, PartRecord, Station, Volume,
+    CachePolicy, Device, DevicePart, PageCache, PartKind, PartRecord, Station, Volume, VolumeLayout,
 };
 use iodyno_model::reflect::Reflect;
 use iodyno_simulation::random::{Random, mix};
@@ -237,7 +237,7 @@ fn what_is_given_up_is_not_written_back() {
 }
 
 /// 1 MiB that takes 1 ms in front of the rest that takes 10 ms.
-fn volume(layout: Layout, shares: &[f64]) -> Simulation {
+fn volume(layout: VolumeLayout, shares: &[f64]) -> Simulation {
     let over = ["fast", "slow"].map(String::from).to_vec();
     let shares = shares.to_vec();
     let volume = Volume { over, layout, piece_bytes: 64 << 10, shares, ..Volume::blank() };
@@ -251,7 +251,7 @@ fn volume(layout: Layout, shares: &[f64]) -> Simulation {
 
 #[test]
 fn a_linear_volume_is_fast_where_its_fast_part_lies() {
-    let mut simulation = volume(Layout::Linear, &[]);
+    let mut simulation = volume(VolumeLayout::Linear, &[]);
     assert_eq!(simulation.capacity_bytes(), 9 << 20);
     assert_eq!(alone(&mut simulation, at(Read, 0, PAGE)), MS);
     assert_eq!(alone(&mut simulation, at(Read, (1 << 20) - PAGE, PAGE)), MS);
@@ -263,7 +263,7 @@ fn a_linear_volume_is_fast_where_its_fast_part_lies() {
 
 #[test]
 fn stripes_over_unlike_disks_are_as_slow_as_the_slow_one() {
-    let mut simulation = volume(Layout::Striped, &[]);
+    let mut simulation = volume(VolumeLayout::Striped, &[]);
     assert_eq!(simulation.capacity_bytes(), 2 << 20);
     assert_eq!(alone(&mut simulation, at(Read, 0, PAGE)), MS);
     assert_eq!(alone(&mut simulation, at(Read, 64 << 10, PAGE)), 10 * MS);
@@ -275,7 +275,7 @@ fn stripes_over_unlike_disks_are_as_slow_as_the_slow_one() {
 
 #[test]
 fn a_mirror_of_unlike_disks_writes_to_both_and_reads_from_the_one_with_fewer_requests() {
-    let mut simulation = volume(Layout::Mirrored, &[]);
+    let mut simulation = volume(VolumeLayout::Mirrored, &[]);
     assert_eq!(simulation.capacity_bytes(), 1 << 20);
     assert_eq!(alone(&mut simulation, at(Write, 0, PAGE)), 10 * MS);
     assert_eq!(alone(&mut simulation, at(Read, 0, PAGE)), MS);
@@ -287,7 +287,7 @@ fn a_mirror_of_unlike_disks_writes_to_both_and_reads_from_the_one_with_fewer_req
 
 #[test]
 fn pieces_lie_on_parts_by_their_shares() {
-    let mut simulation = volume(Layout::Share, &[1.0, 3.0]);
+    let mut simulation = volume(VolumeLayout::Share, &[1.0, 3.0]);
     assert_eq!(simulation.capacity_bytes(), 4 << 20);
     let mut random = Random::from_seed(5, 5);
     let reads = 20_000;
@@ -303,7 +303,7 @@ fn pieces_lie_on_parts_by_their_shares() {
 /// A tiering controller: the hot tenth of the addresses is on the fast tier, and 90 % of the requests go there.
 #[test]
 fn a_tier_for_the_hot_data_makes_the_mean() {
-    let mut simulation = volume(Layout::Linear, &[]);
+    let mut simulation = volume(VolumeLayout::Linear, &[]);
     let mut random = Random::from_seed(6, 6);
     let reads = 20_000;
     let mut one = |simulation: &mut Simulation| {

@@ -1,8 +1,8 @@
 //! A whole Ceph of one monitor and one object daemon on loopback, whose objects lie in memory.
 //!
-//! It is what an engine for RADOS is tested against: real placement, real locks, real errors. Nobody needs a key, unless a gateway
-//! is to run: that gives up without. A pool has one copy. There is no manager daemon, so Ceph counts nothing itself: `rados df` says 0, `rados ls` and `rados stat`
-//! say what there is. It refuses to listen anywhere but on 127.0.0.1.
+//! It is what an engine for RADOS is tested against: real placement, real locks, real errors. Nobody needs a key, unless a
+//! gateway is to run: that gives up without. A pool has one copy. There is no manager daemon, so Ceph counts nothing itself:
+//! `rados df` says 0, `rados ls` and `rados stat` say what there is. It refuses to listen anywhere but on 127.0.0.1.
 
 use std::path::{Path, PathBuf};
 

@@ -17,9 +17,8 @@ use iodyno_s3::body::ErrorBody;
 use iodyno_s3::failure::is_throttled;
 use iodyno_s3::{RequestClass, RequestHead, Signer, UtcTime, operation};
 
-use super::signing::{self, Signing};
-
 use super::plain;
+use super::signing::{self, Signing};
 
 /// Of stores that speak HTTP.
 const SCHEME: &str = "s3";
@@ -189,16 +188,7 @@ impl<'a> Client<'a> {
     /// # Errors
     /// No answer came, in words.
     pub fn ask(&mut self, request: &RequestHead, body: &[u8]) -> Result<StoreAnswer, String> {
-        let mut bytes = Vec::with_capacity(1024 + body.len());
-        let host = self.at.host.clone();
-        self.signer.write_head(
-            request,
-            &host,
-            UtcTime { unix: clock::unix_ns() / 1_000_000_000 },
-            &mut bytes,
-        );
-        bytes.extend_from_slice(body);
-        self.send(request, &bytes)
+        self.ask_by(request, body, None)
     }
 
     /// The same, signed otherwise than a client would.
@@ -211,25 +201,24 @@ impl<'a> Client<'a> {
         body: &[u8],
         signing: Signing,
     ) -> Result<StoreAnswer, String> {
-        let host = self.at.host.clone();
-        let bytes = signing::written(&mut self.signer, &host, request, body, signing)?;
-        self.send(request, &bytes)
+        self.ask_by(request, body, Some(signing))
     }
 
-    /// Sends a request as it was written.
-    fn send(&mut self, request: &RequestHead, bytes: &[u8]) -> Result<StoreAnswer, String> {
-        let reused = self.stream.is_some();
-        self.settings.sent[request.class() as usize].fetch_add(1, Relaxed);
-        match self.exchange(bytes, request.method == "HEAD") {
-            // The server may close what was idle; nothing of the request was answered.
-            Err(Lost::BeforeAnswer(_)) if reused => self.exchange(bytes, request.method == "HEAD"),
-            other => other,
+    fn ask_by(
+        &mut self,
+        request: &RequestHead,
+        body: &[u8],
+        signing: Option<Signing>,
+    ) -> Result<StoreAnswer, String> {
         self.settings.sent[request.class() as usize].fetch_add(1, Relaxed);
         match (&mut self.connection, &self.settings.store) {
+            (Connection::Plain(_), _) if signing.is_some() => {
+                Err("a store that does not speak HTTP has no signatures".into())
+            }
             (Connection::Plain(store), _) => Ok(plain::answer(&mut **store, request, body)),
             (Connection::Http(http), Some(store)) => {
                 let asked = HttpRequest { host: &self.at.host, bucket: &self.settings.bucket, store };
-                http.ask(&asked, request, body)
+                http.ask(&asked, request, body, signing)
             }
             (Connection::Http(_), None) => Err("a store that does not speak HTTP".into()),
         }
@@ -266,11 +255,18 @@ impl HttpConnection {
         asked: &HttpRequest<'_>,
         request: &RequestHead,
         body: &[u8],
+        signing: Option<Signing>,
     ) -> Result<StoreAnswer, String> {
-        let mut bytes = Vec::with_capacity(1024 + body.len());
-        let now = UtcTime { unix: clock::unix_ns() / 1_000_000_000 };
-        self.signer.write_head(request, asked.host, now, &mut bytes);
-        bytes.extend_from_slice(body);
+        let bytes = match signing {
+            Some(signing) => signing::written(&mut self.signer, asked.host, request, body, signing)?,
+            None => {
+                let mut bytes = Vec::with_capacity(1024 + body.len());
+                let now = UtcTime { unix: clock::unix_ns() / 1_000_000_000 };
+                self.signer.write_head(request, asked.host, now, &mut bytes);
+                bytes.extend_from_slice(body);
+                bytes
+            }
+        };
         let (reused, to_head) = (self.stream.is_some(), request.method == "HEAD");
         match self.exchange(asked, &bytes, to_head) {
             // The server may close what was idle; nothing of the request was answered.

@@ -210,7 +210,8 @@ const ENTRIES: &[Entry] = &[
     flag("S3-libs3.use-ssl", "by TLS").also(&["S3.use-ssl"]).under(LIBS3),
     flag("S3-libs3.s3-compatible", "the store is not Amazon's").ignored("in IOR it hides what the store complains of").under(LIBS3),
     flag("S3-libs3.bucket-per-file", "a bucket for each file")
-        .refused("mdtest makes thousands of files, and stores a few hundred buckets", "leave it out: one bucket has all files").under(LIBS3),
+        .refused("mdtest makes thousands of files, and stores a few hundred buckets", "leave it out: one bucket has all files")
+        .under(LIBS3),
     text("S3-libs3.location", "where the bucket is made")
         .refused("a bucket is made where the endpoint is", "leave it out, or make the bucket before").under(LIBS3),
     text("S3-4c.host", "the store, HOST:PORT").under(AWS4C),

@@ -32,14 +32,16 @@ impl CallTable {
         CallTable(calls.map(|(name, arguments)| (name, shape(arguments))).collect())
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.0.keys().copied()
+    /// Names and arguments, in order of the names.
+    pub fn entries(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.0.iter().map(|(name, shape)| (*name, shape.written))
     }
 }
 
 /// What a call takes, word by word.
 #[derive(Debug)]
 struct ArgumentShape {
+    written: &'static str,
     kinds: Vec<&'static str>,
     least: usize,
     most: usize,
@@ -49,7 +51,7 @@ fn shape(arguments: &'static str) -> ArgumentShape {
     let words: Vec<&str> = arguments.split_whitespace().collect();
     let least = words.iter().filter(|word| !word.starts_with('[')).count();
     let most = if arguments.contains('…') { usize::MAX } else { words.len() };
-    ArgumentShape { kinds: words, least, most }
+    ArgumentShape { written: arguments, kinds: words, least, most }
 }
 
 /// Looks whether a call can be made as it is written; `opened` are the labels of earlier steps.
@@ -63,13 +65,13 @@ pub fn check(
     opened: &[String],
 ) -> Result<(), Problem> {
     let Some(shape) = vocabulary.calls.0.get(name) else {
-        let names: Vec<&str> = vocabulary.calls.names().collect();
+        let names: Vec<&str> = vocabulary.calls.entries().map(|(name, _)| name).collect();
         let hint = near_or(name, &names, &format!("{} lists all calls", vocabulary.page));
         return problem(format!("`{name}`: there is no such call"), hint);
     };
     if arguments.len() < shape.least || arguments.len() > shape.most {
         let message = format!("`{name}` takes other arguments than these {}", arguments.len());
-        return problem(message, format!("{name} {}", shape.kinds.join(" ")).trim_end());
+        return problem(message, format!("{name} {}", shape.written).trim_end());
     }
     match (name, arguments) {
         ("try", [call, rest @ ..]) | ("signed", [_, call, rest @ ..]) => {
@@ -112,7 +114,7 @@ mod tests {
     #[test]
     fn the_page_names_every_call() {
         let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules.md"));
-        for name in FILES.calls.names() {
+        for (name, _) in FILES.calls.entries() {
             let named = page.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
             assert!(named.clone().any(|word| word == name), "{name}");
         }

@@ -107,10 +107,10 @@ const ENTRIES: &[Entry] = &[
         .refused("certificates are checked", "add the authority's certificate to the system's (update-ca-certificates)").under(STORE),
 
     text("obj.size", "SIZE", "size of an object (get, put and mixed 10MiB; others 1KiB)").under(OBJECTS),
-    flag("obj.randsize", "sizes up to that, as many in each power of two (put, get, stat, list and delete)").under(OBJECTS),
-    flag("obj.rand-log2", "the same, with obj.size as the mean").refused(ONE_LAW, "say --obj.randsize, and 5.6 times the mean").under(OBJECTS),
+    flag("obj.randsize", "sizes up to that, as many in each power of two (all but objects of parts)").under(OBJECTS),
+    flag("obj.rand-log2", "the same, with obj.size as the mean")
+        .refused(ONE_LAW, "say --obj.randsize, and 5.6 times the mean").under(OBJECTS),
     flag("obj.rand-logn", "sizes as a lognormal law has them").refused(ONE_LAW, "say --obj.randsize").under(OBJECTS),
-    flag("obj.randsize", "sizes up to that, as many in each power of two (all but multipart-put)").under(OBJECTS),
     Entry::new("obj.generator", Kind::Word(GENERATORS), "NAME", "what is in objects").or("random").under(OBJECTS),
     text("prefix", "TEXT", "what the objects' names begin with").under(OBJECTS),
     flag("noprefix", "all objects lie in one prefix, rather than in one of each operation in flight").under(OBJECTS),
@@ -134,8 +134,8 @@ const ENTRIES: &[Entry] = &[
     Entry::new("parts", Kind::Whole(1, 10_000), "N", "parts of an object (multipart 200, multipart-put 100)").under(KIND),
     text("part.size", "SIZE", "size of a part; get and put: 16MiB (multipart and multipart-put 5MiB)").under(KIND),
     number("part.concurrent", "20", "parts of one object of multipart-put in flight").under(KIND),
-    Entry::new("versions", Kind::Whole(1, 1000), "N", "versions of each object, in a bucket that keeps them (get, stat, list and delete 1, retention 5)")
-        .under(KIND),
+    Entry::new("versions", Kind::Whole(1, 1000), "N",
+        "versions of each object, in a bucket that keeps them (get, stat, list and delete 1, retention 5)").under(KIND),
     flag("range", "get reads a part of each object, at random, as often from each power of two").under(KIND),
     text("range-size", "SIZE", "get reads so much of each object, from a random place").under(KIND),
     flag("extra-head", "a HEAD before each GET")

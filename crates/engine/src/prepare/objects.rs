@@ -63,7 +63,6 @@ impl MadeObjects {
     /// Removes them; what could not be removed.
     pub fn remove(&self) -> Vec<String> {
         let mut left = self.remove_objects();
-        if left.is_empty() && self.store.removes_bucket() {
         if !self.directories.is_empty()
             && let Some(Ok(mut client)) = connect_store(&self.store.job, &self.store.set.url)
         {
@@ -79,20 +78,6 @@ impl MadeObjects {
         if self.count >= LISTED_FROM && self.store.can_sweep() {
             return self.store.sweep().err().map(|failure| failure.message).into_iter().collect();
         }
-        let left = self.remove_objects();
-        if !self.directories.is_empty()
-            && let Some(Ok(mut client)) = connect_store(&self.store.job, &self.store.set.url)
-        {
-            remove_made(&mut *client, &self.directories);
-        }
-        left
-    }
-
-    fn remove_objects(&self) -> Vec<String> {
-        let all = &mut (0..self.count);
-        match self.store.carry_out(Verb::Unlink, all, 0, &mut |_, _| (), &mut |_, result| is_gone(result)) {
-            Ok(()) => Vec::new(),
-            Err(failure) => vec![failure.message],
         let versions = self.store.versions();
         let mut passes = if versions > 1 { PASSES } else { 1 };
         loop {

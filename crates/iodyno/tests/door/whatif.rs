@@ -22,7 +22,6 @@ pub fn cases() -> Vec<Case> {
         Case::new("a seed gives the same record on each device", &[], repeatable),
         Case::new("without direct=1 a simulated device shows what memory does", &[], page_cache),
         Case::new("a plan on a bucket takes the service times that a device file programs", &[], bucket),
-        Case::new("JSON, pages and metrics of a simulated run say so", &[], exports),
         Case::new("what does not go with a simulated device is refused with a hint", &[], refusals),
         Case::new("a comparison says that one run was simulated", &[], comparison),
         Case::new("a workload is simulated on several devices, side by side", &[], side_by_side),
@@ -229,7 +228,8 @@ fn bucket() -> Outcome {
 
 fn exports() -> Outcome {
     let home = scratch();
-    let run = "fio --name=j --rw=randread --size=4m --output-format=json --also on=hdd-7200,json=r.json,html=r.html,metrics=r.txt,csv=r.csv,csv=tables/,hdr=r.hdr";
+    let run = "fio --name=j --rw=randread --size=4m --output-format=json \
+               --also on=hdd-7200,json=r.json,html=r.html,metrics=r.txt,csv=r.csv,csv=tables/,hdr=r.hdr";
     let said = within(home.path(), run);
     let own: Value = serde_json::from_str(&said.out)?;
     assert_eq!(own["simulated"], "hdd-7200", "{said}");
@@ -330,7 +330,8 @@ fn page_cache() -> Outcome {
     let home = scratch();
     let iops = |direct: &str| -> Result<f64, Box<dyn std::error::Error>> {
         let job = format!(
-            "fio --name=j --rw=randread --bs=4k --size=64m --io_size=512m --randrepeat=1 {direct} --output-format=json --also on=hdd-7200-cached"
+            "fio --name=j --rw=randread --bs=4k --size=64m --io_size=512m --randrepeat=1 {direct} \
+             --output-format=json --also on=hdd-7200-cached"
         );
         let said: Value = serde_json::from_str(&within(home.path(), &job).out)?;
         said["jobs"][0]["read"]["iops"].as_f64().ok_or_else(|| said.to_string().into())

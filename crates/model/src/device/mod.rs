@@ -21,7 +21,7 @@ pub use page_cache::{CachePolicy, PageCache};
 pub use record::{PartCount, PartRecord};
 pub use rotating::{HardDisk, Rotation, SeekCurve};
 pub use shared::{Cloud, Cluster, Network, Placing, Server, Station};
-pub use volume::{Layout, Volume};
+pub use volume::{Volume, VolumeLayout};
 
 /// A simulated device.
 #[derive(Clone, Debug, Default, PartialEq, Reflect)]
@@ -329,7 +329,7 @@ impl Device {
             return refuse(&self.origin, message, "fewer servers or disks");
         }
         let unsaid = self.parts.iter().find_map(|part| match &part.kind {
-            PartKind::Volume(volume) if volume.layout == Layout::Linear => {
+            PartKind::Volume(volume) if volume.layout == VolumeLayout::Linear => {
                 let ends = &volume.over[..volume.over.len().saturating_sub(1)];
                 ends.iter().find(|over| self.part_bytes(over) == 0).map(|over| (part, over))
             }
@@ -442,11 +442,11 @@ mod tests {
             ];
             Device { parts, ..Device::default() }.capacity_bytes()
         };
-        assert_eq!(volume(Layout::Linear, &[]), 1000);
-        assert_eq!(volume(Layout::Striped, &[]), 200);
-        assert_eq!(volume(Layout::Mirrored, &[]), 100);
+        assert_eq!(volume(VolumeLayout::Linear, &[]), 1000);
+        assert_eq!(volume(VolumeLayout::Striped, &[]), 200);
+        assert_eq!(volume(VolumeLayout::Mirrored, &[]), 100);
         // A quarter on the small one, which is then full.
-        assert_eq!(volume(Layout::Share, &[1.0, 3.0]), 400);
+        assert_eq!(volume(VolumeLayout::Share, &[1.0, 3.0]), 400);
         let cluster = Cluster { over: "disk".into(), servers: 6, ..Cluster::blank() };
         assert_eq!(capacity(PartKind::Cluster(cluster.clone())), 200);
         assert_eq!(capacity(PartKind::Cluster(Cluster { data: 4, parity: 2, ..cluster })), 400);

@@ -10,7 +10,7 @@ pub struct Volume {
     pub over: Vec<String>,
     /// Which of them has which data.
     #[reflect(default)]
-    pub layout: Layout,
+    pub layout: VolumeLayout,
     /// What lies on a part before the next one follows, or is placed on its own.
     #[reflect(default = 65_536, positive)]
     pub piece_bytes: u64,
@@ -24,7 +24,7 @@ pub struct Volume {
 
 /// How data lies on the parts of a volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
-pub enum Layout {
+pub enum VolumeLayout {
     /// By address: one part behind the other, each as long as it is.
     #[default]
     Linear,
@@ -47,12 +47,12 @@ impl Volume {
             return 0;
         }
         match self.layout {
-            Layout::Linear => behind.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes)),
-            Layout::Striped => {
+            VolumeLayout::Linear => behind.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes)),
+            VolumeLayout::Striped => {
                 (least / self.piece_bytes.max(1) * self.piece_bytes).saturating_mul(behind.len() as u64)
             }
-            Layout::Mirrored => least,
-            Layout::Share => {
+            VolumeLayout::Mirrored => least,
+            VolumeLayout::Share => {
                 let sum: f64 = self.shares.iter().sum();
                 let parts = self.shares.iter().zip(behind).filter(|(share, _)| **share > 0.0);
                 parts.map(|(share, bytes)| *bytes as f64 / share * sum).fold(f64::INFINITY, f64::min) as u64
@@ -67,17 +67,17 @@ impl Volume {
             when(parts == 0, "it stands in front of nothing", "say the parts: over = [\"fast\", \"slow\"]"),
             when(parts > Self::MOST_PARTS, format!("{parts} parts behind it"), "at most 64"),
             when(
-                self.layout == Layout::Share && shares != parts,
+                self.layout == VolumeLayout::Share && shares != parts,
                 format!("{shares} shares of {parts} parts"),
                 "a share for each part: shares = [0.9, 0.1]",
             ),
             when(
-                self.layout != Layout::Share && shares > 0,
+                self.layout != VolumeLayout::Share && shares > 0,
                 "`shares` without layout = \"share\"",
                 "leave the shares out, or say the layout",
             ),
             when(
-                self.layout == Layout::Share
+                self.layout == VolumeLayout::Share
                     && (self.shares.iter().any(is_wrong) || self.shares.iter().sum::<f64>() <= 0.0),
                 "shares are not below 0, and one of them is more",
                 "e.g. shares = [0.9, 0.1]",

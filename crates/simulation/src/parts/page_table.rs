@@ -30,7 +30,7 @@ impl Hasher for NumberHasher {
 
 /// A place for a page. Places form a ring by their use, the one used last behind the head.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct PagePlace {
     page: u64,
     before: u32,
     after: u32,
@@ -44,7 +44,7 @@ pub(super) struct PageTable {
     most: usize,
     policy: CachePolicy,
     /// The first is the head of the ring, and holds no page.
-    places: Vec<Place>,
+    places: Vec<PagePlace>,
     free: Vec<u32>,
     known: HashMap<u64, u32, PageHasher>,
 }
@@ -53,7 +53,7 @@ const HEAD: u32 = 0;
 
 impl PageTable {
     pub(super) fn new(most: usize, policy: CachePolicy) -> Self {
-        let head = Place { page: u64::MAX, before: HEAD, after: HEAD, used: false, pinned: true };
+        let head = PagePlace { page: u64::MAX, before: HEAD, after: HEAD, used: false, pinned: true };
         PageTable { most, policy, places: vec![head], free: Vec::new(), known: HashMap::default() }
     }
 
@@ -81,7 +81,7 @@ impl PageTable {
         {
             self.drop_place(victim);
         }
-        let place = Place { page, before: HEAD, after: HEAD, used: false, pinned: false };
+        let place = PagePlace { page, before: HEAD, after: HEAD, used: false, pinned: false };
         let number = match self.free.pop() {
             Some(number) => {
                 self.places[number as usize] = place;
@@ -123,7 +123,7 @@ impl PageTable {
     fn victim(&mut self) -> Option<u32> {
         for _ in 0..2 * self.known.len() {
             let last = self.places[HEAD as usize].before;
-            let Place { used, pinned, .. } = self.places[last as usize];
+            let PagePlace { used, pinned, .. } = self.places[last as usize];
             if !used && !pinned {
                 return Some(last);
             }
@@ -145,7 +145,7 @@ impl PageTable {
     }
 
     fn unlink(&mut self, number: u32) {
-        let Place { before, after, .. } = self.places[number as usize];
+        let PagePlace { before, after, .. } = self.places[number as usize];
         self.places[before as usize].after = after;
         self.places[after as usize].before = before;
     }

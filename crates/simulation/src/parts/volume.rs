@@ -1,6 +1,6 @@
 //! Several different parts as one volume.
 
-use iodyno_model::device::{Layout, Volume};
+use iodyno_model::device::{Volume, VolumeLayout};
 
 use super::{Part, PartPlace, PartsBehind};
 use crate::kernel::{Core, DeviceRequest, RequestKind, TaskId};
@@ -26,12 +26,12 @@ impl UnlikeVolume {
         let end = |at: &mut (u64, f64), (index, part): (usize, &PartsBehind)| {
             at.0 = at.0.saturating_add(part.bytes);
             at.1 += figures.shares.get(index).copied().unwrap_or(0.0) / all;
-            Some(if figures.layout == Layout::Share { (at.1 * u64::MAX as f64) as u64 } else { at.0 })
+            Some(if figures.layout == VolumeLayout::Share { (at.1 * u64::MAX as f64) as u64 } else { at.0 })
         };
         let mut ends: Vec<u64> = behind.iter().enumerate().scan((0, 0.0), end).collect();
         // What lies beyond the last is on the last: a part need not say what it holds.
         let last = match figures.layout {
-            Layout::Share => figures.shares.iter().rposition(|share| *share > 0.0),
+            VolumeLayout::Share => figures.shares.iter().rposition(|share| *share > 0.0),
             _ => behind.len().checked_sub(1),
         };
         ends.iter_mut().skip(last.unwrap_or(0)).for_each(|end| *end = u64::MAX);
@@ -49,14 +49,14 @@ impl UnlikeVolume {
         let (each, count) = (self.figures.piece_bytes, self.behind.len() as u64);
         let (piece, within) = (offset / each, offset % each);
         match self.figures.layout {
-            Layout::Linear => {
+            VolumeLayout::Linear => {
                 let part = self.ends.partition_point(|end| *end <= offset).min(self.ends.len() - 1);
                 let begin = part.checked_sub(1).map_or(0, |before| self.ends[before]);
                 (part, offset - begin, self.ends[part] - offset)
             }
-            Layout::Striped => ((piece % count) as usize, piece / count * each + within, each - within),
-            Layout::Mirrored => (0, offset, u64::MAX),
-            Layout::Share => {
+            VolumeLayout::Striped => ((piece % count) as usize, piece / count * each + within, each - within),
+            VolumeLayout::Mirrored => (0, offset, u64::MAX),
+            VolumeLayout::Share => {
                 let hash = mix(piece);
                 let part = self.ends.partition_point(|end| *end < hash).min(self.ends.len() - 1);
                 let share = self.figures.shares[part] / self.figures.shares.iter().sum::<f64>();
@@ -91,7 +91,7 @@ impl UnlikeVolume {
 
     fn pass_on(&mut self, task: TaskId, core: &mut Core) {
         let request = core.request(task);
-        let is_copy = self.figures.layout == Layout::Mirrored;
+        let is_copy = self.figures.layout == VolumeLayout::Mirrored;
         match request.kind {
             RequestKind::Read if is_copy => {
                 let least = self.reads.iter().enumerate().min_by_key(|(_, reads)| **reads);

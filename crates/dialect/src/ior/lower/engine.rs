@@ -16,13 +16,11 @@ pub fn has_files(test: &IorTest) -> bool {
 /// Where the objects of a back end lie; none: it has files.
 pub fn store(test: &IorTest) -> Option<String> {
     match test.api.as_str() {
-        "RADOS" => Some(format!("rados://{}", said("rados.pool"))),
-        "HDFS" => Some(format!("hdfs://{}", said("hdfs.name_node").trim_start_matches("hdfs://"))),
+        "RADOS" => Some(stores::rados_address(&test.settings)),
+        "HDFS" => Some(stores::hdfs_address(&test.settings)),
         _ if s3::has_buckets(test) => {
             Some(format!("s3://{}-{}", test.bucket, s3::key_template(&super::names::template(test))))
         }
-        "RADOS" => Some(stores::rados_address(&test.settings)),
-        "HDFS" => Some(stores::hdfs_address(&test.settings)),
         _ => s3::shape(test).map(|_| format!("s3://{}", test.bucket)),
     }
 }

@@ -131,6 +131,32 @@ impl Lane {
     }
 }
 
+impl Bucket {
+    fn of(set: &ObjectSet, settings: &StoreSettings) -> Bucket {
+        let (_, name, prefix) = set.parts();
+        let at = settings.endpoints.iter();
+        let at = at.map(|endpoint| BucketAddress::new(endpoint, settings.addressing, name)).collect();
+        let words = set.names.count.div_ceil(64) as usize;
+        let read = vec![0; if words <= SEEN_WORDS { words } else { 0 }];
+        Bucket {
+            set: set.clone(),
+            name: name.into(),
+            prefix,
+            at,
+            read,
+            versions: VersionIds::new(),
+            sent: 0,
+            throttled: 0,
+        }
+    }
+}
+
+/// Whether a bucket is this worker's own, which nobody else makes.
+fn has_own_bucket(setup: &Setup<'_>) -> bool {
+    let mut targets = setup.files.handles.iter().map(|handle| &setup.plan.targets[handle.target as usize]);
+    targets.any(|target| matches!(&target.kind, TargetKind::Bucket { url, .. } if tells_apart(url)))
+}
+
 impl Engine for S3 {
     const FACTS: EngineFacts = EngineFacts {
         about: "objects of a store that speaks the S3 API, over connections of our own",
@@ -162,23 +188,7 @@ impl Engine for S3 {
         let mut signer = SecretPages::new(Signer::new(settings.region.clone()))?;
         let renewal = settings::fetch_credentials(setup.job, &mut signer.credentials)?;
         settings::fetch_customer_key(setup.job, &mut signer.customer_key)?;
-        let bucket = |set: &ObjectSet| {
-            let (_, name, prefix) = set.parts();
-            let at = settings.endpoints.iter();
-            let at = at.map(|endpoint| BucketAddress::new(endpoint, settings.addressing, name)).collect();
-            let words = set.names.count.div_ceil(64) as usize;
-            let read = vec![0; if words <= SEEN_WORDS { words } else { 0 }];
-            Bucket {
-                set: set.clone(),
-                name: name.into(),
-                prefix,
-                at,
-                read,
-                versions: VersionIds::new(),
-                sent: 0,
-                throttled: 0,
-            }
-        };
+        let bucket = |set| Bucket::of(set, &settings);
         let buckets = setup.objects.iter().map(|set| set.as_ref().map(bucket)).collect();
         // SAFETY: the call takes no pointers.
         let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
@@ -217,16 +227,10 @@ impl Engine for S3 {
             random: Random::from_seed(setup.seed, u64::from(setup.seat)),
         };
         // Outside a run, where objects are laid out and removed, it has no handles.
-        // A bucket of this worker's own is made by nobody else.
-        let targets = setup.files.handles.iter().map(|handle| &setup.plan.targets[handle.target as usize]);
-        let is_first = setup.seat == 0
-            || targets
-                .into_iter()
-                .any(|target| matches!(&target.kind, TargetKind::Bucket { url, .. } if tells_apart(url)));
         let shares = engine.settings.shares_upload && !setup.files.handles.is_empty();
         if shares && draws(setup.job, Verb::Write) {
             engine.join_uploads(setup)?;
-        } else if engine.settings.preflight && is_first {
+        } else if engine.settings.preflight && (setup.seat == 0 || has_own_bucket(setup)) {
             engine.preflight()?;
         }
         engine.learn_versions()?;

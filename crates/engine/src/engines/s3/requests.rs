@@ -2,12 +2,12 @@
 
 use iodyno_model::Verb;
 use iodyno_s3::address::BucketAddress;
-use iodyno_s3::body::{self, ErrorBody, ListPage, Part, Undeleted, VersionPage};
+use iodyno_s3::body::{self, ErrorBody, ListPage, Part, RemovalError, VersionPage};
 use iodyno_s3::request::{RequestClass, RequestHead};
 use iodyno_s3::{BodySums, operation};
 
 use super::connection::{Buffer, Outgoing};
-use super::settings::RangeLength;
+use super::settings::{RangeLength, StoreSettings};
 use super::tally::errno_of;
 use super::{BACKOFF_NS, S3};
 use crate::clock;
@@ -167,12 +167,13 @@ impl S3 {
     }
 
     /// The deletions of a request are over: with one result, but for the keys that could not be removed.
-    fn removed(&mut self, slot: Slot, result: i64, stayed: &[Undeleted]) {
+    fn removed(&mut self, slot: Slot, result: i64, stayed: &[RemovalError]) {
         for other in std::mem::take(&mut self.slots[slot as usize].together) {
             let (file, item) = (self.slots[other as usize].io.file, self.slots[other as usize].place.item);
             let key = self.key(file, item);
             let version = self.version(file, &key, item).unwrap_or_default();
-            let stays = |one: &&Undeleted| one.key == key && (version.is_empty() || one.version == version);
+            let stays =
+                |one: &&RemovalError| one.key == key && (version.is_empty() || one.version == version);
             let code = stayed.iter().find(stays).map(|one| &one.code);
             let result = match code {
                 Some(code) => {
@@ -306,30 +307,15 @@ impl S3 {
             Purpose::Sweep => delete_many(at, work.swept.iter().map(|key| (key.as_str(), ""))),
             Purpose::RemoveBucket => (operation::remove_bucket(at), nothing, nowhere),
             Purpose::Abort => (operation::abort_upload(at, &key, &work.upload), nothing, nowhere),
-            Purpose::Object => match io.verb {
-                Verb::Write | Verb::Create => {
-                    let sums = self.settings.sums(whole);
-                    (operation::put(at, &key, &sums, options), Outgoing::Object(whole), nowhere)
-                }
-                Verb::Read if self.settings.reads_parts => {
-                    let number = work.place.offset / self.settings.part_bytes.max(1) + 1;
-                    (operation::get_part(at, &key, number), nothing, whole)
-                }
-                Verb::Read | Verb::Open if io.verb == Verb::Read || io.bytes > 0 => {
-                    let checks = options.checksum.is_some() && work.range.is_none();
-                    (operation::get(at, &key, work.range, checks), nothing, whole)
-                }
-                Verb::Setxattr => {
-                    let text = body::retention(self.retained_until()).into_bytes();
-                    (operation::put_retention(at, &key, &text), Outgoing::Text(text), nowhere)
-                }
-                Verb::Unlink | Verb::Trim => (operation::delete(at, &key), nothing, nowhere),
-                Verb::Clone => {
-                    let to = key_of(io.other);
-                    (operation::copy(at, &bucket.name, &key, &to, options), nothing, nowhere)
-                }
-                _ => (operation::head(at, &key), nothing, nowhere),
-            },
+            Purpose::Object if io.verb == Verb::Clone => {
+                let to = key_of(io.other);
+                (operation::copy(at, &bucket.name, &key, &to, options), nothing, nowhere)
+            }
+            Purpose::Object if io.verb == Verb::Setxattr => {
+                let text = body::retention(self.retained_until()).into_bytes();
+                (operation::put_retention(at, &key, &text), Outgoing::Text(text), nowhere)
+            }
+            Purpose::Object => object_request(&self.settings, work, at, &key),
         }
     }
 
@@ -400,7 +386,7 @@ impl S3 {
                 let failed = self.slots[slot as usize].failed;
                 self.finish(slot, failed);
             }
-            Purpose::DeleteMany => match body::undeleted(&self.lanes[lane].connection.text) {
+            Purpose::DeleteMany => match body::removal_errors(&self.lanes[lane].connection.text) {
                 Ok(stayed) => self.removed(slot, 0, &stayed),
                 Err(_) => self.garbled(lane),
             },
@@ -413,9 +399,9 @@ impl S3 {
                 }
                 Err(_) => self.garbled(lane),
             },
-            Purpose::Sweep => match body::undeleted(&self.lanes[lane].connection.text).as_deref() {
+            Purpose::Sweep => match body::removal_errors(&self.lanes[lane].connection.text).as_deref() {
                 Ok([]) => self.start(lane, Purpose::SweepPage),
-                Ok([Undeleted { code, .. }, ..]) => {
+                Ok([RemovalError { code, .. }, ..]) => {
                     self.tally.answer(200, code);
                     self.failed(lane, errno_of(200, code));
                 }
@@ -633,6 +619,34 @@ fn drawn(range: RangeLength, object: u64, random: &mut Random) -> Option<(u64, u
     Some((random.below(object - length + 1), length))
 }
 
+/// The request of an operation on one object that takes one.
+fn object_request(
+    settings: &StoreSettings,
+    work: &SlotWork,
+    at: &BucketAddress,
+    key: &str,
+) -> (RequestHead, Outgoing, Buffer) {
+    let (io, options) = (&work.io, &settings.write);
+    let whole = Buffer { start: io.buffer, bytes: io.bytes as usize };
+    let (nothing, nowhere) = (Outgoing::Nothing, Buffer::NONE);
+    match io.verb {
+        Verb::Write | Verb::Create => {
+            let sums = settings.sums(whole);
+            (operation::put(at, key, &sums, options), Outgoing::Object(whole), nowhere)
+        }
+        Verb::Read if settings.reads_parts => {
+            let number = work.place.offset / settings.part_bytes.max(1) + 1;
+            (operation::get_part(at, key, number), nothing, whole)
+        }
+        Verb::Read | Verb::Open if io.verb == Verb::Read || io.bytes > 0 => {
+            let checks = options.checksum.is_some() && work.range.is_none();
+            (operation::get(at, key, work.range, checks), nothing, whole)
+        }
+        Verb::Unlink | Verb::Trim => (operation::delete(at, key), nothing, nowhere),
+        _ => (operation::head(at, key), nothing, nowhere),
+    }
+}
+
 /// The request that removes objects, or versions of them.
 fn delete_many<'a>(
     at: &BucketAddress,
@@ -642,7 +656,7 @@ fn delete_many<'a>(
     (operation::delete_many(at, &text), Outgoing::Text(text), Buffer::NONE)
 }
 
-impl super::StoreSettings {
+impl StoreSettings {
     /// The bytes of a part.
     fn part(&self, whole: Buffer, index: u32) -> Buffer {
         let first = (u64::from(index) * self.part_bytes) as usize;
