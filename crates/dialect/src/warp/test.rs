@@ -402,7 +402,9 @@ impl Judge<'_> {
                 "raise --concurrent";
             "host" if hosts > HOSTS_MOST => format!("{hosts} hosts are more than one process asks"), "name fewer";
             "duration" if test.duration_ns == 0 => "duration: expected more than nothing", "e.g. --duration=1m";
-            "obj.size" if test.bytes == 0 => "objects of nothing", "e.g. --obj.size=1KiB";
+            "obj.size" if test.bytes == 0 && !in_parts => "objects of nothing", "e.g. --obj.size=1KiB";
+            "parts" if in_parts && !(1..=PARTS_MOST).contains(&parts) => "parts: expected 1 to 10000", "e.g. --parts=100";
+            "versions" if !(1..=1000).contains(&test.versions) => "versions: expected 1 to 1000", "e.g. --versions=5";
             "obj.size" if laid_out && test.bytes > LAID_OUT_MOST =>
                 "each object in flight has memory of its length, at most 1 GiB", "a smaller --obj.size";
             "obj.randsize" if test.varies && in_parts => "an object of parts has one size", "leave it out";

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 use testbed::program::{Program, ProgramOutput};
-use testbed::store::{Certificate, ObjectStore, SECRET_KEY, StoreFault, StoreOptions, with_keys};
+use testbed::store::{ACCESS_KEY, Certificate, ObjectStore, SECRET_KEY, StoreFault, StoreOptions, with_keys};
 use testbed::{Case, Outcome};
 
 fn main() -> std::process::ExitCode {
@@ -21,6 +21,7 @@ fn main() -> std::process::ExitCode {
         case("https to a port of http, and http to one of https, are told", wrong_ports),
         case("a connection that is cut within TLS is counted as such", cut),
         case("s3check speaks TLS", checked),
+        case("fio, IOR, mdtest and warp speak TLS where their options say so", tools),
     ])
 }
 
@@ -147,5 +148,40 @@ fn checked() -> Outcome {
     // The store knows no more than what the engine sends: what counts is that it was asked.
     assert!(said.all().contains("S3 on https://"), "{}", said.all());
     assert!(store.log().len() > 20);
+    Ok(())
+}
+
+/// Each trusts what the system trusts, and is refused where it is not told so.
+fn tools() -> Outcome {
+    let (store, home) = started(local(), StoreFault::None);
+    let host = store.endpoint().replace("https://", "");
+    let keys =
+        format!("--S3.host={host} --S3.access-key={ACCESS_KEY} --S3.secret-key={SECRET_KEY} --S3.use-ssl");
+    let lines = [
+        format!(
+            "fio --name=j --ioengine=http --http_mode=s3 --https=on --http_host={host} --http_s3_keyid={ACCESS_KEY} \
+             --http_s3_key={SECRET_KEY} --filename=/bucket/pre/o --rw=write --bs=4k --size=32k --verify=crc32c"
+        ),
+        format!("ior -a S3 {keys} --S3.bucket-name=bucket -t 64k -b 256k -w -r -W -R -o pre/f"),
+        format!("mdtest -a S3 {keys} --S3.bucket-name=bucket -n 4 -w 100 -e 100 -d pre/d"),
+        format!(
+            "warp put --host {host} --tls --access-key {ACCESS_KEY} --secret-key {SECRET_KEY} --bucket bucket \
+             --obj.size 64KiB --concurrent 2 --duration 1s --benchdata w"
+        ),
+    ];
+    for line in &lines {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let mut trusting = command(home.path(), &words);
+        trusting.env("SSL_CERT_FILE", home.path().join("ca.pem"));
+        let before = store.count("PUT");
+        Program::new(trusting).run().expect(0, &[]);
+        assert!(store.count("PUT") > before, "{line}");
+        let told = Program::new(command(home.path(), &words)).run();
+        assert!(told.code() != 0 && told.all().contains("nobody who is trusted"), "{line}\n{}", told.all());
+    }
+    let plain = lines[1].replace(" --S3.use-ssl", "");
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    let told = Program::new(command(home.path(), &words)).run();
+    assert!(told.code() != 0 && told.all().contains("the port speaks TLS"), "{}", told.all());
     Ok(())
 }
