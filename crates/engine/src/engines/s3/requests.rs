@@ -51,6 +51,8 @@ pub enum Purpose {
 pub struct SlotWork {
     io: Io,
     place: ObjectPlace,
+    /// The version that it is on, by the store's name; empty: requests name none.
+    version: String,
     /// The bytes of the object that are read, where it is a part of them: from where, how many.
     range: Option<(u64, u64)>,
     /// Of a list: entries so far, and what asks for the next page.
@@ -87,21 +89,19 @@ impl S3 {
         let Some(Some(bucket)) = self.buckets.get(io.file as usize) else {
             return self.done.push((slot, -i64::from(libc::EBADF)));
         };
-        let item = bucket.set.place(io.verb, io.offset).item;
-        let is_absent = self.names_version(io.verb) && {
-            let key = self.key(io.file, item);
-            self.version(io.file, &key, item).is_none()
+        let (place, object) = (bucket.set.place(io.verb, io.offset), bucket.set.object_bytes);
+        let version = if self.names_version(io.verb) {
+            let Some(version) = self.version(io.file, place.item) else {
+                return self.done.push((slot, -i64::from(libc::ENOENT)));
+            };
+            version
+        } else {
+            String::new()
         };
-        if is_absent {
-            return self.done.push((slot, -i64::from(libc::ENOENT)));
-        }
         self.mark(slot, 0);
-        let Some(Some(bucket)) = self.buckets.get(io.file as usize) else { return };
         let work = &mut self.slots[slot as usize];
-        work.io = *io;
-        work.place = bucket.set.place(io.verb, io.offset);
+        (work.io, work.place, work.version) = (*io, place, version);
         (work.listed, work.next_page, work.next_version, work.failed) = (0, None, None, 0);
-        let object = bucket.set.object_bytes;
         work.range = match io.verb {
             Verb::Read if io.bytes != object => Some((work.place.offset, io.bytes)),
             Verb::Open if io.bytes > 1 => drawn(self.settings.range, io.bytes, &mut self.random),
@@ -171,9 +171,9 @@ impl S3 {
         for other in std::mem::take(&mut self.slots[slot as usize].together) {
             let (file, item) = (self.slots[other as usize].io.file, self.slots[other as usize].place.item);
             let key = self.key(file, item);
-            let version = self.version(file, &key, item).unwrap_or_default();
+            let version = &self.slots[other as usize].version;
             let stays =
-                |one: &&RemovalError| one.key == key && (version.is_empty() || one.version == version);
+                |one: &&RemovalError| one.key == key && (version.is_empty() || one.version == *version);
             let code = stayed.iter().find(stays).map(|one| &one.code);
             let result = match code {
                 Some(code) => {
@@ -194,9 +194,10 @@ impl S3 {
     }
 
     /// The version that an item is, where it is one that is there.
-    fn version(&self, file: u32, key: &str, item: u64) -> Option<String> {
+    fn version(&mut self, file: u32, item: u64) -> Option<String> {
+        let key = self.key(file, item);
         let bucket = self.buckets.get(file as usize)?.as_ref()?;
-        bucket.versions.get(key)?.get((item % self.settings.versions) as usize).cloned()
+        bucket.versions.get(&key)?.get((item % self.settings.versions) as usize).cloned()
     }
 
     /// Whether an operation is on a version, which its requests name.
@@ -226,11 +227,10 @@ impl S3 {
         self.endpoints.choose(lane, &mut of.endpoint, &mut of.connection);
         let (mut request, outgoing, sink) = self.request(lane, slot);
         request.has_customer_key = self.moves_object(lane, slot);
-        let (file, endpoint) = (self.slots[slot as usize].io.file, self.lanes[lane].endpoint);
-        let (verb, item) = (self.slots[slot as usize].io.verb, self.slots[slot as usize].place.item);
-        if self.lanes[lane].purpose == Purpose::Object && self.names_version(verb) {
-            let key = self.key(file, item);
-            request = request.with("versionId", self.version(file, &key, item).unwrap_or_default());
+        let work = &self.slots[slot as usize];
+        let (file, endpoint) = (work.io.file, self.lanes[lane].endpoint);
+        if self.lanes[lane].purpose == Purpose::Object && !work.version.is_empty() {
+            request = request.with("versionId", &work.version);
         }
         if self.settings.retention_days > 0 && request.class() == RequestClass::Delete {
             request = request.header(operation::BYPASS_GOVERNANCE, "true");
@@ -296,11 +296,7 @@ impl S3 {
             Purpose::DeleteMany => {
                 let item = |slot: &Slot| self.slots[*slot as usize].place.item;
                 let keys: Vec<_> = work.together.iter().map(|slot| key_of(item(slot))).collect();
-                let ids = work.together.iter().zip(&keys).map(|(slot, key)| {
-                    let ids = bucket.versions.get(key);
-                    let id = ids.and_then(|ids| ids.get((item(slot) % self.settings.versions) as usize));
-                    id.map_or("", String::as_str)
-                });
+                let ids = work.together.iter().map(|slot| self.slots[*slot as usize].version.as_str());
                 delete_many(at, keys.iter().map(String::as_str).zip(ids))
             }
             Purpose::SweepPage => (operation::list(at, &bucket.prefix, PAGE_KEYS, None), nothing, nowhere),
@@ -484,30 +480,21 @@ impl S3 {
 
     /// A page of a list came: the next is asked for, or it ends.
     fn page_done(&mut self, lane: usize, slot: Slot) {
-        if self.settings.names_versions() {
-            return self.version_page_done(lane, slot);
-        }
-        let page = ListPage::parse(&self.lanes[lane].connection.text);
-        let Ok(page) = page else { return self.garbled(lane) };
-        let work = &mut self.slots[slot as usize];
-        work.listed += page.keys.len() as u64;
-        work.next_page = page.next;
+        let (text, work) = (&self.lanes[lane].connection.text, &mut self.slots[slot as usize]);
+        let listed = match self.settings.names_versions() {
+            true => VersionPage::parse(text).map(|page| {
+                work.next_version = page.next;
+                page.versions.len()
+            }),
+            false => ListPage::parse(text).map(|page| {
+                work.next_page = page.next;
+                page.keys.len()
+            }),
+        };
+        let Ok(listed) = listed else { return self.garbled(lane) };
+        work.listed += listed as u64;
         let enough = work.io.bytes > 0 && work.listed >= work.io.bytes;
-        if enough || work.next_page.is_none() {
-            let listed = work.listed as i64;
-            return self.finish(slot, listed);
-        }
-        self.start(lane, Purpose::Page);
-    }
-
-    fn version_page_done(&mut self, lane: usize, slot: Slot) {
-        let page = VersionPage::parse(&self.lanes[lane].connection.text);
-        let Ok(page) = page else { return self.garbled(lane) };
-        let work = &mut self.slots[slot as usize];
-        work.listed += page.versions.len() as u64;
-        work.next_version = page.next;
-        let enough = work.io.bytes > 0 && work.listed >= work.io.bytes;
-        if enough || work.next_version.is_none() {
+        if enough || (work.next_page.is_none() && work.next_version.is_none()) {
             let listed = work.listed as i64;
             return self.finish(slot, listed);
         }
