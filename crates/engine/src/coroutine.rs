@@ -9,7 +9,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire};
 
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 /// What a worker pauses for.
@@ -95,9 +95,6 @@ const STACK_NEEDED: (usize, usize) = (1792, 128);
 /// Places besides that it can name.
 pub const NEEDED_MOST: usize = 7;
 
-/// A page of any machine fits, bytes.
-const PAGE_BYTES: usize = 16 << 10;
-
 /// Bytes of a line of the processor's caches.
 const LINE_BYTES: usize = 64;
 
@@ -159,8 +156,6 @@ pub fn was_woken() -> bool {
 pub struct WorkerCoroutine {
     coroutine: Coroutine<(), Pause, ()>,
     yielder: Rc<Cell<*const Yielder<(), Pause>>>,
-    /// Where its stack may be used from on.
-    stack_begin: usize,
 }
 
 impl WorkerCoroutine {
@@ -171,23 +166,12 @@ impl WorkerCoroutine {
     pub fn new(stack_bytes: usize, task: impl FnOnce() + 'static) -> io::Result<Self> {
         let yielder = Rc::new(Cell::new(std::ptr::null()));
         let own = Rc::clone(&yielder);
-        let stack = DefaultStack::new(stack_bytes)?;
-        // Behind the page that guards it.
-        let stack_begin = stack.limit().get() + PAGE_BYTES;
-        let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
+        let coroutine = Coroutine::with_stack(DefaultStack::new(stack_bytes)?, move |yielder, ()| {
             own.set(std::ptr::from_ref(yielder));
             RUNNING.set(own.get());
             task();
         });
-        Ok(WorkerCoroutine { coroutine, yielder, stack_begin })
-    }
-
-    /// Gives back the memory of its stack beyond where it paused: getting ready went deeper than working does.
-    pub fn trim_stack(&self, end: usize) {
-        let free = (end & !(PAGE_BYTES - 1)).saturating_sub(PAGE_BYTES).saturating_sub(self.stack_begin);
-        let begin = std::ptr::without_provenance_mut::<libc::c_void>(self.stack_begin);
-        // SAFETY: the pages are within the stack of a coroutine that is paused, and a page and more below all that is on it.
-        unsafe { libc::madvise(begin, free, libc::MADV_DONTNEED) };
+        Ok(WorkerCoroutine { coroutine, yielder })
     }
 
     /// Runs it until it pauses; none: it is over.
@@ -231,7 +215,6 @@ mod tests {
         })
         .unwrap();
         let Some(Pause::Word(waited)) = first.resume() else { panic!("it waits for the word") };
-        first.trim_stack(stack_end());
         assert!(!waited.has_changed());
         assert!(matches!(second.resume(), Some(Pause::Until(7))));
         assert!(second.resume().is_none());

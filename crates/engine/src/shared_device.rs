@@ -46,8 +46,6 @@ struct Member {
     /// Where its stack ended when it paused last, and what else it needs in its next turn.
     stack_end: usize,
     needed: [usize; NEEDED_MOST],
-    /// Whether it has paused before.
-    has_paused: bool,
 }
 
 impl Member {
@@ -59,7 +57,6 @@ impl Member {
             noted: NEVER,
             stack_end: 0,
             needed: [0; NEEDED_MOST],
-            has_paused: false,
         }
     }
 }
@@ -253,9 +250,6 @@ impl Turns<'_> {
             let member = &mut self.device.members.borrow_mut()[member as usize];
             member.stack_end = coroutine::stack_end();
             coroutine::add_needed(&mut member.needed);
-            if !std::mem::replace(&mut member.has_paused, true) {
-                worker.trim_stack(member.stack_end);
-            }
         }
         match paused {
             None => {
