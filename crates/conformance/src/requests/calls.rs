@@ -103,11 +103,7 @@ fn carry_out_signed(
             None => asked.head.headers.push(header(word)?),
         }
     }
-    let answered = match signing {
-        Some(how) => client.ask_signed(&asked.head, &asked.body, how),
-        None => client.ask(&asked.head, &asked.body),
-    };
-    Ok(match answered {
+    Ok(match client.ask_signed(&asked.head, &asked.body, signing) {
         Ok(answer) => came(name, prefix, &answer),
         Err(why) => Came::instead(why),
     })

@@ -188,23 +188,14 @@ impl<'a> Client<'a> {
     /// # Errors
     /// No answer came, in words.
     pub fn ask(&mut self, request: &RequestHead, body: &[u8]) -> Result<StoreAnswer, String> {
-        self.ask_by(request, body, None)
+        self.ask_signed(request, body, None)
     }
 
-    /// The same, signed otherwise than a client would.
+    /// The same, signed otherwise than a client would; none: as one would.
     ///
     /// # Errors
     /// No answer came, or there are no keys, in words.
     pub fn ask_signed(
-        &mut self,
-        request: &RequestHead,
-        body: &[u8],
-        signing: Signing,
-    ) -> Result<StoreAnswer, String> {
-        self.ask_by(request, body, Some(signing))
-    }
-
-    fn ask_by(
         &mut self,
         request: &RequestHead,
         body: &[u8],

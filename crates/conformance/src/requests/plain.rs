@@ -6,6 +6,7 @@
 use iodyno_engine::engines::s3::blocking::StoreAnswer;
 use iodyno_engine::store_client::StoreClient;
 use iodyno_s3::RequestHead;
+use iodyno_s3::address::decoded;
 use iodyno_s3::body::escaped;
 
 /// Answers a request.
@@ -61,18 +62,6 @@ fn of(result: Result<(Vec<u8>, Option<u64>), i32>) -> StoreAnswer {
 fn failed(status: u16, code: &str) -> StoreAnswer {
     let body = format!("<Error><Code>{}</Code></Error>", escaped(code)).into_bytes();
     StoreAnswer { status, headers: Vec::new(), body }
-}
-
-/// `%XX` as the byte.
-fn decoded(path: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::with_capacity(path.len()), path.as_bytes());
-    while let Some((first, after)) = rest.split_first() {
-        let hex = (*first == b'%').then(|| after.get(..2)).flatten();
-        let byte = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use iodyno_model::{Job, Plan, Prepare, Setting, Target, TargetKind, Verb};
 
 use super::{MadeFiles, Progress, filler};
 use crate::check::CheckedPlan;
-use crate::engines::{Live, Setup};
+use crate::engines::{Live, Setup, setting, whole_number};
 use crate::failure::{Failure, strerror};
 use crate::io::{Files, Io};
 use crate::memory::Memory;
@@ -223,14 +223,12 @@ impl Store {
 
     /// Of each object; 1: items are objects.
     fn versions(&self) -> u64 {
-        let setting = self.job.settings.iter().find(|setting| setting.name == VERSIONS);
-        setting.and_then(|setting| setting.value.parse().ok()).unwrap_or(1).max(1)
+        whole_number(&self.job, VERSIONS).unwrap_or(1).max(1)
     }
 
     /// Whether the bucket goes at the end. `made` has the buckets that were not there before.
     fn removes_bucket(&self, made: &mut BTreeSet<String>) -> bool {
-        let asked = self.job.settings.iter().find(|setting| setting.name == REMOVE_BUCKET);
-        match asked.map(|setting| setting.value.as_str()) {
+        match setting(&self.job, REMOVE_BUCKET) {
             Some("on") => true,
             Some("made") => {
                 let name = self.set.parts().1.to_string();

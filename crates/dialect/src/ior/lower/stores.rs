@@ -7,6 +7,11 @@ use crate::option::GivenOptions;
 /// An option that something is wrong with, what, and what to do.
 pub type StoreDefect = (&'static str, &'static str, &'static str);
 
+/// Those that there are.
+fn found<const N: usize>(all: [(bool, StoreDefect); N]) -> Vec<StoreDefect> {
+    all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, defect)| defect).collect()
+}
+
 /// The pool that the back end RADOS works on.
 pub fn rados_address(settings: &GivenOptions) -> String {
     format!("rados://{}", settings.text("rados.pool").unwrap_or_default())
@@ -22,7 +27,7 @@ pub fn hdfs_address(settings: &GivenOptions) -> String {
 pub fn rados_defects(settings: &GivenOptions) -> Vec<StoreDefect> {
     let said = |name: &str| settings.text(name).unwrap_or_default();
     let odd = said("rados.pool").contains(['/', ':', '{']);
-    let all = [
+    found([
         (
             said("rados.user").is_empty(),
             ("rados.user", "RADOS user must be specified", "e.g. --rados.user=admin"),
@@ -43,8 +48,7 @@ pub fn rados_defects(settings: &GivenOptions) -> Vec<StoreDefect> {
             odd,
             ("rados.pool", "a pool's name has no `/`, `:` or `{`", "`ceph osd pool ls` says which there are"),
         ),
-    ];
-    all.into_iter().filter(|(is, _)| *is).map(|(_, defect)| defect).collect()
+    ])
 }
 
 /// What is wrong with where Hadoop is and how it keeps files.
@@ -52,7 +56,7 @@ pub fn hdfs_defects(settings: &GivenOptions) -> Vec<StoreDefect> {
     let node = hdfs_address(settings);
     let odd = node.trim_start_matches("hdfs://").contains(['/', '{', ' ']);
     let block = settings.count("hdfs.block_size") > i32::MAX as u64;
-    let all = [
+    found([
         (
             odd,
             (
@@ -65,8 +69,7 @@ pub fn hdfs_defects(settings: &GivenOptions) -> Vec<StoreDefect> {
             block,
             ("hdfs.block_size", "a block is below 2 GiB for Hadoop's library", "e.g. --hdfs.block_size=128m"),
         ),
-    ];
-    all.into_iter().filter(|(is, _)| *is).map(|(_, defect)| defect).collect()
+    ])
 }
 
 /// Who asks Ceph.
