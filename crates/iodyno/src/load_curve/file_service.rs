@@ -5,6 +5,7 @@
 //! share says, in an order of the worker's own. What NFS does with a file handle is done with a file that a lookup opened.
 
 use iodyno_dialect::{Loader, PathKind};
+use iodyno_engine::random::Random;
 use iodyno_engine::world::World;
 use iodyno_model::{
     Arrivals, Coordinate, Diagnostic, Extent, Item, Items, Job, Limit, Offset, Open, OpenMode, Operation,
@@ -382,12 +383,11 @@ impl FileService {
             zone(0.0, Extent::Percent(100.0 - self.mix.used_percent)),
         ]);
         let all = self.mix.shares.iter().flat_map(|(operation, share)| (0..*share).map(move |_| *operation));
-        let mut dealt: Vec<(u64, ServiceOperation)> = all
-            .enumerate()
-            .map(|(at, operation)| (scattered(self.seed, worker, at as u64), operation))
-            .collect();
-        dealt.sort_by_key(|(key, _)| *key);
-        let mut round: Vec<ServiceOperation> = dealt.into_iter().map(|(_, operation)| operation).collect();
+        let mut round: Vec<ServiceOperation> = all.collect();
+        let mut random = Random::from_seed(self.seed, worker.into());
+        for last in (1..round.len()).rev() {
+            round.swap(last, random.below(last as u64 + 1) as usize);
+        }
         let first = round.iter().position(|operation| *operation == Lookup).unwrap_or(0);
         round.rotate_left(first);
         Script {
@@ -406,15 +406,6 @@ fn mean_bytes() -> u64 {
 
 fn client_name(client: u32) -> String {
     format!("client {}", client + 1)
-}
-
-/// A number that places an operation in its worker's round: SplitMix64 of all three.
-fn scattered(seed: u64, worker: u32, at: u64) -> u64 {
-    let mut mixed = seed ^ u64::from(worker) << 32 ^ at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    for factor in [0xbf58_476d_1ce4_e5b9_u64, 0x94d0_49bb_1331_11eb] {
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(factor);
-    }
-    mixed ^ mixed >> 31
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use testbed::{Case, Outcome};
 
-use crate::program::{ProgramOutput, Running, iodyno, names, noise, scratch, told};
+use crate::program::{ProgramOutput, Running, iodyno, names, noise, scratch, section_titles, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -150,13 +150,10 @@ fn service() -> Outcome {
     assert!(std::fs::read_to_string(&page)?.contains("\"title\":\"mean response time\""));
     let json = curve(&[&[path.as_str(), "--profile", "sfs97-like", "--json"], &small[..]].concat());
     let json: serde_json::Value = serde_json::from_str(&json.expect(0, &["SPEC SFS 3.0"]).out)?;
-    let titles: Vec<&str> = json["sections"]
-        .as_array()
-        .expect("sections")
-        .iter()
-        .filter_map(|one| one["title"].as_str())
-        .collect();
-    assert_eq!(titles, ["Rate over queue depth", "Response time over offered load", "Operations"]);
+    assert_eq!(
+        section_titles(&json),
+        ["Rate over queue depth", "Response time over offered load", "Operations"]
+    );
     let operations = json["sections"][2]["rows"].as_array().expect("rows");
     let labels: Vec<&str> = operations.iter().filter_map(|row| row[0].as_str()).collect();
     let published = [

@@ -69,6 +69,12 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+/// Titles of the sections of a command's report.
+pub fn section_titles(report: &serde_json::Value) -> Vec<&str> {
+    let sections = report["sections"].as_array().expect("sections");
+    sections.iter().filter_map(|section| section["title"].as_str()).collect()
+}
+
 /// A fingerprint of a file's or device's content.
 pub fn fingerprint(path: &Path) -> u64 {
     let (mut hasher, mut chunk) = (DefaultHasher::new(), vec![0; 1 << 20]);

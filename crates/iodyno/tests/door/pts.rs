@@ -6,7 +6,7 @@ use std::process::Command;
 use testbed::sandbox::{LoopDevice, Zram};
 use testbed::{Case, Need, Outcome};
 
-use crate::program::{ProgramOutput, Running, fingerprint, iodyno, names, scratch, told};
+use crate::program::{ProgramOutput, Running, fingerprint, iodyno, names, scratch, section_titles, told};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -135,12 +135,7 @@ fn to_its_sheets(device: &Path) -> Outcome {
     let output = told(pts(home.path(), &name, &[&all[..], &SHORT, &files].concat()));
     assert!([0, 1].contains(&output.code()), "{output}");
     let json: serde_json::Value = serde_json::from_str(&output.out)?;
-    let titles: Vec<&str> = json["sections"]
-        .as_array()
-        .expect("sections")
-        .iter()
-        .filter_map(|one| one["title"].as_str())
-        .collect();
+    let titles = section_titles(&json);
     for title in [
         "IOPS: steady state",
         "IOPS: IOPS by block size and reads/writes",
