@@ -20,6 +20,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("history", &["model", "truth"]),
     ("dialect", &["model", "report", "trace"]),
     ("fuse", &["model"]),
+    ("block", &["model"]),
+    ("crash", &["model", "fuse", "block"]),
     ("recorder", &["model", "trace", "fuse"]),
     (
         "iodyno",
@@ -33,11 +35,13 @@ const ARROWS: &[(&str, &[&str])] = &[
             "history",
             "dialect",
             "recorder",
+            "crash",
+            "fuse",
             "simulation",
         ],
     ),
     ("xtask", &[]),
-    (TEST_ASSETS, &["model", "truth", "engine", "trace", "recorder", "fuse", "s3"]),
+    (TEST_ASSETS, &["model", "truth", "engine", "trace", "recorder", "fuse", "block", "s3"]),
 ];
 /// Fake devices and the like, which no shipped crate may carry.
 const TEST_ASSETS: &str = "testbed";

@@ -63,7 +63,8 @@ const PLAIN: &[&str] =
 const PLAIN_HINT: &str = "plain values only: let the engine room do it and record what came of it";
 
 const UNSAFE_HINT: &str = "unsafe code and system calls live in crates/engine/src, crates/conformance/src, \
-                           crates/fuse/src and crates/recorder/src; tests and crates/testbed may too";
+                           crates/fuse/src, crates/block/src, crates/crash/src and crates/recorder/src; \
+                           tests and crates/testbed may too";
 const SAFETY_HINT: &str = "say in a `// SAFETY:` comment right above why this cannot go wrong";
 const CLOCK_HINT: &str = "ask crates/engine/src/clock.rs, or take the time from the event";
 const PRINT_HINT: &str = "results and talk are written by the door: return the text, or send an event";
@@ -140,6 +141,8 @@ fn may_be_unsafe(path: &str) -> bool {
         "crates/engine/src/",
         "crates/conformance/src/",
         "crates/fuse/src/",
+        "crates/block/src/",
+        "crates/crash/src/",
         "crates/recorder/src/",
         "crates/testbed/",
     ];

@@ -1,0 +1,6 @@
+//! Whether storage keeps what it promised when the power goes: workloads that note each promise, the states that a crash can
+//! leave, and the judgement of what is found in them.
+#![cfg_attr(target_os = "linux", allow(unsafe_code))]
+
+pub mod promise;
+pub mod workload;
