@@ -2,5 +2,8 @@
 //! leave, and the judgement of what is found in them.
 #![cfg_attr(target_os = "linux", allow(unsafe_code))]
 
+pub mod oracle;
 pub mod promise;
+pub mod script;
+pub mod stamp;
 pub mod workload;
