@@ -2,6 +2,9 @@
 //! leave, and the judgement of what is found in them.
 #![cfg_attr(target_os = "linux", allow(unsafe_code))]
 
+pub mod enumeration;
+#[cfg(target_os = "linux")]
+pub mod executor;
 pub mod oracle;
 pub mod promise;
 pub mod script;

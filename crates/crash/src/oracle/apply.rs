@@ -56,7 +56,7 @@ impl ModelTree {
 
     fn directory(&self, path: &str) -> Result<u32, String> {
         let number = self.existing(path)?;
-        let is_directory = self.entries(number).is_some();
+        let is_directory = self.entries_of(number).is_some();
         is_directory
             .then_some(number)
             .ok_or_else(|| format!("`{path}` is no directory\n hint: for a file write fsync {path}"))
@@ -185,7 +185,7 @@ impl ModelTree {
     }
 
     fn is_empty(&self, number: u32) -> bool {
-        self.entries(number).is_some_and(|entries| entries.values().all(|entry| entry.current.is_none()))
+        self.entries_of(number).is_some_and(|entries| entries.values().all(|entry| entry.current.is_none()))
     }
 
     fn rmdir(&mut self, path: &str) -> Applied {
@@ -200,7 +200,7 @@ impl ModelTree {
 
     fn unlink(&mut self, path: &str) -> Applied {
         let number = self.existing(path)?;
-        if self.entries(number).is_some() {
+        if self.entries_of(number).is_some() {
             return Err(format!("`{path}` is a directory\n hint: rmdir {path}"));
         }
         let entry = self.entry_of(path)?;
@@ -235,13 +235,15 @@ impl ModelTree {
                 return Ok(());
             }
             (RenameMode::Replace, Some(other))
-                if self.entries(number).is_some() != self.entries(other).is_some() =>
+                if self.entries_of(number).is_some() != self.entries_of(other).is_some() =>
             {
                 return Err(format!(
                     "one of `{from}` and `{to}` is a directory\n hint: exchange {from} {to}"
                 ));
             }
-            (RenameMode::Replace, Some(other)) if self.entries(other).is_some() && !self.is_empty(other) => {
+            (RenameMode::Replace, Some(other))
+                if self.entries_of(other).is_some() && !self.is_empty(other) =>
+            {
                 return Err(format!("`{to}` is not empty then\n hint: unlink what is in it first"));
             }
             _ => {}

@@ -6,9 +6,19 @@
 
 mod alternatives;
 mod apply;
+mod bytes;
+mod found;
+mod judge;
 mod promises;
 mod tree;
 
 pub use alternatives::{Alternatives, ByteRanges, SizeBounds};
+#[cfg(target_os = "linux")]
+pub use found::read_found;
+pub use found::{FoundBody, FoundBytes, FoundNode};
+pub use judge::{InodeNumbers, judge_found};
 pub use promises::{Given, MountPractice, PromiseKind};
 pub use tree::{ModelInode, ModelKind, ModelTree};
+
+#[cfg(test)]
+mod tests;

@@ -93,7 +93,7 @@ pub struct Given {
 /// What a file system under its mount options adds to POSIX, and takes from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MountPractice {
-    /// As `/proc/self/mounts` has it: `ext4`.
+    /// As `/proc/thread-self/mounts` has it: `ext4`.
     pub file_system: String,
     /// The option under which nothing that was synced need be there, with its source.
     pub withdrawn: Option<(&'static str, &'static str)>,

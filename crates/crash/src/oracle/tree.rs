@@ -103,6 +103,11 @@ impl ModelTree {
         self.handles.clear();
     }
 
+    /// The number that the next write gets.
+    pub fn next_generation(&self) -> u32 {
+        self.generation + 1
+    }
+
     pub(super) fn given(&self, kind: PromiseKind) -> Given {
         Given { kind, step: self.step }
     }
@@ -124,7 +129,8 @@ impl ModelTree {
         }
     }
 
-    pub(super) fn entries(&self, directory: u32) -> Option<&BTreeMap<String, Alternatives<Option<u32>>>> {
+    /// Its entries, if it is a directory.
+    pub fn entries_of(&self, directory: u32) -> Option<&BTreeMap<String, Alternatives<Option<u32>>>> {
         match &self.inode(directory).kind {
             ModelKind::Directory(entries) => Some(entries),
             _ => None,
@@ -143,7 +149,7 @@ impl ModelTree {
 
     /// How many names an inode has now.
     pub(super) fn names(&self, number: u32) -> usize {
-        let directories = (0..self.inodes.len() as u32).filter_map(|directory| self.entries(directory));
+        let directories = (0..self.inodes.len() as u32).filter_map(|directory| self.entries_of(directory));
         directories.flat_map(BTreeMap::values).filter(|entry| entry.current == Some(number)).count()
     }
 
@@ -154,13 +160,13 @@ impl ModelTree {
         }
         path.split('/')
             .filter(|part| *part != ".")
-            .try_fold(0, |directory, name| self.entries(directory)?.get(name)?.current)
+            .try_fold(0, |directory, name| self.entries_of(directory)?.get(name)?.current)
     }
 
     /// The directory that a path's last name is in, and this name.
     pub(super) fn entry_of(&self, path: &str) -> Result<Entry, String> {
         let (parent, name) = path.rsplit_once('/').unwrap_or((".", path));
-        let directory = self.lookup(parent).filter(|number| self.entries(*number).is_some());
+        let directory = self.lookup(parent).filter(|number| self.entries_of(*number).is_some());
         let directory = directory.ok_or_else(|| {
             format!(
                 "there is no directory `{parent}` then\n hint: make it with an earlier step, mkdir {parent}"
@@ -174,7 +180,7 @@ impl ModelTree {
         let mut found = Vec::new();
         let mut waiting = vec![(String::new(), 0)];
         while let Some((path, number)) = waiting.pop() {
-            for (name, entry) in self.entries(number).into_iter().flatten() {
+            for (name, entry) in self.entries_of(number).into_iter().flatten() {
                 let Some(child) = entry.current else { continue };
                 let path = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
                 found.push((path.clone(), child));

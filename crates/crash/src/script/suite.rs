@@ -1,6 +1,7 @@
 //! The written workloads, and files of the user's own.
 
 use super::{StepOperation, parse_step};
+use crate::oracle::ModelTree;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -86,27 +87,30 @@ pub fn read_suite(file: &str, text: &str) -> Result<Vec<WrittenWorkload>, String
                 place(entry.steps.span().start)
             ));
         }
-        let mut trial = crate::oracle::ModelTree::default();
-        let mut read = |lines: Vec<Spanned<String>>| -> Result<Vec<StepOperation>, String> {
-            lines
-                .into_iter()
-                .map(|line| {
-                    step_of(&line, &mut trial)
-                        .map_err(|error| format!("{}: {error}", place(line.span().start)))
-                })
-                .collect()
-        };
-        let (prepare, steps) = (read(entry.prepare)?, read(entry.steps.into_inner())?);
+        let mut trial = ModelTree::default();
+        let prepare = steps_of(entry.prepare, &mut trial, &place)?;
+        trial.keep_prepared();
+        let steps = steps_of(entry.steps.into_inner(), &mut trial, &place)?;
         workloads.push(WrittenWorkload { name, about: entry.about, wrong: entry.wrong, prepare, steps });
     }
     Ok(workloads)
 }
 
-/// The operation of a line, which the trial can do.
-fn step_of(line: &Spanned<String>, trial: &mut crate::oracle::ModelTree) -> Result<StepOperation, String> {
-    let operation = parse_step(line.get_ref())?;
-    trial.apply(&operation)?;
-    Ok(operation)
+/// The operations of lines, which the trial can do one after the other.
+fn steps_of(
+    lines: Vec<Spanned<String>>,
+    trial: &mut ModelTree,
+    place: &dyn Fn(usize) -> String,
+) -> Result<Vec<StepOperation>, String> {
+    let mut step = |line: &Spanned<String>| {
+        let operation = parse_step(line.get_ref())?;
+        trial.apply(&operation)?;
+        Ok(operation)
+    };
+    lines
+        .iter()
+        .map(|line| step(line).map_err(|error: String| format!("{}: {error}", place(line.span().start))))
+        .collect()
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
