@@ -4,6 +4,7 @@
 
 mod caller;
 mod calls;
+pub mod image;
 mod locks;
 pub mod mount;
 mod nodes;

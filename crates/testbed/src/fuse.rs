@@ -32,7 +32,7 @@ mod timing;
 
 pub use config::{Config, Content, Fault, Pick, RequestKind, Service};
 pub use device::Device;
-pub(crate) use device::{await_ready, end, free_bytes, require_hook};
+pub(crate) use device::{await_ready, end, require_hook};
 pub(crate) use iodyno_fuse::mount::{block_signals, detach, is_mounted, wait_for_signal};
 pub use log::{Counts, Log, Request};
 pub(crate) use serve::spawn;

@@ -5,6 +5,7 @@ use super::log::{Counts, Log, SharedLog};
 use super::serve::{DeviceOrder, ORDER_VARIABLE};
 use super::timing::now_ns;
 use crate::{Need, Skip, wait};
+use iodyno_block::free_bytes;
 use iodyno_fuse::mount::{detach, is_mounted};
 use std::fs::{File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -151,16 +152,6 @@ fn scratch(bytes: u64) -> io::Result<TempDir> {
     // Other users must get through to the mount: what they may do there is for the file's mode to say.
     let prefix = format!("testbed-{}-", std::process::id());
     tempfile::Builder::new().prefix(&prefix).permissions(Permissions::from_mode(0o755)).tempdir_in(parent)
-}
-
-pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
-    use std::os::unix::ffi::OsStrExt;
-    let path = std::ffi::CString::new(directory.as_os_str().as_bytes()).ok()?;
-    // SAFETY: statvfs fills the zeroed struct, which is plain integers.
-    let mut facts: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are valid for the call.
-    let failed = unsafe { libc::statvfs(path.as_ptr(), &mut facts) } != 0;
-    (!failed).then(|| facts.f_bavail as u64 * facts.f_frsize as u64)
 }
 
 /// Refuses to serve from a program that would not turn into the server: started again, it would go on to its tests, mount

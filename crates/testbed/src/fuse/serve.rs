@@ -9,6 +9,7 @@ use super::log::SharedLog;
 use super::server::FuseServer;
 use super::timing::wake_promptly;
 use fuser::{MountOption, Session, SessionACL};
+use iodyno_fuse::image::ImageServer;
 use iodyno_fuse::mount::{block_signals, detach, is_mounted, wait_for_signal};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -67,7 +68,7 @@ pub fn serve(order: &DeviceOrder) -> Result<(), String> {
     let media = open_media(order).map_err(|error| format!("{}: {error}", order.media.display()))?;
     let log = open_log(order).map_err(|error| format!("{}: {error}", order.log.display()))?;
     block_signals();
-    let server = FuseServer::new(order.config.clone(), media, log);
+    let server = ImageServer::new(FuseServer::new(order.config.clone(), media, log));
     let mut session = Session::new(server, &order.mountpoint, &mount_config(&order.config))
         .map_err(|error| format!("mounting {}: {error}", order.mountpoint.display()))?;
     let mut unmounter = session.unmount_callable();

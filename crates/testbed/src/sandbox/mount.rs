@@ -2,22 +2,19 @@
 
 use super::{LoopDevice, skip_or_panic};
 use crate::case::find_tool;
-use crate::fuse::{free_bytes, is_mounted};
 use crate::{Need, Skip};
-use std::ffi::CString;
+use iodyno_block::{MountedDirectory, free_bytes, mount};
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 use tempfile::TempDir;
 
 /// A mounted file system. Dropping it unmounts it, detached if it is still in use.
 #[derive(Debug)]
 pub struct Mount {
-    place: PathBuf,
+    mounted: MountedDirectory,
     _home: TempDir,
 }
 
@@ -33,9 +30,9 @@ impl Mount {
         let home = fresh_directory();
         let place = home.path().join("mnt");
         std::fs::create_dir(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
-        let mounted = mount(source.as_ref(), &place, file_system, options);
-        mounted.map_err(|error| skip_or_panic(&format!("mounting {file_system} ({options})"), error))?;
-        Ok(Mount { place, _home: home })
+        let mounted = MountedDirectory::mount(source.as_ref(), &place, file_system, options)
+            .map_err(|error| skip_or_panic(&format!("mounting {file_system} ({options})"), error))?;
+        Ok(Mount { mounted, _home: home })
     }
 
     /// A file system in memory that holds this much.
@@ -64,7 +61,7 @@ impl Mount {
             .unwrap_or_else(|error| panic!("ntfs-3g: {error}"));
         let complaint = String::from_utf8_lossy(&mounted.stderr);
         match mounted.status.success() {
-            true => Ok(Mount { place, _home: home }),
+            true => Ok(Mount { mounted: MountedDirectory::adopt(&place), _home: home }),
             false => Err(Skip::new(format!("ntfs-3g: {}", complaint.trim()))),
         }
     }
@@ -93,76 +90,20 @@ impl Mount {
     /// Changes the options of the mount: `ro` under a running program, say.
     #[track_caller]
     pub fn remount(&self, options: &str) -> Result<(), Skip> {
-        let changed = mount(Path::new("none"), &self.place, "none", &format!("remount,{options}"));
+        let changed = mount(Path::new("none"), self.path(), "none", &format!("remount,{options}"));
         changed.map_err(|error| skip_or_panic(&format!("remounting with {options}"), error))
     }
 
     /// Where it is mounted.
     pub fn path(&self) -> &Path {
-        &self.place
+        self.mounted.path()
     }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        for _ in 0..20 {
-            if unmount(&self.place, 0) || !is_mounted(&self.place) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        if !unmount(&self.place, libc::MNT_DETACH) {
-            eprintln!("warning: {} is still mounted", self.place.display());
-        }
-    }
-}
-
-fn unmount(place: &Path, flags: i32) -> bool {
-    let Ok(place) = CString::new(place.as_os_str().as_bytes()) else { return false };
-    // SAFETY: `place` is a valid C string for the call.
-    unsafe { libc::umount2(place.as_ptr(), flags | libc::UMOUNT_NOFOLLOW) == 0 }
 }
 
 fn fresh_directory() -> TempDir {
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix("testbed-").permissions(Permissions::from_mode(0o755));
     builder.tempdir().unwrap_or_else(|error| panic!("a temporary directory: {error}"))
-}
-
-fn mount(source: &Path, place: &Path, file_system: &str, options: &str) -> io::Result<()> {
-    let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::other);
-    let (source, place) = (text(source.as_os_str().as_bytes())?, text(place.as_os_str().as_bytes())?);
-    let (flags, data) = split_options(options);
-    let (file_system, data) = (text(file_system.as_bytes())?, text(data.as_bytes())?);
-    // SAFETY: all four are valid C strings for the call; every file system takes its data as one.
-    let failed = unsafe {
-        libc::mount(source.as_ptr(), place.as_ptr(), file_system.as_ptr(), flags, data.as_ptr().cast())
-    };
-    if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// The options that are flags of mount(2), and the rest, which the file system itself reads.
-fn split_options(options: &str) -> (libc::c_ulong, String) {
-    let mut flags = 0;
-    let mut data = Vec::new();
-    for option in options.split(',').filter(|option| !option.is_empty() && *option != "rw") {
-        match option {
-            "ro" => flags |= libc::MS_RDONLY,
-            "bind" => flags |= libc::MS_BIND,
-            "remount" => flags |= libc::MS_REMOUNT,
-            "noatime" => flags |= libc::MS_NOATIME,
-            "nodiratime" => flags |= libc::MS_NODIRATIME,
-            "relatime" => flags |= libc::MS_RELATIME,
-            "strictatime" => flags |= libc::MS_STRICTATIME,
-            "nodev" => flags |= libc::MS_NODEV,
-            "nosuid" => flags |= libc::MS_NOSUID,
-            "noexec" => flags |= libc::MS_NOEXEC,
-            "sync" => flags |= libc::MS_SYNCHRONOUS,
-            "dirsync" => flags |= libc::MS_DIRSYNC,
-            other => data.push(other),
-        }
-    }
-    (flags, data.join(","))
 }
 
 /// A mounted file system with hardly any room left.
@@ -214,19 +155,5 @@ fn fill(place: &Path, free: u64) {
             panic!("filling {}: {error}", place.display())
         }
         _ => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn flags_and_data_are_told_apart() {
-        assert_eq!(
-            split_options("ro,size=1m,noatime"),
-            (libc::MS_RDONLY | libc::MS_NOATIME, "size=1m".into())
-        );
-        assert_eq!(split_options(""), (0, String::new()));
     }
 }
