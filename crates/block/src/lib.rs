@@ -6,4 +6,4 @@ mod loop_device;
 mod mount;
 
 pub use loop_device::{AttachOptions, AttachedDevice};
-pub use mount::{MountedDirectory, free_bytes, mount, unmount};
+pub use mount::{MountedDirectory, free_bytes, hide_mounts, mount, unmount};

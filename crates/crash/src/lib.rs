@@ -2,11 +2,27 @@
 //! leave, and the judgement of what is found in them.
 #![cfg_attr(target_os = "linux", allow(unsafe_code))]
 
+#[cfg(target_os = "linux")]
+pub mod disk;
 pub mod enumeration;
 #[cfg(target_os = "linux")]
 pub mod executor;
+#[cfg(target_os = "linux")]
+pub mod explore;
+#[cfg(target_os = "linux")]
+pub mod file_system;
+#[cfg(target_os = "linux")]
+pub mod image;
+#[cfg(target_os = "linux")]
+pub mod lie;
+#[cfg(target_os = "linux")]
+pub mod log;
 pub mod oracle;
 pub mod promise;
+#[cfg(target_os = "linux")]
+pub mod recording;
 pub mod script;
 pub mod stamp;
+#[cfg(target_os = "linux")]
+pub mod state;
 pub mod workload;

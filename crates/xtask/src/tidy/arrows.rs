@@ -21,7 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("dialect", &["model", "report", "trace"]),
     ("fuse", &["model"]),
     ("block", &["model"]),
-    ("crash", &["model", "fuse", "block"]),
+    ("crash", &["model", "simulation", "fuse", "block"]),
     ("recorder", &["model", "trace", "fuse"]),
     (
         "iodyno",
