@@ -7,6 +7,7 @@ pub mod aging;
 pub mod anatomy;
 pub mod cache;
 pub mod cfb;
+pub mod checks;
 pub mod comparison;
 pub mod csv;
 pub mod curve;

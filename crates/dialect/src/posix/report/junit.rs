@@ -5,6 +5,7 @@
 use std::io;
 
 use iodyno_model::Case;
+use iodyno_report::checks::printable;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
@@ -163,18 +164,6 @@ fn failure(xml: &mut Xml, case: &Case, result: &CaseResult) -> io::Result<()> {
         .with_attribute(("type", printable(kind).as_str()))
         .write_text_content(BytesText::new(&printable(&text)))
         .map(|_| ())
-}
-
-/// A text that XML 1.0 can hold: what it has no characters for, names and data of files among it, shows as U+FFFD.
-fn printable(text: &str) -> String {
-    let shown = |letter: char| match letter {
-        '\n' | '\t' => letter,
-        letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
-            char::REPLACEMENT_CHARACTER
-        }
-        letter => letter,
-    };
-    text.chars().map(shown).collect()
 }
 
 #[cfg(test)]
