@@ -7,6 +7,8 @@ use std::process::{Command, Output, Stdio};
 use iodyno_block::MountedDirectory;
 use iodyno_model::{Diagnostic, Origin};
 
+use crate::program::tied;
+
 /// A file system under test.
 #[derive(Debug, Clone)]
 pub struct FileSystem {
@@ -45,7 +47,12 @@ const OTHER_BYTES: u64 = 512 * MIB;
 /// reserved.
 type KnownKind = (&'static str, &'static [&'static str], &'static [&'static str], u64);
 const KNOWN: &[KnownKind] = &[
-    ("ext2", &["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,nodiscard"], &["e2fsck", "-fn"], 64 * MIB),
+    (
+        "ext2",
+        &["-q", "-F", "-m", "0", "-U", IDENTITY, "-E", "lazy_itable_init=0,nodiscard"],
+        &["e2fsck", "-fn"],
+        64 * MIB,
+    ),
     ("ext3", EXT4_OPTIONS, &["e2fsck", "-fn"], 64 * MIB),
     ("ext4", EXT4_OPTIONS, &["e2fsck", "-fn"], 64 * MIB),
     // mkfs.xfs refuses less than 300 MiB.
@@ -55,8 +62,11 @@ const KNOWN: &[KnownKind] = &[
     ("btrfs", &["-q", "-f", "-K"], &["btrfs", "check", "--readonly", "--force"], 128 * MIB),
     ("f2fs", &["-q", "-f", "-t", "0"], &["fsck.f2fs", "--dry-run"], 128 * MIB),
 ];
-const EXT4_OPTIONS: &[&str] =
-    &["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
+/// Made from a fixed identity, directories hash alike, and a workload is written to the same places each time.
+const EXT4_OPTIONS: &[&str] = &["-q", "-F", "-m", "0", "-U", IDENTITY, "-E", EXT4_EXTENDED];
+const EXT4_EXTENDED: &str =
+    "lazy_itable_init=0,lazy_journal_init=0,nodiscard,hash_seed=6f64796e-6f00-4000-8000-000000000001";
+const IDENTITY: &str = "6f64796e-6f00-4000-8000-000000000002";
 
 impl FileSystem {
     /// A file system by its name.
@@ -163,7 +173,7 @@ impl DeviceCommand {
             }
             DeviceCommand::Script(script) => shell(script, Some(device), directory),
         };
-        command.stdin(Stdio::null()).output()
+        tied(command.stdin(Stdio::null())).output()
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use iodyno_simulation::random::{Random, mix};
 
 use crate::log::{LogEntry, WriteLog};
+use crate::request::DEVICE_NAMES;
 
 /// A device, honest or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,19 +27,15 @@ pub enum DeviceKind {
     TornSector,
 }
 
-/// Names, kinds, and what they do.
-pub const DEVICES: &[(&str, DeviceKind, &str)] = &[
-    ("honest", DeviceKind::Honest, "keeps what a flush covers, and writes a sector as a whole"),
-    ("lying-flush", DeviceKind::LyingFlush, "answers flushes and does nothing"),
-    ("flush-window", DeviceKind::FlushWindow, "flushes the last write only"),
-    ("lost-write", DeviceKind::LostWrite, "loses one write in 8 for good"),
-    ("misdirected-write", DeviceKind::MisdirectedWrite, "puts one write in 8 where an earlier one went"),
-    ("bit-flip", DeviceKind::BitFlip, "inverts a bit of one write in 8"),
-    (
-        "torn-sector",
-        DeviceKind::TornSector,
-        "tears 4096 bytes between any two of 512, though it promises not to",
-    ),
+/// Kinds in the order of [`DEVICE_NAMES`].
+const KINDS: [DeviceKind; DEVICE_NAMES.len()] = [
+    DeviceKind::Honest,
+    DeviceKind::LyingFlush,
+    DeviceKind::FlushWindow,
+    DeviceKind::LostWrite,
+    DeviceKind::MisdirectedWrite,
+    DeviceKind::BitFlip,
+    DeviceKind::TornSector,
 ];
 
 /// Writes that a flush covers, where it covers few.
@@ -106,13 +103,17 @@ impl DeviceKind {
 
     /// What it does, in words.
     pub fn about(self) -> &'static str {
-        DEVICES.iter().find(|(_, kind, _)| *kind == self).map_or("", |(_, _, about)| about)
+        self.name_and_about().1
+    }
+
+    fn name_and_about(self) -> (&'static str, &'static str) {
+        KINDS.iter().zip(DEVICE_NAMES).find(|(kind, _)| **kind == self).map_or(("", ""), |(_, known)| *known)
     }
 }
 
 impl fmt::Display for DeviceKind {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(DEVICES.iter().find(|(_, kind, _)| kind == self).map_or("", |(name, ..)| name))
+        f.write_str(self.name_and_about().0)
     }
 }
 
@@ -120,11 +121,9 @@ impl FromStr for DeviceKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<DeviceKind, String> {
-        let found = DEVICES.iter().find(|(name, ..)| *name == text);
-        let names: Vec<&str> = DEVICES.iter().map(|(name, ..)| *name).collect();
-        found
-            .map(|(_, kind, _)| *kind)
-            .ok_or_else(|| format!("no such device; there are {}", names.join(", ")))
+        let found = DEVICE_NAMES.iter().zip(KINDS).find(|((name, _), _)| *name == text);
+        let names: Vec<&str> = DEVICE_NAMES.iter().map(|(name, _)| *name).collect();
+        found.map(|(_, kind)| kind).ok_or_else(|| format!("no device {text}; there are {}", names.join(", ")))
     }
 }
 
@@ -181,9 +180,8 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        for (name, kind, _) in DEVICES {
-            assert_eq!(name.parse::<DeviceKind>().as_ref(), Ok(kind));
-            assert_eq!(kind.to_string(), *name);
+        for (name, _) in DEVICE_NAMES {
+            assert_eq!(name.parse::<DeviceKind>().map(|kind| kind.to_string()).as_deref(), Ok(*name));
         }
         assert!("liar".parse::<DeviceKind>().unwrap_err().contains("lying-flush"));
     }

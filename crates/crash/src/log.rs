@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use crate::workload::{Marks, Reach};
 
@@ -75,6 +76,7 @@ impl WriteLog {
             match entry {
                 LogEntry::Begin(step) => reach.begun = reach.begun.max(step + 1),
                 LogEntry::End(step) => reach.ended = reach.ended.max(step + 1),
+                LogEntry::Note(_) => reach = Reach { begun: reach.begun + 1, ended: reach.ended + 1 },
                 _ => {}
             }
         }
@@ -232,6 +234,10 @@ impl Marks for &LogFile {
 
     fn end(&mut self, step: u32) -> io::Result<()> {
         self.append(END, u64::from(step), 0, &[])
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        Some(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into())
     }
 }
 

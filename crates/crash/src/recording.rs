@@ -21,6 +21,20 @@ pub struct Recording {
     pub sector_bytes: u32,
 }
 
+/// Why there is no recording.
+#[derive(Debug)]
+pub enum RecordFailure {
+    /// The file system does not have what the workload does.
+    Missing(String),
+    Failed(Box<Diagnostic>),
+}
+
+impl From<Diagnostic> for RecordFailure {
+    fn from(failure: Diagnostic) -> RecordFailure {
+        RecordFailure::Failed(Box::new(failure))
+    }
+}
+
 /// Records a workload. Mounts in `home`, an existing directory, and leaves nothing there.
 ///
 /// # Errors
@@ -30,7 +44,7 @@ pub fn record(
     workload: &dyn Workload,
     home: &Path,
     sector_bytes: u32,
-) -> Result<Recording, Diagnostic> {
+) -> Result<Recording, RecordFailure> {
     let (behind, place) = (home.join("disk"), home.join("recorded"));
     for directory in [&behind, &place] {
         std::fs::create_dir_all(directory).map_err(|error| told(&directory.display().to_string(), &error))?;
@@ -51,7 +65,7 @@ fn record_on(
     file_system: &FileSystem,
     workload: &dyn Workload,
     place: &Path,
-) -> Result<Recorded, Diagnostic> {
+) -> Result<Recorded, RecordFailure> {
     let mount = || {
         let what = format!("mounting {} ({})", file_system.name, file_system.options);
         let hint = "the options are those of mount(8); the kernel's log says more";
@@ -64,7 +78,7 @@ fn record_on(
     };
     file_system.make(disk.device()).map_err(|error| told(&format!("mkfs.{}", file_system.name), &error))?;
     let prepared = mount()?;
-    workload.prepare(place).map_err(|error| told(&format!("preparing {}", workload.name()), &error))?;
+    workload.prepare(place).map_err(|error| failed(workload, &error))?;
     prepared.unmount().map_err(unmounting)?;
     let base = DiskContent::read(disk.content()).map_err(|error| told("copying the disk", &error))?;
     let from = disk.log().bytes().map_err(|error| told("the log", &error))?;
@@ -75,16 +89,20 @@ fn record_on(
     Ok((base, log, oracle))
 }
 
-fn failed(workload: &dyn Workload, error: &io::Error) -> Diagnostic {
+fn failed(workload: &dyn Workload, error: &io::Error) -> RecordFailure {
+    if error.kind() == io::ErrorKind::Unsupported {
+        return RecordFailure::Missing(iodyno_model::origin::plain(error));
+    }
     let told = told(&format!("workload {}", workload.name()), error);
-    match error.raw_os_error() {
+    let told = match error.raw_os_error() {
         Some(libc::EIO) => told.hint(format!(
             "a recording keeps {} of writes at most: let the workload write less",
             iodyno_model::units::binary(MOST_BYTES)
         )),
         Some(libc::ENOSPC) => told.hint("--size gives the file system a larger disk"),
         _ => told,
-    }
+    };
+    told.into()
 }
 
 /// Why there is no recording disk.

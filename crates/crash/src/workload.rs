@@ -2,7 +2,7 @@
 
 use crate::promise::Violation;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How far a workload had come when the power went. Its steps are numbered from 0 in the order in which they began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,6 +21,10 @@ pub trait Marks {
     /// # Errors
     /// The log's own.
     fn end(&mut self, step: u32) -> io::Result<()>;
+    /// A file to which other programs append marks; none: the log takes none of theirs.
+    fn file(&self) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// What is done to a mounted file system, once, while what it writes is recorded.

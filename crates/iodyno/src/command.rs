@@ -10,6 +10,7 @@ use iodyno_report::table::wrapped;
 
 use crate::archive::TypedCommand;
 use crate::compare;
+use crate::crash;
 use crate::explain;
 use crate::extension_options::{self, ExtensionOptions};
 use crate::hosts::{self, RemoteCommand};
@@ -137,6 +138,7 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "tune" => tune::answer(world, rest),
         "why" => why::answer(rest),
         "whatif" => whatif::answer(world, rest),
+        "crash" => crash::answer(rest),
         "engines" => lists::engines(rest),
         "devices" => lists::devices(rest),
         "dialects" => lists::dialects(rest),
@@ -347,6 +349,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("neighbours", "see how two workloads slow each other down, with and without a limit"),
         ("pts", "test a solid-state drive by SNIA's specification, until it is steady"),
         ("tune", "measure a disk under other settings of its queue, and restore them"),
+        ("crash", "what a crash leaves of a file system, and of your files in it"),
         ("whatif", "a workload on simulated devices, side by side; what a store can promise"),
         ("engines", "list the engines and whether they are available here"),
         ("devices", "list the simulated devices that tools can run on"),
@@ -380,7 +383,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),
-    ("Verify", &["posix", "s3check", "pjdfstest", "fstest"]),
+    ("Verify", &["posix", "s3check", "pjdfstest", "fstest", "crash"]),
     ("Compute", &["whatif"]),
     ("Traces", &["record", "replay", "trace", "why"]),
     ("History", &["runs", "report", "compare", "rerun", "import"]),

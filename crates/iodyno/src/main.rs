@@ -11,6 +11,7 @@ mod archive;
 mod command;
 mod compare;
 mod conversation;
+mod crash;
 mod device_file;
 mod device_recovery;
 mod experiment;
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
     }
     iodyno_engine::register(iodyno_conformance::ENGINES);
     iodyno_conformance::cases::serve_when_asked();
+    iodyno_crash::session::serve_when_asked();
     let name = words.first().map(|path| path.rsplit('/').next().unwrap_or(path).to_string());
     let arguments = dashes(&words.split_off(1.min(words.len())));
     ExitCode::from(command::answer(&name.unwrap_or_default(), &arguments))

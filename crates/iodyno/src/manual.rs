@@ -11,6 +11,7 @@ use iodyno_report::paint::Paint;
 
 use crate::command::help_of;
 use crate::compare::CompareArgs;
+use crate::crash::CrashArgs;
 use crate::limits::LimitsArgs;
 use crate::load_curve::LoadCurveArgs;
 use crate::loader::HostLoader;
@@ -140,6 +141,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "pts" => PtsArgs::command(),
         "tune" => TuneArgs::command(),
         "why" => WhyArgs::command(),
+        "crash" => CrashArgs::command(),
         "whatif" => WhatifArgs::command(),
         "engines" => lists::EnginesArgs::command(),
         "devices" => lists::DevicesArgs::command(),

@@ -119,7 +119,7 @@ fn port_of(line: &str) -> Option<u16> {
 }
 
 /// A word as the shell there takes it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-=:".contains(letter);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.into(),

@@ -152,6 +152,15 @@ pub struct ReportSection {
     pub charts: Vec<ReportChart>,
     /// What it comes to.
     pub sentences: Vec<String>,
+    /// On the page only.
+    pub pictures: Vec<ReportPicture>,
+}
+
+/// A drawing of the command's own.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct ReportPicture {
+    pub about: String,
+    pub svg: String,
 }
 
 /// A whole report.
@@ -225,6 +234,9 @@ impl ExperimentReport {
 
 impl ReportSection {
     fn text(&self, paint: Paint) -> String {
+        if self.columns.is_empty() && self.sentences.is_empty() {
+            return String::new();
+        }
         let mut text = format!("\n{}\n", paint.heading(&self.title));
         if !self.about.is_empty() {
             text.push_str(&format!("{}\n", paint.aside(&wrapped(&self.about, paint.columns, 0))));
@@ -410,6 +422,7 @@ mod tests {
                 logarithmic: true,
             }],
             sentences: vec!["At 50 % it takes 150 µs.".into()],
+            pictures: Vec::new(),
         };
         ExperimentReport {
             format: "iodyno.load-curve/1",

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use iodyno_crash::explore::{Exploration, ExploreBounds, Explorer, StateFinding, is_same};
 use iodyno_crash::file_system::FileSystem;
-use iodyno_crash::lie::{DEVICES, DeviceKind};
+use iodyno_crash::lie::DeviceKind;
 use iodyno_crash::log::LogEntry;
 use iodyno_crash::promise::Damage;
-use iodyno_crash::recording::{Recording, record};
+use iodyno_crash::recording::{RecordFailure, Recording, record};
+use iodyno_crash::request::DEVICE_NAMES;
 use testbed::Outcome;
 
 use super::replaced_file::ReplacedFile;
@@ -26,7 +27,7 @@ fn hidden(body: impl FnOnce(&Path) -> Outcome + Send + 'static) -> Outcome {
 fn recorded(name: &str, home: &Path, rounds: u32) -> Result<(FileSystem, Recording), String> {
     let file_system = FileSystem::named(name, "").map_err(|wrong| wrong.to_string())?;
     let recording =
-        record(&file_system, &ReplacedFile { rounds }, home, 4096).map_err(|wrong| wrong.to_string())?;
+        record(&file_system, &ReplacedFile { rounds }, home, 4096).map_err(|wrong| format!("{wrong:?}"))?;
     Ok((file_system, recording))
 }
 
@@ -59,7 +60,7 @@ pub fn honest(name: &'static str) -> Outcome {
 pub fn lying(name: &'static str) -> Outcome {
     hidden(move |home| {
         let (file_system, recording) = recorded(name, home, 6)?;
-        for (device, ..) in DEVICES.iter().skip(1) {
+        for (device, _) in DEVICE_NAMES.iter().skip(1) {
             let found = explored(&recording, &file_system, home, device.parse()?, 60)?;
             assert_ne!(
                 found.findings,
@@ -131,7 +132,8 @@ pub fn leaves_nothing() -> Outcome {
         assert!(!has_loop_device(&path));
         // What went wrong on the way leaves as little.
         let wrong = FileSystem::named("ext4", "no_such_option").map_err(|wrong| wrong.to_string())?;
-        let Err(told) = record(&wrong, &ReplacedFile { rounds: 1 }, &path, 4096) else {
+        let Err(RecordFailure::Failed(told)) = record(&wrong, &ReplacedFile { rounds: 1 }, &path, 4096)
+        else {
             return Err("it mounts".into());
         };
         assert_eq!(told.message, "mounting ext4 (no_such_option): Invalid argument");

@@ -192,6 +192,7 @@ fn by_size(points: &[CachePoint]) -> ReportSection {
         bars: Some(1),
         charts: vec![ReportChart::bars("rate over file size", 1)],
         sentences: vec![sentence],
+        pictures: Vec::new(),
     }
 }
 

@@ -130,6 +130,7 @@ impl CurveFigures {
             bars: Some(1),
             charts: vec![ReportChart::bars("rate", 1), ReportChart::bars("mean response time", 3)],
             sentences: self.knee_sentence(knee, by),
+            pictures: Vec::new(),
         }
     }
 
@@ -190,6 +191,7 @@ impl CurveFigures {
             bars: Some(3),
             charts: vec![ReportChart::lines("response time", 1, vec![3, 5]).logarithmic()],
             sentences: self.load_sentences(overloaded),
+            pictures: Vec::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{LIBRARY_VERSION, page, safe_json};
-use crate::experiment_report::{ChartData, ExperimentReport, ReportSection};
+use crate::experiment_report::{ChartData, ExperimentReport, ReportPicture, ReportSection};
 
 /// The scripts of this page, in the order in which its parts need each other.
 const SCRIPT: &[&str] = &[
@@ -33,6 +33,7 @@ struct PageSection<'a> {
     rows: Vec<Vec<String>>,
     charts: Vec<ChartData>,
     sentences: &'a [String],
+    pictures: &'a [ReportPicture],
 }
 
 impl<'a> PageSection<'a> {
@@ -45,6 +46,7 @@ impl<'a> PageSection<'a> {
             rows,
             charts: section.chart_data(),
             sentences: &section.sentences,
+            pictures: &section.pictures,
         }
     }
 }

@@ -17,7 +17,13 @@ function experimentHead() {
 function experimentSection(one, at) {
   const charts = one.charts.map((each) => part("div", {}, part("h3", {}, each.title), chart(280, each.title, () => experimentOptions(each))));
   const said = one.sentences.map((sentence) => part("p", {}, sentence));
-  return part("section", { id: "section-" + at }, part("h2", {}, one.title), part("p", { class: "soft small" }, one.about), said, charts.length > 1 ? part("div", { class: "pair" }, charts) : charts, one.headings.length > 0 && table(one.headings, one.rows));
+  return part("section", { id: "section-" + at }, part("h2", {}, one.title), part("p", { class: "soft small" }, one.about), said, charts.length > 1 ? part("div", { class: "pair" }, charts) : charts, one.headings.length > 0 && table(one.headings, one.rows), one.pictures.map(picture));
+}
+
+function picture(one) {
+  const frame = part("div", {}, part("p", { class: "soft small" }, one.about));
+  frame.insertAdjacentHTML("beforeend", one.svg);
+  return frame;
 }
 
 function hue(at) {
