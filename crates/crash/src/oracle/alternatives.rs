@@ -139,6 +139,8 @@ pub struct SizeBounds {
     pub current: u64,
     pub smallest: u64,
     pub largest: u64,
+    /// The size that was promised last: bytes behind it are covered by no promise.
+    pub promised: u64,
     pub promise: Option<Given>,
 }
 
@@ -150,13 +152,14 @@ impl SizeBounds {
     }
 
     pub fn keep(&mut self, promise: Given) {
-        (self.smallest, self.largest) = (self.current, self.current);
+        (self.smallest, self.largest, self.promised) = (self.current, self.current, self.current);
         self.promise = Some(promise);
     }
 
     /// The bytes before `end` can be read from here on.
     pub fn keep_up_to(&mut self, end: u64, promise: Given) {
         let end = end.min(self.current);
+        self.promised = self.promised.max(end);
         if end > self.smallest {
             self.smallest = end;
             self.promise = Some(promise);

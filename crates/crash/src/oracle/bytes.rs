@@ -62,7 +62,7 @@ fn covering(
     hides_foreign: bool,
 ) -> Option<Given> {
     let is_hole = range.allowed.len() > 1 && range.allows(&ByteOrigin::Zero);
-    let is_promised = at < inode.size.smallest && (hides_foreign || !is_hole);
+    let is_promised = at < inode.size.promised && (hides_foreign || !is_hole);
     range.promise.filter(|_| is_promised).or(hides_foreign.then_some(FOREIGN))
 }
 

@@ -180,6 +180,19 @@ fn data_and_size_after_fsync() {
 }
 
 #[test]
+fn bytes_that_were_promised_stay_so_while_a_file_is_cut_unsynced() {
+    let case = Case::new(&["create x"], &["append x 16k", "fsync x", "truncate x 3000"]);
+    let mut found = case.tree(2);
+    bytes_of(at(&mut found, "x")).bytes[8192..8704].fill(3);
+    let violation = case.broken(&found);
+    assert_eq!((violation.authority, violation.damage), (Authority::Posix, Damage::Garbage));
+    let short = Case::new(&["create x"], &["append x 4k", "fsync x", "append x 4k"]);
+    let mut found = short.tree(3);
+    bytes_of(at(&mut found, "x")).bytes[4096..].fill(3);
+    assert_eq!(short.broken(&found).authority, Authority::MountOption);
+}
+
+#[test]
 fn fdatasync_promises_the_size_too_and_no_attributes() {
     let case = Case::new(&["create x"], &["append x 8k", "chmod x 0640", "fdatasync x"]);
     let mut found = case.tree(3);
