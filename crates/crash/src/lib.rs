@@ -20,6 +20,7 @@ pub mod log;
 pub mod oracle;
 #[cfg(target_os = "linux")]
 pub mod program;
+pub mod powerfail;
 pub mod promise;
 #[cfg(target_os = "linux")]
 pub mod recording;

@@ -20,6 +20,7 @@ use crate::load_curve;
 use crate::loader::HostLoader;
 use crate::manual;
 use crate::neighbours;
+use crate::powerfail;
 use crate::pts;
 use crate::record;
 use crate::report;
@@ -134,6 +135,7 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "load-curve" => load_curve::answer(world, rest),
         "limits" => limits::answer(world, rest),
         "neighbours" => neighbours::answer(world, rest),
+        "powerfail" => powerfail::answer(rest),
         "pts" => pts::answer(world, rest),
         "tune" => tune::answer(world, rest),
         "why" => why::answer(rest),
@@ -347,6 +349,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("load-curve", "find the maximum rate, and the response time below it"),
         ("limits", "find the caps, bursts and accounting of a volume by experiment"),
         ("neighbours", "see how two workloads slow each other down, with and without a limit"),
+        ("powerfail", "check after a power cut that storage kept what it promised"),
         ("pts", "test a solid-state drive by SNIA's specification, until it is steady"),
         ("tune", "measure a disk under other settings of its queue, and restore them"),
         ("crash", "what a crash leaves of a file system, and of your files in it"),
@@ -383,7 +386,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),
-    ("Verify", &["posix", "s3check", "pjdfstest", "fstest", "crash"]),
+    ("Verify", &["posix", "s3check", "crash", "powerfail", "pjdfstest", "fstest"]),
     ("Compute", &["whatif"]),
     ("Traces", &["record", "replay", "trace", "why"]),
     ("History", &["runs", "report", "compare", "rerun", "import"]),

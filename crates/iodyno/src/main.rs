@@ -32,6 +32,7 @@ mod neighbours;
 mod option_values;
 mod output_files;
 mod output_set;
+mod powerfail;
 mod prior_runs;
 mod pts;
 mod rate_pair;

@@ -16,6 +16,7 @@ use crate::limits::LimitsArgs;
 use crate::load_curve::LoadCurveArgs;
 use crate::loader::HostLoader;
 use crate::neighbours::NeighboursArgs;
+use crate::powerfail::PowerfailArgs;
 use crate::pts::PtsArgs;
 use crate::record::RecordArgs;
 use crate::runs::{self, parsed, print};
@@ -138,6 +139,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "load-curve" => LoadCurveArgs::command(),
         "limits" => LimitsArgs::command(),
         "neighbours" => NeighboursArgs::command(),
+        "powerfail" => PowerfailArgs::command(),
         "pts" => PtsArgs::command(),
         "tune" => TuneArgs::command(),
         "why" => WhyArgs::command(),
