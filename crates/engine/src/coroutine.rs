@@ -131,8 +131,13 @@ pub fn stack_end() -> usize {
 pub fn fetch(stack_end: usize, needed: &[usize; NEEDED_MOST]) {
     let (above, below) = STACK_NEEDED;
     needed.iter().for_each(|place| fetch_line(*place));
-    let begin = stack_end.wrapping_sub(below);
-    (0..above + below).step_by(LINE_BYTES).for_each(|line| fetch_line(begin.wrapping_add(line)));
+    fetch_all(stack_end.wrapping_sub(below), above + below);
+}
+
+/// The same of so many bytes from an address on.
+#[inline]
+pub fn fetch_all(begin: usize, bytes: usize) {
+    (0..bytes).step_by(LINE_BYTES).for_each(|line| fetch_line(begin.wrapping_add(line)));
 }
 
 #[inline(always)]

@@ -7,9 +7,12 @@
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ptr::NonNull;
 use std::rc::Rc;
+use std::sync::atomic::AtomicU64;
 
-use iodyno_simulation::{Completion, DeviceRequest, Simulation};
+use iodyno_model::histogram::bucket_of;
+use iodyno_simulation::{Completion, DeviceRequest, RequestKind, Simulation};
 
 use crate::clock::{NEVER, Tick};
 use crate::coroutine::{self, NEEDED_MOST, Pause, WaitedWord, WorkerCoroutine};
@@ -24,6 +27,10 @@ const STACK_BYTES: usize = 256 << 10;
 /// Turns after which those who wait for a word are looked at though nobody on this thread has changed one.
 const LOOK_TURNS: u32 = 4096;
 
+/// So many workers and more have no room in a processor's caches: what each needs is fetched before its turn. To fetch what
+/// is there costs fewer a tenth of their rate.
+const FETCHING_WORKERS: usize = 256;
+
 /// A device with its clock.
 pub struct SharedDevice {
     simulation: RefCell<Simulation>,
@@ -31,34 +38,86 @@ pub struct SharedDevice {
     base: Tick,
     now: Cell<Tick>,
     members: RefCell<Vec<Member>>,
+    /// Of each member, operations that were answered and not yet reaped.
+    answered: RefCell<Vec<Vec<Slot>>>,
 }
 
-/// A worker, as its device knows it.
+/// A worker, as its device knows it: what is looked at for each operation.
 struct Member {
-    /// Operations that were answered and not yet reaped.
-    answered: Vec<Slot>,
-    /// How many of them it waits for; 0: it waits for none.
-    least: usize,
+    /// How many answers it waits for; 0: it waits for none.
+    least: u32,
+    /// The one operation of a worker that needs no stack was answered.
+    is_answered: bool,
     /// Until when it pauses at most; `NEVER`: until it is answered.
     until: Tick,
     /// The earliest time that is noted for it; `NEVER`: none is.
     noted: Tick,
-    /// Where its stack ended when it paused last, and what else it needs in its next turn.
-    stack_end: usize,
-    needed: [usize; NEEDED_MOST],
+    /// What goes on in its place.
+    stackless: Option<StacklessMember>,
 }
 
 impl Member {
     fn new() -> Self {
-        Member {
-            answered: Vec::new(),
-            least: 0,
-            until: NEVER,
-            noted: NEVER,
-            stack_end: 0,
-            needed: [0; NEEDED_MOST],
-        }
+        Member { least: 0, is_answered: false, until: NEVER, noted: NEVER, stackless: None }
     }
+
+    /// It waits for nothing any more.
+    fn goes_on(&mut self) {
+        (self.least, self.until) = (0, NEVER);
+    }
+}
+
+/// Where a worker's next operation comes from, as long as that takes nothing of its stack. One operation is in flight at a
+/// time.
+pub trait StacklessWorker {
+    /// Its operation was answered: the next one; none: the worker itself has to take the answer.
+    fn answered(&mut self, now: Tick) -> Option<DeviceRequest>;
+
+    /// Somebody wants to read what was counted.
+    fn write_down(&mut self);
+
+    /// What it keeps for latencies, that for 0 first, in the order of `histogram::bucket_of`.
+    fn buckets(&self) -> *const AtomicU64;
+
+    /// What it needs besides itself: where that begins, and bytes.
+    fn besides(&self) -> (usize, usize);
+}
+
+#[derive(Clone, Copy)]
+struct StacklessMember {
+    worker: NonNull<dyn StacklessWorker>,
+    buckets: *const AtomicU64,
+    besides: (usize, usize),
+}
+
+/// What the operations of a worker have in common that differ in their place alone.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestTemplate {
+    pub kind: RequestKind,
+    pub bytes: u64,
+    /// Past the memory of the client, and durable once it is answered.
+    pub past_memory: (bool, bool),
+    /// Where the target begins on the device, and where the device ends.
+    pub begin: u64,
+    pub capacity: u64,
+}
+
+impl RequestTemplate {
+    /// The request for that place of the target.
+    #[inline]
+    pub fn at(&self, offset: u64) -> DeviceRequest {
+        let (direct, durable) = self.past_memory;
+        let offset = self.begin.wrapping_add(offset) % self.capacity;
+        DeviceRequest { kind: self.kind, offset, bytes: self.bytes, direct, durable }
+    }
+}
+
+/// What a worker needs in a turn on its stack.
+#[derive(Clone, Copy, Default)]
+struct NeededMemory {
+    /// Where its stack ended when it paused last.
+    stack_end: usize,
+    places: [usize; NEEDED_MOST],
 }
 
 thread_local! {
@@ -101,25 +160,40 @@ impl DeviceSeat {
 
     /// An operation that the device has no part in is answered at once.
     pub fn answer(&self, slot: Slot) {
-        self.device.members.borrow_mut()[self.member as usize].answered.push(slot);
+        self.device.answered.borrow_mut()[self.member as usize].push(slot);
     }
 
     /// Waits for so many answers or until a time, and moves what was answered to `reaped`.
     #[inline]
     pub fn poll(&self, least: u32, until: Tick, reaped: &mut Vec<Slot>) {
-        let device = &*self.device;
+        if !self.has_answers(least, until) {
+            self.device.members.borrow_mut()[self.member as usize].least = least;
+            coroutine::pause(Pause::Until(until));
+        }
+        reaped.append(&mut self.device.answered.borrow_mut()[self.member as usize]);
+    }
+
+    /// Whether there is nothing to wait for.
+    fn has_answers(&self, least: u32, until: Tick) -> bool {
+        let answered = self.device.answered.borrow()[self.member as usize].len();
+        answered >= least as usize || until <= self.device.now.get()
+    }
+
+    /// Pauses with one operation in flight, and lets another take its answer and go on, until that one answers no operation
+    /// or the time has come. An answer that was not taken is there for `poll`.
+    pub fn leave_to(&self, worker: &mut dyn StacklessWorker, until: Tick) {
+        if self.has_answers(1, until) {
+            return;
+        }
+        let (buckets, besides) = (worker.buckets(), worker.besides());
+        let worker: NonNull<dyn StacklessWorker + '_> = NonNull::from(worker);
+        // SAFETY: only the lifetime changes. The device uses it while this worker pauses here, and forgets it before it goes on.
+        let worker: NonNull<dyn StacklessWorker> = unsafe { std::mem::transmute(worker) };
         {
-            let mut members = device.members.borrow_mut();
-            let member = &mut members[self.member as usize];
-            if member.answered.len() >= least as usize || until <= device.now.get() {
-                reaped.append(&mut member.answered);
-                return;
-            }
-            member.least = least as usize;
+            let member = &mut self.device.members.borrow_mut()[self.member as usize];
+            (member.least, member.stackless) = (1, Some(StacklessMember { worker, buckets, besides }));
         }
         coroutine::pause(Pause::Until(until));
-        let mut members = device.members.borrow_mut();
-        reaped.append(&mut members[self.member as usize].answered);
     }
 }
 
@@ -132,6 +206,7 @@ struct Turns<'a> {
     barrier: &'a StartBarrier,
     numbers: &'a [u32],
     workers: Vec<Option<WorkerCoroutine>>,
+    needed: Vec<NeededMemory>,
     left: usize,
     /// Those who may go on now.
     ready: VecDeque<u32>,
@@ -154,7 +229,8 @@ impl SharedDevice {
         numbers: &[u32],
         mut task: impl FnMut(u32) -> Box<dyn FnOnce()>,
     ) -> (Simulation, Option<Failure>) {
-        let members = numbers.iter().map(|_| Member::new()).collect();
+        let members = RefCell::new(numbers.iter().map(|_| Member::new()).collect());
+        let answered = RefCell::new(vec![Vec::new(); numbers.len()]);
         let workers = numbers.iter().map(|number| WorkerCoroutine::new(STACK_BYTES, task(*number)));
         let workers = match workers.collect::<Result<Vec<_>, _>>() {
             Ok(workers) => workers,
@@ -166,13 +242,13 @@ impl SharedDevice {
         };
         let base = simulation.now();
         let simulation = RefCell::new(simulation);
-        let device =
-            Rc::new(SharedDevice { simulation, base, now: Cell::new(0), members: RefCell::new(members) });
+        let device = Rc::new(SharedDevice { simulation, base, now: Cell::new(0), members, answered });
         DEVICE.set(Some(Rc::clone(&device)));
         let mut turns = Turns {
             device: &device,
             barrier,
             numbers,
+            needed: vec![NeededMemory::default(); workers.len()],
             left: workers.len(),
             ready: (0..workers.len() as u32).collect(),
             workers: workers.into_iter().map(Some).collect(),
@@ -192,13 +268,34 @@ impl SharedDevice {
     }
 }
 
+impl StacklessMember {
+    /// Has fetched what it needs when an operation is answered after so long.
+    #[inline]
+    fn fetch(&self, latency: Tick) {
+        // SAFETY: as in `goes_on_stackless`; only its size is asked for.
+        let bytes = size_of_val(unsafe { self.worker.as_ref() });
+        coroutine::fetch_all(self.worker.as_ptr().addr(), bytes);
+        coroutine::fetch_all(self.besides.0, self.besides.1);
+        coroutine::fetch_all(self.buckets.wrapping_add(bucket_of(latency)).addr(), 1);
+    }
+}
+
+impl NeededMemory {
+    #[inline]
+    fn fetch(&self) {
+        coroutine::fetch(self.stack_end, &self.places);
+    }
+}
+
 impl Turns<'_> {
     /// Until all workers are over.
     fn take(&mut self) {
         let (mut done, mut turns) = (Vec::new(), 0_u32);
         loop {
             while let Some(member) = self.ready.pop_front() {
-                self.resume(member);
+                if !self.goes_on_stackless(member) {
+                    self.resume(member);
+                }
                 turns = turns.wrapping_add(1);
                 if !self.waiting.is_empty() && (coroutine::was_woken() || turns.is_multiple_of(LOOK_TURNS)) {
                     self.look();
@@ -219,21 +316,30 @@ impl Turns<'_> {
                 (None, None) => self.sleep(),
                 (Some(device), worker) if worker.is_none_or(|worker| device <= worker) => {
                     let until = worker.map_or(NEVER, |worker| worker.saturating_add(self.device.base));
-                    let members = self.device.members.borrow();
-                    let fetch = |token: u64| {
-                        if let Some(member) = members.get((token >> 32) as usize) {
-                            coroutine::fetch(member.stack_end, &member.needed);
-                        }
-                    };
-                    self.device.simulation.borrow_mut().advance_and_tell(until, &mut done, fetch);
-                    drop(members);
+                    let mut simulation = self.device.simulation.borrow_mut();
+                    if self.workers.len() < FETCHING_WORKERS {
+                        simulation.advance_to_answer(until, &mut done);
+                    } else {
+                        let members = self.device.members.borrow();
+                        let fetch = |token: u64, passed: Tick| {
+                            let member = (token >> 32) as usize;
+                            match members.get(member).map(|member| member.stackless) {
+                                Some(Some(stackless)) => stackless.fetch(passed),
+                                Some(None) => self.needed[member].fetch(),
+                                None => {}
+                            }
+                        };
+                        simulation.advance_and_tell(until, &mut done, fetch);
+                    }
+                    drop(simulation);
                     self.deliver(&mut done);
                 }
                 (_, Some(at)) => {
                     self.pass(at);
                     if let Some(Reverse((.., member))) = self.due.pop() {
                         let waits = &mut self.device.members.borrow_mut()[member as usize];
-                        (waits.least, waits.until, waits.noted) = (0, NEVER, NEVER);
+                        waits.goes_on();
+                        waits.noted = NEVER;
                         self.ready.push_back(member);
                     }
                 }
@@ -242,14 +348,35 @@ impl Turns<'_> {
         }
     }
 
+    /// Whether a worker that waited has gone on without its stack.
+    #[inline]
+    fn goes_on_stackless(&mut self, number: u32) -> bool {
+        let device = self.device;
+        let member = &mut device.members.borrow_mut()[number as usize];
+        let Some(mut stackless) = member.stackless else { return false };
+        if std::mem::take(&mut member.is_answered) {
+            // SAFETY: the worker pauses in `leave_to`, which borrows it until then.
+            let next = unsafe { stackless.worker.as_mut() }.answered(device.now.get());
+            if let Some(request) = next {
+                let now = device.base + device.now.get();
+                device.simulation.borrow_mut().arrive(now, u64::from(number) << 32, request);
+                return true;
+            }
+            device.answered.borrow_mut()[number as usize].push(0);
+        }
+        member.goes_on();
+        member.stackless = None;
+        false
+    }
+
     fn resume(&mut self, member: u32) {
         MEMBER.set(member);
         let Some(worker) = &mut self.workers[member as usize] else { return };
         let paused = worker.resume();
         if paused.is_some() {
-            let member = &mut self.device.members.borrow_mut()[member as usize];
-            member.stack_end = coroutine::stack_end();
-            coroutine::add_needed(&mut member.needed);
+            let needed = &mut self.needed[member as usize];
+            needed.stack_end = coroutine::stack_end();
+            coroutine::add_needed(&mut needed.places);
         }
         match paused {
             None => {
@@ -295,12 +422,19 @@ impl Turns<'_> {
         let Some(first) = done.first() else { return };
         self.pass(first.at - self.device.base);
         let mut members = self.device.members.borrow_mut();
+        let mut all = self.device.answered.borrow_mut();
         for Completion { token, .. } in done.drain(..) {
             let (number, slot) = ((token >> 32) as u32, token as Slot);
             let member = &mut members[number as usize];
-            member.answered.push(slot);
-            if member.least > 0 && member.answered.len() >= member.least {
-                (member.least, member.until) = (0, NEVER);
+            if member.stackless.is_some() {
+                member.is_answered = true;
+                self.ready.push_back(number);
+                continue;
+            }
+            let answered = &mut all[number as usize];
+            answered.push(slot);
+            if member.least > 0 && answered.len() >= member.least as usize {
+                member.goes_on();
                 self.ready.push_back(number);
             }
         }
@@ -310,6 +444,7 @@ impl Turns<'_> {
     fn pass(&mut self, to: Tick) {
         if to > self.device.now.get() {
             if to > self.horizon {
+                self.write_down();
                 let numbers = self.workers.iter().zip(self.numbers);
                 let waits = |index: usize| self.waiting.iter().any(|(member, _)| *member as usize == index);
                 let running: Vec<u32> = numbers
@@ -320,6 +455,15 @@ impl Turns<'_> {
                 self.horizon = self.barrier.wait_for_horizon_together(&running, to);
             }
             self.device.now.set(to);
+        }
+    }
+
+    /// Somebody may look at the counters before the clock moves on.
+    fn write_down(&self) {
+        let members = self.device.members.borrow();
+        for mut stackless in members.iter().filter_map(|member| member.stackless) {
+            // SAFETY: as in `goes_on_stackless`.
+            unsafe { stackless.worker.as_mut() }.write_down();
         }
     }
 

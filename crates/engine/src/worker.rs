@@ -19,6 +19,7 @@ use self::collective::collective_loop;
 use self::copying::copying_loop;
 use self::ready::begin;
 use self::sampled::sampled_loop;
+use self::stackless::StacklessLoop;
 use crate::clock::{self, NEVER, Tick};
 use crate::connections::Connections;
 use crate::engines::{Engine, Failure};
@@ -39,6 +40,7 @@ mod in_flight;
 mod instrumented;
 mod ready;
 mod sampled;
+mod stackless;
 
 /// How long a worker with nothing in flight sleeps at a time, ns.
 const IDLE_NS: u64 = 50_000_000;
@@ -148,6 +150,9 @@ impl InFlight<'_> {
         }
         let free = self.free.count;
         if free < self.slots.len() {
+            if E::FACTS.is_virtual && !INSTRUMENTED && !over && wake == NEVER {
+                self.run_stackless(engine, &worker.files);
+            }
             self.take_back::<E, INSTRUMENTED>(engine, now, wake, over)?;
         } else if !over {
             idle(engine, wake.min(self.deadline));
@@ -365,6 +370,8 @@ struct InFlight<'a> {
     /// When something is due that is not: the end of the ramp, or of a row of the series.
     turn: Tick,
     ended: Tick,
+    /// What goes on in its place as long as its operations differ in their place alone.
+    stackless: Option<Box<StacklessLoop<'a>>>,
     instruments: Instruments<'a>,
 }
 

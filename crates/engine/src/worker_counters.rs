@@ -86,6 +86,13 @@ impl Latencies {
         }
     }
 
+    /// Counts latencies that are in their buckets.
+    fn record_sum(&self, sum: &LatencySum) {
+        add(&self.sum, sum.ns);
+        self.most.store(self.most.load(Relaxed).max(sum.most), Relaxed);
+        self.least.store(self.least.load(Relaxed).max(sum.least_complement), Relaxed);
+    }
+
     /// The buckets from the smallest latency to the largest: to look at the others would give their pages memory, which
     /// ten thousand workers would feel.
     fn touched(&self) -> std::ops::Range<usize> {
@@ -123,6 +130,26 @@ impl Latencies {
         let below = std::iter::repeat_n(0, touched.start);
         let counts = below.chain(self.counts[touched].iter().map(|count| count.load(Relaxed)));
         Histogram::from_counts(counts, sum, !self.least.load(Relaxed), self.most.load(Relaxed))
+    }
+}
+
+/// Latencies that are counted together, but for their buckets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LatencySum {
+    pub count: u64,
+    ns: u64,
+    /// As in [`Latencies`].
+    least_complement: u64,
+    pub most: u64,
+}
+
+impl LatencySum {
+    #[inline(always)]
+    pub fn add(&mut self, latency_ns: u64) {
+        self.count += 1;
+        self.ns = self.ns.wrapping_add(latency_ns);
+        self.most = self.most.max(latency_ns);
+        self.least_complement = self.least_complement.max(!latency_ns);
     }
 }
 
@@ -200,9 +227,6 @@ pub struct Head {
     /// Bytes that it made the storage read and write, where it is a process of its own.
     pub moved: [AtomicU64; 2],
     errors: [ErrorCounters; ERRORS],
-    /// By number: depths, hand-overs and reaps, side by side so that a shallow worker touches one page.
-    counts: [[AtomicU64; 3]; DEPTHS],
-    series: [SeriesCounters; ROWS],
     fatal: FatalError,
     /// When files began to be opened and were open, where that counts; the same of closing. 0: not yet.
     opening: [AtomicU64; 2],
@@ -216,25 +240,32 @@ pub struct Head {
     pub undropped: AtomicU64,
     /// Ranges of what was read that are not what was written, and bytes of them.
     corrupt: [AtomicU64; 2],
-    failure: SharedText<FAILURE_WORDS>,
-    complaints: SharedText<COMPLAINT_WORDS>,
-    facts: SharedText<FACT_WORDS>,
-    mismatches: SharedText<MISMATCH_WORDS>,
+    /// Lengths of the texts. They lie here, so that it takes no page to find that there is none.
+    failure_bytes: AtomicU32,
+    complaint_bytes: AtomicU32,
+    fact_bytes: AtomicU32,
+    mismatch_bytes: AtomicU32,
+    /// By number: depths, hand-overs and reaps, side by side so that a shallow worker touches one page, that of all above.
+    counts: [[AtomicU64; 3]; DEPTHS],
+    series: [SeriesCounters; ROWS],
+    failure: [AtomicU32; FAILURE_WORDS],
+    complaints: [AtomicU32; COMPLAINT_WORDS],
+    facts: [AtomicU32; FACT_WORDS],
+    mismatches: [AtomicU32; MISMATCH_WORDS],
     /// What its engine counts of its own, at any time.
     pub live: Counts,
 }
 
 /// A text in words of four bytes, so that it can lie in shared memory.
-#[repr(C)]
-struct SharedText<const WORDS: usize> {
-    bytes: AtomicU32,
-    words: [AtomicU32; WORDS],
+struct SharedText<'a> {
+    bytes: &'a AtomicU32,
+    words: &'a [AtomicU32],
 }
 
-impl<const WORDS: usize> SharedText<WORDS> {
+impl SharedText<'_> {
     /// As much of it as there is room for.
     fn write(&self, text: &str) {
-        let mut end = text.len().min(WORDS * 4);
+        let mut end = text.len().min(self.words.len() * 4);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
@@ -248,8 +279,27 @@ impl<const WORDS: usize> SharedText<WORDS> {
 
     fn read(&self) -> String {
         let bytes = self.bytes.load(Relaxed) as usize;
-        let words = self.words.iter().flat_map(|cell| cell.load(Relaxed).to_le_bytes());
-        String::from_utf8_lossy(&words.take(bytes).collect::<Vec<_>>()).into_owned()
+        let words = self.words[..bytes.div_ceil(4).min(self.words.len())].iter();
+        let all = words.flat_map(|cell| cell.load(Relaxed).to_le_bytes()).take(bytes);
+        String::from_utf8_lossy(&all.collect::<Vec<_>>()).into_owned()
+    }
+}
+
+impl Head {
+    fn failure(&self) -> SharedText<'_> {
+        SharedText { bytes: &self.failure_bytes, words: &self.failure }
+    }
+
+    fn complaints(&self) -> SharedText<'_> {
+        SharedText { bytes: &self.complaint_bytes, words: &self.complaints }
+    }
+
+    fn facts(&self) -> SharedText<'_> {
+        SharedText { bytes: &self.fact_bytes, words: &self.facts }
+    }
+
+    fn mismatches(&self) -> SharedText<'_> {
+        SharedText { bytes: &self.mismatch_bytes, words: &self.mismatches }
     }
 }
 
@@ -366,6 +416,25 @@ impl WorkerCounters<'_> {
         add(&line.bytes, bytes);
         add(&line.untimed, operations);
         line.latency.record_many(latency_ns, operations);
+    }
+
+    /// Counts one latency in its bucket alone: the rest comes [together](Self::successes_together).
+    #[inline(always)]
+    pub fn bucket(&self, label: u16, latency_ns: u64) {
+        add(&self.lines[label as usize].latency.counts[histogram::bucket_of(latency_ns)], 1);
+    }
+
+    /// The buckets of a label's latencies, in the order of [`histogram::bucket_of`].
+    pub fn buckets(&self, label: u16) -> *const AtomicU64 {
+        self.lines[label as usize].latency.counts.as_ptr()
+    }
+
+    /// Counts successes whose latencies are in their buckets.
+    pub fn successes_together(&self, label: u16, bytes: u64, together: &LatencySum) {
+        let line = &self.lines[label as usize];
+        add(&line.operations, together.count);
+        add(&line.bytes, bytes.wrapping_mul(together.count));
+        line.latency.record_sum(together);
     }
 
     /// Counts the two parts of a latency.
@@ -519,7 +588,7 @@ impl WorkerCounters<'_> {
 
     /// Says why the worker ends before its time.
     pub fn fail(&self, message: &str) {
-        self.head.failure.write(message);
+        self.head.failure().write(message);
     }
 
     /// Says which depth a latency target allowed.
@@ -581,10 +650,10 @@ impl WorkerCounters<'_> {
     /// Why the worker ended before its time.
     pub fn failed_because(&self) -> Option<String> {
         // Asked of all workers now and then: nothing is made of nothing.
-        if self.head.failure.bytes.load(Relaxed) == 0 {
+        if self.head.failure_bytes.load(Relaxed) == 0 {
             return None;
         }
-        Some(self.head.failure.read()).filter(|text| !text.is_empty())
+        Some(self.head.failure().read()).filter(|text| !text.is_empty())
     }
 
     /// Says what was wrong with what was read: a sentence each, as many as there is room for.
@@ -596,7 +665,7 @@ impl WorkerCounters<'_> {
                 text.push('\n');
             }
         }
-        self.head.complaints.write(&text);
+        self.head.complaints().write(&text);
     }
 
     /// Says how many ranges of what was read are not what was written, and how many bytes.
@@ -608,7 +677,7 @@ impl WorkerCounters<'_> {
     /// Writes down the facts of what was wrong with what was read, as many as there is room for.
     pub fn mismatch(&self, mismatches: &[Mismatch]) {
         if !mismatches.is_empty() {
-            self.head.mismatches.write(&mismatch::encode(mismatches, MISMATCH_WORDS * 4));
+            self.head.mismatches().write(&mismatch::encode(mismatches, MISMATCH_WORDS * 4));
         }
     }
 
@@ -697,12 +766,12 @@ impl WorkerCounters<'_> {
                 (text.len() <= FACT_WORDS * 4).then_some(line)
             };
             let text: String = lines.scan(String::new(), fits).collect();
-            self.head.facts.write(&text);
+            self.head.facts().write(&text);
         }
     }
 
     fn facts(&self) -> Vec<(String, u64)> {
-        let text = self.head.facts.read();
+        let text = self.head.facts().read();
         let fact = |line: &str| line.split_once(' ').and_then(|(n, v)| Some((n.into(), v.parse().ok()?)));
         text.lines().filter_map(fact).chain(self.head.live.by_name()).collect()
     }
@@ -733,8 +802,8 @@ impl WorkerCounters<'_> {
             found_depth: self.found_depth(),
             facts: self.facts(),
             spreads: self.head.live.spreads(),
-            complaints: self.head.complaints.read().lines().map(String::from).collect(),
-            mismatches: mismatch::decode(&self.head.mismatches.read()),
+            complaints: self.head.complaints().read().lines().map(String::from).collect(),
+            mismatches: mismatch::decode(&self.head.mismatches().read()),
             corrupt_ranges: self.head.corrupt[0].load(Relaxed),
             corrupt_bytes: self.head.corrupt[1].load(Relaxed),
             pid: self.head.pid.load(Relaxed),

@@ -206,3 +206,49 @@ fn what_a_device_says_no_setting_says_as_well() {
     plan.phases[0].jobs[0].limit = operations(10);
     run(&plan);
 }
+
+/// Plain jobs at depth 1 go on without their workers' stacks. What is asked for besides keeps them on it: all else is the same.
+#[test]
+fn without_stacks_the_record_is_the_same() {
+    let ramped = Limit { ramp_ns: SECOND / 2, ..seconds(3) };
+    let mut writes = job("writes", 3, 1, ramped);
+    if let Workload::Pattern(pattern) = &mut writes.workload {
+        **pattern =
+            Pattern { coverage: Coverage::Repeating, ..Pattern::of(Verb::Write, Pick::Sequential, 8192) };
+    }
+    let mut short_rows = job("rows", 20, 1, seconds(2));
+    short_rows.measure.row_ns = SECOND / 10;
+    let deep = job("deep", 2, 4, seconds(2));
+    let jobs = [job("many", 300, 1, operations(40)), writes, short_rows, deep, job("late", 5, 1, seconds(1))];
+    for limit in [Limit { wear_out: true, ..seconds(1) }, operations(1)] {
+        let mut jobs = jobs.to_vec();
+        jobs[4].limit = limit;
+        jobs[4].start.after_ns = SECOND;
+        let mut on_stacks = jobs.clone();
+        on_stacks.iter_mut().for_each(|job| job.measure.submission = true);
+        let options = Options { live_ns: SECOND / 4, witness: false, ..Options::default() };
+        let [without, with] = [jobs, on_stacks].map(|jobs| {
+            let mut ticks = Vec::new();
+            let record = run_plan(&plan(station(4, 300_000, 1.0), jobs), &options, &mut |event| {
+                if let Event::Live(live) = event {
+                    ticks.push(live.jobs.iter().map(|job| job.operations).collect::<Vec<_>>());
+                }
+            });
+            (record.expect("the simulated device runs"), ticks)
+        });
+        assert!(without.1.len() > 4 && without.1 == with.1, "{:?}\n{:?}", without.1, with.1);
+        assert_eq!(without.0.phases[0].parts, with.0.phases[0].parts);
+        for (one, other) in without.0.phases[0].jobs.iter().zip(&with.0.phases[0].jobs) {
+            let mut other = other.clone();
+            other.tally.lines.iter_mut().for_each(|line| (line.submission, line.completion) = (None, None));
+            // Batches are counted there at every depth, and times at which nothing had come.
+            other.tally.submits.clone_from(&one.tally.submits);
+            other.tally.completes.clone_from(&one.tally.completes);
+            assert!(one.tally == other.tally, "{}: tallies differ", one.name);
+            let rows = |job: &iodyno_model::JobRecord| -> Vec<_> {
+                job.workers.iter().map(|row| (row.operations, row.began_ns, row.ended_ns)).collect()
+            };
+            assert_eq!(rows(one), rows(&other), "{}", one.name);
+        }
+    }
+}

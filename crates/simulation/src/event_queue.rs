@@ -14,6 +14,8 @@ const SORTED: usize = 32;
 const MOST_SORTED: usize = 3 * SORTED;
 /// At least so many are sorted, if there are as many.
 const AHEAD: usize = 8;
+/// All of so few are kept sorted: to find the place of one among them takes less than a way through the buckets.
+const FEW: usize = 64;
 
 /// What happens at a time: an event of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +62,7 @@ impl EventQueue {
     pub(crate) fn push(&mut self, event: PartEvent) {
         if event.at < self.base {
             self.sort_in(event);
-        } else if self.sorted.len() < AHEAD && self.is_far_empty() {
+        } else if self.sorted.len() < FEW && self.is_far_empty() {
             self.base = event.at;
             self.sorted.insert(0, event);
         } else {

@@ -205,15 +205,16 @@ impl Core {
         })
     }
 
-    /// The request from outside that something happens to a few events later, if it is one.
+    /// The request from outside that something happens to a few events later, if it is one, and how long after its arrival.
     #[inline]
-    fn token_ahead(&self) -> Option<u64> {
+    fn token_ahead(&self) -> Option<(u64, Tick)> {
         let event = self.events.ahead()?;
         // What is no task of the part's is some number of its own.
         let task = self.tasks.get(event.what as usize)?;
         // What has yet to go to the part behind is not answered by this event.
         let is_last = task.has_sent || !self.has_behind;
-        if task.part == event.part && is_last { task.token.checked_sub(1) } else { None }
+        let token = if task.part == event.part && is_last { task.token.checked_sub(1) } else { None };
+        token.map(|token| (token, event.at - task.arrived))
     }
 
     fn keep(&mut self, task: PartTask) -> TaskId {
@@ -381,16 +382,21 @@ impl Simulation {
     /// Handles events until something is answered, none is left, or the next one lies beyond `to`; hands over what was
     /// answered.
     pub fn advance_to_answer(&mut self, to: Tick, done: &mut Vec<Completion>) {
-        self.advance_and_tell(to, done, |_| ());
+        self.advance_and_tell(to, done, |_, _| ());
     }
 
-    /// The same, and tells the tokens of requests that something happens to a few events later: what will be needed for their
-    /// answers can be fetched meanwhile.
-    pub fn advance_and_tell(&mut self, to: Tick, done: &mut Vec<Completion>, mut soon: impl FnMut(u64)) {
+    /// The same, and tells the tokens of requests that something happens to a few events later, and how long that is after
+    /// their arrival: what will be needed for their answers can be fetched meanwhile.
+    pub fn advance_and_tell(
+        &mut self,
+        to: Tick,
+        done: &mut Vec<Completion>,
+        mut soon: impl FnMut(u64, Tick),
+    ) {
         while self.core.done.is_empty() && self.core.events.next_at().is_some_and(|at| at <= to) {
             self.step();
-            if let Some(token) = self.core.token_ahead() {
-                soon(token);
+            if let Some((token, passed)) = self.core.token_ahead() {
+                soon(token, passed);
             }
         }
         done.append(&mut self.core.done);

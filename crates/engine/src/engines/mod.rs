@@ -12,6 +12,7 @@ use crate::connections::Connections;
 use crate::io::{Files, Io, Slot};
 use crate::memory::Memory;
 use crate::objects::ObjectSet;
+use crate::shared_device::{DeviceSeat, RequestTemplate};
 use crate::start_barrier::StartBarrier;
 use crate::worker_counters::Counts;
 
@@ -214,6 +215,12 @@ pub trait Engine: Sized {
     /// # Errors
     /// When the engine itself is broken; operations fail through their results.
     fn poll(&mut self, min: u32, until: Tick, done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure>;
+
+    /// The place at a device that takes operations like this one, whose place alone differs, without the worker's stack, and
+    /// what they ask of it; none: there is no such device, or each operation has to be looked at.
+    fn stackless(&self, _io: &Io, _files: &Files) -> Option<(&DeviceSeat, RequestTemplate)> {
+        None
+    }
 
     /// What time it is for this engine.
     #[inline(always)]

@@ -58,6 +58,7 @@ impl<'a> InFlight<'a> {
             least_until: 0,
             deadline: NEVER,
             ended: 0,
+            stackless: None,
             instruments,
         }
     }

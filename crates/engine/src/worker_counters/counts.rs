@@ -120,6 +120,8 @@ const RAMPED: usize = 8;
 #[derive(Debug)]
 pub struct Counts {
     used: AtomicU32,
+    /// Whether any time was counted by its length: to look for them takes a page of each kind.
+    has_spreads: AtomicU32,
     cells: [AtomicU64; NAMES.len()],
     ramp: [AtomicU64; RAMPED],
     spreads: [Latencies; SPREADS.len()],
@@ -130,6 +132,7 @@ impl Counts {
     pub const fn new() -> Self {
         Counts {
             used: AtomicU32::new(0),
+            has_spreads: AtomicU32::new(0),
             cells: [const { AtomicU64::new(0) }; NAMES.len()],
             ramp: [const { AtomicU64::new(0) }; RAMPED],
             spreads: [const { Latencies::new() }; SPREADS.len()],
@@ -139,11 +142,15 @@ impl Counts {
     /// Counts a time by its length.
     #[inline(always)]
     pub fn spread(&self, of: TimeSpread, ns: u64) {
+        self.has_spreads.store(1, Relaxed);
         self.spreads[of as usize].record(ns);
     }
 
     /// The times that were counted by their length.
     pub fn spreads(&self) -> Vec<(String, Histogram)> {
+        if self.has_spreads.load(Relaxed) == 0 {
+            return Vec::new();
+        }
         let all =
             SPREADS.iter().zip(&self.spreads).map(|(name, times)| (name.to_string(), times.histogram()));
         all.filter(|(_, histogram)| !histogram.is_empty()).collect()

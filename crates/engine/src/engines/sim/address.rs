@@ -2,10 +2,13 @@
 
 use iodyno_model::{Direct, Extent, OpenSync, Plan, Target, TargetKind};
 
+use iodyno_simulation::RequestKind;
+
 use crate::clock::Tick;
 use crate::io::{DURABLE, Files, Io, KEEP};
 use crate::names::templates::is_own;
 use crate::random::mix;
+use crate::shared_device::RequestTemplate;
 
 /// Items of sets lie at multiples of this.
 const ITEM_BYTES: u64 = 4096;
@@ -62,13 +65,31 @@ impl AddressMap {
 
     /// The place of an operation that moves bytes, on the device.
     pub fn place(&self, io: &Io, offset: u64, files: &Files) -> u64 {
+        self.begin(io, files).wrapping_add(offset) % self.capacity
+    }
+
+    /// Where on the device a handle's first byte lies.
+    fn begin(&self, io: &Io, files: &Files) -> u64 {
         let handle = io.file as usize;
         let target = files.handles.get(handle).map_or(0, |handle| handle.target as usize);
-        let begin = match self.items.get(handle).copied().flatten() {
+        match self.items.get(handle).copied().flatten() {
             Some(item) => item,
             None => self.targets.get(target).copied().unwrap_or(0),
-        };
-        begin.wrapping_add(offset) % self.capacity
+        }
+    }
+
+    /// What operations of that kind on one handle have in common; none: they do not lie one beside the other on the device.
+    pub fn template(&self, kind: RequestKind, io: &Io, files: &Files) -> Option<RequestTemplate> {
+        if self.is_elsewhere(io, files) {
+            return None;
+        }
+        Some(RequestTemplate {
+            kind,
+            bytes: io.bytes,
+            past_memory: self.past_memory(io, files),
+            begin: self.begin(io, files),
+            capacity: self.capacity,
+        })
     }
 
     /// The place of an item of a set.

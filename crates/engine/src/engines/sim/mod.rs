@@ -19,7 +19,7 @@ use crate::clock::{NEVER, Tick};
 use crate::coroutine;
 use crate::io::{AT_END, Files, Io, Slot};
 use crate::random::Random;
-use crate::shared_device::DeviceSeat;
+use crate::shared_device::{DeviceSeat, RequestTemplate};
 use crate::start_barrier::Horizon;
 
 pub mod address;
@@ -148,6 +148,18 @@ impl Engine for Sim {
             done(slot, result, self.now);
         }
         Ok(())
+    }
+
+    fn stackless(&self, io: &Io, files: &Files) -> Option<(&DeviceSeat, RequestTemplate)> {
+        let Settings { errors, error_rate, shorts, capacity, .. } = &self.settings;
+        let is_plain = errors.is_empty() && error_rate.is_none() && shorts.is_empty() && capacity.is_none();
+        let kind = match io.verb {
+            Verb::Read => RequestKind::Read,
+            Verb::Write => RequestKind::Write,
+            _ => return None,
+        };
+        let shared = self.shared.as_ref().filter(|_| is_plain)?;
+        Some((&shared.seat, shared.addresses.template(kind, io, files)?))
     }
 
     fn now(&self) -> Tick {

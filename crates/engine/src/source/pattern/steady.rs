@@ -103,9 +103,28 @@ impl Steady {
         if self.left == 0 {
             return Next::Done;
         }
-        self.left -= 1;
-        io.offset = self.base + self.walk.next(&mut self.random, self.step);
+        io.offset = self.place();
         Next::Io
+    }
+
+    /// Draws the place of the next operation. There must be one left.
+    #[inline(always)]
+    pub fn place(&mut self) -> u64 {
+        self.left -= 1;
+        self.base + self.walk.next(&mut self.random, self.step)
+    }
+
+    /// Whether each operation says its own place.
+    pub fn has_places(&self) -> bool {
+        self.walk.is_plain()
+    }
+
+    /// Where the state of its walk begins that does not lie in it, and bytes.
+    pub fn state_elsewhere(&self) -> (usize, usize) {
+        match &self.walk {
+            Walk::Once(once) => (std::ptr::from_ref(&**once).addr(), size_of_val(&**once)),
+            _ => (0, 0),
+        }
     }
 
     /// The next operations' places, at equal distances: the first, the distance, and how many, at most `most`; 0: there
