@@ -18,9 +18,9 @@ pub mod lie;
 #[cfg(target_os = "linux")]
 pub mod log;
 pub mod oracle;
+pub mod powerfail;
 #[cfg(target_os = "linux")]
 pub mod program;
-pub mod powerfail;
 pub mod promise;
 #[cfg(target_os = "linux")]
 pub mod recording;
