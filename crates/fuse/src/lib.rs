@@ -11,8 +11,10 @@ mod nodes;
 mod observer;
 mod passthrough;
 mod serve;
+mod unsynced;
 
 pub use nodes::hold;
 pub use observer::{CallFlags, CallObserver, ObservedCall, ObservedFile};
 pub use passthrough::Passthrough;
-pub use serve::serve;
+pub use serve::{serve, serve_holding};
+pub use unsynced::{UnsyncedBytes, UnsyncedStore, UnsyncedTerms};

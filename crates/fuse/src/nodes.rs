@@ -90,14 +90,16 @@ impl NodeTable {
         number
     }
 
-    pub fn forget(&mut self, number: u64, lookups: u64) {
-        let Some(node) = self.nodes.get_mut(&number) else { return };
+    /// The file that the kernel knows no longer, if so.
+    pub fn forget(&mut self, number: u64, lookups: u64) -> Option<Arc<File>> {
+        let node = self.nodes.get_mut(&number)?;
         node.lookups = node.lookups.saturating_sub(lookups);
-        if node.lookups == 0 && number != ROOT {
-            let identity = node.identity;
-            self.nodes.remove(&number);
-            self.numbers.remove(&identity);
+        if node.lookups > 0 || number == ROOT {
+            return None;
         }
+        let node = self.nodes.remove(&number)?;
+        self.numbers.remove(&node.identity);
+        Some(node.file)
     }
 
     /// What had one name has another.

@@ -28,6 +28,7 @@ use super::calls;
 use super::locks::{HeldLocks, RangeLock};
 use super::nodes::{NodeTable, hold, through};
 use super::observer::{CallFlags, CallObserver, ObservedCall, ObservedFile};
+use super::unsynced::UnsyncedStore;
 
 /// Nothing is kept.
 const KEPT: Duration = Duration::ZERO;
@@ -35,12 +36,16 @@ const KEPT: Duration = Duration::ZERO;
 const MOST_BYTES: u32 = 1 << 20;
 /// Requests at once.
 const BACKGROUND: u16 = 64;
+/// What is not passed on to a file whose unsynced data is held back.
+const HELD: i32 = libc::O_TRUNC | libc::O_SYNC | libc::O_DSYNC;
 
 /// An open file.
 struct OpenFile {
     file: File,
     name: String,
     flags: CallFlags,
+    /// How often unsynced data had been dropped when it was opened.
+    drops: u64,
 }
 
 /// An open directory: its entries are read when the first of them is asked for.
@@ -64,6 +69,8 @@ struct CoveredDirectory<O> {
     next_handle: AtomicU64,
     /// Whether files may be read past the page cache and mapped.
     is_direct: AtomicBool,
+    /// What was written and not synced, where it is held back.
+    unsynced: Option<Arc<UnsyncedStore>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -242,9 +249,19 @@ impl<O: CallObserver> CoveredDirectory<O> {
     fn keep(&self, file: File, name: String, flags: CallFlags) -> (FileHandle, FopenFlags) {
         let handle = self.handle();
         let flags = CallFlags { created: false, truncated: false, ..flags };
-        locked(&self.files).insert(handle, Arc::new(OpenFile { file, name, flags }));
+        let drops = self.unsynced.as_ref().map_or(0, |store| store.drops());
+        locked(&self.files).insert(handle, Arc::new(OpenFile { file, name, flags, drops }));
         let direct = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
         (FileHandle(handle), if self.is_direct.load(Relaxed) { direct } else { FopenFlags::empty() })
+    }
+
+    /// Attributes with the length that unsynced data gives.
+    fn attributes(&self, metadata: &Metadata, node: Option<u64>) -> FileAttr {
+        let mut attributes = attributes(metadata, node);
+        if let Some(size) = self.unsynced.as_ref().and_then(|store| store.size(metadata)) {
+            attributes.size = size;
+        }
+        attributes
     }
 
     /// Finds a name, and makes its node known.
@@ -252,7 +269,7 @@ impl<O: CallObserver> CoveredDirectory<O> {
         let file = hold(&self.path_in(parent, name)?)?;
         let metadata = file.metadata()?;
         let node = locked(&self.nodes).found(parent.0, name, file, &metadata);
-        Ok((attributes(&metadata, Some(node)), metadata))
+        Ok((self.attributes(&metadata, Some(node)), metadata))
     }
 
     /// The name that a call made.
@@ -274,10 +291,58 @@ impl<O: CallObserver> CoveredDirectory<O> {
     }
 
     fn change_size(&self, node: INodeNo, handle: Option<FileHandle>, size: u64) -> io::Result<()> {
+        if let Some(store) = &self.unsynced {
+            let name = self.name(node);
+            return match handle.map(|handle| self.open_file(handle)).transpose()? {
+                Some(open) => store.resize(Some(open.drops), (&open.file, &name), size),
+                None => {
+                    let file = File::options().write(true).open(self.path(node)?)?;
+                    store.resize(None, (&file, &name), size)
+                }
+            };
+        }
         match handle {
             Some(handle) => self.open_file(handle)?.file.set_len(size),
             None => File::options().write(true).open(self.path(node)?)?.set_len(size),
         }
+    }
+}
+
+impl<O> CoveredDirectory<O> {
+    fn read(&self, open: &OpenFile, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let held = match &self.unsynced {
+            Some(store) => store.read(open.drops, &open.file, into, offset)?,
+            None => None,
+        };
+        held.map_or_else(|| read_whole(&open.file, into, offset), Ok)
+    }
+
+    /// `flags`: of the open file, and of this write (`RWF_DSYNC`).
+    fn write(&self, open: &OpenFile, data: &[u8], offset: u64, flags: i32) -> io::Result<usize> {
+        let Some(store) = &self.unsynced else { return open.file.write_at(data, offset) };
+        store.write(open.drops, (&open.file, &open.name), data, offset)?;
+        if open.flags.durable || flags & libc::O_DSYNC != 0 {
+            store.sync(open.drops, &open.file, true)?;
+        }
+        // The time of the last change is held back no more than other attributes are.
+        let _ = calls::change_times(&open.file, None, Some(TimeOrNow::Now));
+        Ok(data.len())
+    }
+
+    fn allocate(&self, open: &OpenFile, mode: i32, offset: u64, bytes: u64) -> io::Result<()> {
+        let Some(store) = &self.unsynced else { return calls::allocate(&open.file, mode, offset, bytes) };
+        let place = (&open.file, open.name.as_str());
+        let (keeps, clears) =
+            (libc::FALLOC_FL_KEEP_SIZE, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE);
+        if mode & !(keeps | clears) != 0 {
+            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+        }
+        let metadata = open.file.metadata()?;
+        let size = store.size(&metadata).unwrap_or(metadata.len());
+        if mode & keeps == 0 && offset.saturating_add(bytes) > size {
+            store.resize(Some(open.drops), place, offset.saturating_add(bytes))?;
+        }
+        if mode & clears != 0 { store.clear(open.drops, place, offset, bytes) } else { Ok(()) }
     }
 }
 
@@ -302,8 +367,18 @@ impl<O: CallObserver> Passthrough<O> {
             locks: HeldLocks::default(),
             next_handle: AtomicU64::new(1),
             is_direct: AtomicBool::new(false),
+            unsynced: None,
         };
         Ok(Passthrough { shared: Arc::new(shared) })
+    }
+
+    /// The same, which holds back what is not synced.
+    #[must_use]
+    pub fn holding(mut self, store: Arc<UnsyncedStore>) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.unsynced = Some(store);
+        }
+        self
     }
 }
 
@@ -344,7 +419,10 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
     }
 
     fn forget(&self, _: &Request, node: INodeNo, lookups: u64) {
-        locked(&self.shared.nodes).forget(node.0, lookups);
+        let gone = locked(&self.shared.nodes).forget(node.0, lookups);
+        if let (Some(file), Some(store)) = (gone, &self.shared.unsynced) {
+            store.forget(&file);
+        }
     }
 
     fn getattr(&self, request: &Request, node: INodeNo, handle: Option<FileHandle>, reply: ReplyAttr) {
@@ -358,7 +436,7 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         };
         fs.watch(request, verb, name).end(status_of(&done));
         match done {
-            Ok(metadata) => reply.attr(&KEPT, &attributes(&metadata, None)),
+            Ok(metadata) => reply.attr(&KEPT, &fs.attributes(&metadata, None)),
             Err(error) => reply.error(errno(&error)),
         }
     }
@@ -410,7 +488,7 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let done = change();
         watched.end(status_of(&done));
         match done.and_then(|()| fs.metadata(node, handle)) {
-            Ok(metadata) => reply.attr(&KEPT, &attributes(&metadata, None)),
+            Ok(metadata) => reply.attr(&KEPT, &fs.attributes(&metadata, None)),
             Err(error) => reply.error(errno(&error)),
         }
     }
@@ -532,7 +610,17 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let name = fs.name(node);
         let told = flags_of(flags.0);
         let watched = fs.watch(request, Verb::Open, name.clone()).flags(told);
-        let done = fs.path(node).and_then(|path| opened(&path, flags.0, own_flags(flags.0), None));
+        let own = own_flags(flags.0);
+        let done = fs.path(node).and_then(|path| match &fs.unsynced {
+            None => opened(&path, flags.0, own, None),
+            Some(store) => {
+                let file = opened(&path, flags.0, own & !HELD, None)?;
+                if told.truncated {
+                    store.resize(None, (&file, &name), 0)?;
+                }
+                Ok(file)
+            }
+        });
         watched.end(status_of(&done));
         match done {
             Ok(file) => {
@@ -561,12 +649,17 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let watched = fs.watch(request, verb, whole.clone()).range(0, u64::from(mode & 0o7777));
         let mut told = flags_of(flags);
         let own = own_flags(flags) | libc::O_NOFOLLOW;
+        let own = if fs.unsynced.is_some() { own & !HELD } else { own };
         let done = fs.path_in(parent, name).and_then(|path| {
             let made = opened(&path, flags, own, Some((mode, true)));
             told.created = made.is_ok();
             match made {
                 Err(error) if error.raw_os_error() == Some(libc::EEXIST) && !is_exclusive => {
-                    opened(&path, flags, own, Some((mode, false)))
+                    let file = opened(&path, flags, own, Some((mode, false)))?;
+                    if let (Some(store), true) = (&fs.unsynced, told.truncated) {
+                        store.resize(None, (&file, &whole), 0)?;
+                    }
+                    Ok(file)
                 }
                 made => made,
             }
@@ -602,7 +695,7 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let watched =
             fs.watch(request, Verb::Read, open.name.clone()).range(offset, size.into()).flags(flags);
         let mut data = vec![0; size as usize];
-        let done = read_whole(&open.file, &mut data, offset);
+        let done = fs.read(&open, &mut data, offset);
         watched.end(result_of(&done, |read| *read as u64));
         match done {
             Ok(read) => reply.data(&data[..read]),
@@ -618,7 +711,7 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         offset: u64,
         data: &[u8],
         write_flags: WriteFlags,
-        _flags: OpenFlags,
+        open_flags: OpenFlags,
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
@@ -630,7 +723,7 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let flags = CallFlags { mapped: write_flags.contains(WriteFlags::FUSE_WRITE_CACHE), ..open.flags };
         let watched = fs.watch(request, Verb::Write, open.name.clone());
         let watched = watched.range(offset, data.len() as u64).flags(flags);
-        let done = open.file.write_at(data, offset);
+        let done = fs.write(&open, data, offset, open_flags.0);
         watched.end(result_of(&done, |written| *written as u64));
         match done {
             Ok(written) => reply.written(written as u32),
@@ -670,7 +763,14 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         if let Some(owner) = owner {
             self.shared.locks.release(node.0, owner.0);
         }
-        locked(&self.shared.files).remove(&handle.0);
+        let closed = locked(&self.shared.files).remove(&handle.0);
+        let store = self.shared.unsynced.as_ref();
+        // Whoever else has it open still needs it.
+        if let (Some(open), Some(store)) = (closed, store)
+            && !locked(&self.shared.files).values().any(|other| other.name == open.name)
+        {
+            store.forget(&open.file);
+        }
         reply.ok();
     }
 
@@ -679,7 +779,11 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let verb = if datasync { Verb::Fdatasync } else { Verb::Fsync };
         let done = fs.open_file(handle).and_then(|open| {
             let watched = fs.watch(request, verb, open.name.clone());
-            let done = if datasync { open.file.sync_data() } else { open.file.sync_all() };
+            let done = match &fs.unsynced {
+                Some(store) => store.sync(open.drops, &open.file, datasync),
+                None if datasync => open.file.sync_data(),
+                None => open.file.sync_all(),
+            };
             watched.end(status_of(&done));
             done
         });
@@ -904,7 +1008,7 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         };
         let done = fs.open_file(handle).and_then(|open| {
             let watched = fs.watch(request, verb, open.name.clone()).range(offset, length);
-            let done = calls::allocate(&open.file, mode, offset, length);
+            let done = fs.allocate(&open, mode, offset, length);
             watched.end(status_of(&done));
             done
         });
@@ -920,6 +1024,10 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         whence: i32,
         reply: ReplyLseek,
     ) {
+        // Of what is held back the kernel knows the length, and takes all of it for data.
+        if self.shared.unsynced.is_some() {
+            return reply.error(Errno::ENOSYS);
+        }
         match self.shared.open_file(handle).and_then(|open| calls::seek(&open.file, offset, whence)) {
             Ok(offset) => reply.offset(offset as i64),
             Err(error) => reply.error(errno(&error)),
@@ -940,6 +1048,10 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         reply: ReplyWrite,
     ) {
         let fs = &self.shared;
+        if fs.unsynced.is_some() {
+            // The kernel copies by reads and writes then.
+            return reply.error(Errno::EOPNOTSUPP);
+        }
         let files = fs.open_file(from).and_then(|from| Ok((from, fs.open_file(to)?)));
         let (from, to) = match files {
             Ok(files) => files,

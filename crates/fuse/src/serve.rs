@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use fuser::{Config, Session, SessionACL};
 
 use super::observer::CallObserver;
 use super::passthrough::Passthrough;
+use super::unsynced::UnsyncedStore;
 
 /// Threads that answer.
 const THREADS: usize = 4;
@@ -24,6 +26,27 @@ pub fn serve<O: CallObserver>(
     device: OwnedFd,
     observer: O,
 ) -> io::Result<JoinHandle<io::Result<()>>> {
+    let system = Passthrough::new(name, directory, observer)?;
+    serve_system(system, device).map(|(thread, _)| thread)
+}
+
+/// The same, which holds back what is not synced; what tells the kernel that its pages are no longer right.
+///
+/// # Errors
+/// The kernel's FUSE is too old, or there are no threads.
+pub fn serve_holding(
+    name: PathBuf,
+    directory: File,
+    device: OwnedFd,
+    store: Arc<UnsyncedStore>,
+) -> io::Result<(JoinHandle<io::Result<()>>, fuser::Notifier)> {
+    serve_system(Passthrough::new(name, directory, ())?.holding(store), device)
+}
+
+fn serve_system<O: CallObserver>(
+    system: Passthrough<O>,
+    device: OwnedFd,
+) -> io::Result<(JoinHandle<io::Result<()>>, fuser::Notifier)> {
     // The kernel has taken the caller's mask off the modes already.
     // SAFETY: the call takes numbers only.
     unsafe { libc::umask(0) };
@@ -31,13 +54,13 @@ pub fn serve<O: CallObserver>(
     let mut config = Config::default();
     config.acl = SessionACL::All;
     config.n_threads = Some(THREADS);
-    let system = Passthrough::new(name, directory, observer)?;
     let session = Session::from_fd(system, device, SessionACL::All, config)?;
+    let notifier = session.notifier();
     let serve = move || {
         block_all_signals();
         session.run()
     };
-    std::thread::Builder::new().name("passthrough".into()).spawn(serve)
+    Ok((std::thread::Builder::new().name("passthrough".into()).spawn(serve)?, notifier))
 }
 
 /// Each file that the kernel knows has a descriptor.

@@ -216,6 +216,7 @@ pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
     #[cfg(target_os = "linux")]
     {
         crate::fuse::serve_when_asked();
+        crate::fuse::serve_held_when_asked();
         crate::rogue::serve_when_asked();
     }
     cases.into_iter().map(Case::into_trial).collect()

@@ -24,6 +24,7 @@
 mod config;
 mod device;
 mod fault;
+mod held;
 mod log;
 mod queue;
 mod serve;
@@ -33,6 +34,8 @@ mod timing;
 pub use config::{Config, Content, Fault, Pick, RequestKind, Service};
 pub use device::Device;
 pub(crate) use device::{await_ready, end, require_hook};
+pub use held::HeldDirectory;
+pub(crate) use held::serve_held_when_asked;
 pub(crate) use iodyno_fuse::mount::{block_signals, detach, is_mounted, wait_for_signal};
 pub use log::{Counts, Log, Request};
 pub(crate) use serve::spawn;
