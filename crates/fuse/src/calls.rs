@@ -33,6 +33,13 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     checked(unsafe { libc::linkat(at, from.as_ptr(), at, to.as_ptr(), libc::AT_SYMLINK_FOLLOW) }).map(drop)
 }
 
+/// A second name for what another one leads to; of a symbolic link for itself.
+pub fn second_name(from: &Path, to: &Path) -> io::Result<()> {
+    let (from, to) = (text(from)?, text(to)?);
+    // SAFETY: both names are valid C strings for the call.
+    checked(unsafe { libc::linkat(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), 0) }).map(drop)
+}
+
 pub fn make_node(path: &Path, mode: u32, device: u32) -> io::Result<()> {
     let path = text(path)?;
     // SAFETY: the name is a valid C string for the call.

@@ -4,6 +4,7 @@
 
 mod caller;
 mod calls;
+mod control;
 pub mod image;
 mod locks;
 pub mod mount;
@@ -12,9 +13,12 @@ mod observer;
 mod passthrough;
 mod serve;
 mod unsynced;
+mod unsynced_names;
 
+pub use control::{ControlSocket, ask};
 pub use nodes::hold;
 pub use observer::{CallFlags, CallObserver, ObservedCall, ObservedFile};
 pub use passthrough::Passthrough;
-pub use serve::{serve, serve_holding};
+pub use serve::{HoldingSession, KernelPages, serve, serve_holding};
 pub use unsynced::{UnsyncedBytes, UnsyncedStore, UnsyncedTerms};
+pub use unsynced_names::UnsyncedNames;

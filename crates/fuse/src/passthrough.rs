@@ -29,6 +29,7 @@ use super::locks::{HeldLocks, RangeLock};
 use super::nodes::{NodeTable, hold, through};
 use super::observer::{CallFlags, CallObserver, ObservedCall, ObservedFile};
 use super::unsynced::UnsyncedStore;
+use super::unsynced_names::{NamePlace, UnsyncedNames};
 
 /// Nothing is kept.
 const KEPT: Duration = Duration::ZERO;
@@ -71,6 +72,8 @@ struct CoveredDirectory<O> {
     is_direct: AtomicBool,
     /// What was written and not synced, where it is held back.
     unsynced: Option<Arc<UnsyncedStore>>,
+    /// Names that were changed and not synced, where they are undone.
+    names: Option<Arc<UnsyncedNames>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -255,6 +258,26 @@ impl<O: CallObserver> CoveredDirectory<O> {
         (FileHandle(handle), if self.is_direct.load(Relaxed) { direct } else { FopenFlags::empty() })
     }
 
+    fn place(&self, parent: INodeNo, name: &OsStr) -> io::Result<NamePlace> {
+        let directory = locked(&self.nodes).file(parent.0)?;
+        Ok(NamePlace { directory, name: name.into() })
+    }
+
+    fn note_made(&self, parent: INodeNo, name: &OsStr) -> io::Result<()> {
+        if let Some(names) = &self.names {
+            names.made(self.place(parent, name)?);
+        }
+        Ok(())
+    }
+
+    fn remove(&self, parent: INodeNo, name: &OsStr, is_directory: bool) -> io::Result<()> {
+        match &self.names {
+            Some(names) => names.remove(self.place(parent, name)?, is_directory),
+            None if is_directory => fs::remove_dir(self.path_in(parent, name)?),
+            None => fs::remove_file(self.path_in(parent, name)?),
+        }
+    }
+
     /// Attributes with the length that unsynced data gives.
     fn attributes(&self, metadata: &Metadata, node: Option<u64>) -> FileAttr {
         let mut attributes = attributes(metadata, node);
@@ -266,6 +289,9 @@ impl<O: CallObserver> CoveredDirectory<O> {
 
     /// Finds a name, and makes its node known.
     fn find(&self, parent: INodeNo, name: &OsStr) -> io::Result<(FileAttr, Metadata)> {
+        if self.names.as_ref().is_some_and(|names| names.hides(name)) {
+            return Err(io::Error::from_raw_os_error(libc::ENOENT));
+        }
         let file = hold(&self.path_in(parent, name)?)?;
         let metadata = file.metadata()?;
         let node = locked(&self.nodes).found(parent.0, name, file, &metadata);
@@ -274,7 +300,7 @@ impl<O: CallObserver> CoveredDirectory<O> {
 
     /// The name that a call made.
     fn made(&self, parent: INodeNo, name: &OsStr, done: io::Result<()>, reply: ReplyEntry) {
-        match done.and_then(|()| self.find(parent, name)) {
+        match done.and_then(|()| self.note_made(parent, name)).and_then(|()| self.find(parent, name)) {
             Ok((attributes, _)) => reply.entry(&KEPT, &attributes, Generation(0)),
             Err(error) => reply.error(errno(&error)),
         }
@@ -368,15 +394,17 @@ impl<O: CallObserver> Passthrough<O> {
             next_handle: AtomicU64::new(1),
             is_direct: AtomicBool::new(false),
             unsynced: None,
+            names: None,
         };
         Ok(Passthrough { shared: Arc::new(shared) })
     }
 
-    /// The same, which holds back what is not synced.
+    /// The same, which holds back what is not synced, and can undo names that are not.
     #[must_use]
-    pub fn holding(mut self, store: Arc<UnsyncedStore>) -> Self {
+    pub fn holding(mut self, store: Arc<UnsyncedStore>, names: Option<Arc<UnsyncedNames>>) -> Self {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.unsynced = Some(store);
+            shared.names = names;
         }
         self
     }
@@ -545,7 +573,7 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let fs = &self.shared;
         let _rights = CallerRights::take(request);
         let watched = fs.watch(request, Verb::Unlink, fs.name_in(parent, name));
-        let done = fs.path_in(parent, name).and_then(fs::remove_file);
+        let done = fs.remove(parent, name, false);
         watched.end(status_of(&done));
         empty(&done, reply);
     }
@@ -554,7 +582,7 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let fs = &self.shared;
         let _rights = CallerRights::take(request);
         let watched = fs.watch(request, Verb::Rmdir, fs.name_in(parent, name));
-        let done = fs.path_in(parent, name).and_then(fs::remove_dir);
+        let done = fs.remove(parent, name, true);
         watched.end(status_of(&done));
         empty(&done, reply);
     }
@@ -585,7 +613,12 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let watched = watched.other(fs.name_in(newparent, newname));
         let done = fs.path_in(parent, name).and_then(|from| {
             let to = fs.path_in(newparent, newname)?;
-            calls::rename(&from, &to, flags.bits())
+            match &fs.names {
+                Some(names) => {
+                    names.rename(fs.place(parent, name)?, fs.place(newparent, newname)?, flags.bits())
+                }
+                None => calls::rename(&from, &to, flags.bits()),
+            }
         });
         if done.is_ok() {
             let is_exchange = flags.contains(RenameFlags::RENAME_EXCHANGE);
@@ -653,6 +686,9 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let done = fs.path_in(parent, name).and_then(|path| {
             let made = opened(&path, flags, own, Some((mode, true)));
             told.created = made.is_ok();
+            if told.created {
+                fs.note_made(parent, name)?;
+            }
             match made {
                 Err(error) if error.raw_os_error() == Some(libc::EEXIST) && !is_exclusive => {
                     let file = opened(&path, flags, own, Some((mode, false)))?;
@@ -780,7 +816,10 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let done = fs.open_file(handle).and_then(|open| {
             let watched = fs.watch(request, verb, open.name.clone());
             let done = match &fs.unsynced {
-                Some(store) => store.sync(open.drops, &open.file, datasync),
+                Some(store) => store
+                    .sync(open.drops, &open.file, datasync)
+                    .and_then(|()| open.file.metadata())
+                    .and_then(|file| fs.names.as_ref().map_or(Ok(()), |names| names.sync_file(&file))),
                 None if datasync => open.file.sync_data(),
                 None => open.file.sync_all(),
             };
@@ -825,7 +864,12 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let listed = if offset == 0 { entries(&directory.file) } else { Ok(Vec::new()) };
         watched.end(status_of(&listed));
         match listed {
-            Ok(entries) if offset == 0 => directory.entries = entries,
+            Ok(mut entries) if offset == 0 => {
+                if let Some(names) = &fs.names {
+                    entries.retain(|(_, _, name)| !names.hides(name));
+                }
+                directory.entries = entries;
+            }
             Ok(_) => {}
             Err(error) => return reply.error(errno(&error)),
         }
@@ -853,7 +897,13 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
             .map(|directory| (directory.file.try_clone(), directory.name.clone()));
         let Some((file, name)) = found else { return reply.error(Errno::EBADF) };
         let watched = fs.watch(request, Verb::Fsync, name);
-        let done = file.and_then(|file| file.sync_all());
+        let done = file.and_then(|file| {
+            file.sync_all()?;
+            match &fs.names {
+                Some(names) => names.sync_directory(&file.metadata()?),
+                None => Ok(()),
+            }
+        });
         watched.end(status_of(&done));
         empty(&done, reply);
     }

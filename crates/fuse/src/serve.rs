@@ -12,6 +12,7 @@ use fuser::{Config, Session, SessionACL};
 use super::observer::CallObserver;
 use super::passthrough::Passthrough;
 use super::unsynced::UnsyncedStore;
+use super::unsynced_names::UnsyncedNames;
 
 /// Threads that answer.
 const THREADS: usize = 4;
@@ -30,7 +31,32 @@ pub fn serve<O: CallObserver>(
     serve_system(system, device).map(|(thread, _)| thread)
 }
 
-/// The same, which holds back what is not synced; what tells the kernel that its pages are no longer right.
+/// What answers the kernel, and what tells it that its pages are no longer right.
+pub struct HoldingSession {
+    thread: JoinHandle<io::Result<()>>,
+    pages: KernelPages,
+}
+
+/// What the kernel has of files in its page cache.
+pub struct KernelPages(fuser::Notifier);
+
+impl HoldingSession {
+    pub fn parts(self) -> (JoinHandle<io::Result<()>>, KernelPages) {
+        (self.thread, self.pages)
+    }
+}
+
+impl KernelPages {
+    /// Those of these files go.
+    pub fn forget(&self, nodes: &[u64]) {
+        for node in nodes {
+            // A file that the kernel does not know has no pages.
+            let _ = self.0.inval_inode(fuser::INodeNo(*node), 0, 0);
+        }
+    }
+}
+
+/// The same, which holds back what is not synced.
 ///
 /// # Errors
 /// The kernel's FUSE is too old, or there are no threads.
@@ -39,8 +65,11 @@ pub fn serve_holding(
     directory: File,
     device: OwnedFd,
     store: Arc<UnsyncedStore>,
-) -> io::Result<(JoinHandle<io::Result<()>>, fuser::Notifier)> {
-    serve_system(Passthrough::new(name, directory, ())?.holding(store), device)
+    names: Option<Arc<UnsyncedNames>>,
+) -> io::Result<HoldingSession> {
+    let system = Passthrough::new(name, directory, ())?.holding(store, names);
+    let (thread, notifier) = serve_system(system, device)?;
+    Ok(HoldingSession { thread, pages: KernelPages(notifier) })
 }
 
 fn serve_system<O: CallObserver>(

@@ -34,11 +34,14 @@ pub struct UnsyncedBytes {
     pub bytes: u64,
     /// Its length differs from that of the file itself.
     pub is_resized: bool,
+    /// The number of the file.
+    pub node: u64,
 }
 
 /// A file's unsynced data.
 struct UnsyncedFile {
     name: String,
+    node: u64,
     /// The file itself, whoever opened it for what.
     file: File,
     size: u64,
@@ -69,7 +72,8 @@ impl UnsyncedFile {
     fn of(file: &File, name: &str, metadata: &Metadata) -> io::Result<UnsyncedFile> {
         let own = File::options().read(true).write(true).open(through(file))?;
         let size = metadata.len();
-        Ok(UnsyncedFile { name: name.into(), file: own, size, shown: size, pages: BTreeMap::new() })
+        let (name, node) = (name.into(), metadata.ino());
+        Ok(UnsyncedFile { name, node, file: own, size, shown: size, pages: BTreeMap::new() })
     }
 
     /// The bytes of the file itself in a range, zeroes where it shows none.
@@ -155,6 +159,7 @@ impl UnsyncedFile {
             name: self.name.clone(),
             bytes: self.pages.keys().map(bytes).sum(),
             is_resized: size != self.size,
+            node: self.node,
         }
     }
 }
@@ -361,7 +366,8 @@ mod tests {
         store.sync(0, &file, true).expect("a sync");
         assert_eq!(below(&file), b"old new old");
         store.write(0, (&file, "f"), b"newer than all", 0).expect("a write");
-        let lost = UnsyncedBytes { name: "f".into(), bytes: 14, is_resized: true };
+        let node = file.metadata().expect("facts").ino();
+        let lost = UnsyncedBytes { name: "f".into(), bytes: 14, is_resized: true, node };
         assert_eq!(store.drop_all(), [lost]);
         assert_eq!(below(&file), b"old new old");
         assert_eq!(store.write(0, (&file, "f"), b"x", 0).unwrap_err().raw_os_error(), Some(libc::EIO));

@@ -32,6 +32,11 @@ pub mod sink;
 #[cfg(target_os = "linux")]
 pub mod tracefs;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub mod view;
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[path = "view_elsewhere.rs"]
+pub mod view;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod waiting_child;
 
 pub use recorded_program::{CallSource, ProgramEnd, RecordedProgram};

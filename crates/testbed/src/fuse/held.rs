@@ -117,7 +117,7 @@ fn serve_held(order: &HeldOrder) -> Result<(), String> {
     let store = Arc::new(UnsyncedStore::new(terms));
     let held = hold(&order.backing).map_err(place)?;
     let system =
-        Passthrough::new(order.backing.clone(), held, ()).map_err(place)?.holding(Arc::clone(&store));
+        Passthrough::new(order.backing.clone(), held, ()).map_err(place)?.holding(Arc::clone(&store), None);
     let mut config = fuser::Config::default();
     config.mount_options = vec![MountOption::FSName("held".into()), MountOption::DefaultPermissions];
     config.acl = SessionACL::All;
