@@ -99,6 +99,11 @@ fn storage_that_keeps_everything_is_not_accused() {
 }
 
 #[test]
+fn what_was_laid_out_and_never_changed_is_kept_too() {
+    assert_eq!(written(false, 1).verdict().findings, []);
+}
+
+#[test]
 fn a_log_that_was_cut_anywhere_accuses_nobody() {
     let written = written(false, 300);
     // The state at the end is later than a cut log knows: only what the log says last may be compared.

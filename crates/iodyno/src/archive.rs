@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use iodyno_dialect::Run;
-use iodyno_history::{History, Keeping, Opening, check_tag};
-use iodyno_model::{Diagnostic, Origin};
+use iodyno_engine::witness;
+use iodyno_history::{History, Keeping, Opening, State, check_tag};
+use iodyno_model::{Diagnostic, Origin, Plan, Record, RunStart};
 
 use crate::session::say;
 
@@ -97,6 +98,25 @@ pub fn keeping(run: &Run, asked: &TypedCommand) -> Result<Option<Keeping>, Diagn
             say(Diagnostic { message: format!("{}; this run is not kept", wrong.message), ..note(wrong) });
             Ok(None)
         }
+    }
+}
+
+/// Keeps what a command without a plan's run has judged, and says so at a terminal. `arguments`: behind the tool's name.
+pub fn keep_judged(tool: &str, arguments: &[String], plan: Plan, record: &Record, at_unix_ns: u64) {
+    let is_worth_it = !cfg!(debug_assertions) || std::env::var_os(VARIABLE).is_some();
+    if !is_worth_it || matches!(place(), Ok(None)) {
+        return;
+    }
+    let started =
+        RunStart { plan: plan.clone(), machine: witness::machine(), at_unix_ns, ..RunStart::default() };
+    let TypedCommand { tool, words, .. } = TypedCommand::new(tool, arguments, true);
+    let opening = Opening { tool, words, folder: folder(), plan, tags: Vec::new(), part_of: None };
+    match open().and_then(|history| history.put(&opening, &started, record, State::Complete)) {
+        Ok(id) if std::io::stderr().is_terminal() => {
+            say(format_args!("kept as run {id}: iodyno runs show {id}"));
+        }
+        Ok(_) => {}
+        Err(wrong) => say(note(wrong)),
     }
 }
 

@@ -11,6 +11,7 @@ use iodyno_report::table::wrapped;
 use crate::archive::TypedCommand;
 use crate::compare;
 use crate::crash;
+use crate::crash_view;
 use crate::explain;
 use crate::extension_options::{self, ExtensionOptions};
 use crate::hosts::{self, RemoteCommand};
@@ -140,7 +141,7 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "tune" => tune::answer(world, rest),
         "why" => why::answer(rest),
         "whatif" => whatif::answer(world, rest),
-        "crash" => crash::answer(rest),
+        "crash" => crash_view::answer(rest).unwrap_or_else(|| crash::answer(rest)),
         "engines" => lists::engines(rest),
         "devices" => lists::devices(rest),
         "dialects" => lists::dialects(rest),
@@ -151,7 +152,14 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "--version" | "-V" => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
         "help" | "--help" | "-h" => print(&commands().render_help().to_string()),
         word => match DIALECTS.iter().find(|dialect| dialect.name == word) {
-            Some(dialect) => dialect_answer(world, dialect, rest, OutputPolicy::from_environment()),
+            Some(dialect) => {
+                // First: a wrong word of it is told before minutes of rules, and it takes the file system away.
+                let durable = if word == "posix" { powerfail::of_posix(rest) } else { 0 };
+                if durable > 1 {
+                    return durable;
+                }
+                dialect_answer(world, dialect, rest, OutputPolicy::from_environment()).max(durable)
+            }
             None => unknown(word),
         },
     }

@@ -12,6 +12,7 @@ mod command;
 mod compare;
 mod conversation;
 mod crash;
+mod crash_view;
 mod device_file;
 mod device_recovery;
 mod experiment;
@@ -32,6 +33,10 @@ mod neighbours;
 mod option_values;
 mod output_files;
 mod output_set;
+#[cfg(target_os = "linux")]
+mod powerfail;
+#[cfg(not(target_os = "linux"))]
+#[path = "powerfail/elsewhere.rs"]
 mod powerfail;
 mod prior_runs;
 mod pts;

@@ -22,14 +22,30 @@ mod linux {
         let fuse = &[Need::Root, Need::Fuse];
         let of = |name| [Need::Root, Need::Loop, Need::FileSystem(name)];
         let mkfs = |tool| Need::Tool(tool);
+        let python = Need::Tool("python3");
+        // A file system that goes down stays so while another namespace of mounts has it, of a view say: those cases are alone.
         vec![
             Case::new("what is there is kept, and what is gone is lost", &[], kept_and_lost),
             Case::new("a log goes to another process that has the key", &[], over_tcp),
             Case::new("what cannot be is refused", &[], refusals),
             Case::new("reports of a verdict say the same", &[], reports),
+            Case::new("a verdict is kept among the runs", &[], history),
             Case::new("a killed writer's log is judged", &[], killed_writer),
             Case::new("a file system whose fsync does nothing is caught", fuse, lying_file_system),
             Case::new("its honest twin is not", fuse, honest_file_system),
+            Case::new("posix with a trigger finds it", fuse, posix_with_a_trigger),
+            Case::new(
+                "a view loses a row that SQLite did not sync",
+                &[Need::Root, Need::Fuse, python],
+                sqlite_in_a_view,
+            ),
+            Case::new(
+                "a view works for a user who is not root",
+                &[Need::Root, Need::Fuse, Need::Tool("unshare"), Need::Tool("setpriv")],
+                view_without_root,
+            ),
+            Case::new("a view undoes names that were not synced", fuse, names_in_a_view),
+            Case::new("orders and words that no view has are refused", &[], view_refusals),
             Case::new(
                 "a device that loses flushed writes is caught",
                 &[Need::Root, Need::Fuse, Need::Loop],
@@ -40,12 +56,14 @@ mod linux {
                 "ext4 that goes down keeps its promises",
                 &[&of("ext4")[..], &[mkfs("mkfs.ext4")]].concat(),
                 || goes_down("ext4", 64 << 20),
-            ),
+            )
+            .alone(),
             Case::new(
                 "xfs that goes down keeps its promises",
                 &[&of("xfs")[..], &[mkfs("mkfs.xfs")]].concat(),
                 || goes_down("xfs", 320 << 20),
-            ),
+            )
+            .alone(),
         ]
     }
 
@@ -193,6 +211,24 @@ mod linux {
         Ok(())
     }
 
+    fn history() -> Outcome {
+        let places = Places::new();
+        places.write(places.target(), "--steps 100 --modes fsync").expect(0, &[]);
+        fs::remove_file(places.run_directory().join("t0/fsync.dat"))?;
+        let kept = places.log.path().join("history.sqlite");
+        let run = |words: &[&str]| {
+            let mut command = Command::new(IODYNO);
+            command.args(words).env("IODYNO_HISTORY", &kept).env("COLUMNS", "140");
+            Program::new(command).run()
+        };
+        let log = places.log();
+        run(&["powerfail", "verify", log.to_str().expect("text"), places.target()])
+            .expect(1, &["1 promise was broken"]);
+        run(&["runs"]).expect(0, &["powerfail verify", "case"]);
+        run(&["runs", "show"]).expect(0, &["iodyno powerfail verify", "complete"]);
+        Ok(())
+    }
+
     /// Nobody ends it but a signal: what the log has by then is judged.
     fn killed_writer() -> Outcome {
         let places = Places::new();
@@ -233,6 +269,129 @@ mod linux {
     fn honest_file_system() -> Outcome {
         let held = HeldDirectory::mount(false)?;
         killed_server(&held).expect(0, &["in flight, so kept or not", "every promise was kept"]);
+        Ok(())
+    }
+
+    fn posix_with_a_trigger() -> Outcome {
+        let rules = ["--only", "sync/file"];
+        let plain = |words: &[&str]| iodyno(&[&["posix"][..], words, &rules].concat()).run();
+        let held = HeldDirectory::mount(true)?;
+        let (target, backing) = (held.path().display().to_string(), held.backing().display().to_string());
+        plain(&[&target]).expect(0, &["not checked here", "17 rules of what is there after a crash"]);
+        plain(&[&target, "--trigger", "true"]).refused(&["--promises"]);
+        let inside = format!("{target}/log");
+        let wrong = plain(&[&target, "--trigger", "true", "--promises", &inside]);
+        wrong.refused(&["the log would lie on the storage under test"]);
+        let places = Places::new();
+        let log = places.log();
+        let (kill, then) = (
+            format!("kill -9 {}", held.server_pid()),
+            format!("umount -l {target} && mount --bind {backing} {target}"),
+        );
+        let cut = [
+            "--trigger",
+            &kill,
+            "--after",
+            "400ops",
+            "--then",
+            &then,
+            "--promises",
+            log.to_str().expect("text"),
+        ];
+        let found = plain(&[&[target.as_str()][..], &cut].concat());
+        found.expect(1, &["promises were broken", "durability was checked before"]);
+        Ok(())
+    }
+
+    /// Makes a table, or commits a row.
+    const CHANGE: &str = "import sqlite3, sys
+db = sqlite3.connect('data.db')
+db.execute('pragma synchronous=' + sys.argv[1])
+db.execute(sys.argv[2])
+db.commit()
+db.close()
+";
+    const COUNT: &str = "import sqlite3
+print('rows', sqlite3.connect('data.db').execute('select count(*) from t').fetchone()[0])
+";
+
+    /// A program that inserts, then a crash, then one that looks.
+    fn sqlite_in_a_view() -> Outcome {
+        for (synchronous, rows) in [("OFF", "rows 0"), ("FULL", "rows 1")] {
+            let home = tempfile::tempdir()?;
+            let scripts = tempfile::tempdir()?;
+            let (change, count) = (scripts.path().join("change.py"), scripts.path().join("count.py"));
+            fs::write(&change, CHANGE)?;
+            fs::write(&count, COUNT)?;
+            let directory = home.path().display().to_string();
+            let (change, count) = (change.display(), count.display());
+            let script = format!(
+                "cd {directory} && python3 {change} FULL 'create table t(x)' && \
+                 python3 {change} {synchronous} 'insert into t values (1)' && {IODYNO} crash unsynced {directory} && \
+                 {IODYNO} crash drop {directory} > /dev/null && python3 {count}"
+            );
+            let ran = iodyno(&["crash", "--view", &directory, "--", "sh", "-c", &script]).run();
+            ran.expect(0, &[rows, "iodyno: lost"]);
+            let is_unsynced = ran.out.contains("/data.db\n");
+            assert_eq!(is_unsynced, synchronous == "OFF", "{}", ran.all());
+        }
+        Ok(())
+    }
+
+    /// A user whom nobody else is.
+    const USER: u32 = 54321;
+
+    fn view_without_root() -> Outcome {
+        let home = tempfile::tempdir()?;
+        std::os::unix::fs::chown(home.path(), Some(USER), Some(USER))?;
+        let directory = home.path().display().to_string();
+        let script =
+            format!("echo kept > kept && sync kept && echo lost > lost && {IODYNO} crash drop {directory}");
+        // A device that everybody may open, as distributions have it.
+        let device = home.path().with_extension("fuse").display().to_string();
+        let view = format!(
+            "mknod -m 666 {device} c 10 229 && mount --bind {device} /dev/fuse && exec setpriv --reuid {USER} --regid {USER} \
+             --clear-groups {IODYNO} crash --view {directory} -- sh -c '{script}'"
+        );
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", &view]).current_dir(home.path());
+        let ran = Program::new(command).run();
+        drop(fs::remove_file(&device));
+        if ran.err.contains("no namespace of mounts") || ran.err.contains("FUSE cannot be had") {
+            return Err(testbed::Skip::new("users may have no namespaces here, or no /dev/fuse").into());
+        }
+        ran.expect(0, &["5 ", "/lost"]);
+        assert_eq!(
+            (fs::read(home.path().join("kept"))?, fs::read(home.path().join("lost"))?),
+            (b"kept\n".to_vec(), vec![])
+        );
+        Ok(())
+    }
+
+    fn names_in_a_view() -> Outcome {
+        let home = tempfile::tempdir()?;
+        let directory = home.path().display().to_string();
+        for name in ["removed", "renamed", "old"] {
+            fs::write(home.path().join(name), name)?;
+        }
+        let script = format!(
+            "cd {directory} && echo x > durable && sync durable && mkdir d && rm removed && mv renamed elsewhere && \
+             echo new > new && mv new old && ls -A && {IODYNO} crash drop {directory} > /dev/null; ls -A"
+        );
+        let ran = iodyno(&["crash", "--view", &directory, "--names", "--", "sh", "-c", &script]).run();
+        ran.expect(0, &["changes of names"]);
+        assert_eq!(ran.out, "d\ndurable\nelsewhere\nold\ndurable\nold\nremoved\nrenamed\n");
+        assert_eq!(fs::read(home.path().join("old"))?, b"old");
+        assert_eq!(fs::read_dir(home.path())?.count(), 4, "something is left behind");
+        Ok(())
+    }
+
+    fn view_refusals() -> Outcome {
+        let home = tempfile::tempdir()?;
+        let directory = home.path().display().to_string();
+        iodyno(&["crash", "drop", &directory]).run().refused(&["there is no view of it", "--view"]);
+        iodyno(&["crash", "--view", "/no/such", "--", "true"]).run().refused(&["/no/such", "No such file"]);
+        iodyno(&["crash", "--view", &directory]).run().refused(&["COMMAND"]);
         Ok(())
     }
 

@@ -70,8 +70,8 @@ pub fn lay_out(root: &Path, header: &LogHeader, now: u64) -> io::Result<Director
                     Some(why) => layout.missing.push((mode, why)),
                 }
             }
-            layout.has_xattr = place.has_xattr(thread)?;
         }
+        layout.has_xattr = place.has_xattr(thread)? && layout.has_xattr;
         sync_directory(&root.join(format!("t{thread}")))?;
     }
     sync_directory(root)?;

@@ -39,6 +39,8 @@ pub enum LogEntry {
     Kept(u32),
     /// The thread ended as it was asked.
     End,
+    /// The trigger is pulled now: what returns from here on may race with it, and promises nothing.
+    Cut,
 }
 
 /// An entry, with its thread and the wall-clock time.
@@ -114,6 +116,7 @@ impl fmt::Display for LogLine {
             }
             LogEntry::Kept(generation) => write!(f, "kept {thread} {at_unix_ns} g{generation}"),
             LogEntry::End => write!(f, "end {thread} {at_unix_ns}"),
+            LogEntry::Cut => write!(f, "cut {thread} {at_unix_ns}"),
         }
     }
 }
@@ -126,6 +129,7 @@ impl LogLine {
         let entry = match (*kind, &rest[2..]) {
             ("ready", []) => LogEntry::Ready,
             ("end", []) => LogEntry::End,
+            ("cut", []) => LogEntry::Cut,
             ("kept", [generation]) => LogEntry::Kept(prefixed(generation, 'g')?),
             ("begin", [mode, object, generation, first, count]) => {
                 let (of, number) = object.rsplit_once('-')?;
@@ -157,7 +161,9 @@ mod tests {
     fn a_line_is_read_as_it_was_written() {
         let object = PromisedObject { thread: 3, mode: SyncMode::Create, number: 12 };
         let step = PromiseStep { mode: SyncMode::Remove, object, generation: 99, first: 4, count: 2 };
-        for entry in [LogEntry::Ready, LogEntry::Begin(step), LogEntry::Kept(99), LogEntry::End] {
+        for entry in
+            [LogEntry::Ready, LogEntry::Begin(step), LogEntry::Kept(99), LogEntry::End, LogEntry::Cut]
+        {
             let line = LogLine { thread: 3, at_unix_ns: 17, entry };
             let text = sealed(&line.to_string());
             assert_eq!(unsealed(text.trim_end()).and_then(LogLine::parse), Some(line));

@@ -23,12 +23,15 @@ pub struct PromiseRecord {
     pub blocks: HashMap<(PromisedObject, u64), KeptPromise>,
     /// Of whole files.
     pub files: HashMap<PromisedObject, KeptPromise>,
-    /// The step of each thread that had begun and not ended.
-    pub in_flight: BTreeMap<u32, PromiseStep>,
+    /// The steps of each thread that had begun and not ended before the cut, in order: of a writer that pulled a trigger all that
+    /// began until it ended, else at most one.
+    pub in_flight: BTreeMap<u32, Vec<PromiseStep>>,
     /// Promises of each mode.
     pub promises: BTreeMap<SyncMode, u64>,
     /// Nothing was promised before.
     pub is_ready: bool,
+    /// The trigger was pulled: what returned later is no promise.
+    pub is_cut: bool,
     /// All threads ended as they were asked.
     pub has_ended: bool,
     /// Bytes of a last line that was cut, which a power cut may leave.
@@ -64,6 +67,7 @@ impl PromiseRecord {
             in_flight: BTreeMap::new(),
             promises: BTreeMap::new(),
             is_ready: false,
+            is_cut: false,
             has_ended: false,
             cut_bytes: text.len() - whole,
             time: None,
@@ -88,14 +92,23 @@ impl PromiseRecord {
     fn take(&mut self, line: &LogLine, number: usize) -> Result<(), &'static str> {
         match line.entry {
             LogEntry::Ready => self.is_ready = true,
+            LogEntry::Cut => self.is_cut = true,
             LogEntry::Begin(step) => {
-                if self.in_flight.insert(line.thread, step).is_some() {
+                let steps = self.in_flight.entry(line.thread).or_default();
+                steps.push(step);
+                if steps.len() > 1 && !self.is_cut {
                     return Err("a step begins before the thread's last one has ended");
                 }
             }
             LogEntry::Kept(generation) => {
-                let step = self.in_flight.remove(&line.thread).filter(|step| step.generation == generation);
-                let step = step.ok_or("a promise of a step that has not begun")?;
+                let last = self.in_flight.get(&line.thread).and_then(|steps| steps.last());
+                let step = *last
+                    .filter(|step| step.generation == generation)
+                    .ok_or("a promise of a step that has not begun")?;
+                if self.is_cut {
+                    return Ok(());
+                }
+                self.in_flight.remove(&line.thread);
                 let (mode, at_unix_ns) = (step.mode, line.at_unix_ns);
                 self.keep(&step, KeptPromise { mode, generation, at_unix_ns, line: number });
             }
@@ -124,16 +137,22 @@ impl PromiseRecord {
         self.blocks.get(&(object, block)).copied().unwrap_or(laid_out)
     }
 
-    /// The step in flight that touches an object.
-    pub fn in_flight_on(&self, object: PromisedObject) -> Option<PromiseStep> {
-        self.in_flight.get(&object.thread).copied().filter(|step| step.object == object)
+    /// The generations of the steps in flight that touch an object.
+    pub fn in_flight_on(&self, object: PromisedObject) -> Vec<u32> {
+        let own = self.steps_on(object);
+        own.map(|step| step.generation).collect()
     }
 
-    /// The generation that is being written to a block.
-    pub fn in_flight_at(&self, object: PromisedObject, block: u64) -> Option<u32> {
-        let step = self.in_flight_on(object)?;
-        let is_touched = (step.first..step.first + u64::from(step.count)).contains(&block);
-        is_touched.then_some(step.generation)
+    /// The generations that are being written to a block.
+    pub fn in_flight_at(&self, object: PromisedObject, block: u64) -> Vec<u32> {
+        let is_touched =
+            |step: &&PromiseStep| (step.first..step.first + u64::from(step.count)).contains(&block);
+        self.steps_on(object).filter(is_touched).map(|step| step.generation).collect()
+    }
+
+    /// The steps in flight that touch an object.
+    pub fn steps_on(&self, object: PromisedObject) -> impl Iterator<Item = &PromiseStep> {
+        self.in_flight.get(&object.thread).into_iter().flatten().filter(move |step| step.object == object)
     }
 
     /// All promises.
@@ -165,7 +184,7 @@ mod tests {
         let object = PromisedObject { thread: 0, mode: SyncMode::Fsync, number: 0 };
         let generation = |block| record.of_block(object, block).generation;
         assert_eq!([0, 1, 2, 3].map(generation), [1, 2, 2, 1]);
-        assert_eq!([1, 2].map(|block| record.in_flight_at(object, block)), [None, Some(3)]);
+        assert_eq!([1, 2].map(|block| record.in_flight_at(object, block)), [vec![], vec![3]]);
         assert!(record.is_ready && !record.has_ended);
         assert_eq!((record.count(), record.time), (1, Some((10, 40))));
     }
@@ -180,6 +199,17 @@ mod tests {
         }
         let wrong = PromiseRecord::read(&log.as_bytes()[..header - 1]).unwrap_err();
         assert_eq!(wrong.message, "this is no log of `iodyno powerfail write`");
+    }
+
+    #[test]
+    fn what_returns_after_the_trigger_promises_nothing() {
+        let more =
+            ["cut 0 50", "kept 0 60 g3", "begin 0 70 fsync fsync-0 g4 b2 c2", "kept 0 80 g4", "end 0 90"];
+        let record = PromiseRecord::read((log() + &more.map(sealed).concat()).as_bytes()).unwrap();
+        let object = PromisedObject { thread: 0, mode: SyncMode::Fsync, number: 0 };
+        assert!(record.is_cut && record.has_ended);
+        assert_eq!((record.count(), record.of_block(object, 2).generation), (1, 2));
+        assert_eq!([1, 2, 3].map(|block| record.in_flight_at(object, block)), [vec![], vec![3, 4], vec![4]]);
     }
 
     #[test]

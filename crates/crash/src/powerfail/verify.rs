@@ -96,7 +96,7 @@ struct ExpectedBlock {
     place: SectorPlace,
     promise: KeptPromise,
     /// What is being written to it.
-    in_flight: Option<u32>,
+    in_flight: Vec<u32>,
     /// Bytes of it that are judged as one for a torn write in flight.
     atomic_bytes: u64,
 }
@@ -116,13 +116,13 @@ enum BlockFound {
 impl ExpectedBlock {
     fn judge(&self, bytes: &[u8]) -> BlockFound {
         let candidates: Vec<u32> =
-            [self.promise.generation, LAID_OUT].into_iter().chain(self.in_flight).collect();
+            [self.promise.generation, LAID_OUT].into_iter().chain(self.in_flight.iter().copied()).collect();
         let sectors: Vec<SectorContent> = (self.place.sector..)
             .zip(bytes.chunks_exact(SECTOR_BYTES))
             .map(|(at, bytes)| sector::read(bytes, SectorPlace { sector: at, ..self.place }, &candidates))
             .collect();
         let allowed =
-            |generation: u32| generation == self.promise.generation || Some(generation) == self.in_flight;
+            |generation: u32| generation == self.promise.generation || self.in_flight.contains(&generation);
         let is_allowed = |content: &SectorContent| match content {
             SectorContent::Whole { generation } => allowed(*generation),
             SectorContent::Mixed { first, last } => {
@@ -146,7 +146,7 @@ impl ExpectedBlock {
         let is_uniform = sectors.iter().all(|content| *content == first);
         let is_whole = |content: &SectorContent| matches!(content, SectorContent::Whole { .. });
         if sectors.iter().all(is_whole)
-            && highest(sectors) > self.in_flight.unwrap_or(self.promise.generation)
+            && highest(sectors) > self.in_flight.last().copied().unwrap_or(self.promise.generation)
         {
             return BlockFound::Newer;
         }
@@ -262,7 +262,7 @@ impl Judge<'_> {
         let want = expected.promise.generation;
         match expected.judge(bytes) {
             BlockFound::Good { generation, is_torn } => {
-                if expected.in_flight.is_some() {
+                if !expected.in_flight.is_empty() {
                     let kind = if is_torn { 2 } else { usize::from(generation != want) };
                     self.verdict.in_flight[kind] += 1;
                 }
@@ -392,7 +392,7 @@ impl Judge<'_> {
         for at in 0..records {
             let place = SectorPlace { run: self.record.header.run, object: object.id(), sector: at };
             let promise = self.record.of_block(object, at);
-            let expected = ExpectedBlock { place, promise, in_flight: None, atomic_bytes: 0 };
+            let expected = ExpectedBlock { place, promise, in_flight: Vec::new(), atomic_bytes: 0 };
             match block_of(&bytes, at, SECTOR_BYTES) {
                 Some(bytes) => self.block(object, &format!("{path} record {at}"), &expected, bytes),
                 None => {
@@ -414,7 +414,7 @@ impl Judge<'_> {
         let path = object.path();
         let Some(bytes) = self.read(root, object, &path, newest) else { return };
         let journal = fs::read(root.join(journal_path(object.thread))).unwrap_or_default();
-        let first = self.record.in_flight_on(object).map_or(0, |step| step.first);
+        let steps: Vec<_> = self.record.steps_on(object).copied().collect();
         for block in 0..self.record.header.blocks {
             let expected = self.expected(object, block);
             let name = format!("{path} block {block}");
@@ -424,16 +424,20 @@ impl Judge<'_> {
                 return self.broken(object, path, newest, Damage::WrongSize, found);
             };
             let is_torn = matches!(expected.judge(bytes), BlockFound::Good { is_torn: true, .. });
+            // Of several steps in flight the journal has the last: which it was of is not known.
+            let [step] = &steps[..] else {
+                self.block(object, &name, &expected, bytes);
+                continue;
+            };
             if !is_torn {
                 self.block(object, &name, &expected, bytes);
                 continue;
             }
             // The journal is durable before the place is touched: so it holds the whole block.
-            let copy = block.checked_sub(first).and_then(|at| block_of(&journal, at, BLOCK_BYTES));
-            let whole =
-                KeptPromise { generation: expected.in_flight.unwrap_or_default(), ..expected.promise };
+            let copy = block.checked_sub(step.first).and_then(|at| block_of(&journal, at, BLOCK_BYTES));
+            let whole = KeptPromise { generation: step.generation, ..expected.promise };
             let in_journal =
-                ExpectedBlock { promise: whole, in_flight: None, ..self.expected(object, block) };
+                ExpectedBlock { promise: whole, in_flight: Vec::new(), ..self.expected(object, block) };
             let is_there = copy.is_some_and(|copy| matches!(in_journal.judge(copy), BlockFound::Good { .. }));
             if is_there {
                 self.block(object, &name, &expected, bytes);
@@ -449,24 +453,26 @@ impl Judge<'_> {
     fn comings(&mut self, root: &Path, thread: u32, mode: SyncMode) {
         let objects: Vec<PromisedObject> = self.objects(thread, mode);
         for object in objects {
-            let in_flight = self.record.in_flight_on(object);
+            let is_in_flight = self.record.steps_on(object).next().is_some();
             let Some(promise) = self.record.files.get(&object).copied() else { continue };
             let path = object.path();
             let found = fs::read(root.join(&path));
             if promise.mode == SyncMode::Remove {
                 // What is being made again may be there in any state.
                 self.checked(promise.mode);
-                if let (Ok(bytes), None) = (&found, in_flight) {
+                if let (Ok(bytes), false) = (&found, is_in_flight) {
                     let text = format!("{} bytes, where nothing was promised to be", bytes.len());
                     self.broken(object, path, promise, Damage::Resurrected, text);
                 }
                 continue;
             }
+            if is_in_flight {
+                // It is being removed, and may be being made again.
+                self.checked(promise.mode);
+                continue;
+            }
             match found {
                 Ok(bytes) => self.whole_file(object, &path, promise, promise.generation, 1, &bytes),
-                Err(error) if error.kind() == io::ErrorKind::NotFound && in_flight.is_some() => {
-                    self.checked(promise.mode);
-                }
                 Err(error) => {
                     self.checked(promise.mode);
                     self.broken(object, path, promise, Damage::Lost, unread(&error));
@@ -500,7 +506,7 @@ impl Judge<'_> {
         }
         let place = SectorPlace { run: self.record.header.run, object: object.id(), sector: 0 };
         let whole = KeptPromise { generation, ..promise };
-        let expected = ExpectedBlock { place, promise: whole, in_flight: None, atomic_bytes: 0 };
+        let expected = ExpectedBlock { place, promise: whole, in_flight: Vec::new(), atomic_bytes: 0 };
         match expected.judge(bytes) {
             BlockFound::Good { .. } => self.found(object.thread, promise.generation),
             BlockFound::Newer => self.verdict.newer += 1,
@@ -516,13 +522,13 @@ impl Judge<'_> {
             let Some(promise) = self.record.files.get(&object).copied() else { continue };
             let path = object.path();
             let Some(bytes) = self.read(root, object, &path, promise) else { continue };
-            let next = self.record.in_flight_on(object).map(|step| step.generation);
+            let next = self.record.in_flight_on(object);
             let first = bytes.get(..SECTOR_BYTES).map(|bytes| {
                 let place = SectorPlace { run: self.record.header.run, object: object.id(), sector: 0 };
                 sector::read(bytes, place, &[])
             });
-            let generation = match (first, next) {
-                (Some(SectorContent::Whole { generation }), Some(next)) if generation == next => next,
+            let generation = match first {
+                Some(SectorContent::Whole { generation }) if next.contains(&generation) => generation,
                 _ => promise.generation,
             };
             self.whole_file(object, &path, promise, generation, blocks_of(generation), &bytes);
@@ -532,11 +538,11 @@ impl Judge<'_> {
     fn renames(&mut self, root: &Path, thread: u32) {
         for object in self.objects(thread, SyncMode::Rename) {
             let Some(promise) = self.record.files.get(&object).copied() else { continue };
-            let next = self.record.in_flight_on(object).map(|step| step.generation);
+            let mut wanted = self.record.in_flight_on(object);
+            wanted.push(promise.generation);
             let names = names_of(root, object);
-            let wanted = [Some(promise.generation), next];
             let (good, old): (Vec<u32>, Vec<u32>) =
-                names.iter().copied().partition(|generation| wanted.contains(&Some(*generation)));
+                names.iter().copied().partition(|generation| wanted.contains(generation));
             let path = renamed(object, promise.generation);
             match (good.as_slice(), old.as_slice()) {
                 ([], []) => {
@@ -570,9 +576,9 @@ impl Judge<'_> {
             Ok(facts) => facts,
             Err(error) => return self.broken(object, path, promise, Damage::Lost, unread(&error)),
         };
-        let next = self.record.in_flight_on(object).map(|step| step.generation);
-        let generations = [Some(promise.generation), next];
-        let allowed = || generations.into_iter().flatten();
+        let mut generations = self.record.in_flight_on(object);
+        generations.push(promise.generation);
+        let allowed = || generations.iter().copied();
         let (mode, value) = facts;
         let has_mode = allowed().any(|generation| permissions_of(generation) == mode);
         let has_value = !self.record.header.has_xattr
@@ -603,9 +609,9 @@ impl Judge<'_> {
             Ok(facts) => facts.len(),
             Err(error) => return self.broken(object, path, promise, Damage::Lost, unread(&error)),
         };
-        let next = self.record.in_flight_on(object).map(|step| size_of(step.generation));
+        let next: Vec<u64> = self.record.in_flight_on(object).into_iter().map(size_of).collect();
         let want = size_of(promise.generation);
-        if size == want || Some(size) == next {
+        if size == want || next.contains(&size) {
             self.found(object.thread, promise.generation);
         } else {
             let found = format!("{size} bytes, where {want} were promised");

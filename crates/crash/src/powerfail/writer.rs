@@ -39,6 +39,7 @@ pub struct ThreadEnd {
 
 /// A writer at work.
 pub struct Writing {
+    log: Arc<PromiseLog>,
     threads: u32,
     stop: Arc<AtomicBool>,
     steps: Arc<AtomicU64>,
@@ -82,7 +83,7 @@ pub fn start(
         let run = move || drop(sender.send(worker.run()));
         std::thread::Builder::new().name(format!("powerfail {thread}")).spawn(run)?;
     }
-    Ok(Writing { threads: header.threads, stop, steps, ends, ended: Vec::new() })
+    Ok(Writing { log, threads: header.threads, stop, steps, ends, ended: Vec::new() })
 }
 
 impl Writing {
@@ -101,6 +102,14 @@ impl Writing {
     /// Steps that have begun.
     pub fn steps(&self) -> u64 {
         self.steps.load(SeqCst)
+    }
+
+    /// Notes that the trigger is pulled now.
+    ///
+    /// # Errors
+    /// The log's own.
+    pub fn cut(&self) -> io::Result<()> {
+        self.log.put(0, &[LogEntry::Cut])
     }
 
     /// Asks the threads to end after their steps.

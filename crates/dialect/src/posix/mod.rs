@@ -56,6 +56,13 @@ pub const DIALECT: Dialect = Dialect {
     lower: request,
 };
 
+/// What checks the rules of durability of such a command, in words of `iodyno powerfail`; none: nobody asked for them, or
+/// the command is wrong, which the command itself tells.
+pub fn durability(arguments: &[String]) -> Option<Vec<String>> {
+    let options = native::parsed::<Options>("iodyno posix", arguments).ok()?.ok()?;
+    options.durability.words(options.folder.as_deref()?)
+}
+
 /// The command for what another suite found.
 const IMPORT: &str = "import-tap";
 

@@ -2,7 +2,7 @@
 //!
 //! Looks at nothing outside the words; what a directory is, is asked in [`mod`](super).
 
-use clap::Parser;
+use clap::{Args, Parser};
 use iodyno_model::units;
 
 use super::suite_arguments::SuiteArguments;
@@ -42,6 +42,9 @@ pub struct Options {
     /// Run this fio job file below DIR at the same time
     #[arg(long, value_name = "JOBFILE")]
     pub with: Option<String>,
+    #[allow(missing_docs, reason = "a comment would be a heading of the help")]
+    #[command(flatten)]
+    pub durability: DurabilityArguments,
     /// Show the run full-screen
     #[arg(long)]
     pub live: bool,
@@ -71,6 +74,36 @@ pub struct Options {
     #[allow(missing_docs, reason = "a comment would be a heading of the help")]
     #[command(flatten)]
     pub history: KeepArguments,
+}
+
+/// How the rules of durability are checked: by the writer and the judge of `iodyno powerfail`, before all others.
+#[derive(Args, Clone, Debug, Default)]
+pub struct DurabilityArguments {
+    /// Check first what is there after a power cut: a command that cuts it, or goingdown (as iodyno powerfail write has it)
+    #[arg(long, value_name = "CMD", requires = "promises", conflicts_with_all = ["tap", "baseline", "failed_in"])]
+    pub trigger: Option<String>,
+    /// When: 5s, 2000ops
+    #[arg(long, value_name = "WHEN", requires = "trigger")]
+    pub after: Option<String>,
+    /// A command that brings DIR back
+    #[arg(long, value_name = "CMD", requires = "trigger")]
+    pub then: Option<String>,
+    /// Where promises are logged: a new file on other storage
+    #[arg(long, value_name = "FILE", requires = "trigger")]
+    pub promises: Option<String>,
+}
+
+impl DurabilityArguments {
+    /// The words of `iodyno powerfail` that check it; none: without a trigger it is not checked.
+    pub fn words(&self, folder: &str) -> Option<Vec<String>> {
+        let (trigger, log) = (self.trigger.as_ref()?, self.promises.as_ref()?);
+        let mut words: Vec<String> =
+            ["write", folder, "--log", log, "--trigger", trigger].map(String::from).into();
+        for (option, value) in [("--after", &self.after), ("--then", &self.then)] {
+            words.extend(value.iter().flat_map(|value| [option.to_string(), value.clone()]));
+        }
+        Some(words)
+    }
 }
 
 fn time(text: &str) -> Result<u64, String> {

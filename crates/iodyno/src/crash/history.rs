@@ -3,43 +3,18 @@
 use std::sync::Arc;
 
 use iodyno_crash::request::{CrashFinding, CrashReport, WorkloadReport};
-use iodyno_engine::witness;
-use iodyno_history::{Opening, State};
 use iodyno_model::{
-    Case, CaseRecord, Cases, Job, JobRecord, Outcome, Phase, PhaseRecord, Plan, Record, RunStart, Verdict,
-    Workload,
+    Case, CaseRecord, Cases, Job, JobRecord, Outcome, Phase, PhaseRecord, Plan, Record, Verdict, Workload,
 };
 
 use crate::archive;
-use crate::experiment;
-use crate::session::say;
 
 /// The command's name among the runs.
 pub const TOOL: &str = "crash";
 
 /// Keeps it where runs are kept, and says so at a terminal.
 pub fn keep(report: &CrashReport, arguments: &[String], at_unix_ns: u64) {
-    let is_worth_it = !cfg!(debug_assertions) || std::env::var_os(archive::VARIABLE).is_some();
-    if !is_worth_it || matches!(archive::place(), Ok(None)) {
-        return;
-    }
-    let plan = plan(report);
-    let started =
-        RunStart { plan: plan.clone(), machine: witness::machine(), at_unix_ns, ..RunStart::default() };
-    let opening = Opening {
-        tool: TOOL.into(),
-        words: std::iter::once(TOOL.to_string()).chain(arguments.iter().cloned()).collect(),
-        folder: archive::folder(),
-        plan,
-        tags: Vec::new(),
-        part_of: None,
-    };
-    let kept =
-        archive::open().and_then(|history| history.put(&opening, &started, &record(report), State::Complete));
-    match kept {
-        Ok(id) => experiment::progress(&format!("kept as run {id}: iodyno runs show {id}")),
-        Err(wrong) => say(archive::note(wrong)),
-    }
+    archive::keep_judged(TOOL, arguments, plan(report), &record(report), at_unix_ns);
 }
 
 fn plan(report: &CrashReport) -> Plan {

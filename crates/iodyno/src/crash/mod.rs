@@ -112,7 +112,9 @@ fn after() -> String {
     format!(
         "Devices:\n{}\nExamples:\n  iodyno crash ext4\n  iodyno crash xfs --workload create-rename-replace --states 200\n  \
          iodyno crash ext4 --device lying-flush --check './check {{dir}}' -- ./my-database {{dir}}\n\
-         It needs root, FUSE and loop devices. docs/crash.md explains what it does.",
+         It needs root, FUSE and loop devices. docs/crash.md explains what it does.\n\n\
+         iodyno crash --view DIR -- COMMAND runs a program over a directory whose unsynced data vanishes at\n\
+         iodyno crash drop DIR: no root, no loop device; iodyno crash --view . --help, docs/powerfail.md",
         devices.collect::<String>()
     )
 }

@@ -4,6 +4,7 @@
 //!
 //! Exit status: 0; 1 a promise is broken, or storage or log failed; 2 the command is wrong, or nothing could be judged.
 
+mod history;
 mod key;
 mod listen;
 mod report;
@@ -75,10 +76,26 @@ pub fn answer(arguments: &[String]) -> u8 {
     };
     ended(
         match words.command {
-            PowerfailCommand::Write(words) => write::answer(&words),
+            PowerfailCommand::Write(words) => write::answer(&words, arguments),
             PowerfailCommand::Listen(words) => listen::answer(&words),
-            PowerfailCommand::Verify(words) => verify::answer(&words),
+            PowerfailCommand::Verify(words) => verify::answer(&words, arguments),
         }
         .map_err(one),
     )
+}
+
+/// Checks what `iodyno posix` was asked of durability; the exit status.
+pub fn of_posix(arguments: &[String]) -> u8 {
+    iodyno_dialect::posix::durability(arguments).map_or(0, |words| answer(&words))
+}
+
+#[cfg(test)]
+mod tests {
+    use iodyno_crash::powerfail::step::SyncMode;
+
+    #[test]
+    fn posix_counts_the_modes_of_directories() {
+        // The summary of `iodyno posix` says so many rules are not checked.
+        assert_eq!(SyncMode::ALL.iter().filter(|mode| !mode.is_of_devices()).count(), 17);
+    }
 }

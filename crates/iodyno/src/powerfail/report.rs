@@ -17,11 +17,12 @@ use serde_json::{Value, json};
 
 use super::VerdictArgs;
 use crate::runs::{paint, print};
-use crate::session::say;
 use crate::sink::unwritable;
 
 /// Findings that the text tells in full.
 const TOLD: usize = 20;
+/// Steps in flight that the text tells.
+const MOST_STEPS: usize = 8;
 
 /// A verdict with what it is about.
 pub struct PowerfailReport {
@@ -46,16 +47,11 @@ impl PowerfailReport {
         self.verdict.findings.is_empty()
     }
 
-    /// Writes and prints it; the exit status. `to_err`: standard output has the log.
+    /// Writes and prints it; the exit status.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn write(
-        &self,
-        words: &VerdictArgs,
-        junit: Option<(String, File)>,
-        to_err: bool,
-    ) -> Result<u8, Diagnostic> {
+    pub fn write(&self, words: &VerdictArgs, junit: Option<(String, File)>) -> Result<u8, Diagnostic> {
         if let Some((path, mut file)) = junit {
             let written = self.checks().junit().and_then(|bytes| file.write_all(&bytes));
             written.map_err(|error| Diagnostic::error(&Origin::argument(&path), plain(&error)))?;
@@ -65,12 +61,7 @@ impl PowerfailReport {
             (_, true) => self.checks().tap(),
             _ => self.text(),
         };
-        let status = if to_err {
-            say(text.trim_end());
-            0
-        } else {
-            print(&text)
-        };
+        let status = print(&text);
         Ok(if self.is_good() { status } else { 1 })
     }
 
@@ -94,12 +85,20 @@ impl PowerfailReport {
                 record.cut_bytes
             ));
         }
-        if record.has_ended {
+        if record.is_cut {
+            facts.push(
+                "the trigger was pulled while it wrote: what returned later counts as in flight".into(),
+            );
+        }
+        if record.has_ended && record.in_flight.is_empty() {
             facts.push("the writer ended as it was asked: nothing was in flight".into());
         }
         if !record.in_flight.is_empty() {
-            let steps: Vec<String> = record.in_flight.values().map(step).collect();
-            facts.push(format!("in flight, so kept or not: {}", steps.join(", ")));
+            let mut steps: Vec<String> = record.in_flight.values().flatten().map(step).collect();
+            let more = steps.len().saturating_sub(MOST_STEPS);
+            steps.truncate(MOST_STEPS);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            facts.push(format!("in flight, so kept or not: {}{more}", steps.join(", ")));
         }
         let [old, new, torn] = self.verdict.in_flight;
         if old + new + torn > 0 {
@@ -180,7 +179,7 @@ impl PowerfailReport {
             "kept": self.is_good(),
             "cut_bytes": record.cut_bytes,
             "ended": record.has_ended,
-            "in_flight": record.in_flight.values().map(step).collect::<Vec<_>>(),
+            "in_flight": record.in_flight.values().flatten().map(step).collect::<Vec<_>>(),
             "blocks_in_flight": { "old": old, "new": new, "torn": torn },
             "newer_than_log": self.verdict.newer,
             "unpromised": self.verdict.unpromised,

@@ -9,7 +9,7 @@ use iodyno_model::Diagnostic;
 use iodyno_model::origin::plain;
 
 use super::report::PowerfailReport;
-use super::{VerdictArgs, wrong};
+use super::{VerdictArgs, history, wrong};
 
 #[derive(Args)]
 pub struct VerifyArgs {
@@ -21,10 +21,11 @@ pub struct VerifyArgs {
     verdict: VerdictArgs,
 }
 
-pub fn answer(words: &VerifyArgs) -> Result<u8, Diagnostic> {
+pub fn answer(words: &VerifyArgs, arguments: &[String]) -> Result<u8, Diagnostic> {
     let junit = words.verdict.junit.as_deref().map(super::report::new_file).transpose()?;
     let report = judged(&words.log, &words.target, &words.verdict)?;
-    report.write(&words.verdict, junit, false)
+    history::keep(&report, arguments);
+    report.write(&words.verdict, junit)
 }
 
 /// Judges a target by a log.

@@ -24,7 +24,7 @@ use super::key::KeyArgs;
 use super::listen::PORT;
 use super::report::new_file;
 use super::verify::judged;
-use super::{VerdictArgs, wrong};
+use super::{VerdictArgs, history, wrong};
 use crate::option_values::positive_time;
 use crate::session::say;
 use crate::sink::unwritable;
@@ -114,7 +114,7 @@ struct WriteTarget {
     storage: u64,
 }
 
-pub fn answer(words: &WriteArgs) -> Result<u8, Diagnostic> {
+pub fn answer(words: &WriteArgs, arguments: &[String]) -> Result<u8, Diagnostic> {
     let target = target(words)?;
     let mut header = header(words, &target)?;
     let is_stream = words.log == "-";
@@ -141,7 +141,9 @@ pub fn answer(words: &WriteArgs) -> Result<u8, Diagnostic> {
     if let Some(then) = &words.then {
         shell("--then", then)?;
     }
-    judged(&words.log, &words.target, &words.verdict)?.write(&words.verdict, junit, false)
+    let report = judged(&words.log, &words.target, &words.verdict)?;
+    history::keep(&report, arguments);
+    report.write(&words.verdict, junit)
 }
 
 fn target(words: &WriteArgs) -> Result<WriteTarget, Diagnostic> {
@@ -359,6 +361,7 @@ fn pull(words: &WriteArgs, writing: &mut Writing, trigger: &str) -> Result<(), D
             return Err(wrong(&words.target, what, "it must work until the trigger"));
         }
     }
+    writing.cut().map_err(|error| wrong(&words.log, plain(&error), "promises must be kept somewhere"))?;
     match trigger {
         GOING_DOWN => powerfail::go_down(Path::new(&words.target)).map_err(|error| {
             let hint = "ext4, xfs and f2fs can, for root; name a command that cuts the power otherwise";

@@ -29,7 +29,8 @@ pub fn text(results: &SuiteResults) -> String {
         known(&mut text, results, side, &answer.judgement);
         untried(&mut text, &results.setup.suite.cases, &answer.judgement);
         if results.setup.suite.cases.iter().any(|case| case.group == SYNC) {
-            text.push_str(NOT_CHECKED);
+            let is_checked = results.setup.options.durability.trigger.is_some();
+            text.push_str(if is_checked { CHECKED } else { NOT_CHECKED });
         }
         for line in &answer.beside {
             let _ = writeln!(text, "\nbeside them ran {line}");
@@ -50,7 +51,10 @@ pub fn text(results: &SuiteResults) -> String {
 /// The group of fsync and its kind.
 const SYNC: &str = "sync";
 /// What no rule of that group can see, and what nobody may take for passed.
-const NOT_CHECKED: &str = "\nnot checked here\n  durability: whether what fsync returned for is there after a crash or a power failure\n";
+const NOT_CHECKED: &str = "\nnot checked here\n  durability: 17 rules of what is there after a crash or a power failure; \
+                           --trigger checks them\n";
+/// The same where a trigger was named: the verdict stands before this report.
+const CHECKED: &str = "\ndurability was checked before: the verdict stands above\n";
 
 fn head(text: &mut String, side: &CheckedDirectory, answer: &DirectoryResults) {
     let source = side.facts.source.as_deref().map_or_else(String::new, |source| format!(" on {source}"));
