@@ -2,7 +2,7 @@
 
 use super::bytes::judge_bytes;
 use super::{Alternatives, FoundBody, FoundNode, Given, ModelInode, ModelKind, ModelTree, PromiseKind};
-use crate::promise::{Authority, Damage, Violation};
+use crate::promise::{Damage, Violation};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
@@ -42,17 +42,8 @@ pub fn judge_found(
     judgement.directory("", 0, found);
     judgement.required();
     judgement.single_names();
-    let mut violations = judgement.violations;
-    if let Some((option, source)) = model.practice.withdrawn {
-        violations.iter_mut().filter(|violation| violation.authority < Authority::Application).for_each(
-            |violation| {
-                violation.authority = Authority::MountOption;
-                violation.promise =
-                    format!("{} (taken away by the mount option {option})", violation.promise);
-                violation.source = source.into();
-            },
-        );
-    }
+    let judged = judgement.violations.into_iter().map(|violation| model.practice.weighed(violation));
+    let mut violations: Vec<_> = judged.collect();
     violations.sort_by_key(|violation| (violation.authority, violation.damage != Damage::Lost));
     violations
 }

@@ -1,6 +1,6 @@
 //! The promises that the oracle knows, each with its source; and what a mount option takes away.
 
-use crate::promise::Authority;
+use crate::promise::{Authority, Violation};
 
 /// What a promise is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -124,6 +124,19 @@ impl MountPractice {
             keeps_inode_numbers: is_journalled || file_system == "f2fs",
             syncs_changed_names: is_journalled,
         }
+    }
+
+    /// The violation as the mount options let it count: what an option takes away was not promised. What a program told its users
+    /// was.
+    pub fn weighed(&self, mut violation: Violation) -> Violation {
+        if let Some((option, source)) = self.withdrawn
+            && violation.authority < Authority::MountOption
+        {
+            violation.authority = Authority::MountOption;
+            violation.promise = format!("{} (taken away by the mount option {option})", violation.promise);
+            violation.source = source.into();
+        }
+        violation
     }
 
     /// A file system of which nothing is known but that it follows POSIX.
