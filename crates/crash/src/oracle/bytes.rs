@@ -10,8 +10,14 @@ const FOREIGN: Given = Given { kind: PromiseKind::NoForeignBytes, step: None };
 type Report<'a> = &'a mut dyn FnMut(Given, Damage, String);
 
 /// Reports a size out of its bounds, and each run of bytes with the same damage. Bytes that no promise covers are held against what
-/// was ever there, where the file system shows no foreign ones.
-pub(super) fn judge_bytes(inode: &ModelInode, found: &FoundBytes, hides_foreign: bool, report: Report) {
+/// was ever there, where the file system shows no foreign ones; none are where nothing covers the file.
+pub(super) fn judge_bytes(
+    inode: &ModelInode,
+    found: &FoundBytes,
+    is_covered: bool,
+    hides_foreign: bool,
+    report: Report,
+) {
     let size = &inode.size;
     if !(size.smallest..=size.largest).contains(&found.size) {
         let given = size.promise.unwrap_or(FOREIGN);
@@ -22,6 +28,9 @@ pub(super) fn judge_bytes(inode: &ModelInode, found: &FoundBytes, hides_foreign:
         if size.promise.is_some() || hides_foreign {
             report(given, Damage::WrongSize, format!("{} bytes instead of {expected}", found.size));
         }
+    }
+    if !is_covered {
+        return;
     }
     let mut run: Option<DamagedRun> = None;
     for (start, end, range) in inode.bytes.below(found.bytes.len() as u64) {

@@ -244,6 +244,21 @@ fn what_nobody_synced_may_be_old_new_or_zero_in_any_mixture() {
 }
 
 #[test]
+fn without_ordered_data_a_file_whose_removal_is_unsynced_may_hold_what_others_wrote() {
+    let case = Case::new(&["create x", "append x 8k"], &["unlink x", "create y", "append y 8k", "fsync y"]);
+    let mut found = case.tree(0);
+    let new = at(&mut case.tree(4), "y").clone();
+    bytes_of(at(&mut found, "x")).bytes.copy_from_slice(&bytes_of(&mut new.clone()).bytes);
+    entries_of(&mut found).insert("y".into(), new);
+    assert_eq!(case.judged(4, 4, &found)[0].damage, Damage::Garbage);
+    let writeback = Case { practice: MountPractice::of("ext4", "rw,data=writeback"), ..case };
+    assert!(writeback.is_accepted(&found));
+    let kept = Case::new(&["create x", "append x 8k"], &["create y", "append y 8k", "fsync y"]);
+    let kept = Case { practice: MountPractice::of("ext4", "rw,data=writeback"), ..kept };
+    assert_eq!(kept.broken(&found).damage, Damage::Garbage);
+}
+
+#[test]
 fn a_write_through_o_dsync_promises_its_own_range_alone() {
     let case = Case::new(&["create x", "append x 16k"], &["overwrite x 0 4k", "overwrite x 8k 4k dsync"]);
     assert!(case.is_accepted(&case.tree(2)));
