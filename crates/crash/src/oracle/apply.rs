@@ -251,7 +251,12 @@ impl ModelTree {
         let required = self.inode(number).required;
         self.name(&source, None);
         self.name(&destination, Some(number));
-        self.inode_mut(number).required = required;
+        let may_keep_both = self.practice.keeps_both_names && source.0 != destination.0;
+        let inode = self.inode_mut(number);
+        inode.required = required;
+        if may_keep_both && !matches!(inode.kind, ModelKind::Directory(_)) {
+            inode.most_names += 1;
+        }
         Ok(())
     }
 

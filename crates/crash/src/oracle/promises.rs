@@ -101,6 +101,9 @@ pub struct MountPractice {
     pub shows_foreign_bytes: bool,
     /// Whether numbers of inodes outlive a mount.
     pub keeps_inode_numbers: bool,
+    /// Whether a file that was renamed into another directory may be found under both names, as if it had been linked and nothing
+    /// removed, while the new directory alone is synced: btrfs logs that one alone.
+    pub keeps_both_names: bool,
     /// Whether fsync of a file makes durable what became of its names.
     pub syncs_changed_names: bool,
 }
@@ -122,6 +125,7 @@ impl MountPractice {
             withdrawn,
             shows_foreign_bytes: !is_journalled || has(&["data=writeback"]),
             keeps_inode_numbers: is_journalled || file_system == "f2fs",
+            keeps_both_names: file_system == "btrfs",
             syncs_changed_names: is_journalled,
         }
     }

@@ -353,6 +353,20 @@ fn rename_leaves_the_old_file_or_the_new_one() {
 }
 
 #[test]
+fn btrfs_may_leave_both_names_of_a_rename_between_directories() {
+    let case =
+        Case::new(&["mkdir a", "mkdir b", "create a/x", "create a/y"], &["rename a/x b/x", "fsync-dir b"]);
+    let mut both = case.tree(2);
+    let file = at(&mut both, "b/x").clone();
+    entries_of(at(&mut both, "a")).insert("x".into(), file.clone());
+    assert_eq!(case.broken(&both).damage, Damage::Resurrected);
+    let btrfs = Case { practice: MountPractice::of("btrfs", "rw"), ..case };
+    assert!(btrfs.is_accepted(&both));
+    entries_of(at(&mut both, "a")).insert("y".into(), file);
+    assert!(!btrfs.is_accepted(&both));
+}
+
+#[test]
 fn fsync_of_a_renamed_file_keeps_its_names_where_that_is_practice() {
     let case = Case::new(&["mkdir a", "mkdir b", "create a/x"], &["rename a/x b/x", "fsync b/x"]);
     let violation = case.judged(2, 2, &case.tree(0)).remove(0);
