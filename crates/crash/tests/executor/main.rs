@@ -2,6 +2,8 @@
 
 #![cfg(target_os = "linux")]
 
+mod explored;
+
 use iodyno_crash::enumeration::Enumeration;
 use iodyno_crash::executor::ScriptWorkload;
 use iodyno_crash::oracle::read_found;
@@ -128,9 +130,17 @@ fn cases() -> Vec<Case> {
             body,
         )
     };
+    let explored = |file_system: &'static str, name: &'static str, body: fn() -> Outcome| {
+        Case::new(name, &[Need::Root, Need::Fuse, Need::Loop, Need::FileSystem(file_system)], body)
+    };
     vec![
         Case::new("a_failed_step_is_named", &[], a_failed_step_is_named),
         Case::new("every_workload_on_tmpfs", &[Need::Root, Need::Mount], tmpfs),
+        explored("ext4", "honest_ext4", || explored::honest("ext4")),
+        explored("xfs", "honest_xfs", || explored::honest("xfs")),
+        explored("btrfs", "honest_btrfs", || explored::honest("btrfs")),
+        explored("ext4", "wrong_programs_are_caught_on_ext4", explored::wrong_programs_are_caught),
+        explored("ext4", "nobarrier_is_named_on_ext4", explored::nobarrier_is_named),
         on("ext4", ext4),
         on("xfs", xfs),
         on("btrfs", btrfs),
@@ -138,5 +148,6 @@ fn cases() -> Vec<Case> {
 }
 
 fn main() -> std::process::ExitCode {
+    iodyno_crash::disk::serve_when_asked();
     testbed::run(cases())
 }
