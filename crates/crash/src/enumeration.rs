@@ -135,6 +135,9 @@ impl SyncTarget {
     }
 }
 
+/// Workloads that are held in memory together: all of two operations.
+const MOST_AT_ONCE: u64 = 100_000;
+
 /// All workloads of a length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Enumeration {
@@ -225,6 +228,52 @@ impl Enumeration {
         let (length, number) = (length.parse().ok()?, number.parse().ok()?);
         Some(Enumeration::new(length).and_then(|enumeration| enumeration.workload(number)))
     }
+}
+
+/// The workloads that a name stands for: a known one; `enumerated:2:417`; `seq-2`, all of two operations; `seq-2:50`, as many of
+/// them, drawn by the seed.
+///
+/// # Errors
+/// It stands for none, with a hint.
+pub fn select_workloads(
+    name: &str,
+    known: &[WrittenWorkload],
+    seed: u64,
+) -> Result<Vec<WrittenWorkload>, String> {
+    if let Some(found) = known.iter().find(|workload| workload.name == name) {
+        return Ok(vec![found.clone()]);
+    }
+    if let Some(found) = Enumeration::named(name) {
+        return found.map(|workload| vec![workload]);
+    }
+    if let Some(rest) = name.strip_prefix("seq-") {
+        let (length, count) =
+            rest.split_once(':').map_or((rest, None), |(length, count)| (length, Some(count)));
+        let number = |text: &str| text.parse::<u32>().ok();
+        let wanted = number(length).zip(count.map_or(Some(None), |count| number(count).map(Some)));
+        let hint =
+            "seq-1, seq-2 or seq-3 are all workloads of so many operations, seq-2:50 is a sample of 50";
+        let (length, count) =
+            wanted.ok_or_else(|| format!("there are no workloads {name}\n hint: {hint}"))?;
+        let enumeration = Enumeration::new(length)?;
+        let count = count.map_or(enumeration.count(), u64::from);
+        if count.min(enumeration.count()) > MOST_AT_ONCE {
+            let hint = format!(
+                "take a sample, seq-{length}:{MOST_AT_ONCE} at most, and another --seed for the next one"
+            );
+            return Err(format!("{name} are {count} workloads\n hint: {hint}"));
+        }
+        return enumeration.sample(count, seed);
+    }
+    let near = known
+        .iter()
+        .map(|workload| (strsim::damerau_levenshtein(&workload.name, name), &workload.name))
+        .min();
+    let hint = match near {
+        Some((distance, near)) if distance <= 3 => format!("did you mean {near}?"),
+        _ => "`iodyno crash --list` prints those that there are".into(),
+    };
+    Err(format!("there is no workload {name}\n hint: {hint}"))
 }
 
 fn append(line: &str, model: &mut ModelTree, steps: &mut Vec<StepOperation>) -> Result<(), String> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use iodyno_model::{Diagnostic, Origin, units};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::enumeration::Enumeration;
+use crate::enumeration::select_workloads;
 use crate::executor::ScriptWorkload;
 use crate::explore::{Exploration, ExploreBounds, Explorer, StateFinding, is_same};
 use crate::file_system::FileSystem;
@@ -95,7 +95,7 @@ impl<'a> Session<'a> {
             Some(scripts) => FileSystem::by_scripts(&request.file_system, &scripts.mkfs, &scripts.mount),
             None => FileSystem::named(&request.file_system, &request.mount_options)?,
         };
-        let workloads = chosen(&request.workloads, is_stopped)?;
+        let workloads = chosen(&request.workloads, request.seed, is_stopped)?;
         if request.state.is_some() && workloads.len() != 1 {
             return Err(wrong("--state", "it is a state of one workload", "name that with --workload"));
         }
@@ -266,7 +266,11 @@ struct Share {
     until: Option<u64>,
 }
 
-fn chosen(choice: &WorkloadChoice, is_stopped: fn() -> bool) -> Result<Vec<ChosenWorkload>, Diagnostic> {
+fn chosen(
+    choice: &WorkloadChoice,
+    seed: u64,
+    is_stopped: fn() -> bool,
+) -> Result<Vec<ChosenWorkload>, Diagnostic> {
     let (names, suites) = match choice {
         WorkloadChoice::Command { command, check } => {
             let command = CommandWorkload::new(command.clone(), check.clone(), is_stopped);
@@ -274,11 +278,12 @@ fn chosen(choice: &WorkloadChoice, is_stopped: fn() -> bool) -> Result<Vec<Chose
         }
         WorkloadChoice::Named { names, suites } => (names, suites),
     };
-    let mistake = |text: String| {
+    let at = |origin: Origin, text: String| {
         let (message, hint) = text.split_once("\n hint: ").unwrap_or((&text, ""));
-        let told = Diagnostic::error(&Origin::Default, message);
+        let told = Diagnostic::error(&origin, message);
         if hint.is_empty() { told } else { told.hint(hint) }
     };
+    let mistake = |text: String| at(Origin::Default, text);
     let mut known = builtin().map_err(mistake)?;
     let own = known.len();
     for (name, text) in suites {
@@ -289,19 +294,13 @@ fn chosen(choice: &WorkloadChoice, is_stopped: fn() -> bool) -> Result<Vec<Chose
         let honest = wanted.iter().filter(|workload| workload.wrong.is_none());
         return Ok(honest.map(|found| ChosenWorkload::Script(ScriptWorkload::new(found.clone()))).collect());
     }
-    let named = names.iter().map(|name| {
-        let found = known.iter().find(|workload| workload.name == *name).cloned();
-        let found = match (found, Enumeration::named(name)) {
-            (Some(found), _) => found,
-            (None, Some(enumerated)) => enumerated.map_err(mistake)?,
-            (None, None) => {
-                let hint = "`iodyno crash --list` prints those that there are";
-                return Err(wrong("--workload", format!("there is no workload {name}"), hint));
-            }
-        };
-        Ok(ChosenWorkload::Script(ScriptWorkload::new(found)))
-    });
-    named.collect()
+    let mut chosen = Vec::new();
+    for name in names {
+        let found =
+            select_workloads(name, &known, seed).map_err(|text| at(Origin::argument("--workload"), text))?;
+        chosen.extend(found.into_iter().map(|script| ChosenWorkload::Script(ScriptWorkload::new(script))));
+    }
+    Ok(chosen)
 }
 
 /// Classes of findings: each with the plainest state, and in how many states it was found.

@@ -43,3 +43,36 @@ fn a_name_is_a_workload_and_a_sample_is_its_seed() {
     assert_ne!(sample(1), sample(2));
     assert_eq!(sample(1).len(), 50);
 }
+
+#[test]
+fn names_select_known_workloads_and_samples() {
+    let known = crate::script::builtin().unwrap();
+    let names = |name: &str| {
+        select_workloads(name, &known, 1)
+            .map(|chosen| chosen.into_iter().map(|workload| workload.name).collect::<Vec<_>>())
+    };
+    assert_eq!(names("maildir"), Ok(vec!["maildir".to_string()]));
+    assert_eq!(names("enumerated:1:7"), Ok(vec!["enumerated:1:7".to_string()]));
+    assert_eq!(names("seq-1").map(|names| names.len()), Ok(290));
+    assert_eq!(names("seq-3:20").map(|names| names.len()), Ok(20));
+    assert_ne!(
+        names("seq-3:20"),
+        select_workloads("seq-3:20", &known, 2)
+            .map(|chosen| chosen.into_iter().map(|workload| workload.name).collect())
+    );
+    for (name, expected) in [
+        ("maildirr", "there is no workload maildirr\n hint: did you mean maildir?"),
+        (
+            "nothing-like-it",
+            "there is no workload nothing-like-it\n hint: `iodyno crash --list` prints those that there are",
+        ),
+        ("seq-4", "no workloads of length 4\n hint: 1, 2 or 3 operations"),
+        ("seq-2:many", "there are no workloads seq-2:many\n hint: seq-1, seq-2 or seq-3 are all"),
+        (
+            "seq-3",
+            "seq-3 are 24389000 workloads\n hint: take a sample, seq-3:100000 at most, and another --seed for the next one",
+        ),
+    ] {
+        assert!(names(name).unwrap_err().starts_with(expected), "{:?}", names(name));
+    }
+}
