@@ -47,8 +47,17 @@ pub fn targets() -> impl Iterator<Item = Target> {
         Target { name: "run", feed: |_, input| plan_file(input), cost: 1 },
         Target { name: "import", feed: |_, input| import(input), cost: 1 },
         Target { name: "iot", feed: |_, input| trace::iot(input), cost: 1 },
+        Target { name: "crash", feed: |_, input| crash_suite(input), cost: 20 },
         Target { name: "dump", feed: |_, input| trace::dump(input), cost: 1 },
     ])
+}
+
+/// A file of workloads: each of its steps is tried on the model.
+fn crash_suite(input: &[u8]) {
+    match iodyno_crash::script::read_suite("mine.toml", &String::from_utf8_lossy(input)) {
+        Ok(_) => {}
+        Err(error) => assert!(error.starts_with("mine.toml:") && error.contains("\n hint: "), "{error}"),
+    }
 }
 
 /// Feeds the target of that name.

@@ -26,6 +26,7 @@ const FILES: &[(&str, &str, &[&str])] = &[
         "",
         &["golden/native/*.toml", "golden/native/*/*.toml", "examples/*.toml", "golden/posix/*.toml"],
     ),
+    ("crash", "", &["suites/crash/*.toml"]),
     ("import", "", &["golden/report/json/*", "golden/fio/report/*"]),
 ];
 

@@ -6,6 +6,9 @@ use crate::script::{FallocateMode, OpenDurability, RenameMode, StepOperation};
 use crate::stamp::ByteOrigin;
 use std::collections::BTreeMap;
 
+/// Files under test stay small: a state is read as a whole, some thousands of times.
+pub const LARGEST_FILE: u64 = 16 << 20;
+
 type Applied = Result<(), String>;
 
 impl ModelTree {
@@ -96,12 +99,14 @@ impl ModelTree {
         }
     }
 
-    fn write(&mut self, number: u32, offset: u64, length: u64) {
+    fn write(&mut self, number: u32, offset: u64, length: u64) -> Applied {
+        check_size(self.inode(number).size.current.max(offset + length))?;
         self.generation += 1;
         let origin = ByteOrigin::Write { file: number, generation: self.generation, shift: 0 };
         let inode = self.inode_mut(number);
         inode.bytes.change(offset, offset + length, origin);
         inode.size.change(inode.size.current.max(offset + length));
+        Ok(())
     }
 
     fn change(&mut self, operation: &StepOperation) -> Applied {
@@ -115,19 +120,16 @@ impl ModelTree {
                 let number = self.file(path)?;
                 let size = self.inode(number).size.current;
                 check_direct(*durability, size, *length)?;
-                self.write(number, size, *length);
-                Ok(())
+                self.write(number, size, *length)
             }
             S::Overwrite { path, offset, length, durability } => {
                 let number = self.file(path)?;
                 check_direct(*durability, *offset, *length)?;
-                self.write(number, *offset, *length);
-                Ok(())
+                self.write(number, *offset, *length)
             }
             S::MmapWrite { path, offset, length } => {
                 let number = self.mapped(path, *offset, *length)?;
-                self.write(number, *offset, *length);
-                Ok(())
+                self.write(number, *offset, *length)
             }
             S::Fallocate { path, mode, offset, length } => self.fallocate(path, *mode, *offset, *length),
             S::Truncate { path, size } => {
@@ -294,6 +296,9 @@ impl ModelTree {
             return Err(format!(
                 "`{path}` has {size} bytes then\n hint: what is collapsed or inserted ends before the end of the file"
             ));
+        }
+        if mode != FallocateMode::Collapse {
+            check_size(if mode == FallocateMode::Insert { size + length } else { size.max(end) })?;
         }
         let inode = self.inode_mut(number);
         match mode {
@@ -468,6 +473,15 @@ fn kind_of(durability: OpenDurability) -> Option<PromiseKind> {
         OpenDurability::RwfSync => Some(PromiseKind::RwfSync),
         OpenDurability::RwfDsync => Some(PromiseKind::RwfDsync),
     }
+}
+
+fn check_size(size: u64) -> Applied {
+    if size > LARGEST_FILE {
+        return Err(format!(
+            "the file has {size} bytes then, over 16m\n hint: each state is read as a whole, so files stay small"
+        ));
+    }
+    Ok(())
 }
 
 fn check_direct(durability: OpenDurability, offset: u64, length: u64) -> Applied {

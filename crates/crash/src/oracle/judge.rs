@@ -191,18 +191,15 @@ impl Judgement<'_> {
         self.violations.iter().any(is_above)
     }
 
+    /// Where it may be, by the directories' paths of now: those that a crash may leave can be in each other.
     fn paths(&self, number: u32) -> Vec<String> {
+        let now = self.model.paths();
         let mut paths = Vec::new();
-        for (directory, inode) in self.model.inodes.iter().enumerate() {
-            let ModelKind::Directory(entries) = &inode.kind else { continue };
-            for (name, _) in entries.iter().filter(|(_, entry)| entry.allows(&Some(number))) {
-                let above = if directory == 0 {
-                    String::new()
-                } else {
-                    self.paths(directory as u32).into_iter().next().unwrap_or_default()
-                };
-                paths.push(joined(&above, name));
-            }
+        for directory in 0..self.model.inodes.len() as u32 {
+            let above = now.iter().find(|(_, found)| *found == directory).map_or("", |(path, _)| path);
+            let entries = self.model.entries_of(directory).into_iter().flatten();
+            let named = entries.filter(|(_, entry)| entry.allows(&Some(number)));
+            paths.extend(named.map(|(name, _)| joined(above, name)));
         }
         paths
     }

@@ -13,6 +13,7 @@ mod promises;
 mod tree;
 
 pub use alternatives::{Alternatives, ByteRanges, SizeBounds};
+pub use apply::LARGEST_FILE;
 #[cfg(target_os = "linux")]
 pub use found::read_found;
 pub use found::{FoundBody, FoundBytes, FoundNode};

@@ -376,6 +376,17 @@ fn fsync_of_a_renamed_file_keeps_its_names_where_that_is_practice() {
 }
 
 #[test]
+fn directories_that_were_in_each_other_are_judged() {
+    let lines = ["rename a b/a", "rename b/a a", "rename b a/b"];
+    let case = Case::new(&["mkdir a", "mkdir b", "create a/x", "create b/y"], &lines);
+    assert!((0..=3).all(|state| case.is_accepted(&case.tree(state))));
+    let mut found = case.tree(0);
+    entries_of(&mut found).remove("b");
+    let violation = case.judged(3, 3, &found).remove(0);
+    assert_eq!((violation.damage, violation.path.as_str()), (Damage::Lost, "b or a/b"));
+}
+
+#[test]
 fn an_exchange_and_a_link_keep_both_files() {
     let case = Case::new(&["create x", "create y"], &["exchange x y"]);
     assert!(case.is_accepted(&case.tree(0)) && case.is_accepted(&case.tree(1)));

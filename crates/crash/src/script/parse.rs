@@ -1,9 +1,8 @@
 //! A step's line into its operation.
 
-use super::operation::{FORMS, FallocateMode, OpenDurability, RenameMode, StepOperation};
+use crate::oracle::LARGEST_FILE;
 
-/// Files under test stay small: a state is read as a whole, some thousands of times.
-const LARGEST: u64 = 16 << 20;
+use super::operation::{FORMS, FallocateMode, OpenDurability, RenameMode, StepOperation};
 
 /// The operation of a line such as `append a/x 8k`.
 ///
@@ -76,7 +75,7 @@ impl Arguments<'_> {
         };
         let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
         match bytes {
-            Some(bytes) if bytes <= LARGEST => Ok(bytes),
+            Some(bytes) if bytes <= LARGEST_FILE => Ok(bytes),
             Some(_) => {
                 Err(format!("{text} is over 16m\n hint: each state is read as a whole, so files stay small"))
             }

@@ -70,6 +70,10 @@ fn mistakes_have_their_line_and_a_hint() {
             "\"create x\",\"append x 17m\"",
             "mine.toml:6: 17m is over 16m\n hint: each state is read as a whole",
         ),
+        (
+            "\"create x\",\"append x 16m\",\"append x 1\"",
+            "mine.toml:6: the file has 16777217 bytes then, over 16m\n hint: each state",
+        ),
         ("\"create x 5\"", "mine.toml:6: `5` is too much\n hint: create FILE"),
         (
             "\"fsync @t\"",
