@@ -11,6 +11,7 @@ mod against;
 mod bench;
 mod bless;
 mod ci;
+mod crash;
 mod emulated;
 mod examples;
 mod faults;
@@ -38,6 +39,7 @@ usage: cargo xtask CHORE
   against TOOL|all [PART]      the original and ours on the same input, all cases; fio --itself: the original twice;
                                objects: object stores, started for it; release: the README's build, and the examples by it;
                                aarch64: built for that processor, run under an emulator
+  crash [--states N]           crash tests of ext4, xfs and btrfs under several mount options, 1000 states each
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
   same BEFORE [AFTER]          whether two builds say the same, over command lines of all dialects
   faults [N …]                 plants faults in a clone, one at a time: found, and by which test
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Some("bless") => bless::chore(&root(), rest),
         Some("bench") => bench::chore(&root(), rest),
         Some("against") => against::chore(&root(), rest),
+        Some("crash") => crash::chore(&root(), rest),
         Some("lies") => lies::chore(&root(), rest),
         Some("same") => same::chore(&root(), rest),
         Some("faults") => faults::chore(&root(), rest),
