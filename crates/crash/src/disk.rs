@@ -60,7 +60,7 @@ impl FuseDisk {
     pub fn start(mountpoint: &Path, bytes: u64, sector_bytes: u32) -> io::Result<FuseDisk> {
         assert!(CAN_SERVE.load(Acquire), "main does not call iodyno_crash::disk::serve_when_asked");
         let log = LogFile::create()?;
-        let content = memory_file(c"iodyno-crash-disk")?;
+        let content = memory_file("iodyno-crash-disk")?;
         content.set_len(bytes)?;
         let connection = File::options().read(true).write(true).open("/dev/fuse")?;
         let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", connection.as_raw_fd());

@@ -14,6 +14,7 @@ use iodyno_simulation::random::Random;
 
 use crate::file_system::FileSystem;
 use crate::log::{WriteLog, memory_file};
+use crate::oracle::MountPractice;
 use crate::promise::{Authority, Damage, Violation};
 use crate::recording::{Recording, told};
 use crate::state::{CrashState, StateChoice, StateId, states};
@@ -184,7 +185,7 @@ impl StateImage {
     fn create(explorer: &Explorer, name: &str) -> io::Result<StateImage> {
         let place = explorer.home.join(name);
         std::fs::create_dir_all(&place)?;
-        let file = memory_file(c"iodyno-crash-state")?;
+        let file = memory_file("iodyno-crash-state")?;
         file.set_len(explorer.recording.base.bytes)?;
         let block_bytes = explorer.recording.sector_bytes;
         let device =
@@ -210,6 +211,26 @@ impl StateImage {
                 found,
             },
         };
+        let findings = self.judge_mounted(explorer, moments, &unusable)?;
+        // What the mount options take back is not held against the file system.
+        let practice = MountPractice::of(&explorer.file_system.name, &explorer.file_system.options);
+        let weighed = |finding: StateFinding| StateFinding {
+            violation: match finding.violation.damage {
+                Damage::Unusable => practice.weighed(finding.violation),
+                _ => finding.violation,
+            },
+            ..finding
+        };
+        Ok(findings.into_iter().map(weighed).collect())
+    }
+
+    /// Judges the state that the disk holds; `unusable` makes a finding of the file system as a whole.
+    fn judge_mounted(
+        &self,
+        explorer: &Explorer,
+        moments: &[(Reach, StateId)],
+        unusable: &dyn Fn(&str, String) -> StateFinding,
+    ) -> io::Result<Vec<StateFinding>> {
         let mut findings = Vec::new();
         match explorer.file_system.mount(self.device.path(), &self.place) {
             Err(error) => {

@@ -159,7 +159,7 @@ impl FileSystem {
     pub fn complaint(&self, device: &Path) -> io::Result<Option<String>> {
         let Some(check) = &self.check else { return Ok(None) };
         let output = check.run(device, None)?;
-        Ok((!output.status.success()).then(|| said(&output)))
+        Ok((!output.status.success()).then(|| complaints(&output)))
     }
 }
 
@@ -199,10 +199,20 @@ fn succeed(output: Output) -> io::Result<()> {
 
 /// What a program said, on one line.
 pub fn said(output: &Output) -> String {
+    lines_of(output, |_| true)
+}
+
+/// The same of a checker, without what it says of every file system.
+fn complaints(output: &Output) -> String {
+    const ALWAYS: [&str; 5] = ["Pass ", "Phase ", "- ", "Opening filesystem", "["];
+    lines_of(output, |line| !ALWAYS.iter().any(|begin| line.starts_with(begin)))
+}
+
+fn lines_of(output: &Output, is_kept: impl Fn(&str) -> bool) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> =
-        text.lines().map(str::trim).filter(|line| !line.is_empty()).take(SAID_LINES).collect();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && is_kept(line));
+    let lines: Vec<&str> = lines.take(SAID_LINES).collect();
     if lines.is_empty() { output.status.to_string() } else { lines.join("; ") }
 }
 

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_file_is_copied_without_its_zeroes_and_written_back() {
-        let file = memory_file(c"test").unwrap();
+        let file = memory_file("test").unwrap();
         file.set_len(1 << 20).unwrap();
         file.write_all_at(&[1; 5000], 8192).unwrap();
         file.write_all_at(&[0; 4096], 65536).unwrap();
@@ -124,7 +124,7 @@ mod tests {
         );
         assert_eq!(content.content(8190, 4), [0, 0, 1, 1]);
         assert_eq!(content.content((1 << 20) - 12, 12), [0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
-        let other = memory_file(c"other").unwrap();
+        let other = memory_file("other").unwrap();
         other.set_len(1 << 20).unwrap();
         other.write_all_at(&[9; 4096], 0).unwrap();
         content.write_to(&other).unwrap();

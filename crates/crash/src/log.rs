@@ -3,6 +3,7 @@
 //! The log is a file in memory that several processes append to, each entry by one call: the kernel orders them, so that a
 //! mark and the flush before it stand as they happened.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -115,7 +116,7 @@ impl LogFile {
     /// # Errors
     /// The system's own.
     pub fn create() -> io::Result<LogFile> {
-        let file = memory_file(c"iodyno-crash-log")?;
+        let file = memory_file("iodyno-crash-log")?;
         // SAFETY: the descriptor is open, and the call takes numbers only.
         match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) } {
             0 => Ok(LogFile { file }),
@@ -241,11 +242,13 @@ impl Marks for &LogFile {
     }
 }
 
-/// A file that lies in memory and has no name. It goes with the last process that has it.
+/// A file that lies in memory and goes with the last process that has it. `losetup` shows its name, with the number of the
+/// process that made it.
 ///
 /// # Errors
 /// The system's own.
-pub fn memory_file(name: &std::ffi::CStr) -> io::Result<File> {
+pub fn memory_file(name: &str) -> io::Result<File> {
+    let name = CString::new(format!("{name}-{}", std::process::id()))?;
     // SAFETY: the name is a C string; the descriptor it gives is ours alone.
     unsafe {
         match libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) {
@@ -284,7 +287,12 @@ mod tests {
         );
         assert_eq!((log.read(0).unwrap().writes(), log.read(0).unwrap().flushes()), (3, 1));
         assert_eq!(read.reach(1), Reach { begun: 1, ended: 0 });
-        assert_eq!(read.reach(6), Reach { begun: 1, ended: 1 });
+        // A mark of a program is a step that begins and ends at once.
+        let marked = WriteLog { entries: vec![LogEntry::Note("a".into()), LogEntry::Note("b".into())] };
+        assert_eq!(
+            (marked.reach(1), marked.reach(2)),
+            (Reach { begun: 1, ended: 1 }, Reach { begun: 2, ended: 2 })
+        );
     }
 
     #[test]

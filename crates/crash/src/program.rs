@@ -130,8 +130,9 @@ impl Oracle for CommandOracle {
             promise: "what --check looks at".into(),
             source: check.clone(),
             path: ".".into(),
-            damage: Damage::Lost,
-            found: said(&output),
+            damage: Damage::Unusable,
+            // States are mounted in several places.
+            found: said(&output).replace(&directory.display().to_string(), "{dir}"),
         }])
     }
 

@@ -76,7 +76,9 @@ fn record_on(
             "a program of the workload may still use the directory: let it end before the workload does",
         )
     };
-    file_system.make(disk.device()).map_err(|error| told(&format!("mkfs.{}", file_system.name), &error))?;
+    file_system
+        .make(disk.device())
+        .map_err(|error| told("mkfs", &error).hint("--size gives the file system a larger disk"))?;
     let prepared = mount()?;
     workload.prepare(place).map_err(|error| failed(workload, &error))?;
     prepared.unmount().map_err(unmounting)?;
@@ -100,7 +102,9 @@ fn failed(workload: &dyn Workload, error: &io::Error) -> RecordFailure {
             iodyno_model::units::binary(MOST_BYTES)
         )),
         Some(libc::ENOSPC) => told.hint("--size gives the file system a larger disk"),
-        _ => told,
+        _ => {
+            told.hint("its own messages stand above; {dir} in its words is where the file system is mounted")
+        }
     };
     told.into()
 }

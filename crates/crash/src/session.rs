@@ -14,6 +14,7 @@ use crate::file_system::FileSystem;
 use crate::lie::DeviceKind;
 use crate::log::{LogEntry, WriteLog};
 use crate::program::CommandWorkload;
+use crate::promise::Authority;
 use crate::recording::{RecordFailure, Recording, record, told};
 use crate::request::{
     CrashFinding, CrashHooks, CrashProgress, CrashReport, CrashRequest, PictureEntry, PictureKind,
@@ -23,10 +24,11 @@ use crate::script::{builtin, read_suite};
 use crate::state::StateId;
 use crate::workload::{Oracle, Reach, Workload};
 
-/// Findings of a workload that are shrunk.
-const MOST_SHRUNK: usize = 5;
+/// Findings of a workload that are shrunk, and of a whole test.
+const MOST_SHRUNK: usize = 3;
+const MOST_SHRUNK_OF_ALL: usize = 12;
 /// States that are judged to shrink one.
-const SHRINK_TRIALS: usize = 60;
+const SHRINK_TRIALS: usize = 40;
 /// How often a workload is recorded to come upon the log that a state was named in.
 const RECORDINGS: usize = 10;
 /// Of a longer log the picture shows the beginning.
@@ -37,7 +39,7 @@ const PICTURE_ENTRIES: usize = 4000;
 /// # Errors
 /// The request is wrong, or the machine lacks something: nothing is left mounted.
 pub fn run(request: &CrashRequest, hooks: &mut CrashHooks<'_>) -> Result<CrashReport, Diagnostic> {
-    let session = Session::prepare(request, hooks.is_stopped)?;
+    let session = CrashSession::prepare(request, hooks.is_stopped)?;
     // What this thread mounts nobody else sees, and it goes with the thread however that ends.
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -61,7 +63,7 @@ pub fn mark(text: &str) -> Result<(), Diagnostic> {
 
 pub use crate::disk::serve_when_asked;
 
-struct Session<'a> {
+struct CrashSession<'a> {
     request: &'a CrashRequest,
     file_system: FileSystem,
     device: DeviceKind,
@@ -86,8 +88,8 @@ fn wrong(what: &str, message: impl Into<String>, hint: &str) -> Diagnostic {
     Diagnostic::error(&Origin::argument(what), message).hint(hint)
 }
 
-impl<'a> Session<'a> {
-    fn prepare(request: &'a CrashRequest, is_stopped: fn() -> bool) -> Result<Session<'a>, Diagnostic> {
+impl<'a> CrashSession<'a> {
+    fn prepare(request: &'a CrashRequest, is_stopped: fn() -> bool) -> Result<CrashSession<'a>, Diagnostic> {
         let device = request.device.parse().map_err(|message: String| {
             wrong("--device", message, "`iodyno crash --help` says what they do")
         })?;
@@ -108,7 +110,7 @@ impl<'a> Session<'a> {
                 return Err(told(path, &error).hint(hint));
             }
         }
-        Ok(Session { request, file_system: file_system.sized(request.disk_bytes), device, workloads })
+        Ok(CrashSession { request, file_system: file_system.sized(request.disk_bytes), device, workloads })
     }
 
     fn run(&self, hooks: &mut CrashHooks<'_>) -> Result<CrashReport, Diagnostic> {
@@ -130,8 +132,11 @@ impl<'a> Session<'a> {
             }
             // Workloads share time and states; what one does not use the others have.
             let judged: usize = report.workloads.iter().map(|done| done.judged).sum();
+            let shrunk: usize =
+                report.workloads.iter().map(|done| done.findings.len().min(MOST_SHRUNK)).sum();
             let share = Share {
                 judged,
+                shrinkable: MOST_SHRUNK_OF_ALL.saturating_sub(shrunk),
                 states: (self.request.states - judged.min(self.request.states)).div_ceil(count - number),
                 until: self.request.limit_ns.map(|limit| began + limit * (number as u64 + 1) / count as u64),
             };
@@ -193,7 +198,7 @@ impl<'a> Session<'a> {
             (hooks.progress)(CrashProgress { workload: &name, judged, all, findings });
             !is_over()
         })?;
-        let findings = grouped(&explorer, &explored, &is_over)?;
+        let findings = grouped(&explorer, &explored, MOST_SHRUNK.min(share.shrinkable), &is_over)?;
         let mut report = WorkloadReport {
             name,
             possible: explored.possible,
@@ -261,6 +266,8 @@ impl<'a> Session<'a> {
 struct Share {
     /// States judged before.
     judged: usize,
+    /// Findings that may be shrunk.
+    shrinkable: usize,
     states: usize,
     /// On the clock.
     until: Option<u64>,
@@ -307,6 +314,7 @@ fn chosen(
 fn grouped(
     explorer: &Explorer<'_>,
     explored: &Exploration,
+    most_shrunk: usize,
     is_over: &dyn Fn() -> bool,
 ) -> Result<Vec<(StateFinding, usize)>, Diagnostic> {
     let mut classes: Vec<(StateFinding, usize)> = Vec::new();
@@ -321,8 +329,12 @@ fn grouped(
             None => classes.push((finding.clone(), 1)),
         }
     }
-    classes.sort_by_key(|(finding, _)| finding.violation.authority);
-    for (finding, _) in classes.iter_mut().take(MOST_SHRUNK) {
+    // What the program of the user's promises comes first, then the strictest authority, then what was found most often.
+    classes.sort_by_key(|(finding, states)| {
+        let authority = finding.violation.authority;
+        (authority != Authority::Application, authority, std::cmp::Reverse(*states))
+    });
+    for (finding, _) in classes.iter_mut().take(most_shrunk) {
         if !is_over() {
             *finding =
                 explorer.shrink(finding, SHRINK_TRIALS).map_err(|error| told("judging a state", &error))?;

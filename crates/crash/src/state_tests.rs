@@ -144,7 +144,7 @@ fn a_draw_is_even_and_repeats_itself() {
 fn equal_hashes_are_equal_contents() {
     let (log, base) = (log("aWbFacWF(d)bW"), DiskContent::empty(1 << 20));
     let (found, _) = states(&log, &base, ALL);
-    let file = memory_file(c"state").unwrap();
+    let file = memory_file("state").unwrap();
     file.set_len(base.bytes).unwrap();
     let mut contents: Vec<DiskContent> = Vec::new();
     for state in &found {

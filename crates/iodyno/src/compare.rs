@@ -20,6 +20,7 @@ use iodyno_truth::statistics::{Difference, chance, median, paired};
 use serde_json::json;
 
 use crate::archive;
+use crate::crash;
 use crate::interleave;
 use crate::prior_runs;
 use crate::runs::{ended, foreign, one, paint, parsed, print};
@@ -192,6 +193,17 @@ fn run(reference: &str, history: &mut Option<History>) -> Result<LoadedRuns, Dia
 }
 
 fn told(words: &CompareArgs, conditions: &Conditions, sides: Vec<ComparedRuns>) -> u8 {
+    let tests = sides
+        .iter()
+        .filter_map(|side| side.runs.first().map(|(start, record)| (side.name.clone(), start, record)));
+    if let Some(report) =
+        crash::history::side_by_side("iodyno.crash-comparison/1", &tests.collect::<Vec<_>>())
+    {
+        return match words.json {
+            true => print(&format!("{:#}\n", report.json())),
+            false => print(&report.text(paint())),
+        };
+    }
     let Some((first, others)) = sides.split_first() else { return 2 };
     let siblings = if words.interleave { Vec::new() } else { known(&sides) };
     let words = &Asking { words, siblings: siblings.iter().collect() };

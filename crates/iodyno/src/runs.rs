@@ -17,6 +17,7 @@ use iodyno_report::paint::Paint;
 use iodyno_report::{NoFiles, Output, Reporter, plan};
 
 use crate::archive;
+use crate::crash;
 use crate::loader::plain;
 use crate::session::{self, say};
 use crate::terminal;
@@ -230,6 +231,10 @@ fn shown(history: &History, show: &Show) -> Result<u8, Refusal> {
     }
     print(&heading(&kept.entry, paint()));
     print(&disclosure(&kept.started, paint()));
+    let test = (format!("run {}", kept.entry.id), &kept.started, &kept.record);
+    if let Some(report) = crash::history::side_by_side("iodyno.crash/1", &[test]) {
+        return Ok(print(&report.text(paint())));
+    }
     let status = replay(&kept, &mut Native::new(paint()).details(show.details));
     if kept.entry.parts > 0 {
         let parts = PartFilter::Of(kept.entry.id);

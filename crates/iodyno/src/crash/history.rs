@@ -7,6 +7,10 @@ use iodyno_model::{
     Case, CaseRecord, Cases, Job, JobRecord, Outcome, Phase, PhaseRecord, Plan, Record, Verdict, Workload,
 };
 
+use iodyno_report::experiment_report::{
+    ColumnUnit, ExperimentReport, ReportCell, ReportColumn, ReportSection,
+};
+
 use crate::archive;
 
 /// The command's name among the runs.
@@ -83,3 +87,75 @@ fn verdict(found: &CrashFinding) -> Verdict {
         ..Verdict::default()
     }
 }
+
+/// Crash tests side by side: a line for each workload, and what is broken; none: not all of these runs are crash tests.
+pub fn side_by_side(format: &'static str, runs: &[(String, &RunStart, &Record)]) -> Option<ExperimentReport> {
+    let tests: Vec<KeptTest> = runs.iter().map(KeptTest::of).collect::<Option<_>>()?;
+    let mut workloads: Vec<&str> = Vec::new();
+    for name in tests.iter().flat_map(|test| test.cases.iter().map(|case| case.0)) {
+        if !workloads.contains(&name) {
+            workloads.push(name);
+        }
+    }
+    let row = |workload: &&str| {
+        let cells = tests.iter().map(|test| ReportCell::Text(test.cell(workload)));
+        std::iter::once(ReportCell::text(*workload)).chain(cells).collect()
+    };
+    let columns = std::iter::once("workload").chain(tests.iter().map(|test| test.name.as_str()));
+    let table = ReportSection {
+        title: "states that break a promise".into(),
+        columns: columns.map(|name| ReportColumn::new(name, ColumnUnit::Words)).collect(),
+        rows: workloads.iter().map(row).collect(),
+        ..ReportSection::default()
+    };
+    let broken = tests.iter().map(|test| ReportSection {
+        title: format!("broken in {}", test.name),
+        sentences: test.broken(),
+        ..ReportSection::default()
+    });
+    Some(ExperimentReport {
+        format,
+        title: "crash tests".into(),
+        facts: tests.iter().map(|test| (test.name.clone(), test.about.clone())).collect(),
+        sections: std::iter::once(table).chain(broken).collect(),
+        remarks: Vec::new(),
+    })
+}
+
+/// A crash test as the history has it.
+struct KeptTest<'a> {
+    name: String,
+    /// File system, options and device, and the kernel.
+    about: String,
+    cases: Vec<(&'a str, &'a CaseRecord)>,
+}
+
+impl<'a> KeptTest<'a> {
+    fn of((name, started, record): &(String, &'a RunStart, &'a Record)) -> Option<KeptTest<'a>> {
+        let job = started.plan.phases.first()?.jobs.first().filter(|job| job.engine == TOOL)?;
+        let Workload::Cases(cases) = &job.workload else { return None };
+        let records = &record.phases.first()?.jobs.first()?.cases;
+        let about = format!("{}, {}", started.plan.name, started.machine.kernel);
+        let named =
+            records.iter().filter_map(|record| Some((cases.cases.get(record.case)?.name.as_str(), record)));
+        Some(KeptTest { name: name.clone(), about, cases: named.collect() })
+    }
+
+    fn cell(&self, workload: &str) -> String {
+        let found = self.cases.iter().find(|(name, _)| *name == workload).map(|(_, record)| record);
+        found.map_or("–".into(), |record| format!("{} of {}", record.checks - record.passed, record.checks))
+    }
+
+    fn broken(&self) -> Vec<String> {
+        let failed = self.cases.iter().flat_map(|(name, record)| {
+            let failed = record.verdicts.iter().filter(|verdict| verdict.outcome == Outcome::Fail);
+            failed.map(move |verdict| {
+                format!("{name}: {} {}; promised: {}", verdict.call, verdict.got, verdict.expected)
+            })
+        });
+        failed.take(MOST_BROKEN).collect()
+    }
+}
+
+/// Broken promises that are listed of a test.
+const MOST_BROKEN: usize = 20;

@@ -3,7 +3,7 @@
 //! Exit status: 0 every promise was kept, or taken back by the mount options; 1 one was not; 2 the command is wrong, or the
 //! machine lacks something; 128 + n stopped by signal n.
 
-mod history;
+pub mod history;
 mod report;
 
 use std::io::{self, IsTerminal, Write};
@@ -142,6 +142,8 @@ fn list() -> Result<u8, Diagnostic> {
     Ok(print(&(known.iter().map(line).collect::<String>() + enumerated)))
 }
 
+const SUITE_HINT: &str = "a file of workloads is expected: docs/crash-workloads.md";
+
 fn request(words: &CrashArgs, home: PathBuf) -> Result<CrashRequest, Diagnostic> {
     let file_system = words.file_system.clone().unwrap_or_default();
     let scripts =
@@ -150,7 +152,7 @@ fn request(words: &CrashArgs, home: PathBuf) -> Result<CrashRequest, Diagnostic>
         let suites = words.suite.iter().map(|path| {
             let text = std::fs::read_to_string(path);
             text.map(|text| (path.clone(), text))
-                .map_err(|error| Diagnostic::error(&Origin::argument(path), plain(&error)))
+                .map_err(|error| Diagnostic::error(&Origin::argument(path), plain(&error)).hint(SUITE_HINT))
         });
         WorkloadChoice::Named { names: words.workload.clone(), suites: suites.collect::<Result<_, _>>()? }
     } else {
@@ -183,7 +185,9 @@ fn request(words: &CrashArgs, home: PathBuf) -> Result<CrashRequest, Diagnostic>
 
 fn explored(words: &CrashArgs, arguments: &[String]) -> Result<u8, Diagnostic> {
     if words.states == 0 {
-        return Err(Diagnostic::error(&Origin::argument("--states"), "expected at least 1"));
+        return Err(
+            Diagnostic::error(&Origin::argument("--states"), "expected at least 1").hint("e.g. --states 200")
+        );
     }
     let files = ReportOutput::open(&words.report)?;
     let junit = words.junit.as_deref().map(NewFile::create).transpose()?;

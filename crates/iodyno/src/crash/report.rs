@@ -56,10 +56,9 @@ impl ReproducingCommand {
 
 /// The report of everything.
 pub fn told(report: &CrashReport, command: &ReproducingCommand) -> ExperimentReport {
-    let findings =
-        || report.workloads.iter().flat_map(|done| done.findings.iter().map(move |found| (done, found)));
     let mut sections = vec![workloads(report)];
-    sections.extend(findings().map(|(done, found)| finding(done, found, command)));
+    sections.extend(report.workloads.iter().flat_map(|done| explained(done, command)));
+    sections.extend(others(report));
     sections.extend(report.workloads.iter().filter_map(|done| pictured(report, done)).take(MOST_PICTURES));
     ExperimentReport {
         format: "iodyno.crash/1",
@@ -129,6 +128,35 @@ fn finding(done: &WorkloadReport, found: &CrashFinding, command: &ReproducingCom
         sentences: sentences(done, found, command),
         ..ReportSection::default()
     }
+}
+
+/// Findings of a workload that are explained; the others stand in a table.
+const EXPLAINED: usize = 3;
+
+fn explained(done: &WorkloadReport, command: &ReproducingCommand) -> Vec<ReportSection> {
+    done.findings.iter().take(EXPLAINED).map(|found| finding(done, found, command)).collect()
+}
+
+/// A line for each finding that is not explained.
+fn others(report: &CrashReport) -> Option<ReportSection> {
+    let columns = ["workload", "what", "is", "state"].map(|name| ReportColumn::new(name, ColumnUnit::Words));
+    let row = |(done, found): (&WorkloadReport, &CrashFinding)| {
+        let cells = [done.name.clone(), found.path.clone(), found.damage.to_string(), found.state.clone()]
+            .map(ReportCell::Text);
+        cells.into_iter().chain([ReportCell::Number(found.states as f64)]).collect()
+    };
+    let rows: Vec<Vec<ReportCell>> = report
+        .workloads
+        .iter()
+        .flat_map(|done| done.findings.iter().skip(EXPLAINED).map(move |found| (done, found)))
+        .map(row)
+        .collect();
+    (!rows.is_empty()).then(|| ReportSection {
+        title: "also broken".into(),
+        columns: columns.into_iter().chain([ReportColumn::new("states", ColumnUnit::Number)]).collect(),
+        rows,
+        ..ReportSection::default()
+    })
 }
 
 fn headline(found: &CrashFinding) -> String {
@@ -214,7 +242,11 @@ pub fn checks(report: &CrashReport, command: &ReproducingCommand) -> CheckList {
     };
     CheckList {
         name: "iodyno crash".into(),
-        facts: facts(report).into_iter().map(|(name, value)| format!("{name}: {value}")).collect(),
+        facts: facts(report)
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect(),
         checks: report.workloads.iter().map(check).collect(),
     }
 }
@@ -266,14 +298,15 @@ fn svg(disk_bytes: u64, entries: &[PictureEntry]) -> String {
         };
         let top = upwards(entry.offset + entry.bytes);
         let height = (upwards(entry.offset) - top).max(LEAST);
-        let _ = write!(
-            text,
-            r#"<rect x="{x:.1}" y="{top:.1}" width="{column:.1}" height="{height:.1}" fill="{colour}"><title>{} {}: {} at {}</title></rect>"#,
+        let title = format!(
+            "{} {}: {} at {}",
             kind(entry.kind),
             entry.place,
             units::binary(entry.bytes),
             units::binary(entry.offset)
         );
+        let place = format!(r#"x="{x:.1}" y="{top:.1}" width="{column:.1}" height="{height:.1}""#);
+        let _ = write!(text, r#"<rect {place} fill="{colour}"><title>{title}</title></rect>"#);
     }
     text + "</svg>"
 }

@@ -9,6 +9,8 @@
 #[cfg(target_os = "linux")]
 mod aging;
 #[cfg(target_os = "linux")]
+mod crash;
+#[cfg(target_os = "linux")]
 mod crowd;
 #[cfg(target_os = "linux")]
 mod devices;
@@ -61,6 +63,7 @@ fn main() -> std::process::ExitCode {
             neighbours::cases(),
             plans::cases(),
             devices::cases(),
+            crash::cases(),
             crowd::cases(),
             words::cases(),
             whatif::cases(),
