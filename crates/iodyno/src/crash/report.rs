@@ -141,8 +141,10 @@ fn explained(done: &WorkloadReport, command: &ReproducingCommand) -> Vec<ReportS
 fn others(report: &CrashReport) -> Option<ReportSection> {
     let columns = ["workload", "what", "is", "state"].map(|name| ReportColumn::new(name, ColumnUnit::Words));
     let row = |(done, found): (&WorkloadReport, &CrashFinding)| {
-        let cells = [done.name.clone(), found.path.clone(), found.damage.to_string(), found.state.clone()]
-            .map(ReportCell::Text);
+        let allowed = if found.is_allowed() { ", allowed" } else { "" };
+        let damage = format!("{}{allowed}", found.damage);
+        let cells =
+            [done.name.clone(), found.path.clone(), damage, found.state.clone()].map(ReportCell::Text);
         cells.into_iter().chain([ReportCell::Number(found.states as f64)]).collect()
     };
     let rows: Vec<Vec<ReportCell>> = report
@@ -152,7 +154,7 @@ fn others(report: &CrashReport) -> Option<ReportSection> {
         .map(row)
         .collect();
     (!rows.is_empty()).then(|| ReportSection {
-        title: "also broken".into(),
+        title: "further ones".into(),
         columns: columns.into_iter().chain([ReportColumn::new("states", ColumnUnit::Number)]).collect(),
         rows,
         ..ReportSection::default()
