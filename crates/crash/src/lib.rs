@@ -18,6 +18,7 @@ pub mod lie;
 #[cfg(target_os = "linux")]
 pub mod log;
 pub mod oracle;
+#[cfg(target_os = "linux")]
 pub mod powerfail;
 #[cfg(target_os = "linux")]
 pub mod program;
