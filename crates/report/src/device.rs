@@ -9,6 +9,9 @@ use crate::number;
 use crate::paint::Paint;
 use crate::table::Table;
 
+/// Longer lists are counted in a line.
+const LIST_IN_A_LINE: usize = 8;
+
 /// The device as its file: TOML that reads back as the same device.
 pub fn toml(device: &Device) -> String {
     let mut text = format!("name = {}\n", quoted(&device.name));
@@ -32,7 +35,12 @@ pub fn toml(device: &Device) -> String {
 pub fn line(part: &DevicePart) -> String {
     let mut text = format!("{}: {}", part.name, part.kind.word());
     for (key, value) in figures(&part.kind) {
-        text.push_str(&format!(", {} {}", key.replace('_', " "), value.trim_matches('"')));
+        let key = key.replace('_', " ");
+        match value.strip_prefix('[').map(|list| list.split(", ").count()) {
+            // A distribution is no sentence.
+            Some(many) if many > LIST_IN_A_LINE => text.push_str(&format!(", {many} {key}")),
+            _ => text.push_str(&format!(", {key} {}", value.trim_matches('"'))),
+        }
     }
     text
 }

@@ -1,6 +1,6 @@
 //! From the description of a device to its parts: each instance with its figures, those behind it by their numbers.
 
-use iodyno_model::reflect::{Reflect, ReflectMut};
+use iodyno_model::reflect::{Reflect, ReflectMut, ReflectRef};
 use iodyno_model::{Device, DevicePart, PartKind};
 
 use crate::kernel::PartGroup;
@@ -136,6 +136,19 @@ pub fn scaled(kind: &PartKind, factor: f64) -> PartKind {
                 }
                 ReflectMut::U32(value) if member.name == "rpm" => {
                     *value = times((*value).into(), 1.0 / factor).max(1) as u32;
+                }
+                ReflectMut::List(list) if member.name.ends_with("_ns") => {
+                    let value = |index| match list.item(index).view() {
+                        ReflectRef::Unsigned(value) => times(value, factor),
+                        _ => 0,
+                    };
+                    let scaled: Vec<u64> = (0..list.len()).map(value).collect();
+                    list.clear();
+                    for value in scaled {
+                        if let ReflectMut::U64(slot) = list.push().slot() {
+                            *slot = value;
+                        }
+                    }
                 }
                 _ => {}
             }

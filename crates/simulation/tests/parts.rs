@@ -450,6 +450,34 @@ fn a_cloud_counts_long_requests_more_than_once() {
 }
 
 #[test]
+fn a_cloud_fetches_each_block_of_its_snapshot_once() {
+    let cloud = Cloud {
+        capacity_bytes: 1 << 30,
+        iops: 1_000_000_000,
+        bandwidth: 0,
+        latency_ns: MS,
+        cold_ns: 5 * MS,
+        cold_rate: 524_288_000,
+        cold_block_bytes: 524_288,
+        ..Cloud::blank()
+    };
+    let mut simulation = simulation(&device(vec![("c", PartKind::Cloud(cloud))]));
+    let took = alone(
+        &mut simulation,
+        // The first of a block, again, its neighbour in the block, two blocks at once, a write to one of them.
+        &[
+            at(Read, 4096, 4096),
+            at(Read, 4096, 4096),
+            at(Read, 520_192, 4096),
+            at(Read, 1_048_576 - 4096, 8192),
+            at(Write, 1_048_576, 4096),
+        ],
+    );
+    let expected = [7 * MS, MS, MS, 8 * MS, MS];
+    assert!(took.iter().zip(expected).all(|(took, known)| took.abs_diff(known) < 10), "{took:?}");
+}
+
+#[test]
 fn what_is_slow_takes_longer_in_every_figure() {
     let PartKind::Disk(disk) = scaled(&PartKind::Disk(HardDisk::blank()), 2.0) else {
         panic!("a disk stays one")

@@ -20,6 +20,7 @@ pub const SHIPPED: &[(&str, &str)] = shipped![
     "cloud-6000",
     "cloud-6000-512k",
     "cloud-burst",
+    "cloud-from-snapshot",
     "cluster-100",
     "cluster-6-erasure-slow",
     "hdd-7200",

@@ -94,6 +94,13 @@ const STEP_PERCENT: f64 = 3.0;
 const COLD_TIMES: f64 = 1.5;
 
 impl LimitFigures {
+    /// A volume whose first reads are slow shows at depth 1 what those cost, at places that were not read before: what it takes
+    /// without is what the second read took.
+    pub fn settled(self) -> Self {
+        let is_cold = self.cold_ns.zip(self.warm_ns).is_some_and(|(cold, warm)| cold / warm >= COLD_TIMES);
+        if is_cold { LimitFigures { single_ns: self.warm_ns, ..self } } else { self }
+    }
+
     pub fn rules(&self) -> Rules {
         let lent = self.first.as_ref().and_then(Burst::lent);
         let (iops, accounted_bytes, bandwidth) = self.caps();
@@ -275,6 +282,11 @@ mod tests {
                 .cold_times
         };
         assert_eq!((rules(20e6, 1e6), rules(1.1e6, 1e6)), (Some(20.0), None));
+        let single = |cold, warm| {
+            let (cold_ns, warm_ns, single_ns) = (Some(cold), Some(warm), Some(19e6));
+            LimitFigures { cold_ns, warm_ns, single_ns, ..LimitFigures::default() }.settled().single_ns
+        };
+        assert_eq!((single(20e6, 1e6), single(1.1e6, 1e6)), (Some(1e6), Some(19e6)));
     }
 
     #[test]

@@ -222,4 +222,5 @@ fn figures(words: &LimitsArgs, record: &Record) -> LimitFigures {
         },
         depth: words.depth,
     }
+    .settled()
 }

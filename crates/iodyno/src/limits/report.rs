@@ -1,6 +1,7 @@
 //! The rules as text, and whether what was promised is kept.
 
 use iodyno_model::device::{Cloud, DevicePart, PartKind};
+use iodyno_model::reflect::Reflect;
 use iodyno_model::{Device, RunStart, units};
 use iodyno_report::experiment_report::{
     ColumnUnit, ExperimentReport, ReportCell, ReportChart, ReportColumn, ReportSection,
@@ -72,10 +73,14 @@ impl LimitsReport {
             latency_ns: self.figures.single_ns.map_or(0, whole),
             variation: 0.0,
             accounted_bytes: rules.accounted_bytes.unwrap_or(0),
-            split_bytes: 0,
-            large_bytes: 0,
-            large_charge: 1.0,
+            ..Cloud::blank()
         };
+        if let (Some(_), Some((cold, warm))) =
+            (rules.cold_times, self.figures.cold_ns.zip(self.figures.warm_ns))
+        {
+            cloud.cold_ns = whole(cold - warm);
+            // How much is fetched together was not asked: as much as is usual.
+        }
         if let Some(lent) = rules.lent.filter(|lent| whole(lent.fast) > iops) {
             (cloud.burst_iops, cloud.iops_credits) = (whole(lent.fast), whole(lent.operations));
         }

@@ -1,26 +1,22 @@
-//! `iodyno whatif --calibrate RUN --to FILE`: a device file that is fitted to the reads of a run of `measure`.
+//! `iodyno whatif --calibrate RUN --to FILE`: a device file that is fitted to the reads, writes and mixes of a run.
 //!
-//! Every second depth of the sweep is held out of the fit and predicted afterwards. The report says how far each cell is off.
+//! Each cell that no figure rests on alone is held out of a fit in turn and predicted by it. The report says how far each is off.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use iodyno_model::{Device, Diagnostic, Origin, Plan, Record, Verb};
+use iodyno_model::{Device, Diagnostic, Origin, Plan, Record};
 use iodyno_report::experiment_report::{
     ColumnUnit, ExperimentReport, ReportCell, ReportColumn, ReportSection,
 };
-use iodyno_simulation::calibration::{MeasuredCell, fit, predicted};
-use iodyno_truth::quantity::{Measure, OperationSet, Quantity};
-use iodyno_truth::statistics::median;
+use iodyno_simulation::calibration::{CellLoad, CheckedCell, MeasuredCell, calibrated};
 
 use super::WhatifArgs;
+use super::cells::{RunCells, cells};
 use crate::archive;
 use crate::device_file::DeviceFile;
 use crate::report_output::ReportOutput;
 use crate::runs::{foreign, one};
 
-/// Cells of a fit, at least: a device has five figures.
-const LEAST_CELLS: usize = 4;
 /// How far a held-out cell may be off, percent.
 const CLOSE_PERCENT: f64 = 10.0;
 /// Of what is drawn, where no seed is named.
@@ -29,15 +25,10 @@ const SEED: u64 = 1;
 /// Fits a device, writes its file, and reports how good it is; the exit status is 1 where a held-out cell is too far off.
 pub fn told(words: &WhatifArgs, reference: &str) -> Result<u8, Vec<Diagnostic>> {
     let (plan, record, name) = run(reference).map_err(one)?;
-    let cells = cells(&plan, &record);
-    let held_out = held_out(&cells);
-    let fitted: Vec<MeasuredCell> =
-        cells.iter().zip(&held_out).filter(|(_, is_out)| !**is_out).map(|(cell, _)| *cell).collect();
-    let seed = words.seed.unwrap_or(SEED);
-    let found = if fitted.len() < LEAST_CELLS { None } else { fit(&fitted, seed) };
-    let Some(found) = found else {
+    let found = cells(&plan, &record);
+    let Some(fit) = calibrated(&found.cells, words.seed.unwrap_or(SEED)) else {
         let message =
-            "its reads are too few: depth 1 and a deeper queue are needed, of short and of long blocks";
+            "its cells are too few: depth 1 and a deeper queue are needed, of short and of long blocks";
         let wrong = Diagnostic::error(&Origin::argument(reference), message);
         return Err(one(wrong.hint("name a run of iodyno measure; iodyno runs --tool measure lists them")));
     };
@@ -45,21 +36,16 @@ pub fn told(words: &WhatifArgs, reference: &str) -> Result<u8, Vec<Diagnostic>> 
     let file = DeviceFile::open(path).map_err(one)?;
     let device = Device {
         name: file.name(),
-        about: format!("fitted to the reads of {name}"),
+        about: format!("fitted to the {} of {name}", found.fitted().join(" and ")),
         source: format!("iodyno whatif --calibrate, {name}"),
-        ..found
+        ..fit.device
     };
     let output = ReportOutput::open(&words.report).map_err(one)?;
     file.write(&device).map_err(one)?;
-    let rows: Vec<(MeasuredCell, f64, bool)> = cells
-        .iter()
-        .zip(held_out)
-        .map(|(cell, is_out)| (*cell, predicted(&device, cell, seed.wrapping_add(1)).unwrap_or(0.0), is_out))
-        .collect();
-    let worst =
-        rows.iter().filter(|(.., is_out)| *is_out).map(|row| off_percent(row).abs()).fold(0.0, f64::max);
-    let status = output.write(&report(&name, path, &device, &rows, worst));
-    Ok(status.max(u8::from(worst > CLOSE_PERCENT)))
+    let rows: Vec<CellRow<'_>> = found.cells.iter().zip(&fit.cells).map(CellRow).collect();
+    let status = output.write(&report(&name, path, &device, &rows, &found));
+    let is_far = rows.iter().any(|row| row.held_out_percent() > CLOSE_PERCENT);
+    Ok(status.max(u8::from(is_far)))
 }
 
 /// A kept run, or one in a file.
@@ -76,86 +62,169 @@ fn run(reference: &str) -> Result<(Plan, Record, String), Diagnostic> {
     Ok((kept.started.plan, kept.record, format!("run {}", kept.entry.id)))
 }
 
-/// The reads of one block size at one depth, by size and depth; of several passes the median.
-fn cells(plan: &Plan, record: &Record) -> Vec<MeasuredCell> {
-    let rate = Quantity::new(OperationSet::All, Measure::Rate);
-    let mut found: BTreeMap<(u64, u32), Vec<f64>> = BTreeMap::new();
-    for phase in &record.phases {
-        let ([job], Some(planned)) = (phase.jobs.as_slice(), plan.phases.get(phase.index)) else { continue };
-        let Some(planned) = planned.jobs.first() else { continue };
-        let done = || job.tally.lines.iter().filter(|line| line.operations > 0);
-        let (Some(line), true) = (done().next(), done().all(|line| line.verb == Verb::Read)) else {
-            continue;
-        };
-        let bytes = line.bytes / line.operations;
-        let depth = planned.depth.most.saturating_mul(planned.workers);
-        if let Some(rate) = rate.of(phase, job).filter(|rate| *rate > 0.0 && bytes > 0) {
-            found.entry((bytes, depth)).or_default().push(rate);
-        }
+/// A cell as it was measured, and what was said of it.
+struct CellRow<'a>((&'a MeasuredCell, &'a CheckedCell));
+
+/// A percentile: what it is called, measured and simulated, ns.
+type PercentilePair = (&'static str, f64, f64);
+
+impl CellRow<'_> {
+    fn load(&self) -> CellLoad {
+        self.0.0.load
     }
-    let cell = |((bytes, depth), rates): ((u64, u32), Vec<f64>)| {
-        Some(MeasuredCell { bytes, depth, rate: median(&rates)? })
-    };
-    found.into_iter().filter_map(cell).collect()
+
+    fn rates(&self) -> (f64, f64) {
+        (self.0.0.rate, self.0.1.predicted.rate)
+    }
+
+    fn percentiles(&self) -> Vec<PercentilePair> {
+        let CellRow((measured, checked)) = self;
+        let directions = [
+            (["read p50", "read p99"], checked.predicted.read_ns, false),
+            (["write p50", "write p99"], checked.predicted.write_ns, true),
+        ];
+        let mut pairs = Vec::new();
+        for (names, simulated, is_write) in directions {
+            let Some(simulated) = simulated else { continue };
+            let measured = measured.percentiles(is_write);
+            let three = names.into_iter().zip(measured).zip(simulated);
+            pairs.extend(three.filter_map(|((name, measured), said)| Some((name, measured?, said))));
+        }
+        pairs
+    }
+
+    /// How far what was held out is off at most, percent; of what was fitted it is nothing.
+    fn held_out_percent(&self) -> f64 {
+        if !self.0.1.is_held_out {
+            return 0.0;
+        }
+        let rates = self.rates();
+        let pairs = self.percentiles().into_iter().map(|(_, measured, said)| (measured, said));
+        pairs.chain([rates]).map(|(measured, said)| off_percent(measured, said).abs()).fold(0.0, f64::max)
+    }
+
+    /// The first columns: what was asked.
+    fn asked(&self) -> Vec<ReportCell> {
+        let CellLoad { bytes, depth, reads_percent, is_random } = self.load();
+        let order = if is_random { "random" } else { "in order" };
+        vec![
+            ReportCell::Number(bytes as f64),
+            ReportCell::text(order),
+            ReportCell::Number(reads_percent),
+            ReportCell::Number(f64::from(depth)),
+        ]
+    }
+
+    fn manner(&self) -> ReportCell {
+        ReportCell::text(if self.0.1.is_held_out { "held out" } else { "fitted" })
+    }
 }
 
-/// Of each block size every second depth between the first and the last.
-fn held_out(cells: &[MeasuredCell]) -> Vec<bool> {
-    let place = |index: usize| {
-        let same = |cell: &&MeasuredCell| cell.bytes == cells[index].bytes;
-        (cells[..index].iter().filter(same).count(), cells[index..].iter().filter(same).count())
-    };
-    (0..cells.len()).map(place).map(|(before, left)| before % 2 == 1 && left > 1).collect()
+fn off_percent(measured: f64, simulated: f64) -> f64 {
+    100.0 * (simulated / measured - 1.0)
 }
 
-fn off_percent((cell, predicted, _): &(MeasuredCell, f64, bool)) -> f64 {
-    100.0 * (predicted / cell.rate - 1.0)
+fn off_text(measured: f64, simulated: f64) -> ReportCell {
+    ReportCell::text(format!("{:+.1}", off_percent(measured, simulated)))
+}
+
+const ASKED: [(&str, ColumnUnit); 4] = [
+    ("block", ColumnUnit::Bytes),
+    ("order", ColumnUnit::Words),
+    ("reads, %", ColumnUnit::Number),
+    ("depth", ColumnUnit::Number),
+];
+
+fn columns(more: &[(&str, ColumnUnit)]) -> Vec<ReportColumn> {
+    ASKED.iter().chain(more).map(|(name, unit)| ReportColumn::new(name, *unit)).collect()
 }
 
 fn report(
     name: &str,
     path: &str,
     device: &Device,
-    rows: &[(MeasuredCell, f64, bool)],
-    worst: f64,
+    rows: &[CellRow<'_>],
+    found: &RunCells,
 ) -> ExperimentReport {
-    let columns = [
-        ("block", ColumnUnit::Bytes),
-        ("depth", ColumnUnit::Number),
-        ("measured IOPS", ColumnUnit::PerSecond),
-        ("simulated IOPS", ColumnUnit::PerSecond),
-        ("off, %", ColumnUnit::Words),
-        ("", ColumnUnit::Words),
-    ];
-    let row = |row: &(MeasuredCell, f64, bool)| {
-        let (cell, predicted, is_out) = row;
-        vec![
-            ReportCell::Number(cell.bytes as f64),
-            ReportCell::Number(f64::from(cell.depth)),
-            ReportCell::Number(cell.rate),
-            ReportCell::Number(*predicted),
-            ReportCell::text(format!("{:+.1}", off_percent(row))),
-            ReportCell::text(if *is_out { "held out" } else { "fitted" }),
-        ]
-    };
-    let verdict = match worst <= CLOSE_PERCENT {
-        true => format!("Held-out cells are within {CLOSE_PERCENT} %: at most {worst:.1} % off."),
-        false => format!(
-            "Held-out cells are up to {worst:.1} % off, more than {CLOSE_PERCENT} %: do not rely on it."
-        ),
-    };
     let parts: Vec<String> = device.parts.iter().map(iodyno_report::device::line).collect();
     ExperimentReport {
         format: "iodyno.calibration/1",
         title: format!("{} fitted to {name}", device.name),
-        facts: vec![("file".into(), path.into()), ("parts".into(), parts.join("; "))],
-        sections: vec![ReportSection {
-            title: "reads".into(),
-            columns: columns.iter().map(|(name, unit)| ReportColumn::new(name, *unit)).collect(),
-            rows: rows.iter().map(row).collect(),
-            sentences: vec![verdict],
-            ..ReportSection::default()
-        }],
-        remarks: vec!["Writes are simulated as reads are: nothing was fitted to them.".into()],
+        facts: vec![
+            ("file".into(), path.into()),
+            ("fitted".into(), found.fitted().join(", ")),
+            ("parts".into(), parts.join("; ")),
+        ],
+        sections: vec![rates(rows), percentiles(rows)],
+        remarks: found.remarks(),
+    }
+}
+
+fn rates(rows: &[CellRow<'_>]) -> ReportSection {
+    let more = [
+        ("measured IOPS", ColumnUnit::PerSecond),
+        ("simulated", ColumnUnit::PerSecond),
+        ("off, %", ColumnUnit::Words),
+        ("", ColumnUnit::Words),
+    ];
+    let row = |row: &CellRow<'_>| {
+        let (measured, simulated) = row.rates();
+        let figures = [
+            ReportCell::Number(measured),
+            ReportCell::Number(simulated),
+            off_text(measured, simulated),
+            row.manner(),
+        ];
+        row.asked().into_iter().chain(figures).collect()
+    };
+    ReportSection {
+        title: "rates".into(),
+        columns: columns(&more),
+        rows: rows.iter().map(row).collect(),
+        ..ReportSection::default()
+    }
+}
+
+fn percentiles(rows: &[CellRow<'_>]) -> ReportSection {
+    let more = [
+        ("of", ColumnUnit::Words),
+        ("measured", ColumnUnit::Nanoseconds),
+        ("simulated", ColumnUnit::Nanoseconds),
+        ("off, %", ColumnUnit::Words),
+        ("", ColumnUnit::Words),
+    ];
+    let lines = |row: &CellRow<'_>| -> Vec<Vec<ReportCell>> {
+        let line = |(name, measured, simulated): PercentilePair| {
+            let figures = [
+                ReportCell::text(name),
+                ReportCell::Number(measured),
+                ReportCell::Number(simulated),
+                off_text(measured, simulated),
+                row.manner(),
+            ];
+            row.asked().into_iter().chain(figures).collect()
+        };
+        row.percentiles().into_iter().map(line).collect()
+    };
+    ReportSection {
+        title: "latencies".into(),
+        columns: columns(&more),
+        rows: rows.iter().flat_map(lines).collect(),
+        sentences: vec![verdict(rows)],
+        ..ReportSection::default()
+    }
+}
+
+fn verdict(rows: &[CellRow<'_>]) -> String {
+    let count = rows.iter().filter(|row| row.0.1.is_held_out).count();
+    let worst = rows.iter().map(CellRow::held_out_percent).fold(0.0, f64::max);
+    match (count, worst <= CLOSE_PERCENT) {
+        (0, _) => "No cell could be held out: how good it is was not checked.".into(),
+        (_, true) => format!(
+            "Held-out cells are within {CLOSE_PERCENT} %: {count}, each in turn, are at most {worst:.1} % off."
+        ),
+        (_, false) => format!(
+            "Held-out cells are up to {worst:.1} % off, more than {CLOSE_PERCENT} %: do not rely on it."
+        ),
     }
 }

@@ -3,6 +3,7 @@
 //! Exit status: 0; 1 a simulated run failed; 2 the command is wrong.
 
 mod calibrate;
+mod cells;
 mod on;
 mod promises;
 mod until;
@@ -35,7 +36,7 @@ pub struct WhatifArgs {
     promises: bool,
     #[command(flatten)]
     store: promises::StoreArguments,
-    /// Fit a simulated device to a run of measure: its number, a tag, last, or a JSON file of it
+    /// Fit a simulated device to a run: its number, a tag, last, or a JSON file of it
     #[arg(long, value_name = "RUN", requires = "to", conflicts_with_all = ["promises", "on", "until"])]
     calibrate: Option<String>,
     /// The device file that --calibrate writes; it must not exist

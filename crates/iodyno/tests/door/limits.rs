@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("limits of a simulated device says that it is simulated", &[], simulated),
         Case::new("what limits finds of a cloud disk is the file of one", &[], written),
         Case::new("limits finds what a cloud disk lends, in virtual time", &[], lent),
+        Case::new("limits finds what the first read of a snapshot costs, in virtual time", &[], cold),
     ]
 }
 
@@ -161,6 +162,36 @@ fn lent() -> Outcome {
         ],
     );
     assert_eq!(limits(&words).out, output.out, "not the same a second time");
+    Ok(())
+}
+
+/// A volume made from a snapshot, of 2,000 operations a second: what a first read costs is found, written and found again.
+fn cold() -> Outcome {
+    let home = scratch();
+    let plan = home.path().join("plan.toml");
+    fs::write(
+        &plan,
+        "device = \"cloud-from-snapshot\"\n[target.data]\nnothing = \"100GB\"\n[[phase]]\n[[phase.job]]\non = \"data\"\n\
+         engine = \"sim\"\ndepth = 64\ndo = \"read\"\npick = \"random\"\nblock = \"4KiB\"\nuntil = { time = \"5s\" }\n",
+    )?;
+    let (plan, found) = (plan.display().to_string(), home.path().join("found.toml"));
+    let to = found.display().to_string();
+    let words =
+        [plan.as_str(), "--burst", "20s", "--idle", "0s", "--time", "5s", "--cold", "64", "--to", &to];
+    limits(&words).expect(
+        0,
+        &[
+            "first read 14.3 × as long as the second (21.5 ms and 1.50 ms)",
+            "operations at most 1,998 IOPS",
+            "depth 1 1.50 ms each",
+        ],
+    );
+    let text = fs::read_to_string(&found)?;
+    assert!(text.contains("cold = \"20ms\"") && text.contains("latency = \"1500us\""), "{text}");
+    let again = fs::read_to_string(&plan)?.replace("cloud-from-snapshot", "cloud-6000");
+    fs::write(&plan, again)?;
+    let words = [plan.as_str(), "--burst", "5s", "--idle", "0s", "--time", "2s", "--cold", "64"];
+    limits(&words).expect(0, &["first read not slower than the second"]);
     Ok(())
 }
 

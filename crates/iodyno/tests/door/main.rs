@@ -9,6 +9,8 @@
 #[cfg(target_os = "linux")]
 mod aging;
 #[cfg(target_os = "linux")]
+mod calibration;
+#[cfg(target_os = "linux")]
 mod crash;
 #[cfg(target_os = "linux")]
 mod crowd;
@@ -59,6 +61,7 @@ fn main() -> std::process::ExitCode {
     testbed::run(
         [
             aging::cases(),
+            calibration::cases(),
             measure::cases(),
             neighbours::cases(),
             plans::cases(),

@@ -485,10 +485,15 @@ fn calibration() -> Outcome {
         0,
         &[
             "fitted fitted to run 1",
-            "block depth measured IOPS simulated IOPS off, %",
+            "fitted reads, writes",
+            "block order reads, % depth measured IOPS simulated off, %",
+            "4 KiB random 70 32 ",
+            "write p99",
             "held out",
-            "Held-out cells are within 10 %: at most ",
-            "Writes are simulated as reads are: nothing was fitted to them.",
+            "Held-out cells are within 10 %: 4, each in turn, are at most ",
+            "The run asked for no block size both in order and at random at depth 1: on the device the order makes \
+             no difference, only the block does.",
+            "Not fitted: APPEND4K fsync, create, stat, open, rename, unlink.",
         ],
     );
     assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{said}");
@@ -516,7 +521,7 @@ fn no_calibration() -> Outcome {
     plan(home.path(), PLAN);
     within(home.path(), "run plan.toml --on hdd-7200").expect(0, &[]);
     let said = within(home.path(), "whatif --calibrate last --to new.toml");
-    said.expect(2, &["error: last: its reads are too few", "name a run of iodyno measure"]);
+    said.expect(2, &["error: last: its cells are too few", "name a run of iodyno measure"]);
     assert!(!home.path().join("new.toml").exists());
     within(home.path(), "whatif --calibrate last").expect(2, &["--to"]);
     within(home.path(), "whatif --calibrate none --to new.toml").expect(2, &["none"]);

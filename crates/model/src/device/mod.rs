@@ -164,6 +164,7 @@ impl PartKind {
                 "accounted_bytes",
                 "page_bytes",
                 "write_most_bytes",
+                "cold_block_bytes",
             ];
             if member.name.ends_with("_ns") && value > LONGEST_NS {
                 Some((format!("`{}` is longer than an hour", member.key), "times are e.g. 100us, 8ms, 2s"))

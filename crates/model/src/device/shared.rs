@@ -25,11 +25,50 @@ pub struct Station {
     /// Bytes per second of each server, added to the service; 0: no time.
     #[reflect(default, form = "bytes per second")]
     pub rate: u64,
+    /// The mean service of a write; 0: as of a read.
+    #[reflect(default)]
+    pub write_ns: u64,
+    /// Bytes per second of a write; 0: as of a read.
+    #[reflect(default, form = "bytes per second")]
+    pub write_rate: u64,
+    /// Servers that writes have for themselves; 0: reads and writes share all of them.
+    #[reflect(default)]
+    pub write_servers: u32,
+    /// What a request takes besides that does not go on where the one before ended.
+    #[reflect(default)]
+    pub random_ns: u64,
+    /// The longest request that the part behind gets; longer ones are split. 0: none is.
+    #[reflect(default)]
+    pub split_bytes: u64,
+    /// The service as its percentiles, evenly spaced from the shortest to the longest, drawn with straight lines between them:
+    /// in place of `service` and `variation`.
+    #[reflect(default)]
+    pub percentiles_ns: Vec<u64>,
+    /// The same of writes; none: as of reads, unless `write` is said.
+    #[reflect(default)]
+    pub write_percentiles_ns: Vec<u64>,
 }
 
 impl Station {
     pub(super) fn problems(&self) -> Vec<(String, &'static str)> {
-        variation(self.variation).into_iter().collect()
+        let mut wrong: Vec<_> = variation(self.variation).into_iter().collect();
+        let lists =
+            [("percentiles", &self.percentiles_ns), ("write_percentiles", &self.write_percentiles_ns)];
+        for (key, list) in lists {
+            let is_wrong = list.len() == 1
+                || !list.is_sorted()
+                || list.last().is_some_and(|longest| *longest > super::LONGEST_NS);
+            let message = format!("`{key}` are no percentiles");
+            let hint =
+                "at least two times of an hour at most, the shortest first: [\"80us\", \"90us\", \"2ms\"]";
+            wrong.extend(when(is_wrong, message, hint));
+        }
+        wrong.extend(when(
+            self.split_bytes > 0 && self.over.is_none(),
+            "`split` without a part behind",
+            "say over = \"NAME\" of the part that gets the pieces",
+        ));
+        wrong
     }
 }
 
@@ -81,9 +120,27 @@ pub struct Cloud {
     /// What they are charged for each of their bytes.
     #[reflect(default = 1.0)]
     pub large_charge: f64,
+    /// What the first request to a block takes besides: the volume was made from a snapshot, whose blocks are fetched when they
+    /// are first touched. 0: it was not.
+    #[reflect(default)]
+    pub cold_ns: u64,
+    /// Bytes per second at which blocks of the snapshot are fetched, one after the other; 0: no limit.
+    #[reflect(default, form = "bytes per second")]
+    pub cold_rate: u64,
+    /// What is fetched together.
+    #[reflect(default = 524_288, positive)]
+    pub cold_block_bytes: u64,
 }
 
+/// More blocks than a simulated volume keeps in mind.
+const MOST_COLD_BLOCKS: u64 = 1 << 28;
+
 impl Cloud {
+    /// Whether its blocks lie in a snapshot until they are first touched.
+    pub fn is_cold(&self) -> bool {
+        self.cold_ns > 0 || self.cold_rate > 0
+    }
+
     pub(super) fn problems(&self) -> Vec<(String, &'static str)> {
         [
             positive("iops", self.iops, "e.g. iops = 3000"),
@@ -103,6 +160,11 @@ impl Cloud {
                 !(1.0..=100.0).contains(&self.large_charge),
                 format!("`large_charge` of {}", self.large_charge),
                 "from 1 (their bytes) to 100",
+            ),
+            when(
+                self.is_cold() && self.capacity_bytes / self.cold_block_bytes.max(1) > MOST_COLD_BLOCKS,
+                format!("more than {MOST_COLD_BLOCKS} blocks to fetch"),
+                "say a larger cold_block, or less capacity",
             ),
         ]
         .into_iter()

@@ -2,7 +2,7 @@
 
 use iodyno_model::device::Cloud;
 
-use super::{Part, PartPlace, drawn};
+use super::{Lane, Part, PartPlace, drawn, transfer_ns};
 use crate::Tick;
 use crate::kernel::{Core, Count, DeviceRequest, RequestKind, TaskId};
 
@@ -49,11 +49,52 @@ impl Limit {
     }
 }
 
+/// The blocks of a volume that was made from a snapshot: each is fetched when it is first touched.
+#[derive(Debug, Default)]
+struct Snapshot {
+    /// A bit for each block: whether it was fetched.
+    fetched: Vec<u64>,
+    /// The way from where the snapshot lies.
+    lane: Lane,
+    count: u64,
+}
+
+impl Snapshot {
+    fn new(figures: &Cloud) -> Self {
+        let blocks = match figures.is_cold() {
+            true => figures.capacity_bytes.div_ceil(figures.cold_block_bytes),
+            false => 0,
+        };
+        Snapshot { fetched: vec![0; blocks.div_ceil(64) as usize], ..Snapshot::default() }
+    }
+
+    /// When all blocks of a request are there.
+    fn ready(&mut self, figures: &Cloud, now: Tick, offset: u64, bytes: u64) -> Tick {
+        let mut ready = now;
+        if self.fetched.is_empty() {
+            return ready;
+        }
+        let each = figures.cold_block_bytes;
+        for block in offset / each..=offset.saturating_add(bytes.max(1) - 1) / each {
+            let Some(word) = self.fetched.get_mut((block / 64) as usize) else { continue };
+            let bit = 1 << (block % 64);
+            if *word & bit == 0 {
+                *word |= bit;
+                self.count += 1;
+                let came = self.lane.take(now, transfer_ns(each, figures.cold_rate));
+                ready = ready.max(came + figures.cold_ns);
+            }
+        }
+        ready
+    }
+}
+
 pub(crate) struct CloudVolume {
     figures: Cloud,
     place: PartPlace,
     iops: Limit,
     bandwidth: Limit,
+    snapshot: Snapshot,
     accounted: u64,
     split: u64,
 }
@@ -67,6 +108,7 @@ impl CloudVolume {
                 figures.burst_bandwidth,
                 figures.bandwidth_credits_bytes,
             ),
+            snapshot: Snapshot::new(figures),
             figures: figures.clone(),
             place,
             accounted: 0,
@@ -75,7 +117,7 @@ impl CloudVolume {
     }
 
     /// When a piece of a request is answered.
-    fn answer(&mut self, bytes: u64, core: &mut Core) -> Tick {
+    fn answer(&mut self, offset: u64, bytes: u64, moves: bool, core: &mut Core) -> Tick {
         let figures = &self.figures;
         let operations = match figures.accounted_bytes {
             0 => 1,
@@ -85,6 +127,10 @@ impl CloudVolume {
         let charged = if is_large { (bytes as f64 * figures.large_charge).round() as u64 } else { bytes };
         self.accounted += operations;
         let passed = self.iops.pass(core.now, operations).max(self.bandwidth.pass(core.now, charged));
+        let passed = match moves {
+            true => self.snapshot.ready(figures, passed, offset, bytes),
+            false => passed,
+        };
         passed + drawn(figures.latency_ns, figures.variation, &mut core.random).max(1)
     }
 }
@@ -95,14 +141,14 @@ impl Part for CloudVolume {
     }
 
     fn arrive(&mut self, task: TaskId, core: &mut Core) {
-        let DeviceRequest { kind, bytes, .. } = core.request(task);
+        let DeviceRequest { kind, offset, bytes, .. } = core.request(task);
         let moves = matches!(kind, RequestKind::Read | RequestKind::Write);
         let most = if moves && self.figures.split_bytes > 0 { self.figures.split_bytes } else { u64::MAX };
         let (mut left, mut pieces, before) =
             (if moves { bytes } else { 0 }, 0, self.iops.free.max(self.bandwidth.free));
         loop {
             let piece = left.min(most);
-            let at = self.answer(piece, core);
+            let at = self.answer(offset.saturating_add(bytes - left.min(bytes)), piece, moves, core);
             core.at(at, self.place.number, task);
             (left, pieces) = (left - piece, pieces + 1);
             if left == 0 {
@@ -128,7 +174,11 @@ impl Part for CloudVolume {
     }
 
     fn counts(&self) -> Vec<Count> {
-        vec![("accounted operations", self.accounted, 0), ("split requests", self.split, 0)]
+        vec![
+            ("accounted operations", self.accounted, 0),
+            ("split requests", self.split, 0),
+            ("blocks fetched", self.snapshot.count, 0),
+        ]
     }
 }
 

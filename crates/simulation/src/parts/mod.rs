@@ -101,6 +101,13 @@ pub(crate) fn drawn(mean_ns: u64, variation: f64, random: &mut Random) -> u64 {
     ns.round() as u64
 }
 
+/// A time drawn from evenly spaced percentiles, at least two, the first of which is the shortest.
+pub(crate) fn drawn_between(percentiles_ns: &[u64], random: &mut Random) -> u64 {
+    let at = random.unit() * (percentiles_ns.len() - 1) as f64;
+    let (from, to) = (percentiles_ns[at as usize], percentiles_ns[at as usize + 1]);
+    from + ((to - from) as f64 * at.fract()) as u64
+}
+
 /// A way that carries one thing after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lane {
