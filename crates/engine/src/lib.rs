@@ -19,6 +19,11 @@ pub mod conductor;
 pub mod connections;
 mod coroutine;
 pub mod distribution;
+#[cfg(target_os = "linux")]
+pub mod drive_purge;
+#[cfg(not(target_os = "linux"))]
+#[path = "drive_purge_elsewhere.rs"]
+pub mod drive_purge;
 pub mod engines;
 pub mod facts;
 pub mod failure;
@@ -31,6 +36,8 @@ pub mod journal;
 pub mod memory;
 mod mismatch;
 pub mod names;
+#[cfg(target_os = "linux")]
+mod nvme;
 pub mod objects;
 pub mod open;
 pub mod payload;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use iodyno_dialect::engine_choice::POSITIONED_CALLS;
+use iodyno_engine::drive_purge::{self, DrivePurge};
 use iodyno_engine::world::World;
 use iodyno_model::{
     Coverage, Diagnostic, Extent, Job, Kind, Limit, Mix, Origin, Pace, Pattern, PerDirection, Phase,
@@ -38,12 +39,13 @@ pub struct PtsArgs {
     /// A device or a file, which is overwritten; or a plan file of one job, whose target and engine are taken
     #[arg(value_name = "TARGET")]
     pub target: String,
-    /// The tests, in order
+    /// The tests, in order: iops, throughput, latency, wsat (write saturation), dirth (demand intensity), xsr and hir (recovery)
     #[arg(
         long,
         value_name = "TEST,…",
         value_delimiter = ',',
-        default_value = "iops,throughput,latency,wsat"
+        default_value = "iops,throughput,latency,wsat",
+        value_parser = PtsTest::named
     )]
     pub tests: Vec<PtsTest>,
     /// A client's drive: 8 GiB of active range, 2 threads of 16 operations (enterprise: all of it, 32 operations)
@@ -55,7 +57,8 @@ pub struct PtsArgs {
     /// Use only this much of the target: a test, not by the specification
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
     pub capacity: Option<u64>,
-    /// How it was made like new: discard, or declared=WORDS for what you did yourself [default: discard of a device]
+    /// How it is made like new: discard, format or sanitize (NVMe), or declared=WORDS for what you did yourself [default: discard of
+    /// a device]
     #[arg(long, value_name = "HOW", value_parser = Purge::parsed)]
     pub purge: Option<Purge>,
     /// Operations in flight, where a test does not say [default: 32]
@@ -85,6 +88,8 @@ docs/pts.md says what is done and where it departs from the specification.";
 pub enum Purge {
     /// All blocks are discarded.
     Discard,
+    /// By a command of the drive's own.
+    Drive(DrivePurge),
     /// The user did it, with these words.
     Declared(String),
 }
@@ -94,16 +99,16 @@ impl Purge {
         match text.split_once('=') {
             None if text == "discard" => Ok(Purge::Discard),
             Some(("declared", words)) if !words.is_empty() => Ok(Purge::Declared(words.into())),
-            _ if text == "format" => {
-                Err("iodyno formats no drive: nvme format does, then --purge declared='nvme format'".into())
-            }
-            _ => Err("expected discard, or declared=WORDS".into()),
+            None if text == "format" => Ok(Purge::Drive(DrivePurge::Format)),
+            None if text == "sanitize" => Ok(Purge::Drive(DrivePurge::Sanitize)),
+            _ => Err("expected discard, format, sanitize, or declared=WORDS".into()),
         }
     }
 
     fn text(&self) -> String {
         match self {
             Purge::Discard => "all blocks discarded before each test".into(),
+            Purge::Drive(how) => format!("{} before each test", how.name()),
             Purge::Declared(words) => format!("declared by the user: {words}"),
         }
     }
@@ -172,6 +177,26 @@ const DAY_ROUNDS: usize = 1440;
 const SATURATION_TIMES: f64 = 4.0;
 const SECOND: u64 = 1_000_000_000;
 
+const NO_DRIVE_PURGE: &str =
+    "use --purge discard, or do it yourself and say so: --purge declared='hdparm --security-erase'";
+
+/// Whether a drive may be purged by a command of its own: it is given up by name, and it can.
+fn check_drive(words: &PtsArgs, how: DrivePurge, is_simulated: bool) -> Result<(), Diagnostic> {
+    let target = Origin::argument(&words.target);
+    if is_simulated {
+        let wrong = Diagnostic::error(&target, "a simulated drive takes no NVMe command");
+        return Err(wrong.hint("leave --purge out: it is new in each run"));
+    }
+    if !words.on.destroy.contains(&words.target) {
+        let message = format!("{} loses all that is on it", how.name());
+        return Err(Diagnostic::error(&target, message)
+            .hint(format!("add --destroy {} if that may be", words.target)));
+    }
+    let message = |why| format!("it cannot be purged by {}: {why}", how.name());
+    drive_purge::check(&words.target, how)
+        .map_err(|why| Diagnostic::error(&target, message(why)).hint(NO_DRIVE_PURGE))
+}
+
 impl DriveTest {
     fn of(world: &World, words: PtsArgs) -> Result<DriveTest, Vec<Diagnostic>> {
         let mut pattern = Pattern::of(Verb::Write, Pick::Uniform, 4096);
@@ -193,6 +218,10 @@ impl DriveTest {
                 let wrong =
                     Diagnostic::error(&Origin::argument("--purge discard"), "a file is not discarded");
                 return Err(one(wrong.hint("make it anew, and say so: --purge declared='new file'")));
+            }
+            Some(Purge::Drive(how)) => {
+                check_drive(&words, *how, workload.is_simulated()).map_err(one)?;
+                Purge::Drive(*how)
             }
             Some(purge) => purge.clone(),
             None if is_device => Purge::Discard,
@@ -372,6 +401,14 @@ impl DriveTest {
     }
 
     fn prepare(&self, experiment: &mut Experiment<'_>, test: PtsTest) -> Result<(), u8> {
+        if let Purge::Drive(how) = self.purge {
+            experiment::progress(&format!("{}: {}", test.title(), how.name()));
+            drive_purge::purge(&self.words.target, how).map_err(|why| {
+                let wrong =
+                    Diagnostic::error(&Origin::argument(&self.words.target), format!("not purged: {why}"));
+                ended(Err(one(wrong.hint(NO_DRIVE_PURGE)))).max(1)
+            })?;
+        }
         let phases = self.preparation(test);
         if phases.is_empty() {
             return Ok(());

@@ -77,6 +77,26 @@ pub enum TrackedFigure {
 }
 
 impl PtsTest {
+    /// The test of a name.
+    ///
+    /// # Errors
+    /// There is none, or why it is not done.
+    pub fn named(name: &str) -> Result<PtsTest, String> {
+        let known = || {
+            let names = PtsTest::value_variants().iter().filter_map(PtsTest::to_possible_value);
+            names.map(|value| value.get_name().to_string()).collect::<Vec<_>>().join(", ")
+        };
+        match name {
+            "ecw" => Err("the shares of its composite are in no text that this program was made from; say yours in a plan: \
+                iodyno run PLAN with block and mix, or --tests iops,xsr"
+                .into()),
+            "rwsw" => Err("it replays a workload that was captured elsewhere, which is no part of the specification's text; \
+                with a trace of yours: iodyno replay TRACE TARGET"
+                .into()),
+            name => PtsTest::from_str(name, true).map_err(|_| format!("possible are {}", known())),
+        }
+    }
+
     pub fn title(self) -> &'static str {
         match self {
             PtsTest::Iops => "IOPS",

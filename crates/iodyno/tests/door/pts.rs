@@ -207,7 +207,22 @@ fn refused() -> Outcome {
     told(&drive, &["--quick", "--destroy", "/dev/null"]).refused(&["only read"]);
     told(&drive, &["--destroy", &drive, "--purge", "discard"])
         .refused(&["a file is not discarded", "declared="]);
-    told(&drive, &["--destroy", &drive, "--purge", "format"]).refused(&["nvme format"]);
+    for (how, name) in
+        [("format", "NVMe format with user data erase"), ("sanitize", "NVMe sanitize by block erase")]
+    {
+        told(&drive, &["--purge", how]).refused(&[&format!("--destroy {drive}")]);
+        told(&drive, &["--destroy", &drive, "--purge", how]).refused(&[
+            &format!("it cannot be purged by {name}: it is no NVMe namespace"),
+            "--purge discard, or do it yourself and say so",
+        ]);
+    }
+    told(&drive, &["--destroy", &drive, "--purge", "burn"])
+        .refused(&["expected discard, format, sanitize, or declared=WORDS"]);
+    told(&drive, &["--destroy", &drive, "--tests", "ecw"])
+        .refused(&["the shares of its composite", "iodyno run PLAN"]);
+    told(&drive, &["--destroy", &drive, "--tests", "rwsw"]).refused(&["iodyno replay TRACE TARGET"]);
+    told(&drive, &["--destroy", &drive, "--tests", "iop"])
+        .refused(&["possible are iops, throughput, latency, wsat"]);
     told(&path, &["--quick"]).refused(&["a directory is no drive", "truncate -s 8G"]);
     told("/nowhere", &[]).refused(&["no such file"]);
     told(&drive, &["--tests", "speed"]).refused(&["speed", "iops"]);

@@ -4,17 +4,13 @@ use std::os::fd::RawFd;
 
 use iodyno_model::DriveHealth;
 
+use crate::nvme::{AdminCommand, EVERY_NAMESPACE, GET_LOG_PAGE, perform};
+
 /// Bytes of either log.
 pub const LOG_BYTES: usize = 512;
 /// The number of the log of health, and of OCP's extended one.
 pub const HEALTH: u8 = 0x02;
 pub const EXTENDED: u8 = 0xc0;
-
-/// linux/nvme_ioctl.h: `_IOWR('N', 0x41, struct nvme_admin_cmd)`.
-const ADMIN_COMMAND: libc::Ioctl = 0xc048_4e41_u32 as libc::Ioctl;
-const GET_LOG_PAGE: u8 = 0x02;
-const EVERY_NAMESPACE: u32 = u32::MAX;
-const TIME_OUT_MS: u32 = 5_000;
 
 /// Data units are thousands of blocks of 512 bytes.
 const DATA_UNIT_BYTES: u128 = 512_000;
@@ -33,40 +29,13 @@ const WARNINGS: [&str; 6] = [
     "its persistent memory is read-only",
 ];
 
-/// linux/nvme_ioctl.h, `struct nvme_admin_cmd`.
-#[repr(C)]
-#[derive(Default)]
-struct AdminCommand {
-    opcode: u8,
-    flags: u8,
-    reserved: u16,
-    namespace: u32,
-    words_2_3: [u32; 2],
-    metadata: u64,
-    address: u64,
-    metadata_bytes: u32,
-    data_bytes: u32,
-    words_10_15: [u32; 6],
-    time_out_ms: u32,
-    result: u32,
-}
-
 /// Reads a log; none: the drive has none of that number, or it is no NVMe drive.
 pub fn read(fd: RawFd, log: u8) -> Option<[u8; LOG_BYTES]> {
     let mut page = [0u8; LOG_BYTES];
-    let mut command = AdminCommand {
-        opcode: GET_LOG_PAGE,
-        namespace: EVERY_NAMESPACE,
-        address: page.as_mut_ptr() as u64,
-        data_bytes: LOG_BYTES as u32,
-        time_out_ms: TIME_OUT_MS,
-        ..AdminCommand::default()
-    };
     // Words to be moved, less one, above the number of the log.
-    command.words_10_15[0] = (LOG_BYTES as u32 / 4 - 1) << 16 | u32::from(log);
-    // SAFETY: the command is the kernel's structure, and `page` is valid for writing as many bytes as it says.
-    let status = unsafe { libc::ioctl(fd, ADMIN_COMMAND, &raw mut command) };
-    (status == 0).then_some(page)
+    let first = (LOG_BYTES as u32 / 4 - 1) << 16 | u32::from(log);
+    let command = AdminCommand::new(GET_LOG_PAGE, EVERY_NAMESPACE, first);
+    perform(fd, command, &mut page).ok().map(|_| page)
 }
 
 /// What the log of health says.
