@@ -99,9 +99,30 @@ fn runs(name: &str, arguments: &[String]) -> bool {
         DIALECTS.iter().any(|dialect| dialect.name == word && (dialect.drop_in || !drop_in))
     };
     is_dialect(name, true)
-        || arguments
-            .first()
-            .is_some_and(|word| ["run", "rerun"].contains(&word.as_str()) || is_dialect(word, false))
+        || arguments.first().is_some_and(|word| {
+            ["run", "rerun"].contains(&word.as_str())
+                || EXPERIMENTS.contains(&word.as_str())
+                || is_dialect(word, false)
+        })
+}
+
+/// Commands that run several plans and judge them together: on one rank, since several would each do all of it at once.
+const EXPERIMENTS: [&str; 5] = ["load-curve", "limits", "neighbours", "pts", "tune"];
+
+/// Refuses ranks of such a command.
+fn alone(world: &World, word: &str) -> Result<(), Diagnostic> {
+    if world.is_alone() || !EXPERIMENTS.contains(&word) {
+        return Ok(());
+    }
+    let message =
+        format!("{} ranks would each make an experiment of their own at the same time", world.size());
+    let hint = match word {
+        "load-curve" => {
+            "leave the launcher out; --clients N are clients on this machine, each with a file set of its own"
+        }
+        _ => "leave the launcher out; workers of one rank are said in a plan: workers = N",
+    };
+    Err(Diagnostic::error(&Origin::argument(word), message).hint(hint))
 }
 
 /// The same in a world that is known.
@@ -117,6 +138,10 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
     let is_drop_in = DIALECTS.iter().any(|dialect| dialect.drop_in && dialect.name == *word);
     if matches!(rest, [only] if only == "--version") && !is_drop_in {
         return print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION")));
+    }
+    if let Err(wrong) = alone(world, word) {
+        say(wrong);
+        return 2;
     }
     match word.as_str() {
         "plan" => explain::answer(world, rest),

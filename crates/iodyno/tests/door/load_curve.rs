@@ -1,8 +1,13 @@
 //! `iodyno load-curve`: exact in virtual time, and on real files.
 
-use testbed::{Case, Outcome};
+use std::path::Path;
+use std::process::Command;
 
-use crate::program::{ProgramOutput, Running, iodyno, names, noise, scratch, section_titles, told};
+use testbed::{Case, Need, Outcome};
+
+use crate::program::{
+    IODYNO, Program, ProgramOutput, Running, iodyno, names, noise, scratch, section_titles, told,
+};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -12,8 +17,39 @@ pub fn cases() -> Vec<Case> {
         Case::new("a load curve tells of the page cache", &[], cached),
         Case::new("a load curve of a profile has its mix", &[], profile),
         Case::new("a load curve of a file service has its operations and its files", &[], service),
+        Case::new("experiments under a launcher are refused with a hint", &[Need::Tool("mpirun")], ranks)
+            .computes(),
         Case::new("what a killed load curve left goes with the next start", &[], killed),
     ]
+}
+
+/// Each rank would make the whole experiment, at the same time as the other.
+fn ranks() -> Outcome {
+    let home = scratch();
+    for (line, hint) in [
+        ("load-curve . --profile sfs-like --size 16MiB", "--clients N are clients on this machine"),
+        ("limits . --size 16MiB", "workers of one rank are said in a plan: workers = N"),
+    ] {
+        let mut command = Command::new("mpirun");
+        if Program::of("mpirun", ["--version"]).outcome().is_ok_and(|told| told.out.contains("Open MPI")) {
+            command.args(["--allow-run-as-root", "--oversubscribe"]).env("OMPI_MCA_mpi_yield_when_idle", "1");
+            let _ = testbed::sandbox::keep_sessions(&mut command, Path::new(env!("CARGO_TARGET_TMPDIR")));
+        }
+        command
+            .args(["-n", "2", IODYNO])
+            .args(line.split(' '))
+            .current_dir(home.path())
+            .env("HOME", home.path());
+        let said = told(command);
+        assert_ne!(said.code(), 0, "{said}");
+        assert_eq!(
+            said.err.matches("2 ranks would each make an experiment of their own").count(),
+            1,
+            "{said}"
+        );
+        assert!(said.err.contains(hint) && said.out.is_empty() && names(home.path()).is_empty(), "{said}");
+    }
+    Ok(())
 }
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/queueing-server.toml");
@@ -36,7 +72,7 @@ fn simulated() -> Outcome {
     output.expect(0, &["The maximum is", "All figures are simulated"]);
     let text = portable(&output.out);
     if std::env::var_os("IODYNO_BLESS").is_some() {
-        std::fs::create_dir_all(std::path::Path::new(EXPECTED).parent().expect("a directory"))?;
+        std::fs::create_dir_all(Path::new(EXPECTED).parent().expect("a directory"))?;
         std::fs::write(EXPECTED, &text)?;
     }
     assert_eq!(text, std::fs::read_to_string(EXPECTED)?);
