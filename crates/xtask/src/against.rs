@@ -36,10 +36,12 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
         return Err("against: --itself: only fio can stand in our place".into());
     }
     let mut environment = Vec::new();
-    if tool == "sctp" || tool == "all" {
-        match guest::parts(root) {
-            Ok(folder) => environment.push((guest::PARTS.to_string(), folder.display().to_string())),
-            Err(why) => println!("a guest with SCTP cannot be had: {why}"),
+    for feature in [guest::SCTP, guest::RAID] {
+        if tool == feature.name || tool == "all" {
+            match guest::parts(root, &feature) {
+                Ok(folder) => environment.push((feature.variable.to_string(), folder.display().to_string())),
+                Err(why) => println!("a guest for {} cannot be had: {why}", feature.name),
+            }
         }
     }
     if tool == "objects" || tool == "all" {
@@ -65,7 +67,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
 /// The cases against a tool, of the tests as they are now.
 fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<TestCase>, String> {
     // Their tests are one program each: no other is built for them.
-    let one = ["sctp", "objects"].contains(&tool);
+    let one = ["sctp", "raid", "objects"].contains(&tool);
     let mut build = Suite::build(root, if one { &["iodyno"] } else { PACKAGES });
     if one {
         build.args(["--test", tool]);

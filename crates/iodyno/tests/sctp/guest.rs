@@ -1,11 +1,11 @@
 //! A guest without hardware acceleration, its script, and what it said.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use testbed::{Case, Need, Outcome, Skip};
 
 use crate::archive::Archive;
+use crate::boot::{add_programs, boot};
 
 /// Where `cargo xtask against sctp` has laid a kernel, its modules, a shell and the library of SCTP.
 const PARTS: &str = "IODYNO_SCTP_GUEST";
@@ -96,13 +96,6 @@ fn parts_there() -> Result<(), Skip> {
     }
 }
 
-/// The libraries that a program is linked with, as the loader finds them.
-fn libraries(program: &Path) -> Result<Vec<PathBuf>, String> {
-    let said = Command::new("ldd").arg(program).output().map_err(|error| format!("ldd: {error}"))?;
-    let text = String::from_utf8_lossy(&said.stdout);
-    Ok(text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect())
-}
-
 fn found(program: &str) -> Result<PathBuf, String> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found =
@@ -135,20 +128,8 @@ fn first_file_system(parts: &Path) -> Result<Vec<u8>, String> {
         programs.push((theirs, found(theirs)?));
     }
     // SCTP's own is loaded when it is asked for.
-    let mut needed = vec![parts.join("libsctp.so.1")];
-    for (name, path) in &programs {
-        archive.copy(&format!("bin/{name}"), path)?;
-        needed.extend(libraries(path)?);
-    }
-    let mut taken = Vec::new();
-    for path in needed {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !taken.contains(&name) {
-            let folder = if path.starts_with("/lib64") { "lib64" } else { "lib" };
-            archive.copy(&format!("{folder}/{name}"), &path)?;
-            taken.push(name);
-        }
-    }
+    let needed = vec![parts.join("libsctp.so.1")];
+    add_programs(&mut archive, &programs, needed)?;
     for module in MODULES {
         archive.copy(&format!("lib/{module}"), &parts.join(module))?;
     }
@@ -158,38 +139,7 @@ fn first_file_system(parts: &Path) -> Result<Vec<u8>, String> {
 /// Every pair moves what it was asked to, and both ends say so.
 fn both_ways() -> Outcome {
     let parts = parts().ok_or("no parts")?;
-    let home = tempfile::tempdir()?;
-    let unpacked = home.path().join("first.cpio");
-    std::fs::write(&unpacked, first_file_system(&parts)?)?;
-    let mut command = Command::new("timeout");
-    command.args([
-        "600",
-        "qemu-system-x86_64",
-        "-accel",
-        "tcg",
-        "-m",
-        "1024",
-        "-smp",
-        "1",
-        "-nodefaults",
-        "-display",
-        "none",
-        "-no-reboot",
-    ]);
-    command.args([
-        "-serial",
-        "stdio",
-        "-monitor",
-        "none",
-        "-append",
-        "console=ttyS0 quiet panic=-1 mitigations=off",
-    ]);
-    command.arg("-kernel").arg(parts.join("vmlinuz")).arg("-initrd").arg(&unpacked);
-    let said = command.stdin(Stdio::null()).stderr(Stdio::null()).output()?.stdout;
-    let said = String::from_utf8_lossy(&said).replace('\r', "");
-    if !said.contains("== over\n") {
-        return Err(format!("the guest did not come to its end:\n{said}").into());
-    }
+    let said = boot(&parts, &first_file_system(&parts)?, 1024)?;
     let after = |title: &str| -> Result<&str, String> {
         let pair = said.split(title).nth(1).ok_or_else(|| format!("{title} was not run:\n{said}"))?;
         Ok(pair.split("\n== i").next().unwrap_or(pair))

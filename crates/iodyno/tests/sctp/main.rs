@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod archive;
 #[cfg(target_os = "linux")]
+mod boot;
+#[cfg(target_os = "linux")]
 mod guest;
 
 #[cfg(target_os = "linux")]
