@@ -155,7 +155,8 @@ pub fn cases() -> Vec<Case> {
     let mut cases = vec![
         Case::new("without_a_fault_nothing_is_found", &needs, faultless),
         Case::new("without_a_fault_nothing_is_found_where_it_judges_itself", &needs, faultless_judge),
-        // Permissions decide nothing in the other groups, which the case above has.
+        // No fault is found in the other groups; kernels' own file systems are judged by all of them.
+        Case::new("without_a_fault_nothing_at_all_is_found", &needs, faultless_whole).against(),
         Case::new(
             "without_a_fault_nothing_at_all_is_found_where_it_judges_itself",
             &needs,
@@ -186,19 +187,35 @@ fn sound(directory: &Path, profile_name: &str, groups: &[&str], what: &str) -> O
     Ok(())
 }
 
-fn faultless() -> Outcome {
-    keep_to_one_processor();
-    let rogue = Rogue::mount(None)?;
-    sound(rogue.path(), "rogue.toml", &[], "FUSE without a fault")
+/// The groups in which faults are found.
+fn groups_of(judging: bool) -> Vec<&'static str> {
+    let planted = PLANTED.iter().filter(|(fault, _)| fault.judges() == judging);
+    let marks = planted.flat_map(|(_, marks)| *marks).filter(|mark| !mark.starts_with(FEATURE));
+    let groups: BTreeSet<&str> = marks.filter_map(|mark| mark.split('/').next()).collect();
+    groups.into_iter().collect()
 }
 
-/// The groups in which faults of a file system that judges permissions itself are found.
+fn faultless() -> Outcome {
+    // Where a fault takes a feature away, that it is there otherwise is one of these.
+    let groups = [groups_of(false), vec!["features"]].concat();
+    assert!(groups.len() >= 20, "{groups:?}");
+    keeps_soundly(&groups)
+}
+
+fn faultless_whole() -> Outcome {
+    keeps_soundly(&[])
+}
+
+fn keeps_soundly(groups: &[&str]) -> Outcome {
+    keep_to_one_processor();
+    let rogue = Rogue::mount(None)?;
+    sound(rogue.path(), "rogue.toml", groups, "FUSE without a fault")
+}
+
 fn faultless_judge() -> Outcome {
-    let judging = PLANTED.iter().filter(|(fault, _)| fault.judges());
-    let groups: BTreeSet<&str> =
-        judging.flat_map(|(_, marks)| *marks).filter_map(|mark| mark.split('/').next()).collect();
+    let groups = groups_of(true);
     assert!(groups.len() >= 6, "{groups:?}");
-    judges_soundly(&groups.into_iter().collect::<Vec<_>>())
+    judges_soundly(&groups)
 }
 
 fn faultless_judge_whole() -> Outcome {
