@@ -52,6 +52,10 @@ thread_local! {
     static RUNNING: Cell<*const Yielder<(), Pause>> = const { Cell::new(std::ptr::null()) };
     /// Whether somebody woke those who wait for a word since this was last asked.
     static WOKEN: Cell<bool> = const { Cell::new(false) };
+    /// Whether a shared object was changed since this was last asked.
+    static CHANGED: Cell<bool> = const { Cell::new(false) };
+    /// Whether the worker that pauses next waits for such a change.
+    static ASKS: Cell<bool> = const { Cell::new(false) };
     /// Where the stack of the worker that paused last ends, nearly.
     static STACK_END: Cell<usize> = const { Cell::new(0) };
     /// What the worker that runs has said it needs in each turn, and how much of that is said.
@@ -87,6 +91,35 @@ pub fn pause_for(word: &AtomicU32, value: u32) -> bool {
 /// A word was changed that somebody may wait for.
 pub fn wake() {
     WOKEN.set(true);
+}
+
+/// An object was changed that workers share. On threads of their own they ask again by themselves.
+pub fn shared_changed() {
+    if !RUNNING.get().is_null() {
+        CHANGED.set(true);
+    }
+}
+
+/// Whether one was since this was last asked.
+pub fn has_shared_changed() -> bool {
+    CHANGED.replace(false)
+}
+
+/// The worker that runs pauses next because a shared object does not let it go on.
+pub fn ask_after_change() {
+    if !RUNNING.get().is_null() {
+        ASKS.set(true);
+    }
+}
+
+/// Whether the worker that runs has said so.
+pub fn is_asking() -> bool {
+    ASKS.get()
+}
+
+/// Whether the worker that paused waits for a shared object.
+pub fn asks_after_change() -> bool {
+    ASKS.replace(false)
 }
 
 /// Bytes of a stack that a worker needs between two pauses, above and below where it paused.

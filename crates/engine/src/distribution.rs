@@ -340,6 +340,14 @@ pub enum Sizes {
         /// Mean divided by shape, bytes.
         scale: f64,
     },
+    /// Normally distributed, at least 1 byte.
+    Normal {
+        mean: f64,
+        deviation: f64,
+    },
+    Poisson {
+        mean: f64,
+    },
 }
 
 impl Sizes {
@@ -377,6 +385,18 @@ impl Sizes {
                     "gamma of mean {mean_bytes} and shape {shape}: both must be above 0"
                 )));
             }
+            Size::Normal { mean_bytes: mean, deviation_bytes: deviation } => {
+                if !mean.is_finite() || !deviation.is_finite() || *deviation < 0.0 {
+                    return Err(refused(format!("normal of mean {mean} and deviation {deviation}"))
+                        .hint("the deviation is a number from 0 on"));
+                }
+                Sizes::Normal { mean: *mean, deviation: *deviation }
+            }
+            Size::Poisson { mean } if *mean > 0.0 && *mean <= POISSON_MOST => Sizes::Poisson { mean: *mean },
+            Size::Poisson { mean } => {
+                return Err(refused(format!("Poisson of mean {mean}"))
+                    .hint(format!("a mean above 0 and at most {POISSON_MOST}")));
+            }
             Size::ResultOf(_) | Size::Whole => return Err(refused(format!("{size:?} is not drawn"))),
         })
     }
@@ -396,7 +416,24 @@ impl Sizes {
                 chosen(ways, |way| draw <= way.0).1.draw(random)
             }
             Sizes::Gamma { shape, scale } => ((gamma(*shape, random) * scale).round() as u64).max(1),
+            Sizes::Normal { mean, deviation } => ((mean + random.normal() * deviation).round() as u64).max(1),
+            Sizes::Poisson { mean } => poisson(*mean, random),
         }
+    }
+}
+
+/// The largest mean whose exponential is still a number above 0.
+const POISSON_MOST: f64 = 700.0;
+
+/// A Poisson variate. Source: Knuth, *The Art of Computer Programming*, volume 2, 3.4.1.
+fn poisson(mean: f64, random: &mut Random) -> u64 {
+    let (least, mut product, mut count) = (libm::exp(-mean), 1.0, 0);
+    loop {
+        product *= random.unit_positive();
+        if product <= least {
+            return count;
+        }
+        count += 1;
     }
 }
 

@@ -50,6 +50,8 @@ struct Member {
     is_answered: bool,
     /// Until when it pauses at most; `NEVER`: until it is answered.
     until: Tick,
+    /// Whether it goes on as soon as a shared object changes.
+    asks: bool,
     /// The earliest time that is noted for it; `NEVER`: none is.
     noted: Tick,
     /// What goes on in its place.
@@ -58,12 +60,12 @@ struct Member {
 
 impl Member {
     fn new() -> Self {
-        Member { least: 0, is_answered: false, until: NEVER, noted: NEVER, stackless: None }
+        Member { least: 0, is_answered: false, until: NEVER, asks: false, noted: NEVER, stackless: None }
     }
 
     /// It waits for nothing any more.
     fn goes_on(&mut self) {
-        (self.least, self.until) = (0, NEVER);
+        (self.least, self.until, self.asks) = (0, NEVER, false);
     }
 }
 
@@ -295,6 +297,9 @@ impl Turns<'_> {
             while let Some(member) = self.ready.pop_front() {
                 if !self.goes_on_stackless(member) {
                     self.resume(member);
+                    if coroutine::has_shared_changed() {
+                        self.ask_again();
+                    }
                 }
                 turns = turns.wrapping_add(1);
                 if !self.waiting.is_empty() && (coroutine::was_woken() || turns.is_multiple_of(LOOK_TURNS)) {
@@ -387,13 +392,22 @@ impl Turns<'_> {
             Some(Pause::Word(word)) => self.waiting.push((member, word)),
             Some(Pause::Until(until)) => {
                 let waits = &mut self.device.members.borrow_mut()[member as usize];
-                waits.until = until;
+                (waits.until, waits.asks) = (until, coroutine::asks_after_change());
                 if until < waits.noted {
                     waits.noted = until;
                     self.order += 1;
                     self.due.push(Reverse((until, self.order, member)));
                 }
             }
+        }
+    }
+
+    /// Those whom a shared object did not let go on ask again, at the very time at which it changed.
+    fn ask_again(&mut self) {
+        let mut members = self.device.members.borrow_mut();
+        for (number, member) in members.iter_mut().enumerate().filter(|(_, member)| member.asks) {
+            member.goes_on();
+            self.ready.push_back(number as u32);
         }
     }
 

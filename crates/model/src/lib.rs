@@ -51,6 +51,7 @@ pub mod sighting;
 pub mod sweep;
 pub mod tally;
 pub mod target;
+pub mod training;
 pub mod units;
 pub mod verb;
 pub mod verify;
@@ -103,6 +104,7 @@ pub use target::{
     Advice, Direct, Extent, FileLock, ItemMarks, Items, Link, Open, OpenMode, OpenSync, Prepare, Target,
     TargetFacts, TargetKind, Tree, WriteLife,
 };
+pub use training::{AcceleratorRecord, Lasting, SampleAccess, SampleOrder, TrainingInput};
 pub use verb::{Kind, Verb, VerbSet};
 pub use verify::{
     Checksum, GivenState, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyLayout, VerifyPolicy,

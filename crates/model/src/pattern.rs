@@ -328,6 +328,17 @@ pub enum Size {
         /// Shape, > 0.
         shape: f64,
     },
+    /// Normally distributed; what would be below 1 is 1.
+    Normal {
+        mean_bytes: f64,
+        /// Standard deviation.
+        deviation_bytes: f64,
+    },
+    /// Poisson distributed.
+    Poisson {
+        /// At most 700.
+        mean: f64,
+    },
     /// Several sizes, drawn by percentage (filebench tables of ranges).
     Blend(Vec<(Size, f64)>),
     /// What an earlier step moved or found; by label.
@@ -353,7 +364,11 @@ impl Size {
                 let most: Option<Vec<_>> = table.iter().map(|(size, _)| size.most_bytes()).collect();
                 most?.into_iter().max()
             }
-            Size::Gamma { .. } | Size::ResultOf(_) | Size::Whole => None,
+            Size::Gamma { .. }
+            | Size::Normal { .. }
+            | Size::Poisson { .. }
+            | Size::ResultOf(_)
+            | Size::Whole => None,
         }
     }
 
@@ -364,7 +379,11 @@ impl Size {
             Size::Uniform { least_bytes, .. } => Some(*least_bytes),
             Size::Split(table) => table.iter().map(|(bytes, _)| *bytes).min(),
             Size::Blend(table) => table.iter().map(|(size, _)| size.least_bytes()).min().flatten(),
-            Size::Gamma { .. } | Size::ResultOf(_) | Size::Whole => None,
+            Size::Gamma { .. }
+            | Size::Normal { .. }
+            | Size::Poisson { .. }
+            | Size::ResultOf(_)
+            | Size::Whole => None,
         }
     }
 }

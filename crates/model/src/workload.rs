@@ -11,6 +11,7 @@ use crate::case::{Call, Cases, Exercise};
 use crate::origin::Origin;
 use crate::pattern::{ItemData, Pattern, Pick, Size};
 use crate::replay::Replay;
+use crate::training::SampleOrder;
 use crate::verb::Verb;
 
 /// What a job does.
@@ -250,6 +251,8 @@ pub enum Item {
         /// So many further as passes were done in the phases of that name before.
         after: Option<String>,
     },
+    /// The next of those that samples of training input lie in; after the last one the worker ends.
+    Sampled(Box<SampleOrder>),
     /// The item of the operation before, so many further.
     Last { further: u64 },
     /// What lies in the operation's handle.
@@ -277,6 +280,12 @@ pub enum Offset {
         pick: Pick,
         /// The part of the file that is used; 0: all.
         span_bytes: u64,
+    },
+    /// Where the next sample of training input begins, of samples that lie one after the other.
+    Sampled {
+        order: Box<SampleOrder>,
+        /// From the beginning of one to that of the next.
+        record_bytes: u64,
     },
 }
 
@@ -356,6 +365,12 @@ pub enum SharedKind {
         #[reflect(default)]
         waiters: u32,
     },
+    /// Semaphores side by side. Which of them a worker uses, its number and its [use](SharedUse) say.
+    Lanes {
+        count: u32,
+        /// Value of each at the start.
+        initial: u64,
+    },
     /// A number that steps raise and `finish` looks at.
     Counter,
     /// What all steps of these labels did, of whichever job: operations as they complete, or the bytes that they moved.
@@ -396,12 +411,32 @@ pub struct SharedUse {
     /// How long a worker that must wait sleeps before it asks again, ns; 0: as briefly as makes sense.
     #[reflect(default, phrase = "asked again after {}")]
     pub retry_ns: u64,
+    /// Of [lanes](SharedKind::Lanes), so many belong to each worker, which uses them in turn: worker n those from n times
+    /// this number on; 0: one.
+    #[reflect(default, positive, phrase = "{} lanes in turn")]
+    pub lanes: u32,
+    /// Which of them is the first, counted from 0: each step takes turns of its own.
+    #[reflect(default, phrase = "the first is number {}")]
+    pub first_lane: u32,
+    /// So many successive workers have theirs in common; 0: each has its own.
+    #[reflect(default, positive, phrase = "shared by {} workers")]
+    pub sharers: u32,
 }
 
 impl SharedUse {
     /// So much at each use.
     pub fn new(name: &str, amount: i64) -> Self {
-        SharedUse { name: name.into(), amount, per: Per::default(), of: None, from: None, retry_ns: 0 }
+        SharedUse {
+            name: name.into(),
+            amount,
+            per: Per::default(),
+            of: None,
+            from: None,
+            retry_ns: 0,
+            lanes: 0,
+            first_lane: 0,
+            sharers: 0,
+        }
     }
 }
 

@@ -42,6 +42,7 @@ pub mod table;
 pub mod tables;
 pub mod trace_fit;
 pub mod trace_statistics;
+mod training;
 pub mod tuning;
 pub mod xls;
 #[cfg(feature = "xlsx")]

@@ -27,6 +27,7 @@ use crate::shape::{self, Context};
 use crate::stability;
 use crate::sweep;
 use crate::table::{Table, wrapped};
+use crate::training;
 use crate::{Output, Reporter};
 
 /// Writes the native text report.
@@ -61,6 +62,9 @@ impl Native {
         self.grouped(phase)
             .iter()
             .for_each(|(group, job)| text.push_str(&self.job(phase, group.as_deref(), job)));
+        if let Some(line) = training::line(phase) {
+            text.push_str(&labelled("training", &line, self.paint));
+        }
         text.push_str(&device::table(&phase.parts, self.paint));
         for sighting in &phase.sightings {
             if let Sighting::Tree(tree) = sighting {

@@ -195,6 +195,9 @@ fn shared(shared: &SharedObject) -> String {
             let most = if *most == u64::MAX { String::new() } else { format!(", {most} at most") };
             format!("semaphore{each}, {initial} at the start{most}")
         }
+        SharedKind::Lanes { count, initial } => {
+            format!("{count} semaphores side by side, {initial} at the start")
+        }
         SharedKind::Counter => "counter".into(),
         SharedKind::Signal => "signal".into(),
         SharedKind::Done { of, bytes } => {

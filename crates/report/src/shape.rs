@@ -261,6 +261,8 @@ fn size(of: &Size) -> String {
             table.iter().map(entry).collect::<Vec<_>>().join(", ")
         }
         Size::Gamma { mean_bytes, .. } => format!("gamma, mean {}", units::binary(*mean_bytes as u64)),
+        Size::Normal { mean_bytes, .. } => format!("normal, mean {}", units::binary(*mean_bytes as u64)),
+        Size::Poisson { mean } => format!("Poisson, mean {mean}"),
         Size::ResultOf(label) => format!("as {label}"),
         Size::Whole => "whole files".into(),
     }

@@ -257,7 +257,8 @@ pub fn mean_of(size: &Size) -> f64 {
     match size {
         Size::Fixed(bytes) => *bytes as f64,
         Size::Uniform { least_bytes, most_bytes, .. } => (*least_bytes as f64 + *most_bytes as f64) / 2.0,
-        Size::Gamma { mean_bytes, .. } => *mean_bytes,
+        Size::Gamma { mean_bytes, .. } | Size::Normal { mean_bytes, .. } => *mean_bytes,
+        Size::Poisson { mean } => *mean,
         Size::Split(table) => table.iter().map(|(bytes, percent)| *bytes as f64 * percent / 100.0).sum(),
         Size::Blend(table) => table.iter().map(|(size, percent)| mean_of(size) * percent / 100.0).sum(),
         Size::ResultOf(_) | Size::Whole => 0.0,

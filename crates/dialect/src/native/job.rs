@@ -34,7 +34,7 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
     job
 }
 
-fn target(node: &Node, targets: &[String]) -> Read<usize> {
+pub(super) fn target(node: &Node, targets: &[String]) -> Read<usize> {
     let name = text(node)?;
     let known: Vec<_> = targets.iter().map(String::as_str).collect();
     let found = targets.iter().position(|target| *target == name);

@@ -19,6 +19,7 @@ mod run_arguments;
 mod script;
 mod sweep;
 mod target;
+mod training;
 pub(crate) mod tree;
 pub(crate) mod value;
 

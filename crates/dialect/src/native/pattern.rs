@@ -144,11 +144,13 @@ fn size_table(node: &Node) -> Read<Size> {
         }
         return Ok(Size::Uniform { least_bytes, most_bytes, step_bytes: may(node, "step", some_bytes, 1)? });
     }
-    known(node, &["split", "gamma", "blend", "result_of"])?;
+    known(node, &["split", "gamma", "normal", "poisson", "blend", "result_of"])?;
     let Some(entry) = node.entries().first() else { return Err(SIZES.into()) };
     match entry.name.as_str() {
         "split" => entry.node.entries().iter().map(part).collect::<Read<Vec<_>>>().map(Size::Split),
         "gamma" => gamma(&entry.node),
+        "normal" => normal(&entry.node),
+        "poisson" => number(&entry.node).map(|mean| Size::Poisson { mean }),
         "blend" => each(&entry.node, |node| {
             known(node, &["size", "percent"])?;
             Ok((must(node, "size", size)?, must(node, "percent", percent)?))
@@ -169,6 +171,12 @@ fn gamma(node: &Node) -> Read<Size> {
         return Err("`shape` must be larger than 0".into());
     }
     Ok(Size::Gamma { mean_bytes: must(node, "mean", some_bytes)? as f64, shape })
+}
+
+fn normal(node: &Node) -> Read<Size> {
+    known(node, &["mean", "deviation"])?;
+    let mean_bytes = must(node, "mean", some_bytes)? as f64;
+    Ok(Size::Normal { mean_bytes, deviation_bytes: must(node, "deviation", bytes)? as f64 })
 }
 
 /// A part of the span that moves on; all of its range where nothing else is said.

@@ -3,9 +3,9 @@
 use iodyno_model::{Phase, SharedKind, SharedObject};
 
 use super::fields::{Fields, Wrong};
-use super::job;
 use super::tree::{Entry, Node};
 use super::value::{flag, list, number, small, text, time, whole_number};
+use super::{job, training};
 
 /// One phase; `targets` are the names of the plan's targets.
 pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong) -> Phase {
@@ -18,8 +18,11 @@ pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong
         ..Phase::default()
     };
     fields.fill(&mut phase);
+    if let Some(node) = fields.node("training") {
+        training::read(node, &mut phase, targets, wrong);
+    }
     if phase.jobs.is_empty() && fields.entry("watch").is_none() {
-        let hint = "write a [[phase.job]], or watch = \"10s\" to watch only (\"0s\": until stopped)";
+        let hint = "write a [[phase.job]] or [phase.training], or watch = \"10s\" to watch only (\"0s\": until stopped)";
         wrong.error(&node.origin, format!("phase `{}` has no job", phase.name), hint);
     }
     fields.unknown();

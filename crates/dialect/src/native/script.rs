@@ -102,7 +102,7 @@ pub(super) fn item(node: &Node) -> Read<Item> {
 }
 
 /// A time, or a number that is drawn of units of time.
-fn lasting(node: &Node) -> Read<(u64, Option<(Size, f64)>)> {
+pub(super) fn lasting(node: &Node) -> Read<(u64, Option<(Size, f64)>)> {
     if node.word().is_some() {
         return Ok((time(node)?, None));
     }

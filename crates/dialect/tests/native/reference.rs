@@ -8,7 +8,7 @@ use iodyno_model::{
     Aging, Buffers, ControlGroup, Depth, Device, Every, Exit, Finish, Hooks, ItemData, Items, Job, Journal,
     LatencyTarget, Limit, Measure, NumaMemory, Operation, PartKind, Pattern, Payload, PayloadMarks, Phase,
     Pick, Placement, Plan, Repeat, Rounds, SharedUse, Span, Start, Steady, Target, Think, Tolerance, Trace,
-    TraceEntry, Verb, Verify, Window, Workload,
+    TraceEntry, TrainingInput, Verb, Verify, Window, Workload,
 };
 
 use super::{golden, root};
@@ -68,6 +68,7 @@ fn parts() -> Vec<(&'static str, Box<dyn Reflect>)> {
         ("`files` and `bucket`", Box::new(Items::default())),
         ("`[[age]]`", Box::new(Aging::new("", 0.0))),
         ("`[[phase]]`", Box::new(Phase::default())),
+        ("`[phase.training]`", Box::new(TrainingInput::blank())),
         ("`[[phase.job]]`", Box::new(Job::new("", "psync", Vec::new(), workload))),
         ("`depth`", Box::new(Depth::default())),
         ("`start`", Box::new(Start::default())),

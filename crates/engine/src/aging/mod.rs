@@ -104,6 +104,10 @@ fn size_words(size: &Size) -> String {
             format!("{} to {}{step}", units::binary(*least_bytes), units::binary(*most_bytes))
         }
         Size::Gamma { mean_bytes, shape } => format!("of mean {mean_bytes} and shape {shape}"),
+        Size::Normal { mean_bytes, deviation_bytes } => {
+            format!("of mean {mean_bytes} and deviation {deviation_bytes}")
+        }
+        Size::Poisson { mean } => format!("by Poisson, of mean {mean}"),
         Size::Split(parts) => {
             list(parts.iter().map(|(bytes, percent)| (units::binary(*bytes), *percent)).collect())
         }

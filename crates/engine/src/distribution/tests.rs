@@ -218,6 +218,25 @@ fn gamma_has_its_mean_and_variance() {
     }
 }
 
+#[test]
+fn normal_and_poisson_have_their_means_and_deviations() {
+    let normal = Size::Normal { mean_bytes: 16_384.0, deviation_bytes: 2_048.0 };
+    for (size, mean, deviation) in [(normal, 16_384.0, 2_048.0), (Size::Poisson { mean: 9.0 }, 9.0, 3.0)] {
+        let drawn = sizes(size.clone());
+        let found = drawn.iter().map(|&size| size as f64).sum::<f64>() / f64::from(DRAWS);
+        let spread = drawn.iter().map(|&size| (size as f64 - found).powi(2)).sum::<f64>() / f64::from(DRAWS);
+        assert!((found / mean - 1.0).abs() < 0.005, "{size:?}: mean {found}");
+        assert!((spread.sqrt() / deviation - 1.0).abs() < 0.01, "{size:?}: deviation {}", spread.sqrt());
+    }
+    for wrong in [
+        Size::Poisson { mean: 0.0 },
+        Size::Poisson { mean: 701.0 },
+        Size::Normal { mean_bytes: 5.0, deviation_bytes: -1.0 },
+    ] {
+        assert!(Sizes::new(&wrong).is_err(), "{wrong:?}");
+    }
+}
+
 /// If this fails, recorded seeds no longer visit the blocks they visited: do not bless it away.
 #[test]
 fn draws_are_pinned() {

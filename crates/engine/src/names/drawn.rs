@@ -109,7 +109,8 @@ impl DrawnTree {
 fn mean(size: &Size) -> f64 {
     match size {
         Size::Fixed(bytes) => *bytes as f64,
-        Size::Gamma { mean_bytes, .. } => *mean_bytes,
+        Size::Gamma { mean_bytes, .. } | Size::Normal { mean_bytes, .. } => *mean_bytes,
+        Size::Poisson { mean } => *mean,
         Size::Uniform { least_bytes, most_bytes, .. } => (*least_bytes as f64 + *most_bytes as f64) / 2.0,
         _ => 0.0,
     }

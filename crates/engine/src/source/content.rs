@@ -128,7 +128,9 @@ fn grain(size: &Size, align: u64) -> u64 {
         Size::Uniform { least_bytes, step_bytes, .. } => common(*least_bytes, *step_bytes),
         Size::Split(table) => table.iter().fold(0, |all, (bytes, _)| common(all, *bytes)),
         Size::Blend(table) => table.iter().fold(0, |all, (size, _)| common(all, grain(size, 0))),
-        Size::Gamma { .. } | Size::ResultOf(_) | Size::Whole => 0,
+        Size::Gamma { .. } | Size::Normal { .. } | Size::Poisson { .. } | Size::ResultOf(_) | Size::Whole => {
+            0
+        }
     };
     common(all, align)
 }

@@ -27,6 +27,7 @@ pub mod pattern;
 pub mod pools;
 pub mod preconditioning;
 pub mod replay;
+mod samples;
 pub mod script;
 pub mod segments;
 pub mod shared;
@@ -101,7 +102,7 @@ impl SourceContext<'_> {
 /// There is none of that name.
 pub(crate) fn object(context: &SourceContext<'_>, wanted: &SharedUse) -> Result<shared::Object, Failure> {
     let none = || Failure::new(format!("`{}` is not shared by this phase", wanted.name));
-    context.shared.ok_or_else(none)?.object(wanted)
+    Ok(context.shared.ok_or_else(none)?.object(wanted)?.of_worker(context.worker, wanted))
 }
 
 /// How many handles, beyond those of its targets, a job's workers need for files they open themselves; closed at first.
@@ -156,6 +157,9 @@ pub fn buffer_bytes(job: &Job) -> usize {
 fn most_bytes(size: &Size) -> u64 {
     match size {
         Size::Gamma { mean_bytes, .. } => ((mean_bytes * 16.0) as u64).max(BUFFER_BYTES),
+        Size::Normal { mean_bytes, deviation_bytes } => {
+            ((mean_bytes + deviation_bytes * 16.0) as u64).max(BUFFER_BYTES)
+        }
         size => size.most_bytes().unwrap_or(BUFFER_BYTES),
     }
 }

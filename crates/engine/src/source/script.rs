@@ -10,6 +10,7 @@ use super::random::Random;
 use super::shared::{Answer, Object};
 use super::{BlockCopy, Next, SourceContext};
 use crate::clock::{NEVER, Tick};
+use crate::coroutine;
 use crate::distribution::Sizes;
 use crate::failure::Failure;
 use crate::io::{AT_END, AT_POSITION, DIRECTORY, FORGIVEN, Io, KEEP, PACED, SILENT};
@@ -27,6 +28,9 @@ use file::{FileState, clear_direct, file, give_back, manner, offset, pick_item, 
 
 /// How soon an object that says "wait" is asked again, ns.
 const ASK_AGAIN_NS: u64 = 50_000;
+
+/// The same where whoever waits is woken by the change: only that it ends at all if there is none, ns.
+const UNASKED_NS: u64 = 1_000_000_000;
 
 /// What a read asks for that goes on to the end of a file nobody knows the length of, bytes.
 const TO_THE_END: u64 = u64::MAX >> 2;
@@ -893,7 +897,7 @@ impl ScriptSource {
                         self.waiting_since = Some(now);
                         return Emit::Answer(Next::Wait);
                     }
-                    Answer::Wait => return Emit::Answer(Next::Later(now + ASK_AGAIN_NS)),
+                    Answer::Wait => return Emit::Answer(Next::Later(now + again_ns(used))),
                 }
                 began.unwrap_or(now)
             }
@@ -969,6 +973,11 @@ impl ScriptSource {
         self.flight = Flight::Length;
         Next::Io
     }
+}
+
+/// How soon a shared object is asked again.
+fn again_ns(used: &Use) -> u64 {
+    if coroutine::is_asking() { UNASKED_NS } else { used.ask_again_ns }
 }
 
 /// What all calls of an operation together are to move: a whole file is read to its end, wherever that is.

@@ -11,6 +11,7 @@ use iodyno_model::{Phase, Plan, SharedKind, SharedObject, SharedUse, Verb};
 
 use super::pools::{Found, Pools};
 use crate::clock::Tick;
+use crate::coroutine;
 use crate::failure::Failure;
 use crate::memory::Mapping;
 
@@ -61,6 +62,8 @@ pub struct Object {
     seen: i64,
     /// Semaphores that waiters have one each of: the number of its own.
     own: Option<usize>,
+    /// Lanes: the first that this worker uses, how many, and the number of the next turn.
+    lanes: (usize, usize, usize),
     /// Tokens: when the last of those arrives that it has claimed and waits for.
     due: Option<Tick>,
 }
@@ -122,10 +125,19 @@ impl SharedObjects {
     }
 
     fn at(&self, index: usize) -> Object {
-        Object { objects: self.clone(), index, weight: 0, granted: 0, seen: 0, own: None, due: None }
+        Object {
+            objects: self.clone(),
+            index,
+            weight: 0,
+            granted: 0,
+            seen: 0,
+            own: None,
+            lanes: (0, 1, 0),
+            due: None,
+        }
     }
 
-    /// What each waiter of a semaphore has taken.
+    /// What each waiter of a semaphore has taken; of lanes, their values.
     fn taken(&self, index: usize) -> &[AtomicI64] {
         let before = self.kinds[..index].iter().map(|shared| waiters(&shared.kind)).sum();
         // SAFETY: behind the cells the mapping holds a number for each waiter of each object, in the objects' order; it
@@ -144,10 +156,11 @@ impl SharedObjects {
     }
 }
 
-/// How many have a semaphore of their own.
+/// How many semaphores of their own there are.
 fn waiters(kind: &SharedKind) -> usize {
     match kind {
         SharedKind::Semaphore { waiters, .. } => *waiters as usize,
+        SharedKind::Lanes { count, .. } => *count as usize,
         _ => 0,
     }
 }
@@ -167,6 +180,7 @@ impl Object {
             SharedKind::Semaphore { initial, .. } => self.take_own(amount, initial as i64),
             SharedKind::Counter | SharedKind::Done { .. } => self.change(amount, i64::MIN, i64::MAX, 0),
             SharedKind::Weights { most } => self.take_turn(most),
+            SharedKind::Lanes { initial, .. } => self.change_lane(-amount, initial as i64),
             SharedKind::Signal => self.await_signal(),
         }
     }
@@ -182,6 +196,7 @@ impl Object {
             }
             SharedKind::Counter | SharedKind::Done { .. } => self.change(amount, i64::MIN, i64::MAX, 0),
             SharedKind::Signal => self.change(1, i64::MIN, i64::MAX, 0),
+            SharedKind::Lanes { .. } => self.change_lane(amount, i64::MAX / 2),
             SharedKind::Tokens { .. } | SharedKind::Weights { .. } => Answer::Granted,
         }
     }
@@ -221,6 +236,31 @@ impl Object {
         }
         self.own = Some(own);
         if granted { Answer::Granted } else { Answer::Wait }
+    }
+
+    /// The same object for the lanes of a worker.
+    pub fn of_worker(mut self, worker: u32, wanted: &SharedUse) -> Self {
+        let each = wanted.lanes.max(1) as usize;
+        self.lanes = ((worker / wanted.sharers.max(1)) as usize * each, each, wanted.first_lane as usize);
+        self
+    }
+
+    /// Moves the value of the lane whose turn it is, unless that leads below 0.
+    fn change_lane(&mut self, by: i64, initial: i64) -> Answer {
+        let (first, each, uses) = self.lanes;
+        let all = self.objects.taken(self.index);
+        let lane = &all[(first + uses % each) % all.len()];
+        let moved = lane.fetch_update(Relaxed, Relaxed, |value| {
+            let next = value.saturating_add(by);
+            (next.saturating_add(initial) >= 0).then_some(next)
+        });
+        if moved.is_err() {
+            coroutine::ask_after_change();
+            return Answer::Wait;
+        }
+        self.lanes.2 = uses.wrapping_add(1);
+        coroutine::shared_changed();
+        Answer::Granted
     }
 
     /// Moves the value, unless that leads out of its bounds.
@@ -352,6 +392,22 @@ mod tests {
         let second = first + 10_000_000;
         assert!(matches!(a.take(50, second), Answer::At(_)));
         assert_eq!(a.take(50, second + 50_000_000), Answer::Granted);
+    }
+
+    #[test]
+    fn each_worker_has_lanes_of_its_own_and_takes_them_in_turn() {
+        let objects = objects(SharedKind::Lanes { count: 4, initial: 1 });
+        let lane = |worker, lanes, sharers| {
+            let wanted = SharedUse { lanes, sharers, ..SharedUse::new("s", 1) };
+            objects.object(&wanted).unwrap().of_worker(worker, &wanted)
+        };
+        // The second of two workers that have two lanes each, and whoever fills the last of them.
+        let (mut second, mut fills) = (lane(1, 2, 0), lane(3, 0, 0));
+        let taken = [(); 3].map(|()| second.take(1, 0));
+        assert_eq!(taken, [Answer::Granted, Answer::Granted, Answer::Wait], "the turn is the third lane's");
+        assert_eq!([fills.post(1), second.take(1, 0)], [Answer::Granted, Answer::Wait]);
+        assert_eq!([lane(5, 0, 2).post(1), second.take(1, 0)], [Answer::Granted, Answer::Granted]);
+        assert_eq!(lane(0, 2, 0).take(1, 0), Answer::Granted, "the first worker's are untouched");
     }
 
     #[test]

@@ -204,7 +204,8 @@ fn mean_bytes(size: &Size) -> Option<u64> {
                 (table.iter().map(|(bytes, percent)| *bytes as f64 * percent).sum::<f64>() / sum) as u64
             })
         }
-        Size::Gamma { mean_bytes, .. } => Some(*mean_bytes as u64),
+        Size::Gamma { mean_bytes, .. } | Size::Normal { mean_bytes, .. } => Some(*mean_bytes as u64),
+        Size::Poisson { mean } => Some(*mean as u64),
         Size::Blend(_) => size.most_bytes(),
         Size::ResultOf(_) | Size::Whole => None,
     }

@@ -120,6 +120,11 @@ pub(crate) fn amount(size: &Size, of: &dyn Fn(u64) -> String) -> String {
         Size::Gamma { mean_bytes, shape } => {
             format!("gamma {} around {}", number(*shape), of(mean_bytes.max(0.0) as u64))
         }
+        Size::Normal { mean_bytes, deviation_bytes } => {
+            let deviation = of(deviation_bytes.max(0.0) as u64);
+            format!("normal around {}, deviation {deviation}", of(mean_bytes.max(0.0) as u64))
+        }
+        Size::Poisson { mean } => format!("Poisson around {}", number(*mean)),
         Size::Blend(table) => {
             let part =
                 |(size, percent): &(Size, f64)| format!("({}) {} %", amount(size, of), number(*percent));

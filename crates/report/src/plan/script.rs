@@ -2,7 +2,7 @@
 
 use iodyno_model::{
     Action, Actor, Call, Conversion, Expect, Item, Job, Kind, Offset, Operation, Per, Pick, Plan, RecordForm,
-    Script, SharedUse, Size, Step, Trace, Verb,
+    SampleOrder, Script, SharedUse, Size, Step, Trace, Verb,
 };
 
 use super::exact::{bytes, many, time};
@@ -163,11 +163,30 @@ fn item(item: &Item) -> String {
         Item::Oldest { first, after: Some(name) } => {
             format!("each in turn from {first} on, behind those of phase \"{name}\"")
         }
+        Item::Sampled(order) => samples(order),
         Item::Last { further: 0 } => "the same item".into(),
         Item::Last { further } => format!("the item {further} further"),
         Item::Held => "what is held".into(),
         Item::AllHeld => "all that is open".into(),
     }
+}
+
+fn samples(order: &SampleOrder) -> String {
+    let shuffled = |seeds: &[u32], what: &str| {
+        let seeds: Vec<_> = seeds.iter().map(u32::to_string).collect();
+        if seeds.is_empty() {
+            String::new()
+        } else {
+            format!(", {what} shuffled by seed {}", seeds.join(", then "))
+        }
+    };
+    let dealt = if order.dealt { " dealt in turn" } else { "" };
+    format!(
+        "its next of {} samples{dealt}{}{}",
+        order.samples,
+        shuffled(&order.item_seeds, "items"),
+        shuffled(&order.sample_seeds, "samples")
+    )
 }
 
 fn place(operation: &Operation) -> Option<String> {
@@ -176,6 +195,9 @@ fn place(operation: &Operation) -> Option<String> {
         Offset::NextFrom(start) => Some(format!("beginning at {}", bytes(*start))),
         Offset::End => Some("at the end".into()),
         Offset::At(offset) => Some(format!("at {}", bytes(*offset))),
+        Offset::Sampled { order, record_bytes } => {
+            Some(format!("{}, {} each,", samples(order), bytes(*record_bytes)))
+        }
         Offset::Drawn { pick: way, span_bytes: 0 } => Some(pick(way)),
         Offset::Drawn { pick: way, span_bytes } => Some(format!("{} in {}", pick(way), bytes(*span_bytes))),
     }
@@ -220,7 +242,7 @@ pub(crate) fn amount(used: &SharedUse) -> String {
         Per::Bytes(unit) => text.push_str(&format!(" per {}", bytes(unit).trim_start_matches("1 "))),
     }
     text.extend(phrases(used, "of from").iter().map(|word| format!(" {word}")));
-    text.extend(phrases(used, "retry_ns").iter().map(|word| format!(", {word}")));
+    text.extend(phrases(used, "retry_ns lanes first_lane sharers").iter().map(|word| format!(", {word}")));
     text
 }
 

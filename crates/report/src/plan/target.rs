@@ -105,6 +105,9 @@ pub(super) fn drawn(size: &Size) -> String {
         Size::Gamma { mean_bytes, shape } => {
             format!("gamma {} around {}", number(*shape), number(*mean_bytes))
         }
+        Size::Normal { mean_bytes, deviation_bytes } => {
+            format!("normal around {}, deviation {}", number(*mean_bytes), number(*deviation_bytes))
+        }
         Size::Uniform { least_bytes, most_bytes, .. } => format!("{least_bytes} to {most_bytes}"),
         _ => "by a table".into(),
     }

@@ -10,6 +10,7 @@ use iodyno_model::{
 
 use super::super::pattern::{item_flags, worker_seed};
 use super::super::random::mix;
+use super::super::samples::Samples;
 use super::super::shared::Object;
 use super::super::walk::{PickRange, Walk, failure};
 use super::super::{SourceContext, label_of, labels, object};
@@ -118,6 +119,8 @@ pub struct Use {
     pub from: Option<Object>,
     /// A post that waits for nothing, however much was posted before.
     pub boundless: bool,
+    /// How soon it asks again, ns.
+    pub ask_again_ns: u64,
     /// What was drawn or settled, and is not granted yet.
     pub due: Option<i64>,
     pub per: Per,
@@ -132,6 +135,8 @@ pub enum Spot {
     End,
     At(u64),
     Drawn(Box<Walk>),
+    /// At the next sample; they are so many bytes apart.
+    Sampled(Samples, u64),
     /// In whatever item is open, at a multiple of so many bytes.
     Within(u64),
 }
@@ -160,6 +165,8 @@ pub enum Which {
     Drawn(Sizes),
     /// In turn, and the number of the next.
     Oldest(u64),
+    /// The next of those that samples lie in.
+    Sampled(Samples),
     /// So many further than the item of the operation before.
     Last(u64),
     Held(u32),
@@ -504,7 +511,8 @@ impl<'a, 'b> Compiler<'a, 'b> {
         let from =
             wanted.from.as_ref().map(|name| object(self.context, &SharedUse::new(name, 1))).transpose()?;
         let (amount, per) = (wanted.amount, wanted.per);
-        Ok(Use { amount, drawn: None, from, boundless: false, due: None, per, of, counted: 0 })
+        let ask_again_ns = if wanted.retry_ns > 0 { wanted.retry_ns } else { super::ASK_AGAIN_NS };
+        Ok(Use { amount, drawn: None, from, boundless: false, ask_again_ns, due: None, per, of, counted: 0 })
     }
 
     fn finish(&self, operation: &Operation) -> Result<OperationDetail, Failure> {
@@ -538,6 +546,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Offset::Next | Offset::NextFrom(_) => Spot::Next,
             Offset::End => Spot::End,
             Offset::At(at) => Spot::At(*at),
+            Offset::Sampled { order, record_bytes } => {
+                Spot::Sampled(Samples::new(order, self.context.worker), *record_bytes)
+            }
             Offset::Drawn { pick, span_bytes } => {
                 let handle = &self.context.files.handles[file as usize];
                 let held = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
@@ -575,6 +586,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 mix(self.seed ^ self.code.len() as u64),
             )?)),
             Item::Oldest { first, .. } => Which::Oldest(first + self.context.passed),
+            Item::Sampled(order) => Which::Sampled(Samples::new(order, self.context.worker)),
             Item::Last { further } => Which::Last(*further),
             Item::AllHeld => return Err(Failure::new("everything held open")),
             Item::Held => {

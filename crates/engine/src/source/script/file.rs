@@ -158,6 +158,10 @@ pub fn offset(
             file.base + file.position
         }
         Spot::Drawn(walk) => file.base + walk.next(random, bytes),
+        Spot::Sampled(samples, record) => {
+            file.position = samples.next()? * *record;
+            file.base + file.position
+        }
         Spot::Next if file.fd >= 0 && moves_by_itself => AT_POSITION,
         Spot::Next => {
             let wraps = verb == Verb::Read && file.bytes > 0 && file.position >= file.bytes;
@@ -213,6 +217,7 @@ pub fn pick_item(
             *next += 1;
             Some(*next - 1)
         }
+        Which::Sampled(samples) => samples.next(),
         // The source knows which.
         Which::Last(_) => None,
         Which::Held(handle) => Some(files[*handle as usize].item),
