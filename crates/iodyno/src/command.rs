@@ -8,6 +8,7 @@ use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::native::Native;
 use iodyno_report::table::wrapped;
 
+use crate::accelerators;
 use crate::archive::TypedCommand;
 use crate::compare;
 use crate::crash;
@@ -159,6 +160,7 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "record" => record::answer(rest),
         "trace" => trace::answer(rest),
         "load-curve" => load_curve::answer(world, rest),
+        "accelerators" => accelerators::answer(world, rest),
         "limits" => limits::answer(world, rest),
         "neighbours" => neighbours::answer(world, rest),
         "powerfail" => powerfail::answer(rest),
@@ -380,6 +382,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("trace", "show, shape and convert recorded I/O"),
         ("why", "split the latency of a program's I/O: scheduler, device, journal, …"),
         ("load-curve", "find the maximum rate, and the response time below it"),
+        ("accelerators", "find how many AI accelerators a storage keeps busy"),
         ("limits", "find the caps, bursts and accounting of a volume by experiment"),
         ("neighbours", "see how two workloads slow each other down, with and without a limit"),
         ("powerfail", "check after a power cut that storage kept what it promised"),
@@ -400,7 +403,21 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
 
 /// The groups of the help text, with the names of their commands.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Measure", &["measure", "load-curve", "limits", "neighbours", "pts", "tune", "run", "plan", "age"]),
+    (
+        "Measure",
+        &[
+            "measure",
+            "load-curve",
+            "accelerators",
+            "limits",
+            "neighbours",
+            "pts",
+            "tune",
+            "run",
+            "plan",
+            "age",
+        ],
+    ),
     (
         "Storage tools",
         &[

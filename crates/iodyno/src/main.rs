@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use iodyno_dialect::dashes;
 
+mod accelerators;
 mod archive;
 mod command;
 mod compare;

@@ -9,6 +9,7 @@ use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::native::Native;
 use iodyno_report::paint::Paint;
 
+use crate::accelerators::AcceleratorsArgs;
 use crate::command::help_of;
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;
@@ -137,6 +138,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "record" => RecordArgs::command(),
         "trace" => TraceArgs::command(),
         "load-curve" => LoadCurveArgs::command(),
+        "accelerators" => AcceleratorsArgs::command(),
         "limits" => LimitsArgs::command(),
         "neighbours" => NeighboursArgs::command(),
         "powerfail" => PowerfailArgs::command(),

@@ -54,7 +54,7 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
 }
 
 /// Commands whose runs depend on what the ones before found: all of it is done anew.
-const SEVERAL: [&str; 5] = ["load-curve", "limits", "neighbours", "pts", "tune"];
+const SEVERAL: [&str; 6] = ["accelerators", "load-curve", "limits", "neighbours", "pts", "tune"];
 /// Options with a value that are not inherited: what may be destroyed, and files that are there by now.
 const ANEW: [&str; 4] = ["--destroy", "--html", "--xlsx", "--to"];
 

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod accelerators;
 mod aging;
 #[cfg(target_os = "linux")]
 mod calibration;
@@ -76,6 +77,7 @@ fn main() -> std::process::ExitCode {
             iostat::cases(),
             limits::cases(),
             load_curve::cases(),
+            accelerators::cases(),
             pts::cases(),
             record::cases(),
             replay::cases(),

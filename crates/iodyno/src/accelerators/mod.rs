@@ -1,0 +1,195 @@
+//! `iodyno accelerators DIR`: how many emulated accelerators a storage feeds with training samples.
+//!
+//! Their number is doubled until their utilisation is below the threshold, and then bisected. Exit status: 0; 1 a run failed;
+//! 2 the command is wrong; 128 + n stopped by signal n.
+
+mod report;
+mod search;
+mod workload;
+
+use std::path::Path;
+
+use clap::Parser;
+use iodyno_dialect::{Loader, PathKind};
+use iodyno_engine::world::World;
+use iodyno_model::{Diagnostic, Origin, units};
+
+use self::report::FeedingFigures;
+use self::search::FeedingPoint;
+use self::workload::{Accelerator, Training, TrainingRun};
+use crate::experiment::{self, Experiment};
+use crate::loader::HostLoader;
+use crate::option_values::{positive_time, share};
+use crate::report_output::{ReportArguments, ReportOutput};
+use crate::runs::{ended, one, parsed};
+use crate::{leftovers, simulated_device};
+
+#[derive(Parser)]
+#[command(name = "iodyno accelerators", about = "Find how many AI accelerators a storage keeps busy",
+    disable_version_flag = true, after_help = AFTER)]
+pub struct AcceleratorsArgs {
+    /// A directory: a data set is made in it, and removed at the end
+    #[arg(value_name = "DIR", required_unless_present = "on", conflicts_with = "on")]
+    pub directory: Option<String>,
+    /// In place of a directory: a simulated device, in virtual time (iodyno devices lists them)
+    #[arg(long, value_name = "DEVICE")]
+    pub on: Option<String>,
+    /// Samples, batches and readers of this training
+    #[arg(long, value_name = "NAME")]
+    pub workload: Training,
+    /// Computing time of this accelerator
+    #[arg(long, value_name = "NAME", default_value = "h100")]
+    pub accelerator: Accelerator,
+    /// Computing time of a step, in place of the accelerator's
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    pub compute: Option<u64>,
+    /// Utilisation below which an accelerator is not fed, percent [default: the workload's: 90, cosmoflow 70]
+    #[arg(long, value_name = "PERCENT", value_parser = share)]
+    pub threshold: Option<f64>,
+    /// Accelerators at most
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16_384))]
+    pub most: u32,
+    /// Size of the data set [default: 4GiB, at most half of what is free; of a device, all it holds]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
+    pub dataset: Option<u64>,
+    /// Computing time of each point, together; fewer steps where the data set has no more
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time)]
+    pub time: u64,
+    /// Seed of file sizes and of the samples' order
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub output: ReportArguments,
+}
+
+const AFTER: &str = "An accelerator sleeps as long as computing would take; its samples are read. Cached pages of the data set are \
+dropped before each point, and what came from the cache all the same is reported. After MLPerf Storage 2.0, not a result of it. \
+docs/accelerators.md explains the table.";
+
+/// The data set of a directory, unless the command says it: at most this, and half of what is free.
+const DATASET_BYTES: u64 = 4 << 30;
+/// Steps of an accelerator at least, of which the first does not count.
+const LEAST_STEPS: u64 = 3;
+
+/// Does `iodyno accelerators ARGUMENTS…`; the exit status.
+pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
+    let words = match parsed::<AcceleratorsArgs>("iodyno accelerators", arguments) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let prepared =
+        lowered(world, &words).and_then(|run| Ok((run, ReportOutput::open(&words.output).map_err(one)?)));
+    let (run, files) = match prepared {
+        Ok(prepared) => prepared,
+        Err(wrong) => return ended(Err(wrong)),
+    };
+    let _removed = DatasetRemoval(run.root.clone());
+    let by_data = run.files * run.figures.per_file / (u64::from(run.figures.batch) * LEAST_STEPS);
+    let most = words.most.min(u32::try_from(by_data).unwrap_or(u32::MAX));
+    let least_percent = words.threshold.unwrap_or(run.figures.least_percent);
+    let mut experiment = Experiment::new(world, "accelerators", arguments);
+    let mut started = None;
+    let points = search::search(most, least_percent, |accelerators| {
+        experiment::progress(&format!("{accelerators} accelerators"));
+        let (start, record) = experiment.run(run.plan(accelerators), "the training input")?;
+        let point = FeedingPoint::of(accelerators, &run, &start, &record);
+        started.get_or_insert(start);
+        Ok(point)
+    });
+    match (points, started) {
+        (Ok(points), Some(started)) => {
+            let figures = FeedingFigures { words: &words, run: &run, started, points, least_percent, most };
+            files.write(&figures.report())
+        }
+        (Err(status), _) => status,
+        (Ok(_), None) => 2,
+    }
+}
+
+/// What all points have in common.
+///
+/// # Errors
+/// What is wrong with the command, or does not fit the directory.
+fn lowered(world: &World, words: &AcceleratorsArgs) -> Result<TrainingRun, Vec<Diagnostic>> {
+    let figures = words.workload.figures();
+    let compute_ns = words.compute.or(figures.compute_ns(words.accelerator)).ok_or_else(|| {
+        let wrong = Diagnostic::error(
+            &Origin::argument("--accelerator b200"),
+            format!("how long it computes on a step of {} is not known", figures.name),
+        );
+        one(wrong.hint("say it: --compute 200ms"))
+    })?;
+    if !world.is_alone() {
+        let wrong = Diagnostic::error(
+            &Origin::argument("accelerators"),
+            "it searches on one host, and there are ranks",
+        );
+        return Err(one(wrong.hint("leave the launcher out")));
+    }
+    let mut run = TrainingRun {
+        figures,
+        compute_ns,
+        files: 0,
+        steps: words.time.div_ceil(compute_ns).max(LEAST_STEPS) + 1,
+        seed: words.seed,
+        root: String::new(),
+        device: None,
+        origin: Origin::argument(words.directory.as_deref().unwrap_or("--on")),
+    };
+    let bytes = match (&words.on, &words.directory) {
+        (Some(device), _) => {
+            let device = simulated_device::named(device, "--on")?;
+            let bytes = simulated_device::capacity_bytes(&device).min(words.dataset.unwrap_or(u64::MAX));
+            run.device = Some(device);
+            bytes
+        }
+        (None, directory) => {
+            let directory = directory.as_deref().unwrap_or_default();
+            let bytes = dataset_bytes(world, words, directory).map_err(one)?;
+            run.root = leftovers::temporary(directory, "accelerators");
+            bytes
+        }
+    };
+    run.files = bytes / figures.file_bytes();
+    let least = (u64::from(figures.batch) * LEAST_STEPS).div_ceil(figures.per_file);
+    if run.files < least {
+        let needed = units::binary(least * figures.file_bytes());
+        let message =
+            format!("a data set of {} has too few samples of {}", units::binary(bytes), figures.name);
+        let hint =
+            format!("one accelerator needs {needed}: --dataset says how large it is, at most what is free");
+        return Err(one(Diagnostic::error(&run.origin, message).hint(hint)));
+    }
+    Ok(run)
+}
+
+fn dataset_bytes(world: &World, words: &AcceleratorsArgs, directory: &str) -> Result<u64, Diagnostic> {
+    let origin = Origin::argument(directory);
+    // First of all: it may be what fills the file system.
+    leftovers::remove_temporaries(directory).iter().for_each(crate::session::say);
+    let hint = "name one that files can be made in, e.g. /mnt/training";
+    let facts = HostLoader::new(world)
+        .look(directory)
+        .ok_or_else(|| Diagnostic::error(&origin, "no such directory").hint(hint))?;
+    if facts.kind != PathKind::Directory || !facts.writable {
+        return Err(Diagnostic::error(&origin, "no directory that can be written to").hint(hint));
+    }
+    let free = facts.target.free_bytes.unwrap_or(u64::MAX);
+    let bytes = words.dataset.unwrap_or(DATASET_BYTES.min(free / 2));
+    if bytes > free {
+        let message = format!("a data set of {}, and {} are free", units::binary(bytes), units::binary(free));
+        return Err(Diagnostic::error(&Origin::argument("--dataset"), message).hint("ask for less"));
+    }
+    Ok(bytes)
+}
+
+/// Removes the data set, however the command ends.
+struct DatasetRemoval(String);
+
+impl Drop for DatasetRemoval {
+    fn drop(&mut self) {
+        if !self.0.is_empty() && Path::new(&self.0).exists() {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The table of a search, and what it comes to.
+
+use iodyno_model::{RunStart, units};
+use iodyno_report::experiment_report::{
+    ColumnUnit, ExperimentReport, ReportCell, ReportChart, ReportColumn, ReportSection,
+};
+use iodyno_report::number;
+
+use super::AcceleratorsArgs;
+use super::search::{FeedingPoint, largest_fed};
+use super::workload::TrainingRun;
+
+/// From this share of all processors on, the readers' own work limits, percent.
+const BUSY_PERCENT: f64 = 85.0;
+/// Less than this from the page cache is no matter, percent.
+const CACHED_PERCENT: f64 = 5.0;
+/// A data set so many times as large as the memory needs no look at the cache. Source: MLPerf Storage rules 2.0.
+const MEMORY_TIMES: u64 = 5;
+
+pub struct FeedingFigures<'a> {
+    pub words: &'a AcceleratorsArgs,
+    pub run: &'a TrainingRun,
+    pub started: RunStart,
+    pub points: Vec<FeedingPoint>,
+    pub least_percent: f64,
+    /// Accelerators that the command and the data set allow.
+    pub most: u32,
+}
+
+impl FeedingFigures<'_> {
+    pub fn report(&self) -> ExperimentReport {
+        let target = self.words.directory.as_deref().or(self.words.on.as_deref()).unwrap_or_default();
+        let remark = "After MLPerf Storage 2.0, not a result of it.".to_string();
+        let simulated = "All figures are simulated: no storage was touched.".to_string();
+        ExperimentReport {
+            format: "iodyno.accelerators/1",
+            title: format!("iodyno accelerators {target}"),
+            facts: self.facts(),
+            sections: vec![self.curve()],
+            remarks: self.run.device.as_ref().map(|_| simulated).into_iter().chain([remark]).collect(),
+        }
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let (run, figures) = (self.run, &self.run.figures);
+        let machine = &self.started.machine;
+        let set = format!(
+            "{} files of {} samples, {}; {} a sample",
+            number::thousands(run.files),
+            number::thousands(figures.per_file),
+            units::binary(run.files * figures.file_bytes()),
+            units::binary(figures.record_bytes)
+        );
+        let input = format!(
+            "batches of {}, {} readers each, {} computing for a step",
+            figures.batch,
+            figures.readers,
+            number::latency(run.compute_ns as f64)
+        );
+        vec![
+            ("workload".into(), format!("{}: {input}", figures.name)),
+            ("data set".into(), set),
+            ("machine".into(), format!("iodyno {} · {} · {}", machine.version, machine.host, machine.kernel)),
+        ]
+    }
+
+    fn curve(&self) -> ReportSection {
+        let row = |point: &FeedingPoint| {
+            vec![
+                ReportCell::Number(point.accelerators.into()),
+                ReportCell::Number(point.utilised_percent),
+                ReportCell::Number(point.least_percent),
+                ReportCell::Number(point.samples_per_second),
+                ReportCell::Number(point.bytes_per_second),
+                ReportCell::of(point.cached_percent),
+                ReportCell::of(point.processors_percent),
+            ]
+        };
+        let fed = largest_fed(&self.points, self.least_percent);
+        ReportSection {
+            title: "Utilisation over accelerators".into(),
+            about: "The share of its time in which an accelerator computes: the mean of all, and of the one that waited longest.".into(),
+            columns: vec![
+                ReportColumn::new("accelerators", ColumnUnit::Number),
+                ReportColumn::new("utilised", ColumnUnit::Percent),
+                ReportColumn::new("least", ColumnUnit::Percent),
+                ReportColumn::new("samples/s", ColumnUnit::PerSecond),
+                ReportColumn::new("", ColumnUnit::BytesPerSecond),
+                ReportColumn::new("cached", ColumnUnit::Percent),
+                ReportColumn::new("CPU", ColumnUnit::Percent),
+            ],
+            rows: self.points.iter().map(row).collect(),
+            mark: fed.map(|index| (index, "fed")),
+            bars: None,
+            charts: vec![ReportChart::lines("utilisation", 0, vec![1, 2])],
+            sentences: self.sentences(fed),
+        }
+    }
+
+    fn sentences(&self, fed: Option<usize>) -> Vec<String> {
+        let threshold = number::percent(self.least_percent);
+        let name = self.run.figures.name;
+        let next = fed.map_or(0, |index| index + 1);
+        let beyond = self.points.get(next);
+        let mut all = vec![match fed.map(|index| &self.points[index]) {
+            None => format!("Not one accelerator of {name} is utilised {threshold}."),
+            Some(point) => {
+                format!("{} of {name} are utilised {threshold} or more.", counted(point.accelerators))
+            }
+        }];
+        match beyond {
+            Some(point) => all.push(self.limit(point)),
+            None if self.most < self.words.most => all.push(format!(
+                "The data set has no samples for more than {}: --dataset makes it larger.",
+                self.most
+            )),
+            None => all.push("All that were asked for are fed: --most allows more.".into()),
+        }
+        all.extend(self.cache());
+        let sample_ns = beyond.or(self.points.last()).and_then(|point| point.sample_ns);
+        all.extend(
+            sample_ns.map(|ns| format!("Reading took {} of processor time a sample.", number::latency(ns))),
+        );
+        all
+    }
+
+    /// What kept more of them from being fed.
+    fn limit(&self, point: &FeedingPoint) -> String {
+        let because = match (&self.run.device, point.processors_percent) {
+            (Some(device), _) => format!("the device {} limits", device.name),
+            (None, Some(percent)) if percent >= BUSY_PERCENT => {
+                format!("its readers took {} of the processors, which limit", number::percent(percent))
+            }
+            (None, _) => "the storage or the way to it limits: processors were free".into(),
+        };
+        format!(
+            "With {} number {} waited longest, {} for its batches; {because}.",
+            point.accelerators,
+            point.late,
+            number::latency(point.late_ns as f64)
+        )
+    }
+
+    /// Whether memory may have answered.
+    fn cache(&self) -> Option<String> {
+        if self.run.device.is_some() {
+            return None;
+        }
+        let (set, memory) =
+            (self.run.files * self.run.figures.file_bytes(), self.started.machine.memory_bytes);
+        if set >= memory.saturating_mul(MEMORY_TIMES) {
+            return Some(format!("The data set is {MEMORY_TIMES} times the memory or more."));
+        }
+        let times = number::significant(set as f64 / memory.max(1) as f64);
+        let worst = self
+            .points
+            .iter()
+            .filter_map(|point| point.cached_percent)
+            .fold(None, |worst: Option<f64>, each| Some(worst.map_or(each, |worst| worst.max(each))));
+        let seen = match worst {
+            Some(percent) if percent > CACHED_PERCENT => {
+                format!("and yet up to {} came from the cache", number::percent(percent))
+            }
+            Some(percent) => format!("and at most {} came from the cache", number::percent(percent)),
+            None => "and what came from the cache all the same is unknown".into(),
+        };
+        Some(format!(
+            "The data set is {times} times the memory, not {MEMORY_TIMES}; its cached pages were dropped before each point, {seen}."
+        ))
+    }
+}
+
+fn counted(count: u32) -> String {
+    if count == 1 { "1 accelerator".into() } else { format!("{count} accelerators") }
+}

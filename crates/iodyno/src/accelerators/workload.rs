@@ -1,0 +1,214 @@
+//! Training workloads as MLPerf Storage 2.0 and DLIO define them, and their plans.
+//!
+//! Only sizes, counts and times are taken over: files hold random bytes, since no accelerator looks at them.
+
+use clap::ValueEnum;
+use iodyno_model::{
+    Device, Intent, Items, Lasting, Open, OpenMode, Origin, Phase, Plan, Prepare, SampleAccess, Size, Target,
+    TargetKind, TrainingInput,
+};
+
+/// Whose samples are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Training {
+    Unet3d,
+    Resnet50,
+    Cosmoflow,
+}
+
+/// Whose computing time is slept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Accelerator {
+    A100,
+    H100,
+    B200,
+}
+
+/// The figures of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    pub name: &'static str,
+    /// Samples of a file; their mean length and its standard deviation, bytes.
+    pub per_file: u64,
+    pub record_bytes: u64,
+    pub deviation_bytes: u64,
+    pub batch: u32,
+    pub readers: u32,
+    /// The largest read, bytes.
+    pub transfer_bytes: u64,
+    /// A step of an A100 and of an H100, ns.
+    a100_ns: u64,
+    h100_ns: u64,
+    /// Below this utilisation an accelerator is not fed, percent.
+    pub least_percent: f64,
+    /// Whether the order is drawn.
+    shuffled: bool,
+}
+
+/// Beside each record of TensorFlow's format: its length and two checksums, bytes.
+const FRAME_BYTES: u64 = 16;
+
+const UNET3D: Figures = Figures {
+    name: "unet3d",
+    per_file: 1,
+    record_bytes: 146_600_628,
+    deviation_bytes: 68_341_808,
+    batch: 7,
+    readers: 4,
+    transfer_bytes: 1 << 20,
+    a100_ns: 636_000_000,
+    h100_ns: 323_000_000,
+    least_percent: 90.0,
+    shuffled: true,
+};
+
+const RESNET50: Figures = Figures {
+    name: "resnet50",
+    per_file: 1251,
+    record_bytes: 114_660 + FRAME_BYTES,
+    deviation_bytes: 0,
+    batch: 400,
+    readers: 8,
+    transfer_bytes: 256 << 10,
+    a100_ns: 435_000_000,
+    h100_ns: 224_000_000,
+    least_percent: 90.0,
+    shuffled: false,
+};
+
+const COSMOFLOW: Figures = Figures {
+    name: "cosmoflow",
+    per_file: 1,
+    record_bytes: 2_828_486 + FRAME_BYTES,
+    deviation_bytes: 71_311,
+    batch: 1,
+    readers: 4,
+    transfer_bytes: 256 << 10,
+    a100_ns: 5_510_000,
+    h100_ns: 3_500_000,
+    least_percent: 70.0,
+    shuffled: true,
+};
+
+impl Training {
+    pub fn figures(self) -> Figures {
+        match self {
+            Training::Unet3d => UNET3D,
+            Training::Resnet50 => RESNET50,
+            Training::Cosmoflow => COSMOFLOW,
+        }
+    }
+}
+
+impl Figures {
+    /// How long a step computes, ns; none: nobody has published it.
+    pub fn compute_ns(&self, accelerator: Accelerator) -> Option<u64> {
+        match accelerator {
+            Accelerator::A100 => Some(self.a100_ns),
+            Accelerator::H100 => Some(self.h100_ns),
+            Accelerator::B200 => None,
+        }
+    }
+
+    pub fn file_bytes(&self) -> u64 {
+        self.record_bytes * self.per_file
+    }
+}
+
+/// What the points of a search have in common.
+#[derive(Clone, Debug)]
+pub struct TrainingRun {
+    pub figures: Figures,
+    pub compute_ns: u64,
+    pub files: u64,
+    pub steps: u64,
+    pub seed: u64,
+    /// The data set's directory; of a simulated device nothing.
+    pub root: String,
+    pub device: Option<Device>,
+    pub origin: Origin,
+}
+
+/// Batches that are read ahead of each accelerator: DLIO's `prefetch_size`, divided over its readers and rounded up.
+const PREFETCH: u32 = 2;
+
+/// The jobs of a plan that touches files, and of one that touches none.
+const FILES_ENGINE: &str = iodyno_dialect::engine_choice::POSITIONED_CALLS;
+const DEVICE_ENGINE: &str = "sim";
+
+impl TrainingRun {
+    /// Each point of the search, with so many accelerators.
+    pub fn input(&self, accelerators: u32) -> TrainingInput {
+        let Figures { per_file, record_bytes, batch, readers, transfer_bytes, shuffled, .. } = self.figures;
+        let access = match (&self.device, per_file) {
+            (Some(_), _) => SampleAccess::Record,
+            (None, 1) => SampleAccess::Item,
+            (None, _) => SampleAccess::Stream,
+        };
+        TrainingInput {
+            accelerators,
+            ranks: 1,
+            readers,
+            prefetch: PREFETCH.div_ceil(readers),
+            batch,
+            steps: self.steps,
+            warm_up: 1,
+            samples: self.files * per_file,
+            per_item: per_file,
+            record_bytes,
+            transfer_bytes,
+            access,
+            dealt: access == SampleAccess::Stream,
+            item_seeds: Vec::new(),
+            sample_seeds: if shuffled { vec![self.seed as u32] } else { Vec::new() },
+            compute: Lasting { ns: self.compute_ns, drawn: None },
+            preprocess: Lasting::default(),
+        }
+    }
+
+    pub fn plan(&self, accelerators: u32) -> Plan {
+        let mut phase = Phase { name: format!("{accelerators} accelerators"), ..Phase::default() };
+        let engine = if self.device.is_some() { DEVICE_ENGINE } else { FILES_ENGINE };
+        self.input(accelerators).fill(&mut phase, 0, engine);
+        Plan {
+            name: format!("accelerators {}", self.figures.name),
+            seed: self.seed,
+            intent: Intent::Device,
+            targets: vec![self.target()],
+            phases: vec![phase],
+            device: self.device.clone(),
+            ..Plan::default()
+        }
+    }
+
+    /// The data set: made by the first plan, found by the others, and removed by the command.
+    fn target(&self) -> Target {
+        let figures = &self.figures;
+        let size = match figures.deviation_bytes {
+            0 => Size::Fixed(figures.file_bytes()),
+            deviation => {
+                let (mean_bytes, deviation_bytes) = (figures.record_bytes as f64, deviation as f64);
+                Size::Normal { mean_bytes, deviation_bytes }
+            }
+        };
+        let kind = match self.device {
+            Some(_) => TargetKind::Nothing { bytes: self.files * figures.file_bytes() },
+            None => TargetKind::FileSet {
+                root: self.root.clone(),
+                items: Items { count: self.files, size, ..Items::default() },
+            },
+        };
+        let open = match self.device {
+            Some(_) => Open::default(),
+            None => Open {
+                mode: OpenMode::Read,
+                create: true,
+                parents: true,
+                invalidate: true,
+                ..Open::default()
+            },
+        };
+        let prepare = if self.device.is_some() { Prepare::AsItIs } else { Prepare::Filled };
+        Target { name: "samples".into(), kind, open, prepare, remove: false, origin: self.origin.clone() }
+    }
+}
