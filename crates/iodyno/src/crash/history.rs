@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use iodyno_crash::request::{CrashFinding, CrashReport, WorkloadReport};
 use iodyno_model::{
-    Case, CaseRecord, Cases, Job, JobRecord, Outcome, Phase, PhaseRecord, Plan, Record, Verdict, Workload,
+    Case, CaseRecord, Cases, Job, JobRecord, Outcome, Phase, PhaseRecord, Plan, Record, RunStart, Verdict,
+    Workload,
 };
 
 use iodyno_report::experiment_report::{
