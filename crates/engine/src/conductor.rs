@@ -55,7 +55,7 @@ use ranks::Ranks;
 use steadiness::Steadiness;
 use ticks::Ticks;
 
-pub use options::{Halt, Options};
+pub use options::{Halt, LastingDevice, Options};
 pub(crate) use phase_context::PhaseContext;
 use phase_context::PlanDevice;
 pub use rank_mail::StopScope;
@@ -134,7 +134,7 @@ pub fn run_in(
         record,
         began,
         threads: ThreadPool::of(placement::processors()),
-        device: Default::default(),
+        device: (options.device.clone().unwrap_or_default().0, Vec::new()),
     };
     let walked = match compared {
         Ok(()) if run.aged(emit) => run.walk(world, emit),
@@ -194,14 +194,15 @@ impl Run<'_> {
         true
     }
 
-    /// The plan's simulated device lasts from phase to phase, as a real one would; at each point of a sweep it is new.
+    /// The plan's simulated device lasts from phase to phase, as a real one would; at each point of a sweep it is new, unless
+    /// it is to outlast them.
     fn renew_device(&mut self, index: usize) -> Result<(), Vec<Diagnostic>> {
         let plan = &self.checked.plan;
         let (device, made_for) = &mut self.device;
         let coordinates = &plan.phases[index].coordinates;
         let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wanted) = &plan.device
-            && (device.is_none() || made_for != coordinates)
+            && (device.is_none() || (made_for != coordinates && self.options.device.is_none()))
         {
             let made = Simulation::new(wanted, plan.seed);
             *device = Some(made.map_err(|wrong| vec![Diagnostic::error(&wanted.origin, wrong)])?);

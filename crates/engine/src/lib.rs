@@ -66,7 +66,7 @@ pub mod worker_findings;
 pub mod world;
 
 pub use check::{CheckedPlan, check, given_up};
-pub use conductor::{Halt, Options, follow, lead, part, run, run_in};
+pub use conductor::{Halt, LastingDevice, Options, follow, lead, part, run, run_in};
 pub use facts::EngineFacts;
 pub use failure::Failure;
 pub use registry::{EngineEntry, PlanEngines, engine, register};

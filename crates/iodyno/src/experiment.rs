@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal};
 use std::rc::Rc;
 
 use iodyno_dialect::{Keep, Loader, Request, engine_choice, native};
+use iodyno_engine::LastingDevice;
 use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, RunStart};
 use iodyno_report::{Output, Reporter};
@@ -47,13 +48,15 @@ pub struct Experiment<'a> {
     pub asked: TypedCommand,
     /// Whether the history keeps the single runs.
     pub keep: Keep,
+    /// The simulated device that lasts from run to run; none: each has a new one.
+    pub device: Option<LastingDevice>,
 }
 
 impl<'a> Experiment<'a> {
     /// The history keeps the runs as parts of the first one.
     pub fn new(world: &'a mut World, name: &str, arguments: &[String]) -> Self {
         let asked = TypedCommand { first: Some(Rc::default()), ..TypedCommand::new(name, arguments, true) };
-        Experiment { world, asked, keep: Keep::default() }
+        Experiment { world, asked, keep: Keep::default(), device: None }
     }
 
     /// Runs a plan, which an error message calls `what`; its start and its record.
@@ -65,8 +68,12 @@ impl<'a> Experiment<'a> {
         let mut run = native::request(plan, Box::new(RecordCapture(Rc::clone(&taken))));
         run.live_ns = 0;
         run.keep = self.keep.clone();
-        let policy =
-            OutputPolicy { asked: self.asked.clone(), quiet: true, ..OutputPolicy::from_environment() };
+        let policy = OutputPolicy {
+            asked: self.asked.clone(),
+            quiet: true,
+            device: self.device.clone(),
+            ..OutputPolicy::from_environment()
+        };
         let status = session::answer(self.world, Ok(Request::Run(Box::new(run))), &policy);
         let taken = taken.take();
         match (status, taken.started, taken.record) {

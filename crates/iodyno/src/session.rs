@@ -13,7 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use iodyno_dialect::{Request, Run, Translate, Written};
 use iodyno_engine::source::replay::tree::TreeSurveys;
 use iodyno_engine::world::World;
-use iodyno_engine::{Options, signal};
+use iodyno_engine::{LastingDevice, Options, signal};
 use iodyno_history::Keeping;
 use iodyno_model::{Diagnostic, Event, Origin, Record, Verb};
 use iodyno_report::median_pass::OnePass;
@@ -50,6 +50,8 @@ pub struct OutputPolicy {
     pub asked: TypedCommand,
     /// Whether it is one of many runs, which are not told apart.
     pub quiet: bool,
+    /// The simulated device of all of them.
+    pub device: Option<LastingDevice>,
 }
 
 impl OutputPolicy {
@@ -62,6 +64,7 @@ impl OutputPolicy {
             findings: wish.map(|wish| wish != "0"),
             asked: TypedCommand::default(),
             quiet: false,
+            device: None,
         }
     }
 
@@ -183,8 +186,8 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
     }
     say_all(&leftovers::remove(&run.abandoned, &run.plan));
     let mut trigger = run.trigger.take().filter(|_| world.rank() == 0).map(TriggerWatch::start);
-    let halt = trigger.as_ref().map(TriggerWatch::halt);
-    let options = Options { interim_ns: run.interim_ns, halt, ..fanout.options(&run) };
+    let (halt, device) = (trigger.as_ref().map(TriggerWatch::halt), policy.device.clone());
+    let options = Options { interim_ns: run.interim_ns, halt, device, ..fanout.options(&run) };
     let mut listened = true;
     // What a drop-in copies or checks it does for its own sake; who only watches, watches for a listener.
     let only_watches = run.plan.phases.iter().all(|phase| phase.watch.is_some());
@@ -407,7 +410,7 @@ mod tests {
     fn a_hint_names_what_the_command_takes() {
         let hint = |native: bool| {
             let asked = TypedCommand { native, ..TypedCommand::default() };
-            let policy = OutputPolicy { original: false, findings: None, asked, quiet: false };
+            let policy = OutputPolicy { original: false, findings: None, asked, quiet: false, device: None };
             let wrong = Diagnostic::error(&Origin::Default, "it carries ext4");
             policy.worded(wrong.hint("if that is meant: --destroy /dev/x")).hint.unwrap_or_default()
         };

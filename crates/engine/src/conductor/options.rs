@@ -1,9 +1,11 @@
 //! How a plan is run, beyond what it says itself.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use iodyno_model::reflect::Reflect;
+use iodyno_simulation::Simulation;
 
 use crate::source::replay::tree::TreeSurveys;
 
@@ -29,6 +31,20 @@ pub struct Options {
     /// What is known of its traces.
     #[reflect(skip)]
     pub surveys: TreeSurveys,
+    /// The plan's simulated device as an earlier run left it, and as this one leaves it; none: it is new, and at each point of a
+    /// sweep again.
+    #[reflect(skip)]
+    pub device: Option<LastingDevice>,
+}
+
+/// A simulated device that lasts from run to run of the same device: its caches and its wear, as those of a real one.
+#[derive(Clone, Default)]
+pub struct LastingDevice(pub(super) Arc<Mutex<Option<Simulation>>>);
+
+impl fmt::Debug for LastingDevice {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str("LastingDevice")
+    }
 }
 
 /// Ends a run from beside it.
@@ -56,6 +72,7 @@ impl Default for Options {
             witness: true,
             halt: None,
             surveys: TreeSurveys::default(),
+            device: None,
         }
     }
 }

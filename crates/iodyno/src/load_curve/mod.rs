@@ -11,6 +11,7 @@ mod report;
 
 use clap::Parser;
 use iodyno_dialect::{Loader, PathKind};
+use iodyno_engine::LastingDevice;
 use iodyno_engine::world::World;
 use iodyno_model::{Plan, RunStart, units};
 
@@ -108,6 +109,8 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Err(wrong) => return ended(Err(one(wrong))),
     };
     let mut experiment = Experiment::new(world, "load-curve", arguments);
+    // What one point writes wears the next one's device, as it would a real one.
+    experiment.device = Some(LastingDevice::default());
     let figures = measured(&mut experiment, &words, &plan)
         .and_then(|figures| questions.measure(&mut experiment, &words).map(|()| figures));
     match figures {

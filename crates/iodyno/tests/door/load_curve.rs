@@ -12,6 +12,7 @@ use crate::program::{
 pub fn cases() -> Vec<Case> {
     vec![
         Case::new("a load curve of a simulated server is what queueing theory says", &[], simulated),
+        Case::new("points of a load curve wear the simulated drive of the next ones", &[], worn),
         Case::new("a load curve of a directory leaves nothing behind", &[], directory),
         Case::new("a load curve only reads a file, and says what it refuses", &[], refused),
         Case::new("a load curve tells of the page cache", &[], cached),
@@ -85,6 +86,33 @@ fn simulated() -> Outcome {
         let found = json["sections"][1]["rows"][row][3].as_f64().expect("a mean");
         assert!((found / theory_ns - 1.0).abs() < 0.05, "at {load}: {found} ns, theory {theory_ns}");
     }
+    Ok(())
+}
+
+/// A small drive that is erased at first: writing at each depth fills it, and then its garbage has to be collected.
+fn worn() -> Outcome {
+    let home = scratch();
+    let plan = home.path().join("plan.toml");
+    std::fs::write(
+        &plan,
+        "[device]\nname = \"small\"\n[device.part.drive.ssd]\ncapacity = \"256MiB\"\nblock_pages = 32\n\
+         [target.data]\nnothing = \"256MiB\"\n[[phase]]\n[[phase.job]]\non = \"data\"\nengine = \"sim\"\ndepth = 16\n\
+         do = \"write\"\npick = \"random\"\nrepeats = true\nblock = \"4KiB\"\nuntil = { time = \"1s\" }\n",
+    )?;
+    let plan = plan.display().to_string();
+    let words = [plan.as_str(), "--depths", "16,17,18,19", "--loads", "100", "--time", "1s", "--json"];
+    let output = curve(&words);
+    let json: serde_json::Value =
+        serde_json::from_str(&output.expect(0, &["All figures are simulated"]).out)?;
+    let rates = |section: usize, column: usize| -> Vec<f64> {
+        let rows = json["sections"][section]["rows"].as_array().expect("rows");
+        rows.iter().map(|row| row[column].as_f64().expect("a rate")).collect()
+    };
+    let depths = rates(0, 1);
+    assert!(depths[3] < 0.65 * depths[0], "{depths:?}");
+    let loaded = rates(1, 2);
+    assert!(loaded[0] < 0.65 * depths[0], "{loaded:?} of {depths:?}");
+    assert_eq!(curve(&words).out, output.out, "not the same a second time");
     Ok(())
 }
 
