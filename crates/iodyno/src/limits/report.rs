@@ -70,7 +70,7 @@ impl LimitsReport {
             bandwidth: rules.bandwidth.map_or(0, whole),
             burst_bandwidth: 0,
             bandwidth_credits_bytes: 0,
-            latency_ns: self.figures.single_ns.map_or(0, whole),
+            latency_ns: 0,
             variation: 0.0,
             accounted_bytes: rules.accounted_bytes.unwrap_or(0),
             ..Cloud::blank()
@@ -84,6 +84,7 @@ impl LimitsReport {
         if let Some(lent) = rules.lent.filter(|lent| whole(lent.fast) > iops) {
             (cloud.burst_iops, cloud.iops_credits) = (whole(lent.fast), whole(lent.operations));
         }
+        cloud.latency_ns = self.figures.single_ns.map_or(0, |single| self.beside_caps(&cloud, single));
         Device {
             name,
             about: format!("the rules of {target} as they were found"),
@@ -95,6 +96,18 @@ impl LimitsReport {
             }],
             ..Device::default()
         }
+    }
+
+    /// What an operation takes beside the time in which the volume's caps let it pass: so the simulated one answers it at depth
+    /// 1 as fast as the real one did.
+    fn beside_caps(&self, cloud: &Cloud, single_ns: f64) -> u64 {
+        let bytes = self.figures.sizes.first().map_or(0, |point| point.bytes);
+        let interval = |amount: u64, rate: u64| match rate {
+            0 => 0.0,
+            rate => amount as f64 * 1e9 / rate as f64,
+        };
+        let operations = interval(1, cloud.iops.max(cloud.burst_iops));
+        (single_ns - operations.max(interval(bytes, cloud.bandwidth))).max(0.0).round() as u64
     }
 
     fn found(&self, rules: &Rules) -> ReportSection {

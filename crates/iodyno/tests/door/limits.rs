@@ -223,6 +223,8 @@ fn written() -> Outcome {
         digits.parse::<f64>().unwrap_or(0.0) * unit
     };
     let is_near = |found: f64, known: f64| (found / known - 1.0).abs() < 0.02;
+    // 167 µs of what an operation takes are the cap's, 600 the path's.
+    assert!((588.0..=612.0).contains(&figure("latency")), "{text}");
     assert!(is_near(figure("iops"), 6_000.0) && is_near(figure("bandwidth"), 178.3e6), "{text}");
     assert!(text.contains("name = \"found\"") && text.contains("iodyno limits"), "{text}");
     let mut again = iodyno(["run", &plan, "--no-save", "--on", &to]);

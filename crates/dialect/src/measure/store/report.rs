@@ -6,6 +6,7 @@ use iodyno_report::number;
 use iodyno_report::paint::Paint;
 use iodyno_report::table::wrapped;
 
+use super::budget::CONSISTENCY;
 use super::settings::StoreSettings;
 use super::text::{self, StoreText};
 use crate::measure::frame::CardFrame;
@@ -14,12 +15,14 @@ use crate::measure::report::CardSetup;
 impl CardSetup for StoreSettings {
     fn announcement(&self, started: &RunStart, paint: Paint) -> String {
         let budget = &self.budget;
+        // A simulated store keeps no objects whose versions could differ.
+        let is_tried = started.plan.phases.iter().any(|phase| phase.name == CONSISTENCY);
         let passes = format!(
-            "{} passes of {} a cell, 1 to {} in flight, requests without data, consistency: about {} once the \
-             objects are laid out",
+            "{} passes of {} a cell, 1 to {} in flight, requests without data{}: about {} once the objects are laid out",
             budget.passes,
             number::latency(budget.cell_ns as f64),
             budget.depths.last().copied().unwrap_or(1),
+            if is_tried { ", consistency" } else { "" },
             number::wait(planned_ns(&started.plan)),
         );
         let at = self.endpoint.as_ref().map(|at| format!(", at {at}")).unwrap_or_default();
