@@ -4,7 +4,8 @@
 //! watches. What cannot be simulated is refused with its reason; what is of the machine alone and changes no figure of a
 //! simulated device (processors, priorities, memory of buffers) is left out.
 
-use std::io;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
 
 use iodyno_dialect::Run;
 use iodyno_dialect::native::device::{self, SHIPPED};
@@ -14,7 +15,7 @@ use iodyno_model::{
     Device, Diagnostic, EngineTrait, Event, Job, Origin, Phase, Plan, Prepare, Submit, Target, TargetKind,
     WorkerKind, Workload,
 };
-use iodyno_report::{Output, Reporter};
+use iodyno_report::{Files, Output, Reporter};
 
 use crate::loader::plain;
 
@@ -254,8 +255,12 @@ pub fn mark(run: &mut Run) {
         run.plan.name = if name.is_empty() { word.clone() } else { format!("{name}, {word}") };
     }
     let unmarked = std::mem::replace(&mut run.reporter, Box::new(crate::session::Silent));
-    run.reporter =
-        Box::new(MarkedReport { reporter: unmarked, device: device.name.clone(), is_marked: false });
+    run.reporter = Box::new(MarkedReport {
+        reporter: unmarked,
+        device: device.name.clone(),
+        is_marked: false,
+        marks: BTreeSet::new(),
+    });
 }
 
 /// A report that says before anything else that it is of a simulated run: a line of text, or the first field of JSON. Of a
@@ -264,17 +269,56 @@ struct MarkedReport {
     reporter: Box<dyn Reporter>,
     device: String,
     is_marked: bool,
+    /// Files and directories of results that have their mark.
+    marks: BTreeSet<String>,
+}
+
+/// Files whose readers would stumble over a line that their tool does not write: the mark is a file of its own beside each, or
+/// in the directory that is made for all of them.
+struct MarkedFiles<'a> {
+    files: &'a mut dyn Files,
+    device: &'a str,
+    marks: &'a mut BTreeSet<String>,
+}
+
+impl MarkedFiles<'_> {
+    fn mark(&mut self, of: &str, path: &str) -> io::Result<()> {
+        if !self.marks.insert(of.into()) {
+            return Ok(());
+        }
+        self.files.file(path)?.write_all(format!("simulated on {}\n", self.device).as_bytes())?;
+        self.files.close(path)
+    }
+}
+
+impl Files for MarkedFiles<'_> {
+    fn file(&mut self, path: &str) -> io::Result<&mut dyn Write> {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if !self.marks.contains(folder) && !path.starts_with("/dev/") {
+            self.mark(path, &format!("{path}.simulated"))?;
+        }
+        self.files.file(path)
+    }
+
+    fn folder(&mut self, path: &str) -> io::Result<()> {
+        self.files.folder(path)?;
+        self.mark(path, &format!("{path}/simulated"))
+    }
+
+    fn close(&mut self, path: &str) -> io::Result<()> {
+        self.files.close(path)
+    }
 }
 
 impl Reporter for MarkedReport {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         let Output { out, err, files } = output;
+        let files = &mut MarkedFiles { files: &mut **files, device: &self.device, marks: &mut self.marks };
         if self.is_marked {
-            let output = &mut Output { out: &mut **out, err: &mut **err, files: &mut **files };
-            return self.reporter.event(event, output);
+            return self.reporter.event(event, &mut Output { out: &mut **out, err: &mut **err, files });
         }
         let (mut told, mut talk) = (Vec::new(), Vec::new());
-        self.reporter.event(event, &mut Output { out: &mut told, err: &mut talk, files: &mut **files })?;
+        self.reporter.event(event, &mut Output { out: &mut told, err: &mut talk, files })?;
         let ends = matches!(event, Event::PhaseEnded(_) | Event::Ended(_));
         if !told.is_empty() {
             self.is_marked = true;

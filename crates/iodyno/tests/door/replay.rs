@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         Case::new("replay_is_exact_in_virtual_time", &[], exact),
         Case::new("replay_says_by_how_much_a_slow_device_is_late", &[], late),
+        Case::new("replay_on_a_simulated_device_queues_there", &[], on_device),
         Case::new("replay_makes_the_tree_and_leaves_it_as_the_trace_did", &[], tree),
         Case::new("replay_of_a_tree_at_a_depth_leaves_what_one_at_a_time_does", &[Need::IoUring], deep_tree),
         Case::new("replay_of_a_tree_by_several_workers_that_wait_for_each_other", &[], waits_for_others),
@@ -127,6 +128,43 @@ fn late() -> Outcome {
     let text =
         certificate(&replay(home.path(), &["--engine", "sim", "--set", "service=2ms", "--speed", "0.5"]));
     assert!(text.contains("faithful"), "{text}");
+    Ok(())
+}
+
+/// Each takes 4 ms at one of two servers and the next is due after 1: number n waits for those before it.
+fn on_device() -> Outcome {
+    let home = scratch();
+    device(home.path(), 100);
+    let text = |servers: u32| {
+        format!(
+            "name = \"slow\"\n[part.front.station]\nservers = {servers}\nservice = \"4ms\"\nvariation = 0\n"
+        )
+    };
+    fs::write(home.path().join("two.toml"), text(2))?;
+    fs::write(home.path().join("four.toml"), text(4))?;
+    for word in [["--on", "./two.toml"], ["--also", "on=./two.toml"]] {
+        let output = replay(home.path(), &[&["data"], &word[..], &["--json", "r.json"]].concat());
+        output.expect(0, &["simulated on slow", "faithful", "100 of 100 operations"]);
+        let record: serde_json::Value = serde_json::from_slice(&fs::read(home.path().join("r.json"))?)?;
+        let part = &record["phases"][0]["parts"][0];
+        assert_eq!((&part["name"], &part["requests"]), (&"front".into(), &100.into()), "{part}");
+        // 100 of them keep two servers busy for 200 ms; the last one came after 99 and waited for half of that.
+        let job = &record["phases"][0]["jobs"][0];
+        let most = job["lines"]
+            .as_array()
+            .ok_or("no lines")?
+            .iter()
+            .filter_map(|line| line["latency"]["max_ns"].as_u64());
+        assert_eq!(most.max(), Some(102 * MS), "{job}");
+        fs::remove_file(home.path().join("r.json"))?;
+    }
+    // Four carry what comes: nobody waits.
+    let output = replay(home.path(), &["data", "--on", "./four.toml", "--json", "four.json"]);
+    output.expect(0, &["simulated on slow", "faithful"]);
+    let record = fs::read_to_string(home.path().join("four.json"))?;
+    assert!(record.contains("\"max_ns\": 4000000") && !record.contains("\"max_ns\": 5000000"), "{record}");
+    assert!(!home.path().join("data").exists());
+    replay(home.path(), &["data", "--on", "hdd-720"]).refused(&["no device of that name"]);
     Ok(())
 }
 

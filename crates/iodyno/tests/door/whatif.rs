@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("simulated devices are listed, and their files are read back", &[], devices),
         Case::new("a tool on a simulated device says so and makes no file", &[], tools),
         Case::new("every file of a simulated run says so", &[], exports),
+        Case::new("logs and result files of a simulated run have their mark beside them", &[], marks),
         Case::new("the disks and the cap to buy are those of the formula", &[], limits_by_formula),
         Case::new("the engine of virtual time lays out no file", &[], bare_engine),
         Case::new("a seed gives the same record on each device", &[], repeatable),
@@ -215,6 +216,8 @@ fn bucket() -> Outcome {
     let card = within(home.path(), "measure s3://bucket/a --quick --time 200ms --on ./store.toml");
     card.expect(0, &["simulated on store", "GET 4K Q16T1", "5.00 ms"]);
     assert!(!card.out.contains("stale") && !card.out.contains("class A"), "{card}");
+    // Nothing is announced that is not measured.
+    assert!(!format!("{card}").contains("consistency"), "{card}");
     for line in [
         "ior -a S3 --S3.host=127.0.0.1:1 -w -r -t 64k -b 1m -o f --also on=./store.toml",
         "mdtest -a S3 --S3.host=127.0.0.1:1 -n 20 -w 4k -e 4k --also on=./store.toml",
@@ -223,6 +226,55 @@ fn bucket() -> Outcome {
     ] {
         within(home.path(), line).expect(0, &["simulated on store"]);
     }
+    warp(home.path())
+}
+
+/// warp's requests take what the device says; when an answer began nobody told.
+fn warp(home: &Path) -> Outcome {
+    let store = "--host 127.0.0.1:1 --bucket b --access-key a --secret-key b --obj.size=4KiB --concurrent=8";
+    for kind in ["get --objects 50", "put", "mixed --objects 50"] {
+        let line = format!("warp {kind} {store} --duration 5s --benchdata data --also on=./store.toml");
+        let said = within(home, &line);
+        said.expect(0, &["simulated on store", "1600.00 obj/s"]);
+        if kind != "mixed --objects 50" {
+            said.expect(0, &["Reqs: Avg: 5.0ms, 50%: 5.0ms, 90%: 5.0ms, 99%: 5.0ms"]);
+        }
+        assert!(!said.out.contains("TTFB"), "{said}");
+        let mark = home.join("data.json.zst.simulated");
+        assert_eq!(std::fs::read_to_string(&mark)?, "simulated on store\n");
+        ["data.json.zst", "data.json.zst.simulated"]
+            .iter()
+            .try_for_each(|name| std::fs::remove_file(home.join(name)))?;
+    }
+    Ok(())
+}
+
+/// Logs and result files are as their readers want them: the mark is a file beside them.
+fn marks() -> Outcome {
+    let home = scratch();
+    let fio = "fio --name=j --rw=randread --size=4m --number_ios=64 --write_lat_log=l --write_bw_log=l --write_iops_log=l \
+               --log_avg_msec=10 --also on=hdd-7200";
+    within(home.path(), fio).expect(0, &["simulated on hdd-7200"]);
+    let logs: Vec<String> = names(home.path()).into_iter().filter(|name| name.ends_with(".log")).collect();
+    assert!(logs.len() >= 5 && logs.contains(&"l_bw.1.log".to_string()), "{logs:?}");
+    for log in &logs {
+        let text = std::fs::read_to_string(home.path().join(log))?;
+        let is_number = |word: &str| word.trim().parse::<i64>().is_ok() || word.trim().starts_with("0x");
+        // Who submits takes no time there.
+        assert!(!text.is_empty() || log.starts_with("l_slat"), "{log} is empty");
+        assert!(text.lines().all(|line| line.split(',').all(is_number)), "{log}: {text}");
+        let mark = std::fs::read_to_string(home.path().join(format!("{log}.simulated")))?;
+        assert_eq!(mark, "simulated on hdd-7200\n", "{log}");
+    }
+    let said = within(home.path(), "io500 --mini . --on nvme-ssd");
+    said.expect(0, &["simulated on nvme-ssd", "the score is 0", "[RESULT] ior-easy-write"]);
+    let results =
+        std::fs::read_dir(home.path().join("io500-mini/results"))?.next().ok_or("no results")??.path();
+    assert_eq!(std::fs::read_to_string(results.join("simulated"))?, "simulated on nvme-ssd\n");
+    let summary = std::fs::read_to_string(results.join("result_summary.txt"))?;
+    assert!(summary.contains("[SCORE ]") && !summary.contains("simulated"), "{summary}");
+    let marks = names(&results).into_iter().filter(|name| name.contains("simulated")).count();
+    assert_eq!(marks, 1, "{:?}", names(&results));
     Ok(())
 }
 
