@@ -92,6 +92,7 @@ impl FeedingFigures<'_> {
             rows: self.points.iter().map(row).collect(),
             mark: fed.map(|index| (index, "fed")),
             bars: None,
+            pictures: Vec::new(),
             charts: vec![ReportChart::lines("utilisation", 0, vec![1, 2])],
             sentences: self.sentences(fed),
         }

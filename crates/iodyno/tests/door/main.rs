@@ -8,6 +8,7 @@
 
 #[cfg(target_os = "linux")]
 mod accelerators;
+#[cfg(target_os = "linux")]
 mod aging;
 #[cfg(target_os = "linux")]
 mod calibration;

@@ -88,7 +88,7 @@ pub enum OperationDetail {
     Value(Length, Option<f64>),
     /// Half of what is in flight in the background.
     Reap,
-    Shared(Object, Use),
+    Shared(Object, Box<Use>),
     /// The end, once a count is reached: of an object, of operations, of bytes.
     Finish(Option<(Object, i64)>, u64, u64),
 }
@@ -472,7 +472,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 let (drawn, boundless) = (drawn.transpose()?, says(operation, "bounded", "false"));
                 OperationDetail::Shared(
                     object(self.context, wanted)?,
-                    Use { drawn, boundless, ..self.used(wanted)? },
+                    Box::new(Use { drawn, boundless, ..self.used(wanted)? }),
                 )
             }
             Verb::Finish => self.finish(operation)?,
