@@ -230,8 +230,8 @@ impl Enumeration {
     }
 }
 
-/// The workloads that a name stands for: a known one; `enumerated:2:417`; `seq-2`, all of two operations; `seq-2:50`, as many of
-/// them, drawn by the seed.
+/// The workloads that a name stands for: a known one; `written`, all known ones that keep what they promise;
+/// `enumerated:2:417`; `seq-2`, all of two operations; `seq-2:50`, as many of them, drawn by the seed.
 ///
 /// # Errors
 /// It stands for none, with a hint.
@@ -242,6 +242,9 @@ pub fn select_workloads(
 ) -> Result<Vec<WrittenWorkload>, String> {
     if let Some(found) = known.iter().find(|workload| workload.name == name) {
         return Ok(vec![found.clone()]);
+    }
+    if name == "written" {
+        return Ok(known.iter().filter(|workload| workload.wrong.is_none()).cloned().collect());
     }
     if let Some(found) = Enumeration::named(name) {
         return found.map(|workload| vec![workload]);

@@ -40,6 +40,9 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     if !built.success {
         return Err(format!("the program does not build: {}", built.last_words()));
     }
+    // A written workload leaves some 100 states, a short one some 25: ten thousand need more of them than there are written ones.
+    let count = states.parse::<u32>().unwrap_or(0).saturating_sub(2500) / 20;
+    let workloads = if count == 0 { "written".into() } else { format!("written,seq-2:{count}") };
     let mut is_good = true;
     for (file_system, options) in RUNS {
         let name = format!("{file_system} {}", if options.is_empty() { "defaults" } else { options });
@@ -49,7 +52,16 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
             continue;
         }
         let mut command = Command::new(root.join("target/release/iodyno"));
-        command.args(["crash", file_system, "--mount-options", options, "--states", states]);
+        command.args([
+            "crash",
+            file_system,
+            "--mount-options",
+            options,
+            "--states",
+            states,
+            "--workload",
+            &workloads,
+        ]);
         let log = root.join(format!("target/crash/{file_system}-{}.txt", options.replace('=', "-")));
         shell::fresh(&log)?;
         let tested = shell::run(command, Some(&log), LIMIT)?;

@@ -53,6 +53,7 @@ fn names_select_known_workloads_and_samples() {
     };
     assert_eq!(names("maildir"), Ok(vec!["maildir".to_string()]));
     assert_eq!(names("enumerated:1:7"), Ok(vec!["enumerated:1:7".to_string()]));
+    assert_eq!(names("written").map(|names| names.len()), Ok(34));
     assert_eq!(names("seq-1").map(|names| names.len()), Ok(290));
     assert_eq!(names("seq-3:20").map(|names| names.len()), Ok(20));
     assert_ne!(

@@ -142,7 +142,7 @@ impl OpenHandles {
                 Ok(())
             }
             S::Clone { from, to } => self.clone_file(from, to),
-            S::Promise { .. } => Ok(()),
+            S::Promise { .. } | S::PromisePages { .. } => Ok(()),
             _ => self.synchronise(operation),
         }
     }

@@ -160,7 +160,8 @@ impl ModelTree {
                 Ok(())
             }
             S::Clone { from, to } => self.clone_file(from, to),
-            S::Fsync { path } | S::Fdatasync { path } | S::Promise { path } => self.file(path).map(|_| ()),
+            S::Fsync { path } | S::Fdatasync { path } => self.file(path).map(|_| ()),
+            S::Promise { path } | S::PromisePages { path } => self.file(path).map(|_| ()),
             S::FsyncDirectory { path } => self.directory(path).map(|_| ()),
             S::Msync { path, offset, length } => self.mapped(path, *offset, *length).map(|_| ()),
             S::SyncFileRange { path, .. } => self.file(path).map(|_| ()),
@@ -343,6 +344,7 @@ impl ModelTree {
             S::Fsync { path } => self.keep_file(path, PromiseKind::Fsync),
             S::Fdatasync { path } => self.keep_file(path, PromiseKind::Fdatasync),
             S::Promise { path } => self.keep_for_users(path),
+            S::PromisePages { path } => self.keep_pages(path),
             S::FsyncDirectory { path } => self.keep_directory(path),
             S::Sync => self.keep_all(PromiseKind::Sync),
             S::Syncfs => self.keep_all(PromiseKind::Syncfs),
@@ -382,6 +384,12 @@ impl ModelTree {
         if kind == PromiseKind::Fsync && self.practice.syncs_changed_names {
             self.keep_changed_names(number);
         }
+    }
+
+    fn keep_pages(&mut self, path: &str) {
+        let promise = self.given(PromiseKind::WholePages);
+        let Some(number) = self.lookup(path) else { return };
+        self.inode_mut(number).whole_pages = Some(promise);
     }
 
     fn keep_for_users(&mut self, path: &str) {

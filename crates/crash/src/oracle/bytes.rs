@@ -5,6 +5,7 @@ use super::{Alternatives, Given, ModelInode, PromiseKind};
 use crate::promise::Damage;
 use crate::stamp::{BlockStamp, ByteOrigin, UNIT};
 
+const PAGE: usize = 4096;
 const FOREIGN: Given = Given { kind: PromiseKind::NoForeignBytes, step: None };
 
 type Report<'a> = &'a mut dyn FnMut(Given, Damage, String);
@@ -31,6 +32,9 @@ pub(super) fn judge_bytes(
     }
     if !is_covered {
         return;
+    }
+    if let Some(given) = inode.whole_pages {
+        torn_pages(given, found, report);
     }
     let mut run: Option<DamagedRun> = None;
     for (start, end, range) in inode.bytes.below(found.bytes.len() as u64) {
@@ -61,6 +65,22 @@ pub(super) fn judge_bytes(
         }
     }
     run.into_iter().for_each(|run| run.tell(report));
+}
+
+/// Reports each page that is of several writes.
+fn torn_pages(given: Given, found: &FoundBytes, report: Report) {
+    for (number, page) in found.bytes.chunks_exact(PAGE).enumerate() {
+        let mut writes: Vec<_> = page
+            .chunks(UNIT as usize)
+            .map(|unit| BlockStamp::read(unit).map(|stamp| stamp.generation))
+            .collect();
+        writes.dedup();
+        if writes.len() > 1 {
+            let word = |write: &Option<u32>| write.map_or("none".into(), |write| format!("write {write}"));
+            let parts: Vec<String> = writes.iter().map(word).collect();
+            report(given, Damage::Torn, format!("page {number}: parts of {}", parts.join(", ")));
+        }
+    }
 }
 
 /// The promise that covers a byte. None covers what lies beyond the size that was promised, or in a hole that is being filled.

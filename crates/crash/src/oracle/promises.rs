@@ -23,6 +23,8 @@ pub enum PromiseKind {
     RenameAtomic,
     /// Bytes that nobody synced are old, new or zeroes.
     NoForeignBytes,
+    /// Pages of 4 KiB that are written in place are old or new.
+    WholePages,
     Application,
 }
 
@@ -34,7 +36,7 @@ impl PromiseKind {
             K::Prepared | K::RwfSync | K::RwfDsync | K::Sync | K::Syncfs => Authority::Linux,
             K::NewName | K::ChangedNames | K::RenameAtomic => Authority::Linux,
             K::NoForeignBytes => Authority::MountOption,
-            K::Application => Authority::Application,
+            K::WholePages | K::Application => Authority::Application,
         }
     }
 
@@ -56,6 +58,7 @@ impl PromiseKind {
             K::ChangedNames => "the names of a file after its fsync",
             K::RenameAtomic => "rename as a whole: the old name or the new one",
             K::NoForeignBytes => "bytes that nobody synced are old, new or zeroes",
+            K::WholePages => "pages of 4 KiB that are old or new",
             K::Application => "what the program told its users",
         }
     }
@@ -77,6 +80,7 @@ impl PromiseKind {
             K::NewName | K::ChangedNames => "practice of ext4, xfs and btrfs",
             K::RenameAtomic => "POSIX.1-2024 rename(), RATIONALE; rename(2)",
             K::NoForeignBytes => "ext4(5), data=ordered",
+            K::WholePages => "the workload, on a disk that writes 4 KiB as a whole",
             K::Application => "the workload",
         }
     }

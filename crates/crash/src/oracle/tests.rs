@@ -207,6 +207,21 @@ fn fdatasync_promises_the_size_too_and_no_attributes() {
 }
 
 #[test]
+fn pages_that_are_promised_whole_are_old_or_new() {
+    let case = Case::new(&["create x", "append x 8k"], &["promise-pages x", "overwrite x 0 8k"]);
+    let (mut old, mut found) = (case.tree(1), case.tree(2));
+    let (old, new) = (bytes_of(at(&mut old, "x")), bytes_of(at(&mut found, "x")));
+    new.bytes[4096..].copy_from_slice(&old.bytes[4096..]);
+    assert!(case.is_accepted(&found), "the first page is new, the second one old");
+    bytes_of(at(&mut found, "x")).bytes[..1024].copy_from_slice(&old.bytes[..1024]);
+    let violation = case.broken(&found);
+    assert_eq!((violation.authority, violation.damage), (Authority::Application, Damage::Torn));
+    assert_eq!(violation.found, "page 0: parts of write 1, write 2");
+    let unpromised = Case::new(&["create x", "append x 8k"], &["overwrite x 0 8k"]);
+    assert!(unpromised.judged(1, 1, &found).is_empty(), "nobody promised it");
+}
+
+#[test]
 fn old_and_torn_writes_are_told_apart() {
     let case = Case::new(&["create x", "append x 4k"], &["overwrite x 0 4k", "fdatasync x"]);
     let violation = case.broken(&case.tree(0));

@@ -24,6 +24,8 @@ pub struct ModelInode {
     pub is_named: bool,
     /// It must be found under one of its names, until one of them is removed.
     pub required: Option<Given>,
+    /// Each of its pages is found old or new.
+    pub whole_pages: Option<Given>,
     /// The most names that it had at once.
     pub most_names: usize,
 }
@@ -43,6 +45,7 @@ impl ModelInode {
             xattrs: BTreeMap::new(),
             is_named: false,
             required: None,
+            whole_pages: None,
             most_names: 0,
         }
     }

@@ -135,6 +135,10 @@ pub enum StepOperation {
     Promise {
         path: String,
     },
+    /// No call: each page of this file is old or new from here on, since the disk writes one as a whole.
+    PromisePages {
+        path: String,
+    },
 }
 
 /// The word of an operation and what follows it, for messages and for docs.
@@ -166,6 +170,7 @@ pub(super) const FORMS: &[(&str, &str)] = &[
     ("sync", ""),
     ("syncfs", ""),
     ("promise", "FILE"),
+    ("promise-pages", "FILE"),
 ];
 
 impl OpenDurability {
@@ -242,6 +247,7 @@ impl fmt::Display for StepOperation {
             S::Sync => f.write_str("sync"),
             S::Syncfs => f.write_str("syncfs"),
             S::Promise { path } => write!(f, "promise {path}"),
+            S::PromisePages { path } => write!(f, "promise-pages {path}"),
         }
     }
 }

@@ -179,6 +179,7 @@ fn operation_of(given: &mut Arguments) -> Result<StepOperation, String> {
         "sync" => S::Sync,
         "syncfs" => S::Syncfs,
         "promise" => S::Promise { path: given.path()? },
+        "promise-pages" => S::PromisePages { path: given.path()? },
         word => return Err(unknown(word)),
     })
 }

@@ -40,6 +40,9 @@ fn shared(entry: &Entry, wrong: &Wrong) -> SharedObject {
         let most = fields.or("most", whole_number, u64::MAX);
         kinds.push(SharedKind::Semaphore { initial, most, waiters: fields.or("waiters", small, 0) });
     }
+    if let Some(count) = fields.get("lanes", small) {
+        kinds.push(SharedKind::Lanes { count, initial: fields.or("start", whole_number, 0) });
+    }
     kinds.extend(fields.get("weights", whole_number).map(|most| SharedKind::Weights { most }));
     kinds.extend(fields.get("counter", flag).map(|_| SharedKind::Counter));
     kinds.extend(fields.get("signal", flag).map(|_| SharedKind::Signal));
@@ -47,7 +50,8 @@ fn shared(entry: &Entry, wrong: &Wrong) -> SharedObject {
         kinds.push(SharedKind::Done { of, bytes: fields.flag("bytes") });
     }
     if kinds.len() != 1 {
-        let hint = "say exactly one of tokens = RATE, semaphore = START, weights = AHEAD, counter = true, signal = true, done = [LABEL]";
+        let hint = "say exactly one of tokens = RATE, semaphore = START, lanes = COUNT, weights = AHEAD, counter = true, \
+                    signal = true, done = [LABEL]";
         wrong.error(fields.origin(), format!("shared object `{}` must be one thing", entry.name), hint);
     }
     fields.unknown();

@@ -99,6 +99,11 @@ impl SharedObjects {
             Failure::new(format!("no shared object `{}` in this phase", wanted.name))
                 .hint("declare it in the phase, under `shared`")
         })?;
+        let divided = wanted.lanes > 0 || wanted.first_lane > 0 || wanted.sharers > 0;
+        if divided && !matches!(self.kinds[index].kind, SharedKind::Lanes { .. }) {
+            return Err(Failure::new(format!("`{}` has no lanes", wanted.name))
+                .hint("declare it by lanes = COUNT, or leave out lanes, first_lane and sharers"));
+        }
         let mut object = self.at(index);
         if let SharedKind::Weights { .. } = self.kinds[index].kind {
             if wanted.amount < 1 {
@@ -408,6 +413,14 @@ mod tests {
         assert_eq!([fills.post(1), second.take(1, 0)], [Answer::Granted, Answer::Wait]);
         assert_eq!([lane(5, 0, 2).post(1), second.take(1, 0)], [Answer::Granted, Answer::Granted]);
         assert_eq!(lane(0, 2, 0).take(1, 0), Answer::Granted, "the first worker's are untouched");
+    }
+
+    #[test]
+    fn what_has_no_lanes_is_not_divided_into_some() {
+        let objects = objects(SharedKind::Counter);
+        let divided = SharedUse { lanes: 2, ..SharedUse::new("s", 1) };
+        let refused = objects.object(&divided).err().expect("it has no lanes");
+        assert_eq!(refused.to_string(), "`s` has no lanes");
     }
 
     #[test]

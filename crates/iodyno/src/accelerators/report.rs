@@ -152,7 +152,10 @@ impl FeedingFigures<'_> {
         if set >= memory.saturating_mul(MEMORY_TIMES) {
             return Some(format!("The data set is {MEMORY_TIMES} times the memory or more."));
         }
-        let times = number::significant(set as f64 / memory.max(1) as f64);
+        let times = match set as f64 / memory.max(1) as f64 {
+            times if times < 0.01 => "less than a hundredth of".into(),
+            times => format!("{} times", number::significant(times)),
+        };
         let worst = self
             .points
             .iter()
@@ -166,7 +169,7 @@ impl FeedingFigures<'_> {
             None => "and what came from the cache all the same is unknown".into(),
         };
         Some(format!(
-            "The data set is {times} times the memory, not {MEMORY_TIMES}; its cached pages were dropped before each point, {seen}."
+            "The data set is {times} the memory, not {MEMORY_TIMES} times; its cached pages were dropped before each point, {seen}."
         ))
     }
 }

@@ -52,7 +52,7 @@ pub struct CrashArgs {
     /// What the disk writes as a whole
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = ["512", "4096"])]
     sector: String,
-    /// Workloads, by comma, also seq-1, seq-2:50, enumerated:2:417; default: all written ones that keep what they promise
+    /// Workloads, by comma, also seq-1, seq-2:50, enumerated:2:417; default: written, all that keep what they promise
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
     workload: Vec<String>,
     /// A file of workloads: docs/crash-workloads.md
@@ -137,7 +137,8 @@ fn list() -> Result<u8, Diagnostic> {
         let wrong = if workload.wrong.is_some() { " (wrong on purpose)" } else { "" };
         format!("{:24} {}{wrong}\n", workload.name, workload.about)
     };
-    let enumerated = "seq-1, seq-2, seq-3:50   All workloads of one or two operations, a sample of 50 of three (--seed).\n\
+    let enumerated = "written                  All of these that keep what they promise.\n\
+                      seq-1, seq-2, seq-3:50   All workloads of one or two operations, a sample of 50 of three (--seed).\n\
                       enumerated:2:417         One of them, by its number: docs/crash-workloads.md\n";
     Ok(print(&(known.iter().map(line).collect::<String>() + enumerated)))
 }
