@@ -9,7 +9,7 @@ use iodyno_dialect::option::nearest;
 use iodyno_dialect::run_options::RunOptions;
 use iodyno_dialect::{DIALECTS, Dialect, Keep, Loader, ReportFile, Run};
 use iodyno_engine::world::World;
-use iodyno_model::{Device, Diagnostic, Origin};
+use iodyno_model::{Device, Diagnostic, Origin, Plan};
 use iodyno_report::native::Native;
 use iodyno_report::paint::Paint;
 
@@ -46,6 +46,7 @@ const WORDS: &[(&str, &str)] = &[
     ("age=70%", "age the file systems first, until they are this full"),
     ("fail-if=read.p99>5ms", "fail if this condition holds"),
     ("ceiling=400Gbit", "maximum rate of the path to the storage"),
+    ("verify-map=FILE", "keep the generation of every block that is written, or check against it"),
     ("destroy=DEVICE", "allow overwriting this device"),
     ("hosts=H1,H2:4", "run on these hosts"),
     ("hostfile=FILE", "run on the hosts of this file"),
@@ -91,6 +92,8 @@ fn is_bare(word: &str) -> bool {
 pub struct ExtensionOptions {
     /// Devices that may be written to although somebody may still need them, by the very names that are used.
     pub destroy: Vec<String>,
+    /// The generation map of the jobs that verify.
+    pub verify_map: Option<String>,
     /// Format and path of each result file.
     pub files: Vec<(&'static str, String)>,
     /// Whether the witnesses stay at home.
@@ -216,6 +219,7 @@ impl ExtensionOptions {
                 self.keep.wanted = Some(true);
                 self.keep.tags.push(name.into());
             }
+            Some(("verify-map", path)) => self.verify_map = Some(path.into()),
             Some(("on", device)) => self.on = Some(device.into()),
             Some(("witness", "off")) => self.unwatched = true,
             Some((name @ ("text" | "bugs" | "phases" | "layout" | "rewrite" | "peers"), value)) => {
@@ -279,8 +283,18 @@ impl ExtensionOptions {
     pub fn shaping(&self) -> Option<String> {
         let shapes = |word: &&String| {
             let name = name_of(word);
-            let besides =
-                ["ceiling", "details", "live", "ranks", "save", "destroy", "hosts", "fail-if", "why"];
+            let besides = [
+                "ceiling",
+                "details",
+                "live",
+                "ranks",
+                "save",
+                "destroy",
+                "hosts",
+                "fail-if",
+                "verify-map",
+                "why",
+            ];
             exported(name).is_none() && !besides.contains(&name)
         };
         let words: Vec<&str> = self.kept.iter().filter(shapes).map(String::as_str).collect();
@@ -298,6 +312,9 @@ impl ExtensionOptions {
             return Err(wrong.hint("leave it out: watching is all that this does"));
         }
         run.plan.destroy.extend(self.destroy);
+        if let Some(path) = &self.verify_map {
+            keep_map(&mut run.plan, path)?;
+        }
         run.messages.extend(self.substitution.apply(&mut run.plan)?);
         if self.substitution.sweeps() {
             swept(run, self.details);
@@ -320,6 +337,23 @@ impl ExtensionOptions {
         run.files.extend(self.files.into_iter().map(file));
         Ok(())
     }
+}
+
+/// Gives every job that verifies a generation map.
+fn keep_map(plan: &mut Plan, path: &str) -> Result<(), Diagnostic> {
+    let mut verified = false;
+    for job in plan.phases.iter_mut().flat_map(|phase| &mut phase.jobs) {
+        if let Some(verify) = &mut job.payload.verify {
+            verify.map = Some(path.into());
+            verified = true;
+        }
+    }
+    if verified {
+        return Ok(());
+    }
+    let message = format!("`verify-map={path}`: no job verifies what it writes or reads");
+    Err(Diagnostic::error(&Origin::argument("--also"), message)
+        .hint("let one verify, e.g. fio's --verify=crc32c"))
 }
 
 /// Lets a table over the values stand in place of the tool's report, which has no form for it.

@@ -100,7 +100,7 @@ pub struct ErrorCount {
 }
 
 /// Kinds of corruption, in the order of their codes: -1001 is the first.
-const CORRUPTIONS: [&str; 11] = [
+const CORRUPTIONS: [&str; 12] = [
     "bit flip",
     "stale",
     "torn",
@@ -112,9 +112,10 @@ const CORRUPTIONS: [&str; 11] = [
     "ahead",
     "garbage",
     "mismatch",
+    "zeroed",
 ];
 
-/// The kind of corruption that a code stands for: -1001 to -1011, far from every error number of every system.
+/// The kind of corruption that a code stands for: -1001 to -1012, far from every error number of every system.
 pub fn corruption(code: i32) -> Option<&'static str> {
     usize::try_from(-1001 - i64::from(code)).ok().and_then(|index| CORRUPTIONS.get(index)).copied()
 }

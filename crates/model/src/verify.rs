@@ -58,6 +58,10 @@ pub struct Verify {
     /// How far the writes came, kept in a file.
     #[reflect(default, key = "")]
     pub state: Option<VerifyState>,
+    /// A file with the generation of every block: a worker that writes appends to it when it ends; one that only reads, or
+    /// with `only`, checks against it, so that an older generation is told from the newest after any crash and on any host.
+    #[reflect(default, phrase = "generation map {}")]
+    pub map: Option<String>,
     /// How headers and that file are laid out where they are written; both layouts are read.
     #[reflect(default, key = "")]
     pub layout: VerifyLayout,

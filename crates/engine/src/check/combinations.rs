@@ -1,6 +1,6 @@
 //! Checks what workers do together in a phase (opening, barriers, `wear_out`) and what it cannot be combined with.
 
-use iodyno_model::{Diagnostic, Job, Phase, Plan, TargetKind, Workload};
+use iodyno_model::{Diagnostic, Job, Phase, Plan, TargetKind, Verb, Workload};
 
 use crate::names::templates::is_own;
 use crate::start_barrier::BarrierPoint;
@@ -20,7 +20,22 @@ pub fn check(plan: &Plan, phase: &Phase, wrong: &mut Vec<Diagnostic>) {
         }
         check_end(job, &mut say);
         check_opening(plan, job, &mut say);
+        check_map(job, &mut say);
     }
+}
+
+/// A generation map that is there already belongs to another run's data.
+fn check_map(job: &Job, say: &mut dyn FnMut(&str, &str)) {
+    let Some(verify) = job.payload.verify.as_ref().filter(|verify| !verify.only) else { return };
+    let Some(path) = verify.map.as_ref().filter(|_| writes_pattern(job)) else { return };
+    if std::path::Path::new(path).exists() {
+        let hint = "remove it, or name another file; to check against it read, or say only = true (fio: verify_only)";
+        say(&format!("the generation map {path} exists, and is not overwritten"), hint);
+    }
+}
+
+fn writes_pattern(job: &Job) -> bool {
+    matches!(&job.workload, Workload::Pattern(pattern) if pattern.mix.has(Verb::Write))
 }
 
 /// Whether a job that starts after another has a meeting with it.

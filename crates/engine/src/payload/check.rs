@@ -141,7 +141,7 @@ impl Checker {
         for corruption in found.iter_mut().filter(|_| some_right) {
             let old = match corruption.class {
                 Class::Stale { found, .. } => Some(found),
-                Class::Lost { .. } | Class::Foreign { .. } => None,
+                Class::Lost { .. } | Class::Zeroed { .. } | Class::Foreign { .. } => None,
                 _ => continue,
             };
             corruption.class = Class::Torn { old, written };
@@ -236,7 +236,10 @@ impl Checker {
         if let Some(&byte) = part.first().filter(|&&byte| byte == 0x00 || byte == 0xff)
             && part.iter().all(|other| *other == byte)
         {
-            return Some(Class::Lost { byte });
+            return Some(match (byte, place.generation) {
+                (0, written @ 1..) => Class::Zeroed { written },
+                _ => Class::Lost { byte },
+            });
         }
         let written = place.generation;
         let is = |generation: u64| {

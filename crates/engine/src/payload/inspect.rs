@@ -14,6 +14,8 @@ use super::verdict::{Class, Corruption};
 const FLIPPED_BITS_MOST: u32 = 16;
 /// Bits of a write's number that are remembered.
 pub const NUMBER_BITS: u32 = 30;
+/// In place of a number: only the generation of a write is known.
+pub const UNKNOWN_NUMBER: u32 = u32::MAX;
 /// Older generations whose seed is tried.
 const OLDER_TRIED: u64 = 8;
 
@@ -140,6 +142,7 @@ impl Inspector {
             return decimal(Wrong::Offset, offset, header.offset);
         }
         let number = expected.written.filter(|_| stamp.number_checked).map(|(_, number)| number);
+        let number = number.filter(|number| *number != UNKNOWN_NUMBER);
         let kept = match header.layout {
             VerifyLayout::Versioned => (1 << NUMBER_BITS) - 1,
             VerifyLayout::Unversioned => u64::from(u16::MAX),
@@ -214,7 +217,9 @@ impl Inspector {
         if let Some(&byte) = part.first().filter(|byte| matches!(**byte, 0x00 | 0xff))
             && part.iter().all(|other| *other == byte)
         {
-            return Corruption { class: Class::Lost { byte }, ..whole };
+            let rewritten = expected.written.filter(|(generation, _)| byte == 0 && *generation > 0);
+            let zeroed = rewritten.map(|(written, _)| Class::Zeroed { written });
+            return Corruption { class: zeroed.unwrap_or(Class::Lost { byte }), ..whole };
         }
         let sound = part.len() >= bare_bytes(header.layout)
             && header.magic == MAGIC

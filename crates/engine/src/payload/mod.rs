@@ -29,7 +29,7 @@ pub use check::Checker;
 pub(crate) use digest::crc32c_plain;
 pub use fill::Filler;
 pub use header::{Headers, Write};
-pub use inspect::{ExpectedBlock, Flaw, Inspector, NUMBER_BITS};
+pub use inspect::{ExpectedBlock, Flaw, Inspector, NUMBER_BITS, UNKNOWN_NUMBER};
 pub use marks::{Explainer, Marker};
 pub(crate) use stamp::owner as stamp_owner;
 pub use verdict::{Class, Corruption, Findings, Verdict};

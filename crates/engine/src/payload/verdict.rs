@@ -51,6 +51,13 @@ pub enum Class {
         /// The byte: 0x00, or 0xff of erased flash.
         byte: u8,
     },
+    /// Zeros, though more than one write of this place completed: a lost write would have left an older one.
+    Zeroed {
+        /// The generation that was acknowledged.
+        written: u64,
+    },
+    /// The file ends before it.
+    Missing,
     /// A whole stamp of another run.
     Foreign {
         /// The byte offset it was written for.
@@ -116,7 +123,8 @@ impl Class {
             | Class::Misplaced { .. }
             | Class::Shifted { .. }
             | Class::OtherItem { .. } => "misdirected",
-            Class::Lost { .. } => "lost",
+            Class::Lost { .. } | Class::Missing => "lost",
+            Class::Zeroed { .. } => "zeroed",
             Class::Foreign { .. } | Class::Strange { .. } => "foreign",
             Class::Overwritten => "overwritten",
             Class::Ahead { .. } => "ahead",
@@ -125,7 +133,7 @@ impl Class {
         }
     }
 
-    /// The class as a result, beside `-errno`: -1001 to -1011, far from every error number of every system.
+    /// The class as a result, beside `-errno`: -1001 to -1012, far from every error number of every system.
     pub const fn code(self) -> i32 {
         match self {
             Class::BitFlip { .. } => -1001,
@@ -136,12 +144,13 @@ impl Class {
             | Class::Misplaced { .. }
             | Class::Shifted { .. }
             | Class::OtherItem { .. } => -1005,
-            Class::Lost { .. } => -1006,
+            Class::Lost { .. } | Class::Missing => -1006,
             Class::Foreign { .. } | Class::Strange { .. } => -1007,
             Class::Overwritten => -1008,
             Class::Ahead { .. } => -1009,
             Class::Garbage => -1010,
             Class::Mismatch { .. } => -1011,
+            Class::Zeroed { .. } => -1012,
         }
     }
 }
@@ -206,6 +215,8 @@ impl fmt::Display for Corruption {
             }
             Class::Misdirected { owner, from } => write!(f, "holds the data of {}", place(owner, from))?,
             Class::Lost { byte } => write!(f, "never written, every byte is 0x{byte:02x}")?,
+            Class::Zeroed { written } => write!(f, "every byte is 0, generation {written} written")?,
+            Class::Missing => f.write_str("the file ends before it")?,
             Class::Foreign { from, generation } => {
                 write!(f, "another run's data, of byte {}, generation {generation}", grouped(from))?;
             }

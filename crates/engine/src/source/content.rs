@@ -20,13 +20,14 @@ use crate::io::{AT_END, Handle, Io, KEEP, Names, PathBuffer, READ_BACK, VERIFY};
 use crate::names::templates::{is_own, resolve, set_root};
 use crate::payload::{
     BlockAddress, Checker, Class, Corruption, Filler, Findings, Headers, Inspector, Marker, NUMBER_BITS,
-    SECTOR_BYTES, Write,
+    SECTOR_BYTES, UNKNOWN_NUMBER, Write,
 };
 use crate::random::mix;
 
 mod filling;
 mod judge;
 mod keeper;
+mod map;
 mod marking;
 mod state;
 mod synced;
@@ -36,10 +37,11 @@ mod verifiers;
 use filling::Filling;
 use judge::{CheckedPiece, Judge, PieceFault};
 use keeper::Keeper;
+use map::{GenerationMap, MapSection};
 use marking::Marking;
 pub use state::State;
 use synced::SyncedWrites;
-use table::BlockTable;
+use table::{BlockTable, WrittenGeneration};
 use verifiers::Helpers;
 
 /// Blocks that one worker can remember; the table would be 2 GiB.
@@ -74,6 +76,7 @@ pub struct WorkerContent {
     began: Tick,
     now: Tick,
     keeper: Option<Keeper>,
+    map: Option<MapUse>,
     findings: Findings,
     mismatches: Vec<Mismatch>,
     names: Vec<String>,
@@ -93,6 +96,14 @@ struct FileContent {
     item: Option<(u32, u64)>,
     /// Where operations at the file's own position have come to.
     position: u64,
+}
+
+/// What a worker does with a generation map.
+enum MapUse {
+    /// It appends what it wrote when it ends: the file, and what is the same in every section.
+    Save(String, MapSection),
+    /// It checks against one: what it reads, or (`only`) all that the map knows.
+    Load { only: bool },
 }
 
 /// A read that was taken for good before a helper found that it was not.
@@ -177,7 +188,7 @@ impl WorkerContent {
             writes: 0,
             whole_writes: false,
             trims_read_zero: verify.is_some_and(|verify| verify.trim.is_some_and(|trim| trim.reads_zero)),
-            assumed: verify.is_some_and(|verify| verify.only),
+            assumed: verify.is_some_and(|verify| verify.only && verify.map.is_none()),
             counted: verify.filter(|verify| verify.only && verify.only_counts).map(|_| Vec::new()),
             synced: verify
                 .filter(|verify| writes && verify.policy == VerifyPolicy::Synced && !verify.only)
@@ -185,6 +196,7 @@ impl WorkerContent {
             began: context.start,
             now: context.start,
             keeper: verify.and_then(|verify| Keeper::new(context, verify, writes)),
+            map: verify.and_then(|verify| map_use(context, verify, (seed, grain), writes)),
             findings: Findings::default(),
             mismatches: Vec::new(),
             names: names(context),
@@ -197,9 +209,15 @@ impl WorkerContent {
         let notes = marked.is_none() || matches!(context.job.workload, Workload::Pattern(_));
         // So does a tree, of which more is known than handles tell.
         let notes = notes && tree::of(context.job).is_none();
-        content.open_files(context, checked.is_some() && writes && notes)?;
+        let remembers = checked.is_some() && writes && notes;
+        content.open_files(context, remembers || content.map.is_some())?;
         if let Some(verify) = checked {
             content.appoint(context, verify, block)?;
+        }
+        if let (Some(MapUse::Load { .. }), Some(path)) =
+            (&content.map, verify.and_then(|verify| verify.map.as_ref()))
+        {
+            content.load_map(path, seed)?;
         }
         Ok(content)
     }
@@ -239,6 +257,8 @@ impl WorkerContent {
             let table = match remembers {
                 true => {
                     let table = BlockTable::new(count, self.grain.max(1));
+                    let table =
+                        table.and_then(|table| if self.map.is_some() { table.bounded() } else { Ok(table) });
                     Some(table.map_err(|errno| Failure::call("mmap", errno))?)
                 }
                 false => None,
@@ -250,6 +270,29 @@ impl WorkerContent {
         Ok(())
     }
 
+    /// Takes over what a generation map says of every file.
+    fn load_map(&self, path: &str, seed: u64) -> Result<(), Failure> {
+        let map = GenerationMap::read(path)?;
+        for (file, name) in self.files.iter().zip(&self.names) {
+            let Some(table) = &file.table else { continue };
+            let range = (file.base, table.count(), self.grain);
+            table.load_map(&map.blocks(name, (file.id, seed), range, self.whole_writes)?);
+        }
+        Ok(())
+    }
+
+    /// Appends what is known of every file to the generation map.
+    fn save_map(&self) -> Result<(), Failure> {
+        let Some(MapUse::Save(path, section)) = &self.map else { return Ok(()) };
+        for (file, name) in self.files.iter().zip(&self.names) {
+            let Some((first, blocks)) = file.table.as_ref().and_then(BlockTable::to_map) else { continue };
+            let offset = file.base + first * self.grain;
+            MapSection { file: file.id, offset, name: name.clone(), blocks, ..section.clone() }
+                .append(path)?;
+        }
+        Ok(())
+    }
+
     /// Whether reads are checked.
     pub fn checks(&self) -> bool {
         self.judge.is_some()
@@ -257,12 +300,17 @@ impl WorkerContent {
 
     /// Whether completions must be reported.
     pub fn listens(&self) -> bool {
-        self.checks() || self.keeper.is_some()
+        self.checks() || self.keeper.is_some() || self.map.is_some()
     }
 
     /// Whether writes are remembered, so that no two may be in flight on one block.
     pub fn remembers(&self) -> bool {
-        self.files.iter().any(|file| file.table.is_some())
+        let knows = self.files.iter().any(|file| file.table.is_some());
+        knows && !matches!(self.map, Some(MapUse::Load { only: false }))
+    }
+
+    fn loads_map(&self) -> bool {
+        matches!(self.map, Some(MapUse::Load { .. }))
     }
 
     /// Whether there is nothing to do for any operation.
@@ -349,7 +397,7 @@ impl WorkerContent {
         let file = &self.files[io.file as usize];
         let generation = match &file.table {
             None => self.writes,
-            Some(table) => table.next_generation(io.offset - file.base, io.bytes),
+            Some(table) => table.begin(io.offset - file.base, io.bytes),
         };
         self.keeper.iter_mut().for_each(|keeper| keeper.began(self.writes, io.file, io.offset));
         self.writes += 1;
@@ -416,7 +464,7 @@ impl WorkerContent {
         let file = &self.files[io.file as usize];
         let generation = match &file.table {
             None => self.writes & u64::from(u32::MAX),
-            Some(table) => table.next_generation(io.offset - file.base, io.bytes),
+            Some(table) => table.begin(io.offset - file.base, io.bytes),
         };
         let number = self.writes;
         io.other = generation | number << NUMBER_AT;
@@ -446,6 +494,9 @@ impl WorkerContent {
                 self.synced.iter_mut().for_each(|synced| synced.sync_ended(io.other, result >= 0));
             }
             Verb::Trim | Verb::Discard if result >= 0 => self.remember_trim(io),
+            Verb::Read if io.flags & VERIFY != 0 && self.is_cut_off(io, result) => {
+                return self.missing(io, result);
+            }
             Verb::Read if io.flags & VERIFY != 0 && result > 0 => return self.check(io, result),
             Verb::Create | Verb::Open if io.flags & KEEP == 0 => return self.visited(io, result),
             _ => {}
@@ -505,7 +556,8 @@ impl WorkerContent {
     /// Takes note of a write that an earlier run is said to have done.
     pub fn assume(&mut self, io: &Io) {
         let file = &self.files[io.file as usize];
-        if let Some(table) = &file.table {
+        // A generation map knows better.
+        if let Some(table) = file.table.as_ref().filter(|_| self.map.is_none()) {
             table.wrote(io.offset - file.base, io.bytes, Some((0, 0)), self.whole_writes);
         }
         self.writes += 1;
@@ -520,7 +572,7 @@ impl WorkerContent {
         let mut bad = if remembers { self.check_trimmed(io, buffer) } else { 0 };
         let worse = match (remembers, self.whole_writes) {
             (false, true) if buffer.len() as u64 != io.bytes && !self.checks_marks() => 0,
-            (false, _) => self.check_piece(io, buffer, self.offset(io), None),
+            (false, _) => self.check_piece(io, buffer, self.offset(io), None, 0),
             (true, true) => self.check_writes(io, buffer),
             (true, false) => self.check_stretches(io, buffer),
         };
@@ -535,9 +587,10 @@ impl WorkerContent {
             let Some(table) = &file.table else { break };
             let offset = io.offset + start as u64;
             let (bytes, generation) = table.stretch(offset - file.base, buffer.len() - start);
-            if let Some(generation) = generation {
+            if let Some(WrittenGeneration { newest, oldest }) = generation {
                 let part = &mut buffer[start..start + bytes];
-                let code = self.check_piece(io, part, offset, (!self.assumed).then_some((generation, 0)));
+                let written = (!self.assumed).then_some((newest, 0));
+                let code = self.check_piece(io, part, offset, written, oldest);
                 bad = if bad == 0 { code } else { bad };
             }
             start += bytes;
@@ -561,15 +614,23 @@ impl WorkerContent {
             }
             let part = &mut buffer[(unit.start - begin) as usize..(unit.end - begin) as usize];
             // What an earlier run wrote is known by its place alone.
-            let written = (!self.assumed).then_some((unit.generation, unit.number));
-            let code = self.check_piece(io, part, base + unit.start, written);
+            let number = if self.loads_map() { UNKNOWN_NUMBER } else { unit.number };
+            let written = (!self.assumed).then_some((unit.generation, number));
+            let code = self.check_piece(io, part, base + unit.start, written, unit.oldest);
             bad = if bad == 0 { code } else { bad };
         }
         bad
     }
 
     /// One piece: by a helper, where there are any and one has time.
-    fn check_piece(&mut self, io: &Io, buffer: &mut [u8], offset: u64, written: Option<(u64, u32)>) -> i32 {
+    fn check_piece(
+        &mut self,
+        io: &Io,
+        buffer: &mut [u8],
+        offset: u64,
+        written: Option<(u64, u32)>,
+        oldest: u64,
+    ) -> i32 {
         let file = &self.files[io.file as usize];
         let (id, place) = match self.item(io) {
             Some((set, item)) => (mix(file.id ^ mix(item)), self.item_place(set, item)),
@@ -577,7 +638,7 @@ impl WorkerContent {
         };
         let read = (self.offset(io), io.bytes);
         let (handle, label, owner) = (io.file, io.label, self.owner(io));
-        let piece = CheckedPiece { handle, file: id, offset, place, owner, written, read, label };
+        let piece = CheckedPiece { handle, file: id, offset, place, owner, written, oldest, read, label };
         if self.helpers.as_ref().is_some_and(|helpers| helpers.take(buffer, piece)) {
             return 0;
         }
@@ -658,7 +719,8 @@ impl WorkerContent {
     ) -> i32 {
         let (handle, label, read) = (io.file, io.label, (io.offset, io.bytes));
         let written = Some((generation, 0));
-        let piece = CheckedPiece { handle, file, offset, place: offset, owner: None, written, read, label };
+        let (place, owner, oldest) = (offset, None, generation);
+        let piece = CheckedPiece { handle, file, offset, place, owner, written, oldest, read, label };
         match self.judge.as_mut().and_then(|judge| judge.look(bytes, piece)) {
             Some(found) => self.note(*found),
             None => 0,
@@ -680,6 +742,42 @@ impl WorkerContent {
     pub fn misses(&mut self, io: &Io, offset: u64, bytes: u64) -> i32 {
         let owner = self.tree_owner(io);
         self.differs(io, (offset, bytes), Wrong::Length, ("content", "bytes", "the file's end"), owner)
+    }
+
+    /// Whether a file ends before a block that a generation map knows.
+    fn is_cut_off(&self, io: &Io, result: i64) -> bool {
+        let file = &self.files[io.file as usize];
+        let table = file.table.as_ref().filter(|_| self.loads_map());
+        let left = (io.bytes as i64).saturating_sub(result.max(0)) as u64;
+        let ends = (result >= 0 && left > 0).then(|| io.offset - file.base + result as u64);
+        let next = table.zip(ends).and_then(|(table, end)| table.written_from(end, left));
+        next.is_some_and(|(offset, _)| offset < io.offset - file.base + io.bytes)
+    }
+
+    /// What was read before the end is checked; the rest is lost. The code of that.
+    #[cold]
+    fn missing(&mut self, io: &Io, result: i64) -> i64 {
+        if result > 0 {
+            self.check(io, result);
+        }
+        let (offset, bytes) = (io.offset + result as u64, io.bytes - result as u64);
+        let file = &self.files[io.file as usize];
+        let class = Class::Missing;
+        let corruption = Corruption { class, owner: self.tree_owner(io), offset, bytes };
+        self.note_mismatch(Mismatch {
+            file: file.path.clone(),
+            offset,
+            bytes,
+            read_offset: io.offset,
+            read_bytes: io.bytes,
+            what: Wrong::Length,
+            check: self.judge.as_ref().map_or("", Judge::name).into(),
+            expected: "bytes".into(),
+            found: "the file's end".into(),
+            dumped: None,
+        });
+        self.accuse(corruption, io.file);
+        class.code().into()
     }
 
     /// Whose place it is that has no stamp: that of the file's path.
@@ -775,6 +873,7 @@ impl WorkerContent {
             helpers.finish();
         }
         self.collect();
+        self.save_map()?;
         let late = std::mem::take(&mut self.late);
         match &self.keeper {
             Some(keeper) => {
@@ -858,6 +957,53 @@ fn path_of(context: &SourceContext<'_>, target: u32) -> Option<String> {
     }
 }
 
+/// Whether a worker keeps a generation map or checks against one; what is the same in all its sections.
+fn map_use(
+    context: &SourceContext<'_>,
+    verify: &Verify,
+    (seed, grain): (u64, u64),
+    writes: bool,
+) -> Option<MapUse> {
+    let path = verify.map.clone()?;
+    if !writes || verify.only {
+        return Some(MapUse::Load { only: verify.only });
+    }
+    let run = mix(context.plan.seed ^ mix(context.start));
+    let worker = u64::from(verify.first_worker) + u64::from(context.worker);
+    let same = MapSection { start: context.start, seed, grain, run, worker, ..MapSection::default() };
+    Some(MapUse::Save(path, same))
+}
+
+/// Whether a job's generation map can tell anything.
+fn map_fits(job: &Job, verify: &Verify) -> Result<(), Failure> {
+    if verify.map.is_none() {
+        return Ok(());
+    }
+    let refused = |what: &str, hint: &str| Err(Failure::new(format!("verify.map: {what}")).hint(hint));
+    match (&verify.stamp, &job.workload) {
+        (Stamp::Nothing, _) => {
+            refused("nothing is checked", "use a stamp: `block`, or a checksum such as `crc32c`")
+        }
+        (Stamp::Pattern(_), _) => refused(
+            "a pattern is the same in every generation",
+            "use a stamp: `block`, or a checksum such as `crc32c`",
+        ),
+        (_, Workload::Pattern(pattern)) => {
+            let reads = verify.only || !pattern.mix.has(Verb::Write);
+            match verify.when {
+                VerifyWhen::Never if reads => {
+                    refused("nothing is written, and nothing checked", "leave `when` out")
+                }
+                VerifyWhen::OnRead if verify.only => {
+                    refused("nothing is written, and nothing read back", "say when = \"after writes\"")
+                }
+                _ => Ok(()),
+            }
+        }
+        _ => refused("only a pattern of reads and writes keeps one", "leave map out, or use `do`"),
+    }
+}
+
 /// Whether what a job's blocks carry fits them, as far as the job alone decides.
 ///
 /// # Errors
@@ -867,6 +1013,7 @@ pub fn check(job: &Job) -> Result<(), Failure> {
         return marks_fit(job);
     }
     let Some(verify) = &job.payload.verify else { return Ok(()) };
+    map_fits(job, verify)?;
     let grain = job_grain(job, verify)?;
     Headers::new(verify, 0, grain, 0).map(drop).map_err(failure)
 }
@@ -885,6 +1032,12 @@ fn marks_fit(job: &Job) -> Result<(), Failure> {
     let Some(verify) = &payload.verify else { return Ok(()) };
     if !matches!(verify.stamp, Stamp::Content | Stamp::Nothing) {
         return refused("it carries no stamp besides its marks", "use the stamp `content`");
+    }
+    if verify.map.is_some() {
+        return refused(
+            "its marks carry no generation",
+            "leave map out: an older run's marks are named all the same",
+        );
     }
     if verify.interval_bytes > 0 || verify.state.is_some() || verify.trim.is_some() {
         return refused("its marks belong to whole operations", "leave interval, state and trimming out");

@@ -473,6 +473,10 @@ impl ReadBack {
         let label = label_of(&labels(context.job), VERIFY_LABEL, Verb::Read);
         let when = match verify.when {
             VerifyWhen::OnRead | VerifyWhen::Never => return None,
+            // What a generation map knows is all there from the start.
+            VerifyWhen::Backlog { .. } if verify.only && verify.map.is_some() => {
+                When::AtEnd { handle: 0, from: 0 }
+            }
             VerifyWhen::AfterWrites => When::AtEnd { handle: 0, from: 0 },
             VerifyWhen::Backlog { writes, batch } => {
                 let every = writes.max(1) as usize;

@@ -45,6 +45,7 @@ pub fn verify(
         trim: trims(ask),
         state: Some(state(ask)).filter(|state| state.save || state.load),
         first_worker: number,
+        map: None,
         layout: layout(loader),
     })
 }

@@ -8,6 +8,9 @@ use iodyno_model::Wrong;
 
 use crate::payload::{Checker, ExpectedBlock, Explainer, Flaw, Inspector, Marker, stamp_owner};
 
+/// Generations of a block that may be there, which are tried one by one.
+const GENERATIONS_TRIED: u64 = 16;
+
 /// A part of a read that is checked as a whole.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckedPiece {
@@ -23,6 +26,8 @@ pub struct CheckedPiece {
     pub owner: Option<u32>,
     /// Its generation and number, where this run wrote it.
     pub written: Option<(u64, u32)>,
+    /// The oldest generation that may be there in its place.
+    pub oldest: u64,
     /// The read that brought it: offset and bytes.
     pub read: (u64, u64),
     /// The line that read is tallied in.
@@ -112,6 +117,28 @@ impl Judge {
 
     /// Everything that is wrong with a piece, if anything. The buffer is as before when it returns.
     pub fn look(&mut self, buffer: &mut [u8], piece: CheckedPiece) -> Option<Box<PieceFault>> {
+        let newest = piece.written.map_or(0, |(generation, _)| generation);
+        if newest.saturating_sub(piece.oldest) > GENERATIONS_TRIED {
+            // One of so many: any that is whole.
+            return self.look_for(buffer, CheckedPiece { written: None, ..piece });
+        }
+        let mut fault = self.look_for(buffer, piece)?;
+        for generation in piece.oldest..newest {
+            let written = piece.written.map(|(_, number)| (generation, number));
+            let other = self.look_for(buffer, CheckedPiece { written, ..piece })?;
+            let overlaps = |flaw: &Flaw| {
+                let meets = |other: &Flaw| {
+                    other.offset < flaw.offset + flaw.bytes && flaw.offset < other.offset + other.bytes
+                };
+                other.flaws.iter().any(|(other, _)| meets(other))
+            };
+            fault.flaws.retain(|(flaw, _)| overlaps(flaw));
+        }
+        (!fault.flaws.is_empty()).then_some(fault)
+    }
+
+    /// The same for the one generation that is written there, or any where none is said.
+    fn look_for(&mut self, buffer: &mut [u8], piece: CheckedPiece) -> Option<Box<PieceFault>> {
         match &mut self.check {
             Check::Nothing => return None,
             Check::Own(checker) => {

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::map::MapBlock;
 use crate::memory::Mapping;
 use crate::payload::NUMBER_BITS;
 
@@ -20,8 +21,20 @@ const NUMBER_AT: u32 = u64::BITS - NUMBER_BITS;
 /// The blocks of one file's span.
 pub struct BlockTable {
     cells: Mapping,
+    /// Where a generation map is kept or used, for each block one more than the oldest and (upper half) the newest
+    /// generation that may be there.
+    bounds: Option<Mapping>,
     count: u64,
     grain: u64,
+}
+
+/// A stretch of blocks that hold one generation, or one of a few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenGeneration {
+    /// The newest that may be there.
+    pub newest: u64,
+    /// The oldest that may be there: another one where a write had not completed, or several workers wrote.
+    pub oldest: u64,
 }
 
 /// One write that is still whole: a range of the span.
@@ -31,6 +44,8 @@ pub struct WrittenUnit {
     pub start: u64,
     pub end: u64,
     pub generation: u64,
+    /// The oldest generation that may be there in its place.
+    pub oldest: u64,
     /// Its number among the worker's writes, the low [`NUMBER_BITS`] of it.
     pub number: u32,
     /// Whether it was trimmed since.
@@ -43,7 +58,77 @@ impl BlockTable {
     /// # Errors
     /// The error number, where there is no memory.
     pub fn new(count: u64, grain: u64) -> Result<Self, i32> {
-        Ok(BlockTable { cells: Mapping::private(count as usize * 8)?, count, grain })
+        Ok(BlockTable { cells: Mapping::private(count as usize * 8)?, bounds: None, count, grain })
+    }
+
+    /// The same, which notes what a generation map says of each block.
+    ///
+    /// # Errors
+    /// The error number, where there is no memory.
+    pub fn bounded(self) -> Result<Self, i32> {
+        Ok(BlockTable { bounds: Some(Mapping::private(self.count as usize * 8)?), ..self })
+    }
+
+    /// Takes over what a generation map says.
+    pub fn load_map(&self, known: &[MapBlock]) {
+        for (block, known) in (0..).zip(known) {
+            // Where the oldest is not known nothing is.
+            if known.oldest > 0 {
+                self.store(block, u64::from(known.newest) | if known.begins { START } else { 0 });
+                self.bound(block, known.oldest, known.newest);
+            }
+        }
+    }
+
+    /// What a generation map is to say, from the first block of which something is known on; the number of that block.
+    pub fn to_map(&self) -> Option<(u64, Vec<MapBlock>)> {
+        let is_known = |block: &u64| self.bounds_of(*block).1 > 0;
+        let first = (0..self.count).find(is_known)?;
+        let last = (first..self.count).rfind(is_known)?;
+        let of = |block| {
+            let (oldest, newest) = self.bounds_of(block);
+            match self.load(block) {
+                cell if cell & TRIMMED != 0 => MapBlock { newest, ..MapBlock::default() },
+                // What failed alone in its block begins there; the rest of a longer one is not known.
+                0 => MapBlock { newest, oldest, begins: oldest > 0 },
+                cell => MapBlock { newest, oldest, begins: cell & START != 0 },
+            }
+        };
+        Some((first, (first..=last).map(of).collect()))
+    }
+
+    fn bounds_cell(&self, block: u64) -> Option<&AtomicU64> {
+        let bounds = self.bounds.as_ref().filter(|_| block < self.count)?;
+        // SAFETY: as in `cell`: this mapping holds as many.
+        Some(unsafe { &*bounds.start().cast::<AtomicU64>().add(block as usize) })
+    }
+
+    fn bounds_of(&self, block: u64) -> (u32, u32) {
+        let both = self.bounds_cell(block).map_or(0, |cell| cell.load(Relaxed));
+        (both as u32, (both >> 32) as u32)
+    }
+
+    fn bound(&self, block: u64, oldest: u32, newest: u32) {
+        if let Some(cell) = self.bounds_cell(block) {
+            cell.store(u64::from(oldest) | u64::from(newest) << 32, Relaxed);
+        }
+    }
+
+    /// A write of a range begins: its generation, which it may leave there from now on, whole or in part.
+    pub fn begin(&self, offset: u64, bytes: u64) -> u64 {
+        let blocks = offset / self.grain..(offset + bytes) / self.grain;
+        let generation = self.next_generation(offset, bytes);
+        if self.bounds.is_some() {
+            let begun = blocks.clone().map(|block| u64::from(self.bounds_of(block).1)).max();
+            let generation = generation.max(begun.unwrap_or(0)) & GENERATION >> 1;
+            blocks.for_each(|block| self.bound(block, self.bounds_of(block).0, generation as u32 + 1));
+            return generation;
+        }
+        generation
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
     }
 
     fn cell(&self, block: u64) -> Option<&AtomicU64> {
@@ -91,8 +176,28 @@ impl BlockTable {
         };
         for block in first..end {
             let start = if block == first && cell != 0 { START } else { 0 };
+            self.settle(block, cell, whole && end - first > 1);
             self.store(block, cell | start);
         }
+    }
+
+    /// Takes note of what a write left in a block for certain; of a failed one of several blocks that belong together
+    /// nothing is known.
+    fn settle(&self, block: u64, cell: u64, together: bool) {
+        if self.bounds.is_none() {
+            return;
+        }
+        let (oldest, newest) = self.bounds_of(block);
+        match cell & GENERATION {
+            0 if together => self.bound(block, 0, newest),
+            0 => self.bound(block, oldest, newest),
+            one_more => self.bound(block, one_more as u32, one_more as u32),
+        }
+    }
+
+    fn forget(&self, block: u64) {
+        self.store(block, 0);
+        self.bound(block, 0, self.bounds_of(block).1);
     }
 
     /// Forgets the parts of older writes before and behind a range that is overwritten.
@@ -104,7 +209,7 @@ impl BlockTable {
         if continues(first) {
             for block in (0..first).rev() {
                 let starts = self.load(block) & START != 0;
-                self.store(block, 0);
+                self.forget(block);
                 if starts {
                     break;
                 }
@@ -112,7 +217,7 @@ impl BlockTable {
         }
         let mut block = end;
         while continues(block) {
-            self.store(block, 0);
+            self.forget(block);
             block += 1;
         }
     }
@@ -140,6 +245,7 @@ impl BlockTable {
             start: first * self.grain,
             end: end * self.grain,
             generation: (cell & GENERATION) - 1,
+            oldest: self.written(first).map_or(0, |written| written.oldest),
             number: (cell >> NUMBER_AT) as u32,
             trimmed: cell & TRIMMED != 0,
         })
@@ -155,14 +261,24 @@ impl BlockTable {
     }
 
     /// How many bytes from here on have one generation, and which: `None` is "do not check".
-    pub fn stretch(&self, offset: u64, most: usize) -> (usize, Option<u64>) {
+    pub fn stretch(&self, offset: u64, most: usize) -> (usize, Option<WrittenGeneration>) {
         let first = offset / self.grain;
-        let generation = self.generation(first);
+        let written = self.written(first);
         let mut end = (first + 1) * self.grain - offset;
-        while (end as usize) < most && self.generation((offset + end) / self.grain) == generation {
+        while (end as usize) < most && self.written((offset + end) / self.grain) == written {
             end += self.grain;
         }
-        (most.min(end as usize), generation.checked_sub(1))
+        (most.min(end as usize), written)
+    }
+
+    /// What a block holds, if that is known.
+    pub fn written(&self, block: u64) -> Option<WrittenGeneration> {
+        let newest = self.generation(block).checked_sub(1)?;
+        let oldest = match self.bounds_of(block).0 {
+            0 => newest,
+            oldest => newest.min(u64::from(oldest) - 1),
+        };
+        Some(WrittenGeneration { newest, oldest })
     }
 
     /// The trimmed ranges within a range, as offsets into it.

@@ -2,6 +2,9 @@
 //! and must name the damage and its place, and end with status 1. A sound device must not be accused.
 
 #[cfg(target_os = "linux")]
+mod generation_map;
+
+#[cfg(target_os = "linux")]
 mod linux {
     use testbed::fuse::{Config, Device, Fault, Pick, RequestKind};
     use testbed::program::Program;
@@ -141,7 +144,7 @@ mod linux {
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run(linux::cases())
+    testbed::run(linux::cases().into_iter().chain(generation_map::cases()).collect())
 }
 
 #[cfg(not(target_os = "linux"))]
