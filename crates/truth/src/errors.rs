@@ -5,7 +5,7 @@
 
 use iodyno_model::{
     ErrorCount, Figure, FindingKind, Intent, Job, JobRecord, Pick, Remedy, Severity, Verb, WorkerRecord,
-    Workload,
+    Workload, tally,
 };
 
 use crate::case::PhaseEvidence;
@@ -121,10 +121,31 @@ fn unverified(record: &JobRecord) -> Option<Found<'_>> {
     let wrong: Vec<&ErrorCount> = record.tally.errors.iter().filter(|error| error.errno < 0).collect();
     let first = wrong.iter().min_by_key(|error| error.first_offset)?;
     let count: u64 = wrong.iter().map(|error| error.count).sum();
-    let sentence =
-        format!("{count} blocks did not hold what was written, first at offset {}", first.first_offset);
+    let noun = if count == 1 { "block" } else { "blocks" };
+    let kinds = kinds_of(&wrong);
+    let sentence = format!(
+        "{count} {noun} did not hold what was written{kinds}, first at offset {}",
+        first.first_offset
+    );
     let figures = vec![Figure::new("wrong blocks", count as f64, "")];
     Some(("verify", sentence, figures, Remedy::DistrustStorage, count as f64, &record.name))
+}
+
+/// How many blocks were stale, torn and so on, the most frequent kind first: ` (2 stale, 1 torn)`.
+fn kinds_of(wrong: &[&ErrorCount]) -> String {
+    let mut kinds: Vec<(&str, u64)> = Vec::new();
+    for error in wrong {
+        let Some(kind) = tally::corruption(error.errno) else { continue };
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += error.count,
+            None => kinds.push((kind, error.count)),
+        }
+    }
+    kinds.sort_by_key(|(kind, count)| (std::cmp::Reverse(*count), *kind));
+    match kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ") {
+        words if words.is_empty() => words,
+        words => format!(" ({words})"),
+    }
 }
 
 fn broken<'a>(worker: &WorkerRecord, record: &'a JobRecord) -> Option<Found<'a>> {

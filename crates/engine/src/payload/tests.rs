@@ -441,17 +441,17 @@ fn torn_blocks_between_and_inside_sectors() {
 fn lost_blocks() {
     for payload in [stamped(), unstamped(), Payload { compress_percent: 50, ..stamped() }] {
         for byte in [0x00, 0xff] {
-            assert_eq!(
-                planted(&payload, |data| data[..BLOCK].fill(byte)),
-                [(Class::Lost { byte }, OFFSET, PAGE)]
-            );
+            // The fifth write of a place: had it been lost, the fourth would be there.
+            let class = if byte == 0 { Class::Zeroed { written: 4 } } else { Class::Lost { byte } };
+            assert_eq!(planted(&payload, |data| data[..BLOCK].fill(byte)), [(class, OFFSET, PAGE)]);
         }
     }
     let compressed = Payload { compress_percent: 50, ..unstamped() };
     assert_eq!(
         planted(&compressed, |data| data[..BLOCK].fill(0)),
-        [(Class::Lost { byte: 0 }, OFFSET, PAGE / 2)]
+        [(Class::Zeroed { written: 4 }, OFFSET, PAGE / 2)]
     );
+    assert_eq!(verdict(&stamped(), &[0; BLOCK], OFFSET, Some(0)), [(Class::Lost { byte: 0 }, OFFSET, PAGE)]);
     assert_eq!(verdict(&stamped(), &[0; BLOCK], OFFSET, None), [(Class::Lost { byte: 0 }, OFFSET, PAGE)]);
 }
 
@@ -531,7 +531,7 @@ fn several_flips_and_several_faults_in_one_buffer() {
     buffer[3 * BLOCK..].copy_from_slice(&filled(&stamped(), BLOCK, place(OFFSET + 3 * PAGE, 1)));
     let found = verdict(&stamped(), &buffer, OFFSET, Some(4));
     let flips = (Class::BitFlip { bit: 1, bits: 3 }, OFFSET + 100, 4);
-    let lost = (Class::Lost { byte: 0 }, NEXT, PAGE);
+    let lost = (Class::Zeroed { written: 4 }, NEXT, PAGE);
     assert_eq!(found, [flips, lost, (Class::Stale { found: 1, written: 4 }, OFFSET + 3 * PAGE, PAGE)]);
 }
 
@@ -558,6 +558,7 @@ fn sentences_and_codes() {
         Class::Swapped { owner, with: 0 },
         Class::Misdirected { owner, from: 0 },
         Class::Lost { byte: 0 },
+        Class::Zeroed { written: 1 },
         Class::Foreign { from: 0, generation: 0 },
         Class::Overwritten,
         Class::Ahead { found: 0, written: 0 },

@@ -5,6 +5,8 @@
 //! right one. The table is a mapping that costs memory only where blocks were written. It refuses to verify what
 //! cannot be distinguished: sizes that are no whole sectors, tables beyond a bound.
 
+use std::path::Path;
+
 use iodyno_model::{
     Content as Bytes, Job, Mismatch, PayloadMarks, Refresh, Size, Stamp, TargetKind, Trace, Verb, Verify,
     VerifyPolicy, VerifyWhen, Workload, Wrong,
@@ -28,6 +30,7 @@ mod filling;
 mod judge;
 mod keeper;
 mod map;
+mod map_use;
 mod marking;
 mod state;
 mod synced;
@@ -38,6 +41,7 @@ use filling::Filling;
 use judge::{CheckedPiece, Judge, PieceFault};
 use keeper::Keeper;
 use map::{GenerationMap, MapSection};
+use map_use::MapUse;
 use marking::Marking;
 pub use state::State;
 use synced::SyncedWrites;
@@ -96,14 +100,6 @@ struct FileContent {
     item: Option<(u32, u64)>,
     /// Where operations at the file's own position have come to.
     position: u64,
-}
-
-/// What a worker does with a generation map.
-enum MapUse {
-    /// It appends what it wrote when it ends: the file, and what is the same in every section.
-    Save(String, MapSection),
-    /// It checks against one: what it reads, or (`only`) all that the map knows.
-    Load { only: bool },
 }
 
 /// A read that was taken for good before a helper found that it was not.
@@ -196,7 +192,7 @@ impl WorkerContent {
             began: context.start,
             now: context.start,
             keeper: verify.and_then(|verify| Keeper::new(context, verify, writes)),
-            map: verify.and_then(|verify| map_use(context, verify, (seed, grain), writes)),
+            map: verify.and_then(|verify| MapUse::new(context, verify, (seed, grain), writes)),
             findings: Findings::default(),
             mismatches: Vec::new(),
             names: names(context),
@@ -214,11 +210,7 @@ impl WorkerContent {
         if let Some(verify) = checked {
             content.appoint(context, verify, block)?;
         }
-        if let (Some(MapUse::Load { .. }), Some(path)) =
-            (&content.map, verify.and_then(|verify| verify.map.as_ref()))
-        {
-            content.load_map(path, seed)?;
-        }
+        content.load_map(verify.and_then(|verify| verify.map.as_ref()), seed)?;
         Ok(content)
     }
 
@@ -270,13 +262,16 @@ impl WorkerContent {
         Ok(())
     }
 
-    /// Takes over what a generation map says of every file.
-    fn load_map(&self, path: &str, seed: u64) -> Result<(), Failure> {
+    /// Takes over what a generation map says of every file; who writes one goes on behind an earlier phase.
+    fn load_map(&self, path: Option<&String>, seed: u64) -> Result<(), Failure> {
+        let loads = self.loads_map();
+        let Some(path) = path.filter(|path| loads || Path::new(path).exists()) else { return Ok(()) };
         let map = GenerationMap::read(path)?;
         for (file, name) in self.files.iter().zip(&self.names) {
-            let Some(table) = &file.table else { continue };
+            let Some(table) = file.table.as_ref().filter(|_| loads || map.has(file.id)) else { continue };
             let range = (file.base, table.count(), self.grain);
-            table.load_map(&map.blocks(name, (file.id, seed), range, self.whole_writes)?);
+            let blocks = map.blocks(name, (file.id, seed), range, self.whole_writes && loads)?;
+            if loads { table.load_map(&blocks) } else { table.continue_map(&blocks) }
         }
         Ok(())
     }
@@ -721,10 +716,17 @@ impl WorkerContent {
         let written = Some((generation, 0));
         let (place, owner, oldest) = (offset, None, generation);
         let piece = CheckedPiece { handle, file, offset, place, owner, written, oldest, read, label };
-        match self.judge.as_mut().and_then(|judge| judge.look(bytes, piece)) {
-            Some(found) => self.note(*found),
-            None => 0,
+        let Some(mut found) = self.judge.as_mut().and_then(|judge| judge.look(bytes, piece)) else {
+            return 0;
+        };
+        for (flaw, _) in &mut found.flaws {
+            // Generations count a file's writes here: that of a place may be its first.
+            if let Class::Zeroed { .. } = flaw.corruption.class {
+                flaw.corruption.class = Class::Lost { byte: 0 };
+                flaw.found = flaw.corruption.class.name().into();
+            }
         }
+        self.note(*found)
     }
 
     /// Whether bytes that were read are zeros: 0, or the code of what is wrong.
@@ -957,53 +959,6 @@ fn path_of(context: &SourceContext<'_>, target: u32) -> Option<String> {
     }
 }
 
-/// Whether a worker keeps a generation map or checks against one; what is the same in all its sections.
-fn map_use(
-    context: &SourceContext<'_>,
-    verify: &Verify,
-    (seed, grain): (u64, u64),
-    writes: bool,
-) -> Option<MapUse> {
-    let path = verify.map.clone()?;
-    if !writes || verify.only {
-        return Some(MapUse::Load { only: verify.only });
-    }
-    let run = mix(context.plan.seed ^ mix(context.start));
-    let worker = u64::from(verify.first_worker) + u64::from(context.worker);
-    let same = MapSection { start: context.start, seed, grain, run, worker, ..MapSection::default() };
-    Some(MapUse::Save(path, same))
-}
-
-/// Whether a job's generation map can tell anything.
-fn map_fits(job: &Job, verify: &Verify) -> Result<(), Failure> {
-    if verify.map.is_none() {
-        return Ok(());
-    }
-    let refused = |what: &str, hint: &str| Err(Failure::new(format!("verify.map: {what}")).hint(hint));
-    match (&verify.stamp, &job.workload) {
-        (Stamp::Nothing, _) => {
-            refused("nothing is checked", "use a stamp: `block`, or a checksum such as `crc32c`")
-        }
-        (Stamp::Pattern(_), _) => refused(
-            "a pattern is the same in every generation",
-            "use a stamp: `block`, or a checksum such as `crc32c`",
-        ),
-        (_, Workload::Pattern(pattern)) => {
-            let reads = verify.only || !pattern.mix.has(Verb::Write);
-            match verify.when {
-                VerifyWhen::Never if reads => {
-                    refused("nothing is written, and nothing checked", "leave `when` out")
-                }
-                VerifyWhen::OnRead if verify.only => {
-                    refused("nothing is written, and nothing read back", "say when = \"after writes\"")
-                }
-                _ => Ok(()),
-            }
-        }
-        _ => refused("only a pattern of reads and writes keeps one", "leave map out, or use `do`"),
-    }
-}
-
 /// Whether what a job's blocks carry fits them, as far as the job alone decides.
 ///
 /// # Errors
@@ -1013,7 +968,7 @@ pub fn check(job: &Job) -> Result<(), Failure> {
         return marks_fit(job);
     }
     let Some(verify) = &job.payload.verify else { return Ok(()) };
-    map_fits(job, verify)?;
+    map_use::check(job, verify)?;
     let grain = job_grain(job, verify)?;
     Headers::new(verify, 0, grain, 0).map(drop).map_err(failure)
 }

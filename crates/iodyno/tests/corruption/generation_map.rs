@@ -20,10 +20,10 @@ const PLACE_SAID: &str = "byte 81,920";
 const OTHER: u64 = 5 * 4096;
 
 /// What happens to a file between two runs: the file, and the block at the place when it was written once.
-type Damage = fn(&fs::File, &[u8]) -> std::io::Result<()>;
+type Tampering = fn(&fs::File, &[u8]) -> std::io::Result<()>;
 
 /// Name, how often the file is written, the damage, and what must be said.
-type Planted = (&'static str, u32, Damage, &'static [&'static str]);
+type Planted = (&'static str, u32, Tampering, &'static [&'static str]);
 
 fn planted() -> Vec<Planted> {
     vec![
@@ -63,12 +63,14 @@ pub fn cases() -> Vec<Case> {
             case(format!("map::reading::{}", plant.0), checks_reads, plant),
         ]
     });
-    // Behind fio's headers a block is one interval: part of an older one is a wrong checksum, and it names no garbage.
-    let fio = planted().into_iter().filter(|plant| !["torn", "garbage"].contains(&plant.0));
+    // Behind fio's headers a block is one interval: a part of an older one, or garbage, is a mismatch. fio lays out what
+    // a file lacks.
+    let fio = planted().into_iter().filter(|plant| !["torn", "garbage", "cut_off"].contains(&plant.0));
     let fio = fio.map(|plant| case(format!("map::fio::{}", plant.0), checks_fio, plant));
     let own = [
         Case::new("map::several workers own regions", &[], regions),
         Case::new("map::several workers share blocks", &[], shared),
+        Case::new("map::a later phase goes on", &[], later_phase),
         Case::new("map::a map that cannot be used is refused", &[], refused),
         Case::new("map::no map is overwritten", &[], kept),
         Case::new("map::a write that was lost on a device that lies", &[Need::Fuse], lying),
@@ -202,7 +204,17 @@ fn checks_fio(plant: Planted) -> Outcome {
     let (file, map) = (folder.path().join("data"), folder.path().join("map"));
     let write = |passes| wrote(iodyno(fio(&file, &map, passes, &["--do_verify=0"]))?);
     staged(plant, write, &file, &map)?;
-    judged(iodyno(fio(&file, &map, plant.1, &["--verify_only"]))?, plant.3)
+    // fio's own lines and status are fio's; the kind stands in our finding beside them.
+    let (status, said) = iodyno(fio(&file, &map, plant.1, &["--verify_only"]))?;
+    let finding = "did not hold what was written";
+    let right = match plant.0 {
+        "sound" => !said.contains(finding) && !said.contains("verify: bad"),
+        kind => {
+            said.contains(&format!("1 block {finding} (1 {kind}), first at offset"))
+                && said.contains("verify: bad")
+        }
+    };
+    if right { Ok(()) } else { Err(format!("status {status:?}\n{said}").into()) }
 }
 
 /// Four workers write a quarter each; one reads all.
@@ -232,6 +244,23 @@ fn shared() -> Outcome {
     judged(
         run(folder.path(), &plan(&file, &map, READS))?,
         &[PLACE_SAID, "stale: generation 0 found, 2 written"],
+    )
+}
+
+/// What the second phase writes is another generation than what the first wrote, and what it left out is the first's.
+fn later_phase() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (file, map) = (folder.path().join("data"), folder.path().join("map"));
+    let older = once(|passes| wrote(run(folder.path(), &plan(&file, &map, &writes(passes)))?), &file, &map)?;
+    let first = plan(&file, &map, &writes(1));
+    let job = &first[first.find("[[phase]]").unwrap_or_default()..];
+    let second = job.replace("block =", "span = { length = 131072 }\nblock =");
+    wrote(run(folder.path(), &(first.clone() + &second))?)?;
+    judged(run(folder.path(), &plan(&file, &map, READS))?, &[])?;
+    fs::File::options().write(true).open(&file)?.write_all_at(&older, PLACE)?;
+    judged(
+        run(folder.path(), &plan(&file, &map, READS))?,
+        &[PLACE_SAID, "stale: generation 0 found, 1 written"],
     )
 }
 

@@ -119,25 +119,25 @@ impl MapSection {
     }
 
     /// The section at the start of the bytes, and how long it is; otherwise what is wrong.
-    fn decode(bytes: &[u8]) -> Result<(MapSection, usize), Damage> {
+    fn decode(bytes: &[u8]) -> Result<(MapSection, usize), MapFault> {
         let head = bytes.get(..HEAD_BYTES);
         if bytes.get(..MAGIC.len()) != Some(MAGIC) {
-            return Err(Damage::Foreign);
+            return Err(MapFault::Foreign);
         }
-        let head = head.ok_or(Damage::CutOff)?;
+        let head = head.ok_or(MapFault::CutOff)?;
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| head[at + index]));
         let (version, name_bytes) = (word(8) as u32, (word(8) >> 32) as usize);
         if version != VERSION {
-            return Err(Damage::Version(version));
+            return Err(MapFault::Version(version));
         }
         let (count, unsure) = (word(64), word(72));
         let end = (|| {
             let words = count.checked_mul(4)?.checked_add(unsure.checked_mul(16)?)?;
             usize::try_from(words).ok()?.checked_add(HEAD_BYTES)?.checked_add(name_bytes)
         })();
-        let end = end.filter(|end| *end <= bytes.len()).ok_or(Damage::CutOff)?;
+        let end = end.filter(|end| *end <= bytes.len()).ok_or(MapFault::CutOff)?;
         if xxh3_64(&bytes[SUMMED_AT..end]) != word(16) {
-            return Err(Damage::Checksum);
+            return Err(MapFault::Checksum);
         }
         let (name, rest) = bytes[HEAD_BYTES..end].split_at(name_bytes);
         let (blocks, unsure) = rest.split_at(count as usize * 4);
@@ -186,29 +186,29 @@ impl MapSection {
 
 /// What is wrong with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Damage {
+enum MapFault {
     Foreign,
     Version(u32),
     CutOff,
     Checksum,
 }
 
-impl Damage {
+impl MapFault {
     fn failure(self, path: &str, at: usize) -> Failure {
         let again = "copy it again from the host that wrote it; without verify.map, blocks are checked but an older \
                      generation is taken for good";
         let damaged =
             |how: &str| Failure::new(format!("{path}: the generation map is damaged: {how}")).hint(again);
         match self {
-            Damage::Foreign if at == 0 => Failure::new(format!("{path}: this is no generation map"))
+            MapFault::Foreign if at == 0 => Failure::new(format!("{path}: this is no generation map"))
                 .hint("name the file that a run with verify.map wrote"),
-            Damage::Foreign => damaged(&format!("no section begins at byte {at}")),
-            Damage::Version(version) => {
+            MapFault::Foreign => damaged(&format!("no section begins at byte {at}")),
+            MapFault::Version(version) => {
                 Failure::new(format!("{path}: generation map of version {version}, only {VERSION} is known"))
                     .hint("verify with the iodyno that wrote it")
             }
-            Damage::CutOff => damaged(&format!("the section at byte {at} is cut off")),
-            Damage::Checksum => damaged(&format!("the checksum of the section at byte {at} is wrong")),
+            MapFault::CutOff => damaged(&format!("the section at byte {at} is cut off")),
+            MapFault::Checksum => damaged(&format!("the checksum of the section at byte {at} is wrong")),
         }
     }
 }
@@ -237,7 +237,7 @@ impl GenerationMap {
         let (mut sections, mut at) = (Vec::new(), 0);
         while at < bytes.len() || sections.is_empty() {
             let (section, length) =
-                MapSection::decode(&bytes[at..]).map_err(|damage| damage.failure(path, at))?;
+                MapSection::decode(&bytes[at..]).map_err(|fault| fault.failure(path, at))?;
             sections.push(section);
             at += length;
         }
@@ -285,6 +285,11 @@ impl GenerationMap {
             forget_doubtful_writes(&mut blocks);
         }
         Ok(blocks)
+    }
+
+    /// Whether anything is known of a file.
+    pub fn has(&self, file: u64) -> bool {
+        self.sections.iter().any(|section| section.file == file)
     }
 
     fn of_file(&self, name: &str, file: u64) -> Result<Vec<&MapSection>, Failure> {

@@ -80,14 +80,27 @@ impl BlockTable {
         }
     }
 
+    /// Goes on behind the generations of an earlier phase, so that none is given twice.
+    pub fn continue_map(&self, known: &[MapBlock]) {
+        for (block, known) in (0..).zip(known) {
+            let oldest = if known.oldest == known.newest { known.newest } else { 0 };
+            self.bound(block, oldest, known.newest);
+        }
+    }
+
     /// What a generation map is to say, from the first block of which something is known on; the number of that block.
     pub fn to_map(&self) -> Option<(u64, Vec<MapBlock>)> {
-        let is_known = |block: &u64| self.bounds_of(*block).1 > 0;
+        // What only an earlier phase wrote, that phase said.
+        let is_known = |block: &u64| {
+            let (oldest, newest) = self.bounds_of(*block);
+            newest > 0 && (oldest != newest || self.load(*block) != 0)
+        };
         let first = (0..self.count).find(is_known)?;
         let last = (first..self.count).rfind(is_known)?;
         let of = |block| {
             let (oldest, newest) = self.bounds_of(block);
             match self.load(block) {
+                _ if !is_known(&block) => MapBlock::default(),
                 cell if cell & TRIMMED != 0 => MapBlock { newest, ..MapBlock::default() },
                 // What failed alone in its block begins there; the rest of a longer one is not known.
                 0 => MapBlock { newest, oldest, begins: oldest > 0 },
@@ -296,6 +309,60 @@ impl BlockTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const fn known(oldest: u32, newest: u32, begins: bool) -> MapBlock {
+        MapBlock { newest, oldest, begins }
+    }
+
+    #[test]
+    fn a_map_tells_completed_writes_from_those_that_may_be_there() {
+        let table = BlockTable::new(8, 512).unwrap().bounded().unwrap();
+        for block in [1, 2, 3, 5] {
+            assert_eq!(table.begin(block * 512, 512), 0);
+            table.wrote(block * 512, 512, Some((0, 0)), false);
+        }
+        // One fails, one is in flight, one is trimmed; the first write of another fails.
+        assert_eq!(table.begin(1024, 512), 1);
+        table.wrote(1024, 512, None, false);
+        assert_eq!(table.begin(1536, 512), 1);
+        table.trimmed(2560, 512);
+        assert_eq!(table.begin(3072, 512), 0);
+        table.wrote(3072, 512, None, false);
+        let (first, blocks) = table.to_map().unwrap();
+        let expected = [
+            known(1, 1, true),
+            known(1, 2, true),
+            known(1, 2, true),
+            MapBlock::default(),
+            known(0, 1, false),
+            known(0, 1, false),
+        ];
+        assert_eq!((first, blocks.as_slice()), (1, &expected[..]));
+        // A failed write's generation is not given to another one.
+        assert_eq!(table.begin(1024, 512), 2);
+    }
+
+    #[test]
+    fn a_later_phase_goes_on_and_says_what_it_wrote_itself() {
+        let table = BlockTable::new(8, 512).unwrap().bounded().unwrap();
+        table.continue_map(&[known(2, 2, true), known(2, 2, true), known(2, 2, true)]);
+        assert_eq!(table.to_map(), None);
+        assert_eq!(table.begin(512, 512), 2);
+        table.wrote(512, 512, Some((2, 0)), false);
+        assert_eq!(table.begin(1024, 512), 2);
+        assert_eq!(table.to_map(), Some((1, vec![known(3, 3, true), known(2, 3, true)])));
+    }
+
+    #[test]
+    fn a_map_comes_back_as_ranges_of_generations() {
+        let table = BlockTable::new(8, 512).unwrap().bounded().unwrap();
+        table.load_map(&[known(3, 3, true), known(3, 3, true), known(2, 5, true), known(0, 4, true)]);
+        let of = |newest, oldest| Some(WrittenGeneration { newest, oldest });
+        assert_eq!(table.stretch(0, 4096), (1024, of(2, 2)));
+        assert_eq!(table.stretch(1024, 4096), (512, of(4, 1)));
+        assert_eq!(table.written(3), None);
+        assert_eq!(table.written_from(0, 4096), Some((0, 1536)));
+    }
 
     #[test]
     fn the_last_write_wins_and_what_it_cut_is_forgotten() {
