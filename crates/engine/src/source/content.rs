@@ -81,6 +81,8 @@ pub struct WorkerContent {
     now: Tick,
     keeper: Option<Keeper>,
     map: Option<MapUse>,
+    /// Handle, offset and bytes of what a generation map knows behind the end of a file.
+    cut_off: Vec<(u32, u64, u64)>,
     findings: Findings,
     mismatches: Vec<Mismatch>,
     names: Vec<String>,
@@ -193,6 +195,7 @@ impl WorkerContent {
             now: context.start,
             keeper: verify.and_then(|verify| Keeper::new(context, verify, writes)),
             map: verify.and_then(|verify| MapUse::new(context, verify, (seed, grain), writes)),
+            cut_off: Vec::new(),
             findings: Findings::default(),
             mismatches: Vec::new(),
             names: names(context),
@@ -263,15 +266,25 @@ impl WorkerContent {
     }
 
     /// Takes over what a generation map says of every file; who writes one goes on behind an earlier phase.
-    fn load_map(&self, path: Option<&String>, seed: u64) -> Result<(), Failure> {
+    fn load_map(&mut self, path: Option<&String>, seed: u64) -> Result<(), Failure> {
         let loads = self.loads_map();
         let Some(path) = path.filter(|path| loads || Path::new(path).exists()) else { return Ok(()) };
         let map = GenerationMap::read(path)?;
-        for (file, name) in self.files.iter().zip(&self.names) {
+        for (handle, (file, name)) in self.files.iter().zip(&self.names).enumerate() {
             let Some(table) = file.table.as_ref().filter(|_| loads || map.has(file.id)) else { continue };
             let range = (file.base, table.count(), self.grain);
             let blocks = map.blocks(name, (file.id, seed), range, self.whole_writes && loads)?;
-            if loads { table.load_map(&blocks) } else { table.continue_map(&blocks) }
+            if loads {
+                table.load_map(&blocks)
+            } else {
+                table.continue_map(&blocks)
+            }
+            let (ends, known) = (length_of(&file.path), map.end_of(file.id));
+            let read = file.base + (table.count() + 1) * self.grain;
+            // Where all that the map knows is read, the reads find it.
+            if let Some(ends) = ends.filter(|ends| self.reads_only() && *ends < known && *ends < read) {
+                self.cut_off.push((handle as u32, ends, known - ends));
+            }
         }
         Ok(())
     }
@@ -301,7 +314,11 @@ impl WorkerContent {
     /// Whether writes are remembered, so that no two may be in flight on one block.
     pub fn remembers(&self) -> bool {
         let knows = self.files.iter().any(|file| file.table.is_some());
-        knows && !matches!(self.map, Some(MapUse::Load { only: false }))
+        knows && !self.reads_only()
+    }
+
+    fn reads_only(&self) -> bool {
+        matches!(self.map, Some(MapUse::Load { only: false }))
     }
 
     fn loads_map(&self) -> bool {
@@ -762,24 +779,35 @@ impl WorkerContent {
         if result > 0 {
             self.check(io, result);
         }
-        let (offset, bytes) = (io.offset + result as u64, io.bytes - result as u64);
-        let file = &self.files[io.file as usize];
-        let class = Class::Missing;
-        let corruption = Corruption { class, owner: self.tree_owner(io), offset, bytes };
+        let lost = (io.offset + result as u64, io.bytes - result as u64);
+        self.note_missing(io.file, lost, (io.offset, io.bytes)).into()
+    }
+
+    fn note_missing(&mut self, handle: u32, (offset, bytes): (u64, u64), read: (u64, u64)) -> i32 {
+        let owner = BlockAddress::file_id(&self.names[handle as usize]);
+        let corruption = Corruption { class: Class::Missing, owner, offset, bytes };
         self.note_mismatch(Mismatch {
-            file: file.path.clone(),
+            file: self.files[handle as usize].path.clone(),
             offset,
             bytes,
-            read_offset: io.offset,
-            read_bytes: io.bytes,
+            read_offset: read.0,
+            read_bytes: read.1,
             what: Wrong::Length,
             check: self.judge.as_ref().map_or("", Judge::name).into(),
             expected: "bytes".into(),
             found: "the file's end".into(),
             dumped: None,
         });
-        self.accuse(corruption, io.file);
-        class.code().into()
+        self.accuse(corruption, handle);
+        corruption.code()
+    }
+
+    /// What lies behind the end of a file that a job reads up to its end: no read would find that it is missing.
+    fn note_cut_off(&mut self) {
+        for (handle, offset, bytes) in std::mem::take(&mut self.cut_off) {
+            let code = self.note_missing(handle, (offset, bytes), (offset, bytes));
+            self.late.push(Late { label: 0, file: handle, offset, bytes, code });
+        }
     }
 
     /// Whose place it is that has no stamp: that of the file's path.
@@ -875,6 +903,7 @@ impl WorkerContent {
             helpers.finish();
         }
         self.collect();
+        self.note_cut_off();
         self.save_map()?;
         let late = std::mem::take(&mut self.late);
         match &self.keeper {
@@ -947,6 +976,12 @@ pub fn reach(context: &SourceContext<'_>, verify: &Verify) -> Result<Option<Stat
         Failure::new(format!("{path}: {error}")).hint("run the writes first, with the state saved")
     })?;
     State::decode(&bytes).map(Some)
+}
+
+/// The length of a regular file.
+fn length_of(path: &str) -> Option<u64> {
+    let facts = std::fs::metadata(path).ok().filter(|facts| facts.is_file());
+    facts.map(|facts| facts.len())
 }
 
 /// The path of a handle's file, as it was opened.

@@ -292,6 +292,15 @@ impl GenerationMap {
         self.sections.iter().any(|section| section.file == file)
     }
 
+    /// Where the last block of a file ends of which something is known, bytes.
+    pub fn end_of(&self, file: u64) -> u64 {
+        let ends = self.sections.iter().filter(|section| section.file == file).map(|section| {
+            let last = section.blocks.iter().rposition(|block| block.oldest > 0);
+            last.map_or(0, |last| section.offset + (last as u64 + 1) * section.grain)
+        });
+        ends.max().unwrap_or(0)
+    }
+
     fn of_file(&self, name: &str, file: u64) -> Result<Vec<&MapSection>, Failure> {
         let sections: Vec<&MapSection> =
             self.sections.iter().filter(|section| section.file == file).collect();
