@@ -327,8 +327,8 @@ print('rows', sqlite3.connect('data.db').execute('select count(*) from t').fetch
             let (change, count) = (change.display(), count.display());
             let script = format!(
                 "cd {directory} && python3 {change} FULL 'create table t(x)' && \
-                 python3 {change} {synchronous} 'insert into t values (1)' && {IODYNO} crash unsynced {directory} && \
-                 {IODYNO} crash drop {directory} > /dev/null && python3 {count}"
+                 python3 {change} {synchronous} 'insert into t values (1)' && \"{IODYNO}\" crash unsynced {directory} && \
+                 \"{IODYNO}\" crash drop {directory} > /dev/null && python3 {count}"
             );
             let ran = iodyno(&["crash", "--view", &directory, "--", "sh", "-c", &script]).run();
             ran.expect(0, &[rows, "iodyno: lost"]);
@@ -346,12 +346,12 @@ print('rows', sqlite3.connect('data.db').execute('select count(*) from t').fetch
         std::os::unix::fs::chown(home.path(), Some(USER), Some(USER))?;
         let directory = home.path().display().to_string();
         let script =
-            format!("echo kept > kept && sync kept && echo lost > lost && {IODYNO} crash drop {directory}");
+            format!("echo kept > kept && sync kept && echo lost > lost && \"{IODYNO}\" crash drop {directory}");
         // A device that everybody may open, as distributions have it.
         let device = home.path().with_extension("fuse").display().to_string();
         let view = format!(
             "mknod -m 666 {device} c 10 229 && mount --bind {device} /dev/fuse && exec setpriv --reuid {USER} --regid {USER} \
-             --clear-groups {IODYNO} crash --view {directory} -- sh -c '{script}'"
+             --clear-groups \"{IODYNO}\" crash --view {directory} -- sh -c '{script}'"
         );
         let mut command = Command::new("unshare");
         command.args(["-m", "sh", "-c", &view]).current_dir(home.path());
@@ -376,7 +376,7 @@ print('rows', sqlite3.connect('data.db').execute('select count(*) from t').fetch
         }
         let script = format!(
             "cd {directory} && echo x > durable && sync durable && mkdir d && rm removed && mv renamed elsewhere && \
-             echo new > new && mv new old && ls -A && {IODYNO} crash drop {directory} > /dev/null; ls -A"
+             echo new > new && mv new old && ls -A && \"{IODYNO}\" crash drop {directory} > /dev/null; ls -A"
         );
         let ran = iodyno(&["crash", "--view", &directory, "--names", "--", "sh", "-c", &script]).run();
         ran.expect(0, &["changes of names"]);

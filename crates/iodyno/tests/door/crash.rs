@@ -70,7 +70,7 @@ fn own_program() -> Outcome {
         &script,
         format!(
             "set -e\ncd \"$IODYNO_DIR\"\nfor name in a b c; do\n  echo $name > $name\n  sync $name\n  sync .\n  \
-             {IODYNO} crash mark $name\ndone\n"
+             \"{IODYNO}\" crash mark $name\ndone\n"
         ),
     )?;
     let check = "for name in $IODYNO_REACHED; do [ \"$(cat {dir}/$name)\" = $name ] || exit 1; done";

@@ -187,7 +187,7 @@ fn cold() -> Outcome {
         ],
     );
     let text = fs::read_to_string(&found)?;
-    assert!(text.contains("cold = \"20ms\"") && text.contains("latency = \"1500us\""), "{text}");
+    assert!(text.contains("cold = \"20ms\"") && text.contains("latency = \"999"), "{text}");
     let again = fs::read_to_string(&plan)?.replace("cloud-from-snapshot", "cloud-6000");
     fs::write(&plan, again)?;
     let words = [plan.as_str(), "--burst", "5s", "--idle", "0s", "--time", "2s", "--cold", "64"];

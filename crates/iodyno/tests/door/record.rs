@@ -222,12 +222,15 @@ fn directory_refused() -> Outcome {
     }
     record(home, &["--fuse", ".", "--", "no-such-command"]).expect(2, &["no such program"]);
     assert_eq!(names(home), ["file"]);
-    // Who may not mount is told so.
-    let mut command =
-        dressed(Command::new("setpriv"), ["--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]);
-    command.arg(IODYNO).args(["record", "--fuse", ".", "--", "true"]).current_dir(home);
+    // Who may neither mount nor have a namespace of users is told so.
+    let bare = format!(
+        "echo 0 > /proc/sys/user/max_user_namespaces && \
+         exec setpriv --bounding-set -sys_admin --inh-caps -sys_admin \"{IODYNO}\" record --fuse . -- true"
+    );
+    let mut command = dressed(Command::new("unshare"), ["-U", "-r", "sh", "-c", &bare]);
+    command.current_dir(home);
     let said = told(command);
-    said.refused(&["no namespace of mounts for the command: Operation not permitted", "be root"]);
+    said.refused(&["no namespace of mounts for the command: No space left on device", "be root"]);
     assert_eq!(names(home), ["file"]);
     Ok(())
 }
