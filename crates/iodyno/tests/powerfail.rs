@@ -345,8 +345,9 @@ print('rows', sqlite3.connect('data.db').execute('select count(*) from t').fetch
         let home = tempfile::tempdir()?;
         std::os::unix::fs::chown(home.path(), Some(USER), Some(USER))?;
         let directory = home.path().display().to_string();
-        let script =
-            format!("echo kept > kept && sync kept && echo lost > lost && \"{IODYNO}\" crash drop {directory}");
+        let script = format!(
+            "echo kept > kept && sync kept && echo lost > lost && \"{IODYNO}\" crash drop {directory}"
+        );
         // A device that everybody may open, as distributions have it.
         let device = home.path().with_extension("fuse").display().to_string();
         let view = format!(

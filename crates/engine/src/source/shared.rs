@@ -419,8 +419,8 @@ mod tests {
     fn what_has_no_lanes_is_not_divided_into_some() {
         let objects = objects(SharedKind::Counter);
         let divided = SharedUse { lanes: 2, ..SharedUse::new("s", 1) };
-        let refused = objects.object(&divided).err().expect("it has no lanes");
-        assert_eq!(refused.to_string(), "`s` has no lanes");
+        let refused = objects.object(&divided).expect_err("it has no lanes");
+        assert_eq!(refused.message, "`s` has no lanes");
     }
 
     #[test]

@@ -320,8 +320,8 @@ fn on_device(fault: Fault, words: &[&str]) -> Outcome {
     let device = Device::mount(Config { bytes: BYTES, ..Config::faulty(vec![fault]) })?;
     let folder = tempfile::tempdir()?;
     let map = folder.path().join("map");
-    run(folder.path(), &plan(device.path().as_ref(), &map, &writes(2)))?;
-    judged(run(folder.path(), &plan(device.path().as_ref(), &map, READS))?, words)
+    run(folder.path(), &plan(device.path(), &map, &writes(2)))?;
+    judged(run(folder.path(), &plan(device.path(), &map, READS))?, words)
 }
 
 fn lying() -> Outcome {
