@@ -1,8 +1,11 @@
 //! Checks what workers do together in a phase (opening, barriers, `wear_out`) and what it cannot be combined with.
 
+use std::path::Path;
+
 use iodyno_model::{Diagnostic, Job, Phase, Plan, TargetKind, Verb, Workload};
 
 use crate::names::templates::is_own;
+use crate::source;
 use crate::start_barrier::BarrierPoint;
 
 /// Everything that would make workers wait for each other for ever, or undo each other's work.
@@ -20,18 +23,40 @@ pub fn check(plan: &Plan, phase: &Phase, wrong: &mut Vec<Diagnostic>) {
         }
         check_end(job, &mut say);
         check_opening(plan, job, &mut say);
-        check_map(job, &mut say);
+        check_map(plan, job, &mut say);
     }
 }
 
-/// A generation map that is there already belongs to another run's data.
-fn check_map(job: &Job, say: &mut dyn FnMut(&str, &str)) {
-    let Some(verify) = job.payload.verify.as_ref().filter(|verify| !verify.only) else { return };
-    let Some(path) = verify.map.as_ref().filter(|_| writes_pattern(job)) else { return };
-    if std::path::Path::new(path).exists() {
+/// A generation map that is there already belongs to another run's data, and one that is checked against is whole.
+fn check_map(plan: &Plan, job: &Job, say: &mut dyn FnMut(&str, &str)) {
+    let Some(path) = kept_map(job).or_else(|| map_of(job)) else { return };
+    let written = plan.phases.iter().flat_map(|phase| &phase.jobs).any(|job| kept_map(job) == Some(path));
+    if !written {
+        if let Err(failure) = source::check_map(path) {
+            say(&failure.message, failure.hint.as_deref().unwrap_or_default());
+        }
+        return;
+    }
+    let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
+    if Path::new(path).exists() {
         let hint = "remove it, or name another file; to check against it read, or say only = true (fio: verify_only)";
         say(&format!("the generation map {path} exists, and is not overwritten"), hint);
+    } else if folder.is_some_and(|folder| !folder.is_dir()) {
+        say(
+            &format!("the generation map {path} cannot be written"),
+            "name a file in a directory that is there",
+        );
     }
+}
+
+fn map_of(job: &Job) -> Option<&str> {
+    job.payload.verify.as_ref()?.map.as_deref()
+}
+
+/// The map that a job writes.
+fn kept_map(job: &Job) -> Option<&str> {
+    map_of(job)
+        .filter(|_| writes_pattern(job) && job.payload.verify.as_ref().is_some_and(|verify| !verify.only))
 }
 
 fn writes_pattern(job: &Job) -> bool {

@@ -187,6 +187,14 @@ pub fn check(job: &Job) -> Result<(), Failure> {
     }
 }
 
+/// Whether a file is a whole generation map.
+///
+/// # Errors
+/// It cannot be read, is damaged, or something else.
+pub fn check_map(path: &str) -> Result<(), Failure> {
+    content::GenerationMap::read(path).map(drop)
+}
+
 /// Whether a trace in a file can be replayed by a job.
 fn check_replay(job: &Job, trace: &Trace) -> Result<(), Failure> {
     replay::check(trace, job.depth.most)?;
