@@ -30,6 +30,14 @@ pub fn check(plan: &Plan, phase: &Phase, wrong: &mut Vec<Diagnostic>) {
 /// A generation map that is there already belongs to another run's data, and one that is checked against is whole.
 fn check_map(plan: &Plan, job: &Job, say: &mut dyn FnMut(&str, &str)) {
     let Some(path) = kept_map(job).or_else(|| map_of(job)) else { return };
+    let is_set = |index: &usize| {
+        plan.targets.get(*index).is_some_and(|target| {
+            matches!(target.kind, TargetKind::FileSet { .. } | TargetKind::Bucket { .. })
+        })
+    };
+    if job.targets.iter().any(is_set) {
+        say("a generation map has no items of sets", "name files, or leave the map out");
+    }
     let written = plan.phases.iter().flat_map(|phase| &phase.jobs).any(|job| kept_map(job) == Some(path));
     if !written {
         if let Err(failure) = source::check_map(path) {

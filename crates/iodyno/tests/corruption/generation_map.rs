@@ -300,6 +300,8 @@ fn refused() -> Outcome {
         reads.replace("target.data", "target.x").replace("\"data\"", "\"x\""),
         &["no blocks of `x`, only of `data`"],
     )?;
+    let set = reads.replace("\nfile = ", "\nfiles = ").replace("create = true", "count = 4");
+    says(set, &["a generation map has no items of sets", "name files"])?;
     says(reads.replace("when =", "stamp = \"nothing\", when ="), &["verify.map: nothing is checked"])?;
     says(reads.replace("when =", "stamp = \"0xab\", when ="), &["a pattern is the same in every generation"])
 }
