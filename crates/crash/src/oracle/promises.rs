@@ -34,8 +34,7 @@ impl PromiseKind {
         match self {
             K::Fsync | K::Fdatasync | K::Osync | K::Odsync | K::Msync | K::FsyncDirectory => Authority::Posix,
             K::Prepared | K::RwfSync | K::RwfDsync | K::Sync | K::Syncfs => Authority::Linux,
-            K::NewName | K::ChangedNames | K::RenameAtomic => Authority::Linux,
-            K::NoForeignBytes => Authority::MountOption,
+            K::NewName | K::ChangedNames | K::RenameAtomic | K::NoForeignBytes => Authority::Linux,
             K::WholePages | K::Application => Authority::Application,
         }
     }

@@ -189,7 +189,7 @@ fn bytes_that_were_promised_stay_so_while_a_file_is_cut_unsynced() {
     let short = Case::new(&["create x"], &["append x 4k", "fsync x", "append x 4k"]);
     let mut found = short.tree(3);
     bytes_of(at(&mut found, "x")).bytes[4096..].fill(3);
-    assert_eq!(short.broken(&found).authority, Authority::MountOption);
+    assert_eq!(short.broken(&found).authority, Authority::Linux);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn what_nobody_synced_may_be_old_new_or_zero_in_any_mixture() {
     let mut foreign = case.tree(2);
     bytes_of(at(&mut foreign, "x")).bytes[8192..8704].fill(9);
     let violation = case.broken(&foreign);
-    assert_eq!((violation.authority, violation.damage), (Authority::MountOption, Damage::Garbage));
+    assert_eq!((violation.authority, violation.damage), (Authority::Linux, Damage::Garbage));
     let writeback = Case { practice: MountPractice::of("ext4", "rw,data=writeback"), ..case };
     assert!(writeback.is_accepted(&foreign));
 }

@@ -203,7 +203,8 @@ fn remarks(report: &CrashReport) -> Vec<String> {
         }
     )];
     if allowed > 0 {
-        remarks.push(format!("{allowed} more are taken back by the mount options"));
+        let are = if allowed == 1 { "is" } else { "are" };
+        remarks.push(format!("{allowed} more {are} taken back by the mount options"));
     }
     if report.checker.is_none() {
         remarks
