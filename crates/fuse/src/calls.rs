@@ -25,19 +25,25 @@ pub fn rename(from: &Path, to: &Path, flags: u32) -> io::Result<()> {
         .map(drop)
 }
 
+pub fn remove(path: &Path, is_directory: bool) -> io::Result<()> {
+    if is_directory { std::fs::remove_dir(path) } else { std::fs::remove_file(path) }
+}
+
 /// A second name for what a path in `/proc/self/fd` leads to.
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
-    let (from, to) = (text(from)?, text(to)?);
-    let at = libc::AT_FDCWD;
-    // SAFETY: both names are valid C strings for the call.
-    checked(unsafe { libc::linkat(at, from.as_ptr(), at, to.as_ptr(), libc::AT_SYMLINK_FOLLOW) }).map(drop)
+    link_by(from, to, libc::AT_SYMLINK_FOLLOW)
 }
 
 /// A second name for what another one leads to; of a symbolic link for itself.
 pub fn second_name(from: &Path, to: &Path) -> io::Result<()> {
+    link_by(from, to, 0)
+}
+
+fn link_by(from: &Path, to: &Path, flags: i32) -> io::Result<()> {
     let (from, to) = (text(from)?, text(to)?);
     // SAFETY: both names are valid C strings for the call.
-    checked(unsafe { libc::linkat(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), 0) }).map(drop)
+    checked(unsafe { libc::linkat(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), flags) })
+        .map(drop)
 }
 
 pub fn make_node(path: &Path, mode: u32, device: u32) -> io::Result<()> {

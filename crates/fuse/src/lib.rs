@@ -19,6 +19,6 @@ pub use control::{ControlSocket, ask};
 pub use nodes::hold;
 pub use observer::{CallFlags, CallObserver, ObservedCall, ObservedFile};
 pub use passthrough::Passthrough;
-pub use serve::{HoldingSession, KernelPages, serve, serve_holding};
+pub use serve::{KernelPages, serve, serve_holding};
 pub use unsynced::{UnsyncedBytes, UnsyncedStore, UnsyncedTerms};
 pub use unsynced_names::UnsyncedNames;

@@ -41,6 +41,11 @@ pub fn through(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
+/// What tells a file from all others: its device and its number there.
+pub fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
 /// Holds a file without opening it.
 pub fn hold(path: &std::path::Path) -> io::Result<File> {
     File::options().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path)
@@ -49,7 +54,7 @@ pub fn hold(path: &std::path::Path) -> io::Result<File> {
 impl NodeTable {
     pub fn new(root: PathBuf, file: File) -> io::Result<NodeTable> {
         let metadata = file.metadata()?;
-        let identity = (metadata.dev(), metadata.ino());
+        let identity = identity(&metadata);
         let node = Node { file: Arc::new(file), identity, lookups: 1, parent: ROOT, name: OsString::new() };
         Ok(NodeTable {
             nodes: HashMap::from([(ROOT, node)]),
@@ -66,7 +71,7 @@ impl NodeTable {
 
     /// A file was found under a name: its number.
     pub fn found(&mut self, parent: u64, name: &OsStr, file: File, metadata: &Metadata) -> u64 {
-        let identity = (metadata.dev(), metadata.ino());
+        let identity = identity(metadata);
         let number = match self.numbers.get(&identity) {
             Some(number) => *number,
             None if metadata.ino() > ROOT && !self.nodes.contains_key(&metadata.ino()) => metadata.ino(),

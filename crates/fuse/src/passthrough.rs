@@ -273,8 +273,7 @@ impl<O: CallObserver> CoveredDirectory<O> {
     fn remove(&self, parent: INodeNo, name: &OsStr, is_directory: bool) -> io::Result<()> {
         match &self.names {
             Some(names) => names.remove(self.place(parent, name)?, is_directory),
-            None if is_directory => fs::remove_dir(self.path_in(parent, name)?),
-            None => fs::remove_file(self.path_in(parent, name)?),
+            None => calls::remove(&self.path_in(parent, name)?, is_directory),
         }
     }
 

@@ -31,20 +31,8 @@ pub fn serve<O: CallObserver>(
     serve_system(system, device).map(|(thread, _)| thread)
 }
 
-/// What answers the kernel, and what tells it that its pages are no longer right.
-pub struct HoldingSession {
-    thread: JoinHandle<io::Result<()>>,
-    pages: KernelPages,
-}
-
 /// What the kernel has of files in its page cache.
 pub struct KernelPages(fuser::Notifier);
-
-impl HoldingSession {
-    pub fn parts(self) -> (JoinHandle<io::Result<()>>, KernelPages) {
-        (self.thread, self.pages)
-    }
-}
 
 impl KernelPages {
     /// Those of these files go.
@@ -56,7 +44,7 @@ impl KernelPages {
     }
 }
 
-/// The same, which holds back what is not synced.
+/// The same, which holds back what is not synced; and what tells the kernel that its pages are no longer right.
 ///
 /// # Errors
 /// The kernel's FUSE is too old, or there are no threads.
@@ -66,10 +54,10 @@ pub fn serve_holding(
     device: OwnedFd,
     store: Arc<UnsyncedStore>,
     names: Option<Arc<UnsyncedNames>>,
-) -> io::Result<HoldingSession> {
+) -> io::Result<(JoinHandle<io::Result<()>>, KernelPages)> {
     let system = Passthrough::new(name, directory, ())?.holding(store, names);
     let (thread, notifier) = serve_system(system, device)?;
-    Ok(HoldingSession { thread, pages: KernelPages(notifier) })
+    Ok((thread, KernelPages(notifier)))
 }
 
 fn serve_system<O: CallObserver>(

@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::nodes::through;
+use super::nodes::{identity, through};
 
 /// What is kept and lost as one.
 const PAGE_BYTES: u64 = 4096;
@@ -62,10 +62,6 @@ struct StoreState {
     /// How often everything was dropped: who opened a file before is dead.
     drops: u64,
     pages: u64,
-}
-
-fn identity(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
 }
 
 impl UnsyncedFile {

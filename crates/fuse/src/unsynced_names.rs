@@ -6,12 +6,12 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::calls;
-use super::nodes::through;
+use super::nodes::{identity, through};
 
 /// Of the hidden directory's name.
 const HIDDEN: &str = ".iodyno-view-";
@@ -59,10 +59,6 @@ pub struct UnsyncedNames {
 struct NameState {
     changes: Vec<NameChange>,
     next: u64,
-}
-
-fn identity(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
 }
 
 impl NamePlace {
@@ -216,7 +212,8 @@ impl UnsyncedNames {
             return Ok(());
         };
         let path = self.kept(*kept);
-        if fs::symlink_metadata(&path)?.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) }
+        let is_directory = fs::symlink_metadata(&path)?.is_dir();
+        calls::remove(&path, is_directory)
     }
 
     /// Undoes what is not durable, the last first; how much was undone.
@@ -235,7 +232,7 @@ impl UnsyncedNames {
                 if identity(&metadata) != *file {
                     return Err(io::Error::from_raw_os_error(libc::ENOENT));
                 }
-                if metadata.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) }
+                calls::remove(&path, metadata.is_dir())
             }
             NameChange::Removed { place, kept } => {
                 calls::rename(&self.kept(*kept), &place.path(), libc::RENAME_NOREPLACE)

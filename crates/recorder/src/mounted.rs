@@ -6,9 +6,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +21,7 @@ use iodyno_trace::{
 use crate::private_mount::PrivateMount;
 use crate::program::forward::{SignalForwarding, send};
 use crate::sink::RecordSink;
+use crate::waiting_child::reap_ended;
 use crate::{ProgramEnd, RecordedProgram};
 
 /// How many records go to the sink at once.
@@ -204,7 +203,7 @@ pub fn record(
     let mut answered = 0;
     while !session.is_finished() {
         follower.take();
-        follower.reap(&forwarding);
+        reap_ended(follower.process, &mut follower.end, &forwarding);
         if follower.end.is_some() && forwarding.unanswered() > answered {
             answered += 1;
             let left = descendants();
@@ -215,7 +214,7 @@ pub fn record(
     }
     while follower.end.is_none() {
         follower.take();
-        follower.reap(&forwarding);
+        reap_ended(follower.process, &mut follower.end, &forwarding);
     }
     drop(forwarding);
     let served = session.join().unwrap_or(Ok(()));
@@ -295,26 +294,6 @@ impl Follower<'_> {
             self.records += self.batch.len() as u64;
         }
         true
-    }
-
-    /// Notes the end of the program, and lets go of others that ended.
-    fn reap(&mut self, forwarding: &SignalForwarding) {
-        loop {
-            let mut status = 0;
-            // SAFETY: the kernel writes one number into `status`.
-            let process = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
-            if process <= 0 {
-                // Another process took it: there is nothing to wait for.
-                if process < 0 && self.end.is_none() {
-                    self.end = Some(ProgramEnd::Exited(1));
-                }
-                return;
-            }
-            if process as u32 == self.process {
-                self.end = Some(ExitStatus::from_raw(status).into());
-                forwarding.stop();
-            }
-        }
     }
 }
 

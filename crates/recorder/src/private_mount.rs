@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use iodyno_fuse::{CallObserver, HoldingSession, UnsyncedNames, UnsyncedStore, hold, serve, serve_holding};
+use iodyno_fuse::{CallObserver, KernelPages, UnsyncedNames, UnsyncedStore, hold, serve, serve_holding};
 use iodyno_model::origin::plain;
 use iodyno_trace::TraceError;
 
@@ -110,7 +110,7 @@ impl PrivateMount {
         self,
         store: Arc<UnsyncedStore>,
         names: Option<Arc<UnsyncedNames>>,
-    ) -> Result<HoldingSession, TraceError> {
+    ) -> Result<(JoinHandle<io::Result<()>>, KernelPages), TraceError> {
         let PrivateMount { directory, program, held, device, child, .. } = self;
         let session = serve_holding(directory, held, device, store, names).map_err(|error| told(&error))?;
         executed(child, &program).map(|()| session)

@@ -1,9 +1,7 @@
 //! Runs a program over a directory whose unsynced data is held back, and can be lost on command.
 
 use std::fs::File;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +13,7 @@ use iodyno_trace::TraceError;
 use crate::private_mount::PrivateMount;
 use crate::program::forward::SignalForwarding;
 use crate::recorded_program::ProgramEnd;
+use crate::waiting_child::reap_ended;
 
 /// How long the program is not looked at.
 const LOOK: Duration = Duration::from_millis(10);
@@ -67,8 +66,7 @@ pub fn view(
     let process = mount.process;
     let forwarding = SignalForwarding::begin(process);
     let served = mount.serve_holding(Arc::clone(&store), names.clone());
-    let session = served.inspect_err(|_| drop(names.as_ref().map(|names| names.end())))?;
-    let (thread, pages) = session.parts();
+    let (thread, pages) = served.inspect_err(|_| drop(names.as_ref().map(|names| names.end())))?;
     let (held, changed) = (Arc::clone(&store), names.clone());
     let answers = move || {
         socket.answer(|word| match word {
@@ -88,7 +86,7 @@ pub fn view(
     answering.map_err(|error| TraceError::new(plain(&error)))?;
     let mut end = None;
     while !thread.is_finished() || end.is_none() {
-        reap(process, &mut end, &forwarding);
+        reap_ended(process, &mut end, &forwarding);
         std::thread::park_timeout(LOOK);
     }
     let served = thread.join().unwrap_or(Ok(()));
@@ -117,23 +115,4 @@ pub fn ask(directory: &Path, word: &str) -> Result<String, TraceError> {
 /// A line for each file: bytes, and its name.
 fn listed(files: &[UnsyncedBytes]) -> String {
     files.iter().map(|file| format!("{} {}\n", file.bytes, file.name)).collect()
-}
-
-/// Notes the end of the program, and lets go of others that ended.
-fn reap(process: u32, end: &mut Option<ProgramEnd>, forwarding: &SignalForwarding) {
-    loop {
-        let mut status = 0;
-        // SAFETY: the kernel writes one number into `status`.
-        let ended = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
-        if ended <= 0 {
-            if ended < 0 {
-                end.get_or_insert(ProgramEnd::Exited(1));
-            }
-            return;
-        }
-        if ended as u32 == process {
-            *end = Some(ExitStatus::from_raw(status).into());
-            forwarding.stop();
-        }
-    }
 }

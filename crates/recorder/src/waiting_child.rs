@@ -6,8 +6,13 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
 use iodyno_model::origin::plain;
+
+use crate::program::forward::SignalForwarding;
+use crate::recorded_program::ProgramEnd;
 
 /// Its program could not be executed. Callers name other stages.
 const EXEC: u8 = b'e';
@@ -177,5 +182,25 @@ unsafe fn fail(reporter: i32, stage: u8) -> ! {
     unsafe {
         libc::write(reporter, told.as_ptr().cast(), told.len());
         libc::_exit(127)
+    }
+}
+
+/// Notes the end of a command's process, and lets go of others that ended.
+pub fn reap_ended(process: u32, end: &mut Option<ProgramEnd>, forwarding: &SignalForwarding) {
+    loop {
+        let mut status = 0;
+        // SAFETY: the kernel writes one number into `status`.
+        let ended = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+        if ended <= 0 {
+            // Another process took it: there is nothing to wait for.
+            if ended < 0 {
+                end.get_or_insert(ProgramEnd::Exited(1));
+            }
+            return;
+        }
+        if ended as u32 == process {
+            *end = Some(ExitStatus::from_raw(status).into());
+            forwarding.stop();
+        }
     }
 }
