@@ -127,8 +127,9 @@ fn advise(fd: RawFd) {
 #[cfg(not(target_os = "linux"))]
 fn advise(_fd: RawFd) {}
 
+/// Whether the file system of an open file lies in memory.
 #[cfg(target_os = "linux")]
-fn is_memory(fd: RawFd) -> bool {
+pub fn is_memory(fd: RawFd) -> bool {
     /// linux/magic.h.
     const MEMORY: [u32; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
     let mut stat = std::mem::MaybeUninit::<libc::statfs>::uninit();
@@ -139,6 +140,6 @@ fn is_memory(fd: RawFd) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn is_memory(_fd: RawFd) -> bool {
+pub fn is_memory(_fd: RawFd) -> bool {
     false
 }

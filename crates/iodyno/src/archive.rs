@@ -73,6 +73,11 @@ pub fn open() -> Result<History, Diagnostic> {
     History::open(&place()?.ok_or_else(off)?)
 }
 
+/// What a debug build measures is worth nothing later, unless the file is named.
+fn is_worth_it() -> bool {
+    !cfg!(debug_assertions) || std::env::var_os(VARIABLE).is_some()
+}
+
 /// Who keeps a run; `None`: nobody.
 ///
 /// # Errors
@@ -82,8 +87,7 @@ pub fn keeping(run: &Run, asked: &TypedCommand) -> Result<Option<Keeping>, Diagn
     if run.plan.phases.is_empty() && run.keep.wanted.is_none() {
         return Ok(None);
     }
-    let worth_it = !cfg!(debug_assertions) || std::env::var_os(VARIABLE).is_some();
-    if !run.keep.wanted.unwrap_or(asked.native && worth_it) {
+    if !run.keep.wanted.unwrap_or(asked.native && is_worth_it()) {
         return Ok(None);
     }
     run.keep.tags.iter().try_for_each(|tag| check_tag(tag))?;
@@ -103,8 +107,7 @@ pub fn keeping(run: &Run, asked: &TypedCommand) -> Result<Option<Keeping>, Diagn
 
 /// Keeps what a command without a plan's run has judged, and says so at a terminal. `arguments`: behind the tool's name.
 pub fn keep_judged(tool: &str, arguments: &[String], plan: Plan, record: &Record, at_unix_ns: u64) {
-    let is_worth_it = !cfg!(debug_assertions) || std::env::var_os(VARIABLE).is_some();
-    if !is_worth_it || matches!(place(), Ok(None)) {
+    if !is_worth_it() || matches!(place(), Ok(None)) {
         return;
     }
     let started =

@@ -107,8 +107,9 @@ fn runs(name: &str, arguments: &[String]) -> bool {
         })
 }
 
-/// Commands that run several plans and judge them together: on one rank, since several would each do all of it at once.
-const EXPERIMENTS: [&str; 5] = ["load-curve", "limits", "neighbours", "pts", "tune"];
+/// Commands that run several plans, which depend on what the ones before found: on one rank, since several would each do all
+/// of it at once, and done anew as a whole.
+pub const EXPERIMENTS: [&str; 6] = ["accelerators", "load-curve", "limits", "neighbours", "pts", "tune"];
 
 /// Refuses ranks of such a command.
 fn alone(world: &World, word: &str) -> Result<(), Diagnostic> {
@@ -181,7 +182,8 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         word => match DIALECTS.iter().find(|dialect| dialect.name == word) {
             Some(dialect) => {
                 // First: a wrong word of it is told before minutes of rules, and it takes the file system away.
-                let durable = if word == "posix" { powerfail::of_posix(rest) } else { 0 };
+                let durability = (word == "posix").then(|| iodyno_dialect::posix::durability(rest)).flatten();
+                let durable = durability.map_or(0, |words| powerfail::answer(&words));
                 if durable > 1 {
                     return durable;
                 }

@@ -196,9 +196,7 @@ fn told(words: &CompareArgs, conditions: &Conditions, sides: Vec<ComparedRuns>) 
     let tests = sides
         .iter()
         .filter_map(|side| side.runs.first().map(|(start, record)| (side.name.clone(), start, record)));
-    if let Some(report) =
-        crash::history::side_by_side("iodyno.crash-comparison/1", &tests.collect::<Vec<_>>())
-    {
+    if let Some(report) = crash::history::side_by_side(&tests.collect::<Vec<_>>()) {
         return match words.json {
             true => print(&format!("{:#}\n", report.json())),
             false => print(&report.text(paint())),

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_recorder::view::{self, UnsyncedBytes, ViewTerms};
 use iodyno_trace::TraceError;
@@ -37,36 +37,8 @@ pub struct ViewArgs {
 const AFTER: &str = "While it runs: iodyno crash drop DIR loses what is unsynced, as a crash does; files that are open then are dead \
 (EIO). iodyno crash unsynced DIR lists it. docs/powerfail.md says what is held back.";
 
-#[derive(Parser)]
-#[command(name = "iodyno crash", disable_version_flag = true, disable_help_subcommand = true)]
-struct OrderArgs {
-    #[command(subcommand)]
-    order: ViewOrder,
-}
-
-#[derive(Subcommand)]
-enum ViewOrder {
-    /// Lose what is unsynced in a view, as a crash does
-    Drop {
-        #[arg(value_name = "DIR")]
-        directory: String,
-    },
-    /// List what a crash would lose
-    Unsynced {
-        #[arg(value_name = "DIR")]
-        directory: String,
-    },
-}
-
 /// The exit status, where the words are of a view.
 pub fn answer(arguments: &[String]) -> Option<u8> {
-    let first = arguments.first()?;
-    if ["drop", "unsynced"].contains(&first.as_str()) {
-        return Some(match parsed::<OrderArgs>("iodyno crash", arguments) {
-            Ok(words) => ended(order(&words.order).map_err(one)),
-            Err(status) => status,
-        });
-    }
     let own = arguments.iter().take_while(|word| *word != "--");
     let is_view = own.into_iter().any(|word| word == "--view" || word.starts_with("--view="));
     is_view.then(|| match parsed::<ViewArgs>("iodyno crash --view", arguments) {
@@ -82,11 +54,11 @@ fn wrong(directory: &str, error: &TraceError) -> Diagnostic {
     }
 }
 
-fn order(order: &ViewOrder) -> Result<u8, Diagnostic> {
-    let (directory, word) = match order {
-        ViewOrder::Drop { directory } => (directory, "drop"),
-        ViewOrder::Unsynced { directory } => (directory, "unsynced"),
-    };
+/// Says a word to the view of a directory, and prints its answer.
+///
+/// # Errors
+/// There is no view of it.
+pub fn order(directory: &str, word: &str) -> Result<u8, Diagnostic> {
     let files = view::ask(Path::new(directory), word).map_err(|error| wrong(directory, &error))?;
     Ok(print(&files))
 }

@@ -31,6 +31,7 @@ mod loader;
 mod manual;
 mod metrics_endpoint;
 mod neighbours;
+mod new_file;
 mod option_values;
 mod output_files;
 mod output_set;

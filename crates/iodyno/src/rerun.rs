@@ -40,7 +40,7 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(kept) => kept,
         Err(wrong) => return ended(Err(one(wrong))),
     };
-    if kept.entry.part_of.is_none() && SEVERAL.contains(&kept.entry.tool.as_str()) {
+    if kept.entry.part_of.is_none() && command::EXPERIMENTS.contains(&kept.entry.tool.as_str()) {
         let own = arguments.iter().filter(|word| **word != words.run).cloned().collect();
         return anew(world, &kept, own).unwrap_or_else(|wrong| ended(Err(one(wrong))));
     }
@@ -53,8 +53,6 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
     }
 }
 
-/// Commands whose runs depend on what the ones before found: all of it is done anew.
-const SEVERAL: [&str; 6] = ["accelerators", "load-curve", "limits", "neighbours", "pts", "tune"];
 /// Options with a value that are not inherited: what may be destroyed, and files that are there by now.
 const ANEW: [&str; 4] = ["--destroy", "--html", "--xlsx", "--to"];
 

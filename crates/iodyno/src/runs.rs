@@ -232,7 +232,7 @@ fn shown(history: &History, show: &Show) -> Result<u8, Refusal> {
     print(&heading(&kept.entry, paint()));
     print(&disclosure(&kept.started, paint()));
     let test = (format!("run {}", kept.entry.id), &kept.started, &kept.record);
-    if let Some(report) = crash::history::side_by_side("iodyno.crash/1", &[test]) {
+    if let Some(report) = crash::history::side_by_side(&[test]) {
         return Ok(print(&report.text(paint())));
     }
     let status = replay(&kept, &mut Native::new(paint()).details(show.details));

@@ -119,13 +119,6 @@ fn lowered(world: &World, words: &AcceleratorsArgs) -> Result<TrainingRun, Vec<D
         );
         one(wrong.hint("say it: --compute 200ms"))
     })?;
-    if !world.is_alone() {
-        let wrong = Diagnostic::error(
-            &Origin::argument("accelerators"),
-            "it searches on one host, and there are ranks",
-        );
-        return Err(one(wrong.hint("leave the launcher out")));
-    }
     let mut run = TrainingRun {
         figures,
         compute_ns,

@@ -156,11 +156,7 @@ impl FeedingFigures<'_> {
             times if times < 0.01 => "less than a hundredth of".into(),
             times => format!("{} times", number::significant(times)),
         };
-        let worst = self
-            .points
-            .iter()
-            .filter_map(|point| point.cached_percent)
-            .fold(None, |worst: Option<f64>, each| Some(worst.map_or(each, |worst| worst.max(each))));
+        let worst = self.points.iter().filter_map(|point| point.cached_percent).max_by(f64::total_cmp);
         let seen = match worst {
             Some(percent) if percent > CACHED_PERCENT => {
                 format!("and yet up to {} came from the cache", number::percent(percent))

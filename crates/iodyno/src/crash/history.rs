@@ -90,7 +90,7 @@ fn verdict(found: &CrashFinding) -> Verdict {
 }
 
 /// Crash tests side by side: a line for each workload, and what is broken; none: not all of these runs are crash tests.
-pub fn side_by_side(format: &'static str, runs: &[(String, &RunStart, &Record)]) -> Option<ExperimentReport> {
+pub fn side_by_side(runs: &[(String, &RunStart, &Record)]) -> Option<ExperimentReport> {
     let tests: Vec<KeptTest> = runs.iter().map(KeptTest::of).collect::<Option<_>>()?;
     let mut workloads: Vec<&str> = Vec::new();
     for name in tests.iter().flat_map(|test| test.cases.iter().map(|case| case.0)) {
@@ -115,7 +115,7 @@ pub fn side_by_side(format: &'static str, runs: &[(String, &RunStart, &Record)])
         ..ReportSection::default()
     });
     Some(ExperimentReport {
-        format,
+        format: "iodyno.crash-comparison/1",
         title: "crash tests".into(),
         facts: tests.iter().map(|test| (test.name.clone(), test.about.clone())).collect(),
         sections: std::iter::once(table).chain(broken).collect(),

@@ -18,13 +18,14 @@ use iodyno_engine::{clock, signal};
 use iodyno_model::{Diagnostic, Origin, units};
 
 use self::report::ReproducingCommand;
+use crate::crash_view;
 use crate::leftovers;
 use crate::loader::plain;
+use crate::new_file::NewFile;
 use crate::option_values::positive_time;
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed, print};
 use crate::session::say;
-use crate::sink::unwritable;
 use crate::terminal;
 
 #[derive(Parser)]
@@ -105,6 +106,16 @@ enum CrashCommand {
         /// What --check finds in $IODYNO_REACHED, a line each, if the power went later
         text: String,
     },
+    /// Lose what is unsynced in a view, as a crash does
+    Drop {
+        #[arg(value_name = "DIR")]
+        directory: String,
+    },
+    /// List what a crash would lose of a view
+    Unsynced {
+        #[arg(value_name = "DIR")]
+        directory: String,
+    },
 }
 
 fn after() -> String {
@@ -124,6 +135,12 @@ pub fn answer(arguments: &[String]) -> u8 {
     match parsed::<CrashArgs>("iodyno crash", arguments) {
         Ok(CrashArgs { command: Some(CrashCommand::Mark { text }), .. }) => {
             ended(session::mark(&text).map(|()| 0).map_err(one))
+        }
+        Ok(CrashArgs { command: Some(CrashCommand::Drop { directory }), .. }) => {
+            ended(crash_view::order(&directory, "drop").map_err(one))
+        }
+        Ok(CrashArgs { command: Some(CrashCommand::Unsynced { directory }), .. }) => {
+            ended(crash_view::order(&directory, "unsynced").map_err(one))
         }
         Ok(words) if words.list => ended(list().map_err(one)),
         Ok(words) => ended(explored(&words, arguments).map_err(one)),
@@ -256,35 +273,6 @@ impl Drop for TemporaryHome {
     fn drop(&mut self) {
         // What is mounted below is seen by the explorer alone: these are empty directories.
         let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
-
-/// A file of results, which goes again where nothing came of it.
-struct NewFile {
-    path: String,
-    file: std::fs::File,
-    is_written: bool,
-}
-
-impl NewFile {
-    fn create(path: &str) -> Result<NewFile, Diagnostic> {
-        let file = std::fs::File::options().write(true).create_new(true).open(path);
-        let file = file.map_err(|error| unwritable(path, &error))?;
-        Ok(NewFile { path: path.into(), file, is_written: false })
-    }
-
-    fn write(mut self, bytes: &[u8]) -> Result<(), Diagnostic> {
-        self.file.write_all(bytes).map_err(|error| unwritable(&self.path, &error))?;
-        self.is_written = true;
-        Ok(())
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if !self.is_written {
-            let _ = std::fs::remove_file(&self.path);
-        }
     }
 }
 

@@ -97,8 +97,13 @@ impl LimitFigures {
     /// A volume whose first reads are slow shows at depth 1 what those cost, at places that were not read before: what it takes
     /// without is what the second read took.
     pub fn settled(self) -> Self {
-        let is_cold = self.cold_ns.zip(self.warm_ns).is_some_and(|(cold, warm)| cold / warm >= COLD_TIMES);
-        if is_cold { LimitFigures { single_ns: self.warm_ns, ..self } } else { self }
+        if self.cold_times().is_some() { LimitFigures { single_ns: self.warm_ns, ..self } } else { self }
+    }
+
+    /// How many times as long as a second read a first one takes, where that is slow.
+    fn cold_times(&self) -> Option<f64> {
+        let times = self.cold_ns.zip(self.warm_ns).map(|(cold, warm)| cold / warm);
+        times.filter(|times| *times >= COLD_TIMES)
     }
 
     pub fn rules(&self) -> Rules {
@@ -110,11 +115,7 @@ impl LimitFigures {
             accounted_bytes,
             lent,
             refill: self.refill(lent),
-            cold_times: self
-                .cold_ns
-                .zip(self.warm_ns)
-                .map(|(cold, warm)| cold / warm)
-                .filter(|times| *times >= COLD_TIMES),
+            cold_times: self.cold_times(),
         }
     }
 

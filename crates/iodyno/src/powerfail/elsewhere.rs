@@ -13,7 +13,3 @@ pub fn answer(_arguments: &[String]) -> u8 {
     say(Diagnostic::error(&Origin::argument("powerfail"), "promises are written and checked on Linux only"));
     2
 }
-
-pub fn of_posix(arguments: &[String]) -> u8 {
-    iodyno_dialect::posix::durability(arguments).map_or(0, |words| answer(&words))
-}

@@ -84,11 +84,6 @@ pub fn answer(arguments: &[String]) -> u8 {
     )
 }
 
-/// Checks what `iodyno posix` was asked of durability; the exit status.
-pub fn of_posix(arguments: &[String]) -> u8 {
-    iodyno_dialect::posix::durability(arguments).map_or(0, |words| answer(&words))
-}
-
 #[cfg(test)]
 mod tests {
     use iodyno_crash::powerfail::step::SyncMode;

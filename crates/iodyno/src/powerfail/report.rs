@@ -1,8 +1,5 @@
 //! What a verdict looks like: text, JSON, TAP, JUnit.
 
-use std::fs::File;
-use std::io::Write;
-
 use iodyno_crash::powerfail::log_reader::PromiseRecord;
 use iodyno_crash::powerfail::step::{PromiseStep, SyncMode};
 use iodyno_crash::powerfail::verify::{ModeResult, PowerfailFinding, PowerfailVerdict};
@@ -16,8 +13,8 @@ use iodyno_report::table::{Table, wrapped};
 use serde_json::{Value, json};
 
 use super::VerdictArgs;
+use crate::new_file::NewFile;
 use crate::runs::{paint, print};
-use crate::sink::unwritable;
 
 /// Findings that the text tells in full.
 const TOLD: usize = 20;
@@ -32,15 +29,6 @@ pub struct PowerfailReport {
     pub verdict: PowerfailVerdict,
 }
 
-/// A file that must not exist yet.
-///
-/// # Errors
-/// It exists, or cannot be made.
-pub fn new_file(path: &str) -> Result<(String, File), Diagnostic> {
-    let made = File::options().write(true).create_new(true).open(path);
-    made.map(|file| (path.to_string(), file)).map_err(|error| unwritable(path, &error))
-}
-
 impl PowerfailReport {
     /// Whether every promise was kept.
     pub fn is_good(&self) -> bool {
@@ -51,10 +39,12 @@ impl PowerfailReport {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn write(&self, words: &VerdictArgs, junit: Option<(String, File)>) -> Result<u8, Diagnostic> {
-        if let Some((path, mut file)) = junit {
-            let written = self.checks().junit().and_then(|bytes| file.write_all(&bytes));
-            written.map_err(|error| Diagnostic::error(&Origin::argument(&path), plain(&error)))?;
+    pub fn write(&self, words: &VerdictArgs, junit: Option<NewFile>) -> Result<u8, Diagnostic> {
+        if let Some(junit) = junit {
+            let bytes = self.checks().junit();
+            let bytes =
+                bytes.map_err(|error| Diagnostic::error(&Origin::argument(junit.path()), plain(&error)))?;
+            junit.write(&bytes)?;
         }
         let text = match (words.json, words.tap) {
             (true, _) => format!("{:#}\n", self.json()),

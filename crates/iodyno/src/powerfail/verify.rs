@@ -10,6 +10,7 @@ use iodyno_model::origin::plain;
 
 use super::report::PowerfailReport;
 use super::{VerdictArgs, history, wrong};
+use crate::new_file::NewFile;
 
 #[derive(Args)]
 pub struct VerifyArgs {
@@ -22,7 +23,7 @@ pub struct VerifyArgs {
 }
 
 pub fn answer(words: &VerifyArgs, arguments: &[String]) -> Result<u8, Diagnostic> {
-    let junit = words.verdict.junit.as_deref().map(super::report::new_file).transpose()?;
+    let junit = words.verdict.junit.as_deref().map(NewFile::create).transpose()?;
     let report = judged(&words.log, &words.target, &words.verdict)?;
     history::keep(&report, arguments);
     report.write(&words.verdict, junit)

@@ -3,9 +3,9 @@
 use std::fs::{self, File};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use clap::Args;
@@ -16,15 +16,15 @@ use iodyno_crash::powerfail::step::{MOST_THREADS, SyncMode};
 use iodyno_crash::powerfail::verify::run_directory;
 use iodyno_crash::powerfail::writer::{self, Writing};
 use iodyno_crash::powerfail::{self, BLOCK_BYTES, device};
-use iodyno_engine::clock;
+use iodyno_engine::{cache, clock, hooks};
 use iodyno_model::origin::plain;
 use iodyno_model::{Diagnostic, units};
 
 use super::key::KeyArgs;
 use super::listen::PORT;
-use super::report::new_file;
 use super::verify::judged;
 use super::{VerdictArgs, history, wrong};
+use crate::new_file::NewFile;
 use crate::option_values::positive_time;
 use crate::session::say;
 use crate::sink::unwritable;
@@ -33,8 +33,6 @@ use crate::sink::unwritable;
 const LOOK: Duration = Duration::from_millis(20);
 /// What `--trigger` calls the file system's own shutdown.
 const GOING_DOWN: &str = "goingdown";
-/// `TMPFS_MAGIC`: a log there goes with the power, too.
-const TMPFS: i64 = 0x0102_1994;
 
 #[derive(Args)]
 pub struct WriteArgs {
@@ -106,6 +104,13 @@ fn mode(text: &str) -> Result<SyncMode, String> {
     SyncMode::named(text).ok_or_else(|| format!("expected {}", names()))
 }
 
+impl WriteArgs {
+    /// The log, if it is a file here.
+    fn log_file(&self) -> Option<&str> {
+        Some(self.log.as_str()).filter(|log| *log != "-" && !log.starts_with("tcp://"))
+    }
+}
+
 /// What is written to.
 struct WriteTarget {
     path: PathBuf,
@@ -117,20 +122,19 @@ struct WriteTarget {
 pub fn answer(words: &WriteArgs, arguments: &[String]) -> Result<u8, Diagnostic> {
     let target = target(words)?;
     let mut header = header(words, &target)?;
-    let is_stream = words.log == "-";
-    if words.trigger.is_some() && (is_stream || words.log.starts_with("tcp://")) {
+    if words.trigger.is_some() && words.log_file().is_none() {
         let what = "a verdict right after the trigger needs the log in a file here";
         return Err(wrong("--log", what, "name a file, or leave --trigger out and verify where the log is"));
     }
     check_trigger(words, &target)?;
-    let junit = words.verdict.junit.as_deref().map(new_file).transpose()?;
+    let junit = words.verdict.junit.as_deref().map(NewFile::create).transpose()?;
     let place = place(words, &target)?;
     let laid_out = lay_out(words, &target, &mut header);
     let writing = laid_out.and_then(|at| started(words, place, &header, &at));
     let mut writing = match writing {
         Ok(writing) => writing,
         Err(refusal) => {
-            remove(words, &target, &header, junit.as_ref().map(|(path, _)| path));
+            remove(words, &target, &header);
             return Err(refusal);
         }
     };
@@ -240,7 +244,8 @@ fn place(words: &WriteArgs, target: &WriteTarget) -> Result<LogPlace, Diagnostic
         let hint = "name a file on other storage, - or tcp://HOST:PORT; or say --log-on-target";
         return Err(wrong(&words.log, what, hint));
     }
-    if words.trigger.is_none() && powerfail::file_system_type(parent).is_ok_and(|kind| kind == TMPFS) {
+    let lies_in_memory = || File::open(parent).is_ok_and(|folder| cache::is_memory(folder.as_raw_fd()));
+    if words.trigger.is_none() && lies_in_memory() {
         say(format_args!(
             "warning: {}: it lies in memory: a power cut of this machine takes it, too",
             words.log
@@ -298,15 +303,12 @@ fn started(words: &WriteArgs, place: LogPlace, header: &LogHeader, at: &Path) ->
 }
 
 /// Nothing was promised: what was made goes again.
-fn remove(words: &WriteArgs, target: &WriteTarget, header: &LogHeader, junit: Option<&String>) {
+fn remove(words: &WriteArgs, target: &WriteTarget, header: &LogHeader) {
     if !target.is_device {
         drop(fs::remove_dir_all(target.path.join(run_directory(header.run))));
     }
-    if words.log != "-" && !words.log.starts_with("tcp://") {
-        drop(fs::remove_file(&words.log));
-    }
-    if let Some(path) = junit {
-        drop(fs::remove_file(path));
+    if let Some(log) = words.log_file() {
+        drop(fs::remove_file(log));
     }
 }
 
@@ -379,14 +381,5 @@ fn pull(words: &WriteArgs, writing: &mut Writing, trigger: &str) -> Result<(), D
 
 /// Runs a command of the user's; what it prints goes to standard error.
 fn shell(option: &str, command: &str) -> Result<(), Diagnostic> {
-    let ended = Command::new("/bin/sh")
-        .args(["-c", command])
-        .stdin(Stdio::null())
-        .stdout(Stdio::from(io::stderr()))
-        .status();
-    match ended {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(wrong(option, format!("`{command}` failed: {status}"), "try it by hand")),
-        Err(error) => Err(wrong(option, format!("/bin/sh: {}", plain(&error)), "a shell is needed")),
-    }
+    hooks::errand(command).map_err(|failure| wrong(option, failure.message, "try it by hand"))
 }
