@@ -19,10 +19,6 @@ pub mod conductor;
 pub mod connections;
 mod coroutine;
 pub mod distribution;
-#[cfg(target_os = "linux")]
-pub mod drive_purge;
-#[cfg(not(target_os = "linux"))]
-#[path = "drive_purge_elsewhere.rs"]
 pub mod drive_purge;
 pub mod engines;
 pub mod facts;

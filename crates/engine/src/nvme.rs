@@ -35,7 +35,17 @@ pub struct AdminCommand {
     result: u32,
 }
 
+/// Bytes of a log page.
+pub const LOG_BYTES: usize = 512;
+
 impl AdminCommand {
+    /// Asks for a log of the drive.
+    pub fn log_page(log: u8) -> Self {
+        // Words to be moved, less one, above the number of the log.
+        let word_10 = (LOG_BYTES as u32 / 4 - 1) << 16 | u32::from(log);
+        AdminCommand::new(GET_LOG_PAGE, EVERY_NAMESPACE, word_10)
+    }
+
     /// A command to a namespace, with its word 10.
     pub fn new(opcode: u8, namespace: u32, word_10: u32) -> Self {
         let words_10_15 = [word_10, 0, 0, 0, 0, 0];

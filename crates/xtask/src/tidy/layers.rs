@@ -20,7 +20,7 @@ const LAYERS: &[&[&str]] = &[
     ],
     &["facts", "futex", "hooks", "memory", "payload", "permutation", "priorities", "signal", "trace_file"],
     &["distribution", "file_system_client", "nvme", "scsi", "secrets"],
-    &["drive_purge", "drive_purge_elsewhere", "names"],
+    &["drive_purge", "names"],
     &["io", "objects", "placement", "start_barrier", "worker_counters"],
     &["call", "journal", "shared_device", "source", "witness"],
     &["aging", "cache", "idleness", "open", "world"],

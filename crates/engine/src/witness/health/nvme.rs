@@ -4,10 +4,10 @@ use std::os::fd::RawFd;
 
 use iodyno_model::DriveHealth;
 
-use crate::nvme::{AdminCommand, EVERY_NAMESPACE, GET_LOG_PAGE, perform};
+use crate::nvme::{AdminCommand, perform};
 
-/// Bytes of either log.
-pub const LOG_BYTES: usize = 512;
+pub use crate::nvme::LOG_BYTES;
+
 /// The number of the log of health, and of OCP's extended one.
 pub const HEALTH: u8 = 0x02;
 pub const EXTENDED: u8 = 0xc0;
@@ -32,10 +32,7 @@ const WARNINGS: [&str; 6] = [
 /// Reads a log; none: the drive has none of that number, or it is no NVMe drive.
 pub fn read(fd: RawFd, log: u8) -> Option<[u8; LOG_BYTES]> {
     let mut page = [0u8; LOG_BYTES];
-    // Words to be moved, less one, above the number of the log.
-    let first = (LOG_BYTES as u32 / 4 - 1) << 16 | u32::from(log);
-    let command = AdminCommand::new(GET_LOG_PAGE, EVERY_NAMESPACE, first);
-    perform(fd, command, &mut page).ok().map(|_| page)
+    perform(fd, AdminCommand::log_page(log), &mut page).ok().map(|_| page)
 }
 
 /// What the log of health says.
