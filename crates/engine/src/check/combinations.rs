@@ -29,7 +29,7 @@ pub fn check(plan: &Plan, phase: &Phase, wrong: &mut Vec<Diagnostic>) {
 
 /// A generation map that is there already belongs to another run's data, and one that is checked against is whole.
 fn check_map(plan: &Plan, job: &Job, say: &mut dyn FnMut(&str, &str)) {
-    let Some(path) = kept_map(job).or_else(|| map_of(job)) else { return };
+    let Some(path) = map_of(job) else { return };
     let is_set = |index: &usize| {
         plan.targets.get(*index).is_some_and(|target| {
             matches!(target.kind, TargetKind::FileSet { .. } | TargetKind::Bucket { .. })

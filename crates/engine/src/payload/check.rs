@@ -233,15 +233,10 @@ impl Checker {
     /// The class of a part without a whole stamp of its own that is not nearly right: blank, or (without stamps) an
     /// older or newer content.
     fn unsealed(&self, part: &[u8], place: BlockAddress, within: usize) -> Option<Class> {
-        if let Some(&byte) = part.first().filter(|&&byte| byte == 0x00 || byte == 0xff)
-            && part.iter().all(|other| *other == byte)
-        {
-            return Some(match (byte, place.generation) {
-                (0, written @ 1..) => Class::Zeroed { written },
-                _ => Class::Lost { byte },
-            });
-        }
         let written = place.generation;
+        if let Some(blank) = Class::of_blank(part, written) {
+            return Some(blank);
+        }
         let is = |generation: u64| {
             let sector = self.filler.sector(BlockAddress {
                 generation,

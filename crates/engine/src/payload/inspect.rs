@@ -214,12 +214,9 @@ impl Inspector {
         let offset = expected.offset + at as u64;
         let owner = super::stamp::owner(self.headers.seed, expected.file);
         let whole = Corruption { class: Class::Mismatch { what }, owner, offset, bytes: part.len() as u64 };
-        if let Some(&byte) = part.first().filter(|byte| matches!(**byte, 0x00 | 0xff))
-            && part.iter().all(|other| *other == byte)
-        {
-            let rewritten = expected.written.filter(|(generation, _)| byte == 0 && *generation > 0);
-            let zeroed = rewritten.map(|(written, _)| Class::Zeroed { written });
-            return Corruption { class: zeroed.unwrap_or(Class::Lost { byte }), ..whole };
+        let written = expected.written.map_or(0, |(generation, _)| generation);
+        if let Some(class) = Class::of_blank(part, written) {
+            return Corruption { class, ..whole };
         }
         let sound = part.len() >= bare_bytes(header.layout)
             && header.magic == MAGIC

@@ -112,6 +112,16 @@ pub enum Class {
 }
 
 impl Class {
+    /// The class of a part that holds one byte throughout as places do that were never written, or whose blocks are gone.
+    /// `written`: the generation that was acknowledged.
+    pub fn of_blank(part: &[u8], written: u64) -> Option<Class> {
+        let byte = *part.first().filter(|byte| matches!(byte, 0x00 | 0xff))?;
+        part.iter().all(|other| *other == byte).then_some(match (byte, written) {
+            (0, 1..) => Class::Zeroed { written },
+            _ => Class::Lost { byte },
+        })
+    }
+
     /// The class in a word, as reports print it.
     pub const fn name(self) -> &'static str {
         match self {

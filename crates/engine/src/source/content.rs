@@ -280,10 +280,13 @@ impl WorkerContent {
             } else {
                 table.continue_map(&blocks)
             }
+            if !self.reads_only() {
+                continue;
+            }
             let (ends, known) = (length_of(&file.path), map.end_of(file.id));
             let read = file.base + (table.count() + 1) * self.grain;
             // Where all that the map knows is read, the reads find it.
-            if let Some(ends) = ends.filter(|ends| self.reads_only() && *ends < known && *ends < read) {
+            if let Some(ends) = ends.filter(|ends| *ends < known && *ends < read) {
                 self.cut_off.push((handle as u32, ends, known - ends));
             }
         }
@@ -686,20 +689,33 @@ impl WorkerContent {
         (check, expected, found): (&str, &str, &str),
         owner: u64,
     ) -> i32 {
+        let corruption = Corruption { class: Class::Mismatch { what }, owner, offset, bytes };
+        self.accuse_place(io.file, corruption, (io.offset, io.bytes), what, [check, expected, found])
+    }
+
+    /// Writes down what is wrong in a place of a file that was read as part of a longer one; its code.
+    fn accuse_place(
+        &mut self,
+        handle: u32,
+        corruption: Corruption,
+        (read_offset, read_bytes): (u64, u64),
+        what: Wrong,
+        words: [&str; 3],
+    ) -> i32 {
+        let [check, expected, found] = words.map(String::from);
         self.note_mismatch(Mismatch {
-            file: self.path(io.file),
-            offset,
-            bytes,
-            read_offset: io.offset,
-            read_bytes: io.bytes,
+            file: self.path(handle),
+            offset: corruption.offset,
+            bytes: corruption.bytes,
+            read_offset,
+            read_bytes,
             what,
-            check: check.into(),
-            expected: expected.into(),
-            found: found.into(),
+            check,
+            expected,
+            found,
             dumped: None,
         });
-        let corruption = Corruption { class: Class::Mismatch { what }, owner, offset, bytes };
-        self.accuse(corruption, io.file);
+        self.accuse(corruption, handle);
         corruption.code()
     }
 
@@ -787,20 +803,8 @@ impl WorkerContent {
     fn note_missing(&mut self, handle: u32, (offset, bytes): (u64, u64), read: (u64, u64)) -> i32 {
         let owner = BlockAddress::file_id(&self.names[handle as usize]);
         let corruption = Corruption { class: Class::Missing, owner, offset, bytes };
-        self.note_mismatch(Mismatch {
-            file: self.files[handle as usize].path.clone(),
-            offset,
-            bytes,
-            read_offset: read.0,
-            read_bytes: read.1,
-            what: Wrong::Length,
-            check: self.judge.as_ref().map_or("", Judge::name).into(),
-            expected: "bytes".into(),
-            found: "the file's end".into(),
-            dumped: None,
-        });
-        self.accuse(corruption, handle);
-        corruption.code()
+        let check = self.judge.as_ref().map_or("", Judge::name);
+        self.accuse_place(handle, corruption, read, Wrong::Length, [check, "bytes", "the file's end"])
     }
 
     /// What lies behind the end of a file that a job reads up to its end: no read would find that it is missing.

@@ -37,8 +37,12 @@ impl Samples {
 /// The items of an accelerator's samples, in the order in which it takes them.
 fn share(order: &SampleOrder, accelerator: u32) -> Vec<u32> {
     let per_item = order.per_item.max(1);
-    let mut items: Vec<u32> = (0..order.samples.div_ceil(per_item)).map(|item| item as u32).collect();
-    order.item_seeds.iter().for_each(|seed| Twister::new(*seed).shuffle(&mut items));
+    // Items that nobody shuffles lie as they are numbered.
+    let shuffled = (!order.item_seeds.is_empty()).then(|| {
+        let mut items: Vec<u32> = (0..order.samples.div_ceil(per_item)).map(|item| item as u32).collect();
+        order.item_seeds.iter().for_each(|seed| Twister::new(*seed).shuffle(&mut items));
+        items
+    });
     let (number, all) = (u64::from(accelerator), u64::from(order.accelerators.max(1)));
     let each = order.samples.div_ceil(all);
     let mut own: Vec<u64> = match order.dealt {
@@ -46,7 +50,8 @@ fn share(order: &SampleOrder, accelerator: u32) -> Vec<u32> {
         false => (number * each..((number + 1) * each).min(order.samples)).collect(),
     };
     order.sample_seeds.iter().for_each(|seed| Twister::new(*seed).shuffle(&mut own));
-    own.into_iter().map(|sample| items[(sample / per_item) as usize]).collect()
+    let item = |number: u64| shuffled.as_ref().map_or(number as u32, |items| items[number as usize]);
+    own.into_iter().map(|sample| item(sample / per_item)).collect()
 }
 
 const WORDS: usize = 624;

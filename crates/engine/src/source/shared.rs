@@ -255,27 +255,21 @@ impl Object {
         let (first, each, uses) = self.lanes;
         let all = self.objects.taken(self.index);
         let lane = &all[(first + uses % each) % all.len()];
-        let moved = lane.fetch_update(Relaxed, Relaxed, |value| {
-            let next = value.saturating_add(by);
-            (next.saturating_add(initial) >= 0).then_some(next)
-        });
-        if moved.is_err() {
+        if !moved(lane, by, (0, i64::MAX), initial) {
             coroutine::ask_after_change();
             return Answer::Wait;
         }
         self.lanes.2 = uses.wrapping_add(1);
-        coroutine::shared_changed();
+        // What is taken lets nobody go on.
+        if by > 0 {
+            coroutine::shared_changed();
+        }
         Answer::Granted
     }
 
     /// Moves the value, unless that leads out of its bounds.
     fn change(&self, by: i64, least: i64, most: i64, initial: i64) -> Answer {
-        let moved = self.cell().value.fetch_update(Relaxed, Relaxed, |value| {
-            let next = value.saturating_add(by);
-            let level = next.saturating_add(initial);
-            (level >= least && level <= most).then_some(next)
-        });
-        if moved.is_ok() { Answer::Granted } else { Answer::Wait }
+        if moved(&self.cell().value, by, (least, most), initial) { Answer::Granted } else { Answer::Wait }
     }
 
     /// Tokens arrive at equal distances; those that nobody took within the queue's length are lost. Whoever asks claims
@@ -343,6 +337,16 @@ impl Drop for Object {
             self.objects.taken(self.index)[own].store(i64::MAX / 2, Relaxed);
         }
     }
+}
+
+/// Moves a value, unless that leads out of its bounds; whether it was moved.
+fn moved(cell: &AtomicI64, by: i64, (least, most): (i64, i64), initial: i64) -> bool {
+    let next = |value: i64| {
+        let next = value.saturating_add(by);
+        let level = next.saturating_add(initial);
+        (level >= least && level <= most).then_some(next)
+    };
+    cell.fetch_update(Relaxed, Relaxed, next).is_ok()
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ pub(super) struct StacklessLoop<'a> {
     answered: LatencySum,
     /// The largest latency since it began.
     latency_max_ns: u64,
-    begun: u64,
 }
 
 impl StacklessWorker for StacklessLoop<'_> {
@@ -48,7 +47,6 @@ impl StacklessWorker for StacklessLoop<'_> {
         self.answered.add(latency);
         (self.ended, self.started) = (now, now);
         self.offset = self.source.place();
-        self.begun += 1;
         Some(self.request.at(self.offset))
     }
 
@@ -57,9 +55,9 @@ impl StacklessWorker for StacklessLoop<'_> {
         if answered.count > 0 {
             self.latency_max_ns = self.latency_max_ns.max(answered.most);
             self.counters.successes_together(self.label, self.request.bytes, &answered);
+            // For each that was answered one was handed over, and was alone.
+            self.counters.depth(1, answered.count as usize);
         }
-        // One was handed over each time, and was alone.
-        self.counters.depth(1, std::mem::take(&mut self.begun) as usize);
     }
 
     fn buckets(&self) -> *const AtomicU64 {
@@ -99,7 +97,6 @@ impl<'a> InFlight<'a> {
                 counters: self.counters,
                 answered: LatencySum::default(),
                 latency_max_ns: 0,
-                begun: 0,
             })
         });
         (stackless.until, stackless.started, stackless.ended) = (until, io.started, self.ended);

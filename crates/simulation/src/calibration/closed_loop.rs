@@ -1,7 +1,5 @@
 //! What a device gives to a cell: a closed loop of requests in virtual time.
 
-use std::collections::HashMap;
-
 use iodyno_model::Device;
 
 use super::CellLoad;
@@ -39,10 +37,10 @@ pub(super) fn latencies(
 ) -> Option<(f64, [Vec<u64>; 2])> {
     let mut simulation = Simulation::new(device, seed).ok()?;
     let mut source = LoadSource { load, random: Random::from_seed(seed, STREAM), sent: 0 };
-    let (mut in_flight, mut done) = (HashMap::new(), Vec::new());
-    for _ in 0..load.depth {
-        source.send(&mut simulation, &mut in_flight);
-    }
+    let mut done = Vec::new();
+    // Of each that is in flight: whether it is a write, and when it was sent. Who is answered sends the next one.
+    let mut in_flight: Vec<(bool, u64)> =
+        (0..load.depth).map(|slot| source.send(&mut simulation, slot.into())).collect();
     // The first requests find an empty device.
     let first = 2 * u64::from(load.depth);
     let (mut answered, mut began) = (0, 0);
@@ -54,12 +52,12 @@ pub(super) fn latencies(
         }
         for completion in done.drain(..) {
             answered += 1;
-            let (is_write, at) = in_flight.remove(&completion.token)?;
+            let (is_write, at) = *in_flight.get(completion.token as usize)?;
             match answered > first {
                 true => latencies[usize::from(is_write)].push(completion.at - at),
                 false => began = completion.at,
             }
-            source.send(&mut simulation, &mut in_flight);
+            in_flight[completion.token as usize] = source.send(&mut simulation, completion.token);
         }
     }
     let passed = (simulation.now() - began).max(1);
@@ -74,7 +72,8 @@ struct LoadSource<'a> {
 }
 
 impl LoadSource<'_> {
-    fn send(&mut self, simulation: &mut Simulation, in_flight: &mut HashMap<u64, (bool, u64)>) {
+    /// Sends the next request of a slot: whether it is a write, and when it was sent.
+    fn send(&mut self, simulation: &mut Simulation, slot: u64) -> (bool, u64) {
         let CellLoad { bytes, reads_percent, is_random, .. } = *self.load;
         let is_write = self.random.unit() * 100.0 >= reads_percent;
         let block = if is_random { self.random.below(BLOCKS) } else { self.sent };
@@ -85,9 +84,9 @@ impl LoadSource<'_> {
             ..DeviceRequest::default()
         };
         let now = simulation.now();
-        in_flight.insert(self.sent, (is_write, now));
-        simulation.arrive(now, self.sent, request);
+        simulation.arrive(now, slot, request);
         self.sent += 1;
+        (is_write, now)
     }
 }
 

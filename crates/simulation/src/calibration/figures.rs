@@ -46,7 +46,8 @@ pub(super) struct Figures {
     pub(super) writes: Option<DirectionFigures>,
 }
 
-fn transfer(bytes: u64, rate: Option<f64>) -> f64 {
+/// How long so many bytes take at a rate, ns; 0 where none is known.
+pub(super) fn transfer(bytes: u64, rate: Option<f64>) -> f64 {
     rate.map_or(0.0, |rate| bytes as f64 * 1e9 / rate)
 }
 

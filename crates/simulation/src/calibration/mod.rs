@@ -100,11 +100,7 @@ fn fitted_without(
     let others: Vec<&MeasuredCell> = others.collect();
     let fitted = match cells[index].load.reads_percent {
         // Reads are judged by reads.
-        100.0 => {
-            let reads: Vec<&MeasuredCell> =
-                others.iter().copied().filter(|cell| cell.load.reads_percent == 100.0).collect();
-            NearestFigures::of(&reads, None, seed)?
-        }
+        100.0 => NearestFigures::of(&search::of_direction(&others, 100.0), None, seed)?,
         0.0 => NearestFigures::of(&others, Some(nearest), seed)?,
         _ => nearest.clone(),
     };

@@ -3,7 +3,7 @@
 use iodyno_model::Histogram;
 
 use super::closed_loop::{PredictedCell, predicted};
-use super::figures::{DirectionFigures, Figures};
+use super::figures::{DirectionFigures, Figures, transfer};
 use super::{CellLoad, MeasuredCell};
 
 /// Requests that are simulated of a cell of a candidate.
@@ -71,7 +71,7 @@ impl NearestFigures {
     }
 }
 
-fn of_direction<'a>(cells: &[&'a MeasuredCell], reads_percent: f64) -> Vec<&'a MeasuredCell> {
+pub(super) fn of_direction<'a>(cells: &[&'a MeasuredCell], reads_percent: f64) -> Vec<&'a MeasuredCell> {
     cells.iter().copied().filter(|cell| cell.load.reads_percent == reads_percent).collect()
 }
 
@@ -216,7 +216,7 @@ impl DirectionFit {
     /// The same where so many servers are busy all the time in the deepest queue: what is left of the latency keeps nobody else
     /// waiting.
     fn delayed(&self, figures: &DirectionFigures, servers: u32) -> Option<DirectionFigures> {
-        let transfer_ns = figures.server_rate.map_or(0.0, |rate| self.least_bytes as f64 * 1e9 / rate);
+        let transfer_ns = transfer(self.least_bytes, figures.server_rate);
         let delay_ns = figures.service_ns() + transfer_ns - f64::from(servers) * self.deep_ns;
         let is_some = delay_ns > 0.0 && delay_ns < figures.service_ns() * MOST_DELAY;
         is_some.then(|| DirectionFigures { delay_ns, ..figures.clone() })

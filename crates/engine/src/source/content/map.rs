@@ -14,7 +14,7 @@
 //! Refuses what is damaged, of another version, or was written by a job with another seed or block.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -226,7 +226,15 @@ impl GenerationMap {
     /// # Errors
     /// It cannot be read, or is not a whole map.
     pub fn read(path: &str) -> Result<Self, Failure> {
-        let bytes = std::fs::read(path).map_err(|error| {
+        // Whoever appends a section has the file to itself meanwhile.
+        let read = || -> std::io::Result<Vec<u8>> {
+            let mut file = File::open(path)?;
+            file.lock_shared()?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read().map_err(|error| {
             Failure::new(format!("generation map {path}: {error}"))
                 .hint("run the writes first, with the same verify.map")
         })?;

@@ -200,10 +200,9 @@ impl BlockTable {
         if self.bounds.is_none() {
             return;
         }
-        let (oldest, newest) = self.bounds_of(block);
         match cell & GENERATION {
-            0 if together => self.bound(block, 0, newest),
-            0 => self.bound(block, oldest, newest),
+            0 if together => self.bound(block, 0, self.bounds_of(block).1),
+            0 => {}
             one_more => self.bound(block, one_more as u32, one_more as u32),
         }
     }
