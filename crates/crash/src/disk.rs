@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 
 use fuser::{Session, SessionACL};
 use iodyno_block::{AttachOptions, AttachedDevice, MountedDirectory};
-use iodyno_fuse::image::{FILE_NAME, ImageServer, ServedImage};
+use iodyno_fuse::image::{FILE_NAME, ImageServer, ServedImage, errno_of};
 
 use crate::image::punch;
 use crate::log::{LogFile, memory_file};
@@ -183,7 +183,7 @@ impl ServedImage for RecordedImage {
 
     fn read(&self, offset: u64, bytes: u64) -> Result<Vec<u8>, i32> {
         let mut data = vec![0; bytes.min(self.bytes.saturating_sub(offset)) as usize];
-        self.content.read_exact_at(&mut data, offset).map_err(errno)?;
+        self.content.read_exact_at(&mut data, offset).map_err(errno_of)?;
         Ok(data)
     }
 
@@ -191,26 +191,22 @@ impl ServedImage for RecordedImage {
         if offset + data.len() as u64 > self.bytes {
             return Err(libc::ENOSPC);
         }
-        self.log.write(offset, data).map_err(errno)?;
-        self.content.write_all_at(data, offset).map_err(errno)?;
+        self.log.write(offset, data).map_err(errno_of)?;
+        self.content.write_all_at(data, offset).map_err(errno_of)?;
         Ok(data.len() as u64)
     }
 
     fn discard(&self, offset: u64, bytes: u64) -> Result<(), i32> {
-        self.log.discard(offset, bytes).map_err(errno)?;
-        punch(&self.content, offset, bytes).map_err(errno)
+        self.log.discard(offset, bytes).map_err(errno_of)?;
+        punch(&self.content, offset, bytes).map_err(errno_of)
     }
 
     fn zero(&self, offset: u64, bytes: u64) -> Result<(), i32> {
-        self.log.zero(offset, bytes).map_err(errno)?;
-        punch(&self.content, offset, bytes).map_err(errno)
+        self.log.zero(offset, bytes).map_err(errno_of)?;
+        punch(&self.content, offset, bytes).map_err(errno_of)
     }
 
     fn flush(&self, _data_only: bool) -> Result<(), i32> {
-        self.log.flush().map_err(errno)
+        self.log.flush().map_err(errno_of)
     }
-}
-
-fn errno(error: io::Error) -> i32 {
-    error.raw_os_error().unwrap_or(libc::EIO)
 }

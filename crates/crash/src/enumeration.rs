@@ -2,7 +2,7 @@
 //! order. A bounded space of such workloads found most of the known crash bugs of file systems (Mohan et al., OSDI 2018).
 
 use crate::oracle::ModelTree;
-use crate::script::{StepOperation, WrittenWorkload, parse_step};
+use crate::script::{StepOperation, WrittenWorkload, nearest, parse_step};
 use crate::stamp::split_mix;
 
 /// What is there before the first step: of each directory's two files one, and a file that is two.
@@ -138,6 +138,9 @@ impl SyncTarget {
 /// Workloads that are held in memory together: all of two operations.
 const MOST_AT_ONCE: u64 = 100_000;
 
+/// An operation by its number, with its persistence point.
+type EnumeratedElement = (usize, Option<String>);
+
 /// All workloads of a length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Enumeration {
@@ -159,7 +162,7 @@ impl Enumeration {
     }
 
     /// Operations with their persistence points.
-    fn elements() -> Vec<(usize, Option<String>)> {
+    fn elements() -> Vec<EnumeratedElement> {
         let points = |(number, operation): (usize, &EnumeratedOperation)| {
             operation.target.points().into_iter().map(move |point| (number, point))
         };
@@ -168,7 +171,11 @@ impl Enumeration {
 
     /// How many there are.
     pub fn count(self) -> u64 {
-        (Enumeration::elements().len() as u64).pow(self.length)
+        self.count_of(&Enumeration::elements())
+    }
+
+    fn count_of(self, elements: &[EnumeratedElement]) -> u64 {
+        (elements.len() as u64).pow(self.length)
     }
 
     /// The workload of a number below [`Enumeration::count`].
@@ -176,14 +183,18 @@ impl Enumeration {
     /// # Errors
     /// There is none of this number.
     pub fn workload(self, number: u64) -> Result<WrittenWorkload, String> {
-        if number >= self.count() {
+        self.workload_of(number, &Enumeration::elements())
+    }
+
+    fn workload_of(self, number: u64, elements: &[EnumeratedElement]) -> Result<WrittenWorkload, String> {
+        let all = self.count_of(elements);
+        if number >= all {
             return Err(format!(
                 "no workload {number} of length {}\n hint: numbers 0 to {}",
                 self.length,
-                self.count() - 1
+                all - 1
             ));
         }
-        let elements = Enumeration::elements();
         let mut rest = number;
         let mut chosen = Vec::new();
         for _ in 0..self.length {
@@ -208,15 +219,17 @@ impl Enumeration {
     /// # Errors
     /// As [`Enumeration::workload`].
     pub fn sample(self, count: u64, seed: u64) -> Result<Vec<WrittenWorkload>, String> {
-        if count >= self.count() {
-            return (0..self.count()).map(|number| self.workload(number)).collect();
+        let elements = Enumeration::elements();
+        let all = self.count_of(&elements);
+        if count >= all {
+            return (0..all).map(|number| self.workload_of(number, &elements)).collect();
         }
         let mut state = seed;
         let mut chosen = std::collections::BTreeSet::new();
         while (chosen.len() as u64) < count {
-            chosen.insert(split_mix(&mut state) % self.count());
+            chosen.insert(split_mix(&mut state) % all);
         }
-        chosen.into_iter().map(|number| self.workload(number)).collect()
+        chosen.into_iter().map(|number| self.workload_of(number, &elements)).collect()
     }
 
     /// The workload of a name such as `enumerated:2:417`; `None`: it is no such name.
@@ -268,13 +281,9 @@ pub fn select_workloads(
         }
         return enumeration.sample(count, seed);
     }
-    let near = known
-        .iter()
-        .map(|workload| (strsim::damerau_levenshtein(&workload.name, name), &workload.name))
-        .min();
-    let hint = match near {
-        Some((distance, near)) if distance <= 3 => format!("did you mean {near}?"),
-        _ => "`iodyno crash --list` prints those that there are".into(),
+    let hint = match nearest(name, known.iter().map(|workload| workload.name.as_str())) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "`iodyno crash --list` prints those that there are".into(),
     };
     Err(format!("there is no workload {name}\n hint: {hint}"))
 }

@@ -15,13 +15,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct ScriptWorkload {
     pub script: WrittenWorkload,
-    /// `None`: as the mount of the directory says.
-    pub practice: Option<MountPractice>,
 }
 
 impl ScriptWorkload {
     pub fn new(script: WrittenWorkload) -> ScriptWorkload {
-        ScriptWorkload { script, practice: None }
+        ScriptWorkload { script }
     }
 }
 
@@ -54,21 +52,17 @@ impl Workload for ScriptWorkload {
     }
 
     fn prepare(&self, directory: &Path) -> io::Result<()> {
-        let mut handles = OpenHandles::new(directory);
-        self.script.prepare.iter().enumerate().try_for_each(|(number, step)| {
-            let mut model = ModelTree::default();
-            self.script.prepare[..number]
-                .iter()
-                .try_for_each(|step| model.apply(step))
-                .map_err(io::Error::other)?;
-            handles.perform(step, &model).map_err(|error| in_step(step, error))
+        let (mut handles, mut model) = (OpenHandles::new(directory), ModelTree::default());
+        self.script.prepare.iter().try_for_each(|step| {
+            handles.perform(step, &model).map_err(|error| in_step(step, error))?;
+            model.apply(step).map_err(io::Error::other)
         })
     }
 
     fn run(&self, directory: &Path, marks: &mut dyn Marks) -> io::Result<Box<dyn Oracle>> {
-        let practice = self.practice.clone().map_or_else(|| practice_of(directory), Ok)?;
-        let mut oracle = ScriptOracle { script: self.script.clone(), practice, numbers: InodeNumbers::new() };
-        let mut model = oracle.prepared();
+        let prepared = prepared_model(&self.script, practice_of(directory)?);
+        let mut model = prepared.clone();
+        let mut oracle = ScriptOracle { script: self.script.clone(), prepared, numbers: InodeNumbers::new() };
         let mut handles = OpenHandles::new(directory);
         let mut known = 0;
         for (number, operation) in self.script.steps.iter().enumerate() {
@@ -87,7 +81,7 @@ impl Workload for ScriptWorkload {
 ///
 /// # Errors
 /// That file cannot be read.
-pub fn practice_of(directory: &Path) -> io::Result<MountPractice> {
+fn practice_of(directory: &Path) -> io::Result<MountPractice> {
     let directory = directory.canonicalize()?;
     let mounts = std::fs::read_to_string("/proc/thread-self/mounts")?;
     let mut nearest: Option<(PathBuf, MountPractice)> = None;
@@ -109,15 +103,12 @@ pub fn practice_of(directory: &Path) -> io::Result<MountPractice> {
 /// Judges by the model of the steps.
 struct ScriptOracle {
     script: WrittenWorkload,
-    practice: MountPractice,
+    /// Before the first step.
+    prepared: ModelTree,
     numbers: InodeNumbers,
 }
 
 impl ScriptOracle {
-    fn prepared(&self) -> ModelTree {
-        prepared_model(&self.script, self.practice.clone())
-    }
-
     /// Notes the numbers of inodes from the `known`-th on, and returns how many are known now.
     fn look_up(
         &mut self,
@@ -148,29 +139,13 @@ fn prepared_model(script: &WrittenWorkload, practice: MountPractice) -> ModelTre
     model
 }
 
-/// The model of a workload when the power goes.
-///
-/// # Errors
-/// A step that does not fit the tree, which no workload that was read has.
-pub fn model_at(
-    script: &WrittenWorkload,
-    practice: MountPractice,
-    reach: Reach,
-) -> Result<ModelTree, String> {
-    let mut model = prepared_model(script, practice);
-    for (number, operation) in script.steps.iter().enumerate().take(reach.begun as usize) {
-        if (number as u32) < reach.ended {
-            model.apply_step(number as u32, operation)?;
-        } else {
-            model.begin_step(number as u32, operation)?;
-        }
-    }
-    Ok(model)
-}
-
 impl Oracle for ScriptOracle {
     fn judge(&self, reach: Reach, directory: &Path) -> io::Result<Vec<Violation>> {
-        let model = model_at(&self.script, self.practice.clone(), reach).map_err(io::Error::other)?;
+        let mut model = self.prepared.clone();
+        for (number, operation) in (0..reach.begun).zip(&self.script.steps) {
+            let apply = if number < reach.ended { ModelTree::apply_step } else { ModelTree::begin_step };
+            apply(&mut model, number, operation).map_err(io::Error::other)?;
+        }
         Ok(judge_found(&model, &self.numbers, &|step| self.step(step), &read_found(directory)))
     }
 

@@ -71,7 +71,7 @@ impl Explorer<'_> {
     pub fn explore(&self, bounds: ExploreBounds, progress: ProgressCall) -> Result<Exploration, Diagnostic> {
         let choice = StateChoice { most: bounds.states, seed: bounds.seed, sector_bytes: self.sector_bytes };
         let (mut chosen, possible) = states(self.log, &self.recording.base, choice);
-        shuffle(&mut chosen, bounds.seed);
+        Random::from_seed(bounds.seed, 2).shuffle(&mut chosen);
         let next = AtomicUsize::new(0);
         let mut exploration = Exploration { possible, ..Exploration::default() };
         std::thread::scope(|scope| {
@@ -167,13 +167,6 @@ pub fn is_same(one: &Violation, other: &Violation) -> bool {
     (&one.promise, &one.path, one.damage) == (&other.promise, &other.path, other.damage)
 }
 
-fn shuffle(states: &mut [CrashState], seed: u64) {
-    let mut random = Random::from_seed(seed, 2);
-    for end in (1..states.len()).rev() {
-        states.swap(end, random.below(end as u64 + 1) as usize);
-    }
-}
-
 /// A disk in memory that holds one state after the other.
 struct StateImage {
     file: File,
@@ -199,29 +192,21 @@ impl StateImage {
         self.device.forget_cache()?;
         state.write_to(explorer.log, &explorer.recording.base, explorer.sector_bytes, &self.file)?;
         self.device.forget_cache()?;
+        // What the mount options take back is not held against the file system.
+        let practice = MountPractice::of(&explorer.file_system.name, &explorer.file_system.options);
         let unusable = |promise: &str, found: String| StateFinding {
             state: state.clone(),
             reach: *reach,
-            violation: Violation {
+            violation: practice.weighed(Violation {
                 authority: Authority::Linux,
                 promise: promise.into(),
                 source: format!("{}(5)", explorer.file_system.name),
                 path: ".".into(),
                 damage: Damage::Unusable,
                 found,
-            },
+            }),
         };
-        let findings = self.judge_mounted(explorer, moments, &unusable)?;
-        // What the mount options take back is not held against the file system.
-        let practice = MountPractice::of(&explorer.file_system.name, &explorer.file_system.options);
-        let weighed = |finding: StateFinding| StateFinding {
-            violation: match finding.violation.damage {
-                Damage::Unusable => practice.weighed(finding.violation),
-                _ => finding.violation,
-            },
-            ..finding
-        };
-        Ok(findings.into_iter().map(weighed).collect())
+        self.judge_mounted(explorer, moments, &unusable)
     }
 
     /// Judges the state that the disk holds; `unusable` makes a finding of the file system as a whole.

@@ -3,6 +3,8 @@
 #![cfg_attr(target_os = "linux", allow(unsafe_code))]
 
 #[cfg(target_os = "linux")]
+mod calls;
+#[cfg(target_os = "linux")]
 pub mod disk;
 pub mod enumeration;
 #[cfg(target_os = "linux")]

@@ -51,6 +51,16 @@ impl LogEntry {
         }
     }
 
+    /// How far the workload has come once this has happened.
+    pub fn reached(&self, reach: Reach) -> Reach {
+        match self {
+            LogEntry::Begin(step) => Reach { begun: reach.begun.max(step + 1), ..reach },
+            LogEntry::End(step) => Reach { ended: reach.ended.max(step + 1), ..reach },
+            LogEntry::Note(_) => Reach { begun: reach.begun + 1, ended: reach.ended + 1 },
+            _ => reach,
+        }
+    }
+
     /// The bytes that it leaves at a place within its range.
     pub fn content(&self, offset: u64, bytes: u64) -> Vec<u8> {
         match self {
@@ -72,16 +82,8 @@ pub struct WriteLog {
 impl WriteLog {
     /// How far the workload had come before an entry.
     pub fn reach(&self, cut: usize) -> Reach {
-        let mut reach = Reach::default();
-        for entry in &self.entries[..cut.min(self.entries.len())] {
-            match entry {
-                LogEntry::Begin(step) => reach.begun = reach.begun.max(step + 1),
-                LogEntry::End(step) => reach.ended = reach.ended.max(step + 1),
-                LogEntry::Note(_) => reach = Reach { begun: reach.begun + 1, ended: reach.ended + 1 },
-                _ => {}
-            }
-        }
-        reach
+        let before = &self.entries[..cut.min(self.entries.len())];
+        before.iter().fold(Reach::default(), |reach, entry| entry.reached(reach))
     }
 
     /// Writes, discards and zeroes.

@@ -105,8 +105,6 @@ pub struct WorkloadReport {
     pub name: String,
     /// Why it was not done: the file system lacks something.
     pub skipped: Option<String>,
-    /// Steps that ended.
-    pub steps: u32,
     pub writes: usize,
     pub flushes: usize,
     /// States with different contents.

@@ -204,7 +204,7 @@ impl<'a> CrashSession<'a> {
             possible: explored.possible,
             judged: explored.judged,
             elapsed_ns: clock() - began,
-            ..described(&recording, &log)
+            ..described(&recording)
         };
         report.picture = picture(&log, findings.first().map(|(finding, _)| &finding.state));
         report.findings = findings
@@ -248,7 +248,7 @@ impl<'a> CrashSession<'a> {
                 possible: 1,
                 judged: 1,
                 elapsed_ns: (hooks.clock)() - began,
-                ..described(&recording, &log)
+                ..described(&recording)
             };
             shown.picture = picture(&log, Some(&id));
             shown.findings = found.iter().map(|found| in_words(found, 1, &log, &*recording.oracle)).collect();
@@ -361,9 +361,8 @@ fn write_image(explorer: &Explorer<'_>, id: &StateId, path: &Path) -> Result<(),
     })
 }
 
-fn described(recording: &Recording, log: &WriteLog) -> WorkloadReport {
+fn described(recording: &Recording) -> WorkloadReport {
     WorkloadReport {
-        steps: log.reach(log.entries.len()).ended,
         writes: recording.log.writes(),
         flushes: recording.log.flushes(),
         ..WorkloadReport::default()

@@ -1,6 +1,8 @@
 //! What is written: every 512 bytes say which file they are for, where they lie in it, and which write made them. So what is found
 //! after a crash tells old from new, and both from what belongs elsewhere.
 
+use iodyno_simulation::random::{GOLDEN, mix};
+
 /// Bytes that one stamp covers: no device tears less.
 pub const UNIT: u64 = 512;
 const MAGIC: [u8; 8] = *b"iodynoCC";
@@ -46,11 +48,8 @@ impl BlockStamp {
 
 /// The next of a fixed sequence of numbers: the same on every machine and in every version.
 pub fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut word = *state;
-    word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    word ^ (word >> 31)
+    *state = state.wrapping_add(GOLDEN);
+    mix(*state)
 }
 
 /// Where a byte of a file comes from.

@@ -51,8 +51,6 @@ pub struct StateId {
 /// A content that a crash can leave, and the moments at which it can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrashState {
-    /// Hash of what differs from the disk before the recording.
-    pub content: u64,
     /// How far the workload had come, and how the content came about then; none says no more than another.
     pub moments: Vec<(Reach, StateId)>,
 }
@@ -148,16 +146,13 @@ impl<'a> StateSearch<'a> {
     fn advance(&mut self, at: usize) {
         let log = self.log;
         let entry = &log.entries[at];
+        self.reach = entry.reached(self.reach);
         match entry {
             LogEntry::Flush { most } => {
                 let kept = most.map_or(0, |most| self.pending.len().saturating_sub(most));
                 self.pending.truncate(kept);
             }
-            LogEntry::Begin(step) => self.reach.begun = self.reach.begun.max(step + 1),
-            LogEntry::End(step) => self.reach.ended = self.reach.ended.max(step + 1),
-            LogEntry::Note(_) => {
-                self.reach = Reach { begun: self.reach.begun + 1, ended: self.reach.ended + 1 };
-            }
+            LogEntry::Begin(_) | LogEntry::End(_) | LogEntry::Note(_) => {}
             LogEntry::Write { .. } | LogEntry::Discard { .. } | LogEntry::Zero { .. } => {
                 for sector in self.sectors(at) {
                     self.write(at, entry, sector);
@@ -246,7 +241,7 @@ impl<'a> StateSearch<'a> {
             Some(&known) => add_moment(&mut self.found[known].moments, moment),
             None => {
                 self.by_content.insert(content, self.found.len());
-                self.found.push(CrashState { content, moments: vec![moment] });
+                self.found.push(CrashState { moments: vec![moment] });
             }
         }
     }

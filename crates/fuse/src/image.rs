@@ -70,6 +70,11 @@ pub trait ServedImage: Send + Sync + 'static {
     fn flush(&self, data_only: bool) -> Result<(), i32>;
 }
 
+/// What an image answers where its own file or log failed.
+pub fn errno_of(error: io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EIO)
+}
+
 /// Serves an image.
 pub struct ImageServer<I> {
     image: I,

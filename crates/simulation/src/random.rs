@@ -57,6 +57,13 @@ impl Random {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 
+    /// Puts a list into a drawn order.
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
+        for last in (1..list.len()).rev() {
+            list.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
+
     /// A number from 0 (inclusive) to 1 (exclusive), a multiple of 2^-53.
     #[inline]
     pub fn unit(&mut self) -> f64 {

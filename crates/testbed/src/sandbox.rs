@@ -13,7 +13,7 @@ mod zram;
 
 pub use hosts::{HOST_NEEDS, Hosts};
 pub use loop_device::{LoopDevice, LoopOptions};
-pub use mount::{FullDisk, Mount};
+pub use mount::{FullDisk, Mount, hidden};
 pub use process::{NOBODY, UnprivilegedUser, keep_to_one_processor, seccomp_forbid_io_uring};
 pub use sessions::keep_sessions;
 pub use zram::{Zram, ZramLock, zram_lock};

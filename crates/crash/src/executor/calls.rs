@@ -1,5 +1,6 @@
 //! Each step as its system calls.
 
+use crate::calls;
 use crate::oracle::ModelTree;
 use crate::script::{FallocateMode, OpenDurability, RenameMode, StepOperation};
 use crate::stamp::ByteOrigin;
@@ -12,9 +13,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// `FICLONE` of linux/fs.h: `_IOW(0x94, 9, int)`.
-const FICLONE: libc::c_ulong = 0x4004_9409;
-
 /// The directory under test, with the files that are open between steps.
 pub(super) struct OpenHandles {
     directory: PathBuf,
@@ -22,7 +20,7 @@ pub(super) struct OpenHandles {
 }
 
 fn checked(result: impl Into<i64>) -> io::Result<()> {
-    if result.into() < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    calls::checked(result).map(drop)
 }
 
 fn c_path(path: &Path) -> io::Result<CString> {
@@ -159,26 +157,16 @@ impl OpenHandles {
                     checked(unsafe { libc::msync(memory.cast(), *length as usize, libc::MS_SYNC) })
                 })
             }),
-            S::SyncFileRange { path, offset, length } => self.with(path, 0, |file| {
-                let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
-                    | libc::SYNC_FILE_RANGE_WRITE
-                    | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-                // SAFETY: a call on an open descriptor with numbers alone.
-                checked(unsafe {
-                    libc::sync_file_range(file.as_raw_fd(), *offset as i64, *length as i64, flags)
-                })
-            }),
+            S::SyncFileRange { path, offset, length } => {
+                self.with(path, 0, |file| calls::sync_range(file, *offset, *length))
+            }
             // All mounts of the machine: this is the call that the step names.
             S::Sync => {
                 // SAFETY: it takes nothing and cannot fail.
                 unsafe { libc::sync() };
                 Ok(())
             }
-            S::Syncfs => {
-                let directory = File::open(&self.directory)?;
-                // SAFETY: a call on an open descriptor.
-                checked(unsafe { libc::syncfs(directory.as_raw_fd()) })
-            }
+            S::Syncfs => calls::sync_file_system(&File::open(&self.directory)?),
             _ => Err(io::Error::other("no persistence point")),
         }
     }
@@ -191,8 +179,8 @@ impl OpenHandles {
             OpenDurability::None | OpenDurability::RwfDsync | OpenDurability::RwfSync => 0,
         };
         self.with(path, flags, |file| match durability {
-            OpenDurability::RwfDsync => write_with(file, offset, bytes, libc::RWF_DSYNC),
-            OpenDurability::RwfSync => write_with(file, offset, bytes, libc::RWF_SYNC),
+            OpenDurability::RwfDsync => calls::write_with(file, bytes, offset, libc::RWF_DSYNC),
+            OpenDurability::RwfSync => calls::write_with(file, bytes, offset, libc::RWF_SYNC),
             OpenDurability::Direct => file.write_all_at(AlignedBytes::of(bytes).bytes(bytes.len()), offset),
             _ => file.write_all_at(bytes, offset),
         })
@@ -258,7 +246,7 @@ impl OpenHandles {
             let destination =
                 options.write(true).create(true).truncate(false).mode(0o600).open(self.at(to))?;
             // SAFETY: a call on two open descriptors.
-            checked(unsafe { libc::ioctl(destination.as_raw_fd(), FICLONE as _, source.as_raw_fd()) })
+            checked(unsafe { libc::ioctl(destination.as_raw_fd(), libc::FICLONE as _, source.as_raw_fd()) })
         })
     }
 }
@@ -271,17 +259,6 @@ fn fallocate_flags(mode: FallocateMode) -> i32 {
         FallocateMode::Zero => libc::FALLOC_FL_ZERO_RANGE,
         FallocateMode::Collapse => libc::FALLOC_FL_COLLAPSE_RANGE,
         FallocateMode::Insert => libc::FALLOC_FL_INSERT_RANGE,
-    }
-}
-
-fn write_with(file: &File, offset: u64, bytes: &[u8], flags: i32) -> io::Result<()> {
-    let part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-    // SAFETY: one vector of bytes that outlive the call, which only reads them.
-    let written = unsafe { libc::pwritev2(file.as_raw_fd(), &part, 1, offset as i64, flags) };
-    match usize::try_from(written) {
-        Ok(written) if written == bytes.len() => Ok(()),
-        Ok(_) => Err(io::ErrorKind::WriteZero.into()),
-        Err(_) => Err(io::Error::last_os_error()),
     }
 }
 

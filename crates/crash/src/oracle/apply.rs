@@ -411,9 +411,7 @@ impl ModelTree {
             }
         }
         for child in linked {
-            let inode = self.inode_mut(child);
-            inode.is_named = true;
-            inode.required = Some(promise);
+            self.inode_mut(child).keep_name(promise);
         }
         self.keep_new_names(path, PromiseKind::NewName);
     }
@@ -439,9 +437,7 @@ impl ModelTree {
             state.current
         });
         if let Some(number) = number {
-            let inode = self.inode_mut(number);
-            inode.is_named = true;
-            inode.required = Some(promise);
+            self.inode_mut(number).keep_name(promise);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What is found, held against what a crash may leave.
 
 use super::bytes::judge_bytes;
+use super::tree::joined;
 use super::{Alternatives, FoundBody, FoundNode, Given, ModelInode, ModelKind, ModelTree, PromiseKind};
 use crate::promise::{Damage, Violation};
 use std::collections::BTreeMap;
@@ -252,10 +253,6 @@ fn unreadable(found: &FoundNode) -> Option<String> {
         FoundBody::Unreadable(error) => Some(format!("cannot be read: {error}")),
         _ => None,
     }
-}
-
-fn joined(path: &str, name: &str) -> String {
-    if path.is_empty() { name.into() } else { format!("{path}/{name}") }
 }
 
 fn is_same_kind(inode: &ModelInode, found: &FoundNode) -> bool {

@@ -96,8 +96,6 @@ pub struct Given {
 /// What a file system under its mount options adds to POSIX, and takes from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MountPractice {
-    /// As `/proc/thread-self/mounts` has it: `ext4`.
-    pub file_system: String,
     /// The option under which nothing that was synced need be there, with its source.
     pub withdrawn: Option<(&'static str, &'static str)>,
     /// Whether an unsynced file may show what other files left on the disk.
@@ -124,7 +122,6 @@ impl MountPractice {
             _ => None,
         };
         MountPractice {
-            file_system: file_system.into(),
             withdrawn,
             shows_foreign_bytes: !is_journalled || has(&["data=writeback"]),
             keeps_inode_numbers: is_journalled || file_system == "f2fs",

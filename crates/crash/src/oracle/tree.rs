@@ -56,6 +56,11 @@ impl ModelInode {
         self.xattrs.values_mut().for_each(|value| value.keep(promise));
     }
 
+    pub(super) fn keep_name(&mut self, promise: Given) {
+        self.is_named = true;
+        self.required = Some(promise);
+    }
+
     pub(super) fn keep_data(&mut self, promise: Given) {
         self.size.keep(promise);
         self.bytes.keep(0, u64::MAX, promise);
@@ -126,8 +131,7 @@ impl ModelTree {
                 entries.values_mut().for_each(|entry| entry.keep(promise));
             }
             if is_linked {
-                inode.is_named = true;
-                inode.required = Some(promise);
+                inode.keep_name(promise);
             }
         }
     }
@@ -185,11 +189,16 @@ impl ModelTree {
         while let Some((path, number)) = waiting.pop() {
             for (name, entry) in self.entries_of(number).into_iter().flatten() {
                 let Some(child) = entry.current else { continue };
-                let path = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+                let path = joined(&path, name);
                 found.push((path.clone(), child));
                 waiting.push((path, child));
             }
         }
         found
     }
+}
+
+/// The path of a name in a directory.
+pub(super) fn joined(path: &str, name: &str) -> String {
+    if path.is_empty() { name.into() } else { format!("{path}/{name}") }
 }

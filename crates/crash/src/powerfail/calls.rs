@@ -7,35 +7,11 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use crate::calls::checked;
+
 /// `XFS_IOC_GOINGDOWN`, which ext4 and f2fs have, too, and its mode: nothing is written any more, the log neither.
 const GOING_DOWN: libc::c_ulong = 0x8004_587d;
 const WITHOUT_LOG: u32 = 2;
-
-fn checked(result: impl Into<i64>) -> io::Result<u64> {
-    u64::try_from(result.into()).map_err(|_| io::Error::last_os_error())
-}
-
-pub fn sync_file_system(file: &File) -> io::Result<()> {
-    // SAFETY: the call takes a number only.
-    checked(unsafe { libc::syncfs(file.as_raw_fd()) }).map(drop)
-}
-
-pub fn sync_range(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
-    let flags =
-        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    // SAFETY: the call takes numbers only.
-    checked(unsafe { libc::sync_file_range(file.as_raw_fd(), offset as i64, bytes as i64, flags) }).map(drop)
-}
-
-/// One write with `RWF_DSYNC`.
-pub fn write_durably(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-    let part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-    // SAFETY: the part describes `bytes`, which are only read.
-    let written = checked(unsafe {
-        libc::pwritev2(file.as_raw_fd(), &raw const part, 1, offset as i64, libc::RWF_DSYNC) as i64
-    })?;
-    if written == bytes.len() as u64 { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
-}
 
 pub fn set_attribute(file: &File, name: &str, value: &str) -> io::Result<()> {
     let name = CString::new(name)?;
@@ -122,17 +98,5 @@ impl Drop for SharedMapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is this one's own.
         unsafe { libc::munmap(self.start, self.bytes) };
-    }
-}
-
-/// The type of the file system that a path is on, as statfs has it.
-pub fn file_system_type(path: &Path) -> io::Result<i64> {
-    use std::os::unix::ffi::OsStrExt;
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: the structure is plain numbers, and both pointers are valid for the call.
-    unsafe {
-        let mut facts: libc::statfs = std::mem::zeroed();
-        checked(libc::statfs(path.as_ptr(), &raw mut facts))?;
-        Ok(facts.f_type as i64)
     }
 }

@@ -5,8 +5,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use iodyno_simulation::random::Random;
 
 use super::entry::LogHeader;
 use super::sector::{BLOCK_BYTES, SECTOR_BYTES, SECTORS, SectorPlace, stamp_all};
@@ -36,11 +35,11 @@ impl AlignedBlocks {
 ///
 /// # Errors
 /// Its own.
-pub fn open(path: &Path, flags: i32, is_written: bool) -> io::Result<File> {
+pub fn open(path: &Path, is_written: bool) -> io::Result<File> {
     let is_device = std::fs::metadata(path)?.file_type().is_block_device();
     let exclusive = if is_device && is_written { libc::O_EXCL } else { 0 };
     let open = |direct: i32| {
-        OpenOptions::new().read(true).write(is_written).custom_flags(flags | exclusive | direct).open(path)
+        OpenOptions::new().read(true).write(is_written).custom_flags(exclusive | direct).open(path)
     };
     match open(libc::O_DIRECT) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => open(0),
@@ -66,7 +65,7 @@ pub fn object(thread: u32) -> PromisedObject {
 /// # Errors
 /// The device's own.
 pub fn lay_out(path: &Path, header: &LogHeader, now: u64) -> io::Result<()> {
-    let file = open(path, 0, true)?;
+    let file = open(path, true)?;
     let mut memory = AlignedBlocks::new(CHUNK);
     for thread in 0..header.threads {
         let (start, end) = part(header, thread);
@@ -101,7 +100,7 @@ impl DeviceReader {
     /// # Errors
     /// The device's own.
     pub fn open(path: &Path) -> io::Result<DeviceReader> {
-        Ok(DeviceReader { file: open(path, 0, false)?, memory: AlignedBlocks::new(1) })
+        Ok(DeviceReader { file: open(path, false)?, memory: AlignedBlocks::new(1) })
     }
 
     /// # Errors
@@ -122,12 +121,17 @@ pub(super) struct DeviceWriter {
     thread: u32,
     part: (u64, u64),
     modes: Vec<SyncMode>,
-    random: Xoshiro256PlusPlus,
+    random: Random,
     memory: AlignedBlocks,
 }
 
 impl DeviceWriter {
-    pub(super) fn open(path: &Path, header: &LogHeader, thread: u32, seed: u64) -> io::Result<DeviceWriter> {
+    pub(super) fn open(
+        path: &Path,
+        header: &LogHeader,
+        thread: u32,
+        random: Random,
+    ) -> io::Result<DeviceWriter> {
         // Only the first claims the device: a second exclusive one would be refused.
         let shared = |flags| {
             let open = |flags| OpenOptions::new().read(true).write(true).custom_flags(flags).open(path);
@@ -140,22 +144,18 @@ impl DeviceWriter {
             thread,
             part: part(header, thread),
             modes: header.modes.clone(),
-            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            random,
             memory: AlignedBlocks::new(MOST_AT_ONCE),
         })
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.random.next_u64() % end.max(1)
     }
 }
 
 impl StepWriter for DeviceWriter {
     fn next(&mut self, generation: u32) -> PromiseStep {
-        let at = self.below(self.modes.len() as u64) as usize;
+        let at = self.random.below(self.modes.len() as u64) as usize;
         let (start, end) = self.part;
-        let count = 1 + self.below(MOST_AT_ONCE.min(end - start));
-        let first = start + self.below(end - start - count + 1);
+        let count = 1 + self.random.below(MOST_AT_ONCE.min(end - start));
+        let first = start + self.random.below(end - start - count + 1);
         let object = object(self.thread);
         PromiseStep { mode: self.modes[at], object, generation, first, count: count as u32 }
     }

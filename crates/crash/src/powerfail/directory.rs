@@ -1,20 +1,20 @@
 //! Steps in a directory: what is laid out for them, and how each of them asks for durability.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use iodyno_model::origin::plain;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use iodyno_simulation::random::Random;
 
 use super::calls;
 use super::entry::LogHeader;
 use super::sector::{BLOCK_BYTES, SECTOR_BYTES, SECTORS, SectorPlace, stamp_all};
 use super::step::{LAID_OUT, PromiseStep, PromisedObject, SyncMode, blocks_of, permissions_of, size_of};
 use super::writer::StepWriter;
+use crate::calls::{sync_file_system, sync_range, write_with};
 
 /// Files that come and go, of each mode.
 const FILES: u32 = 16;
@@ -77,7 +77,7 @@ pub fn lay_out(root: &Path, header: &LogHeader, now: u64) -> io::Result<Director
     sync_directory(root)?;
     if let Some(parent) = root.parent() {
         sync_directory(parent)?;
-        calls::sync_file_system(&File::open(parent)?)?;
+        sync_file_system(&File::open(parent)?)?;
     }
     Ok(layout)
 }
@@ -168,9 +168,9 @@ fn tried(mode: SyncMode, file: &File) -> io::Result<()> {
     file.read_exact_at(&mut first, 0)?;
     match mode {
         SyncMode::Msync => calls::SharedMapping::new(file, BLOCK_BYTES)?.sync(0, BLOCK_BYTES),
-        SyncMode::RwfDsync => calls::write_durably(file, &first, 0),
-        SyncMode::Range => calls::sync_range(file, 0, SECTOR_BYTES as u64),
-        SyncMode::Syncfs => calls::sync_file_system(file),
+        SyncMode::RwfDsync => write_with(file, &first, 0, libc::RWF_DSYNC),
+        SyncMode::Range => sync_range(file, 0, SECTOR_BYTES as u64),
+        SyncMode::Syncfs => sync_file_system(file),
         _ => Ok(()),
     }
 }
@@ -183,13 +183,13 @@ pub(super) struct DirectoryWriter {
     blocks: u64,
     has_xattr: bool,
     modes: Vec<SyncMode>,
-    random: Xoshiro256PlusPlus,
+    random: Random,
     directory: File,
     files: HashMap<SyncMode, File>,
     mapping: Option<calls::SharedMapping>,
     journal: Option<File>,
     /// Which files that come and go are there.
-    present: HashMap<PromisedObject, bool>,
+    present: HashSet<PromisedObject>,
     /// The generations of the names of files that are renamed.
     names: HashMap<PromisedObject, u32>,
     /// Sectors of the append log.
@@ -202,7 +202,7 @@ impl DirectoryWriter {
         root: &Path,
         header: &LogHeader,
         thread: u32,
-        seed: u64,
+        random: Random,
     ) -> io::Result<DirectoryWriter> {
         let mut files = HashMap::new();
         let mut mapping = None;
@@ -235,19 +235,15 @@ impl DirectoryWriter {
             blocks: header.blocks,
             has_xattr: header.has_xattr,
             modes: header.modes.clone(),
-            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            random,
             files,
             mapping,
             journal: journal.map(|path| File::options().write(true).open(path)).transpose()?,
-            present: HashMap::new(),
+            present: HashSet::new(),
             names: HashMap::new(),
             appended: 0,
             buffer: Vec::new(),
         })
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.random.next_u64() % end.max(1)
     }
 
     /// A file that comes and goes, which is there or not.
@@ -257,9 +253,8 @@ impl DirectoryWriter {
             .iter()
             .filter(|mode| self.modes.contains(mode))
             .flat_map(|mode| (0..FILES).map(move |number| PromisedObject { thread, mode: *mode, number }));
-        let is_there = |object: &PromisedObject| self.present.get(object).copied().unwrap_or(false);
-        let fitting: Vec<_> = objects.filter(|object| is_there(object) == is_present).collect();
-        let at = self.below(fitting.len() as u64) as usize;
+        let fitting: Vec<_> = objects.filter(|object| self.present.contains(object) == is_present).collect();
+        let at = self.random.below(fitting.len() as u64) as usize;
         fitting.get(at).copied()
     }
 
@@ -275,18 +270,18 @@ impl DirectoryWriter {
                 PromiseStep { object: self.file_that(true, &[SyncMode::Create, SyncMode::Name])?, ..whole }
             }
             SyncMode::Rename | SyncMode::Replace => {
-                let number = self.below(u64::from(NAMES)) as u32;
+                let number = self.random.below(u64::from(NAMES)) as u32;
                 PromiseStep { object: PromisedObject { number, ..object }, ..whole }
             }
             SyncMode::Attribute | SyncMode::Size => whole,
             SyncMode::Append => {
-                let count = 1 + self.below(2 * MOST_AT_ONCE);
+                let count = 1 + self.random.below(2 * MOST_AT_ONCE);
                 let is_full = self.appended + count > LOG_SECTORS;
                 (!is_full).then_some(PromiseStep { first: self.appended, count: count as u32, ..whole })?
             }
             _ => {
-                let count = 1 + self.below(MOST_AT_ONCE.min(self.blocks));
-                let first = self.below(self.blocks - count + 1);
+                let count = 1 + self.random.below(MOST_AT_ONCE.min(self.blocks));
+                let first = self.random.below(self.blocks - count + 1);
                 PromiseStep { first, count: count as u32, ..whole }
             }
         })
@@ -310,7 +305,7 @@ impl DirectoryWriter {
         if step.mode == SyncMode::Create {
             self.directory.sync_all()?;
         }
-        self.present.insert(step.object, true);
+        self.present.insert(step.object);
         Ok(())
     }
 
@@ -347,7 +342,7 @@ impl DirectoryWriter {
         let at = step.first * unit;
         let bytes = &self.buffer;
         if step.mode == SyncMode::RwfDsync {
-            return calls::write_durably(file, bytes, at);
+            return write_with(file, bytes, at, libc::RWF_DSYNC);
         }
         if let (SyncMode::Msync, Some(mapping)) = (step.mode, &self.mapping) {
             mapping.store(at as usize, bytes)?;
@@ -361,8 +356,8 @@ impl DirectoryWriter {
         match step.mode {
             SyncMode::OSync | SyncMode::ODsync => Ok(()),
             SyncMode::Fsync => file.sync_all(),
-            SyncMode::Syncfs => calls::sync_file_system(file),
-            SyncMode::Range => calls::sync_range(file, at, bytes.len() as u64),
+            SyncMode::Syncfs => sync_file_system(file),
+            SyncMode::Range => sync_range(file, at, bytes.len() as u64),
             _ => file.sync_data(),
         }
     }
@@ -371,7 +366,7 @@ impl DirectoryWriter {
 impl StepWriter for DirectoryWriter {
     fn next(&mut self, generation: u32) -> PromiseStep {
         loop {
-            let at = self.below(self.modes.len() as u64) as usize;
+            let at = self.random.below(self.modes.len() as u64) as usize;
             if let Some(step) = self.step_of(self.modes[at], generation) {
                 return step;
             }
@@ -390,7 +385,7 @@ impl StepWriter for DirectoryWriter {
             SyncMode::Remove => {
                 fs::remove_file(self.path(step.object))?;
                 self.directory.sync_all()?;
-                self.present.insert(step.object, false);
+                self.present.remove(&step.object);
                 Ok(())
             }
             SyncMode::Rename => self.rename(step),

@@ -19,6 +19,6 @@ pub mod step;
 pub mod verify;
 pub mod writer;
 
-pub use calls::{file_system_type, go_down};
+pub use calls::go_down;
 pub use directory::{DirectoryLayout, lay_out};
 pub use sector::BLOCK_BYTES;

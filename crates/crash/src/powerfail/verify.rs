@@ -379,7 +379,7 @@ impl Judge<'_> {
             place: SectorPlace { run: self.record.header.run, object: object.id(), sector: block * SECTORS },
             promise: self.record.of_block(object, block),
             in_flight: self.record.in_flight_at(object, block),
-            atomic_bytes: 0,
+            atomic_bytes: self.terms.atomic_bytes,
         }
     }
 
@@ -416,28 +416,29 @@ impl Judge<'_> {
         let journal = fs::read(root.join(journal_path(object.thread))).unwrap_or_default();
         let steps: Vec<_> = self.record.steps_on(object).copied().collect();
         for block in 0..self.record.header.blocks {
-            let expected = self.expected(object, block);
+            // What is torn in its place the journal has whole.
+            let expected = ExpectedBlock { atomic_bytes: 0, ..self.expected(object, block) };
             let name = format!("{path} block {block}");
             let Some(bytes) = block_of(&bytes, block, BLOCK_BYTES) else {
                 let found = format!("{} bytes", bytes.len());
                 self.checked(newest.mode);
                 return self.broken(object, path, newest, Damage::WrongSize, found);
             };
-            let is_torn = matches!(expected.judge(bytes), BlockFound::Good { is_torn: true, .. });
+            let is_torn = || matches!(expected.judge(bytes), BlockFound::Good { is_torn: true, .. });
             // Of several steps in flight the journal has the last: which it was of is not known.
-            let [step] = &steps[..] else {
+            let Some(step) = steps.first().filter(|_| steps.len() == 1 && is_torn()) else {
                 self.block(object, &name, &expected, bytes);
                 continue;
             };
-            if !is_torn {
-                self.block(object, &name, &expected, bytes);
-                continue;
-            }
             // The journal is durable before the place is touched: so it holds the whole block.
             let copy = block.checked_sub(step.first).and_then(|at| block_of(&journal, at, BLOCK_BYTES));
             let whole = KeptPromise { generation: step.generation, ..expected.promise };
-            let in_journal =
-                ExpectedBlock { promise: whole, in_flight: Vec::new(), ..self.expected(object, block) };
+            let in_journal = ExpectedBlock {
+                promise: whole,
+                in_flight: Vec::new(),
+                atomic_bytes: 0,
+                ..self.expected(object, block)
+            };
             let is_there = copy.is_some_and(|copy| matches!(in_journal.judge(copy), BlockFound::Good { .. }));
             if is_there {
                 self.block(object, &name, &expected, bytes);

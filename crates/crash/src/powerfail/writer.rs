@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use iodyno_model::origin::plain;
+use iodyno_simulation::random::Random;
 
 use super::device::DeviceWriter;
 use super::directory::DirectoryWriter;
@@ -63,10 +64,10 @@ pub fn start(
     let (sender, ends) = channel();
     let mut writers: Vec<Box<dyn StepWriter>> = Vec::new();
     for thread in 0..header.threads {
-        let seed = seed ^ u64::from(thread).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let random = Random::from_seed(seed, thread.into());
         writers.push(match header.is_device {
-            true => Box::new(DeviceWriter::open(target, header, thread, seed)?),
-            false => Box::new(DirectoryWriter::open(target, header, thread, seed)?),
+            true => Box::new(DeviceWriter::open(target, header, thread, random)?),
+            false => Box::new(DirectoryWriter::open(target, header, thread, random)?),
         });
     }
     log.put(0, &[LogEntry::Ready])?;

@@ -5,6 +5,7 @@ mod parse;
 mod suite;
 
 pub use operation::{FallocateMode, OpenDurability, RenameMode, StepOperation};
+pub(crate) use parse::nearest;
 pub use parse::parse_step;
 pub use suite::{WrittenWorkload, builtin, read_suite};
 

@@ -20,11 +20,16 @@ pub fn parse_step(line: &str) -> Result<StepOperation, String> {
     }
 }
 
+/// The known name that is meant, if one is near.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = known.map(|known| (strsim::damerau_levenshtein(known, name), known)).min();
+    near.filter(|(distance, _)| *distance <= 3).map(|(_, known)| known)
+}
+
 fn unknown(word: &str) -> String {
-    let near = FORMS.iter().map(|(name, _)| (strsim::damerau_levenshtein(name, word), *name)).min();
-    let hint = match near {
-        Some((distance, name)) if distance <= 3 => format!("did you mean `{name}`?"),
-        _ => format!("operations: {}", FORMS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")),
+    let hint = match nearest(word, FORMS.iter().map(|(name, _)| *name)) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("operations: {}", FORMS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")),
     };
     format!("no operation `{word}`\n hint: {hint}")
 }

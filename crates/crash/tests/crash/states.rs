@@ -11,18 +11,9 @@ use iodyno_crash::promise::Damage;
 use iodyno_crash::recording::{RecordFailure, Recording, record};
 use iodyno_crash::request::DEVICE_NAMES;
 use testbed::Outcome;
+use testbed::sandbox::hidden;
 
 use super::replaced_file::ReplacedFile;
-
-/// Runs something where its mounts are nobody else's.
-fn hidden(body: impl FnOnce(&Path) -> Outcome + Send + 'static) -> Outcome {
-    let run = move || -> Result<(), String> {
-        iodyno_block::hide_mounts().map_err(|error| error.to_string())?;
-        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
-        body(home.path()).map_err(|error| error.to_string())
-    };
-    std::thread::spawn(run).join().map_err(|_| "a panic, above")?.map_err(Into::into)
-}
 
 fn recorded(name: &str, home: &Path, rounds: u32) -> Result<(FileSystem, Recording), String> {
     let file_system = FileSystem::named(name, "").map_err(|wrong| wrong.to_string())?;

@@ -11,16 +11,7 @@ use iodyno_crash::script::{WrittenWorkload, builtin};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use testbed::Outcome;
-
-/// Runs something where its mounts are nobody else's.
-fn hidden(body: impl FnOnce(&Path) -> Outcome + Send + 'static) -> Outcome {
-    let run = move || -> Result<(), String> {
-        iodyno_block::hide_mounts().map_err(|error| error.to_string())?;
-        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
-        body(home.path()).map_err(|error| error.to_string())
-    };
-    std::thread::spawn(run).join().map_err(|_| "a panic, above")?.map_err(Into::into)
-}
+use testbed::sandbox::hidden;
 
 /// The findings of some states, and how many were judged; `None`: the file system does not have what the workload does.
 fn findings(

@@ -384,10 +384,7 @@ impl FileService {
         ]);
         let all = self.mix.shares.iter().flat_map(|(operation, share)| (0..*share).map(move |_| *operation));
         let mut round: Vec<ServiceOperation> = all.collect();
-        let mut random = Random::from_seed(self.seed, worker.into());
-        for last in (1..round.len()).rev() {
-            round.swap(last, random.below(last as u64 + 1) as usize);
-        }
+        Random::from_seed(self.seed, worker.into()).shuffle(&mut round);
         let first = round.iter().position(|operation| *operation == Lookup).unwrap_or(0);
         round.rotate_left(first);
         Script {

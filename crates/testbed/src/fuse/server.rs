@@ -5,9 +5,8 @@ use super::fault::{self, Fate};
 use super::log::{Request as Logged, SharedLog};
 use super::queue::{AdmittedRequest, Queue};
 use super::timing::{now_ns, wait_until};
-use iodyno_fuse::image::ServedImage;
+use iodyno_fuse::image::{ServedImage, errno_of};
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -117,10 +116,6 @@ fn flip(data: &mut [u8], fate: &Fate) {
             *byte ^= mask;
         }
     }
-}
-
-fn errno_of(error: io::Error) -> i32 {
-    error.raw_os_error().unwrap_or(libc::EIO)
 }
 
 impl ServedImage for FuseServer {

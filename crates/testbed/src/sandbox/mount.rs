@@ -2,8 +2,8 @@
 
 use super::{LoopDevice, skip_or_panic};
 use crate::case::find_tool;
-use crate::{Need, Skip};
-use iodyno_block::{MountedDirectory, free_bytes, mount};
+use crate::{Need, Outcome, Skip};
+use iodyno_block::{MountedDirectory, free_bytes, hide_mounts, mount};
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -98,6 +98,16 @@ impl Mount {
     pub fn path(&self) -> &Path {
         self.mounted.path()
     }
+}
+
+/// Runs something where its mounts are nobody else's.
+pub fn hidden(body: impl FnOnce(&Path) -> Outcome + Send + 'static) -> Outcome {
+    let run = move || -> Result<(), String> {
+        hide_mounts().map_err(|error| error.to_string())?;
+        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+        body(home.path()).map_err(|error| error.to_string())
+    };
+    std::thread::spawn(run).join().map_err(|_| "a panic, above")?.map_err(Into::into)
 }
 
 fn fresh_directory() -> TempDir {
