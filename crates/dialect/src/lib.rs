@@ -10,6 +10,7 @@ mod conversation;
 mod dash;
 pub mod date;
 pub mod dd;
+pub mod dlio;
 pub mod engine_choice;
 mod file_system_hints;
 pub mod filebench;
@@ -43,6 +44,7 @@ mod status;
 mod strerror;
 mod text_file;
 pub mod warp;
+pub mod yaml;
 
 pub use dash::dashes;
 
@@ -569,6 +571,8 @@ pub const DIALECTS: &[Dialect] = &[
     posix::DIALECT,
     s3check::DIALECT,
     warp::DIALECT,
+    dlio::DIALECT,
+    dlio::PROGRAM,
     net::DIALECT,
     posix::pjdfstest::PJDFSTEST,
     posix::pjdfstest::FSTEST,

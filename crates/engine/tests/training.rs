@@ -3,7 +3,11 @@
 use iodyno_engine::{Options, run as run_plan};
 use iodyno_model::device::{Device, DevicePart, PartKind, Station};
 use iodyno_model::reflect::Reflect;
-use iodyno_model::{AcceleratorRecord, Lasting, Phase, PhaseRecord, Plan, SampleAccess, Size, TrainingInput};
+use iodyno_model::training::SAVER;
+use iodyno_model::{
+    AcceleratorRecord, Action, Job, Lasting, Offset, Operation, Phase, PhaseRecord, Plan, SampleAccess, SampleOrder,
+    Script, Size, Step, TrainingInput, Verb, Workload,
+};
 
 const MS: u64 = 1_000_000;
 
@@ -111,4 +115,66 @@ fn each_run_is_the_same_whatever_is_drawn() {
     let (one, other) = (of(&input), of(&input));
     assert_eq!(one, other);
     assert!(one.iter().all(|each| each.steps == 100 && each.compute_ns > 0), "{one:?}");
+}
+
+#[test]
+fn accelerators_that_read_themselves_read_every_sample_once() {
+    // Each sample lies at a place of its own: which were read, the journal tells.
+    let input = TrainingInput { samples: 32, warm_up: 2, ..input(1, 0, 10) };
+    let mut phase = Phase::default();
+    input.fill(&mut phase, 0, "sim");
+    let orders: Vec<(u64, u64)> = sampled(&phase.jobs[0]).iter().map(|order| (order.first, order.steps)).collect();
+    assert_eq!(orders, [(0, 2), (2, 2)], "the warm-up's batches, and those behind them");
+}
+
+#[test]
+fn with_a_barrier_every_step_lasts_as_long_as_the_slowest_ones() {
+    // Drawn computing times: without a barrier each accelerator goes on by itself.
+    let gamma = Size::Gamma { mean_bytes: 60.0, shape: 2.0 };
+    let drawn = Lasting { ns: 0, drawn: Some((gamma, 1e7)) };
+    let alone = TrainingInput { compute: drawn, ..input(3, 1, 0) };
+    let ended = |input: &TrainingInput| of(input).iter().map(|each| each.elapsed_ns).collect::<Vec<_>>();
+    let together = ended(&TrainingInput { barrier: true, ..alone.clone() });
+    assert_eq!(together.iter().filter(|ns| **ns == together[0]).count(), 3, "{together:?}");
+    let alone = ended(&alone);
+    assert!(alone.iter().all(|ns| *ns < together[0]), "{alone:?} {together:?}");
+}
+
+#[test]
+fn accelerators_wait_until_their_state_is_saved() {
+    let input = TrainingInput { samples: 80, warm_up: 0, saves: vec![4, 8], ..input(1, 1, 80) };
+    let saved = |count: u64| {
+        run(&input, |phase| {
+            let pause = Operation { time_ns: 500 * MS, ..Operation::control(Verb::Think) }.step("write");
+            let steps = input.save(vec![pause], true);
+            let script = Script { steps, ..Script::default() };
+            let mut job = Job::new(SAVER, "sim", vec![0], Workload::Script(script));
+            job.limit.passes = Some(count);
+            phase.jobs.push(job);
+        })
+    };
+    let [one] = AcceleratorRecord::of(&saved(2))[..] else { panic!("one accelerator") };
+    // The first batch takes 80 ms, ten steps 800 ms; while it was saved the reader went on.
+    assert_eq!((one.steps, one.load_ns), (10, 80 * MS), "{one:?}");
+    assert_eq!(saved(2).elapsed_ns, (80 + 800 + 2 * 500) * MS);
+}
+
+fn sampled(job: &Job) -> Vec<SampleOrder> {
+    fn of(steps: &[Step], found: &mut Vec<SampleOrder>) {
+        for step in steps {
+            match &step.action {
+                Action::Block(steps) => of(steps, found),
+                Action::Do(operation) => {
+                    if let Offset::Sampled { order, .. } = &operation.offset {
+                        found.push((**order).clone());
+                    }
+                }
+                Action::Call(_) => {}
+            }
+        }
+    }
+    let Workload::Script(script) = &job.workload else { panic!("a script") };
+    let mut found = Vec::new();
+    of(&script.steps, &mut found);
+    found
 }

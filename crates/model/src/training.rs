@@ -16,6 +16,8 @@ use crate::workload::{
 /// The job that computes, and the one that reads ahead.
 pub const ACCELERATOR: &str = "accelerator";
 pub const READER: &str = "reader";
+/// The jobs that write checkpoints while accelerators wait.
+pub const SAVER: &str = "checkpoint";
 
 /// Labels: of steps that do not count and those that do, of waiting for a batch, and of computing.
 const FIRST_STEP: &str = "first step";
@@ -28,6 +30,11 @@ pub const SAMPLE: &str = "sample";
 /// Batches that were read, or bytes of them; and those for which there is room.
 const READY: &str = "batches ready";
 const FREE: &str = "room for batches";
+/// Accelerators that have ended their step.
+const BARRIER: &str = "steps ended";
+/// Lanes of the accelerators: one waits until its state is saved, and it was saved.
+const SAVE: &str = "state to save";
+const SAVED: &str = "state saved";
 
 /// How often whoever waits asks again: after this part of the computing time, between the two bounds, ns.
 const ASKED_PART: u64 = 1000;
@@ -51,7 +58,10 @@ pub struct SampleOrder {
     pub batch: u32,
     #[reflect(positive, default = 1)]
     pub readers: u32,
-    /// Batches of each accelerator; one that has fewer begins anew.
+    /// The batch of each accelerator that is the first, counted from 0.
+    #[reflect(default)]
+    pub first: u64,
+    /// Batches of each accelerator from that one on; one that has fewer begins anew.
     #[reflect(default, positive)]
     pub steps: u64,
     /// The items are shuffled once with each of these seeds, as NumPy's `RandomState` does.
@@ -116,6 +126,12 @@ pub struct TrainingInput {
     pub item_seeds: Vec<u32>,
     /// Then the samples of each accelerator are.
     pub sample_seeds: Vec<u32>,
+    /// Whether the accelerators of a rank begin each step together, when all have ended the one before.
+    #[reflect(default)]
+    pub barrier: bool,
+    /// Steps after which the accelerators wait for what [`SAVER`] jobs write.
+    #[reflect(key = "")]
+    pub saves: Vec<u64>,
     /// How long a step computes.
     #[reflect(key = "")]
     pub compute: Lasting,
@@ -169,6 +185,15 @@ impl TrainingInput {
             phase.shared.push(lane(FREE, self.room()));
             phase.jobs.push(self.reader(target, engine));
         }
+        let own = |name: &str, kind| SharedObject { each_rank: true, ..SharedObject::new(name, kind) };
+        if self.has_barrier() {
+            let (most, waiters) = (u64::MAX >> 2, self.accelerators);
+            phase.shared.push(own(BARRIER, SharedKind::Semaphore { initial: 0, most, waiters }));
+        }
+        if !self.saves.is_empty() {
+            let count = self.all_accelerators();
+            phase.shared.extend([SAVE, SAVED].map(|name| own(name, SharedKind::Lanes { count, initial: 0 })));
+        }
         phase.jobs.push(self.accelerator(target, engine));
     }
 
@@ -199,8 +224,10 @@ impl TrainingInput {
         self.record_bytes * u64::from(self.batch)
     }
 
+    /// Of all batches.
     fn order(&self) -> SampleOrder {
         SampleOrder {
+            first: 0,
             samples: self.samples,
             per_item: self.per_item,
             accelerators: self.all_accelerators(),
@@ -264,7 +291,7 @@ impl TrainingInput {
     fn batches(&self) -> Vec<Step> {
         let free = self.shared_by_readers(self.wait(FREE, 1, Verb::Wait)).step("room");
         let ready = self.shared_by_readers(self.wait(READY, 1, Verb::Post)).step("ready");
-        vec![free, self.batch(), ready]
+        vec![free, self.batch(self.order()), ready]
     }
 
     /// Each item is read in transfers, for which there must be room; what came is told by the byte.
@@ -279,26 +306,26 @@ impl TrainingInput {
             Step { action: Action::Block(steps), repeat, ..Operation::control(Verb::Wait).step("transfer") }
         };
         let (whole, rest) = (item_bytes / self.transfer_bytes, item_bytes % self.transfer_bytes);
-        let mut steps = vec![self.open()];
+        let mut steps = vec![self.open(self.item_order())];
         steps.extend((whole > 0).then(|| transfers(self.transfer_bytes, whole)));
         steps.extend((rest > 0).then(|| transfers(rest, 1)));
         steps.push(close());
         steps
     }
 
-    fn open(&self) -> Step {
-        let item = Item::Sampled(Box::new(self.item_order()));
+    fn open(&self, order: SampleOrder) -> Step {
+        let item = Item::Sampled(Box::new(order));
         Operation { item, handle: Some(0), ..Operation::on(Verb::Open, 0) }.step("open")
     }
 
-    /// All samples of a batch, one after the other.
-    fn batch(&self) -> Step {
+    /// All samples of a batch of that order, one after the other.
+    fn batch(&self, order: SampleOrder) -> Step {
         let mut steps = match self.access {
-            SampleAccess::Record => self.record(),
+            SampleAccess::Record => self.record(order),
             _ => {
                 let size = Size::Fixed(self.transfer_bytes);
                 let read = Operation { handle: Some(0), whole: true, size, ..Operation::on(Verb::Read, 0) };
-                vec![self.open(), read.step("read"), close()]
+                vec![self.open(order), read.step("read"), close()]
             }
         };
         if !self.preprocess.is_none() {
@@ -309,10 +336,10 @@ impl TrainingInput {
     }
 
     /// The first transfer of a sample finds its place, the others follow it.
-    fn record(&self) -> Vec<Step> {
+    fn record(&self, order: SampleOrder) -> Vec<Step> {
         let transfer = self.transfer_bytes.min(self.record_bytes.max(1));
         let (count, rest) = (self.record_bytes / transfer, self.record_bytes % transfer);
-        let offset = Offset::Sampled { order: Box::new(self.order()), record_bytes: self.record_bytes };
+        let offset = Offset::Sampled { order: Box::new(order), record_bytes: self.record_bytes };
         let read = |offset, bytes| {
             Operation { offset, size: Size::Fixed(bytes), ..Operation::on(Verb::Read, 0) }.step("read")
         };
@@ -326,8 +353,24 @@ impl TrainingInput {
         let all = self.taken_steps();
         let first = self.warm_up.min(all);
         let mut steps = Vec::new();
-        steps.extend((first > 0).then(|| self.step([FIRST_STEP, "first load", "first compute"], 0, first)));
-        steps.extend((all > first).then(|| self.step([STEP, LOAD, COMPUTE], first, all - first)));
+        let mut cuts: Vec<u64> = self.saves.iter().copied().filter(|save| *save <= all).collect();
+        cuts.extend([first, all]);
+        cuts.sort_unstable();
+        cuts.dedup();
+        let mut before = 0;
+        for cut in cuts {
+            let labels = if cut <= first {
+                [FIRST_STEP, "first load", "first compute"]
+            } else {
+                [STEP, LOAD, COMPUTE]
+            };
+            steps.extend((cut > before).then(|| self.step(labels, before, cut - before)));
+            if self.saves.contains(&cut) {
+                steps.push(self.lane(SAVE, Verb::Post).step("save"));
+                steps.push(self.lane(SAVED, Verb::Wait).step("saved"));
+            }
+            before = cut;
+        }
         if self.is_stream() && self.readers > 0 {
             // Readers finish the items that they have begun.
             steps.push(self.wait(FREE, self.item_bytes(), Verb::Post).step("taken"));
@@ -342,7 +385,9 @@ impl TrainingInput {
     fn step(&self, [label, load, compute]: [&str; 3], before: u64, repeat: u64) -> Step {
         let mut steps = match self.readers {
             0 => {
-                let batch = vec![self.batch()];
+                // Each part of the steps goes on where the one before it ended.
+                let order = if self.is_stream() { self.item_order() } else { self.order() };
+                let batch = vec![self.batch(SampleOrder { first: before, steps: repeat, ..order })];
                 vec![Step { action: Action::Block(batch), ..Operation::control(Verb::Wait).step(load) }]
             }
             _ => {
@@ -353,7 +398,32 @@ impl TrainingInput {
             }
         };
         steps.push(self.compute.think(compute));
+        if self.has_barrier() {
+            steps.push(self.wait(BARRIER, 1, Verb::Post).step("ended"));
+            steps.push(self.wait(BARRIER, self.accelerators.into(), Verb::Wait).step("barrier"));
+        }
         Step { action: Action::Block(steps), repeat, ..Operation::control(Verb::Wait).step(label) }
+    }
+
+    fn has_barrier(&self) -> bool {
+        self.barrier && self.accelerators > 1
+    }
+
+    /// The lane of the accelerator itself.
+    fn lane(&self, name: &str, verb: Verb) -> Operation {
+        self.wait(name, 1, verb)
+    }
+
+    /// What a job that saves the state of each accelerator does, or of all of a rank: it waits, writes, and lets them go on.
+    pub fn save(&self, write: Vec<Step>, of_all: bool) -> Vec<Step> {
+        let each = if of_all { self.accelerators } else { 1 };
+        let lane = |name: &str, verb: Verb, label: &str| {
+            let mut operation = self.wait(name, 1, verb);
+            operation.shared.iter_mut().for_each(|shared| shared.lanes = each);
+            Step { repeat: each.into(), ..operation.step(label) }
+        };
+        let before = lane(SAVE, Verb::Wait, "asked to save");
+        [vec![before], write, vec![lane(SAVED, Verb::Post, "saved")]].concat()
     }
 }
 

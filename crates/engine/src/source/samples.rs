@@ -18,9 +18,10 @@ impl Samples {
         let readers = order.readers.max(1);
         let (accelerator, reader) = (worker / readers % order.accelerators.max(1), worker % readers);
         let own = share(order, accelerator);
-        let (batch, steps) =
-            (order.batch.max(1) as usize, usize::try_from(order.steps).unwrap_or(usize::MAX));
-        let batches = (reader as usize..steps).step_by(readers as usize);
+        let batch = order.batch.max(1) as usize;
+        let index = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let (first, end) = (index(order.first), index(order.first.saturating_add(order.steps)));
+        let batches = (first.saturating_add(reader as usize)..end).step_by(readers as usize);
         let places = batches.flat_map(|number| number * batch..(number + 1) * batch);
         let items = places.filter_map(|place| own.get(place % own.len().max(1)).copied()).collect();
         Samples { items, next: 0 }
@@ -122,6 +123,7 @@ mod tests {
             dealt,
             batch,
             readers,
+            first: 0,
             steps,
             item_seeds,
             sample_seeds,
@@ -151,6 +153,13 @@ mod tests {
         assert_eq!(all(&order, 0), [0, 1, 2, 6, 7, 8]);
         assert_eq!(all(&order, 1), [3, 4, 5, 9, 10, 11]);
         assert_eq!(all(&order, 2), [12, 13, 14, 18, 19, 20]);
+    }
+
+    #[test]
+    fn a_part_of_the_batches_goes_on_where_the_one_before_it_ended() {
+        let parts = [(0, 1), (1, 3)].map(|(first, steps)| SampleOrder { first, steps, ..order(12, 1, 1, 3) });
+        let samples: Vec<u64> = parts.iter().flat_map(|order| all(order, 0)).collect();
+        assert_eq!(samples, (0..12).collect::<Vec<_>>());
     }
 
     #[test]

@@ -193,7 +193,10 @@ impl Object {
     /// Gives so much back, or raises a counter.
     pub fn post(&mut self, amount: i64) -> Answer {
         match self.objects.kinds[self.index].kind {
-            SharedKind::Semaphore { initial, most, .. } => {
+            SharedKind::Semaphore { initial, most, waiters } => {
+                if waiters > 0 {
+                    coroutine::shared_changed();
+                }
                 // Whoever has taken least has most left, and the least room.
                 let taken = self.objects.taken(self.index).iter().map(|taken| taken.load(Relaxed)).min();
                 let most = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(taken.unwrap_or(0));
@@ -240,6 +243,9 @@ impl Object {
             taken[own].store(mine.saturating_add(amount), Relaxed);
         }
         self.own = Some(own);
+        if !granted {
+            coroutine::ask_after_change();
+        }
         if granted { Answer::Granted } else { Answer::Wait }
     }
 

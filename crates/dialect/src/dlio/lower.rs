@@ -1,0 +1,335 @@
+//! From a run to a plan: a phase for generating, one for each epoch, each evaluation and each checkpoint between epochs.
+//!
+//! Checkpoints after steps lie within an epoch: readers go on while the accelerators wait. Of PyTorch's order of samples each
+//! epoch shuffles what the one before it shuffled, by the same seed.
+
+use iodyno_model::training::SAVER;
+use iodyno_model::{
+    Content, Direct, Intent, Item, Items, Job, Journal, Lasting, Measure, Open, OpenMode, Operation, Origin, Payload, Phase,
+    Plan, Prepare, Ranks, SampleAccess, Script, Size, Step, Target, TargetKind, TrainingInput, Verb, Workload,
+};
+
+use super::test::{DlioSet, DlioTest, ShuffleOrder};
+use crate::engine_choice::POSITIONED_CALLS;
+use crate::index_of;
+
+/// What one write of a checkpoint moves at most.
+const WRITE_BYTES: u64 = 16 << 20;
+
+/// What a phase of the plan is to the reader.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DlioPhase {
+    pub role: DlioRole,
+    pub epoch: u32,
+    /// Steps of each accelerator.
+    pub steps: u64,
+    /// Steps after which there is a checkpoint within the phase.
+    pub saves: Vec<u64>,
+    /// Whether accelerators begin their steps together.
+    pub barrier: bool,
+    /// Pauses of a step before the one that computes: of an accelerator that reads itself and prepares samples.
+    pub pauses: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DlioRole {
+    Generate,
+    Train,
+    Evaluate,
+    Checkpoint,
+}
+
+/// A run's plan, and what its phases are.
+pub fn plan(test: &DlioTest) -> (Plan, Vec<DlioPhase>) {
+    let plan = Plan {
+        name: format!("dlio {}", test.model()),
+        seed: u64::from(test.seed),
+        intent: Intent::Device,
+        ..Plan::default()
+    };
+    let mut lowering = Lowering { test, plan, phases: Vec::new() };
+    lowering.phases();
+    (lowering.plan, lowering.phases)
+}
+
+struct Lowering<'a> {
+    test: &'a DlioTest,
+    plan: Plan,
+    phases: Vec<DlioPhase>,
+}
+
+impl Lowering<'_> {
+    fn phases(&mut self) {
+        let test = self.test;
+        if test.generates {
+            self.generate();
+        }
+        if !test.trains {
+            return;
+        }
+        let mut evaluations = 0;
+        for epoch in 1..=test.epochs {
+            self.train(epoch);
+            if test.saves_after(epoch) {
+                self.checkpoint(epoch);
+            }
+            if test.evaluates_after(epoch) {
+                evaluations += 1;
+                self.evaluate(epoch, evaluations);
+            }
+        }
+    }
+
+    /// Making the files is all that this phase does: they are made ready for it.
+    fn generate(&mut self) {
+        let sets = [&self.test.train, &self.test.valid];
+        let targets: Vec<usize> = sets.into_iter().filter(|set| set.files > 0).map(|set| self.set(set)).collect();
+        let nothing = Operation::control(Verb::Think).step("generated");
+        let mut job = self.job("generate", targets, vec![nothing]);
+        job.ranks = Ranks::Workers(1);
+        let phase = Phase { intent: Some(Intent::Nothing), jobs: vec![job], ..Phase::default() };
+        self.add(DlioRole::Generate, 0, "data generation", phase, Vec::new(), 0);
+    }
+
+    fn train(&mut self, epoch: u32) {
+        let test = self.test;
+        let mut input = self.input(&test.train, epoch);
+        input.barrier = true;
+        input.warm_up = 1;
+        input.compute = test.compute.clone();
+        input.saves = test.save_steps().unwrap_or_default();
+        let mut phase = Phase::default();
+        let target = self.set(&test.train);
+        input.fill(&mut phase, target, POSITIONED_CALLS);
+        self.savers(&input, epoch, &mut phase);
+        journaled(&mut phase);
+        self.add(DlioRole::Train, epoch, &format!("epoch {epoch}"), phase, input.saves, input.taken_steps());
+    }
+
+    fn evaluate(&mut self, epoch: u32, evaluations: u32) {
+        let test = self.test;
+        let mut input = self.input(&test.valid, evaluations);
+        input.compute = test.eval_compute.clone();
+        let mut phase = Phase::default();
+        let target = self.set(&test.valid);
+        input.fill(&mut phase, target, POSITIONED_CALLS);
+        journaled(&mut phase);
+        let steps = input.taken_steps();
+        self.add(DlioRole::Evaluate, epoch, &format!("evaluation {epoch}"), phase, Vec::new(), steps);
+    }
+
+    /// The input of an epoch of a set, which was gone through so many times, this one included.
+    fn input(&self, set: &DlioSet, times: u32) -> TrainingInput {
+        let test = self.test;
+        let is_stream = test.access == SampleAccess::Stream && test.per_file() > 1;
+        let access = if is_stream { SampleAccess::Stream } else { SampleAccess::Item };
+        let by_files = test.is_tensorflow();
+        let seeds = |order: ShuffleOrder, is_used: bool, each: u32| match order {
+            ShuffleOrder::Off => Vec::new(),
+            _ if !is_used => Vec::new(),
+            ShuffleOrder::Random => vec![test.seed.wrapping_add(each)],
+            // What was shuffled once is shuffled again.
+            ShuffleOrder::Seed => vec![test.seed; each as usize],
+        };
+        let changed = if test.settings.flag("train.seed_change_epoch") { 1 } else { 0 };
+        TrainingInput {
+            accelerators: test.threads,
+            ranks: test.ranks,
+            readers: test.readers,
+            prefetch: test.prefetch,
+            batch: set.batch,
+            steps: set.steps,
+            warm_up: 1,
+            samples: set.files * test.per_file(),
+            per_item: test.per_file(),
+            record_bytes: self.sample_bytes(),
+            transfer_bytes: test.transfer_bytes,
+            access,
+            dealt: by_files,
+            // The list of files is made once, and shuffled by the seed of the first epoch.
+            item_seeds: match test.files {
+                ShuffleOrder::Off => Vec::new(),
+                _ if !by_files => Vec::new(),
+                _ => vec![test.seed.wrapping_add(changed)],
+            },
+            sample_seeds: seeds(test.samples, !by_files, times),
+            barrier: false,
+            saves: Vec::new(),
+            compute: Default::default(),
+            preprocess: test.preprocess.clone(),
+        }
+    }
+
+    /// DLIO's samples are squares.
+    fn sample_bytes(&self) -> u64 {
+        (self.test.record_bytes as u64).isqrt().max(1).pow(2)
+    }
+
+    /// The lengths of samples: both sides of the square are drawn.
+    fn sample_size(&self) -> Size {
+        let deviation = self.test.settings.decimal("dataset.record_length_stdev");
+        match self.sample_bytes() {
+            bytes if deviation > 0.0 => {
+                Size::Normal { mean_bytes: bytes as f64, deviation_bytes: deviation / std::f64::consts::SQRT_2 }
+            }
+            bytes => Size::Fixed(bytes * self.test.per_file()),
+        }
+    }
+
+    fn set(&mut self, set: &DlioSet) -> usize {
+        let test = self.test;
+        let digits = set.of.to_string().len();
+        let prefix = test.settings.text("dataset.file_prefix").unwrap_or_default();
+        let width = set.subfolders.to_string().len();
+        let items = Items {
+            count: set.files,
+            name: format!("{prefix}_{{item:0{digits}}}_of_{}.{}", set.of, test.format()),
+            directory: format!("{{child:0{width}}}"),
+            size: self.sample_size(),
+            depth: u32::from(set.subfolders > 0),
+            branch: set.subfolders.max(1) as u32,
+            leaves_only: set.subfolders > 0,
+            ..Items::default()
+        };
+        let target = Target {
+            name: set.folder.clone(),
+            kind: TargetKind::FileSet { root: set.folder.clone(), items },
+            open: Open {
+                mode: OpenMode::Read,
+                direct: if test.settings.flag("reader.odirect") { Direct::Yes } else { Direct::No },
+                create: test.generates,
+                parents: test.generates,
+                directory: !test.generates,
+                ..Open::default()
+            },
+            prepare: if test.generates { Prepare::Filled } else { Prepare::AsItIs },
+            remove: test.generates && !test.settings.flag("dataset.keep_files"),
+            origin: test.settings.origin("dataset.data_folder"),
+        };
+        index_of(&mut self.plan.targets, target)
+    }
+
+    fn checkpoint(&mut self, epoch: u32) {
+        let steps = self.test.train.steps;
+        let mut job = self.saver(vec![(epoch, steps)], |write| write);
+        if self.test.saves_all_ranks() {
+            job.workers = self.test.threads;
+        } else {
+            job.ranks = Ranks::Workers(1);
+        }
+        let mut phase = Phase { jobs: vec![job], ..Phase::default() };
+        journaled(&mut phase);
+        self.add(DlioRole::Checkpoint, epoch, &format!("checkpoint {epoch}"), phase, Vec::new(), steps);
+    }
+
+    /// The jobs that write while the accelerators of an epoch wait.
+    fn savers(&mut self, input: &TrainingInput, epoch: u32, phase: &mut Phase) {
+        if input.saves.is_empty() {
+            return;
+        }
+        let all = self.test.saves_all_ranks();
+        let saves = input.saves.iter().map(|step| (epoch, *step)).collect();
+        let mut job = self.saver(saves, |write| input.save(write, !all));
+        job.workers = if all { self.test.threads } else { 1 };
+        phase.jobs.push(job);
+    }
+
+    /// A job that writes the checkpoints of these epochs and steps, one after the other.
+    fn saver(&mut self, saves: Vec<(u32, u64)>, around: impl Fn(Vec<Step>) -> Vec<Step>) -> Job {
+        let (mut targets, mut steps) = (Vec::new(), Vec::new());
+        for (epoch, step) in saves {
+            let mut write = Vec::new();
+            for (name, count, bytes) in self.parts(epoch, step) {
+                let target = self.checkpoint_files(&name, count);
+                let target = index_of(&mut targets, target);
+                (0..count).for_each(|index| write.extend(self.written(target, index, bytes)));
+            }
+            steps.extend(around(write));
+        }
+        let mut job = self.job(SAVER, targets, steps);
+        // As PyTorch's tensors of nothing but zeros.
+        job.payload = Payload { content: Content::Zero, ..Payload::default() };
+        job
+    }
+
+    /// The files of one checkpoint: their names, how many there are of each, and their lengths.
+    fn parts(&self, epoch: u32, step: u64) -> Vec<(String, u64, u64)> {
+        let test = self.test;
+        let of = |name: &str| test.settings.count(&format!("checkpoint.{name}"));
+        let name = |kind: &str| format!("{kind}-{epoch}-{step}-{{worker}}.pt");
+        let groups: u64 = test.groups.iter().sum();
+        let shared = if of("tensor_parallelism") > 1 { of("tensor_parallelism") } else { 0 };
+        let layers = match of("num_layers") {
+            0 => 0,
+            layers => layers + shared,
+        };
+        [
+            (name("model"), 1, of("model_size")),
+            (name("optimizer"), 1, groups * 3),
+            (name("layer-{item}"), layers, test.layers.iter().sum()),
+        ]
+        .into_iter()
+        .filter(|(_, count, bytes)| *count > 0 && *bytes > 0)
+        .collect()
+    }
+
+    fn checkpoint_files(&mut self, name: &str, count: u64) -> usize {
+        let root = self.test.settings.text("checkpoint.checkpoint_folder").unwrap_or_default();
+        let root = root.trim_end_matches('/').to_string();
+        let items = Items { count, name: name.into(), size: Size::Fixed(0), present_percent: 0.0, ..Items::default() };
+        let target = Target {
+            name: name.into(),
+            kind: TargetKind::FileSet { root, items },
+            open: Open { create: true, parents: true, truncate: true, ..Open::default() },
+            prepare: Prepare::AsItIs,
+            remove: false,
+            origin: self.test.settings.origin("checkpoint.checkpoint_folder"),
+        };
+        index_of(&mut self.plan.targets, target)
+    }
+
+    /// One file, from its opening to its closing.
+    fn written(&self, target: usize, index: u64, bytes: u64) -> Vec<Step> {
+        let chunk = bytes.min(WRITE_BYTES);
+        let (count, rest) = (bytes / chunk.max(1), bytes % chunk.max(1));
+        let write = |bytes| {
+            Operation { handle: Some(0), size: Size::Fixed(bytes), ..Operation::on(Verb::Write, target) }.step("write")
+        };
+        let create = Operation { item: Item::Index(index), handle: Some(0), ..Operation::on(Verb::Create, target) };
+        let on_file = |verb| Operation { handle: Some(0), ..Operation::on(verb, target) };
+        let mut steps = vec![create.step("create")];
+        steps.extend((count > 0).then(|| Step { repeat: count, ..write(chunk) }));
+        steps.extend((rest > 0).then(|| write(rest)));
+        steps.extend(self.test.settings.flag("checkpoint.fsync").then(|| on_file(Verb::Fsync).step("fsync")));
+        steps.push(on_file(Verb::Close).step("close"));
+        steps
+    }
+
+    fn job(&self, name: &str, targets: Vec<usize>, steps: Vec<Step>) -> Job {
+        let script = Script { steps, ..Script::default() };
+        let mut job = Job::new(name, POSITIONED_CALLS, targets, Workload::Script(script));
+        job.limit.passes = Some(1);
+        job.origin = Origin::Default;
+        job
+    }
+
+    fn add(&mut self, role: DlioRole, epoch: u32, name: &str, phase: Phase, saves: Vec<u64>, steps: u64) {
+        let barrier = role == DlioRole::Train && self.test.threads > 1;
+        self.plan.phases.push(Phase { name: name.into(), ..phase });
+        let prepares = self.test.readers == 0 && self.test.preprocess != Lasting::default();
+        let batch = match role {
+            DlioRole::Evaluate => self.test.valid.batch,
+            _ => self.test.train.batch,
+        };
+        let pauses = if prepares { batch } else { 0 };
+        self.phases.push(DlioPhase { role, epoch, steps, saves, barrier, pauses });
+    }
+}
+
+/// What accelerators and savers do is written down, operation by operation; what readers do is not.
+fn journaled(phase: &mut Phase) {
+    for job in phase.jobs.iter_mut().filter(|job| job.name != iodyno_model::training::READER) {
+        let journal = Some(Journal { completions: true, ..Journal::default() });
+        job.measure = Measure { journal, ..job.measure.clone() };
+    }
+}
