@@ -80,6 +80,14 @@ const LINES: &[(&str, &[&str])] = &[
         &["open f O_CREAT,O_RDWR 0644 : fstat 0 size", "-u 65534 -g 65533 mkdir a 0755 : stat a mode"],
     ),
     ("fstest", &["rename a b : lstat b inode,ctime", "xattr a"]),
+    (
+        "dlio",
+        &[
+            "workload=unet3d_h100 ++workload.train.epochs=2 +workload.workflow.generate_data=True",
+            "workload=w.yaml\nworkflow: {train: True, generate_data: True}\ntrain:\n  computation_time: &t {mean: 1, stdev: 0.1}\n",
+        ],
+    ),
+    ("dlio_benchmark", &["workload=default --cfg job hydra.run.dir=${workload.model}/${now:%Y}", "--config-dir d workload=x"]),
     ("filebench", &["-f varmail.f -D dir=/x -D runtime=1", "ranks:3 -f fileserver.f", "-h"]),
     ("iostat", &["-mxy 1 2", "-o JSON -dk -p sda -g all sda sdb 1"]),
     ("import", &["\n{\"fio version\":\"fio-3.33\",\"jobs\":[{\"jobname\":\"a\",\"read\":{\"iops\":1.5}}]}"]),

@@ -35,6 +35,8 @@ pub struct Names {
     pub first: u64,
     /// Numbers go up by so many; 0 and 1: one by one.
     pub times: u64,
+    /// Numbers have so many digits at least.
+    pub digits: u8,
     /// The first item's name, where it is another; empty: it is not.
     pub first_name: String,
     /// Whether there is one item, whose name has no number.
@@ -93,19 +95,29 @@ pub struct ListedName {
 pub enum Piece {
     /// Itself.
     Text(String),
-    /// The directory's index in the one above.
-    Child,
-    /// Its index in the whole tree.
-    Item,
+    /// The directory's index in the one above, with so many digits at least.
+    Child(u8),
+    /// Its index in the whole tree, the same.
+    Item(u8),
 }
 
 impl Piece {
-    /// The parts of a template: `{child}` and `{item}` between texts.
+    /// The parts of a template: `{child}` and `{item}` between texts, or `{child:02}` with two digits at least.
     pub fn parse(template: &str) -> Vec<Piece> {
         let (mut pieces, mut rest) = (Vec::new(), template);
+        let kinds: [(&str, fn(u8) -> Piece); 2] = [("{child", Piece::Child), ("{item", Piece::Item)];
+        let number = |rest: &str, word: &str, piece: fn(u8) -> Piece| {
+            let at = rest.find(word)?;
+            let (form, _) = rest[at + word.len()..].split_once('}')?;
+            let digits = match form.strip_prefix(':') {
+                Some(digits) => templates::least_digits(digits)?,
+                None if form.is_empty() => 0,
+                None => return None,
+            };
+            Some((at, word.len() + form.len() + 1, piece(digits)))
+        };
         let first = |rest: &str| {
-            let found = [("{child}", Piece::Child), ("{item}", Piece::Item)]
-                .map(|(word, piece)| rest.find(word).map(|at| (at, word.len(), piece)));
+            let found = kinds.map(|(word, piece)| number(rest, word, piece));
             found.into_iter().flatten().min_by_key(|(at, ..)| *at)
         };
         while let Some((at, length, piece)) = first(rest) {
@@ -196,7 +208,9 @@ impl Names {
         // Deepest, with the highest numbers: only its length counts.
         let text = |piece: &Piece| if let Piece::Text(text) = piece { text.len() } else { 0 };
         let numbers = self.directory.iter().filter(|piece| !matches!(piece, Piece::Text(_))).count();
-        let digits = self.directories().to_string().len();
+        let filled = |piece: &Piece| if let Piece::Child(least) | Piece::Item(least) = piece { *least } else { 0 };
+        let filled = self.directory.iter().map(filled).max().unwrap_or(0);
+        let digits = self.directories().to_string().len().max(filled.into());
         let directory = self.directory.iter().map(text).sum::<usize>() + numbers * digits + 1;
         let name = (self.prefix.len() + 20 + self.suffix.len()).max(self.first_name.len());
         self.root.len() + 1 + directory * self.levels() as usize + name
@@ -232,7 +246,7 @@ impl Names {
         let at = self.at.get_or_insert_default();
         (at.item, at.left) = (item, at.left - 1);
         if steps || !at.buffer.count_up(at.number, at.end) {
-            at.rewrite(number, &self.suffix);
+            at.rewrite(number, self.digits, &self.suffix);
         }
         at.buffer.text()
     }
@@ -265,7 +279,7 @@ impl Names {
             at.buffer.length = at.number;
             at.buffer.finish();
         } else {
-            at.rewrite(self.number(item), &self.suffix);
+            at.rewrite(self.number(item), self.digits, &self.suffix);
         }
         (at.item, at.left) = (item, left);
         self.at.insert(at).buffer.text()
@@ -292,7 +306,7 @@ impl Names {
         }
         buffer.push(self.prefix.as_bytes());
         if !self.unnumbered {
-            buffer.number(self.number(item));
+            buffer.number(self.number(item), self.digits);
         }
         buffer.push(self.suffix.as_bytes());
     }
@@ -324,8 +338,8 @@ impl Names {
         for piece in &self.directory {
             match piece {
                 Piece::Text(text) => buffer.push(text.as_bytes()),
-                Piece::Child => buffer.number(child),
-                Piece::Item => buffer.number(directory),
+                Piece::Child(digits) => buffer.number(child, *digits),
+                Piece::Item(digits) => buffer.number(directory, *digits),
             }
         }
         buffer.push(b"/");
@@ -404,9 +418,9 @@ impl Cursor {
         (self.number, self.directory) = (self.buffer.length, Some(directory));
     }
 
-    fn rewrite(&mut self, number: u64, suffix: &str) {
+    fn rewrite(&mut self, number: u64, least: u8, suffix: &str) {
         self.buffer.length = self.number;
-        self.buffer.number(number);
+        self.buffer.number(number, least);
         self.end = self.buffer.length;
         self.buffer.push(suffix.as_bytes());
         self.buffer.finish();
@@ -468,8 +482,9 @@ impl PathBuffer {
         self.length = usize::from(known.length);
     }
 
-    fn number(&mut self, mut number: u64) {
-        let mut digits = [0u8; 20];
+    /// A number with so many digits at least.
+    fn number(&mut self, mut number: u64, least: u8) {
+        let mut digits = [b'0'; 20];
         let mut start = digits.len();
         loop {
             start -= 1;
@@ -479,7 +494,8 @@ impl PathBuffer {
                 break;
             }
         }
-        self.push(&digits[start..]);
+        let filled = digits.len() - usize::from(least).min(digits.len());
+        self.push(&digits[start.min(filled)..]);
     }
 
     /// Counts up the number that lies between two places; `false`: it needs another digit.
@@ -539,6 +555,26 @@ mod tests {
     fn directory(names: &Names, number: u64) -> String {
         let mut buffer = PathBuffer::default();
         names.directory(number, &mut buffer).to_str().unwrap().into()
+    }
+
+    #[test]
+    fn numbers_are_filled_up_with_zeros() {
+        let items = iodyno_model::Items {
+            count: 12,
+            name: "img_{item:02}_of_12".into(),
+            directory: "{child:03}".into(),
+            depth: 1,
+            branch: 2,
+            leaves_only: true,
+            ..iodyno_model::Items::default()
+        };
+        let mut names = templates::names(&items, templates::Asker::first("j", 0));
+        let mut text = |item| names.path_of(item).to_str().unwrap().to_string();
+        assert_eq!([text(0), text(1), text(11)], ["000/img_00_of_12", "001/img_01_of_12", "001/img_11_of_12"]);
+        let flat = iodyno_model::Items { depth: 0, name: "{item:02}".into(), count: 101, ..items };
+        let mut names = templates::names(&flat, templates::Asker::first("j", 0));
+        let all: Vec<String> = (8..11).chain(99..101).map(|item| names.path_of(item).to_str().unwrap().into()).collect();
+        assert_eq!(all, ["08", "09", "10", "99", "100"]);
     }
 
     #[test]

@@ -435,6 +435,8 @@ const GROUPS: &[(&str, &[&str])] = &[
             "hdparm",
             "iostat",
             "warp",
+            "dlio",
+            "dlio_benchmark",
         ],
     ),
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::suite::{CaseOutcome, Choice, Ran, Schedule, Suite, TestCase, Tier};
-use crate::{emulated, examples, guest, objects, shell};
+use crate::{dlio, emulated, examples, guest, objects, shell};
 
 /// Asks fio's test for a line a job, in this file.
 const LINES: &str = "IODYNO_AGAINST_LINES";
@@ -44,6 +44,10 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
             }
         }
     }
+    if tool == "dlio" || tool == "all" {
+        let folder = dlio::folder(root)?;
+        environment.push((dlio::FOLDER.to_string(), folder.display().to_string()));
+    }
     if tool == "objects" || tool == "all" {
         let folder = objects::fetched(root)?;
         environment.push((objects::FETCHED.to_string(), folder.display().to_string()));
@@ -67,10 +71,10 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
 /// The cases against a tool, of the tests as they are now.
 fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<TestCase>, String> {
     // Their tests are one program each: no other is built for them.
-    let one = ["sctp", "raid", "objects"].contains(&tool);
+    let one = ["sctp", "raid", "objects", "dlio"].contains(&tool);
     let mut build = Suite::build(root, if one { &["iodyno"] } else { PACKAGES });
     if one {
-        build.args(["--test", tool]);
+        build.args(["--test", if tool == "dlio" { "door" } else { tool }]);
     }
     if tool == "objects" {
         // Its C is compiled for nothing else.

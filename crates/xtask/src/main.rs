@@ -12,6 +12,7 @@ mod bench;
 mod bless;
 mod ci;
 mod crash;
+mod dlio;
 mod emulated;
 mod examples;
 mod faults;

@@ -181,6 +181,7 @@ mod tests {
             "ior",
             "mdtest",
             "md-workbench",
+            "dlio",
             "iozone",
             "filebench",
             "posix",

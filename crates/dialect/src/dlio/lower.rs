@@ -103,7 +103,8 @@ impl Lowering<'_> {
         input.fill(&mut phase, target, POSITIONED_CALLS);
         self.savers(&input, epoch, &mut phase);
         journaled(&mut phase);
-        self.add(DlioRole::Train, epoch, &format!("epoch {epoch}"), phase, input.saves, input.taken_steps());
+        let steps = input.taken_steps();
+        self.add(DlioRole::Train, epoch, &format!("epoch {epoch}"), phase, input.saves, steps);
     }
 
     fn evaluate(&mut self, epoch: u32, evaluations: u32) {

@@ -11,7 +11,7 @@ use iodyno_model::{Event, JournalPart, PhaseRecord, RunStart};
 use iodyno_report::{Output, Reporter};
 
 use super::lower::{DlioPhase, DlioRole};
-use super::results::{EpochTimes, MachineTexts, PYTHON, PhaseTimes, Results, blank, time};
+use super::results::{EpochTimes, GIB, MachineTexts, PYTHON, PhaseTimes, Results, blank, time};
 use super::test::DlioTest;
 
 /// A data set so many times as large as the memory needs no look at the cache. Source: MLPerf Storage rules 2.0.
@@ -120,12 +120,19 @@ impl Report {
 
     fn told_size(&self, output: &mut Output<'_>) -> io::Result<()> {
         let (test, results) = (&self.context.test, self.results());
-        let (set, memory) = (super::test::gib(results.host_bytes()), super::test::gib(results.memory_bytes()));
+        let (set, memory) = (results.host_bytes() / GIB, results.memory_bytes() / GIB);
         let steps = format!(
             "Max steps per epoch: {} = {} * {} / {} / {} (samples per file * num files / batch size / comm size)",
             test.train.steps, test.per_file(), test.train.files, test.train.batch, test.accelerators()
         );
         self.tell(self.start.at_unix_ns, &steps, output)?;
+        if test.evaluates {
+            let eval = format!(
+                "Steps per eval: {} = {} * {} / {} / {} (samples per file * num files / batch size eval / comm size)",
+                test.valid.steps, test.per_file(), test.valid.files, test.valid.batch, test.accelerators()
+            );
+            self.tell(self.start.at_unix_ns, &eval, output)?;
+        }
         let memories = vec![format!("{memory}"); results.hosts() as usize].join(", ");
         let size = format!("Total amount of data each host will consume is {set} GB; each host has [{memories}] GB memory");
         self.say(Level::Output, &size, output)?;

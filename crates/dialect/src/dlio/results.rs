@@ -20,7 +20,8 @@ pub const PYTHON: JsonStyle = JsonStyle {
     real: python_real,
 };
 
-const GIB: f64 = 1_073_741_824.0;
+/// What DLIO calls a GB and a MB.
+pub const GIB: f64 = 1_073_741_824.0;
 const MIB: f64 = 1_048_576.0;
 
 /// What a phase came to, by accelerator.

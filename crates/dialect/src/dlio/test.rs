@@ -3,7 +3,7 @@
 //! Judges keys against each other, against the world and against what is in the data folder; refuses to know how anything is
 //! carried out.
 
-use iodyno_model::{Diagnostic, Lasting, Origin, SampleAccess, Size, units};
+use iodyno_model::{Diagnostic, Lasting, Origin, SampleAccess, Size};
 
 use super::command::DlioConfig;
 use super::settings::{Settings, lengths};
@@ -411,7 +411,8 @@ impl DlioJudge<'_> {
         if wanted > 0 {
             test.train.steps = wanted as u64;
         }
-        if test.generates {
+        // A simulated device holds whatever is asked of it.
+        if test.generates || loader.also("on").is_some() {
             return;
         }
         let mut sets = vec![("training", &mut test.train)];
@@ -454,9 +455,4 @@ fn count_of(name: &str, prefix: &str, format: &str) -> Option<u64> {
     let (number, of) = rest.split_once("_of_")?;
     number.bytes().all(|digit| digit.is_ascii_digit()).then_some(())?;
     of.parse().ok()
-}
-
-/// Bytes as DLIO tells them.
-pub fn gib(bytes: f64) -> f64 {
-    bytes / units::GIB as f64
 }

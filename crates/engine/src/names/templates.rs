@@ -100,12 +100,13 @@ pub fn set_root(root: &str, items: &Items, asker: Asker<'_>) -> String {
 /// How the items of a set are named, for one worker.
 pub fn names(items: &Items, asker: Asker<'_>) -> Names {
     let name = resolve(&items.name, asker);
-    let NumberedName { prefix, times, first, suffix } = numbered(&name);
+    let NumberedName { prefix, times, first, digits, suffix } = numbered(&name);
     Names {
         prefix: prefix.into(),
         suffix: suffix.into(),
         first,
         times,
+        digits,
         first_name: resolve(&items.first_name, asker),
         unnumbered: items.count == 1 && !name.contains("{item"),
         directory: Piece::parse(&resolve(&items.directory, asker)),
@@ -129,26 +130,40 @@ struct NumberedName<'a> {
     prefix: &'a str,
     times: u64,
     first: u64,
+    digits: u8,
     suffix: &'a str,
 }
 
 /// What a template says of the number: `{item}`, `{item+100}`, which counts from there, or `{item*4096}`, which counts in
-/// such steps.
+/// such steps; `{item:03}` has at least three digits.
 fn numbered(name: &str) -> NumberedName<'_> {
     let place = || {
         let start = name.find("{item")?;
         let length = name[start..].find('}')?;
-        let (times, first) = match &name[start + 5..start + length] {
+        let said = &name[start + 5..start + length];
+        let (said, form) = said.split_once(':').unwrap_or((said, ""));
+        let digits = if form.is_empty() { 0 } else { least_digits(form)? };
+        let (times, first) = match said {
             "" => (1, 0),
             more => match more.strip_prefix('+') {
                 Some(first) => (1, first.parse().ok()?),
                 None => (more.strip_prefix('*')?.parse().ok().filter(|times| *times > 0)?, 0),
             },
         };
-        Some(NumberedName { prefix: &name[..start], times, first, suffix: &name[start + length + 1..] })
+        let (prefix, suffix) = (&name[..start], &name[start + length + 1..]);
+        Some(NumberedName { prefix, times, first, digits, suffix })
     };
-    place().unwrap_or(NumberedName { prefix: name, times: 1, first: 0, suffix: "" })
+    place().unwrap_or(NumberedName { prefix: name, times: 1, first: 0, digits: 0, suffix: "" })
 }
+
+/// The least number of digits that `08` asks for.
+pub(super) fn least_digits(form: &str) -> Option<u8> {
+    let digits = form.strip_prefix('0').filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))?;
+    digits.parse().ok().filter(|digits| *digits <= DIGITS_MOST)
+}
+
+/// Digits that a name's number may be filled up to.
+const DIGITS_MOST: u8 = 20;
 
 #[cfg(test)]
 mod tests {

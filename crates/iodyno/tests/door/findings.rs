@@ -27,6 +27,9 @@ const STORAGE: &[(&str, &str, &[&str])] = &[
     ("ior", "-w -t 64k -b 1m -o HERE/ior", ALSO),
     ("mdtest", "-n 100 -d HERE/mdtest", ALSO),
     ("md-workbench", "-D 1 -P 50 -I 50 -o HERE/workbench", ALSO),
+    ("dlio", "workload=default ++workload.dataset.data_folder=HERE/data ++workload.workflow.generate_data=True \
+         ++workload.workflow.evaluation=False ++workload.dataset.num_files_train=8 ++workload.train.epochs=1 \
+         ++workload.train.computation_time=0.001 hydra.run.dir=HERE/out", ALSO),
     ("iozone", "-s 1m -r 64k -i 0 -f HERE/iozone", ALSO),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", ALSO),
     ("filebench", "-f HERE/f.f", ALSO),
@@ -55,6 +58,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("warp", "works on stores: its own tests run it on one"),
     ("pjdfstest", "a program for scripts"),
     ("fstest", "the same by its other name"),
+    ("dlio_benchmark", "dlio by the name of its program"),
 ];
 
 pub fn cases() -> Vec<Case> {

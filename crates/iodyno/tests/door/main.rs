@@ -19,6 +19,8 @@ mod crowd;
 #[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
+mod dlio;
+#[cfg(target_os = "linux")]
 mod drop_in;
 #[cfg(target_os = "linux")]
 mod exports;
@@ -72,6 +74,7 @@ fn main() -> std::process::ExitCode {
             crowd::cases(),
             words::cases(),
             whatif::cases(),
+            dlio::cases(),
             drop_in::cases(),
             exports::cases(),
             findings::cases(),

@@ -17,13 +17,21 @@ const STORAGE: &[(&str, &str, Option<&str>)] = &[
     ("ior", "-w -r -t 64k -b 256k -o HERE/ior", None),
     ("mdtest", "-n 20 -d HERE/mdtest", None),
     ("md-workbench", "-D 1 -P 20 -I 10 -o HERE/workbench", Some("waits for the one before")),
+    (
+        "dlio",
+        "workload=default ++workload.dataset.data_folder=HERE/data ++workload.workflow.generate_data=True \
+         ++workload.workflow.evaluation=False ++workload.dataset.num_files_train=8 ++workload.train.epochs=1 \
+         ++workload.train.computation_time=0.001 hydra.run.dir=HERE/out",
+        Some("waits for the one before"),
+    ),
     ("iozone", "-s 256k -r 64k -i 0 -i 1 -f HERE/iozone", None),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", None),
     ("filebench", "-f HERE/f.f", Some("waits for the one before")),
     ("hdparm", "-t HERE/disk", None),
 ];
 /// Drop-ins that issue none.
-const OTHERS: &[&str] = &["iostat", "iperf3", "iperf", "netperf", "netserver", "pjdfstest", "fstest", "warp"];
+const OTHERS: &[&str] =
+    &["iostat", "iperf3", "iperf", "netperf", "netserver", "pjdfstest", "fstest", "warp", "dlio_benchmark"];
 
 pub fn cases() -> Vec<Case> {
     let engine = |row: &'static (&str, &str, Option<&str>)| {

@@ -1,0 +1,288 @@
+//! `iodyno dlio`: utilisations that are known in virtual time, real files, and DLIO itself beside ours.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use testbed::{Case, Need, Outcome, Skip, python};
+
+use crate::program::{ProgramOutput, dressed, iodyno, names, scratch, told};
+
+/// A folder for DLIO's environment: `cargo xtask against dlio` names it.
+const DLIO: &str = "IODYNO_DLIO";
+
+pub fn cases() -> Vec<Case> {
+    let against = Case::new("dlio reads what DLIO reads, at a twentieth of its processor time", &[], beside);
+    vec![
+        Case::new("dlio: a device as quick as computing keeps an accelerator busy, a slower one in part", &[], known),
+        Case::new("dlio makes its data set, trains, and leaves what it was asked to leave", &[], real),
+        Case::new("dlio touches no file that it did not make", &[], others),
+        Case::new("dlio: accelerators are ranks of a launcher", &[Need::Tool("mpirun")], ranks),
+        against.computes().against(),
+    ]
+}
+
+fn within(home: &Path, words: &[&str]) -> ProgramOutput {
+    let mut command = iodyno(["dlio"]);
+    command.args(words).current_dir(home).env_remove("IODYNO_ALSO");
+    told(command)
+}
+
+fn json(path: PathBuf) -> Value {
+    let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// One file of one read for a sample; batches of 8.
+const KNOWN: &str = "\
+model: known
+framework: pytorch
+workflow: {train: True}
+dataset: {data_folder: data, format: npy, num_files_train: 800, record_length: 4096}
+reader: {data_loader: pytorch, batch_size: 8, read_threads: 1, prefetch_size: 2}
+train: {epochs: 1, computation_time: 0.08}
+";
+
+/// A device that answers one operation after the other, each in 5 ms: a sample is an opening and a read, 10 ms, a batch 80 ms.
+const DEVICE: &str = "name = \"five milliseconds\"\n[part.store.station]\nservice = \"5ms\"\nvariation = 0\n";
+
+fn known() -> Outcome {
+    let home = scratch();
+    std::fs::write(home.path().join("known.yaml"), KNOWN)?;
+    std::fs::write(home.path().join("device.toml"), DEVICE)?;
+    for (compute, more, utilised) in [
+        ("0.1", &[][..], 100.0),
+        ("0.08", &[], 100.0),
+        ("0.06", &[], 75.0),
+        ("0.04", &[], 50.0),
+        // Nothing overlaps.
+        ("0.08", &["++workload.reader.read_threads=0"], 50.0),
+    ] {
+        let compute = format!("++workload.train.computation_time={compute}");
+        let mut line = vec!["workload=known.yaml", "hydra.run.dir=out", "--also=on=./device.toml", compute.as_str()];
+        line.extend(more);
+        within(home.path(), &line).expect(0, &["Training Accelerator Utilization"]);
+        let summary = json(home.path().join("out/summary.json"));
+        let found = summary["metric"]["train_au_mean_percentage"].as_f64().unwrap_or(0.0);
+        assert!((found - utilised).abs() < 0.01, "{line:?}: {found} instead of {utilised}");
+    }
+    Ok(())
+}
+
+const REAL: &str = "\
+model: real
+framework: pytorch
+workflow: {generate_data: True, train: True, evaluation: True, checkpoint: True}
+dataset: {data_folder: data, format: npz, num_files_train: 24, num_files_eval: 4, record_length: 10000, num_subfolders_train: 2}
+reader: {data_loader: pytorch, batch_size: 3, read_threads: 2, sample_shuffle: seed}
+train: {epochs: 2, computation_time: 0.002}
+evaluation: {eval_time: 0.001}
+checkpoint: {checkpoint_folder: saved, model_size: 3000000, num_layers: 2, layer_parameters: [1000, 2000], optimization_groups: [500]}
+";
+
+fn real() -> Outcome {
+    let home = scratch();
+    std::fs::write(home.path().join("real.yaml"), REAL)?;
+    let line = ["workload=real.yaml", "hydra.run.dir=out", "--also=threads=2"];
+    within(home.path(), &line).expect(0, &["Generation done", "Ending epoch 2 - 4 steps", "[METRIC] Number of Simulated Accelerators: 2"]);
+    let at = |path: &str| home.path().join(path);
+    assert_eq!(names(&at("data/train/0")).len() + names(&at("data/train/1")).len(), 24);
+    assert!(at("data/train/1/img_01_of_24.npz").is_file() && at("data/valid/img_3_of_4.npz").is_file());
+    for (name, bytes) in [("model-1-4-0.pt", 3_000_000), ("optimizer-2-4-0.pt", 1500), ("layer-1-2-4-0.pt", 3000)] {
+        assert_eq!(std::fs::metadata(at("saved").join(name))?.len(), bytes, "{name}");
+    }
+    assert_eq!(names(&at("saved")).len(), 8);
+    let steps = json(at("out/1_output.json"));
+    assert_eq!(steps["2"]["load"]["block1"].as_array().map(Vec::len), Some(4));
+    assert_eq!(steps["1"]["proc"]["eval"].as_array().map(Vec::len), Some(2));
+    assert_eq!(json(at("out/per_epoch_stats.json"))["2"]["ckpt1"]["duration"].as_str().map(str::len), Some(4));
+    // What is there is kept, and with keep_files off it was not made here, so that it stays.
+    let more = [&line[..], &["++workload.dataset.keep_files=False"]].concat();
+    within(home.path(), &more).expect(0, &["Ending epoch 2"]);
+    assert_eq!(names(&at("data/valid")).len(), 4);
+    std::fs::remove_dir_all(at("data"))?;
+    within(home.path(), &more).expect(0, &["Ending epoch 2"]);
+    assert!(!at("data/train/0/img_00_of_24.npz").exists(), "what this run made is removed");
+    Ok(())
+}
+
+fn others() -> Outcome {
+    let home = scratch();
+    std::fs::write(home.path().join("real.yaml"), REAL)?;
+    let folder = home.path().join("data/train/0");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("mine.npz"), "mine")?;
+    let line = ["workload=real.yaml", "hydra.run.dir=out", "++workload.dataset.keep_files=False", "++workload.train.epochs=1"];
+    within(home.path(), &line).expect(0, &["Ending epoch 1"]);
+    assert_eq!(std::fs::read(folder.join("mine.npz"))?, b"mine");
+    // Without its data set nothing is run, and nothing left.
+    let bare = scratch();
+    std::fs::write(bare.path().join("real.yaml"), REAL)?;
+    let missing = within(bare.path(), &["workload=real.yaml", "workload.workflow.generate_data=False"]);
+    missing.expect(1, &[]);
+    assert!(missing.err.contains("Not enough training dataset") && missing.err.contains("real.yaml:4"), "{missing}");
+    assert_eq!(names(bare.path()), ["real.yaml"]);
+    Ok(())
+}
+
+fn ranks() -> Outcome {
+    let home = scratch();
+    std::fs::write(home.path().join("real.yaml"), REAL)?;
+    let launcher = ["--oversubscribe", "--allow-run-as-root", "-n", "2", crate::program::IODYNO, "dlio"];
+    let line = ["workload=real.yaml", "hydra.run.dir=out", "++workload.train.epochs=1"];
+    let mut command = dressed(Command::new("mpirun"), launcher.into_iter().chain(line));
+    command.current_dir(home.path()).env_remove("IODYNO_ALSO");
+    told(command).expect(0, &["Number of Simulated Accelerators: 2", "Ending epoch 1 - 4 steps"]);
+    assert_eq!(names(&home.path().join("out")).len(), 6);
+    Ok(())
+}
+
+/// DLIO with the framework that Debian has; TensorFlow, which it imports in any case, is a stand-in without anything in it.
+struct Original {
+    home: PathBuf,
+}
+
+const STAND_IN: &str = "\
+from unittest.mock import MagicMock
+def __getattr__(name):
+    if name.startswith('__'):
+        raise AttributeError(name)
+    return MagicMock(name=name)
+";
+
+/// What DLIO imports, and nothing of the accelerators' libraries that it names as well.
+const PACKAGES: &[&str] = &[
+    "--no-deps",
+    "dlio-benchmark==2.0.0",
+    "pydftracer==1.0.2",
+    "hydra-core==1.3.2",
+    "omegaconf==2.3.0",
+    "antlr4-python3-runtime==4.9.3",
+    "numpy==1.26.4",
+    "pandas==2.2.3",
+    "python-dateutil",
+    "pytz",
+    "tzdata",
+    "six",
+    "packaging",
+    "psutil",
+    "PyYAML",
+    "Pillow",
+    "h5py==3.11.0",
+];
+
+impl Original {
+    fn install() -> Result<Original, Skip> {
+        let Some(kept) = std::env::var_os(DLIO).map(PathBuf::from) else {
+            return Err(Skip::new(format!("{DLIO} names no folder for DLIO: cargo xtask against dlio")));
+        };
+        let torch = Path::new("/usr/lib/python3/dist-packages/torch");
+        if !torch.is_dir() {
+            return Err(Skip::new("python3-torch is not installed"));
+        }
+        let home = python::environment(&kept, "dlio", PACKAGES)?;
+        for (module, text) in [("tensorflow", STAND_IN), ("tensorflow/python", STAND_IN), ("tensorflow/python/framework", "errors = None\n")] {
+            let folder = home.join("stand-in").join(module);
+            let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join("__init__.py"), text));
+            written.map_err(|error| Skip::new(error.to_string()))?;
+        }
+        Ok(Original { home })
+    }
+
+    fn command(&self, words: &[String], at: &Path) -> Command {
+        let mut command = Command::new(self.home.join("bin/python"));
+        let path = format!("{}:/usr/lib/python3/dist-packages", self.home.join("stand-in").display());
+        let start = "import sys; sys.argv[0] = 'dlio_benchmark'; from dlio_benchmark.main import main; main()";
+        command.args(["-c", start]).args(words).current_dir(at).env("PYTHONPATH", path);
+        command
+    }
+}
+
+/// Processor seconds of children by now.
+fn children_s() -> f64 {
+    // SAFETY: the structure is written by the call, and is plain numbers.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage
+    };
+    let s = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    s(usage.ru_utime) + s(usage.ru_stime)
+}
+
+/// The keys of an object, and of those in it.
+fn keys(value: &Value, before: &str, found: &mut BTreeSet<String>) {
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let path = format!("{before}/{name}");
+        if !["host_cpuinfo", "host_meminfo"].contains(&name.as_str()) {
+            keys(value, &path, found);
+        }
+        found.insert(path);
+    }
+}
+
+const BESIDE: &str = "\
+model: beside
+framework: pytorch
+workflow: {generate_data: False, train: True, evaluation: True}
+dataset: {data_folder: data, format: npz, num_files_train: 400, num_files_eval: 4, record_length: 1000000}
+reader: {data_loader: pytorch, batch_size: 4, read_threads: 1, sample_shuffle: seed, multiprocessing_context: fork}
+train: {epochs: 2, computation_time: 0.001, seed: 7}
+evaluation: {eval_time: 0.001}
+";
+
+fn beside() -> Outcome {
+    let original = Original::install()?;
+    let home = scratch();
+    std::fs::create_dir_all(home.path().join("conf/workload"))?;
+    std::fs::write(home.path().join("conf/workload/beside.yaml"), BESIDE)?;
+    let words = |out: &str, more: &[&str]| -> Vec<String> {
+        let all = ["--config-dir=conf", "workload=beside"];
+        all.iter().chain(more).map(|word| (*word).to_string()).chain([format!("hydra.run.dir={out}")]).collect()
+    };
+    let ours = |words: &[String]| {
+        let mut command = iodyno(["dlio"]);
+        command.args(words).current_dir(home.path()).env_remove("IODYNO_ALSO");
+        told(command).expect(0, &[]);
+    };
+    let theirs = |words: &[String]| {
+        told(original.command(words, home.path())).expect(0, &[]);
+    };
+    // The data set that ours makes is read by both.
+    ours(&words("made", &["workload.workflow.generate_data=True", "workload.workflow.train=False"]));
+    let train = |epochs: &'static str| -> Vec<String> { words("ours", &[epochs]) };
+    // What starting costs is told apart by a run that is twice as long.
+    let cost = |run: &dyn Fn(&[String]), words: &[String]| {
+        let before = children_s();
+        run(words);
+        children_s() - before
+    };
+    let (one, three) = ("workload.train.epochs=1", "workload.train.epochs=3");
+    let mut ratios = Vec::new();
+    for _ in 0..3 {
+        let mine = cost(&ours, &train(three)) - cost(&ours, &train(one));
+        let other = cost(&theirs, &words("theirs", &[three])) - cost(&theirs, &words("theirs", &[one]));
+        ratios.push((mine / 800.0, other / 800.0));
+    }
+    ratios.sort_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)));
+    let (mine, other) = ratios[1];
+    println!("processor time of a sample: ours {:.0} us, DLIO's {:.0} us", mine * 1e6, other * 1e6);
+    ours(&words("ours", &[]));
+    theirs(&words("theirs", &[]));
+    let of = |name: &str| {
+        let mut found = BTreeSet::new();
+        keys(&json(home.path().join(name)), "", &mut found);
+        found
+    };
+    for name in ["summary.json", "0_output.json", "per_epoch_stats.json"] {
+        assert_eq!(of(&format!("ours/{name}")), of(&format!("theirs/{name}")), "{name}");
+    }
+    let steps = |out: &str| {
+        let all = json(home.path().join(out).join("0_output.json"));
+        ["1", "2"].map(|epoch| all[epoch]["load"]["block1"].as_array().map(Vec::len))
+    };
+    assert_eq!(steps("ours"), steps("theirs"));
+    assert!(mine <= other / 20.0, "{mine} s and {other} s of processor time for a sample");
+    Ok(())
+}
