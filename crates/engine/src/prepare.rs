@@ -23,6 +23,7 @@ use crate::witness::identity;
 use crate::world::World;
 use crate::world::rank_share::part;
 
+mod formatted;
 mod objects;
 mod recorded;
 pub mod sets;

@@ -20,7 +20,9 @@ extern crate self as iodyno_model;
 
 pub mod aging;
 pub mod case;
+pub mod checkpoint;
 pub mod conversation;
+pub mod dataset;
 pub mod demand;
 pub mod device;
 pub mod document;
@@ -63,7 +65,11 @@ pub use case::{
     Call, Case, CaseRecord, Cases, Class, Divergence, Exercise, ExerciseKind, ExerciseRecord, Feature,
     Outcome, Verdict, word, word_bytes,
 };
+pub use checkpoint::{
+    CheckpointFile, CheckpointMedium, CheckpointModel, CheckpointRecord, CheckpointTransfer, Parallelism,
+};
 pub use conversation::{Action as PeerAction, Conversation, Input as PeerInput};
+pub use dataset::{DatasetFormat, FileLayout, SampleFile};
 pub use demand::{Demand, DemandRecord};
 pub use device::{Device, DevicePart, PartKind, PartRecord};
 pub use engine_trait::EngineTrait;

@@ -7,6 +7,7 @@
 
 use crate::reflect::{Reflect, blank_by_default};
 
+use crate::dataset::SampleFile;
 use crate::file_system_hints::FileSystemHints;
 use crate::origin::Origin;
 use crate::pattern::Size;
@@ -127,9 +128,12 @@ pub struct Items {
     /// index in the whole tree, level by level, of which the root is 0.
     #[reflect(absent = "d{child}".into())]
     pub directory: String,
-    /// Size of each when prepared.
+    /// Size of each when prepared; where they have a format, of each of their samples.
     #[reflect(absent = Size::Fixed(0))]
     pub size: Size,
+    /// What is in them when they are prepared: samples in a format of data sets; none: random bytes.
+    #[reflect(default)]
+    pub format: Option<SampleFile>,
     /// Directories below the root: levels.
     pub depth: u32,
     /// Directories in a directory.
@@ -172,6 +176,13 @@ pub struct ItemMarks {
 }
 
 blank_by_default!(Items);
+
+impl Items {
+    /// The length of a file whose drawn size is so many bytes.
+    pub fn file_bytes(&self, drawn_bytes: u64) -> u64 {
+        self.format.map_or(drawn_bytes, |format| format.layout(drawn_bytes).bytes())
+    }
+}
 
 /// A tree whose directories are drawn. All items lie in its leaves: a directory that is as deep as it drew.
 #[derive(Clone, Debug, PartialEq, Reflect)]

@@ -85,6 +85,8 @@ pub enum SampleAccess {
     Stream,
     /// Samples lie one after the other in one file or device.
     Record,
+    /// An item is opened, a sample is read at its place in it, and the item is closed.
+    Placed,
 }
 
 /// Training input.
@@ -119,6 +121,8 @@ pub struct TrainingInput {
     /// The largest read.
     #[reflect(positive, absent = 1 << 20)]
     pub transfer_bytes: u64,
+    /// Of samples at their places: where the first one lies in its item. What is before it is read first, once for a sample.
+    pub first_sample_bytes: u64,
     pub access: SampleAccess,
     /// Whether samples are dealt to the accelerators in turn; otherwise each has successive ones.
     pub dealt: bool,
@@ -321,7 +325,8 @@ impl TrainingInput {
     /// All samples of a batch of that order, one after the other.
     fn batch(&self, order: SampleOrder) -> Step {
         let mut steps = match self.access {
-            SampleAccess::Record => self.record(order),
+            SampleAccess::Record => self.record(None),
+            SampleAccess::Placed => self.placed(),
             _ => {
                 let size = Size::Fixed(self.transfer_bytes);
                 let read = Operation { handle: Some(0), whole: true, size, ..Operation::on(Verb::Read, 0) };
@@ -335,13 +340,28 @@ impl TrainingInput {
         Step { action: Action::Block(steps), repeat: self.batch.into(), ..sample }
     }
 
+    /// What an item says of itself is read before its sample.
+    fn placed(&self) -> Vec<Step> {
+        let mut steps = vec![self.open()];
+        if self.first_sample_bytes > 0 {
+            let size = Size::Fixed(self.first_sample_bytes);
+            let head = Operation { handle: Some(0), offset: Offset::At(0), size, ..Operation::on(Verb::Read, 0) };
+            steps.push(head.step("read metadata"));
+        }
+        steps.extend(self.record(Some(0)));
+        steps.push(close());
+        steps
+    }
+
     /// The first transfer of a sample finds its place, the others follow it.
-    fn record(&self, order: SampleOrder) -> Vec<Step> {
+    fn record(&self, handle: Option<u32>) -> Vec<Step> {
         let transfer = self.transfer_bytes.min(self.record_bytes.max(1));
         let (count, rest) = (self.record_bytes / transfer, self.record_bytes % transfer);
-        let offset = Offset::Sampled { order: Box::new(order), record_bytes: self.record_bytes };
+        let first_byte = handle.map(|_| self.first_sample_bytes);
+        let record_bytes = self.record_bytes;
+        let offset = Offset::Sampled { order: Box::new(self.order()), record_bytes, first_byte };
         let read = |offset, bytes| {
-            Operation { offset, size: Size::Fixed(bytes), ..Operation::on(Verb::Read, 0) }.step("read")
+            Operation { handle, offset, size: Size::Fixed(bytes), ..Operation::on(Verb::Read, 0) }.step("read")
         };
         let mut steps = vec![read(offset, transfer)];
         steps.extend((count > 1).then(|| Step { repeat: count - 1, ..read(Offset::Next, transfer) }));

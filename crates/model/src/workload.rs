@@ -286,6 +286,9 @@ pub enum Offset {
         order: Box<SampleOrder>,
         /// From the beginning of one to that of the next.
         record_bytes: u64,
+        /// Where the first one of an item begins, of items that are opened; none: all of them lie in one file.
+        #[reflect(default)]
+        first_byte: Option<u64>,
     },
 }
 

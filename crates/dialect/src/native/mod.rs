@@ -60,12 +60,13 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
     let targets: Vec<_> = fields.named("target").iter().map(|entry| target::read(entry, wrong)).collect();
     let names: Vec<_> = targets.iter().map(|target| target.name.clone()).collect();
     let phases = fields.each("phase").into_iter().enumerate();
+    let phases = phases.map(|(index, node)| phase::read(node, index + 1, (&targets, &names), wrong)).collect();
     let mut plan = Plan {
         name: "plan".into(),
         seed: SEED,
         targets,
         aging: fields.each("age").into_iter().map(|node| age::read(node, wrong)).collect(),
-        phases: phases.map(|(index, node)| phase::read(node, index + 1, &names, wrong)).collect(),
+        phases,
         sweep: fields.each("sweep").into_iter().flat_map(|node| sweep::read(node, wrong)).collect(),
         demands: fields.or("fail_if", demands, Vec::new()),
         device: fields.node("device").and_then(|node| device::of_plan(node, wrong)),

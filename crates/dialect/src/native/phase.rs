@@ -1,25 +1,30 @@
 //! `[[phase]]` and `[phase.shared.NAME]`: what runs together.
 
-use iodyno_model::{Phase, SharedKind, SharedObject};
+use iodyno_model::{Phase, SharedKind, SharedObject, Target};
 
 use super::fields::{Fields, Wrong};
 use super::tree::{Entry, Node};
 use super::value::{flag, list, number, small, text, time, whole_number};
 use super::{job, training};
 
-/// One phase; `targets` are the names of the plan's targets.
-pub(crate) fn read(node: &Node, number: usize, targets: &[String], wrong: &Wrong) -> Phase {
+/// One phase; `targets` are the plan's, with their names.
+pub(crate) fn read(
+    node: &Node,
+    number: usize,
+    (targets, names): (&[Target], &[String]),
+    wrong: &Wrong,
+) -> Phase {
     let fields = Fields::new(node, "a phase", wrong);
     let jobs = fields.each("job").into_iter().enumerate();
     let mut phase = Phase {
         name: format!("phase {number}"),
-        jobs: jobs.map(|(index, node)| job::read(node, index + 1, targets, wrong)).collect(),
+        jobs: jobs.map(|(index, node)| job::read(node, index + 1, names, wrong)).collect(),
         shared: fields.named("shared").iter().map(|entry| shared(entry, wrong)).collect(),
         ..Phase::default()
     };
     fields.fill(&mut phase);
     if let Some(node) = fields.node("training") {
-        training::read(node, &mut phase, targets, wrong);
+        training::read(node, &mut phase, (targets, names), wrong);
     }
     if phase.jobs.is_empty() && fields.entry("watch").is_none() {
         let hint = "write a [[phase.job]] or [phase.training], or watch = \"10s\" to watch only (\"0s\": until stopped)";

@@ -32,7 +32,12 @@ fn kind(fields: &Fields<'_>, name: &str) -> TargetKind {
         kinds.push(TargetKind::FileSet { root, items: items(fields) });
     }
     if let Some(url) = fields.get("bucket", text) {
-        kinds.push(TargetKind::Bucket { url, items: items(fields) });
+        let items = items(fields);
+        if items.format.is_some() {
+            let hint = "leave it out, or copy the files of a data set into the bucket";
+            fields.wrong().error(fields.origin(), "`format`: objects are laid out with random bytes", hint);
+        }
+        kinds.push(TargetKind::Bucket { url, items });
     }
     kinds.extend(fields.get("device", text).map(|path| TargetKind::Device { path }));
     kinds.extend(fields.get("descriptor", small).map(|number| TargetKind::Descriptor { number }));

@@ -1,23 +1,26 @@
 //! `[phase.training]`: training input, which becomes the jobs of its readers and accelerators.
 
 use iodyno_model::reflect::Reflect;
-use iodyno_model::{Lasting, Phase, SampleAccess, TrainingInput};
+use iodyno_model::{Lasting, Phase, SampleAccess, Target, TargetKind, TrainingInput};
 
 use super::fields::{Fields, Wrong};
 use super::tree::Node;
 use super::value::text;
 use super::{job, script};
 
-/// More jobs of a phase; `targets` are the names of the plan's targets.
-pub(super) fn read(node: &Node, phase: &mut Phase, targets: &[String], wrong: &Wrong) {
+/// More jobs of a phase; `targets` are the plan's, with their names.
+pub(super) fn read(node: &Node, phase: &mut Phase, (targets, names): (&[Target], &[String]), wrong: &Wrong) {
     let fields = Fields::new(node, "training", wrong);
     let mut input = TrainingInput::blank();
+    let on = fields.get("on", |node| job::target(node, names));
+    if let Some(kind) = on.and_then(|on| targets.get(on)).map(|target| &target.kind) {
+        as_its_format(kind, &mut input, &fields);
+    }
     fields.fill(&mut input);
     let lasting = |(ns, drawn)| Lasting { ns, drawn };
     input.compute = fields.or("compute", |node| script::lasting(node).map(lasting), Lasting::default());
     input.preprocess = fields.or("preprocess", |node| script::lasting(node).map(lasting), Lasting::default());
     let engine = fields.or("engine", text, "psync".into());
-    let on = fields.get("on", |node| job::target(node, targets));
     if fields.entry("on").is_none() {
         let hint = "say on = \"NAME\" of a [target.NAME] with files, or with samples one after the other";
         wrong.error(fields.origin(), "training works on nothing", hint);
@@ -42,5 +45,15 @@ pub(super) fn read(node: &Node, phase: &mut Phase, targets: &[String], wrong: &W
     fields.unknown();
     if let Some(target) = on.filter(|_| wrong.count() == 0) {
         input.fill(phase, target, &engine);
+    }
+}
+
+/// Files of a format are read as its loader does, unless the plan says otherwise.
+fn as_its_format(kind: &TargetKind, input: &mut TrainingInput, fields: &Fields<'_>) {
+    let TargetKind::FileSet { items, .. } = kind else { return };
+    let Some(format) = &items.format else { return };
+    if let Err(why) = format.read_by(input, &items.size) {
+        let hint = "give the target a fixed size, or one sample in a file";
+        fields.wrong().error(fields.origin(), why, hint);
     }
 }

@@ -7,7 +7,7 @@ use iodyno_model::reflect::{Composite, Member, Reflect, ReflectMut, ReflectRef, 
 use iodyno_model::{
     Aging, Buffers, ControlGroup, Depth, Device, Every, Exit, Finish, Hooks, ItemData, Items, Job, Journal,
     LatencyTarget, Limit, Measure, NumaMemory, Operation, PartKind, Pattern, Payload, PayloadMarks, Phase,
-    Pick, Placement, Plan, Repeat, Rounds, SharedUse, Span, Start, Steady, Target, Think, Tolerance, Trace,
+    Pick, Placement, Plan, Repeat, Rounds, SampleFile, SharedUse, Span, Start, Steady, Target, Think, Tolerance, Trace,
     TraceEntry, TrainingInput, Verb, Verify, Window, Workload,
 };
 
@@ -46,6 +46,7 @@ const FORMS: &[(&str, &str)] = &[
     ("Per", "`\"use\"`, `\"operation\"`, size"),
     ("Pick", "pick"),
     ("Rate", "rate"),
+    ("SampleFile", "a format, or a table"),
     ("Size", "amount"),
     ("Stamp", "`\"block\"`, `\"content\"`, `\"nothing\"`, `\"0xdeadbeef\"`, or a checksum's name"),
     (
@@ -66,6 +67,7 @@ fn parts() -> Vec<(&'static str, Box<dyn Reflect>)> {
         ("`repeat.until_steady`", Box::new(Rounds::default())),
         ("`[target.NAME]`", Box::new(Target::blank())),
         ("`files` and `bucket`", Box::new(Items::default())),
+        ("`format`, as a table", Box::new(SampleFile::blank())),
         ("`[[age]]`", Box::new(Aging::new("", 0.0))),
         ("`[[phase]]`", Box::new(Phase::default())),
         ("`[phase.training]`", Box::new(TrainingInput::blank())),

@@ -116,7 +116,7 @@ pub fn names(items: &Items, asker: Asker<'_>) -> Names {
         per_directory: items.per_directory,
         tree: items.tree.as_ref().map(|tree| DrawnTree::of(tree, items.count)),
         count: items.count,
-        item_bytes: items.size.most_bytes().unwrap_or(0),
+        item_bytes: items.size.most_bytes().map_or(0, |bytes| items.file_bytes(bytes)),
         marked: items.marked.map(|marks| {
             let owner = u64::from(asker.owner.worker) + u64::from(marks.owner_further);
             ((owner % u64::from(asker.all.max(1))) as u32, marks)

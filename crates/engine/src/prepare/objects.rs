@@ -185,6 +185,10 @@ fn drawn(plan: &Plan, target: usize) -> impl Iterator<Item = Verb> {
 /// Makes the objects that are missing.
 fn fill(store: &Store, target: &Target, progress: Progress<'_>) -> Result<(), Failure> {
     let TargetKind::Bucket { items, .. } = &target.kind else { return Ok(()) };
+    if items.format.is_some() {
+        let failure = Failure::new("objects are laid out with random bytes, not in a format of data sets");
+        return Err(failure.hint("leave the format out, or copy the files of a data set into the bucket"));
+    }
     let sizes = ItemSizes::new(&items.size, store.plan.seed, &target.name)
         .map_err(|wrong| Failure::new(wrong.message))?;
     let count = present(items);

@@ -4,7 +4,7 @@
 //! however many make it. A file of any length goes through one block. It stops when it is told to, and refuses to touch
 //! an item that is there already.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;
@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use iodyno_model::{Items, Prepare, Target};
 
+use super::formatted::{FormatWriter, whole};
 use super::{MadeFiles, Progress, filler};
 use crate::failure::{Failure, strerror};
 use crate::io::{Files, Handle, Names, PathBuffer};
@@ -56,7 +57,7 @@ pub fn prepare(
     let files = Files::of(vec![Handle { fd, target: 0, bytes: 0, base: 0, names: None }]);
     let count = if target.prepare == Prepare::Empty { 0 } else { present(items) };
     let sizes =
-        ItemSizes::new(&items.size, seed, &target.name).map_err(|wrong| Failure::new(wrong.message))?;
+        ItemSizes::of_files(items, seed, &target.name).map_err(|wrong| Failure::new(wrong.message))?;
     // What is reported while it goes on; the few that are looked at stand for all.
     let some = count.min(1000);
     let mean_bytes = (0..some).map(|item| sizes.of(item)).sum::<u64>() / some.max(1);
@@ -217,36 +218,50 @@ impl Maker<'_> {
             let made = unsafe { libc::mkdirat(self.root, path.as_ptr(), 0o755) } == 0;
             return if made || errno() == libc::EEXIST { Ok(()) } else { Err(errno()) };
         }
+        self.file(path, |fd| self.fill(fd, item, block))?;
+        let Some(format) = &self.items.format else { return Ok(()) };
+        for (number, ending) in format.kind.companions().iter().enumerate() {
+            let path = [path.to_bytes(), ending.as_bytes()].concat();
+            let path = CString::new(path).map_err(|_| libc::EINVAL)?;
+            let layout = format.layout(self.sizes.drawn(item));
+            let numbers = layout.companion(number);
+            self.file(&path, |fd| {
+                block.resize(BLOCK_BYTES, 0);
+                FormatWriter::new(fd, item, self.filler, block).write_numbers(numbers)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Makes a file; what is there already stays as it is.
+    fn file(&self, path: &CStr, write: impl FnOnce(RawFd) -> Result<(), i32>) -> Result<(), i32> {
         let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
         // SAFETY: the path is zero-terminated and lives until after the call.
         let fd = unsafe { libc::openat(self.root, path.as_ptr(), flags, self.names.made_with(0)) };
         if fd < 0 {
-            // What is there already stays as it is.
             return if errno() == libc::EEXIST { Ok(()) } else { Err(errno()) };
         }
-        let filled = self.fill(fd, item, block);
+        let written = write(fd);
         // SAFETY: the descriptor is ours and is closed once.
         unsafe { libc::close(fd) };
-        filled
+        written
     }
 
     fn fill(&self, fd: RawFd, item: u64, block: &mut Vec<u8>) -> Result<(), i32> {
+        if let Some(format) = &self.items.format {
+            block.resize(BLOCK_BYTES, 0);
+            let layout = format.layout(self.sizes.drawn(item));
+            return FormatWriter::new(fd, item, self.filler, block).write(format.kind, &layout);
+        }
         let (bytes, mut at) = (self.sizes.of(item), 0);
         while at < bytes {
             let part = (bytes - at).min(BLOCK_BYTES as u64) as usize;
             block.resize(part, 0);
             self.filler.fill(block, BlockAddress { file: item, offset: at, generation: 0 });
-            let mut done = 0;
-            while done < part {
+            whole(part, |done| {
                 // SAFETY: the descriptor is ours, and so much of the block is left.
-                let written = unsafe { libc::write(fd, block[done..].as_ptr().cast(), part - done) };
-                match written {
-                    1.. => done += written as usize,
-                    0 => return Err(libc::ENOSPC),
-                    _ if errno() == libc::EINTR => {}
-                    _ => return Err(errno()),
-                }
-            }
+                unsafe { libc::write(fd, block[done..].as_ptr().cast(), part - done) }
+            })?;
             at += part as u64;
         }
         Ok(())

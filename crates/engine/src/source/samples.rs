@@ -6,9 +6,10 @@
 
 use iodyno_model::SampleOrder;
 
-/// The items of one reader.
+/// The samples of one reader.
 pub struct Samples {
-    items: Box<[u32]>,
+    numbers: Box<[u32]>,
+    per_item: u64,
     next: usize,
 }
 
@@ -23,19 +24,46 @@ impl Samples {
         let (first, end) = (index(order.first), index(order.first.saturating_add(order.steps)));
         let batches = (first.saturating_add(reader as usize)..end).step_by(readers as usize);
         let places = batches.flat_map(|number| number * batch..(number + 1) * batch);
-        let items = places.filter_map(|place| own.get(place % own.len().max(1)).copied()).collect();
-        Samples { items, next: 0 }
+        let numbers = places.filter_map(|place| own.get(place % own.len().max(1)).copied()).collect();
+        Samples { numbers, per_item: order.per_item.max(1), next: 0 }
     }
 
-    /// The next item; none: there is no more.
+    /// The item of the next sample; none: there is no more.
     pub fn next(&mut self) -> Option<u64> {
-        let item = self.items.get(self.next).copied().map(u64::from);
+        Some(self.next_sample()? / self.per_item)
+    }
+
+    fn next_sample(&mut self) -> Option<u64> {
+        let number = self.numbers.get(self.next).copied().map(u64::from);
         self.next += 1;
-        item
+        number
     }
 }
 
-/// The items of an accelerator's samples, in the order in which it takes them.
+/// Where the samples of one reader lie.
+pub struct SamplePlaces {
+    samples: Samples,
+    record_bytes: u64,
+    /// Of those in items, where the first one of an item lies.
+    first_byte: Option<u64>,
+}
+
+impl SamplePlaces {
+    pub fn new(order: &SampleOrder, worker: u32, record_bytes: u64, first_byte: Option<u64>) -> SamplePlaces {
+        SamplePlaces { samples: Samples::new(order, worker), record_bytes, first_byte }
+    }
+
+    /// The offset of the next sample; none: there is no more.
+    pub fn next(&mut self) -> Option<u64> {
+        let number = self.samples.next_sample()?;
+        Some(match self.first_byte {
+            None => number * self.record_bytes,
+            Some(first) => first + number % self.samples.per_item * self.record_bytes,
+        })
+    }
+}
+
+/// An accelerator's samples, in the order in which it takes them.
 fn share(order: &SampleOrder, accelerator: u32) -> Vec<u32> {
     let per_item = order.per_item.max(1);
     // Items that nobody shuffles lie as they are numbered.
@@ -51,8 +79,8 @@ fn share(order: &SampleOrder, accelerator: u32) -> Vec<u32> {
         false => (number * each..((number + 1) * each).min(order.samples)).collect(),
     };
     order.sample_seeds.iter().for_each(|seed| Twister::new(*seed).shuffle(&mut own));
-    let item = |number: u64| shuffled.as_ref().map_or(number as u32, |items| items[number as usize]);
-    own.into_iter().map(|sample| item(sample / per_item)).collect()
+    let item = |number: u64| shuffled.as_ref().map_or(number, |items| u64::from(items[number as usize]));
+    own.into_iter().map(|sample| (item(sample / per_item) * per_item + sample % per_item) as u32).collect()
 }
 
 const WORDS: usize = 624;
@@ -168,6 +196,21 @@ mod tests {
         let mut items: Vec<u64> = (0..12).flat_map(|worker| all(&order, worker)).collect();
         items.sort_unstable();
         assert_eq!(items, (0..960).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn samples_of_items_have_their_places_in_them() {
+        let order = SampleOrder { per_item: 3, item_seeds: vec![4], ..order(9, 1, 1, 1) };
+        let mut items = Samples::new(&order, 0);
+        let all = |first_byte| {
+            let mut places = SamplePlaces::new(&order, 0, 10, first_byte);
+            std::iter::from_fn(|| places.next()).collect::<Vec<_>>()
+        };
+        assert_eq!(all(Some(2048)), [2048, 2058, 2068].repeat(3));
+        // In one file, items that are shuffled move whole.
+        let begin = |item: Option<u64>| item.map(|item| item * 30);
+        assert_eq!(all(None).first().copied(), begin(items.next()));
+        assert_eq!(all(None).iter().sum::<u64>(), (0..9).map(|sample| sample * 10).sum());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Whoever lays the set out and whoever writes or copies one of its files whole come to the same length. It refuses to
 //! look at the file.
 
-use iodyno_model::{Diagnostic, Size};
+use iodyno_model::{Diagnostic, Items, SampleFile, Size};
 
 use super::random::{Random, mix};
 use crate::distribution::Sizes;
@@ -13,6 +13,7 @@ use crate::distribution::Sizes;
 pub struct ItemSizes {
     sizes: Sizes,
     seed: u64,
+    format: Option<SampleFile>,
 }
 
 impl ItemSizes {
@@ -22,11 +23,25 @@ impl ItemSizes {
     /// Sizes that cannot be drawn.
     pub fn new(size: &Size, seed: u64, set: &str) -> Result<Self, Diagnostic> {
         let named = set.bytes().fold(seed, |sum, byte| mix(sum ^ u64::from(byte)));
-        Ok(ItemSizes { sizes: Sizes::new(size)?, seed: named })
+        Ok(ItemSizes { sizes: Sizes::new(size)?, seed: named, format: None })
+    }
+
+    /// Of files, which are longer than their samples where they have a format.
+    ///
+    /// # Errors
+    /// Sizes that cannot be drawn.
+    pub fn of_files(items: &Items, seed: u64, set: &str) -> Result<Self, Diagnostic> {
+        Ok(ItemSizes { format: items.format, ..ItemSizes::new(&items.size, seed, set)? })
     }
 
     /// The length of an item, bytes.
     pub fn of(&self, item: u64) -> u64 {
+        let drawn_bytes = self.drawn(item);
+        self.format.map_or(drawn_bytes, |format| format.layout(drawn_bytes).bytes())
+    }
+
+    /// The length that was drawn for an item: of a sample, where the set has a format.
+    pub fn drawn(&self, item: u64) -> u64 {
         match self.sizes {
             Sizes::Fixed(bytes) => bytes,
             _ => self.sizes.draw(&mut Random::from_seed(self.seed, item)),

@@ -54,7 +54,7 @@ impl<'a> PlanFacts<'a> {
                 facts.and_then(|facts| facts.file_bytes).or_else(|| self.written_length(path))
             }
             TargetKind::FileSet { items, .. } | TargetKind::Bucket { items, .. } => {
-                Some(items.count.saturating_mul(mean_bytes(&items.size)?))
+                Some(items.count.saturating_mul(items.file_bytes(mean_bytes(&items.size)?)))
             }
             TargetKind::Device { .. } => facts?.size_bytes,
             TargetKind::Nothing { bytes } => Some(*bytes),

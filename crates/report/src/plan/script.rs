@@ -195,7 +195,7 @@ fn place(operation: &Operation) -> Option<String> {
         Offset::NextFrom(start) => Some(format!("beginning at {}", bytes(*start))),
         Offset::End => Some("at the end".into()),
         Offset::At(offset) => Some(format!("at {}", bytes(*offset))),
-        Offset::Sampled { order, record_bytes } => {
+        Offset::Sampled { order, record_bytes, .. } => {
             Some(format!("{}, {} each,", samples(order), bytes(*record_bytes)))
         }
         Offset::Drawn { pick: way, span_bytes: 0 } => Some(pick(way)),

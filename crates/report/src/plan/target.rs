@@ -69,7 +69,13 @@ fn listed(items: &Items, what: &str) -> String {
     }
     let mut words = vec![format!("{} {what} {}", items.count, items.name)];
     words.extend(phrases(items, "first_name"));
-    if items.size != Size::Fixed(0) {
+    if let Some(format) = &items.format {
+        let length = size(&items.size);
+        words.push(format!("{length} a sample, {} in each of the format {}", format.samples, format.kind.name()));
+        if format.chunk_bytes > 0 {
+            words.push(format!("in chunks of {}", bytes(format.chunk_bytes)));
+        }
+    } else if items.size != Size::Fixed(0) {
         words.push(format!("{} each", size(&items.size)));
     }
     if items.depth > 0 {

@@ -10,7 +10,7 @@ use iodyno_model::{
 
 use super::super::pattern::{item_flags, worker_seed};
 use super::super::random::mix;
-use super::super::samples::Samples;
+use super::super::samples::{SamplePlaces, Samples};
 use super::super::shared::Object;
 use super::super::walk::{PickRange, Walk, failure};
 use super::super::{SourceContext, label_of, labels, object};
@@ -135,8 +135,8 @@ pub enum Spot {
     End,
     At(u64),
     Drawn(Box<Walk>),
-    /// At the next sample; they are so many bytes apart.
-    Sampled(Samples, u64),
+    /// At the next sample.
+    Sampled(SamplePlaces),
     /// In whatever item is open, at a multiple of so many bytes.
     Within(u64),
 }
@@ -546,8 +546,8 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Offset::Next | Offset::NextFrom(_) => Spot::Next,
             Offset::End => Spot::End,
             Offset::At(at) => Spot::At(*at),
-            Offset::Sampled { order, record_bytes } => {
-                Spot::Sampled(Samples::new(order, self.context.worker), *record_bytes)
+            Offset::Sampled { order, record_bytes, first_byte } => {
+                Spot::Sampled(SamplePlaces::new(order, self.context.worker, *record_bytes, *first_byte))
             }
             Offset::Drawn { pick, span_bytes } => {
                 let handle = &self.context.files.handles[file as usize];

@@ -89,7 +89,7 @@ pub fn file(context: &SourceContext<'_>, index: usize, own: bool) -> FileState {
     });
     let sizes = items.or(objects).filter(|_| is_set).and_then(|items| {
         let name = &context.plan.targets[handle.target as usize].name;
-        ItemSizes::new(&items.size, context.plan.seed, name).ok()
+        ItemSizes::of_files(items, context.plan.seed, name).ok()
     });
     let bytes = handle.names.as_ref().map_or(handle.bytes, |names| names.item_bytes);
     let fd = if own || pool.is_some() { -1 } else { handle.fd };
@@ -158,8 +158,8 @@ pub fn offset(
             file.base + file.position
         }
         Spot::Drawn(walk) => file.base + walk.next(random, bytes),
-        Spot::Sampled(samples, record) => {
-            file.position = samples.next()? * *record;
+        Spot::Sampled(places) => {
+            file.position = places.next()?;
             file.base + file.position
         }
         Spot::Next if file.fd >= 0 && moves_by_itself => AT_POSITION,
